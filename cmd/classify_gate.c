@@ -156,6 +156,31 @@ void classify_expose(struct triage *t, const struct classify_gate *g,
     }
 }
 
+/* ---- late symbols ---- */
+
+enum st classify_rename(struct triage **t, const struct classify_gate *g, struct keyer *k,
+                        uint64_t rules_hash, struct err *e) {
+    struct triage *named = NULL;
+    if (!g->resolve || !triage_lacks_names(*t)) {
+        return ST_OK;
+    }
+    if (triage_is_folded(*t)) {
+        return err_set(e, ERR_UNSUPPORTED,
+                       "-d: buckets were folded by --max-buckets: nobody knows which");
+    }
+    if (triage_options_of(*t)->rules_hash != rules_hash) {
+        return err_set(e, ERR_USAGE,
+                       "-d sorts partials anew: give the rules that they were made with (%s)",
+                       triage_options_of(*t)->rules);
+    }
+    if (triage_rename(&named, *t, k, g->resolve, g->resolve_ctx, e) != ST_OK) {
+        return ST_ERR;
+    }
+    triage_free(*t);
+    *t = named;
+    return ST_OK;
+}
+
 /* ---- the gate ---- */
 
 /* Sorts the baseline anew, if it was made with other rules than `now`. */
@@ -240,6 +265,7 @@ int classify_compare(const struct triage *now, struct triage **base, const struc
         return CLI_FAILED;
     }
     if (adapt(base, now, g->baseline, tool, k, o, &e) != ST_OK ||
+        classify_rename(base, g, k, o->rules_hash, &e) != ST_OK ||
         triage_finish(*base, &e) != ST_OK ||
         gate_compare(&gate, *base, now, &options, &e) != ST_OK) {
         cli_fail(failures, g->baseline, &e);

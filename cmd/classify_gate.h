@@ -16,6 +16,8 @@ struct classify_gate {
     uint64_t min_users, regressed_percent;
     bool fail_new, fail_regressed, fail_inconclusive;
     bool allow_inconclusive; /* too little data does not change the exit status */
+    triage_resolve resolve;  /* names that come late; NULL = none */
+    void *resolve_ctx;
 };
 
 enum { CLASSIFY_REGRESSED_DEFAULT = 20, CLASSIFY_MIN_USERS_DEFAULT = 20 };
@@ -25,6 +27,11 @@ bool classify_read_fail_on(const struct cli_tool *tool, struct classify_gate *g,
 /* Are the options compatible with each other? False after a printed usage error. */
 bool classify_check_gate(const struct cli_tool *tool, const struct classify_gate *g);
 
+/* Names the buckets of *t, made with the rules of `rules_hash` as k's, by g->resolve, if there is
+ * one and frames have no names: late symbols. Else nothing is done. ST_ERR: out of memory, a bucket
+ * without a stack, or other rules (ERR_USAGE). */
+enum st classify_rename(struct triage **t, const struct classify_gate *g, struct keyer *k,
+                        uint64_t rules_hash, struct err *e) BASE_MUST_USE;
 /* Reads partials (as cli_for_each_input) and merges them into *t, which may be NULL: then the first
  * becomes it. What cannot be read or merged is told, counted and left out. CLI_OK or CLI_USAGE. */
 int classify_merge(struct triage **t, const struct cli_tool *tool, char **operands, size_t count,

@@ -219,7 +219,7 @@ const struct cli_tool classify_tool = {
                 "--explain ID [--where TERMS] [-d PATH]... [-o FILE] [DUMP|FOLDER|-]...\n"
                 "--lint [-o FILE] [RULES]...\n"
                 "--partial [--every N] [-o FILE] [DUMP|FOLDER|-]...\n"
-                "--merge [--partial] [-F FORMAT] [-o FILE] [PARTIAL|FOLDER|-]...\n"
+                "--merge [--partial] [-d PATH]... [-F FORMAT] [-o FILE] [PARTIAL|FOLDER|-]...\n"
                 "--baseline FILE [--fail-on WHAT] [--allow-inconclusive] [--exposure FILE]...\n"
                 " [--merge] [-F table|json|markdown|junit] [-o FILE] [DUMP|FOLDER|-]...",
     .summary = "Sorts stall dumps into buckets by what the main thread was doing, most stalled "
@@ -332,9 +332,6 @@ static bool check_looked_at(const struct classify_settings *s) {
     } else if (useless) {
         cli_usage_error(&classify_tool, "%s does nothing with %s",
                         cli_typed(s->parser, useless->id, typed), names[run]);
-    } else if (s->gate.merge && cli_useless(s->parser, ~CLI_BIT(OPT_SYMBOLS))) {
-        cli_usage_error(&classify_tool, "%s does nothing with --merge",
-                        cli_typed(s->parser, OPT_SYMBOLS, typed));
     } else {
         return true;
     }

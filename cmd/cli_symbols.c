@@ -149,7 +149,7 @@ struct learning {
     bool failed; /* out of memory */
 };
 
-static bool has_text(const char *text, size_t len, const char *what) {
+static bool learn_has_text(const char *text, size_t len, const char *what) {
     const char *at = text, *end = text + len;
     size_t what_len = strlen(what);
     while ((at = memchr(at, what[0], (size_t)(end - at))) != NULL &&
@@ -166,7 +166,7 @@ static bool has_text(const char *text, size_t len, const char *what) {
  * that. */
 static bool learn_wanted(void *ctx, const char *text, size_t len) {
     (void)ctx;
-    return has_text(text, len, "\"names\"") || !has_text(text, len, "stall-dump/");
+    return learn_has_text(text, len, "\"names\"") || !learn_has_text(text, len, "stall-dump/");
 }
 
 static enum st learn_work(void *ctx, struct dump *d, void *result, unsigned worker, struct err *e) {

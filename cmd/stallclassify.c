@@ -180,14 +180,25 @@ static enum st classify_start(struct classify_run *run, struct classify_settings
     return ST_OK;
 }
 
-static bool open_symbols(struct classify_run *run, const struct classify_settings *s) {
+/* Names the stack of a bucket. */
+static enum st resolve_stack(void *ctx, struct dump *d, struct err *e) {
+    struct classify_run *run = ctx;
+    struct dump_addition add;
+    return symbolize_dump(run->symbols.symbolizer, d, &add, e);
+}
+
+static bool open_symbols(struct classify_run *run, struct classify_settings *s) {
     const struct cli_symbols_options o = {.paths = s->symbols.data,
                                           .path_count = s->symbols.len,
                                           .store = s->store,
                                           .learn = s->learn,
                                           .no_learn = s->no_learn};
-    return (s->symbols.len == 0 && !s->learn) ||
-           cli_symbols_open(&run->symbols, &o, &run->dumps, (unsigned)s->jobs);
+    if (s->symbols.len == 0 && !s->learn) {
+        return true;
+    }
+    s->gate.resolve = resolve_stack;
+    s->gate.resolve_ctx = run;
+    return cli_symbols_open(&run->symbols, &o, &run->dumps, (unsigned)s->jobs);
 }
 
 /* A filter on a field that no dump says is likely a mistake; and users whose exposure is unknown
@@ -281,6 +292,11 @@ static int classify_read_inputs(struct classify_run *run, const struct classify_
         if (status == CLI_OK &&
             !classify_check_partials(s, triage_options_of(run->triage), run->rules_hash)) {
             return CLI_USAGE;
+        }
+        if (status == CLI_OK &&
+            classify_rename(&run->triage, &s->gate, run->keyers[0], run->rules_hash, &e) != ST_OK) {
+            classify_fail(run, NULL, &e);
+            return CLI_FAILED;
         }
     } else {
         status = cli_symbols_run(&run->symbols, &run->dumps, (unsigned)s->jobs, p->operands,

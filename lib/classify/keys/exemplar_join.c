@@ -21,6 +21,7 @@ struct joined_frame {
 struct joined_image {
     json_t *piece;         /* borrowed; its member "image" */
     uint64_t extent, load; /* extent: of its frames; 0 = code in no image */
+    bool lines;            /* a frame has a line: there was debug information */
 };
 
 struct joining {
@@ -57,6 +58,17 @@ static enum st join_image(struct joining *j, json_t *image, struct err *e) {
     return VEC_PUSH(&j->images, made) ? ST_OK : err_nomem(e);
 }
 
+/* Has a frame a line of a source file? */
+static bool joined_has_line(const json_t *piece) {
+    const json_t *lines = json_object_get(piece, "lines");
+    for (size_t i = 0; i < json_array_size(lines); i++) {
+        if (json_is_string(json_array_get(json_array_get(lines, i), 2))) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static enum st join_frame(struct joining *j, json_t *piece, struct err *e) {
     json_t *at = json_object_get(piece, "at");
     struct joined_frame frame = {.piece = piece,
@@ -68,6 +80,9 @@ static enum st join_frame(struct joining *j, json_t *piece, struct err *e) {
     }
     if (frame.image >= 0 && j->images.data[frame.image].extent <= frame.at) {
         j->images.data[frame.image].extent = frame.at + 1;
+    }
+    if (frame.image >= 0 && joined_has_line(piece)) {
+        j->images.data[frame.image].lines = true;
     }
     return VEC_PUSH(&j->frames, frame) ? ST_OK : err_nomem(e);
 }
@@ -144,6 +159,9 @@ static enum st join_images(struct joining *j, struct err *e) {
         }
         jsonw_member_u64(&j->w, "load", j->images.data[i].load);
         jsonw_member_u64(&j->w, "size", j->images.data[i].extent);
+        if (j->images.data[i].lines) {
+            jsonw_member_cstr(&j->w, "symbols", "ok");
+        }
         jsonw_end_object(&j->w);
     }
     jsonw_end_array(&j->w);
@@ -245,6 +263,10 @@ static enum st join_locations(struct joining *j, struct err *e) {
         }
         jsonw_member_bool(&j->w, "in_app", json_is_true(json_object_get(f->piece, "in_app")));
         join_lines(j, json_object_get(f->piece, "lines"));
+        if (json_array_size(json_object_get(f->piece, "lines")) > 0) {
+            /* Of an image that is not `ok`: it stays until a file, or a better name, is there. */
+            jsonw_member_cstr(&j->w, "source", "learned");
+        }
         jsonw_end_object(&j->w);
     }
     jsonw_end_array(&j->w);

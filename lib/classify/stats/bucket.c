@@ -146,6 +146,12 @@ struct bucket *bucket_find(const struct bucket_set *set, const struct bucket *li
     return index ? set->buckets.data[index - 1] : NULL;
 }
 
+struct bucket *bucket_find_text(const struct bucket_set *set, const char *text, size_t len) {
+    const struct bucket_key key = {.hash = hash_bytes(text, len), .text = text, .len = len};
+    uint32_t index = set->slot_count ? *find_slot(set, &key) : 0;
+    return index ? set->buckets.data[index - 1] : NULL;
+}
+
 bool bucket_move(struct bucket_set *set, struct bucket *b) {
     const struct bucket_key key = {.hash = b->text_hash, .like = b};
     return add_bucket(set, b, &key);
@@ -153,12 +159,12 @@ bool bucket_move(struct bucket_set *set, struct bucket *b) {
 
 struct bucket *bucket_put(struct bucket_set *set, const char *text, size_t len, bool *added) {
     const struct bucket_key key = {.hash = hash_bytes(text, len), .text = text, .len = len};
-    uint32_t index = set->slot_count ? *find_slot(set, &key) : 0;
-    *added = index == 0;
-    if (index) {
-        return set->buckets.data[index - 1];
+    struct bucket *b = bucket_find_text(set, text, len);
+    *added = b == NULL;
+    if (b) {
+        return b;
     }
-    struct bucket *b = calloc(1, sizeof *b);
+    b = calloc(1, sizeof *b);
     if (!b || !add_bucket(set, b, &key)) {
         free(b);
         return NULL;
@@ -222,13 +228,16 @@ bool bucket_adopt(struct bucket *parent, struct bucket *child) {
 
 /* ---- evidence ---- */
 
-bool bucket_offers_better(const struct bucket *b, const struct evidence *offer) {
-    const struct evidence *have = &b->evidence;
+bool evidence_is_better(const struct evidence *offer, const struct evidence *have) {
     if (!have->id || offer->span_ms != have->span_ms) {
         return !have->id || offer->span_ms > have->span_ms;
     }
     int c = strcmp(offer->id, have->id);
     return c ? c < 0 : offer->hash < have->hash;
+}
+
+bool bucket_offers_better(const struct bucket *b, const struct evidence *offer) {
+    return evidence_is_better(offer, &b->evidence);
 }
 
 bool bucket_take_evidence(struct bucket *b, const struct evidence *offer) {

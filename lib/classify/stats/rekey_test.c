@@ -248,6 +248,156 @@ static void a_bucket_without_its_stack_is_refused(void **state) {
     sorter_release(&s);
 }
 
+/* ---- names that come late ---- */
+
+/* A stall of a second without names: at an offset of the app, called at another one by a third. */
+static enum st add_raw(struct triage *t, struct keyer *k, const char *id, uint64_t inner,
+                       uint64_t outer, struct err *e) {
+    struct fixture f = {.d = {.id = id, .user = id, .text = id, .text_len = strlen(id)}};
+    struct stall_key key;
+    f.d.stall.span_ms = f.d.stall.duration_ms = 1000;
+    f.d.stall.ended = true;
+    f.d.stall.threshold_ms = 700;
+    fixture_frame(&f, "Shop", true, NULL, inner);
+    fixture_frame(&f, "Shop", true, NULL, 0x5000);
+    fixture_frame(&f, "Shop", true, NULL, outer);
+    fixture_stack(&f, 1);
+    enum st st = keyer_key(k, &f.d, &key, e);
+    return st == ST_OK ? triage_add(t, &f.d, &key, true, NULL, e) : st;
+}
+
+/* Five of them, in two functions. */
+static enum st add_raws(struct triage *t, struct keyer *k, struct err *e) {
+    static const struct {
+        const char *id;
+        uint64_t inner, outer;
+    } stalls[] = {{"a", 0x1010, 0x3010},
+                  {"b", 0x1020, 0x3010},
+                  {"c", 0x1010, 0x3020},
+                  {"d", 0x2010, 0x4010},
+                  {"e", 0x2010, 0x4010}};
+    enum st st = ST_OK;
+    for (size_t i = 0; st == ST_OK && i < sizeof stalls / sizeof *stalls; i++) {
+        st = add_raw(t, k, stalls[i].id, stalls[i].inner, stalls[i].outer, e);
+    }
+    return st;
+}
+
+/* Functions begin at multiples of 0x1000. */
+static enum st resolve_late(void *ctx, struct dump *d, struct err *e) {
+    static const char *const names[] = {NULL, "draw", "load", "on_tap", "on_scroll", "layout"};
+    struct dump_stack *s = &d->threads[0].stack;
+    uint32_t *indexes = arena_array(&d->arena, s->frame_count, sizeof *indexes);
+    d->locations = arena_array(&d->arena, s->frame_count, sizeof *d->locations);
+    (void)ctx;
+    for (size_t i = 0; indexes && d->locations && i < s->frame_count; i++) {
+        uint64_t address = s->frames[i] - !dump_frame_exact(s, i);
+        struct dump_location *l = &d->locations[i];
+        *l = (struct dump_location){.image = dump_image_at(d, address)};
+        l->offset = address - d->images[l->image].load;
+        l->start = l->offset & ~UINT64_C(0xfff);
+        l->lines = arena_array(&d->arena, 1, sizeof *l->lines);
+        if (!l->lines) {
+            return err_nomem(e);
+        }
+        l->lines->function = names[l->start >> 12];
+        l->line_count = 1;
+        indexes[i] = (uint32_t)i;
+    }
+    s->locations = indexes;
+    d->location_count = s->frame_count;
+    return indexes && d->locations ? ST_OK : err_nomem(e);
+}
+
+static struct triage *some_raw(struct sorter *s) {
+    struct triage *t = NULL;
+    assert_int_equal(triage_new(&t, &s->options, NULL), ST_OK);
+    assert_int_equal(add_raws(t, s->keyer, NULL), ST_OK);
+    return t;
+}
+
+static void names_that_come_late_join_what_is_one_function(void **state) {
+    (void)state;
+    struct sorter s;
+    struct triage *t = NULL;
+    sorter_init(&s, NULL);
+    struct triage *raw = some_raw(&s), *from = some_raw(&s);
+    assert_true(triage_lacks_names(from));
+    assert_int_equal(triage_rename(&t, from, s.keyer, resolve_late, NULL, NULL), ST_OK);
+    assert_false(triage_lacks_names(t));
+    assert_int_equal(t->dumps_read, 5);
+    assert_int_equal(t->unresolved, 0);
+    assert_int_equal(t->actions.buckets.len, 2); /* on_tap was called at two places */
+    assert_buckets(t, "draw 3, load 2");
+    assert_string_equal(t->options.rules, "built-in");
+    size_t known = 0;
+    for (size_t i = 0; i < raw->level[1].buckets.len; i++) {
+        uint64_t number;
+        const char *id = raw->level[1].buckets.data[i]->id;
+        assert_true(parse_hex(id, strlen(id), &number));
+        for (size_t k = 0; k < t->level[1].buckets.len; k++) {
+            known += has_alias(t->level[1].buckets.data[k], number);
+        }
+    }
+    assert_int_equal(known, raw->level[1].buckets.len);
+    triage_free(t);
+    triage_free(from);
+    triage_free(raw);
+    sorter_release(&s);
+}
+
+static void names_stay_in_the_stacks_that_are_kept(void **state) {
+    (void)state;
+    struct sorter s;
+    struct triage *t = NULL, *again = NULL;
+    struct strbuf once = {0}, twice = {0};
+    sorter_init(&s, NULL);
+    struct triage *from = some_raw(&s);
+    assert_int_equal(triage_rename(&t, from, s.keyer, resolve_late, NULL, NULL), ST_OK);
+    struct sink sink = sink_to_strbuf(&once);
+    assert_int_equal(triage_write_partial(t, &sink, NULL), ST_OK);
+    assert_int_equal(sink_close(&sink, NULL), ST_OK);
+    /* The second time everything has names already: nothing else changes. */
+    assert_int_equal(triage_rename(&again, t, s.keyer, resolve_late, NULL, NULL), ST_OK);
+    sink = sink_to_strbuf(&twice);
+    assert_int_equal(triage_write_partial(again, &sink, NULL), ST_OK);
+    assert_int_equal(sink_close(&sink, NULL), ST_OK);
+    assert_string_equal(strbuf_cstr(&once), strbuf_cstr(&twice));
+    strbuf_release(&once);
+    strbuf_release(&twice);
+    triage_free(again);
+    triage_free(t);
+    triage_free(from);
+    sorter_release(&s);
+}
+
+static void rename_once(void *ctx, bool refused) {
+    const struct sorter *s = ctx;
+    const struct key_options o = {.rules = s->rules, .aliases = true};
+    struct triage *t = NULL, *from = NULL;
+    struct keyer *k = NULL;
+    struct err e = {0};
+    enum st st = keyer_new(&k, &o, &e);
+    st = st == ST_OK ? triage_new(&from, &s->options, &e) : st;
+    st = st == ST_OK ? add_raws(from, k, &e) : st;
+    st = st == ST_OK ? triage_rename(&t, from, k, resolve_late, NULL, &e) : st;
+    assert_true(st == ST_OK || (refused && e.code == ERR_NOMEM));
+    triage_free(t);
+    triage_free(from);
+    keyer_free(k);
+}
+
+static void memory_may_run_out_while_names_come(void **state) {
+    (void)state;
+    if (!failmalloc_works()) {
+        skip();
+    }
+    struct sorter s;
+    sorter_init(&s, NULL);
+    assert_true(failmalloc_sweep(rename_once, &s) > 50);
+    sorter_release(&s);
+}
+
 struct sweep {
     struct triage *from;
     struct sorter *by;
@@ -288,6 +438,9 @@ int main(void) {
         cmocka_unit_test(what_is_no_stall_by_the_new_rules_is_set_apart),
         cmocka_unit_test(a_bucket_without_its_stack_is_refused),
         cmocka_unit_test(memory_may_run_out_anywhere),
+        cmocka_unit_test(names_that_come_late_join_what_is_one_function),
+        cmocka_unit_test(names_stay_in_the_stacks_that_are_kept),
+        cmocka_unit_test(memory_may_run_out_while_names_come),
     };
     return cmocka_run_group_tests_name("rekey", tests, NULL, NULL);
 }

@@ -83,6 +83,20 @@ enum st triage_restart(struct triage **t, struct err *e) BASE_MUST_USE;
  * of memory; or a bucket has no stack (it comes from elsewhere). */
 enum st triage_rekey(struct triage **out, struct triage *from, struct keyer *k,
                      const struct triage_options *o, struct err *e) BASE_MUST_USE;
+/* Gives frames of a dump, made of the stack of a bucket, the names that are known now. ST_ERR: out
+ * of memory. */
+typedef enum st (*triage_resolve)(void *ctx, struct dump *d, struct err *e);
+/* A new triage, not finished, of all that `from`, not finished, has counted, with the names that
+ * `resolve` knows: each bucket is sorted anew by the one stack it has kept, which then has the
+ * names, and its earlier id is an alias. An action gets the name that it has in the stacks, if they
+ * agree. Holders, causes and counts stay as they were; but a bucket that shows, with names, nothing
+ * but the loop that waits is idle. k has the rules that `from` was filled by. from's buckets of
+ * actions, holders and idle dumps are empty then, and it is only good for triage_free. ST_ERR: as
+ * triage_rekey. */
+enum st triage_rename(struct triage **out, struct triage *from, struct keyer *k,
+                      triage_resolve resolve, void *ctx, struct err *e) BASE_MUST_USE;
+/* Is a frame of a bucket of levels 1 or 2 without a name? */
+bool triage_lacks_names(const struct triage *t);
 /* Has t counted nothing, neither dumps nor exposure? */
 bool triage_is_empty(const struct triage *t);
 /* The options with which t was filled; borrowed until it changes. */

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/number_map.h"
+#include "base/parse.h"
 #include "base/search.h"
 #include "classify/stats/sum.h"
 #include "classify/stats/triage_private.h"
@@ -161,29 +162,36 @@ static bool adapt_bucket(struct triage *t, const struct triage *of, struct mappi
 
 /* ---- sets of buckets ---- */
 
+/* Merges a bucket of the part into `set`, and takes it from the part; NULL: out of memory. */
+static struct bucket *merge_bucket(struct triage *t, const struct triage *of, struct mapping *m,
+                                   struct bucket_set *set, struct bucket **from) {
+    struct bucket *other = *from, *b = bucket_find(set, other);
+    if (b) {
+        if (!merge_counts(m, b, other) || !merge_evidence(t, of, m, b, other)) {
+            return NULL;
+        }
+        bucket_free(other);
+        *from = NULL;
+        return b;
+    }
+    if (!bucket_move(set, other)) {
+        return NULL;
+    }
+    *from = NULL;
+    return adapt_bucket(t, of, m, other) ? other : NULL;
+}
+
 /* Merges the buckets of `from` into `set`, and notes in *indexes where each one went; `from` keeps
  * none of them. */
 static bool merge_set(struct triage *t, const struct triage *of, struct mapping *m,
                       struct bucket_set *set, struct bucket_set *from, uint32_t **indexes) {
     *indexes = calloc(from->buckets.len + 1, sizeof **indexes);
     for (size_t i = 0; *indexes && i < from->buckets.len; i++) {
-        struct bucket *other = from->buckets.data[i], *b = bucket_find(set, other);
-        if (b) {
-            if (!merge_counts(m, b, other) || !merge_evidence(t, of, m, b, other)) {
-                return false;
-            }
-            bucket_free(other);
-        } else {
-            if (!bucket_move(set, other)) {
-                return false;
-            }
-            b = other;
-        }
-        from->buckets.data[i] = NULL;
-        (*indexes)[i] = b->index;
-        if (b == other && !adapt_bucket(t, of, m, b)) {
+        const struct bucket *b = merge_bucket(t, of, m, set, &from->buckets.data[i]);
+        if (!b) {
             return false;
         }
+        (*indexes)[i] = b->index;
     }
     return *indexes != NULL;
 }
@@ -343,6 +351,70 @@ bool triage_take_in(struct triage *t, const struct triage_into *into) {
     return ok;
 }
 
+static void merge_dump_counts(struct triage *t, const struct triage *from) {
+    sum_add(&t->dumps_read, from->dumps_read);
+    for (size_t i = 0; i < APART_COUNT; i++) {
+        sum_add(&t->apart[i], from->apart[i]);
+    }
+}
+
+/* Merges an action that has got names, and takes it from the part; NULL: out of memory. */
+static struct bucket *merge_named_action(struct triage *t, const struct triage *of,
+                                         const struct mapping *m, const struct key *key,
+                                         struct bucket **from) {
+    struct bucket *b = triage_bucket(t, &t->actions, key), *was = *from;
+    uint64_t number;
+    if (!b || !merge_counts(m, b, was) ||
+        (strcmp(was->id, b->id) != 0 && parse_hex(was->id, strlen(was->id), &number) &&
+         !bucket_add_alias(b, number))) {
+        return NULL;
+    }
+    if (bucket_offers_better(b, &was->evidence)) {
+        if (!triage_show(t, b, key) || !bucket_take_evidence(b, &was->evidence)) {
+            return NULL;
+        }
+        map_evidence(t, of, m, &b->evidence);
+    }
+    bucket_free(was);
+    *from = NULL;
+    return b;
+}
+
+static bool merge_actions(struct triage *t, struct triage *from, struct mapping *m,
+                          struct triage_rest *rest) {
+    struct bucket_set *set = &from->actions;
+    rest->actions = calloc(set->buckets.len + 1, sizeof *rest->actions);
+    sum_add(&t->actions.fold.folds, set->fold.folds);
+    sum_add(&t->actions.fold.buckets, set->fold.buckets);
+    sum_add(&t->actions.fold.ms, set->fold.ms);
+    for (size_t i = 0; rest->actions && i < set->buckets.len; i++) {
+        struct bucket **own = &set->buckets.data[i];
+        const struct bucket *b = rest->named[i]
+                                     ? merge_named_action(t, from, m, rest->named[i], own)
+                                     : merge_bucket(t, from, m, &t->actions, own);
+        if (!b) {
+            return false;
+        }
+        rest->actions[i] = b->index;
+    }
+    return rest->actions != NULL;
+}
+
+bool triage_merge_rest(struct triage *t, struct triage *from, struct triage_rest *rest) {
+    struct mapping m = {.texts = rest->texts, .pieces = rest->pieces};
+    uint32_t *idle = NULL;
+    bool ok = merge_actions(t, from, &m, rest);
+    m.actions = rest->actions;
+    m.level[1] = rest->level2;
+    ok = ok && take_set(t, from, &m, &t->holders, &from->holders, NULL, &m.holders) &&
+         take_set(t, from, &m, &t->idle, &from->idle, NULL, &idle) && merge_stalls(t, from, &m);
+    m.texts = m.pieces = m.actions = m.level[1] = NULL; /* the caller's */
+    merge_release(&m);
+    free(idle);
+    merge_dump_counts(t, from);
+    return ok;
+}
+
 enum st triage_merge(struct triage *t, struct triage *from, struct err *e) {
     const struct triage_into none = {0};
     struct mapping m = {0};
@@ -368,10 +440,7 @@ enum st triage_merge(struct triage *t, struct triage *from, struct err *e) {
         ok = index != NO_INDEX;
         t->options.rules = ok ? map_string(&t->strings, index) : t->options.rules;
     }
-    sum_add(&t->dumps_read, from->dumps_read);
+    merge_dump_counts(t, from);
     sum_add(&t->unresolved, from->unresolved);
-    for (size_t i = 0; i < APART_COUNT; i++) {
-        sum_add(&t->apart[i], from->apart[i]);
-    }
     return ok ? ST_OK : err_nomem(e);
 }

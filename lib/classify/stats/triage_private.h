@@ -140,6 +140,17 @@ struct triage_into {
 /* Makes buckets one, as if their dumps had been counted in the one that takes them in; its key, its
  * evidence and its aliases stay its own. False: out of memory; t is only good for triage_free. */
 bool triage_take_in(struct triage *t, const struct triage_into *into);
+/* How the buckets of a triage were sorted anew, and where the rest of it goes. */
+struct triage_rest {
+    uint32_t *texts, *pieces; /* for each string and piece its index in the other triage */
+    uint32_t *level2;         /* for each bucket the one of the other; NO_INDEX = it is idle */
+    const struct key *const *named; /* for each action the key that it has now; NULL = its own */
+    uint32_t *actions;              /* filled in: for each action the one of the other; malloc'ed */
+};
+/* Adds to t what `from` has counted beside levels 1 and 2 and what is kept of all dumps together:
+ * actions, holders, idle dumps, stalls that are not complete, dumps set apart. from's buckets of
+ * these are empty then. False: out of memory. */
+bool triage_merge_rest(struct triage *t, struct triage *from, struct triage_rest *rest);
 /* Counts dumps without symbols in the bucket that the same stalls have with symbols: what a bucket
  * with frames that have no names was called is an alias of exactly one bucket in which more have
  * names. A bucket of level 2 goes with its level 1, or stays. False: out of memory; t is only good
@@ -204,11 +215,15 @@ int bucket_compare(const struct bucket *a, const struct bucket *b);
 struct bucket *bucket_put(struct bucket_set *set, const char *text, size_t len, bool *added);
 /* The bucket that has the key of another set's bucket; NULL = none. */
 struct bucket *bucket_find(const struct bucket_set *set, const struct bucket *like);
+/* The bucket of a key text; NULL = none. */
+struct bucket *bucket_find_text(const struct bucket_set *set, const char *text, size_t len);
 /* Gives a bucket whose key the set lacks to the set. False: out of memory, nothing changed. */
 bool bucket_move(struct bucket_set *set, struct bucket *b);
 /* Counts that an action led to this much of a bucket's time. False: out of memory. */
 bool bucket_add_action(struct bucket *b, uint32_t action, uint64_t ms);
-/* Is this a better evidence than the one the bucket has? */
+/* Is this a better evidence than the one that is there (an empty one: none)? */
+bool evidence_is_better(const struct evidence *offer, const struct evidence *have);
+/* Is it better than the one the bucket has? */
 bool bucket_offers_better(const struct bucket *b, const struct evidence *offer);
 /* Makes it the evidence: a copy, but for the reason, which is one of the triage's strings. False:
  * out of memory, nothing changed. */

@@ -1,4 +1,5 @@
-/* Sorts a triage anew by other rules, from the one stack that each of its buckets has kept. */
+/* Sorts a triage anew by other rules, or by names that came late, from the one stack that each of
+ * its buckets has kept. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -6,6 +7,13 @@
 #include "classify/keys/exemplar.h"
 #include "classify/stats/sum.h"
 #include "classify/stats/triage_private.h"
+
+/* What stacks call an action now. */
+struct named_action {
+    struct key *key;           /* as in the best evidence of them; NULL = nothing */
+    const struct evidence *by; /* of that */
+    bool disagree;             /* another stack calls it differently */
+};
 
 struct rekeying {
     struct triage *t;
@@ -15,6 +23,12 @@ struct rekeying {
     uint32_t *level1;   /* for each level-2 bucket of from its level 1 in t; NO_INDEX = no stall */
     struct strbuf text; /* of the stack at hand */
     VEC(const char *) stack; /* its pieces */
+    triage_resolve resolve;  /* NULL: by other rules, else by names */
+    void *ctx;
+    /* By names: */
+    uint32_t *level2; /* for each level-2 bucket of from its bucket in t; NO_INDEX = idle */
+    struct named_action *actions; /* for each action of from */
+    uint32_t raw_action;          /* of the stack at hand, without names; NO_INDEX = none */
 };
 
 /* Fills r->text with the dump of a bucket's stack. */
@@ -34,7 +48,58 @@ static enum st rekey_stack(struct rekeying *r, const struct bucket *b, struct er
                : err_context(e, "the stack of bucket %s", b->id);
 }
 
-/* Makes the key of a bucket's stack. ST_NONE: it is no stall by these rules. */
+/* Notes the action that the stack at hand has without the new names, then gives it those. */
+static enum st rekey_resolve(struct rekeying *r, struct dump *d, struct err *e) {
+    struct stall_key raw;
+    if (keyer_key(r->k, d, &raw, e) != ST_OK) {
+        return ST_ERR;
+    }
+    strbuf_clear(&r->text);
+    key_text(&raw.action, &r->text);
+    if (strbuf_check(&r->text, e) != ST_OK) {
+        return ST_ERR;
+    }
+    const struct bucket *known =
+        raw.action.count ? bucket_find_text(&r->from->actions, r->text.data, r->text.len) : NULL;
+    r->raw_action = known ? known->index : NO_INDEX;
+    return r->resolve(r->ctx, d, e);
+}
+
+static bool equal_keys(const struct key *a, const struct key *b) {
+    bool equal = a->count == b->count;
+    for (size_t i = 0; equal && i < a->count; i++) {
+        equal = a->frames[i].info->canonical == b->frames[i].info->canonical;
+    }
+    return equal;
+}
+
+/* Notes what the action of the stack at hand, of bucket b, is called now. False: out of memory. */
+static bool rekey_note_action(struct rekeying *r, const struct bucket *b, const struct key *now) {
+    if (!r->resolve || r->raw_action == NO_INDEX || now->count == 0) {
+        return true;
+    }
+    struct named_action *a = &r->actions[r->raw_action];
+    a->disagree = a->disagree || (a->key && !equal_keys(a->key, now));
+    if (a->key && !evidence_is_better(&b->evidence, a->by)) {
+        return true;
+    }
+    a->key = a->key ? a->key : malloc(sizeof *a->key);
+    if (!a->key) {
+        return false;
+    }
+    *a->key = *now;
+    a->by = &b->evidence;
+    for (size_t i = 0; i < now->count; i++) { /* the dump's text goes with it */
+        a->key->frames[i].file = triage_intern(r->t, now->frames[i].file);
+        if (now->frames[i].file && !a->key->frames[i].file) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Makes the key of a bucket's stack, which is in *d, to be released unless ST_ERR is returned.
+ * ST_NONE: it is no stall. */
 static enum st rekey_key_of(struct rekeying *r, const struct bucket *b, struct dump *d,
                             struct stall_key *key, struct err *e) {
     struct strbuf *text = &r->text;
@@ -47,12 +112,32 @@ static enum st rekey_key_of(struct rekeying *r, const struct bucket *b, struct d
         return st == ST_NONE ? err_set(e, ERR_FORMAT, "the stack of bucket %s is no dump", b->id)
                              : err_context(e, "the stack of bucket %s", b->id);
     }
-    st = keyer_key(r->k, d, key, e);
-    if (st != ST_OK || key->status != KEY_OK) {
-        dump_release(d);
-        return st != ST_OK ? st : ST_NONE;
+    st = r->resolve ? rekey_resolve(r, d, e) : ST_OK;
+    if (st == ST_OK) {
+        st = keyer_key(r->k, d, key, e);
     }
-    return ST_OK;
+    if (st == ST_OK && key->status == KEY_OK && !rekey_note_action(r, b, &key->action)) {
+        st = err_nomem(e);
+    }
+    if (st != ST_OK) {
+        dump_release(d);
+        return ST_ERR;
+    }
+    return key->status == KEY_OK ? ST_OK : ST_NONE;
+}
+
+/* Offers the evidence of a bucket to one of t; the stack, which level 2 keeps, has the new names.
+ */
+static bool rekey_offer_named(struct rekeying *r, struct bucket *b, const struct evidence *from,
+                              const struct dump *d, const struct stall_key *key, size_t level) {
+    struct evidence offer = *from;
+    offer.reason = triage_intern(r->t, from->reason);
+    memset(&offer.stack, 0, sizeof offer.stack);
+    bool ok = (!from->reason || offer.reason) &&
+              (level == 0 || triage_cut_stack(r->t, d, key->stack, &offer)) &&
+              bucket_take_evidence(b, &offer);
+    SMALL_VEC_RELEASE(&offer.stack);
+    return ok;
 }
 
 static bool rekey_take_evidence(const struct rekeying *r, struct bucket *b,
@@ -75,26 +160,59 @@ static bool keep_id(struct bucket *now, const struct bucket *was) {
            bucket_add_alias(now, number);
 }
 
+/* So are the ids that it had earlier, where only names are new. False: out of memory. */
+static bool rekey_keep_aliases(const struct rekeying *r, struct bucket *now,
+                               const struct bucket *was) {
+    for (size_t i = 0; r->resolve && i < was->aliases.len; i++) {
+        if (!bucket_add_alias(now, was->aliases.data[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
 /* Level 2, and what level 1 shows. Actions are left out: one stack tells one of those that led to
  * the bucket, and nobody asks. */
-static bool rekey_add_bucket(struct rekeying *r, const struct bucket *from,
+static bool rekey_add_bucket(struct rekeying *r, const struct bucket *from, const struct dump *d,
                              const struct stall_key *key) {
     struct triage *t = r->t;
     struct bucket *at[KEY_LEVELS];
     for (size_t i = 0; i < KEY_LEVELS; i++) {
+        const struct bucket *was = i ? from : r->from->level[0].buckets.data[from->parent];
         at[i] = triage_bucket(t, &t->level[i], &key->level[i]);
-        if (!at[i] || !bucket_add_ways(at[i], key, i) ||
-            !keep_id(at[i], i ? from : r->from->level[0].buckets.data[from->parent])) {
+        if (!at[i] || !bucket_add_ways(at[i], key, i) || !keep_id(at[i], was) ||
+            !rekey_keep_aliases(r, at[i], was)) {
             return false;
         }
         if (bucket_offers_better(at[i], &from->evidence) &&
             (!triage_show(t, at[i], &key->level[i]) ||
-             !rekey_take_evidence(r, at[i], &from->evidence))) {
+             !(r->resolve ? rekey_offer_named(r, at[i], &from->evidence, d, key, i)
+                          : rekey_take_evidence(r, at[i], &from->evidence)))) {
             return false;
         }
     }
     r->level1[from->index] = at[0]->index;
+    if (r->resolve) {
+        r->level2[from->index] = at[1]->index;
+        sum_add(&t->unresolved, key->unresolved ? from->tally.dumps : 0);
+    }
     return tally_merge(&at[1]->tally, &from->tally, r->texts) && bucket_adopt(at[0], at[1]);
+}
+
+/* Counts a bucket that is no stall. */
+static bool rekey_add_idle(struct rekeying *r, const struct bucket *from,
+                           const struct stall_key *key) {
+    r->level1[from->index] = NO_INDEX;
+    sum_add(&r->t->apart[APART_IDLE], from->tally.dumps);
+    if (!r->resolve) {
+        return true;
+    }
+    struct bucket *b = triage_bucket(r->t, &r->t->idle, &key->level[0]);
+    r->level2[from->index] = NO_INDEX;
+    return b && tally_merge(&b->tally, &from->tally, r->texts) &&
+           (!bucket_offers_better(b, &from->evidence) ||
+            (triage_show(r->t, b, &key->level[0]) &&
+             rekey_offer_named(r, b, &from->evidence, NULL, key, 0)));
 }
 
 static enum st rekey_add_all(struct rekeying *r, struct err *e) {
@@ -104,13 +222,11 @@ static enum st rekey_add_all(struct rekeying *r, struct err *e) {
         struct dump d;
         struct stall_key key;
         st = rekey_key_of(r, b, &d, &key, e);
-        if (st == ST_OK) {
-            st = rekey_add_bucket(r, b, &key) ? ST_OK : err_nomem(e);
+        if (st != ST_ERR) {
+            bool added =
+                st == ST_OK ? rekey_add_bucket(r, b, &d, &key) : rekey_add_idle(r, b, &key);
+            st = added ? ST_OK : err_nomem(e);
             dump_release(&d);
-        } else if (st == ST_NONE) {
-            r->level1[i] = NO_INDEX;
-            sum_add(&r->t->apart[APART_IDLE], b->tally.dumps);
-            st = ST_OK;
         }
     }
     return st;
@@ -180,6 +296,19 @@ static enum st rekey(struct rekeying *r, struct err *e) {
     return count_total(r) ? ST_OK : err_nomem(e);
 }
 
+static void rekeying_release(struct rekeying *r) {
+    for (size_t i = 0; r->actions && i < r->from->actions.buckets.len; i++) {
+        free(r->actions[i].key);
+    }
+    free(r->actions);
+    free(r->level2);
+    free(r->texts);
+    free(r->pieces);
+    strbuf_release(&r->text);
+    VEC_RELEASE(&r->stack);
+    free(r->level1);
+}
+
 enum st triage_rekey(struct triage **out, struct triage *from, struct keyer *k,
                      const struct triage_options *o, struct err *e) {
     struct rekeying r = {.from = from, .k = k};
@@ -190,17 +319,94 @@ enum st triage_rekey(struct triage **out, struct triage *from, struct keyer *k,
         return ST_ERR;
     }
     enum st st = triage_merge_thresholds(r.t, from) ? rekey(&r, e) : err_nomem(e);
-    free(r.texts);
-    free(r.pieces);
-    strbuf_release(&r.text);
-    VEC_RELEASE(&r.stack);
-    free(r.level1);
+    rekeying_release(&r);
     if (st != ST_OK) {
         triage_free(r.t);
         return st;
     }
     *out = r.t;
     return ST_OK;
+}
+
+/* ---- names that came late ---- */
+
+/* Where actions led to: to each level-2 bucket, and so to its level 1. */
+static bool share_actions(const struct rekeying *r, const uint32_t *actions) {
+    for (size_t i = 0; i < r->from->level[1].buckets.len; i++) {
+        const struct bucket *from = r->from->level[1].buckets.data[i];
+        for (size_t k = 0; r->level2[i] != NO_INDEX && k < from->actions.len; k++) {
+            const struct action_share *a = &from->actions.data[k];
+            uint32_t action = actions[a->action];
+            if (!bucket_add_action(r->t->level[0].buckets.data[r->level1[i]], action, a->ms) ||
+                !bucket_add_action(r->t->level[1].buckets.data[r->level2[i]], action, a->ms)) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+/* For each action the key that it is merged by; NULL: out of memory. */
+static const struct key **action_keys(const struct rekeying *r, size_t count) {
+    const struct key **keys = calloc(count + 1, sizeof(const struct key *));
+    for (size_t i = 0; keys && i < count; i++) {
+        keys[i] = r->actions[i].disagree ? NULL : r->actions[i].key;
+    }
+    return keys;
+}
+
+static enum st rename_all(struct rekeying *r, struct triage *from, struct err *e) {
+    size_t actions = from->actions.buckets.len;
+    struct triage_options *o = &r->t->options; /* with texts of from so far */
+    r->level2 = calloc(from->level[1].buckets.len + 1, sizeof *r->level2);
+    r->actions = calloc(actions + 1, sizeof *r->actions);
+    o->rules = triage_intern(r->t, o->rules);
+    o->where = triage_intern(r->t, o->where);
+    if (!r->level2 || !r->actions || !o->rules || (from->options.where && !o->where) ||
+        !triage_merge_thresholds(r->t, from)) {
+        return err_nomem(e);
+    }
+    if (rekey(r, e) != ST_OK) {
+        return ST_ERR;
+    }
+    const struct key **named = action_keys(r, actions);
+    struct triage_rest rest = {
+        .texts = r->texts, .pieces = r->pieces, .level2 = r->level2, .named = named};
+    bool ok = named && triage_merge_rest(r->t, from, &rest) && share_actions(r, rest.actions);
+    free(named);
+    free(rest.actions);
+    return ok ? ST_OK : err_nomem(e);
+}
+
+enum st triage_rename(struct triage **out, struct triage *from, struct keyer *k,
+                      triage_resolve resolve, void *ctx, struct err *e) {
+    struct rekeying r = {.from = from, .k = k, .resolve = resolve, .ctx = ctx};
+    if (triage_new(&r.t, &from->options, e) != ST_OK) {
+        return ST_ERR;
+    }
+    enum st st = rename_all(&r, from, e);
+    rekeying_release(&r);
+    if (st != ST_OK) {
+        triage_free(r.t);
+        return st;
+    }
+    *out = r.t;
+    return ST_OK;
+}
+
+bool triage_lacks_names(const struct triage *t) {
+    for (size_t level = 0; level < KEY_LEVELS; level++) {
+        const struct bucket_set *set = &t->level[level];
+        for (size_t i = 0; i < set->buckets.len; i++) {
+            const struct bucket *b = set->buckets.data[i];
+            for (size_t k = 0; k < b->frame_count; k++) {
+                if (!b->frames[k]->resolved) {
+                    return true;
+                }
+            }
+        }
+    }
+    return false;
 }
 
 const struct triage_options *triage_options_of(const struct triage *t) {

@@ -410,6 +410,60 @@ static void say_rest(const struct preload_report *report, const struct recover_c
     }
 }
 
+static void say_cut(const struct preload_report *report) {
+    uint32_t left = 0;
+    for (uint32_t i = 0; i < report->recorded && i < PRELOAD_PROCESSES; i++) {
+        left = report->process[i].threads_left > left ? report->process[i].threads_left : left;
+    }
+    if (left > 0) {
+        recorder_say_cut(left);
+    }
+}
+
+void recorder_say_cut(uint32_t threads) {
+    cli_say(TOOL, "a dump had no room for %" PRIu32 " thread%s (see --max-threads)", threads,
+            ending_of(threads));
+}
+
+/* ---- stalls as they happen ---- */
+
+void recorder_say_stall(uint64_t now_ns, const char *kind, uint64_t age_ms, bool ended) {
+    cli_say(TOOL, "%.1f s: %s of %.2f s%s", (double)now_ns / 1e9, kind, (double)age_ms / 1000,
+            ended ? "" : " so far");
+}
+
+/* False: it is being written, or is another one by now. */
+static bool read_news(const struct preload_report *report, uint64_t number,
+                      struct preload_news *out) {
+    const struct preload_news *news = &report->news[(number - 1) % PRELOAD_NEWS];
+    if (__atomic_load_n(&news->number, __ATOMIC_ACQUIRE) != number) {
+        return false;
+    }
+    memcpy(out, news, sizeof *out);
+    __atomic_thread_fence(__ATOMIC_ACQUIRE);
+    out->what[sizeof out->what - 1] = '\0';
+    return __atomic_load_n(&news->number, __ATOMIC_RELAXED) == number;
+}
+
+void recorder_say_news(const struct preload_report *report, uint64_t *heard, uint64_t now_ns) {
+    uint64_t told = __atomic_load_n(&report->told, __ATOMIC_ACQUIRE);
+    if (told - *heard > PRELOAD_NEWS) {
+        *heard = told - PRELOAD_NEWS;
+    }
+    while (*heard < told) {
+        struct preload_news news;
+        if (!read_news(report, ++*heard, &news)) {
+            continue;
+        }
+        if (news.kind == PRELOAD_STALL_TAKEN_BACK) {
+            cli_say(TOOL, "%.1f s: what was told as %.2f s was none, the loop is another",
+                    (double)now_ns / 1e9, (double)news.age_ms / 1000);
+        } else {
+            recorder_say_stall(now_ns, news.what, news.age_ms, news.kind == PRELOAD_STALL_ENDS);
+        }
+    }
+}
+
 /* ---- all of it ---- */
 
 /* The line on what was found, where anything was watched. */
@@ -456,6 +510,7 @@ void recorder_say_summary(const struct preload_report *report, const struct reco
         say_lost(&sums);
     }
     if (!set->quiet) {
+        say_cut(report);
         say_rest(report, got);
     }
     if (report->trace_failed != 0) {

@@ -37,6 +37,16 @@ struct recorder_ending {
     uint64_t began_ns, ended_ns; /* of CLOCK_MONOTONIC */
 };
 
+/* Says a line for each stall that began or ended in the recorded processes since the last call.
+ * *heard: 0 at first. now_ns: since the program's start. */
+void recorder_say_news(const struct preload_report *report, uint64_t *heard, uint64_t now_ns);
+/* One such line: of a stall of this kind that was found, or that ended. age_ms: so far, or its
+ * length. */
+void recorder_say_stall(uint64_t now_ns, const char *kind, uint64_t age_ms, bool ended);
+
+/* Says that a dump had no room for so many threads. */
+void recorder_say_cut(uint32_t threads);
+
 /* Says to stderr what was found, how much of the time was watched, and what went wrong. report: a
  * copy, which no process writes to; one that died told its part some time before, but the program's
  * own end is known. got: what was recovered from its folder. name: of the program. */

@@ -47,6 +47,9 @@ static void say_way(const struct attach_totals *t) {
                 "50 ms there",
                 t->limited, ending_of(t->limited));
     }
+    if (t->threads_left_out > 0) {
+        recorder_say_cut(t->threads_left_out);
+    }
     if (t->threads_left > 0) {
         cli_say(TOOL, "%" PRIu32 " more thread%s not watched", t->threads_left,
                 t->threads_left == 1 ? " was" : "s were");
@@ -116,12 +119,28 @@ static bool say_problem(const struct attach_problem *problem) {
     return false;
 }
 
+static void say_begin(void *began_ns, const struct stallrec_stall *stall) {
+    recorder_say_stall(stallrec_clock_ns() - *(const uint64_t *)began_ns, stall->kind, stall->at_ms,
+                       false);
+}
+
+static void say_end(void *began_ns, const struct stallrec_stall *stall) {
+    recorder_say_stall(stallrec_clock_ns() - *(const uint64_t *)began_ns, stall->kind, stall->at_ms,
+                       true);
+}
+
+/* began_ns: now; borrowed until attach_close. */
 static bool open_attach(const struct recorder_settings *set, pid_t pid, bool started,
-                        struct attach **out) {
+                        uint64_t *began_ns, struct attach **out) {
     struct stallrec_config config;
     struct attach_problem problem;
     struct attach_options options = {.pid = pid, .started = started, .config = &config};
     settings_config(set, &config);
+    if (set->verbose) {
+        config.callbacks.stall_begin = say_begin;
+        config.callbacks.stall_end = say_end;
+        config.user_data = began_ns;
+    }
     options.context = strbuf_cstr(&set->context);
     options.loop_at = set->loop_at.len > 0 ? strbuf_cstr(&set->loop_at) : NULL;
     options.trace = set->trace;
@@ -209,10 +228,11 @@ static void recover_earlier(const struct recorder_settings *set) {
 
 int recorder_attach_process(const struct recorder_settings *set) {
     struct attach *a;
+    uint64_t began_ns = stallrec_clock_ns();
     sigset_t before;
     int signals = block_signals(&before);
     recover_earlier(set);
-    if (!open_attach(set, (pid_t)set->pid, false, &a)) {
+    if (!open_attach(set, (pid_t)set->pid, false, &began_ns, &a)) {
         close(signals);
         return EXIT_OWN;
     }
@@ -294,6 +314,7 @@ static int await_child(const struct child *child, int signals, int *status) {
 int recorder_attach_program(const struct recorder_settings *set, const char *path, char **argv) {
     struct child child;
     struct attach *a;
+    uint64_t began_ns = stallrec_clock_ns();
     sigset_t before;
     int signals = block_signals(&before), status = 0, error;
     recover_earlier(set);
@@ -301,7 +322,7 @@ int recorder_attach_program(const struct recorder_settings *set, const char *pat
         cli_say(TOOL, "%s: %s", path, strerror(errno));
         return EXIT_OWN;
     }
-    if (!open_attach(set, child.pid, true, &a)) {
+    if (!open_attach(set, child.pid, true, &began_ns, &a)) {
         close(child.go);
         waitpid(child.pid, &status, 0);
         return EXIT_OWN;

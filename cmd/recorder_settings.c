@@ -144,6 +144,9 @@ void settings_config(const struct recorder_settings *s, struct stallrec_config *
     if (s->detectors == 0) {
         out->detectors &= ~(uint32_t)STALLREC_DETECT_LAUNCH;
     }
+    if (s->max_threads != 0) {
+        out->max_threads = s->max_threads;
+    }
     if (s->cpu_percent != 0) {
         out->cpu_limit_permille = s->cpu_percent * 10;
     }

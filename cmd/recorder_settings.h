@@ -17,12 +17,13 @@ struct recorder_settings {
     uint32_t threshold_ms;              /* 0: the preset's */
     uint32_t sample_ms, ring, check_ms; /* the same */
     uint32_t detectors;                 /* bits; 0: the preset's */
+    uint32_t max_threads;               /* in one dump; 0: the preset's */
     uint32_t cpu_percent;               /* of one processor; 0: the preset's */
     struct strbuf loop_at;              /* one a line */
     struct strbuf context;              /* KEY=VALUE, one a line */
     unsigned context_count;
     uint64_t keep_days, keep_bytes, keep_files; /* 0 = no limit */
-    bool follow, quiet;
+    bool follow, quiet, verbose;
     uint32_t pid;         /* of a process that runs; 0: a program is run */
     uint64_t for_seconds; /* how long it is recorded; 0: until it ends */
     bool attach;          /* nothing is loaded into the program */

@@ -35,6 +35,9 @@ enum {
  * and shell scripts redirect 3 to 9. */
 enum { REPORT_FD_FROM = 100, REPORT_FD_LEAST = 3 };
 
+/* How often it is looked whether there is news of stalls, for -v. */
+enum { NEWS_MS = 100 };
+
 /* How long the processes that the program started may take to end behind it. */
 enum { OTHERS_MS = 2000 };
 
@@ -47,6 +50,7 @@ enum {
     OPT_PRESET,
     OPT_DETECTORS,
     OPT_CPU_LIMIT,
+    OPT_MAX_THREADS,
     OPT_LOOP_AT,
     OPT_CONTEXT,
     OPT_KEEP_DAYS,
@@ -54,6 +58,7 @@ enum {
     OPT_KEEP_FILES,
     OPT_FOLLOW,
     OPT_QUIET,
+    OPT_VERBOSE,
     OPT_TRACE,
     OPT_REPLAY,
     OPT_LIST_PRESETS,
@@ -85,6 +90,9 @@ static const struct cli_option options[] = {
     {OPT_CPU_LIMIT, 0, "cpu-limit", "PERCENT",
      "detector cpu: more than this much of one processor (the preset's)",
      CLI_NUMBER(struct recorder_settings, cpu_percent, 1, 100000)},
+    {OPT_MAX_THREADS, 0, "max-threads", "N",
+     "tell of so many threads in one dump, 1 to 256 (the preset's; 64)",
+     CLI_NUMBER(struct recorder_settings, max_threads, 1, 256)},
     {OPT_LOOP_AT, 0, "loop-at", "LIB|SYMBOL",
      "the event loop waits there: a library, a function, or the LIB+0xOFFSET\n"
      "that a dump's loop_at names; repeatable; by default it is found",
@@ -101,6 +109,8 @@ static const struct cli_option options[] = {
      CLI_FLAG(struct recorder_settings, follow)},
     {OPT_QUIET, 'q', "quiet", NULL, "no summary at the end",
      CLI_FLAG(struct recorder_settings, quiet)},
+    {OPT_VERBOSE, 'v', "verbose", NULL, "a line when a stall is found, and one when it ends",
+     CLI_FLAG(struct recorder_settings, verbose)},
     {OPT_TRACE, 0, "trace", "FILE", "write what the recorder sees there, for --replay",
      CLI_TEXT(struct recorder_settings, trace)},
     {OPT_PID, 'p', "pid", "PID", "record this process, which runs, from outside",
@@ -127,9 +137,10 @@ static const struct cli_tool tool = {
     .name = "stallrec",
     .synopsis =
         "[-o DIR] [--preset=NAME] [--threshold=MS] [--sample-ms=MS] [--ring=N]\n"
-        " [--check-ms=MS] [--detectors=NAME,...] [--cpu-limit=PERCENT]\n"
+        " [--check-ms=MS] [--detectors=NAME,...] [--cpu-limit=PERCENT] [--max-threads=N]\n"
         " [--loop-at=LIB|SYMBOL]... [--context=KEY=VALUE]... [--keep-days=N]\n"
-        " [--keep-bytes=N] [--keep-files=N] [--trace=FILE] [--follow] [-q] [--] PROGRAM [ARG]...\n"
+        " [--keep-bytes=N] [--keep-files=N] [--trace=FILE] [--follow] [-q] [-v] [--]\n"
+        " PROGRAM [ARG]...\n"
         "-p PID | --attach [--for=SECONDS] [--thread=GLOB|all] [--top] [-o DIR] [...] [--]\n"
         " [PROGRAM [ARG]...]\n"
         "[--preset=NAME] --replay=TRACE\n"
@@ -206,6 +217,7 @@ static bool set_environment(const struct run *run) {
               set_number(PRELOAD_ENV_SAMPLE, set->sample_ms) &&
               set_number(PRELOAD_ENV_RING, set->ring) &&
               set_number(PRELOAD_ENV_CHECK, set->check_ms) &&
+              set_number(PRELOAD_ENV_MAX_THREADS, set->max_threads) &&
               set_number(PRELOAD_ENV_DETECTORS, set->detectors) &&
               set_number(PRELOAD_ENV_CPU_LIMIT, set->cpu_percent * 10);
     unsetenv(PRELOAD_ENV_TRACE);
@@ -262,26 +274,33 @@ static void exec_program(const struct run *run, const struct inherited *inherite
     _exit(n == sizeof error ? EXIT_CANNOT_RUN : EXIT_OWN);
 }
 
-/* Waits for the child, and forwards signals that are sent to us. A terminal sends its signals to
- * both. */
-static int await_program(pid_t child, const sigset_t *signals, int *ended_by) {
-    for (;;) {
-        siginfo_t info;
-        int status, sig = sigwaitinfo(signals, &info);
-        if (sig > 0 && sig != SIGCHLD && info.si_code != SI_KERNEL && info.si_pid != child) {
-            kill(child, sig);
-        }
-        if (waitpid(child, &status, WNOHANG) == child) {
-            *ended_by = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
-            return WIFSIGNALED(status) ? EXIT_SIGNAL + WTERMSIG(status) : WEXITSTATUS(status);
-        }
-    }
-}
-
 static uint64_t recorder_clock_ns(void) {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+/* Waits for the child, and forwards signals that are sent to us. A terminal sends its signals to
+ * both. */
+static int await_program(const struct run *run, pid_t child, const sigset_t *signals,
+                         struct recorder_ending *end) {
+    uint64_t heard = 0;
+    for (;;) {
+        const struct timespec look = {.tv_nsec = NEWS_MS * 1000000};
+        bool verbose = run->settings.verbose;
+        siginfo_t info;
+        int status, sig = sigtimedwait(signals, &info, verbose ? &look : NULL);
+        if (sig > 0 && sig != SIGCHLD && info.si_code != SI_KERNEL && info.si_pid != child) {
+            kill(child, sig);
+        }
+        if (verbose) {
+            recorder_say_news(run->report, &heard, recorder_clock_ns() - end->began_ns);
+        }
+        if (waitpid(child, &status, WNOHANG) == child) {
+            end->signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+            return WIFSIGNALED(status) ? EXIT_SIGNAL + WTERMSIG(status) : WEXITSTATUS(status);
+        }
+    }
 }
 
 /* Returns the exit status. */
@@ -317,7 +336,7 @@ static int run_program(const struct run *run, struct recorder_ending *end) {
     }
     ssize_t n = read(pipe_fd[0], &error, sizeof error); /* end of file when it runs */
     close(pipe_fd[0]);
-    int status = await_program(child, &signals, &end->signal);
+    int status = await_program(run, child, &signals, end);
     end->ended_ns = recorder_clock_ns();
     end->pid = child;
     end->ran = n != sizeof error;

@@ -13,6 +13,8 @@ struct monitor_finding {
     uint64_t begin_ns; /* when the process began */
     /* Called by the monitor with what it has counted so far, as it goes to sleep. */
     void (*publish)(void *ctx, const struct monitor_totals *totals);
+    /* A stall of was_ms that was told is none: the loop is another. May be NULL. */
+    void (*taken_back)(void *ctx, uint64_t was_ms);
     void *ctx;
 };
 

@@ -37,7 +37,11 @@ static void on_drop(void *ctx, uint32_t slot) {
 }
 
 static void on_take_back(void *ctx, bool ended, uint64_t was_ms) {
-    rec_policy_take_back(&((struct stallrec *)ctx)->policy, ended, was_ms);
+    struct stallrec *rec = ctx;
+    rec_policy_take_back(&rec->policy, ended, was_ms);
+    if (rec->finding.taken_back) {
+        rec->finding.taken_back(rec->finding.ctx, was_ms);
+    }
 }
 
 static void open_spool(struct stallrec *rec) {

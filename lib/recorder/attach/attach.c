@@ -19,8 +19,17 @@ enum { LIST_MS = 100 /* how often threads are looked for */, NAME_MS = 1000 };
 
 static void on_attached_stall(void *user, const struct stallrec_stall *stall) {
     struct attach *a = user;
-    (void)stall;
     a->totals.stalls++;
+    if (a->callbacks.stall_begin) {
+        a->callbacks.stall_begin(a->user_data, stall);
+    }
+}
+
+static void on_attached_end(void *user, const struct stallrec_stall *stall) {
+    const struct attach *a = user;
+    if (a->callbacks.stall_end) {
+        a->callbacks.stall_end(a->user_data, stall);
+    }
 }
 
 static void count_dump(void *user, const char *path) {
@@ -276,6 +285,8 @@ static void sum_time(struct attach *a, uint64_t now_ns) {
     for (size_t i = 0; i < a->loop_count; i++) {
         const struct attach_loop *l = a->loops[i];
         struct rec_watched watched = attach_loop_watched(l, now_ns);
+        uint32_t left_out = rec_core_totals(l->core).threads_left_out;
+        t->threads_left_out = left_out > t->threads_left_out ? left_out : t->threads_left_out;
         t->limited += l->watch.budget.limits;
         t->samples += l->samples;
         t->busy_samples += l->busy_samples;
@@ -449,8 +460,12 @@ static bool take_options(struct attach *a, const struct attach_options *options,
     if (rec_config_read(&a->config, options->config) != STALLREC_OK) {
         return refuse(problem, "the configuration", NULL);
     }
-    a->config.callbacks = (struct stallrec_callbacks){
-        .stall_begin = on_attached_stall, .dump_written = count_dump, .dump_lost = count_lost};
+    a->callbacks = a->config.callbacks;
+    a->user_data = a->config.user_data;
+    a->config.callbacks = (struct stallrec_callbacks){.stall_begin = on_attached_stall,
+                                                      .stall_end = on_attached_end,
+                                                      .dump_written = count_dump,
+                                                      .dump_lost = count_lost};
     a->config.user_data = a;
     snprintf(a->threads, sizeof a->threads, "%s", options->threads ? options->threads : "");
     return true;

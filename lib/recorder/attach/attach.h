@@ -29,7 +29,8 @@ struct attach_options {
     pid_t pid;
     bool started; /* for the recording: it has not run its program yet */
     /* Thresholds, detectors, directory, limits, as stallrec_start takes them; copied, but for the
-     * strings, which are borrowed until attach_close. Callbacks are not called. */
+     * strings, which are borrowed until attach_close. Of the callbacks stall_begin and stall_end
+     * are called, by the caller's thread. */
     const struct stallrec_config *config;
     bool samples; /* without perf events, though they may be allowed */
     /* Places of which only one can be the loop, one a line, as place_is_called takes them; NULL: it
@@ -76,6 +77,7 @@ struct attach_totals {
     uint64_t samples, busy_samples; /* by samples: looks; of them not in the loop's wait */
     uint32_t threads, loops;        /* that were watched; of them with a loop */
     bool trace_failed;              /* not all of the trace could be written */
+    uint32_t threads_left_out;      /* the most that a dump had no room for */
     uint32_t threads_left;          /* that were wanted, and not watched: there are too many */
     bool by_events;                 /* else by samples, and why_not says why */
     struct attach_problem why_not;

@@ -45,7 +45,9 @@ struct attach_loop {
 
 struct attach {
     struct stallrec_config config;
-    struct stallrec_config core_config; /* the same, with callbacks that count */
+    struct stallrec_config core_config;  /* the same, with callbacks that count */
+    struct stallrec_callbacks callbacks; /* the caller's */
+    void *user_data;
     struct remote_process process;
     struct remote_thread leader; /* the main thread, watched or not */
     uint64_t program;            /* its remote_thread_program; 0: not named yet */

@@ -210,6 +210,7 @@ struct rec_totals {
     uint64_t launches, launches_ms;   /* ended ones, and their time together */
     uint64_t prewarmed, prewarmed_ms; /* those of prewarmed processes, apart */
     uint64_t spans, spans_unwatched;  /* actions begun; of them not watched, or not dumped */
+    uint32_t threads_left_out;        /* the most for which a dump had no room: max_threads */
 };
 struct rec_totals rec_core_totals(const struct rec_core *core);
 

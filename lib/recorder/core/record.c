@@ -277,6 +277,9 @@ void rec_record_threads(struct rec_core *core, struct rec_record *record) {
         return;
     }
     dump->threads_left_out = left_out;
+    if (left_out > core->totals.threads_left_out) {
+        core->totals.threads_left_out = left_out;
+    }
     dump->thread_count = 1 + (got < room ? got : room);
     for (uint32_t i = 1; i < dump->thread_count; i++) {
         add_stack_images(core, record, &dump->threads[i].stack);

@@ -13,14 +13,14 @@
 
 #include "preload/preload_private.h"
 
-enum { VARIABLES = 17, LINE_SIZE = 8192 };
+enum { VARIABLES = 18, LINE_SIZE = 8192 };
 
 static const char *const names[VARIABLES] = {
-    "LD_PRELOAD",        PRELOAD_ENV_DIRECTORY, PRELOAD_ENV_THRESHOLD,  PRELOAD_ENV_LOOP_AT,
-    PRELOAD_ENV_REPORT,  PRELOAD_ENV_KEEP_DAYS, PRELOAD_ENV_KEEP_BYTES, PRELOAD_ENV_KEEP_FILES,
-    PRELOAD_ENV_CONTEXT, PRELOAD_ENV_PRESET,    PRELOAD_ENV_FOLLOW,     PRELOAD_ENV_DETECTORS,
-    PRELOAD_ENV_TRACE,   PRELOAD_ENV_CPU_LIMIT, PRELOAD_ENV_SAMPLE,     PRELOAD_ENV_RING,
-    PRELOAD_ENV_CHECK};
+    "LD_PRELOAD",        PRELOAD_ENV_DIRECTORY,  PRELOAD_ENV_THRESHOLD,  PRELOAD_ENV_LOOP_AT,
+    PRELOAD_ENV_REPORT,  PRELOAD_ENV_KEEP_DAYS,  PRELOAD_ENV_KEEP_BYTES, PRELOAD_ENV_KEEP_FILES,
+    PRELOAD_ENV_CONTEXT, PRELOAD_ENV_PRESET,     PRELOAD_ENV_FOLLOW,     PRELOAD_ENV_DETECTORS,
+    PRELOAD_ENV_TRACE,   PRELOAD_ENV_CPU_LIMIT,  PRELOAD_ENV_SAMPLE,     PRELOAD_ENV_RING,
+    PRELOAD_ENV_CHECK,   PRELOAD_ENV_MAX_THREADS};
 
 /* Written by the constructor only. */
 static struct {
@@ -191,6 +191,7 @@ bool preload_read_environment(struct preload_config *config) {
     config->sample_ms = read_number(get_value(PRELOAD_ENV_SAMPLE));
     config->ring = read_number(get_value(PRELOAD_ENV_RING));
     config->check_ms = read_number(get_value(PRELOAD_ENV_CHECK));
+    config->max_threads = read_number(get_value(PRELOAD_ENV_MAX_THREADS));
     const char *preset = get_value(PRELOAD_ENV_PRESET);
     if (preset && strlen(preset) < sizeof config->preset) {
         memcpy(config->preset, preset, strlen(preset) + 1);

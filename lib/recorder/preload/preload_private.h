@@ -21,6 +21,7 @@ struct preload_config {
     char preset[PRELOAD_TEXT];           /* "": the default */
     uint32_t threshold_ms;               /* 0: the preset's */
     uint32_t sample_ms, ring, check_ms;  /* 0: the preset's */
+    uint32_t max_threads;                /* 0: the preset's */
     uint32_t detectors;                  /* 0: the preset's */
     uint32_t cpu_limit_permille;         /* 0: the preset's */
     char trace[PRELOAD_PATH];            /* "": none */

@@ -78,6 +78,7 @@ static void on_published(void *ctx, const struct monitor_totals *totals) {
     p->dumps = state.dumps + totals->written;
     p->wall_ms = totals->watched.wall_ms;
     p->watched_ms = totals->watched.watched_ms;
+    p->threads_left = totals->core.threads_left_out;
     memcpy(p->unwatched_ms, totals->watched.unwatched_ms, sizeof p->unwatched_ms);
     __atomic_store_n(&p->told_ns, totals->now_ns, __ATOMIC_RELEASE);
 }
@@ -104,6 +105,39 @@ static void preload_on_lost(void *user, const char *path, enum stallrec_error wh
     __atomic_store_n(&state.process->lost_error, why == STALLREC_ERR_WRITE ? errno : 0,
                      __ATOMIC_RELAXED);
     __atomic_fetch_add(&state.process->lost, 1, __ATOMIC_RELAXED);
+}
+
+/* Of several processes, each takes a number of its own; one that is slow may overwrite what is
+ * newer.
+ */
+static void publish_news(enum preload_news_kind kind, const char *what, uint64_t age_ms) {
+    struct preload_report *report = state.config->report;
+    uint64_t number = __atomic_add_fetch(&report->told, 1, __ATOMIC_RELAXED);
+    struct preload_news *news = &report->news[(number - 1) % PRELOAD_NEWS];
+    size_t size = strlen(what);
+    size = size < sizeof news->what - 1 ? size : sizeof news->what - 1;
+    __atomic_store_n(&news->number, 0, __ATOMIC_SEQ_CST);
+    news->kind = kind;
+    news->pid = (uint32_t)getpid();
+    news->age_ms = age_ms;
+    memcpy(news->what, what, size);
+    news->what[size] = '\0';
+    __atomic_store_n(&news->number, number, __ATOMIC_RELEASE);
+}
+
+static void on_stall_begins(void *user, const struct stallrec_stall *stall) {
+    (void)user;
+    publish_news(PRELOAD_STALL_BEGINS, stall->kind, stall->at_ms);
+}
+
+static void on_stall_ends(void *user, const struct stallrec_stall *stall) {
+    (void)user;
+    publish_news(PRELOAD_STALL_ENDS, stall->kind, stall->at_ms);
+}
+
+static void on_taken_back(void *ctx, uint64_t was_ms) {
+    (void)ctx;
+    publish_news(PRELOAD_STALL_TAKEN_BACK, "hang", was_ms);
 }
 
 /* Sets the values of --context. The command has checked them, but one slot may be given twice. */
@@ -155,6 +189,9 @@ static void configure(struct stallrec_config *config) {
     if (from->check_ms > 0) {
         config->check_ms = from->check_ms;
     }
+    if (from->max_threads > 0) {
+        config->max_threads = from->max_threads;
+    }
     /* A launch that is examined once the loop has been found is over by then. */
     config->detectors &= ~(uint32_t)STALLREC_DETECT_LAUNCH;
     if (from->detectors != 0) {
@@ -171,6 +208,8 @@ static void configure(struct stallrec_config *config) {
     config->keep_bytes = from->keep_bytes;
     config->keep_files = from->keep_files;
     config->callbacks.dump_lost = preload_on_lost;
+    config->callbacks.stall_begin = on_stall_begins;
+    config->callbacks.stall_end = on_stall_ends;
 }
 
 struct preload_process *preload_start_recorder(const struct preload_config *from,
@@ -183,7 +222,7 @@ struct preload_process *preload_start_recorder(const struct preload_config *from
     state.stalls = state.process->stalls;
     state.dumps = state.process->dumps;
     const struct monitor_finding finding = {stallrec_process_start_ns(), on_published,
-                                            state.process};
+                                            on_taken_back, state.process};
     enum stallrec_error st = monitor_start(&state.rec, &config, &finding);
     if (st != STALLREC_OK) {
         state.rec = NULL;

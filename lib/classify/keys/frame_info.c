@@ -6,29 +6,20 @@
 
 #include "base/hash.h"
 #include "base/path.h"
+#include "classify/keys/raw_frame_private.h"
 #include "names/names.h"
-
-/* A frame as the dump has it. */
-struct raw_frame {
-    const struct image_facts *facts; /* of its image; NULL: it is in none of the dump's */
-    const char *image;               /* NULL = none */
-    const struct image_id *id;
-    enum rule_side side;
-    enum rule_os os;
-    const struct rule *image_rule; /* the rule that decided on the image as a whole */
-    const char *function;          /* NULL = unresolved */
-    const char *linkage;           /* its mangled name; NULL = unknown */
-    uint64_t offset;               /* of the function, for unresolved ones */
-};
 
 void frame_table_release(struct frame_table *t) {
     map_release(&t->by_image);
+    map_release(&t->heads);
+    map_release(&t->codes);
     map_release(&t->by_raw);
     map_release(&t->by_key);
     map_release(&t->by_caller);
     VEC_RELEASE(&t->infos);
     VEC_RELEASE(&t->images);
     VEC_RELEASE(&t->known_images);
+    arena_release(&t->image_arena);
     arena_release(&t->arena);
     strbuf_release(&t->raw);
     strbuf_release(&t->image);
@@ -232,7 +223,7 @@ static bool find_made_for(struct frame_table *t, const struct raw_frame *f,
     return info->made_for != NULL;
 }
 
-static struct frame_info *new_info(struct frame_table *t, const struct raw_frame *f) {
+struct frame_info *raw_frame_info(struct frame_table *t, const struct raw_frame *f) {
     struct frame_info *info = arena_alloc(&t->arena, sizeof *info);
     size_t index = t->infos.len;
     if (!info || !VEC_PUSH(&t->infos, info)) {
@@ -261,243 +252,6 @@ static struct frame_info *new_info(struct frame_table *t, const struct raw_frame
         cap_function(&t->function);
     }
     return find_made_for(t, f, info) && finish_info(t, f, info, index) ? info : NULL;
-}
-
-/* What tells the frames of one image from those of another. */
-static void add_head(const struct frame_table *t, const struct raw_frame *f, struct strbuf *out) {
-    strbuf_addc(out, (char)('0' + f->side));
-    strbuf_addc(out, (char)('0' + f->os));
-    if (f->image_rule) {
-        strbuf_addu64(out, rules_index(t->rules, f->image_rule));
-    }
-    strbuf_addc(out, '\t');
-    strbuf_addstr(out, f->image ? f->image : "");
-    strbuf_addc(out, '\t');
-}
-
-/* Writes what tells a frame from others into t->raw; NULL: out of memory. */
-static const struct strbuf *raw_key(struct frame_table *t, const struct raw_frame *f) {
-    struct strbuf *raw = &t->raw;
-    strbuf_clear(raw);
-    if (f->facts) {
-        strbuf_add(raw, f->facts->head, f->facts->head_len);
-    } else {
-        add_head(t, f, raw);
-    }
-    if (f->function) {
-        const char *linkage = f->linkage ? f->linkage : "";
-        strbuf_addstr(raw, f->function);
-        strbuf_add(raw, "\n", 1);
-        strbuf_add(raw, linkage, strlen(linkage));
-    } else {
-        strbuf_add(raw, "\n", 1); /* no name starts with it */
-        strbuf_add(raw, &f->offset, sizeof f->offset);
-        if (f->id) {
-            strbuf_add(raw, f->id->bytes, f->id->len);
-        }
-    }
-    return raw->failed ? NULL : raw;
-}
-
-static struct frame_info *find_info(struct frame_table *t, const struct raw_frame *f) {
-    const struct strbuf *raw = raw_key(t, f);
-    if (!raw) {
-        return NULL;
-    }
-    uint64_t hash = hash_quick(raw->data, raw->len);
-    struct recent_frame *recent = &t->recent[hash % FRAMES_RECENT];
-    if (recent->info && recent->hash == hash && recent->len == raw->len &&
-        memcmp(recent->raw, raw->data, raw->len) == 0) {
-        return recent->info;
-    }
-    struct map_entry *entry = map_put(&t->by_raw, raw->data, raw->len, SIZE_MAX, NULL);
-    if (!entry) {
-        return NULL;
-    }
-    *recent = (struct recent_frame){.hash = hash, .raw = entry->key, .len = entry->len};
-    if (entry->value == SIZE_MAX) {
-        size_t index = t->infos.len;
-        if (!new_info(t, f)) {
-            return NULL;
-        }
-        entry->value = index; /* nothing else was put */
-    }
-    recent->info = t->infos.data[entry->value];
-    return recent->info;
-}
-
-/* ---- of a dump ---- */
-
-static bool begins_with(const char *s, const char *with) {
-    return strncmp(s, with, strlen(with)) == 0;
-}
-
-static enum rule_os os_of(const char *os) {
-    static const char *const darwin[] = {"iOS",     "iPadOS",   "iPhone OS", "macOS", "Mac OS",
-                                         "watchOS", "visionOS", "tvOS",      "xrOS",  "Darwin"};
-    for (size_t i = 0; os && i < sizeof darwin / sizeof *darwin; i++) {
-        if (begins_with(os, darwin[i])) {
-            return OS_DARWIN;
-        }
-    }
-    return os && (strstr(os, "Linux") || begins_with(os, "Android")) ? OS_LINUX : OS_ANY;
-}
-
-bool frame_table_begin(struct frame_table *t, const struct dump *d) {
-    t->images.len = 0;
-    if (d->image_count && !VEC_RESERVE(&t->images, d->image_count)) {
-        return false;
-    }
-    for (; t->images.len < d->image_count; t->images.len++) {
-        t->images.data[t->images.len] = NULL;
-    }
-    t->os = os_of(d->device.os);
-    t->addresses = address_rules_of(d);
-    return true;
-}
-
-/* The name that rules and keys go by. */
-static const char *name_of(const struct dump_image *i) {
-    return i->name && *i->name ? i->name : i->path;
-}
-
-/* Where a dump does not name its system, the kind of an image's id tells. */
-static enum rule_os os_of_image(const struct frame_table *t, const struct dump_image *i) {
-    if (t->os != OS_ANY) {
-        return t->os;
-    }
-    return i->id.kind == IMAGE_ID_UUID    ? OS_DARWIN
-           : i->id.kind == IMAGE_ID_BUILD ? OS_LINUX
-                                          : OS_ANY;
-}
-
-static enum rule_side said_side(const struct dump_image *i) {
-    return i->in_app ? SIDE_APP : SIDE_SYSTEM;
-}
-
-static struct image_facts *new_facts(struct frame_table *t, const struct dump_image *i) {
-    char id[IMAGE_ID_TEXT];
-    const char *name = name_of(i);
-    struct image_facts *facts = arena_alloc(&t->arena, sizeof *facts);
-    if (!facts) {
-        return NULL;
-    }
-    facts->os = os_of_image(t, i);
-    if (t->rules) {
-        strbuf_clear(&t->image);
-        if (name) {
-            names_image(name, strlen(name), &t->image);
-        }
-        struct rule_image_subject s = {.name = name ? strbuf_cstr(&t->image) : NULL,
-                                       .path = i->path,
-                                       .id = image_id_text(&i->id, id),
-                                       .os = facts->os};
-        facts->rule = rules_match_image(t->rules, &s);
-    }
-    struct raw_frame f = {
-        .image = name, .side = said_side(i), .os = facts->os, .image_rule = facts->rule};
-    strbuf_clear(&t->function);
-    add_head(t, &f, &t->function);
-    facts->head = frame_table_keep(t, &t->function);
-    facts->head_len = t->function.len;
-    return facts->head && !t->function.failed && !t->image.failed ? facts : NULL;
-}
-
-/* The facts of this image, which many dumps have; NULL: out of memory. */
-static const struct image_facts *find_facts(struct frame_table *t, const struct dump_image *i) {
-    const char *name = name_of(i), *path = i->path ? i->path : "";
-    struct strbuf *raw = &t->raw;
-    strbuf_clear(raw);
-    strbuf_addc(raw, (char)('0' + t->os));
-    strbuf_addc(raw, (char)('0' + i->in_app));
-    strbuf_addc(raw, (char)('0' + i->id.kind));
-    strbuf_add(raw, i->id.bytes, i->id.len);
-    strbuf_addstr(raw, name ? name : "");
-    strbuf_addc(raw, '\n');
-    strbuf_add(raw, path, strlen(path));
-    struct map_entry *entry =
-        raw->failed ? NULL : map_put(&t->by_image, raw->data, raw->len, SIZE_MAX, NULL);
-    if (entry && entry->value == SIZE_MAX) {
-        struct image_facts *facts = new_facts(t, i);
-        if (!facts || !VEC_PUSH(&t->known_images, facts)) {
-            return NULL;
-        }
-        entry->value = t->known_images.len - 1; /* nothing else was put */
-    }
-    return entry ? t->known_images.data[entry->value] : NULL;
-}
-
-/* False: out of memory. */
-static bool set_image(struct frame_table *t, struct raw_frame *f, const struct dump *d,
-                      int32_t image) {
-    f->os = t->os;
-    if (image >= 0 && (size_t)image < d->image_count) {
-        const struct dump_image *i = &d->images[image];
-        const struct image_facts **facts = &t->images.data[image];
-        if (!*facts && !(*facts = find_facts(t, i))) {
-            return false;
-        }
-        f->facts = *facts;
-        f->image = name_of(i);
-        f->side = said_side(i);
-        f->os = f->facts->os;
-        f->image_rule = f->facts->rule;
-        f->id = image_id_is_zero(&i->id) ? NULL : &i->id;
-    }
-    return true;
-}
-
-/* Code in no image, interpreted or made at run time: it is of its file, if that is known. */
-static void set_file(struct raw_frame *f, const char *file, bool in_app) {
-    f->image = file ? path_name(file) : NULL;
-    f->side = in_app ? SIDE_APP : SIDE_SYSTEM;
-}
-
-struct frame_info *frame_of_line(struct frame_table *t, const struct dump *d,
-                                 const struct dump_location *l, size_t line) {
-    struct raw_frame f = {.offset = l->image < 0 ? 0 : l->start};
-    if (!set_image(t, &f, d, l->image)) {
-        return NULL;
-    }
-    if (line < l->line_count) {
-        if (l->image < 0) {
-            set_file(&f, l->lines[line].file, l->in_app);
-        }
-        f.function = l->lines[line].function ? l->lines[line].function : l->lines[line].linkage;
-        f.function = f.function && *f.function ? f.function : NULL;
-        f.linkage = l->lines[line].linkage;
-    }
-    return find_info(t, &f);
-}
-
-struct frame_info *frame_of_location(struct frame_table *t, const struct dump *d,
-                                     const struct dump_location *l) {
-    return frame_of_line(t, d, l, l->line_count ? l->line_count - 1 : 0);
-}
-
-struct frame_info *frame_of_address(struct frame_table *t, const struct dump *d,
-                                    const struct dump_stack *s, size_t i) {
-    struct raw_frame f = {0};
-    uint64_t address = address_of_frame(&t->addresses, s, i);
-    int32_t image = dump_image_at(d, address);
-    if (!set_image(t, &f, d, image)) {
-        return NULL;
-    }
-    if (image >= 0) {
-        f.offset = address - d->images[image].load;
-    }
-    const struct dump_name *name = dump_name_at(d, s->frames[i]);
-    if (image < 0 && name) {
-        set_file(&f, name->file, name->in_app);
-    }
-    f.function = name && *name->symbol ? name->symbol : NULL;
-    return find_info(t, &f);
-}
-
-struct frame_info *frame_of_type(struct frame_table *t, const struct frame_info *info) {
-    struct raw_frame f = {
-        .image = info->image_name, .side = SIDE_APP, .os = info->os, .function = info->made_for};
-    return find_info(t, &f);
 }
 
 /* The info of this image and function of a key, made as `like` if it is new. */

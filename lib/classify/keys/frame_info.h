@@ -15,19 +15,30 @@ struct image_facts {
     enum rule_os os;
     const struct rule
         *rule;        /* the rule that decided the image's side, by path or id; NULL = none */
-    const char *head; /* how what tells its frames from others begins */
+    const char *head; /* how what tells its frames from others begins; equal ones are one */
     size_t head_len;
+    size_t code; /* number of its head and its id: they tell its frames without names from others */
 };
 
-/* A frame that was looked for lately, in the place that a quick hash gives it: most are asked for
- * again, and by_raw, whose hash nobody can make collide, takes several times as long. */
+/* A frame, and an image, that was looked for lately, in the place that a quick hash gives it. */
 struct recent_frame {
-    uint64_t hash;
-    const char *raw; /* of by_raw */
-    size_t len;
+    const char *head;     /* of its image; NULL = it has no name */
+    const char *function; /* of by_raw: its name, and behind one more byte its linkage name */
+    size_t function_len, linkage_len;
+    size_t code;             /* of one without a name: of its image; … */
+    uint64_t offset;         /* … and where it is in that */
     struct frame_info *info; /* NULL = none */
 };
-enum { FRAMES_RECENT = 4096 };
+struct recent_image {
+    const char *text; /* of by_image */
+    size_t len;
+    const struct image_facts *facts; /* NULL = none */
+};
+enum {
+    FRAMES_RECENT = 1 << 14,
+    IMAGES_RECENT = 512,
+    IMAGES_KNOWN_MAX = 1 << 15 /* each device has its own paths of apps; all are forgotten then */
+};
 
 struct frame_table {
     const struct rules *rules;              /* NULL = raw */
@@ -35,8 +46,11 @@ struct frame_table {
     struct address_rules addresses;         /* of the dump at hand */
     VEC(const struct image_facts *) images; /* of the dump at hand, NULL = not looked for yet */
     VEC(const struct image_facts *) known_images;
-    struct map by_image; /* what a dump says of an image -> index into known_images */
+    struct arena image_arena; /* of these, but for their heads */
+    struct map by_image;      /* what a dump says of an image -> index into known_images */
+    struct map heads, codes;  /* of image_facts */
     struct recent_frame recent[FRAMES_RECENT];
+    struct recent_image recent_images[IMAGES_RECENT];
     struct map by_raw;    /* what the dump says -> index into infos */
     struct map by_key;    /* image and function of a key -> index of the canonical info */
     struct map by_caller; /* two indexes: a frame and its caller -> index of what it is then */

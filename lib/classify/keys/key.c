@@ -73,6 +73,14 @@ static uint64_t number_of(struct keyer *k, char level, const struct key *key) {
     return key->count ? key_number(level, strbuf_cstr(&k->text), k->text.len) : 0;
 }
 
+static bool is_same_key(const struct key *a, const struct key *b) {
+    bool same = a->count == b->count;
+    for (size_t i = 0; same && i < a->count; i++) {
+        same = a->frames[i].info->canonical == b->frames[i].info->canonical;
+    }
+    return same;
+}
+
 /* The keys of the same stack, looked at another way. */
 static enum st find_ids(struct keyer *k, const struct dump *d, const struct dump_stack *stack,
                         const struct stall_key *now, uint64_t was[KEY_LEVELS + 1], struct err *e) {
@@ -86,8 +94,7 @@ static enum st find_ids(struct keyer *k, const struct dump *d, const struct dump
         return err_nomem(e);
     }
     for (size_t i = 0; i < KEY_LEVELS + 1; i++) {
-        uint64_t number = number_of(k, "12a"[i], &keys[i]);
-        was[i] = number != number_of(k, "12a"[i], same[i]) ? number : 0;
+        was[i] = is_same_key(&keys[i], same[i]) ? 0 : number_of(k, "12a"[i], &keys[i]);
     }
     return k->text.failed ? err_nomem(e) : ST_OK;
 }

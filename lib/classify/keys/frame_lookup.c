@@ -1,0 +1,380 @@
+/* Finds the info of a dump's frame: for one that was met before, without putting its text together.
+ */
+#include <string.h>
+
+#include "base/hash.h"
+#include "base/path.h"
+#include "classify/keys/frame_info.h"
+#include "classify/keys/raw_frame_private.h"
+#include "names/names.h"
+
+/* What tells the frames of one image from those of another. */
+static void add_head(const struct frame_table *t, const struct raw_frame *f, struct strbuf *out) {
+    strbuf_addc(out, (char)('0' + f->side));
+    strbuf_addc(out, (char)('0' + f->os));
+    if (f->image_rule) {
+        strbuf_addu64(out, rules_index(t->rules, f->image_rule));
+    }
+    strbuf_addc(out, '\t');
+    strbuf_addstr(out, f->image ? f->image : "");
+    strbuf_addc(out, '\t');
+}
+
+/* Writes what tells a frame from others into t->raw; NULL: out of memory. */
+static const struct strbuf *raw_key(struct frame_table *t, const struct raw_frame *f) {
+    struct strbuf *raw = &t->raw;
+    strbuf_clear(raw);
+    if (f->facts) {
+        strbuf_add(raw, f->facts->head, f->facts->head_len);
+    } else {
+        add_head(t, f, raw);
+    }
+    if (f->function) {
+        const char *linkage = f->linkage ? f->linkage : "";
+        strbuf_addstr(raw, f->function);
+        strbuf_add(raw, "\n", 1);
+        strbuf_add(raw, linkage, strlen(linkage));
+    } else {
+        strbuf_add(raw, "\n", 1); /* no name starts with it */
+        strbuf_add(raw, &f->offset, sizeof f->offset);
+        if (f->id) {
+            strbuf_add(raw, f->id->bytes, f->id->len);
+        }
+    }
+    return raw->failed ? NULL : raw;
+}
+
+/* What recent frames are compared by. */
+static struct recent_frame recent_like(const struct raw_frame *f) {
+    struct recent_frame r = {.function = NULL};
+    if (f->function) {
+        r.head = f->facts->head;
+        r.function_len = strlen(f->function);
+        r.linkage_len = f->linkage ? strlen(f->linkage) : 0;
+    } else {
+        r.code = f->facts->code;
+        r.offset = f->offset;
+    }
+    return r;
+}
+
+/* The place of a frame of one of the dump's images among those that were looked for lately: most
+ * are asked for again, and by_raw, whose hash nobody can make collide, takes several times as long.
+ */
+static struct recent_frame *recent_place(struct frame_table *t, const struct raw_frame *f,
+                                         const struct recent_frame *like) {
+    uint64_t hash = (uintptr_t)like->head ^ (uint64_t)like->code << 48 ^ like->offset;
+    if (like->function_len) {
+        hash ^= hash_quick(f->function, like->function_len);
+    }
+    if (like->linkage_len) {
+        hash = hash_u64(hash) ^ hash_quick(f->linkage, like->linkage_len);
+    }
+    return &t->recent[hash_u64(hash) % FRAMES_RECENT];
+}
+
+static bool is_recent(const struct recent_frame *r, const struct raw_frame *f,
+                      const struct recent_frame *like) {
+    if (!r->info || r->head != like->head) {
+        return false;
+    }
+    if (!f->function) {
+        return r->code == like->code && r->offset == like->offset;
+    }
+    return r->function_len == like->function_len && r->linkage_len == like->linkage_len &&
+           memcmp(r->function, f->function, like->function_len) == 0 &&
+           (like->linkage_len == 0 ||
+            memcmp(r->function + r->function_len + 1, f->linkage, like->linkage_len) == 0);
+}
+
+/* The info of a frame, with by_raw's text for it in *text. NULL: out of memory. */
+static struct frame_info *look_up(struct frame_table *t, const struct raw_frame *f,
+                                  const char **text) {
+    const struct strbuf *raw = raw_key(t, f);
+    struct map_entry *entry = raw ? map_put(&t->by_raw, raw->data, raw->len, SIZE_MAX, NULL) : NULL;
+    if (!entry) {
+        return NULL;
+    }
+    *text = entry->key;
+    if (entry->value == SIZE_MAX) {
+        size_t index = t->infos.len;
+        if (!raw_frame_info(t, f)) {
+            return NULL;
+        }
+        entry->value = index; /* nothing else was put */
+    }
+    return t->infos.data[entry->value];
+}
+
+static struct frame_info *find_info(struct frame_table *t, const struct raw_frame *f) {
+    const char *text;
+    if (!f->facts) {
+        return look_up(t, f, &text);
+    }
+    struct recent_frame like = recent_like(f), *recent = recent_place(t, f, &like);
+    if (!is_recent(recent, f, &like)) {
+        struct frame_info *info = look_up(t, f, &text);
+        if (!info) {
+            return NULL;
+        }
+        like.info = info;
+        like.function = text + f->facts->head_len;
+        *recent = like;
+    }
+    return recent->info;
+}
+
+/* ---- of a dump ---- */
+
+static bool begins_with(const char *s, const char *with) {
+    return strncmp(s, with, strlen(with)) == 0;
+}
+
+static enum rule_os os_of(const char *os) {
+    static const char *const darwin[] = {"iOS",     "iPadOS",   "iPhone OS", "macOS", "Mac OS",
+                                         "watchOS", "visionOS", "tvOS",      "xrOS",  "Darwin"};
+    for (size_t i = 0; os && i < sizeof darwin / sizeof *darwin; i++) {
+        if (begins_with(os, darwin[i])) {
+            return OS_DARWIN;
+        }
+    }
+    return os && (strstr(os, "Linux") || begins_with(os, "Android")) ? OS_LINUX : OS_ANY;
+}
+
+static void forget_images(struct frame_table *t) {
+    t->known_images.len = 0;
+    map_clear(&t->by_image);
+    arena_clear(&t->image_arena);
+    memset(t->recent_images, 0, sizeof t->recent_images);
+}
+
+bool frame_table_begin(struct frame_table *t, const struct dump *d) {
+    t->images.len = 0;
+    if (t->known_images.len >= IMAGES_KNOWN_MAX) {
+        forget_images(t);
+    }
+    if (d->image_count && !VEC_RESERVE(&t->images, d->image_count)) {
+        return false;
+    }
+    for (; t->images.len < d->image_count; t->images.len++) {
+        t->images.data[t->images.len] = NULL;
+    }
+    t->os = os_of(d->device.os);
+    t->addresses = address_rules_of(d);
+    return true;
+}
+
+/* The name that rules and keys go by. */
+static const char *name_of(const struct dump_image *i) {
+    return i->name && *i->name ? i->name : i->path;
+}
+
+/* Where a dump does not name its system, the kind of an image's id tells. */
+static enum rule_os os_of_image(const struct frame_table *t, const struct dump_image *i) {
+    if (t->os != OS_ANY) {
+        return t->os;
+    }
+    return i->id.kind == IMAGE_ID_UUID    ? OS_DARWIN
+           : i->id.kind == IMAGE_ID_BUILD ? OS_LINUX
+                                          : OS_ANY;
+}
+
+static enum rule_side said_side(const struct dump_image *i) {
+    return i->in_app ? SIDE_APP : SIDE_SYSTEM;
+}
+
+/* Fills in the head, which t->function holds, and the code. False: out of memory. */
+static bool add_numbers(struct frame_table *t, struct image_facts *facts,
+                        const struct image_id *id) {
+    const struct strbuf *text = &t->function;
+    size_t head =
+        text->failed || t->image.failed ? SIZE_MAX : map_intern(&t->heads, text->data, text->len);
+    if (head == SIZE_MAX) {
+        return false;
+    }
+    facts->head = map_string(&t->heads, head);
+    facts->head_len = text->len;
+    struct {
+        uint64_t head;
+        uint8_t id[IMAGE_ID_MAX];
+        uint8_t id_len;
+    } code;
+    memset(&code, 0, sizeof code); /* its padding is compared, too */
+    code.head = head;
+    if (!image_id_is_zero(id)) {
+        code.id_len = id->len;
+        memcpy(code.id, id->bytes, id->len);
+    }
+    facts->code = map_intern(&t->codes, (const char *)&code, sizeof code);
+    return facts->code != SIZE_MAX;
+}
+
+static struct image_facts *new_facts(struct frame_table *t, const struct dump_image *i) {
+    char id[IMAGE_ID_TEXT];
+    const char *name = name_of(i);
+    struct image_facts *facts = arena_alloc(&t->image_arena, sizeof *facts);
+    if (!facts) {
+        return NULL;
+    }
+    facts->os = os_of_image(t, i);
+    if (t->rules) {
+        strbuf_clear(&t->image);
+        if (name) {
+            names_image(name, strlen(name), &t->image);
+        }
+        struct rule_image_subject s = {.name = name ? strbuf_cstr(&t->image) : NULL,
+                                       .path = i->path,
+                                       .id = image_id_text(&i->id, id),
+                                       .os = facts->os};
+        facts->rule = rules_match_image(t->rules, &s);
+    }
+    struct raw_frame f = {
+        .image = name, .side = said_side(i), .os = facts->os, .image_rule = facts->rule};
+    strbuf_clear(&t->function);
+    add_head(t, &f, &t->function);
+    return add_numbers(t, facts, &i->id) ? facts : NULL;
+}
+
+/* What a dump says of an image, apart from where it lies. */
+struct image_text {
+    char letters[3]; /* the dump's system, in app, and the kind of its id */
+    const struct image_id *id;
+    const char *name, *path;
+    size_t name_len, path_len;
+};
+
+static struct image_text image_text_of(const struct frame_table *t, const struct dump_image *i) {
+    const char *name = name_of(i);
+    struct image_text text = {
+        .letters = {(char)('0' + t->os), (char)('0' + i->in_app), (char)('0' + i->id.kind)},
+        .id = &i->id,
+        .name = name ? name : "",
+        .path = i->path ? i->path : ""};
+    text.name_len = strlen(text.name);
+    text.path_len = strlen(text.path);
+    return text;
+}
+
+/* Is it the image of this key of by_image? */
+static bool is_recent_image(const struct recent_image *r, const struct image_text *text) {
+    const char *at = r->text;
+    size_t len = sizeof text->letters + text->id->len + text->name_len + 1 + text->path_len;
+    if (!r->facts || r->len != len || memcmp(at, text->letters, sizeof text->letters) != 0) {
+        return false;
+    }
+    at += sizeof text->letters;
+    if (memcmp(at, text->id->bytes, text->id->len) != 0) {
+        return false;
+    }
+    at += text->id->len;
+    return memcmp(at, text->name, text->name_len) == 0 && at[text->name_len] == '\n' &&
+           memcmp(at + text->name_len + 1, text->path, text->path_len) == 0;
+}
+
+static const struct image_facts *look_up_facts(struct frame_table *t, const struct dump_image *i,
+                                               const struct image_text *text,
+                                               struct recent_image *recent) {
+    struct strbuf *raw = &t->raw;
+    strbuf_clear(raw);
+    strbuf_add(raw, text->letters, sizeof text->letters);
+    strbuf_add(raw, text->id->bytes, text->id->len);
+    strbuf_add(raw, text->name, text->name_len);
+    strbuf_addc(raw, '\n');
+    strbuf_add(raw, text->path, text->path_len);
+    struct map_entry *entry =
+        raw->failed ? NULL : map_put(&t->by_image, raw->data, raw->len, SIZE_MAX, NULL);
+    if (!entry) {
+        return NULL;
+    }
+    *recent = (struct recent_image){.text = entry->key, .len = entry->len};
+    if (entry->value == SIZE_MAX) {
+        struct image_facts *facts = new_facts(t, i);
+        if (!facts || !VEC_PUSH(&t->known_images, facts)) {
+            return NULL;
+        }
+        entry->value = t->known_images.len - 1; /* nothing else was put */
+    }
+    recent->facts = t->known_images.data[entry->value];
+    return recent->facts;
+}
+
+/* The facts of this image, which many dumps have; NULL: out of memory. */
+static const struct image_facts *find_facts(struct frame_table *t, const struct dump_image *i) {
+    struct image_text text = image_text_of(t, i);
+    uint64_t hash = hash_quick(i->id.bytes, i->id.len) ^ hash_quick(text.name, text.name_len);
+    struct recent_image *recent = &t->recent_images[hash % IMAGES_RECENT];
+    return is_recent_image(recent, &text) ? recent->facts : look_up_facts(t, i, &text, recent);
+}
+
+/* False: out of memory. */
+static bool set_image(struct frame_table *t, struct raw_frame *f, const struct dump *d,
+                      int32_t image) {
+    f->os = t->os;
+    if (image >= 0 && (size_t)image < d->image_count) {
+        const struct dump_image *i = &d->images[image];
+        const struct image_facts **facts = &t->images.data[image];
+        if (!*facts && !(*facts = find_facts(t, i))) {
+            return false;
+        }
+        f->facts = *facts;
+        f->image = name_of(i);
+        f->side = said_side(i);
+        f->os = f->facts->os;
+        f->image_rule = f->facts->rule;
+        f->id = image_id_is_zero(&i->id) ? NULL : &i->id;
+    }
+    return true;
+}
+
+/* Code in no image, interpreted or made at run time: it is of its file, if that is known. */
+static void set_file(struct raw_frame *f, const char *file, bool in_app) {
+    f->image = file ? path_name(file) : NULL;
+    f->side = in_app ? SIDE_APP : SIDE_SYSTEM;
+}
+
+struct frame_info *frame_of_line(struct frame_table *t, const struct dump *d,
+                                 const struct dump_location *l, size_t line) {
+    struct raw_frame f = {.offset = l->image < 0 ? 0 : l->start};
+    if (!set_image(t, &f, d, l->image)) {
+        return NULL;
+    }
+    if (line < l->line_count) {
+        if (l->image < 0) {
+            set_file(&f, l->lines[line].file, l->in_app);
+        }
+        f.function = l->lines[line].function ? l->lines[line].function : l->lines[line].linkage;
+        f.function = f.function && *f.function ? f.function : NULL;
+        f.linkage = l->lines[line].linkage;
+    }
+    return find_info(t, &f);
+}
+
+struct frame_info *frame_of_location(struct frame_table *t, const struct dump *d,
+                                     const struct dump_location *l) {
+    return frame_of_line(t, d, l, l->line_count ? l->line_count - 1 : 0);
+}
+
+struct frame_info *frame_of_address(struct frame_table *t, const struct dump *d,
+                                    const struct dump_stack *s, size_t i) {
+    struct raw_frame f = {0};
+    uint64_t address = address_of_frame(&t->addresses, s, i);
+    int32_t image = dump_image_at(d, address);
+    if (!set_image(t, &f, d, image)) {
+        return NULL;
+    }
+    if (image >= 0) {
+        f.offset = address - d->images[image].load;
+    }
+    const struct dump_name *name = dump_name_at(d, s->frames[i]);
+    if (image < 0 && name) {
+        set_file(&f, name->file, name->in_app);
+    }
+    f.function = name && *name->symbol ? name->symbol : NULL;
+    return find_info(t, &f);
+}
+
+struct frame_info *frame_of_type(struct frame_table *t, const struct frame_info *info) {
+    struct raw_frame f = {
+        .image = info->image_name, .side = SIDE_APP, .os = info->os, .function = info->made_for};
+    return find_info(t, &f);
+}

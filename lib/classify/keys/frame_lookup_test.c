@@ -1,0 +1,132 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "classify/keys/frame_info.h"
+#include "classify/rules/rules.h"
+
+/* A dump of one image, and a location in it. */
+struct place {
+    struct dump dump;
+    struct dump_image image;
+    struct dump_line line;
+    struct dump_location location;
+};
+
+static void place_make(struct place *p, unsigned char id, const char *path, const char *function,
+                       uint64_t start) {
+    memset(p, 0, sizeof *p);
+    p->image = (struct dump_image){.id = {.kind = IMAGE_ID_UUID, .len = 16, .bytes = {id}},
+                                   .name = "Shop",
+                                   .path = path,
+                                   .in_app = true};
+    p->line = (struct dump_line){.function = function};
+    p->location = (struct dump_location){
+        .offset = start + 5, .start = start, .lines = &p->line, .line_count = function != NULL};
+    p->dump.device.os = "iOS 17.1";
+    p->dump.images = &p->image;
+    p->dump.image_count = 1;
+}
+
+static struct frame_info *find(struct frame_table *t, struct place *p) {
+    assert_true(frame_table_begin(t, &p->dump));
+    struct frame_info *info = frame_of_location(t, &p->dump, &p->location);
+    assert_non_null(info);
+    return info;
+}
+
+static struct frame_table *table_new(struct rules **rules) {
+    struct frame_table *t = calloc(1, sizeof *t);
+    assert_non_null(t);
+    assert_int_equal(rules_new(rules, NULL), ST_OK);
+    assert_int_equal(rules_add_builtin(*rules, NULL), ST_OK);
+    t->rules = *rules;
+    return t;
+}
+
+static void table_free(struct frame_table *t, struct rules *rules) {
+    frame_table_release(t);
+    free(t);
+    rules_free(rules);
+}
+
+static void a_frame_is_one_wherever_its_app_is_installed(void **state) {
+    (void)state;
+    struct rules *rules = NULL;
+    struct frame_table *t = table_new(&rules);
+    struct place here, there, other_build;
+    for (int named = 0; named < 2; named++) {
+        const char *function = named ? "-[Cart load]" : NULL;
+        place_make(&here, 1, "/var/A/Shop.app/Shop", function, 64);
+        place_make(&there, 1, "/var/B/Shop.app/Shop", function, 64);
+        place_make(&other_build, 2, "/var/A/Shop.app/Shop", function, 64);
+        struct frame_info *info = find(t, &here);
+        assert_ptr_equal(find(t, &there), info);
+        assert_ptr_equal(find(t, &here), info);
+        /* Only without a name the build matters. */
+        assert_true((find(t, &other_build) == info) == (named != 0));
+        assert_true(info->in_app && info->resolved == (named != 0));
+    }
+    table_free(t, rules);
+}
+
+static void frames_that_differ_are_told_apart(void **state) {
+    (void)state;
+    struct rules *rules = NULL;
+    struct frame_table *t = table_new(&rules);
+    struct frame_info *seen[6];
+    for (int again = 0; again < 2; again++) {
+        for (size_t i = 0; i < sizeof seen / sizeof *seen; i++) {
+            static const char *const functions[] = {"load", "load(int)", "load", NULL, NULL, NULL};
+            static const char *const linkages[] = {NULL, NULL, "_Z4loadv", NULL, NULL, NULL};
+            struct place p;
+            place_make(&p, i == 5, "/Shop", functions[i], i == 4 ? 128 : 64);
+            p.line.linkage = linkages[i];
+            p.image.id.len = i == 5 ? 16 : 0;
+            p.image.id.kind = i == 5 ? IMAGE_ID_UUID : IMAGE_ID_NONE;
+            struct frame_info *info = find(t, &p);
+            assert_true(!again || info == seen[i]);
+            for (size_t k = 0; k < i; k++) {
+                assert_ptr_not_equal(info, seen[k]);
+            }
+            seen[i] = info;
+        }
+    }
+    table_free(t, rules);
+}
+
+/* Each device has its own path of the app: what is kept of them has a bound. */
+static void images_without_end_are_forgotten(void **state) {
+    (void)state;
+    struct rules *rules = NULL;
+    struct frame_table *t = table_new(&rules);
+    struct frame_info *info = NULL;
+    for (int i = 0; i < 2 * IMAGES_KNOWN_MAX + 10; i++) {
+        char path[64];
+        struct place p;
+        snprintf(path, sizeof path, "/var/%d/Shop.app/Shop", i);
+        place_make(&p, 1, path, i % 2 ? "-[Cart load]" : NULL, 64);
+        struct frame_info *now = find(t, &p);
+        info = i == 1 ? now : info;
+        assert_true(i == 0 || (now == info) == (i % 2 != 0));
+        assert_true(t->known_images.len <= IMAGES_KNOWN_MAX);
+    }
+    assert_int_equal(t->infos.len, 2);
+    assert_int_equal(t->known_images.len, 10);
+    table_free(t, rules);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_frame_is_one_wherever_its_app_is_installed),
+        cmocka_unit_test(frames_that_differ_are_told_apart),
+        cmocka_unit_test(images_without_end_are_forgotten),
+    };
+    return cmocka_run_group_tests_name("frame_lookup", tests, NULL, NULL);
+}

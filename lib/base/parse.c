@@ -150,7 +150,7 @@ bool parse_word(const char *s, size_t len, const void *rows, size_t count, size_
     for (size_t i = 0; i < count; i++) {
         const char *word;
         memcpy(&word, (const char *)rows + i * row_size, sizeof word);
-        if (parse_is(s, len, word)) {
+        if ((len == 0 || *word == *s) && parse_is(s, len, word)) {
             *out = i;
             return true;
         }
@@ -181,22 +181,19 @@ bool parse_uuid(const char *s, size_t len, struct image_id *out) {
         s++;
         len -= 2;
     }
+    static const uint8_t groups[] = {8, 4, 4, 4, 12}; /* digits between the dashes */
     char digits[UUID_DIGITS];
-    if (len == UUID_DIGITS) {
-        memcpy(digits, s, UUID_DIGITS);
-    } else if (len == UUID_TEXT) {
-        size_t n = 0;
-        for (size_t i = 0; i < len; i++) {
-            bool dash = i == 8 || i == 13 || i == 18 || i == 23;
-            if (dash != (s[i] == '-')) {
-                return false;
-            }
-            if (!dash) {
-                digits[n++] = s[i];
-            }
-        }
-    } else {
+    size_t at = 0, count = 0;
+    if (len != UUID_DIGITS && len != UUID_TEXT) {
         return false;
+    }
+    for (size_t i = 0; i < sizeof groups; i++) {
+        if (i > 0 && len == UUID_TEXT && s[at++] != '-') {
+            return false;
+        }
+        memcpy(digits + count, s + at, groups[i]);
+        count += groups[i];
+        at += groups[i];
     }
     struct image_id id = {.kind = IMAGE_ID_UUID, .len = UUID_BYTES};
     if (!hex_bytes(digits, UUID_BYTES, id.bytes)) {

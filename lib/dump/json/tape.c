@@ -57,13 +57,19 @@ static inline const char *read_string(struct tape_text *t, const char *p, struct
 }
 
 static inline const char *read_number(struct tape_text *t, const char *p, struct tape_value *v) {
-    const char *first = p, *digit = p;
-    uint64_t n = 0;
-    for (; t->end - digit >= WORD_BYTES && word_is_digits(word_load(digit)); digit += WORD_BYTES) {
-        n = n * 100000000 + word_number(word_load(digit));
+    const char *first = p, *digit = p + 1;
+    uint64_t n = (uint64_t)(*p - '0');
+    if (token_is_digit(*digit)) { /* else, as for a third of the numbers, that is all */
+        n = n * 10 + (uint64_t)(*digit++ - '0');
     }
-    for (; token_is_digit(*digit); digit++) {
-        n = n * 10 + (uint64_t)(*digit - '0');
+    if (token_is_digit(*digit)) {
+        for (; t->end - digit >= WORD_BYTES && word_is_digits(word_load(digit));
+             digit += WORD_BYTES) {
+            n = n * 100000000 + word_number(word_load(digit));
+        }
+        for (; token_is_digit(*digit); digit++) {
+            n = n * 10 + (uint64_t)(*digit - '0');
+        }
     }
     size_t digits = (size_t)(digit - first);
     if (digits > TOKEN_DIGITS_MAX || (digits > 1 && *first == '0') || *digit == '.' ||
@@ -255,11 +261,33 @@ const struct tape_value *tape_element(const struct tape_value *array, size_t ind
     return v;
 }
 
-static bool is_name(const struct tape *t, const struct tape_value *key,
-                    const struct tape_name *name) {
+/* Are they the same? A call of memcmp takes longer than the few bytes of a name; what is left
+ * behind whole words is compared with the last of them once more. */
+static inline bool is_same_text(const char *a, const char *b, size_t len) {
+    if (len < WORD_BYTES / 2) {
+        return len == 0 || (a[0] == b[0] && a[len / 2] == b[len / 2] && a[len - 1] == b[len - 1]);
+    }
+    if (len < WORD_BYTES) {
+        uint32_t words[2][2];
+        memcpy(&words[0][0], a, sizeof words[0][0]);
+        memcpy(&words[0][1], a + len - sizeof words[0][0], sizeof words[0][0]);
+        memcpy(&words[1][0], b, sizeof words[0][0]);
+        memcpy(&words[1][1], b + len - sizeof words[0][0], sizeof words[0][0]);
+        return words[0][0] == words[1][0] && words[0][1] == words[1][1];
+    }
+    for (size_t i = 0; i + WORD_BYTES < len; i += WORD_BYTES) {
+        if (word_load(a + i) != word_load(b + i)) {
+            return false;
+        }
+    }
+    return word_load(a + len - WORD_BYTES) == word_load(b + len - WORD_BYTES);
+}
+
+static inline bool is_name(const struct tape *t, const struct tape_value *key,
+                           const struct tape_name *name) {
     const char *text = t->text + key->at;
     if (key->kind == VALUE_STRING) {
-        return key->len == name->len && memcmp(text, name->text, name->len) == 0;
+        return key->len == name->len && is_same_text(text, name->text, name->len);
     }
     return span_is((struct span){text - 1, text + key->len + 1}, name->text);
 }

@@ -14,16 +14,30 @@ enum {
     COMMANDS_SIZE_AT = 20, /* in a Mach-O header: bytes of its load commands */
 };
 
+/* No two images share a path, load commands or tables, which bounds the work for all of them. */
+static enum st take_table_bytes(struct dyld_cache *c, uint64_t bytes, struct err *e) {
+    if (bytes > c->table_bytes) {
+        return err_set(e, ERR_LIMIT, "the tables of images overlap");
+    }
+    c->table_bytes -= bytes;
+    return ST_OK;
+}
+
 /* CACHE/PATH. An image may be called anything: it is only ever shown. */
 static enum st image_path(struct dyld_cache *c, uint32_t offset, const char **out, struct err *e) {
     const struct cache_file *f = &c->files.data[0];
-    struct reader r = reader_init(f->path, f->map.data, f->map.size);
+    struct reader all = reader_init(f->path, f->map.data, f->map.size);
     struct strbuf path = {0};
     size_t len;
-    reader_seek(&r, offset);
+    reader_seek(&all, offset);
+    size_t left = reader_left(&all);
+    struct reader r = reader_sub(&all, left < IMAGE_PATH_MAX ? left : IMAGE_PATH_MAX, NULL);
     const char *name = reader_cstr(&r, &len);
-    if (reader_failed(&r) || len == 0 || len > IMAGE_PATH_MAX) {
+    if (len == 0) {
         return err_at(e, ERR_FORMAT, f->path, offset, "an image has no path");
+    }
+    if (take_table_bytes(c, len, e) != ST_OK) {
+        return ST_ERR;
     }
     strbuf_addf(&path, "%s%s", c->path, name[0] == '/' ? "" : "/");
     for (; *name; name++) {
@@ -33,15 +47,6 @@ static enum st image_path(struct dyld_cache *c, uint32_t offset, const char **ou
     *out = path.failed ? NULL : arena_strdup(&c->arena, path.data, path.len);
     strbuf_release(&path);
     return *out ? ST_OK : err_nomem(e);
-}
-
-/* No two images share load commands or tables, which bounds the work for all of them. */
-static enum st take_table_bytes(struct dyld_cache *c, uint64_t bytes, struct err *e) {
-    if (bytes > c->table_bytes) {
-        return err_set(e, ERR_LIMIT, "the tables of images overlap");
-    }
-    c->table_bytes -= bytes;
-    return ST_OK;
 }
 
 static enum st open_listed(struct dyld_cache *c, const char *path, uint64_t address,

@@ -182,16 +182,16 @@ static enum st cache_add_file(struct dyld_cache *c, const char *path, const uint
     return st;
 }
 
-/* Opens the file that is named for the cache with a suffix. That of a cache for development has the
- * suffix behind the name of the other. ST_NONE: neither is there. */
+/* Opens the file that is named for the cache with a suffix. Some files of a cache for development
+ * are named for the other one, which lies beside it. ST_NONE: it is not there. */
 static enum st add_companion(struct dyld_cache *c, const char *suffix, const uint8_t *uuid,
                              struct strbuf *path, struct err *e) {
     size_t len = strlen(c->path), tail = sizeof development - 1;
     bool other = len > tail && strcmp(c->path + len - tail, development) == 0;
     enum st st = ST_NONE;
-    for (int i = other ? 0 : 1; i < 2 && st == ST_NONE; i++) {
+    for (int i = 0; i <= other && st == ST_NONE; i++) {
         strbuf_clear(path);
-        strbuf_add(path, c->path, i == 0 ? len - tail : len);
+        strbuf_add(path, c->path, i == 0 ? len : len - tail);
         strbuf_addstr(path, suffix);
         st = strbuf_check(path, e) == ST_OK ? cache_add_file(c, path->data, uuid, e) : ST_ERR;
     }
@@ -279,8 +279,8 @@ size_t cache_local_ranges(const struct dyld_cache *c, uint64_t address, size_t *
     return first;
 }
 
-/* Ranges are for the images in any number and order. Those that overlap others are left out: the
- * work would have no bound. */
+/* Ranges are for the images in any number and order. Together they have no more symbols than there
+ * are, or the work would have no bound. */
 static enum st read_local_ranges(struct dyld_cache *c, struct reader *r, uint32_t count, bool wide,
                                  uint32_t symbols, struct err *e) {
     uint64_t left = symbols;

@@ -51,7 +51,7 @@ struct dyld_cache {
     VEC(struct dyld_cache_image) images; /* in the order of the cache's list */
     uint64_t base;                       /* address of the first mapping */
     struct cache_locals locals;
-    uint64_t table_bytes; /* that the tables of images may still take; they do not overlap */
+    uint64_t table_bytes; /* that paths and tables of images may still take: they do not overlap */
     dyld_cache_read read;
     dyld_cache_complain complain;
     void *ctx; /* of both */

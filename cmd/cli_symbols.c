@@ -149,12 +149,15 @@ struct learning {
     bool failed; /* out of memory */
 };
 
-static bool learn_has_text(const char *text, size_t len, const char *what) {
-    const char *at = text, *end = text + len;
+/* Is `what` in the text? Byte number `rare` of it is looked for first. */
+static bool learn_has_text(const char *text, size_t len, const char *what, size_t rare) {
     size_t what_len = strlen(what);
-    while ((at = memchr(at, what[0], (size_t)(end - at))) != NULL &&
-           (size_t)(end - at) >= what_len) {
-        if (memcmp(at, what, what_len) == 0) {
+    if (len < what_len) {
+        return false;
+    }
+    const char *at = text + rare, *end = text + len - what_len + rare + 1;
+    while ((at = memchr(at, what[rare], (size_t)(end - at))) != NULL) {
+        if (memcmp(at - rare, what, what_len) == 0) {
             return true;
         }
         at++;
@@ -166,7 +169,8 @@ static bool learn_has_text(const char *text, size_t len, const char *what) {
  * that. */
 static bool learn_wanted(void *ctx, const char *text, size_t len) {
     (void)ctx;
-    return learn_has_text(text, len, "\"names\"") || !learn_has_text(text, len, "stall-dump/");
+    return learn_has_text(text, len, "\"names\"", 3) ||
+           !learn_has_text(text, len, "stall-dump/", 0);
 }
 
 static enum st learn_work(void *ctx, struct dump *d, void *result, unsigned worker, struct err *e) {

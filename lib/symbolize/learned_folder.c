@@ -78,6 +78,20 @@ static enum st learned_make_folder(const char *path, struct err *e) {
                                                      : err_sys(e, errno, "cannot make '%s'", path);
 }
 
+/* The folder, and those above it. What is wrong with one of those is told of the last. */
+static enum st learned_make_folders(const char *path, struct err *e) {
+    struct strbuf above = {0};
+    for (const char *slash = strchr(path, '/'); slash; slash = strchr(slash + 1, '/')) {
+        strbuf_clear(&above);
+        strbuf_add(&above, path, (size_t)(slash - path));
+        if (above.len > 0 && !above.failed) {
+            (void)mkdir(above.data, 0777);
+        }
+    }
+    strbuf_release(&above);
+    return learned_make_folder(path, e);
+}
+
 /* Gives the file its text at once. The lock keeps other writers of the temporary file away. */
 static enum st learned_replace_file(const char *path, const struct strbuf *text, struct err *e) {
     struct strbuf temporary = {0};
@@ -167,7 +181,8 @@ static enum st learned_add_image(const char *folder, const struct image_id *id,
 static int learned_take_lock(const char *folder, struct err *e) {
     struct strbuf path = {0};
     int fd = -1;
-    if (learned_make_folder(folder, e) == ST_OK && learned_folder_path(folder, &path, e) == ST_OK &&
+    if (learned_make_folders(folder, e) == ST_OK &&
+        learned_folder_path(folder, &path, e) == ST_OK &&
         learned_make_folder(strbuf_cstr(&path), e) == ST_OK) {
         strbuf_addstr(&path, "/lock");
         fd = path.failed ? -1 : open(path.data, O_RDWR | O_CREAT | O_CLOEXEC, 0666);

@@ -20,7 +20,7 @@ bool learned_folder_is(const char *folder);
  * are damaged; n is unchanged unless memory ran out. */
 enum st learned_folder_read(const char *folder, const struct image_id *id, struct learned_names *n,
                             struct err *e) BASE_MUST_USE;
-/* Joins all names of n to what is kept; makes the folder (its parent is there) and waits for other
+/* Joins all names of n to what is kept; makes the folder, with those above it, and waits for other
  * processes that write. A file that cannot be read is left alone. Never ST_NONE. ST_ERR: the first
  * failure; the other images' files were written. */
 enum st learned_folder_add(const char *folder, struct learned_names *n,

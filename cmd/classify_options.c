@@ -47,7 +47,7 @@ enum {
     OPT_JOBS
 };
 
-/* In the order of enum key_kind. */
+/* The words of --keys, in the order of enum key_kind. */
 static const char *const key_kinds[] = {"app", "frames", NULL};
 
 /* ---- one by one ---- */

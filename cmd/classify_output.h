@@ -6,12 +6,12 @@
 #include "cli.h"
 
 enum classify_colour { COLOUR_AUTO, COLOUR_ALWAYS, COLOUR_NEVER };
-/* Their words, NULL behind the last; for CLI_WORD. */
+/* The words of --color, NULL behind the last; for CLI_WORD. */
 extern const char *const classify_colours[];
 
 /* What a row is. */
 enum classify_by { BY_BUCKET, BY_HOLDER };
-/* Their words, NULL behind the last; for CLI_WORD. */
+/* The words of --by, NULL behind the last; for CLI_WORD. */
 extern const char *const classify_by_words[];
 
 struct classify_output {

@@ -155,7 +155,7 @@ static void deliver(void *ctx, void *item) {
     free(job);
 }
 
-/* With all threads, here and now. */
+/* Builds an index from the calling thread with all processors, and delivers it. */
 static void build_alone(struct indexing *run, struct index_job *job) {
     job->threads = run->x->threads;
     build(run, job, 0);

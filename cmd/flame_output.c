@@ -16,7 +16,7 @@ static uint64_t distinct_stacks(const struct stack_tree *t) {
     return n;
 }
 
-/* Of the inputs, or of either side. */
+/* Was a dump read, from the inputs or from either side of a difference? */
 static bool have_dumps(const struct flame_run *run) {
     return flame_inputs_have_dumps(&run->inputs) || flame_inputs_have_dumps(&run->diff.base);
 }

@@ -396,7 +396,7 @@ static void say_lost(const struct recorder_sums *sums) {
             sums->lost_error != 0 ? strerror(sums->lost_error) : "");
 }
 
-/* Of what is not in the counts. */
+/* Prints what the counts do not say. */
 static void say_rest(const struct preload_report *report, const struct recover_counts *got) {
     if (got->running > 0) {
         cli_say(TOOL,

@@ -343,7 +343,7 @@ static bool has_output(const struct flame_run *run) {
     return was_read(&run->inputs) && (!run->diff.on || was_read(&run->diff.base));
 }
 
-/* Of both sides of a difference. */
+/* Says what was left out, of both sides of a difference. */
 static void flame_tell_unsaid(const struct flame_run *run) {
     struct where_seen said = run->inputs.said;
     where_seen_add(&said, &run->diff.base.said);

@@ -41,7 +41,7 @@ void jsonw_bool(struct jsonw *w, bool v);
 /* Text that is already JSON, passed through. */
 void jsonw_raw(struct jsonw *w, const char *json, size_t len);
 
-/* Only the string, with its quotes. */
+/* Writes a string value alone, with its quotes. */
 void jsonw_escape(struct sink *s, const char *text, size_t len);
 
 #endif

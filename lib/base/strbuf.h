@@ -42,7 +42,7 @@ static inline void strbuf_add(struct strbuf *b, const void *bytes, size_t len) {
         strbuf_add_slowly(b, bytes, len);
     }
 }
-/* For who encodes: room for len bytes behind the last one, NULL when it failed; strbuf_took says
+/* Room for an encoder: len bytes behind the last one, NULL when it failed; strbuf_took says
  * how many of them were written. */
 char *strbuf_room(struct strbuf *b, size_t len);
 /* Room for `len` bytes in an empty buffer that will hold about as many: in huge pages, if it is

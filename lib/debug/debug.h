@@ -78,7 +78,7 @@ struct debug_unit {
     size_t row_count;
     struct debug_sequence *sequences; /* of code, sorted by their first address */
     size_t sequence_count;
-    /* So many there is memory for. */
+    /* How many elements the arrays above have memory for. */
     size_t path_cap, function_cap, range_cap, row_cap, sequence_cap;
     struct arena arena;
 };

@@ -59,7 +59,7 @@ struct die_attrs {
     const char *split_name;         /* DW_AT_dwo_name, borrowed as the others */
 };
 
-/* Where a walk stands. */
+/* The DIE at which a walk stands. */
 struct die_entry {
     uint64_t offset;
     uint16_t tag;

@@ -73,7 +73,7 @@ struct line_sequences {
     size_t len, cap;
 };
 
-/* Those that are kept. */
+/* The sequences that are kept, sorted by their first address. */
 struct line_order {
     struct debug_sequence *data;
     size_t len, cap;

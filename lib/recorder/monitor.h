@@ -8,7 +8,8 @@
 
 struct monitor_totals;
 
-/* For a loop that is found while the program runs (core.h: rec_core_doubt). */
+/* What is known at the start of a loop that is found while the program runs (core.h:
+ * rec_core_doubt). */
 struct monitor_finding {
     uint64_t begin_ns; /* when the process began */
     /* Called by the monitor with what it has counted so far, as it goes to sleep. */

@@ -312,7 +312,7 @@ STALLREC_API uint64_t stallrec_process_start_ns(void);
  * time. */
 STALLREC_API uint64_t stallrec_span_begin(struct stallrec *rec, const char *name,
                                           uint32_t limit_ms);
-/* It ended, on whatever thread. id 0: no effect. */
+/* Tells that the action ended, on any thread. id 0: no effect. */
 STALLREC_API void stallrec_span_end(struct stallrec *rec, uint64_t id);
 
 /* Posts a task to the loop of the watched thread that calls stallrec_ping_done(rec, number). Called
@@ -325,7 +325,7 @@ typedef int (*stallrec_poster)(void *ctx, uint64_t number);
  * returns, the poster that was set before is not called any more, and ctx may go. Not from within a
  * poster. */
 STALLREC_API void stallrec_set_poster(struct stallrec *rec, stallrec_poster post, void *ctx);
-/* By the task, on the watched thread. */
+/* Tells that the ping with this number ran; the task calls it on the watched thread. */
 STALLREC_API void stallrec_ping_done(struct stallrec *rec, uint64_t number);
 
 /* ---- loop hooks ---- */

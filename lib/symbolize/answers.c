@@ -70,7 +70,8 @@ void answers_free(struct answers *a) {
 
 /* ---- strings and lines ---- */
 
-/* Where strings go: shared ones with the answers, or those of one dump into its arena. */
+/* The owner of copied strings: shared ones with the answers, or those of one dump into its arena.
+ */
 struct text_home {
     struct answers *shared; /* NULL: arena */
     struct arena *arena;

@@ -251,7 +251,7 @@ static enum gate_verdict gate_judge(const struct gate *g, const struct gate_row 
     return risen || tells ? GATE_PASS : GATE_INCONCLUSIVE;
 }
 
-/* Of a run's stalls, in permille. */
+/* Returns the row's share of a run's stalls, in permille. */
 static uint64_t share_of_stalls(const struct gate *g, const struct gate_row *row, size_t run) {
     uint64_t all = g->run[run]->total.stalls;
     return all ? (uint64_t)((unsigned __int128)row->stalls[run] * 1000 / all) : 0;
@@ -344,7 +344,7 @@ static void find_seen(struct gate *g) {
     }
 }
 
-/* Of a run that was not watched nothing is known: not that it has no more stalls, either. */
+/* Nothing is known of a run that was not watched, also not that its stalls did not rise. */
 static bool is_watched(struct gate *g) {
     bool watched = true;
     for (size_t run = 0; run < RATES_RUNS; run++) {

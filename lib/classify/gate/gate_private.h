@@ -17,8 +17,8 @@ void gate_match_release(struct gate_match *m);
 
 /* gate_rows.c. Makes the rows of all stalls and of both levels. False: out of memory. */
 bool gate_add_rows(struct gate *g);
-/* Makes the rows of pools, of rows that are compared already, and cannot tell themselves. False:
- * out of memory. */
+/* Makes the rows of pools. A pool adds up compared rows that are too small to tell a change alone.
+ * False: out of memory. */
 bool gate_add_pools(struct gate *g);
 
 /* gate_platform.c. Notes of each row that the base does not have whether only systems, or devices,

@@ -3,7 +3,7 @@
  * framework an app calls, and from where, changes when the app does. */
 #include "classify/keys/keyer_private.h"
 
-/* Whose frames stand for the app. */
+/* The frames that take the place of the app's in a key. */
 enum stand_in { STAND_APP, STAND_VENDOR, STAND_SKIPPED, STAND_INS };
 
 static bool stands_in(const struct frame_info *info, enum stand_in who) {
@@ -59,7 +59,7 @@ static bool add_framework(struct keyer *k, const struct judged_stack *s, size_t 
     return f.info != NULL;
 }
 
-/* Does the key have this function, or a closure of it, or that it is a closure of? */
+/* Does the key have this function, one of its closures, or the function that it is a closure of? */
 static bool has_function(const struct key *key, const struct frame_info *info) {
     for (size_t i = 0; i < key->count; i++) {
         const struct frame_info *other = key->frames[i].info;

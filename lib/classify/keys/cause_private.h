@@ -20,14 +20,15 @@ struct judge {
 void cause_add_in(const struct judge *j, const struct judged_stack *s);
 /* Adds "771 worker", or "main". */
 void cause_add_thread(const struct judge *j, const struct dump_thread *t);
-/* Who waits for whom, as the dump says. ST_NONE: it does not. */
+/* Judges a stall by the waits that the dump states: which thread waits for which. ST_NONE: it
+ * states none. */
 enum st judge_waits(const struct judge *j, struct stall_key *out, struct err *e) BASE_MUST_USE;
 /* All that work wait for each other, as their frames say; if only one other does, it is the guess.
  * ST_NONE: somebody may go on. */
 enum st judge_standstill(const struct judge *j, struct stall_key *out, struct err *e) BASE_MUST_USE;
 /* Adds what other threads are at in the app's code. ST_ERR: out of memory. */
 enum st cause_add_app_threads(const struct judge *j, struct err *e) BASE_MUST_USE;
-/* Behind the reason of a wait for a database's lock: which thread holds it, which is the guess.
+/* Appends to the reason of a wait for a database's lock which thread is guessed to hold it.
  * ST_ERR: out of memory. */
 enum st cause_add_database_holder(const struct judge *j, struct err *e) BASE_MUST_USE;
 

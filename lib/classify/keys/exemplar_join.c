@@ -215,7 +215,7 @@ static enum st join_names(struct joining *j, struct err *e) {
     return ST_OK;
 }
 
-/* Of the lines of a frame, in their order. */
+/* Writes the strings that the lines of a frame refer to, in their order. */
 static enum st join_strings(struct joining *j, struct err *e) {
     jsonw_member_array(&j->w, "strings");
     for (size_t i = 0; i < j->frames.len; i++) {
@@ -264,7 +264,8 @@ static enum st join_locations(struct joining *j, struct err *e) {
         jsonw_member_bool(&j->w, "in_app", json_is_true(json_object_get(f->piece, "in_app")));
         join_lines(j, json_object_get(f->piece, "lines"));
         if (json_array_size(json_object_get(f->piece, "lines")) > 0) {
-            /* Of an image that is not `ok`: it stays until a file, or a better name, is there. */
+            /* The image is not `ok`: a learned name stays until a file, or a better name, is there.
+             */
             jsonw_member_cstr(&j->w, "source", "learned");
         }
         jsonw_end_object(&j->w);

@@ -86,7 +86,7 @@ enum key_way {
     KEY_WAYS
 };
 
-/* Of a stall that waits for a lock: who holds it. */
+/* The thread that holds the lock for which a stall waits. */
 struct lock_holder {
     enum holder_status status;
     const struct dump_thread *waiter; /* borrowed from the dump: the chain of waits begins with it;

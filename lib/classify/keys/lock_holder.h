@@ -17,7 +17,8 @@ enum holder_status {
     HOLDER_INFERRED  /* nobody tells, and the frames of the dump's threads leave one */
 };
 
-/* Who holds a lock by the frames of all threads. Zero-initialised = they do not tell. */
+/* The thread that holds a lock, guessed from the frames of all threads. Zero-initialised = they do
+ * not tell. */
 struct holder_guess {
     const struct dump_thread *thread; /* borrowed from the dump */
     const char *lock;                 /* what it holds, in a word or two */

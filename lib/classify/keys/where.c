@@ -29,7 +29,7 @@ struct where_field {
     { #name, FIELD_NUMBER, offsetof(struct dump, name) }
 #define BOOL(name)                                                                                 \
     { #name, FIELD_BOOL, offsetof(struct dump, name) }
-/* Of the key, not of the dump: see of_key. */
+/* A field that the key has and not the dump; of_key reads it. */
 #define OF_KEY(name, type)                                                                         \
     { name, type, SIZE_MAX }
 

@@ -255,7 +255,7 @@ static void print_frames(struct explanation *x) {
 
 /* ---- around the frames ---- */
 
-/* Whose stack it is, in a dump that is about threads that worked. */
+/* Prints which thread the stack is of, in a dump that is about threads that worked. */
 static void print_worker(const struct explanation *x) {
     const struct dump *d = x->d;
     size_t i = 0;

@@ -24,7 +24,8 @@ struct explained {
     struct strbuf text;       /* the explanation; empty for EXPLAIN_NOT */
 };
 void explained_release(struct explained *r);
-/* For workers: explains a dump if the id names it or one of its buckets. ST_ERR: out of memory. */
+/* May run on several threads: explains a dump if the id names it or one of its buckets. ST_ERR: out
+ * of memory. */
 enum st explain_choice_dump(const struct explain_choice *x, struct keyer *k,
                             struct former_keyers *former, const struct dump *d,
                             struct stall_key *key, struct explained *out,

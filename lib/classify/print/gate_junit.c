@@ -61,7 +61,7 @@ static void gate_junit_put_row(struct junit_xml *x, const struct gate *g,
     strbuf_release(&remark);
 }
 
-/* Of the run as a whole. */
+/* Writes the test case of the run as a whole. */
 static void put_run(struct junit_xml *x, const struct gate *g, const char *notes) {
     bool little = g->verdict == GATE_INCONCLUSIVE, fails = g->options.fail_on[GATE_INCONCLUSIVE];
     junit_case(x, &(struct junit_case){.class = "stalls.gate",

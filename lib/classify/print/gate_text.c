@@ -63,7 +63,7 @@ void gate_add_rate(struct strbuf *b, const struct gate *g, const struct gate_row
     }
 }
 
-/* Of rows that are not of one bucket. */
+/* Appends what is said of rows that stand for several buckets. */
 static void add_several(struct strbuf *b, const struct gate_row *row) {
     if (!row->pool) {
         strbuf_addstr(b, "all stalls");

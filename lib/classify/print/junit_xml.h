@@ -31,7 +31,8 @@ struct junit_case {
     const char *skipped; /* why it was not run; NULL = it was */
 };
 
-/* In this order: the beginning; properties; the cases; text of the output; the end. */
+/* A report is written by these calls in this order: the beginning, properties, the cases, text of
+ * the output, the end. */
 void junit_begin(struct junit_xml *x, const struct junit_suite *s);
 void junit_property(struct junit_xml *x, const char *name, const char *value);
 void junit_begin_cases(struct junit_xml *x);

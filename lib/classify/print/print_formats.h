@@ -37,7 +37,7 @@ void triage_print_markdown(const struct triage *t, const struct triage_view *v, 
 /* A test suite with a case for each level-1 bucket, for build servers. */
 void triage_print_junit(const struct triage *t, const struct triage_view *v, struct sink *out);
 
-/* Who holds the locks that stalls of a finished triage wait for: the table that a person reads. */
+/* Prints a table of the threads that hold the locks for which stalls of a finished triage wait. */
 void holders_print_table(const struct triage *t, const struct triage_view *v, struct sink *out);
 /* stall-holders/1, see stallclassify(1), on one line. */
 void holders_print_json(const struct triage *t, const struct triage_view *v, struct sink *out);

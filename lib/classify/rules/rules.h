@@ -43,7 +43,7 @@ enum rule_place {
 /* "keep", "skip" … */
 const char *rule_place_text(enum rule_place p);
 
-/* Whose code a frame is. */
+/* The owner of a frame's code. */
 enum rule_side {
     SIDE_SYSTEM = 0, /* of the system, or of unknown origin */
     SIDE_VENDOR,     /* of a known maker of libraries, inside the app or not */

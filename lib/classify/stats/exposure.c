@@ -57,7 +57,7 @@ static const char *said(struct session *s, const char *field) {
     return session_says(s, field, &text) == ST_OK ? text : NULL;
 }
 
-/* Where exposure counts: of whom, and what of it is known. Texts are borrowed. */
+/* The user, cell and facets to which exposure is added. Texts are borrowed. */
 struct exposed {
     uint32_t cell;
     const char *facets[USAGE_DEVICE + 1]; /* version, system, device; NULL = not said */

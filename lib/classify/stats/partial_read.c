@@ -138,7 +138,7 @@ static void read_no_threshold(struct partial_line *l, const struct tape_value *o
     }
 }
 
-/* Of each kind of stall; earlier versions told the smallest one alone. */
+/* Reads the threshold of each kind of stall; earlier versions told only the smallest one. */
 static void read_thresholds(struct partial_line *l, const struct tape_value *o) {
     struct triage *t = l->r->t;
     if (!partial_member(l, o, "thresholds")) {

@@ -245,7 +245,7 @@ static void read_facet(struct partial_line *l, const struct tape_value *o, size_
     }
 }
 
-/* In the order of version 2, which has them as an array. */
+/* The names of the counts, in the order of version 2, which has them as an array. */
 static const char *const partial_counts[PARTIAL_COUNTS] = {
     "dumps", "stalls", "ms", "max_ms", "fatal", "fatal_min_ms", "samples", "hits"};
 

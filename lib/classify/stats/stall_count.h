@@ -34,7 +34,7 @@ const char *triage_apart_text(enum triage_apart a);
  * those that are ranked all the same. */
 enum triage_apart triage_apart_of(const struct dump *d, const struct stall_key *key,
                                   const bool open[APART_COUNT]);
-/* Those that a filter asks for, and which are ranked therefore. */
+/* Marks the reasons for setting stalls apart that a filter asks for: these stalls are ranked. */
 void triage_apart_opened(const struct where *w, bool open[APART_COUNT]);
 
 /* triage_apart_of the next dump of an input, which is a duplicate if its id is in *seen, and left

@@ -85,7 +85,7 @@ struct tally_duration tally_max(const struct tally *t);
 enum rule_cause tally_cause(const struct tally *t, unsigned *confidence);
 /* Share of the samples that contain the key, in permille; -1 without samples. */
 int tally_truth(const struct tally *t);
-/* Its time in millionths of a total in ms; 0 of none. */
+/* Returns the tally's time in millionths of a total in ms; 0 if the total is 0. */
 uint64_t tally_share_ppm(const struct tally *t, uint64_t total_ms);
 
 #endif

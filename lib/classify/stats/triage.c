@@ -211,7 +211,7 @@ static uint64_t hash_of_text(struct stall_share *s) {
 static bool offer_evidence(struct triage *t, struct bucket *b, struct stall_share *s,
                            const struct key *key, bool with_stack) {
     char none[] = "";
-    /* Its id is only read. */
+    /* The offer's id is only read. */
     struct evidence offer = {
         .id = s->d->id ? (char *)s->d->id : none, .span_ms = s->span_ms, .cause = s->key->cause};
     if (b->evidence.id && s->span_ms < b->evidence.span_ms) {

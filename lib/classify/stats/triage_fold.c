@@ -52,7 +52,8 @@ static void fold_bucket(struct bucket_set *set, struct bucket *b, const struct b
     sum_add(&set->fold.buckets, 1);
 }
 
-/* Those that stay were not lost in this folding. */
+/* Adds the largest time that was folded to the set's sum, and to that of each bucket that stays,
+ * which did not lose it. */
 static void end_fold(struct bucket_set *set, const uint32_t *into, uint64_t most) {
     sum_add(&set->fold.folds, 1);
     for (size_t i = 0; i < set->buckets.len; i++) {
@@ -63,7 +64,7 @@ static void end_fold(struct bucket_set *set, const uint32_t *into, uint64_t most
     sum_add(&set->fold.ms, most);
 }
 
-/* For each bucket itself. NULL = out of memory. */
+/* Maps each bucket to itself. NULL = out of memory. */
 static uint32_t *into_itself(const struct bucket_set *set) {
     uint32_t *into = calloc(set->buckets.len + 1, sizeof *into);
     for (size_t i = 0; into && i < set->buckets.len; i++) {
@@ -72,7 +73,7 @@ static uint32_t *into_itself(const struct bucket_set *set) {
     return into;
 }
 
-/* Those behind the max first ones, in the order of output, go into one. */
+/* Folds the buckets behind the first max, in the order of output, into one. */
 static bool fold_set(struct triage *t, struct bucket_set *set, uint32_t **into) {
     uint64_t most = 0;
     struct bucket *other = put_other(t, set);

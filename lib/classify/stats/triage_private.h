@@ -102,7 +102,7 @@ struct pending_table {
 
 enum { PENDING_MAX = 1 << 18 }; /* more stalls are counted as they are */
 
-/* From which duration on stalls of a kind were looked for. */
+/* The shortest duration that was looked for of a kind of stalls. */
 struct threshold {
     uint32_t kind; /* index of a string */
     int64_t ms;    /* -1 = no dump says it */

@@ -160,7 +160,8 @@ static bool keep_id(struct bucket *now, const struct bucket *was) {
            bucket_add_alias(now, number);
 }
 
-/* So are the ids that it had earlier, where only names are new. False: out of memory. */
+/* Keeps the ids that the bucket had earlier as aliases, where only names are new. False: out of
+ * memory. */
 static bool rekey_keep_aliases(const struct rekeying *r, struct bucket *now,
                                const struct bucket *was) {
     for (size_t i = 0; r->resolve && i < was->aliases.len; i++) {
@@ -330,7 +331,7 @@ enum st triage_rekey(struct triage **out, struct triage *from, struct keyer *k,
 
 /* ---- names that came late ---- */
 
-/* Where actions led to: to each level-2 bucket, and so to its level 1. */
+/* Adds the shares of actions to the level-2 bucket of each, and to its level 1. */
 static bool share_actions(const struct rekeying *r, const uint32_t *actions) {
     for (size_t i = 0; i < r->from->level[1].buckets.len; i++) {
         const struct bucket *from = r->from->level[1].buckets.data[i];

@@ -70,7 +70,7 @@ struct app_usage {
 
 /* The counters of a usage and of its watch, which are sums. */
 enum { USAGE_COUNTERS = 13 };
-/* Its word in stall-partial(5). */
+/* The word of the i-th counter in stall-partial(5). */
 const char *usage_counter_name(size_t i);
 uint64_t *usage_counter(struct app_usage *u, size_t i);
 uint64_t usage_counter_value(const struct app_usage *u, size_t i);
@@ -87,7 +87,8 @@ bool usage_merge(struct app_usage *u, const struct app_usage *from, const uint32
 
 /* Sums over all values of a facet, but for the launches' durations. */
 struct usage_sums usage_total(const struct app_usage *u, enum usage_facet f);
-/* Of the time of sessions that say it, the watched share in permille; -1: none says it. */
+/* Returns the watched share, in permille, of the time of the sessions that say it; -1: none does.
+ */
 int usage_watched_permille(const struct usage_watch *w);
 
 /* ---- launches ---- */

@@ -45,7 +45,7 @@ struct user_rates {
     uint64_t unwatched; /* sampled users with stalls, of whom no time in the foreground is known */
     uint64_t ms_per_hour[USER_PERCENTILES]; /* nearest rank, those who never stalled included */
 };
-/* Of no user all is 0. False: out of memory. */
+/* Computes the rates of the sampled users; all are 0 without a user. False: out of memory. */
 bool user_sample_rates(const struct user_sample *s, struct user_rates *out);
 
 #endif

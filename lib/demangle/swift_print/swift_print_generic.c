@@ -32,7 +32,7 @@ static bool is_marker(const struct swift_node *n) {
            swift_is(n, SWIFT_DEPENDENT_GENERIC_PARAM_VALUE_MARKER);
 }
 
-/* Where a signature's markers and requirements start. */
+/* The indexes at which a signature's markers and requirements start. */
 struct parts {
     size_t markers;
     size_t requirements;

@@ -28,7 +28,8 @@ static struct span skip_to_text(const char *p, size_t len) {
     return text;
 }
 
-/* *more: more bytes could make it one of these heads. */
+/* Does the text begin with one of the heads? *more: it is the beginning of one, so that the bytes
+ * behind it decide. */
 static bool begins_so(struct span text, const char *const *heads, bool *more) {
     size_t left = (size_t)(text.end - text.p);
     for (; *heads; heads++) {

@@ -45,7 +45,7 @@ struct svg_options {
     uint32_t min_width;   /* narrowest frame drawn, in 1/100 pixel; narrower ones are merged */
     bool min_is_share;    /* min_width is in 1/100 % of the whole instead */
     uint32_t max_depth;   /* deepest frame drawn, 0 = 2000 */
-    bool inverted;        /* outermost frame on top (icicle) */
+    bool inverted;        /* the outermost frame is drawn on top (icicle graph) */
     bool dark;            /* whatever the reader prefers */
     struct palette palette;
     const struct svg_marks *marks; /* NULL = none */

@@ -207,7 +207,8 @@ bool attach_ended(const struct attach *a) {
     return remote_process_ended(&a->process);
 }
 
-/* By samples, a stall has to be seen at four looks. */
+/* Returns the time between two looks in the sampled way, in which a stall has to be seen at four.
+ */
 static uint64_t look_ms(const struct attach *a) {
     uint64_t ms = a->config.threshold_ms / 4;
     if (a->totals.by_events || ms > ATTACH_LOOK_MS) {
@@ -227,7 +228,7 @@ static bool changes_program(struct attach *a) {
     return changes;
 }
 
-/* For the session's record: the sum of all watched threads. */
+/* Publishes the sums of all watched threads for the session's record. */
 static void publish_sums(struct attach *a) {
     struct rec_totals totals = {0};
     struct rec_watched watched = {0};
@@ -276,7 +277,7 @@ uint64_t attach_step(struct attach *a) {
 
 /* ---- what is said at the end ---- */
 
-/* Of all watched threads that have a loop. */
+/* Sums the watched time of all watched threads that have a loop. */
 static void sum_time(struct attach *a, uint64_t now_ns) {
     struct attach_totals *t = &a->totals;
     t->loops = 0;

@@ -152,7 +152,7 @@ static void take_edges(struct attach_watch *w) {
     }
 }
 
-/* Of the stacks only the newest is of use. */
+/* Reads the stacks that the kernel copied; only the newest is kept. */
 static void take_stacks(struct attach_watch *w) {
     struct perf_record r;
     while (perf_ring_take(&w->events.stacks, &w->events.layouts, &r)) {

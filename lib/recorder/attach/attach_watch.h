@@ -36,7 +36,7 @@ struct attach_watch {
     bool sleeps_on;
     bool sampling;    /* stacks are taken while it runs */
     uint64_t last_ns; /* the last record */
-    /* With which it went to sleep last. */
+    /* The registers with which the thread went to sleep last. */
     struct cfi_registers sleep;
     /* The copy that was taken last while it ran. */
     struct cfi_registers runs;

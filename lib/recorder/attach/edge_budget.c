@@ -10,7 +10,8 @@ enum {
 };
 #define MS UINT64_C(1000000)
 
-/* Those that this processor has, or those for condition variables among them. */
+/* Returns the set of system calls that wait on this processor, or those of them that wait for
+ * condition variables. */
 static uint32_t all_calls(bool conditions) {
     const struct wait_call *call;
     uint32_t calls = 0;

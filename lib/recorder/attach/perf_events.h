@@ -46,7 +46,7 @@ struct perf_events {
     struct perf_ring edges, stacks;
 };
 
-/* Where the tracepoints are described: tracefs. */
+/* The file system in which the tracepoints are described, tracefs. */
 struct perf_tracing {
     char path[256]; /* where it is mounted */
 };

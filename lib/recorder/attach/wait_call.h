@@ -33,7 +33,7 @@ enum { WAIT_NO_ARG = 6, WAIT_CALLS_MAX = 9 };
 
 /* The i-th row; NULL behind the last. */
 const struct wait_call *wait_call_at(size_t i);
-/* By its number; NULL: it is no wait. */
+/* Finds a system call by its number; NULL: it does not wait. */
 const struct wait_call *wait_call_numbered(int64_t number);
 
 /* Reads memory of the thread that waits; false: it cannot be read. */

@@ -39,12 +39,12 @@ void wait_edges_begin(struct wait_edges *e, uint64_t threshold_ns, bool sampled,
                       uint64_t at_ns);
 /* A wait begins. */
 void wait_edges_enter(struct wait_edges *e, const struct finder_wait *wait, uint64_t at_ns);
-/* It ends, if one had begun. */
+/* The thread's wait ends, if one had begun. */
 void wait_edges_exit(struct wait_edges *e, uint64_t at_ns);
 /* From at_ns on waits may have been missed: the thread counts as idle until it is seen again, and
  * what was not attributed until then never is. */
 void wait_edges_miss(struct wait_edges *e, uint64_t at_ns);
-/* It is seen again, in no wait of its loop. */
+/* The thread is seen again, in no wait of its loop. */
 void wait_edges_resume(struct wait_edges *e, uint64_t at_ns);
 /* No more is seen. */
 void wait_edges_finish(struct wait_edges *e, uint64_t at_ns);

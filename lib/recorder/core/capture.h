@@ -96,7 +96,8 @@ struct rec_thread {
     enum rec_thread_state state;
     bool main;
     uint64_t cpu_ns; /* used since the thread began; UINT64_MAX = not known */
-    /* Of one processor, between the last two calls of top_thread; 0: none, or not known. */
+    /* The thread's use of one processor between the last two calls of top_thread; 0: none, or not
+     * known. */
     uint32_t cpu_permille;
     struct rec_wait waits_for;
     struct rec_stack stack;

@@ -90,7 +90,7 @@ void rec_core_past_idle(struct rec_core *core, uint64_t begin_ns, uint64_t end_n
  * is used up: it may be judged anew. */
 void rec_core_attributed(struct rec_core *core, uint64_t hold_until_ns, uint64_t at_ns);
 
-/* Their names in traces. */
+/* The names of enum rec_past in traces. */
 extern const char *const rec_past_names[REC_PAST_GIVEN_UP + 1];
 
 /* Why time was not watched. */
@@ -132,7 +132,7 @@ void rec_core_launch(struct rec_core *core, enum rec_launch_mark mark, uint64_t 
  * watched. */
 bool rec_core_span_begin(struct rec_core *core, uint64_t id, const char *name, uint32_t limit_ms,
                          uint64_t at_ns);
-/* It ended; unknown ids are ignored. */
+/* The action with this id ended; unknown ids are ignored. */
 void rec_core_span_end(struct rec_core *core, uint64_t id, uint64_t at_ns);
 
 /* Samples and checks what is due at now_ns; returns when it wants to be called next, REC_NEVER
@@ -168,8 +168,8 @@ uint64_t rec_core_write_deadline(const struct rec_core *core);
 /* The oldest closed dump, or NULL. Borrowed until rec_core_release, which must get the same one. */
 const struct rec_dump *rec_core_closed(struct rec_core *core);
 void rec_core_release(struct rec_core *core, const struct rec_dump *dump);
-/* It could not be written: it is the last of those that wait now, and none is due before until_ns
- * unless the memory for dumps is used up, or one is released. */
+/* The dump could not be written: it is the last of those that wait now, and none is due before
+ * until_ns unless the memory for dumps is used up, or one is released. */
 void rec_core_postpone(struct rec_core *core, const struct rec_dump *dump, uint64_t until_ns);
 /* Is the memory for dumps used up, so that the next one would be lost? */
 bool rec_core_full(const struct rec_core *core);
@@ -179,9 +179,9 @@ bool rec_core_full(const struct rec_core *core);
  * core's calls, before the app is told (stall_begin); may not call the core. */
 struct rec_keeper {
     void *ctx;
-    /* It was captured, or has its threads now. */
+    /* The dump was captured, or has its threads now. */
     void (*keep)(void *ctx, uint32_t slot, const struct rec_dump *dump);
-    /* Its times and counts went on: told with each sample. closed: at once, it waits to
+    /* The dump's times and counts went on: told with each sample. closed: at once, it waits to
      * be written. */
     void (*grow)(void *ctx, uint32_t slot, const struct rec_dump *dump, bool closed);
     void (*drop)(void *ctx, uint32_t slot); /* it was released */

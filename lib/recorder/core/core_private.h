@@ -222,7 +222,7 @@ uint64_t rec_detect_next(const struct rec_core *core);
 void rec_detect_end(struct rec_core *core, struct rec_track *track, uint64_t t, bool ended);
 /* Is this the number of the task that has not run yet? */
 bool rec_detect_ping_waits(const struct rec_core *core, uint64_t number);
-/* It has run. */
+/* That task has run. */
 void rec_detect_ping_done(struct rec_core *core, uint64_t at_ns);
 /* As rec_core_span_begin and rec_core_span_end. */
 bool rec_detect_span_begin(struct rec_core *core, uint64_t id, const char *name, uint32_t limit_ms,

@@ -43,8 +43,8 @@ struct rec_preset_value {
 const char *rec_preset_name(size_t i);
 /* The system that the preset imitates, in one line. */
 const char *rec_preset_title(size_t i);
-/* Its k-th value that has an effect: values of detectors that are off are left out. False behind
- * the last. */
+/* The k-th value of a preset that has an effect: values of detectors that are off are left out.
+ * False behind the last. */
 bool rec_preset_value(size_t i, size_t k, struct rec_preset_value *out);
 
 #endif

@@ -160,7 +160,7 @@ static void add_to_modes(CFRunLoopRef run_loop) {
     }
 }
 
-/* Of what was made. Invalid ones leave every mode. */
+/* Invalidates the observers and timers that were made, so that they leave every mode. */
 static void drop_all(void) {
     if (hook.first != NULL) {
         CFRunLoopObserverInvalidate(hook.first);

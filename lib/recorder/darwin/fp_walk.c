@@ -7,7 +7,7 @@ enum {
     SETUP_BYTES = 256 /* a prologue is at most this long; later code is assumed to have its frame */
 };
 
-/* Where the innermost frame's caller is. */
+/* The place of the innermost frame's return address. */
 enum caller {
     CALLER_RECORD, /* in the record that the frame pointer names */
     CALLER_LINK    /* in the link register, or in the word of the stack at link_at */

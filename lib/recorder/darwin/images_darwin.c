@@ -127,7 +127,7 @@ static bool is_same_async(const struct macho_image *a, const struct macho_image 
            memcmp(a->uuid, b->uuid, sizeof a->uuid) == 0;
 }
 
-/* Which of the images that frames were in are still loaded? */
+/* Marks the images of earlier frames that are still loaded. */
 static void check_known_async(struct images *t) {
     for (uint32_t i = 0; i < t->known_count; i++) {
         struct known *k = &t->known[i];

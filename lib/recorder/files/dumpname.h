@@ -21,7 +21,7 @@
 
 #include "core/record.h"
 
-/* Of all of these, with their NUL. */
+/* Bytes that hold any of these names with its NUL, and the text of a time stamp. */
 enum { REC_FILE_NAME = 96, REC_STAMP_TEXT = 21 };
 
 enum rec_file_kind { REC_FILE_OTHER = 0, REC_FILE_DUMP, REC_FILE_SESSION };

@@ -22,7 +22,7 @@ struct retention_entry {
 
 /* The files of one bucket: a run in the sorted list. */
 struct retention_bucket {
-    uint32_t begin, end; /* begin: the bucket's first file, which goes last */
+    uint32_t begin, end; /* begin is the bucket's first file, which is removed last */
     uint32_t next;       /* the oldest file that may go: begin + 1 … end */
 };
 

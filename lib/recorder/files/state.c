@@ -1,4 +1,4 @@
-/* What is remembered: one line of text,
+/* The state that outlives a process is one line of text,
  *
  *     stallrec-state/1 install=<32 hex digits> day=20778 dumps=3 sum=<16 hex digits>
  *

@@ -28,7 +28,7 @@ struct copy {
 
 /* The CPU-time clock of a thread, by its id; it may be read after the thread has ended. */
 clockid_t copy_thread_clock_async(pid_t tid);
-/* Its reading in ns, UINT64_MAX if the thread is gone. */
+/* Reads a thread's clock of processor time in ns; UINT64_MAX if the thread is gone. */
 uint64_t copy_cpu_ns_async(clockid_t clock);
 
 /* The system call that the thread is blocked in. False if it runs, or /proc does not tell. */

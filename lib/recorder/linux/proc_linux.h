@@ -31,7 +31,7 @@ enum rec_thread_state proc_parse_state_async(const char *text, size_t size);
  * boot. UINT64_MAX if the text does not tell. */
 uint64_t proc_parse_start_async(const char *text, size_t size);
 
-/* Is the process a zombie, by the same text? */
+/* Is the process a zombie, as the same text says? */
 bool proc_parse_dead_async(const char *text, size_t size);
 
 /* Does the thread block the signal, by the text of its /proc/self/task/TID/status? True also if the

@@ -65,7 +65,7 @@ uint64_t python_thread_state_async(const struct python_process *p,
 
 /* ---- frames ---- */
 
-/* Of a frame object the instruction is an index into the code's bytes. */
+/* Finds the instruction of a frame object, which has an index into the code's bytes. */
 static bool object_instruction_async(const struct python_process *p, uint64_t code, int32_t index,
                                      uint64_t *instruction) {
     uint64_t bytes;
@@ -204,7 +204,7 @@ static uint32_t read_line_async(const struct python_process *p, uint64_t table, 
                : 0;
 }
 
-/* Not the library of the interpreter, nor a package that was installed. */
+/* Is the file the app's own: neither of the interpreter's library nor of an installed package? */
 static bool is_own_file_async(const char *file) {
     if (file[0] == '<') {
         return strncmp(file, "<frozen", 7) != 0;

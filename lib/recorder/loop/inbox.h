@@ -67,7 +67,7 @@ void rec_inbox_clear(struct rec_inbox *inbox);
 /* The reader is about to sleep until until_ns. False: there is an event, so it should look first.
  */
 bool rec_inbox_sleep(struct rec_inbox *inbox, uint64_t until_ns);
-/* It is awake. */
+/* Tells that the reader is awake. */
 void rec_inbox_wake(struct rec_inbox *inbox);
 /* Events dropped since rec_inbox_init. */
 uint64_t rec_inbox_dropped(const struct rec_inbox *inbox);

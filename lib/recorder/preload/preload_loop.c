@@ -205,7 +205,7 @@ static bool begin(const struct preload_caller *caller, struct finder_wait *wait)
     uint64_t depth = (uint64_t)(uintptr_t)caller->frame;
     wait->place = (uint64_t)(uintptr_t)caller->place;
     wait->blocking = caller->blocks;
-    /* On a coroutine's stack: deeper than all others. */
+    /* The stack of a coroutine has no depth in the main one: 0 counts as deeper than all others. */
     wait->depth = depth < watch.stack_top && watch.stack_top - depth <= MAIN_STACK_MAX ? depth : 0;
     if (!watch.loop && caller->blocks) {
         start_recorder_once();

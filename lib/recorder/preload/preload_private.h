@@ -48,7 +48,7 @@ void preload_tell_aside(const struct preload_config *config, const char *program
 bool preload_is_aside(const struct preload_config *config);
 /* Names the place that is believed to be the loop. The text lives until the next but one. */
 void preload_name_loop(const char *loop_at);
-/* Of the shortest stall that is looked for. */
+/* Returns the duration of the shortest stall that is looked for. */
 uint64_t preload_threshold_ns(const struct preload_config *config);
 
 /* ---- preload_waits.c ---- */
@@ -65,7 +65,7 @@ void preload_watch_this_thread(const struct preload_config *config, const char *
 void preload_watch_from_start(void);
 /* The process is about to end: judges what is left. False: it was not watched, or never waited. */
 bool preload_watch_ends(void);
-/* In the child of a fork, which is not watched. */
+/* Ends watching in the child of a fork, which is not watched. */
 void preload_watch_forked(void);
 /* Is this the thread that is watched? */
 bool preload_watches(void);
@@ -76,7 +76,7 @@ bool preload_watches_process(void);
  * NULL: that was told before. */
 void preload_step_aside(const char *call);
 
-/* Who called a function that waits. */
+/* The call of a function that waits. */
 struct preload_caller {
     const void *place; /* its return address */
     const void *frame;

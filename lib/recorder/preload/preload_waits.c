@@ -16,7 +16,7 @@
 
 #define INTERPOSED __attribute__((visibility("default")))
 
-/* Who called the function that this stands in. */
+/* Describes the call of the function in which this macro stands. */
 #define CALLER(blocks)                                                                             \
     (&(struct preload_caller){__builtin_return_address(0), __builtin_dwarf_cfa(), (blocks)})
 

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Whose end is awaited, and what is new. */
+/* The process whose end is awaited, and what is new since the last look. */
 struct recover_request {
     const char *directory;
     uint32_t pid;     /* the process that just ended, whose spool may take a moment to be free */

@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* Its length without slashes at the end; 0 = there is none. */
+/* Returns the length of the home folder's path without slashes at the end; 0 = there is none. */
 static size_t home_len(const char *home) {
     size_t len = home != NULL && home[0] == '/' ? strlen(home) : 0;
     while (len > 0 && home[len - 1] == '/') {

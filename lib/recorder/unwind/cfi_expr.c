@@ -115,7 +115,7 @@ static void deref_async(struct expr *x) {
     push_async(x, value);
 }
 
-/* Only forward, so that every expression ends. */
+/* Jumps forward only, so that every expression ends. */
 static void jump_async(struct expr *x, bool taken) {
     int16_t distance = (int16_t)cfi_fixed_async(&x->code, 2);
     if (taken && distance < 0) {

@@ -15,7 +15,7 @@
 /* Looks at one module, while its memory cannot be unmapped. */
 typedef void unwind_visit_fn(void *arg, const struct cfi_module *module);
 
-/* Where modules come from. */
+/* The source of the modules that are unwound. */
 struct unwind_modules {
     void *arg;
     /* Calls visit(visit_arg, module) with the module whose code holds `pc`, and keeps that module

@@ -252,10 +252,30 @@ static bool server_is_sending(void *ctx, uint64_t done, uint64_t total) {
 
 /* ---- opening ---- */
 
+static bool servers_are_named(void) {
+    const char *urls = getenv("DEBUGINFOD_URLS");
+    return urls && urls[strspn(urls, " ")];
+}
+
 static bool wants_servers(enum cli_servers servers) {
-    const char *urls = getenv("DEBUGINFOD_URLS"), *ci = getenv("CI");
-    bool named = urls && urls[strspn(urls, " ")];
-    return named && servers != CLI_SERVERS_OFF && (servers == CLI_SERVERS_ON || !ci || !ci[0]);
+    const char *ci = getenv("CI");
+    return servers == CLI_SERVERS_ON ||
+           (servers == CLI_SERVERS_AUTO && servers_are_named() && (!ci || !ci[0]));
+}
+
+/* --debuginfod=on, where it cannot be done, is a mistake. */
+static bool open_servers(struct cli_fetch *f) {
+    struct err e = {0};
+    enum st st = ST_NONE;
+    if (!servers_are_named()) {
+        (void)err_set(&e, ERR_USAGE, "--debuginfod: DEBUGINFOD_URLS names no server");
+    } else {
+        st = symbol_server_open(&f->server, server_is_sending, f, &e);
+    }
+    if (st == ST_NONE && !err_is(&e)) {
+        (void)err_set(&e, ERR_UNSUPPORTED, "--debuginfod: this build has no libdebuginfod");
+    }
+    return st == ST_OK || cli_fail(&f->dumps->failures, NULL, &e);
 }
 
 static bool open_command(struct cli_fetch *f, const struct cli_fetch_options *o) {
@@ -296,7 +316,7 @@ bool cli_fetch_open(struct cli_fetch **out, const struct cli_fetch_options *o,
         return cli_fail(&dumps->failures, NULL, &e);
     }
     *f = (struct cli_fetch){.dumps = dumps, .servers = servers, .no_command = !o->command};
-    if (o->command && !open_command(f, o)) {
+    if ((o->command && !open_command(f, o)) || (o->servers == CLI_SERVERS_ON && !open_servers(f))) {
         cli_fetch_close(f);
         return false;
     }

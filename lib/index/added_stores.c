@@ -70,11 +70,11 @@ void added_stores_release(struct added_stores *v) {
     VEC_RELEASE(v);
 }
 
-static void refresh_store(struct added_stores *v, struct added_store *a) {
+bool added_stores_reread(struct added_stores *v, struct added_store *a) {
     struct catalog_state now = catalog_state_of(a->path);
     struct catalog fresh;
     if (same_state(&now, &a->state)) {
-        return;
+        return false;
     }
     a->state = now;
     if (catalog_read(&fresh, a->path, NULL) == ST_OK) {
@@ -83,6 +83,7 @@ static void refresh_store(struct added_stores *v, struct added_store *a) {
         a->linked = false;
         v->changes++;
     }
+    return true;
 }
 
 void added_stores_refresh(struct added_stores *v) {
@@ -96,7 +97,7 @@ void added_stores_refresh(struct added_stores *v) {
     }
     v->looked_ms = now;
     for (size_t i = 0; i < v->len; i++) {
-        refresh_store(v, &v->data[i]);
+        (void)added_stores_reread(v, &v->data[i]);
     }
 }
 

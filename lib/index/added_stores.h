@@ -45,6 +45,9 @@ void added_stores_release(struct added_stores *v);
  * often it is called. v->changes tells whether there was one. A catalog that cannot be read leaves
  * the old one in place. Entries that were lent before are invalid. */
 void added_stores_refresh(struct added_stores *v);
+/* Reads the catalog of one store again, now, if another process has changed it. False: nobody
+ * has. */
+bool added_stores_reread(struct added_stores *v, struct added_store *a);
 /* An index whose image has the name; of the architecture (NULL = any) if there is one. *from: where
  * it is. NULL: none. */
 const struct catalog_entry *added_stores_nearest(struct added_stores *v, const char *name,

@@ -239,7 +239,8 @@ static const char *index_path(struct symbol_set *s, const struct index_store *st
 
 /* An index of a permanent store is an answer by itself: its source may be gone. Of two with symbols
  * only, the one that has more counts: a system's library may have been added with and without the
- * names of its local functions. *extent: bytes of the table of pieces of the best one so far. */
+ * names of its local functions. *extent: bytes of the table of pieces of the best one so far.
+ * ST_NONE: it was removed on demand since the catalog was read, which has been read again. */
 static enum st try_index(struct symbol_set *s, struct added_store *from,
                          const struct catalog_entry *entry, struct symbol_file *best,
                          uint64_t *extent, struct err *e) {
@@ -250,6 +251,9 @@ static enum st try_index(struct symbol_set *s, struct added_store *from,
         return err_nomem(e);
     }
     enum st st = mapped_open(&source, file, &why);
+    if (st == ST_NONE && added_stores_reread(&s->added_stores, from)) {
+        return ST_NONE;
+    }
     if (st == ST_OK && !VEC_PUSH(&s->sources, source)) {
         lookup_close(source);
         return err_nomem(e);
@@ -286,10 +290,12 @@ static enum st search_stores(struct symbol_set *s, const struct image_id *id,
         struct added_store *a = &s->added_stores.data[i];
         const struct catalog_entry *entry;
         size_t count = catalog_find(&a->catalog, id, &entry);
-        for (; count > 0 && symbol_search_rank(best) < RANK_BEST; count--, entry++) {
-            if (try_index(s, a, entry, best, &extent, e) != ST_OK) {
-                return ST_ERR;
-            }
+        enum st st = ST_OK;
+        for (; st == ST_OK && count > 0 && symbol_search_rank(best) < RANK_BEST; count--, entry++) {
+            st = try_index(s, a, entry, best, &extent, e);
+        }
+        if (st == ST_ERR) {
+            return ST_ERR;
         }
     }
     return ST_OK;

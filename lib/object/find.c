@@ -58,8 +58,8 @@ void finder_free(struct finder *f) {
 
 /* Adds what is at a path: a file's slices of the id, or a bundle. What cannot be read is told where
  * somebody listens. ST_NONE: nothing is there. */
-static enum st try_path(struct finder *f, const struct find_root *root, const char *path,
-                        const struct image_id *id, struct err *e) {
+static enum st try_layout_path(struct finder *f, const struct find_root *root, const char *path,
+                               const struct image_id *id, struct err *e) {
     struct err why = {0};
     struct stat is;
     char real[PATH_MAX];
@@ -87,10 +87,10 @@ static enum st try_build_id(struct finder *f, const struct find_root *root,
     if (!path) {
         return err_nomem(e);
     }
-    enum st st = path[0] ? try_path(f, root, path, id, e) : ST_NONE;
+    enum st st = path[0] ? try_layout_path(f, root, path, id, e) : ST_NONE;
     if (st == ST_NONE && path[0] && root->complain) {
         path[strlen(path) - strlen(".debug")] = '\0';
-        st = try_path(f, root, path, id, e);
+        st = try_layout_path(f, root, path, id, e);
     }
     free(path);
     return st;
@@ -104,7 +104,7 @@ static enum st try_uuid(struct finder *f, const struct find_root *root, const st
         find_uuid_path(root, id, way, &path);
         st = strbuf_check(&path, e);
         if (st == ST_OK) {
-            st = path.len > 0 ? try_path(f, root, strbuf_cstr(&path), id, e) : ST_NONE;
+            st = path.len > 0 ? try_layout_path(f, root, strbuf_cstr(&path), id, e) : ST_NONE;
         }
         strbuf_release(&path);
     }

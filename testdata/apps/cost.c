@@ -12,6 +12,9 @@
  *     memory    before the start, after it, and after a stall with 64 threads
  *     dump      a stall with 6 threads, 30 frames deep each
  *     edges     the hooks alone
+ *     often     1,000 turns a second, until it is killed: a line each second
+ *     rare      200 turns a second, the same
+ *     stalled   computes, 20 frames deep, until it is killed
  */
 #include <dirent.h>
 #include <poll.h>
@@ -19,6 +22,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
+#include <sys/timerfd.h>
 #include <unistd.h>
 
 #include "app.h"
@@ -335,6 +339,48 @@ static void run_edges(void) {
     }
 }
 
+/* ---- for a recorder outside ---- */
+
+static void wait_in_loop(int epoll, int timer) {
+    struct epoll_event event;
+    uint64_t times;
+    epoll_wait(epoll, &event, 1, -1);
+    if (read(timer, &times, sizeof times) < 0) {
+        exit(1);
+    }
+}
+
+/* Says the processor time of a turn each second, for ever. */
+static void run_rate(long rate) {
+    struct itimerspec each = {.it_interval.tv_nsec = 1000000000 / rate,
+                              .it_value.tv_nsec = 1000000000 / rate};
+    int epoll = epoll_create1(0), timer = timerfd_create(CLOCK_MONOTONIC, 0);
+    struct epoll_event event = {.events = EPOLLIN};
+    timerfd_settime(timer, 0, &each, NULL);
+    epoll_ctl(epoll, EPOLL_CTL_ADD, timer, &event);
+    for (;;) {
+        uint64_t cpu = clock_ns(CLOCK_THREAD_CPUTIME_ID), turns = 0;
+        for (uint64_t since = clock_ns(CLOCK_MONOTONIC);
+             clock_ns(CLOCK_MONOTONIC) - since < 1000000000; turns++) {
+            wait_in_loop(epoll, timer);
+        }
+        say("turn_cpu", (clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu) / turns);
+        fflush(stdout);
+    }
+}
+
+/* Has a loop first, so that it is found, and then a stall that does not end. */
+static void leaf_for_ever(void) {
+    int epoll = epoll_create1(0);
+    struct epoll_event event;
+    for (int i = 0; i < 100; i++) {
+        epoll_wait(epoll, &event, 1, 20);
+    }
+    for (;;) {
+        work_ms(1000);
+    }
+}
+
 int main(int argc, char **argv) {
     const char *mode = argc > 1 ? argv[1] : "";
     const char *directory = argc > 3 && !strcmp(argv[2], "--recorder") ? argv[3] : NULL;
@@ -360,6 +406,12 @@ int main(int argc, char **argv) {
         run_dump();
     } else if (!strcmp(mode, "edges")) {
         run_edges();
+    } else if (!strcmp(mode, "often")) {
+        run_rate(1000);
+    } else if (!strcmp(mode, "rare")) {
+        run_rate(200);
+    } else if (!strcmp(mode, "stalled")) {
+        at_depth(FRAMES, leaf_for_ever);
     } else {
         fputs("usage: cost MODE [--recorder DIR]\n", stderr);
         return 2;

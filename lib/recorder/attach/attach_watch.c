@@ -253,7 +253,7 @@ bool attach_watch_execs(struct attach_watch *w) {
         take_edges(w);
         w->execs |= perf_events_gone(&w->events);
         /* Events that are off do not tell of another program. */
-        w->execs |= w->budget.often && remote_thread_program(&w->thread) != w->program;
+        w->execs |= w->budget.some && remote_thread_program(&w->thread) != w->program;
     }
     return w->execs;
 }

@@ -81,7 +81,7 @@ static void begin_window(struct edge_budget *b) {
 static unsigned pause_reading(struct edge_budget *b, uint64_t now_ns) {
     begin_window(b);
     b->limits++;
-    b->often = b->limited = b->paused = true;
+    b->some = b->often = b->limited = b->paused = true;
     b->look_ns = now_ns + EDGE_BUDGET_LOOK_MS * MS;
     return EDGE_BUDGET_PAUSED;
 }
@@ -105,6 +105,7 @@ static unsigned look_at_waits(struct edge_budget *b, uint64_t now_ns) {
         return 0;
     }
     b->limited = false;
+    b->some = waits >= (b->some ? EDGE_BUDGET_SOME - 1 : EDGE_BUDGET_SOME);
     b->often = waits >= (b->often ? EDGE_BUDGET_OFTEN / 2 : EDGE_BUDGET_OFTEN);
     begin_window(b);
     b->look_ns = now_ns + EDGE_BUDGET_LOOK_MS * MS;
@@ -121,9 +122,8 @@ unsigned edge_budget_look(struct edge_budget *b, bool busy_long, bool on_conditi
                (now_ns >= b->look_ns || b->lost || b->waits + b->conditions >= EDGE_BUDGET_WAITS)) {
         changes |= look_at_waits(b, now_ns);
     }
-    bool less = b->often && !busy_long;
-    b->sleeps = !less;
-    b->calls = less ? recent_calls(b, now_ns) : all_calls(false);
+    b->sleeps = !b->often || busy_long;
+    b->calls = b->some && !busy_long ? recent_calls(b, now_ns) : all_calls(false);
     if (b->no_conditions) {
         b->calls &= ~all_calls(true);
     }

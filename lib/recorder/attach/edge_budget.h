@@ -2,10 +2,12 @@
  * times are the caller's.
  *
  *     waits between two looks
- *     few                          all is read
- *     EDGE_BUDGET_OFTEN and more   the calls that were seen of late; not the registers at the begin
- *                                  of a sleep: an event costs at each switch of threads, seen or
- * not EDGE_BUDGET_WAITS and more   nothing until the next look; then a few waits each time
+ *     few                   all is read
+ *     EDGE_BUDGET_SOME      of the calls those that were seen of late
+ *     EDGE_BUDGET_OFTEN     nor the registers at the begin of a sleep
+ *     EDGE_BUDGET_WAITS     nothing until the next look; then a few waits each time
+ *
+ * An event costs at each switch of threads, whether it comes or not.
  *
  * A thread that is busy for long has all read at once: the wait that it is in may be of another
  * call than those of late. Calls of futex(2) have a limit of their own, above which they are locks,
@@ -20,6 +22,7 @@
 
 enum {
     EDGE_BUDGET_LOOK_MS = 50, /* from one look to the next */
+    EDGE_BUDGET_SOME = 3,
     EDGE_BUDGET_OFTEN = 16,
     EDGE_BUDGET_WAITS = 66
 };
@@ -40,7 +43,7 @@ struct edge_budget {
     uint32_t waits, conditions; /* since the last look: waits, and calls of futex(2) */
     uint64_t seen_ns[WAIT_CALLS_MAX];
     bool lost; /* records were, since then */
-    bool often, limited, paused;
+    bool some, often, limited, paused;
     uint64_t on_ns; /* when it resumed */
     bool no_conditions;
     uint64_t conditions_ns;     /* until then */

@@ -138,11 +138,7 @@ def postgres(run):
         run.end()
 
 
-def chromium(run):
-    """A page that blocks its renderer's main thread and then says when it did. Injected, renderers are found with --follow."""
-    if run.mode == "attach":
-        raise Skip("a renderer is not the process that is started")
-    page = run.path("page.html", """<body><script>
+PAGE = """<body><script>
 const stalls = [], lengths = [400, 700, 1500];
 function stall(ms) { const begin = performance.timeOrigin + performance.now();
   let now = begin; while (now - begin < ms) now = performance.timeOrigin + performance.now();
@@ -154,10 +150,28 @@ function look() { const file = document.createElement('script');
   file.src = 'go'; document.head.append(file); }
 function next() { if (lengths.length) { stall(lengths.shift()); setTimeout(next, 600); } else document.title = 'zoo ' + stalls.join(','); }
 look();
-</script></body>""")
-    port, name = free_port(), tool("chromium", "chromium-browser", "google-chrome")
-    run.start([name, "--headless=new", "--no-sandbox", "--no-zygote", "--disable-gpu", "--no-first-run", f"--user-data-dir={run.folder}/profile",
-               f"--remote-debugging-port={port}", "file://" + page])
+</script></body>"""
+
+
+def somebody(run):
+    """What to put before a command, so that an ordinary user runs it in the run's folder: a sandbox is not for root."""
+    if os.geteuid() != 0:
+        return []
+    if not shutil.which("setpriv"):
+        raise Skip("setpriv is not installed")
+    os.makedirs(run.dumps, exist_ok=True)
+    for folder in (run.folder, run.dumps):
+        os.chmod(folder, 0o777)
+    return ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "env", f"HOME={run.folder}"]
+
+
+def chromium(run, sandbox=False):
+    """A page that blocks its renderer's main thread and then says when it did. Injected, renderers are found with --follow."""
+    if run.mode == "attach":
+        raise Skip("a renderer is not the process that is started")
+    page, port, name = run.path("page.html", PAGE), free_port(), tool("chromium", "chromium-browser", "google-chrome")
+    run.start([*(somebody(run) if sandbox else []), name, "--headless=new", *([] if sandbox else ["--no-sandbox", "--no-zygote"]), "--disable-gpu",
+               "--no-first-run", f"--user-data-dir={run.folder}/profile", f"--remote-debugging-port={port}", "file://" + page])
     run.until_port(port)
 
     def renderers():
@@ -174,3 +188,6 @@ look();
     run.until_logged(len(rows), wall=True)
     run.end()
 
+
+def chromium_sandbox(run):
+    chromium(run, True)

@@ -22,10 +22,12 @@ import time
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 from paths import BIN, SYM  # pylint: disable=wrong-import-position
 
-MODES = ("inject", "attach", "pid")
+MODES = ("inject", "attach", "pid", "samples")
+BESIDE = ("pid", "samples")  # a recorder is started beside the program
 THRESHOLD_MS = 300
 MARGIN_MS = 50  # a stall that is longer than the threshold by less may be missed: where it ends depends on whose clock is read
 TOLERANCE_MS = 20
+SAMPLED_MS = 75  # of edges that are sampled: one period of 50 ms, and we come late on a loaded machine
 LIMIT_S = 75  # of one run
 ATTACH_S = 1.5  # until a recorder that was started beside a program has found its loop
 PR_SET_CHILD_SUBREAPER = 36
@@ -54,6 +56,7 @@ class Recorded:
     ms: int
     files: list
     thread: str
+    whole: bool  # the heaviest stack goes to the thread's first frame
 
     @property
     def end(self):
@@ -69,6 +72,7 @@ class Score:
     off_ms: float = 0.0  # the largest error of a length
     watched: int = -1  # % of the time; -1: not said
     named: int = 0  # found stalls in whose dump the function that the driver called has its name
+    whole: int = 0  # found stalls whose stack goes to the thread's first frame
     complaints: list = dataclasses.field(default_factory=list)
 
 
@@ -155,6 +159,15 @@ class Run:
         options = ["-t", str(THRESHOLD_MS), "-o", self.dumps] + (["--thread=" + self.thread] if self.thread else [])
         return [os.path.join(BIN, "stallrec"), *options, *arguments]
 
+    def less_rights(self):
+        """What to put before stallrec, so that it may not use perf events."""
+        if self.mode != "samples":
+            return []
+        with open("/proc/sys/kernel/perf_event_paranoid", encoding="ascii") as text:
+            if int(text.read()) < 0:
+                raise Skip("everybody may use perf events here")
+        return ["setpriv", "--bounding-set=-perfmon,-sys_admin"] if os.geteuid() == 0 else []
+
     def spawn(self, command, output, stdin=subprocess.DEVNULL, **more):
         with open(output, "ab") as file:
             process = subprocess.Popen(command, **{"stdin": stdin, "stdout": file, "stderr": file, "start_new_session": True, **more})
@@ -174,7 +187,7 @@ class Run:
 
     def target(self):
         """The process that was started; in the modes that run it under stallrec that is stallrec's child."""
-        if self.mode == "pid":
+        if self.mode in BESIDE:
             return self.first.pid
         self.until(lambda: children_of(self.first.pid), "stallrec starts the program")
         return children_of(self.first.pid)[0]
@@ -200,8 +213,8 @@ class Run:
 
     def ready(self, pid=None):
         """The program is in its loop. Now a recorder that is started beside it begins; `pid`: the process to record, if not the first."""
-        if self.mode == "pid":
-            self.recorder = self.spawn(self.recording("-p", str(pid or self.target())), self.said)
+        if self.mode in BESIDE:
+            self.recorder = self.spawn([*self.less_rights(), *self.recording("-p", str(pid or self.target()))], self.said)
         time.sleep(ATTACH_S)
         self.began = time.monotonic_ns()
         self.path("go", "")
@@ -227,7 +240,7 @@ class Run:
 
     def end(self, sent=signal.SIGTERM):
         """Ends the recording: the one beside a program first, else the program, and then stallrec by itself."""
-        if self.mode == "pid":
+        if self.mode in BESIDE:
             os.kill(self.recorder.pid, signal.SIGINT)
         else:
             with contextlib.suppress(OSError):
@@ -254,8 +267,9 @@ class Run:
 
     def score(self):
         stalls, watched = read_dumps(self.dumps)
-        score = match(self.known, stalls, self.began)
+        score = match(self.known, stalls, self.began, SAMPLED_MS if self.mode == "samples" else TOLERANCE_MS)
         score.watched = watched
+        score.whole = sum(stall.whole for stall in stalls if any(overlap(known, stall) for known in self.known if known.ms >= THRESHOLD_MS + MARGIN_MS))
         return self.look_for_names(score, stalls)
 
     def look_for_names(self, score, stalls):
@@ -287,8 +301,14 @@ def read_dumps(folder):
         first, last = parts[0][2], parts[-1][2]["stall"]
         at = datetime.datetime.fromisoformat(first["time"].replace("Z", "+00:00")).timestamp() * 1e9
         begin = int(at) + add - first["stall"]["at_ms"] * 10**6
-        found.append(Recorded(begin, last["duration_ms"], [part[1] for part in parts], last.get("thread", {}).get("name", "main")))
+        found.append(Recorded(begin, last["duration_ms"], [part[1] for part in parts], last.get("thread", {}).get("name", "main"), is_whole(first)))
     return sorted(found, key=lambda stall: stall.begin), max(watched)[1] if watched else -1
+
+
+def is_whole(dump):
+    """Whether the most frequent stack of the dump goes to the thread's first frame."""
+    stacks = dump.get("samples", {}).get("stacks", [])
+    return bool(stacks) and not max(stacks, key=lambda stack: stack.get("count", 1)).get("incomplete", False)
 
 
 def overlap(known, stall):
@@ -297,7 +317,7 @@ def overlap(known, stall):
     return shared > 0.5 * min(known.end - known.begin, stall.end - stall.begin)
 
 
-def match(known, stalls, began):
+def match(known, stalls, began, tolerance_ms):
     """The score: each known stall is to be found once, by one that has its length."""
     score, left = Score(), list(stalls)
     for one in known:
@@ -318,7 +338,7 @@ def match(known, stalls, began):
             continue
         off = told[0].ms - one.ms
         score.off_ms = max(score.off_ms, off, key=abs)
-        if abs(off) > TOLERANCE_MS:
+        if abs(off) > tolerance_ms:
             score.complaints.append(f"{off:+.0f} ms: the stall at {at}, told as {told[0].ms} ms")
     for stall in left:
         if stall.begin < began:

@@ -5,13 +5,15 @@ The first of its stalls, of 50 ms, loads what writing the log needs: in a virtua
 import fcntl
 import os
 import pty
+import signal
 import struct
 import subprocess
 import sys
 import termios
 import threading
 
-from zoo.run import Skip, free_port, tool
+from paths import BUILD
+from zoo.run import LIMIT_S, Skip, free_port, tool
 
 NODE = """const fs = require('fs'), child = require('child_process');
 const [, , log, go, kind, port] = process.argv;
@@ -76,6 +78,69 @@ def turn():
         QTimer.singleShot(50, turn)
 QTimer.singleShot(50, turn)
 app.exec_()
+"""
+
+GTK = """import os, sys, time, gi
+gi.require_version("Gtk", "3.0")
+from gi.repository import GLib, Gtk
+log, go = sys.argv[1:3]
+window = Gtk.Window(title="zoo"); window.add(Gtk.Label(label="zoo")); window.show_all()
+todo = [(0.05, True), (0.4, False), (0.7, True), (1.5, False)]
+def block(seconds, cpu):
+    begin = time.monotonic_ns()
+    if cpu:
+        while time.monotonic_ns() - begin < seconds * 1e9: pass
+    else:
+        time.sleep(seconds)
+    with open(log, "a") as file: file.write(f"{begin} {time.monotonic_ns()}\\n")
+def turn():
+    if os.path.exists(go) and todo:
+        block(*todo.pop(0))
+        GLib.timeout_add(600, turn)
+    else:
+        GLib.timeout_add(50, turn)
+GLib.timeout_add(50, turn)
+Gtk.main()
+"""
+
+# What blocks a task blocks the thread that runs it: the only one, or one of the workers, which wait for others meanwhile.
+TOKIO = """use std::{env, fs::OpenOptions, io::Write, path::Path, time::{Duration, Instant}};
+fn now() -> u128 {
+    let mut t = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut t) };
+    t.tv_sec as u128 * 1_000_000_000 + t.tv_nsec as u128
+}
+#[inline(never)]
+fn block(log: &str, ms: u64, cpu: bool) {
+    let (begin, since) = (now(), Instant::now());
+    if cpu { while since.elapsed() < Duration::from_millis(ms) {} } else { std::thread::sleep(Duration::from_millis(ms)); }
+    let mut file = OpenOptions::new().append(true).create(true).open(log).unwrap();
+    writeln!(file, "{} {}", begin, now()).unwrap();
+}
+async fn work(log: String, go: String) {
+    while !Path::new(&go).exists() { tokio::time::sleep(Duration::from_millis(50)).await; }
+    for (ms, cpu) in [(50, true), (400, false), (700, true), (1500, false)] {
+        block(&log, ms, cpu);
+        for _ in 0..10 { tokio::time::sleep(Duration::from_millis(50)).await; }
+    }
+    loop { tokio::time::sleep(Duration::from_millis(50)).await; }
+}
+fn main() {
+    let word: Vec<String> = env::args().collect();
+    let mut builder = if word[3] == "one" { tokio::runtime::Builder::new_current_thread() } else { tokio::runtime::Builder::new_multi_thread() };
+    let runtime = builder.worker_threads(2).enable_all().build().unwrap();
+    runtime.block_on(async { tokio::spawn(work(word[1].clone(), word[2].clone())).await.unwrap(); });
+}
+"""
+CARGO = """[package]
+name = "zoo-tokio"
+version = "0.1.0"
+edition = "2021"
+[dependencies]
+libc = "0.2"
+tokio = { version = "1", features = ["rt", "rt-multi-thread", "net", "time"] }
+[profile.dev]
+opt-level = 1
 """
 
 VIM = """let s:todo = [0.05, 0.4, 0.7, 1.5]
@@ -197,6 +262,45 @@ def pyqt(run):
     run.until_logged(4)
     run.sees = r"\bblock\b"
     run.end()
+
+
+def gtk(run):
+    python = "/usr/bin/python3"
+    if subprocess.run([python, "-c", "import gi; gi.require_version('Gtk', '3.0')"], check=False, stderr=subprocess.DEVNULL).returncode:
+        raise Skip("GTK for Python is not installed")
+    run.start([python, run.path("zoo.py", GTK), run.log, run.go], env={**os.environ, "DISPLAY": display(run), "GDK_BACKEND": "x11"})
+    run.ready()
+    run.until_logged(4)
+    run.sees = r"\bblock\b"
+    run.end()
+
+
+def tokio_program():
+    """The program, built once: crates come from where cargo has them, or may fetch them."""
+    home = os.path.join(BUILD, "zoo-tokio")
+    program, cargo = os.path.join(home, "target/debug/zoo-tokio"), tool("cargo")
+    os.makedirs(os.path.join(home, "src"), exist_ok=True)
+    for name, text in (("Cargo.toml", CARGO), ("src/main.rs", TOKIO)):
+        path = os.path.join(home, name)
+        if not os.path.exists(path) or open(path, encoding="utf-8").read() != text:
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(text)
+    signal.alarm(0)  # the first time takes a while, and is no part of a run
+    done = subprocess.run([cargo, "build", "-q"], cwd=home, check=False, stderr=subprocess.DEVNULL, timeout=600)
+    signal.alarm(LIMIT_S)
+    if done.returncode:
+        raise Skip("tokio cannot be built")
+    return program
+
+
+def tokio(flavour):
+    def drive(run):
+        run.start([tokio_program(), run.log, run.go, flavour])
+        run.ready()
+        run.until_logged(4)
+        run.sees = r"\bblock\b"
+        run.end()
+    return drive
 
 
 def terminal(run):

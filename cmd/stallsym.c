@@ -119,7 +119,7 @@ static const char *const formats[] = {"json", "text", NULL};
 
 static const struct cli_option options[] = {
     {OPT_SYMBOLS, 'd', "symbols", "PATH",
-     "debug files: dSYM, ELF file, folder or archive of them, or store; repeatable.\n"
+     "debug files: dSYM, ELF file, dyld cache, folder or archive of them, or store; repeatable.\n"
      "Without it, the images' own paths on this host are tried",
      CLI_LIST(struct sym_settings, symbols)},
     {OPT_USE, 0, "use", "NAME=FILE", "take FILE for the image NAME, whatever its id; repeatable",

@@ -181,6 +181,16 @@ enum st classify_rename(struct triage **t, const struct classify_gate *g, struct
     return ST_OK;
 }
 
+/* Names a baseline; one that keeps no stacks is compared by ids alone, as without symbols. */
+static enum st rename_baseline(struct triage **base, const struct classify_gate *g, struct keyer *k,
+                               uint64_t rules_hash, struct err *e) {
+    struct err why = {0};
+    if (classify_rename(base, g, k, rules_hash, &why) == ST_OK || why.code == ERR_UNSUPPORTED) {
+        return ST_OK;
+    }
+    return err_set(e, why.code, "%s", why.text);
+}
+
 /* ---- the gate ---- */
 
 /* Sorts the baseline anew, if it was made with other rules than `now`. */
@@ -265,7 +275,7 @@ int classify_compare(const struct triage *now, struct triage **base, const struc
         return CLI_FAILED;
     }
     if (adapt(base, now, g->baseline, tool, k, o, &e) != ST_OK ||
-        classify_rename(base, g, k, o->rules_hash, &e) != ST_OK ||
+        rename_baseline(base, g, k, o->rules_hash, &e) != ST_OK ||
         triage_finish(*base, &e) != ST_OK ||
         gate_compare(&gate, *base, now, &options, &e) != ST_OK) {
         cli_fail(failures, g->baseline, &e);

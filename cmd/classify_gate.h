@@ -28,8 +28,8 @@ bool classify_read_fail_on(const struct cli_tool *tool, struct classify_gate *g,
 bool classify_check_gate(const struct cli_tool *tool, const struct classify_gate *g);
 
 /* Names the buckets of *t, made with the rules of `rules_hash` as k's, by g->resolve, if there is
- * one and frames have no names: late symbols. Else nothing is done. ST_ERR: out of memory, a bucket
- * without a stack, or other rules (ERR_USAGE). */
+ * one and frames have no names: late symbols. Else nothing is done. ST_ERR: out of memory; *t is
+ * unchanged if a bucket has no stack (ERR_UNSUPPORTED), or it has other rules (ERR_USAGE). */
 enum st classify_rename(struct triage **t, const struct classify_gate *g, struct keyer *k,
                         uint64_t rules_hash, struct err *e) BASE_MUST_USE;
 /* Reads partials (as cli_for_each_input) and merges them into *t, which may be NULL: then the first

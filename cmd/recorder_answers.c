@@ -1,6 +1,7 @@
 /* What stallrec prints: its lists, a replay, and what it found in a program. */
 #include "recorder_answers.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <pwd.h>
 #include <signal.h>
@@ -362,6 +363,9 @@ static void say_failure(const struct preload_failure *f) {
                 known ? stallrec_error_text((enum stallrec_error)f->error) : "unknown error");
     if (f->number != 0) {
         strbuf_addf(&line, ": %s", strerror(f->number));
+    }
+    if (f->error == STALLREC_ERR_DIRECTORY && f->number == EACCES) {
+        strbuf_addstr(&line, " (it has to be writable for that user)");
     }
     cli_say(TOOL, "%s", strbuf_cstr(&line));
     strbuf_release(&line);

@@ -31,8 +31,8 @@ enum {
 /* What the environment carries: 18 digits. */
 #define MAX_KEEP_BYTES UINT64_C(999999999999999999)
 
-/* Moves the report's descriptor to a high number: programs count on the lowest numbers being free,
- * and shell scripts redirect 3 to 9. */
+/* What is handed on has a high number: programs count on the lowest numbers being free, and shell
+ * scripts redirect 3 to 9. */
 enum { REPORT_FD_FROM = 100, REPORT_FD_LEAST = 3 };
 
 /* How often it is looked whether there is news of stalls, for -v. */
@@ -170,17 +170,21 @@ static void say(const char *what, const char *why) {
 
 /* ---- what the program gets ---- */
 
+/* Gives a descriptor a high number, under which the program inherits it; -1: see errno. */
+static int hand_on(int low) {
+    int high = low >= 0 ? fcntl(low, F_DUPFD, REPORT_FD_FROM) : -1;
+    if (low >= 0 && high < 0) { /* a low RLIMIT_NOFILE */
+        high = fcntl(low, F_DUPFD, REPORT_FD_LEAST);
+    }
+    if (low >= 0) {
+        close(low);
+    }
+    return high;
+}
+
 /* Memory that the recorded processes share with us, zeroed. */
 static bool make_report(struct run *run) {
-    int low = (int)syscall(SYS_memfd_create, "stallrec", MFD_CLOEXEC);
-    if (low < 0) {
-        return false;
-    }
-    run->report_fd = fcntl(low, F_DUPFD, REPORT_FD_FROM);
-    if (run->report_fd < 0) { /* a low RLIMIT_NOFILE */
-        run->report_fd = fcntl(low, F_DUPFD, REPORT_FD_LEAST);
-    }
-    close(low);
+    run->report_fd = hand_on((int)syscall(SYS_memfd_create, "stallrec", MFD_CLOEXEC));
     if (run->report_fd < 0 || ftruncate(run->report_fd, sizeof *run->report) != 0) {
         return false;
     }
@@ -240,8 +244,11 @@ static bool set_environment(const struct run *run) {
     if (ok && set->loop_at.len > 0) {
         ok = setenv(PRELOAD_ENV_LOOP_AT, strbuf_cstr(&set->loop_at), 1) == 0;
     }
+    unsetenv(PRELOAD_ENV_FOLDER);
     if (ok && set->follow) {
-        ok = setenv(PRELOAD_ENV_FOLLOW, "1", 1) == 0;
+        int folder = hand_on(open(run->directory_path, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+        ok = folder >= 0 && set_number(PRELOAD_ENV_FOLDER, (uint64_t)folder) &&
+             setenv(PRELOAD_ENV_FOLLOW, "1", 1) == 0;
     }
     strbuf_release(&list);
     return ok;

@@ -1,5 +1,6 @@
 /* Programs that do to themselves what a recorder inside them must survive. `guard MODE` ends with 0
  * if it went as it would without a recorder, with 77 if the system does not let it try. */
+#include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -534,6 +535,77 @@ static void close_everything(void) {
     }
 }
 
+static void stall_without_descriptors(void (*close_all)(void)) {
+    close_all();
+    stall(STALL_MS);
+    close_all();
+    stall(STALL_MS);
+}
+
+static void close_range_of_all(void) {
+    if (syscall(SYS_close_range, 3, ~0U, 0) != 0) {
+        exit(CANNOT_TRY); /* Linux before 5.9 */
+    }
+}
+
+static void close_range_in_the_loop(void) {
+    turns(TURNS);
+    stall_without_descriptors(close_range_of_all);
+}
+
+static void close_from_three(void) {
+#if __GLIBC_PREREQ(2, 34)
+    closefrom(3);
+#else
+    exit(CANNOT_TRY);
+#endif
+}
+
+static void closefrom_in_the_loop(void) {
+    turns(TURNS);
+    stall_without_descriptors(close_from_three);
+}
+
+enum { HIGH = 100, FDS = 1024 };
+
+static bool is_the_report(int fd) {
+    char path[32], target[32] = "";
+    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    return readlink(path, target, sizeof target - 1) > 0 && strstr(target, "memfd:stallrec");
+}
+
+/* As programs do that close, or pass on, what they have open: by the list of their descriptors.
+ * Those of the caller are left out: known of the first call. */
+static unsigned list_descriptors(bool known[FDS], bool first) {
+    unsigned listed = 0;
+    DIR *folder = opendir("/proc/self/fd");
+    require(folder != NULL, "/proc/self/fd");
+    for (struct dirent *e; (e = readdir(folder)) != NULL;) {
+        int fd = atoi(e->d_name);
+        if (fd == dirfd(folder) || fd >= FDS || *e->d_name == '.') {
+            continue;
+        }
+        known[fd] |= first && !is_the_report(fd);
+        if (!known[fd]) {
+            require(fd >= HIGH, "one of the recorder's descriptors is low");
+            require((fcntl(fd, F_GETFD) & FD_CLOEXEC) != 0, "one is kept over an exec");
+            require(fcntl(fd, F_SETFD, FD_CLOEXEC) == 0, "one cannot be used");
+            listed++;
+        }
+    }
+    closedir(folder);
+    return listed;
+}
+
+static void descriptors_listed(void) {
+    bool known[FDS] = {false};
+    printf("descriptors %u before\n", list_descriptors(known, true));
+    turns(TURNS);
+    printf("descriptors %u in the loop\n", list_descriptors(known, false));
+    stall(STALL_MS);
+    require(list_descriptors(known, false) <= 8, "too many descriptors");
+}
+
 static void coroutine_body(void) {
     compute_in_handler();
 }
@@ -579,6 +651,9 @@ static const struct {
              {"no-memory", no_memory},
              {"descriptors", descriptors},
              {"close-everything", close_everything},
+             {"close-range", close_range_in_the_loop},
+             {"closefrom", closefrom_in_the_loop},
+             {"descriptors-listed", descriptors_listed},
              {"coroutine", coroutine}};
 
 int main(int argc, char **argv) {

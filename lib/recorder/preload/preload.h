@@ -7,7 +7,9 @@
 #define PRELOAD_LIBRARY "libstallrec-preload.so"
 
 /* Environment variables. Without the first the library does nothing. */
-#define PRELOAD_ENV_DIRECTORY   "STALLREC_DIRECTORY"
+#define PRELOAD_ENV_DIRECTORY "STALLREC_DIRECTORY"
+/* The same folder, open: for processes of other users, and in another root. With FOLLOW only. */
+#define PRELOAD_ENV_FOLDER      "STALLREC_DIRECTORY_FD"
 #define PRELOAD_ENV_THRESHOLD   "STALLREC_THRESHOLD_MS"
 #define PRELOAD_ENV_SAMPLE      "STALLREC_SAMPLE_MS"
 #define PRELOAD_ENV_RING        "STALLREC_RING"

@@ -13,14 +13,14 @@
 
 #include "preload/preload_private.h"
 
-enum { VARIABLES = 18, LINE_SIZE = 8192 };
+enum { VARIABLES = 19, LINE_SIZE = 8192 };
 
 static const char *const names[VARIABLES] = {
-    "LD_PRELOAD",        PRELOAD_ENV_DIRECTORY,  PRELOAD_ENV_THRESHOLD,  PRELOAD_ENV_LOOP_AT,
-    PRELOAD_ENV_REPORT,  PRELOAD_ENV_KEEP_DAYS,  PRELOAD_ENV_KEEP_BYTES, PRELOAD_ENV_KEEP_FILES,
-    PRELOAD_ENV_CONTEXT, PRELOAD_ENV_PRESET,     PRELOAD_ENV_FOLLOW,     PRELOAD_ENV_DETECTORS,
-    PRELOAD_ENV_TRACE,   PRELOAD_ENV_CPU_LIMIT,  PRELOAD_ENV_SAMPLE,     PRELOAD_ENV_RING,
-    PRELOAD_ENV_CHECK,   PRELOAD_ENV_MAX_THREADS};
+    "LD_PRELOAD",        PRELOAD_ENV_DIRECTORY,   PRELOAD_ENV_THRESHOLD,  PRELOAD_ENV_LOOP_AT,
+    PRELOAD_ENV_REPORT,  PRELOAD_ENV_KEEP_DAYS,   PRELOAD_ENV_KEEP_BYTES, PRELOAD_ENV_KEEP_FILES,
+    PRELOAD_ENV_CONTEXT, PRELOAD_ENV_PRESET,      PRELOAD_ENV_FOLLOW,     PRELOAD_ENV_DETECTORS,
+    PRELOAD_ENV_TRACE,   PRELOAD_ENV_CPU_LIMIT,   PRELOAD_ENV_SAMPLE,     PRELOAD_ENV_RING,
+    PRELOAD_ENV_CHECK,   PRELOAD_ENV_MAX_THREADS, PRELOAD_ENV_FOLDER};
 
 /* Written by the constructor only. */
 static struct {
@@ -179,6 +179,12 @@ static bool map_report(int fd, struct preload_report **report) {
     return true;
 }
 
+static int folder_descriptor(const char *text) {
+    struct stat sb;
+    int fd = text ? (int)read_number(text) : -1;
+    return fd > 2 && fstat(fd, &sb) == 0 && S_ISDIR(sb.st_mode) ? fd : -1;
+}
+
 bool preload_read_environment(struct preload_config *config) {
     static struct preload_report nobody_listens;
     const char *directory = get_value(PRELOAD_ENV_DIRECTORY);
@@ -187,6 +193,7 @@ bool preload_read_environment(struct preload_config *config) {
         return false;
     }
     memcpy(config->directory, directory, strlen(directory) + 1);
+    config->folder = folder_descriptor(get_value(PRELOAD_ENV_FOLDER));
     config->threshold_ms = read_number(get_value(PRELOAD_ENV_THRESHOLD));
     config->sample_ms = read_number(get_value(PRELOAD_ENV_SAMPLE));
     config->ring = read_number(get_value(PRELOAD_ENV_RING));

@@ -17,6 +17,7 @@ enum { PRELOAD_PATH = 4096, PRELOAD_CONTEXT = 4096 };
 /* The settings from stallrec(1). */
 struct preload_config {
     char directory[PRELOAD_PATH];
+    int folder;                          /* the same, open; -1: it is not */
     char names[PRELOAD_LOOP_AT_MAX + 2]; /* --loop-at: NUL-terminated each, then an empty one */
     char preset[PRELOAD_TEXT];           /* "": the default */
     uint32_t threshold_ms;               /* 0: the preset's */

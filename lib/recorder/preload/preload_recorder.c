@@ -1,6 +1,8 @@
 /* The recorder in a program that the library was preloaded into, and what it tells the command. */
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "monitor.h"
@@ -166,11 +168,23 @@ uint64_t preload_threshold_ns(const struct preload_config *from) {
     return (from->threshold_ms > 0 ? from->threshold_ms : config.threshold_ms) * UINT64_C(1000000);
 }
 
+/* The folder's path; where that leads nowhere, for another user or in another root, the one of the
+ * descriptor that was handed on. */
+static const char *folder_path(const struct preload_config *from) {
+    static char path[32];
+    struct stat sb;
+    if (from->folder < 0 || stat(from->directory, &sb) == 0) {
+        return from->directory;
+    }
+    snprintf(path, sizeof path, "/proc/self/fd/%d", from->folder);
+    return path;
+}
+
 /* The configuration of the recorder: the preset's values, but for those that the user has set. */
 static void configure(struct stallrec_config *config) {
     const struct preload_config *from = state.config;
     preset_values(from, config);
-    config->directory = from->directory;
+    config->directory = folder_path(from);
     if (strcmp(config->preset, "default") == 0) { /* the others are as published */
         config->threads_after_ms = THREADS_AFTER_MS;
     }

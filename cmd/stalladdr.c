@@ -250,7 +250,7 @@ static int addr_open_source(struct addr_run *run) {
         cli_fail(&run->failures, run->path, &e);
         return CLI_FAILED;
     }
-    if (st == ST_NONE) {
+    if (st == ST_NONE || run->source->content == LOOKUP_HAS_RANGES) {
         cli_say(tool.name, "%s: has neither debug info nor symbols", run->path);
         return CLI_OK;
     }

@@ -300,6 +300,9 @@ static enum st open_source(struct index_build_run *b, struct err *e) {
         b->unit_count = debug_unit_count(b->debug);
         return debug_claims(b->debug, &b->claims, &b->claim_count, e);
     }
+    if (dwarf == ST_NONE && symbols == ST_NONE && b->own.function_count > 0) {
+        return ST_OK;
+    }
     return dwarf == ST_ERR ? ST_ERR : symbols;
 }
 
@@ -338,7 +341,8 @@ static void fill_header(struct index_build_run *b, struct index_header *h) {
     h->flags = (uint8_t)((d ? INDEX_DWARF : 0) | (object_slice_is_arm32(s) ? INDEX_ARM32 : 0) |
                          (d && debug_is_lineless(d) ? INDEX_LINELESS : 0) |
                          (d && debug_split_units(d) > 0 ? INDEX_SPLIT : 0) |
-                         (d && debug_dieless_units(d) > 0 ? INDEX_DIELESS : 0));
+                         (d && debug_dieless_units(d) > 0 ? INDEX_DIELESS : 0) |
+                         (!d && b->own.symbol_count == 0 ? INDEX_NAMELESS : 0));
     snprintf(h->arch, sizeof h->arch, "%s", object_slice_arch(s));
     h->name = names_string(&b->encoder.names, b->source->name);
     h->origin = b->pieces.len > 0 ? b->pieces.data[0].at : 0;

@@ -20,9 +20,9 @@ struct index_source {
 
 /* Writes the index: its answers are those of live look-ups in the same slices. The bytes depend on
  * the source alone, not on `threads` (1 … 256). The slices must not change meanwhile. ST_NONE:
- * neither DWARF nor symbols. ST_ERR: something of the source is damaged (ERR_FORMAT; what an index
- * would leave out live look-ups complain about), its addresses span 4 GiB (ERR_UNSUPPORTED), out of
- * memory, or writing failed. */
+ * neither DWARF nor symbols nor ranges of functions. ST_ERR: something of the source is damaged
+ * (ERR_FORMAT; what an index would leave out live look-ups complain about), its addresses span 4
+ * GiB (ERR_UNSUPPORTED), out of memory, or writing failed. */
 enum st index_build(const struct index_source *source, unsigned threads, struct sink *out,
                     struct err *e) BASE_MUST_USE;
 

@@ -174,7 +174,7 @@ static enum difference compare_none(const json_t *frames) {
 static enum difference compare(const struct tally *t, const json_t *frames, enum st st,
                                const struct lookup_hit *hit) {
     size_t n = json_array_size(frames);
-    if (st != ST_OK) {
+    if (st != ST_OK || hit->quality == LOOKUP_NAMELESS) {
         return compare_none(frames);
     }
     if (n != hit->frame_count) {

@@ -346,6 +346,18 @@ uint32_t encode_symbol(struct encoder *c, const struct object_symbol *s, uint64_
     return at;
 }
 
+uint32_t encode_nameless(struct encoder *c, const struct object_extent *x, uint64_t back) {
+    uint32_t at = (uint32_t)c->data.len;
+    char *out = room(c, RECORD_BYTES_MAX);
+    if (!out) {
+        return 0;
+    }
+    *out++ = RECORD_NAMELESS;
+    out = leb128_put(out, back);
+    took(c, leb128_put(out, x->high - x->low));
+    return at;
+}
+
 uint32_t encode_part(struct encoder *c, uint64_t back, uint32_t record) {
     uint32_t at = (uint32_t)c->data.len;
     char *out = room(c, RECORD_BYTES_MAX);

@@ -42,6 +42,8 @@ void encode_unit(struct encoder *c, struct flat_records *f, unsigned reader);
  * of the index. */
 uint32_t encode_symbol(struct encoder *c, const struct object_symbol *s, uint64_t back,
                        const struct flat_place *place);
+/* A piece of a function without a name, `back` bytes behind its start. */
+uint32_t encode_nameless(struct encoder *c, const struct object_extent *x, uint64_t back);
 /* A piece of a function's code, `back` bytes behind the start of its record. */
 uint32_t encode_part(struct encoder *c, uint64_t back, uint32_t record);
 

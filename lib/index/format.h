@@ -40,9 +40,10 @@
 enum {
     INDEX_FORMAT = 3,        /* 2 had no places of line 0, and none without a name; 1 had no SUMS */
     INDEX_FORMAT_OLDEST = 2, /* that is read */
-    /* 5 gave a linkage name that DWARF lacks only if it was mangled; 4 took the range listed first
-       for the entry, 3 the wrong lines of folded functions; 2 had no INDEX_LINELESS */
-    INDEX_BUILDER = 6,
+    /* 6 left out functions without a name; 5 gave a linkage name that DWARF lacks only if it was
+       mangled; 4 took the range listed first for the entry, 3 the wrong lines of folded functions;
+       2 had no INDEX_LINELESS */
+    INDEX_BUILDER = 7,
     INDEX_HEADER_SIZE = 112,
     INDEX_HASH_AT = 104,
     INDEX_TOC_ENTRY = 24,
@@ -57,7 +58,8 @@ enum index_flags {
     INDEX_ARM32 = 2,
     INDEX_LINELESS = 4,
     INDEX_SPLIT = 8,
-    INDEX_DIELESS = 16
+    INDEX_DIELESS = 16,
+    INDEX_NAMELESS = 32
 };
 
 enum index_section {

@@ -99,13 +99,27 @@ static enum st lookup_in_unit(struct live *l, size_t index, uint64_t address,
     return st;
 }
 
+/* The range of the function, as far as no symbol has it. */
+static enum st lookup_nameless(const struct live *l, uint64_t address, struct lookup_hit *hit) {
+    const struct own_symbols *own = &l->symbols;
+    size_t i = own_symbols_function_from(own, address);
+    if (i == own->function_count || own->functions[i].low > address) {
+        return ST_NONE;
+    }
+    hit->quality = LOOKUP_NAMELESS;
+    hit->start = own->functions[i].low;
+    hit->end = own->functions[i].high;
+    hit->frame_count = 0;
+    return ST_OK;
+}
+
 /* The symbol table's answer. Assembler units have lines, but no functions: their row still counts.
  */
 static enum st lookup_symbol(struct live *l, const size_t *units, size_t unit_count,
                              uint64_t address, struct lookup_hit *hit, struct err *e) {
     const struct object_symbol *s = own_symbols_find(&l->symbols, address);
     if (!s) {
-        return ST_NONE;
+        return lookup_nameless(l, address, hit);
     }
     hit->quality = LOOKUP_SYMTAB;
     hit->start = s->address;
@@ -178,7 +192,7 @@ static enum st open_parts(struct live *l, const struct object_slice *s,
     if (symbols == ST_OK && dwarf == ST_ERR && complain) {
         complain(ctx, object_slice_path(s), LOOKUP_NO_UNIT, &why);
     }
-    return symbols == ST_NONE ? dwarf : symbols;
+    return symbols == ST_NONE && l->symbols.function_count == 0 ? dwarf : ST_OK;
 }
 
 enum st lookup_open_live(struct lookup_source **out, const struct object_slice *s,
@@ -194,7 +208,7 @@ enum st lookup_open_live(struct lookup_source **out, const struct object_slice *
         live_close(&l->source);
         return st;
     }
-    l->source.content = LOOKUP_HAS_SYMBOLS;
+    l->source.content = l->symbols.symbol_count > 0 ? LOOKUP_HAS_SYMBOLS : LOOKUP_HAS_RANGES;
     if (l->units) {
         bool split = unit_cache_is_split(l->units);
         l->source.content = split ? LOOKUP_HAS_SPLIT_DWARF : LOOKUP_HAS_DWARF;

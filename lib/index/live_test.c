@@ -176,7 +176,10 @@ static void the_paired_files_function_starts_bound_symbols(void **state) {
     struct err e = {0};
     assert_int_equal(lookup_address(alone, 0x1130, &hit, &e), ST_OK);
     assert_string_equal(hit.frames[0].function, "main");
-    assert_int_equal(lookup_address(both, 0x1130, &hit, &e), ST_NONE);
+    assert_int_equal(lookup_address(both, 0x1130, &hit, &e), ST_OK);
+    assert_int_equal(hit.quality, LOOKUP_NAMELESS);
+    assert_int_equal(hit.start, 0x1120);
+    assert_int_equal(hit.frame_count, 0);
     assert_int_equal(lookup_address(both, 0x111f, &hit, &e), ST_OK);
     assert_string_equal(hit.frames[0].function, "main");
     assert_int_equal(lookup_address(both, 0x1140, &hit, &e), ST_OK);
@@ -185,6 +188,33 @@ static void the_paired_files_function_starts_bound_symbols(void **state) {
     lookup_close(both);
     object_close(paired);
     object_close(o);
+}
+
+/* As the file with all names has it, but for what the dynamic symbols name. */
+static void a_stripped_file_tells_where_functions_start(void **state) {
+    static struct lookup_hit named;
+    struct fixture f, stripped;
+    struct err e = {0};
+    const struct object_symbol *symbols;
+    size_t count, nameless = 0;
+    (void)state;
+    open_fixture(&f, "testdata/objects/elf-dwarf5/libshop.so", NULL);
+    open_fixture(&stripped, "testdata/objects/elf-dwarf5/dynsym/libshop.so", NULL);
+    assert_int_equal(object_symbols(object_slice(f.object, 0), &symbols, &count, &e), ST_OK);
+    for (size_t i = 0; i < count; i++) {
+        uint64_t middle = symbols[i].address + symbols[i].size / 2;
+        if (ask(&f, middle) != ST_OK || hit.quality != LOOKUP_DWARF) {
+            continue; /* what the C library adds has no entry in .eh_frame */
+        }
+        named = hit;
+        assert_int_equal(ask(&stripped, middle), ST_OK);
+        assert_int_equal(hit.start, named.start);
+        assert_int_equal(hit.end, named.end);
+        nameless += hit.quality == LOOKUP_NAMELESS;
+    }
+    assert_true(nameless > 0);
+    close_fixture(&stripped);
+    close_fixture(&f);
 }
 
 static void neither_dwarf_nor_symbols_is_none(void **state) {
@@ -419,6 +449,7 @@ int main(void) {
         cmocka_unit_test(an_address_in_no_function_is_unresolved),
         cmocka_unit_test(a_symbol_ends_where_the_next_function_starts),
         cmocka_unit_test(the_paired_files_function_starts_bound_symbols),
+        cmocka_unit_test(a_stripped_file_tells_where_functions_start),
         cmocka_unit_test(neither_dwarf_nor_symbols_is_none),
         cmocka_unit_test(strings_outlive_the_unit_they_came_from),
         cmocka_unit_test(a_damaged_unit_leaves_the_symbol),

@@ -28,7 +28,8 @@ struct lookup_frame {
 enum lookup_quality {
     LOOKUP_DWARF = 1,
     LOOKUP_SYMTAB,
-    LOOKUP_LEARNED /* what reports call it; no file answers */
+    LOOKUP_LEARNED, /* what reports call it; no file answers */
+    LOOKUP_NAMELESS /* a function without a name, and so without frames: its range is known */
 };
 
 enum { LOOKUP_INLINE_MAX = 256 }; /* deeper inlining is cut, outermost kept */
@@ -51,7 +52,8 @@ struct lookup_ops {
 };
 /* The kind of debug information that is in the file and can be read. */
 enum lookup_content {
-    LOOKUP_HAS_SYMBOLS = 1, /* names, no lines */
+    LOOKUP_HAS_RANGES = 1,  /* where functions lie, without names */
+    LOOKUP_HAS_SYMBOLS,     /* names, no lines */
     LOOKUP_HAS_SPLIT_DWARF, /* DWARF, but functions of some units are in .dwo files, which were not
                                read: names are symbols', with lines */
     LOOKUP_HAS_DWARF
@@ -109,7 +111,7 @@ typedef void (*lookup_complain)(void *ctx, const char *file, uint64_t unit_offse
  * the slice is a dSYM: its function starts bound symbols. others (may be NULL): as for debug_open;
  * copied. The slices, and the context of its finder, must outlive it. It is concurrent: threads
  * wait for each other only where they want the same unit at once; complain hears of a damage once.
- * ST_NONE: neither DWARF nor symbols. */
+ * ST_NONE: neither DWARF nor symbols nor ranges of functions. */
 enum st lookup_open_live(struct lookup_source **out, const struct object_slice *s,
                          const struct object_slice *paired, const struct debug_others *others,
                          lookup_complain complain, void *ctx, struct err *e) BASE_MUST_USE;

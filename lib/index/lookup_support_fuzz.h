@@ -19,11 +19,12 @@ static inline size_t touch(const char *s) {
 }
 
 static inline void check_hit(const struct lookup_hit *hit, uint64_t address) {
-    insist(hit->frame_count >= 1 && hit->frame_count <= LOOKUP_INLINE_MAX);
+    insist((hit->frame_count >= 1) == (hit->quality != LOOKUP_NAMELESS));
+    insist(hit->frame_count <= LOOKUP_INLINE_MAX);
     insist(hit->start <= address && address < hit->end);
     for (size_t i = 0; i < hit->frame_count; i++) {
         const struct lookup_frame *f = &hit->frames[i];
-        insist((f->line == 0) == (f->file == NULL));
+        insist(f->file || f->line == 0);
         (void)(touch(f->function) + touch(f->linkage) + touch(f->file) + touch(f->start_file));
     }
 }

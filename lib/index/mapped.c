@@ -11,6 +11,7 @@
 #include "base/filemap.h"
 #include "base/hash.h"
 #include "base/reader.h"
+#include "index/function_record.h"
 
 struct mapped {
     struct lookup_source source;
@@ -28,22 +29,6 @@ struct mapped {
 };
 
 /* ---- access ---- */
-
-static uint32_t u32_at(const uint8_t *p) {
-    return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
-}
-
-/* Counts the rows of `stride` bytes, which begin with ascending numbers, whose number is at most
- * `value`. It avoids a branch on the comparison, which would be mispredicted every other time. */
-static size_t rows_up_to(const uint8_t *rows, size_t stride, size_t count, uint64_t value) {
-    const uint8_t *at = rows;
-    while (count > 1) {
-        size_t half = count / 2;
-        at += u32_at(at + half * stride) <= value ? half * stride : 0;
-        count -= half;
-    }
-    return (size_t)(at - rows) / stride + (count > 0 && u32_at(at) <= value);
-}
 
 static struct reader mapped_section_reader(const struct mapped *m, enum index_section which,
                                            uint64_t at) {
@@ -75,7 +60,7 @@ static bool sum_holds(const struct mapped *m, enum index_section which, uint64_t
     size_t len;
     const uint8_t *bytes = block_at(m, which, block, &len);
     const uint8_t *sums = m->data + m->header.sections[INDEX_SUMS].offset;
-    return hash_crc32(bytes, len) == u32_at(sums + (m->first_block[which] + block) * 4);
+    return hash_crc32(bytes, len) == index_u32(sums + (m->first_block[which] + block) * 4);
 }
 
 /* Was a block found sound before? Two threads may check it at once, with the same result. */
@@ -150,7 +135,7 @@ static enum st file_at(const struct mapped *m, uint64_t number, const char **out
     if (trust(m, INDEX_FILE, number * 4, number * 4 + 4, e) != ST_OK) {
         return ST_ERR;
     }
-    return string_at(m, u32_at(m->data + x->offset + number * 4), out, e);
+    return string_at(m, index_u32(m->data + x->offset + number * 4), out, e);
 }
 
 /* Fills the frame's names. */
@@ -178,101 +163,6 @@ static enum st set_name(const struct mapped *m, struct lookup_frame *f, uint64_t
 }
 
 /* ---- records ---- */
-
-/* A function's record, up to its steps. */
-struct function_record {
-    uint64_t low, high, name, entry, low_pc;
-    const uint8_t *nodes;
-    size_t node_bytes;
-    unsigned quantum;
-};
-
-/* The state at an address of the record. */
-struct step_state {
-    uint64_t at, node; /* node 0: the function itself */
-    uint64_t file, line, column, discriminator;
-};
-
-static void read_function_record(const struct mapped *m, struct reader *r, unsigned flags,
-                                 struct function_record *f) {
-    f->high = f->low + reader_uleb128(r);
-    f->name = reader_uleb128(r);
-    f->entry = f->low + (flags & RECORD_ENTRY ? index_unzigzag(reader_uleb128(r)) : 0);
-    f->low_pc = flags & RECORD_NO_LOW ? 0 : f->low;
-    if ((flags & (RECORD_NO_LOW | RECORD_LOW)) == RECORD_LOW) {
-        f->low_pc += index_unzigzag(reader_uleb128(r));
-    }
-    f->node_bytes = flags & RECORD_NODES ? (size_t)reader_uleb128(r) : 0;
-    f->nodes = reader_bytes(r, f->node_bytes);
-    f->quantum = flags & RECORD_BYTES ? 1 : m->header.quantum;
-}
-
-/* Applies one step; false: it lies behind `offset`. */
-static inline bool take_step(struct reader *r, uint64_t offset, unsigned quantum,
-                             struct step_state *s) {
-    unsigned head = reader_u8(r);
-    if (head >= STEP_SHORT) {
-        unsigned code = head - STEP_SHORT;
-        uint64_t at = s->at + code / STEP_LINES * quantum;
-        if (at > offset) {
-            return false;
-        }
-        s->at = at;
-        s->line += code % STEP_LINES + (uint64_t)STEP_LINE_MIN;
-        s->column = reader_uleb128(r);
-        return true;
-    }
-    uint64_t at = s->at + reader_uleb128(r) * quantum;
-    if (at > offset) {
-        return false;
-    }
-    s->at = at;
-    if (head & STEP_NODE) {
-        s->node += index_unzigzag(reader_uleb128(r));
-    }
-    if (head & STEP_FILE) {
-        s->file = reader_uleb128(r);
-    }
-    if (head & STEP_LINE) {
-        s->line += index_unzigzag(reader_uleb128(r));
-    }
-    if (head & STEP_COLUMN) {
-        s->column = reader_uleb128(r);
-    }
-    if (head & STEP_DISCRIMINATOR) {
-        s->discriminator = reader_uleb128(r);
-    }
-    return true;
-}
-
-/* Finds the block of steps that holds the offset and moves r to it. *left = its steps. */
-static void find_block(struct reader *r, uint64_t offset, uint64_t *left, struct step_state *s) {
-    uint64_t count = reader_uleb128(r);
-    uint64_t blocks = count / INDEX_BLOCK - (count > 0 && count % INDEX_BLOCK == 0);
-    const uint8_t *table = blocks <= reader_left(r) / 8 ? reader_bytes(r, blocks * 8) : NULL;
-    *left = 0;
-    if (!table) {
-        reader_fail(r);
-        return;
-    }
-    size_t block = rows_up_to(table, 8, (size_t)blocks, offset);
-    if (block > 0) {
-        s->at = u32_at(table + (block - 1) * 8);
-        reader_skip(r, u32_at(table + (block - 1) * 8 + 4));
-    }
-    *left = count - block * INDEX_BLOCK;
-    *left = *left < INDEX_BLOCK ? *left : INDEX_BLOCK;
-}
-
-static void find_step(struct reader *r, const struct function_record *f, uint64_t address,
-                      struct step_state *s) {
-    uint64_t left;
-    *s = (struct step_state){0};
-    find_block(r, address - f->low, &left, s);
-    while (left > 0 && !reader_failed(r) && take_step(r, address - f->low, f->quantum, s)) {
-        left--;
-    }
-}
 
 /* Reads the node at s->node into a frame whose place is already set; the place in its caller goes
  * to *s, and *s becomes the caller's. */
@@ -338,10 +228,10 @@ static enum st answer_function(const struct mapped *m, struct reader *r, unsigne
     struct step_state s;
     struct lookup_frame *frame;
     uint64_t record = reader_pos(r) - 1;
-    read_function_record(m, r, flags, &f);
+    function_record_read(r, flags, m->header.quantum, &f);
     bool outside = !reader_failed(r) && address >= f.high;
     if (!outside) {
-        find_step(r, &f, address, &s);
+        function_record_step(r, &f, address, &s);
     }
     if (reader_failed(r)) {
         return index_damaged(m, INDEX_DATA, reader_pos(r), e);
@@ -402,6 +292,25 @@ static enum st answer_symbol(const struct mapped *m, struct reader *r, unsigned 
     return begin_frame(m, &f, &s, hit, &frame, e) == ST_OK ? set_name(m, frame, name, e) : ST_ERR;
 }
 
+static enum st answer_nameless(const struct mapped *m, struct reader *r, uint64_t piece,
+                               uint64_t address, struct lookup_hit *hit, struct err *e) {
+    uint64_t record = reader_pos(r) - 1, back = reader_uleb128(r), size = reader_uleb128(r);
+    if (reader_failed(r) || back > piece || size > UINT64_MAX - (piece - back)) {
+        return index_damaged(m, INDEX_DATA, reader_pos(r), e);
+    }
+    if (trust(m, INDEX_DATA, record, reader_pos(r), e) != ST_OK) {
+        return ST_ERR;
+    }
+    if (address - (piece - back) >= size) {
+        return ST_NONE;
+    }
+    hit->quality = LOOKUP_NAMELESS;
+    hit->start = piece - back;
+    hit->end = hit->start + size;
+    hit->frame_count = 0;
+    return ST_OK;
+}
+
 static enum st answer_at(const struct mapped *m, uint32_t record, uint64_t piece, uint64_t address,
                          struct lookup_hit *hit, struct err *e) {
     struct reader r = mapped_section_reader(m, INDEX_DATA, record);
@@ -426,6 +335,8 @@ static enum st answer_at(const struct mapped *m, uint32_t record, uint64_t piece
         return answer_function(m, &r, head, piece, address, hit, e);
     case RECORD_SYMBOL:
         return answer_symbol(m, &r, head, piece, address, hit, e);
+    case RECORD_NAMELESS:
+        return answer_nameless(m, &r, piece, address, hit, e);
     default:
         return index_damaged(m, INDEX_DATA, record, e);
     }
@@ -436,7 +347,7 @@ static enum st mapped_lookup(struct lookup_source *source, uint64_t address, str
     const struct mapped *m = (const struct mapped *)source;
     uint64_t offset = address - m->header.origin;
     size_t after =
-        address < m->header.origin ? 0 : rows_up_to(m->addresses, 4, m->piece_count, offset);
+        address < m->header.origin ? 0 : index_rows_up_to(m->addresses, 4, m->piece_count, offset);
     if (m->piece_count == 0) {
         return ST_NONE;
     }
@@ -452,8 +363,8 @@ static enum st mapped_lookup(struct lookup_source *source, uint64_t address, str
     if (trust(m, INDEX_RECO, first * 4, after * 4, e) != ST_OK) {
         return ST_ERR;
     }
-    uint32_t record = u32_at(m->records + (after - 1) * 4);
-    uint64_t piece = m->header.origin + u32_at(m->addresses + (after - 1) * 4);
+    uint32_t record = index_u32(m->records + (after - 1) * 4);
+    uint64_t piece = m->header.origin + index_u32(m->addresses + (after - 1) * 4);
     return record ? answer_at(m, record, piece, address, hit, e) : ST_NONE;
 }
 
@@ -477,6 +388,16 @@ static enum st count_blocks(struct mapped *m, struct err *e) {
     }
     m->sound = calloc(blocks, sizeof *m->sound);
     return m->sound ? ST_OK : err_nomem(e);
+}
+
+static enum lookup_content content_of(unsigned flags) {
+    if (flags & INDEX_SPLIT) {
+        return LOOKUP_HAS_SPLIT_DWARF;
+    }
+    if (flags & INDEX_NAMELESS) {
+        return LOOKUP_HAS_RANGES;
+    }
+    return flags & INDEX_DWARF ? LOOKUP_HAS_DWARF : LOOKUP_HAS_SYMBOLS;
 }
 
 /* Takes over *file on ST_OK. */
@@ -506,10 +427,7 @@ static enum st open_bytes(struct lookup_source **out, const char *name, struct f
     m->addresses = data + x[INDEX_ADDR].offset;
     m->records = data + x[INDEX_RECO].offset;
     m->piece_count = (size_t)(x[INDEX_ADDR].size / 4);
-    m->source.content = m->header.flags & INDEX_DWARF ? LOOKUP_HAS_DWARF : LOOKUP_HAS_SYMBOLS;
-    if (m->header.flags & INDEX_SPLIT) {
-        m->source.content = LOOKUP_HAS_SPLIT_DWARF;
-    }
+    m->source.content = content_of(m->header.flags);
     m->source.lineless = (m->header.flags & INDEX_LINELESS) != 0;
     m->source.dieless = (m->header.flags & INDEX_DIELESS) != 0;
     if (file) {
@@ -580,5 +498,5 @@ size_t mapped_piece_count(const struct lookup_source *s) {
 
 uint64_t mapped_piece(const struct lookup_source *s, size_t i) {
     const struct mapped *m = (const struct mapped *)s;
-    return m->header.origin + u32_at(m->addresses + i * 4);
+    return m->header.origin + index_u32(m->addresses + i * 4);
 }

@@ -27,6 +27,16 @@ static enum st read_symbols(struct own_symbols *out, const struct object_slice *
     return st;
 }
 
+/* Of a separate debug file the tables are often empty, those of its binary are not. */
+static enum st read_functions(struct own_symbols *out, const struct object_slice *s,
+                              const struct object_slice *paired, struct err *e) {
+    enum st st = object_function_extents(s, &out->functions, &out->function_count, e);
+    if (st == ST_NONE && paired) {
+        st = object_function_extents(paired, &out->functions, &out->function_count, e);
+    }
+    return st;
+}
+
 enum st own_symbols_open(struct own_symbols *out, const struct object_slice *s,
                          const struct object_slice *paired, lookup_complain complain, void *ctx,
                          struct err *e) {
@@ -46,7 +56,7 @@ enum st own_symbols_open(struct own_symbols *out, const struct object_slice *s,
             return ST_ERR;
         }
     }
-    return st;
+    return st == ST_ERR || read_functions(out, s, paired, e) == ST_ERR ? ST_ERR : st;
 }
 
 size_t own_symbols_below(const struct own_symbols *own, uint64_t address) {
@@ -72,6 +82,10 @@ uint64_t own_symbols_end(const struct own_symbols *own, size_t i) {
 const struct object_symbol *own_symbols_find(const struct own_symbols *own, uint64_t address) {
     size_t below = own_symbols_below(own, address);
     return below > 0 && address < own_symbols_end(own, below - 1) ? &own->symbols[below - 1] : NULL;
+}
+
+size_t own_symbols_function_from(const struct own_symbols *own, uint64_t address) {
+    return SEARCH_ABOVE(own->functions, own->function_count, high, address);
 }
 
 /* The symbol that begins at the address, or NULL. */

@@ -18,10 +18,13 @@ struct own_symbols {
     size_t alias_count;
     const uint64_t *starts; /* of the paired binary, by address */
     size_t start_count;
+    const struct object_extent *functions; /* named or not */
+    size_t function_count;
 };
 
-/* The slice's symbols, or those of `paired` (may be NULL), whose function starts bound them. A
- * damaged table is reported and ignored. ST_NONE: no symbol. ST_ERR: out of memory. */
+/* The slice's symbols, or those of `paired` (may be NULL), whose function starts bound them, and
+ * the functions of either. A damaged table is reported and ignored. ST_NONE: no symbol, and perhaps
+ * functions. ST_ERR: out of memory. */
 enum st own_symbols_open(struct own_symbols *out, const struct object_slice *s,
                          const struct object_slice *paired, lookup_complain complain, void *ctx,
                          struct err *e) BASE_MUST_USE;
@@ -33,6 +36,9 @@ size_t own_symbols_below(const struct own_symbols *own, uint64_t address);
 uint64_t own_symbols_end(const struct own_symbols *own, size_t i);
 /* The symbol that owns the address, or NULL. */
 const struct object_symbol *own_symbols_find(const struct own_symbols *own, uint64_t address);
+
+/* The first function that ends above the address, by its index; function_count: none. */
+size_t own_symbols_function_from(const struct own_symbols *own, uint64_t address);
 
 /* Sets f->entry to the address of the symbol in its ranges that has the function's name. The ranges
  * alone do not tell it: for a function whose basic blocks have sections of their own, clang writes

@@ -17,8 +17,9 @@ struct cutting {
     size_t claimant_count;
     /* The last piece: its end, the limit of its record's reach, and its owner. */
     uint64_t end, reach;
-    uint32_t record;                    /* a function's; 0 = none */
-    const struct object_symbol *symbol; /* without a line; NULL = none */
+    uint32_t record;                      /* a function's; 0 = none */
+    const struct object_symbol *symbol;   /* without a line; NULL = none */
+    const struct object_extent *nameless; /* NULL = none */
     bool failed;
 };
 
@@ -51,6 +52,7 @@ static void put_owned(struct cutting *k, uint64_t low, uint64_t high, const stru
     k->reach = o->record_high;
     k->record = o->record;
     k->symbol = NULL;
+    k->nameless = NULL;
 }
 
 static void put_symbol(struct cutting *k, uint64_t low, uint64_t high,
@@ -65,6 +67,22 @@ static void put_symbol(struct cutting *k, uint64_t low, uint64_t high,
     k->reach = s->address + s->size;
     k->record = 0;
     k->symbol = place ? NULL : s;
+    k->nameless = NULL;
+}
+
+static void put_nameless(struct cutting *k, uint64_t low, uint64_t high,
+                         const struct object_extent *x) {
+    if (k->nameless == x && k->end == low) {
+        k->end = high;
+        return;
+    }
+    close_gap(k, low);
+    push_piece(k, low, encode_nameless(k->c, x, low - x->low));
+    k->end = high;
+    k->reach = x->high;
+    k->record = 0;
+    k->symbol = NULL;
+    k->nameless = x;
 }
 
 /* ---- who answers ---- */
@@ -92,6 +110,16 @@ static void cut_lines(struct cutting *k, uint64_t low, uint64_t high, const stru
     }
 }
 
+/* What no symbol has. */
+static void cut_nameless(struct cutting *k, uint64_t low, uint64_t high) {
+    const struct own_symbols *own = k->c->own;
+    size_t i = own_symbols_function_from(own, low);
+    for (; i < own->function_count && own->functions[i].low < high && !k->failed; i++) {
+        const struct object_extent *x = &own->functions[i];
+        put_nameless(k, x->low > low ? x->low : low, x->high < high ? x->high : high, x);
+    }
+}
+
 static void cut_symbols(struct cutting *k, uint64_t low, uint64_t high) {
     const struct own_symbols *own = k->c->own;
     size_t i = own_symbols_below(own, low);
@@ -100,9 +128,12 @@ static void cut_symbols(struct cutting *k, uint64_t low, uint64_t high) {
         from = from > low ? from : low;
         to = to < high ? to : high;
         if (from < to) {
+            cut_nameless(k, low, from);
             cut_lines(k, from, to, &own->symbols[i], 0);
+            low = to;
         }
     }
+    cut_nameless(k, low, high);
 }
 
 static void cut_owned(struct cutting *k, uint64_t low, uint64_t high, size_t rank) {

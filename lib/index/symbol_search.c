@@ -93,10 +93,13 @@ struct index_source symbol_set_source_of(struct symbol_set *s, const struct obje
 }
 
 static enum symbol_verdict verdict_on(const struct lookup_source *source) {
-    if (source->content == LOOKUP_HAS_SYMBOLS) {
-        return SYMBOLS_ONLY;
-    }
-    return source->content == LOOKUP_HAS_DWARF ? SYMBOLS_OK : SYMBOLS_SPLIT;
+    static const enum symbol_verdict verdicts[] = {
+        [LOOKUP_HAS_RANGES] = SYMBOLS_NO_DEBUG_INFO,
+        [LOOKUP_HAS_SYMBOLS] = SYMBOLS_ONLY,
+        [LOOKUP_HAS_SPLIT_DWARF] = SYMBOLS_SPLIT,
+        [LOOKUP_HAS_DWARF] = SYMBOLS_OK,
+    };
+    return verdicts[source->content];
 }
 
 /* Makes the slice the answer if it has symbols or debug info. */

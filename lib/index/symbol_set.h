@@ -38,10 +38,11 @@ struct symbol_request {
 /* All borrowed from the set. */
 struct symbol_file {
     enum symbol_verdict verdict;
-    const char *file;             /* used, damaged, or the nearest candidate; NULL = none */
-    struct lookup_source *source; /* NULL unless OK, SPLIT or ONLY */
-    uint64_t base;                /* the debug file's own base address */
-    bool arm32;                   /* bit 0 of a code address is Thumb's */
+    const char *file; /* used, damaged, or the nearest candidate; NULL = none */
+    /* NULL unless OK, SPLIT or ONLY; or NO_DEBUG_INFO, where it may know where functions lie. */
+    struct lookup_source *source;
+    uint64_t base; /* the debug file's own base address */
+    bool arm32;    /* bit 0 of a code address is Thumb's */
 };
 
 /* Told of damaged or unreadable paths and units, from any thread that looks up or finds, several at

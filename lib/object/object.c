@@ -85,6 +85,7 @@ static void slice_cache_free(struct slice_cache *c) {
     if (c) {
         free(c->symbols.data);
         free(c->aliases);
+        free(c->extents.data);
         free(c->starts.data);
         object_close(c->mini);
         free(c);

@@ -108,6 +108,17 @@ enum st object_aliases(const struct object_slice *s, const struct object_alias *
 enum st object_function_starts(const struct object_slice *s, const uint64_t **out, size_t *count,
                                struct err *e) BASE_MUST_USE;
 
+struct object_extent {
+    uint64_t low, high; /* file addresses, [low, high), not empty */
+};
+/* Where the file's functions lie, named or not, for whoever has no better answer: ELF: the entries
+ * of .eh_frame, of which the cold part of a function has one of its own; Mach-O: LC_FUNCTION_STARTS
+ * and __unwind_info, a function ends where the next one starts. Ascending, disjoint, inside of
+ * sections with code; built once and kept. A damaged table costs what is behind the damage.
+ * ST_NONE: none. ST_ERR: out of memory. */
+enum st object_function_extents(const struct object_slice *s, const struct object_extent **out,
+                                size_t *count, struct err *e) BASE_MUST_USE;
+
 /* ELF: file name and CRC of .gnu_debuglink, name and id of the supplementary file that
  * .gnu_debugaltlink or DWARF 5's .debug_sup names; the names live as long as the object. ST_NONE:
  * none. */

@@ -76,6 +76,18 @@ static void ask_symbols(const struct object_slice *s) {
     }
 }
 
+static void ask_extents(const struct object_slice *s) {
+    const struct object_extent *extents = NULL;
+    size_t count = 0;
+    struct err e = {0};
+    enum st st = object_function_extents(s, &extents, &count, &e);
+    require(err_is(&e) == (st == ST_ERR));
+    for (size_t i = 0; st == ST_OK && i < count; i++) {
+        require(extents[i].low < extents[i].high);
+        require(i == 0 || extents[i - 1].high <= extents[i].low);
+    }
+}
+
 static void ask_slice(const struct object *o, const struct object_slice *s) {
     const char *name;
     uint32_t crc;
@@ -88,6 +100,7 @@ static void ask_slice(const struct object *o, const struct object_slice *s) {
     (void)object_has_symbols(s);
     ask_sections(s);
     ask_symbols(s);
+    ask_extents(s);
     if (object_debuglink(s, &name, &crc, NULL) == ST_OK) {
         require(strlen(name) > 0);
     }

@@ -66,6 +66,7 @@ struct lazy_table {
  * callers. */
 struct slice_cache {
     struct lazy_table symbols, starts;
+    struct lazy_table extents;    /* data: struct object_extent */
     struct object_alias *aliases; /* malloc'ed, built with the symbols */
     size_t alias_count;
     struct object *mini; /* the unpacked .gnu_debugdata, which holds names of symbols */

@@ -181,8 +181,9 @@ static enum st answers_resolve(struct answers *a, const struct symbol_file *file
     } else if (st == ST_OK && hit->frame_count > 0) {
         st = fill_answer(a, hit, file->base, home, out, e);
     } else {
-        st = ST_OK; /* No function owns the address, or its unit is damaged and the source has
-                       complained. */
+        out->start = st == ST_OK ? hit->start - file->base : offset;
+        st = ST_OK; /* No function with a name owns the address, or its unit is damaged and the
+                       source has complained. */
     }
     free(hit);
     return st;

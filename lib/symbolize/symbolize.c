@@ -113,6 +113,11 @@ static enum st keep_image(struct symbolize_work *w, size_t i, struct err *e) {
     return failed ? err_nomem(e) : ST_OK;
 }
 
+/* Else a file may tell where functions lie, no more. */
+static bool has_names(const struct symbol_file *file) {
+    return file->source && file->verdict != SYMBOLS_NO_DEBUG_INFO;
+}
+
 static enum st find_image(struct symbolize_work *w, size_t i, struct err *e) {
     struct dump_image *image = &w->d->images[i];
     /* Without locations there is nothing to keep, whatever the image says. */
@@ -133,7 +138,7 @@ static enum st find_image(struct symbolize_work *w, size_t i, struct err *e) {
     bool failed = false;
     image->symbols = now;
     image->symbols_file = symbolizer_intern(w->s, w->files[i].file, &failed);
-    if (!failed && w->s->learned && !w->files[i].source &&
+    if (!failed && w->s->learned && !has_names(&w->files[i]) &&
         learned_sources_find(w->s->learned, &image->id, &w->told[i].source, e) == ST_ERR) {
         return ST_ERR;
     }
@@ -222,9 +227,15 @@ static enum st resolve_place(struct symbolize_work *w, const struct symbolize_pl
         return ST_OK;
     }
     *out = (struct dump_location){.image = p->image, .offset = p->offset, .start = p->offset};
-    return p->image >= 0 && w->files[p->image].source
-               ? from_source(w, &w->files[p->image], p, out, e)
-               : from_names(w, p, name, out, e);
+    const struct symbol_file *file = p->image >= 0 ? &w->files[p->image] : NULL;
+    if (file && has_names(file)) {
+        return from_source(w, file, p, out, e);
+    }
+    if (from_names(w, p, name, out, e) != ST_OK) {
+        return ST_ERR;
+    }
+    bool startless = out->source == DUMP_SOURCE_NONE && file && file->source;
+    return startless ? from_source(w, file, p, out, e) : ST_OK;
 }
 
 /* What an earlier run found for a frame, if that may stay: all of an image that is kept, and

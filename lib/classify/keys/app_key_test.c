@@ -175,6 +175,23 @@ static void inlined_functions_count_and_their_absence_is_an_alias(void **state) 
     strbuf_release(&b);
 }
 
+static void a_start_stands_for_places_without_a_name_and_its_absence_is_an_alias(void **state) {
+    struct apps *a = *state;
+    struct fixture seen = {0}, unseen = {0};
+    STACK(&seen, 1, "* Shop ?", "* Shop load", LOOP);
+    STACK(&unseen, 1, "* Shop ?", "* Shop load", LOOP);
+    seen.locations[0].offset = unseen.locations[0].offset = unseen.locations[0].start = 0x1234;
+    seen.locations[0].start = 0x1200;
+    expect_key(a, &seen, 1, "ab00!+0x1200 <- app!load");
+    uint64_t alias = a->key.was[KEY_STARTLESS][0];
+    expect_key(a, &unseen, 1, "ab00!+0x1234 <- app!load");
+    struct strbuf b = {0};
+    key_text(&a->key.level[0], &b);
+    assert_true(alias == key_number('1', b.data, b.len));
+    assert_int_equal(a->key.was[KEY_STARTLESS][0], 0);
+    strbuf_release(&b);
+}
+
 static void without_the_app_its_vendors_then_the_relevant_frames_then_images(void **state) {
     struct fixture vendor = {0}, system = {0}, nothing = {0};
     STACK(&vendor, 1, "libsystem_kernel.dylib pread", "FirebaseCore FIRLoad", "FirebaseCore FIRGo",
@@ -382,6 +399,7 @@ int main(void) {
         cmocka_unit_test(a_key_outlives_what_a_system_changes_inside_itself),
         cmocka_unit_test(recursion_counts_once),
         cmocka_unit_test(inlined_functions_count_and_their_absence_is_an_alias),
+        cmocka_unit_test(a_start_stands_for_places_without_a_name_and_its_absence_is_an_alias),
         cmocka_unit_test(without_the_app_its_vendors_then_the_relevant_frames_then_images),
         cmocka_unit_test(what_a_rule_skips_of_the_app_is_better_than_runtime_code),
         cmocka_unit_test(callouts_alone_have_the_key_of_their_image_and_no_vote),

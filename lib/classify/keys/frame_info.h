@@ -41,9 +41,10 @@ enum {
 };
 
 struct frame_table {
-    const struct rules *rules;              /* NULL = raw */
-    enum rule_os os;                        /* of the dump at hand */
-    struct address_rules addresses;         /* of the dump at hand */
+    const struct rules *rules;      /* NULL = raw */
+    enum rule_os os;                /* of the dump at hand */
+    struct address_rules addresses; /* of the dump at hand */
+    bool startless;                 /* starts of functions without a name are not to be known */
     VEC(const struct image_facts *) images; /* of the dump at hand, NULL = not looked for yet */
     VEC(const struct image_facts *) known_images;
     struct arena image_arena; /* of these, but for their heads */

@@ -334,7 +334,8 @@ static void set_file(struct raw_frame *f, const char *file, bool in_app) {
 
 struct frame_info *frame_of_line(struct frame_table *t, const struct dump *d,
                                  const struct dump_location *l, size_t line) {
-    struct raw_frame f = {.offset = l->image < 0 ? 0 : l->start};
+    struct raw_frame f = {.offset = t->startless && l->line_count == 0 ? l->offset : l->start};
+    f.offset = l->image < 0 ? 0 : f.offset;
     if (!set_image(t, &f, d, l->image)) {
         return NULL;
     }

@@ -108,8 +108,18 @@ static bool has_inlines(const struct dump *d, const struct dump_stack *s) {
     return false;
 }
 
+static bool has_starts(const struct dump *d, const struct dump_stack *s) {
+    for (size_t i = 0; i < s->frame_count; i++) {
+        if (s->locations[i] < d->location_count &&
+            dump_location_has_start(&d->locations[s->locations[i]])) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* The keys as the raw dump has them, by addresses and the device's own names, and without what was
- * inlined. */
+ * inlined, or without the starts of functions that have no name. */
 static enum st find_aliases(struct keyer *k, const struct dump *d, const struct judged_stack *s,
                             struct stall_key *out, struct err *e) {
     struct dump_stack raw = *s->stack;
@@ -121,6 +131,11 @@ static enum st find_aliases(struct keyer *k, const struct dump *d, const struct 
         k->options.inlines = false;
         st = find_ids(k, d, s->stack, out, out->was[KEY_NOT_INLINED], e);
         k->options.inlines = true;
+    }
+    if (st == ST_OK && has_starts(d, s->stack)) {
+        k->table.startless = true;
+        st = find_ids(k, d, s->stack, out, out->was[KEY_STARTLESS], e);
+        k->table.startless = false;
     }
     raw.locations = NULL;
     return st == ST_OK ? find_ids(k, d, &raw, out, out->was[KEY_NAMELESS], e) : st;

@@ -83,6 +83,7 @@ enum key_status {
 enum key_way {
     KEY_NAMELESS,    /* no symbol file has named a frame */
     KEY_NOT_INLINED, /* nobody tells what was inlined */
+    KEY_STARTLESS,   /* nobody tells where functions without a name start */
     KEY_WAYS
 };
 

@@ -27,6 +27,9 @@ static bool push_frame(struct keyer *k, const struct dump *d, const struct dump_
             return false;
         }
     }
+    if (k->table.startless && dump_location_has_start(l)) {
+        return judged_push(k, frame_of_location(&k->table, d, l), NULL);
+    }
     struct frame_info **info = &k->by_location.data[s->locations[i]];
     if (!*info) {
         *info = frame_of_location(&k->table, d, l);

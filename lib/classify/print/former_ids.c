@@ -23,11 +23,12 @@ static const struct {
 };
 
 /* Before these come the ways that need no other keyer. */
-enum { WAY_NAMELESS = 1, WAY_NOT_INLINED, WAY_ANNOTATED, WAY_OTHER_KEYS };
+enum { WAY_NAMELESS = 1, WAY_NOT_INLINED, WAY_STARTLESS, WAY_ANNOTATED, WAY_OTHER_KEYS };
 
 const char *former_way_text(unsigned way) {
     static const char *const texts[] = {[WAY_NAMELESS] = "of the dumps without symbols",
                                         [WAY_NOT_INLINED] = "of the dumps without what was inlined",
+                                        [WAY_STARTLESS] = "of the dumps without function starts",
                                         [WAY_ANNOTATED] = "with which the dumps were annotated"};
     return way < WAY_OTHER_KEYS ? texts[way] : other_keys[way - WAY_OTHER_KEYS].text;
 }
@@ -83,8 +84,9 @@ static unsigned told_way(const char *id, const struct dump *d, const struct stal
     const char *const annotated[][2] = {{d->class.level1, d->class.level1_was},
                                         {d->class.level2, d->class.level2_was},
                                         {d->class.action, d->class.action_was}};
-    static const unsigned ways[KEY_WAYS] = {
-        [KEY_NAMELESS] = WAY_NAMELESS, [KEY_NOT_INLINED] = WAY_NOT_INLINED};
+    static const unsigned ways[KEY_WAYS] = {[KEY_NAMELESS] = WAY_NAMELESS,
+                                            [KEY_NOT_INLINED] = WAY_NOT_INLINED,
+                                            [KEY_STARTLESS] = WAY_STARTLESS};
     for (size_t way = 0; way < KEY_WAYS; way++) {
         char text[KEY_ID_SIZE];
         key_number_text(key->was[way][level], text);

@@ -90,8 +90,8 @@ static void an_id_that_the_dump_was_annotated_with_is_found(void **state) {
 static void buckets_come_by_their_time(void **state) {
     (void)state;
     struct former_buckets b = {0};
-    struct former_fit few = {.way = 4, .now = "aaaaaaaaaaaa"};
-    struct former_fit much = {.way = 4, .now = "bbbbbbbbbbbb"}, none = {.way = 4};
+    struct former_fit few = {.way = 5, .now = "aaaaaaaaaaaa"};
+    struct former_fit much = {.way = 5, .now = "bbbbbbbbbbbb"}, none = {.way = 5};
     struct strbuf text = {0};
     struct sink out = sink_to_strbuf(&text);
     strbuf_addstr(&few.title, "a \xe2\x86\x90 b");

@@ -58,7 +58,10 @@ const struct bucket *alias_index_find(const struct alias_index *index, const str
     LOWER_BOUND(low, index->aliases.len, index->aliases.data[low].number, number);
     for (; low < index->aliases.len && index->aliases.data[low].number == number; low++) {
         const struct bucket *other = set->buckets.data[index->aliases.data[low].bucket];
-        if (unresolved(other) < nameless) {
+        size_t lacks = unresolved(other);
+        /* Of frames without names it may know where they start, which b does not. */
+        bool knows_more = lacks < nameless || (lacks == nameless && strcmp(other->id, b->id) != 0);
+        if (knows_more) {
             if (found) {
                 return NULL;
             }
@@ -67,6 +70,10 @@ const struct bucket *alias_index_find(const struct alias_index *index, const str
     }
     return found;
 }
+
+/* Each bucket of a chain of aliases has fewer frames without a name than the one before, or as many
+ * and knows their starts. */
+enum { ALIAS_LINKS_MAX = 2 * KEY_FRAMES_MAX };
 
 /* Fills *into, which stays NULL if no bucket is joined. */
 static bool find_targets(const struct bucket_set *set, uint32_t **into) {
@@ -79,10 +86,11 @@ static bool find_targets(const struct bucket_set *set, uint32_t **into) {
     bool ok = targets || !index.aliases.len;
     for (size_t i = 0; targets && i < set->buckets.len; i++) {
         const struct bucket *b = set->buckets.data[i], *next = b;
-        /* Each has fewer frames without a name than the one before. */
-        for (; next; next = alias_index_find(&index, set, next)) {
+        for (unsigned links = 0; next && links <= ALIAS_LINKS_MAX; links++) {
             targets[i] = next->index;
+            next = alias_index_find(&index, set, next);
         }
+        targets[i] = next ? (uint32_t)i : targets[i]; /* they lead in a circle */
         any = any || targets[i] != i;
     }
     alias_index_release(&index);

@@ -168,6 +168,27 @@ static void what_could_be_either_stays(void **state) {
     triage_free(t);
 }
 
+/* "+0x1" is where a function starts, "+0x9" and "+0x5" are places in it. */
+static void places_join_the_start_of_their_function(void **state) {
+    (void)state;
+    static const struct stalls s[] = {RAW("+0x9", 30), RAW("+0x5", 2), NAMED("+0x1", "+0x9", 20),
+                                      NAMED("+0x1", "+0x5", 1)};
+    struct triage *t = finished(s, 4);
+    assert_buckets(&t->level[0], "+0x1 53");
+    assert_buckets(&t->level[1], "+0x12 53");
+    triage_free(t);
+}
+
+/* Such as no run writes. */
+static void aliases_in_a_circle_join_nothing(void **state) {
+    (void)state;
+    static const struct stalls s[] = {NAMED("+0x1", "+0x2", 3), NAMED("+0x2", "+0x3", 2),
+                                      NAMED("+0x3", "+0x1", 1)};
+    struct triage *t = finished(s, 3);
+    assert_buckets(&t->level[0], "+0x1 3, +0x2 2, +0x3 1");
+    triage_free(t);
+}
+
 /* A level 2 that a bucket of another level 1 had is not torn from its own. */
 static void families_stay_together(void **state) {
     (void)state;
@@ -332,6 +353,8 @@ int main(void) {
         cmocka_unit_test(dumps_without_symbols_join_those_with),
         cmocka_unit_test(their_order_does_not_matter),
         cmocka_unit_test(what_could_be_either_stays),
+        cmocka_unit_test(places_join_the_start_of_their_function),
+        cmocka_unit_test(aliases_in_a_circle_join_nothing),
         cmocka_unit_test(families_stay_together),
         cmocka_unit_test(names_are_never_aliases),
         cmocka_unit_test(a_stall_of_raw_and_named_dumps_counts_once_while_dumps_are_missing),

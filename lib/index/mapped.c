@@ -139,8 +139,8 @@ static enum st file_at(const struct mapped *m, uint64_t number, const char **out
 }
 
 /* Fills the frame's names. */
-static enum st set_name(const struct mapped *m, struct lookup_frame *f, uint64_t at,
-                        struct err *e) {
+static enum st set_frame_name(const struct mapped *m, struct lookup_frame *f, uint64_t at,
+                              struct err *e) {
     struct reader r = mapped_section_reader(m, INDEX_NAME, at);
     uint64_t function = reader_uleb128(&r), linkage = reader_uleb128(&r);
     uint64_t file = reader_uleb128(&r), line = reader_uleb128(&r);
@@ -182,12 +182,12 @@ static enum st take_node(const struct mapped *m, const struct function_record *f
         return index_damaged(m, INDEX_DATA, 0, e);
     }
     s->node -= back;
-    return set_name(m, frame, name, e);
+    return set_frame_name(m, frame, name, e);
 }
 
 /* The number of a place's file plus one; 0 = there is no place. Format 2 numbered files from 0 and
  * had no place at line 0. */
-static uint64_t place_file(const struct mapped *m, const struct step_state *s) {
+static uint64_t file_of_place(const struct mapped *m, const struct step_state *s) {
     if (m->header.format > 2) {
         return s->file;
     }
@@ -196,7 +196,7 @@ static uint64_t place_file(const struct mapped *m, const struct step_state *s) {
 
 static enum st set_frame_place(const struct mapped *m, struct lookup_frame *f,
                                const struct step_state *s, struct err *e) {
-    uint64_t file = place_file(m, s);
+    uint64_t file = file_of_place(m, s);
     if (file == 0) {
         return ST_OK;
     }
@@ -256,7 +256,7 @@ static enum st answer_function(const struct mapped *m, struct reader *r, unsigne
         return ST_ERR;
     }
     frame->low_pc = f.low_pc;
-    return set_name(m, frame, f.name, e);
+    return set_frame_name(m, frame, f.name, e);
 }
 
 static enum st answer_symbol(const struct mapped *m, struct reader *r, unsigned flags,
@@ -289,7 +289,8 @@ static enum st answer_symbol(const struct mapped *m, struct reader *r, unsigned 
     hit->start = f.entry;
     hit->end = f.entry + size;
     hit->frame_count = 0;
-    return begin_frame(m, &f, &s, hit, &frame, e) == ST_OK ? set_name(m, frame, name, e) : ST_ERR;
+    return begin_frame(m, &f, &s, hit, &frame, e) == ST_OK ? set_frame_name(m, frame, name, e)
+                                                           : ST_ERR;
 }
 
 static enum st answer_nameless(const struct mapped *m, struct reader *r, uint64_t piece,

@@ -19,7 +19,7 @@ enum st tolerate_damage(enum st st, const struct err *why, const char *file,
     return ST_NONE;
 }
 
-static enum st read_symbols(struct own_symbols *out, const struct object_slice *s, struct err *e) {
+static enum st take_symbols(struct own_symbols *out, const struct object_slice *s, struct err *e) {
     enum st st = object_symbols(s, &out->symbols, &out->symbol_count, e);
     if (st == ST_OK && object_aliases(s, &out->aliases, &out->alias_count, e) == ST_ERR) {
         return ST_ERR;
@@ -42,11 +42,11 @@ enum st own_symbols_open(struct own_symbols *out, const struct object_slice *s,
                          struct err *e) {
     struct err why = {0};
     *out = (struct own_symbols){0};
-    enum st st = read_symbols(out, s, &why);
+    enum st st = take_symbols(out, s, &why);
     st = tolerate_damage(st, &why, object_slice_path(s), complain, ctx, e);
     if (st == ST_NONE && paired) {
         err_clear(&why);
-        st = read_symbols(out, paired, &why);
+        st = take_symbols(out, paired, &why);
         st = tolerate_damage(st, &why, object_slice_path(paired), complain, ctx, e);
     }
     if (st == ST_OK && paired) {

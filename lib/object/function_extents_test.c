@@ -131,8 +131,8 @@ static void damage_of_eh_frame_costs_what_is_behind_it(void **state) {
 
 /* ---- Mach-O ---- */
 
-/* Two pages: a regular one with 0x120 and 0x130, a compressed one with 0x180 and 0x1a0; the code ends
- * at 0x1c0. Offsets count from the image's start. */
+/* Two pages: a regular one with 0x120 and 0x130, a compressed one with 0x180 and 0x1a0; the code
+ * ends at 0x1c0. Offsets count from the image's start. */
 static void put_unwind_info(struct build *table) {
     table->len = 0;
     put(table, 1, 4);

@@ -1,4 +1,4 @@
-/* The bytes of a slice. */
+/* The bytes of a slice, and the strings of a table in it. */
 #include "base/checked.h"
 #include "object/object_private.h"
 
@@ -20,4 +20,16 @@ enum st slice_part(const struct object_slice *s, uint64_t offset, uint64_t len, 
     reader_seek(out, offset);
     *out = reader_sub(out, len, NULL);
     return ST_OK;
+}
+
+struct string_table string_table_init(const uint8_t *bytes, size_t len) {
+    struct string_table t = {.bytes = (const char *)bytes, .usable = len};
+    while (t.usable > 0 && bytes[t.usable - 1] != '\0') {
+        t.usable--;
+    }
+    return t;
+}
+
+const char *string_table_get(const struct string_table *t, uint64_t offset) {
+    return offset < t->usable ? t->bytes + (size_t)offset : NULL;
 }

@@ -88,8 +88,8 @@ static bool is_recent(const struct recent_frame *r, const struct raw_frame *f,
 }
 
 /* The info of a frame, with by_raw's text for it in *text. NULL: out of memory. */
-static struct frame_info *look_up(struct frame_table *t, const struct raw_frame *f,
-                                  const char **text) {
+static struct frame_info *info_of_text(struct frame_table *t, const struct raw_frame *f,
+                                       const char **text) {
     const struct strbuf *raw = raw_key(t, f);
     struct map_entry *entry = raw ? map_put(&t->by_raw, raw->data, raw->len, SIZE_MAX, NULL) : NULL;
     if (!entry) {
@@ -109,11 +109,11 @@ static struct frame_info *look_up(struct frame_table *t, const struct raw_frame 
 static struct frame_info *find_info(struct frame_table *t, const struct raw_frame *f) {
     const char *text;
     if (!f->facts) {
-        return look_up(t, f, &text);
+        return info_of_text(t, f, &text);
     }
     struct recent_frame like = recent_like(f), *recent = recent_place(t, f, &like);
     if (!is_recent(recent, f, &like)) {
-        struct frame_info *info = look_up(t, f, &text);
+        struct frame_info *info = info_of_text(t, f, &text);
         if (!info) {
             return NULL;
         }
@@ -271,7 +271,7 @@ static bool is_recent_image(const struct recent_image *r, const struct image_tex
            memcmp(at + text->name_len + 1, text->path, text->path_len) == 0;
 }
 
-static const struct image_facts *look_up_facts(struct frame_table *t, const struct dump_image *i,
+static const struct image_facts *facts_of_text(struct frame_table *t, const struct dump_image *i,
                                                const struct image_text *text,
                                                struct recent_image *recent) {
     struct strbuf *raw = &t->raw;
@@ -303,7 +303,7 @@ static const struct image_facts *find_facts(struct frame_table *t, const struct 
     struct image_text text = image_text_of(t, i);
     uint64_t hash = hash_quick(i->id.bytes, i->id.len) ^ hash_quick(text.name, text.name_len);
     struct recent_image *recent = &t->recent_images[hash % IMAGES_RECENT];
-    return is_recent_image(recent, &text) ? recent->facts : look_up_facts(t, i, &text, recent);
+    return is_recent_image(recent, &text) ? recent->facts : facts_of_text(t, i, &text, recent);
 }
 
 /* False: out of memory. */

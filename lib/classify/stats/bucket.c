@@ -72,7 +72,7 @@ int bucket_compare(const struct bucket *a, const struct bucket *b) {
     }
 }
 
-static bool has_text(const struct bucket *b, const char *text, size_t len) {
+static bool bucket_has_text(const struct bucket *b, const char *text, size_t len) {
     for (size_t i = 0; i < b->frame_count * TEXT_PIECES; i++) {
         const char *piece = text_piece(b, i);
         size_t size = strlen(piece);
@@ -94,12 +94,12 @@ struct bucket_key {
 };
 
 static bool has_key(const struct bucket *b, const struct bucket_key *key) {
-    return b->text_hash == key->hash &&
-           (key->text ? has_text(b, key->text, key->len) : bucket_compare(b, key->like) == 0);
+    return b->text_hash == key->hash && (key->text ? bucket_has_text(b, key->text, key->len)
+                                                   : bucket_compare(b, key->like) == 0);
 }
 
 /* The slot of the key, or the free one where it belongs; there are free ones. */
-static uint32_t *find_slot(const struct bucket_set *set, const struct bucket_key *key) {
+static uint32_t *bucket_slot(const struct bucket_set *set, const struct bucket_key *key) {
     size_t mask = set->slot_count - 1, at = hash_slot(set->slots, set->slot_count, key->hash);
     while (set->slots[at] && !has_key(set->buckets.data[set->slots[at] - 1], key)) {
         at = (at + 1) & mask;
@@ -108,7 +108,7 @@ static uint32_t *find_slot(const struct bucket_set *set, const struct bucket_key
 }
 
 /* Makes room for one more: at least a third of the slots stay free. */
-static bool grow_slots(struct bucket_set *set) {
+static bool bucket_make_room(struct bucket_set *set) {
     enum { FIRST_SLOTS = 16 };
     if (set->buckets.len < set->slot_count - set->slot_count / 3) {
         return true;
@@ -132,23 +132,23 @@ static bool grow_slots(struct bucket_set *set) {
 
 /* Adds a bucket of a key that the set lacks. */
 static bool add_bucket(struct bucket_set *set, struct bucket *b, const struct bucket_key *key) {
-    if (set->buckets.len >= NO_INDEX || !grow_slots(set) || !VEC_PUSH(&set->buckets, b)) {
+    if (set->buckets.len >= NO_INDEX || !bucket_make_room(set) || !VEC_PUSH(&set->buckets, b)) {
         return false;
     }
     b->index = (uint32_t)(set->buckets.len - 1);
-    *find_slot(set, key) = b->index + 1;
+    *bucket_slot(set, key) = b->index + 1;
     return true;
 }
 
 struct bucket *bucket_find(const struct bucket_set *set, const struct bucket *like) {
     const struct bucket_key key = {.hash = like->text_hash, .like = like};
-    uint32_t index = set->slot_count ? *find_slot(set, &key) : 0;
+    uint32_t index = set->slot_count ? *bucket_slot(set, &key) : 0;
     return index ? set->buckets.data[index - 1] : NULL;
 }
 
 struct bucket *bucket_find_text(const struct bucket_set *set, const char *text, size_t len) {
     const struct bucket_key key = {.hash = hash_bytes(text, len), .text = text, .len = len};
-    uint32_t index = set->slot_count ? *find_slot(set, &key) : 0;
+    uint32_t index = set->slot_count ? *bucket_slot(set, &key) : 0;
     return index ? set->buckets.data[index - 1] : NULL;
 }
 

@@ -10,7 +10,7 @@ static void read_text_row(struct partial_line *l, const struct tape_value *v, si
     struct partial_reader *r = l->r;
     struct map *map = table == PARTIAL_PIECES ? &r->t->pieces : &r->t->strings;
     size_t len;
-    const char *text = partial_bytes(l, v, &len);
+    const char *text = partial_raw_text(l, v, &len);
     if (!text) {
         partial_reject(l, partial_tables[table]);
         return;
@@ -151,7 +151,7 @@ static const struct bucket_frame **read_frames(struct partial_line *l, const str
 static void read_exemplar(struct partial_line *l, const struct tape_value *line,
                           struct evidence *offer) {
     size_t len;
-    const char *text = partial_bytes(l, partial_member(l, line, "exemplar"), &len);
+    const char *text = partial_raw_text(l, partial_member(l, line, "exemplar"), &len);
     struct dump d;
     struct err e = {0};
     if (!text) {
@@ -191,7 +191,7 @@ static void read_stack(struct partial_line *l, const struct tape_value *line,
 /* Cause and hash, which both versions have in the same form. */
 static void read_cause(struct partial_line *l, const struct tape_value *v, struct evidence *offer) {
     size_t len;
-    const char *cause = partial_bytes(l, v, &len);
+    const char *cause = partial_raw_text(l, v, &len);
     if (!cause || !rule_cause_parse(cause, len, &offer->cause)) {
         partial_reject(l, "cause");
     }

@@ -132,7 +132,7 @@ uint64_t partial_get_number(struct partial_line *l, const struct tape_value *o, 
 /* The text of a string, valid until the next line; NULL for any other value. */
 const char *partial_text(struct partial_line *l, const struct tape_value *v);
 /* The same without a NUL behind it, which saves a copy. */
-const char *partial_bytes(struct partial_line *l, const struct tape_value *v, size_t *len);
+const char *partial_raw_text(struct partial_line *l, const struct tape_value *v, size_t *len);
 /* The text of a member; "" if it is wrong. */
 const char *partial_get_text(struct partial_line *l, const struct tape_value *o, const char *name);
 uint64_t partial_hash(struct partial_line *l, const struct tape_value *v, const char *what);

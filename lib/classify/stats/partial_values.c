@@ -58,7 +58,7 @@ const char *partial_text(struct partial_line *l, const struct tape_value *v) {
     return text;
 }
 
-const char *partial_bytes(struct partial_line *l, const struct tape_value *v, size_t *len) {
+const char *partial_raw_text(struct partial_line *l, const struct tape_value *v, size_t *len) {
     *len = 0;
     if (tape_is(v, VALUE_STRING)) {
         *len = v->len;
@@ -80,7 +80,7 @@ const char *partial_get_text(struct partial_line *l, const struct tape_value *o,
 uint64_t partial_hash(struct partial_line *l, const struct tape_value *v, const char *what) {
     uint64_t n = 0;
     size_t len;
-    const char *text = partial_bytes(l, v, &len);
+    const char *text = partial_raw_text(l, v, &len);
     if (len != PARTIAL_HASH_SIZE - 1 || !parse_hex(text, len, &n)) {
         partial_reject(l, what);
     }
@@ -150,7 +150,7 @@ uint64_t partial_read_durations(struct partial_line *l, struct partial_items ite
 
 static void read_registers(struct partial_line *l, const struct tape_value *v, struct distinct *d) {
     size_t len;
-    const char *text = partial_bytes(l, v, &len);
+    const char *text = partial_raw_text(l, v, &len);
     uint8_t registers[DISTINCT_REGISTERS];
     if (len != DISTINCT_REGISTERS) {
         partial_reject(l, "users");
@@ -210,7 +210,7 @@ static void read_causes(struct partial_line *l, const struct tape_value *o, stru
     while (items.next < items.end && partial_fine(l)) {
         enum rule_cause cause = CAUSE_NONE;
         size_t len;
-        const char *word = partial_bytes(l, partial_take(&items), &len);
+        const char *word = partial_raw_text(l, partial_take(&items), &len);
         struct partial_items numbers = partial_items(l, partial_take(&items), 3, "causes");
         if (!word || !rule_cause_parse(word, len, &cause) || numbers.count != 3 ||
             tally_of_cause(t, cause).dumps) {

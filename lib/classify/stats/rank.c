@@ -7,12 +7,24 @@
 
 static int by_rank(const void *a, const void *b) {
     const struct bucket *x = *(struct bucket *const *)a, *y = *(struct bucket *const *)b;
-    int order = COMPARE(bucket_is_other(x), bucket_is_other(y)); /* others stand at the end */
-    order = order ? order : COMPARE(y->tally.ms, x->tally.ms);
+    int order = COMPARE(y->tally.ms, x->tally.ms);
     order = order ? order : COMPARE(y->users, x->users);
     order = order ? order : COMPARE(y->tally.stalls, x->tally.stalls);
     order = order ? order : strcmp(x->id, y->id);
     return order ? order : bucket_compare(x, y);
+}
+
+/* Puts the bucket that stands for others at the end; returns how many stand before it. */
+static size_t others_last(struct bucket **order, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        if (bucket_is_other(order[i])) {
+            struct bucket *other = order[i];
+            order[i] = order[count - 1];
+            order[count - 1] = other;
+            return count - 1;
+        }
+    }
+    return count;
 }
 
 /* Orders `count` indexes into the set by rank. */
@@ -24,7 +36,7 @@ bool rank_indexes(const struct bucket_set *set, uint32_t *indexes, size_t count)
     for (size_t i = 0; i < count; i++) {
         order[i] = set->buckets.data[indexes[i]];
     }
-    qsort(order, count, sizeof(struct bucket *), by_rank);
+    qsort(order, others_last(order, count), sizeof(struct bucket *), by_rank);
     for (size_t i = 0; i < count; i++) {
         indexes[i] = order[i]->index;
     }

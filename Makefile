@@ -134,7 +134,7 @@ $(O)/obj/%.o: %.c $(O)/flags | $(O)/needs
 	$(Q)mkdir -p $(@D) && $(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
 
 $(O)/obj/lib/object/libarchive_calls.o: ALL_CFLAGS += -DSTALLKIT_LIBARCHIVE_DIR='"$(shell $(PKG_CONFIG) --variable=libdir libarchive)"'
-$(patsubst %.c,$(O)/obj/%.o,$(filter lib/debug/% lib/index/% lib/demangle/%,$(lib_src))): ALL_CFLAGS += $(HOT)
+$(patsubst %.c,$(O)/obj/%.o,$(filter lib/debug/% lib/index/% lib/demangle/% lib/dump/json/% lib/classify/keys/%,$(lib_src))): ALL_CFLAGS += $(HOT)
 $(patsubst %.c,$(O)/obj/%.o,$(wildcard cmd/stallrec.c cmd/recorde*.c)): ALL_CFLAGS += -Ilib/recorder
 $(O)/obj/cmd/recorded_program.o: ALL_CFLAGS += -DSTALLKIT_LIBDIR='"$(LIBDIR)"'
 

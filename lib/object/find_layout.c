@@ -43,27 +43,37 @@ static void add_id_name(const struct image_id *id, unsigned way, struct strbuf *
     }
 }
 
-/* Is the name that of a bundle of an id, in a way in which it is looked for? */
-static bool is_id_bundle(const char *name) {
-    const size_t len = strlen(name), suffix = sizeof bundle_suffix - 1;
-    struct image_id id;
-    bool is = false;
-    if (len <= suffix || strcmp(name + len - suffix, bundle_suffix) != 0 ||
-        !parse_uuid(name, len - suffix, &id)) {
-        return false;
-    }
-    for (unsigned way = 0; way < FIND_UUID_WAYS && !is; way++) {
-        struct strbuf text = {0};
-        add_id_name(&id, way, &text);
-        is = !text.failed && text.len == len - suffix && memcmp(text.data, name, text.len) == 0;
-        strbuf_release(&text);
-    }
-    return is;
+/* So many digits, all of one case? */
+static bool is_hex_of_one_case(const char *s, size_t digits) {
+    return strspn(s, "0123456789ABCDEF") >= digits || strspn(s, "0123456789abcdef") >= digits;
 }
 
 static bool is_hex_name(const char *name, size_t digits) {
-    return strlen(name) == digits && (strspn(name, "0123456789ABCDEF") == digits ||
-                                      strspn(name, "0123456789abcdef") == digits);
+    return strlen(name) == digits && is_hex_of_one_case(name, digits);
+}
+
+/* Is the name that of a bundle of a UUID, written in a way in which it is looked for? */
+static bool is_id_bundle(const char *name) {
+    enum { DIGITS = 32, DASHED = 36 };
+    static const unsigned char parts[] = {8, 4, 4, 4, 12};
+    const size_t len = strlen(name), suffix = sizeof bundle_suffix - 1;
+    char digits[DIGITS + 1] = "";
+    size_t at = 0, filled = 0;
+    if (len < suffix || strcmp(name + len - suffix, bundle_suffix) != 0) {
+        return false;
+    }
+    if (len - suffix == DIGITS) {
+        return is_hex_of_one_case(name, DIGITS);
+    }
+    for (size_t i = 0; len - suffix == DASHED && i < sizeof parts; i++) {
+        memcpy(digits + filled, name + at, parts[i]);
+        filled += parts[i];
+        at += parts[i];
+        if (at < DASHED && name[at++] != '-') {
+            return false;
+        }
+    }
+    return is_hex_name(digits, DIGITS);
 }
 
 /* ---- what is a layout ---- */

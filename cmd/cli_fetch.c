@@ -15,7 +15,6 @@
 #endif
 
 #include "base/map.h"
-#include "base/path.h"
 #include "cli_index.h"
 #include "index/fetch/fetch_command.h"
 #include "index/fetch/fetched_files.h"
@@ -35,7 +34,6 @@ enum {
 struct cli_child {
     pid_t pid;
     int output; /* what it says; -1 = closed */
-    int failed; /* errno of its execution; closed when that succeeds */
     char said[SAID_SIZE];
     size_t said_len;
 };

@@ -26,9 +26,9 @@ struct store_options {
     const char *path; /* made at first use, with the folders above it */
     uint64_t cap;     /* bytes; past it the least recently used go. 0 = none */
     unsigned threads; /* to build with */
-    bool permanent; /* indexes outlive their sources: none is ever removed, and a catalog lists them
-                       once index_store_flush has made them survive a power failure. Checksums find
-                       those that did not */
+    bool permanent;   /* indexes outlive their sources: they are removed on demand, and a catalog
+                         lists them once index_store_flush has made them survive a power failure.
+                         Checksums find those that did not */
 };
 
 /* Never ST_NONE; nothing is looked at yet. ST_ERR: out of memory. */

@@ -1,11 +1,12 @@
 /* The perf events of one thread: the begin and the end of each of its waits, the registers with
  * which it goes to sleep, and copies of its stack while it runs. The thread is not stopped.
  *
- *     syscalls:sys_enter_*, sys_exit_* of the waits    edges   time, arguments, the top of the
- * stack sched:sched_switch                               edges   registers PERF_COUNT_SW_CPU_CLOCK
- * stacks  registers and stack
+ *     the waits' syscalls:sys_enter_*    edges     time, arguments, top of the stack
+ *     the waits' syscalls:sys_exit_*     edges     time
+ *     sched:sched_switch                 edges     registers
+ *     PERF_COUNT_SW_CPU_CLOCK            stacks    registers and stack
  *
- * Each costs the thread some 0.7 us, where it runs often, and up to 2 us where each wait leaves the
+ * Each costs the thread some 0.7 us where it runs often, and several us where each wait leaves the
  * processor's caches to others: who wants fewer of them turns them off for a while.
  * (PERF_EVENT_IOC_REFRESH, by which the kernel would do so after a number of them, leaves a
  * tracepoint off for good in Linux 6.18.) */

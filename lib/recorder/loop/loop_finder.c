@@ -15,9 +15,11 @@ enum {
     RUNS_BACK = 8         /* runs of others between two that are joined */
 };
 
-#define ABSENT_NS     UINT64_C(30000000000)
-#define BUSY_NS       UINT64_C(1000000000) /* of a loop that never idles */
-#define LOOP_WAITS_NS UINT64_C(100000000)  /* a loop idles; waits for replies are short */
+#define ABSENT_NS      UINT64_C(30000000000)
+#define BUSY_NS        UINT64_C(1000000000) /* of a loop that never idles */
+#define MODAL_WAITS_NS UINT64_C(1000000000) /* of waits at one depth before another was believed   \
+                                             */
+#define LOOP_WAITS_NS UINT64_C(100000000)   /* a loop idles; waits for replies are short */
 
 void finder_init(struct loop_finder *f, uint64_t threshold_ns,
                  bool (*allowed)(void *ctx, uint64_t place), void *ctx) {
@@ -499,8 +501,13 @@ enum finder_news finder_take_news(struct loop_finder *f) {
     return news;
 }
 
+/* Its own waits, and those of before it was believed that would be a modal loop's by now: waits for
+ * replies while a library starts are shorter in all. */
 static bool is_told(const struct loop_finder *f, const struct finder_run *run, uint64_t from_ns) {
-    return run->candidate + 1 == f->believed && run->idle.begin_ns >= from_ns;
+    const struct finder_candidate *loop = finder_loop(f), *c = &f->candidates[run->candidate];
+    bool modal = loop != NULL && c->place == loop->place && c->depth < loop->depth && !c->refused &&
+                 c->waited_ns >= MODAL_WAITS_NS && same_object(&c->object, &loop->object);
+    return (run->candidate + 1 == f->believed || modal) && run->idle.begin_ns >= from_ns;
 }
 
 uint32_t finder_idle(const struct loop_finder *f, struct finder_interval *out, uint32_t max,
@@ -516,11 +523,16 @@ uint32_t finder_idle(const struct loop_finder *f, struct finder_interval *out, u
         if (!is_told(f, &f->runs[i], *from_ns)) {
             continue;
         }
+        const struct finder_interval *idle = &f->runs[i].idle;
         if (left_out > 0) {
             left_out--;
-            *from_ns = f->runs[i].idle.end_ns;
+            *from_ns = idle->end_ns > *from_ns ? idle->end_ns : *from_ns;
+        } else if (count > 0 &&
+                   idle->begin_ns <= out[count - 1].end_ns) { /* a modal loop's in it */
+            uint64_t end_ns = out[count - 1].end_ns;
+            out[count - 1].end_ns = idle->end_ns > end_ns ? idle->end_ns : end_ns;
         } else {
-            out[count++] = f->runs[i].idle;
+            out[count++] = *idle;
         }
     }
     return count;

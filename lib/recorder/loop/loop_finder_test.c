@@ -283,6 +283,28 @@ static void successor_that_was_none_is_taken_back(void **state) {
     assert_int_equal(idle[0].begin_ns, d.now - 20 * MS);
 }
 
+static void earlier_waits_deeper_down_at_its_place_were_the_loops(void **state) {
+    (void)state;
+    struct driver d = driver();
+    wait_for(&d, 1, LOOP, DEEP, set_of(3, 4, 0), 600);
+    wait_for(&d, 1, LOOP, DEEP, set_of(3, 4, 0), 600);
+    wait_for(&d, 1, REPLY, DEEP, set_of(8, 8, 0), 20);
+    wait_for(&d, 500, LOOP, DEEPER, set_of(3, 4, 0), 20);
+    wait_for(&d, 500, LOOP, DEEPER, set_of(9, 9, 0), 20); /* for something else */
+    for (unsigned i = 0; i < 3; i++) {
+        wait_for(&d, 500, LOOP, SHALLOW, set_of(3, 4, 0), 20);
+    }
+    struct finder_interval idle[8];
+    uint64_t from;
+    enum rec_past past;
+    assert_int_equal(place_of(&d), LOOP);
+    assert_int_equal(finder_idle(&d.finder, idle, 8, &from, &past), 4);
+    assert_int_equal(past, REC_PAST_ANEW);
+    assert_int_equal(idle[0].begin_ns, 1001 * MS);
+    assert_int_equal(idle[0].end_ns, 2202 * MS);
+    assert_int_equal(idle[1].begin_ns, 3763 * MS); /* not the short one between */
+}
+
 static void condition_counts_only_without_descriptors(void **state) {
     (void)state;
     struct driver d = driver();
@@ -494,6 +516,7 @@ int main(void) {
         cmocka_unit_test(library_that_waits_at_many_depths_is_no_loop),
         cmocka_unit_test(library_that_waits_a_little_deeper_is_no_successor),
         cmocka_unit_test(successor_that_was_none_is_taken_back),
+        cmocka_unit_test(earlier_waits_deeper_down_at_its_place_were_the_loops),
         cmocka_unit_test(condition_counts_only_without_descriptors),
         cmocka_unit_test(condition_replaces_descriptors_that_were_waited_for_once),
         cmocka_unit_test(descriptors_that_idle_again_take_all_since_back),

@@ -15,7 +15,8 @@ enum {
     SAMPLE_MS = 8,        /* of processor time between two: seven between two looks */
     SAMPLE_AGE_MS = 75,   /* an older one is of something else, unless it hardly ran since */
     QUEUE_MAX = 1 << 20,
-    LET_GO_TRIES = 1000
+    LET_GO_TRIES = 1000,
+    QUIET_MS = 400 /* by samples: of one wait, for each time that it counts */
 };
 #define MS UINT64_C(1000000)
 
@@ -243,6 +244,8 @@ static void look_by_samples(struct attach_watch *w, uint64_t now_ns) {
         look_at_thread(w, now_ns);
     } else if (w->edges.blocks && !is_waiting(w)) {
         wait_edges_exit(&w->edges, now_ns);
+    } else if (!w->edges.known && w->edges.idle && now_ns - w->edges.edge_ns >= QUIET_MS * MS) {
+        look_at_thread(w, now_ns); /* a wait that is long counts as several */
     }
 }
 

@@ -2,6 +2,7 @@
 
 The first of its stalls, of 50 ms, loads what writing the log needs: in a virtual machine for a language that takes longer than the stall.
 """
+import contextlib
 import fcntl
 import os
 import pty
@@ -245,9 +246,23 @@ def asyncio(kind):
     return drive
 
 
+def is_display_free(number):
+    """Of one whose server was killed, what is left is removed."""
+    lock, socket = f"/tmp/.X{number}-lock", f"/tmp/.X11-unix/X{number}"
+    try:
+        with open(lock, encoding="ascii") as text:
+            os.kill(int(text.read()), 0)
+        return False
+    except (OSError, ValueError):
+        for path in (lock, socket):
+            with contextlib.suppress(OSError):
+                os.unlink(path)
+    return not os.path.exists(socket)
+
+
 def display(run):
     """A display of our own; its name."""
-    number = next(n for n in range(70, 99) if not os.path.exists(f"/tmp/.X11-unix/X{n}") and not os.path.exists(f"/tmp/.X{n}-lock"))
+    number = next(n for n in range(70, 999) if is_display_free(n))
     run.spawn([tool("Xvfb"), f":{number}", "-screen", "0", "800x600x24", "-nolisten", "tcp"], run.path("xvfb"))
     run.until(lambda: os.path.exists(f"/tmp/.X11-unix/X{number}"), "Xvfb answers")
     return f":{number}"

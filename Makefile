@@ -61,7 +61,8 @@ endif
 OPT := $(if $(filter 1,$(DEBUG)),-O0,-O2)
 SANFLAGS := $(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=all -fno-omit-frame-pointer) \
             $(if $(FUZZER),-fsanitize=fuzzer-no-link)
-# Reading debug information, writing an index and reading names is nearly all that symbolication costs.
+# Reading debug information, writing an index and reading names is nearly all that symbolication costs; reading dumps and finding the keys of
+# their stacks, nearly all that classification does.
 HOT := $(if $(SAN)$(FUZZER)$(filter 1,$(DEBUG)),,-O3)
 CFLAGS   ?=
 BASE_CFLAGS := -std=c11 -D_POSIX_C_SOURCE=200809L -D_DEFAULT_SOURCE -D_DARWIN_C_SOURCE -D_FILE_OFFSET_BITS=64 -g $(OPT) $(WARN) \

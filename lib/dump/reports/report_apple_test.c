@@ -103,7 +103,7 @@ static void damage_of_an_ips_is_refused(void **state) {
 #define TEXT_HEAD                                                                                  \
     "Incident Identifier: i-2\nHardware Model:      iPhone13,3\nProcess:         Shop App [667]\n" \
     "Path:            /var/x/Shop.app/Shop\nIdentifier:      com.example.shop\n"                   \
-    "Version:         1234 (5.3.1)\nCode Type:       ARM-64 (Native)\nRole:            "           \
+    "Version:         5.3.1 (1234)\nCode Type:       ARM-64 (Native)\nRole:            "           \
     "Foreground\n"                                                                                 \
     "Date/Time:       2026-11-20 10:12:44.1200 +0100\nLaunch Time:     2026-11-20 10:12:43.1200 "  \
     "+0100\nOS Version:      iPhone OS 18.7 (22H20)\n\n"
@@ -160,6 +160,48 @@ static void every_style_of_frame_is_read(void **state) {
                            "\"report\":{\"format\":\"crash\",\"text\":\"Incident Identifier: i-2"
                            "\\nHardware"));
     release_converted(&c);
+}
+
+/* Which of the two in "Version: A (B)" is the build depends on who wrote the text, and where. */
+static void the_writer_of_a_text_tells_the_build(void **state) {
+    (void)state;
+    static const struct {
+        const char *os, *more, *value, *version, *build;
+    } cases[] = {
+        {"iPhone OS 14.4.2 (18D70)", "Report Version: 104\n", "136.3 (1.3.6)", "1.3.6", "136.3"},
+        {"iPhone OS 15.0 (19A346)", "Report Version: 104\n", "1.0 (1)", "1.0", "1"},
+        {"iOS 9.3.2 (13F69)", "Report Version: 105\n", "158 (1.0.4)", "1.0.4", "158"},
+        {"iOS 18.1 (22B83)", "Report Version: 104\n", "158 (1.0.4)", "1.0.4", "158"},
+        {"Watch OS 7.6 (18U63)", "", "158 (1.0.4)", "1.0.4", "158"},
+        {"Watch OS 8.0 (19R346)", "", "1.0.4 (158)", "1.0.4", "158"},
+        {"Mac OS X 10.15.7 (19H2)", "Report Version: 12\n", "1.0 beta 2 (7)", "1.0 beta 2", "7"},
+        {"macOS 13.0 (22A380)", "Report Version: 12\n", "1.0 (7)", "1.0", "7"},
+        {"macOS 13.0 (22A380)", "Report Version: 104\n", "7 (1.0)", "1.0", "7"},
+        {"iPhone OS 12.1 (16B92)", "Exception Type: SIGABRT\n", "1.0 (1)", "1.0", "1"},
+        {"iPhone OS 12.1 (16B92)", "Exception Type: EXC_CRASH (SIGABRT)\n", "1 (1.0)", "1.0", "1"},
+        {"iPhone OS 12.1 (16B92)", "", "7", "7", NULL},
+        {"macOS 13.0 (22A380)", "", "??? (7)", NULL, "7"},
+        {"macOS 13.0 (22A380)", "", "???", NULL, NULL},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct strbuf text = {0};
+        strbuf_addf(&text,
+                    "Process:         Shop [1]\nVersion: %s\nOS Version: %s\n%s\nThread 0:\n"
+                    "0 Shop 0x0000000100000068 f + 1\n\n" TEXT_IMAGES,
+                    cases[i].value, cases[i].os, cases[i].more);
+        struct converted c = convert_text_of(strbuf_cstr(&text));
+        const struct dump *d = only_dump(&c);
+        const char *const got[] = {d->app.version, d->app.build};
+        const char *const want[] = {cases[i].version, cases[i].build};
+        for (size_t k = 0; k < 2; k++) {
+            if (want[k] ? !got[k] || strcmp(got[k], want[k]) != 0 : got[k] != NULL) {
+                fail_msg("%s, Version: %s: '%s', not '%s'", cases[i].os, cases[i].value,
+                         got[k] ? got[k] : "", want[k] ? want[k] : "");
+            }
+        }
+        release_converted(&c);
+        strbuf_release(&text);
+    }
 }
 
 static void the_watchdog_of_a_text_is_a_stall(void **state) {
@@ -226,14 +268,17 @@ static void a_last_exception_may_be_a_list(void **state) {
 static void the_text_of_an_old_ips_is_read_too(void **state) {
     (void)state;
     struct strbuf text = {0};
-    add_json(&text,
-             "{'bug_type':'109','incident_id':'i-3','bundleID':'from.header','app_name':'x'}\n");
-    strbuf_addstr(&text, "Process:         Shop [1]\nThread 0:\n0 Shop 0x0000000100000068 f + 1\n\n"
+    add_json(&text, "{'bug_type':'109','incident_id':'i-3','bundleID':'from.header','app_name':'x',"
+                    "'app_version':'5.3.1','build_version':'1234'}\n");
+    strbuf_addstr(&text, "Process:         Shop [1]\nVersion: 1234 (5.3.1)\nThread 0:\n0 Shop "
+                         "0x0000000100000068 f + 1\n\n"
                          "Binary Images:\n");
     struct converted c = convert_text_of(strbuf_cstr(&text));
     const struct dump *d = only_dump(&c);
     assert_string_equal(d->id, "i-3");
     assert_string_equal(d->app.id, "from.header");
+    assert_string_equal(d->app.version, "5.3.1"); /* the text does not name its system */
+    assert_string_equal(d->app.build, "1234");
     check_frames(&d->threads[0].stack, FRAMES(0x100000068));
     assert_non_null(strstr(d->text, "\"body\":\"Process:  "));
     release_converted(&c);
@@ -292,6 +337,7 @@ int main(void) {
         cmocka_unit_test(a_last_exception_is_a_stack_of_its_own),
         cmocka_unit_test(damage_of_an_ips_is_refused),
         cmocka_unit_test(every_style_of_frame_is_read),
+        cmocka_unit_test(the_writer_of_a_text_tells_the_build),
         cmocka_unit_test(the_watchdog_of_a_text_is_a_stall),
         cmocka_unit_test(who_waits_for_its_own_lock_is_told),
         cmocka_unit_test(a_last_exception_may_be_a_list),

@@ -26,6 +26,7 @@ struct reading {
     bool in_thread, in_images;
     bool named; /* "Thread N name:" was read, and "Thread N:" was not */
     const char *termination;
+    const char *version, *os, *exception, *form; /* values of headers; NULL = not there yet */
 };
 
 /* ---- headers ---- */
@@ -62,11 +63,14 @@ static void crash_read_header(struct reading *t) {
     } else if ((value = report_line_value(t->line, "Path")) != NULL) {
         report_executable(r, value);
     } else if ((value = report_line_value(t->line, "Version")) != NULL) {
-        report_version(r, value);
+        t->version = value;
     } else if ((value = report_line_value(t->line, "Code Type")) != NULL) {
         r->arch = report_code_type(value);
     } else if ((value = report_line_value(t->line, "OS Version")) != NULL) {
+        t->os = value;
         report_os(r, value);
+    } else if ((value = report_line_value(t->line, "Report Version")) != NULL) {
+        t->form = value;
     } else if ((value = report_line_value(t->line, "Date/Time")) != NULL) {
         r->time = report_time(r, value);
         r->activity = value; /* start time for Launch Time; the event replaces it */
@@ -75,6 +79,7 @@ static void crash_read_header(struct reading *t) {
     } else if ((value = report_line_value(t->line, "Role")) != NULL) {
         r->app_state = report_role(value);
     } else if ((value = report_line_value(t->line, "Exception Type")) != NULL) {
+        t->exception = value;
         r->reason = r->reason ? r->reason : value;
     } else if ((value = report_line_value(t->line, "Exception Codes")) != NULL ||
                (value = report_line_value(t->line, "Termination Reason")) != NULL ||
@@ -89,6 +94,38 @@ static void crash_read_header(struct reading *t) {
                 strstr(t->line, "allowance"))) {
         t->termination = report_join(r, t->termination, " | ", t->line); /* it goes on */
     }
+}
+
+/* In "Version: A (B)", is A the build? KSCrash always writes it so. Apple does on iOS up to 14,
+ * whose text was written on the device; the texts of later systems, made from the .ips, and those
+ * of macOS have the version first, as PLCrashReporter's, which names a signal as the exception. */
+static bool crash_build_first(const struct reading *t) {
+    static const struct {
+        const char *system;
+        uint64_t since; /* the first one with the version first */
+    } systems[] = {
+        {"iPhone OS ", 15},
+        {"Watch OS ", 8},
+        {"Apple TVOS ", 15},
+        /* Apple's name in iOS 8 and 9, KSCrash's since; then KSCrash's own. */
+        {"iOS ", UINT64_MAX},
+        {"tvOS ", UINT64_MAX},
+        {"watchOS ", UINT64_MAX},
+        {"visionOS ", UINT64_MAX},
+    };
+    if (!t->os || (t->exception && strncmp(t->exception, "SIG", 3) == 0)) {
+        return false;
+    }
+    for (size_t i = 0; i < sizeof systems / sizeof *systems; i++) {
+        size_t len = strlen(systems[i].system);
+        const char *number = t->os + len;
+        uint64_t major;
+        if (strncmp(t->os, systems[i].system, len) == 0) {
+            return report_take_decimal(&number, &major) && major < systems[i].since;
+        }
+    }
+    /* KSCrash gives the form of iOS to reports from every system. */
+    return strncmp(t->os, "macOS ", 6) == 0 && t->form && strcmp(t->form, "104") == 0;
 }
 
 /* ---- threads ---- */
@@ -268,6 +305,9 @@ enum st report_fill_crash(struct report *r, struct span text) {
         return ST_ERR;
     }
     r->activity = NULL;
+    if (t.version) {
+        report_version(r, t.version, crash_build_first(&t));
+    }
     (void)report_watchdog(r, t.termination);
     if (r->threads.len == 0) {
         return err_set(r->e, ERR_FORMAT, "a text report without a thread");

@@ -285,6 +285,11 @@ static enum st ips_fill(struct report *r, const struct ips *ips) {
     }
     enum st st = report_is_sampled(ips->body) ? report_fill_sampled(r, ips->body)
                                               : report_fill_crash(r, ips->body);
+    const char *version = report_member(r, ips->header, "app_version");
+    if (version) { /* the text does not say which of its two is the build */
+        r->app_version = version;
+        r->app_build = report_member(r, ips->header, "build_version");
+    }
     ips_read_header(r, ips->header);
     return st;
 }

@@ -70,13 +70,23 @@ const char *report_role(const char *text) {
     return text && strncmp(text, "Background", 10) == 0 ? "background" : NULL;
 }
 
-void report_version(struct report *r, const char *value) {
+/* The text at s without blanks at its end; NULL for none, and for what Apple writes in its place.
+ */
+static const char *known_text(struct report *r, const char *s, size_t len) {
+    while (len > 0 && s[len - 1] == ' ') {
+        len--;
+    }
+    return len == 3 && memcmp(s, "???", 3) == 0 ? NULL : report_text(r, s, len);
+}
+
+void report_version(struct report *r, const char *value, bool build_first) {
     const char *open = strrchr(value, '('), *close = open ? strchr(open, ')') : NULL;
-    size_t len = strcspn(value, " (");
-    const char *first = report_text(r, value, len);
-    const char *second = close ? report_text(r, open + 1, (size_t)(close - open - 1)) : NULL;
-    r->app_version = second ? second : first;
-    r->app_build = second ? first : NULL;
+    size_t len = close && open > value ? (size_t)(open - value) : strcspn(value, " (");
+    const char *first = known_text(r, value, len);
+    const char *second = close ? known_text(r, open + 1, (size_t)(close - open - 1)) : NULL;
+    bool swapped = build_first && close;
+    r->app_version = swapped ? second : first;
+    r->app_build = swapped ? first : second;
 }
 
 void report_symbol(struct report *r, uint64_t address, const char *s) {

@@ -173,8 +173,9 @@ bool report_take_hex(const char **s, uint64_t *out);
 bool report_take_decimal(const char **s, uint64_t *out);
 /* "Foreground", "Background …" as an app state; NULL for another text and for NULL. */
 const char *report_role(const char *text);
-/* "3.5.5.2 (3.5.5)": build and version; macOS and KSCrash write the version first. */
-void report_version(struct report *r, const char *value);
+/* "1234 (5.3.1)", or "5.3.1 (1234)" without build_first, into the app's version and build; "???" is
+ * neither. */
+void report_version(struct report *r, const char *value, bool build_first);
 /* The symbol in s: "NAME + 24", "NAME (File.m:12)", "NAME + 24 (File.m:12)", "NAME". */
 void report_symbol(struct report *r, uint64_t address, const char *s);
 /* "0x… - 0x… [+]NAME [ARCH] [(VERSION)] <UUID> PATH"; the end may be "???". */

@@ -87,16 +87,6 @@ static int64_t interval_of(const char *steps) {
                : -1;
 }
 
-/* "5.3.1 (1234)": the version stands first. */
-static void read_version(struct report *r, const char *value) {
-    report_version(r, value);
-    if (r->app_build) {
-        const char *version = r->app_build;
-        r->app_build = r->app_version;
-        r->app_version = version;
-    }
-}
-
 static void sampled_read_header(struct sampling *t) {
     struct report *r = t->r;
     const struct {
@@ -116,8 +106,8 @@ static void sampled_read_header(struct sampling *t) {
     }
     if ((value = report_line_value(t->line, "Path")) != NULL) {
         report_executable(r, value);
-    } else if ((value = report_line_value(t->line, "Version")) != NULL && *value != '?') {
-        read_version(r, value);
+    } else if ((value = report_line_value(t->line, "Version")) != NULL) {
+        report_version(r, value, false);
     } else if ((value = report_line_value(t->line, "Architecture")) != NULL) {
         r->arch = report_code_type(value); /* the process's value comes behind the system's */
     } else if ((value = report_line_value(t->line, "OS Version")) != NULL) {

@@ -96,7 +96,7 @@ typedef void (*debug_complain)(void *ctx, const char *file, uint64_t unit_offset
  * there is none. Several threads may call it. */
 struct debug_split_finder {
     void *ctx;
-    /* The package of all units of a slice (.dwp). */
+    /* The package of all units of a slice (.dwp). ST_ERR: there is a file in its place. */
     enum st (*package)(void *ctx, const struct object_slice *s, const struct object_slice **out,
                        struct err *e);
     /* The file that a unit of the slice names (.dwo). comp_dir may be NULL. */

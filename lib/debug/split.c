@@ -208,6 +208,23 @@ static enum st find_split(const struct split_search *search, struct unit_entry *
     return st;
 }
 
+/* A file that is no package is told of; the files of single units may be there all the same. */
+static enum st open_package(struct split_search *search, struct err *e) {
+    struct debug *d = search->d;
+    struct err why = {0};
+    enum st st = search->finder->package(search->finder->ctx, d->slice, &search->package, &why);
+    if (why.code == ERR_NOMEM) {
+        return err_nomem(e);
+    }
+    if (st == ST_ERR && d->complain) {
+        d->complain(d->complain_ctx, d->path, DEBUG_NO_UNIT, &why);
+    }
+    if (st != ST_OK || !package_index(d, search->package, &search->index)) {
+        search->package = NULL;
+    }
+    return ST_OK;
+}
+
 enum st split_find_all(struct debug *d, const struct debug_split_finder *finder, struct err *e) {
     struct split_search search = {.d = d, .finder = finder};
     bool asked = false;
@@ -221,12 +238,11 @@ enum st split_find_all(struct debug *d, const struct debug_split_finder *finder,
         }
         if (finder && !asked) {
             asked = true;
-            st = finder->package(finder->ctx, d->slice, &search.package, &why);
-            if (st != ST_OK || !package_index(d, search.package, &search.index)) {
-                search.package = NULL;
+            if (open_package(&search, e) != ST_OK) {
+                return ST_ERR;
             }
         }
-        if (finder && why.code != ERR_NOMEM) {
+        if (finder) {
             st = find_split(&search, u, &s, &why);
         }
         if (why.code == ERR_NOMEM || d->splits.len >= UINT32_MAX || !VEC_PUSH(&d->splits, s)) {

@@ -194,6 +194,25 @@ static bool package_path(const struct object_slice *s, int n, struct strbuf *b) 
     }
 }
 
+/* As try_path. ST_ERR: what is there is no package of the slice's architecture. */
+static enum st try_package(struct split_files *f, struct strbuf *b, const struct object_slice *s,
+                           const struct object_slice **out, struct err *e) {
+    struct err why = {0};
+    struct stat is;
+    bool there = !b->failed && stat(strbuf_cstr(b), &is) == 0 && S_ISREG(is.st_mode);
+    (void)err_set(&why, ERR_FORMAT, "'%s' is no package of split DWARF for %s", strbuf_cstr(b),
+                  object_slice_arch(s));
+    enum st st = try_path(f, b, s, out, e);
+    if (st == ST_OK && object_section(*out, "debug_cu_index", &(const uint8_t *){NULL},
+                                      &(size_t){0}, NULL, NULL) == ST_OK) {
+        return ST_OK;
+    }
+    if (st == ST_ERR || !there) {
+        return st;
+    }
+    return err_set(e, why.code, "%s", why.text);
+}
+
 static enum st find_package(void *ctx, const struct object_slice *s,
                             const struct object_slice **out, struct err *e) {
     struct split_files *f = ctx;
@@ -202,7 +221,7 @@ static enum st find_package(void *ctx, const struct object_slice *s,
     pthread_mutex_lock(&f->lock);
     for (int i = 0; st == ST_NONE && package_path(s, i, &b); i++) {
         if (b.len > 0) {
-            st = try_path(f, &b, s, out, e);
+            st = try_package(f, &b, s, out, e);
         }
     }
     pthread_mutex_unlock(&f->lock);

@@ -146,6 +146,14 @@ static void a_cut_package_is_survived(void **state) {
         assert_true(v == SYMBOLS_SPLIT || v == SYMBOLS_OK);
         assert_true(v == SYMBOLS_OK || complaints > 0);
     }
+    /* What stands in its place is named. */
+    assert_int_equal(truncate(path, 0), 0);
+    assert_int_equal(verdict(CLANG_CALL, &frames), SYMBOLS_SPLIT);
+    assert_int_equal(complaints, 2);
+    copy_units("elf-dwo"); /* the files of single units serve all the same */
+    assert_int_equal(verdict(CLANG_CALL, &frames), SYMBOLS_OK);
+    assert_int_equal(complaints, 1);
+    assert_non_null(strstr(complaint, "is no package of split DWARF"));
 }
 
 int main(void) {

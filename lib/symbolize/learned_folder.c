@@ -180,7 +180,12 @@ static enum st learned_add_image(const char *folder, const struct image_id *id,
 /* Opens the folder's lock and takes it; it goes when the descriptor is closed. -1: it cannot be. */
 static int learned_take_lock(const char *folder, struct err *e) {
     struct strbuf path = {0};
+    struct stat is;
     int fd = -1;
+    if (stat(folder, &is) == 0 && is.st_uid != geteuid()) {
+        (void)err_set(e, ERR_IO, "cannot write '%s': the store is another user's", folder);
+        return -1;
+    }
     if (learned_make_folders(folder, e) == ST_OK &&
         learned_folder_path(folder, &path, e) == ST_OK &&
         learned_make_folder(strbuf_cstr(&path), e) == ST_OK) {

@@ -204,6 +204,13 @@ static bool set_number(const char *name, uint64_t value) {
     return setenv(name, text, 1) == 0;
 }
 
+/* A path to the report for processes that lost the descriptor. */
+static bool set_report_path(int fd) {
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%ld/fd/%d", (long)getpid(), fd);
+    return setenv(PRELOAD_ENV_REPORT_AT, path, 1) == 0;
+}
+
 /* Puts the library's settings into our own environment, which the program inherits. */
 static bool set_environment(const struct run *run) {
     const struct recorder_settings *set = &run->settings;
@@ -214,16 +221,16 @@ static bool set_environment(const struct run *run) {
         strbuf_addc(&list, ':');
         strbuf_addstr(&list, old);
     }
-    bool ok = !list.failed && setenv("LD_PRELOAD", strbuf_cstr(&list), 1) == 0 &&
-              setenv(PRELOAD_ENV_DIRECTORY, run->directory_path, 1) == 0 &&
-              set_number(PRELOAD_ENV_REPORT, (uint64_t)run->report_fd) &&
-              set_number(PRELOAD_ENV_THRESHOLD, set->threshold_ms) &&
-              set_number(PRELOAD_ENV_SAMPLE, set->sample_ms) &&
-              set_number(PRELOAD_ENV_RING, set->ring) &&
-              set_number(PRELOAD_ENV_CHECK, set->check_ms) &&
-              set_number(PRELOAD_ENV_MAX_THREADS, set->max_threads) &&
-              set_number(PRELOAD_ENV_DETECTORS, set->detectors) &&
-              set_number(PRELOAD_ENV_CPU_LIMIT, set->cpu_percent * 10);
+    bool ok =
+        !list.failed && setenv("LD_PRELOAD", strbuf_cstr(&list), 1) == 0 &&
+        setenv(PRELOAD_ENV_DIRECTORY, run->directory_path, 1) == 0 &&
+        set_number(PRELOAD_ENV_REPORT, (uint64_t)run->report_fd) &&
+        set_report_path(run->report_fd) && set_number(PRELOAD_ENV_THRESHOLD, set->threshold_ms) &&
+        set_number(PRELOAD_ENV_SAMPLE, set->sample_ms) && set_number(PRELOAD_ENV_RING, set->ring) &&
+        set_number(PRELOAD_ENV_CHECK, set->check_ms) &&
+        set_number(PRELOAD_ENV_MAX_THREADS, set->max_threads) &&
+        set_number(PRELOAD_ENV_DETECTORS, set->detectors) &&
+        set_number(PRELOAD_ENV_CPU_LIMIT, set->cpu_percent * 10);
     unsetenv(PRELOAD_ENV_TRACE);
     if (ok && run->trace_path) {
         ok = setenv(PRELOAD_ENV_TRACE, run->trace_path, 1) == 0;

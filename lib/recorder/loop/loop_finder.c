@@ -15,11 +15,12 @@ enum {
     RUNS_BACK = 8         /* runs of others between two that are joined */
 };
 
-#define ABSENT_NS      UINT64_C(30000000000)
-#define BUSY_NS        UINT64_C(1000000000) /* of a loop that never idles */
-#define MODAL_WAITS_NS UINT64_C(1000000000) /* of waits at one depth before another was believed   \
-                                             */
-#define LOOP_WAITS_NS UINT64_C(100000000)   /* a loop idles; waits for replies are short */
+#define ABSENT_NS UINT64_C(30000000000)
+#define BUSY_NS   UINT64_C(1000000000) /* of a loop that never idles */
+#define MODAL_WAITS_NS                                                                             \
+    UINT64_C(1000000000)                  /* of waits at one depth before another was believed     \
+                                           */
+#define LOOP_WAITS_NS UINT64_C(100000000) /* a loop idles; waits for replies are short */
 
 void finder_init(struct loop_finder *f, uint64_t threshold_ns,
                  bool (*allowed)(void *ctx, uint64_t place), void *ctx) {

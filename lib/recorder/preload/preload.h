@@ -27,6 +27,9 @@
 #define PRELOAD_ENV_FOLLOW      "STALLREC_FOLLOW"
 #define PRELOAD_ENV_REPORT      "STALLREC_REPORT_FD"
 
+/* A path to the same memory, for programs whose descriptors were closed before they began. */
+#define PRELOAD_ENV_REPORT_AT "STALLREC_REPORT_AT"
+
 enum {
     PRELOAD_TEXT = 256,
     PRELOAD_LOOP_AT_MAX = 4094 /* bytes of PRELOAD_ENV_LOOP_AT */

@@ -13,14 +13,14 @@
 
 #include "preload/preload_private.h"
 
-enum { VARIABLES = 19, LINE_SIZE = 8192 };
+enum { VARIABLES = 20, LINE_SIZE = 8192 };
 
 static const char *const names[VARIABLES] = {
     "LD_PRELOAD",        PRELOAD_ENV_DIRECTORY,   PRELOAD_ENV_THRESHOLD,  PRELOAD_ENV_LOOP_AT,
     PRELOAD_ENV_REPORT,  PRELOAD_ENV_KEEP_DAYS,   PRELOAD_ENV_KEEP_BYTES, PRELOAD_ENV_KEEP_FILES,
     PRELOAD_ENV_CONTEXT, PRELOAD_ENV_PRESET,      PRELOAD_ENV_FOLLOW,     PRELOAD_ENV_DETECTORS,
     PRELOAD_ENV_TRACE,   PRELOAD_ENV_CPU_LIMIT,   PRELOAD_ENV_SAMPLE,     PRELOAD_ENV_RING,
-    PRELOAD_ENV_CHECK,   PRELOAD_ENV_MAX_THREADS, PRELOAD_ENV_FOLDER};
+    PRELOAD_ENV_CHECK,   PRELOAD_ENV_MAX_THREADS, PRELOAD_ENV_FOLDER,     PRELOAD_ENV_REPORT_AT};
 
 /* Written by the constructor only. */
 static struct {
@@ -185,6 +185,16 @@ static int folder_descriptor(const char *text) {
     return fd > 2 && fstat(fd, &sb) == 0 && S_ISDIR(sb.st_mode) ? fd : -1;
 }
 
+/* By its path. The mapping needs no descriptor. */
+static void find_report(const char *path, struct preload_report **report) {
+    int fd = path ? open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOCTTY) : -1;
+    if (fd >= 0) {
+        map_report(fd, report);
+        taken.report_fd = -1;
+        close(fd);
+    }
+}
+
 bool preload_read_environment(struct preload_config *config) {
     static struct preload_report nobody_listens;
     const char *directory = get_value(PRELOAD_ENV_DIRECTORY);
@@ -215,7 +225,9 @@ bool preload_read_environment(struct preload_config *config) {
     config->keep_bytes = read_long(get_value(PRELOAD_ENV_KEEP_BYTES));
     read_names(get_value(PRELOAD_ENV_CONTEXT), config->context, sizeof config->context);
     config->report = &nobody_listens;
-    if (map_report((int)read_number(get_value(PRELOAD_ENV_REPORT)), &config->report) && !follow) {
+    if (!map_report((int)read_number(get_value(PRELOAD_ENV_REPORT)), &config->report)) {
+        find_report(get_value(PRELOAD_ENV_REPORT_AT), &config->report);
+    } else if (!follow) {
         fcntl(taken.report_fd, F_SETFD, FD_CLOEXEC);
     }
     take_environment(!follow);

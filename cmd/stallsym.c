@@ -199,7 +199,7 @@ struct sym_run {
     struct cli_output output;
     struct cli_symbols symbols;
     struct sym_settings set;
-    uint64_t frames, resolved, learned, replaced_bytes;
+    uint64_t frames, resolved, learned, replaced_bytes, lacking;
     struct image_verdicts images;
 };
 
@@ -268,6 +268,7 @@ static enum st sym_take(void *ctx, struct dump *d, void *result, struct err *e) 
         sink_str(&run->output.sink, "\n----------------------------------------\n\n");
     }
     sink_write(&run->output.sink, r->text.data, r->text.len);
+    run->lacking += d->lack != NULL;
     if (!run->set.raw) {
         run->frames += r->frames;
         run->resolved += r->resolved;
@@ -356,6 +357,10 @@ static void sym_summarise(const struct sym_run *run) {
         cli_say(tool.name,
                 "%llu bytes or numbers that JSON cannot hold were replaced while reading",
                 (unsigned long long)run->replaced_bytes);
+    }
+    if (run->lacking > 0) {
+        cli_say(tool.name, "%llu dump%s a \"lack\": what could not be read",
+                (unsigned long long)run->lacking, run->lacking == 1 ? " has" : "s have");
     }
     if (run->dumps.failures.count > 0) {
         cli_say(tool.name, "%zu failure%s, see above", run->dumps.failures.count,

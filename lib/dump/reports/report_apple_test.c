@@ -162,6 +162,34 @@ static void every_style_of_frame_is_read(void **state) {
     release_converted(&c);
 }
 
+/* printf's # adds no 0x to a zero, so that Apple's address 0 looks like no other. */
+static void a_frame_that_is_not_read_keeps_its_place(void **state) {
+    (void)state;
+    struct converted c = convert_text_of(
+        TEXT_HEAD "Thread 0 Crashed:\n0   ???    \t000000000000000000 0 + 0\n"
+                  "1   My 0 Lib  0x0000000180000010 f + 16\n2   ???  0000000000 0 + 0\n"
+                  "3   ???  0x0000000000000007 0 + 7\n\n" TEXT_IMAGES);
+    const struct dump *d = only_dump(&c);
+    const uint64_t null_pc[] = {0, 0x180000010, 0, 7};
+    assert_int_equal(d->threads[0].stack.frame_count, 4);
+    assert_memory_equal(d->threads[0].stack.frames, null_pc, sizeof null_pc);
+    assert_int_equal(d->name_count, 1); /* the base 0 of a frame in no image is no name */
+    assert_null(d->lack);
+    release_converted(&c);
+    c = convert_text_of(TEXT_HEAD
+                        "Thread 0 Crashed:\n0   My Lib  0x0000000180000010 f + 16\n1   My Lib  "
+                        "-[Cart add:] + 12\n2   My Lib  0x0000000180000020 0x180000000 + \n32\n3  "
+                        " Shop   0x0000000100000068 g + 4\n4   Shop\n\n0 Shop 0x1 no + 1\n"
+                        "Thread 1:\n0   Shop  0xzz g\n\n" TEXT_IMAGES);
+    d = only_dump(&c);
+    const uint64_t unread[] = {0x180000010, 0, 0x180000020, 0x100000068, 0};
+    assert_int_equal(d->threads[0].stack.frame_count, 5);
+    assert_memory_equal(d->threads[0].stack.frames, unread, sizeof unread);
+    assert_int_equal(d->threads[1].stack.frame_count, 1);
+    assert_string_equal(d->lack, "3 frames that could not be read");
+    release_converted(&c);
+}
+
 /* Which of the two in "Version: A (B)" is the build depends on who wrote the text, and where. */
 static void the_writer_of_a_text_tells_the_build(void **state) {
     (void)state;
@@ -337,6 +365,7 @@ int main(void) {
         cmocka_unit_test(a_last_exception_is_a_stack_of_its_own),
         cmocka_unit_test(damage_of_an_ips_is_refused),
         cmocka_unit_test(every_style_of_frame_is_read),
+        cmocka_unit_test(a_frame_that_is_not_read_keeps_its_place),
         cmocka_unit_test(the_writer_of_a_text_tells_the_build),
         cmocka_unit_test(the_watchdog_of_a_text_is_a_stall),
         cmocka_unit_test(who_waits_for_its_own_lock_is_told),

@@ -187,40 +187,72 @@ static enum st take_thread_line(struct reading *t, bool *taken) {
     return ST_OK;
 }
 
-/* A frame's line; *taken = false: it is not one. */
+/* Steps over the blanks-delimited address at *s. Address 0 has no "0x": printf's # adds none to a
+ * zero. */
+static bool take_address_word(const char **s, uint64_t *out) {
+    enum { ZEROS_MIN = 8 };
+    const char *end = *s;
+    size_t zeros = strspn(end, "0");
+    if (zeros >= ZEROS_MIN) {
+        *out = 0;
+        end += zeros;
+    } else if (!report_take_hex(&end, out)) {
+        return false;
+    }
+    if (*end != ' ' && *end != '\t' && *end != 0) {
+        return false;
+    }
+    *s = end;
+    return true;
+}
+
+/* The address in the words behind a frame's index, and what follows it in *rest. The image's name
+ * may hold blanks: the address is the first word that is one. */
+static bool find_address(const char *s, uint64_t *out, const char **rest) {
+    while (*(s = report_skip_blanks(s)) != 0) {
+        if (take_address_word(&s, out)) {
+            *rest = report_skip_blanks(s);
+            return true;
+        }
+        s += strcspn(s, " \t");
+    }
+    return false;
+}
+
+/* The symbol in what follows a frame's address, NULL for none: "SYMBOL + 24" or "BASE + 24", or
+ * KSCrash's "BASE + 24 (SYMBOL + 24)". A frame in no image has the base 0. */
+static const char *frame_symbol(struct report *r, const char *s) {
+    const char *rest = s;
+    uint64_t base, offset;
+    bool based = report_take_hex(&rest, &base) || (*rest == '0' && *++rest == ' ');
+    if (!based || strncmp(rest, " + ", 3) != 0) {
+        return *s ? s : NULL;
+    }
+    rest += 3;
+    s = report_take_decimal(&rest, &offset) ? report_skip_blanks(rest) : "";
+    size_t len = strlen(s);
+    if (len > 2 && s[0] == '(' && s[len - 1] == ')') {
+        s = report_text(r, s + 1, len - 2);
+    }
+    return s && *s ? s : NULL;
+}
+
+/* A frame's line; *taken = false: it is not one. One without an address keeps its place. */
 static enum st take_frame(struct reading *t, bool *taken) {
-    const char *s = report_skip_blanks(t->line);
-    uint64_t index, address, base, offset;
+    const char *s = report_skip_blanks(t->line), *rest;
+    uint64_t index, address = 0;
     *taken = false;
     if (!report_take_decimal(&s, &index) || (*s != ' ' && *s != '\t')) {
         return ST_OK;
     }
-    /* The image's name may hold spaces: the address is the first word that is one. */
-    for (;; s++) {
-        s = strstr(s, "0x");
-        if (!s) {
-            return ST_OK;
-        }
-        const char *word = s;
-        if ((s[-1] == ' ' || s[-1] == '\t') && report_take_hex(&word, &address) &&
-            (*word == ' ' || *word == '\t' || *word == 0)) {
-            s = report_skip_blanks(word);
-            break;
-        }
-    }
     *taken = true;
-    const char *rest = s;
-    if (report_take_hex(&rest, &base) && strncmp(rest, " + ", 3) == 0) {
-        rest += 3;
-        size_t len = 0;
-        s = report_take_decimal(&rest, &offset) ? report_skip_blanks(rest) : "";
-        len = strlen(s);
-        if (len > 2 && s[0] == '(' && s[len - 1] == ')') {
-            s = report_text(t->r, s + 1, len - 2);
+    if (find_address(s, &address, &rest)) {
+        const char *symbol = frame_symbol(t->r, rest);
+        if (symbol) {
+            report_symbol(t->r, address, symbol);
         }
-    }
-    if (s && *s) {
-        report_symbol(t->r, address, s);
+    } else {
+        t->r->frames_unread++;
     }
     if (t->r->frames.len - t->thread.stack.first >= DUMP_FRAMES_MAX) {
         return ST_OK; /* the rest is in the report */
@@ -278,7 +310,8 @@ static enum st crash_take_line(struct reading *t) {
         if (take_frame(t, &taken) != ST_OK) {
             return ST_ERR;
         }
-        return taken ? ST_OK : crash_end_thread(t);
+        /* Text that was broken into lines goes on; an empty line ends a thread. */
+        return taken || *t->line ? ST_OK : crash_end_thread(t);
     }
     if (t->r->threads.len == 0) {
         crash_read_header(t);

@@ -283,6 +283,16 @@ static void write_head(const struct report *r, struct jsonw *w, const char *id) 
     jsonw_member_cstr(w, "user", r->user);
 }
 
+/* What the report holds and the dump does not. */
+static void write_lack(const struct report *r, struct jsonw *w) {
+    char text[64];
+    if (r->frames_unread > 0) {
+        (void)snprintf(text, sizeof text, "%llu frame%s that could not be read",
+                       (unsigned long long)r->frames_unread, r->frames_unread == 1 ? "" : "s");
+        jsonw_member_cstr(w, "lack", text);
+    }
+}
+
 static void write_stall(const struct report *r, struct jsonw *w, const char *id) {
     int64_t known = r->duration_ms > 0 ? r->duration_ms : -1;
     bool short_enough = r->cpu_ms >= 0 && r->cpu_ms < INT64_MAX / 1000;
@@ -510,6 +520,7 @@ static enum st write_dump(struct report *r, const struct strbuf *original, struc
     struct jsonw w = jsonw_init(&sink);
     jsonw_begin_object(&w);
     write_head(r, &w, id);
+    write_lack(r, &w);
     write_stall(r, &w, id);
     enum st st = draft_write_images(r, &w);
     draft_write_threads(r, &w);

@@ -84,6 +84,7 @@ struct report {
     VEC(struct report_stack) samples;
     int64_t sample_interval_ms;
     VEC(uint64_t) frames;
+    uint64_t frames_unread; /* of these, how many are 0 because the report's could not be read */
     struct map name_index; /* address -> index into names */
     VEC(struct report_name) names;
 };

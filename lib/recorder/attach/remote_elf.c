@@ -66,7 +66,8 @@ static void read_notes(remote_read_fn *read, void *arg, const Elf64_Phdr *p,
 static uint64_t end_of_segment(const Elf64_Phdr *headers, size_t count, uint64_t address) {
     for (size_t i = 0; i < count; i++) {
         const Elf64_Phdr *p = &headers[i];
-        if (p->p_type == PT_LOAD && address >= p->p_vaddr && address - p->p_vaddr < p->p_filesz) {
+        if (p->p_type == PT_LOAD && p->p_filesz <= p->p_memsz && address >= p->p_vaddr &&
+            address - p->p_vaddr < p->p_filesz) {
             return p->p_vaddr + p->p_filesz;
         }
     }

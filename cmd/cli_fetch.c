@@ -211,6 +211,7 @@ struct cli_fetch {
     const struct symbol_request *request; /* the one in work, for progress */
     uint64_t fetches;
     size_t fetched, missed;
+    size_t unasked; /* missed within the last hour, in an earlier run */
     struct err first_miss; /* why */
 };
 
@@ -369,13 +370,16 @@ static enum st run_command(struct cli_fetch *f, const struct symbol_request *r,
     } else if (st == ST_ERR && err_is(&unfit)) {
         cli_dumps_fail(f->dumps, r->name, &unfit);
         st = ST_NONE;
+        why = unfit;
     }
     if (st == ST_NONE && !err_is(&why)) {
         (void)err_set(&why, ERR_IO, "%s wrote no file", f->command.words[0]);
     }
     if (st == ST_NONE && !f->no_command) {
         note_miss(f, &why, &said);
-        fetched_files_note_miss(store, &r->id, f->command.hash);
+        if (!err_is(&unfit)) { /* a wrong file is a failure each time */
+            fetched_files_note_miss(store, &r->id, f->command.hash);
+        }
     }
     fetch_command_free_words(words);
     strbuf_release(&output);
@@ -384,12 +388,14 @@ static enum st run_command(struct cli_fetch *f, const struct symbol_request *r,
 }
 
 /* From the store, or by the command. */
-static enum st get_by_command(struct cli_fetch *f, const struct symbol_request *r, char **path,
-                              struct err *e) {
+static enum st get_by_command(struct cli_fetch *f, const struct symbol_request *r, bool first,
+                              char **path, struct err *e) {
     const char *store = index_store_folder(f->store);
     struct strbuf filed = {0};
     enum st st = fetched_files_find(store, &r->id, &filed, e);
-    if (st == ST_NONE && !fetched_files_missed(store, &r->id, f->command.hash)) {
+    bool missed = st == ST_NONE && fetched_files_missed(store, &r->id, f->command.hash);
+    f->unasked += missed && first;
+    if (st == ST_NONE && !missed) {
         strbuf_clear(&filed);
         st = run_command(f, r, &filed, e);
         f->fetched += st == ST_OK;
@@ -436,7 +442,7 @@ enum st cli_fetch_get(void *ctx, const struct symbol_request *r, char **path, st
     f->request = r;
     cli_progress_begin(&f->progress, "");
     if (f->command.count > 0 && !f->no_command) {
-        st = get_by_command(f, r, path, e);
+        st = get_by_command(f, r, first, path, e);
     }
     if (st == ST_NONE && f->servers && r->id.kind == IMAGE_ID_BUILD && first) {
         st = get_from_servers(f, r, path, e);
@@ -453,5 +459,9 @@ void cli_fetch_summarise(const struct cli_fetch *f, const char *tool) {
         cli_say(tool, "%zu debug file%s fetched, %zu not to be had%s%s", f->fetched,
                 f->fetched == 1 ? "" : "s", f->missed, err_is(&f->first_miss) ? ": " : "",
                 f->first_miss.text);
+    }
+    if (f && f->unasked > 0) {
+        cli_say(tool, "%zu debug file%s not asked for again: not to be had within the last hour",
+                f->unasked, f->unasked == 1 ? "" : "s");
     }
 }

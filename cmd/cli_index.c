@@ -274,7 +274,10 @@ void cli_index_paths(const struct cli_index *x, char **paths, size_t count) {
     if (st != ST_OK) {
         cli_fail(x->failures, NULL, &e);
     }
-    if (!x->quiet) {
+    if (st != ST_OK && x->permanent) {
+        cli_say(x->tool, "%zu symbol index%s built but not listed: add the files again", run.built,
+                run.built == 1 ? "" : "es");
+    } else if (!x->quiet) {
         cli_say(x->tool, "%zu symbol index%s ready", run.built, run.built == 1 ? "" : "es");
     }
     for (size_t i = 0; i < run.entries.len; i++) {

@@ -8,6 +8,7 @@ enum {
     SIBLING_BYTES = 512, /* of stack, by which waits of functions with the same caller may differ */
     DEEPER_STREAK = 8,   /* waits that a deeper place needs to replace a loop, at least */
     DEEPER_OFTEN = 16,   /* the same, of a loop that has not been seen for ABSENT_NS */
+    CLEARLY_MORE = 2,    /* times as much time waited, where more or less decides */
     FINISH_QUALIFIES = 2, /* when nothing more will be seen */
     RETURN_STREAK = 8,    /* waits of the believed loop that end a doubt */
     LONGER_EACH = 8,      /* a loop's waits are that much longer than those for replies */
@@ -439,7 +440,11 @@ static bool is_better_at_end(const struct loop_finder *f, const struct finder_ca
     if (is_weak(c) != is_weak(than)) {
         return is_weak(than);
     }
-    if (c == loop || than == loop) { /* the other one may have raised the doubt about the loop */
+    /* The other one may have raised the doubt about the loop. On a busy machine each wait is longer
+     * than was asked for, so that who waits more often gains: little more time says nothing. */
+    bool is_clear = c->waited_ns / CLEARLY_MORE > than->waited_ns ||
+                    than->waited_ns / CLEARLY_MORE > c->waited_ns;
+    if ((c == loop || than == loop) && is_clear) {
         return c->waited_ns > than->waited_ns;
     }
     return c->depth > than->depth;

@@ -143,6 +143,19 @@ static void one_shallower_wait_does_not_hide_the_loop(void **state) {
     assert_int_equal(place_of(&d), LOOP);
 }
 
+static void waits_that_a_busy_machine_makes_longer_decide_nothing_at_the_end(void **state) {
+    (void)state;
+    struct driver d = driver();
+    for (unsigned i = 0; i < 6; i++) { /* 5 ms asked for, 4 ms late */
+        wait_for(&d, 1, START, DEEP, set_of(3, 3, 0), 9);
+    }
+    wait_for(&d, 1, LOOP, SHALLOW, set_of(3, 4, 0), 24); /* 20 ms, and as late */
+    wait_for(&d, 2000, LOOP, SHALLOW, set_of(3, 4, 0), 24);
+    finder_finish(&d.finder, d.now);
+    take_news(&d);
+    assert_int_equal(place_of(&d), LOOP);
+}
+
 static void two_waits_are_enough_at_the_end(void **state) {
     (void)state;
     struct driver d = driver();
@@ -507,6 +520,7 @@ int main(void) {
         cmocka_unit_test(place_that_waits_once_for_each_of_its_descriptors_is_none),
         cmocka_unit_test(one_shallower_wait_does_not_hide_the_loop),
         cmocka_unit_test(two_waits_are_enough_at_the_end),
+        cmocka_unit_test(waits_that_a_busy_machine_makes_longer_decide_nothing_at_the_end),
         cmocka_unit_test(waits_of_the_start_up_lose_to_the_loop),
         cmocka_unit_test(nested_wait_on_another_instance_is_part_of_the_turn),
         cmocka_unit_test(set_may_change_from_turn_to_turn),

@@ -92,10 +92,23 @@ struct index_job {
     unsigned threads;        /* to build with */
     struct strbuf key;
     enum st st; /* ST_NONE: not indexed, why says the reason */
+    bool dwarf; /* the index has lines */
     struct err why, err;
 };
 
 /* ---- on the workers ---- */
+
+/* Debug information may be in other files than the one that was indexed (a debug map). */
+static bool index_has_dwarf(struct index_store *store, const struct index_job *job) {
+    struct lookup_source *index = NULL;
+    bool is = job->from->dwarf;
+    if (!is && index_store_open(store, strbuf_cstr(&job->key), job->source.fingerprint, &index,
+                                NULL) == ST_OK) {
+        is = index->content != LOOKUP_HAS_SYMBOLS;
+        lookup_close(index);
+    }
+    return is;
+}
 
 static enum st add_to_store(struct index_job *job, struct index_store *store) {
     struct index_source *source = &job->source;
@@ -103,6 +116,7 @@ static enum st add_to_store(struct index_job *job, struct index_store *store) {
                                  &source->fingerprint, &job->err);
     if (st == ST_OK) {
         st = index_store_add(store, source, strbuf_cstr(&job->key), true, &job->why, &job->err);
+        job->dwarf = st == ST_OK && index_has_dwarf(store, job);
     }
     if (st == ST_NONE) {
         const char *trouble = index_store_trouble(store);
@@ -128,7 +142,7 @@ static void build(void *ctx, void *item, unsigned worker) {
 static enum st note_entry(struct indexing *run, struct index_job *job, struct err *e) {
     const struct find_candidate *from = job->from;
     struct catalog_entry entry = {.id = from->id,
-                                  .dwarf = from->dwarf,
+                                  .dwarf = job->dwarf,
                                   .arch = from->arch,
                                   .key = strbuf_take(&job->key),
                                   .name = from->name};

@@ -7,6 +7,10 @@ size_t debug_split_units(const struct debug *d) {
     return d->split_units;
 }
 
+struct debug_map_files debug_map_files(const struct debug *d) {
+    return d->map_files;
+}
+
 size_t debug_dieless_units(const struct debug *d) {
     return d->dieless_units;
 }
@@ -88,9 +92,9 @@ static enum st code_extents(const struct object_slice *s, struct range_vec *out,
     return ST_OK;
 }
 
-enum st debug_open(struct debug **out, const struct object_slice *s,
-                   const struct debug_others *others, debug_complain complain, void *ctx,
-                   struct err *e) {
+enum st debug_open_dwarf(struct debug **out, const struct object_slice *s,
+                         const struct debug_others *others, debug_complain complain, void *ctx,
+                         struct err *e) {
     const struct object_slice *alt = others ? others->alt : NULL;
     struct sections main_sections, alt_sections;
     struct range_vec code = {0};
@@ -160,9 +164,14 @@ enum st debug_clone(struct debug **out, const struct debug *d, debug_complain co
                         .main_code = d->main_code,
                         .complain = complain,
                         .complain_ctx = ctx,
-                        .split_units = d->split_units};
+                        .split_units = d->split_units,
+                        .map_files = d->map_files,
+                        .finder = d->finder};
     c->alt.number = 1;
-    enum st st = clone_file(c, &c->alt, &d->alt, e);
+    enum st st = debug_map_copy(&c->map, &d->map, e);
+    if (st == ST_OK) {
+        st = clone_file(c, &c->alt, &d->alt, e);
+    }
     if (st == ST_OK) {
         st = clone_file(c, &c->main, &d->main, e);
     }
@@ -196,6 +205,7 @@ void debug_close(struct debug *d) {
     free(d->main.units);
     free(d->alt.units);
     split_release(d);
+    debug_map_release(&d->map);
     VEC_RELEASE(&d->code);
     VEC_RELEASE(&d->code_units);
     free(d->ranges);

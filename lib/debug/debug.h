@@ -91,9 +91,25 @@ struct debug_unit {
 typedef void (*debug_complain)(void *ctx, const char *file, uint64_t unit_offset,
                                const struct err *why);
 
-/* Finds the files of split DWARF (DWARF5 §7.3.2), in which units keep their functions. Each call
- * sets *out to the slice of such a file, which must outlive all that was read from it; ST_NONE:
- * there is none. Several threads may call it. */
+/* An object file that the debug map of a linked Mach-O file names (N_OSO): `path/x.o`, or a member
+ * of a static archive, `path/lib.a(x.o)`. */
+struct debug_object_name {
+    const char *path;
+    uint64_t time; /* when it was last modified, in seconds since 1970; 0 = not said */
+    bool unique;   /* no other object file of the map has its base name */
+};
+/* What is left of a path without its folders: "x.o", "lib.a(x.o)". */
+const char *debug_object_base(const char *path);
+
+enum debug_object_state {
+    DEBUG_OBJECT_FOUND,
+    DEBUG_OBJECT_MISSING,
+    DEBUG_OBJECT_CHANGED /* it is there, of another time */
+};
+
+/* Finds the files of split DWARF (DWARF5 §7.3.2), in which units keep their functions, and the
+ * object files of a debug map. Each call sets *out to the slice of such a file, which must outlive
+ * all that was read from it; ST_NONE: there is none. Several threads may call it. */
 struct debug_split_finder {
     void *ctx;
     /* The package of all units of a slice (.dwp). ST_ERR: there is a file in its place. */
@@ -102,17 +118,26 @@ struct debug_split_finder {
     /* The file that a unit of the slice names (.dwo). comp_dir may be NULL. */
     enum st (*file)(void *ctx, const struct object_slice *s, const char *name, const char *comp_dir,
                     const struct object_slice **out, struct err *e);
+    /* The object file of the slice's debug map and architecture, if it is of the map's time; and,
+     * without opening it, whether it is there. NULL: debug maps are not followed. */
+    enum st (*object)(void *ctx, const struct object_slice *s, const struct debug_object_name *name,
+                      const struct object_slice **out, struct err *e);
+    enum debug_object_state (*object_state)(void *ctx, const struct object_slice *s,
+                                            const struct debug_object_name *name);
 };
 
 /* What belongs to a slice. */
 struct debug_others {
     const struct object_slice *alt; /* the supplementary file of dwz (.gnu_debugaltlink), or NULL */
-    const struct debug_split_finder *split; /* NULL: functions of split units are not read */
+    const struct debug_split_finder *split; /* NULL: other files are not read */
 };
 
-/* Opens the DWARF of a slice. The slice and the others (the finder's context too) must outlive it;
- * others may be NULL. ST_NONE: there is no DWARF. ST_ERR: it cannot be opened at all. Not thread
- * safe: one struct debug per thread. complain (may be NULL) hears of damaged units, once each. */
+/* Opens the DWARF of a slice; of a linked Mach-O file that has a debug map in its place, the DWARF
+ * of the map's object files, each one a unit that is opened when it is read, at the addresses that
+ * the linker gave its functions. The slice and the others (the finder's context too) must outlive
+ * it; others may be NULL. ST_NONE: there is no DWARF. ST_ERR: it cannot be opened at all. Not
+ * thread safe: one struct debug per thread. complain (may be NULL) hears of damaged units, once
+ * each. */
 enum st debug_open(struct debug **out, const struct object_slice *s,
                    const struct debug_others *others, debug_complain complain, void *ctx,
                    struct err *e) BASE_MUST_USE;
@@ -133,6 +158,17 @@ size_t debug_unit_count(const struct debug *d);
 /* Split DWARF: how many units have functions in files that were not found? Their lines are here.
  * Nobody is told. */
 size_t debug_split_units(const struct debug *d);
+/* Of a debug map: how many object files with functions it names, and how many of them cannot be
+ * used. All zeros: it is no debug map. */
+struct debug_map_files {
+    size_t named, missing, changed;
+    const char *first; /* the path of the first that cannot be used; lives as long as the slice */
+};
+struct debug_map_files debug_map_files(const struct debug *d);
+/* Can none of them be used? */
+static inline bool debug_map_is_lost(const struct debug_map_files *f) {
+    return f->named > 0 && f->missing + f->changed == f->named;
+}
 /* Units that consist of a header, as Apple's tools write for code that left nothing. Nobody is
  * told.
  */
@@ -156,7 +192,8 @@ struct debug_claim {
  * for them. *out is malloc'ed (never NULL). Never ST_NONE. */
 enum st debug_claims(struct debug *d, struct debug_claim **out, size_t *count,
                      struct err *e) BASE_MUST_USE;
-/* Bytes of the unit in .debug_info, roughly the cost of reading it. */
+/* Bytes of the unit in .debug_info, or of its code if it is an object file's: roughly the cost of
+ * reading it. */
 uint64_t debug_unit_size(struct debug *d, size_t unit);
 /* Reads one unit alone into *out: all zeros, or one that was read before, whose memory is used
  * again. Damage inside the unit: what was read before is kept, complain is told. ST_ERR: nothing

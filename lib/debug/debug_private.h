@@ -5,6 +5,7 @@
 #include "base/number_map.h"
 #include "base/vec.h"
 #include "debug/debug.h"
+#include "debug/debug_map.h"
 #include "debug/die_walk.h"
 #include "debug/line_table.h"
 #include "debug/ranges.h"
@@ -102,6 +103,10 @@ struct debug {
     VEC(struct debug_split) splits;
     VEC(struct debug_file *) split_files; /* in the arena */
     struct number_map split_at;           /* slice of a .dwo -> index in split_files */
+    /* In place of all of these, if the slice has a debug map: its objects are the units. */
+    struct debug_map map;
+    struct debug_map_files map_files;
+    const struct debug_split_finder *finder; /* of the map's object files */
     const char *path;
     unsigned address_size;
     bool arm32;
@@ -193,6 +198,14 @@ enum st split_read(struct debug *d, struct unit_entry *skeleton, struct debug_fi
 /* Shares what was found with a clone. */
 enum st split_clone(struct debug *c, const struct debug *d, struct err *e) BASE_MUST_USE;
 void split_release(struct debug *d);
+
+/* debug.c: debug_open without regard to debug maps. */
+enum st debug_open_dwarf(struct debug **out, const struct object_slice *s,
+                         const struct debug_others *others, debug_complain complain, void *ctx,
+                         struct err *e) BASE_MUST_USE;
+/* unit_read.c: debug_read_unit of a file that is not a debug map's. */
+enum st debug_read_dwarf(struct debug *d, size_t unit, struct debug_unit *out,
+                         struct err *e) BASE_MUST_USE;
 
 /* aranges.c: calls add for each range of .debug_aranges, with the offset of its unit. */
 enum st aranges_read(const struct sections *s,

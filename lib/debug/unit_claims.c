@@ -23,7 +23,7 @@ static enum st scan_unit(struct debug *d, size_t unit, struct err *e) {
     struct unit_entry *u = debug_code_unit(d, unit);
     struct debug_unit read = {0};
     u->scanned = true;
-    enum st st = debug_read_unit(d, unit, &read, e);
+    enum st st = debug_read_dwarf(d, unit, &read, e);
     if (st != ST_OK) {
         return st;
     }

@@ -518,7 +518,7 @@ static enum st find_dies(struct unit_build *b, struct err *e) {
     return st == ST_NONE ? ST_OK : st;
 }
 
-enum st debug_read_unit(struct debug *d, size_t unit, struct debug_unit *out, struct err *e) {
+enum st debug_read_dwarf(struct debug *d, size_t unit, struct debug_unit *out, struct err *e) {
     struct scope scopes[DIE_DEPTH_MAX]; /* not cleared for each unit: most are never used */
     struct unit_build b = {.d = d, .u = debug_code_unit(d, unit), .out = out, .scopes = scopes};
     struct err why = {0};

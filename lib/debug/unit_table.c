@@ -21,10 +21,13 @@ struct unit_entry *debug_code_unit(struct debug *d, size_t unit) {
 }
 
 size_t debug_unit_count(const struct debug *d) {
-    return d->code_units.len;
+    return d->map.objects.len > 0 ? d->map.objects.len : d->code_units.len;
 }
 
 uint64_t debug_unit_size(struct debug *d, size_t unit) {
+    if (d->map.objects.len > 0) {
+        return d->map.objects.data[unit].code_bytes;
+    }
     const struct unit_entry *u = debug_code_unit(d, unit);
     return u->head.end - u->head.offset;
 }

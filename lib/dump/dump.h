@@ -27,7 +27,7 @@ enum {
 enum dump_symbols {
     DUMP_SYMBOLS_UNSET = 0, /* not symbolicated yet */
     DUMP_SYMBOLS_OK,
-    DUMP_SYMBOLS_SPLIT,         /* "split-dwarf": lines and symbols, functions in .dwo files */
+    DUMP_SYMBOLS_SPLIT,         /* "split-dwarf": some of the DWARF is in files not found */
     DUMP_SYMBOLS_ONLY,          /* "symbols-only": a symbol table, no DWARF */
     DUMP_SYMBOLS_MISSING,       /* "missing": no file with this id or name */
     DUMP_SYMBOLS_UUID_MISMATCH, /* "uuid-mismatch": a file of this name and another id */

@@ -25,6 +25,7 @@ struct index_build_run {
     const struct index_source *source;
     struct own_symbols own;
     struct debug *debug; /* NULL = there is none */
+    bool incomplete;     /* files of its units were not found */
     struct build_worker *workers;
     unsigned threads;
     struct pool *pool;
@@ -294,8 +295,21 @@ static enum st open_both(struct index_build_run *b, enum st *symbols, struct err
     return dwarf;
 }
 
+/* Of a debug map without any file symbols are all that there is. */
+static enum st drop_lost_map(struct index_build_run *b) {
+    struct debug_map_files map = debug_map_files(b->debug);
+    b->incomplete = debug_split_units(b->debug) > 0;
+    if (!debug_map_is_lost(&map)) {
+        return ST_OK;
+    }
+    debug_close(b->debug);
+    b->debug = NULL;
+    return ST_NONE;
+}
+
 static enum st open_source(struct index_build_run *b, struct err *e) {
     enum st symbols, dwarf = open_both(b, &symbols, e);
+    dwarf = dwarf == ST_OK ? drop_lost_map(b) : dwarf;
     if (dwarf == ST_OK) {
         b->unit_count = debug_unit_count(b->debug);
         return debug_claims(b->debug, &b->claims, &b->claim_count, e);
@@ -340,7 +354,7 @@ static void fill_header(struct index_build_run *b, struct index_header *h) {
     const struct debug *d = b->debug;
     h->flags = (uint8_t)((d ? INDEX_DWARF : 0) | (object_slice_is_arm32(s) ? INDEX_ARM32 : 0) |
                          (d && debug_is_lineless(d) ? INDEX_LINELESS : 0) |
-                         (d && debug_split_units(d) > 0 ? INDEX_SPLIT : 0) |
+                         (b->incomplete ? INDEX_SPLIT : 0) |
                          (d && debug_dieless_units(d) > 0 ? INDEX_DIELESS : 0) |
                          (!d && b->own.symbol_count == 0 ? INDEX_NAMELESS : 0));
     snprintf(h->arch, sizeof h->arch, "%s", object_slice_arch(s));

@@ -179,7 +179,10 @@ static enum st open_parts(struct live *l, const struct object_slice *s,
         return err_nomem(e);
     }
     if (dwarf == ST_OK) {
-        dwarf = unit_cache_check(l->units, &why);
+        l->source.incomplete = unit_cache_is_split(l->units);
+        l->source.map = unit_cache_map(l->units);
+        l->source.is_map = l->source.map.named > 0;
+        dwarf = debug_map_is_lost(&l->source.map) ? ST_NONE : unit_cache_check(l->units, &why);
     }
     if (dwarf != ST_OK) {
         unit_cache_close(l->units);
@@ -210,8 +213,7 @@ enum st lookup_open_live(struct lookup_source **out, const struct object_slice *
     }
     l->source.content = l->symbols.symbol_count > 0 ? LOOKUP_HAS_SYMBOLS : LOOKUP_HAS_RANGES;
     if (l->units) {
-        bool split = unit_cache_is_split(l->units);
-        l->source.content = split ? LOOKUP_HAS_SPLIT_DWARF : LOOKUP_HAS_DWARF;
+        l->source.content = l->source.incomplete ? LOOKUP_HAS_SPLIT_DWARF : LOOKUP_HAS_DWARF;
         l->source.lineless = unit_cache_is_lineless(l->units);
         l->source.dieless = unit_cache_is_dieless(l->units);
     }

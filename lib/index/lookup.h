@@ -54,8 +54,9 @@ struct lookup_ops {
 enum lookup_content {
     LOOKUP_HAS_RANGES = 1,  /* where functions lie, without names */
     LOOKUP_HAS_SYMBOLS,     /* names, no lines */
-    LOOKUP_HAS_SPLIT_DWARF, /* DWARF, but functions of some units are in .dwo files, which were not
-                               read: names are symbols', with lines */
+    LOOKUP_HAS_SPLIT_DWARF, /* DWARF, but some units' is in other files, which were not read: names
+                               are symbols', with lines (.dwo files) or without (object files of a
+                               debug map) */
     LOOKUP_HAS_DWARF
 };
 
@@ -66,14 +67,34 @@ struct lookup_source {
     bool concurrent; /* several threads may look up at once */
     bool lineless;   /* its DWARF has lines in a .debug_line that is not there */
     bool dieless;    /* its DWARF has units without a DIE */
+    bool incomplete; /* files of its units were not found, or not the right ones */
+    bool is_map;     /* those files are a debug map's, of which, if it was read: */
+    struct debug_map_files map;
 };
+
+/* A notice for object files that cannot be used. */
+static inline void lookup_notice_map(const struct debug_map_files *map, struct err *out) {
+    if (map->named == 0) {
+        (void)err_set(out, ERR_UNREAD,
+                      "debug map: some object files were not found or were of another time: their "
+                      "functions have the names of symbols");
+        return;
+    }
+    (void)err_set(
+        out, ERR_UNREAD,
+        "debug map: of %zu object files %zu not found, %zu of another time (first: %.200s): "
+        "their functions have the names of symbols",
+        map->named, map->missing, map->changed, map->first ? map->first : "");
+}
 
 /* Notices for the code that opens a source; nobody else was told. Returns the number of notices set
  * in `out`, which is clear before. */
 enum { LOOKUP_NOTICES = 3 };
 static inline size_t lookup_notices(const struct lookup_source *s, struct err out[LOOKUP_NOTICES]) {
     size_t count = 0;
-    if (s->content == LOOKUP_HAS_SPLIT_DWARF) {
+    if (s->incomplete && s->is_map) {
+        lookup_notice_map(&s->map, &out[count++]);
+    } else if (s->incomplete) {
         (void)err_set(&out[count++], ERR_UNREAD,
                       "split DWARF: functions of some units are in .dwo files that were not found");
     }

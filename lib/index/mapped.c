@@ -392,13 +392,14 @@ static enum st count_blocks(struct mapped *m, struct err *e) {
 }
 
 static enum lookup_content content_of(unsigned flags) {
-    if (flags & INDEX_SPLIT) {
-        return LOOKUP_HAS_SPLIT_DWARF;
-    }
     if (flags & INDEX_NAMELESS) {
         return LOOKUP_HAS_RANGES;
     }
-    return flags & INDEX_DWARF ? LOOKUP_HAS_DWARF : LOOKUP_HAS_SYMBOLS;
+    if (!(flags & INDEX_DWARF)) {
+        return LOOKUP_HAS_SYMBOLS; /* of a debug map without any of its files with INDEX_SPLIT, too
+                                    */
+    }
+    return flags & INDEX_SPLIT ? LOOKUP_HAS_SPLIT_DWARF : LOOKUP_HAS_DWARF;
 }
 
 /* Takes over *file on ST_OK. */
@@ -429,6 +430,8 @@ static enum st open_bytes(struct lookup_source **out, const char *name, struct f
     m->records = data + x[INDEX_RECO].offset;
     m->piece_count = (size_t)(x[INDEX_ADDR].size / 4);
     m->source.content = content_of(m->header.flags);
+    m->source.incomplete = (m->header.flags & INDEX_SPLIT) != 0;
+    m->source.is_map = m->header.id.kind == IMAGE_ID_UUID; /* Mach-O has no .dwo files */
     m->source.lineless = (m->header.flags & INDEX_LINELESS) != 0;
     m->source.dieless = (m->header.flags & INDEX_DIELESS) != 0;
     if (file) {

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "base/path.h"
+#include "base/search.h"
 #include "base/strbuf.h"
 
 static const char *const debug_roots[] = {"/usr/lib/debug"};
@@ -263,14 +264,242 @@ static enum st find_file(void *ctx, const struct object_slice *s, const char *na
     return st;
 }
 
+/* ---- object files of a debug map ---- */
+
+/* Puts the n-th place of a file that the map names into b, which stays empty if it is not to be
+ * looked at. False: there are no more. */
+static bool object_place(const struct object_slice *s, const struct debug_object_name *name, int n,
+                         struct strbuf *b) {
+    bool relative = name->path[0] != '/';
+    strbuf_clear(b);
+    switch (n) {
+    case 0:
+        /* Relative to a folder that is not said (-oso_prefix): only its time could tell that it is
+         * the file. */
+        if (!relative || name->time != 0) {
+            strbuf_addstr(b, name->path);
+        }
+        return true;
+    case 1:
+        if (relative) {
+            add_folder(b, s);
+            strbuf_addstr(b, name->path);
+        }
+        return true;
+    case 2:
+        if (name->unique) {
+            add_folder(b, s);
+            strbuf_addstr(b, debug_object_base(name->path));
+        }
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* Where the member's name begins in "lib.a(x.o)"; 0: it is no member's. */
+static size_t member_at(const struct strbuf *path) {
+    const char *text = strbuf_cstr(path);
+    const char *open = path->len > 0 && text[path->len - 1] == ')' ? strrchr(text, '(') : NULL;
+    return open ? (size_t)(open - text) + 1 : 0;
+}
+
+static int compare_members(const struct archive_member *x, const struct archive_member *y) {
+    size_t len = x->name_len < y->name_len ? x->name_len : y->name_len;
+    int order = memcmp(x->name, y->name, len);
+    return order ? order : COMPARE(x->name_len, y->name_len);
+}
+
+static int by_member(const void *a, const void *b) {
+    const struct archive_member *x = a, *y = b;
+    int order = compare_members(x, y);
+    return order ? order : COMPARE(x->bytes, y->bytes); /* both in one archive */
+}
+
+/* Maps an archive. ST_NONE: it is none, or what is behind damage; *out is then empty. */
+static enum st list_archive(struct listed_archive *out, const char *path, struct err *e) {
+    struct static_archive a;
+    struct archive_member member;
+    struct err why = {0};
+    enum st st = is_plain_file(path) ? filemap_open(&out->map, path, 0, &why) : ST_NONE;
+    if (st == ST_OK) {
+        st = static_archive_open(&a, path, out->map.data, out->map.size);
+    }
+    if (st != ST_OK) {
+        return why.code == ERR_NOMEM ? err_nomem(e) : ST_NONE;
+    }
+    while ((st = static_archive_next(&a, &member, &why)) == ST_OK) {
+        if (!VEC_PUSH(&out->members, member)) {
+            return err_nomem(e);
+        }
+    }
+    if (out->members.len > 1) {
+        qsort(out->members.data, out->members.len, sizeof member, by_member);
+    }
+    return ST_OK;
+}
+
+static void release_archive(struct listed_archive *a) {
+    filemap_release(&a->map);
+    VEC_RELEASE(&a->members);
+}
+
+static enum st open_archive(struct split_files *f, const char *path, size_t len,
+                            const struct listed_archive **out, struct err *e) {
+    struct object_archives *archives = &f->archives;
+    struct listed_archive a = {0};
+    bool added = false;
+    struct map_entry *entry = map_put(&archives->by_path, path, len, SIZE_MAX, &added);
+    if (!entry) {
+        return err_nomem(e);
+    }
+    if (added) {
+        enum st st = list_archive(&a, entry->key, e);
+        if (st != ST_OK || !VEC_PUSH(&archives->all, a)) {
+            release_archive(&a);
+            return st == ST_OK ? err_nomem(e) : st;
+        }
+        entry->value = archives->all.len - 1;
+    }
+    if (entry->value == SIZE_MAX) {
+        return ST_NONE;
+    }
+    *out = &archives->all.data[entry->value];
+    return ST_OK;
+}
+
+/* Finds the only member of a name and time; time 0: of the name. */
+static enum debug_object_state find_member(const struct listed_archive *a, const char *name,
+                                           size_t len, uint64_t time,
+                                           const struct archive_member **out) {
+    struct archive_member key = {.name = name, .name_len = len};
+    size_t i, same_name = 0, same_time = 0;
+    LOWER_BOUND(i, a->members.len, compare_members(&a->members.data[i], &key), 0)
+    for (; i < a->members.len && compare_members(&a->members.data[i], &key) == 0; i++) {
+        same_name++;
+        if (time == 0 || a->members.data[i].time == time) {
+            same_time++;
+            *out = &a->members.data[i];
+        }
+    }
+    if (same_name == 0 || same_time > 1) {
+        return DEBUG_OBJECT_MISSING; /* or which of them it is is not said */
+    }
+    return same_time == 1 ? DEBUG_OBJECT_FOUND : DEBUG_OBJECT_CHANGED;
+}
+
+/* What is at a path; *member: in its archive, or NULL. */
+static enum st look_at(struct split_files *f, const struct strbuf *path, uint64_t time,
+                       enum debug_object_state *state, const struct archive_member **member,
+                       struct err *e) {
+    const struct listed_archive *archive = NULL;
+    struct stat file;
+    const char *text = strbuf_cstr(path);
+    size_t at = member_at(path);
+    *state = DEBUG_OBJECT_MISSING;
+    *member = NULL;
+    if (stat(text, &file) == 0 && S_ISREG(file.st_mode)) {
+        bool same = time == 0 || (uint64_t)file.st_mtime == time;
+        *state = same ? DEBUG_OBJECT_FOUND : DEBUG_OBJECT_CHANGED;
+        return ST_OK;
+    }
+    if (at == 0) {
+        return ST_OK;
+    }
+    enum st st = open_archive(f, text, at - 1, &archive, e);
+    if (st == ST_OK) {
+        *state = find_member(archive, text + at, path->len - at - 1, time, member);
+    }
+    return st == ST_ERR ? ST_ERR : ST_OK;
+}
+
+/* Finds the place of an object file; of several that are not it the first tells the state. The lock
+ * is held. */
+static enum st find_object(struct split_files *f, const struct object_slice *s,
+                           const struct debug_object_name *name, struct strbuf *path,
+                           enum debug_object_state *state, const struct archive_member **member,
+                           struct err *e) {
+    *state = DEBUG_OBJECT_MISSING;
+    for (int i = 0; *state != DEBUG_OBJECT_FOUND && object_place(s, name, i, path); i++) {
+        enum debug_object_state here = DEBUG_OBJECT_MISSING;
+        if (strbuf_check(path, e) != ST_OK) {
+            return ST_ERR;
+        }
+        if (path->len > 0 && look_at(f, path, name->time, &here, member, e) != ST_OK) {
+            return ST_ERR;
+        }
+        *state = here != DEBUG_OBJECT_MISSING ? here : *state;
+    }
+    return ST_OK;
+}
+
+static enum debug_object_state object_state(void *ctx, const struct object_slice *s,
+                                            const struct debug_object_name *name) {
+    struct split_files *f = ctx;
+    struct strbuf path = {0};
+    enum debug_object_state state;
+    const struct archive_member *member;
+    pthread_mutex_lock(&f->lock);
+    if (find_object(f, s, name, &path, &state, &member, NULL) != ST_OK) {
+        state = DEBUG_OBJECT_MISSING;
+    }
+    pthread_mutex_unlock(&f->lock);
+    strbuf_release(&path);
+    return state;
+}
+
+/* Opens a member once. ST_NONE: it is no object file. */
+static enum st open_member(struct split_files *f, const char *path, const struct archive_member *m,
+                           struct object **out, struct err *e) {
+    struct map_entry *entry;
+    enum st st = recall(&f->files, path, &entry, out, e);
+    if (st != ST_NONE) {
+        return st == ST_OK && !*out ? ST_NONE : st;
+    }
+    st = object_open_bytes(out, path, m->bytes, m->len, e);
+    return st == ST_OK ? keep_open(&f->files, entry, *out, NULL, e) : st;
+}
+
+static enum st open_map_object(void *ctx, const struct object_slice *s,
+                               const struct debug_object_name *name,
+                               const struct object_slice **out, struct err *e) {
+    struct split_files *f = ctx;
+    struct strbuf path = {0};
+    enum debug_object_state state;
+    const struct archive_member *member;
+    struct object *o = NULL;
+    pthread_mutex_lock(&f->lock);
+    enum st st = find_object(f, s, name, &path, &state, &member, e);
+    if (st == ST_OK && state != DEBUG_OBJECT_FOUND) {
+        st = ST_NONE;
+    }
+    if (st == ST_OK) {
+        st = member ? open_member(f, strbuf_cstr(&path), member, &o, e)
+                    : open_files_path(&f->files, strbuf_cstr(&path), true, &o, e);
+    }
+    pthread_mutex_unlock(&f->lock);
+    strbuf_release(&path);
+    if (st == ST_OK) {
+        *out = object_slice_by_arch(o, object_slice_arch(s));
+        st = *out ? ST_OK : ST_NONE;
+    }
+    return st;
+}
+
 /* ---- all of them ---- */
 
 void split_files_init(struct split_files *f) {
-    *f = (struct split_files){.finder = {f, find_package, find_file}};
+    *f =
+        (struct split_files){.finder = {f, find_package, find_file, open_map_object, object_state}};
     pthread_mutex_init(&f->lock, NULL);
 }
 
 void split_files_release(struct split_files *f) {
     open_files_release(&f->files);
+    for (size_t i = 0; i < f->archives.all.len; i++) {
+        release_archive(&f->archives.all.data[i]);
+    }
+    VEC_RELEASE(&f->archives.all);
+    map_release(&f->archives.by_path);
     pthread_mutex_destroy(&f->lock);
 }

@@ -8,9 +8,11 @@
 #include <pthread.h>
 
 #include "base/err.h"
+#include "base/filemap.h"
 #include "base/map.h"
 #include "base/vec.h"
 #include "debug/debug.h"
+#include "debug/static_archive.h"
 #include "object/find.h"
 #include "object/object.h"
 
@@ -39,12 +41,23 @@ enum st open_files_supplementary(struct open_files *f, struct finder *finder,
 /* Closes all files. Unpacked members of archives leave memory. */
 void open_files_release(struct open_files *f);
 
-/* ---- split DWARF: a .dwo for each unit, or a package of them, .dwp ---- */
+struct listed_archive {
+    struct filemap map;
+    VEC(struct archive_member) members; /* by name, equal ones in the order of the file */
+};
+/* Static archives, each mapped and listed once. Zero-initialised = none. */
+struct object_archives {
+    VEC(struct listed_archive) all;
+    struct map by_path; /* path -> index into all, or SIZE_MAX: it is none */
+};
+
+/* ---- split DWARF: a .dwo for each unit, or a package of them, .dwp; and debug maps ---- */
 
 /* Files that were found, each opened once and kept until split_files_release. */
 struct split_files {
     struct open_files files;
-    pthread_mutex_t lock; /* guards it */
+    struct object_archives archives;
+    pthread_mutex_t lock; /* guards both */
     struct debug_split_finder finder;
 };
 
@@ -52,7 +65,11 @@ struct split_files {
  *
  * A package is looked for as FILE.dwp (FILE with and without `.debug`) and by build-id under
  * /usr/lib/debug; a unit's file at the path that the unit says, and by its name beside the file.
- * The unit's id tells whether it is the right one (stallkit-design(7), ADDRESS RULES). */
+ * The unit's id tells whether it is the right one (stallkit-design(7), ADDRESS RULES).
+ *
+ * An object file of a debug map is looked for at its path (from the linked file's folder if it is
+ * relative) and, if no other one of the map has its name, by that beside the linked file; a member
+ * in its archive there. Its time of modification tells whether it is the right one. */
 void split_files_init(struct split_files *f);
 void split_files_release(struct split_files *f);
 

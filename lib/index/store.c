@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/hash.h"
 #include "index/fingerprint.h"
 #include "index/mapped.h"
 #include "index/store_trim.h"
@@ -86,6 +87,16 @@ static void add_file(uint64_t *print, const struct object_slice *s) {
     }
 }
 
+/* A fingerprint samples a file: of two links of one program the times of object files may be all
+ * that differs. */
+static bool add_object_time(void *ctx, const struct object_stab *stab) {
+    uint64_t *print = ctx;
+    if (stab->type == STAB_OBJECT_FILE) {
+        *print = hash_u64(*print ^ stab->value);
+    }
+    return true;
+}
+
 enum st index_store_key(const struct object_slice *slice, const struct object_slice *paired,
                         const struct object_slice *alt, struct strbuf *key, uint64_t *fingerprint,
                         struct err *e) {
@@ -95,6 +106,8 @@ enum st index_store_key(const struct object_slice *slice, const struct object_sl
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         add_file(&print, all[i]);
     }
+    /* Without a table that can be read there is no debug map. */
+    (void)!object_stabs(slice, add_object_time, &print, NULL);
     for (size_t i = 0; i < id->len; i++) {
         strbuf_addf(key, "%02x", id->bytes[i]);
     }

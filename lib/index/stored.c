@@ -37,7 +37,7 @@ static enum st open_live(struct stored *s, struct err *e) {
     }
     enum st st =
         lookup_open_live(&live, s->from.slice, s->from.paired, &others, s->complain, s->ctx, e);
-    if (st == ST_OK && live->content == LOOKUP_HAS_SPLIT_DWARF) {
+    if (st == ST_OK && live->incomplete) {
         atomic_store(&s->tried, true); /* an index would outlive the lack of the files */
     }
     if (st == ST_OK) {
@@ -62,7 +62,7 @@ static enum st open_index(struct stored *s, bool add, struct err *e) {
     }
     struct lookup_source *mapped = NULL;
     enum st st = index_store_open(s->store, s->key, s->from.fingerprint, &mapped, e);
-    if (st == ST_OK && mapped->content == LOOKUP_HAS_SPLIT_DWARF && !add) {
+    if (st == ST_OK && mapped->incomplete && !add) {
         lookup_close(mapped); /* files that were missing may be there now */
         return ST_NONE;
     }
@@ -214,9 +214,13 @@ enum st stored_open(struct lookup_source **out, struct index_store *store,
         return st;
     }
     const struct lookup_source *mapped = atomic_load(&s->mapped), *live = atomic_load(&s->live);
-    s->source.content = mapped ? mapped->content : live->content;
-    s->source.lineless = mapped ? mapped->lineless : live->lineless;
-    s->source.dieless = mapped ? mapped->dieless : live->dieless;
+    const struct lookup_source *open = mapped ? mapped : live;
+    s->source.content = open->content;
+    s->source.lineless = open->lineless;
+    s->source.dieless = open->dieless;
+    s->source.incomplete = open->incomplete;
+    s->source.is_map = open->is_map;
+    s->source.map = open->map;
     *out = &s->source;
     return ST_OK;
 }

@@ -18,7 +18,7 @@ struct symbol_set;
 
 enum symbol_verdict {
     SYMBOLS_OK = 1,        /* DWARF */
-    SYMBOLS_SPLIT,         /* split DWARF: lines, and names of symbols; the rest is not read */
+    SYMBOLS_SPLIT,         /* some DWARF is in files that were not found: names of symbols */
     SYMBOLS_ONLY,          /* a symbol table, no DWARF */
     SYMBOLS_MISSING,       /* no file with this id, none of this name */
     SYMBOLS_ID_MISMATCH,   /* a file of this name has another id */

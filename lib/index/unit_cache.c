@@ -44,7 +44,7 @@ struct unit_cache {
     pthread_mutex_t talk; /* guards what follows */
     lookup_complain complain;
     void *complain_ctx;
-    struct map told; /* unit and text of each complaint */
+    struct map told; /* unit, file and text of each complaint */
 };
 
 _Static_assert(LOOKUP_NO_UNIT == DEBUG_NO_UNIT, "complaints are handed on as they are");
@@ -56,7 +56,7 @@ static void tell_once(void *ctx, const char *file, uint64_t unit_offset, const s
     struct strbuf key = {0};
     bool added = true; /* without memory the complaint is repeated */
     strbuf_addu64(&key, unit_offset);
-    strbuf_addf(&key, " %s", why->text);
+    strbuf_addf(&key, " %s\n%s", file, why->text);
     pthread_mutex_lock(&c->talk);
     if (!key.failed && !map_put(&c->told, key.data, key.len, 0, &added)) {
         added = true;
@@ -296,6 +296,10 @@ enum st unit_cache_check(const struct unit_cache *c, struct err *e) {
 
 bool unit_cache_is_split(const struct unit_cache *c) {
     return debug_split_units(c->first) > 0;
+}
+
+struct debug_map_files unit_cache_map(const struct unit_cache *c) {
+    return debug_map_files(c->first);
 }
 
 bool unit_cache_is_dieless(const struct unit_cache *c) {

@@ -42,8 +42,10 @@ uint64_t unit_cache_bytes_read(struct unit_cache *c);
 /* ST_NONE: no unit is there. ST_ERR: some were, and none can be read, of which complain was told.
  */
 enum st unit_cache_check(const struct unit_cache *c, struct err *e) BASE_MUST_USE;
-/* Are functions of some units in .dwo files, which are not read? */
+/* Are functions of some units in files that were not found? */
 bool unit_cache_is_split(const struct unit_cache *c);
+/* As debug_map_files. */
+struct debug_map_files unit_cache_map(const struct unit_cache *c);
 /* As debug_is_lineless. */
 bool unit_cache_is_lineless(const struct unit_cache *c);
 /* Are there units without a DIE? */

@@ -174,23 +174,48 @@ enum st macho_read_entries(const struct object_slice *s, struct reader table, ui
     return st;
 }
 
-enum st macho_read_symbols(const struct object_slice *s, raw_symbols *out, struct err *e) {
+/* Finds the table and its names. ST_NONE: there is none. */
+static enum st open_table(const struct object_slice *s, struct reader *table,
+                          struct string_table *names, struct err *e) {
     const struct macho_tables *t = &s->macho;
     if (t->symbol_count == 0) {
         return ST_NONE;
     }
     uint64_t size = (uint64_t)macho_entry_size(s) * t->symbol_count;
-    struct reader table, text;
-    enum st st = macho_table_part(s, t->symbol_offset, size, "symbol table", &table, e);
+    struct reader text;
+    enum st st = macho_table_part(s, t->symbol_offset, size, "symbol table", table, e);
     if (st == ST_OK) {
         st = macho_table_part(s, t->string_offset, t->string_size, "string table", &text, e);
     }
-    if (st != ST_OK) {
-        return st;
+    if (st == ST_OK) {
+        *names = string_table_init(reader_bytes(&text, t->string_size), t->string_size);
     }
-    struct string_table names =
-        string_table_init(reader_bytes(&text, t->string_size), t->string_size);
-    return macho_read_entries(s, table, t->symbol_count, &names, out, e);
+    return st;
+}
+
+enum st macho_read_symbols(const struct object_slice *s, raw_symbols *out, struct err *e) {
+    struct reader table;
+    struct string_table names;
+    enum st st = open_table(s, &table, &names, e);
+    return st == ST_OK ? macho_read_entries(s, table, s->macho.symbol_count, &names, out, e) : st;
+}
+
+enum st object_stabs(const struct object_slice *s, object_stab_visit visit, void *ctx,
+                     struct err *e) {
+    struct reader table;
+    struct string_table names;
+    if (s->format != OBJECT_MACHO) {
+        return ST_NONE;
+    }
+    enum st st = open_table(s, &table, &names, e);
+    for (uint32_t i = 0; st == ST_OK && i < s->macho.symbol_count; i++) {
+        struct nlist_entry n = macho_read_entry(&table, s->address_size == 8);
+        struct object_stab stab = {string_table_get(&names, n.name), n.value, n.type, n.section};
+        if ((n.type & N_STAB) != 0 && stab.name && !visit(ctx, &stab)) {
+            st = err_nomem(e);
+        }
+    }
+    return st;
 }
 
 /* A ULEB128 per function: the distance from the one before, the first from the start of __TEXT; 0

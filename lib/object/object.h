@@ -119,6 +119,21 @@ struct object_extent {
 enum st object_function_extents(const struct object_slice *s, const struct object_extent **out,
                                 size_t *count, struct err *e) BASE_MUST_USE;
 
+/* A debugger's entry of a Mach-O symbol table (<mach-o/stab.h>). */
+struct object_stab {
+    const char *name; /* as in the file; lives as long as the object */
+    uint64_t value;
+    uint8_t type;    /* STAB_FUNCTION … */
+    uint8_t section; /* its number from 1 on; 0 = none */
+};
+enum { STAB_FUNCTION = 0x24, STAB_OBJECT_FILE = 0x66 }; /* N_FUN, N_OSO */
+/* False: memory ran out. */
+typedef bool (*object_stab_visit)(void *ctx, const struct object_stab *stab);
+/* Calls visit for each such entry in the order of the table; one whose name lies outside of the
+ * string table is left out. ST_NONE: there is no symbol table, or the file is no Mach-O. */
+enum st object_stabs(const struct object_slice *s, object_stab_visit visit, void *ctx,
+                     struct err *e) BASE_MUST_USE;
+
 /* ELF: file name and CRC of .gnu_debuglink, name and id of the supplementary file that
  * .gnu_debugaltlink or DWARF 5's .debug_sup names; the names live as long as the object. ST_NONE:
  * none. */

@@ -1,0 +1,44 @@
+/* The debug map of a linked Mach-O file: stabs (<mach-o/stab.h>) that say in which object files the
+ * linker found the functions, which is where their DWARF still is (N_OSO, N_FUN). */
+#ifndef STALLKIT_DEBUG_DEBUG_MAP_H
+#define STALLKIT_DEBUG_DEBUG_MAP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/vec.h"
+#include "debug/debug.h"
+#include "object/object.h"
+
+struct map_function {
+    const char *name; /* without the leading underscore, as of struct object_symbol */
+    uint64_t address; /* in the linked file */
+    uint64_t size;    /* > 0; address + size does not wrap */
+    uint32_t object;  /* index of its file */
+};
+
+struct map_object {
+    struct debug_object_name name;
+    enum debug_object_state state;
+    size_t first, count; /* its functions, at least one */
+    uint64_t code_bytes; /* of them together */
+};
+
+/* Zero-initialised = empty. Strings are borrowed from the slice. */
+struct debug_map {
+    VEC(struct map_object) objects; /* in the order of the file, each path and time once */
+    VEC(struct map_function) functions;
+};
+
+/* Reads the map; the objects' states are DEBUG_OBJECT_FOUND. A function whose stabs are not in
+ * pairs is left out. ST_NONE: there is no function of an object file; *out is then empty. */
+enum st debug_map_read(struct debug_map *out, const struct object_slice *s,
+                       struct err *e) BASE_MUST_USE;
+/* *out = a copy. Never ST_NONE. */
+enum st debug_map_copy(struct debug_map *out, const struct debug_map *map,
+                       struct err *e) BASE_MUST_USE;
+void debug_map_release(struct debug_map *map);
+
+#endif

@@ -211,7 +211,7 @@ struct cli_fetch {
     const struct symbol_request *request; /* the one in work, for progress */
     uint64_t fetches;
     size_t fetched, missed;
-    size_t unasked; /* missed within the last hour, in an earlier run */
+    size_t unasked;        /* missed within the last hour, in an earlier run */
     struct err first_miss; /* why */
 };
 

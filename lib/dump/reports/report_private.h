@@ -85,7 +85,7 @@ struct report {
     int64_t sample_interval_ms;
     VEC(uint64_t) frames;
     uint64_t frames_unread; /* of these, how many are 0 because the report's could not be read */
-    struct map name_index; /* address -> index into names */
+    struct map name_index;  /* address -> index into names */
     VEC(struct report_name) names;
 };
 

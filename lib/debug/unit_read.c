@@ -154,8 +154,7 @@ static enum st charge_names(struct unit_build *b, const struct die_attrs *a, str
                        e);
 }
 
-/* Fills all members of a function but those that the tree determines. (There are many functions, so
- * nothing is cleared first.) */
+/* Sets all members of a function. Its ranges and children stay empty until the tree is laid out. */
 static enum st describe_function(struct unit_build *b, const struct die_attrs *a, uint64_t entry,
                                  size_t range_count, struct debug_function *f, struct err *e) {
     struct origin o;

@@ -17,7 +17,8 @@ struct dump_build {
  * False for any other value, and without memory. */
 bool build_text(struct dump_build *b, const struct tape_value *value, const char **text,
                 size_t *len);
-/* A copy of a string value in the dump's arena; NULL for any other value. */
+/* A copy of a string value in the dump's arena; NULL for any other value, and without memory, which
+ * b->no_memory then says. */
 const char *build_string(struct dump_build *b, const struct tape_value *value);
 /* An integer >= 0, or a string of its digits. */
 bool build_u64(struct dump_build *b, const struct tape_value *value, uint64_t *out);

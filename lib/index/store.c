@@ -197,8 +197,8 @@ static bool make_folders(char *path) {
     return mkdir(path, 0777) == 0 || errno == EEXIST;
 }
 
-/* Makes STORE/NAME. Another user's store is read, not written: root would leave files in it that
- * its owner cannot remove. */
+/* Makes the folder STORE/NAME; false if it cannot, or the store is another user's. Another user's
+ * store is read, not written: root would leave files in it that its owner cannot remove. */
 static bool make_inside(struct index_store *s, const char *name, size_t len) {
     struct strbuf path = {0};
     struct stat st;

@@ -192,7 +192,8 @@ out:
 
 /* ---- all files ---- */
 
-/* Visits the best of the files of one id, unless it has neither symbols nor debug info. */
+/* Visits a candidate that is the best file of its id, or has no id, and has symbols or debug info;
+ * does nothing with any other one. */
 static enum st give(struct symbol_set *s, const struct find_candidate *c, symbol_each each,
                     void *ctx, struct open_files *files, struct err *e) {
     const struct find_candidate *all[CANDIDATES_MAX];

@@ -214,7 +214,8 @@ enum st packed_read(const char *path, struct spill *spill, const struct packed_v
     if (u.lib.f_read_open_filename(a, path, BLOCK) == ARCHIVE_OK) {
         st = packed_read_all(&u, e);
     } else {
-        /* Looks into the packed bytes that are already here: a single packed file is no archive. */
+        /* To open it looks into the packed bytes, and fails for a single packed file, which is no
+         * archive; only a lack of memory and a failed read are errors. */
         bool system = u.lib.f_errno(a) == ENOMEM || u.lib.f_errno(a) == EIO;
         st = system ? packed_damaged(&u, e) : ST_NONE;
     }

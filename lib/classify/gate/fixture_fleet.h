@@ -215,7 +215,7 @@ static inline struct triage *fleet_draw(struct dice *d, const struct fleet *f) {
     return t;
 }
 
-/* The cause that a row is about; SIZE_MAX: several. */
+/* The cause that a row's bucket is about; SIZE_MAX: several buckets, or no frame names a cause. */
 static inline size_t fleet_cause_of(const struct gate_row *row) {
     const char *at = NULL;
     size_t cause = 0;

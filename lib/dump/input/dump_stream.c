@@ -374,7 +374,8 @@ static enum st peek_line(struct dump_stream *s, size_t *len, struct err *e) {
     }
 }
 
-/* Is what was taken the first line of an .ips, and what follows its body? *text: which is text. */
+/* ST_OK: what was taken is the first line of an .ips and its body follows; *text tells whether that
+ * body is text rather than JSON. ST_NONE: it is not. */
 static enum st has_body(struct dump_stream *s, size_t taken, bool *text, struct err *e) {
     size_t len;
     if (begins_dump(s->text.data + s->start, taken) ||

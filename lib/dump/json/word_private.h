@@ -1,6 +1,6 @@
 /* Tests eight bytes of text at a time, since a branch on each quote and bracket would be
- * mispredicted. A found byte is 0x80 in the resulting word, any other 0; the first byte is the
- * lowest one. */
+ * mispredicted. A found byte is 0x80 in the resulting word, any other 0, but of word_special only
+ * the first found byte counts; the first byte is the lowest one. */
 #ifndef STALLKIT_DUMP_WORD_PRIVATE_H
 #define STALLKIT_DUMP_WORD_PRIVATE_H
 

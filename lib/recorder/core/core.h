@@ -169,7 +169,7 @@ uint64_t rec_core_write_deadline(const struct rec_core *core);
 const struct rec_dump *rec_core_closed(struct rec_core *core);
 void rec_core_release(struct rec_core *core, const struct rec_dump *dump);
 /* The dump could not be written: it is the last of those that wait now, and none is due before
- * until_ns unless the memory for dumps is used up, or one is released. */
+ * until_ns unless the memory for dumps is used up, one is released, or the core has finished. */
 void rec_core_postpone(struct rec_core *core, const struct rec_dump *dump, uint64_t until_ns);
 /* Is the memory for dumps used up, so that the next one would be lost? */
 bool rec_core_full(const struct rec_core *core);

@@ -82,7 +82,8 @@ static void stall_close_dump(struct rec_core *core, struct rec_track *track, uin
     rec_queue_close(core, record, t);
 }
 
-/* The whole stall's duration is known now: writes it into the stall's waiting dumps, too. */
+/* Writes the stall's duration as known now, its gaps, and whether it has ended into those of its
+ * dumps that wait to be written. */
 static void stall_tell_waiting_dumps(struct rec_core *core, const struct rec_track *track,
                                      uint64_t age_ms, bool ended) {
     for (uint32_t i = 0; i < REC_RECORDS; i++) {

@@ -138,7 +138,8 @@ static bool on_tick(struct replay *r, struct replay_words *w) {
     return replay_step(r);
 }
 
-/* cpu PERMILLE [THREAD]: from now on the process uses that much. */
+/* cpu PERMILLE [THREAD]: from now on the process uses that much, and THREAD is the thread that uses
+ * most of it; without THREAD none is known. */
 static bool on_cpu(struct replay *r, struct replay_words *w) {
     const char *number = replay_next_word(w), *thread = replay_next_word(w);
     uint64_t permille;

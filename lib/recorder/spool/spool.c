@@ -97,7 +97,8 @@ static void *map_file(int fd) {
     return map;
 }
 
-/* A part that could not be written is not tried again. */
+/* Stores bytes in a slot. After one part could not be stored nothing more is written to the spool.
+ */
 static bool spool_store_slot(struct rec_spool *spool, size_t at, const unsigned char *bytes,
                              size_t len) {
     if (!rec_spool_works(spool)) {

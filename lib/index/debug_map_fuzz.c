@@ -1,0 +1,93 @@
+/* Any bytes as a linked Mach-O file, and any as the object file of its debug map, behind a length
+ * of four bytes: every kind of address is looked up, and answers must keep the promises of
+ * lookup.h. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "debug/debug.h"
+#include "index/lookup.h"
+#include "index/lookup_support_fuzz.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static enum st no_package(void *ctx, const struct object_slice *s, const struct object_slice **out,
+                          struct err *e) {
+    (void)ctx, (void)s, (void)out, (void)e;
+    return ST_NONE;
+}
+
+static enum st no_file(void *ctx, const struct object_slice *s, const char *name,
+                       const char *comp_dir, const struct object_slice **out, struct err *e) {
+    (void)ctx, (void)s, (void)name, (void)comp_dir, (void)out, (void)e;
+    return ST_NONE;
+}
+
+/* Whatever the map names, it is the one object file. */
+static enum st the_object(void *ctx, const struct object_slice *s,
+                          const struct debug_object_name *name, const struct object_slice **out,
+                          struct err *e) {
+    (void)name, (void)e;
+    *out = object_slice_by_arch(ctx, object_slice_arch(s));
+    return *out ? ST_OK : ST_NONE;
+}
+
+static enum debug_object_state always_found(void *ctx, const struct object_slice *s,
+                                            const struct debug_object_name *name) {
+    (void)ctx, (void)s;
+    (void)touch(name->path);
+    return DEBUG_OBJECT_FOUND;
+}
+
+static void ask_linked(struct lookup_source *source, uint64_t address) {
+    static struct lookup_hit hit;
+    struct err e = {0};
+    enum st st = lookup_address(source, address, &hit, &e);
+    insist(st != ST_ERR || err_is(&e));
+    if (st == ST_OK) {
+        check_hit(&hit, address);
+    }
+}
+
+static void ask_map(const struct object_slice *s, struct object *file) {
+    const struct debug_split_finder finder = {file, no_package, no_file, the_object, always_found};
+    const struct debug_others others = {.split = &finder};
+    struct lookup_source *source;
+    struct err e = {0};
+    if (lookup_open_live(&source, s, NULL, &others, NULL, NULL, &e) != ST_OK) {
+        return;
+    }
+    uint64_t base = object_slice_base(s), end = object_slice_text_end(s);
+    for (unsigned i = 0; i < 256; i++) {
+        ask_linked(source, base + (end - base) / 256 * i);
+    }
+    const struct object_symbol *symbols;
+    size_t count;
+    if (object_symbols(s, &symbols, &count, &e) == ST_OK) {
+        for (size_t i = 0; i < count && i < 1000; i++) {
+            ask_linked(source, symbols[i].address);
+            ask_linked(source, symbols[i].address + symbols[i].size - 1);
+        }
+    }
+    lookup_close(source);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    struct object *linked = NULL, *file = NULL;
+    uint32_t len;
+    if (size < sizeof len) {
+        return 0;
+    }
+    memcpy(&len, data, sizeof len);
+    data += sizeof len;
+    size -= sizeof len;
+    size_t first = len < size ? len : size;
+    if (object_open_bytes(&linked, "linked", data, first, NULL) == ST_OK &&
+        object_open_bytes(&file, "object", data + first, size - first, NULL) == ST_OK) {
+        for (size_t i = 0; i < object_slice_count(linked); i++) {
+            ask_map(object_slice(linked, i), file);
+        }
+    }
+    object_close(file);
+    object_close(linked);
+    return 0;
+}

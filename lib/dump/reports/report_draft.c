@@ -190,6 +190,18 @@ void report_image(struct report *r, const struct report_image *image) {
     r->no_memory = !VEC_PUSH(&r->images, *image) || r->no_memory;
 }
 
+void report_own_uuid(struct report *r, const char *uuid) {
+    for (size_t i = 0; uuid && r->process && i < r->images.len; i++) {
+        struct report_image *image = &r->images.data[i];
+        if (image->name && strcmp(image->name, r->process) == 0) {
+            if (image_id_is_zero(&image->id)) {
+                (void)parse_uuid(uuid, strlen(uuid), &image->id);
+            }
+            return;
+        }
+    }
+}
+
 enum st report_frame(struct report *r, uint64_t address) {
     if (r->frames.len >= REPORT_FRAMES_MAX) {
         return err_set(r->e, ERR_LIMIT, "its stacks unfold to more than %d frames",

@@ -285,6 +285,7 @@ static enum st ips_fill(struct report *r, const struct ips *ips) {
     }
     enum st st = report_is_sampled(ips->body) ? report_fill_sampled(r, ips->body)
                                               : report_fill_crash(r, ips->body);
+    report_own_uuid(r, report_member(r, ips->header, "slice_uuid"));
     const char *version = report_member(r, ips->header, "app_version");
     if (version) { /* the text does not say which of its two is the build */
         r->app_version = version;

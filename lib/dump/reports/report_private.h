@@ -124,6 +124,9 @@ void report_executable(struct report *r, const char *path);
 
 /* An image, if it is not there yet (load says which it is). */
 void report_image(struct report *r, const struct report_image *image);
+/* The UUID, as text or NULL, of the image that the process was started from: of the one with the
+ * process's name, if no UUID stands with it. */
+void report_own_uuid(struct report *r, const char *uuid);
 /* A frame behind the last one; r->arch must be known. ERR_LIMIT. */
 enum st report_frame(struct report *r, uint64_t address) BASE_MUST_USE;
 /* A name for a frame's address; the first one stays. */
@@ -197,7 +200,9 @@ struct report_tree {
  * those that its children do not have. *total, if not NULL, gets how many samples were added. */
 enum st report_tree_samples(struct report *r, const struct report_tree *tree, const json_t *roots,
                             uint64_t *total) BASE_MUST_USE;
-/* Adds the frames of the heaviest path, innermost first, to the stack that was begun. */
+/* Adds the frames of the heaviest path, innermost first, to the stack that was begun: from the
+ * roots the node with most samples on each level, as in Apple's "Heaviest stack", until more
+ * samples end at a node than go on below it to any other. */
 enum st report_tree_heaviest(struct report *r, const struct report_tree *tree,
                              const json_t *roots) BASE_MUST_USE;
 

@@ -20,6 +20,7 @@
 
 #include <string.h>
 
+#include "base/path.h"
 #include "dump/dump.h"
 
 /* A node that may get children, and the index of its count. */
@@ -35,8 +36,10 @@ struct sampling {
     struct report_lines lines;
     const char *line;
     enum place place;
-    const char *command; /* the process that the report is about; NULL = the first */
-    const char *process; /* whose section it is: "Shop [301]" */
+    const char *command;           /* the process that the report is about; NULL = the first */
+    const char *process;           /* whose section it is: "Shop [301]" */
+    const char *uuid, *executable; /* of its executable; NULL = not told */
+    uint64_t load; /* where the frames tell that the executable was loaded; 0 = nowhere */
     struct report_thread thread;
     uint64_t blocked; /* samples in which the thread waited for thread.owner */
     json_t *roots;    /* of the thread */
@@ -272,6 +275,42 @@ static void name_frame(struct report *r, uint64_t address, const char *s, size_t
     }
 }
 
+/* "(Shop + 6324)" in front of the address of a frame in the executable tells where that was loaded,
+ * should the images not. */
+static void note_load(struct sampling *t, uint64_t address, const char *s, size_t len) {
+    const char *name = path_name(t->executable);
+    size_t size = name ? strlen(name) : 0;
+    uint64_t offset;
+    while (len > 0 && s[len - 1] != '(') {
+        len--;
+    }
+    if (t->load > 0 || len == 0 || size == 0 || strncmp(s + len, name, size) != 0 ||
+        strncmp(s + len + size, " + ", 3) != 0) {
+        return;
+    }
+    s += len + size + 3;
+    if (report_take_decimal(&s, &offset) && *s == ')' && offset < address) {
+        t->load = address - offset;
+    }
+}
+
+/* The executable is listed with its UUID, whatever the section's images say. */
+static void complete_executable(struct sampling *t) {
+    struct report *r = t->r;
+    bool listed = false;
+    for (size_t i = 0; i < r->images.len && !listed; i++) {
+        const struct report_image *image = &r->images.data[i];
+        listed = image->load == t->load ||
+                 (image->path && t->executable && strcmp(image->path, t->executable) == 0);
+    }
+    if (!listed && t->load > 0) {
+        report_image(r, &(struct report_image){.name = path_name(t->executable),
+                                               .path = t->executable,
+                                               .load = t->load});
+    }
+    report_own_uuid(r, t->uuid);
+}
+
 /* "12  start + 462 (dyld + 21806) [0x115b4652e] 1-49"; a kernel's frame has a star in front. */
 static enum st take_sample(struct sampling *t) {
     const char *s = report_skip_blanks(t->line), *from = s, *at = NULL;
@@ -289,6 +328,7 @@ static enum st take_sample(struct sampling *t) {
         return ST_OK; /* tells how its parent was reached, "<User mode>" */
     }
     name_frame(t->r, address, s, (size_t)(at - s));
+    note_load(t, address, s, (size_t)(at - s));
     return add_node(t, column,
                     json_pack("{s:I,s:I,s:[]}", "count", (json_int_t)count, "address",
                               (json_int_t)address, "child"));
@@ -338,6 +378,12 @@ static enum st sampled_take_line(struct sampling *t) {
             t->place = IN_IMAGES;
             return sampled_end_thread(t);
         }
+        if (!t->uuid && (t->uuid = report_line_value(t->line, "UUID")) != NULL) {
+            return ST_OK;
+        }
+        if (!t->executable && (t->executable = report_line_value(t->line, "Path")) != NULL) {
+            return ST_OK;
+        }
         if (strncmp(s, "Thread ", 7) == 0) {
             return begin_thread(t, s + 7);
         }
@@ -368,6 +414,7 @@ static enum st sampled_fill(struct sampling *t, struct span text) {
         return err_nomem(r->e);
     }
     r->process = t->command ? t->command : r->process;
+    complete_executable(t);
     if (r->reason && strstr(r->reason, "cpu time")) {
         r->cpu_ms = report_seconds(r->reason); /* "90 seconds cpu time over 150 seconds (…)" */
     }

@@ -53,6 +53,48 @@ static void a_process_that_used_too_much_is_counted_stacks(void **state) {
     release_converted(&c);
 }
 
+/* The executable's UUID stands in the head of its section, too; its address follows from frames. */
+static void the_executable_of_samples_has_its_uuid(void **state) {
+    static const char *const lists[] = {
+        "     0x100000000 -                ???  Shop  /x/Shop.app/Shop\n",
+        "     0x180000000 -        0x180000fff  libx.dylib  /usr/lib/libx.dylib\n"};
+    (void)state;
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
+        struct strbuf text = {0};
+        strbuf_addf(&text,
+                    "%sPowerstats for:   Shop [301]\n"
+                    "UUID:             4C4C442C-5555-3144-A1DE-7AABF56A019C\n"
+                    "Path:             /x/Shop.app/Shop\n  9  ??? (Shop + 256) [0x100000100]\n\n"
+                    "  Binary Images:\n%s",
+                    HEAD("cpu usage", CPU), lists[i]);
+        struct converted c = convert_text_of(strbuf_cstr(&text));
+        const struct dump *d = only_dump(&c);
+        char id[IMAGE_ID_TEXT];
+        assert_int_equal(d->image_count, 1);
+        assert_int_equal(d->images[0].load, 0x100000000);
+        assert_string_equal(image_id_text(&d->images[0].id, id),
+                            "4C4C442C-5555-3144-A1DE-7AABF56A019C");
+        assert_true(d->images[0].in_app);
+        release_converted(&c);
+        strbuf_release(&text);
+    }
+}
+
+/* A leaf of many samples below a light node is not the heaviest stack. */
+static void the_heaviest_stack_is_followed_from_the_root(void **state) {
+    (void)state;
+    struct converted c = convert_text_of(
+        HEAD("cpu usage", CPU) "Powerstats for:   Shop [301]\nNum samples:      15\n"
+                               "  15  ??? (Shop + 16) [0x100000010]\n"
+                               "    4  ??? (Shop + 32) [0x100000020]\n"
+                               "    6  ??? (Shop + 48) [0x100000030]\n"
+                               "      3  ??? (Shop + 64) [0x100000040]\n"
+                               "      3  ??? (Shop + 80) [0x100000050]\n"
+                               "    5  ??? (Shop + 96) [0x100000060]\n" SHOP_IMAGES);
+    check_frames(&only_dump(&c)->threads[0].stack, FRAMES(0x100000040, 0x100000030, 0x100000010));
+    release_converted(&c);
+}
+
 /* Only its own section counts; of its threads the first is the main one, kernels are not shown. */
 static void a_hang_is_the_main_threads_samples(void **state) {
     (void)state;
@@ -226,6 +268,8 @@ int main(void) {
     dump_library_init();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_process_that_used_too_much_is_counted_stacks),
+        cmocka_unit_test(the_executable_of_samples_has_its_uuid),
+        cmocka_unit_test(the_heaviest_stack_is_followed_from_the_root),
         cmocka_unit_test(a_hang_is_the_main_threads_samples),
         cmocka_unit_test(what_used_too_much_is_the_kind),
         cmocka_unit_test(samples_without_their_process_are_refused),

@@ -120,30 +120,38 @@ enum st report_tree_samples(struct report *r, const struct report_tree *tree, co
     return st == ST_NONE ? ST_OK : st;
 }
 
+/* The node with most samples, the first of several; NULL: none has as many as ended above them. */
+static const json_t *heaviest_node(const struct report_tree *tree, const json_t *nodes,
+                                   uint64_t ended) {
+    const json_t *best = NULL, *node;
+    uint64_t most = ended > 0 ? ended - 1 : 0;
+    for (size_t i = 0; (node = json_array_get(nodes, i)) != NULL; i++) {
+        uint64_t count = json_is_object(node) ? node_count(tree, node) : 0;
+        if (count > most) {
+            most = count;
+            best = node;
+        }
+    }
+    return best;
+}
+
 enum st report_tree_heaviest(struct report *r, const struct report_tree *tree,
                              const json_t *roots) {
-    struct tree_walk w;
-    VEC(uint64_t) best = {0};
-    uint64_t own, most = 0;
-    enum st st = walk_begin(&w, r, tree, roots);
-    while (st == ST_OK && (st = walk_next(&w, &own)) == ST_OK) {
-        if (own <= most) {
-            continue;
-        }
-        most = own;
-        best.len = 0;
-        if (!VEC_RESERVE(&best, w.path.len)) {
+    struct tree_walk w = {.r = r, .tree = tree};
+    const json_t *node;
+    uint64_t ended = 0;
+    enum st st = ST_OK;
+    while (st == ST_OK && (node = heaviest_node(tree, roots, ended)) != NULL) {
+        uint64_t address;
+        if (tree->address(tree->ctx, node, &address) && !VEC_PUSH(&w.path, address)) {
             st = err_nomem(r->e);
-            break;
         }
-        for (size_t i = 0; i < w.path.len; i++) {
-            best.data[best.len++] = w.path.data[i];
-        }
+        ended = own_count(tree, node);
+        roots = json_object_get(node, tree->children);
     }
-    if (st == ST_NONE) {
-        st = tree_add_path(&w, best.data, best.len);
+    if (st == ST_OK) {
+        st = tree_add_path(&w, w.path.data, w.path.len);
     }
-    VEC_RELEASE(&best);
     walk_end(&w);
     return st;
 }

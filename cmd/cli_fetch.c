@@ -19,6 +19,7 @@
 #include "index/fetch/fetch_command.h"
 #include "index/fetch/fetched_files.h"
 #include "index/fetch/symbol_server.h"
+#include "object/object.h"
 
 /* ---- the program ---- */
 
@@ -408,14 +409,33 @@ static enum st get_by_command(struct cli_fetch *f, const struct symbol_request *
     return st;
 }
 
+/* A server may send anything. False: the file is not of the id, which is told. */
+static bool is_of_id(struct cli_fetch *f, const struct symbol_request *r, const char *path) {
+    struct object *o = NULL;
+    struct err why = {0};
+    bool fits = object_open(&o, path, &why) == ST_OK && object_slice_by_id(o, &r->id) != NULL;
+    object_close(o);
+    if (!fits) {
+        (void)err_set(&why, ERR_FORMAT, "what a debuginfod server sent is of another id");
+        cli_dumps_fail(f->dumps, r->name, &why);
+        note_miss(f, &why, NULL);
+    }
+    return fits;
+}
+
 static enum st get_from_servers(struct cli_fetch *f, const struct symbol_request *r, char **path,
                                 struct err *e) {
     struct err why = {0};
     enum st st = f->server ? ST_OK : symbol_server_open(&f->server, server_is_sending, f, &why);
     if (st == ST_OK) {
         st = symbol_server_find(f->server, &r->id, path, &why);
-        f->fetched += st == ST_OK;
         f->missed += st == ST_NONE;
+        if (st == ST_OK && !is_of_id(f, r, *path)) {
+            free(*path);
+            *path = NULL;
+            return ST_NONE;
+        }
+        f->fetched += st == ST_OK;
     } else {
         f->servers = false; /* no library: the verdict says what is missing */
     }

@@ -104,10 +104,12 @@ class Index:
             back, record = r.number(), r.number()
             r, piece = Bytes(self.sections["DATA"], record), piece - back
             head = r.byte()
+        if head & 3 == 3:
+            return []  # a function without a name
         return self.symbol(r, head, piece, address) if head & 3 == 1 else self.function(r, head, piece, address)
 
     def place(self, file, line, column):
-        return (self.string(self.files[file]), line, column) if line else ("", 0, 0)
+        return (self.string(self.files[file - 1]), line, column) if file else ("", 0, 0)
 
     def symbol(self, r, head, piece, address):
         back, size, name = r.number(), r.number(), r.number()

@@ -97,17 +97,22 @@ static inline struct fleet fleet_wide(unsigned users) {
 
 /* What a bucket shows of its frames, which the gate pools by; "app" has no framework. */
 static inline void fleet_set_frames(struct triage *t, struct bucket *b, const char *framework,
-                                    const char *function) {
+                                    const char *const functions[2]) {
     const struct bucket_frame frames[] = {
         {.image = framework, .image_name = framework, .function = "", .resolved = true},
         {.image = "app",
          .image_name = "Shop",
-         .function = function,
+         .function = functions[0],
+         .in_app = true,
+         .resolved = true},
+        {.image = "app",
+         .image_name = "Shop",
+         .function = functions[1],
          .in_app = true,
          .resolved = true}};
-    b->frames = calloc(2, sizeof(const struct bucket_frame *));
+    b->frames = calloc(3, sizeof(const struct bucket_frame *));
     assert(b->frames);
-    for (size_t i = framework ? 0 : 1; i < 2; i++) {
+    for (size_t i = framework ? 0 : 1; i < (functions[1] ? 3 : 2); i++) {
         b->frames[b->frame_count] = triage_frame(t, &frames[i]);
         assert(b->frames[b->frame_count]);
         b->frame_count++;
@@ -129,18 +134,20 @@ static inline void fleet_count(struct triage *t, const struct fleet_stall *s) {
     struct bucket *level[KEY_LEVELS];
     struct tally *tallies[KEY_LEVELS + 1] = {&t->total};
     for (unsigned i = 0; i < KEY_LEVELS; i++) {
-        char text[96];
-        int len = snprintf(text, sizeof text, "%s%sapp\tcause_%03zu\n", framework ? framework : "",
-                           framework ? "\t\n" : "", s->cause);
-        if (i == 1) {
-            len += snprintf(text + len, sizeof text - (size_t)len, "app\tcaller_%u\n", s->caller);
-        }
+        char text[96], cause[24], caller[24];
+        (void)snprintf(cause, sizeof cause, "cause_%03zu", s->cause);
+        (void)snprintf(caller, sizeof caller, "caller_%u", s->caller);
+        int len = snprintf(text, sizeof text, "%s%sapp\t%s\n%s%s%s", framework ? framework : "",
+                           framework ? "\t\n" : "", cause, i == 1 ? "app\t" : "",
+                           i == 1 ? caller : "", i == 1 ? "\n" : "");
         level[i] = bucket_put(&t->level[i], text, (size_t)len, &added);
         assert(level[i]);
         if (added) {
-            uint32_t name = triage_string(t, strstr(text, "cause_"));
-            assert(name != NO_INDEX);
-            fleet_set_frames(t, level[i], framework, map_string(&t->strings, name));
+            uint32_t names[] = {triage_string(t, cause), triage_string(t, caller)};
+            assert(names[0] != NO_INDEX && names[1] != NO_INDEX);
+            const char *functions[] = {map_string(&t->strings, names[0]),
+                                       i == 1 ? map_string(&t->strings, names[1]) : NULL};
+            fleet_set_frames(t, level[i], framework, functions);
         }
         tallies[i + 1] = &level[i]->tally;
     }

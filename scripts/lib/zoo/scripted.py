@@ -57,13 +57,8 @@ if kind == "uvloop":
 asyncio.run(main())
 """
 
-QT = """import os, sys, time
-from PyQt5.QtCore import QTimer
-from PyQt5.QtWidgets import QApplication, QLabel
-log, go = sys.argv[1:3]
-app = QApplication(sys.argv[:1])
-label = QLabel("zoo"); label.show()
-todo = [(0.05, True), (0.4, False), (0.7, True), (1.5, False)]
+# What stalls in the window programs below.
+BLOCK = """todo = [(0.05, True), (0.4, False), (0.7, True), (1.5, False)]
 def block(seconds, cpu):
     begin = time.monotonic_ns()
     if cpu:
@@ -71,7 +66,15 @@ def block(seconds, cpu):
     else:
         time.sleep(seconds)
     with open(log, "a") as file: file.write(f"{begin} {time.monotonic_ns()}\\n")
-def turn():
+"""
+
+QT = """import os, sys, time
+from PyQt5.QtCore import QTimer
+from PyQt5.QtWidgets import QApplication, QLabel
+log, go = sys.argv[1:3]
+app = QApplication(sys.argv[:1])
+label = QLabel("zoo"); label.show()
+""" + BLOCK + """def turn():
     if os.path.exists(go) and todo:
         block(*todo.pop(0))
         QTimer.singleShot(600, turn)
@@ -86,15 +89,7 @@ gi.require_version("Gtk", "3.0")
 from gi.repository import GLib, Gtk
 log, go = sys.argv[1:3]
 window = Gtk.Window(title="zoo"); window.add(Gtk.Label(label="zoo")); window.show_all()
-todo = [(0.05, True), (0.4, False), (0.7, True), (1.5, False)]
-def block(seconds, cpu):
-    begin = time.monotonic_ns()
-    if cpu:
-        while time.monotonic_ns() - begin < seconds * 1e9: pass
-    else:
-        time.sleep(seconds)
-    with open(log, "a") as file: file.write(f"{begin} {time.monotonic_ns()}\\n")
-def turn():
+""" + BLOCK + """def turn():
     if os.path.exists(go) and todo:
         block(*todo.pop(0))
         GLib.timeout_add(600, turn)

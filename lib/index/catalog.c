@@ -13,6 +13,7 @@
 #include "base/search.h"
 #include "base/strbuf.h"
 #include "base/vec.h"
+#include "index/store.h"
 
 static const char title[] = "stall-store/1\n";
 enum { FIELDS = 5, CATALOG_MAX = 256 << 20 };
@@ -190,35 +191,6 @@ void catalog_print(const struct catalog *c, struct strbuf *out) {
 
 /* ---- writing ---- */
 
-static bool write_synced(int fd, const struct strbuf *text) {
-    for (size_t at = 0; at < text->len;) {
-        ssize_t n = write(fd, text->data + at, text->len - at);
-        if (n < 0 && errno != EINTR) {
-            return false;
-        }
-        at += n > 0 ? (size_t)n : 0;
-    }
-    return fsync(fd) == 0;
-}
-
-/* Writes a file of another name and renames it: a reader has either the old or the new one. */
-static enum st write_whole(const char *path, const struct strbuf *text, struct err *e) {
-    struct strbuf temporary = {0};
-    strbuf_addf(&temporary, "%s.new", path); /* the lock keeps other processes away */
-    enum st st = strbuf_check(&temporary, e);
-    if (st == ST_OK) {
-        int fd = open(strbuf_cstr(&temporary), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-        bool written = fd >= 0 && write_synced(fd, text);
-        written = fd >= 0 && close(fd) == 0 && written;
-        if (!written || rename(strbuf_cstr(&temporary), path) != 0) {
-            st = err_sys(e, errno, "cannot write '%s'", path);
-            (void)unlink(strbuf_cstr(&temporary));
-        }
-    }
-    strbuf_release(&temporary);
-    return st;
-}
-
 /* Adds lines at the end, so that a store of many builds costs no more for the next one. *appended
  * is false, and nothing was written, if there is no catalog with a whole last line to append to. */
 static enum st append_lines(const char *path, const struct strbuf *lines, bool *appended,
@@ -227,7 +199,7 @@ static enum st append_lines(const char *path, const struct strbuf *lines, bool *
     int fd = open(path, O_RDWR | O_APPEND | O_CLOEXEC);
     *appended = fd >= 0 && lseek(fd, -1, SEEK_END) >= 0 && read(fd, &last, 1) == 1 && last == '\n';
     enum st st = ST_OK;
-    if (*appended && !write_synced(fd, lines)) {
+    if (*appended && !store_write_synced(fd, lines)) {
         st = err_sys(e, errno, "cannot write '%s'", path);
     }
     if (fd >= 0) {
@@ -269,7 +241,7 @@ static enum st write_entries(const char *path, const struct catalog *old,
     if (st == ST_OK && !appended) {
         catalog_print(old, &all);
         strbuf_add(&all, lines.data, lines.len);
-        st = strbuf_check(&all, e) == ST_OK ? write_whole(path, &all, e) : ST_ERR;
+        st = strbuf_check(&all, e) == ST_OK ? store_replace_file(path, &all, e) : ST_ERR;
     }
     strbuf_release(&lines);
     strbuf_release(&all);
@@ -333,7 +305,8 @@ enum st catalog_keep(const char *store, bool (*keep)(void *ctx, const struct cat
         }
         c.old.len = kept;
         catalog_print(&c.old, &all);
-        st = strbuf_check(&all, e) == ST_OK ? write_whole(strbuf_cstr(&c.path), &all, e) : ST_ERR;
+        st = strbuf_check(&all, e) == ST_OK ? store_replace_file(strbuf_cstr(&c.path), &all, e)
+                                            : ST_ERR;
     }
     strbuf_release(&all);
     end_change(&c);

@@ -38,16 +38,6 @@ static enum debug_object_state always_found(void *ctx, const struct object_slice
     return DEBUG_OBJECT_FOUND;
 }
 
-static void ask_linked(struct lookup_source *source, uint64_t address) {
-    static struct lookup_hit hit;
-    struct err e = {0};
-    enum st st = lookup_address(source, address, &hit, &e);
-    insist(st != ST_ERR || err_is(&e));
-    if (st == ST_OK) {
-        check_hit(&hit, address);
-    }
-}
-
 static void ask_map(const struct object_slice *s, struct object *file) {
     const struct debug_split_finder finder = {file, no_package, no_file, the_object, always_found};
     const struct debug_others others = {.split = &finder};
@@ -56,18 +46,7 @@ static void ask_map(const struct object_slice *s, struct object *file) {
     if (lookup_open_live(&source, s, NULL, &others, NULL, NULL, &e) != ST_OK) {
         return;
     }
-    uint64_t base = object_slice_base(s), end = object_slice_text_end(s);
-    for (unsigned i = 0; i < 256; i++) {
-        ask_linked(source, base + (end - base) / 256 * i);
-    }
-    const struct object_symbol *symbols;
-    size_t count;
-    if (object_symbols(s, &symbols, &count, &e) == ST_OK) {
-        for (size_t i = 0; i < count && i < 1000; i++) {
-            ask_linked(source, symbols[i].address);
-            ask_linked(source, symbols[i].address + symbols[i].size - 1);
-        }
-    }
+    ask_everywhere(source, s);
     lookup_close(source);
 }
 

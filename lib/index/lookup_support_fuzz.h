@@ -29,4 +29,34 @@ static inline void check_hit(const struct lookup_hit *hit, uint64_t address) {
     }
 }
 
+static inline void ask_address(struct lookup_source *source, uint64_t address) {
+    static struct lookup_hit hit; /* large */
+    struct err e = {0};
+    enum st st = lookup_address(source, address, &hit, &e);
+    insist(st != ST_ERR || err_is(&e));
+    if (st == ST_OK) {
+        check_hit(&hit, address);
+    }
+}
+
+/* Asks for addresses all over the slice, and for those of its symbols. */
+static inline void ask_everywhere(struct lookup_source *source, const struct object_slice *s) {
+    uint64_t base = object_slice_base(s), end = object_slice_text_end(s);
+    const struct object_symbol *symbols;
+    struct err e = {0};
+    size_t count;
+    ask_address(source, 0);
+    ask_address(source, UINT64_MAX);
+    for (unsigned i = 0; i < 256; i++) {
+        ask_address(source, base + (end - base) / 256 * i);
+    }
+    if (object_symbols(s, &symbols, &count, &e) == ST_OK) {
+        for (size_t i = 0; i < count && i < 1000; i++) {
+            ask_address(source, symbols[i].address);
+            ask_address(source, symbols[i].address + symbols[i].size - 1);
+            ask_address(source, symbols[i].address + symbols[i].size);
+        }
+    }
+}
+
 #endif

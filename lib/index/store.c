@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
@@ -179,10 +180,39 @@ void index_store_remove(struct index_store *s, const char *key) {
     strbuf_release(&path);
 }
 
+/* ---- files that are written whole ---- */
+
+bool store_write_synced(int fd, const struct strbuf *text) {
+    for (size_t at = 0; at < text->len;) {
+        ssize_t n = write(fd, text->data + at, text->len - at);
+        if (n < 0 && errno != EINTR) {
+            return false;
+        }
+        at += n > 0 ? (size_t)n : 0;
+    }
+    return fsync(fd) == 0;
+}
+
+enum st store_replace_file(const char *path, const struct strbuf *text, struct err *e) {
+    struct strbuf temporary = {0};
+    strbuf_addf(&temporary, "%s.new", path);
+    enum st st = strbuf_check(&temporary, e);
+    if (st == ST_OK) {
+        int fd = open(strbuf_cstr(&temporary), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+        bool written = fd >= 0 && store_write_synced(fd, text);
+        written = fd >= 0 && close(fd) == 0 && written;
+        if (!written || rename(strbuf_cstr(&temporary), path) != 0) {
+            st = err_sys(e, errno, "cannot write '%s'", path);
+            (void)unlink(strbuf_cstr(&temporary));
+        }
+    }
+    strbuf_release(&temporary);
+    return st;
+}
+
 /* ---- folders ---- */
 
-/* Makes a folder, and its parents where they are missing. */
-static bool make_folders(char *path) {
+bool store_make_folders(char *path) {
     if (mkdir(path, 0777) == 0 || errno == EEXIST) {
         return true;
     }
@@ -197,22 +227,26 @@ static bool make_folders(char *path) {
     return mkdir(path, 0777) == 0 || errno == EEXIST;
 }
 
+bool store_is_anothers(const char *path) {
+    struct stat st;
+    return stat(path, &st) == 0 && st.st_uid != geteuid();
+}
+
 /* Makes the folder STORE/NAME; false if it cannot, or the store is another user's. Another user's
  * store is read, not written: root would leave files in it that its owner cannot remove. */
 static bool make_inside(struct index_store *s, const char *name, size_t len) {
     struct strbuf path = {0};
-    struct stat st;
     bool made = false;
     if (s->closed) {
         return false;
     }
-    if (stat(s->path, &st) == 0 && st.st_uid != geteuid()) {
+    if (store_is_anothers(s->path)) {
         s->closed = true;
         return false;
     }
     strbuf_addf(&path, "%s/%.*s", s->path, (int)len, name);
     if (!path.failed) {
-        made = make_folders(path.data);
+        made = store_make_folders(path.data);
     }
     if (!made) {
         note_trouble(s, errno, "cannot make", strbuf_cstr(&path));

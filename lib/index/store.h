@@ -81,4 +81,18 @@ void index_store_path(const struct index_store *s, const char *key, struct strbu
 uint64_t index_store_use(struct index_store *s, const char *key);
 void index_store_set_use(struct index_store *s, const char *key, uint64_t cost);
 
+/* ---- for all that is kept in a store's folder ---- */
+
+/* Makes the folder of this path, and those above it where they are missing; the bytes are as before
+ * when it returns. False: errno says why. */
+bool store_make_folders(char *path);
+/* Is the folder there, and another user's? It is then read and not written. */
+bool store_is_anothers(const char *path);
+/* Writes all bytes, and waits until the disk has them. False: errno says why. */
+bool store_write_synced(int fd, const struct strbuf *text);
+/* Gives a file this text at once, under another name first: a reader has either the old or the new
+ * one. A lock of the caller's keeps other writers of the file away. Never ST_NONE. */
+enum st store_replace_file(const char *path, const struct strbuf *text,
+                           struct err *e) BASE_MUST_USE;
+
 #endif

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -12,6 +11,7 @@
 #include "base/filemap.h"
 #include "base/strbuf.h"
 #include "base/vec.h"
+#include "index/store.h"
 #include "symbolize/learned_text.h"
 
 enum { LEARNED_FILE_MAX = 256 << 20 };
@@ -78,39 +78,6 @@ static enum st learned_make_folder(const char *path, struct err *e) {
                                                      : err_sys(e, errno, "cannot make '%s'", path);
 }
 
-/* The folder, and those above it. What is wrong with one of those is told of the last. */
-static enum st learned_make_folders(const char *path, struct err *e) {
-    struct strbuf above = {0};
-    for (const char *slash = strchr(path, '/'); slash; slash = strchr(slash + 1, '/')) {
-        strbuf_clear(&above);
-        strbuf_add(&above, path, (size_t)(slash - path));
-        if (above.len > 0 && !above.failed) {
-            (void)mkdir(above.data, 0777);
-        }
-    }
-    strbuf_release(&above);
-    return learned_make_folder(path, e);
-}
-
-/* Gives the file its text at once. The lock keeps other writers of the temporary file away. */
-static enum st learned_replace_file(const char *path, const struct strbuf *text, struct err *e) {
-    struct strbuf temporary = {0};
-    strbuf_addf(&temporary, "%s.new", path);
-    enum st st = strbuf_check(&temporary, e);
-    FILE *f = st == ST_OK ? fopen(strbuf_cstr(&temporary), "we") : NULL;
-    if (st == ST_OK) {
-        bool written = f && fwrite(text->data, 1, text->len, f) == text->len && fflush(f) == 0 &&
-                       fsync(fileno(f)) == 0;
-        written = f && fclose(f) == 0 && written;
-        if (!written || rename(strbuf_cstr(&temporary), path) != 0) {
-            st = err_sys(e, errno, "cannot write '%s'", path);
-            (void)unlink(strbuf_cstr(&temporary));
-        }
-    }
-    strbuf_release(&temporary);
-    return st;
-}
-
 /* Prints the names of an image in `of`. */
 static enum st learned_print_image(struct learned_names *of, const struct image_id *id,
                                    struct strbuf *out, struct err *e) {
@@ -152,7 +119,7 @@ static enum st learned_rewrite_file(const char *path, const struct image_id *id,
     }
     bool same = st == ST_OK && old.len == new.len &&memcmp(old.data, new.data, new.len) == 0;
     if (st == ST_OK && !same) {
-        st = learned_replace_file(path, &new, e);
+        st = store_replace_file(path, &new, e);
     }
     strbuf_release(&old);
     strbuf_release(&new);
@@ -180,15 +147,18 @@ static enum st learned_add_image(const char *folder, const struct image_id *id,
 /* Opens the folder's lock and takes it; it goes when the descriptor is closed. -1: it cannot be. */
 static int learned_take_lock(const char *folder, struct err *e) {
     struct strbuf path = {0};
-    struct stat is;
     int fd = -1;
-    if (stat(folder, &is) == 0 && is.st_uid != geteuid()) {
+    if (store_is_anothers(folder)) {
         (void)err_set(e, ERR_IO, "cannot write '%s': the store is another user's", folder);
         return -1;
     }
-    if (learned_make_folders(folder, e) == ST_OK &&
-        learned_folder_path(folder, &path, e) == ST_OK &&
-        learned_make_folder(strbuf_cstr(&path), e) == ST_OK) {
+    if (learned_folder_path(folder, &path, e) != ST_OK) {
+        strbuf_release(&path);
+        return -1;
+    }
+    if (!store_make_folders(path.data)) {
+        err_sys(e, errno, "cannot make '%s'", path.data);
+    } else {
         strbuf_addstr(&path, "/lock");
         fd = path.failed ? -1 : open(path.data, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
         if (fd < 0 || flock(fd, LOCK_EX) != 0) {

@@ -1,0 +1,166 @@
+package stallkit;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import java.io.*;
+import java.util.*;
+import java.util.zip.*;
+
+/** The lines of a batch, in blocks: plain, gzip or zip, as its first bytes tell. A file that is a report of many lines is one line: an envelope
+ *  (stall-input/1). What is damaged ends in a refused block; a line that is too long is one. The same bytes give the same blocks. */
+public final class BlockReader implements AutoCloseable {
+    static final int MAX_LINE = 64 << 20;
+    private static final int BLOCK = 1 << 17; // bytes of a block, unless one line is longer
+    private static final int HEAD = 1 << 16;  // bytes that tell whether the file is one report
+    private static final int KEPT = 1024;     // bytes that are kept of a line that is too long
+
+    private final String batch;
+    private final InputStream outer;
+    private final ZipInputStream zip; // null: no zip
+    private byte[] buffer = new byte[BLOCK];
+    private int at, filled;
+    private InputStream in; // null: no file is open
+    private String source;
+    private long passed;        // lines of the file
+    private boolean complete;   // the buffer has the file's last bytes
+    private IOException damage; // what ended the file too early
+    private boolean ended;
+
+    /** in: owned by the reader from now on. source: what blocks say of where they are from. */
+    public BlockReader(InputStream in, String source) throws IOException {
+        outer = new BufferedInputStream(in, 1 << 16);
+        batch = this.source = source;
+        outer.mark(4);
+        int first = outer.read(), second = outer.read();
+        outer.reset();
+        zip = first == 'P' && second == 'K' ? new ZipInputStream(outer) : null;
+        try {
+            if (zip == null) this.in = first == 0x1f && second == 0x8b ? new GZIPInputStream(outer, 1 << 16) : outer;
+        } catch (EOFException | ZipException e) {
+            damage = e;
+        }
+    }
+
+    /** The next block; null at the end. An IOException is the storage's, not the data's. */
+    public Block next() throws IOException {
+        while (!ended) {
+            Block block = in == null ? null : read();
+            if (block != null) return block;
+            if (damage == null) nextFile();
+            if (damage != null) {
+                ended = true;
+                String why = damage.getMessage() == null ? "it ends too early" : damage.getMessage();
+                return new Block(new byte[0], 1, source, passed + 1, "the rest of the batch cannot be read: " + why);
+            }
+        }
+        return null;
+    }
+
+    private void nextFile() throws IOException {
+        in = null;
+        try {
+            ZipEntry entry = zip == null ? null : zip.getNextEntry();
+            ended = entry == null;
+            if (ended || entry.isDirectory()) return;
+            source = batch + "!" + entry.getName();
+        } catch (EOFException | ZipException e) {
+            damage = e;
+            return;
+        }
+        in = zip;
+        at = filled = 0;
+        passed = 0;
+        complete = false;
+    }
+
+    /** The next block of the file that is open; null: there is none any more. */
+    private Block read() throws IOException {
+        if (passed == 0 && filled == 0) {
+            fill();
+            if (isReport()) return envelope();
+        }
+        int end;
+        while ((end = cut()) == at) {
+            if (complete) return damage == null && at < filled ? take(filled) : null;
+            if (filled - at > MAX_LINE) return tooLong();
+            fill();
+        }
+        return take(end);
+    }
+
+    /** Behind the last line that ends in the next BLOCK bytes, or else behind the first one; `at`: none ends. */
+    private int cut() {
+        for (int i = Math.min(filled, at + BLOCK); i > at; i--)
+            if (buffer[i - 1] == '\n') return i;
+        return Math.max(at, Bytes.find(buffer, at, filled, '\n') + 1);
+    }
+
+    private Block take(int end) {
+        boolean open = buffer[end - 1] != '\n';
+        byte[] text = Arrays.copyOfRange(buffer, at, end + (open ? 1 : 0));
+        text[text.length - 1] = '\n';
+        Block block = new Block(text, Bytes.count(text, '\n'), source, passed + 1, "");
+        passed += block.lines();
+        at = end;
+        return block;
+    }
+
+    /** Fills the buffer behind what is left in it, and makes it as large as a long line needs. */
+    private void fill() throws IOException {
+        int left = filled - at;
+        buffer = Bytes.room(buffer, at, left, BLOCK, MAX_LINE + 1);
+        at = 0;
+        filled = left;
+        try {
+            for (int n; filled < buffer.length && !complete; filled += Math.max(n, 0)) {
+                n = in.read(buffer, filled, buffer.length - filled);
+                complete = n < 0;
+            }
+        } catch (EOFException | ZipException e) {
+            damage = e;
+            complete = true;
+        }
+    }
+
+    private Block tooLong() throws IOException {
+        Block block = new Block(Arrays.copyOfRange(buffer, at, at + KEPT), 1, source, ++passed, "a line of more than " + (MAX_LINE >> 20) + " MB");
+        int end;
+        do {
+            at = filled;
+            fill();
+        } while ((end = Bytes.find(buffer, 0, filled, '\n')) < 0 && !complete);
+        at = end < 0 ? filled : end + 1;
+        return block;
+    }
+
+    /** Are few of the first lines objects? A line that the head does not end is no sign. */
+    private boolean isReport() {
+        int lines = 0, objects = 0;
+        for (int from = 0, end; (end = Bytes.find(buffer, from, Math.min(filled, HEAD), '\n')) >= 0; from = end + 1) {
+            int last = end > from && buffer[end - 1] == '\r' ? end - 1 : end;
+            if (last > from) lines++;
+            if (last - from > 2 && buffer[from] == '{' && buffer[last - 1] == '}') objects++;
+        }
+        return objects * 2 < lines;
+    }
+
+    private Block envelope() throws IOException {
+        ByteArrayOutputStream whole = new ByteArrayOutputStream();
+        whole.write(buffer, 0, filled);
+        at = filled;
+        try {
+            if (!complete) whole.write(in.readNBytes(MAX_LINE + 1 - filled));
+        } catch (EOFException | ZipException e) {
+            damage = e;
+        }
+        complete = true;
+        if (damage != null) return null;
+        passed = 1;
+        if (whole.size() > MAX_LINE) return new Block(Arrays.copyOf(buffer, KEPT), 1, source, 1, "a report of more than " + (MAX_LINE >> 20) + " MB");
+        String name = source.substring(source.lastIndexOf('/') + 1);
+        String text = "{\"format\":\"stall-input/1\",\"name\":" + Json.quoted(name) + ",\"text\":" + Json.quoted(whole.toString(UTF_8)) + "}\n";
+        return new Block(text.getBytes(UTF_8), 1, source, 1, "");
+    }
+
+    @Override public void close() throws IOException { outer.close(); }
+}

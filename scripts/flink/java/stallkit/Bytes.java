@@ -1,0 +1,53 @@
+package stallkit;
+
+import java.lang.invoke.*;
+import java.nio.ByteOrder;
+import java.util.Arrays;
+
+/** Bytes of lines: search, eight at once, and buffers. */
+final class Bytes {
+    private static final VarHandle EIGHT = MethodHandles.byteArrayViewVarHandle(long[].class, ByteOrder.LITTLE_ENDIAN);
+    private static final long ONES = 0x0101010101010101L;
+
+    private Bytes() { }
+
+    /** The place of the first such byte (ASCII) from `from` to before `end`; -1: there is none. */
+    static int find(byte[] text, int from, int end, char wanted) {
+        int i = from;
+        for (; i + 8 <= end; i += 8) {
+            long differs = (long) EIGHT.get(text, i) ^ ONES * wanted;
+            long zero = differs - ONES & ~differs & ONES << 7; // the lowest bit that is set is of the first byte that is 0
+            if (zero != 0) return i + (Long.numberOfTrailingZeros(zero) >> 3);
+        }
+        for (; i < end; i++) if (text[i] == wanted) return i;
+        return -1;
+    }
+
+    /** The place of the last such text; -1: there is none. */
+    static int findLast(byte[] text, byte[] wanted) {
+        for (int i = text.length - wanted.length; i >= 0; i--)
+            if (text[i] == wanted[0] && Arrays.equals(text, i, i + wanted.length, wanted, 0, wanted.length)) return i;
+        return -1;
+    }
+
+    static int count(byte[] text, char wanted) {
+        int count = 0;
+        for (int at = -1; (at = find(text, at + 1, text.length, wanted)) >= 0;) count++;
+        return count;
+    }
+
+    /** A buffer that begins with the `left` bytes from `at` on of this one, and has room behind them: `least` bytes, or as large as it needs to be, up to `most`. */
+    static byte[] room(byte[] buffer, int at, int left, int least, int most) {
+        int size = left < least ? least : (int) Math.min(2L * left, most);
+        byte[] to = size == buffer.length ? buffer : new byte[size];
+        System.arraycopy(buffer, at, to, 0, left);
+        return to;
+    }
+
+    /** Where what is no white space ends; `from`: there is nothing else. */
+    static int trimmed(byte[] text, int from, int to) {
+        int end = to;
+        while (end > from && " \t\r\n".indexOf(text[end - 1]) >= 0) end--;
+        return end;
+    }
+}

@@ -1,0 +1,130 @@
+package stallkit;
+
+import java.util.*;
+import org.apache.flink.api.common.functions.OpenContext;
+import org.apache.flink.api.common.state.*;
+import org.apache.flink.api.common.typeinfo.Types;
+import org.apache.flink.api.java.tuple.Tuple2;
+import org.apache.flink.metrics.*;
+import org.apache.flink.runtime.state.*;
+import org.apache.flink.streaming.api.TimeDomain;
+import org.apache.flink.streaming.api.checkpoint.CheckpointedFunction;
+import org.apache.flink.streaming.api.functions.KeyedProcessFunction;
+import org.apache.flink.util.Collector;
+
+/** Holds dumps whose app image has no symbols yet, in queues: each is passed on once, with symbols when they come, or as it is when it has waited
+ *  long enough or the input ends. */
+final class Hold extends KeyedProcessFunction<String, Dump, Dump> implements CheckpointedFunction {
+    private static final int QUEUES = 64;   // of an image, over all tasks
+    private static final int TOGETHER = 64; // dumps that are asked for at once
+
+    private final Filters filters;
+    private final long holdMillis, retryMillis;
+    private transient MapState<Long, Tuple2<Long, Dump>> held; // by number: until when, and the dump
+    private transient ValueState<Tuple2<Long, Long>> queue;    // number of the first one, and behind the last one
+    private transient ListState<Long> savedPending;
+    private transient long pending;
+    private transient FilterChild child;
+    private transient MetricGroup metrics;
+    private transient Counter released;
+
+    Hold(Filters filters, long holdMillis, long retryMillis) {
+        this.filters = filters;
+        this.holdMillis = holdMillis;
+        this.retryMillis = retryMillis;
+    }
+
+    /** The queue of a dump. */
+    static String key(Dump dump) { return dump.missing() + "/" + Math.floorMod(dump.key().hashCode(), QUEUES); }
+
+    @Override public void initializeState(FunctionInitializationContext context) throws Exception {
+        savedPending = context.getOperatorStateStore().getListState(new ListStateDescriptor<>("pending", Types.LONG));
+        for (long count : savedPending.get()) pending += count;
+    }
+
+    @Override public void snapshotState(FunctionSnapshotContext context) throws Exception { savedPending.update(List.of(pending)); }
+
+    @Override public void open(OpenContext context) {
+        held = getRuntimeContext().getMapState(new MapStateDescriptor<>("held", Types.LONG, Types.TUPLE(Types.LONG, Dump.TYPE)));
+        queue = getRuntimeContext().getState(new ValueStateDescriptor<>("queue", Types.TUPLE(Types.LONG, Types.LONG)));
+        metrics = getRuntimeContext().getMetricGroup().addGroup("stallkit");
+        metrics.gauge("pending", () -> pending);
+        released = metrics.counter("released");
+    }
+
+    @Override public void processElement(Dump dump, Context context, Collector<Dump> out) throws Exception {
+        long now = context.timerService().currentProcessingTime();
+        Tuple2<Long, Long> numbers = queue.value();
+        if (numbers == null) {
+            numbers = Tuple2.of(0L, 0L);
+            context.timerService().registerEventTimeTimer(Long.MAX_VALUE); // the end of the input
+            context.timerService().registerProcessingTimeTimer(now + retryMillis);
+        }
+        held.put(numbers.f1++, Tuple2.of(now + holdMillis, dump.withoutClass()));
+        queue.update(numbers);
+        pending++;
+    }
+
+    @Override public void onTimer(long time, OnTimerContext context, Collector<Dump> out) throws Exception {
+        Tuple2<Long, Long> numbers = queue.value();
+        if (numbers == null) return;
+        long now = context.timeDomain() == TimeDomain.EVENT_TIME ? Long.MAX_VALUE : context.timerService().currentProcessingTime();
+        long end = due(numbers, now);
+        while (numbers.f0 < end) {
+            List<Dump> some = texts(numbers.f0, Math.min(end, numbers.f0 + TOGETHER));
+            List<Dump> answers = ask(some);
+            for (int i = 0; i < some.size(); i++) {
+                if (answers.get(i) != null) out.collect(answers.get(i));
+                else context.output(FilterOperator.DEAD, new Block(some.get(i).text(), 1, "held for symbols", 0, child.reason()));
+                held.remove(numbers.f0++);
+                pending--;
+                released.inc();
+            }
+        }
+        if (numbers.f0 < numbers.f1) {
+            queue.update(numbers);
+            context.timerService().registerProcessingTimeTimer(now + retryMillis);
+        } else {
+            queue.clear();
+            context.timerService().deleteEventTimeTimer(Long.MAX_VALUE);
+        }
+    }
+
+    /** Behind the last one that waits no longer. The first one tells of all whether the image's symbols have come; if it has no answer it waits no
+     *  longer, and the next one tells the next time. */
+    private long due(Tuple2<Long, Long> numbers, long now) throws Exception {
+        Dump first = held.get(numbers.f0).f1, asked = ask(List.of(first)).get(0);
+        if (asked != null && !asked.missing().equals(first.missing())) return numbers.f1;
+        long end = asked == null ? numbers.f0 + 1 : numbers.f0;
+        while (end < numbers.f1 && held.get(end).f0 <= now) end++;
+        return end;
+    }
+
+    private List<Dump> texts(long from, long to) throws Exception {
+        List<Dump> some = new ArrayList<>();
+        for (long number = from; number < to; number++) some.add(held.get(number).f1);
+        return some;
+    }
+
+    /** Dumps as the filters answer them now; null for one that has no answer twice, alone. */
+    private List<Dump> ask(List<Dump> some) throws Exception {
+        if (child == null) child = filters.start(metrics);
+        List<byte[]> texts = some.stream().map(Dump::text).toList();
+        List<Dump> dumps = new ArrayList<>(texts.size());
+        child.send(texts);
+        for (byte[] answer; dumps.size() < texts.size() && (answer = child.answer()) != null;) dumps.add(only(answer));
+        if (dumps.size() < texts.size()) child.restart();
+        while (dumps.size() < texts.size()) dumps.add(only(child.answerAlone(texts.get(dumps.size()))));
+        return dumps;
+    }
+
+    private static Dump only(byte[] answer) {
+        List<Dump> dumps = new ArrayList<>(1);
+        if (answer != null) Dump.ofAnswer(answer, dumps);
+        return dumps.isEmpty() ? null : dumps.get(0);
+    }
+
+    @Override public void close() {
+        if (child != null) child.close();
+    }
+}

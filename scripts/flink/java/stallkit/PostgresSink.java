@@ -1,0 +1,76 @@
+package stallkit;
+
+import java.io.IOException;
+import java.sql.*;
+import java.util.*;
+import org.apache.flink.api.connector.sink2.*;
+
+/** Rows into a table of PostgreSQL. Each is an absolute total, so that writing one twice changes nothing; rows are written before a
+ *  checkpoint is complete, and what fails is written again from there. */
+final class PostgresSink implements Sink<Row> {
+    private static final int MOST_HELD = 5000;
+    private static final String TABLE = """
+        CREATE TABLE IF NOT EXISTS stall_rows (
+            bucket text, version text, os text, hour text, title text NOT NULL, cause text NOT NULL,
+            dumps bigint NOT NULL, stalled_ms bigint NOT NULL, longest_ms bigint NOT NULL,
+            PRIMARY KEY (bucket, version, os, hour))""";
+    private static final String UPSERT = """
+        INSERT INTO stall_rows VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+        ON CONFLICT (bucket, version, os, hour) DO UPDATE SET title = excluded.title, cause = excluded.cause,
+            dumps = excluded.dumps, stalled_ms = excluded.stalled_ms, longest_ms = excluded.longest_ms""";
+
+    private final String url;
+
+    /** url: of JDBC; the password, if there is one, comes from PostgreSQL's own pass file or the URL. */
+    PostgresSink(String url) { this.url = url; }
+
+    @Override public SinkWriter<Row> createWriter(WriterInitContext context) throws IOException { return new Writer(url); }
+
+    private static final class Writer implements SinkWriter<Row> {
+        private final Connection connection;
+        private final Map<String, Row> rows = new LinkedHashMap<>();
+
+        Writer(String url) throws IOException {
+            try {
+                connection = DriverManager.getConnection(url);
+                connection.setAutoCommit(false);
+                createTable();
+            } catch (SQLException e) {
+                throw new IOException("PostgreSQL: " + e.getMessage(), e);
+            }
+        }
+
+        /** Writers that begin together may collide in the catalog: the table is there then. */
+        private void createTable() throws SQLException {
+            try (var statement = connection.createStatement()) {
+                statement.execute("SELECT pg_advisory_xact_lock(7361746)");
+                statement.execute(TABLE);
+            }
+            connection.commit();
+        }
+
+        @Override public void write(Row row, Context context) throws IOException {
+            rows.put(row.key(), row);
+            if (rows.size() >= MOST_HELD) flush(false);
+        }
+
+        @Override public void flush(boolean end) throws IOException {
+            if (rows.isEmpty()) return;
+            try (PreparedStatement upsert = connection.prepareStatement(UPSERT)) {
+                for (Row row : rows.values()) {
+                    for (int i = 0; i < row.getArity(); i++)
+                        if (row.getField(i) instanceof String text) upsert.setString(i + 1, text.replace('\0', '\ufffd'));
+                        else upsert.setLong(i + 1, row.getField(i));
+                    upsert.addBatch();
+                }
+                upsert.executeBatch();
+                connection.commit();
+            } catch (SQLException e) {
+                throw new IOException("PostgreSQL: " + e.getMessage(), e);
+            }
+            rows.clear();
+        }
+
+        @Override public void close() throws SQLException { connection.close(); }
+    }
+}

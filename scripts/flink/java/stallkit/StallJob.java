@@ -1,0 +1,91 @@
+package stallkit;
+
+import java.time.Duration;
+import java.util.List;
+import org.apache.flink.api.common.eventtime.WatermarkStrategy;
+import org.apache.flink.api.common.typeinfo.Types;
+import org.apache.flink.api.java.tuple.Tuple2;
+import org.apache.flink.connector.file.src.FileSource;
+import org.apache.flink.core.fs.Path;
+import org.apache.flink.streaming.api.datastream.*;
+import org.apache.flink.streaming.api.environment.StreamExecutionEnvironment;
+import org.apache.flink.util.*;
+
+/** The pipe as a job: batches of dumps in; annotated dumps, partials, rows and dead letters out. README.md has its options. */
+public final class StallJob {
+    private final ParameterTool options;
+    private final Filters filters;
+    private final String out;
+
+    private StallJob(ParameterTool options) {
+        this.options = options;
+        filters = new Filters(options);
+        out = Filters.absolute(options.getRequired("out"));
+    }
+
+    public static void main(String[] args) throws Exception {
+        ParameterTool options = ParameterTool.fromArgs(args);
+        StreamExecutionEnvironment env = StreamExecutionEnvironment.getExecutionEnvironment();
+        env.enableCheckpointing(options.getLong("checkpoint", 60) * 1000);
+        env.getConfig().enableObjectReuse();
+        new StallJob(options).build(env);
+        env.execute("stallkit");
+    }
+
+    private void build(StreamExecutionEnvironment env) throws Exception {
+        SingleOutputStreamOperator<List<Dump>> answered =
+            source(env).transform("filters", Types.LIST(Dump.TYPE), new FilterOperator(filters)).uid("filters");
+        DataStream<Block> dead = answered.getSideOutput(FilterOperator.DEAD);
+        boolean holds = options.getLong("hold", 0) > 0;
+        SingleOutputStreamOperator<Dump> firsts = answered.keyBy(list -> list.get(0).key(), Types.STRING)
+            .transform("first of each id", Dump.TYPE, new Dedup(Duration.ofDays(options.getLong("dedup", 7)), holds)).uid("dedup");
+        DataStream<Dump> dumps = firsts;
+        if (holds) {
+            SingleOutputStreamOperator<Dump> released = hold(firsts.getSideOutput(Dedup.MISSING));
+            dead = dead.union(released.getSideOutput(FilterOperator.DEAD));
+            dumps = firsts.union(released);
+        }
+        dead.map(Block::deadLetter).returns(Types.STRING).name("dead letters").sinkTo(Outputs.lines(out + "/dead")).uid("dead").name("dead letters: files");
+        String partials = options.get("partials", "hour");
+        if (!partials.equals("none"))
+            dumps.transform("partials", PartialOperator.TYPE, new PartialOperator(filters, partials.equals("day"))).uid("partials")
+                .sinkTo(Outputs.<Tuple2<String, byte[]>>gzipLines(out + "/partials", p -> p.f1, p -> p.f0)).uid("partial-files").name("partials: files");
+        if (options.getBoolean("annotated", true))
+            dumps.sinkTo(Outputs.<Dump>gzipLines(out + "/annotated", Dump::text, StallJob::folder)).uid("annotated").name("annotated dumps: files");
+        if (options.has("rows")) rows(dumps);
+    }
+
+    private static String folder(Dump dump) {
+        String hour = dump.hour();
+        return "day=" + hour.substring(0, Math.min(10, hour.length())) + "/version=" + Outputs.name(dump.version());
+    }
+
+    private DataStream<Block> source(StreamExecutionEnvironment env) throws Exception {
+        if (options.has("kafka")) {
+            // Compiled only where Kafka's client is.
+            Class<?> input = Class.forName("stallkit.kafka.KafkaInput");
+            @SuppressWarnings("unchecked")
+            var lines = (DataStream<Block>) input.getMethod("read", StreamExecutionEnvironment.class, ParameterTool.class).invoke(null, env, options);
+            return lines;
+        }
+        FileSource.FileSourceBuilder<Block> files = FileSource.forBulkFileFormat(new BlockFiles(), new Path(Filters.absolute(options.getRequired("in"))));
+        if (options.has("follow")) files.monitorContinuously(Duration.ofSeconds(options.getLong("poll", 5)));
+        return env.fromSource(files.build(), WatermarkStrategy.noWatermarks(), "files", Block.TYPE).uid("files");
+    }
+
+    /** Those whose app image has no symbols, when they have waited. */
+    private SingleOutputStreamOperator<Dump> hold(DataStream<Dump> dumps) {
+        long holdMillis = options.getLong("hold") * 1000, retryMillis = options.getLong("retry", 30) * 1000;
+        return dumps.keyBy(Hold::key, Types.STRING)
+            .process(new Hold(filters, holdMillis, retryMillis)).returns(Dump.TYPE).uid("hold").name("held for symbols");
+    }
+
+    private void rows(DataStream<Dump> dumps) {
+        dumps.<Row>flatMap((Dump dump, Collector<Row> out) -> {
+                Row row = Row.of(dump);
+                if (row != null) out.collect(row);
+            }).returns(Row.TYPE).name("row of a dump")
+            .keyBy(Row::key, Types.STRING).process(new RowTotals(options.getLong("rows-every", 10) * 1000)).returns(Row.TYPE).uid("rows").name("totals")
+            .sinkTo(new PostgresSink(options.get("rows"))).uid("postgres").name("PostgreSQL");
+    }
+}

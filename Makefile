@@ -31,9 +31,9 @@ say = $(if $(filter 1,$(V)),,@printf '  %-7s %s\n' $(1) $(2))
 pkg_cflags = $(shell $(PKG_CONFIG) --cflags $(1) 2>/dev/null || echo $(2))
 pkg_libs   = $(shell $(PKG_CONFIG) --libs $(1) 2>/dev/null || echo $(2))
 
-ifeq ($(filter help clean format demo bootstrap,$(MAKECMDGOALS)),)
+ifeq ($(filter help clean format demo flink-demo bootstrap,$(MAKECMDGOALS)),)
 # NAME=VERSION of what is installed. $(O)/flags records it: what was built without a library, or with another version, is built again.
-looked_for := libdwarf libelf jansson libzstd zlib cmocka libarchive liblzma libdeflate libdebuginfod glib-2.0 gtk+-3.0 libunwind libunwind-generic
+looked_for := libdwarf libelf jansson libzstd zlib cmocka libarchive liblzma libdeflate libdebuginfod sqlite3 glib-2.0 gtk+-3.0 libunwind libunwind-generic
 found := $(shell for name in $(looked_for); do version=$$($(PKG_CONFIG) --modversion $$name 2>/dev/null) && echo $$name=$$version; done)
 have = $(if $(filter $(1)=%,$(found)),yes)
 DWARF_CFLAGS := $(call pkg_cflags,libdwarf,$(if $(wildcard /usr/include/libdwarf/dwarf.h),-I/usr/include/libdwarf))
@@ -43,14 +43,21 @@ have_archive := $(call have,libarchive)
 have_lzma := $(call have,liblzma)
 have_deflate := $(call have,libdeflate)
 have_debuginfod := $(call have,libdebuginfod)
+# Optional: a history of many runs.
+have_sqlite := $(call have,sqlite3)
 DEP_CFLAGS := $(DWARF_CFLAGS) $(call pkg_cflags,libelf,) $(call pkg_cflags,jansson,) \
               $(if $(have_archive),$(call pkg_cflags,libarchive,)) $(if $(have_lzma),$(call pkg_cflags,liblzma,)) \
-              $(if $(have_deflate),$(call pkg_cflags,libdeflate,)) $(if $(have_debuginfod),$(call pkg_cflags,libdebuginfod,))
+              $(if $(have_deflate),$(call pkg_cflags,libdeflate,)) $(if $(have_debuginfod),$(call pkg_cflags,libdebuginfod,)) \
+              $(if $(have_sqlite),$(call pkg_cflags,sqlite3,))
 DEP_LIBS   := $(call pkg_libs,libdwarf,-ldwarf) $(call pkg_libs,libelf,-lelf) \
               $(call pkg_libs,jansson,-ljansson) $(call pkg_libs,libzstd,-lzstd) \
               $(call pkg_libs,zlib,-lz) -liberty $(if $(have_archive)$(have_debuginfod),-ldl) \
-              $(if $(have_lzma),$(call pkg_libs,liblzma,)) $(if $(have_deflate),$(call pkg_libs,libdeflate,))
+              $(if $(have_lzma),$(call pkg_libs,liblzma,)) $(if $(have_deflate),$(call pkg_libs,libdeflate,)) $(if $(have_sqlite),$(call pkg_libs,sqlite3,))
 endif
+
+# The system and the processor of the host, or of a cross compiler.
+linux   := $(filter Linux,$(shell uname -s))
+machine := $(firstword $(subst -, ,$(shell $(CC) -dumpmachine 2>/dev/null || uname -m)))
 
 # --- flags -------------------------------------------------------------------------------------
 WARN := -Wall -Wextra -Wshadow -Wconversion -Wvla -Wmissing-prototypes -Wstrict-prototypes \
@@ -60,33 +67,42 @@ WARN += -Werror
 endif
 OPT := $(if $(filter 1,$(DEBUG)),-O0,-O2)
 SANFLAGS := $(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=all -fno-omit-frame-pointer) \
-            $(if $(FUZZER),-fsanitize=fuzzer-no-link)
+            $(if $(FUZZER),-fsanitize=fuzzer-no-link) $(if $(COVERAGE),--coverage -fprofile-update=atomic)
 # Reading debug information, writing an index and reading names is nearly all that symbolication costs; reading dumps and finding the keys of
 # their stacks, nearly all that classification does.
 HOT := $(if $(SAN)$(FUZZER)$(filter 1,$(DEBUG)),,-O3)
+# What makes a memory error of the host's side harder to use, as far as the compiler knows it; HARDEN=0 leaves it out. The recorder runs in
+# apps, whose builds choose for themselves, and its signal handlers call nothing that is not listed.
+HARDEN   ?= 1
+understands = $(shell $(CC) -Werror $(1) -E -x c /dev/null > /dev/null 2>&1 && echo '$(1)')
+ifeq ($(HARDEN)$(SAN)$(FUZZER)$(filter help clean format format-check demo bootstrap,$(MAKECMDGOALS)),1)
+protect := $(if $(filter x86_64 i686,$(machine)),-fcf-protection=full,$(if $(filter aarch64,$(machine)),-mbranch-protection=standard))
+HARDEN_CFLAGS := $(call understands,-fPIE) $(call understands,-fstack-protector-strong) $(call understands,$(protect)) \
+                 $(if $(filter 1,$(DEBUG)),,-U_FORTIFY_SOURCE $(or $(filter -D%,$(call understands,-O2 -D_FORTIFY_SOURCE=3)),-D_FORTIFY_SOURCE=2))
+HARDEN_LDFLAGS := $(if $(linux),-pie -Wl$(comma)-z$(comma)relro$(comma)-z$(comma)now$(comma)-z$(comma)noexecstack)
+endif
 CFLAGS   ?=
 BASE_CFLAGS := -std=c11 -D_POSIX_C_SOURCE=200809L -D_DEFAULT_SOURCE -D_DARWIN_C_SOURCE -D_FILE_OFFSET_BITS=64 -g $(OPT) $(WARN) \
                $(SANFLAGS) -DSTALLKIT_VERSION='"$(VERSION)"'
-ALL_CFLAGS := $(BASE_CFLAGS) -include lib/base/banned.h -Ilib -I$(O)/gen $(DEP_CFLAGS) $(CFLAGS)
+ALL_CFLAGS := $(BASE_CFLAGS) $(HARDEN_CFLAGS) -include lib/base/banned.h -Ilib -I$(O)/gen $(DEP_CFLAGS) $(CFLAGS)
 # The recorder is an island: it sees its own headers and nothing of the host side.
 REC_CFLAGS := $(BASE_CFLAGS) -include lib/base/banned.h -fPIC -fvisibility=hidden -ffunction-sections -fdata-sections -Ilib/recorder $(CFLAGS)
 ALL_LDFLAGS := $(SANFLAGS) $(LDFLAGS)
+BIN_LDFLAGS := $(HARDEN_LDFLAGS)
 
 # --- sources: a module is a folder of lib/, and has at most one floor of rooms below it ----------------
-MODULES := base object debug index demangle dump names symbolize classify flame
+MODULES := base object debug index demangle dump names symbolize classify page flame history
 not_src = %_test.c %_fuzz.c %_bench.c %/failmalloc.c
 absent_optional := $(if $(have_archive),%/packed_none.c,%/packed_libarchive.c %/libarchive_calls.c) $(if $(have_lzma),%/xz_section_none.c,%/xz_section.c) \
                    $(if $(have_deflate),%/deflate_zlib.c,%/deflate_libdeflate.c) \
-                   $(if $(have_debuginfod),%/symbol_server_none.c,%/symbol_server_debuginfod.c)
+                   $(if $(have_debuginfod),%/symbol_server_none.c,%/symbol_server_debuginfod.c) \
+                   $(if $(have_sqlite),%/sql_file_none.c,%/sql_file.c)
 lib_src := $(filter-out $(not_src) $(absent_optional),$(foreach m,$(MODULES),$(wildcard lib/$(m)/*.c lib/$(m)/*/*.c)))
-# The system and the processor of the host, or of a cross compiler.
-linux   := $(filter Linux,$(shell uname -s))
-machine := $(firstword $(subst -, ,$(shell $(CC) -dumpmachine 2>/dev/null || uname -m)))
 # Not those of the host for another processor.
 have_glib := $(if $(filter $(machine),$(shell uname -m)),$(call have,glib-2.0))
 cmds    := $(filter-out $(if $(linux),,stallrec),$(patsubst cmd/%.c,%,$(wildcard cmd/stall*.c)))
-# Files compiled into the library as bytes: rule files, and the script and style of the SVG.
-embeds  := $(wildcard lib/classify/rules/*.rules lib/flame/svg/*.js lib/flame/svg/*.css)
+# Files compiled into the library as bytes: rule files, maps of reports, and the scripts and styles of the SVG and of the page.
+embeds  := $(wildcard lib/classify/rules/*.rules lib/dump/maps/*.map lib/flame/svg/*.js lib/flame/svg/*.css lib/page/*.js lib/page/*.css)
 embed_src := $(patsubst %,$(O)/gen/%.c,$(notdir $(embeds)))
 
 include lib/recorder/recorder.mk
@@ -97,7 +113,8 @@ test_src := $(filter-out $(rec_other),$(wildcard lib/*/*_test.c lib/*/*/*_test.c
 fuzz_src := $(filter-out $(rec_other),$(wildcard lib/*/*_fuzz.c lib/*/*/*_fuzz.c))
 bench_src := $(filter-out $(rec_other),$(wildcard lib/*/*_bench.c lib/*/*/*_bench.c))
 tests   := $(test_src:lib/%.c=$(O)/test/%)
-fuzzers := $(fuzz_src:lib/%.c=$(O)/fuzz/%) $(fuzzers_elsewhere)
+command_fuzzers := $(if $(linux),$(patsubst cmd/fuzz/%.c,$(O)/fuzz/cmd/%,$(wildcard cmd/fuzz/*_fuzz.c)))
+fuzzers := $(fuzz_src:lib/%.c=$(O)/fuzz/%) $(fuzzers_elsewhere) $(command_fuzzers)
 benches := $(bench_src:lib/%.c=$(O)/bench/%)
 app_src := $(if $(linux),$(filter-out $(absent_apps),$(wildcard testdata/apps/*.c)))
 apps    := $(app_src:testdata/apps/%.c=$(O)/apps/%)
@@ -108,7 +125,7 @@ PRELOAD := $(O)/lib/libstallrec-preload.so
 bins    := $(cmds:%=$(O)/bin/%)
 
 # --- targets -----------------------------------------------------------------------------------
-.PHONY: all demo test bench soak fuzz install uninstall format format-check clean help lib-% bootstrap
+.PHONY: all demo flink-demo test bench soak fuzz analyze coverage coverage-run install uninstall format format-check clean help lib-% bootstrap
 
 all: $(LIB) $(bins) $(RECLIB) $(if $(preload_src),$(PRELOAD))
 
@@ -122,7 +139,7 @@ $(RECLIB): $(rec_obj)
 
 $(PRELOAD): $(preload_obj) | $(O)/flags
 	$(call say,LD,$@)
-	$(Q)mkdir -p $(@D) && $(CC) -shared $(ALL_LDFLAGS) -o $@ $(preload_obj) -Wl,-z,now $(if $(SAN),,-Wl,-z,defs) $(PRELOAD_LDFLAGS) $(REC_LIBS)
+	$(Q)mkdir -p $(@D) && $(CC) -shared $(ALL_LDFLAGS) -o $@ $(preload_obj) -Wl,-z,relro,-z,now,-z,noexecstack $(if $(SAN),,-Wl,-z,defs) $(PRELOAD_LDFLAGS) $(REC_LIBS)
 
 # Who builds the recorder's library alone needs nothing of the host's side.
 rec_needs := $(if $(filter-out %/libstallrec.a,$(or $(MAKECMDGOALS),all)),$(O)/needs)
@@ -134,29 +151,32 @@ $(O)/obj/%.o: %.c $(O)/flags | $(O)/needs
 	$(call say,CC,$<)
 	$(Q)mkdir -p $(@D) && $(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
 
-$(O)/obj/lib/object/libarchive_calls.o: ALL_CFLAGS += -DSTALLKIT_LIBARCHIVE_DIR='"$(shell $(PKG_CONFIG) --variable=libdir libarchive)"'
+$(O)/obj/lib/object/find/libarchive_calls.o: ALL_CFLAGS += -DSTALLKIT_LIBARCHIVE_DIR='"$(shell $(PKG_CONFIG) --variable=libdir libarchive)"'
 $(patsubst %.c,$(O)/obj/%.o,$(filter lib/debug/% lib/index/% lib/demangle/% lib/dump/json/% lib/classify/keys/%,$(lib_src))): ALL_CFLAGS += $(HOT)
-$(patsubst %.c,$(O)/obj/%.o,$(wildcard cmd/stallrec.c cmd/recorde*.c)): ALL_CFLAGS += -Ilib/recorder
-$(O)/obj/cmd/recorded_program.o: ALL_CFLAGS += -DSTALLKIT_LIBDIR='"$(LIBDIR)"'
+$(patsubst %.c,$(O)/obj/%.o,$(wildcard cmd/stallrec.c cmd/record/*.c)): ALL_CFLAGS += -Ilib/recorder
+$(patsubst %.c,$(O)/obj/%.o,$(wildcard cmd/*.c cmd/*/*.c)): ALL_CFLAGS += -Icmd
+$(O)/obj/cmd/record/recorded_program.o: ALL_CFLAGS += -DSTALLKIT_LIBDIR='"$(LIBDIR)"'
 
 $(O)/gen/%.o: $(O)/gen/%.c $(O)/flags | $(O)/needs
 	$(Q)$(CC) $(BASE_CFLAGS) -c -o $@ $<
 
 vpath %.rules lib/classify/rules
-vpath %.js lib/flame/svg
-vpath %.css lib/flame/svg
+vpath %.map lib/dump/maps
+vpath %.js lib/flame/svg lib/page
+vpath %.css lib/flame/svg lib/page
 $(O)/gen/%.c: % scripts/embed
 	$(call say,EMBED,$<)
 	$(Q)mkdir -p $(@D) && scripts/embed $< > $@
 
 # What one command has beside its main file.
-$(O)/bin/stallrec: $(O)/obj/cmd/recorded_program.o $(O)/obj/cmd/recorder_answers.o $(O)/obj/cmd/recorder_attach.o $(O)/obj/cmd/recorder_settings.o
-$(O)/bin/stalladdr: $(O)/obj/cmd/demangle_filter.o
-$(O)/bin/stallclassify: $(patsubst %.c,$(O)/obj/%.o,$(wildcard cmd/classify_*.c))
+$(O)/bin/stallrec: $(patsubst %.c,$(O)/obj/%.o,$(wildcard cmd/record/*.c))
+$(O)/bin/stalladdr: $(O)/obj/cmd/address_sections.o $(O)/obj/cmd/demangle_filter.o
+$(O)/bin/stallsym: $(patsubst %.c,$(O)/obj/%.o,$(wildcard cmd/symbolicate/*.c))
+$(O)/bin/stallclassify: $(patsubst %.c,$(O)/obj/%.o,$(wildcard cmd/classify_*.c cmd/triage/*.c))
 $(O)/bin/stallflame: $(patsubst %.c,$(O)/obj/%.o,$(wildcard cmd/flame_*.c) cmd/classify_rules.c)
 $(O)/bin/%: $(O)/obj/cmd/%.o $(cli_obj) $(LIB) $(RECLIB)
 	$(call say,LD,$@)
-	$(Q)mkdir -p $(@D) && $(CC) $(ALL_LDFLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(DEP_LIBS) $(REC_LIBS) -lm -lpthread
+	$(Q)mkdir -p $(@D) && $(CC) $(ALL_LDFLAGS) $(BIN_LDFLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(DEP_LIBS) $(REC_LIBS) -lm -lpthread
 
 # Tests can make any allocation fail (lib/base/failmalloc.h).
 fail_obj := $(O)/obj/lib/base/failmalloc.o
@@ -175,6 +195,24 @@ $(O)/bench/%: $(O)/obj/lib/%.o $(LIB) $(RECLIB)
 	$(Q)mkdir -p $(@D) && $(CC) $(ALL_LDFLAGS) -o $@ $^ $(DEP_LIBS) $(REC_LIBS) -lm -lpthread
 # With FUZZER=1 (clang) a fuzzer runs for ever; else it replays the corpus files it is given.
 $(O)/fuzz/%: $(O)/obj/lib/%.o $(if $(FUZZER),,$(O)/obj/scripts/fuzz_replay.o) $(LIB) $(RECLIB)
+	$(call say,LD,$@)
+	$(Q)mkdir -p $(@D) && $(CC) $(ALL_LDFLAGS) $(if $(FUZZER),-fsanitize=fuzzer) -o $@ $^ $(DEP_LIBS) $(REC_LIBS) -lm -lpthread
+
+# Whole commands in one process, for fuzzers and for the sweep of cut files: their mains under other names, and all that they share.
+command_main_obj := $(patsubst cmd/stall%.c,$(O)/obj/cmd/fuzz/stall%_main.o,$(filter-out cmd/stallrec.c,$(wildcard cmd/stall*.c)))
+commands_obj := $(command_main_obj) $(O)/obj/cmd/fuzz/command_run.o \
+                $(patsubst %.c,$(O)/obj/%.o,$(filter-out cmd/stall%.c,$(wildcard cmd/*.c)) $(filter-out cmd/fuzz/% cmd/record/%,$(wildcard cmd/*/*.c)))
+fuzz_shared_obj := $(patsubst %.c,$(O)/obj/%.o,cmd/fuzz/fuzz_command.c $(wildcard cmd/fuzz/mutate*.c))
+$(O)/obj/cmd/fuzz/%_main.o: cmd/%.c $(O)/flags | $(O)/needs
+	$(call say,CC,$<)
+	$(Q)mkdir -p $(@D) && $(CC) $(ALL_CFLAGS) -Icmd -Dmain=$*_main -include cmd/fuzz/command_run.h -MMD -MP -c -o $@ $<
+$(O)/obj/cmd/fuzz/command_run.o $(O)/obj/cmd/fuzz/fuzz_command.o: ALL_CFLAGS += -D_GNU_SOURCE
+$(O)/obj/cmd/fuzz/spool_recover_fuzz.o: ALL_CFLAGS += -Ilib/recorder
+$(O)/cut-files: $(O)/obj/cmd/fuzz/cut_files.o $(commands_obj) $(LIB) $(RECLIB)
+	$(call say,LD,$@)
+	$(Q)mkdir -p $(@D) && $(CC) $(ALL_LDFLAGS) -o $@ $^ $(DEP_LIBS) $(REC_LIBS) -lm -lpthread
+
+$(O)/fuzz/cmd/%: $(O)/obj/cmd/fuzz/%.o $(fuzz_shared_obj) $(commands_obj) $(if $(FUZZER),,$(O)/obj/scripts/fuzz_replay.o) $(LIB) $(RECLIB)
 	$(call say,LD,$@)
 	$(Q)mkdir -p $(@D) && $(CC) $(ALL_LDFLAGS) $(if $(FUZZER),-fsanitize=fuzzer) -o $@ $^ $(DEP_LIBS) $(REC_LIBS) -lm -lpthread
 
@@ -211,32 +249,53 @@ demo: bootstrap
 	$(Q)$(MAKE) --no-print-directory all $(apps)
 	$(Q)O=$(O) scripts/demo
 
+flink-demo: bootstrap
+	$(Q)$(MAKE) --no-print-directory all $(O)/apps/stalls
+	$(Q)O=$(O) scripts/flink/demo
+
 test: bootstrap
 	$(Q)$(MAKE) --no-print-directory test-run
 
 # The long ones first: run-tests runs several at once.
-long_tests := $(addprefix scripts/test/,guards aarch64 stallrec viewers darwin demo detectors go-zdebug adapters layers dependencies)
-test-run: all $(tests) $(fuzzers) $(apps)
+long_tests := $(addprefix scripts/test/,flink guards aarch64 stallrec viewers darwin demo detectors go-zdebug adapters layers dependencies)
+test-run: all $(tests) $(fuzzers) $(apps) $(if $(linux),$(O)/cut-files)
 	$(Q)O=$(O) REAL=$(abspath $(REAL)) CC='$(CC)' SAN='$(SAN)' scripts/run-tests $(long_tests) scripts/check-layers scripts/check-ios-api \
 	  $(filter-out $(long_tests),$(filter-out %.js %.xsd,$(wildcard scripts/test/*))) $(tests)
 
 bench: all $(benches) $(apps)
 	$(Q)for b in $(benches) $(wildcard scripts/bench/*); do O=$(O) REAL=$(abspath $(REAL)) $$b || exit 1; done
 
-soak: all $(tests) $(apps)
+soak: all $(tests) $(apps) $(if $(linux),$(O)/cut-files)
 	$(Q)for s in $(wildcard scripts/soak/*); do O=$(O) REAL=$(abspath $(REAL)) $$s || exit 1; done
 
 fuzz: $(fuzzers)
 	$(Q)O=$(O) REAL=$(abspath $(REAL)) scripts/fuzz $(fuzzers)
 
+# Which lines unit tests, cases of the commands and the replayed corpora run. Unoptimised, so that a line is a line.
+coverage_of := DEBUG=1 COVERAGE=1 CC=gcc O=build/coverage
+coverage:
+	$(Q)rm -rf build/coverage/obj
+	$(Q)$(MAKE) --no-print-directory $(coverage_of) coverage-run
+	$(Q)scripts/ci/coverage build/coverage
+coverage-run: all $(tests) $(fuzzers)
+	-$(Q)O=$(O) REAL=$(abspath $(REAL)) CC='$(CC)' scripts/run-tests scripts/test/cli scripts/test/fuzz $(tests)
+
+# What the compiler is given, for clang-tidy, which does not know all warnings of gcc.
+analyzed := $(sort $(lib_src) $(filter-out %_darwin.c,$(rec_src) $(preload_src)) $(wildcard cmd/*.c cmd/*/*.c))
+analyze:
+	$(Q)HOST_FLAGS="-std=c11 $(filter -D_%,$(BASE_CFLAGS)) $(filter -I%,$(DEP_CFLAGS)) -Ilib -include lib/base/banned.h -Icmd -Ilib/recorder -DSTALLKIT_VERSION=\"$(VERSION)\"" \
+	  RECORDER_FLAGS="-std=c11 $(filter -D_%,$(BASE_CFLAGS)) -Ilib/recorder $(GLIB_CFLAGS) -include lib/base/banned.h -DSTALLKIT_VERSION=\"$(VERSION)\"" \
+	  scripts/ci/analyze $(analyzed)
+
 install: all
-	install -d $(DESTDIR)$(BINDIR) $(DESTDIR)$(LIBDIR)/stallkit $(DESTDIR)$(INCDIR) $(DESTDIR)$(DATADIR)/stallkit/rules \
+	install -d $(DESTDIR)$(BINDIR) $(DESTDIR)$(LIBDIR)/stallkit $(DESTDIR)$(INCDIR) $(DESTDIR)$(DATADIR)/stallkit/rules $(DESTDIR)$(DATADIR)/stallkit/maps \
 	  $(DESTDIR)$(MANDIR)/man1 $(DESTDIR)$(MANDIR)/man3 $(DESTDIR)$(MANDIR)/man5 $(DESTDIR)$(MANDIR)/man7
 	install -m 755 $(bins) $(DESTDIR)$(BINDIR)
 	install -m 644 $(RECLIB) $(DESTDIR)$(LIBDIR)
 	$(if $(preload_src),install -m 755 $(PRELOAD) $(DESTDIR)$(LIBDIR)/stallkit)
 	install -m 644 $(wildcard lib/recorder/stallrec*.h) $(DESTDIR)$(INCDIR)
 	install -m 644 $(wildcard lib/classify/rules/*.rules) $(DESTDIR)$(DATADIR)/stallkit/rules
+	install -m 644 $(wildcard lib/dump/maps/*.map) $(DESTDIR)$(DATADIR)/stallkit/maps
 	install -m 644 lib/recorder/PrivacyInfo.xcprivacy $(DESTDIR)$(DATADIR)/stallkit
 	for s in 1 3 5 7; do for p in man/*.$$s; do [ ! -e $$p ] || install -m 644 $$p $(DESTDIR)$(MANDIR)/man$$s; done; done
 
@@ -258,16 +317,19 @@ help:
 	@sed -n 's/^#: //p' Makefile
 #: make [all]        build the commands into build/bin and the recorder into build/
 #: make demo         install what is missing, build, record real stalls, symbolicate, classify, draw
+#: make flink-demo   the same as a job on Apache Flink, which it fetches (scripts/flink)
 #: make test         every test; the last line is `N passed, N failed`
 #: make lib-NAME     build and test one module of lib/
 #: make bench        ratios against the peers found installed
 #: make soak         long runs
-#: make fuzz         replay the corpora (FUZZER=1 CC=clang: fuzz for FUZZ_SECONDS each)
+#: make fuzz         replay the corpora (FUZZER=1 CC=clang: fuzz for FUZZ_SECONDS each; scripts/soak/fuzz: for FUZZ_HOURS in all)
+#: make coverage     lines of lib/ that the tests run, by module (gcc)
+#: make analyze      clang-tidy and cppcheck
 #: make install      DESTDIR= PREFIX= BINDIR= LIBDIR= INCDIR= MANDIR=
 #: make uninstall    remove what install put there
 #: make format       clang-format in place; format-check only looks
 #: make clean        remove the build folder
-#: knobs: O=DIR (build folder)  V=1 (show commands)  DEBUG=1 (-O0)  SAN=address,undefined | thread  WERROR=1  CC=clang
+#: knobs: O=DIR (build folder)  V=1 (show commands)  DEBUG=1 (-O0)  HARDEN=0 (no PIE, stack protector, FORTIFY, CET)  SAN=address,undefined | thread  WERROR=1  CC=clang
 
 # Not those of other builds below $(O), which tests may be writing at the time.
 -include $(shell find $(O)/obj $(O)/apps -name '*.d' -type f 2>/dev/null)

@@ -1,10 +1,11 @@
-/* Partials in and out, exposure, and the gate against a baseline. */
+/* Reads and writes stallclassify's partials, counts exposure, and runs the gate against a
+ * baseline. */
 #include "classify_gate.h"
 
 #include <stdlib.h>
+#include <inttypes.h>
 #include <string.h>
 
-#include "base/filemap.h"
 #include "base/gz.h"
 #include "base/parse.h"
 #include "classify/print/print_formats.h"
@@ -12,7 +13,7 @@
 
 /* ---- options ---- */
 
-/* "regressed" or "regressed=N%". */
+/* Reads "regressed" or "regressed=N%" into g. Returns false if the word is neither. */
 static bool read_regressed(struct classify_gate *g, const char *word, size_t len) {
     static const char name[] = "regressed";
     const size_t size = sizeof name - 1;
@@ -36,9 +37,12 @@ bool classify_read_fail_on(const struct cli_tool *tool, struct classify_gate *g,
             g->fail_new = true;
         } else if (parse_is(word, len, "inconclusive")) {
             g->fail_inconclusive = true;
+        } else if (parse_is(word, len, "back")) {
+            g->fail_back = true;
         } else if (!read_regressed(g, word, len)) {
             return cli_reject(tool,
-                              "--fail-on takes new, regressed[=N%%] and inconclusive, not '%.*s'",
+                              "--fail-on takes new, regressed[=N%%], inconclusive and back, not"
+                              " '%.*s'",
                               (int)len, word);
         }
         word += len;
@@ -48,23 +52,24 @@ bool classify_read_fail_on(const struct cli_tool *tool, struct classify_gate *g,
     }
 }
 
-/* Is the exit status to say what the gate found? */
+/* Does the exit status depend on what the gate found? */
 static bool classify_judges(const struct classify_gate *g) {
     return g->fail_new || g->fail_regressed || g->fail_inconclusive;
 }
 
 bool classify_check_gate(const struct cli_tool *tool, const struct classify_gate *g) {
     const char *wrong = NULL;
-    if (g->every && !g->partial) {
+    bool every = g->every || g->every_ms;
+    if (every && !g->partial) {
         wrong = "--every goes with --partial";
-    } else if (g->every && g->merge) {
+    } else if (every && g->merge) {
         wrong = "--every excludes --merge";
-    } else if (g->max_buckets && g->baseline) {
+    } else if (g->max_buckets && (g->baseline || g->from_history)) {
         wrong = "--max-buckets excludes --baseline";
-    } else if (g->partial && g->baseline) {
+    } else if (g->partial && (g->baseline || g->from_history)) {
         wrong = "--partial excludes --baseline";
-    } else if (classify_judges(g) && !g->baseline) {
-        wrong = "--fail-on needs a --baseline";
+    } else if (classify_judges(g) && !g->baseline && !g->from_history) {
+        wrong = "--fail-on needs a --baseline, or a --history with --since";
     } else if (g->allow_inconclusive && !classify_judges(g)) {
         wrong = "--allow-inconclusive goes with --fail-on";
     } else if (g->allow_inconclusive && g->fail_inconclusive) {
@@ -101,6 +106,24 @@ static void read_partials(void *ctx, int fd, const char *name, bool found) {
     gz_input_close(in);
 }
 
+/* Prints how many dumps are in several of the partials that were merged, now or before. */
+static void tell_overlap(const struct cli_tool *tool, const struct triage *t) {
+    const struct id_overlap o = t ? triage_overlap(t) : (struct id_overlap){0};
+    if (o.dumps == 0) {
+        return;
+    }
+    if (o.error == 0) {
+        cli_say(tool->name,
+                "%" PRIu64 " dump%s of the partials had been in another one: counted again",
+                o.dumps, o.dumps == 1 ? "" : "s");
+    } else {
+        cli_say(tool->name,
+                "about %" PRIu64 " dumps of the partials (± %" PRIu64
+                ", in 95 of 100 cases) had been in another one: counted again",
+                o.dumps, o.error);
+    }
+}
+
 int classify_merge(struct triage **t, const struct cli_tool *tool, char **operands, size_t count,
                    struct cli_failures *failures) {
     struct merge_run m = {.partials = {.merged = *t, .fail = fail_partial}, .failures = failures};
@@ -113,6 +136,7 @@ int classify_merge(struct triage **t, const struct cli_tool *tool, char **operan
     int status = cli_for_each_input(tool, operands, count, read_partials, fail_partial, &m);
     *t = m.partials.merged;
     partial_input_release(&m.partials);
+    tell_overlap(tool, *t);
     return status;
 }
 
@@ -123,37 +147,6 @@ bool classify_write_partial(const struct triage *t, struct sink *out,
         return cli_fail(failures, NULL, &e);
     }
     return true;
-}
-
-/* ---- exposure ---- */
-
-void classify_expose(struct triage *t, const struct classify_gate *g,
-                     const struct exposure_filter *sessions, const struct exposure_filter *table,
-                     struct cli_failures *failures) {
-    for (size_t i = 0; i < g->exposure.len; i++) {
-        const char *path = cli_file_of(g->exposure.data[i]);
-        struct filemap m = {0};
-        struct strbuf inflated = {0};
-        struct err e = {0};
-        enum st st = filemap_open(&m, path, 0, &e);
-        const char *text = (const char *)m.data;
-        size_t len = m.size;
-        if (st == ST_NONE) {
-            err_set(&e, ERR_IO, "no such file");
-        } else if (st == ST_OK && gz_is_gzip(m.data, m.size)) {
-            st = gz_inflate(path, m.data, m.size, 0, &inflated, &e);
-            text = strbuf_cstr(&inflated);
-            len = inflated.len;
-        }
-        if (st == ST_OK) {
-            st = triage_add_exposure(t, sessions, table, text, len, &e);
-        }
-        if (st != ST_OK) {
-            cli_fail(failures, path, &e);
-        }
-        strbuf_release(&inflated);
-        filemap_release(&m);
-    }
 }
 
 /* ---- late symbols ---- */
@@ -181,7 +174,8 @@ enum st classify_rename(struct triage **t, const struct classify_gate *g, struct
     return ST_OK;
 }
 
-/* Names a baseline; one that keeps no stacks is compared by ids alone, as without symbols. */
+/* Names the nameless frames of a baseline; a baseline that kept no stacks stays as it is, and is
+ * compared by its ids alone. */
 static enum st rename_baseline(struct triage **base, const struct classify_gate *g, struct keyer *k,
                                uint64_t rules_hash, struct err *e) {
     struct err why = {0};
@@ -193,7 +187,7 @@ static enum st rename_baseline(struct triage **base, const struct classify_gate 
 
 /* ---- the gate ---- */
 
-/* Sorts the baseline anew, if it was made with other rules than `now`. */
+/* Sorts the baseline into buckets anew by the rules of `now`, if other rules made it. */
 static enum st adapt(struct triage **base, const struct triage *now, const char *path,
                      const struct cli_tool *tool, struct keyer *k, const struct triage_options *o,
                      struct err *e) {
@@ -226,7 +220,7 @@ static enum st adapt(struct triage **base, const struct triage *now, const char 
 bool classify_read_baseline(struct triage **base, const struct classify_gate *g,
                             const struct cli_tool *tool, struct cli_failures *failures) {
     struct err e = {0};
-    char *path = strdup(g->baseline); /* operands are not const */
+    char *path = strdup(g->baseline); /* a copy, as operands are not const */
     size_t before = failures->count;
     if (!path) {
         err_nomem(&e);
@@ -244,7 +238,7 @@ bool classify_read_baseline(struct triage **base, const struct classify_gate *g,
     return failures->count == before;
 }
 
-/* What main returns for a comparison that was made and printed. */
+/* Returns the exit status of a comparison that was made and printed. */
 static int classify_gate_status(const struct gate *found, const struct classify_gate *g) {
     bool little = found->verdict == GATE_INCONCLUSIVE;
     if ((g->fail_new && found->count[GATE_NEW]) ||
@@ -256,35 +250,36 @@ static int classify_gate_status(const struct gate *found, const struct classify_
 
 int classify_compare(const struct triage *now, struct triage **base, const struct classify_gate *g,
                      const struct cli_tool *tool, struct keyer *k, const struct triage_options *o,
-                     const char *path, const struct print_format *format,
+                     void (*print)(void *ctx, const struct gate *g), void *ctx,
                      struct cli_failures *failures) {
-    /* Without --fail-on the report's own verdict decides. */
+    /* Name of the baseline in messages. */
+    const char *where = g->baseline ? g->baseline : "--history";
+    /* Without --fail-on, the report marks new and regressed buckets as failures, although they do
+     * not change the exit status. */
     bool any = classify_judges(g);
     const struct gate_options options = {
         .regressed_percent = (unsigned)g->regressed_percent,
         .min_users = g->min_users,
         .fail_on = {[GATE_NEW] = !any || g->fail_new,
                     [GATE_REGRESSED] = !any || g->fail_regressed,
-                    [GATE_INCONCLUSIVE] = any && !g->allow_inconclusive}};
+                    [GATE_INCONCLUSIVE] = any && !g->allow_inconclusive},
+        .ignored = g->ignored,
+        .ignored_ctx = g->ignored_ctx};
     struct gate gate;
-    struct cli_output output;
     struct err e = {0};
     if (triage_is_folded(*base) || triage_is_folded(now)) {
         err_set(&e, ERR_UNSUPPORTED, "buckets were folded by --max-buckets: nobody knows which");
-        cli_fail(failures, g->baseline, &e);
+        cli_fail(failures, where, &e);
         return CLI_FAILED;
     }
-    if (adapt(base, now, g->baseline, tool, k, o, &e) != ST_OK ||
+    if (adapt(base, now, where, tool, k, o, &e) != ST_OK ||
         rename_baseline(base, g, k, o->rules_hash, &e) != ST_OK ||
         triage_finish(*base, &e) != ST_OK ||
         gate_compare(&gate, *base, now, &options, &e) != ST_OK) {
-        cli_fail(failures, g->baseline, &e);
+        cli_fail(failures, where, &e);
         return CLI_FAILED;
     }
-    if (cli_output_open(&output, path, failures)) {
-        format->gate(&gate, &output.sink);
-        cli_output_close(&output, true, failures);
-    }
+    print(ctx, &gate);
     int verdict = classify_gate_status(&gate, g);
     gate_release(&gate);
     int status = cli_exit_status(failures);

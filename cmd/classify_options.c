@@ -1,4 +1,4 @@
-/* The options of stallclassify. */
+/* Defines, reads and checks the options of stallclassify. */
 #include "classify_options.h"
 
 #include <inttypes.h>
@@ -8,13 +8,16 @@
 #include "base/parse.h"
 #include "base/pool.h"
 #include "classify/print/explain.h"
+#include "cli_answers.h"
 #include "cli_dumps.h"
 #include "cli_symbols.h"
+#include "page/page.h"
 
 enum {
     OPT_SYMBOLS = 1,
     OPT_FORMAT,
     OPT_BY,
+    OPT_WEIGHT,
     OPT_WHERE,
     OPT_RULES,
     OPT_IN_APP,
@@ -27,7 +30,10 @@ enum {
     OPT_NO_INLINES,
     OPT_CAP,
     OPT_TOP,
+    OPT_DETAIL,
+    OPT_SOURCE_URL,
     OPT_ANNOTATE,
+    OPT_ANSWER_EACH,
     OPT_PARTIAL,
     OPT_EVERY,
     OPT_MAX_BUCKETS,
@@ -38,19 +44,34 @@ enum {
     OPT_MIN_USERS,
     OPT_EXPOSURE,
     OPT_FACETS,
+    OPT_RAW_CSV,
     OPT_OUTPUT,
     OPT_WIDTH,
     OPT_COLOR,
     OPT_STORE,
     OPT_LEARN,
+    OPT_PROCESS,
     OPT_NO_LEARN,
+    OPT_MAP,
+    OPT_PATH_MAP,
+    OPT_HISTORY,
+    OPT_SINCE,
+    OPT_UNTIL,
+    OPT_KEEP,
+    OPT_MARK,
+    OPT_WATCH,
+    OPT_OUT,
+    OPT_FORGET_USER,
+    OPT_CHECK,
     OPT_JOBS
 };
+
+enum { CLASSIFY_EVERY_MS_MAX = 7 * 24 * 3600 * 1000 /* a week */ };
 
 /* The words of --keys, in the order of enum key_kind. */
 static const char *const key_kinds[] = {"app", "frames", NULL};
 
-/* ---- one by one ---- */
+/* ---- options with a function ---- */
 
 static bool take_where(void *settings, struct cli_parser *p) {
     struct classify_settings *s = settings;
@@ -58,7 +79,7 @@ static bool take_where(void *settings, struct cli_parser *p) {
     return cli_take_where(s->where, p);
 }
 
-/* "2,4", or one number for both. */
+/* Takes the value of --levels: "2,4", or one number for both levels. */
 static bool take_levels(void *settings, struct cli_parser *p) {
     struct classify_settings *s = settings;
     const char *value = p->value;
@@ -103,6 +124,27 @@ static bool take_facets(void *settings, struct cli_parser *p) {
                       (int)strcspn(wrong, ","), wrong);
 }
 
+/* Takes the value of --every: a number of dumps, or a time with its unit. */
+static bool take_every(void *settings, struct cli_parser *p) {
+    struct classify_settings *s = settings;
+    size_t len = strlen(p->value);
+    s->gate.every = s->gate.every_ms = 0;
+    if (parse_u64(p->value, len, UINT64_MAX, &s->gate.every)) {
+        return s->gate.every > 0 || cli_reject(p->tool, "--every takes at least 1 dump");
+    }
+    return (parse_duration_ms(p->value, len, CLASSIFY_EVERY_MS_MAX, &s->gate.every_ms) &&
+            s->gate.every_ms > 0) ||
+           cli_reject(p->tool, "--every takes a number of dumps, or a time such as 60s, not '%s'",
+                      p->value);
+}
+
+static bool take_source_url(void *settings, struct cli_parser *p) {
+    struct classify_settings *s = settings;
+    s->page.source_url = p->value;
+    return page_source_url_fits(p->value) ||
+           cli_reject(p->tool, "--source-url takes an address with %%f in it, not '%s'", p->value);
+}
+
 static bool take_fail_on(void *settings, struct cli_parser *p) {
     struct classify_settings *s = settings;
     return classify_read_fail_on(p->tool, &s->gate, p->value);
@@ -122,18 +164,29 @@ static bool take_explain(void *settings, struct cli_parser *p) {
 
 static const struct cli_option options[] = {
     {OPT_FORMAT, 'F', "format", "FORMAT",
-     "table to read (default), json (stall-triage/1), csv, markdown, junit",
+     "table to read (default), json (stall-triage/1), csv, markdown, junit, html: a\n"
+     "page in one file",
      CLI_WORD(struct classify_settings, output.format, print_formats)},
     {OPT_WHERE, 0, "where", "TERMS",
      "count only dumps like these: 'app.version>=5.3 device.model~iPhone1.*';\n"
      "fields, operators: see man stallclassify; repeatable, all must hold",
      CLI_CALL(take_where)},
-    {OPT_BY, 0, "by", "bucket|holder",
-     "what a row is: stalls that show the same code (default), or who holds the\n"
-     "lock that stalls wait for",
+    {OPT_BY, 0, "by", "WORD",
+     "what a row is: bucket (default), holder of the lock that stalls wait for,\n"
+     "version, os, device, cause, kind, or of a history day",
      CLI_WORD(struct classify_settings, output.by, classify_by_words)},
+    {OPT_WEIGHT, 0, "weight", "ms|stalls",
+     "what buckets are ranked by, and shares are of: stalled time (default), or stalls,\n"
+     "those of unknown length, too",
+     CLI_WORD(struct classify_settings, output.weight, classify_weights)},
     {OPT_TOP, 0, "top", "N", "buckets shown (default: 20 where people read, else all; 0: all)",
      CLI_NUMBER(struct classify_settings, output.top, 0, UINT32_MAX)},
+    {OPT_DETAIL, 0, "detail", "N", "with -F html: buckets in detail (default 200)",
+     CLI_NUMBER(struct classify_settings, page.detail, 0, UINT32_MAX)},
+    {OPT_SOURCE_URL, 0, "source-url", "URL",
+     "with -F html: what a line of source links to, such as\n"
+     "https://git.example/shop/blob/%v/%f#L%l: version, file, line",
+     CLI_CALL(take_source_url)},
     {OPT_CAP, 0, "cap", "SECONDS", "what one stall counts at most (default 30; 0: no cap)",
      CLI_NUMBER(struct classify_settings, cap_s, 0, CLI_CAP_S_MAX)},
     {OPT_RULES, 0, "rules", "FILE",
@@ -169,14 +222,20 @@ static const struct cli_option options[] = {
     CLI_STORE_OPTION(OPT_STORE, struct classify_settings, store),
     CLI_LEARN_OPTION(OPT_LEARN, struct classify_settings, learn),
     CLI_NO_LEARN_OPTION(OPT_NO_LEARN, struct classify_settings, no_learn),
+    CLI_MAP_OPTION(OPT_MAP, struct classify_settings, maps),
+    CLI_PATH_MAP_OPTION(OPT_PATH_MAP, struct classify_settings, path_rules),
+    CLI_PROCESS_OPTION(OPT_PROCESS, struct classify_settings, process),
     {OPT_ANNOTATE, 0, "annotate", NULL,
      "no table: pass every dump through with its bucket and cause, as \"class\"",
      CLI_FLAG(struct classify_settings, annotate)},
+    CLI_ANSWER_EACH_OPTION(OPT_ANSWER_EACH, struct classify_settings, answer_each),
     {OPT_PARTIAL, 0, "partial", NULL,
      "no table: write the counts of this run, to be merged with others'",
      CLI_FLAG(struct classify_settings, gate.partial)},
-    {OPT_EVERY, 0, "every", "N", "… after each N dumps, and begin anew: for endless streams",
-     CLI_NUMBER(struct classify_settings, gate.every, 1, UINT64_MAX)},
+    {OPT_EVERY, 0, "every", "N|TIME",
+     "… after each N dumps, or each 60s, with an empty line behind, and begin anew:\n"
+     "for endless streams",
+     CLI_CALL(take_every)},
     {OPT_MAX_BUCKETS, 0, "max-buckets", "N",
      "output the N buckets with most time, and one for all others; partials with it\n"
      "do not merge exactly",
@@ -187,13 +246,40 @@ static const struct cli_option options[] = {
      "no table: compare with the run whose partial this is, bucket by bucket",
      CLI_TEXT(struct classify_settings, gate.baseline)},
     {OPT_FAIL_ON, 0, "fail-on", "WHAT",
-     "exit status 3 on these: new,regressed=20%,inconclusive;\n"
+     "exit status 3 on these: new,regressed=20%,inconclusive, back (of a history);\n"
      "4 if none is the case, but there is too little data to tell",
      CLI_CALL(take_fail_on)},
     {OPT_ALLOW_INCONCLUSIVE, 0, "allow-inconclusive", NULL, "… then 0",
      CLI_FLAG(struct classify_settings, gate.allow_inconclusive)},
     {OPT_MIN_USERS, 0, "min-users", "N", "of a new bucket, and of a run, at least (default 20)",
      CLI_NUMBER(struct classify_settings, gate.min_users, 1, UINT32_MAX)},
+    {OPT_HISTORY, 0, "history", "FILE",
+     "add the dumps to this SQLite file, each once, and print what it holds;\n"
+     "without an operand nothing is added",
+     CLI_TEXT(struct classify_settings, history.path)},
+    {OPT_SINCE, 0, "since", "DAY", "of a history: from this day (2026-11-20, or 7d ago) on",
+     CLI_TEXT(struct classify_settings, history.since)},
+    {OPT_UNTIL, 0, "until", "DAY", "of a history: up to this day",
+     CLI_TEXT(struct classify_settings, history.until)},
+    {OPT_KEEP, 0, "keep", "DAY",
+     "drop earlier days from the history, or (500MB, 2GB) the oldest days until it is\n"
+     "that small; later dumps of them are refused",
+     CLI_TEXT(struct classify_settings, history.keep)},
+    {OPT_MARK, 0, "mark", "ID",
+     "no table: the operands are what people say of this bucket of a history:\n"
+     "fixed-in=5.4.0 owner=payments note=TEXT link=URL ignore=2026-12-01",
+     CLI_TEXT(struct classify_settings, history.mark)},
+    {OPT_WATCH, 0, "watch", "DIR",
+     "add each file that is renamed into DIR to the history, move it to done/ or\n"
+     "refused/ there, and keep a page and metrics up to date, until SIGTERM",
+     CLI_TEXT(struct classify_settings, watch.folder)},
+    {OPT_OUT, 0, "out", "DIR", "with --watch: where report.html and metrics.prom are written",
+     CLI_TEXT(struct classify_settings, watch.out)},
+    {OPT_FORGET_USER, 0, "forget-user", "HASH",
+     "no table: take what names this user, as dumps do, out of the history",
+     CLI_TEXT(struct classify_settings, history.forget)},
+    {OPT_CHECK, 0, "check", NULL, "no table: examine the whole history, and change nothing",
+     CLI_FLAG(struct classify_settings, history.check)},
     {OPT_EXPOSURE, 0, "exposure", "FILE",
      "session records or a CSV: how long the app was used, which rates are of;\n"
      "without it shares are compared; repeatable",
@@ -204,6 +290,9 @@ static const struct cli_option options[] = {
      CLI_CALL(take_facets)},
     {OPT_OUTPUT, 'o', "output", "FILE", "write there instead of to stdout",
      CLI_TEXT(struct classify_settings, output.path)},
+    {OPT_RAW_CSV, 0, "raw-csv", NULL,
+     "with -F csv: no apostrophe before cells that begin with = + - @, which spreadsheets run",
+     CLI_FLAG(struct classify_settings, output.raw_csv)},
     {OPT_WIDTH, 0, "width", "N", "columns of the table (default: the terminal's, else 100)",
      CLI_NUMBER(struct classify_settings, output.width, CLASSIFY_WIDTH_MIN, CLASSIFY_WIDTH_MAX)},
     {OPT_COLOR, 0, "color", "WHEN", "auto (default: on a terminal), always, never",
@@ -216,12 +305,18 @@ const struct cli_tool classify_tool = {
     .name = "stallclassify",
     .synopsis = "[-F FORMAT] [--where TERMS] [--top N] [-d PATH]... [-o FILE] [DUMP|FOLDER|-]...\n"
                 "--annotate [--where TERMS] [-d PATH]... [-o FILE] [DUMP|FOLDER|-]...\n"
+                "--annotate --answer-each [--where TERMS] [-d PATH]... -\n"
                 "--explain ID [--where TERMS] [-d PATH]... [-o FILE] [DUMP|FOLDER|-]...\n"
                 "--lint [-o FILE] [RULES]...\n"
-                "--partial [--every N] [-o FILE] [DUMP|FOLDER|-]...\n"
+                "--partial [--every N|TIME] [-o FILE] [DUMP|FOLDER|-]...\n"
                 "--merge [--partial] [-d PATH]... [-F FORMAT] [-o FILE] [PARTIAL|FOLDER|-]...\n"
                 "--baseline FILE [--fail-on WHAT] [--allow-inconclusive] [--exposure FILE]...\n"
-                " [--merge] [-F table|json|markdown|junit] [-o FILE] [DUMP|FOLDER|-]...",
+                " [--merge] [-F table|json|markdown|junit|html] [-o FILE] [DUMP|FOLDER|-]...\n"
+                "--history FILE [--since DAY] [--until DAY] [--fail-on WHAT] [--keep DAY]\n"
+                " [-F FORMAT] [-o FILE] [DUMP|FOLDER|-]...\n"
+                "--history FILE --watch DIR --out DIR [-d PATH]... [--since DAY] [--keep DAY]\n"
+                "--history FILE --mark ID NAME=VALUE...\n"
+                "--history FILE --check",
     .summary = "Sorts stall dumps into buckets by what the main thread was doing, most stalled "
                "time first.",
     .options = options,
@@ -242,6 +337,7 @@ bool classify_settings_init(struct classify_settings *s, struct cli_failures *fa
                                     .gate = {.min_users = CLASSIFY_MIN_USERS_DEFAULT,
                                              .regressed_percent = CLASSIFY_REGRESSED_DEFAULT},
                                     .rules = {.failures = failures},
+                                    .page = {.detail = CLASSIFY_DETAIL_DEFAULT},
                                     .cap_s = STALL_CAP_MS / 1000,
                                     .jobs = pool_processors(),
                                     .failures = failures};
@@ -255,13 +351,15 @@ void classify_settings_release(struct classify_settings *s) {
     classify_rules_release(&s->rules);
     where_free(s->where);
     VEC_RELEASE(&s->symbols);
+    VEC_RELEASE(&s->maps);
+    VEC_RELEASE(&s->path_rules);
     VEC_RELEASE(&s->gate.exposure);
     strbuf_release(&s->where_text);
 }
 
-/* ---- together ---- */
+/* ---- options together ---- */
 
-/* What a run is for. */
+/* Purposes of a run; a run has exactly one of them. */
 enum {
     RUN_TABLE = 1 << 0,
     RUN_ANNOTATE = 1 << 1,
@@ -269,6 +367,7 @@ enum {
     RUN_LINT = 1 << 3,
     RUN_PARTIAL = 1 << 4,
     RUN_GATE = 1 << 5,
+    RUN_HISTORY = 1 << 6, /* the run is one of --mark, --forget-user or --check */
     RUN_COUNTS = RUN_TABLE | RUN_PARTIAL | RUN_GATE,
     RUN_DUMPS = RUN_COUNTS | RUN_ANNOTATE | RUN_EXPLAIN
 };
@@ -280,7 +379,8 @@ static unsigned run_of(const struct classify_settings *s) {
     } runs[] = {{s->lint, RUN_LINT},
                 {s->annotate, RUN_ANNOTATE},
                 {s->explain != NULL, RUN_EXPLAIN},
-                {s->gate.baseline != NULL, RUN_GATE},
+                {s->history.mark || s->history.forget || s->history.check, RUN_HISTORY},
+                {s->gate.baseline || s->gate.from_history, RUN_GATE},
                 {s->gate.partial, RUN_PARTIAL}};
     for (size_t i = 0; i < sizeof runs / sizeof *runs; i++) {
         if (runs[i].asked) {
@@ -290,15 +390,19 @@ static unsigned run_of(const struct classify_settings *s) {
     return RUN_TABLE;
 }
 
-/* The options that only some runs use; all runs use the others. */
+/* Options that only some runs use, with these runs; every run uses the other options. */
 static const struct {
     int id;
     unsigned runs;
 } looked_at[] = {
     {OPT_FORMAT, RUN_TABLE | RUN_GATE},
     {OPT_TOP, RUN_TABLE},
+    {OPT_DETAIL, RUN_TABLE | RUN_GATE},
+    {OPT_SOURCE_URL, RUN_TABLE | RUN_GATE},
     {OPT_BY, RUN_TABLE},
+    {OPT_WEIGHT, RUN_TABLE},
     {OPT_FACETS, RUN_TABLE},
+    {OPT_RAW_CSV, RUN_TABLE},
     {OPT_WIDTH, RUN_TABLE},
     {OPT_COLOR, RUN_TABLE | RUN_EXPLAIN},
     {OPT_WHERE, RUN_DUMPS},
@@ -307,18 +411,20 @@ static const struct {
     {OPT_INLINES, RUN_DUMPS},
     {OPT_SYMBOLS, RUN_DUMPS},
     {OPT_LEARN, RUN_DUMPS},
+    {OPT_PROCESS, RUN_DUMPS},
     {OPT_NO_LEARN, RUN_DUMPS},
+    {OPT_MAP, RUN_DUMPS},
+    {OPT_PATH_MAP, RUN_DUMPS},
     {OPT_EXPOSURE, RUN_TABLE | RUN_PARTIAL | RUN_GATE},
     {OPT_MIN_USERS, RUN_GATE},
 };
 
-/* False after a printed message. */
+/* Rejects options that this run does not use. False after a printed message. */
 static bool check_looked_at(const struct classify_settings *s) {
-    static const char *const names[] = {[RUN_ANNOTATE] = "--annotate",
-                                        [RUN_EXPLAIN] = "--explain",
-                                        [RUN_LINT] = "--lint",
-                                        [RUN_PARTIAL] = "--partial",
-                                        [RUN_GATE] = "--baseline"};
+    static const char *const names[] = {
+        [RUN_ANNOTATE] = "--annotate", [RUN_EXPLAIN] = "--explain",
+        [RUN_LINT] = "--lint",         [RUN_PARTIAL] = "--partial",
+        [RUN_GATE] = "--baseline",     [RUN_HISTORY] = "--mark and --check"};
     unsigned run = run_of(s);
     uint64_t useful = UINT64_MAX;
     for (size_t i = 0; i < sizeof looked_at / sizeof *looked_at; i++) {
@@ -338,12 +444,29 @@ static bool check_looked_at(const struct classify_settings *s) {
     return false;
 }
 
-static bool classify_keys_given(const struct classify_settings *s) {
+/* Rejects the page's options without -F html, and with -F html the options that the page does not
+ * use. False after a printed message. */
+static bool check_page(const struct classify_settings *s, const struct print_format *format) {
+    const uint64_t own = CLI_BIT(OPT_DETAIL) | CLI_BIT(OPT_SOURCE_URL);
+    const uint64_t others =
+        CLI_BIT(OPT_WIDTH) | CLI_BIT(OPT_COLOR) | CLI_BIT(OPT_FACETS) | CLI_BIT(OPT_RAW_CSV);
+    const struct cli_option *useless = cli_useless(s->parser, ~(format->page ? others : own));
+    char typed[CLI_TYPED];
+    if (!useless) {
+        return true;
+    }
+    cli_usage_error(&classify_tool,
+                    format->page ? "%s does nothing with -F html" : "%s goes with -F html",
+                    cli_typed(s->parser, useless->id, typed));
+    return false;
+}
+
+bool classify_keys_given(const struct classify_settings *s) {
     return s->rules.raw || (s->parser->given & (CLI_BIT(OPT_LEVELS) | CLI_BIT(OPT_KEYS) |
                                                 CLI_BIT(OPT_INLINES) | CLI_BIT(OPT_NO_INLINES)));
 }
 
-static bool classify_cap_given(const struct classify_settings *s) {
+bool classify_cap_given(const struct classify_settings *s) {
     return s->parser->given & CLI_BIT(OPT_CAP);
 }
 
@@ -370,6 +493,70 @@ bool classify_check_partials(const struct classify_settings *s, const struct tri
     return false;
 }
 
+/* Checks that --watch comes with --out and --history, and without the options that it excludes.
+ * False after a printed message. */
+static bool check_watch(const struct classify_settings *s, size_t operand_count) {
+    const struct classify_watch *w = &s->watch;
+    if (!w->folder && !w->out) {
+        return true;
+    }
+    if (!w->folder || !w->out || !s->history.path) {
+        return cli_reject(&classify_tool, "--watch goes with --out and --history");
+    }
+    if (operand_count || s->history.mark || s->history.forget || s->history.check ||
+        s->gate.partial || s->gate.baseline || s->gate.from_history) {
+        return cli_reject(&classify_tool, "--watch excludes operands, --mark, --forget-user,"
+                                          " --check, --partial and the gate");
+    }
+    return true;
+}
+
+/* Checks --by holder against the rules and the output. False after a printed message. */
+static bool check_holders(const struct classify_settings *s) {
+    if (s->output.by != BY_HOLDER) {
+        return true;
+    }
+    if (s->rules.raw) {
+        return cli_reject(&classify_tool, "--by holder needs rules: they tell who waits");
+    }
+    if (!print_formats[s->output.format].holders) {
+        return cli_reject(&classify_tool,
+                          "with --by holder the formats are table, json, csv and markdown");
+    }
+    return !s->output.facets || cli_reject(&classify_tool, "--by holder excludes --facets");
+}
+
+/* Checks --by for values against the output and the run's purpose. False after a printed
+ * message. */
+static bool check_values(const struct classify_settings *s) {
+    if (s->output.by < BY_DAY) {
+        return true;
+    }
+    if (!print_formats[s->output.format].values) {
+        return cli_reject(&classify_tool, "values are for table, json, csv and markdown: see --by");
+    }
+    if (s->output.by == BY_DAY && !s->history.path) {
+        return cli_reject(&classify_tool, "--by day goes with --history");
+    }
+    return !(s->output.facets || s->gate.baseline || s->gate.partial || s->gate.from_history) ||
+           cli_reject(&classify_tool, "--by excludes --facets, --partial and the gate");
+}
+
+/* Checks that the run has one purpose, and that --answer-each has lines to answer. False after a
+ * printed message. */
+static bool check_purpose(const struct classify_settings *s, const struct cli_parser *p) {
+    if (s->rules.raw && (s->rules.files.len || s->rules.globs.len || s->lint)) {
+        return cli_reject(&classify_tool, "--rules none excludes other rules");
+    }
+    if (s->lint + s->annotate + (s->explain != NULL) > 1) {
+        return cli_reject(&classify_tool, "--annotate, --explain and --lint exclude each other");
+    }
+    if (s->answer_each && !s->annotate) {
+        return cli_reject(&classify_tool, "--answer-each goes with --annotate");
+    }
+    return !s->answer_each || cli_answers_check(&classify_tool, p->operands, p->operand_count);
+}
+
 int classify_read_options(struct cli_parser *p, struct classify_settings *s, int *status) {
     s->parser = p;
     if (cli_read_options(p, s) != CLI_END) {
@@ -377,23 +564,21 @@ int classify_read_options(struct cli_parser *p, struct classify_settings *s, int
         return CLI_EXIT;
     }
     *status = CLI_USAGE;
-    if (s->rules.raw && (s->rules.files.len || s->rules.globs.len || s->lint)) {
-        cli_usage_error(&classify_tool, "--rules none excludes other rules");
+    if (!check_purpose(s, p) || !check_holders(s)) {
         return CLI_EXIT;
     }
-    if (s->output.by == BY_HOLDER && (s->rules.raw || !print_formats[s->output.format].holders)) {
-        cli_usage_error(&classify_tool, s->rules.raw
-                                            ? "--by holder needs rules: they tell who waits"
-                                            : "with --by holder the formats are table, json, csv "
-                                              "and markdown");
+    bool judges = s->gate.fail_new || s->gate.fail_regressed || s->gate.fail_inconclusive;
+    s->history.back = s->gate.fail_back;
+    s->gate.from_history = s->history.path && s->history.since && judges && !s->gate.baseline;
+    if (!classify_check_history(&classify_tool, &s->history, s->where, p->operand_count)) {
         return CLI_EXIT;
     }
-    if (s->output.by == BY_HOLDER && s->output.facets) {
-        cli_usage_error(&classify_tool, "--by holder excludes --facets");
+    if (!check_values(s) || !check_watch(s, p->operand_count)) {
         return CLI_EXIT;
     }
-    if (s->lint + s->annotate + (s->explain != NULL) > 1) {
-        cli_usage_error(&classify_tool, "--annotate, --explain and --lint exclude each other");
+    if (s->history.path && (s->gate.merge || s->annotate || s->explain || s->lint)) {
+        cli_usage_error(&classify_tool,
+                        "--history excludes --merge, --annotate, --explain and --lint");
         return CLI_EXIT;
     }
     bool gate = s->gate.partial || s->gate.merge || s->gate.baseline;
@@ -401,96 +586,15 @@ int classify_read_options(struct cli_parser *p, struct classify_settings *s, int
         cli_usage_error(&classify_tool, "--annotate, --explain and --lint count nothing");
         return CLI_EXIT;
     }
-    if (s->gate.baseline && !print_formats[s->output.format].gate) {
+    const struct print_format *format = &print_formats[s->output.format];
+    if ((s->gate.baseline || s->gate.from_history) && !format->gate && !format->page) {
         cli_usage_error(&classify_tool,
-                        "with --baseline the formats are table, json, markdown and junit");
+                        "with --baseline the formats are table, json, markdown, junit and html");
         return CLI_EXIT;
     }
-    if (!classify_check_gate(&classify_tool, &s->gate) || !check_looked_at(s) ||
-        !cli_symbols_check_learn(&classify_tool, s->learn, s->no_learn)) {
+    if (!check_page(s, format) || !classify_check_gate(&classify_tool, &s->gate) ||
+        !check_looked_at(s) || !cli_symbols_check_learn(&classify_tool, s->learn, s->no_learn)) {
         return CLI_EXIT;
     }
     return CLI_END;
-}
-
-/* ---- keys ---- */
-
-/* What is said of keys behind the rules' name. */
-static void add_key_name(struct strbuf *b, const struct key_options *k, bool raw) {
-    if (k->wanted[0]) {
-        strbuf_addf(b, ", levels %u,%u", k->wanted[0], k->wanted[1]);
-    }
-    strbuf_addstr(b, k->kind == KEY_OF_FRAMES && !raw ? ", keys of frames" : "");
-    strbuf_addstr(b, k->inlines ? "" : ", no inlines");
-}
-
-static uint64_t hash_keys(const struct key_options *k, const struct rules *set, bool raw) {
-    static const char raw_name[] = "none";
-    struct strbuf name = {0};
-    uint64_t hash = raw ? hash_bytes(raw_name, sizeof raw_name - 1) : rules_hash(set);
-    add_key_name(&name, k, raw);
-    hash ^= name.len ? hash_bytes(name.data, name.len) : 0;
-    strbuf_release(&name);
-    return hash;
-}
-
-uint64_t classify_hash_keys(struct classify_settings *s) {
-    add_key_name(&s->rules.name, &s->key, s->rules.raw);
-    return hash_keys(&s->key, s->rules.set, s->rules.raw);
-}
-
-/* ---- a baseline's ---- */
-
-/* The levels in a name that add_key_name made; 0 0: it says none. */
-static void read_levels(const char *name, unsigned wanted[KEY_LEVELS]) {
-    static const char word[] = ", levels ";
-    const char *at = strstr(name, word);
-    const char *comma = at ? strchr(at + strlen(word), ',') : NULL;
-    uint64_t n, m;
-    wanted[0] = wanted[1] = 0;
-    if (comma &&
-        parse_u64(at + strlen(word), (size_t)(comma - at) - strlen(word), KEY_WANTED_MAX, &n) &&
-        parse_u64(comma + 1, strcspn(comma + 1, ","), KEY_WANTED_MAX, &m) && n && m >= n) {
-        wanted[0] = (unsigned)n;
-        wanted[1] = (unsigned)m;
-    }
-}
-
-/* Of all keys that these rules, or none, can make, those with the hash; false: none has it. */
-static bool find_keys(const struct classify_settings *s, const struct triage_options *made,
-                      struct key_options *keys, bool *raw) {
-    *keys = s->key;
-    read_levels(made->rules, keys->wanted);
-    for (unsigned i = 0; i < 8; i++) {
-        *raw = i & 4;
-        keys->kind = i & 2 ? KEY_OF_FRAMES : KEY_OF_APP;
-        keys->inlines = !(i & 1);
-        bool allowed = !*raw || (s->rules.files.len == 0 && s->rules.globs.len == 0);
-        if (allowed && hash_keys(keys, s->rules.set, *raw) == made->rules_hash) {
-            return true;
-        }
-    }
-    return false;
-}
-
-void classify_adopt_keys(struct classify_settings *s, const struct triage_options *made) {
-    struct key_options keys;
-    bool raw;
-    if (hash_keys(&s->key, s->rules.set, s->rules.raw) != made->rules_hash &&
-        !classify_keys_given(s) && find_keys(s, made, &keys, &raw)) {
-        cli_say(classify_tool.name,
-                "%s was made with other keys (%s): the dumps are sorted by them", s->gate.baseline,
-                made->rules);
-        s->key = keys;
-        if (raw) {
-            s->rules.raw = true;
-            strbuf_clear(&s->rules.name);
-            strbuf_addstr(&s->rules.name, "none");
-        }
-    }
-    if (made->cap_ms != s->cap_s * 1000 && made->cap_ms % 1000 == 0 && !classify_cap_given(s)) {
-        cli_say(classify_tool.name, "%s was made with --cap %" PRIu64 ": so is this run",
-                s->gate.baseline, made->cap_ms / 1000);
-        s->cap_s = made->cap_ms / 1000;
-    }
 }

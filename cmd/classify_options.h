@@ -1,4 +1,4 @@
-/* What stallclassify was asked for. */
+/* The options of stallclassify, as settings. */
 #ifndef STALLKIT_CMD_CLASSIFY_OPTIONS_H
 #define STALLKIT_CMD_CLASSIFY_OPTIONS_H
 
@@ -7,6 +7,8 @@
 #include "classify/keys/key.h"
 #include "classify/keys/where.h"
 #include "classify_gate.h"
+#include "triage/classify_history.h"
+#include "triage/classify_watch.h"
 #include "classify_output.h"
 #include "classify_rules.h"
 #include "cli.h"
@@ -16,34 +18,45 @@ extern const struct cli_tool classify_tool;
 struct classify_settings {
     struct classify_output output;
     struct classify_gate gate;
+    struct classify_history history;
+    struct classify_watch watch;
     struct classify_rules rules;
-    bool annotate, lint;
-    const char *explain; /* an id; NULL = not asked for */
+    struct classify_page page;
+    bool annotate, answer_each, lint;
+    const char *explain; /* id of --explain; NULL = not given */
     uint64_t cap_s, jobs;
-    struct key_options key; /* but for its rules */
+    struct key_options key; /* all options of keys but the rules */
     const char *store, *learn;
     bool no_learn;
+    struct cli_list maps, path_rules;
+    const char *process; /* value of --process; NULL = not given */
     struct cli_list symbols;
     struct where *where;
-    struct strbuf where_text;        /* the texts of --where */
-    const struct cli_parser *parser; /* borrowed: which options were given */
+    struct strbuf where_text;        /* texts of all --where, for outputs */
+    const struct cli_parser *parser; /* borrowed: tells which options were given */
     struct cli_failures *failures;
 };
 
-/* The defaults. False after a printed message: out of memory. failures is borrowed. */
+/* Sets the defaults. failures is borrowed. False after a printed message: out of memory. */
 bool classify_settings_init(struct classify_settings *s, struct cli_failures *failures);
 void classify_settings_release(struct classify_settings *s);
-/* CLI_END to go on, else CLI_EXIT, and *status is what main returns. */
+/* Reads the options. Returns CLI_END to go on, else CLI_EXIT, and *status is what main returns. */
 int classify_read_options(struct cli_parser *p, struct classify_settings *s, int *status);
-/* The hash of the rules and of the options that change keys, which become part of the rules' name,
- * so that outputs with different keys are not compared. Once for a run. */
+/* Returns the hash of the rules and of the options that change keys, and adds these options to
+ * the rules' name, so that outputs with different keys are not compared. It is called once in a
+ * run. */
 uint64_t classify_hash_keys(struct classify_settings *s);
-/* Takes keys and cap from a baseline where nobody asked for others, so that the dumps, which are
- * read anyway, are compared by what it was counted by; says so. made: what the baseline was made
- * with. */
+/* Takes the options of keys and the cap from a baseline if they were not given, so that the dumps
+ * are counted as the baseline's were, and prints a message that says so. made: the options with
+ * which the baseline was made. */
 void classify_adopt_keys(struct classify_settings *s, const struct triage_options *made);
-/* Were partials made as s asks, where it asks for anything? rules_hash: of the keys that it asks
- * for. False after a printed usage error. */
+/* Was an option given that changes keys? */
+bool classify_keys_given(const struct classify_settings *s);
+/* Was --cap given? */
+bool classify_cap_given(const struct classify_settings *s);
+/* Checks that partials were made with the options of s, as far as these were given. made: the
+ * options of the partials; rules_hash: result of classify_hash_keys for s. False after a printed
+ * usage error. */
 bool classify_check_partials(const struct classify_settings *s, const struct triage_options *made,
                              uint64_t rules_hash);
 

@@ -1,7 +1,8 @@
-/* How stallclassify prints: the format, and what the terminal is like. */
+/* Prints stallclassify's outputs in the selected format, and the page. */
 #ifndef STALLKIT_CMD_CLASSIFY_OUTPUT_H
 #define STALLKIT_CMD_CLASSIFY_OUTPUT_H
 
+#include "classify/keys/key.h"
 #include "classify/print/print_formats.h"
 #include "cli.h"
 
@@ -9,30 +10,75 @@ enum classify_colour { COLOUR_AUTO, COLOUR_ALWAYS, COLOUR_NEVER };
 /* The words of --color, NULL behind the last; for CLI_WORD. */
 extern const char *const classify_colours[];
 
-/* What a row is. */
-enum classify_by { BY_BUCKET, BY_HOLDER };
+/* What each row of the output stands for. */
+enum classify_by {
+    BY_BUCKET,
+    BY_HOLDER,
+    BY_DAY,
+    BY_FACET /* the first enum usage_facet; the others follow */
+};
 /* The words of --by, NULL behind the last; for CLI_WORD. */
 extern const char *const classify_by_words[];
+/* The words of --weight, in the order of enum tally_weight, NULL behind the last; for CLI_WORD. */
+extern const char *const classify_weights[];
 
 struct classify_output {
-    unsigned format; /* index into print_formats */
-    unsigned by;     /* enum classify_by */
+    unsigned format; /* index in print_formats */
+    unsigned by;     /* an enum classify_by */
+    unsigned weight; /* an enum tally_weight */
     enum classify_colour colour;
-    unsigned facets;  /* as in struct triage_view */
-    uint64_t top;     /* UINT64_MAX = not given: formats for people show the first 20 */
-    uint64_t width;   /* of the table; 0 = as the terminal's, $COLUMNS, or 100 */
-    const char *path; /* NULL = stdout */
+    bool raw_csv;     /* see struct triage_view */
+    unsigned facets;  /* facets of rates, see struct triage_view */
+    uint64_t top;     /* most buckets shown; UINT64_MAX = not given: formats for people show 20 */
+    uint64_t width;   /* width of the table; 0 = the terminal's, $COLUMNS, or 100 */
+    const char *path; /* path of the output; NULL = stdout */
+    bucket_note_of note; /* notes on buckets, see struct triage_view */
+    void *note_ctx;
 };
 
 enum { CLASSIFY_WIDTH_MIN = 40, CLASSIFY_WIDTH_MAX = 400 };
 
-/* Reads the words of --facets, separated by commas; NULL: all. False: there is another word in it,
- * *wrong. */
+/* Adds the facets that `words` names, separated by commas, to o->facets; NULL adds all facets.
+ * Returns false if a word is no facet's, and *wrong then points to it. */
 bool classify_read_facets(struct classify_output *o, const char *words, const char **wrong);
-/* Is the output text that goes to a terminal with colours? */
+/* Will the output be text with colours on a terminal? */
 bool classify_wants_colour(const struct classify_output *o);
-/* Prints a finished triage; a failure is told and counted. */
-void classify_print(const struct triage *t, const struct classify_output *o,
-                    struct cli_failures *failures);
+/* Prints a finished triage or, if it is not NULL, a table of values of it; a failure is printed and
+ * counted. */
+void classify_print(const struct triage *t, const struct value_table *values,
+                    const struct classify_output *o, struct cli_failures *failures);
+
+/* ---- the page ---- */
+
+enum {
+    CLASSIFY_DETAIL_DEFAULT = 200,
+    CLASSIFY_KEEP_BYTES = 64 << 20 /* memory for the dumps that the page shows */
+};
+
+struct classify_page {
+    uint64_t detail;        /* number of buckets shown in detail */
+    const char *source_url; /* URL of source lines; NULL = no links */
+};
+
+/* The contents of a page; borrowed. */
+struct classify_page_inputs {
+    const struct triage *triage; /* a finished triage */
+    const struct gate *gate;     /* result of the gate; NULL = there is no baseline */
+    struct keyer *keyer;
+    size_t top;                                 /* most buckets in the table; 0 = all */
+    bucket_note_of note;                        /* notes on buckets, see struct triage_view */
+    bool (*is_back)(void *ctx, const char *id); /* see struct page_options */
+    void *note_ctx;
+    const char *const *symbols; /* values of -d */
+    size_t symbol_count;
+    const char *where; /* text of the filter; "" = all dumps */
+    char **operands;
+    size_t operand_count;
+    bool partials; /* the operands are partials, which have no dumps to show */
+};
+
+/* Writes the page to path; a failure is printed and counted. */
+void classify_print_page(const struct classify_page *page, const struct classify_page_inputs *in,
+                         const char *path, struct cli_failures *failures);
 
 #endif

@@ -1,4 +1,4 @@
-/* Loads rules from the command line and from files, and reports what is wrong with them. */
+/* Loads rules from the command line and from files, and reports faults in them. */
 #include "classify_rules.h"
 
 #include <stdlib.h>
@@ -16,19 +16,24 @@ static bool ruleset_fail(struct classify_rules *r, const char *where, const stru
     return cli_fail(r->failures, where, why);
 }
 
-/* The file's bytes in *m; false after a printed message. */
+/* Maps a file of lines into *m, and prints a notice if its last line may be cut. False after a
+ * printed message. */
 static bool ruleset_open_file(struct classify_rules *r, const char *path, struct filemap *m) {
     struct err e = {0};
     enum st st = filemap_open(m, path, RULES_FILE_MAX, &e);
     if (st == ST_NONE) {
         err_set(&e, ERR_IO, "no such file");
     }
+    if (st == ST_OK && m->size > 0 && m->data[m->size - 1] != '\n') {
+        err_set(&e, ERR_UNREAD, "the last line has no line feed: it may be cut");
+        cli_notice(r->failures, path, &e);
+    }
     return st == ST_OK || ruleset_fail(r, path, &e);
 }
 
 /* ---- --in-app and --not-in-app ---- */
 
-/* A rule for every id of a list. */
+/* Appends a rule for each id in the file at path to the text. False after a printed message. */
 static bool add_ids(struct classify_rules *r, bool in_app, const char *path, struct strbuf *text) {
     struct filemap m = {0};
     struct err e = {0};
@@ -43,7 +48,8 @@ static bool add_ids(struct classify_rules *r, bool in_app, const char *path, str
     return st == ST_OK || ruleset_fail(r, path, &e);
 }
 
-/* The rules' text, whose parser reports what is wrong with it. */
+/* Adds the rules of --in-app and --not-in-app to the set; their parser reports faults. False
+ * after a printed message. */
 static bool add_globs(struct classify_rules *r, struct rules *set) {
     for (size_t i = 0; i < r->globs.len; i++) {
         const struct side_glob *g = &r->globs.data[i];
@@ -80,7 +86,7 @@ static bool ruleset_add_file(struct classify_rules *r, struct rules *set, const 
     }
     enum st st = rules_add(set, path, (const char *)m.data, m.size, &e);
     filemap_release(&m);
-    return st == ST_OK || ruleset_fail(r, NULL, &e); /* the text begins with FILE:LINE */
+    return st == ST_OK || ruleset_fail(r, NULL, &e); /* the message of `e` begins with FILE:LINE */
 }
 
 static void name_rules(struct classify_rules *r) {
@@ -133,9 +139,9 @@ void classify_rules_release(struct classify_rules *r) {
 /* ---- --lint ---- */
 
 struct finding {
-    size_t file, order; /* order: by the file's place among the files, then by the finding's */
+    size_t file, order; /* order: position in the output, first by file, then by finding */
     uint32_t line;
-    char *text; /* as printed */
+    char *text; /* text of the finding as it is printed */
 };
 
 struct findings {
@@ -205,7 +211,8 @@ static bool lint_file(struct classify_rules *r, const char *path, struct finding
     return st == ST_OK || ruleset_fail(r, NULL, &e);
 }
 
-/* Fills *all; *count = rules looked at. */
+/* Collects the findings in *all and sets *count to the number of rules examined. False after a
+ * printed message. */
 static bool ruleset_lint(struct classify_rules *r, struct findings *all, size_t *count) {
     struct err e = {0};
     if (rules_new(&r->set, &e) != ST_OK) {

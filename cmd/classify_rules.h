@@ -1,5 +1,5 @@
-/* The rules of a run of stallclassify or stallflame: --rules, --in-app, --not-in-app, and --lint of
- * them. */
+/* Loads the rules of a run of stallclassify or stallflame, from --rules, --in-app and
+ * --not-in-app, and checks them for --lint. */
 #ifndef STALLKIT_CMD_CLASSIFY_RULES_H
 #define STALLKIT_CMD_CLASSIFY_RULES_H
 
@@ -9,16 +9,16 @@
 
 struct side_glob {
     bool in_app;
-    const char *glob; /* or @FILE */
+    const char *glob; /* a glob, or @FILE with a list of ids */
 };
 
-/* Zero-initialised = the built-in rules. Texts are borrowed. */
+/* The rules of a run. Zero-initialised = the built-in rules. Texts are borrowed. */
 struct classify_rules {
-    bool raw;                    /* --rules none: no rules at all */
-    VEC(const char *) files;     /* in the order given */
-    VEC(struct side_glob) globs; /* in the order given; they go before the files */
-    struct rules *set;           /* once loaded */
-    struct strbuf name;          /* "shop.rules + built-in" */
+    bool raw;                    /* --rules none: there are no rules */
+    VEC(const char *) files;     /* files of --rules, in the order given */
+    VEC(struct side_glob) globs; /* in the order given; their rules precede those of the files */
+    struct rules *set;           /* NULL until loaded */
+    struct strbuf name;          /* name of the set, such as "shop.rules + built-in" */
     struct cli_failures *failures;
 };
 
@@ -26,8 +26,9 @@ struct classify_rules {
 bool classify_rules_take(struct classify_rules *r, struct cli_parser *p);
 /* Loads the requested rules, then the built-in ones. False after a printed message. */
 bool classify_rules_load(struct classify_rules *r);
-/* Prints what is wrong with the files and globs, or, if there are none, with the built-in rules, to
- * a file (NULL: stdout) as FILE:LINE: FAULT: TEXT. CLI_OK: nothing; else CLI_FAILED. */
+/* Prints the faults of the files and globs, or, if none were given, of the built-in rules, to a
+ * file (NULL: stdout) as FILE:LINE: FAULT: TEXT. Returns CLI_OK if there are none, else
+ * CLI_FAILED. */
 int classify_rules_lint(struct classify_rules *r, const char *output);
 void classify_rules_release(struct classify_rules *r);
 

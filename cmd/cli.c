@@ -1,4 +1,4 @@
-/* What the commands share: messages, progress, exit status. */
+/* Prints messages and progress for the commands, and computes their exit status. */
 #include "cli.h"
 
 #include <inttypes.h>
@@ -23,7 +23,7 @@ void cli_say(const char *tool, const char *fmt, ...) {
     for (size_t i = 0; i < len; i += n) {
         uint32_t c = 0;
         n = utf8_decode(text + i, len - i, &c);
-        if (n == 0 || !utf8_is_printable(c)) { /* a file name must not drive the terminal */
+        if (n == 0 || !utf8_is_printable(c)) { /* a file name must not control the terminal */
             n = n ? n : 1;
             memset(text + i, '?', n);
         }
@@ -41,14 +41,14 @@ static void say_unprinted(struct cli_failures *f) {
     f->of_input = f->unprinted = 0;
 }
 
-/* Length of where without a ":LINE" at its end. */
+/* Returns the length of `where` without a ":LINE" at its end. */
 static size_t input_length(const char *where) {
     const char *colon = strrchr(where, ':');
     bool line = colon && colon[1] && colon[1 + strspn(colon + 1, "0123456789")] == 0;
     return line ? (size_t)(colon - where) : strlen(where);
 }
 
-/* Does the text name the place already, in quotes as our messages do? */
+/* Does the text already contain `where` in single quotes, as messages do? */
 static bool names(const char *text, const char *where) {
     size_t len = strlen(where);
     for (const char *at = text; len > 0 && (at = strstr(at, where)) != NULL; at++) {
@@ -76,6 +76,7 @@ bool cli_fail(struct cli_failures *f, const char *where, const struct err *e) {
         memcpy(f->input, input, sizeof input);
     }
     f->count++;
+    snprintf(f->last, sizeof f->last, "%s", e->text);
     if (where && ++f->of_input > PRINTED_OF_INPUT) {
         f->unprinted++;
     } else if (where && f->printed >= PRINTED_OF_RUN) {
@@ -119,7 +120,7 @@ void cli_progress_begin(struct cli_progress *p, const char *what) {
     p->started_ns = p->on ? monotonic_ns() : 0;
 }
 
-/* Is it time to draw the line? Then *elapsed_ms is the time since the work began. */
+/* Is it time to draw the line of progress? If so, *elapsed_ms is the time since the work began. */
 static bool is_due(struct cli_progress *p, uint64_t *elapsed_ms) {
     uint64_t now = p->on ? monotonic_ns() : 0;
     if (!p->on || now - p->started_ns < 1000000000u || now - p->drawn_ns < 100000000u) {

@@ -1,5 +1,5 @@
-/* What the commands share: one option table for parsing and --help, inputs, outputs, and the exit
- * status. The only part of the project that prints talk, and only to stderr. */
+/* Declares what the commands share: one option table for parsing and --help, inputs, outputs,
+ * and the exit status. No other part of the project prints messages, and they go to stderr only. */
 #ifndef STALLKIT_CMD_CLI_H
 #define STALLKIT_CMD_CLI_H
 
@@ -13,18 +13,18 @@
 #include "base/vec.h"
 
 enum cli_status {
-    CLI_OK = 0,     /* every input produced its output */
+    CLI_OK = 0,     /* every input was read, and every output written */
     CLI_FAILED = 1, /* an input was unreadable, or an output could not be written */
     CLI_USAGE = 2,
-    CLI_GATE = 3,     /* a gate closed */
-    CLI_GATE_DATA = 4 /* a gate has not enough data to judge */
+    CLI_GATE = 3,     /* a gate failed */
+    CLI_GATE_DATA = 4 /* a gate had too little data to judge */
 };
 
 /* ---- options ---- */
 
 struct cli_parser;
 
-/* Words to choose from: rows of any table that begin with their word, NULL behind the last. */
+/* A table of words to choose from: its rows begin with their word, and a NULL word ends it. */
 struct cli_words {
     const void *rows;
     size_t row_size;
@@ -32,14 +32,14 @@ struct cli_words {
 #define CLI_WORDS(rows)                                                                            \
     { (rows), sizeof *(rows) }
 
-/* Values in the order given, borrowed from argv. VEC_RELEASE frees it. */
+/* The values of an option in the order given, borrowed from argv. VEC_RELEASE frees the list. */
 struct cli_list {
     const char **data;
     size_t len, cap;
 };
 
 enum cli_kind {
-    CLI_KIND_STOP = 0, /* cli_read_options returns its id at once */
+    CLI_KIND_STOP = 0, /* the option ends reading: cli_read_options returns its id at once */
     CLI_KIND_FLAG,
     CLI_KIND_FLAG_OFF,
     CLI_KIND_TEXT,
@@ -50,73 +50,77 @@ enum cli_kind {
     CLI_KIND_CALL
 };
 
-/* Where cli_read_options stores an option's value, and what it checks. Written by the macros below:
- * `type` is the struct of the command's settings. */
+/* Tells cli_read_options where to store an option's value, and how to check it. The macros below
+ * make it: `type` is the struct of the command's settings. */
 struct cli_setting {
     enum cli_kind kind;
-    size_t offset, size; /* of the member */
-    uint64_t min, max;   /* of a number */
+    size_t offset, size; /* position and size of the member in the settings */
+    uint64_t min, max;   /* limits of a number */
     struct cli_words words;
     bool (*take)(void *settings, struct cli_parser *p);
 };
 #define CLI_MEMBER(type, member)                                                                   \
     .offset = offsetof(type, member), .size = sizeof(((const type *)0)->member)
-/* A bool that becomes true, or false. */
+/* Makes an option set a bool member to true; CLI_FLAG_OFF to false. */
 #define CLI_FLAG(type, member)                                                                     \
     { .kind = CLI_KIND_FLAG, CLI_MEMBER(type, member) }
 #define CLI_FLAG_OFF(type, member)                                                                 \
     { .kind = CLI_KIND_FLAG_OFF, CLI_MEMBER(type, member) }
-/* A const char *, borrowed from argv. */
+/* Makes an option set a const char * member, borrowed from argv. */
 #define CLI_TEXT(type, member)                                                                     \
     { .kind = CLI_KIND_TEXT, CLI_MEMBER(type, member) }
-/* A struct cli_list that takes one more. */
+/* Makes an option append its value to a struct cli_list member. */
 #define CLI_LIST(type, member)                                                                     \
     { .kind = CLI_KIND_LIST, CLI_MEMBER(type, member) }
-/* A uint64_t or uint32_t in [low, high]. */
+/* Makes an option set a uint64_t or uint32_t member, in [low, high]. */
 #define CLI_NUMBER(type, member, low, high)                                                        \
     { .kind = CLI_KIND_NUMBER, CLI_MEMBER(type, member), .min = (low), .max = (high) }
-/* The same, of ms: a number, or one with a unit, such as 0.5s. */
+/* Makes an option set a uint64_t or uint32_t member to a time in ms, in [low, high]: a number,
+ * or one with a unit, such as 0.5s. */
 #define CLI_DURATION(type, member, low, high)                                                      \
     { .kind = CLI_KIND_DURATION, CLI_MEMBER(type, member), .min = (low), .max = (high) }
-/* An enum or unsigned, or of two words a bool: the index of the word in the table. */
+/* Makes an option set an enum or unsigned member, or for two words a bool, to the index of the
+ * word in the table. */
 #define CLI_WORD(type, member, table)                                                              \
     { .kind = CLI_KIND_WORD, CLI_MEMBER(type, member), .words = CLI_WORDS(table) }
-/* An option that needs a function, which gets p->value. False after a printed usage error, or
- * cli_nomem. */
+/* Makes an option call a function with the settings and the parser, whose `value` it reads. The
+ * function returns false after a printed usage error, or as cli_nomem does. */
 #define CLI_CALL(function)                                                                         \
     { .kind = CLI_KIND_CALL, .take = (function) }
-/* What stands for itself: it ends the options. */
+/* Makes an option end the reading of options, such as --list-formats. */
 #define CLI_STOP                                                                                   \
     { .kind = CLI_KIND_STOP }
 
 /* A row of a command's option table. */
 struct cli_option {
-    int id;           /* 1 … 63; other names of an option share it */
+    int id;           /* 1 … 63; several names of one option have the same id */
     char letter;      /* 'o' for -o; 0 = none */
     const char *name; /* "output" for --output; NULL = none */
     const char *arg;  /* "FILE" if it takes a value, "[=WORD]" if it may; NULL = a flag */
-    const char *help; /* one or more lines, '\n' between them; NULL = not shown */
+    const char *help; /* lines of help, with '\n' between them; NULL = not shown */
     struct cli_setting setting;
 };
 
 struct cli_tool {
-    const char *name;     /* "stallsym" */
-    const char *synopsis; /* "[-d PATH]... [DUMP|FOLDER|-]..."; further forms on lines of
-                                     their own, a line that starts with a space goes on */
-    const char *summary;  /* one sentence */
+    const char *name; /* such as "stallsym" */
+    /* Such as "[-d PATH]... [DUMP|FOLDER|-]..."; further forms follow on lines of their own; a
+     * line that starts with a space continues the one before. */
+    const char *synopsis;
+    const char *summary; /* one sentence that --help prints */
     const struct cli_option *options;
     size_t option_count;
-    const char *footer;     /* printed after the options in --help; NULL = none */
-    bool single_dash_words; /* atos's style: -arch, -fullPath */
+    const char *footer;     /* text behind the options in --help; NULL = none */
+    bool single_dash_words; /* words have one dash as in atos: -arch, -fullPath */
     bool stop_at_operand;   /* the first operand ends the options, as in env(1) */
 };
 
 /* Results of cli_read_options besides the ids of options. */
 enum { CLI_END = 0, CLI_EXIT = -1 };
 
-enum { CLI_IDS = 64, CLI_TYPED = 80 /* of an option's text */ };
+enum { CLI_IDS = 64, CLI_TYPED = 80 /* number of ids, and bytes of an option's text */ };
 
-/* A part of argv: a letter without its dash, or a word with its dashes. */
+/* An option as it was typed, a part of argv: a letter without its dash, or a word with its
+ * dashes. */
 struct cli_typed {
     const char *text;
     int len;
@@ -127,121 +131,129 @@ struct cli_parser {
     const struct cli_tool *tool;
     int argc;
     char **argv;
-    int next;                        /* index into argv */
-    const char *letters;             /* rest of a group of letters */
-    const char *value;               /* of the option read last; NULL for a flag */
-    const struct cli_option *option; /* its row */
-    uint64_t given;                  /* CLI_BIT of each that was read */
-    struct cli_typed typed[CLI_IDS]; /* by id: how it was given last */
-    char **operands; /* after CLI_END: borrowed from argv, in order, NULL behind the last */
+    int next;                        /* index in argv */
+    const char *letters;             /* rest of a group of letters such as -abc */
+    const char *value;               /* value of the last option; NULL for a flag */
+    const struct cli_option *option; /* row of the last option */
+    uint64_t given;                  /* CLI_BIT of each option that was read */
+    struct cli_typed typed[CLI_IDS]; /* how each option was typed last, indexed by its id */
+    char **operands; /* after CLI_END: borrowed from argv, in order; NULL ends them */
     size_t operand_count;
     int status; /* after CLI_EXIT: what main returns (0 after --help, 2 after a mistake) */
 };
 
-/* Starts to parse; before any file is opened, for it sees to it that none gets the number of a
- * standard file that is closed. argv is permuted: operands move behind the options. */
+/* Starts to parse. It must run before any file is opened, as it prevents that a file gets the
+ * number of a closed standard file. argv is permuted: operands move behind the options. */
 void cli_begin(struct cli_parser *p, const struct cli_tool *tool, int argc, char **argv);
-/* Reads the options into the command's settings, as the rows of the table say. CLI_END: all of
- * them; CLI_EXIT after --help, --version or a mistake, which has then been printed: p->status is
- * what main returns; else the id of an option that is CLI_STOP, behind which nothing was read. */
+/* Reads the options into the command's settings, as the rows of the table say. Returns CLI_END
+ * when all were read; CLI_EXIT after --help, --version or a mistake, which was printed:
+ * p->status is then what main returns; or the id of a CLI_STOP option, behind which nothing was
+ * read. */
 int cli_read_options(struct cli_parser *p, void *settings);
-/* Prints that memory ran out, which then is the exit status of cli_read_options. False. */
+/* Prints that memory ran out and sets p->status. Returns false. */
 bool cli_nomem(struct cli_parser *p);
-/* A set of options has the bits of their ids. */
+/* Is the bit of an option's id in a set of options. */
 #define CLI_BIT(id) (UINT64_C(1) << (id))
-/* A given option that the run ignores is a mistake that goes unnoticed: the first of the table that
- * was given and is not in `useful`; NULL: none. */
+/* Returns the first option of the table that was given and is not in `useful`, a set of
+ * CLI_BITs; NULL: there is none. Commands reject it, as an option without effect is a mistake
+ * that nobody notices. */
 const struct cli_option *cli_useless(const struct cli_parser *p, uint64_t useful);
-/* An option that was given, as it was typed (last): "-d", "--symbols". Returns out. */
+/* Writes an option as it was typed last: "-d", "--symbols". Returns out. */
 const char *cli_typed(const struct cli_parser *p, int id, char out[CLI_TYPED]);
-/* Prints "TOOL: MESSAGE", the first form of the synopsis and where there is more to stderr; returns
- * CLI_USAGE. */
+/* Prints "TOOL: MESSAGE", the first form of the synopsis, and where to read more, to stderr.
+ * Returns CLI_USAGE. */
 int cli_usage_error(const struct cli_tool *tool, const char *fmt, ...) BASE_PRINTF(2, 3);
-/* As cli_usage_error, for a check that returns a bool: false. */
+/* Prints as cli_usage_error does, and returns false, for checks that return a bool. */
 bool cli_reject(const struct cli_tool *tool, const char *fmt, ...) BASE_PRINTF(2, 3);
-/* Index of the value of the option read last among the words; -1 after a printed usage error that
- * lists them. */
+/* Returns the index of the last option's value among the words; -1 after a printed usage error
+ * that lists them. */
 int cli_choice(const struct cli_parser *p, const struct cli_words *words);
 
-/* ---- talk and status ---- */
+/* ---- messages and status ---- */
 
-/* "TOOL: TEXT" on stderr, control characters shown as '?'. */
+/* Prints "TOOL: TEXT" to stderr, with '?' for control characters. */
 void cli_say(const char *tool, const char *fmt, ...) BASE_PRINTF(2, 3);
 
-/* Collects failures: they are printed, one line each, and counted; the exit status remembers. Of an
- * input with many bad lines only the first are printed, and then how many more there were; of many
- * bad inputs likewise. */
+/* Prints and counts failures, for the exit status. Of an input with many bad lines only the first
+ * failures are printed, then the number of the others; so it is with many bad inputs. */
 struct cli_failures {
     const char *tool;
     size_t count;
-    char input[256];            /* of the last failure: WHERE without its line number */
-    size_t of_input, unprinted; /* of that input */
-    size_t printed, untold;     /* of the run: lines about inputs, and failures without one */
+    char input[256];            /* input of the last failure: WHERE without its line number */
+    size_t of_input, unprinted; /* failures of that input: all of them, and those not printed */
+    /* Failures of inputs in the whole run: those printed, and those not printed because there were
+     * too many. */
+    size_t printed, untold;
+    char last[ERR_TEXT_SIZE]; /* text of the last failure */
 };
-/* Prints "TOOL: WHERE: TEXT" (where: an input, or "INPUT:LINE"; may be NULL), counts it. False, for
- * who returns so. */
+/* Prints "TOOL: WHERE: TEXT" (where: an input, or "INPUT:LINE"; may be NULL) and counts a
+ * failure. Returns false, for callers that return it. */
 bool cli_fail(struct cli_failures *f, const char *where, const struct err *e);
-/* Prints the same, but it is no failure and is not counted. */
+/* Prints "TOOL: WHERE: TEXT" as cli_fail does, but counts no failure. */
 void cli_notice(const struct cli_failures *f, const char *where, const struct err *e);
-/* cli_fail of an output: always printed. */
+/* Prints, in any case, and counts a failure of an output. */
 void cli_fail_output(struct cli_failures *f, const char *path, const struct err *e);
-/* Prints the remaining counts of the inputs' failures. CLI_FAILED if anything failed, else CLI_OK.
- */
+/* Prints the numbers of failures that were not printed. Returns CLI_FAILED if there were
+ * failures, else CLI_OK. */
 int cli_exit_status(struct cli_failures *f);
 
 /* ---- progress ---- */
 
-/* A line on stderr that is redrawn at most ten times a second, only on a terminal and only once the
- * work has taken a second. Zero-initialised = off until cli_progress_begin. */
+/* A line of progress on stderr, redrawn at most ten times a second, only on a terminal and only
+ * once the work has taken a second. Zero-initialised = off until cli_progress_begin. */
 struct cli_progress {
     bool on, drawn;
-    const char *what; /* "dumps" */
+    const char *what; /* what is counted, such as "dumps" */
     uint64_t started_ns, drawn_ns;
 };
 void cli_progress_begin(struct cli_progress *p, const char *what);
 void cli_progress_update(struct cli_progress *p, uint64_t done);
-/* The same with a text instead of a count. */
+/* Draws the line of progress with a text in place of a count. */
 void cli_progress_text(struct cli_progress *p, const char *fmt, ...) BASE_PRINTF(2, 3);
-/* Wipes the line. */
+/* Erases the line of progress. */
 void cli_progress_end(struct cli_progress *p);
 
 /* ---- inputs ---- */
 
-/* Called for each input, opened; owns fd. name is a path, or "<stdin>"; found: it was met in a
- * folder, and not named by the user. */
+/* A callback that gets each input, opened, and owns fd. name is a path, or "<stdin>". found is
+ * true if the input was met in a folder rather than named by the user. */
 typedef void (*cli_on_input)(void *ctx, int fd, const char *name, bool found);
-/* Called for what cannot be read, in its place in the order; where: a path. */
+/* A callback that is told of an input that cannot be read, when its turn in the order of inputs
+ * comes; where: a path. */
 typedef void (*cli_on_failure)(void *ctx, const char *where, const struct err *why);
-/* The file that an option's value names: "-" is the standard input. */
+/* Returns the file that an option's value names; "-" is the standard input. */
 const char *cli_file_of(const char *value);
 /* Opens every operand in order: "-" is stdin, a folder stands for its regular files (recursive, in
- * byte order of their paths, names that start with '.' left out, links to folders not followed). No
- * operand: stdin, unless that is a terminal: then a usage error is printed and CLI_USAGE returned.
- * What cannot be opened goes to on_failure, and so does the file that stdout goes to: reading it
- * would never end. Else CLI_OK. */
+ * byte order of their paths, without names that start with '.', without following links to
+ * folders). Without operands stdin is read, unless it is a terminal: then a usage error is printed
+ * and CLI_USAGE returned. An input that cannot be opened is passed to on_failure, and so is the
+ * file to which stdout goes, as reading it would never end. A file in a folder that the output
+ * will replace is skipped. Returns CLI_OK otherwise. */
 int cli_for_each_input(const struct cli_tool *tool, char **operands, size_t count,
                        cli_on_input on_input, cli_on_failure on_failure, void *ctx);
 
 /* ---- output ---- */
 
-/* stdout, or a file that gets its name only when it is complete. Not to be copied once open. */
+/* An output: stdout, or a file that gets its name only when it is complete. It must not be
+ * copied once open. */
 struct cli_output {
     struct sink sink;
     int fd;
-    bool broken_pipe; /* the reader has left */
-    char *path;       /* as the user named it; NULL for stdout */
-    char *target;     /* the file behind path, links resolved; NULL: written in place */
-    char *temporary;  /* hidden, beside target; NULL: written in place */
+    bool broken_pipe; /* the reader closed the pipe */
+    char *path;       /* path as the user typed it; NULL for stdout */
+    char *target;     /* file behind path, with links resolved; NULL: written in place */
+    char *temporary;  /* hidden file beside target; NULL: written in place */
 };
-/* path NULL or "-": stdout. What is no regular file (a pipe, a device), and what stdout or stderr
- * goes to already (/dev/stdout), is written in place. False after a printed message. */
+/* Opens an output; path NULL or "-": stdout. A file that is not regular (a pipe, a device), and
+ * one to which stdout or stderr goes already (/dev/stdout), is written in place. False after a
+ * printed message. */
 bool cli_output_open(struct cli_output *o, const char *path, struct cli_failures *failures);
-/* Has writing failed? Then further work is in vain; cli_output_close tells why. */
+/* Has writing failed? If so, further work is useless; cli_output_close prints why. */
 static inline bool cli_output_failed(const struct cli_output *o) {
     return err_is(&o->sink.err);
 }
-/* Closes and, if `complete`, gives the file its name; a failure (a full disk) is printed and
- * counted. A closed pipe counts as a failure without a message. */
+/* Closes the output and, if `complete`, gives the file its name; a failure (a full disk) is
+ * printed and counted. A closed pipe counts as a failure without a message. */
 void cli_output_close(struct cli_output *o, bool complete, struct cli_failures *failures);
 
 #endif

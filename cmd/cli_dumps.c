@@ -1,13 +1,33 @@
-/* The operands of a command through a pipeline, and what is printed meanwhile. */
+/* Runs the operands of a command through a pipeline, with messages and progress. */
 #include "cli_dumps.h"
 
 #include <inttypes.h>
 
+#include "base/filemap.h"
 #include "base/path.h"
 #include "base/utf8.h"
+#include "dump/maps/report_map.h"
+
+/* Counts a file that was left out, and keeps the names of the first ones, each with `what` in
+ * parentheses, unless that is NULL. */
+static void note_left_out(struct cli_skipped *s, const char *name, const char *what) {
+    enum { NAMES = 3 };
+    if (s->count < NAMES) {
+        strbuf_addf(&s->names, "%s%s%s%s%s", s->count > 0 ? ", " : "", name, what ? " (" : "",
+                    what ? what : "", what ? ")" : "");
+    } else if (s->count == NAMES) {
+        strbuf_addstr(&s->names, ", …");
+    }
+    s->count++;
+}
 
 static void pipeline_failed(void *ctx, const char *where, const struct err *why) {
-    cli_dumps_fail(ctx, where, why);
+    struct cli_dumps *d = ctx;
+    if (why->code == ERR_NOTHING) {
+        note_left_out(&d->no_stall, path_base(where), why->text);
+    } else {
+        cli_dumps_fail(d, where, why);
+    }
 }
 
 static void pipeline_went_on(void *ctx, uint64_t dumps) {
@@ -38,26 +58,22 @@ void cli_dumps_fail(struct cli_dumps *d, const char *where, const struct err *wh
 }
 
 void cli_dumps_skip(struct cli_dumps *d, const char *path) {
-    enum { NAMES = 3 };
-    struct cli_skipped *s = &d->skipped;
-    if (s->count < NAMES) {
-        strbuf_addf(&s->names, "%s%s", s->count > 0 ? ", " : "", path_base(path));
-    } else if (s->count == NAMES) {
-        strbuf_addstr(&s->names, ", …");
-    }
-    s->count++;
+    note_left_out(&d->skipped, path_base(path), NULL);
 }
 
 static void read_operand(void *ctx, int fd, const char *name, bool found) {
     struct cli_dumps *d = ctx;
     uint64_t skipped = d->skipped.count;
-    if (!dump_pipeline_read(&d->pipeline, fd, name, found)) {
+    if (d->answers.on) {
+        dump_pipeline_answer(&d->pipeline, fd, name);
+    } else if (!dump_pipeline_read(&d->pipeline, fd, name, found)) {
         cli_dumps_skip(d, name);
     }
     d->read += d->skipped.count == skipped;
 }
 
-/* "2 files are not dumps: README.md, notes"; a failure if nothing else was there. */
+/* Prints "2 files are not dumps: README.md, notes"; this is a failure if there was no other
+ * input. */
 static void tell_skipped(struct cli_dumps *d) {
     struct strbuf text = {0};
     struct err e = {0};
@@ -76,6 +92,35 @@ static void tell_skipped(struct cli_dumps *d) {
     strbuf_release(&text);
 }
 
+/* Prints "1 report holds no stall: a.ips:1 (an .ips of …)"; this is a failure if the inputs gave
+ * nothing else. */
+static void tell_no_stall(struct cli_dumps *d) {
+    uint64_t n = d->no_stall.count;
+    struct strbuf text = {0};
+    struct err e = {0};
+    if (n == 0) {
+        return;
+    }
+    strbuf_addf(&text, "%" PRIu64 " report%s no stall: %s", n, n == 1 ? " holds" : "s hold",
+                strbuf_cstr(&d->no_stall.names));
+    if (d->pipeline.dumps == 0 && d->pipeline.sessions == 0) {
+        err_set(&e, ERR_FORMAT, "%s; and there is no other", strbuf_cstr(&text));
+        cli_dumps_fail(d, NULL, &e);
+    } else if (!d->quiet) {
+        cli_say(d->tool->name, "%s", strbuf_cstr(&text));
+    }
+    strbuf_release(&text);
+}
+
+/* Prints how many bytes of the input were not UTF-8 and were replaced by U+FFFD. */
+static void tell_replaced(const struct cli_dumps *d) {
+    uint64_t n = d->pipeline.replaced;
+    if (n > 0 && !d->quiet) {
+        cli_say(d->tool->name, "%" PRIu64 " byte%s not UTF-8, and replaced by U+FFFD", n,
+                n == 1 ? " was" : "s were");
+    }
+}
+
 static void fail_operand(void *ctx, const char *where, const struct err *why) {
     struct cli_dumps *d = ctx;
     dump_pipeline_fail(&d->pipeline, where, why);
@@ -87,23 +132,133 @@ int cli_dumps_run(struct cli_dumps *d, unsigned jobs, char **operands, size_t co
         cli_dumps_fail(d, NULL, &e);
         return CLI_FAILED;
     }
+    cli_answers_begin(&d->answers);
     cli_progress_begin(&d->progress, "dumps");
     int status = cli_for_each_input(d->tool, operands, count, read_operand, fail_operand, d);
     dump_pipeline_close(&d->pipeline);
     cli_progress_end(&d->progress);
     tell_skipped(d);
+    tell_no_stall(d);
+    tell_replaced(d);
+    if (d->pipeline.cut_values > 0) {
+        uint64_t n = d->pipeline.cut_values;
+        cli_say(d->tool->name, "%" PRIu64 " value%s of more than %d bytes %s cut", n,
+                n == 1 ? "" : "s", DUMP_VALUE_MAX, n == 1 ? "was" : "were");
+    }
     strbuf_release(&d->skipped.names);
+    strbuf_release(&d->no_stall.names);
+    cli_answers_release(&d->answers);
     return status;
+}
+
+/* ---- maps of reports ---- */
+
+enum { MAP_FILE_MAX = 1 << 20 };
+
+/* The reading of a map, whose faults are printed. */
+struct map_reading {
+    struct cli_dumps *dumps;
+    size_t faults;
+};
+
+static void tell_fault(void *ctx, const char *file, uint32_t line, const char *text) {
+    struct map_reading *m = ctx;
+    struct strbuf where = {0};
+    struct err why = {0};
+    strbuf_addf(&where, "%s:%u", file, (unsigned)line);
+    err_set(&why, ERR_FORMAT, "%s", text);
+    cli_dumps_fail(m->dumps, strbuf_cstr(&where), &why);
+    strbuf_release(&where);
+    m->faults++;
+}
+
+/* Reads a map file. False after a printed message. */
+static bool add_map(struct cli_dumps *d, struct report_maps *maps, const char *path) {
+    struct map_reading reading = {d, 0};
+    struct filemap file = {0};
+    struct err e = {0};
+    enum st st = filemap_open(&file, path, MAP_FILE_MAX, &e);
+    if (st == ST_NONE) {
+        st = err_set(&e, ERR_IO, "no such file");
+    }
+    if (st == ST_OK) {
+        st = report_maps_add(maps, path, (const char *)file.data, file.size, tell_fault, &reading,
+                             &e);
+    }
+    if (st != ST_OK && reading.faults == 0) {
+        cli_dumps_fail(d, path, &e);
+    }
+    filemap_release(&file);
+    return st == ST_OK;
+}
+
+/* Takes the values of --path-map. False after a printed message. */
+static bool load_path_rules(struct cli_dumps *d, const struct cli_list *rules) {
+    struct err e = {0};
+    for (size_t i = 0; rules && i < rules->len; i++) {
+        if (path_map_add(&d->paths, rules->data[i], &e) != ST_OK) {
+            return cli_fail(&d->failures, "--path-map", &e);
+        }
+    }
+    d->pipeline.paths = d->paths.rules.len > 0 ? &d->paths : NULL;
+    return true;
+}
+
+bool cli_maps_load(struct cli_dumps *d, const struct cli_list *files,
+                   const struct cli_list *path_rules) {
+    struct report_maps *maps = NULL;
+    struct err e = {0};
+    bool ok = report_maps_new(&maps, &e) == ST_OK;
+    for (size_t i = 0; ok && i < files->len; i++) {
+        ok = add_map(d, maps, files->data[i]);
+    }
+    ok = ok && report_maps_add_builtin(maps, &e) == ST_OK;
+    if (err_is(&e)) {
+        cli_dumps_fail(d, NULL, &e);
+    }
+    if (!ok) {
+        report_maps_free(maps);
+        return false;
+    }
+    d->maps = maps;
+    d->pipeline.maps = maps;
+    return load_path_rules(d, path_rules);
+}
+
+void cli_maps_release(struct cli_dumps *d) {
+    report_maps_free(d->maps);
+    path_map_release(&d->paths);
+    d->maps = NULL;
+    d->pipeline.maps = NULL;
+    d->pipeline.paths = NULL;
+}
+
+int cli_maps_lint(struct cli_dumps *d, char **files, size_t count) {
+    struct report_maps *maps = NULL;
+    struct err e = {0};
+    size_t good = 0;
+    if (report_maps_new(&maps, &e) != ST_OK) {
+        cli_dumps_fail(d, NULL, &e);
+        return CLI_FAILED;
+    }
+    for (size_t i = 0; i < count; i++) {
+        good += add_map(d, maps, files[i]);
+    }
+    report_maps_free(maps);
+    if (!d->quiet) {
+        cli_say(d->tool->name, "%zu of %zu map%s without a fault", good, count,
+                count == 1 ? "" : "s");
+    }
+    return cli_exit_status(&d->failures);
 }
 
 /* ---- options ---- */
 
-/* Points at the mistake:
+/* Adds the terms of --where, or points at the mistake:
  *
  *     stallclassify: --where: no field is called 'app.versoin'
- *     stallclassify:   app.versoin>=5.3
- *     stallclassify:   ^ column 1
- */
+ *     stallclassify: app.versoin>=5.3
+ *     stallclassify: ^ column 1 */
 bool cli_take_where(struct where *w, struct cli_parser *p) {
     const char *text = p->value;
     struct err e = {0};
@@ -125,5 +280,11 @@ void cli_tell_unsaid(const struct cli_tool *tool, const struct where *w,
     const char *field;
     for (size_t at = 0; (field = where_unsaid(w, seen, exposure, &at)) != NULL;) {
         cli_say(tool->name, "--where: %s '%s'", who, field);
+    }
+    if (seen->undecided > 0) {
+        cli_say(tool->name,
+                "--where: a regular expression took too long on %" PRIu64
+                " value%s, of which neither ~ nor !~ holds",
+                seen->undecided, seen->undecided == 1 ? "" : "s");
     }
 }

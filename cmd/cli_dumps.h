@@ -1,5 +1,6 @@
-/* Runs dumps through a command: a dump_pipeline reads the operands, errors are printed, and
- * progress is shown. And the options that say which dumps count, and how much of a stall. */
+/* Runs the operands of a command through a dump_pipeline, and prints errors and progress. It
+ * also reads the maps of reports, and has the options that say which dumps count, and how much
+ * of a stall. */
 #ifndef STALLKIT_CMD_CLI_DUMPS_H
 #define STALLKIT_CMD_CLI_DUMPS_H
 
@@ -8,49 +9,89 @@
 #include "base/strbuf.h"
 #include "classify/keys/where.h"
 #include "cli.h"
+#include "cli_answers.h"
 #include "dump/input/dump_pipeline.h"
 
 enum { CLI_JOBS_MAX = DUMP_PIPELINE_JOBS_MAX };
 
-/* One run of a command. Its members are read by the command and changed by the functions below,
- * except where they say otherwise. */
+/* One run of a command over its operands. The command reads the members, and the functions below
+ * change them, unless a member says otherwise. */
 struct cli_dumps {
     const struct cli_tool *tool;
-    struct dump_pipeline pipeline; /* its counts */
+    struct dump_pipeline pipeline; /* a command reads its counts */
     struct cli_failures failures;  /* the main thread's before and after cli_dumps_run */
     struct cli_progress progress;
-    bool quiet;    /* set by the command: files that were skipped are not told */
-    uint64_t read; /* inputs, without skipped ones */
+    struct report_maps *maps;   /* made by cli_maps_load */
+    struct path_map paths;      /* also made by cli_maps_load */
+    struct cli_answers answers; /* `on` is set by the command: inputs are read line by line */
+    bool quiet;                 /* set by the command: skipped files are not printed */
+    uint64_t read;              /* number of inputs, without skipped ones */
     struct cli_skipped {
         uint64_t count;
-        struct strbuf names; /* the first few */
-    } skipped;
-    pthread_mutex_t talk; /* guards failures and progress: workers complain, too */
+        struct strbuf names; /* names of the first files */
+    } skipped, no_stall;     /* no_stall: reports of kinds that hold no stall */
+    pthread_mutex_t talk;    /* guards failures and progress, which workers use, too */
 };
 
-/* All three are borrowed; ctx is that of the ops. */
+/* Prepares a run; tool, ops and ctx, which is passed to the ops, are borrowed. */
 void cli_dumps_init(struct cli_dumps *d, const struct cli_tool *tool,
                     const struct dump_pipeline_ops *ops, void *ctx);
-/* Reads the operands (see cli_for_each_input) with `jobs` threads, 1 … CLI_JOBS_MAX. What cannot be
- * read is printed as it is met, in the order of the input, as INPUT:LINE or INPUT, and counted in
- * failures; so is an input without a document. Files of a folder that are certainly no dumps (see
- * dump_pipeline_read) are skipped and counted on stderr; if there is no other, that is a failure.
- * CLI_OK; CLI_USAGE as cli_for_each_input; CLI_FAILED after a printed message if nothing could be
+/* Reads the operands (see cli_for_each_input) with `jobs` threads, 1 … CLI_JOBS_MAX. An input that
+ * cannot be read, or holds no document, is printed in its place in the order, as INPUT:LINE or
+ * INPUT, and counted in failures. Files of a folder that are certainly no dumps (see
+ * dump_pipeline_read), and reports of a kind that holds no stall, are skipped, and their number is
+ * printed; that is a failure if there are no others. With answers, each line of an input is
+ * answered (dump_pipeline_answer), and what is wrong with it is no failure. Returns CLI_OK;
+ * CLI_USAGE as cli_for_each_input does; CLI_FAILED after a printed message if nothing could be
  * read for want of memory or threads. */
 int cli_dumps_run(struct cli_dumps *d, unsigned jobs, char **operands, size_t count);
-/* For other_input, of a file of a folder that it found to be none of its inputs: counts it among
- * the skipped ones. path is borrowed for the call. */
+/* Counts a file of a folder as skipped; other_input calls it for a file that is none of its
+ * inputs. path is borrowed during the call. */
 void cli_dumps_skip(struct cli_dumps *d, const char *path);
-/* cli_fail, of ERR_UNREAD cli_notice; from any thread and at any time. where and why as there. */
+/* Calls cli_fail, or cli_notice for ERR_UNREAD, with where and why; any thread may call it at
+ * any time. */
 void cli_dumps_fail(struct cli_dumps *d, const char *where, const struct err *why);
 
-/* The most that --cap takes, in seconds. */
+#define CLI_MAP_OPTION(id, type, member)                                                           \
+    {                                                                                              \
+        (id), 0, "map", "FILE",                                                                    \
+            "read JSON reports as this map says, see stall-map(5); repeatable",                    \
+            CLI_LIST(type, member)                                                                 \
+    }
+
+#define CLI_PATH_MAP_OPTION(id, type, member)                                                      \
+    {                                                                                              \
+        (id), 0, "path-map", "OLD=NEW",                                                            \
+            "write NEW for OLD where paths of source files begin so; repeatable",                  \
+            CLI_LIST(type, member)                                                                 \
+    }
+
+/* Reads the map files, adds the built-in maps, and takes the values of --path-map; it must be
+ * called before dumps are read. False after printed failures: each fault of a map is one, as
+ * FILE:LINE. */
+bool cli_maps_load(struct cli_dumps *d, const struct cli_list *files,
+                   const struct cli_list *path_rules);
+/* Frees the maps of cli_maps_load, if any. */
+void cli_maps_release(struct cli_dumps *d);
+/* Prints the faults of the map files, and their number. Returns the exit status. */
+int cli_maps_lint(struct cli_dumps *d, char **files, size_t count);
+
+/* The row of the option --process, for every command that reads dumps; its value goes to
+ * pipeline.process. */
+#define CLI_PROCESS_OPTION(id, type, member)                                                       \
+    {                                                                                              \
+        (id), 0, "process", "NAME|PID",                                                            \
+            "of reports that hold many processes (spindump, stackshots) read this one",            \
+            CLI_TEXT(type, member)                                                                 \
+    }
+
+/* Largest value of --cap, in seconds. */
 enum { CLI_CAP_S_MAX = 1000000000 };
-/* Adds the terms of the value of --where to the filter. False after a message that points at the
+/* Adds the terms of a value of --where to the filter. False after a message that points at the
  * mistake. */
 bool cli_take_where(struct where *w, struct cli_parser *p);
-/* Says which fields of the filter nothing that was examined says, as a filter on such a field is
- * likely a mistake. who: "no dump says". exposure: what was examined are records of exposure. */
+/* Prints the fields of the filter that no examined input has, as a filter on such a field is
+ * likely a mistake. who: such as "no dump says". exposure: the inputs were records of exposure. */
 void cli_tell_unsaid(const struct cli_tool *tool, const struct where *w,
                      const struct where_seen *seen, bool exposure, const char *who);
 

@@ -1,4 +1,4 @@
-/* Fetching debug files. */
+/* Fetches debug files by a user's command and from debuginfod servers. */
 #include "cli_fetch.h"
 
 #include <errno.h>
@@ -23,18 +23,18 @@
 
 /* ---- the program ---- */
 
-/* Called ten times a second while a program runs. */
+/* A callback that is called ten times a second while a program runs. */
 typedef void (*cli_child_waiting)(void *ctx);
 
 enum {
     TICK_MS = 100,
     FIRST_TICK_MS = 5,
-    SAID_SIZE = 400 /* the end of what it says that is kept */
+    SAID_SIZE = 400 /* the last bytes of the program's error output that are kept */
 };
 
 struct cli_child {
     pid_t pid;
-    int output; /* what it says; -1 = closed */
+    int output; /* pipe of the program's error output; -1 = closed */
     char said[SAID_SIZE];
     size_t said_len;
 };
@@ -45,9 +45,10 @@ static int64_t child_clock_ms(void) {
     return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
-/* In the child, beside other threads of the parent: calls what is safe in a signal handler only. */
+/* Runs the program in the child process. Other threads of the parent may have held locks, so it
+ * calls only functions that are safe in a signal handler. */
 static void become(char *const *words, int output, int failed) {
-    (void)setpgid(0, 0); /* so that all that it starts can be killed */
+    (void)setpgid(0, 0); /* so that all processes that it starts can be killed */
 #ifdef __linux__
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
 #endif
@@ -109,7 +110,7 @@ static enum st start_program(struct cli_child *c, char *const *words, struct err
     return err_sys(why, error, "cannot run '%s'", words[0]);
 }
 
-/* Reads what there is to read, and keeps the end of it. */
+/* Reads what the program has written to its error output, without waiting, and keeps its end. */
 static void read_said(struct cli_child *c) {
     char step[512];
     ssize_t n;
@@ -133,7 +134,7 @@ static void read_said(struct cli_child *c) {
     }
 }
 
-/* The last line that is not blank. */
+/* Appends the last line of the error output that is not blank. */
 static void add_last_line(const struct cli_child *c, struct strbuf *said) {
     size_t end = c->said_len;
     while (end > 0 && strchr("\n\r\t ", c->said[end - 1])) {
@@ -146,7 +147,7 @@ static void add_last_line(const struct cli_child *c, struct strbuf *said) {
     strbuf_add(said, c->said + start, end - start);
 }
 
-/* Waits for the end. False: it was killed, for its time was up. */
+/* Waits for the end of the program. False: it was killed, as its time was up. */
 static bool await_end(struct cli_child *c, unsigned seconds, cli_child_waiting waiting, void *ctx,
                       int *status) {
     const int64_t start = child_clock_ms();
@@ -160,7 +161,8 @@ static bool await_end(struct cli_child *c, unsigned seconds, cli_child_waiting w
             (void)waitpid(c->pid, status, 0);
             return false;
         }
-        /* What is near is fetched in milliseconds. */
+        /* The first waits are short, as a file that need not be downloaded arrives within
+         * milliseconds. */
         (void)poll(&fd, 1, passed < TICK_MS ? FIRST_TICK_MS : TICK_MS);
         read_said(c);
         waiting(ctx);
@@ -168,11 +170,11 @@ static bool await_end(struct cli_child *c, unsigned seconds, cli_child_waiting w
     return true;
 }
 
-/* Runs a program, found as execvp does, with nothing as its input, its output thrown away, in a
- * process group of its own, which ends with this process, and is killed after `seconds`. *said gets
- * the last line that it wrote to its standard error output. ST_OK: it ended with status 0. ST_NONE:
- * with another one, by a signal, or too late; *why says so. ST_ERR: it could not be started; *why
- * says why. */
+/* Runs a program, found as execvp does, with empty input and its output thrown away, in a
+ * process group of its own that ends with this process and is killed after `seconds`. *said gets
+ * the last line of its error output. ST_OK: it ended with status 0. ST_NONE: it ended with
+ * another status, by a signal, or too late, as *why tells. ST_ERR: it could not be started, as
+ * *why tells. */
 static enum st run_fetch_program(char *const *words, unsigned seconds, cli_child_waiting waiting,
                                  void *ctx, struct strbuf *said, struct err *why) {
     struct cli_child c = {.output = -1};
@@ -202,18 +204,19 @@ enum { FETCH_SECONDS = 60 };
 
 struct cli_fetch {
     struct cli_dumps *dumps;
-    struct index_store *store; /* fetched files are kept there; NULL: without a command */
+    struct index_store *store; /* store of fetched files; NULL: there is no command */
     struct fetch_command command;
-    bool no_command; /* there is none, or it cannot be run */
-    bool servers;    /* may be asked */
+    bool no_command; /* there is no command, or it cannot be run */
+    bool servers;    /* servers may be asked */
     struct symbol_server *server;
-    struct map tried; /* ids, by text */
+    struct map tried; /* texts of the ids that were tried */
     struct cli_progress progress;
-    const struct symbol_request *request; /* the one in work, for progress */
+    const struct symbol_request *request; /* the current request, for progress */
     uint64_t fetches;
     size_t fetched, missed;
-    size_t unasked;        /* missed within the last hour, in an earlier run */
-    struct err first_miss; /* why */
+    /* Number of files not asked for, as an earlier run missed them within the last hour. */
+    size_t unasked;
+    struct err first_miss; /* reason of the first miss */
 };
 
 bool cli_fetch_check(const struct cli_tool *tool, const char *value) {
@@ -263,7 +266,8 @@ static bool wants_servers(enum cli_servers servers) {
            (servers == CLI_SERVERS_AUTO && servers_are_named() && (!ci || !ci[0]));
 }
 
-/* --debuginfod=on, where it cannot be done, is a mistake. */
+/* Opens the debuginfod servers; it is a failure if none is named or the build has no
+ * libdebuginfod. False after a printed message. */
 static bool open_servers(struct cli_fetch *f) {
     struct err e = {0};
     enum st st = ST_NONE;
@@ -281,13 +285,11 @@ static bool open_servers(struct cli_fetch *f) {
 static bool open_command(struct cli_fetch *f, const struct cli_fetch_options *o) {
     struct cli_failures *failures = &f->dumps->failures;
     struct err e = {0};
-    if (!cli_store_open(&f->store, o->store, false, 1, failures)) {
+    if (!cli_store_open(&f->store, o->store, false, 1, &e, failures)) {
         return false;
     }
     if (!f->store) {
-        (void)err_set(&e, ERR_USAGE,
-                      "--fetch-cmd: neither XDG_CACHE_HOME nor HOME is a folder to "
-                      "keep files in: name a --store");
+        (void)err_context(&e, "--fetch-cmd");
         return cli_fail(failures, NULL, &e);
     }
     if (fetch_command_parse(&f->command, o->command, &e) != ST_OK) {
@@ -344,14 +346,21 @@ static void note_miss(struct cli_fetch *f, const struct err *why, const struct s
     }
 }
 
-/* Runs the command, and files what it has written. */
+/* Runs the command, and puts the file that it wrote into the store. *filed gets the path there.
+ * ST_NONE: the command gave no fitting file, which was counted as missed or printed. */
 static enum st run_command(struct cli_fetch *f, const struct symbol_request *r,
                            struct strbuf *filed, struct err *e) {
     const char *store = index_store_folder(f->store);
     struct strbuf output = {0}, said = {0};
     struct err why = {0}, unfit = {0};
-    /* Of several fetches of this process, and of one id by several. */
+    /* The number, part of the output's name, differs between the fetches of one process, and
+     * between processes that fetch the same id. */
     uint64_t number = (uint64_t)getpid() << 32 | f->fetches++;
+    char ab[3];
+    (void)snprintf(ab, sizeof ab, "%02x", r->id.bytes[0]);
+    /* The result is ignored: if the folder cannot be made, putting the file into it will fail and
+     * be reported. */
+    (void)!index_store_make_folder(f->store, ab);
     enum st st = fetched_files_begin(store, &r->id, number, &output, &why);
     char **words =
         st == ST_OK ? fetch_command_words(&f->command, &r->id, strbuf_cstr(&output)) : NULL;
@@ -359,7 +368,11 @@ static enum st run_command(struct cli_fetch *f, const struct symbol_request *r,
         st = run_fetch_program(words, FETCH_SECONDS, child_is_running, f, &said, &why);
         enum st ended = fetched_files_end(store, &r->id, strbuf_cstr(&output),
                                           cli_temporary_folder(), filed, &unfit);
-        st = st == ST_OK ? ended : st;
+        if (st == ST_OK) {
+            st = ended;
+        } else {
+            err_clear(&unfit); /* the file that a failed command wrote is not judged */
+        }
     } else if (st == ST_OK) {
         st = err_nomem(e);
     }
@@ -378,7 +391,7 @@ static enum st run_command(struct cli_fetch *f, const struct symbol_request *r,
     }
     if (st == ST_NONE && !f->no_command) {
         note_miss(f, &why, &said);
-        if (!err_is(&unfit)) { /* a wrong file is a failure each time */
+        if (!err_is(&unfit)) { /* a file of another id is reported each time */
             fetched_files_note_miss(store, &r->id, f->command.hash);
         }
     }
@@ -388,12 +401,12 @@ static enum st run_command(struct cli_fetch *f, const struct symbol_request *r,
     return st;
 }
 
-/* From the store, or by the command. */
+/* Gets a file from the store, or else by the command. */
 static enum st get_by_command(struct cli_fetch *f, const struct symbol_request *r, bool first,
                               char **path, struct err *e) {
     const char *store = index_store_folder(f->store);
     struct strbuf filed = {0};
-    enum st st = fetched_files_find(store, &r->id, &filed, e);
+    enum st st = fetched_files_find(store, index_store_is_unnamed(f->store), &r->id, &filed, e);
     bool missed = st == ST_NONE && fetched_files_missed(store, &r->id, f->command.hash);
     f->unasked += missed && first;
     if (st == ST_NONE && !missed) {
@@ -409,7 +422,7 @@ static enum st get_by_command(struct cli_fetch *f, const struct symbol_request *
     return st;
 }
 
-/* A server may send anything. False: the file is not of the id, which is told. */
+/* Does the file that a server sent have the requested id? A file that does not was reported. */
 static bool is_of_id(struct cli_fetch *f, const struct symbol_request *r, const char *path) {
     struct object *o = NULL;
     struct err why = {0};
@@ -437,13 +450,13 @@ static enum st get_from_servers(struct cli_fetch *f, const struct symbol_request
         }
         f->fetched += st == ST_OK;
     } else {
-        f->servers = false; /* no library: the verdict says what is missing */
+        f->servers = false; /* the library is missing, which the verdict reports */
     }
     if (st == ST_ERR && why.code == ERR_NOMEM) {
         return err_nomem(e);
     }
     if (st == ST_ERR && f->servers) {
-        f->servers = false; /* one that does not answer keeps each image waiting */
+        f->servers = false; /* a server that does not answer would delay each image */
         note_miss(f, &why, NULL);
     }
     return st == ST_OK ? ST_OK : ST_NONE;

@@ -1,4 +1,4 @@
-/* Debug files that nothing named has: from a user's command, and from debuginfod servers. */
+/* Fetches debug files that no option names, from a user's command and from debuginfod servers. */
 #ifndef STALLKIT_CMD_CLI_FETCH_H
 #define STALLKIT_CMD_CLI_FETCH_H
 
@@ -6,30 +6,30 @@
 #include "index/store.h"
 #include "index/symbol_set.h"
 
-/* Whether to ask the servers of DEBUGINFOD_URLS: where there are some and CI is not set, always, or
- * never. */
+/* Whether the servers of DEBUGINFOD_URLS are asked. CLI_SERVERS_AUTO asks them if the variable
+ * names any and CI is not set, CLI_SERVERS_ON always, CLI_SERVERS_OFF never. */
 enum cli_servers { CLI_SERVERS_AUTO, CLI_SERVERS_ON, CLI_SERVERS_OFF };
 
 struct cli_fetch_options {
-    const char *command; /* --fetch-cmd, checked; NULL = none */
-    const char *store;   /* --store; NULL = the default one: fetched files are kept there */
+    const char *command; /* value of --fetch-cmd, checked; NULL = none */
+    /* Value of --store: the store that keeps fetched files; NULL = the default store. */
+    const char *store;
     enum cli_servers servers;
 };
 
 struct cli_fetch;
 
-/* Is this the value of a --fetch-cmd? If not, prints so. */
+/* Is the value a valid one of --fetch-cmd? False after a printed message. */
 bool cli_fetch_check(const struct cli_tool *tool, const char *value);
-/* *out is NULL if there is nowhere to fetch from. dumps (borrowed) is told what goes wrong. False
- * after a printed message. */
+/* Opens the sources of files; *out is NULL if there are none. dumps (borrowed) prints what goes
+ * wrong. False after a printed message. */
 bool cli_fetch_open(struct cli_fetch **out, const struct cli_fetch_options *o,
                     struct cli_dumps *dumps);
-/* NULL is allowed. */
+/* Frees f, which may be NULL. */
 void cli_fetch_close(struct cli_fetch *f);
-/* A symbol_fetch; ctx is the struct cli_fetch. */
+/* Is a symbol_fetch, whose ctx is a struct cli_fetch. */
 enum st cli_fetch_get(void *ctx, const struct symbol_request *r, char **path, struct err *e);
-/* Says in one line how many files were fetched, and how many were not to be had. NULL is allowed.
- */
+/* Prints in one line how many files were fetched, and how many could not be. f may be NULL. */
 void cli_fetch_summarise(const struct cli_fetch *f, const char *tool);
 
 #endif

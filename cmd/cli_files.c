@@ -1,4 +1,4 @@
-/* The inputs and outputs of the commands. */
+/* Opens and closes the inputs and outputs of the commands. */
 #include "cli.h"
 
 #include <dirent.h>
@@ -14,6 +14,7 @@
 #include "base/filemap.h"
 #include "base/strbuf.h"
 #include "base/vec.h"
+#include "cli_archives.h"
 
 enum { FOLDER_DEPTH_MAX = 64, TEMPORARIES_MAX = 100 };
 
@@ -23,12 +24,12 @@ struct input_walk {
     cli_on_input on_input;
     cli_on_failure on_failure;
     void *ctx;
-    dev_t device; /* of the folder that is being walked */
+    dev_t device; /* device of the folder that is being read */
 };
 
 static void fail_path(const struct input_walk *w, const char *path, int errno_value) {
     struct err e = {0};
-    err_set(&e, ERR_IO, "%s", strerror(errno_value));
+    err_set(&e, errno_value == ENOMEM ? ERR_NOMEM : ERR_IO, "%s", strerror(errno_value));
     w->on_failure(w->ctx, path, &e);
 }
 
@@ -42,8 +43,8 @@ static bool cli_is_same_file(const struct stat *a, const struct stat *b) {
     return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
 }
 
-/* Passes an open input on, unless it is the regular file that stdout goes to: each line of it would
- * make another one. */
+/* Passes an open input to on_input, unless it is the regular file to which stdout goes: reading it
+ * would never end, as each line read adds another one to it. */
 static void pass_input(struct input_walk *w, int fd, const char *name, bool found) {
     struct stat in, out;
     if (fstat(fd, &in) == 0 && S_ISREG(in.st_mode) && fstat(STDOUT_FILENO, &out) == 0 &&
@@ -52,8 +53,16 @@ static void pass_input(struct input_walk *w, int fd, const char *name, bool foun
         fail_text(w, name, "is the output, too: not read");
         return;
     }
-    w->on_input(w->ctx, fd, name, found);
+    if (cli_read_archive(fd, name, w->on_input, w->on_failure, w->ctx)) {
+        close(fd);
+    } else {
+        w->on_input(w->ctx, fd, name, found);
+    }
 }
+
+/* State of the file that the output will replace, which a folder of inputs may hold from an
+ * earlier run; st_nlink 0 = there is none. */
+static struct stat replaced;
 
 static int cli_compare_names(const void *a, const void *b) {
     return strcmp(*(char *const *)a, *(char *const *)b);
@@ -83,7 +92,7 @@ static void cli_walk_folder(struct input_walk *w, const char *path, int fd, int 
             }
         }
     }
-    why = why ? why : errno; /* what readdir left there */
+    why = why ? why : errno; /* readdir left its error in errno */
     if (why) {
         fail_path(w, path, why);
     }
@@ -105,9 +114,12 @@ static void walk_input(struct input_walk *w, const char *path, int depth, bool n
         return;
     }
     if (!named && S_ISLNK(st.st_mode) && (stat(path, &st) != 0 || S_ISDIR(st.st_mode))) {
-        return; /* within a folder, a dangling link and a link to a folder are skipped */
+        return; /* in a folder, dangling links and links to folders are skipped */
     }
     if (!named && !S_ISDIR(st.st_mode) && !S_ISREG(st.st_mode)) {
+        return;
+    }
+    if (!named && replaced.st_nlink > 0 && cli_is_same_file(&st, &replaced)) {
         return;
     }
     if (depth > FOLDER_DEPTH_MAX) {
@@ -115,7 +127,7 @@ static void walk_input(struct input_walk *w, const char *path, int depth, bool n
         return;
     }
     if (!named && S_ISDIR(st.st_mode) && st.st_dev != w->device && !filemap_is_stored(path)) {
-        return; /* /proc and its like, below / say */
+        return; /* skips file systems such as /proc in a folder such as / */
     }
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0) {
@@ -160,7 +172,7 @@ int cli_for_each_input(const struct cli_tool *tool, char **operands, size_t coun
 
 /* ---- output ---- */
 
-/* The temporary file of the one output, for the signal handler. */
+/* Path of the temporary file of the only output, which the signal handler removes. */
 static const char *volatile doomed;
 
 static void remove_doomed(int signal_number) {
@@ -168,12 +180,14 @@ static void remove_doomed(int signal_number) {
         unlink(doomed);
     }
     signal(signal_number, SIG_DFL);
-    raise(signal_number); /* takes effect when the handler returns: the signal is blocked in it */
+    /* The signal is delivered when this handler returns, as it is blocked until then. */
+    raise(signal_number);
 }
 
-/* An interrupted run removes its unfinished file. Ignored signals (nohup) stay ignored. */
+/* Makes signals that end the process remove the unfinished file first. Ignored signals (nohup)
+ * stay ignored. */
 static void remove_when_interrupted(const char *temporary) {
-    static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
+    static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGXFSZ};
     doomed = temporary;
     for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
         struct sigaction now, ours = {.sa_handler = remove_doomed};
@@ -202,8 +216,9 @@ static enum st write_out(void *ctx, const void *bytes, size_t len, struct err *e
     return ST_OK;
 }
 
-/* The descriptor that already refers to the file at path, or -1. /dev/stdout of a shell's
- * redirection is the file redirected to: replacing it would replace the link in /dev. */
+/* Returns the standard descriptor, stdout or stderr, that already refers to the file at path, or
+ * -1. The file behind /dev/stdout must be written in place, as replacing it would replace the link
+ * in /dev. */
 static int already_open(const struct stat *path) {
     static const int standard[] = {STDOUT_FILENO, STDERR_FILENO};
     struct stat st;
@@ -215,7 +230,7 @@ static int already_open(const struct stat *path) {
     return -1;
 }
 
-/* ".NAME.", digits, ".", digits, ".tmp": a temporary file of the output NAME. */
+/* Is the entry a temporary file of the output NAME: ".NAME.", digits, ".", digits, ".tmp"? */
 static bool is_temporary_of(const char *name, const char *entry) {
     size_t len = strlen(name);
     if (entry[0] != '.' || strncmp(entry + 1, name, len) != 0) {
@@ -232,7 +247,7 @@ static bool is_temporary_of(const char *name, const char *entry) {
     return strcmp(p, ".tmp") == 0;
 }
 
-/* Removes the file unless a run that lives holds its lock. */
+/* Removes a temporary file unless a living run holds its lock. */
 static void remove_if_left(int folder, const char *entry) {
     int fd = openat(folder, entry, O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     if (fd >= 0) {
@@ -243,7 +258,7 @@ static void remove_if_left(int folder, const char *entry) {
     }
 }
 
-/* Removes what killed runs have left of this output. */
+/* Removes the temporary files of this output that killed processes left. */
 static void remove_left(const char *target, const char *name) {
     struct strbuf path = {0};
     strbuf_add(&path, target, (size_t)(name - target));
@@ -261,16 +276,17 @@ static void remove_left(const char *target, const char *name) {
     strbuf_release(&path);
 }
 
-/* Takes the lock that remove_if_left asks for. False: that function was faster, and the file is
- * gone. */
+/* Takes the lock that remove_if_left tests. Returns false if another process removed the file
+ * before that. */
 static bool lock_temporary(int fd) {
     struct stat st;
-    (void)flock(fd, LOCK_EX | LOCK_NB); /* where there are no locks, nothing is removed either */
+    (void)flock(fd, LOCK_EX | LOCK_NB); /* a file system without locks is no failure: remove_if_left
+                                           removes nothing there */
     return fstat(fd, &st) != 0 || st.st_nlink > 0;
 }
 
-/* Opens a new file beside target. Its name begins with '.', so that an input folder does not return
- * it as an input. */
+/* Opens a new file beside target and returns its descriptor. Its name begins with '.', so that
+ * it is no input of its folder. */
 static int cli_open_temporary(struct cli_output *o) {
     const char *slash = strrchr(o->target, '/');
     const char *name = slash ? slash + 1 : o->target;
@@ -295,7 +311,8 @@ static int cli_open_temporary(struct cli_output *o) {
     return -1;
 }
 
-/* Opens a path that gets its name when it is complete. */
+/* Opens a file for the output at path, and returns its descriptor: a temporary file that replaces
+ * the one at path when complete, or, for a dangling link, the file that the link names. */
 static int cli_open_file(struct cli_output *o, const char *path, bool exists) {
     struct stat link;
     bool is_link = lstat(path, &link) == 0 && S_ISLNK(link.st_mode);
@@ -325,7 +342,7 @@ bool cli_output_open(struct cli_output *o, const char *path, struct cli_failures
         path = NULL;
         o->fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
     } else if (!path[0]) {
-        errno = ENOENT; /* as open says of it */
+        errno = ENOENT; /* as open(2) sets it for an empty path */
     } else if ((o->path = strdup(path)) != NULL) {
         bool exists = stat(path, &st) == 0;
         int same = exists ? already_open(&st) : -1;
@@ -335,6 +352,7 @@ bool cli_output_open(struct cli_output *o, const char *path, struct cli_failures
             o->fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
         } else {
             o->fd = cli_open_file(o, path, exists);
+            replaced = exists ? st : (struct stat){0};
         }
     }
     if (o->fd < 0) {
@@ -351,7 +369,7 @@ bool cli_output_open(struct cli_output *o, const char *path, struct cli_failures
 void cli_output_close(struct cli_output *o, bool complete, struct cli_failures *failures) {
     struct err e = {0};
     bool ok = sink_close(&o->sink, &e) == ST_OK;
-    if (close(o->fd) != 0 && ok) { /* a network file system may report errors only now */
+    if (close(o->fd) != 0 && ok) { /* a network file system may report errors only here */
         err_sys(&e, errno, "cannot write");
         ok = false;
     }

@@ -1,4 +1,5 @@
-/* Stores of symbol indexes: their place; stallsym --index and --add, --list, --verify and --gc. */
+/* Finds and opens stores of symbol indexes, for stallsym --index and --add, --list, --verify and
+ * --gc. */
 #include "cli_index.h"
 
 #include <stdlib.h>
@@ -14,11 +15,12 @@
 
 /* ---- the store ---- */
 
-/* Past it the least recently used indexes go. */
+/* Size of the store past which the least recently used indexes are removed. */
 static const uint64_t store_cap = UINT64_C(4) << 30;
 
-/* XDG Base Directory Specification: a relative path is ignored. A missing home folder is not made,
- * not even by root: HOME=/nonexistent says that there is none. */
+/* Appends the default folder of the store, if there is one. As the XDG Base Directory
+ * Specification says, a relative path is ignored. A missing home folder is not made, not even by
+ * root, as HOME=/nonexistent says that the user has none. */
 static void add_default(struct strbuf *path) {
     const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
     struct stat st;
@@ -29,8 +31,31 @@ static void add_default(struct strbuf *path) {
     }
 }
 
+/* Frees the default store, and sets *store to NULL, unless only this user and root may write to
+ * it. ST_ERR: out of memory. */
+static enum st keep_if_own(struct index_store **store, struct err *absent,
+                           const struct cli_failures *failures, struct err *e) {
+    struct err why = {0};
+    if (index_store_check(*store, &why) != ST_ERR) {
+        return ST_OK;
+    }
+    index_store_free(*store);
+    *store = NULL;
+    if (why.code == ERR_NOMEM) {
+        return err_nomem(e);
+    }
+    if (absent) {
+        (void)err_set(absent, ERR_IO, "%s: name a --store", why.text);
+    } else {
+        cli_say(failures->tool,
+                "symbol indexes are neither read nor kept: %s; a --store that is named is used",
+                why.text);
+    }
+    return ST_OK;
+}
+
 bool cli_store_open(struct index_store **out, const char *path, bool permanent, unsigned threads,
-                    struct cli_failures *failures) {
+                    struct err *absent, struct cli_failures *failures) {
     struct strbuf folder = {0};
     struct err e = {0};
     *out = NULL;
@@ -44,8 +69,13 @@ bool cli_store_open(struct index_store **out, const char *path, bool permanent, 
         struct store_options options = {.path = strbuf_cstr(&folder),
                                         .cap = store_cap,
                                         .threads = threads,
-                                        .permanent = permanent};
+                                        .permanent = permanent,
+                                        .unnamed = !path};
         st = index_store_new(out, &options, &e);
+        st = st == ST_OK && !path ? keep_if_own(out, absent, failures, &e) : st;
+    } else if (st == ST_OK) {
+        (void)err_set(absent, ERR_USAGE,
+                      "neither XDG_CACHE_HOME nor HOME is a folder: name a --store");
     }
     strbuf_release(&folder);
     if (st != ST_OK) {
@@ -69,55 +99,68 @@ const char *cli_temporary_folder(void) {
 
 /* ---- making indexes ---- */
 
-/* With at least as many files as threads, each thread works on files of its own: on one small file
- * several would mostly wait for each other. A large file gets several, or it would be finished
- * last. */
+/* Files larger than LARGE_FILE bytes are indexed by several threads each, or they would be
+ * finished last. If there are at least as many files as threads, each thread indexes small files
+ * by itself, as several threads on one small file would mostly wait for each other. */
 enum { LARGE_FILE = 32 << 20, JOBS_PER_THREAD = 4 };
 
 struct indexing {
     const struct cli_index *x;
-    VEC(struct catalog_entry) entries; /* arch and name the finder's, key owned */
+    VEC(struct catalog_entry) entries; /* arch and name belong to the finder; key is owned */
     size_t built;
     struct pool *pool;
-    VEC(struct index_job *) held; /* until every thread has one */
-    bool side_by_side;            /* there were */
-    struct err failure;           /* the first that ends the run */
+    VEC(struct index_job *) held; /* files held back until there is one for every thread */
+    bool side_by_side;            /* there was a file for every thread */
+    bool listed;                  /* the permanent store has a catalog */
+    struct err failure;           /* first error that ends the run */
 };
 
 /* A file on its way through the pool. */
 struct index_job {
     struct index_source source;
     const struct find_candidate *from;
-    struct open_files files; /* the memory behind source, until the index is built */
-    unsigned threads;        /* to build with */
+    struct open_files files; /* keeps the memory of source until the index is built */
+    unsigned threads;        /* number of threads for this file */
     struct strbuf key;
-    enum st st; /* ST_NONE: not indexed, why says the reason */
-    bool dwarf; /* the index has lines */
+    enum st st;                              /* ST_NONE: not indexed, as `why` tells */
+    bool dwarf;                              /* the index has lines */
+    struct err notices[LOOKUP_FILE_NOTICES]; /* notices of what the index lacks */
+    size_t notice_count;
     struct err why, err;
 };
 
 /* ---- on the workers ---- */
 
-/* Debug information may be in other files than the one that was indexed (a debug map). */
-static bool index_has_dwarf(struct index_store *store, const struct index_job *job) {
+/* Sets job->dwarf if the new index has lines, own ones or those of a debug map's files, and
+ * collects notices of what it lacks. */
+static void look_at_index(struct index_store *store, const struct debug_map_files *map,
+                          struct index_job *job) {
     struct lookup_source *index = NULL;
-    bool is = job->from->dwarf;
-    if (!is && index_store_open(store, strbuf_cstr(&job->key), job->source.fingerprint, &index,
-                                NULL) == ST_OK) {
-        is = index->content != LOOKUP_HAS_SYMBOLS;
-        lookup_close(index);
+    job->dwarf = job->from->dwarf;
+    if (index_store_open(store, strbuf_cstr(&job->key), job->source.fingerprint, &index, NULL) !=
+        ST_OK) {
+        return;
     }
-    return is;
+    index->map = *map;
+    index->untimed = map->untimed > 0;
+    job->dwarf = job->dwarf || index->content != LOOKUP_HAS_SYMBOLS;
+    job->notice_count = lookup_file_notices(index, job->notices);
+    lookup_close(index);
 }
 
 static enum st add_to_store(struct index_job *job, struct index_store *store) {
     struct index_source *source = &job->source;
+    struct debug_map_files map = {0};
+    source->map_files = &map;
     enum st st = index_store_key(source->slice, source->paired, source->alt, &job->key,
                                  &source->fingerprint, &job->err);
     if (st == ST_OK) {
         st = index_store_add(store, source, strbuf_cstr(&job->key), true, &job->why, &job->err);
-        job->dwarf = st == ST_OK && index_has_dwarf(store, job);
+        if (st == ST_OK) {
+            look_at_index(store, &map, job);
+        }
     }
+    source->map_files = NULL;
     if (st == ST_NONE) {
         const char *trouble = index_store_trouble(store);
         err_set(&job->why, ERR_IO, "%s", trouble ? trouble : "the store is another user's");
@@ -160,6 +203,9 @@ static void deliver(void *ctx, void *item) {
         cli_fail(run->x->failures, job->from->path, &job->why);
     } else if (job->st == ST_OK) {
         run->built++;
+        for (size_t i = 0; i < job->notice_count; i++) {
+            cli_notice(run->x->failures, job->from->path, &job->notices[i]);
+        }
         job->st = note_entry(run, job, &job->err);
     }
     if (job->st == ST_ERR) {
@@ -169,7 +215,7 @@ static void deliver(void *ctx, void *item) {
     free(job);
 }
 
-/* Builds an index from the calling thread with all processors, and delivers it. */
+/* Builds the index of one file with all threads, and delivers it. */
 static void build_alone(struct indexing *run, struct index_job *job) {
     job->threads = run->x->threads;
     build(run, job, 0);
@@ -189,7 +235,7 @@ static void build_held(struct indexing *run) {
     run->held.len = 0;
 }
 
-/* Builds the indexes that are held back, and waits until the pool has delivered all results. */
+/* Builds the indexes that were held back, and waits until the pool has delivered all results. */
 static void settle(struct indexing *run) {
     build_held(run);
     pool_finish(run->pool);
@@ -198,7 +244,7 @@ static void settle(struct indexing *run) {
 static void cli_index_complain(void *ctx, const char *path, const struct err *why) {
     struct indexing *run = ctx;
     if (run->pool) {
-        settle(run); /* messages come in the order of the files */
+        settle(run); /* prints messages in the order of the files */
     }
     if (why->code == ERR_UNREAD) {
         cli_notice(run->x->failures, path, why);
@@ -214,7 +260,15 @@ static enum st index_one(void *ctx, const struct index_source *source,
     size_t size;
     (void)object_slice_file(source->slice, &size);
     if (run->x->permanent && image_id_is_zero(&from->id)) {
-        return ST_OK; /* the catalog could not list it */
+        return ST_OK; /* the catalog cannot list a file without an id */
+    }
+    if (run->x->permanent && !run->listed) {
+        /* An empty catalog makes the folder a store before it has an index, so that --list and
+         * --gc can find what a run leaves that filled the disk. */
+        run->listed = true;
+        if (catalog_add(run->x->permanent, NULL, 0, e) != ST_OK) {
+            return ST_ERR;
+        }
     }
     struct index_job *job = calloc(1, sizeof *job);
     if (!job || !VEC_RESERVE(&run->held, 1)) {
@@ -236,7 +290,7 @@ static enum st index_one(void *ctx, const struct index_source *source,
     return err_is(&run->failure) ? err_set(e, run->failure.code, "%s", run->failure.text) : ST_OK;
 }
 
-/* Indexes each file on a thread of its own. */
+/* Indexes several files at a time, each small one on one thread. */
 static enum st index_each(struct indexing *run, struct symbol_set *set, struct err *e) {
     unsigned threads = run->x->threads;
     enum st st =
@@ -285,6 +339,12 @@ void cli_index_paths(const struct cli_index *x, char **paths, size_t count) {
         symbol_set_use_temporary_folder(set, cli_temporary_folder());
         st = add_paths(&run, set, paths, count, &e);
     }
+    if (st == ST_OK && run.built == 0 && x->failures->count == 0) {
+        struct err none = {0};
+        err_set(&none, ERR_FORMAT, "no debug file%s is in there",
+                x->permanent ? " with a UUID or build-id" : "");
+        cli_fail(x->failures, count == 1 ? paths[0] : NULL, &none);
+    }
     if (st != ST_OK) {
         cli_fail(x->failures, NULL, &e);
     }
@@ -303,7 +363,7 @@ void cli_index_paths(const struct cli_index *x, char **paths, size_t count) {
 
 /* ---- upkeep ---- */
 
-/* Reads what the store lists. False after a printed message. */
+/* Reads the catalog of the store. False after a printed message. */
 static bool read_items(const struct cli_upkeep *u, struct store_items *items) {
     struct err e = {0};
     enum st st = store_items_read(items, u->store, &e);

@@ -1,12 +1,12 @@
-/* Stores of symbol indexes: the options and the environment that name them, making indexes ahead of
- * their use, and keeping a permanent store in order. */
+/* Opens stores of symbol indexes by the options and the environment that name them, makes
+ * indexes ahead of their use, and maintains permanent stores. */
 #ifndef STALLKIT_CMD_CLI_INDEX_H
 #define STALLKIT_CMD_CLI_INDEX_H
 
 #include "cli.h"
 #include "index/store.h"
 
-/* The same options for every command that symbolicates. */
+/* The row of the option --store, for every command that symbolicates. */
 #define CLI_STORE_OPTION(id, type, member)                                                         \
     {                                                                                              \
         (id), 0, "store", "DIR", "keep symbol indexes there, not in $XDG_CACHE_HOME/stallkit",     \
@@ -18,40 +18,43 @@
             CLI_FLAG(type, member)                                                                 \
     }
 
-/* Opens the store: `path`; NULL: $XDG_CACHE_HOME/stallkit, or $HOME/.cache/stallkit. *out is NULL
- * if the environment names neither: then there is none. permanent: see struct store_options. False
- * after a printed message: out of memory. */
+/* Opens the store at path; NULL = $XDG_CACHE_HOME/stallkit, or $HOME/.cache/stallkit. If the
+ * environment names neither, or a user other than this one and root may write to that default
+ * folder, *out is NULL and nothing in it is read or changed. permanent: see struct store_options.
+ * absent gets the reason why *out is NULL; if absent is NULL, an unsafe folder is reported in one
+ * line. False after a printed message: out of memory. */
 bool cli_store_open(struct index_store **out, const char *path, bool permanent, unsigned threads,
-                    struct cli_failures *failures);
-/* Prints the store's first failure in one line, which is no failure of the run. Frees it; NULL is
- * allowed. */
+                    struct err *absent, struct cli_failures *failures);
+/* Prints the store's first failure in one line, without counting it as a failure of the run, and
+ * frees the store, which may be NULL. */
 void cli_store_close(struct index_store *store, const char *tool);
 
-/* The folder for temporary files without a name: $TMPDIR; NULL = the system's folder. */
+/* Returns the folder for temporary files without a name: $TMPDIR, or NULL for the system's
+ * default. */
 const char *cli_temporary_folder(void);
 
 struct cli_index {
     const char *tool;
     struct index_store *store;
-    const char *permanent; /* the store's path if its catalog is to list them; else NULL */
+    const char *permanent; /* path of the store if its catalog lists the indexes; else NULL */
     unsigned threads;
     bool quiet;
     struct cli_failures *failures;
 };
 
-/* Builds the index of every debug file among the paths (files, bundles, folders) that has none in
- * the store yet, small files side by side; prints how many in one line unless quiet. Unreadable
- * files and those that cannot be indexed are printed and counted. */
+/* Builds the index of every debug file among the paths (files, bundles, folders) that has none
+ * in the store yet, several small files at a time; prints their number in one line unless quiet.
+ * Unreadable files and those that cannot be indexed are printed and counted. */
 void cli_index_paths(const struct cli_index *x, char **paths, size_t count);
 
-/* The work on a permanent store that reads no dumps. */
+/* What to do with a permanent store in a run that reads no dumps. */
 enum cli_store_work { CLI_STORE_NOTHING, CLI_STORE_LIST, CLI_STORE_VERIFY, CLI_STORE_GC };
 
 struct cli_upkeep {
     const char *tool;
-    const char *store;                /* its path */
-    const char *output;               /* of the list; NULL = stdout */
-    uint64_t max_age_days, max_bytes; /* what --gc leaves; UINT64_MAX = no limit */
+    const char *store;                /* path of the store */
+    const char *output;               /* file for the list; NULL = stdout */
+    uint64_t max_age_days, max_bytes; /* limits of --gc; UINT64_MAX = no limit */
     bool quiet;
     struct cli_failures *failures;
 };

@@ -1,4 +1,4 @@
-/* What the commands share: one option table for parsing and --help. */
+/* Parses the options of the commands, and prints --help, from one option table. */
 #include "cli.h"
 
 #include <errno.h>
@@ -10,15 +10,15 @@
 #include "base/parse.h"
 #include "base/strbuf.h"
 
-/* Where stdin, stdout or stderr is closed, the next file that is opened would take its place. A
- * file that can be neither read nor written is opened there instead; a program that is run does not
- * get it. */
+/* Opens /dev/null in place of a closed stdin, stdout or stderr, since the next file opened would
+ * otherwise get that descriptor. It is opened so that stdin cannot be read and the others cannot
+ * be written, and programs that are run do not inherit it. */
 static void occupy_standard_files(void) {
     for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
-        if (fcntl(fd, F_GETFD) < 0 && errno == EBADF) { /* all below it are open */
+        if (fcntl(fd, F_GETFD) < 0 && errno == EBADF) { /* the lower ones are open */
             int mode = fd == STDOUT_FILENO ? O_RDONLY : O_WRONLY;
             int taken = open("/dev/null", mode | O_CLOEXEC);
-            (void)taken; /* it is fd, or there is no /dev/null to occupy it with */
+            (void)taken; /* taken equals fd, unless there is no /dev/null */
         }
     }
 }
@@ -56,14 +56,15 @@ static void print_option(const struct cli_tool *tool, const struct cli_option *o
     printf("%s\n", help);
 }
 
-/* Prints all forms, or the first, which is the most common use. */
+/* Prints all forms of the synopsis, or, unless `all`, only the first, which is the most common
+ * use. */
 static void print_synopsis(FILE *f, const struct cli_tool *tool, bool all) {
     const char *form = tool->synopsis;
     const char *prefix = "usage:";
     for (;;) {
         const char *nl = strchr(form, '\n');
         int len = nl ? (int)(nl - form) : (int)strlen(form);
-        if (*form == ' ') { /* goes on from the line before */
+        if (*form == ' ') { /* this line of the synopsis continues the previous one */
             fprintf(f, "%s %*s %.*s\n", prefix, (int)strlen(tool->name), "", len - 1, form + 1);
         } else {
             fprintf(f, "%s %s %.*s\n", prefix, tool->name, len, form);
@@ -118,7 +119,7 @@ bool cli_reject(const struct cli_tool *tool, const char *fmt, ...) {
     return false;
 }
 
-/* Levenshtein distance of two short words, for "did you mean". */
+/* Returns the Levenshtein distance of two short words, for "did you mean". */
 static size_t option_distance(const char *a, size_t alen, const char *b) {
     size_t blen = strlen(b);
     size_t row[33];
@@ -187,7 +188,7 @@ static const struct cli_option *option_by_letter(const struct cli_tool *tool, ch
     return NULL;
 }
 
-/* The value of an option that needs one: what is attached, else the next argument. */
+/* Takes the value of an option that needs one: the attached text, else the next argument. */
 static int take_value(struct cli_parser *p, const struct cli_option *o, struct cli_typed typed,
                       const char *attached) {
     char shown[CLI_TYPED];
@@ -226,7 +227,8 @@ static int next_letter(struct cli_parser *p) {
     return take_value(p, o, typed, o->arg ? rest : NULL);
 }
 
-/* Ends the process after --help or --version. */
+/* Ends the command after --help or --version: sets p->status by whether stdout could be written,
+ * and returns CLI_EXIT. */
 static int end_of_text(struct cli_parser *p) {
     bool written = fflush(stdout) == 0 && !ferror(stdout);
     if (!written && errno != EPIPE) {
@@ -256,8 +258,8 @@ static int next_word(struct cli_parser *p, const char *arg) {
     return take_value(p, o, typed, equals ? equals + 1 : NULL);
 }
 
-/* The next option's id; CLI_END when all are read; CLI_EXIT after --help, --version or a mistake,
- * which has then been printed. */
+/* Returns the id of the next option; CLI_END when all were read; CLI_EXIT after --help,
+ * --version or a mistake, which was printed. */
 static int next_option(struct cli_parser *p) {
     p->value = NULL;
     if (p->letters) {
@@ -281,7 +283,7 @@ static int next_option(struct cli_parser *p) {
             return next_letter(p);
         }
         if (is_option || p->tool->stop_at_operand) {
-            /* "--", or the first operand where operands end the options. */
+            /* This is "--", or the first operand in a command whose operands end the options. */
             p->next += is_option;
             while (p->next < p->argc) {
                 p->operands[p->operand_count++] = p->argv[p->next++];
@@ -291,7 +293,8 @@ static int next_option(struct cli_parser *p) {
         p->operands[p->operand_count++] = arg;
         p->next++;
     }
-    p->operands[p->operand_count] = NULL; /* at most argv[argc], which is NULL already */
+    /* operand_count is at most argc, and argv[argc] is NULL already. */
+    p->operands[p->operand_count] = NULL;
     return CLI_END;
 }
 
@@ -311,8 +314,8 @@ const char *cli_typed(const struct cli_parser *p, int id, char out[CLI_TYPED]) {
     return out;
 }
 
-/* A whole decimal number from the value of the option read last. False after a printed usage error.
- */
+/* Reads the value of the last option as a whole decimal number. False after a printed usage
+ * error. */
 static bool read_number(const struct cli_parser *p, uint64_t min, uint64_t max, uint64_t *out) {
     uint64_t v;
     char option[CLI_TYPED];
@@ -325,7 +328,7 @@ static bool read_number(const struct cli_parser *p, uint64_t min, uint64_t max, 
     return true;
 }
 
-/* A duration from the value of the option read last, the same way. */
+/* Reads the value of the last option as a duration in ms. False after a printed usage error. */
 static bool read_duration(const struct cli_parser *p, uint64_t min, uint64_t max, uint64_t *out) {
     uint64_t ms;
     char option[CLI_TYPED];
@@ -377,7 +380,7 @@ bool cli_nomem(struct cli_parser *p) {
     return false;
 }
 
-/* Numbers, flags and words are members of one, four or eight bytes. */
+/* Stores a number, flag or word in a member of one, four or eight bytes. */
 static void store_number(void *member, size_t size, uint64_t v) {
     if (size == sizeof(uint64_t)) {
         memcpy(member, &v, sizeof v);

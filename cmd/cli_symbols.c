@@ -1,4 +1,4 @@
-/* Debug files for the commands that symbolicate dumps. */
+/* Opens debug files for the commands that symbolicate dumps, and learns names from dumps. */
 #include "cli_symbols.h"
 
 #include <inttypes.h>
@@ -9,7 +9,7 @@
 #include "symbolize/learn_dump.h"
 #include "symbolize/learned_folder.h"
 
-/* Runs on workers, too. */
+/* Prints a failure of a debug file. Thread safe, as workers call it. */
 static void cli_symbols_complain(void *ctx, const char *path, const struct err *why) {
     struct cli_symbols *s = ctx;
     cli_dumps_fail(s->dumps, path, why);
@@ -24,7 +24,7 @@ static enum st find_symbols(void *ctx, const struct symbol_request *r, struct sy
     return symbol_set_find(ctx, r, out, e);
 }
 
-/* What came of adding a path. */
+/* Prints a failure if adding a path did not return ST_OK. */
 static void tell_added(struct cli_symbols *s, const char *path, enum st st, struct err *e) {
     if (st == ST_NONE) {
         err_set(e, ERR_IO, "no such file or folder");
@@ -43,7 +43,7 @@ bool cli_symbols_check_use(const struct cli_tool *tool, const char *value) {
 }
 
 static void add_use(struct cli_symbols *s, const char *value) {
-    const char *file = strchr(value, '=') + 1; /* it was checked */
+    const char *file = strchr(value, '=') + 1; /* cli_symbols_check_use found a '=' */
     struct strbuf name = {0};
     struct err e = {0};
     strbuf_add(&name, value, (size_t)(file - 1 - value));
@@ -55,7 +55,8 @@ static void add_use(struct cli_symbols *s, const char *value) {
     strbuf_release(&name);
 }
 
-/* Names are kept in the store of --learn, and taken from stores of -d, too. */
+/* Opens the learned names: they are kept in the store of --learn, and read from it and from those
+ * folders of -d that hold learned names. */
 static enum st start_learning(struct cli_symbols *s, const struct cli_symbols_options *o,
                               struct err *e) {
     enum st st = learned_names_new(&s->names, e);
@@ -79,7 +80,8 @@ static enum st start_learning(struct cli_symbols *s, const struct cli_symbols_op
 
 static enum st cli_symbols_start(struct cli_symbols *s, const struct cli_symbols_options *o,
                                  struct err *e) {
-    if (symbol_set_new(&s->set, cli_symbols_complain, s, e) != ST_OK) {
+    if (symbol_set_new(&s->set, cli_symbols_complain, s, e) != ST_OK ||
+        retrace_set_new(&s->retrace, e) != ST_OK) {
         return ST_ERR;
     }
     symbol_set_use_store(s->set, s->store);
@@ -92,7 +94,10 @@ static enum st cli_symbols_start(struct cli_symbols *s, const struct cli_symbols
     symbol_set_on_progress(s->set, show_progress, &s->dumps->progress);
     for (size_t i = 0; i < o->path_count; i++) {
         struct err why = {0};
-        enum st st = symbol_set_add(s->set, o->paths[i], &why);
+        enum st st = retrace_set_add(s->retrace, o->paths[i], &why);
+        if (st == ST_NONE) {
+            st = symbol_set_add(s->set, o->paths[i], &why);
+        }
         tell_added(s, o->paths[i], st, &why);
     }
     cli_progress_end(&s->dumps->progress);
@@ -105,6 +110,8 @@ static enum st cli_symbols_start(struct cli_symbols *s, const struct cli_symbols
     if (symbolizer_new(&s->symbolizer, find_symbols, s->set, o->names, e) != ST_OK) {
         return ST_ERR;
     }
+    symbolizer_use_retrace(s->symbolizer, s->retrace);
+    symbolizer_use_paths(s->symbolizer, s->dumps->pipeline.paths);
     return o->no_learn ? ST_OK : start_learning(s, o, e);
 }
 
@@ -112,7 +119,7 @@ bool cli_symbols_open(struct cli_symbols *s, const struct cli_symbols_options *o
                       struct cli_dumps *dumps, unsigned jobs) {
     struct err e = {0};
     s->dumps = dumps;
-    if (!o->no_index && !cli_store_open(&s->store, o->store, false, jobs, &dumps->failures)) {
+    if (!o->no_index && !cli_store_open(&s->store, o->store, false, jobs, NULL, &dumps->failures)) {
         return false;
     }
     const struct cli_fetch_options fetch = {o->fetch_command, o->store, o->servers};
@@ -129,8 +136,8 @@ bool cli_symbols_open(struct cli_symbols *s, const struct cli_symbols_options *o
 
 enum { LEARN_WINDOW = 16 };
 
-/* Can the operands (see cli_for_each_input) be read twice: is each one a regular file or a folder,
- * or not there? No operand is the standard input. */
+/* Can all operands (see cli_for_each_input) be read twice? They can if each is a regular file, a
+ * folder, or missing; stdin, which is read without operands, cannot. */
 static bool can_read_twice(char *const *operands, size_t count) {
     for (size_t i = 0; i < count; i++) {
         struct stat is;
@@ -146,10 +153,10 @@ struct learning {
     struct learned_names *names;
     struct cli_dumps *dumps;
     struct dump_pipeline pipeline;
-    bool failed; /* out of memory */
+    bool failed; /* memory ran out */
 };
 
-/* Is `what` in the text? Byte number `rare` of it is looked for first. */
+/* Does the text contain `what`? The search looks for the byte at index `rare` of `what` first. */
 static bool learn_has_text(const char *text, size_t len, const char *what, size_t rare) {
     size_t what_len = strlen(what);
     if (len < what_len) {
@@ -165,11 +172,12 @@ static bool learn_has_text(const char *text, size_t len, const char *what, size_
     return false;
 }
 
-/* Most dumps tell no names, and need not be parsed. Of other tools' reports only their readers know
- * that. */
+/* May the document tell names? Most dumps do not, and need not be parsed; of other tools' reports
+ * only their readers can tell, so that all of them are wanted. */
 static bool learn_wanted(void *ctx, const char *text, size_t len) {
     (void)ctx;
-    return learn_has_text(text, len, "\"names\"", 3) ||
+    return learn_has_text(text, len, "\"names",
+                          3) || /* the closing quote may be escaped by a backslash */
            !learn_has_text(text, len, "stall-dump/", 0);
 }
 
@@ -207,13 +215,17 @@ static void learn_read(void *ctx, int fd, const char *name, bool found) {
     (void)dump_pipeline_read(&l->pipeline, fd, name, found);
 }
 
-/* Joins to n the names that dumps and reports of the operands tell, with `jobs` threads. Says
- * nothing of what cannot be read, which is met again. ST_ERR: out of memory or threads. */
+/* Adds to n the names that the operands' dumps and reports tell, reading with `jobs` threads.
+ * Unreadable inputs are not reported, as the second reading reports them. ST_ERR: out of memory or
+ * threads. */
 static enum st learn_inputs(struct learned_names *n, struct cli_dumps *d, unsigned jobs,
                             char **operands, size_t count, struct err *e) {
     struct learning l = {.names = n, .dumps = d};
-    l.pipeline = (struct dump_pipeline){
-        .ops = &learn_ops, .ctx = &l, .watch = {learn_failed, learn_went_on, &l}};
+    l.pipeline = (struct dump_pipeline){.ops = &learn_ops,
+                                        .ctx = &l,
+                                        .watch = {learn_failed, learn_went_on, &l},
+                                        .maps = d->pipeline.maps,
+                                        .process = d->pipeline.process};
     if (dump_pipeline_open(&l.pipeline, jobs, e) != ST_OK) {
         return ST_ERR;
     }
@@ -247,10 +259,30 @@ int cli_symbols_run(struct cli_symbols *s, struct cli_dumps *dumps, unsigned job
         return CLI_FAILED;
     }
     int status = cli_dumps_run(dumps, jobs, operands, count);
+    if (s->short_named > 0 && !dumps->quiet) {
+        cli_say(dumps->tool->name,
+                "%" PRIu64 " dump%s names that R8 made short, which stay: -d takes the mapping.txt "
+                "of the id %s",
+                s->short_named, s->short_named == 1 ? " has" : "s have", s->short_id);
+    }
     if (status == CLI_OK && s->learn && learned_folder_add(s->learn, s->names, &e) != ST_OK) {
         cli_dumps_fail(dumps, NULL, &e);
     }
     return status;
+}
+
+/* Counts a dump with short names whose mapping file is missing, and keeps the first such mapping's
+ * id. */
+static void note_short_names(struct cli_symbols *s, const struct dump *d) {
+    const char *id = retrace_id_of(d);
+    if (!id || retrace_set_find(s->retrace, d)) {
+        return;
+    }
+    pthread_mutex_lock(&s->dumps->talk);
+    if (s->short_named++ == 0) {
+        (void)snprintf(s->short_id, sizeof s->short_id, "%s", id);
+    }
+    pthread_mutex_unlock(&s->dumps->talk);
 }
 
 enum st cli_symbols_dump(struct cli_symbols *s, struct dump *d, struct dump_addition *add,
@@ -258,6 +290,7 @@ enum st cli_symbols_dump(struct cli_symbols *s, struct dump *d, struct dump_addi
     if (s->streaming && s->learn && learn_dump(s->names, d, e) != ST_OK) {
         return ST_ERR;
     }
+    note_short_names(s, d);
     return symbolize_dump(s->symbolizer, d, add, e);
 }
 
@@ -275,6 +308,7 @@ void cli_symbols_close(struct cli_symbols *s) {
     symbolizer_free(s->symbolizer);
     learned_sources_free(s->learned);
     learned_names_free(s->names);
+    retrace_set_free(s->retrace);
     symbol_set_free(s->set);
     cli_fetch_close(s->fetch);
     if (s->dumps) {

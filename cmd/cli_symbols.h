@@ -1,4 +1,4 @@
-/* Debug files, as the options of commands name them, and the symbolizer over them. */
+/* Opens the debug files that the options of commands name, and a symbolizer over them. */
 #ifndef STALLKIT_CMD_CLI_SYMBOLS_H
 #define STALLKIT_CMD_CLI_SYMBOLS_H
 
@@ -11,7 +11,7 @@
 #include "symbolize/learned_source.h"
 #include "symbolize/symbolize.h"
 
-/* The same options for every command that symbolicates dumps. */
+/* The row of the option --learn, for every command that symbolicates dumps. */
 #define CLI_LEARN_OPTION(id, type, member)                                                         \
     {                                                                                              \
         (id), 0, "learn", "STORE",                                                                 \
@@ -25,53 +25,56 @@
     }
 
 struct cli_symbols_options {
-    const char *const *paths; /* -d */
+    const char *const *paths; /* values of -d */
     size_t path_count;
-    const char *const *uses; /* --use NAME=FILE, checked */
+    const char *const *uses; /* values of --use, NAME=FILE, checked */
     size_t use_count;
-    const char *store; /* --store; NULL = the default one */
-    bool no_index;     /* neither use nor make indexes */
-    bool host;         /* try the images' own paths, too */
-    const char *learn; /* --learn; NULL = none */
-    bool no_learn;     /* --no-learn */
+    const char *store; /* value of --store; NULL = the default store */
+    bool no_index;     /* indexes are neither used nor made */
+    bool host;         /* the images' own paths are tried, too */
+    const char *learn; /* value of --learn; NULL = none */
+    bool no_learn;     /* --no-learn was given */
     enum symbolize_names names;
-    const char *fetch_command; /* --fetch-cmd, checked; NULL = none */
+    const char *fetch_command; /* value of --fetch-cmd, checked; NULL = none */
     enum cli_servers servers;
 };
 
-/* Zero-initialised = closed. */
+/* The opened debug files. Zero-initialised = closed. */
 struct cli_symbols {
-    struct cli_dumps *dumps; /* for complaints */
+    struct cli_dumps *dumps; /* prints failures of debug files */
     struct index_store *store;
     struct cli_fetch *fetch;
     struct symbol_set *set;
     struct symbolizer *symbolizer; /* NULL: closed */
-    const char *learn;             /* the folder that gets names, or NULL */
-    struct learned_names *names;   /* of the inputs; NULL = nothing is learned */
+    const char *learn;             /* folder that gets learned names; NULL = none */
+    struct learned_names *names;   /* names from the inputs; NULL = nothing is learned */
     struct learned_sources *learned;
-    bool streaming; /* names of the inputs come too late to be used: they are kept only */
+    struct retrace_set *retrace; /* mappings among the paths; NULL = there cannot be any */
+    uint64_t short_named;        /* number of dumps with short names whose mapping is missing */
+    char short_id[72];           /* id of the first such dump's mapping; guarded by dumps->talk */
+    bool streaming; /* the inputs are read once, so their names are kept but not used */
 };
 
-/* Is this the value of a --use? If not, prints so. */
+/* Is the value a valid one of --use? False after a printed message. */
 bool cli_symbols_check_use(const struct cli_tool *tool, const char *value);
-/* Opens what the options name; unreadable files are printed, counted and left out. False after a
- * printed message: out of memory. dumps is borrowed. */
+/* Opens the files that the options name; unreadable files are printed, counted and left out.
+ * dumps is borrowed. False after a printed message: out of memory. */
 bool cli_symbols_open(struct cli_symbols *s, const struct cli_symbols_options *o,
                       struct cli_dumps *dumps, unsigned jobs);
-/* cli_dumps_run of s->dumps, of which all inputs are read for names first where they can be read
- * twice; what was learned is kept where --learn says. Harmless on closed symbols, which are not
- * asked for anything. dumps: that of cli_symbols_open. */
+/* Calls cli_dumps_run with the dumps that cli_symbols_open got. If the inputs can be read twice,
+ * it first reads all of them for names; learned names are kept in the store of --learn. If s is
+ * closed it only calls cli_dumps_run. */
 int cli_symbols_run(struct cli_symbols *s, struct cli_dumps *dumps, unsigned jobs, char **operands,
                     size_t count);
-/* symbolize_dump, for the work of such a run. */
+/* Calls symbolize_dump for a dump that cli_symbols_run reads. */
 enum st cli_symbols_dump(struct cli_symbols *s, struct dump *d, struct dump_addition *add,
                          struct err *e) BASE_MUST_USE;
-/* Says how many frames were named by other reports, and how many names were in conflict; nothing
- * for none of either. */
+/* Prints how many frames were named by other reports, and how many names were in conflict;
+ * nothing if both are 0. */
 void cli_symbols_tell_learned(const struct cli_symbols *s, uint64_t frames);
-/* Are --learn and --no-learn not both given? False after a printed message. */
+/* Is at most one of --learn and --no-learn given? False after a printed message. */
 bool cli_symbols_check_learn(const struct cli_tool *tool, const char *learn, bool no_learn);
-/* Prints the store's first failure in one line. Harmless on a closed one. */
+/* Prints the store's first failure in one line, and closes s, which may be closed already. */
 void cli_symbols_close(struct cli_symbols *s);
 
 #endif

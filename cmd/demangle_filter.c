@@ -1,5 +1,5 @@
-/* Names in text that passes through. What may still go on as a name waits for the next read; no
- * name is as long as the buffer, so a word that fills it passes as it is. */
+/* Demangles names in a stream of text. Bytes that may be the start of a name wait for the next
+ * read; no name is as long as the buffer, so a word that fills it is written as it is. */
 #include "demangle_filter.h"
 
 #include <errno.h>
@@ -19,21 +19,21 @@ struct filter {
     struct cli_output *output;
     struct cli_failures *failures;
     struct strbuf out;
-    char *bytes;       /* [FILTER_BYTES]; NULL: out of memory */
-    size_t have;       /* of bytes, that wait */
-    bool in_long_word; /* its front is written already */
+    char *bytes;       /* buffer of FILTER_BYTES; NULL: out of memory */
+    size_t have;       /* number of waiting bytes */
+    bool in_long_word; /* the start of the current word is written already */
 };
 
 static void put_text(struct filter *f, const char *text, size_t len) {
     struct err e = {0};
-    strbuf_clear(&f->out);
+    strbuf_reset(&f->out);
     if (demangle_text(text, len, f->style, &f->out, &e) != ST_OK) {
         cli_fail(f->failures, NULL, &e);
     }
     sink_write(&f->output->sink, strbuf_cstr(&f->out), f->out.len);
 }
 
-/* Writes what is whole; at the end, all. */
+/* Writes the waiting bytes that are whole words; all waiting bytes if `end`. */
 static void put_waiting(struct filter *f, bool end) {
     size_t start = 0, whole = end ? f->have : demangle_text_whole(f->bytes, f->have);
     if (f->in_long_word) {
@@ -54,7 +54,8 @@ static void put_waiting(struct filter *f, bool end) {
     f->have -= whole;
 }
 
-/* Whoever is at the other end may wait for what could be read so far. */
+/* Filters an input. The output is flushed whenever no input is ready, as a reader may wait for
+ * it. */
 static void on_input(void *ctx, int fd, const char *name, bool found) {
     (void)found;
     struct filter *f = ctx;

@@ -1,5 +1,5 @@
-/* Marks for the picture: a frame with a cause, and a mark of --by=holder, pass their colour on to
- * all frames that stand on them. */
+/* Colours frames of the picture: a frame with a cause, and a mark of --by=holder, give their
+ * colour to all frames that stand on them. */
 #include "flame_causes.h"
 
 #include <string.h>
@@ -7,7 +7,7 @@
 #include "flame_labels.h"
 #include "names/names.h"
 
-static const char no_cause[PALETTE_COLOUR_SIZE] = "x1"; /* the colour of all other frames */
+static const char no_cause[PALETTE_COLOUR_SIZE] = "x1"; /* colour of frames without a cause */
 
 static enum rule_cause cause_of(struct flame_causes *c, const struct layout_frame *f,
                                 const struct frame_name *name) {
@@ -16,7 +16,7 @@ static enum rule_cause cause_of(struct flame_causes *c, const struct layout_fram
     if (f->depth == c->label_depth) {
         enum rule_cause labelled = CAUSE_NONE;
         (void)rule_cause_parse(name->name, name->name_len,
-                               &labelled); /* another label leaves it at none */
+                               &labelled); /* other labels leave CAUSE_NONE */
         return *rule_cause_colour(labelled) ? labelled : CAUSE_NONE;
     }
     names_normalise(name->name, name->name_len, &c->function);
@@ -33,7 +33,8 @@ static enum rule_cause cause_of(struct flame_causes *c, const struct layout_fram
     return rule ? rule->cause : CAUSE_NONE;
 }
 
-/* Frames come in pre-order: the path to the last one holds the callers of the next. */
+/* Sets the colour and the note of a frame by its cause. Frames come in pre-order, so c->path
+ * holds the causes of the next frame's callers. */
 static void causes_mark(void *ctx, const struct layout_frame *f, const struct frame_name *name,
                         char colour[PALETTE_COLOUR_SIZE], struct strbuf *note) {
     struct flame_causes *c = ctx;
@@ -76,7 +77,7 @@ void flame_causes_release(struct flame_causes *c) {
 static const char holder_mark_colour[PALETTE_COLOUR_SIZE] = "r3",
                   holder_colour[PALETTE_COLOUR_SIZE] = "r1";
 
-/* Frames come in pre-order. */
+/* Sets the colour of a frame by whether it stands on a holder's mark. Frames come in pre-order. */
 static void mark_holder(void *ctx, const struct layout_frame *f, const struct frame_name *name,
                         char colour[PALETTE_COLOUR_SIZE], struct strbuf *note) {
     struct flame_holder_marks *h = ctx;

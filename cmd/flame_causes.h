@@ -1,5 +1,5 @@
-/* Marks for the picture: stallflame --colors=cause, frames in the colour of the cause that they
- * show; --by=holder, the frames of who holds a lock. */
+/* Colours frames of the picture: for stallflame --colors=cause by the cause that they show, for
+ * --by=holder the frames of the thread that holds a lock. */
 #ifndef STALLKIT_CMD_FLAME_CAUSES_H
 #define STALLKIT_CMD_FLAME_CAUSES_H
 
@@ -9,24 +9,24 @@
 
 struct flame_causes {
     struct svg_marks marks;    /* for svg_options; valid until flame_causes_release */
-    const struct rules *rules; /* private from here */
+    const struct rules *rules; /* private, as the members below */
     struct svg_key keys[CAUSE_COUNT];
     uint32_t label_depth;
-    struct strbuf path; /* one byte per frame, from the outermost to the last: its cause */
+    struct strbuf path; /* causes of the frames from the outermost to the last, a byte each */
     struct strbuf function, image;
 };
 
-/* rules: borrowed until flame_causes_release. label_depth: where --by put the causes themselves, 1
- * = the outermost frame; 0 = nowhere. */
+/* Starts to colour by causes. rules are borrowed until flame_causes_release. label_depth is the
+ * depth of the labels of --by=cause, 1 = the outermost frame; 0 = there are none. */
 void flame_causes_start(struct flame_causes *c, const struct rules *rules, uint32_t label_depth);
 void flame_causes_release(struct flame_causes *c);
 
-/* The frames of a holder, and what stands between them and those of who waits, have colours of
- * their own. */
+/* The marks of --by=holder: the frames of a holder, and the mark between them and the frames of
+ * the waiting thread, have colours of their own. */
 struct flame_holder_marks {
-    struct svg_marks marks; /* for svg_options; valid as long as this */
-    struct svg_key keys[2]; /* private from here */
-    uint32_t depth;         /* of the mark that the last frame stands on; 0 = on none */
+    struct svg_marks marks; /* for svg_options; valid as long as this struct */
+    struct svg_key keys[2]; /* private, as depth */
+    uint32_t depth;         /* depth of the mark on which the last frame stands; 0 = none */
 };
 void flame_holder_marks_start(struct flame_holder_marks *h);
 

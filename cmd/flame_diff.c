@@ -1,4 +1,4 @@
-/* Two inputs side by side, and the limits on what may change. */
+/* Compares two inputs of stallflame, and checks limits on their changes. */
 #include "flame_diff.h"
 
 #include <inttypes.h>
@@ -16,7 +16,7 @@ bool flame_diff_take_limit(struct flame_diff *d, const struct cli_tool *tool, co
     return true;
 }
 
-/* The weights of both sides must have one unit. */
+/* Checks that the weights of both sides have the same unit. */
 static enum st check_units(const struct flame_diff *d, const struct flame_inputs *in,
                            struct err *e) {
     bool base = flame_inputs_have_dumps(&d->base), now = flame_inputs_have_dumps(in);
@@ -50,6 +50,8 @@ int flame_diff_read(struct flame_diff *d, struct flame_inputs *in, char **operan
                                     .store = in->store,
                                     .learn = in->learn,
                                     .no_learn = in->no_learn,
+                                    .maps = in->maps,
+                                    .path_rules = in->path_rules,
                                     .jobs = in->jobs,
                                     .quiet = in->quiet};
     int status = flame_inputs_read(&d->base, operands, 1);
@@ -68,7 +70,8 @@ int flame_diff_read(struct flame_diff *d, struct flame_inputs *in, char **operan
     return CLI_OK;
 }
 
-/* Folded stacks have counts only. */
+/* Sets *most to the larger of both sides' numbers of samples in what the limit measures; folded
+ * stacks have only counts, which are taken for samples. */
 static enum st count_samples(const struct flame_diff *d, const struct diff_limit *l, uint64_t *most,
                              struct err *e) {
     bool separate = stack_tree_total(&d->samples.tree) > 0;
@@ -82,7 +85,7 @@ static enum st count_samples(const struct flame_diff *d, const struct diff_limit
     return st;
 }
 
-/* Judges one limit and prints the verdict; with too few samples it prints "not judged". If quiet, a
+/* Judges one limit and prints the verdict, which is "not judged" with too few samples. If quiet, a
  * limit that holds is not printed. */
 static enum st diff_judge(const struct flame_diff *d, const struct diff_limit *l, const char *tool,
                           const char *unit, bool quiet, bool *passed, struct err *e) {

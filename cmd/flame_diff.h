@@ -1,4 +1,4 @@
-/* stallflame --diff: what changed between two inputs. */
+/* Implements stallflame --diff: what changed between two inputs. */
 #ifndef STALLKIT_CMD_FLAME_DIFF_H
 #define STALLKIT_CMD_FLAME_DIFF_H
 
@@ -12,24 +12,24 @@
 
 enum { FLAME_LIMITS_MAX = 64, FLAME_MIN_SAMPLES = 10, FLAME_CHANGES = 10 };
 
-/* Zero-initialise; set min_samples. */
+/* A comparison. The caller zeroes it and sets min_samples. */
 struct flame_diff {
     bool on, normalise;
-    const char *summary; /* a file for the table of changes; NULL = none */
+    const char *summary; /* file for the table of changes; NULL = none */
     uint64_t min_samples;
     struct diff_limit limits[FLAME_LIMITS_MAX];
     size_t limit_count;
-    struct flame_inputs base; /* private from here */
+    struct flame_inputs base; /* private, as the members below */
     struct stack_pair pair, samples;
 };
 
 /* Takes a value of --fail-if; false after a printed message. */
 bool flame_diff_take_limit(struct flame_diff *d, const struct cli_tool *tool, const char *text);
-/* Reads both operands, each as flame_inputs_read: the second into `in`, which has the settings of
- * both, and makes the pair. CLI_OK, or as there. */
+/* Reads both operands, the first into d->base and the second into `in`, as flame_inputs_read does
+ * with the settings of `in`, and pairs their trees. Returns what flame_inputs_read returns. */
 int flame_diff_read(struct flame_diff *d, struct flame_inputs *in, char **operands);
-/* Prints a line for each limit that is passed or cannot be judged, and unless `quiet` for each that
- * holds. True: one is passed. */
+/* Prints a line for each limit that is exceeded or cannot be judged, and unless `quiet` for each
+ * that holds. Returns whether one is exceeded. */
 bool flame_diff_judge(const struct flame_diff *d, const char *tool, const char *unit, bool quiet,
                       struct cli_failures *failures);
 void flame_diff_release(struct flame_diff *d);

@@ -1,4 +1,4 @@
-/* Recognises inputs by their content, and reads them. */
+/* Recognises the inputs of stallflame by their content, and reads them. */
 #include "flame_inputs.h"
 
 #include <inttypes.h>
@@ -10,7 +10,7 @@
 #include "base/strbuf.h"
 #include "demangle/demangle.h"
 #include "dump/dump.h"
-#include "dump/input/report_formats.h"
+#include "dump/input/dump_stream.h"
 #include "flame/formats/pprof.h"
 #include "flame/formats/speedscope.h"
 
@@ -22,7 +22,7 @@ static void inputs_fail(struct flame_inputs *run, const char *where, const struc
 
 /* ---- dumps ---- */
 
-/* Makes the mangled names that came with the dump readable; the copies belong to its arena. */
+/* Demangles the names that came with the dump; the copies belong to the dump's arena. */
 static enum st demangle_names(struct dump *d, enum demangle_style style, struct err *e) {
     struct strbuf readable = {0};
     enum st st = ST_OK;
@@ -43,17 +43,19 @@ static enum st demangle_names(struct dump *d, enum demangle_style style, struct 
     return st == ST_ERR ? ST_ERR : ST_OK;
 }
 
-/* What work leaves for take. */
+/* The results of inputs_work for a dump, which the thread that takes them uses. */
 struct flame_result {
     struct stall_key key;
+    /* Old keyer, freed after this dump, as no later key borrows from it; see keyer_renew. */
+    struct keyer *retired;
     struct flame_label label;
     struct flame_holders holders;
     struct where_seen said;
     bool wanted;
 };
 
-/* Parsing, demangling and classifying take the time, so the workers do them. Keys are made of the
- * names as they came, as in stallclassify. */
+/* Names and classifies a dump on a worker, as this is most of the work. Keys are made before names
+ * are demangled, as in stallclassify. */
 static enum st inputs_work(void *ctx, struct dump *d, void *result, unsigned worker,
                            struct err *e) {
     struct flame_inputs *run = ctx;
@@ -62,7 +64,8 @@ static enum st inputs_work(void *ctx, struct dump *d, void *result, unsigned wor
     if (run->symbols.symbolizer && cli_symbols_dump(&run->symbols, d, &add, e) != ST_OK) {
         return ST_ERR;
     }
-    if (keyer_key(run->keyers[worker], d, &r->key, e) != ST_OK) {
+    if (keyer_renew(&run->keyers[worker], &r->retired, e) != ST_OK ||
+        keyer_key(run->keyers[worker], d, &r->key, e) != ST_OK) {
         return ST_ERR;
     }
     enum st st = run->where ? where_match(run->where, d, &r->key, &r->said, e) : ST_OK;
@@ -78,7 +81,7 @@ static enum st inputs_work(void *ctx, struct dump *d, void *result, unsigned wor
     return demangle_names(d, run->full_names ? DEMANGLE_FULL : DEMANGLE_SIMPLIFIED, e);
 }
 
-/* Adds a dump that counts. */
+/* Adds a dump that counts to the tree. */
 static enum st fold_dump(struct flame_inputs *run, const struct dump *d,
                          const struct flame_result *r, const struct stall_count *c, struct err *e) {
     const struct fold_share share = {.ms = c->ms,
@@ -124,6 +127,7 @@ static void inputs_release(void *result) {
     struct flame_result *r = result;
     flame_label_release(&r->label);
     flame_holders_release(&r->holders);
+    keyer_free(r->retired);
 }
 
 /* ---- folded stacks ---- */
@@ -137,7 +141,7 @@ static bool is_operand(const struct flame_inputs *run, const char *name) {
     return strcmp(name, "<stdin>") == 0;
 }
 
-/* Reports the problems of an input that was read to its end. */
+/* Counts and reports the problems of a folded input that was read to its end. */
 static void check_folded(struct flame_inputs *run) {
     const struct folded_stats *s = &run->reader.stats;
     struct err e = {0};
@@ -161,12 +165,15 @@ static void check_folded(struct flame_inputs *run) {
     } else if (s->stacks == 0) {
         err_set(&e, ERR_FORMAT, "empty: no stack in it");
         inputs_fail(run, run->input, &e);
+    } else if (s->unended) {
+        err_set(&e, ERR_UNREAD, "the last line has no line feed: its count may be cut");
+        cli_notice(&run->dumps.failures, run->input, &e);
     }
     run->folded_stacks += s->stacks;
     run->rounded += s->rounded;
 }
 
-/* Reads the rest of an input whose first `got` bytes are in the buffer. */
+/* Reads the rest of a folded input, whose first `got` bytes are in the buffer. */
 static void read_folded(struct flame_inputs *run, struct gz_input *in, size_t got) {
     struct err e = {0};
     enum st st = ST_OK;
@@ -191,11 +198,9 @@ static void read_folded(struct flame_inputs *run, struct gz_input *in, size_t go
 
 /* ---- profiles ---- */
 
-enum {
-    PROFILE_MAX = 1 << 28
-}; /* its tables take some 40 times the memory of the bytes that fill them */
+enum { PROFILE_MAX = 1 << 28 }; /* a profile's tables take some 40 times the memory of its bytes */
 
-/* Reads the rest of an input whose first `got` bytes are in the buffer into memory. */
+/* Reads all of an input, whose first `got` bytes are in the buffer, into memory. */
 static enum st read_whole(struct flame_inputs *run, struct gz_input *in, size_t got,
                           struct strbuf *out, struct err *e) {
     enum st st = ST_OK;
@@ -245,8 +250,8 @@ static void inputs_read_profile(struct flame_inputs *run, struct gz_input *in, s
 
 /* ---- inputs ---- */
 
-/* Reads enough bytes into the buffer to recognise the input: leading space and one more character,
- * or the first words of a text report. */
+/* Reads enough bytes into the buffer to recognise the input: leading space and one more
+ * character, or the first words of a text report. */
 static enum st look(struct flame_inputs *run, struct gz_input *in, size_t *len, bool *report,
                     struct err *e) {
     size_t got;
@@ -257,12 +262,16 @@ static enum st look(struct flame_inputs *run, struct gz_input *in, size_t *len, 
             return ST_ERR;
         }
         *len += got;
-        *report = report_is_text(run->buffer, *len, &more);
+        enum st st = dump_stream_is_text(run->buffer, *len, &more, e);
+        if (st == ST_ERR) {
+            return ST_ERR;
+        }
+        *report = st == ST_OK;
     } while (got > 0 && *len < READ_SIZE && (*len < 16 || more));
     return ST_OK;
 }
 
-/* Reads an input of folded stacks or a profile; ST_NONE: it is neither. */
+/* Reads an input of folded stacks or a profile. ST_NONE: the input is neither. */
 static enum st other_input(void *ctx, struct gz_input *in, const char *name, struct err *e) {
     struct flame_inputs *run = ctx;
     size_t len = 0;
@@ -293,7 +302,7 @@ static const struct dump_pipeline_ops dumps_ops = {.result_size = sizeof(struct 
                                                    .release = inputs_release,
                                                    .other_input = other_input};
 
-/* ---- all of it ---- */
+/* ---- whole runs ---- */
 
 static enum st filter(const struct flame_inputs *run, struct stack_tree *t, struct err *e) {
     struct stack_tree filtered = {.ordered = run->ordered};
@@ -303,7 +312,7 @@ static enum st filter(const struct flame_inputs *run, struct stack_tree *t, stru
     return st;
 }
 
-/* Does what needs all inputs. */
+/* Ends the folding once all inputs were read, and filters the trees. */
 static enum st inputs_finish(struct flame_inputs *run, struct err *e) {
     enum st st = fold_finish(&run->fold, e);
     if (st != ST_OK || !(run->filter.base || run->filter.reverse)) {
@@ -313,7 +322,7 @@ static enum st inputs_finish(struct flame_inputs *run, struct err *e) {
     return st == ST_OK ? filter(run, &run->samples, e) : st;
 }
 
-/* Makes what judges dumps. */
+/* Makes the keyers, which make the key of a dump, one for each worker. */
 static enum st start_keyers(struct flame_inputs *run, struct err *e) {
     enum st st = ST_OK;
     const struct key_options o = {.rules = run->rules->raw ? NULL : run->rules->set,
@@ -328,7 +337,7 @@ static enum st start_keyers(struct flame_inputs *run, struct err *e) {
     return st;
 }
 
-/* Opens what names the dumps, if anything was asked for. False after a printed message. */
+/* Opens the debug files of -d and the names of --learn. False after a printed message. */
 static bool open_debug_files(struct flame_inputs *run) {
     const struct cli_symbols_options o = {.paths = run->debug_files.data,
                                           .path_count = run->debug_files.len,
@@ -344,6 +353,7 @@ int flame_inputs_read(struct flame_inputs *run, char **operands, size_t count) {
     struct err e = {0};
     cli_dumps_init(&run->dumps, run->tool, &dumps_ops, run);
     run->dumps.quiet = run->quiet;
+    run->dumps.pipeline.process = run->process;
     run->tree.ordered = run->ordered;
     run->reader.tree = run->fold.tree = &run->tree;
     run->fold.options = run->fold_samples.options = run->options;
@@ -356,7 +366,8 @@ int flame_inputs_read(struct flame_inputs *run, char **operands, size_t count) {
     run->buffer = malloc(READ_SIZE);
     enum st st = run->buffer ? start_keyers(run, &e) : err_nomem(&e);
     int status = CLI_OK;
-    if (st == ST_OK && !open_debug_files(run)) {
+    if (st == ST_OK &&
+        (!cli_maps_load(&run->dumps, &run->maps, &run->path_rules) || !open_debug_files(run))) {
         return CLI_FAILED;
     }
     if (st == ST_OK) {
@@ -380,6 +391,7 @@ void flame_inputs_release(struct flame_inputs *run) {
     stall_ledger_release(&run->ledger);
     fold_release(&run->fold_samples);
     cli_symbols_close(&run->symbols);
+    cli_maps_release(&run->dumps);
     image_ids_release(&run->ids);
     stack_tree_release(&run->tree);
     stack_tree_release(&run->samples);

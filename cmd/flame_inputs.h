@@ -1,6 +1,6 @@
 /* Reads the inputs of stallflame, in any mixture, into one tree: dumps, reports, folded stacks,
- * profiles of pprof and speedscope. Dumps count as in stallclassify: once, up to the cap of their
- * stall, and unless they are set apart. */
+ * profiles of pprof and speedscope. Dumps count as in stallclassify: once, up to the cap of
+ * their stall, unless they are set apart. */
 #ifndef STALLKIT_CMD_FLAME_INPUTS_H
 #define STALLKIT_CMD_FLAME_INPUTS_H
 
@@ -20,40 +20,45 @@
 #include "classify_rules.h"
 #include "flame_labels.h"
 
-/* Zero-initialise, set the first members, read, then use the tree and the counts. */
+/* The inputs. The caller zeroes the struct and sets the members up to quiet, calls
+ * flame_inputs_read, and uses the tree and the counts. */
 struct flame_inputs {
     const struct cli_tool *tool;
     struct fold_options options;
     struct stack_filter filter;
     struct flame_labels labels;
-    const struct where *where;          /* dumps that count, borrowed; NULL = all */
-    const struct classify_rules *rules; /* loaded; borrowed */
-    uint64_t cap_ms;                    /* more of one stall does not count; 0 = no cap */
-    bool by_holder;    /* only waits for locks, each with the stacks of who holds them above */
-    bool ordered;      /* a tree in the order of time */
-    bool with_samples; /* samples and ids are wanted, too */
-    bool full_names;   /* Swift names that came with dumps: all of them, not the simplified form */
-    struct cli_list debug_files; /* -d, borrowed */
-    const char *store, *learn;   /* --store, --learn */
-    bool no_learn;               /* --no-learn */
+    const struct where *where;          /* filter of dumps, borrowed; NULL = all count */
+    const struct classify_rules *rules; /* rules of keys, loaded and borrowed */
+    uint64_t cap_ms;                    /* most ms that one stall counts; 0 = no cap */
+    bool by_holder;    /* only waits for locks count, each with its holders' stacks on top */
+    bool ordered;      /* the tree is in the order of time */
+    bool with_samples; /* samples and image ids are collected, too */
+    bool full_names;   /* Swift names that came with dumps are full, not simplified */
+    struct cli_list debug_files; /* values of -d, borrowed */
+    struct cli_list maps;        /* values of --map, borrowed */
+    struct cli_list path_rules;  /* values of --path-map, borrowed */
+    const char *store, *learn;   /* values of --store and --learn */
+    const char *process; /* process of reports with many, see report_convert_process; NULL = none */
+    bool no_learn;       /* --no-learn was given */
     unsigned jobs;
-    bool quiet; /* files that were skipped are not told */
+    bool quiet; /* skipped files are not printed */
 
     struct stack_tree tree;
-    struct stack_tree samples; /* with_samples, of dumps in ms: the same stacks by their samples */
-    struct image_ids ids;      /* with_samples */
-    struct cli_dumps dumps;    /* its failures are those of the whole command */
-    struct fold fold;          /* its stats */
-    uint64_t others_ms;        /* by_holder: of dumps that are no waits for locks */
-    uint64_t apart[APART_COUNT]; /* dumps, by the reason why they do not count */
-    struct where_seen said;      /* by the dumps, of what `where` asks for */
-    uint64_t folded_stacks;      /* lines of folded input that were added */
-    uint64_t rounded;            /* of these, counts that were cut to STACK_DECIMALS_MAX places */
-    char unit[32];               /* of profiles; of several kinds, the last one's */
+    /* with_samples: the stacks of tree weighted by samples, if the tree is in ms */
+    struct stack_tree samples;
+    struct image_ids ids;        /* with_samples: ids of the dumps' images */
+    struct cli_dumps dumps;      /* its failures are those of the whole command */
+    struct fold fold;            /* its stats are read by the command */
+    uint64_t others_ms;          /* by_holder: ms of dumps that do not wait for locks */
+    uint64_t apart[APART_COUNT]; /* dumps that do not count, by the reason */
+    struct where_seen said;      /* fields of `where` that the dumps have */
+    uint64_t folded_stacks;      /* number of lines of folded input that were added */
+    uint64_t rounded; /* number of those lines whose counts were cut to STACK_DECIMALS_MAX places */
+    char unit[32];    /* unit of the profiles' values; if units differ, that of the last profile */
 
-    struct folded_reader reader;        /* private from here */
-    struct cli_symbols symbols;         /* closed unless files or names are asked for */
-    struct keyer *keyers[CLI_JOBS_MAX]; /* one per worker */
+    struct folded_reader reader;        /* private, as the members below */
+    struct cli_symbols symbols;         /* closed unless debug_files or learn is given */
+    struct keyer *keyers[CLI_JOBS_MAX]; /* one for each worker */
     bool open[APART_COUNT];             /* see triage_apart_opened */
     struct seen_set seen;
     struct stall_ledger ledger;
@@ -64,14 +69,17 @@ struct flame_inputs {
     char *buffer;
 };
 
-/* Reads the operands, see cli_dumps_run. CLI_OK also when inputs failed: `dumps.failures` counts
- * them. CLI_USAGE, CLI_FAILED: nothing could be read at all; it has been said. */
+/* Reads the operands, see cli_dumps_run. Returns CLI_OK, also if inputs failed, which
+ * `dumps.failures` counts; CLI_USAGE or CLI_FAILED after a printed message if nothing could be
+ * read at all. */
 int flame_inputs_read(struct flame_inputs *in, char **operands, size_t count);
 void flame_inputs_release(struct flame_inputs *in);
 
-/* Have dumps been read, if only such as do not count, or folded stacks alone? */
+/* Were dumps read, even if none of them counts? If not, the inputs were only folded stacks and
+ * profiles. */
 bool flame_inputs_have_dumps(const struct flame_inputs *in);
-/* The unit of the weights: "ms", "samples" …; NULL = not known, of folded stacks. Borrowed. */
+/* Returns the unit of the weights: "ms", "samples" …; NULL = unknown, as for folded stacks.
+ * Borrowed from `in`. */
 const char *flame_inputs_unit(const struct flame_inputs *in);
 
 #endif

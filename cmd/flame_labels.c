@@ -1,4 +1,4 @@
-/* What stallflame --by makes of a dump. */
+/* Makes the labels of stallflame --by, and the chains of holders, from a dump. */
 #include "flame_labels.h"
 
 #include <string.h>
@@ -10,20 +10,21 @@ static void label_add_version(struct strbuf *b, const struct dump *d) {
     }
 }
 
-/* said: by an annotation; NULL = nothing. */
+/* Appends the cause: `said`, the annotated one, or, if that is NULL, the key's. */
 static void add_cause(struct strbuf *b, const char *said, const struct stall_key *key) {
     strbuf_addstr(b, said ? said : rule_cause_text(key->cause));
 }
 
-/* The function of a key's frame; of a framework the one that the app called, else its name. */
+/* Appends the function of a key's frame, in a framework the function that the app called; if it
+ * has no name, the image's name. */
 static void label_add_frame(struct strbuf *b, const struct key_frame *f) {
     const struct frame_info *info = f->call && f->call->resolved ? f->call : f->info;
     strbuf_addstr(b, info->resolved && info->function[0] ? "" : info->image_name);
     strbuf_addstr(b, info->function);
 }
 
-/* The bucket's title, as an annotation says it (NULL = none does), or the functions of its key, the
- * innermost first. */
+/* Appends the bucket's title as annotated; if title is NULL, the functions of the key, innermost
+ * first. */
 static void label_add_bucket(struct strbuf *b, const char *title, const struct stall_key *key) {
     const struct key *level = &key->level[0];
     if (title) {
@@ -74,7 +75,8 @@ bool flame_is_holder_mark(const char *name, size_t len) {
     return len > begin && memcmp(name, mark_begin, begin) == 0;
 }
 
-/* "[held by db.flush: mutex]": whom a thread of the chain waits for, and what that one holds. */
+/* Appends a mark such as "[held by db.flush: mutex]": the thread for which the waiter, a thread of
+ * the chain, waits, and the lock which that thread holds. */
 static void holder_add_mark(struct strbuf *b, const struct dump *d, const struct dump_waits *w,
                             size_t waiter) {
     bool cycle = w->back != SIZE_MAX && waiter + 1 == w->count;
@@ -86,7 +88,7 @@ static void holder_add_mark(struct strbuf *b, const struct dump *d, const struct
     strbuf_addstr(b, cycle ? ", deadlock]" : "]");
 }
 
-/* "[held by db.flush: SQLite, inferred]" */
+/* Appends the mark of a guessed holder: "[held by db.flush: SQLite, inferred]". */
 static void add_inferred_mark(struct strbuf *b, const struct lock_holder *h) {
     strbuf_addstr(b, mark_begin);
     size_t before = b->len;

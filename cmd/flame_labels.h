@@ -1,5 +1,5 @@
-/* What --by makes of a dump: labels below its stacks, which are its cause, its bucket, the version
- * of the app; and above them who holds the lock that it waits for. */
+/* Makes what stallflame --by adds to a dump's stacks: below them labels, which are its cause,
+ * its bucket and the version of the app; above them the holders of the lock for which it waits. */
 #ifndef STALLKIT_CMD_FLAME_LABELS_H
 #define STALLKIT_CMD_FLAME_LABELS_H
 
@@ -11,16 +11,17 @@
 
 enum flame_by { FLAME_BY_CAUSE, FLAME_BY_BUCKET, FLAME_BY_VERSION, FLAME_BY_COUNT };
 
-/* Set kinds and count, and no more than once each; leave the rest zero. */
+/* The labels that are asked for. The caller sets kinds and count, each kind at most once, and
+ * zeroes the rest. */
 struct flame_labels {
-    enum flame_by kinds[FLAME_BY_COUNT]; /* the outermost first */
+    enum flame_by kinds[FLAME_BY_COUNT]; /* outermost first */
     size_t count;
-    bool anew; /* causes and buckets are the key's, whatever class the dump has */
+    bool anew; /* causes and buckets come from the key, even if the dump is annotated */
 };
 
 /* The labels of one dump. Zero-initialised = none. */
 struct flame_label {
-    const char *texts[FLAME_BY_COUNT + 1]; /* NULL behind the last */
+    const char *texts[FLAME_BY_COUNT + 1]; /* labels, outermost first; NULL ends them */
     struct strbuf storage;
 };
 
@@ -31,19 +32,20 @@ struct flame_holders {
     struct strbuf storage;
 };
 
-/* Causes and buckets are those that stallclassify --annotate wrote into the dump, else, or with
- * l->anew, those of its key. ST_ERR: out of memory. Thread safe. */
+/* Makes the labels of a dump. Cause and bucket are those that stallclassify --annotate wrote into
+ * the dump; if it wrote none, or l->anew is set, they come from the key. ST_ERR: out of memory.
+ * Thread safe. */
 enum st flame_label_of(const struct flame_labels *l, const struct dump *d,
                        const struct stall_key *key, struct flame_label *out,
                        struct err *e) BASE_MUST_USE;
 void flame_label_release(struct flame_label *label);
 
-/* From the stack of the thread that waits to that of the last one that holds what another waits
- * for, with a mark between two of them; nothing if the dump is no wait for a lock. The stacks are
- * borrowed from the dump. ST_ERR: out of memory. Thread safe. */
+/* Finds the stacks of a chain of waits, from that of the waiting thread to that of the last
+ * holder, with a mark between each two; there are none if the dump does not wait for a lock. The
+ * stacks are borrowed from the dump. ST_ERR: out of memory. Thread safe. */
 enum st flame_holders_of(const struct dump *d, const struct stall_key *key,
                          struct flame_holders *out, struct err *e) BASE_MUST_USE;
-/* Is it a mark of such a chain? */
+/* Is the name a mark of a chain of holders? */
 bool flame_is_holder_mark(const char *name, size_t len);
 void flame_holders_release(struct flame_holders *h);
 

@@ -1,4 +1,4 @@
-/* Writes the picture and the other formats, and prints the summary. */
+/* Writes the picture and the other formats of stallflame, and prints its summary. */
 #include "flame_output.h"
 
 #include <inttypes.h>
@@ -26,7 +26,7 @@ const char *flame_unit(const struct flame_run *run) {
         return run->svg.unit;
     }
     const char *unit = flame_inputs_unit(&run->inputs);
-    if (!unit && run->diff.on) { /* NEW may be an empty folder */
+    if (!unit && run->diff.on) { /* the inputs may be an empty folder */
         unit = flame_inputs_unit(&run->diff.base);
     }
     if (!unit) {
@@ -39,7 +39,8 @@ static uint64_t sum_of(const struct stack_pair *pair, enum stack_side side) {
     return pair->tree.node_count > 0 ? pair->nodes[0].total[side] : 0;
 }
 
-/* "12.4 s stalled in 7 stalls, 38 % of it sampled", or what folded text lets us say. */
+/* Appends a summary: for --diff the change; for dumps "12.4 s stalled in 7 stalls, 38 % of it
+ * sampled"; for folded text its weight and its number of distinct stacks. */
 static void flame_describe(const struct flame_run *run, struct strbuf *out) {
     const struct stack_tree *t = &run->inputs.tree;
     if (run->diff.on) {
@@ -60,9 +61,12 @@ static void flame_describe(const struct flame_run *run, struct strbuf *out) {
     strbuf_addstr(out, stacks == 1 ? " distinct stack" : " distinct stacks");
 }
 
-/* svg_write, with the colours of changes, or of causes if they were asked for. */
-static enum st write_svg_marked(const struct flame_run *run, struct svg_options *o,
+/* Writes the picture with the colours of changes, or else of causes or of holders if options ask
+ * for them. */
+static enum st write_svg_marked(const struct flame_run *run, const struct svg_options *plain,
                                 struct sink *out, struct err *e) {
+    struct svg_options marked = *plain,
+                       *o = &marked; /* marked borrows local variables of this function */
     if (run->diff.on) {
         struct diff_marks marks;
         diff_marks_init(&marks, &run->diff.pair, o->unit);
@@ -191,8 +195,8 @@ static void add_count(struct strbuf *out, const char *before, uint64_t n, const 
     strbuf_addf(out, "%s%" PRIu64 " %s%s%s", before, n, noun, n == 1 ? "" : plural, after);
 }
 
-/* The name of an option that selects parts of dumps; folded stacks and profiles have no such parts.
- */
+/* Returns the name of a given option that selects parts of dumps, which folded stacks and profiles
+ * do not have; NULL = no such option was given. */
 static const char *option_for_dumps(const struct flame_inputs *in) {
     const struct fold_options *o = &in->options;
     if (in->labels.count > 0 || o->by_thread || in->by_holder) {

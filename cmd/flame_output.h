@@ -1,4 +1,4 @@
-/* Writes the outputs of stallflame: the picture, and the formats of other tools. */
+/* Writes the outputs of stallflame: the picture, and formats of other tools. */
 #ifndef STALLKIT_CMD_FLAME_OUTPUT_H
 #define STALLKIT_CMD_FLAME_OUTPUT_H
 
@@ -10,16 +10,17 @@
 
 struct flame_run;
 
-/* An output format: a row of flame_formats. */
+/* An output format, a row of flame_formats. */
 struct flame_format {
-    const char *word; /* NULL behind the last row */
+    const char *word; /* word that selects the format; NULL ends the table */
     enum st (*write)(struct flame_run *run, struct sink *out, struct err *e);
-    bool diffs, only_diffs; /* it can show a difference; it shows nothing else */
-    bool samples;           /* it also needs samples and ids of images */
-    bool plain_names;       /* names are written without their module unless asked for */
-    const char *unreadable; /* what it is, if a terminal cannot show it; else NULL */
+    bool diffs, only_diffs; /* diffs: can show a difference; only_diffs: can show nothing else */
+    bool samples;           /* samples and ids of images are needed, too */
+    bool plain_names;       /* names are written without their module, unless options ask for it */
+    const char *unreadable; /* what the output is, such as "an image", if a terminal cannot show it;
+                               else NULL */
 };
-/* The first is the default. */
+/* All output formats; the first is the default. */
 extern const struct flame_format flame_formats[];
 
 /* One run of stallflame: its options and its inputs. */
@@ -27,21 +28,22 @@ struct flame_run {
     struct flame_inputs inputs;
     struct flame_diff diff;
     struct svg_options svg;
-    struct where *where; /* of --where; NULL = the option was not given */
+    struct where *where; /* filter of --where; NULL = not given */
     struct classify_rules rules;
     uint64_t cap_s;
-    const char *output; /* a path, NULL = stdout */
-    const char *weight; /* the word behind --weight; NULL = the option was not given */
-    unsigned format;    /* index into flame_formats */
+    const char *output; /* path of the output; NULL = stdout */
+    const char *weight; /* word of --weight; NULL = not given */
+    unsigned format;    /* index in flame_formats */
     bool quiet;
-    bool by_cause; /* the colours */
+    bool by_cause; /* frames are coloured by cause */
 };
 
-/* What weights count, once the inputs were read. */
+/* Returns the unit of the weights, once the inputs were read. */
 const char *flame_unit(const struct flame_run *run);
-/* Writes the output, and the summary of a difference; failures are those of the inputs. */
+/* Writes the output, and the summary of a difference; failures are counted with those of the
+ * inputs. */
 void flame_write(struct flame_run *run);
-/* Says on stderr what was read. */
+/* Prints to stderr what was read. */
 void flame_summarise(const struct flame_run *run);
 
 #endif

@@ -1,4 +1,4 @@
-/* stalladdr: atos for Linux; addresses in, names and lines out. */
+/* stalladdr, atos for Linux: reads addresses and writes names and lines. */
 #include <errno.h>
 #include <inttypes.h>
 #include <poll.h>
@@ -11,12 +11,13 @@
 #include "base/pool.h"
 #include "base/strbuf.h"
 #include "base/vec.h"
+#include "address_sections.h"
 #include "cli.h"
 #include "cli_index.h"
 #include "demangle_filter.h"
 #include "index/open_files.h"
 #include "index/stored.h"
-#include "object/find.h"
+#include "object/find/find.h"
 #include "object/object.h"
 #include "symbolize/address_answers.h"
 
@@ -27,6 +28,7 @@ enum {
     OPT_LOAD,
     OPT_SLIDE,
     OPT_OFFSET,
+    OPT_SECTION,
     OPT_INLINES,
     OPT_FULL_PATH,
     OPT_DELIMITER,
@@ -41,7 +43,7 @@ enum {
 };
 
 struct addr_settings {
-    const char *object, *arch, *delimiter, *file, *store;
+    const char *object, *arch, *section, *delimiter, *file, *store;
     enum address_meaning meaning;
     uint64_t load, slide, jobs;
     bool inlines, full_path, llvm_json, linkage_names, full_names, no_index, demangle;
@@ -89,6 +91,9 @@ static const struct cli_option options[] = {
     {OPT_SLIDE, 's', NULL, "SLIDE", "run-time address minus file address", CLI_CALL(take_slide)},
     {OPT_OFFSET, 0, "offset", NULL, "addresses are offsets from the start of the image",
      CLI_CALL(take_offset)},
+    {OPT_SECTION, 0, "section", "NAME",
+     "addresses count from the start of that section (.init.text, __text)",
+     CLI_TEXT(struct addr_settings, section)},
     {OPT_INLINES, 'i', NULL, NULL, "show inlined functions, innermost first",
      CLI_FLAG(struct addr_settings, inlines)},
     {OPT_FULL_PATH, 0, "fullPath", NULL, "print whole paths of source files",
@@ -116,7 +121,7 @@ static const struct cli_option options[] = {
 static const struct cli_tool tool = {
     .name = "stalladdr",
     .synopsis = "-o FILE [-arch ARCH] [-l ADDRESS | -s SLIDE | -offset] [-i] [-fullPath]\n"
-                " [-d DELIM] [-F atos|llvm-json] [-f FILE] [ADDRESS|-]...\n"
+                " [-section NAME] [-d DELIM] [-F atos|llvm-json] [-f FILE] [ADDRESS|-]...\n"
                 "--demangle [--full-names] [NAME|-]...",
     .summary = "Looks addresses up as atos does. Addresses are hexadecimal, with or without 0x;\n"
                "without any, they are read from stdin.",
@@ -132,16 +137,19 @@ struct addr_run {
     struct cli_failures failures;
     struct cli_output output;
     struct object *object;
-    struct object *paired_object;
-    struct open_files files; /* the supplementary file */
+    struct object *debug_object; /* separate debug file; NULL = none */
+    struct open_files files;     /* keeps the supplementary file open */
     const struct object_slice *slice, *alt;
+    const struct object_slice
+        *binary; /* slice to which the separate debug file belongs; NULL = `slice` itself */
     struct split_files split;
-    struct index_store *store;    /* NULL = no indexes */
-    struct lookup_source *source; /* NULL: nothing can be resolved */
-    const char *path;             /* of the object, for ModuleName */
-    struct strbuf image;          /* its name, for "(in Shop)" */
+    struct index_store *store;    /* NULL = indexes are not used */
+    struct lookup_source *source; /* NULL: no address can be resolved */
+    const char *path;             /* path of the object, for ModuleName */
+    struct address_sections sections;
+    struct strbuf image; /* name of the object, for "(in Shop)" */
     struct address_question question;
-    struct answerer **answerers; /* one for each of threads */
+    struct answerer **answerers; /* one for each thread */
     unsigned threads;
     struct pool *pool;
     struct addr_job *free_jobs;
@@ -151,7 +159,11 @@ struct addr_run {
 
 static void say_damage(void *ctx, const char *path, const struct err *why) {
     struct addr_run *run = ctx;
-    cli_fail(&run->failures, path, why);
+    if (why->code == ERR_UNREAD) {
+        cli_notice(&run->failures, path, why);
+    } else {
+        cli_fail(&run->failures, path, why);
+    }
 }
 
 static void say_unit_damage(void *ctx, const char *file, uint64_t unit_offset,
@@ -176,7 +188,7 @@ static bool open_object(struct addr_run *run) {
     }
     run->path = object_path(run->object);
     strbuf_addstr(&run->image, path_base(run->path));
-    return true;
+    return strbuf_check(&run->image, &e) == ST_OK || cli_fail(&run->failures, NULL, &e);
 }
 
 static int list_slices(const struct addr_run *run) {
@@ -191,25 +203,44 @@ static int list_slices(const struct addr_run *run) {
     return run->set->arch ? CLI_FAILED : CLI_USAGE;
 }
 
-/* Replaces a stripped ELF file by its separate debug file. */
-static void use_separate_debug(struct addr_run *run) {
+/* Returns the slice of the debug file o that belongs to `of`: the slice with the same id, or the
+ * only slice of o; NULL if there is none. */
+static const struct object_slice *debug_slice(const struct object *o,
+                                              const struct object_slice *of) {
+    const struct object_slice *s = object_slice_by_id(o, object_slice_id(of));
+    return s || object_slice_count(o) != 1 ? s : object_slice(o, 0);
+}
+
+/* Replaces a file without DWARF by its separate debug file, or for Mach-O by the dSYM beside it,
+ * if there is one. False: out of memory. */
+static bool use_separate_debug(struct addr_run *run) {
     static const char *const roots[] = {"/usr/lib/debug"};
     char *path = NULL;
     struct object *o = NULL;
-    if (object_slice_format(run->slice) != OBJECT_ELF || object_has_dwarf(run->slice) ||
-        find_separate_debug(run->slice, run->path, roots, 1, &path, NULL) != ST_OK) {
-        return;
+    struct err e = {0}, why = {0}; /* why: a damaged file counts as absent */
+    if (object_has_dwarf(run->slice)) {
+        return true;
     }
-    if (object_open(&o, path, NULL) == ST_OK && object_slice_count(o) == 1) {
-        run->paired_object = o;
-        run->slice = object_slice(o, 0);
+    enum st st = object_slice_format(run->slice) == OBJECT_ELF
+                     ? find_separate_debug(run->slice, run->path, roots, 1, &path, &why)
+                     : find_dsym(run->slice, run->path, &path, &why);
+    if (st == ST_OK && object_open(&o, path, &why) == ST_OK && debug_slice(o, run->slice)) {
+        (void)!finder_give_names(NULL, o, say_damage, run, &e);
+        run->debug_object = o;
+        run->binary = run->slice;
+        run->slice = debug_slice(o, run->slice);
     } else {
         object_close(o);
+        if (why.code == ERR_NOMEM) {
+            err_nomem(&e);
+        }
     }
     free(path);
+    return !err_is(&e) || cli_fail(&run->failures, run->set->object, &e);
 }
 
-/* The file that dwz moved debug information to. False: out of memory. */
+/* Opens the supplementary file, to which dwz moved debug information, if the object names one.
+ * False: out of memory. */
 static bool addr_find_alt(struct addr_run *run) {
     const char *name;
     struct err e = {0};
@@ -218,6 +249,15 @@ static bool addr_find_alt(struct addr_run *run) {
         cli_fail(&run->failures, object_slice_path(run->slice), &e);
     }
     return st != ST_ERR || name;
+}
+
+static bool find_sections(struct addr_run *run) {
+    struct err e = {0};
+    enum st st = address_sections_find(&run->sections, run->slice, run->set->section, &e);
+    if (st == ST_NONE) {
+        st = err_set(&e, ERR_USAGE, "has no section %s", run->set->section);
+    }
+    return st == ST_OK || cli_fail(&run->failures, run->path, &e);
 }
 
 static int addr_open_source(struct addr_run *run) {
@@ -233,15 +273,18 @@ static int addr_open_source(struct addr_run *run) {
     if (!run->slice) {
         return list_slices(run);
     }
-    use_separate_debug(run);
-    if (!run->set->no_index &&
-        !cli_store_open(&run->store, run->set->store, false, pool_processors(), &run->failures)) {
+    if (!use_separate_debug(run) || !find_sections(run)) {
+        return CLI_FAILED;
+    }
+    if (!run->set->no_index && !cli_store_open(&run->store, run->set->store, false,
+                                               pool_processors(), NULL, &run->failures)) {
         return CLI_FAILED;
     }
     if (!addr_find_alt(run)) {
         return CLI_FAILED;
     }
     struct index_source from = {.slice = run->slice,
+                                .paired = run->binary,
                                 .alt = run->alt,
                                 .split = &run->split.finder,
                                 .name = strbuf_cstr(&run->image)};
@@ -265,15 +308,15 @@ static int addr_open_source(struct addr_run *run) {
 
 enum { WORDS_AT_ONCE = 8 * 1024, WINDOW_PER_JOB = 2 };
 
-/* Words on their way through the pool, and what is printed for them. */
+/* A batch of words on its way through the pool, and the text that is printed for it. */
 struct addr_job {
-    struct addr_job *next; /* of those that are free */
+    struct addr_job *next; /* next free job */
     struct strbuf words, out;
-    VEC(struct err) failures; /* in their order */
-    bool failed;              /* out of memory for them */
+    VEC(struct err) failures; /* failures in the order of the words */
+    bool failed;              /* memory ran out while `failures` grew */
 };
 
-/* Returns a batch, reusing the memory of a finished one. NULL: out of memory. */
+/* Returns an empty batch, which reuses the memory of a finished one. NULL: out of memory. */
 static struct addr_job *addr_take_job(struct addr_run *run) {
     struct addr_job *job = run->free_jobs;
     if (!job) {
@@ -284,8 +327,8 @@ static struct addr_job *addr_take_job(struct addr_run *run) {
 }
 
 static void give_job_back(struct addr_run *run, struct addr_job *job) {
-    strbuf_clear(&job->words);
-    strbuf_clear(&job->out);
+    strbuf_reset(&job->words);
+    strbuf_reset(&job->out);
     job->failures.len = 0;
     job->failed = false;
     job->next = run->free_jobs;
@@ -355,7 +398,7 @@ static void put_words(struct addr_run *run, const char *words, size_t len) {
 
 /* ---- input ---- */
 
-/* Length of the whole words at the front. */
+/* Returns the length of the whole words at the front of the text. */
 static size_t whole_words(const char *text, size_t len) {
     while (len > 0 && !addr_is_space(text[len - 1])) {
         len--;
@@ -363,8 +406,8 @@ static size_t whole_words(const char *text, size_t len) {
     return len;
 }
 
-/* Reads words as they come, and answers as soon as no more can be read at once: a person, or a
- * program at the other end of a pair of pipes, may be waiting. */
+/* Reads words as they come, and answers whenever no more can be read at once: a person, or a
+ * program at the other end of two pipes, may be waiting for the answers. */
 static void on_input(void *ctx, int fd, const char *name, bool found) {
     (void)found;
     struct addr_run *run = ctx;
@@ -388,7 +431,7 @@ static void on_input(void *ctx, int fd, const char *name, bool found) {
         have += (size_t)n;
         size_t whole = whole_words(buf, have);
         if (whole == 0 && have == sizeof buf) {
-            whole = have; /* no address is as long as that */
+            whole = have; /* no address fills the buffer, so the bytes are taken as a whole */
         }
         if (whole > 0) {
             put_words(run, buf, whole);
@@ -410,7 +453,7 @@ static void fail_input(void *ctx, const char *where, const struct err *why) {
 }
 
 static void read_addresses(struct addr_run *run, const char *path) {
-    char *input[] = {(char *)(uintptr_t)path}; /* only read */
+    char *input[] = {(char *)(uintptr_t)path}; /* the path is only read */
     (void)cli_for_each_input(&tool, input, 1, on_input, fail_input, run);
 }
 
@@ -426,6 +469,10 @@ static enum st start_threads(struct addr_run *run, struct err *e) {
                                   .slide = set->slide,
                                   .base = object_slice_base(run->slice),
                                   .text_end = object_slice_text_end(run->slice),
+                                  .sections = run->sections.counted.data,
+                                  .section_count = run->sections.counted.len,
+                                  .unlinked = run->sections.unlinked.data,
+                                  .unlinked_count = run->sections.unlinked.len,
                                   .arm32 = object_slice_is_arm32(run->slice),
                                   .inlines = set->inlines,
                                   .full_path = set->full_path,
@@ -510,6 +557,9 @@ int main(int argc, char **argv) {
     if (!set.object) {
         return cli_usage_error(&tool, "-o FILE is missing");
     }
+    if (set.section && (set.meaning == MEANS_LOADED || set.meaning == MEANS_OFFSET)) {
+        return cli_usage_error(&tool, "-section excludes -l and -offset");
+    }
     struct addr_run run = {.set = &set, .failures = {.tool = tool.name}};
     split_files_init(&run.split);
     int status = addr_process(&run, p.operands, p.operand_count);
@@ -524,7 +574,8 @@ int main(int argc, char **argv) {
     open_files_release(&run.files);
     split_files_release(&run.split);
     object_close(run.object);
-    object_close(run.paired_object);
+    object_close(run.debug_object);
+    address_sections_release(&run.sections);
     strbuf_release(&run.image);
     return status;
 }

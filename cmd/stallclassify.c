@@ -1,4 +1,4 @@
-/* stallclassify: symbolicated dumps in, one table of what to fix first out. */
+/* stallclassify: reads symbolicated dumps and prints one table of what to fix first. */
 #include "base/hash.h"
 #include "base/strbuf.h"
 #include "classify/print/annotate.h"
@@ -8,154 +8,23 @@
 #include "cli_dumps.h"
 #include "cli_symbols.h"
 #include "dump/dump.h"
+#include "triage/classify_by.h"
+#include "triage/classify_run.h"
 
-enum { WINDOW_PER_JOB = 16 };
-struct classify_run {
-    struct cli_dumps dumps;
-    struct cli_symbols symbols;
-    struct explain_choice explain;
-    struct cli_output output; /* of --annotate and --partial */
-    const struct where *where;
-    struct where_seen seen;                      /* of the dumps */
-    struct where_seen seen_sessions, seen_table; /* of session records, and of a CSV's rows */
-    struct triage *triage;
-    struct triage *base; /* --baseline, as it was read */
-    uint64_t rules_hash;
-    struct keyer *keyers[CLI_JOBS_MAX];        /* one per worker */
-    struct former_keyers former[CLI_JOBS_MAX]; /* of --explain, likewise */
-    bool annotate, partial;
-    uint64_t every, since; /* dumps of one partial, and of the one under way */
-    bool broken;           /* memory ran out, so the counts are incomplete */
-};
-
-static void classify_fail(struct classify_run *run, const char *where, const struct err *why) {
-    cli_dumps_fail(&run->dumps, where, why);
+static bool wants_page(const struct classify_settings *s) {
+    return print_formats[s->output.format].page && !s->gate.partial;
 }
-
-/* ---- dumps ---- */
-
-/* What work leaves for take. */
-struct classify_result {
-    struct stall_key key;
-    bool wanted;
-    struct where_seen seen;
-    struct explained explained; /* of --explain */
-    struct strbuf text;         /* of --annotate */
-};
-
-static enum st annotate(const struct classify_run *run, const struct dump *d,
-                        struct classify_result *r, struct err *e) {
-    struct sink sink = sink_to_strbuf(&r->text);
-    enum st st = annotate_dump(d, &r->key, run->rules_hash, &sink, e);
-    return sink_close(&sink, e) == ST_OK ? st : ST_ERR;
-}
-
-static enum st classify_work(void *ctx, struct dump *d, void *result, unsigned worker,
-                             struct err *e) {
-    struct classify_run *run = ctx;
-    struct classify_result *r = result;
-    struct dump_addition add;
-    if (run->symbols.symbolizer && cli_symbols_dump(&run->symbols, d, &add, e) != ST_OK) {
-        return ST_ERR;
-    }
-    if (keyer_key(run->keyers[worker], d, &r->key, e) != ST_OK) {
-        return ST_ERR;
-    }
-    enum st st = where_match(run->where, d, &r->key, &r->seen, e);
-    r->wanted = st == ST_OK;
-    if (st == ST_ERR || !r->wanted) {
-        return st == ST_ERR ? ST_ERR : ST_OK;
-    }
-    if (run->explain.id) {
-        return explain_choice_dump(&run->explain, run->keyers[worker], &run->former[worker], d,
-                                   &r->key, &r->explained, e);
-    }
-    return run->annotate ? annotate(run, d, r, e) : ST_OK;
-}
-
-/* Writes the counts so far, and starts from zero. */
-static enum st next_partial(struct classify_run *run, struct err *e) {
-    run->since = 0;
-    if (triage_fold(run->triage, e) != ST_OK) {
-        return ST_ERR;
-    }
-    enum st st = triage_write_partial(run->triage, &run->output.sink, e);
-    sink_flush(&run->output.sink);
-    return st == ST_OK ? triage_restart(&run->triage, e) : st;
-}
-
-static enum st classify_take(void *ctx, struct dump *d, void *result, struct err *e) {
-    struct classify_run *run = ctx;
-    const struct classify_result *r = result;
-    where_seen_add(&run->seen, &r->seen);
-    if (run->annotate) {
-        sink_write(&run->output.sink, r->text.data, r->text.len);
-        return ST_OK;
-    }
-    if (run->explain.id) {
-        explain_choice_offer(&run->explain, d, &r->explained);
-        return ST_OK;
-    }
-    if (run->broken) {
-        return ST_OK;
-    }
-    enum st st = triage_add(run->triage, d, &r->key, r->wanted, NULL, e);
-    if (st == ST_OK && run->every && ++run->since == run->every) {
-        st = next_partial(run, e);
-    }
-    run->broken = st != ST_OK;
-    return st;
-}
-
-static void classify_release(void *result) {
-    struct classify_result *r = result;
-    strbuf_release(&r->text);
-    explained_release(&r->explained);
-}
-
-static void classify_take_session(void *ctx, const char *where, const char *text, size_t len) {
-    struct classify_run *run = ctx;
-    struct err e = {0};
-    const struct exposure_filter filter = {run->where, &run->seen_sessions};
-    if (run->annotate) {
-        dump_pipeline_write_line(&run->output.sink, text, len);
-    } else if (!run->broken && triage_add_session(run->triage, &filter, text, len, &e) != ST_OK) {
-        run->broken = e.code == ERR_NOMEM;
-        err_context(&e, "session record");
-        classify_fail(run, where, &e);
-    }
-}
-
-static void classify_idle(void *ctx) {
-    struct classify_run *run = ctx;
-    if (run->annotate) {
-        sink_flush(&run->output.sink);
-    }
-}
-
-static bool classify_unwanted(void *ctx) {
-    const struct classify_run *run = ctx;
-    return run->broken || ((run->annotate || run->partial) && cli_output_failed(&run->output));
-}
-
-static const struct dump_pipeline_ops dumps_ops = {.result_size = sizeof(struct classify_result),
-                                                   .window = WINDOW_PER_JOB,
-                                                   .work = classify_work,
-                                                   .take = classify_take,
-                                                   .release = classify_release,
-                                                   .take_session = classify_take_session,
-                                                   .idle = classify_idle,
-                                                   .unwanted = classify_unwanted};
-
-/* ---- main ---- */
 
 static struct triage_options options_of(const struct classify_run *run,
                                         const struct classify_settings *s) {
-    struct triage_options o = {.cap_ms = s->cap_s * 1000,
-                               .max_buckets = s->gate.max_buckets,
-                               .rules_hash = run->rules_hash,
-                               .rules = strbuf_cstr(&s->rules.name),
-                               .where = s->where_text.len ? strbuf_cstr(&s->where_text) : NULL};
+    struct triage_options o = {
+        .cap_ms = s->cap_s * 1000,
+        .max_buckets = s->gate.max_buckets,
+        .weight = (enum tally_weight)s->output.weight,
+        .rules_hash = run->rules_hash,
+        .keep_bytes = wants_page(s) && !s->history.path ? CLASSIFY_KEEP_BYTES : 0,
+        .rules = strbuf_cstr(&s->rules.name),
+        .where = s->where_text.len && !s->history.path ? strbuf_cstr(&s->where_text) : NULL};
     triage_apart_opened(s->where, o.open);
     return o;
 }
@@ -165,9 +34,10 @@ static enum st classify_start(struct classify_run *run, struct classify_settings
     run->rules_hash = classify_hash_keys(s);
     run->partial = s->gate.partial;
     run->every = s->gate.every;
+    run->every_ms = s->gate.every_ms;
     struct triage_options o = options_of(run, s);
     if (strbuf_check(&s->rules.name, e) != ST_OK || strbuf_check(&s->where_text, e) != ST_OK ||
-        (!s->gate.merge && triage_new(&run->triage, &o, e) != ST_OK)) {
+        (!s->gate.merge && !s->history.path && triage_new(&run->triage, &o, e) != ST_OK)) {
         return ST_ERR;
     }
     s->key.rules = s->rules.raw ? NULL : s->rules.set;
@@ -180,7 +50,7 @@ static enum st classify_start(struct classify_run *run, struct classify_settings
     return ST_OK;
 }
 
-/* Names the stack of a bucket. */
+/* Gives names to the frames of a bucket's stack; a triage_resolve. */
 static enum st resolve_stack(void *ctx, struct dump *d, struct err *e) {
     struct classify_run *run = ctx;
     struct dump_addition add;
@@ -201,8 +71,8 @@ static bool open_symbols(struct classify_run *run, struct classify_settings *s) 
     return cli_symbols_open(&run->symbols, &o, &run->dumps, (unsigned)s->jobs);
 }
 
-/* A filter on a field that no dump says is likely a mistake; and users whose exposure is unknown
- * have no rates. */
+/* Prints the fields of the filter that no dump has, as such a filter is likely a mistake, and
+ * those that no record of exposure has, as rates then lack these users. */
 static void tell_unsaid(const struct classify_run *run) {
     const struct {
         const struct where_seen *seen;
@@ -216,7 +86,7 @@ static void tell_unsaid(const struct classify_run *run) {
     }
 }
 
-/* --annotate: no counting. */
+/* Runs --annotate, which counts nothing. Returns the exit status. */
 static int pass_through(struct classify_run *run, const struct classify_settings *s,
                         const struct cli_parser *p) {
     if (!cli_output_open(&run->output, s->output.path, &run->dumps.failures)) {
@@ -258,7 +128,7 @@ static int explain(struct classify_run *run, const struct classify_settings *s,
     return cli_exit_status(&run->dumps.failures);
 }
 
-/* --lint: operands are rule files, too. */
+/* Runs --lint; operands are rule files, too. Returns the exit status. */
 static int classify_lint_rules(struct classify_run *run, struct classify_settings *s,
                                const struct cli_parser *p) {
     struct err e = {0};
@@ -272,12 +142,68 @@ static int classify_lint_rules(struct classify_run *run, struct classify_setting
     return classify_rules_lint(&s->rules, s->output.path);
 }
 
-/* Reads the inputs, dumps or partials, to what run->triage holds. CLI_OK, or what main returns. */
+/* Reads these days of the history into *t, and names frames by the symbols that are known now.
+ * False after a printed message. */
+static bool read_named_days(struct classify_run *run, const struct classify_settings *s,
+                            enum history_days days, struct triage **t) {
+    struct triage_options o = options_of(run, s);
+    struct err e = {0};
+    triage_free(*t);
+    *t = NULL;
+    if (!classify_read_history(run->history, days, run->keyers[0], &o, t, &run->dumps.failures)) {
+        return false;
+    }
+    triage_set_output(*t, &o);
+    if (classify_rename(t, &s->gate, run->keyers[0], run->rules_hash, &e) != ST_OK) {
+        classify_fail(run, s->history.path, &e);
+        return false;
+    }
+    return true;
+}
+
+/* Replaces run->triage by the selected days of the history, and reads the days before them into
+ * run->base if they are the gate's baseline. Returns CLI_OK or CLI_FAILED. */
+static int take_from_history(struct classify_run *run, const struct classify_settings *s) {
+    struct triage_options o = options_of(run, s);
+    if (!read_named_days(run, s, DAYS_ASKED, &run->triage)) {
+        return CLI_FAILED;
+    }
+    return s->gate.from_history && !classify_read_history(run->history, DAYS_BEFORE, run->keyers[0],
+                                                          &o, &run->base, &run->dumps.failures)
+               ? CLI_FAILED
+               : CLI_OK;
+}
+
+/* Adds the dumps to the history, and reads the selected days into run->triage. Returns CLI_OK,
+ * or what main returns. */
+static int classify_read_by_history(struct classify_run *run, const struct classify_settings *s,
+                                    const struct cli_parser *p) {
+    struct triage_options o = options_of(run, s);
+    int status = CLI_OK;
+    if (p->operand_count || s->history.keep) {
+        if (!classify_begin_history(run->history, &o, &run->dumps.failures)) {
+            return CLI_FAILED;
+        }
+        if (p->operand_count) {
+            status = cli_symbols_run(&run->symbols, &run->dumps, (unsigned)s->jobs, p->operands,
+                                     p->operand_count);
+        }
+        if (status != CLI_OK || run->broken ||
+            !classify_end_history(run->history, &classify_tool, &run->dumps.failures)) {
+            return status == CLI_OK ? CLI_FAILED : status;
+        }
+    }
+    return take_from_history(run, s);
+}
+
+/* Reads the inputs, dumps or partials, into run->triage. Returns CLI_OK, or what main returns. */
 static int classify_read_inputs(struct classify_run *run, const struct classify_settings *s,
                                 const struct cli_parser *p) {
     struct err e = {0};
     int status;
-    if (s->gate.merge) {
+    if (run->history) {
+        status = classify_read_by_history(run, s, p);
+    } else if (s->gate.merge) {
         status = classify_merge(&run->triage, &classify_tool, p->operands, p->operand_count,
                                 &run->dumps.failures);
         struct triage_options o = options_of(run, s);
@@ -286,9 +212,9 @@ static int classify_read_inputs(struct classify_run *run, const struct classify_
             return CLI_FAILED;
         }
         if (run->triage) {
-            triage_limit(run->triage, s->gate.max_buckets);
+            triage_set_output(run->triage, &o);
         }
-        /* An equal --where still selects the exposure. */
+        /* A --where equal to that of the partials is no mistake, as it still selects exposure. */
         if (status == CLI_OK &&
             !classify_check_partials(s, triage_options_of(run->triage), run->rules_hash)) {
             return CLI_USAGE;
@@ -310,7 +236,7 @@ static int classify_read_inputs(struct classify_run *run, const struct classify_
     return run->broken ? CLI_FAILED : status;
 }
 
-/* False after a printed message: out of memory. */
+/* Folds the buckets past --max-buckets. False after a printed message: out of memory. */
 static bool classify_fold(struct classify_run *run) {
     struct err e = {0};
     if (triage_fold(run->triage, &e) != ST_OK) {
@@ -320,24 +246,114 @@ static bool classify_fold(struct classify_run *run) {
     return true;
 }
 
-/* --partial: the output is open while dumps are read. With --every nothing is written at the end of
- * a stream that ended right behind a partial. */
+/* Runs --partial; the output is open while dumps are read. With --every no partial is written at
+ * the end if the input ended right behind one. Returns the exit status. */
 static int write_partials(struct classify_run *run, const struct classify_settings *s,
                           const struct cli_parser *p) {
     if (!cli_output_open(&run->output, s->output.path, &run->dumps.failures)) {
         return CLI_FAILED;
     }
     int status = classify_read_inputs(run, s, p);
-    bool rest = !run->every || !run->dumps.pipeline.dumps || !triage_is_empty(run->triage);
+    bool framed = run->every || run->every_ms;
+    bool rest = !framed || !run->dumps.pipeline.dumps || !triage_is_empty(run->triage);
     bool ok = status == CLI_OK && classify_fold(run);
     ok = ok &&
          (!rest || classify_write_partial(run->triage, &run->output.sink, &run->dumps.failures));
+    if (ok && rest && framed) {
+        sink_char(&run->output.sink, '\n');
+    }
     cli_output_close(&run->output, ok, &run->dumps.failures);
     return status == CLI_OK ? cli_exit_status(&run->dumps.failures) : status;
 }
 
+struct classify_report {
+    struct classify_run *run;
+    const struct classify_settings *s;
+    const struct cli_parser *p;
+};
+
+/* Writes the page to path; NULL: stdout. */
+static void print_page(const struct classify_report *r, const char *path, const struct gate *g) {
+    const struct classify_output *o = &r->s->output;
+    if (r->run->history &&
+        !classify_show_history(r->run->history, r->run->triage, (size_t)r->s->page.detail,
+                               r->run->keyers[0], r->s->gate.resolve, r->s->gate.resolve_ctx,
+                               &r->run->dumps.failures)) {
+        return;
+    }
+    const struct classify_page_inputs in = {.triage = r->run->triage,
+                                            .gate = g,
+                                            .keyer = r->run->keyers[0],
+                                            .top = o->top == UINT64_MAX ? 0 : (size_t)o->top,
+                                            .note = o->note,
+                                            .is_back =
+                                                r->run->history ? classify_history_is_back : NULL,
+                                            .note_ctx = o->note_ctx,
+                                            .symbols = r->s->symbols.data,
+                                            .symbol_count = r->s->symbols.len,
+                                            .where = strbuf_cstr(&r->s->where_text),
+                                            .operands = r->p->operands,
+                                            .operand_count = r->p->operand_count,
+                                            .partials = r->s->gate.merge};
+    classify_print_page(&r->s->page, &in, path, &r->run->dumps.failures);
+}
+
+static void print_gate(void *ctx, const struct gate *g) {
+    const struct classify_report *r = ctx;
+    struct cli_output output;
+    struct cli_failures *failures = &r->run->dumps.failures;
+    if (wants_page(r->s)) {
+        print_page(r, r->s->output.path, g);
+    } else if (cli_output_open(&output, r->s->output.path, failures)) {
+        print_formats[r->s->output.format].gate(g, &output.sink);
+        cli_output_close(&output, true, failures);
+    }
+}
+
+/* Runs --fail-on back: sets *back to the number of buckets that fail the run because they came
+ * back. Whether a bucket came back is judged by all days up to the last selected one, as the
+ * selected days alone may hold no older version. False after a printed message. */
+static bool count_back(struct classify_run *run, const struct classify_settings *s,
+                       uint64_t *back) {
+    struct triage *all = NULL;
+    const struct triage *ever = run->triage;
+    struct err e = {0};
+    if (!s->gate.fail_back) {
+        *back = 0;
+        return true;
+    }
+    bool ok = true;
+    if (s->history.since) {
+        ok = read_named_days(run, s, DAYS_UP_TO, &all);
+        if (ok && triage_finish(all, &e) != ST_OK) {
+            classify_fail(run, NULL, &e);
+            ok = false;
+        }
+        ever = all;
+    }
+    if (ok) {
+        *back = classify_tell_back(run->history, &classify_tool, run->triage, ever,
+                                   &run->dumps.failures);
+    }
+    triage_free(all);
+    return ok;
+}
+
+/* Prints the buckets, or the rows that --by selects. */
+static void print_counts(struct classify_run *run, const struct classify_settings *s) {
+    struct value_table values = {0};
+    struct triage_options o = options_of(run, s);
+    bool by_value = s->output.by >= BY_DAY;
+    if (!by_value || classify_make_values(&values, s->output.by, run->history, run->triage,
+                                          run->keyers[0], &o, &run->dumps.failures)) {
+        classify_print(run->triage, by_value ? &values : NULL, &s->output, &run->dumps.failures);
+    }
+    value_table_release(&values);
+}
+
 static int classify_count_dumps(struct classify_run *run, const struct classify_settings *s,
                                 const struct cli_parser *p) {
+    struct classify_report report = {run, s, p};
     struct err e = {0};
     int status = classify_read_inputs(run, s, p);
     if (status != CLI_OK) {
@@ -347,26 +363,134 @@ static int classify_count_dumps(struct classify_run *run, const struct classify_
         classify_fail(run, NULL, &e);
         return CLI_FAILED;
     }
-    if (s->gate.baseline) {
-        struct triage_options o = options_of(run, s);
-        return classify_compare(run->triage, &run->base, &s->gate, &classify_tool, run->keyers[0],
-                                &o, s->output.path, &print_formats[s->output.format],
-                                &run->dumps.failures);
+    if (run->history && !classify_find_gone(run->history, run->triage, &run->dumps.failures)) {
+        return CLI_FAILED;
     }
-    classify_print(run->triage, &s->output, &run->dumps.failures);
-    return cli_exit_status(&run->dumps.failures);
+    uint64_t back = 0;
+    if (!count_back(run, s, &back)) {
+        return CLI_FAILED;
+    }
+    if (s->gate.baseline || s->gate.from_history) {
+        struct triage_options o = options_of(run, s);
+        status = classify_compare(run->triage, &run->base, &s->gate, &classify_tool, run->keyers[0],
+                                  &o, print_gate, &report, &run->dumps.failures);
+    } else if (wants_page(s)) {
+        print_page(&report, s->output.path, NULL);
+        status = cli_exit_status(&run->dumps.failures);
+    } else {
+        print_counts(run, s);
+        status = cli_exit_status(&run->dumps.failures);
+    }
+    if (run->history && !classify_notes_were_read(run->history, &run->dumps.failures)) {
+        return CLI_FAILED;
+    }
+    return back && (status == CLI_OK || status == CLI_GATE_DATA) ? CLI_GATE : status;
+}
+
+/* ---- --watch ---- */
+
+static bool watch_add(void *ctx, char *path, bool *broken) {
+    const struct classify_report *r = ctx;
+    struct classify_run *run = r->run;
+    struct cli_failures *failures = &run->dumps.failures;
+    size_t before = failures->count;
+    struct err e = {0};
+    char *operands[] = {path, NULL};
+    failures->printed = failures->untold =
+        0; /* the limit of printed failures applies to each file */
+    (void)cli_symbols_run(&run->symbols, &run->dumps, (unsigned)r->s->jobs, operands, 1);
+    if (!run->broken && classify_commit_history(run->history, true, &e) != ST_OK) {
+        classify_fail(run, run->history->path, &e);
+        run->broken = true;
+    }
+    *broken = run->broken;
+    return failures->count == before;
+}
+
+static bool watch_report(void *ctx, const char *page, struct strbuf *metrics) {
+    const struct classify_report *r = ctx;
+    struct classify_run *run = r->run;
+    size_t before = run->dumps.failures.count;
+    struct err e = {0};
+    if (!classify_set_today(&classify_tool, run->history) ||
+        !classify_keep_history(run->history, &run->dumps.failures) ||
+        take_from_history(run, r->s) != CLI_OK) {
+        return false;
+    }
+    if (triage_finish(run->triage, &e) != ST_OK) {
+        classify_fail(run, NULL, &e);
+        return false;
+    }
+    if (!classify_find_gone(run->history, run->triage, &run->dumps.failures)) {
+        return false;
+    }
+    const struct history_counts *c = history_counts_of(run->history->h);
+    classify_metrics(metrics, run->triage, c->dumps + c->sessions, c->known, c->too_old);
+    print_page(r, page, NULL);
+    return classify_notes_were_read(run->history, &run->dumps.failures) &&
+           run->dumps.failures.count == before;
+}
+
+static int classify_watch_folder(struct classify_run *run, struct classify_settings *s,
+                                 const struct cli_parser *p) {
+    struct classify_report report = {run, s, p};
+    const struct watch_ops ops = {watch_add, watch_report, &report};
+    struct triage_options o = options_of(run, s);
+    if (!classify_begin_history(run->history, &o, &run->dumps.failures)) {
+        return CLI_FAILED;
+    }
+    s->watch.symbols = s->symbols.data;
+    s->watch.symbol_count = s->symbols.len;
+    return classify_watch(&s->watch, &ops, &run->dumps.failures);
+}
+
+/* Opens the history, if there is one, and makes outputs and the gate use it. Returns CLI_OK or
+ * CLI_FAILED. */
+static int open_history(struct classify_run *run, struct classify_settings *s,
+                        const struct cli_parser *p) {
+    struct classify_history *h = &s->history;
+    if (!h->path) {
+        return CLI_OK;
+    }
+    run->history = h;
+    s->output.note = classify_history_note;
+    s->output.note_ctx = h;
+    s->gate.ignored = classify_history_ignores;
+    s->gate.ignored_ctx = h;
+    bool adds = s->watch.folder || (p->operand_count && !h->mark && !h->check);
+    return classify_open_history(h, &classify_tool, adds, classify_cap_given(s), &s->cap_s,
+                                 &run->dumps.failures);
+}
+
+/* Runs --mark, --forget-user or --check. Returns the exit status. */
+static int classify_edit_history(struct classify_run *run, const struct classify_settings *s,
+                                 const struct cli_parser *p) {
+    if (s->history.forget) {
+        return classify_forget_user(run->history, &classify_tool, &run->dumps.failures);
+    }
+    return s->history.mark
+               ? classify_mark_history(run->history, &classify_tool, p->operands, p->operand_count,
+                                       &run->dumps.failures)
+               : classify_check_history_file(run->history, s->output.path, &run->dumps.failures);
 }
 
 static int classify(struct classify_run *run, struct classify_settings *s,
                     const struct cli_parser *p) {
     struct err e = {0};
     run->annotate = s->annotate;
+    run->dumps.answers.on = s->answer_each;
+    run->dumps.pipeline.process = s->process;
     run->where = s->where;
     run->explain.id = s->explain;
     if (s->lint) {
         return classify_lint_rules(run, s, p);
     }
-    if (!classify_rules_load(&s->rules) || !open_symbols(run, s)) {
+    int status = open_history(run, s, p);
+    if (status == CLI_OK && (s->history.mark || s->history.forget || s->history.check)) {
+        return classify_edit_history(run, s, p);
+    }
+    if (status != CLI_OK || !classify_rules_load(&s->rules) ||
+        !cli_maps_load(&run->dumps, &s->maps, &s->path_rules) || !open_symbols(run, s)) {
         return CLI_FAILED;
     }
     if (s->gate.baseline &&
@@ -380,8 +504,9 @@ static int classify(struct classify_run *run, struct classify_settings *s,
         classify_fail(run, NULL, &e);
         return CLI_FAILED;
     }
-    int status;
-    if (run->explain.id) {
+    if (s->watch.folder) {
+        status = classify_watch_folder(run, s, p);
+    } else if (run->explain.id) {
         status = explain(run, s, p);
     } else if (s->annotate) {
         status = pass_through(run, s, p);
@@ -390,7 +515,9 @@ static int classify(struct classify_run *run, struct classify_settings *s,
     } else {
         status = classify_count_dumps(run, s, p);
     }
-    tell_unsaid(run);
+    if (!run->history) {
+        tell_unsaid(run);
+    }
     return status;
 }
 
@@ -400,7 +527,7 @@ int main(int argc, char **argv) {
     struct cli_parser p;
     int status = CLI_FAILED;
     dump_library_init();
-    cli_dumps_init(&run.dumps, &classify_tool, &dumps_ops, &run);
+    cli_dumps_init(&run.dumps, &classify_tool, &classify_dumps_ops, &run);
     cli_begin(&p, &classify_tool, argc, argv);
     if (classify_settings_init(&s, &run.dumps.failures) &&
         classify_read_options(&p, &s, &status) == CLI_END) {
@@ -414,6 +541,8 @@ int main(int argc, char **argv) {
     triage_free(run.base);
     explain_choice_release(&run.explain);
     cli_symbols_close(&run.symbols);
+    cli_maps_release(&run.dumps);
+    classify_close_history(&s.history);
     classify_settings_release(&s);
     return status;
 }

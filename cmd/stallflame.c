@@ -1,4 +1,4 @@
-/* stallflame: dumps and folded stacks in, folded stacks and flame graphs out. */
+/* stallflame: reads dumps and folded stacks, and writes folded stacks and flame graphs. */
 #include <string.h>
 #include <unistd.h>
 
@@ -7,7 +7,7 @@
 #include "cli.h"
 #include "flame_output.h"
 
-enum { MIN_WIDTH_DEFAULT = 20 /* 1/100 pixel */ };
+enum { MIN_WIDTH_DEFAULT = 20 /* default of --min-width, in 1/100 pixel */ };
 enum {
     OPT_FORMAT = 1,
     OPT_OUTPUT,
@@ -28,7 +28,10 @@ enum {
     OPT_SYMBOLS,
     OPT_STORE,
     OPT_LEARN,
+    OPT_PROCESS,
     OPT_NO_LEARN,
+    OPT_MAP,
+    OPT_PATH_MAP,
     OPT_INLINES,
     OPT_NO_INLINES,
     OPT_BASE,
@@ -54,7 +57,8 @@ enum {
 
 /* ---- options ---- */
 
-/* Pixels, or a share, with up to two decimal places, in hundredths. */
+/* Takes the value of --min-width: pixels, or a share with '%', with up to two decimal places,
+ * stored in hundredths. */
 static bool take_min_width(void *settings, struct cli_parser *p) {
     struct flame_run *run = settings;
     const char *value = p->value;
@@ -78,7 +82,7 @@ static bool take_min_width(void *settings, struct cli_parser *p) {
     return true;
 }
 
-/* The same label twice says no more than once. */
+/* Takes a value of --by; a label that an earlier --by gave is ignored. */
 static bool take_by(void *settings, struct cli_parser *p) {
     struct flame_run *run = settings;
     static const char *const words[] = {"cause", "bucket", "version", "thread", "holder", NULL};
@@ -112,7 +116,7 @@ static bool flame_take_where(void *settings, struct cli_parser *p) {
 
 static bool flame_take_rules(void *settings, struct cli_parser *p) {
     struct flame_run *run = settings;
-    run->inputs.labels.anew = true; /* the rules of an annotation may have been others */
+    run->inputs.labels.anew = true; /* an annotation may come from other rules */
     return classify_rules_take(&run->rules, p);
 }
 
@@ -126,7 +130,8 @@ static bool take_palette(void *settings, struct cli_parser *p) {
     return true;
 }
 
-/* All palettes but the default are keyed by hashes anyway. */
+/* Takes --hash, which changes the default palette only: all others choose colours by hashes
+ * anyway. */
 static bool take_hash(void *settings, struct cli_parser *p) {
     struct flame_run *run = settings;
     (void)p;
@@ -200,6 +205,9 @@ static const struct cli_option options[] = {
     CLI_STORE_OPTION(OPT_STORE, struct flame_run, inputs.store),
     CLI_LEARN_OPTION(OPT_LEARN, struct flame_run, inputs.learn),
     CLI_NO_LEARN_OPTION(OPT_NO_LEARN, struct flame_run, inputs.no_learn),
+    CLI_MAP_OPTION(OPT_MAP, struct flame_run, inputs.maps),
+    CLI_PATH_MAP_OPTION(OPT_PATH_MAP, struct flame_run, inputs.path_rules),
+    CLI_PROCESS_OPTION(OPT_PROCESS, struct flame_run, inputs.process),
     {OPT_BASE, 0, "base", "NAME", "begin stacks at the outermost frame of this name",
      CLI_TEXT(struct flame_run, inputs.filter.base)},
     {OPT_REVERSE, 0, "reverse", NULL, "innermost frames first: who called what cost most",
@@ -236,7 +244,7 @@ static const struct cli_option options[] = {
     {OPT_JOBS, 'j', "jobs", "N", "threads; the output does not depend on it",
      CLI_NUMBER(struct flame_run, inputs.jobs, 1, CLI_JOBS_MAX)},
     {OPT_QUIET, 'q', "quiet", NULL, "no summary", CLI_FLAG(struct flame_run, quiet)},
-    /* As flamegraph.pl spells them. */
+    /* These options are spelled as in flamegraph.pl. */
     {OPT_COUNT_NAME, 0, "countname", "NAME", NULL, CLI_TEXT(struct flame_run, svg.unit)},
     {OPT_MIN_WIDTH, 0, "minwidth", "PX|N%", NULL, CLI_CALL(take_min_width)},
     {OPT_FONT, 0, "fonttype", "FAMILY", NULL, CLI_TEXT(struct flame_run, svg.font)},
@@ -261,7 +269,7 @@ static const struct cli_tool tool = {
 
 /* ---- options together ---- */
 
-/* Checks combinations of options; false after a printed message. */
+/* Checks combinations of options. False after a printed message. */
 static bool flame_check_options(const struct flame_run *run) {
     bool to_stdout = !run->output || strcmp(run->output, "-") == 0;
     if (run->inputs.ordered && run->inputs.options.weight == FOLD_USERS) {
@@ -289,7 +297,8 @@ static bool flame_check_options(const struct flame_run *run) {
     return true;
 }
 
-/* Checks which options go with --diff, and which do not. */
+/* Rejects the options of --diff if it is not given, and, if it is given, the options that it
+ * excludes. False after a printed message. */
 static bool check_diff(const struct flame_run *run, const struct cli_parser *p) {
     const struct flame_diff *d = &run->diff;
     char typed[CLI_TYPED];
@@ -324,7 +333,7 @@ static bool check_diff(const struct flame_run *run, const struct cli_parser *p) 
     return true;
 }
 
-/* Reads the inputs of either kind of run. */
+/* Reads the inputs, of one picture or of a difference. Returns CLI_OK, or the exit status. */
 static int flame_read_inputs(struct flame_run *run, const struct cli_parser *p) {
     run->inputs.quiet = run->quiet;
     run->inputs.where = run->where;
@@ -337,13 +346,13 @@ static bool was_read(const struct flame_inputs *in) {
     return stack_tree_total(&in->tree) > 0 || in->dumps.failures.count == 0;
 }
 
-/* Nothing was read, which is a failure: an older picture is better than an empty one, and half a
- * difference is none. */
+/* Was enough read to write an output? Reading nothing is a failure that leaves an older picture in
+ * place, and a difference needs both sides. */
 static bool has_output(const struct flame_run *run) {
     return was_read(&run->inputs) && (!run->diff.on || was_read(&run->diff.base));
 }
 
-/* Says what was left out, of both sides of a difference. */
+/* Prints the fields of the filter that no dump, on either side of a difference, has. */
 static void flame_tell_unsaid(const struct flame_run *run) {
     struct where_seen said = run->inputs.said;
     where_seen_add(&said, &run->diff.base.said);
@@ -352,7 +361,7 @@ static void flame_tell_unsaid(const struct flame_run *run) {
     }
 }
 
-/* Reads everything, then writes. The exit status. */
+/* Reads everything, then writes the output. Returns the exit status. */
 static int flame(struct flame_run *run, const struct cli_parser *p) {
     struct cli_failures *failures = &run->inputs.dumps.failures;
     dump_library_init();
@@ -372,7 +381,7 @@ static int flame(struct flame_run *run, const struct cli_parser *p) {
         flame_write(run);
         passed = flame_diff_judge(&run->diff, tool.name, flame_unit(run), run->quiet, failures);
     }
-    status = cli_exit_status(failures); /* what it prints precedes the summary */
+    status = cli_exit_status(failures); /* the messages that it prints precede the summary */
     if (run->diff.on && cli_exit_status(&run->diff.base.dumps.failures) != CLI_OK) {
         status = CLI_FAILED;
     }
@@ -382,7 +391,7 @@ static int flame(struct flame_run *run, const struct cli_parser *p) {
     return status == CLI_OK && passed ? CLI_GATE : status;
 }
 
-/* Checks the options, reads and draws. The exit status. */
+/* Checks the options, then reads and draws. Returns the exit status. */
 static int flame_run_checked(struct flame_run *run, const struct cli_parser *p) {
     if (p->given & CLI_BIT(OPT_WEIGHT)) {
         run->weight = weights[run->inputs.options.weight];
@@ -392,7 +401,7 @@ static int flame_run_checked(struct flame_run *run, const struct cli_parser *p) 
         return CLI_USAGE;
     }
     run->inputs.options.modules |=
-        !flame_formats[run->format].plain_names; /* the others know them always */
+        !flame_formats[run->format].plain_names; /* other formats always write modules */
     return flame(run, p);
 }
 
@@ -409,5 +418,7 @@ int main(int argc, char **argv) {
     classify_rules_release(&run.rules);
     where_free(run.where);
     VEC_RELEASE(&run.inputs.debug_files);
+    VEC_RELEASE(&run.inputs.maps);
+    VEC_RELEASE(&run.inputs.path_rules);
     return status;
 }

@@ -1,26 +1,25 @@
-/* stallrec: runs a program under the recorder, without relinking it. */
+/* stallrec: runs a program under the recorder, without relinking the program. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <linux/memfd.h>
 #include <signal.h>
-#include <sys/mman.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "cli.h"
-#include "recorded_program.h"
-#include "recorder_answers.h"
-#include "recorder_attach.h"
-#include "recorder_settings.h"
+#include "record/recorded_program.h"
+#include "record/recorder_answers.h"
+#include "record/recorder_attach.h"
+#include "record/recorder_settings.h"
+#include "record/shared_report.h"
 #include "base/strbuf.h"
 #include "recorder/preload/preload.h"
 #include "recorder/spool/recover.h"
 #include "recorder/stallrec.h"
 
-/* As env(1): our own failure, a program that cannot be run, one that is not there. */
+/* Exit statuses as those of env(1): a failure of stallrec, a program that cannot be run, and one
+ * that is not there. */
 enum {
     EXIT_OWN = 125,
     EXIT_CANNOT_RUN = PROGRAM_CANNOT_RUN,
@@ -28,17 +27,13 @@ enum {
     EXIT_SIGNAL = 128
 };
 
-/* What the environment carries: 18 digits. */
+/* Largest value of --keep-bytes: its 18 digits fit into the environment variable of the library. */
 #define MAX_KEEP_BYTES UINT64_C(999999999999999999)
 
-/* What is handed on has a high number: programs count on the lowest numbers being free, and shell
- * scripts redirect 3 to 9. */
-enum { REPORT_FD_FROM = 100, REPORT_FD_LEAST = 3 };
-
-/* How often it is looked whether there is news of stalls, for -v. */
+/* Milliseconds between two looks for news of stalls with -v. */
 enum { NEWS_MS = 100 };
 
-/* How long the processes that the program started may take to end behind it. */
+/* Most milliseconds that processes which the program started may take to end after the program. */
 enum { OTHERS_MS = 2000 };
 
 enum {
@@ -56,6 +51,7 @@ enum {
     OPT_KEEP_DAYS,
     OPT_KEEP_BYTES,
     OPT_KEEP_FILES,
+    OPT_MODE,
     OPT_FOLLOW,
     OPT_QUIET,
     OPT_VERBOSE,
@@ -105,6 +101,8 @@ static const struct cli_option options[] = {
      CLI_NUMBER(struct recorder_settings, keep_bytes, 1, MAX_KEEP_BYTES)},
     {OPT_KEEP_FILES, 0, "keep-files", "N", "keep at most so many dumps in DIR",
      CLI_NUMBER(struct recorder_settings, keep_files, 1, 999999999)},
+    {OPT_MODE, 0, "mode", "OCTAL", "mode of dumps and session files (default 0600)",
+     CLI_CALL(settings_mode)},
     {OPT_FOLLOW, 0, "follow", NULL, "record the children of the program, too",
      CLI_FLAG(struct recorder_settings, follow)},
     {OPT_QUIET, 'q', "quiet", NULL, "no summary at the end",
@@ -120,7 +118,7 @@ static const struct cli_option options[] = {
     {OPT_ATTACH, 0, "attach", NULL, "record PROGRAM from outside: nothing is loaded into it",
      CLI_FLAG(struct recorder_settings, attach)},
     {OPT_THREAD, 0, "thread", "GLOB|all",
-     "with -p, --attach: the threads whose names match, or all (the main thread)",
+     "watch the threads whose names match, or all, 64 at most (the main thread)",
      CLI_TEXT(struct recorder_settings, threads)},
     {OPT_TOP, 0, "top", NULL, "with -p, --attach: a line each second: what the loop does now",
      CLI_FLAG(struct recorder_settings, top)},
@@ -135,16 +133,15 @@ static const struct cli_option options[] = {
 
 static const struct cli_tool tool = {
     .name = "stallrec",
-    .synopsis =
-        "[-o DIR] [--preset=NAME] [--threshold=MS] [--sample-ms=MS] [--ring=N]\n"
-        " [--check-ms=MS] [--detectors=NAME,...] [--cpu-limit=PERCENT] [--max-threads=N]\n"
-        " [--loop-at=LIB|SYMBOL]... [--context=KEY=VALUE]... [--keep-days=N]\n"
-        " [--keep-bytes=N] [--keep-files=N] [--trace=FILE] [--follow] [-q] [-v] [--]\n"
-        " PROGRAM [ARG]...\n"
-        "-p PID | --attach [--for=SECONDS] [--thread=GLOB|all] [--top] [-o DIR] [...] [--]\n"
-        " [PROGRAM [ARG]...]\n"
-        "[--preset=NAME] --replay=TRACE\n"
-        "--list-presets | --list-detectors",
+    .synopsis = "[-o DIR] [--preset=NAME] [--threshold=MS] [--sample-ms=MS] [--ring=N]\n"
+                " [--check-ms=MS] [--detectors=NAME,...] [--cpu-limit=PERCENT] [--max-threads=N]\n"
+                " [--loop-at=LIB|SYMBOL]... [--thread=GLOB|all] [--context=KEY=VALUE]...\n"
+                " [--keep-days=N] [--keep-bytes=N] [--keep-files=N] [--mode=OCTAL] [--trace=FILE] "
+                "[--follow] [-q]\n"
+                " [-v] [--] PROGRAM [ARG]...\n"
+                "-p PID | --attach [--for=SECONDS] [--top] [-o DIR] [...] [--] [PROGRAM [ARG]...]\n"
+                "[--preset=NAME] --replay=TRACE\n"
+                "--list-presets | --list-detectors",
     .summary = "Runs PROGRAM and records why its main thread stalls.",
     .options = options,
     .option_count = sizeof options / sizeof *options,
@@ -156,12 +153,12 @@ static const struct cli_tool tool = {
 
 struct run {
     struct recorder_settings settings;
-    char *directory_path, *trace_path; /* absolute: the program may change its own folder */
-    char **argv;                       /* of the program, borrowed */
+    /* Absolute, as the program may change its working directory. */
+    char *directory_path, *trace_path;
+    char **argv; /* arguments of the program, borrowed */
     char *program;
     char *library;
-    struct preload_report *report;
-    int report_fd;
+    struct shared_report report;
 };
 
 static void say(const char *what, const char *why) {
@@ -170,48 +167,20 @@ static void say(const char *what, const char *why) {
 
 /* ---- what the program gets ---- */
 
-/* Gives a descriptor a high number, under which the program inherits it; -1: see errno. */
-static int hand_on(int low) {
-    int high = low >= 0 ? fcntl(low, F_DUPFD, REPORT_FD_FROM) : -1;
-    if (low >= 0 && high < 0) { /* a low RLIMIT_NOFILE */
-        high = fcntl(low, F_DUPFD, REPORT_FD_LEAST);
-    }
-    if (low >= 0) {
-        close(low);
-    }
-    return high;
-}
-
-/* Memory that the recorded processes share with us, zeroed. */
-static bool make_report(struct run *run) {
-    run->report_fd = hand_on((int)syscall(SYS_memfd_create, "stallrec", MFD_CLOEXEC));
-    if (run->report_fd < 0 || ftruncate(run->report_fd, sizeof *run->report) != 0) {
-        return false;
-    }
-    void *memory =
-        mmap(NULL, sizeof *run->report, PROT_READ | PROT_WRITE, MAP_SHARED, run->report_fd, 0);
-    if (memory == MAP_FAILED) {
-        return false;
-    }
-    run->report = memory;
-    run->report->size = sizeof *run->report;
-    return true;
-}
-
 static bool set_number(const char *name, uint64_t value) {
     char text[24];
     snprintf(text, sizeof text, "%" PRIu64, value);
     return setenv(name, text, 1) == 0;
 }
 
-/* A path to the report for processes that lost the descriptor. */
-static bool set_report_path(int fd) {
+/* Sets the path by which processes that lost the descriptor find the shared report. */
+static bool set_report_path(const struct shared_report *report) {
     char path[64];
-    snprintf(path, sizeof path, "/proc/%ld/fd/%d", (long)getpid(), fd);
-    return setenv(PRELOAD_ENV_REPORT_AT, path, 1) == 0;
+    snprintf(path, sizeof path, "/proc/%ld/fd/%d", (long)getpid(), report->fd);
+    return setenv(PRELOAD_ENV_REPORT_AT, report->path ? report->path : path, 1) == 0;
 }
 
-/* Puts the library's settings into our own environment, which the program inherits. */
+/* Puts the library's settings into stallrec's own environment, which the program inherits. */
 static bool set_environment(const struct run *run) {
     const struct recorder_settings *set = &run->settings;
     const char *old = getenv("LD_PRELOAD");
@@ -224,13 +193,13 @@ static bool set_environment(const struct run *run) {
     bool ok =
         !list.failed && setenv("LD_PRELOAD", strbuf_cstr(&list), 1) == 0 &&
         setenv(PRELOAD_ENV_DIRECTORY, run->directory_path, 1) == 0 &&
-        set_number(PRELOAD_ENV_REPORT, (uint64_t)run->report_fd) &&
-        set_report_path(run->report_fd) && set_number(PRELOAD_ENV_THRESHOLD, set->threshold_ms) &&
+        set_number(PRELOAD_ENV_REPORT, (uint64_t)run->report.fd) && set_report_path(&run->report) &&
+        set_number(PRELOAD_ENV_THRESHOLD, set->threshold_ms) &&
         set_number(PRELOAD_ENV_SAMPLE, set->sample_ms) && set_number(PRELOAD_ENV_RING, set->ring) &&
         set_number(PRELOAD_ENV_CHECK, set->check_ms) &&
         set_number(PRELOAD_ENV_MAX_THREADS, set->max_threads) &&
         set_number(PRELOAD_ENV_DETECTORS, set->detectors) &&
-        set_number(PRELOAD_ENV_CPU_LIMIT, set->cpu_percent * 10);
+        set_number(PRELOAD_ENV_CPU_LIMIT, (uint64_t)set->cpu_percent * 10);
     unsetenv(PRELOAD_ENV_TRACE);
     if (ok && run->trace_path) {
         ok = setenv(PRELOAD_ENV_TRACE, run->trace_path, 1) == 0;
@@ -241,7 +210,12 @@ static bool set_environment(const struct run *run) {
     }
     ok = ok && set_number(PRELOAD_ENV_KEEP_DAYS, set->keep_days) &&
          set_number(PRELOAD_ENV_KEEP_BYTES, set->keep_bytes) &&
-         set_number(PRELOAD_ENV_KEEP_FILES, set->keep_files);
+         set_number(PRELOAD_ENV_KEEP_FILES, set->keep_files) &&
+         set_number(PRELOAD_ENV_FILE_MODE, set->file_mode);
+    unsetenv(PRELOAD_ENV_THREADS);
+    if (ok && set->threads) {
+        ok = setenv(PRELOAD_ENV_THREADS, settings_thread_glob(set), 1) == 0;
+    }
     unsetenv(PRELOAD_ENV_LOOP_AT);
     unsetenv(PRELOAD_ENV_CONTEXT);
     unsetenv(PRELOAD_ENV_FOLLOW);
@@ -253,7 +227,8 @@ static bool set_environment(const struct run *run) {
     }
     unsetenv(PRELOAD_ENV_FOLDER);
     if (ok && set->follow) {
-        int folder = hand_on(open(run->directory_path, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+        int folder =
+            raise_descriptor(open(run->directory_path, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
         ok = folder >= 0 && set_number(PRELOAD_ENV_FOLDER, (uint64_t)folder) &&
              setenv(PRELOAD_ENV_FOLLOW, "1", 1) == 0;
     }
@@ -261,9 +236,10 @@ static bool set_environment(const struct run *run) {
     return ok;
 }
 
-/* ---- running it ---- */
+/* ---- running the program ---- */
 
-/* Signals that end or control a program, and are meant for it rather than for us. */
+/* Sets *set to the signals that end or control a program, which are meant for the program and
+ * not for stallrec. */
 static void forwarded_signals(sigset_t *set) {
     static const int all[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGALRM, SIGCHLD};
     sigemptyset(set);
@@ -272,17 +248,18 @@ static void forwarded_signals(sigset_t *set) {
     }
 }
 
-/* The parts of the signal state that we change for ourselves and restore for the program. */
+/* The parts of the signal state that stallrec changes for itself and restores for the program. */
 struct inherited {
     sigset_t mask;
     struct sigaction child;
 };
 
-/* Runs the program in the child; returns only by ending it. Its errno goes to `fd`. */
+/* Runs the program in the child and never returns. If it cannot be run, its errno is written to
+ * `fd`. */
 static void exec_program(const struct run *run, const struct inherited *inherited, int fd) {
     sigaction(SIGCHLD, &inherited->child, NULL);
     sigprocmask(SIG_SETMASK, &inherited->mask, NULL);
-    execvp(run->program, run->argv); /* with a path, differs from execv for scripts without #! */
+    execvp(run->program, run->argv); /* execvp also runs scripts without #!, which execv does not */
     int error = errno;
     ssize_t n = write(fd, &error, sizeof error);
     _exit(n == sizeof error ? EXIT_CANNOT_RUN : EXIT_OWN);
@@ -294,8 +271,8 @@ static uint64_t recorder_clock_ns(void) {
     return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-/* Waits for the child, and forwards signals that are sent to us. A terminal sends its signals to
- * both. */
+/* Waits for the child, and forwards signals that were sent to stallrec alone: those of a terminal
+ * and of the kernel reach the child anyway. */
 static int await_program(const struct run *run, pid_t child, const sigset_t *signals,
                          struct recorder_ending *end) {
     uint64_t heard = 0;
@@ -308,7 +285,7 @@ static int await_program(const struct run *run, pid_t child, const sigset_t *sig
             kill(child, sig);
         }
         if (verbose) {
-            recorder_say_news(run->report, &heard, recorder_clock_ns() - end->began_ns);
+            recorder_say_news(run->report.memory, &heard, recorder_clock_ns() - end->began_ns);
         }
         if (waitpid(child, &status, WNOHANG) == child) {
             end->signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
@@ -317,7 +294,7 @@ static int await_program(const struct run *run, pid_t child, const sigset_t *sig
     }
 }
 
-/* Returns the exit status. */
+/* Runs the program and waits for its end. Returns the exit status. */
 static int run_program(const struct run *run, struct recorder_ending *end) {
     sigset_t signals;
     struct inherited inherited;
@@ -332,8 +309,8 @@ static int run_program(const struct run *run, struct recorder_ending *end) {
     fcntl(pipe_fd[0], F_SETFD, FD_CLOEXEC);
     fcntl(pipe_fd[1], F_SETFD, FD_CLOEXEC);
     sigprocmask(SIG_BLOCK, &signals, &inherited.mask);
-    /* The parent may have set SIGCHLD to be ignored; a child's end would then go unnoticed and its
-     * status be lost. */
+    /* The parent may have set SIGCHLD to be ignored; a child's end would then be unnoticed and
+     * its status lost. */
     sigaction(SIGCHLD, &reported, &inherited.child);
     clock_gettime(CLOCK_REALTIME, &now);
     end->began_ms = (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
@@ -348,7 +325,8 @@ static int run_program(const struct run *run, struct recorder_ending *end) {
         say("fork", strerror(errno));
         return EXIT_OWN;
     }
-    ssize_t n = read(pipe_fd[0], &error, sizeof error); /* end of file when it runs */
+    /* The pipe ends without a byte once the program runs, as exec closes it. */
+    ssize_t n = read(pipe_fd[0], &error, sizeof error);
     close(pipe_fd[0]);
     int status = await_program(run, child, &signals, end);
     end->ended_ns = recorder_clock_ns();
@@ -361,7 +339,8 @@ static int run_program(const struct run *run, struct recorder_ending *end) {
     return status;
 }
 
-/* The processes that were recorded, but for the program itself, and have not told their end. */
+/* Sets pids to the ids of the recorded processes that have not reported their end, without the
+ * program itself, and returns their number. */
 static uint32_t list_others(const struct preload_report *report, uint32_t program,
                             uint32_t pids[PRELOAD_PROCESSES]) {
     uint32_t count = 0;
@@ -374,18 +353,19 @@ static uint32_t list_others(const struct preload_report *report, uint32_t progra
     return count;
 }
 
-/* Writes what the recorders in the processes could not write themselves: these were killed. Others
- * that the program started may end a moment after it. */
+/* Writes the dumps that the recorders in killed processes could not write. Waits up to OTHERS_MS
+ * for other processes that the program started, as they may end shortly after it. */
 static void recover_dumps(const struct run *run, const struct recorder_ending *end,
                           struct recover_counts *got) {
     uint32_t others[PRELOAD_PROCESSES];
     const struct recover_request request = {
         .directory = run->directory_path,
+        .mode = run->settings.file_mode,
         .pid = (uint32_t)end->pid,
         .by_itself = end->signal == 0,
         .since_ms = end->began_ms,
         .others = others,
-        .other_count = list_others(run->report, (uint32_t)end->pid, others),
+        .other_count = list_others(run->report.memory, (uint32_t)end->pid, others),
         .others_ms = OTHERS_MS};
     if (!recover_folder(&request, got)) {
         say(run->settings.directory, strerror(errno));
@@ -405,18 +385,20 @@ static void summarise(const struct run *run, const struct recorder_ending *end) 
     static struct preload_report copy;
     struct recover_counts got;
     recover_dumps(run, end, &got);
-    memcpy(&copy, run->report, sizeof copy); /* processes that still run write to it */
+    /* A copy, as processes that still run write to the report. */
+    memcpy(&copy, run->report.memory, sizeof copy);
     recorder_say_summary(&copy, end, &got, &run->settings, run->argv[0]);
 }
 
 /* ---- options ---- */
 
-/* The status of what runs no program: main returns it, or 0. */
+/* Returns the status of an option that runs no program: CLI_EXIT if `done`, else EXIT_OWN. */
 static int only(bool done) {
     return done ? CLI_EXIT : EXIT_OWN;
 }
 
-/* --replay: it takes a preset. */
+/* Runs --replay, which takes no option but --preset. Returns CLI_EXIT, or the status to end
+ * with. */
 static int replay_trace(const struct cli_parser *p, const struct recorder_settings *set) {
     bool alone = true;
     if (p->operand_count > 0) {
@@ -427,8 +409,8 @@ static int replay_trace(const struct cli_parser *p, const struct recorder_settin
     return only(alone && recorder_replay(tool.name, set->replay, set->preset));
 }
 
-/* CLI_OK to run a program, CLI_EXIT when all is done, or the status to end with after a printed
- * message. */
+/* Reads the options. Returns CLI_OK to run a program, CLI_EXIT when all is done, or the status
+ * to end with after a printed message. */
 static int read_options(struct cli_parser *p, struct run *run) {
     struct recorder_settings *set = &run->settings;
     switch (cli_read_options(p, set)) {
@@ -459,8 +441,8 @@ static int read_options(struct cli_parser *p, struct run *run) {
     return CLI_OK;
 }
 
-/* Prepares everything that must be in place before the program runs; 0, or the status to end with.
- */
+/* Prepares all that must be in place before the program runs. Returns 0, or the status to end
+ * with. */
 static int prepare(struct run *run) {
     int status = EXIT_OWN;
     run->program = program_find(run->argv[0], &status);
@@ -479,7 +461,7 @@ static int prepare(struct run *run) {
         say(run->library, "the dynamic linker takes no path with a space or colon");
         return EXIT_OWN;
     }
-    if (!recorder_make_folder(run->settings.directory) ||
+    if (!recorder_make_folder(run->settings.directory, run->settings.file_mode) ||
         !(run->directory_path = realpath(run->settings.directory, NULL))) {
         say(run->settings.directory, strerror(errno));
         return EXIT_OWN;
@@ -488,17 +470,18 @@ static int prepare(struct run *run) {
         say(run->settings.trace, strerror(errno));
         return EXIT_OWN;
     }
-    if (!make_report(run) || !set_environment(run)) {
+    if (!shared_report_make(&run->report, run->settings.follow ? run->directory_path : NULL) ||
+        !set_environment(run)) {
         say("preparing the program", strerror(errno));
         return EXIT_OWN;
     }
     return 0;
 }
 
-/* -p, --attach. */
+/* Runs -p or --attach. Returns the exit status. */
 static int run_attached(struct run *run) {
     int status = EXIT_OWN;
-    if (!recorder_make_folder(run->settings.directory)) {
+    if (!recorder_make_folder(run->settings.directory, run->settings.file_mode)) {
         say(run->settings.directory, strerror(errno));
         return EXIT_OWN;
     }
@@ -510,7 +493,7 @@ static int run_attached(struct run *run) {
 }
 
 int main(int argc, char **argv) {
-    struct run run = {.settings.directory = "stalls", .report_fd = -1};
+    struct run run = {.settings.directory = "stalls", .report.fd = -1};
     struct cli_parser parser;
     cli_begin(&parser, &tool, argc, argv);
     int status = read_options(&parser, &run);
@@ -528,6 +511,7 @@ int main(int argc, char **argv) {
     } else if (status == CLI_EXIT) {
         status = 0;
     }
+    shared_report_release(&run.report);
     settings_release(&run.settings);
     free(run.program);
     free(run.library);

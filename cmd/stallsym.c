@@ -1,24 +1,19 @@
-/* stallsym: dumps in, symbolicated dumps out. */
+/* stallsym: reads dumps, and writes them symbolicated. */
 #include <string.h>
 
 #include "base/parse.h"
 #include "base/pool.h"
-#include "base/strbuf.h"
 #include "base/vec.h"
 #include "cli.h"
 #include "cli_dumps.h"
+#include "cli_formats.h"
 #include "cli_index.h"
 #include "cli_symbols.h"
 #include "dump/dump.h"
-#include "index/fetch/debug_packages.h"
 #include "symbolize/image_verdicts.h"
+#include "symbolicate/sym_run.h"
 
-enum {
-    MAX_AGE_DAYS = 100000,
-    WINDOW_PER_JOB = 16,
-    LOCATION_TEXT = 160 /* bytes in the output, about */,
-    HINTED_FILES = 32
-};
+enum { MAX_AGE_DAYS = 100000 };
 enum {
     OPT_SYMBOLS = 1,
     OPT_USE,
@@ -43,24 +38,15 @@ enum {
     OPT_MAX_SIZE,
     OPT_RAW,
     OPT_LEARN,
+    OPT_PROCESS,
     OPT_NO_LEARN,
+    OPT_MAP,
+    OPT_PATH_MAP,
+    OPT_NO_USER,
+    OPT_LINT_MAPS,
+    OPT_LIST_FORMATS,
+    OPT_ANSWER_EACH,
     OPT_QUIET
-};
-
-enum require { REQUIRE_NOTHING, REQUIRE_APP, REQUIRE_ALL };
-
-struct sym_settings {
-    struct cli_list symbols, uses;
-    const char *output, *missing;
-    uint64_t jobs;
-    enum require require;
-    const char *store, *add, *learn;
-    const char *fetch_command;
-    enum cli_servers servers;
-    const char *upkeep; /* the store of --list, --verify or --gc */
-    enum cli_store_work work;
-    uint64_t max_age_days, max_bytes;
-    bool no_learn, text, raw, linkage_names, full_names, quiet, host, no_index, index;
 };
 
 static bool take_use(void *settings, struct cli_parser *p) {
@@ -132,6 +118,7 @@ static const struct cli_option options[] = {
      CLI_TEXT(struct sym_settings, output)},
     {OPT_JOBS, 'j', "jobs", "N", "threads; the output does not depend on it",
      CLI_NUMBER(struct sym_settings, jobs, 1, CLI_JOBS_MAX)},
+    CLI_ANSWER_EACH_OPTION(OPT_ANSWER_EACH, struct sym_settings, answer_each),
     {OPT_REQUIRE, 0, "require-symbols", "[=app|all]",
      "exit 3 if an image (of the app, the default) lacks debug info", CLI_CALL(take_require)},
     {OPT_MISSING, 0, "missing-out", "FILE",
@@ -167,20 +154,32 @@ static const struct cli_option options[] = {
      CLI_CALL(take_max_size)},
     CLI_LEARN_OPTION(OPT_LEARN, struct sym_settings, learn),
     CLI_NO_LEARN_OPTION(OPT_NO_LEARN, struct sym_settings, no_learn),
+    CLI_PROCESS_OPTION(OPT_PROCESS, struct sym_settings, process),
     {OPT_RAW, 0, "raw", NULL, "convert reports to stall dumps, and look nothing up",
      CLI_FLAG(struct sym_settings, raw)},
+    CLI_MAP_OPTION(OPT_MAP, struct sym_settings, maps),
+    CLI_PATH_MAP_OPTION(OPT_PATH_MAP, struct sym_settings, path_rules),
+    {OPT_NO_USER, 0, "no-user", NULL, "leave out user, context and the report as it was",
+     CLI_FLAG(struct sym_settings, no_user)},
+    {OPT_LINT_MAPS, 0, "lint-maps", NULL, "say what is wrong with the maps FILE..., and do no more",
+     CLI_FLAG(struct sym_settings, lint_maps)},
+    {OPT_LIST_FORMATS, 0, "list-formats", NULL, "list the formats that are read, and do no more",
+     CLI_FLAG(struct sym_settings, list_formats)},
     {OPT_QUIET, 'q', "quiet", NULL, "no summary", CLI_FLAG(struct sym_settings, quiet)},
 };
 
 static const struct cli_tool tool = {
     .name = "stallsym",
     .synopsis = "[-d PATH]... [-F json|text] [-o FILE] [DUMP|FOLDER|-]...\n"
+                "--answer-each [-d PATH]... -\n"
                 "--index [--store DIR] [-j N] PATH...\n"
                 "--add STORE [-j N] PATH...\n"
                 "--list STORE [-o FILE]\n"
                 "--verify STORE\n"
                 "--gc STORE [--max-age DAYS] [--max-size SIZE]\n"
-                "--raw [-o FILE] [REPORT|FOLDER|-]...",
+                "--raw [-o FILE] [--map FILE]... [REPORT|FOLDER|-]...\n"
+                "--lint-maps FILE...\n"
+                "--list-formats [--map FILE]...",
     .summary =
         "Turns the raw addresses of stall dumps and of other tools' reports into names, files\n"
         "and lines.",
@@ -189,186 +188,13 @@ static const struct cli_tool tool = {
     .footer =
         "Inputs are recognised by content: stall dumps, KSCrash and Matrix JSON, MetricKit "
         "payloads,\n"
-        "Apple's .ips and .crash, spindump; and gzip of them.\n"
+        "Apple's .ips and .crash, spindump, Android's ANR traces, sample, perf script, logs of\n"
+        "Seastar, Sentry, Bugsnag, Crashlytics; gzip of them, and archives. See --list-formats.\n"
         "Exit status: 0 every dump was written, resolved or not; 1 something could not be read or\n"
         "written; 2 usage; 3 --require-symbols.",
 };
 
-struct sym_run {
-    struct cli_dumps dumps;
-    struct cli_output output;
-    struct cli_symbols symbols;
-    struct sym_settings set;
-    uint64_t frames, resolved, learned, replaced_bytes, lacking;
-    struct image_verdicts images;
-};
-
-/* ---- work ---- */
-
-/* The output of one dump, and its counts. */
-struct sym_result {
-    struct strbuf text;
-    uint64_t frames, resolved, learned;
-};
-
-static void count_stack(struct sym_result *r, const struct dump *d, const struct dump_stack *s) {
-    for (size_t i = 0; s->locations && i < s->frame_count; i++) {
-        enum dump_source source = d->locations[s->locations[i]].source;
-        r->frames++;
-        r->resolved += source != DUMP_SOURCE_NONE;
-        r->learned += source == DUMP_SOURCE_LEARNED;
-    }
-}
-
-static void count_frames(struct sym_result *r, const struct dump *d) {
-    for (size_t i = 0; i < d->thread_count; i++) {
-        count_stack(r, d, &d->threads[i].stack);
-    }
-    for (size_t i = 0; i < d->sample_count; i++) {
-        count_stack(r, d, &d->samples[i]);
-    }
-}
-
-static enum st sym_work(void *ctx, struct dump *d, void *result, unsigned worker, struct err *e) {
-    (void)worker;
-    struct sym_run *run = ctx;
-    struct sym_result *r = result;
-    struct dump_addition add;
-    struct sink sink = sink_to_strbuf(&r->text);
-    if (run->set.raw) {
-        dump_write_raw(d, &sink);
-        return sink_close(&sink, e);
-    }
-    if (cli_symbols_dump(&run->symbols, d, &add, e) != ST_OK) {
-        return ST_ERR;
-    }
-    enum st st = ST_OK;
-    count_frames(r, d);
-    if (run->set.text) {
-        symbolize_report(d, &sink);
-    } else {
-        (void)strbuf_room(&r->text, d->text_len + add.location_count * LOCATION_TEXT);
-        st = dump_write_spliced(d, &add, &sink, e);
-    }
-    return sink_close(&sink, e) == ST_OK ? st : ST_ERR;
-}
-
-static void sym_release(void *result) {
-    struct sym_result *r = result;
-    strbuf_release(&r->text);
-}
-
-/* ---- results, in input order ---- */
-
-static enum st sym_take(void *ctx, struct dump *d, void *result, struct err *e) {
-    (void)e;
-    struct sym_run *run = ctx;
-    const struct sym_result *r = result;
-    if (run->set.text && run->dumps.pipeline.dumps > 0 && r->text.len > 0) {
-        sink_str(&run->output.sink, "\n----------------------------------------\n\n");
-    }
-    sink_write(&run->output.sink, r->text.data, r->text.len);
-    run->lacking += d->lack != NULL;
-    if (!run->set.raw) {
-        run->frames += r->frames;
-        run->resolved += r->resolved;
-        run->learned += r->learned;
-        run->replaced_bytes += d->replaced_bytes;
-        image_verdicts_note(&run->images, d);
-    }
-    return ST_OK;
-}
-
-static void sym_take_session(void *ctx, const char *where, const char *text, size_t len) {
-    (void)where;
-    struct sym_run *run = ctx;
-    if (!run->set.text) {
-        dump_pipeline_write_line(&run->output.sink, text, len);
-    }
-}
-
-static void sym_idle(void *ctx) {
-    struct sym_run *run = ctx;
-    sink_flush(&run->output.sink);
-}
-
-static bool sym_unwanted(void *ctx) {
-    const struct sym_run *run = ctx;
-    return cli_output_failed(&run->output);
-}
-
-static const struct dump_pipeline_ops dumps_ops = {.result_size = sizeof(struct sym_result),
-                                                   .window = WINDOW_PER_JOB,
-                                                   .work = sym_work,
-                                                   .take = sym_take,
-                                                   .release = sym_release,
-                                                   .take_session = sym_take_session,
-                                                   .idle = sym_idle,
-                                                   .unwanted = sym_unwanted};
-
-/* ---- summary ---- */
-
-static void say_line(void *ctx, const char *line) {
-    (void)ctx;
-    cli_say(tool.name, "%s", line);
-}
-
-/* Names the packages whose debug info is missing here, where dpkg knows them. */
-static void tell_packages(const struct image_verdicts *images) {
-    const char *files[HINTED_FILES];
-    struct strbuf names = {0};
-    size_t count = image_verdicts_bare_files(images, files, HINTED_FILES);
-    if (debug_packages_find(DPKG_INFO, files, count, &names, NULL) == ST_OK) {
-        cli_say(tool.name, "packages with the debug info (some are called -dbg): %s",
-                strbuf_cstr(&names));
-    }
-    strbuf_release(&names);
-}
-
-/* What was found, and what was not. */
-static void summarise_symbols(const struct sym_run *run) {
-    struct strbuf verdicts = {0};
-    image_verdicts_count(&run->images, &verdicts);
-    cli_say(tool.name, "%llu dump%s, %llu of %llu frames resolved; images: %s",
-            (unsigned long long)run->dumps.pipeline.dumps,
-            run->dumps.pipeline.dumps == 1 ? "" : "s", (unsigned long long)run->resolved,
-            (unsigned long long)run->frames, verdicts.len ? strbuf_cstr(&verdicts) : "none");
-    strbuf_release(&verdicts);
-    cli_symbols_tell_learned(&run->symbols, run->learned);
-    image_verdicts_list(&run->images, say_line, NULL);
-    tell_packages(&run->images);
-}
-
-static void sym_summarise(const struct sym_run *run) {
-    if (run->set.raw) {
-        cli_say(tool.name, "%llu dump%s, nothing looked up",
-                (unsigned long long)run->dumps.pipeline.dumps,
-                run->dumps.pipeline.dumps == 1 ? "" : "s");
-    } else {
-        summarise_symbols(run);
-        cli_fetch_summarise(run->symbols.fetch, tool.name);
-    }
-    if (run->dumps.pipeline.sessions > 0) {
-        cli_say(tool.name, "%llu session record%s passed through",
-                (unsigned long long)run->dumps.pipeline.sessions,
-                run->dumps.pipeline.sessions == 1 ? "" : "s");
-    }
-    if (run->replaced_bytes > 0) {
-        cli_say(tool.name,
-                "%llu bytes or numbers that JSON cannot hold were replaced while reading",
-                (unsigned long long)run->replaced_bytes);
-    }
-    if (run->lacking > 0) {
-        cli_say(tool.name, "%llu dump%s a \"lack\": what could not be read",
-                (unsigned long long)run->lacking, run->lacking == 1 ? " has" : "s have");
-    }
-    if (run->dumps.failures.count > 0) {
-        cli_say(tool.name, "%zu failure%s, see above", run->dumps.failures.count,
-                run->dumps.failures.count == 1 ? "" : "s");
-    }
-}
-
-/* ---- main ---- */
+/* ---- runs ---- */
 
 static void write_missing(struct sym_run *run, const char *path) {
     struct cli_output out;
@@ -410,7 +236,8 @@ static int sym_process(struct sym_run *run, char **operands, size_t count) {
     return status;
 }
 
-/* The options that this kind of run heeds, and why it heeds no others. */
+/* Returns the set of options that this kind of run uses, and sets *why to the reason why it uses
+ * no other option. */
 static uint64_t heeded_options(const struct sym_settings *set, const char **why) {
     const uint64_t always = CLI_BIT(OPT_JOBS) | CLI_BIT(OPT_QUIET);
     const uint64_t works = CLI_BIT(OPT_LIST) | CLI_BIT(OPT_VERIFY) | CLI_BIT(OPT_GC);
@@ -421,6 +248,14 @@ static uint64_t heeded_options(const struct sym_settings *set, const char **why)
                (set->work == CLI_STORE_LIST ? CLI_BIT(OPT_OUTPUT) : 0) |
                (set->work == CLI_STORE_GC ? limits : 0);
     }
+    if (set->lint_maps) {
+        *why = "--lint-maps reads maps, and nothing else";
+        return CLI_BIT(OPT_LINT_MAPS) | CLI_BIT(OPT_QUIET);
+    }
+    if (set->list_formats) {
+        *why = "--list-formats reads maps, and nothing else";
+        return CLI_BIT(OPT_LIST_FORMATS) | CLI_BIT(OPT_MAP) | CLI_BIT(OPT_OUTPUT);
+    }
     if (set->index || set->add) {
         *why = "with --index and --add nothing is symbolicated";
         return always | CLI_BIT(OPT_INDEX) | CLI_BIT(OPT_ADD) | CLI_BIT(OPT_STORE) |
@@ -428,27 +263,33 @@ static uint64_t heeded_options(const struct sym_settings *set, const char **why)
     }
     if (set->raw) {
         *why = "with --raw nothing is looked up";
-        return always | CLI_BIT(OPT_RAW) | CLI_BIT(OPT_OUTPUT) |
+        return always | CLI_BIT(OPT_RAW) | CLI_BIT(OPT_NO_USER) | CLI_BIT(OPT_OUTPUT) |
+               CLI_BIT(OPT_MAP) | CLI_BIT(OPT_PROCESS) | CLI_BIT(OPT_ANSWER_EACH) |
                (set->text ? 0 : CLI_BIT(OPT_FORMAT));
     }
     *why = "it belongs to --gc";
     return ~limits;
 }
 
-/* A useless option may be a gate that then never closes. False after a printed message. */
+/* Are all given options used? An unused option is a mistake, as it may be a gate that then never
+ * fails. False after a printed message. */
 static bool fits(const struct cli_parser *p, const struct sym_settings *set) {
     const char *why;
     const struct cli_option *useless = cli_useless(p, heeded_options(set, &why));
     char typed[CLI_TYPED];
     if (useless) {
         cli_usage_error(&tool, "%s does not fit: %s", cli_typed(p, useless->id, typed), why);
-    } else if (set->work != CLI_STORE_NOTHING && p->operand_count > 0) {
+    } else if ((set->work != CLI_STORE_NOTHING || set->list_formats) && p->operand_count > 0) {
         return cli_reject(&tool, "'%s' does not fit: %s", p->operands[0], why);
     }
-    return !useless && cli_symbols_check_learn(&tool, set->learn, set->no_learn);
+    if (set->answer_each && set->text) {
+        return cli_reject(&tool, "--answer-each writes JSON, not -F text");
+    }
+    return !useless && cli_symbols_check_learn(&tool, set->learn, set->no_learn) &&
+           (!set->answer_each || cli_answers_check(&tool, p->operands, p->operand_count));
 }
 
-/* Makes indexes, and nothing else. */
+/* Runs --index or --add, which only make indexes. Returns the exit status. */
 static int make_indexes(struct sym_run *run, char **paths, size_t count) {
     const struct sym_settings *set = &run->set;
     if (set->no_index || (set->index && set->add) || (set->add && set->store)) {
@@ -459,16 +300,20 @@ static int make_indexes(struct sym_run *run, char **paths, size_t count) {
     }
     struct cli_failures *failures = &run->dumps.failures;
     struct index_store *store = NULL;
+    struct err absent = {0};
     if (!cli_store_open(&store, set->add ? set->add : set->store, set->add != NULL,
-                        (unsigned)set->jobs, failures)) {
+                        (unsigned)set->jobs, &absent, failures)) {
         return CLI_FAILED;
     }
+    if (!store && absent.code == ERR_USAGE) {
+        return cli_usage_error(&tool, "%s", absent.text);
+    }
     if (!store) {
-        return cli_usage_error(&tool,
-                               "neither XDG_CACHE_HOME nor HOME is a folder: name a --store");
+        cli_fail(failures, NULL, &absent);
+        return cli_exit_status(failures);
     }
     if (set->add) {
-        /* If it cannot be written, each file that is added says so. */
+        /* If the store cannot be written, each file that is added reports it. */
         (void)!index_store_hold(store, false);
     }
     struct cli_index x = {.tool = tool.name,
@@ -478,7 +323,7 @@ static int make_indexes(struct sym_run *run, char **paths, size_t count) {
                           .quiet = set->quiet,
                           .failures = failures};
     cli_index_paths(&x, paths, count);
-    index_store_free(store); /* the failures of its files were told already */
+    index_store_free(store); /* the failures of its files were printed already */
     return cli_exit_status(failures);
 }
 
@@ -496,6 +341,9 @@ static int keep_store(struct sym_run *run) {
 
 static int symbolicate(struct sym_run *run, char **operands, size_t count) {
     const struct sym_settings *set = &run->set;
+    if (!cli_maps_load(&run->dumps, &set->maps, &set->path_rules)) {
+        return CLI_FAILED;
+    }
     const struct cli_symbols_options o = {
         .paths = set->symbols.data,
         .path_count = set->symbols.len,
@@ -517,6 +365,16 @@ static int symbolicate(struct sym_run *run, char **operands, size_t count) {
 }
 
 static int run_work(struct sym_run *run, char **operands, size_t count) {
+    if (run->set.lint_maps) {
+        run->dumps.quiet = run->set.quiet;
+        return count > 0 ? cli_maps_lint(&run->dumps, operands, count)
+                         : cli_usage_error(&tool, "--lint-maps takes maps");
+    }
+    if (run->set.list_formats) {
+        return cli_maps_load(&run->dumps, &run->set.maps, NULL)
+                   ? cli_formats_list(&run->dumps, run->set.output)
+                   : CLI_FAILED;
+    }
     if (run->set.work != CLI_STORE_NOTHING) {
         return keep_store(run);
     }
@@ -529,17 +387,22 @@ int main(int argc, char **argv) {
         .set = {.jobs = pool_processors(), .max_age_days = UINT64_MAX, .max_bytes = UINT64_MAX}};
     struct cli_parser p;
     int status = CLI_USAGE;
-    cli_dumps_init(&run.dumps, &tool, &dumps_ops, &run);
+    cli_dumps_init(&run.dumps, &tool, &sym_dumps_ops, &run);
     dump_library_init();
     cli_begin(&p, &tool, argc, argv);
     if (cli_read_options(&p, &run.set) != CLI_END) {
         status = p.status;
     } else if (fits(&p, &run.set)) {
+        run.dumps.pipeline.process = run.set.process;
+        run.dumps.answers.on = run.set.answer_each;
         status = run_work(&run, p.operands, p.operand_count);
     }
     cli_symbols_close(&run.symbols);
+    cli_maps_release(&run.dumps);
     image_verdicts_release(&run.images);
     VEC_RELEASE(&run.set.symbols);
     VEC_RELEASE(&run.set.uses);
+    VEC_RELEASE(&run.set.maps);
+    VEC_RELEASE(&run.set.path_rules);
     return status;
 }

@@ -1,4 +1,4 @@
-/* A chain of growing blocks, newest first. */
+/* Implements the arena as a chain of growing blocks, newest first. */
 #include "base/arena.h"
 
 #include <stdalign.h>
@@ -9,15 +9,15 @@
 
 struct arena_block {
     struct arena_block *next;
-    size_t size; /* of data */
-    size_t used; /* always a multiple of the alignment */
+    size_t size; /* bytes of data */
+    size_t used; /* bytes of data in use, always a multiple of ALIGNMENT */
     alignas(max_align_t) unsigned char data[];
 };
 
 enum { FIRST_BLOCK = 4096, LARGEST_STEP = 1 << 20, ALIGNMENT = alignof(max_align_t) };
 
-/* A block with room for size bytes in front of the chain: twice the last one up to a megabyte, so
- * that many small requests cost few mallocs. */
+/* Puts a block with room for `size` bytes in front of the chain. It has twice the last block's
+ * size, up to a megabyte, so that many small requests cost few mallocs. */
 static struct arena_block *add_block(struct arena *a, size_t size) {
     size_t want = FIRST_BLOCK;
     if (a->head) {

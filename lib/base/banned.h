@@ -1,5 +1,6 @@
-/* Functions that no file of the project may call. Force-included by the Makefile: it pulls in the
- * headers that declare them first, then poisons the names, so that a use fails the build. */
+/* Names functions that no file of the project may call. The Makefile force-includes this file:
+ * it includes the headers that declare them, then poisons the names, so that a use fails the
+ * build. */
 #ifndef STALLKIT_BANNED_H
 #define STALLKIT_BANNED_H
 
@@ -9,14 +10,13 @@
 #include <string.h>
 #include <time.h>
 
-#ifdef __APPLE__ /* these headers define macros of the banned names, for _FORTIFY_SOURCE */
+/* Some headers define them as macros for _FORTIFY_SOURCE: macOS', and glibc's for clang. */
 #undef strcpy
 #undef strcat
 #undef strncpy
 #undef strncat
 #undef sprintf
 #undef vsprintf
-#endif
 
 #ifdef __GNUC__
 #pragma GCC poison strcpy strcat strncpy strncat sprintf vsprintf strtok atoi atol atoll gets

@@ -1,5 +1,5 @@
-/* zlib streams that lie in memory whole, and CRC-32: by libdeflate where the build found it, which
- * takes half the time of zlib or less. */
+/* Inflates zlib streams that lie in memory whole, and computes CRC-32. A build that found
+ * libdeflate uses it, as it takes half the time of zlib or less. */
 #ifndef STALLKIT_BASE_DEFLATE_H
 #define STALLKIT_BASE_DEFLATE_H
 
@@ -7,12 +7,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Inflates a zlib stream (RFC 1950) into out[out_len], which it fills; what follows the stream is
- * left alone. False: not done, for whatever reason, and out holds anything. gz_inflate_into then
- * finds out why, or does it. Thread safe. */
+/* Inflates a zlib stream (RFC 1950) and fills out[out_len]; bytes behind the stream are ignored.
+ * False: it failed for any reason, and the contents of out are undefined; the caller then tries
+ * gz_inflate_into, which succeeds or tells the reason. Thread safe. */
 bool deflate_inflate(const void *bytes, size_t len, void *out, size_t out_len);
 
-/* The CRC-32 of gzip and zip. Thread safe. */
+/* Returns the CRC-32 of gzip and zip. Thread safe. */
 uint32_t deflate_crc32(const void *bytes, size_t len);
 
 #endif

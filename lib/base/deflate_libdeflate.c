@@ -1,4 +1,4 @@
-/* Whole streams by libdeflate. */
+/* Implements deflate.h with libdeflate. */
 #include "base/deflate.h"
 
 #include <libdeflate.h>

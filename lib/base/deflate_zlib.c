@@ -1,4 +1,5 @@
-/* The fallback of a build without libdeflate. */
+/* Implements deflate.h in a build without libdeflate: deflate_inflate always fails, so that
+ * callers fall back to gz_inflate_into. */
 #include "base/deflate.h"
 
 #include <zlib.h>

@@ -1,4 +1,4 @@
-/* Caller-owned errors: a code and one line of text. */
+/* Implements errors that the caller owns: a code and one line of text. */
 #include "base/err.h"
 
 #include <errno.h>
@@ -7,11 +7,11 @@
 
 #include "base/utf8.h"
 
-/* How much of a file's name an error text keeps: its end, which tells files apart. */
+/* An error text keeps this many bytes of a file's name: its end, which tells files apart. */
 enum { NAME_SHOWN = 200 };
 
-/* Names in error texts come from hostile files and end up on terminals: no control characters, and
- * no half of a UTF-8 sequence at the end of a text that was cut. */
+/* Replaces control characters in an error text, and drops half of a UTF-8 sequence at the end of
+ * a text that was cut: names in it come from hostile files and are printed on terminals. */
 static void make_printable(char *text) {
     size_t len = strlen(text);
     for (size_t i = 0; i < len; i++) {
@@ -30,7 +30,8 @@ static void make_printable(char *text) {
     }
 }
 
-/* Fills e with the message and a tail that is never cut in favour of the message. */
+/* Fills e with the message and a tail; where both are too long the message is cut, never the
+ * tail. */
 static void fill_text(struct err *e, enum err_code code, const char *tail, const char *fmt,
                       va_list ap) BASE_PRINTF(4, 0);
 static void fill_text(struct err *e, enum err_code code, const char *tail, const char *fmt,

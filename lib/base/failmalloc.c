@@ -1,4 +1,5 @@
-/* Allocations that can be told to fail, for tests; see the header. Not part of any library. */
+/* Implements failmalloc.h, for tests only: allocations that can be told to fail. No library
+ * contains this file. */
 #include "base/failmalloc.h"
 
 #include <errno.h>
@@ -7,13 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-static atomic_ulong calls, fail_at; /* fail_at 0 = not armed */
+static atomic_ulong calls, fail_at; /* fail_at: number of the call that fails, 0 = none */
 static atomic_bool fail_later, has_failed;
 static atomic_long live;
 
-/* The linker's names: a call of malloc in our objects becomes __wrap_malloc, and __real_malloc is
- * the malloc of libc or of the sanitizer. They are reserved names because the linker makes them so.
- */
+/* The linker's option --wrap makes these names: a call of malloc in our objects becomes
+ * __wrap_malloc, and __real_malloc is the malloc of libc or of the sanitizer. */
 void *__real_malloc(size_t size);
 void *__real_calloc(size_t count, size_t size);
 void *__real_realloc(void *old, size_t size);
@@ -47,7 +47,7 @@ static void *counted(void *p) {
     return p;
 }
 
-#ifdef __APPLE__ /* ld64 has no --wrap: the functions below are never called there */
+#ifdef __APPLE__ /* ld64 has no --wrap: nothing calls the wrappers below */
 bool failmalloc_works(void) {
     return false;
 }
@@ -119,7 +119,8 @@ long failmalloc_live(void) {
     return atomic_load(&live);
 }
 
-/* One run; false if it leaked. */
+/* Calls run once with the nth allocation failing (0 = none). False: the run left another number
+ * of live blocks than it found. */
 static bool run_armed(unsigned long nth, bool and_later, void (*run)(void *ctx, bool refused),
                       void *ctx, bool *failed) {
     long before = failmalloc_live();

@@ -16,19 +16,21 @@
 
 bool failmalloc_works(void);
 
-/* From now on the nth allocation (1 = the next) fails, and all later ones too if `and_later`. */
+/* Makes the nth allocation from now on (1 = the next) fail, and all later ones too if
+ * `and_later`. */
 void failmalloc_arm(unsigned long nth, bool and_later);
-/* Nothing fails any more. Did an allocation fail since failmalloc_arm? */
+/* Stops all failing. Returns whether an allocation failed since failmalloc_arm. */
 bool failmalloc_disarm(void);
 
-/* Allocations asked for since failmalloc_arm; 0 if it was never called. */
+/* Returns the number of allocations since failmalloc_arm; 0 if it was never called. */
 unsigned long failmalloc_calls(void);
-/* Blocks allocated and not freed so far, by the calls that are seen here. */
+/* Returns the number of blocks that wrapped calls allocated and did not free yet. */
 long failmalloc_live(void);
 
-/* Calls run(ctx, true) with the 1st, 2nd, 3rd … allocation failing, each once alone and once with
- * all later ones, until a run gets by without; then run(ctx, false) with nothing failing. Returns
- * how many allocations a run makes; 0 if a run left another number of live blocks than it found. */
+/* Calls run(ctx, true) with the 1st, 2nd, 3rd … allocation failing, each once alone and once
+ * with all later ones, until no allocation of a run fails; then run(ctx, false) with nothing
+ * failing. Returns how many allocations a run makes; 0 if a run left another number of live
+ * blocks than it found. */
 unsigned long failmalloc_sweep(void (*run)(void *ctx, bool refused), void *ctx);
 
 #endif

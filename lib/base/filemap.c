@@ -1,4 +1,4 @@
-/* Whole files as read-only bytes. */
+/* Maps or reads whole files as read-only bytes. */
 #include "base/filemap.h"
 
 #include <errno.h>
@@ -9,6 +9,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "base/owned.h"
 #include "base/strbuf.h"
 
 #define DEFAULT_MAX (UINT64_C(64) << 30)
@@ -21,7 +22,7 @@ static enum st too_large(const char *path, uint64_t max, struct err *e) {
     return err_set(e, ERR_LIMIT, "'%s' is larger than %llu bytes", path, (unsigned long long)max);
 }
 
-/* Pipes, devices, and the files of /proc, whose size is 0 until they are read. */
+/* Reads pipes, devices, and the files of /proc, whose size is 0 until they are read. */
 static enum st read_stream(struct filemap *m, int fd, const char *path, uint64_t max,
                            struct err *e) {
     struct strbuf all = {0};
@@ -75,8 +76,22 @@ static enum st map_all(struct filemap *m, int fd, const char *path, uint64_t siz
     return ST_OK;
 }
 
+/* Maps or reads an open file. */
+static enum st take_file(struct filemap *m, int fd, const struct stat *info, const char *path,
+                         uint64_t max, struct err *e) {
+    if (S_ISDIR(info->st_mode)) {
+        return err_set(e, ERR_IO, "'%s' is a folder", path);
+    }
+    if (S_ISREG(info->st_mode) && (uint64_t)info->st_size > max) {
+        return too_large(path, max, e);
+    }
+    if (S_ISREG(info->st_mode) && info->st_size > 0) {
+        return map_all(m, fd, path, (uint64_t)info->st_size, e);
+    }
+    return read_stream(m, fd, path, max, e);
+}
+
 enum st filemap_open(struct filemap *m, const char *path, uint64_t max_size, struct err *e) {
-    uint64_t max = max_size ? max_size : DEFAULT_MAX;
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
     if (fd < 0) {
         if (errno == ENOENT || errno == ENOTDIR) {
@@ -84,18 +99,28 @@ enum st filemap_open(struct filemap *m, const char *path, uint64_t max_size, str
         }
         return err_sys(e, errno, "cannot open '%s'", path);
     }
-    enum st st;
     struct stat info;
+    enum st st = fstat(fd, &info) == 0
+                     ? take_file(m, fd, &info, path, max_size ? max_size : DEFAULT_MAX, e)
+                     : err_sys(e, errno, "cannot read '%s'", path);
+    close(fd);
+    return st;
+}
+
+enum st filemap_open_owned(struct filemap *m, const char *path, uint64_t max_size, struct err *e) {
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NOFOLLOW | O_NONBLOCK);
+    if (fd < 0) {
+        if (errno == ENOENT || errno == ENOTDIR || errno == ELOOP) {
+            return ST_NONE;
+        }
+        return err_sys(e, errno, "cannot open '%s'", path);
+    }
+    struct stat info;
+    enum st st = ST_NONE;
     if (fstat(fd, &info) != 0) {
         st = err_sys(e, errno, "cannot read '%s'", path);
-    } else if (S_ISDIR(info.st_mode)) {
-        st = err_set(e, ERR_IO, "'%s' is a folder", path);
-    } else if (S_ISREG(info.st_mode) && (uint64_t)info.st_size > max) {
-        st = too_large(path, max, e);
-    } else if (S_ISREG(info.st_mode) && info.st_size > 0) {
-        st = map_all(m, fd, path, (uint64_t)info.st_size, e);
-    } else {
-        st = read_stream(m, fd, path, max, e);
+    } else if (S_ISREG(info.st_mode) && owned_alone(&info)) {
+        st = take_file(m, fd, &info, path, max_size ? max_size : DEFAULT_MAX, e);
     }
     close(fd);
     return st;
@@ -103,7 +128,7 @@ enum st filemap_open(struct filemap *m, const char *path, uint64_t max_size, str
 
 void filemap_release(struct filemap *m) {
     if (m->mapped) {
-        /* The cast drops const: munmap and free take what they are given. */
+        /* The cast drops const, as munmap and free take pointers to non-const. */
         munmap((void *)(uintptr_t)m->data, m->size);
     } else if (m->data != no_bytes) {
         free((void *)(uintptr_t)m->data);
@@ -113,7 +138,8 @@ void filemap_release(struct filemap *m) {
 
 void filemap_forget(const struct filemap *m) {
     if (m->mapped) {
-        /* The pages are unchanged copies of the file. A failure costs only their memory. */
+        /* The mapped pages are unchanged copies of the file. If madvise fails, they only stay in
+         * memory. */
         (void)madvise((void *)(uintptr_t)m->data, m->size, MADV_DONTNEED);
     }
 }

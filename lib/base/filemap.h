@@ -1,6 +1,6 @@
-/* A whole file as read-only bytes: mapped when it is a regular file, read when it is a pipe.
- * The view is private: a file truncated by somebody else while mapped can still fault, which no
- * reader can prevent; callers that need safety against that copy. */
+/* A whole file as read-only bytes: mapped when it is a regular file, read when it is a pipe. The
+ * mapping is private, but access still faults when somebody else truncates the file; callers
+ * that need safety against that copy the bytes. */
 #ifndef STALLKIT_BASE_FILEMAP_H
 #define STALLKIT_BASE_FILEMAP_H
 
@@ -16,17 +16,21 @@ struct filemap {
     bool mapped;
 };
 
-/* Opens path; at most max_size bytes (0 = 64 GiB). ST_NONE: no such file. ST_ERR: it is a folder,
- * it cannot be read, it is too large. */
+/* Opens path and maps or reads at most max_size bytes (0 = 64 GiB). ST_NONE: there is no such
+ * file. ST_ERR: the path is a folder, or the file cannot be read or is too large. */
 enum st filemap_open(struct filemap *m, const char *path, uint64_t max_size, struct err *e);
+/* Opens path as filemap_open does if it is a plain file, no symbolic link, that only this user and
+ * root may write to (base/owned.h); ST_NONE: it is not. The folder that holds it is the caller's
+ * affair. */
+enum st filemap_open_owned(struct filemap *m, const char *path, uint64_t max_size, struct err *e);
 void filemap_release(struct filemap *m);
-/* Drops the mapped pages from memory, as far as the system does that; they are read again when
- * touched. */
+/* Drops the mapped pages from memory as far as the system does that; the next access reads them
+ * from the file again. */
 void filemap_forget(const struct filemap *m);
 
 /* Does the path lie on a file system that stores data? The kernel's own (/proc, /sys) have no
- * blocks, as df(1) shows; their files may block a reader or never end. True if that cannot be
- * asked. */
+ * blocks, as df(1) shows, and their files may block a reader or never end. Returns true if
+ * statvfs(3) fails. */
 bool filemap_is_stored(const char *path);
 
 #endif

@@ -1,4 +1,4 @@
-/* gzip and zlib through zlib's stream interface. */
+/* Inflates and deflates gzip and zlib with zlib's stream interface. */
 #include "base/gz.h"
 
 #include <limits.h>
@@ -11,7 +11,7 @@
 
 enum {
     STEP = 64 * 1024,   /* bytes inflated or read at a time */
-    ZLIB_OR_GZIP = 32,  /* added to windowBits: inflate tells the two apart itself */
+    ZLIB_OR_GZIP = 32,  /* added to windowBits: inflate accepts zlib and gzip */
     GZIP = 16,          /* added to windowBits: gzip only */
     WINDOW = MAX_WBITS, /* 32 KiB, the largest window */
 };
@@ -36,7 +36,7 @@ z_stream gz_new_stream(void) {
     return (z_stream){.zalloc = zalloc, .zfree = zfree};
 }
 
-/* zlib counts in 32 bits: the next piece of a longer buffer. */
+/* Returns the size of the next piece of a buffer: zlib's lengths have 32 bits. */
 static uInt piece(size_t left) {
     return left > INT_MAX ? INT_MAX : (uInt)left;
 }
@@ -49,7 +49,7 @@ static enum st inflate_error(int code, const char *name, const z_stream *z, stru
                    z->msg ? z->msg : "unexpected end of a block");
 }
 
-/* What inflate consumed and produced in one go over a member. */
+/* The state of inflating one buffer, over all of its members. */
 struct inflation {
     const char *name;
     const uint8_t *in;
@@ -58,11 +58,11 @@ struct inflation {
     struct strbuf *out;
 };
 
-/* Inflates to the end of one member. */
+/* Inflates up to the end of one gzip or zlib member. */
 static enum st inflate_member(struct inflation *f, z_stream *z, uint8_t *step, struct err *e) {
     int code = Z_OK;
     while (code != Z_STREAM_END) {
-        z->next_in = (Bytef *)(uintptr_t)f->in; /* zlib only lacks a const here */
+        z->next_in = (Bytef *)(uintptr_t)f->in; /* zlib's next_in lacks a const */
         z->avail_in = piece(f->left);
         z->next_out = step;
         z->avail_out = STEP;
@@ -115,7 +115,7 @@ enum st gz_inflate(const char *name, const void *bytes, size_t len, uint64_t max
     }
     do {
         st = inflate_member(&f, &z, step, e);
-        /* Tapes and block devices leave zeros behind a member. */
+        /* Tapes and block devices pad a member with zeros. */
         while (st == ST_OK && f.left > 0 && *f.in == 0) {
             f.in++;
             f.left--;
@@ -142,7 +142,7 @@ enum st gz_inflate_into(const char *name, const void *bytes, size_t len, void *o
     }
     const uint8_t *in = bytes;
     uint8_t *to = out;
-    uint8_t spare; /* a stream that is longer than out_len writes here, which reveals it */
+    uint8_t spare; /* takes the byte behind out_len, which a stream that is too long writes */
     size_t left = len, room = out_len;
     bool more = true;
     while (more) {
@@ -182,7 +182,7 @@ enum st gz_inflate_into(const char *name, const void *bytes, size_t len, void *o
 
 enum st gz_deflate(const void *bytes, size_t len, int level, struct strbuf *out, struct err *e) {
     z_stream z = gz_new_stream();
-    /* Level of memory use 8 is zlib's default. zlib writes a header without time and name. */
+    /* Memory level 8 is zlib's default. The header that zlib writes has neither time nor name. */
     int code = deflateInit2(&z, level, Z_DEFLATED, WINDOW + GZIP, 8, Z_DEFAULT_STRATEGY);
     if (code != Z_OK) {
         return code == Z_MEM_ERROR ? err_nomem(e)

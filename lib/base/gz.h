@@ -1,4 +1,5 @@
-/* gzip and zlib in and out, with a cap on what comes out. zlib only. */
+/* Reads and writes gzip and zlib data with zlib, with a cap on the inflated size; reads inputs,
+ * compressed or not, piece by piece and line by line. */
 #ifndef STALLKIT_BASE_GZ_H
 #define STALLKIT_BASE_GZ_H
 
@@ -13,33 +14,77 @@
 /* Do the bytes start as gzip does (RFC 1952: 1f 8b 08)? */
 bool gz_is_gzip(const void *bytes, size_t len);
 
-/* Inflates a whole gzip (any number of members) or zlib buffer and appends it to out. ERR_LIMIT
- * past max_out bytes (0 = 4 GiB), ERR_TRUNCATED on a cut stream, ERR_FORMAT on a damaged one; what
- * was inflated before the damage stays in out. `name` is for the error text. */
+/* Inflates a whole gzip (any number of members) or zlib buffer and appends the result to out.
+ * ERR_LIMIT past max_out bytes (0 = 4 GiB), ERR_TRUNCATED on a cut stream, ERR_FORMAT on a
+ * damaged one; bytes that were inflated before the damage stay in out. `name` is for the error
+ * text. */
 enum st gz_inflate(const char *name, const void *bytes, size_t len, uint64_t max_out,
                    struct strbuf *out, struct err *e);
 
-/* Inflates a zlib stream of known size into out[out_len] (SHF_COMPRESSED); every byte must be
- * filled. */
+/* Inflates a zlib stream of known size (SHF_COMPRESSED) into out[out_len]; a stream that does
+ * not fill it exactly is an error. */
 enum st gz_inflate_into(const char *name, const void *bytes, size_t len, void *out, size_t out_len,
                         struct err *e);
 
-/* Compresses to gzip, without time stamp or name (deterministic), level 1 … 9, appended to out. */
+/* Compresses bytes to gzip at level 1 … 9 and appends the result to out; the header has no time
+ * stamp or name, so equal input gives equal output. */
 enum st gz_deflate(const void *bytes, size_t len, int level, struct strbuf *out, struct err *e);
 
-/* A pull stream over a file descriptor that inflates if the content is gzip: for reading dumps line
- * by line. Memory is constant. */
+/* A stream over a file descriptor that inflates its content if that is gzip, for reading dumps
+ * line by line; it uses constant memory. */
 struct gz_input;
-/* Takes over fd (closed by gz_input_close, also when opening fails). name is copied for error
- * texts. */
+/* Opens a stream that owns fd: gz_input_close closes it, and so does a failure here. name is
+ * copied for error texts. */
 enum st gz_input_open(struct gz_input **out, int fd, const char *name, struct err *e);
-/* Up to len bytes, as soon as some are there (a slow pipe is not awaited). *got = 0 at the end. On
- * ST_ERR, too, *got bytes before the damage are in buf; later calls give the same error. */
+/* Reads up to len bytes and returns as soon as some are there (a slow pipe is not waited for);
+ * *got = 0 at the end. On ST_ERR the *got bytes before the damage are in buf; later calls give
+ * the same error. */
 enum st gz_input_read(struct gz_input *in, void *buf, size_t len, size_t *got, struct err *e);
-/* Pushes bytes back in front of the unread ones, for a caller that peeks at an input before it
- * chooses the reader. ERR_NOMEM. */
+/* Puts bytes back in front of the unread ones, for a caller that peeks at an input before it
+ * chooses the reader. It fails with ERR_NOMEM only. */
 enum st gz_input_unread(struct gz_input *in, const void *bytes, size_t len,
                         struct err *e) BASE_MUST_USE;
 void gz_input_close(struct gz_input *in);
+
+/* Cuts text that comes in pieces of any size into lines. The caller sets `limit` and zeroes the
+ * rest. */
+struct line_cutter {
+    size_t limit;    /* most bytes of a line; 0 = no limit */
+    uint64_t number; /* number, from 1, of the line that was given or dropped last */
+    bool unended;    /* the text ended without a line feed; valid once line_cutter_end is over */
+    struct strbuf carry; /* private, as the rest: beginning of a line that is not complete yet */
+    bool given;          /* `carry` was lent as a line */
+    bool dropping;       /* the rest of a line that was dropped follows */
+};
+
+/* Takes the next line out of the piece *bytes, whose *len bytes it reduces by what it took; the
+ * line, without its line feed, is lent until the next call or the end of the piece. ST_NONE: the
+ * piece has no whole line more, and what was left of it is kept. ST_ERR: ERR_LIMIT as soon as a
+ * line is longer than the limit, or ERR_NOMEM; the whole line is dropped, and the next call goes on
+ * behind it. */
+enum st line_cutter_next(struct line_cutter *c, const char **bytes, size_t *len, const char **line,
+                         size_t *line_len, struct err *e) BASE_MUST_USE;
+/* Ends the text, and lends its last line if that has no line feed. Returns whether there is one. */
+bool line_cutter_end(struct line_cutter *c, const char **line, size_t *line_len);
+/* Frees the memory; the cutter can then cut another text, once `number` and `unended` are reset. */
+void line_cutter_release(struct line_cutter *c);
+
+enum { GZ_LINES_PIECE = 64 * 1024 };
+/* The lines of an input. The caller sets `in` and cutter.limit, and zeroes the rest. */
+struct gz_lines {
+    struct gz_input *in; /* borrowed */
+    struct line_cutter cutter;
+    const char *at; /* private, as the rest: what is not cut yet of `bytes` */
+    size_t left;
+    bool at_end;
+    struct err failure; /* why the input ended early */
+    char bytes[GZ_LINES_PIECE];
+};
+/* Lends the next line, as line_cutter_next does; the last one may lack its line feed, which
+ * cutter.unended tells. ST_NONE: the input has ended. ST_ERR: also the input's error, behind the
+ * lines that are complete before it; later calls give it again. */
+enum st gz_lines_next(struct gz_lines *l, const char **line, size_t *len,
+                      struct err *e) BASE_MUST_USE;
+void gz_lines_release(struct gz_lines *l);
 
 #endif

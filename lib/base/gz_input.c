@@ -1,4 +1,5 @@
-/* A pull stream over a file descriptor, inflated on the way if it is gzip. */
+/* Implements gz_input, a stream over a file descriptor that inflates gzip content, and cuts its
+ * text into lines. */
 #include <errno.h>
 #include <limits.h>
 #include <poll.h>
@@ -14,7 +15,7 @@ enum { INPUT_SIZE = 64 * 1024, GZIP_WINDOW = MAX_WBITS + 16 };
 
 enum input_state {
     PLAIN,
-    IN_MEMBER,      /* inflating */
+    IN_MEMBER,      /* a gzip member is being inflated */
     BETWEEN_MEMBERS /* a member has ended; another, zero padding or the end follows */
 };
 
@@ -22,23 +23,23 @@ struct gz_input {
     int fd;
     char *name;
     enum input_state state;
-    bool inflater;      /* z is set up */
+    bool inflater;      /* z is initialised and needs inflateEnd */
     bool at_end;        /* read() has returned 0 */
-    struct err failure; /* why reading ended, for every later call */
+    struct err failure; /* the error that ended reading, which every later call returns */
     z_stream z;
-    struct strbuf unread; /* bytes given back, from unread_pos */
+    struct strbuf unread; /* put back by gz_input_unread; unread_pos: the next one to read */
     size_t unread_pos;
-    size_t pos, len; /* the unread part of buf */
+    size_t pos, len; /* buf[pos … len) is to be read */
     uint8_t buf[INPUT_SIZE];
 };
 
-/* One read of at least 1 byte; 0 = the end. */
+/* Calls read() until it gives at least 1 byte or the end; *got = 0 at the end. */
 static enum st read_some(struct gz_input *in, void *to, size_t len, size_t *got, struct err *e) {
     ssize_t n;
     for (;;) {
         n = read(in->fd, to, len);
         if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
-            /* The descriptor was inherited in non-blocking mode. */
+            /* read() would block: the descriptor was inherited in non-blocking mode. */
             poll(&(struct pollfd){.fd = in->fd, .events = POLLIN}, 1, -1);
         } else if (n >= 0 || errno != EINTR) {
             break;
@@ -51,7 +52,7 @@ static enum st read_some(struct gz_input *in, void *to, size_t len, size_t *got,
     return ST_OK;
 }
 
-/* Reads once into the free tail of buf, which must not be empty. */
+/* Calls read() once into the free tail of buf, which must not be empty. */
 static enum st read_once(struct gz_input *in, struct err *e) {
     size_t n;
     if (in->pos == in->len) {
@@ -65,8 +66,8 @@ static enum st read_once(struct gz_input *in, struct err *e) {
     return ST_OK;
 }
 
-/* Reads no more than the gzip magic needs: a plain input that begins with one short write is passed
- * on at once. */
+/* Finds out whether the input is gzip. It reads no more than the gzip magic needs, so that a
+ * plain input that begins with one short write is passed on at once. */
 static enum st recognise(struct gz_input *in, struct err *e) {
     static const uint8_t magic[3] = {0x1f, 0x8b, 0x08};
     do {
@@ -115,7 +116,8 @@ enum st gz_input_open(struct gz_input **out, int fd, const char *name, struct er
     return ST_OK;
 }
 
-/* Copies plain bytes, or reads them to where they are wanted if there is room for many. */
+/* Copies plain bytes from buf; with buf empty and room for at least its size, reads them
+ * directly into the caller's memory. */
 static enum st read_plain(struct gz_input *in, void *buf, size_t len, size_t *got, struct err *e) {
     if (in->pos == in->len && !in->at_end && len >= sizeof in->buf) {
         enum st st = read_some(in, buf, len, got, e);
@@ -134,7 +136,7 @@ static enum st read_plain(struct gz_input *in, void *buf, size_t len, size_t *go
     return ST_OK;
 }
 
-/* Inflates from buf; *got is 0 if it needs more input. */
+/* Inflates bytes from buf; *got is 0 if inflate needs more input. */
 static enum st inflate_some(struct gz_input *in, void *buf, size_t len, size_t *got,
                             struct err *e) {
     uInt room = len > INT_MAX ? INT_MAX : (uInt)len;
@@ -156,7 +158,8 @@ static enum st inflate_some(struct gz_input *in, void *buf, size_t len, size_t *
     return ST_OK;
 }
 
-/* After a member: zero padding is dropped, another member begins, anything else is damage. */
+/* Goes on behind a member: zero padding is dropped, another member begins, anything else is
+ * damage. */
 static enum st begin_next_member(struct gz_input *in, struct err *e) {
     while (in->pos < in->len && in->buf[in->pos] == 0) {
         in->pos++;
@@ -241,4 +244,87 @@ void gz_input_close(struct gz_input *in) {
     strbuf_release(&in->unread);
     free(in->name);
     free(in);
+}
+
+/* ---- lines ---- */
+
+enum st line_cutter_next(struct line_cutter *c, const char **bytes, size_t *len, const char **line,
+                         size_t *line_len, struct err *e) {
+    if (c->given) {
+        strbuf_clear(&c->carry);
+        c->given = false;
+    }
+    while (*len > 0) {
+        const char *text = *bytes, *feed = memchr(text, '\n', *len);
+        size_t size = feed ? (size_t)(feed - text) : *len;
+        bool dropped = c->dropping;
+        *bytes += size + (feed != NULL);
+        *len -= size + (feed != NULL);
+        c->dropping = dropped && !feed;
+        if (dropped) {
+            continue;
+        }
+        if (feed && c->carry.len == 0 && (c->limit == 0 || size <= c->limit)) {
+            c->number++;
+            *line = text;
+            *line_len = size;
+            return ST_OK;
+        }
+        c->carry.limit = c->limit;
+        strbuf_add(&c->carry, text, size);
+        if (strbuf_check(&c->carry, e) != ST_OK) {
+            strbuf_release(&c->carry);
+            c->number++;
+            c->dropping = !feed;
+            return ST_ERR;
+        }
+        if (feed) {
+            c->number++;
+            c->given = true;
+            *line = c->carry.data;
+            *line_len = c->carry.len;
+            return ST_OK;
+        }
+    }
+    return ST_NONE;
+}
+
+bool line_cutter_end(struct line_cutter *c, const char **line, size_t *line_len) {
+    bool kept = !c->given && c->carry.len > 0;
+    c->unended = c->unended || kept || c->dropping;
+    c->dropping = false;
+    if (kept) {
+        c->number++;
+        c->given = true;
+        *line = c->carry.data;
+        *line_len = c->carry.len;
+    }
+    return kept;
+}
+
+void line_cutter_release(struct line_cutter *c) {
+    strbuf_release(&c->carry);
+    c->given = c->dropping = false;
+}
+
+enum st gz_lines_next(struct gz_lines *l, const char **line, size_t *len, struct err *e) {
+    for (;;) {
+        enum st st = line_cutter_next(&l->cutter, &l->at, &l->left, line, len, e);
+        if (st != ST_NONE) {
+            return st;
+        }
+        if (err_is(&l->failure)) {
+            return err_set(e, l->failure.code, "%s", l->failure.text);
+        }
+        if (l->at_end) {
+            return line_cutter_end(&l->cutter, line, len) ? ST_OK : ST_NONE;
+        }
+        l->at = l->bytes;
+        (void)gz_input_read(l->in, l->bytes, sizeof l->bytes, &l->left, &l->failure);
+        l->at_end = l->left == 0;
+    }
+}
+
+void gz_lines_release(struct gz_lines *l) {
+    line_cutter_release(&l->cutter);
 }

@@ -359,6 +359,117 @@ static void an_unreadable_descriptor_is_an_error(void **state) {
     assert_int_equal(fcntl(fd, F_GETFD), -1); /* closed */
 }
 
+/* ---- lines ---- */
+
+/* Appends "NUMBER:LINE|" for each line of a text that comes in pieces of `step` bytes. */
+static struct strbuf cut_in_pieces(struct line_cutter *c, const char *text, size_t step) {
+    struct strbuf out = {0};
+    const char *line;
+    size_t size, all = strlen(text);
+    for (size_t at = 0; at < all; at += step) {
+        const char *bytes = text + at;
+        size_t len = all - at < step ? all - at : step;
+        enum st st;
+        while ((st = line_cutter_next(c, &bytes, &len, &line, &size, NULL)) != ST_NONE) {
+            strbuf_addf(&out, "%d:", (int)c->number);
+            strbuf_add(&out, st == ST_OK ? line : "too long", st == ST_OK ? size : 8);
+            strbuf_addc(&out, '|');
+        }
+        assert_int_equal(len, 0);
+    }
+    if (line_cutter_end(c, &line, &size)) {
+        strbuf_addf(&out, "%d:%.*s|", (int)c->number, (int)size, line);
+    }
+    assert_false(line_cutter_end(c, &line, &size));
+    return out;
+}
+
+static void lines_are_the_same_whatever_the_pieces(void **state) {
+    (void)state;
+    static const struct {
+        const char *text, *lines;
+        bool unended;
+    } cases[] = {
+        {"", "", false},
+        {"a\n", "1:a|", false},
+        {"\n\nab", "1:|2:|3:ab|", true},
+        {"12345\n123456\nab\n", "1:12345|2:too long|3:ab|", false},
+        {"1234567890\n\nx\n", "1:too long|2:|3:x|", false},
+        {"a\r\n1234567890", "1:a\r|2:too long|", true},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        for (size_t step = 1; step < 20; step++) {
+            struct line_cutter c = {.limit = 5};
+            struct strbuf got = cut_in_pieces(&c, cases[i].text, step);
+            assert_string_equal(strbuf_cstr(&got), cases[i].lines);
+            assert_int_equal(c.unended, cases[i].unended);
+            strbuf_release(&got);
+            line_cutter_release(&c);
+        }
+    }
+}
+
+static void a_line_that_is_dropped_is_not_kept(void **state) {
+    (void)state;
+    static char piece[1000];
+    struct line_cutter c = {.limit = 5000};
+    struct err e = {0};
+    const char *line;
+    size_t size, errors = 0;
+    memset(piece, 'x', sizeof piece);
+    for (int i = 0; i < 1000; i++) {
+        const char *bytes = piece;
+        size_t len = sizeof piece;
+        errors += line_cutter_next(&c, &bytes, &len, &line, &size, &e) == ST_ERR;
+    }
+    assert_int_equal(errors, 1);
+    assert_int_equal(e.code, ERR_LIMIT);
+    assert_int_equal(c.carry.cap, 0);
+    line_cutter_release(&c);
+}
+
+/* Counts the lines of an input up to its end or its error. */
+static enum st count_lines(const struct strbuf *file, struct gz_lines *l, struct err *e) {
+    struct gz_input *in;
+    const char *line;
+    size_t len;
+    enum st st = gz_input_open(&in, file_of(file), "t", e);
+    *l = (struct gz_lines){.in = st == ST_OK ? in : NULL};
+    while (st == ST_OK) {
+        st = gz_lines_next(l, &line, &len, e);
+    }
+    assert_true(!l->in || gz_lines_next(l, &line, &len, NULL) == st);
+    gz_lines_release(l);
+    gz_input_close(l->in);
+    return st;
+}
+
+static void lines_before_the_damage_are_given(void **state) {
+    (void)state;
+    struct strbuf plain = {0};
+    struct gz_lines l;
+    for (int i = 0; i < 50000; i++) {
+        strbuf_addf(&plain, "line %d\n", i);
+    }
+    struct strbuf zipped = gzipped(&plain);
+    assert_int_equal(count_lines(&plain, &l, NULL), ST_NONE);
+    assert_int_equal(l.cutter.number, 50000);
+    assert_int_equal(count_lines(&zipped, &l, NULL), ST_NONE);
+    assert_int_equal(l.cutter.number, 50000);
+    assert_false(l.cutter.unended);
+    strbuf_truncate(&zipped, zipped.len / 2);
+    struct err e = {0};
+    assert_int_equal(count_lines(&zipped, &l, &e), ST_ERR);
+    assert_int_equal(e.code, ERR_TRUNCATED);
+    assert_true(l.cutter.number > 1000 && l.cutter.number < 50000);
+    strbuf_truncate(&plain, plain.len - 1);
+    assert_int_equal(count_lines(&plain, &l, NULL), ST_NONE);
+    assert_int_equal(l.cutter.number, 50000);
+    assert_true(l.cutter.unended);
+    strbuf_release(&plain);
+    strbuf_release(&zipped);
+}
+
 static void pass_through(void *ctx, bool refused) {
     const struct strbuf *plain = ctx;
     struct strbuf zipped = {0}, back = {0}, again = {0};
@@ -413,6 +524,9 @@ int main(void) {
         cmocka_unit_test(a_slow_pipe_is_passed_on_at_once),
         cmocka_unit_test(a_descriptor_that_does_not_block_is_waited_for),
         cmocka_unit_test(an_unreadable_descriptor_is_an_error),
+        cmocka_unit_test(lines_are_the_same_whatever_the_pieces),
+        cmocka_unit_test(a_line_that_is_dropped_is_not_kept),
+        cmocka_unit_test(lines_before_the_damage_are_given),
         cmocka_unit_test(no_memory_is_an_error),
     };
     return cmocka_run_group_tests_name("gz", tests, NULL, NULL);

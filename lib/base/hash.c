@@ -19,7 +19,7 @@ static inline uint32_t load_le32(const uint8_t *p) {
     return (uint32_t)p[3] << 24 | (uint32_t)p[2] << 16 | (uint32_t)p[1] << 8 | p[0];
 }
 
-/* The last word of the input, which may be short. */
+/* Loads the last word of the input, which may have fewer than 8 bytes. */
 static uint64_t load_rest(const uint8_t *p, size_t len) {
     uint64_t v = 0;
     for (size_t i = len; i > 0; i--) {
@@ -74,11 +74,10 @@ uint64_t hash_quick(const void *bytes, size_t len) {
     size_t left = len;
     for (; left >= sizeof word; left -= sizeof word, p += sizeof word) {
         memcpy(&word, p, sizeof word);
-        h = (h ^ word) * UINT64_C(0x9e3779b97f4a7c15); /* 2^64 divided by the golden ratio */
+        h = (h ^ word) * UINT64_C(0x9e3779b97f4a7c15); /* the factor is 2^64 / golden ratio */
         h ^= h >> 32;
     }
-    if (left > 0 &&
-        len >= sizeof word) { /* one load with some bytes again, not one for each byte */
+    if (left > 0 && len >= sizeof word) { /* one load, in which some bytes are hashed again */
         memcpy(&word, p + left - sizeof word, sizeof word);
         return hash_u64(h ^ word);
     }

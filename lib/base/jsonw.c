@@ -1,4 +1,4 @@
-/* JSON text (RFC 8259) straight to a sink. */
+/* Writes JSON text (RFC 8259) to a sink. */
 #include "base/jsonw.h"
 
 #include <assert.h>
@@ -10,8 +10,8 @@ struct jsonw jsonw_init(struct sink *s) {
     return (struct jsonw){.sink = s};
 }
 
-/* What goes in front of any value: a comma unless it is the first of its container or follows a
- * key. */
+/* Writes the comma in front of a value, unless the value is the first of its container or
+ * follows a key. */
 static void before_value(struct jsonw *w) {
     if (w->need_comma[w->depth] && !w->after_key) {
         sink_char(w->sink, ',');
@@ -118,9 +118,18 @@ void jsonw_member_cstr(struct jsonw *w, const char *key, const char *text) {
     }
 }
 
+/* Writes \u and four digits. */
+static void escape_unit(struct sink *s, uint32_t unit) {
+    const char *hex = "0123456789abcdef";
+    char text[6] = {
+        '\\', 'u', hex[unit >> 12 & 15], hex[unit >> 8 & 15], hex[unit >> 4 & 15], hex[unit & 15]};
+    sink_write(s, text, sizeof text);
+}
+
 /* Writes one character that needs an escape. */
-static void escape_one(struct sink *s, unsigned char c) {
-    static const char shorts[] = "\"\"\\\\\bb\ff\nn\rr\tt"; /* pairs: character, letter */
+static void escape_one(struct sink *s, uint32_t c) {
+    /* pairs: character, letter of its escape. */
+    static const char shorts[] = "\"\"\\\\\bb\ff\nn\rr\tt";
     for (size_t i = 0; i + 1 < sizeof shorts; i += 2) {
         if ((unsigned char)shorts[i] == c) {
             char pair[2] = {'\\', shorts[i + 1]};
@@ -128,34 +137,38 @@ static void escape_one(struct sink *s, unsigned char c) {
             return;
         }
     }
-    const char *hex = "0123456789abcdef";
-    char text[6] = {'\\', 'u', '0', '0', hex[c >> 4], hex[c & 15]};
-    sink_write(s, text, sizeof text);
+    if (c >= 0x10000) { /* two surrogates: RFC 8259, section 7 */
+        escape_unit(s, 0xd800 + ((c - 0x10000) >> 10));
+        c = 0xdc00 + (c & 0x3ff);
+    }
+    escape_unit(s, c);
 }
 
-/* Are eight bytes plain ASCII that needs no escape? Asked of all at once: a subtraction borrows,
- * and sets the high bit of a byte, where the byte is below 0x20 or, after the exclusive or, was a
- * quote or backslash. */
+/* Are eight bytes plain ASCII that needs no escape? All are tested at once: a subtraction
+ * borrows, and sets the high bit of a byte, where the byte is below 0x20 or, after the exclusive
+ * or, was a quote, a backslash or DEL. */
 static bool all_plain(const char *eight) {
     const uint64_t ones = UINT64_C(0x0101010101010101), high = ones << 7;
     uint64_t v;
     memcpy(&v, eight, sizeof v);
     uint64_t quote = v ^ ones * '"', backslash = v ^ ones * '\\';
-    return ((v | (v - ones * 0x20) | (quote - ones) | (backslash - ones)) & high) == 0;
+    uint64_t del = v ^ ones * 0x7f;
+    return ((v | (v - ones * 0x20) | (quote - ones) | (backslash - ones) | (del - ones)) & high) ==
+           0;
 }
 
 void jsonw_escape(struct sink *s, const char *text, size_t len) {
     sink_char(s, '"');
-    size_t start = 0; /* start of the run that is copied unchanged */
+    size_t start = 0; /* start of the run of bytes that is copied unchanged */
     for (size_t i = 0; i < len;) {
         if (len - i >= 8 && all_plain(text + i)) {
             i += 8;
             continue;
         }
         unsigned char c = (unsigned char)text[i];
-        uint32_t code_point;
+        uint32_t code_point = c;
         size_t n = c < 0x80 ? 1 : utf8_decode(text + i, len - i, &code_point);
-        if (n > 0 && c >= 0x20 && c != '"' && c != '\\') {
+        if (n > 0 && utf8_is_printable(code_point) && c != '"' && c != '\\') {
             i += n;
             continue;
         }
@@ -163,9 +176,10 @@ void jsonw_escape(struct sink *s, const char *text, size_t len) {
         if (n == 0) {
             sink_write(s, "\xef\xbf\xbd", 3);
         } else {
-            escape_one(s, c);
+            escape_one(s, code_point);
         }
-        start = ++i;
+        i += n ? n : 1;
+        start = i;
     }
     sink_write(s, text + start, len - start);
     sink_char(s, '"');

@@ -111,7 +111,7 @@ static void check_escape(const char *text, size_t len, const char *want) {
 static void strings_are_escaped(void **state) {
     (void)state;
     check_escape("", 0, "\"\"");
-    check_escape("plain /~\x7f", 9, "\"plain /~\x7f\"");
+    check_escape("plain /~\x7f", 9, "\"plain /~\\u007f\"");
     check_escape("\"\\\b\f\n\r\t", 7, "\"\\\"\\\\\\b\\f\\n\\r\\t\"");
     check_escape("\0\x01\x1f x", 5, "\"\\u0000\\u0001\\u001f x\"");
     check_escape("\xc3\xa9\xf0\x9f\x98\x80", 6, "\"\xc3\xa9\xf0\x9f\x98\x80\"");

@@ -1,4 +1,4 @@
-/* Writing of LEB128 numbers (DWARF5 §7.6); base/reader.h reads them. */
+/* Writes LEB128 numbers (DWARF5 §7.6); base/reader.h reads them. */
 #ifndef STALLKIT_BASE_LEB128_H
 #define STALLKIT_BASE_LEB128_H
 
@@ -6,8 +6,8 @@
 
 enum { LEB128_MAX = 10, LEB128_U32_MAX = 5 };
 
-/* Unsigned. There must be room for LEB128_MAX bytes, or LEB128_U32_MAX for at most 35 bits. Returns
- * what follows the number. */
+/* Writes an unsigned number at `at`, which has room for LEB128_MAX bytes, or LEB128_U32_MAX for
+ * at most 35 bits. Returns the pointer behind the number. */
 static inline char *leb128_put(char *at, uint64_t v) {
     while (v > 0x7f) {
         *at++ = (char)(unsigned char)((v & 0x7f) | 0x80);

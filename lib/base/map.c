@@ -1,4 +1,5 @@
-/* Open addressing with linear probing over an array of entries in insertion order. */
+/* Implements the map by open addressing with linear probing over an array of entries in
+ * insertion order. */
 #include "base/map.h"
 
 #include <stdlib.h>
@@ -25,7 +26,8 @@ void map_clear(struct map *m) {
     arena_clear(&m->arena);
 }
 
-/* The slot that holds the key, or the free slot where it belongs; a third of the slots is free. */
+/* Returns the index of the slot that holds the key, or of the free slot where it belongs; a
+ * third of the slots is always free, so the search ends. */
 static size_t find_slot(const struct map *m, const void *key, size_t len, uint64_t hash) {
     size_t mask = m->slot_count - 1, at = hash_slot(m->slots, m->slot_count, hash);
     while (m->slots[at]) {
@@ -39,7 +41,8 @@ static size_t find_slot(const struct map *m, const void *key, size_t len, uint64
     return at;
 }
 
-/* Keeps at least a third of the slots free. slot_count is a power of two. */
+/* Doubles the slots, a power of two, when fewer than a third would be free. False: out of
+ * memory. */
 static bool grow_slots(struct map *m) {
     if (m->count < m->slot_count - m->slot_count / 3) {
         return true;

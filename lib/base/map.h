@@ -1,4 +1,4 @@
-/* Hash map from byte strings to size_t values, and a string interner over it. Iteration is in
+/* A hash map from byte strings to size_t values, and a string interner over it. Iteration is in
  * insertion order, so output made from it is deterministic. Not thread safe. */
 #ifndef STALLKIT_BASE_MAP_H
 #define STALLKIT_BASE_MAP_H
@@ -10,33 +10,34 @@
 #include "base/arena.h"
 
 struct map_entry {
-    const char *key; /* owned by the map (arena), with a NUL behind it for keys that are text */
+    const char *key; /* owned by the map's arena, with a NUL behind it for keys that are text */
     size_t len;
     uint64_t hash;
     size_t value;
 };
 
-/* Zero-initialised = empty. */
+/* A zero-initialised map is empty. */
 struct map {
-    struct map_entry *entries; /* insertion order, `count` of them */
+    struct map_entry *entries; /* `count` entries in insertion order */
     size_t count, entry_cap;
-    uint32_t *slots; /* index + 1 into entries, 0 = free */
+    uint32_t *slots; /* each holds an index into entries plus 1; 0 = free */
     size_t slot_count;
     struct arena arena;
 };
 
 void map_release(struct map *m);
-/* Forgets all entries, keeps memory for reuse. */
+/* Removes all entries and keeps the memory for reuse. */
 void map_clear(struct map *m);
-/* The entry for the key, or NULL. Valid until the next map_put (its key until release). */
+/* Returns the entry of the key, or NULL. It is valid until the next map_put (its key until
+ * release). */
 struct map_entry *map_get(const struct map *m, const void *key, size_t len);
-/* The entry for the key, made with `value` if it is new (*added says so; may be NULL). NULL = out
- * of memory. */
+/* Returns the entry of the key, made with `value` if it is new; *added (may be NULL) tells
+ * whether it is. NULL: out of memory. */
 struct map_entry *map_put(struct map *m, const void *key, size_t len, size_t value, bool *added);
 
-/* Interning: equal strings get equal indexes 0, 1, 2 …; SIZE_MAX when memory runs out. */
+/* Interns a string: equal strings get equal indexes 0, 1, 2 …; SIZE_MAX when memory runs out. */
 size_t map_intern(struct map *m, const char *s, size_t len);
-/* The interned string of an index < m->count. */
+/* Returns the interned string of an index < m->count. */
 const char *map_string(const struct map *m, size_t index);
 
 #endif

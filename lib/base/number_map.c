@@ -1,4 +1,5 @@
-/* Open addressing with linear probing, at most half full. */
+/* Implements number_map by open addressing with linear probing in a table that is at most half
+ * full. */
 #include "base/number_map.h"
 
 #include <stdlib.h>
@@ -9,9 +10,9 @@
 
 enum { SLOTS_FIRST = 64 };
 
-/* All bits of a free slot are set. Were they zero, calloc would give pages that a search reads
- * before they are written, and each would cost two faults, the second of which stops all threads
- * (a copy of the page of zeros). */
+/* A slot of the table; all bits of a free one are set. If they were zero, calloc would give
+ * pages that a search reads before they are written: each would cost two page faults, the second
+ * of which stops all threads (a copy of the page of zeros). */
 struct number_slot {
     uint64_t key; /* NO_KEY = free */
     size_t value;

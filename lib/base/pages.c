@@ -1,4 +1,4 @@
-/* Huge pages, by Linux's madvise(2); elsewhere none. */
+/* Allocates huge pages by Linux's madvise(2); other systems have none here. */
 #include "base/pages.h"
 
 #include <sys/mman.h>
@@ -15,7 +15,7 @@ void *pages_huge(size_t bytes) {
     bytes -= bytes % HUGE_PAGE;
     void *p = aligned_alloc(HUGE_PAGE, bytes);
     if (p) {
-        (void)madvise(p, bytes, MADV_HUGEPAGE); /* where it does not work, pages are small */
+        (void)madvise(p, bytes, MADV_HUGEPAGE); /* a failure only leaves the pages small */
     }
     return p;
 }

@@ -1,11 +1,13 @@
-/* Pages of large pieces of memory: a fault for each costs more than what is then written there. */
+/* Allocates large pieces of memory in huge pages: a page fault for each small page costs more
+ * than writing to it. */
 #ifndef STALLKIT_BASE_PAGES_H
 #define STALLKIT_BASE_PAGES_H
 
 #include <stddef.h>
 
-/* Memory in huge pages, where the system has them, to be freed with free. NULL: no memory, or so
- * few bytes that too much of such a page would stay unused. */
+/* Returns memory in huge pages where the system has them; free() frees it. NULL: out of memory,
+ * the system has no huge pages, or `bytes` is so small that too much of such a page would stay
+ * unused. */
 void *pages_huge(size_t bytes);
 
 #endif

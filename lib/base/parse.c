@@ -19,7 +19,7 @@ bool parse_u64(const char *s, size_t len, uint64_t max, uint64_t *out) {
     return true;
 }
 
-/* A fraction's digits, as a number of billionths. */
+/* Reads the digits of a fraction as a number of billionths. False: they are not 1 to 9 digits. */
 static bool parse_billionths(const char *s, size_t len, uint64_t *out) {
     enum { DIGITS = 9 };
     uint64_t v;
@@ -97,10 +97,11 @@ bool parse_i64(const char *s, size_t len, int64_t *out) {
     return true;
 }
 
-/* A table, for a branch would be mispredicted at every other digit. */
+/* Returns the value of a hex digit, -1 for other characters. It is a table, as a branch would be
+ * mispredicted at every other digit. */
 static int hex_digit_value(char c) {
     static const signed char values[256] = {
-        /* one more than they are */
+        /* each entry is the digit's value plus 1 */
         ['0'] = 1,  ['1'] = 2,  ['2'] = 3,  ['3'] = 4,  ['4'] = 5,  ['5'] = 6,
         ['6'] = 7,  ['7'] = 8,  ['8'] = 9,  ['9'] = 10, ['a'] = 11, ['b'] = 12,
         ['c'] = 13, ['d'] = 14, ['e'] = 15, ['f'] = 16, ['A'] = 11, ['B'] = 12,
@@ -158,7 +159,7 @@ bool parse_word(const char *s, size_t len, const void *rows, size_t count, size_
     return false;
 }
 
-/* Exactly 2 * count hex digits. */
+/* Reads exactly 2 * count hex digits into out[count]. False: one of the characters is none. */
 static bool hex_bytes(const char *s, size_t count, uint8_t *out) {
     for (size_t i = 0; i < count; i++) {
         int high = hex_digit_value(s[2 * i]), low = hex_digit_value(s[2 * i + 1]);
@@ -181,7 +182,7 @@ bool parse_uuid(const char *s, size_t len, struct image_id *out) {
         s++;
         len -= 2;
     }
-    static const uint8_t groups[] = {8, 4, 4, 4, 12}; /* digits between the dashes */
+    static const uint8_t groups[] = {8, 4, 4, 4, 12}; /* digits between a UUID's dashes */
     char digits[UUID_DIGITS];
     size_t at = 0, count = 0;
     if (len != UUID_DIGITS && len != UUID_TEXT) {

@@ -1,12 +1,11 @@
-/* A ring of jobs in the order of their arrival. The caller's thread puts at `tail` and delivers at
- * `head`; workers take at `next`, and so does the caller's thread where it would wait. All memory
- * is there from the start, and what threads cannot be started for is done without them, so that
- * putting cannot fail.
+/* Implements the queue as a ring of jobs in the order of their arrival. The caller's thread puts
+ * jobs at `tail` and delivers them at `head`; workers take them at `next`, and so does the
+ * caller's thread where it would wait. All memory is allocated when the pool is opened, and
+ * fewer threads do when one cannot be started, so that pool_put cannot fail.
  *
  *      head          next          tail
  *       | done, or    | waiting     |
- *       | being done  |             |
- */
+ *       | being done  |             | */
 #include "base/pool.h"
 
 #include <pthread.h>
@@ -35,18 +34,20 @@ struct pool {
     pool_done done;
     void *ctx;
     unsigned threads;
-    unsigned started, startable; /* beside the caller's thread, whose number is the last */
+    /* Worker threads, without the caller's, whose number is the last. */
+    unsigned started, startable;
     struct pool_worker *workers;
 
-    pthread_mutex_t lock; /* guards all below */
+    pthread_mutex_t lock; /* guards all members below */
     pthread_cond_t job_waits, job_finished;
     struct pool_slot *ring;
-    size_t window;           /* slots in the ring */
-    size_t head, next, tail; /* positions, counted without wrapping: slot = position % window */
+    size_t window;           /* number of slots in the ring */
+    size_t head, next, tail; /* job positions, never wrapping: slot = position % window */
     bool closing;
 };
 
-/* The next job. The lock is held, and let go meanwhile. Returns its position. */
+/* Runs the next waiting job and returns its position. The caller holds the lock, which is
+ * released while the job runs. */
 static size_t do_next(struct pool *p, unsigned worker) {
     size_t at = p->next++;
     struct pool_slot *slot = &p->ring[at % p->window];
@@ -68,8 +69,8 @@ static void *work_on(void *arg) {
         if (p->next == p->tail) {
             break;
         }
-        size_t at = do_next(p, w->number); /* the head may have moved meanwhile */
-        if (at == p->head) {               /* nothing else is ever waited for */
+        size_t at = do_next(p, w->number); /* p->head may have moved while the job ran */
+        if (at == p->head) {               /* nobody waits for any other job to finish */
             pthread_cond_signal(&p->job_finished);
         }
     }
@@ -77,7 +78,7 @@ static void *work_on(void *arg) {
     return NULL;
 }
 
-/* One more, if there may be one. */
+/* Starts one more worker unless all that are allowed run. */
 static void start_worker(struct pool *p) {
     if (p->started < p->startable) {
         struct pool_worker *w = &p->workers[p->started];
@@ -85,12 +86,12 @@ static void start_worker(struct pool *p) {
         if (pthread_create(&w->thread, NULL, work_on, w) == 0) {
             p->started++;
         } else {
-            p->startable = p->started; /* no use trying again */
+            p->startable = p->started; /* after a failure no further start is tried */
         }
     }
 }
 
-/* Does a job on the caller's thread. */
+/* Runs the next waiting job on the caller's thread. */
 static void help(struct pool *p) {
     (void)do_next(p, p->threads - 1);
 }
@@ -99,7 +100,8 @@ static bool head_is_finished(const struct pool *p) {
     return p->head != p->tail && p->ring[p->head % p->window].finished;
 }
 
-/* Is called with the lock held; releases it while `done` runs. */
+/* Removes the finished job at the head and calls `done` for it. The caller holds the lock, which
+ * is released while `done` runs. */
 static void deliver_head(struct pool *p) {
     void *job = p->ring[p->head % p->window].job;
     p->head++;
@@ -114,15 +116,16 @@ static void deliver_finished(struct pool *p) {
     }
 }
 
-/* Blocks the caller's thread, which found no job waiting, until the job at the head may be
- * finished. */
+/* Blocks the caller's thread, which found no job waiting, until a worker signals that the job at
+ * the head is finished. */
 static void wait_for_head(struct pool *p) {
     pthread_cond_wait(&p->job_finished, &p->lock);
 }
 
-/* Delivers until there is room for a job, and does jobs rather than wait. A worker without a job is
- * worse than a result that waits: then no more is delivered than must be. Else of a full window
- * half, so that the workers have the other half meanwhile. */
+/* Delivers results until there is room for a job, and runs jobs rather than waits. While no job
+ * waits for a worker, only as many results are delivered as must be, as an idle worker is worse
+ * than a late result. If the ring was full, half of it is emptied, so that the workers have the
+ * other half meanwhile. */
 static void make_room_in_ring(struct pool *p) {
     size_t most = p->tail - p->head == p->window ? p->window / 2 : p->window - 1;
     for (;;) {
@@ -197,13 +200,13 @@ void pool_put(struct pool *p, void *job) {
     }
     pthread_mutex_lock(&p->lock);
     make_room_in_ring(p);
-    if (p->next != p->tail) { /* one is for the caller's thread, when it has time */
+    if (p->next != p->tail) { /* the first waiting job is for the caller's thread */
         start_worker(p);
     }
     p->ring[p->tail % p->window] = (struct pool_slot){.job = job};
     p->tail++;
     pthread_mutex_unlock(&p->lock);
-    /* Not under the lock: on one processor the worker would wake only to wait for that. */
+    /* The lock is released first: on one processor the woken worker would only wait for it. */
     pthread_cond_signal(&p->job_waits);
 }
 
@@ -245,11 +248,11 @@ void pool_close(struct pool *p) {
     free_pool(p);
 }
 
-/* Processors in the mask of this thread: unlike sysconf(3) this respects taskset(1) and the limits
- * of containers. 0: unknown. */
+/* Returns the number of processors in this thread's affinity mask, which unlike sysconf(3)
+ * respects taskset(1) and the limits of containers; 0 if it is unknown. */
 static unsigned count_allowed(void) {
     unsigned count = 0;
-#ifdef SYS_sched_getaffinity /* glibc hides its own function behind _GNU_SOURCE */
+#ifdef SYS_sched_getaffinity /* glibc declares sched_getaffinity only with _GNU_SOURCE */
     unsigned long mask[PROCESSORS_MAX / (8 * sizeof(unsigned long))];
     long bytes = syscall(SYS_sched_getaffinity, 0, sizeof mask, mask);
     for (size_t i = 0; bytes > 0 && i < (size_t)bytes / sizeof *mask; i++) {

@@ -1,6 +1,6 @@
-/* An ordered work queue: jobs run on several threads, their results are delivered on the caller's
- * thread in the order in which the jobs were put, so output is the same for any number of threads.
- */
+/* An ordered work queue: jobs run on several threads, and their results are delivered on the
+ * caller's thread in the order in which the jobs were put, so output is the same for any number
+ * of threads. */
 #ifndef STALLKIT_BASE_POOL_H
 #define STALLKIT_BASE_POOL_H
 
@@ -10,27 +10,29 @@
 
 struct pool;
 
-/* Runs on a worker, or on the caller's thread when that would wait; `worker` is 0 … threads-1 (for
- * per-thread state). Owns nothing: it fills the job. */
+/* Runs a job, on a worker or, when pool_put or pool_finish would wait, on the caller's thread;
+ * `worker` is 0 … threads-1, for per-thread state. It keeps its results in the job and does not
+ * own it. */
 typedef void (*pool_work)(void *ctx, void *job, unsigned worker);
-/* Runs on the thread that calls pool_put / pool_finish, in order. The job's owner again. */
+/* Delivers a finished job, on the thread that calls pool_put, pool_poll or pool_finish, in the
+ * order in which jobs were put. The callback owns the job again. */
 typedef void (*pool_done)(void *ctx, void *job);
 
-/* threads: 1 … 256, the caller's among them; 1 runs everything inline. Others are started when
- * there is something for them to do; what cannot be started is done without. At most `window` jobs
- * (>= threads) are in flight, so memory stays flat. */
+/* Opens a pool of 1 … 256 threads, the caller's among them; 1 runs every job inline. Other
+ * threads are started when a job is waiting for them; the pool does without those that cannot be
+ * started. At most `window` jobs (>= threads) are in flight, which bounds memory. */
 enum st pool_open(struct pool **out, unsigned threads, size_t window, pool_work work,
                   pool_done done, void *ctx, struct err *e);
-/* Adds a job; may first do or deliver others, and waits while the window is full. */
+/* Adds a job; it may first run or deliver other jobs, and waits while the window is full. */
 void pool_put(struct pool *p, void *job);
-/* Delivers whatever is finished at the head of the queue without waiting (for slow inputs: others
- * than the caller's thread do what was put). */
+/* Delivers the finished jobs at the head of the queue without waiting, for slow inputs; a
+ * waiting job gets a worker. */
 void pool_poll(struct pool *p);
-/* Waits for and delivers all. */
+/* Waits for all jobs and delivers them. */
 void pool_finish(struct pool *p);
-/* pool_finish, then joins and frees. NULL is allowed. */
+/* Calls pool_finish, joins the threads and frees the pool. p may be NULL. */
 void pool_close(struct pool *p);
-/* Processors that this process may use, at least 1. */
+/* Returns the number of processors that this process may use, at least 1. */
 unsigned pool_processors(void);
 
 #endif

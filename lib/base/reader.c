@@ -1,4 +1,4 @@
-/* The checked cursor over untrusted bytes. */
+/* Implements the out-of-line parts of the reader, a checked cursor over untrusted bytes. */
 #include "base/reader.h"
 
 uint64_t reader_odd_uint(const uint8_t *p, unsigned size, bool big_endian) {
@@ -9,12 +9,12 @@ uint64_t reader_odd_uint(const uint8_t *p, unsigned size, bool big_endian) {
     return v;
 }
 
-/* Producers pad LEB128 to a fixed length, so bytes that carry no significant bit are accepted in
- * any number. Bit 63 is the lowest of the tenth byte; `shift` stops at 70 = "all that follows is
- * padding". */
+/* Bit 63 of a number is the lowest of its tenth LEB128 byte. Producers pad LEB128 to a fixed
+ * length, so any number of bytes without significant bits is accepted; `shift` stops at 70, from
+ * where on all bytes are padding. */
 enum { LEB_TOP_SHIFT = 63, LEB_PAD_SHIFT = 70 };
 
-/* May 7 bits stand there, in a number of which `v` was read? */
+/* Do the 7 bits fit into 64 bits at `shift`, above the bits v that were read before? */
 static bool fits_leb128(uint64_t v, unsigned shift, uint64_t bits, bool is_signed) {
     if (shift < LEB_TOP_SHIFT) {
         return true;

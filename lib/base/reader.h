@@ -1,9 +1,10 @@
-/* The checked cursor: the only code that touches bytes of an untrusted file.
+/* The reader, a checked cursor: the only code that touches bytes of an untrusted file.
  *
- * A reader has a name and the offset of its first byte in the file, for error texts. The first read
- * past the end makes it fail; from then on every read returns 0 and it stays failed, so that a
- * record is read field by field and checked once. Not thread safe; copy it freely (it owns
- * nothing): a loop over a copy of its own keeps it in the processor's registers. */
+ * A reader has a name and the offset of its first byte in the file, for error texts. The first
+ * read past the end makes it fail; from then on every read returns 0 and the reader stays
+ * failed, so that a record is read field by field and checked once. Not thread safe. A reader
+ * owns nothing and may be copied: a loop over a local copy keeps the copy in the processor's
+ * registers. */
 #ifndef STALLKIT_BASE_READER_H
 #define STALLKIT_BASE_READER_H
 
@@ -15,24 +16,24 @@
 #include "base/err.h"
 
 struct reader {
-    const uint8_t *at, *end; /* the next byte to read, past the last one; equal once it failed */
-    const uint8_t *start;    /* borrowed bytes */
-    const char *name;        /* borrowed: the file or section, for error texts */
-    uint64_t origin;         /* offset of start in the file */
+    const uint8_t *at, *end; /* next byte, past the last byte; equal once a read failed */
+    const uint8_t *start;    /* borrowed: first byte */
+    const char *name;        /* borrowed: name of the file or section, for error texts */
+    uint64_t origin;         /* offset of `start` in the file */
     bool big_endian;
-    bool failed; /* `at` is where the first failed read began */
+    bool failed; /* a read failed; `at` is where the first failed read began */
 };
 
-/* A reader over len bytes, little-endian. name and bytes must outlive it. bytes may be NULL if len
- * is 0. */
+/* Returns a little-endian reader over len bytes. name and bytes must outlive it; bytes may be
+ * NULL if len is 0. */
 static inline struct reader reader_init(const char *name, const void *bytes, size_t len) {
     const uint8_t *start = (const uint8_t *)bytes;
     return (struct reader){
         .at = start, .end = start ? start + len : NULL, .start = start, .name = name};
 }
 
-/* Next byte's offset within the reader; bytes left. Both are valid after a failure (left is then
- * 0). */
+/* Return the next byte's offset within the reader, and the number of bytes left. Both are valid
+ * after a failure, when no bytes are left. */
 static inline size_t reader_pos(const struct reader *r) {
     return (size_t)(r->at - r->start);
 }
@@ -43,15 +44,15 @@ static inline bool reader_failed(const struct reader *r) {
     return r->failed;
 }
 
-/* Makes the reader fail at its position, as a read past the end does: for senseless values. The
- * first failure counts. */
+/* Makes the reader fail at its position, as a read past the end does, for values that make no
+ * sense. Only the first failure counts. */
 static inline void reader_fail(struct reader *r) {
     r->failed = true;
     r->end = r->at;
 }
 
-/* The next len bytes, borrowed from the underlying buffer; NULL once failed (or if len is 0 and the
- * buffer NULL). */
+/* Returns the next len bytes, borrowed from the underlying buffer; NULL once the reader failed
+ * (or if len is 0 and the buffer NULL). */
 static inline const uint8_t *reader_bytes(struct reader *r, uint64_t len) {
     const uint8_t *p = r->at;
     if (r->failed || len > reader_left(r)) {
@@ -64,7 +65,8 @@ static inline const uint8_t *reader_bytes(struct reader *r, uint64_t len) {
     return p;
 }
 
-/* Moves to an absolute position (0 … the length); skips forward. Out of range fails the reader. */
+/* Moves to an absolute position from 0 to the length, and reader_skip by a distance forward. A
+ * position out of range fails the reader. */
 static inline void reader_seek(struct reader *r, uint64_t pos) {
     if (r->failed || pos > (size_t)(r->end - r->start)) {
         reader_fail(r);
@@ -76,8 +78,9 @@ static inline void reader_skip(struct reader *r, uint64_t len) {
     (void)reader_bytes(r, len);
 }
 
-/* Values of fixed width in the reader's byte order; 0 once failed. (Inline, like the shortest
- * LEB128 below: walks over debug information read some ten values per record.) */
+/* Read values of fixed width in the reader's byte order; they return 0 once the reader failed.
+ * (They are inline, like the shortest LEB128 below, as walks over debug information read some
+ * ten values per record.) */
 static inline uint8_t reader_u8(struct reader *r) {
     if (r->at == r->end) {
         reader_fail(r);
@@ -108,16 +111,17 @@ static inline uint64_t reader_u64(struct reader *r) {
     uint64_t first = reader_u32(r), second = reader_u32(r);
     return r->big_endian ? first << 32 | second : second << 32 | first;
 }
-/* The eight bytes at an offset from here, the least significant one first, if reader_left is offset
- * + 8 or more: nothing is checked or read. */
+/* Returns the eight bytes at `offset` behind the position as a little-endian number, without
+ * moving. The caller has checked that reader_left is offset + 8 or more. */
 static inline uint64_t reader_peek_little(const struct reader *r, size_t offset) {
     const uint8_t *p = r->at + offset;
     return (uint64_t)p[7] << 56 | (uint64_t)p[6] << 48 | (uint64_t)p[5] << 40 |
            (uint64_t)p[4] << 32 | (uint64_t)p[3] << 24 | (uint64_t)p[2] << 16 |
            (uint64_t)p[1] << 8 | p[0];
 }
-/* A number of 1 to 8 bytes. */
-uint64_t reader_odd_uint(const uint8_t *p, unsigned size, bool big_endian); /* of 3, 5, 6, 7 */
+/* Reads a number of 1 to 8 bytes in the reader's byte order. */
+/* Reads a number of 3, 5, 6 or 7 bytes at p. */
+uint64_t reader_odd_uint(const uint8_t *p, unsigned size, bool big_endian);
 static inline uint64_t reader_uint(struct reader *r, unsigned size) {
     const uint8_t *p;
     switch (size) {
@@ -135,11 +139,12 @@ static inline uint64_t reader_uint(struct reader *r, unsigned size) {
     }
 }
 
-/* DWARF5 §7.6 LEB128, unsigned and signed. More than 64 significant bits fail the reader. What is
- * out of line takes bytes, not the reader, which would have to be in memory for it. */
+/* A LEB128 number (DWARF5 §7.6), unsigned or signed; one of more than 64 significant bits fails
+ * the reader. The out-of-line function takes bytes and not the reader, which would have to be in
+ * memory for it. */
 struct reader_leb128 {
     uint64_t value;
-    size_t bytes; /* that it takes; 0 = there is none */
+    size_t bytes; /* length of the number; 0 = malformed or cut */
 };
 struct reader_leb128 reader_long_leb128(const uint8_t *p, size_t left, bool is_signed);
 static inline uint64_t reader_leb128(struct reader *r, bool is_signed) {
@@ -170,12 +175,12 @@ static inline int64_t reader_sleb128(struct reader *r) {
         return ((r->at[-1] << 7 | (r->at[-2] & 0x7f)) ^ 0x2000) - 0x2000;
     }
     uint64_t v = reader_leb128(r, true);
-    /* Two's complement without an implementation-defined conversion. */
+    /* Converts two's complement without an implementation-defined cast. */
     return v >> 63 ? -(int64_t)~v - 1 : (int64_t)v;
 }
 
-/* A NUL-terminated string inside the buffer, borrowed; *len (may be NULL) excludes the NUL. Fails,
- * and returns "", if no NUL follows. */
+/* Reads a NUL-terminated string, borrowed from the buffer; *len (may be NULL) excludes the NUL.
+ * Without a NUL up to the end the reader fails and "" is returned. */
 static inline const char *reader_cstr(struct reader *r, size_t *len) {
     size_t left = reader_left(r);
     const uint8_t *p = r->at;
@@ -191,14 +196,15 @@ static inline const char *reader_cstr(struct reader *r, size_t *len) {
     return (const char *)p;
 }
 
-/* Copies a fixed field of `field` bytes that may lack a NUL (Mach-O names) into out[field + 1]. */
+/* Copies a field of `field` bytes, which may lack a NUL (Mach-O names), into out[field + 1]. */
 void reader_fixed_str(struct reader *r, size_t field, char *out);
 
-/* A reader over the next len bytes, past which this one moves; same byte order. name NULL keeps the
- * name. */
+/* Returns a reader over the next len bytes, with the same byte order, and moves this one past
+ * them. A NULL name keeps this reader's name. */
 struct reader reader_sub(struct reader *r, uint64_t len, const char *name);
 
-/* ST_OK if the reader never failed; else ERR_TRUNCATED, naming `what`, the file and the offset. */
+/* Returns ST_OK if the reader never failed; else ERR_TRUNCATED, which names `what`, the file and
+ * the offset. */
 enum st reader_check(const struct reader *r, struct err *e, const char *what);
 
 #endif

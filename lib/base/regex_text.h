@@ -1,16 +1,35 @@
-/* Regular expressions that users type. */
+/* Regular expressions that users type, searched for in text that strangers wrote: an own matcher,
+ * since those of C libraries take time that grows with the square of the text, or without bound.
+ *
+ * The language is POSIX's extended one (POSIX.1-2008 XBD 9.4), byte by byte as in the C locale,
+ * whatever the host's locale is, with \w \W \s \S \b \B \< \> as GNU's has them. A bracket
+ * expression takes ASCII classes. A back-reference is refused. */
 #ifndef STALLKIT_BASE_REGEX_TEXT_H
 #define STALLKIT_BASE_REGEX_TEXT_H
 
-#include <regex.h>
+#include <stddef.h>
 
 #include "base/err.h"
 
-/* Compiles an extended regular expression for tests of match; regfree it after ST_OK. Nested
- * repetitions ("a++++…", "(a{99}){99}") can exhaust a C library's memory, so an expression of more
- * than REGEX_SIZE_MAX expanded parts or REGEX_DEPTH_MAX levels is ERR_USAGE, as a malformed one is.
- * ERR_NOMEM. Never ST_NONE. */
-enum { REGEX_SIZE_MAX = 10000, REGEX_DEPTH_MAX = 64 };
-enum st regex_compile(regex_t *out, const char *text, struct err *e) BASE_MUST_USE;
+enum {
+    REGEX_SIZE_MAX = 10000,    /* most parts of an expression, repetitions written out */
+    REGEX_DEPTH_MAX = 64,      /* most levels of parentheses */
+    REGEX_TEXT_MAX = 4096,     /* the bytes of a text that are searched */
+    REGEX_STEPS_MAX = 1 << 20, /* most steps of one search, some 2 ms */
+};
+
+struct regex;
+
+/* Compiles an expression; the caller frees it. ST_ERR: ERR_USAGE with the reason if it is
+ * malformed, larger than REGEX_SIZE_MAX or deeper than REGEX_DEPTH_MAX; ERR_NOMEM. Never
+ * ST_NONE. */
+enum st regex_compile(struct regex **out, const char *text, struct err *e) BASE_MUST_USE;
+void regex_free(struct regex *r);
+
+/* Searches the expression anywhere in the first REGEX_TEXT_MAX bytes of a text; where those end,
+ * the text ends. ST_OK: it is there; ST_NONE: it is not. ST_ERR: ERR_LIMIT if that is unknown
+ * after REGEX_STEPS_MAX steps, which only an expression of some hundred repeated parts takes;
+ * ERR_NOMEM. Answers are kept, so that a text which comes again costs one look-up. Thread safe. */
+enum st regex_search(struct regex *r, const char *text, size_t len, struct err *e) BASE_MUST_USE;
 
 #endif

@@ -1,4 +1,4 @@
-/* Order of values, and search in ascending tables. */
+/* Compares values, and searches ascending tables. */
 #ifndef STALLKIT_BASE_SEARCH_H
 #define STALLKIT_BASE_SEARCH_H
 
@@ -6,11 +6,12 @@
 #include <stdint.h>
 #include <string.h>
 
-/* -1, 0 or 1 as x is less than, equal to or greater than y: what a comparison for qsort returns. */
+/* Is -1, 0 or 1 as x is less than, equal to or greater than y, as a comparison function of qsort
+ * returns. */
 #define COMPARE(x, y) (((x) > (y)) - ((x) < (y)))
 
-/* Sets `at` to the first index below `count` whose key is not below `value`, to `count` if there is
- * none; keys ascend. key: an expression of `at`, such as table[at].address. */
+/* Sets `at` to the first index whose key is not below `value`, or to `count` if there is none;
+ * keys ascend. `key` is an expression of `at`, such as table[at].address. */
 #define LOWER_BOUND(at, count, key, value)                                                         \
     for (size_t from_ = 0, to_ = (count); (at) = from_ + (to_ - from_) / 2, from_ < to_;) {        \
         if ((key) < (value)) {                                                                     \
@@ -20,9 +21,9 @@
         }                                                                                          \
     }
 
-/* Of `count` elements of `stride` bytes, ascending by a uint64_t member, the number whose member is
- * at most `value`: the index of the first that is above it. first_key: that member of the first
- * element; unused if count is 0. */
+/* Returns the index of the first of `count` elements whose key, a uint64_t member, is above
+ * `value`; `count` if none is. Elements have `stride` bytes and ascend by key; first_key points
+ * to the first element's key and is unused if count is 0. */
 static inline size_t search_above(const void *first_key, size_t count, size_t stride,
                                   uint64_t value) {
     size_t low = 0, high = count;
@@ -39,7 +40,8 @@ static inline size_t search_above(const void *first_key, size_t count, size_t st
     return low;
 }
 
-/* The same of an array and its elements' member. */
+/* Is the index of the first element of an array whose `member` is above `value`; elements ascend
+ * by `member`. */
 #define SEARCH_ABOVE(array, count, member, value)                                                  \
     search_above((count) > 0 ? &(array)->member : NULL, (count), sizeof *(array), (value))
 

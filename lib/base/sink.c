@@ -1,4 +1,4 @@
-/* Buffered output whose first failure sticks. */
+/* Implements buffered output whose first failure sticks. */
 #include "base/sink.h"
 
 #include <stdio.h>
@@ -23,7 +23,7 @@ struct sink sink_to_strbuf(struct strbuf *b) {
 }
 
 struct sink sink_to_function(sink_function write, void *ctx) {
-    /* Without memory for a buffer it works as well, only slower. */
+    /* Without memory for a buffer the sink is unbuffered and only slower. */
     char *buf = malloc(BUFFER_SIZE);
     return (struct sink){.write = write, .ctx = ctx, .buf = buf, .cap = buf ? BUFFER_SIZE : 0};
 }
@@ -32,11 +32,11 @@ struct sink sink_to_nowhere(void) {
     return (struct sink){.write = write_nowhere};
 }
 
-/* Hands bytes to the write function unless an earlier one failed. */
+/* Gives bytes to the write function unless an earlier call of it failed. */
 static void pass_on(struct sink *s, const void *bytes, size_t len) {
     if (!err_is(&s->err) && len && s->write(s->ctx, bytes, len, &s->err) != ST_OK) {
-        err_set(&s->err, ERR_IO, "cannot write"); /* in case the function left the error empty */
-        s->text = NULL;                           /* nothing is written behind the gap */
+        err_set(&s->err, ERR_IO, "cannot write"); /* for a `write` that left the error empty */
+        s->text = NULL; /* no bytes are written behind the ones that were lost */
     }
 }
 

@@ -1,6 +1,6 @@
-/* Where printers write: memory, or a function of the caller. Writing never fails at
- * once: the first failure sticks and sink_close reports it, so a full disk is seen exactly once.
- * Not thread safe. */
+/* A sink takes what printers write: to memory, or to a function of the caller. A write reports
+ * no failure itself: the first failure sticks and sink_close returns it, so a full disk is
+ * reported exactly once. Not thread safe. */
 #ifndef STALLKIT_BASE_SINK_H
 #define STALLKIT_BASE_SINK_H
 
@@ -13,28 +13,28 @@
 #include "base/err.h"
 #include "base/strbuf.h"
 
-/* Writes all len bytes or returns ST_ERR and fills e. */
+/* A caller's write function: writes all len bytes, or returns ST_ERR and fills e. */
 typedef enum st (*sink_function)(void *ctx, const void *bytes, size_t len, struct err *e);
 
 struct sink {
     sink_function write;
     void *ctx;
-    struct strbuf *text; /* the strbuf that write appends to; NULL = another kind of sink, or one
-                            that failed */
-    char *buf;           /* owned; NULL = unbuffered */
+    /* Strbuf that `write` appends to; NULL = another kind of sink, or a failed one. */
+    struct strbuf *text;
+    char *buf; /* owned buffer; NULL = unbuffered */
     size_t len, cap;
-    uint64_t total; /* bytes given to sink_write so far, written or not */
-    struct err err; /* the first failure */
+    uint64_t total; /* bytes given to the sink so far, written or not */
+    struct err err; /* the first failure, which sticks */
 };
 
-/* Appends to a caller-owned strbuf, which must outlive the sink. */
+/* Returns a sink that appends to a caller-owned strbuf, which must outlive it. */
 struct sink sink_to_strbuf(struct strbuf *b);
-/* Hands bytes to a function of the caller, through a buffer. */
+/* Returns a sink that passes bytes to the caller's function through a buffer. */
 struct sink sink_to_function(sink_function write, void *ctx);
-/* A sink that counts and drops the bytes. */
+/* Returns a sink that counts bytes and drops them. */
 struct sink sink_to_nowhere(void);
 
-/* The slow path of sink_write, without room in the buffer. */
+/* The slow path of sink_write: the bytes do not fit into the buffer. */
 void sink_write_slowly(struct sink *s, const void *bytes, size_t len);
 static inline void sink_write(struct sink *s, const void *bytes, size_t len) {
     if (s->text && strbuf_has_room(s->text, len)) {
@@ -54,13 +54,14 @@ static inline void sink_str(struct sink *s, const char *text) {
 static inline void sink_char(struct sink *s, char c) {
     sink_write(s, &c, 1);
 }
-/* Decimal: faster than printf. */
+/* Write a number in decimal, faster than printf does. */
 void sink_u64(struct sink *s, uint64_t v);
 void sink_i64(struct sink *s, int64_t v);
 void sink_printf(struct sink *s, const char *fmt, ...) BASE_PRINTF(2, 3);
-/* Passes buffered bytes on: for output that a reader waits for. */
+/* Passes the buffered bytes to the write function, for output that a reader waits for. */
 void sink_flush(struct sink *s);
-/* Flushes, frees the buffer, and returns the first failure. Always call it; twice is harmless. */
+/* Flushes, frees the buffer, and returns the first failure. Every sink must be closed; a second
+ * call is harmless. */
 enum st sink_close(struct sink *s, struct err *e) BASE_MUST_USE;
 
 #endif

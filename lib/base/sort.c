@@ -1,4 +1,4 @@
-/* Sorting of what mostly is in order already. */
+/* Sorts elements that are mostly in order already. */
 #include "base/sort.h"
 
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* A growing byte string. */
+/* Implements a growing byte string. */
 #include "base/strbuf.h"
 
 #include <stdio.h>
@@ -15,6 +15,13 @@ void strbuf_release(struct strbuf *b) {
 
 void strbuf_clear(struct strbuf *b) {
     strbuf_truncate(b, 0);
+    if (b->too_large) {
+        b->failed = b->too_large = false;
+    }
+}
+
+void strbuf_reset(struct strbuf *b) {
+    strbuf_truncate(b, 0);
     b->failed = b->too_large = false;
 }
 
@@ -25,7 +32,7 @@ void strbuf_truncate(struct strbuf *b, size_t len) {
     }
 }
 
-/* Makes room for `more` bytes and a NUL. */
+/* Makes room for `more` bytes and a NUL. False: the buffer failed, by memory or by its limit. */
 static bool reserve(struct strbuf *b, size_t more) {
     if (b->failed) {
         return false;
@@ -99,8 +106,7 @@ void strbuf_vaddf(struct strbuf *b, const char *fmt, va_list ap) {
     va_copy(again, ap);
     int n = vsnprintf(NULL, 0, fmt, ap);
     if (n < 0) {
-        b->failed =
-            true; /* only an encoding error of %ls, or more than INT_MAX bytes, leads here */
+        b->failed = true; /* an encoding error of %ls, or more than INT_MAX bytes */
     } else if (reserve(b, (size_t)n)) {
         vsnprintf(b->data + b->len, (size_t)n + 1, fmt, again);
         b->len += (size_t)n;
@@ -115,11 +121,11 @@ void strbuf_addf(struct strbuf *b, const char *fmt, ...) {
     va_end(ap);
 }
 
-/* Counts the digits: the power of ten is estimated from that of two, log10(2) being about 1233 /
- * 4096. */
+/* Returns the number of decimal digits of v: the power of ten is estimated from that of two, as
+ * log10(2) is about 1233 / 4096. */
 static size_t decimal_len(uint64_t v) {
     static const uint64_t powers[] = {
-        0, /* 0 has a digit as well */
+        0, /* so that 0 has one digit, too */
         10,
         100,
         1000,
@@ -144,7 +150,7 @@ static size_t decimal_len(uint64_t v) {
     return power + (v >= powers[power]);
 }
 
-/* Two digits at a time. */
+/* Writes the digits from the end, two at a time. */
 size_t decimal_put(char *out, uint64_t v) {
     static const char pairs[] =
         "00010203040506070809101112131415161718192021222324252627282930313233"
@@ -195,7 +201,7 @@ const char *strbuf_cstr(const struct strbuf *b) {
 }
 
 char *strbuf_take(struct strbuf *b) {
-    strbuf_add(b, "", 0); /* an empty buffer has no memory yet */
+    strbuf_add(b, "", 0); /* gives an empty buffer its memory */
     if (b->failed) {
         return NULL;
     }

@@ -1,5 +1,7 @@
-/* A growing byte string, always NUL-terminated. An append that fails (memory, cap) marks it failed,
- * later appends do nothing, and the owner checks once at the end. Not thread safe. */
+/* A growing byte string, always NUL-terminated. An append that fails (memory, limit) marks the
+ * buffer failed, later appends do nothing, and the owner checks once at the end: that memory ran
+ * out is remembered over strbuf_clear, so that a scratch buffer for many texts needs one check,
+ * behind the last. Not thread safe. */
 #ifndef STALLKIT_BASE_STRBUF_H
 #define STALLKIT_BASE_STRBUF_H
 
@@ -11,23 +13,27 @@
 
 #include "base/err.h"
 
-/* Zero-initialised = empty, no cap. */
+/* A zero-initialised strbuf is empty and has no limit. */
 struct strbuf {
-    char *data; /* NULL while nothing was ever appended: use strbuf_cstr */
+    char *data; /* NULL while nothing was appended: use strbuf_cstr */
     size_t len;
     size_t cap;
-    size_t limit; /* 0 = none: most bytes it may hold */
+    size_t limit; /* most bytes that the buffer may hold; 0 = no limit */
     bool failed;
-    bool too_large; /* failed because of the limit, not of memory */
+    bool too_large; /* the failure was the limit, not memory */
 };
 
 void strbuf_release(struct strbuf *b);
-/* Empties it and the failure mark; keeps the memory. */
+/* Empties the buffer for the next text and keeps the memory. That the last text was longer than
+ * the limit is forgotten; that memory ran out is not. */
 void strbuf_clear(struct strbuf *b);
-/* Shortens to len (<= b->len). */
+/* Empties the buffer as strbuf_clear does, and forgets every failure, for an owner who has
+ * checked for it. */
+void strbuf_reset(struct strbuf *b);
+/* Shortens the text to len bytes (<= b->len). */
 void strbuf_truncate(struct strbuf *b, size_t len);
 
-/* Can len bytes, at least 1, be added without more memory? */
+/* Can len bytes, at least 1, be appended without allocating? */
 static inline bool strbuf_has_room(const struct strbuf *b, size_t len) {
     return len < b->cap - b->len && len > 0 && !b->limit && !b->failed;
 }
@@ -42,31 +48,32 @@ static inline void strbuf_add(struct strbuf *b, const void *bytes, size_t len) {
         strbuf_add_slowly(b, bytes, len);
     }
 }
-/* Room for an encoder: len bytes behind the last one, NULL when it failed; strbuf_took says
- * how many of them were written. */
+/* Returns room for len bytes behind the text, for an encoder that writes there; NULL when the
+ * buffer failed. The encoder tells strbuf_took how many bytes it wrote. */
 char *strbuf_room(struct strbuf *b, size_t len);
-/* Room for `len` bytes in an empty buffer that will hold about as many: in huge pages, if it is
- * large. Without memory for it nothing has happened. */
+/* Allocates room for `len` bytes in an empty buffer that will hold about as many, in huge pages
+ * if that is large. Without memory the buffer stays unchanged and does not fail. */
 void strbuf_room_large(struct strbuf *b, size_t len);
 void strbuf_took(struct strbuf *b, size_t len);
 void strbuf_addstr(struct strbuf *b, const char *s);
 void strbuf_addc(struct strbuf *b, char c);
 void strbuf_addf(struct strbuf *b, const char *fmt, ...) BASE_PRINTF(2, 3);
 void strbuf_vaddf(struct strbuf *b, const char *fmt, va_list ap) BASE_PRINTF(2, 0);
-/* Decimal, and lower-case hex without 0x: faster than addf. */
+/* Append a number in decimal (u64, i64) or in lower-case hex without 0x, faster than strbuf_addf
+ * does. */
 void strbuf_addu64(struct strbuf *b, uint64_t v);
 void strbuf_addi64(struct strbuf *b, int64_t v);
 void strbuf_addhex(struct strbuf *b, uint64_t v);
 
 enum { DECIMAL_MAX = 20 };
-/* Writes the decimal digits of v, at most DECIMAL_MAX; returns how many. */
+/* Writes the decimal digits of v to out, at most DECIMAL_MAX, and returns their number. */
 size_t decimal_put(char *out, uint64_t v);
 
-/* The text, "" when empty; borrowed until the next change. */
+/* Returns the text, "" when empty; it is borrowed until the next change of the buffer. */
 const char *strbuf_cstr(const struct strbuf *b);
-/* Hands the malloc'ed text to the caller and empties b; NULL if b failed or memory ran out. */
+/* Gives the malloc'ed text to the caller and empties b; NULL if b failed or memory ran out. */
 char *strbuf_take(struct strbuf *b);
-/* ST_OK, or ERR_NOMEM / ERR_LIMIT if an append failed. */
+/* Returns ST_OK, or ST_ERR with ERR_NOMEM or ERR_LIMIT if an append failed. */
 enum st strbuf_check(const struct strbuf *b, struct err *e);
 
 #endif

@@ -157,6 +157,27 @@ static void no_memory_marks_it_failed(void **state) {
     assert_true(failmalloc_disarm());
 }
 
+/* A scratch buffer is used for many texts, and checked behind the last. */
+static void lack_of_memory_is_remembered_until_it_is_reset(void **state) {
+    (void)state;
+    if (!failmalloc_works()) {
+        skip();
+    }
+    struct strbuf b = {0};
+    failmalloc_arm(1, false);
+    strbuf_addstr(&b, "lost");
+    assert_true(failmalloc_disarm());
+    strbuf_clear(&b);
+    strbuf_addstr(&b, "next");
+    assert_string_equal(strbuf_cstr(&b), "");
+    assert_int_equal(strbuf_check(&b, NULL), ST_ERR);
+    strbuf_reset(&b);
+    strbuf_addstr(&b, "next");
+    assert_string_equal(strbuf_cstr(&b), "next");
+    assert_int_equal(strbuf_check(&b, NULL), ST_OK);
+    strbuf_release(&b);
+}
+
 static void room_for_much_is_taken_once(void **state) {
     const size_t sizes[] = {1, 100, 1 << 20, 3 << 20};
     (void)state;
@@ -188,6 +209,7 @@ int main(void) {
         cmocka_unit_test(length_overflow_is_out_of_memory),
         cmocka_unit_test(take_hands_over_the_text),
         cmocka_unit_test(no_memory_marks_it_failed),
+        cmocka_unit_test(lack_of_memory_is_remembered_until_it_is_reset),
         cmocka_unit_test(room_for_much_is_taken_once),
     };
     return cmocka_run_group_tests_name("strbuf", tests, NULL, NULL);

@@ -1,4 +1,4 @@
-/* UTF-8 by RFC 3629, section 4. */
+/* Decodes and encodes UTF-8 by RFC 3629, section 4. */
 #include "base/utf8.h"
 
 #include <string.h>
@@ -12,7 +12,7 @@ size_t utf8_decode(const char *s, size_t len, uint32_t *code_point) {
         *code_point = p[0];
         return 1;
     }
-    /* 0xc0 and 0xc1 would begin overlong forms; 0xf5 and above pass U+10FFFF. */
+    /* 0xc0 and 0xc1 would begin overlong forms; 0xf5 and above would exceed U+10FFFF. */
     size_t need = 2U + (p[0] >= 0xe0) + (p[0] >= 0xf0);
     if (p[0] < 0xc2 || p[0] > 0xf4 || len < need) {
         return 0;
@@ -49,12 +49,6 @@ size_t utf8_encode(uint32_t code_point, char out[4]) {
     return len;
 }
 
-bool utf8_is_printable(uint32_t c) {
-    bool control = c < 0x20 || (c >= 0x7f && c < 0xa0);
-    bool direction = (c >= 0x202a && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069);
-    return !control && !direction;
-}
-
 struct code_point_range {
     uint32_t first, last;
 };
@@ -68,9 +62,25 @@ static bool is_in(uint32_t c, const struct code_point_range *ranges, size_t coun
     return false;
 }
 
+bool utf8_is_printable(uint32_t c) {
+    /* Ranges that are not shown: control characters; what is ignorable by default (Unicode's
+     * Default_Ignorable_Code_Point) other than variation selectors, which belong to emoji;
+     * separators of lines, anchors of annotations, non-characters. */
+    static const struct code_point_range hidden[] = {
+        {0x00, 0x1f},       {0x7f, 0x9f},       {0xad, 0xad},      {0x34f, 0x34f},
+        {0x61c, 0x61c},     {0x115f, 0x1160},   {0x17b4, 0x17b5},  {0x180b, 0x180f},
+        {0x200b, 0x200f},   {0x2028, 0x202e},   {0x2060, 0x206f},  {0x3164, 0x3164},
+        {0xfdd0, 0xfdef},   {0xfeff, 0xfeff},   {0xffa0, 0xffa0},  {0xfff0, 0xfffb},
+        {0x1bca0, 0x1bca3}, {0x1d173, 0x1d17a}, {0xe0000, 0xe0fff}};
+    if (c - 0x20 < 0x5f) {
+        return true;
+    }
+    return (c & 0xfffe) != 0xfffe && !is_in(c, hidden, sizeof hidden / sizeof *hidden);
+}
+
 unsigned utf8_columns(uint32_t c) {
-    /* The blocks of Unicode's general categories Mn, Me and Cf, and of East Asian Width W and F;
-     * wcwidth(3) depends on the locale. */
+    /* These tables are blocks of Unicode's general categories Mn, Me and Cf, and of East Asian
+     * Width W and F; wcwidth(3) is not used, as it depends on the locale. */
     static const struct code_point_range none[] = {
         {0x300, 0x36f},   {0x483, 0x489},    {0x591, 0x5bd},   {0x610, 0x61a},   {0x64b, 0x65f},
         {0x6d6, 0x6dc},   {0x93c, 0x93c},    {0x941, 0x948},   {0x94d, 0x94d},   {0xe31, 0xe31},
@@ -101,15 +111,30 @@ size_t utf8_text_columns(const char *s, size_t len) {
     return columns;
 }
 
-bool utf8_valid(const char *s, size_t len) {
-    uint32_t code_point;
-    for (size_t n; len > 0; s += n, len -= n) {
-        n = utf8_decode(s, len, &code_point);
-        if (n == 0) {
-            return false;
+size_t utf8_valid_len(const char *s, size_t len) {
+    const uint64_t high = UINT64_C(0x8080808080808080);
+    size_t i = 0;
+    while (i < len) {
+        uint64_t word;
+        uint32_t code_point;
+        if (len - i >= sizeof word) { /* most text is ASCII, eight bytes at a time */
+            memcpy(&word, s + i, sizeof word);
+            if ((word & high) == 0) {
+                i += sizeof word;
+                continue;
+            }
         }
+        size_t n = utf8_decode(s + i, len - i, &code_point);
+        if (n == 0) {
+            break;
+        }
+        i += n;
     }
-    return true;
+    return i;
+}
+
+bool utf8_valid(const char *s, size_t len) {
+    return utf8_valid_len(s, len) == len;
 }
 
 size_t utf8_mark(const char *s, size_t len) {

@@ -1,4 +1,4 @@
-/* Growth of typed arrays. */
+/* Implements the growth of typed arrays. */
 #include "base/vec.h"
 
 #include <stdlib.h>
@@ -9,8 +9,9 @@
 
 enum { FIRST_ELEMENTS = 8 };
 
-/* `data` points to a pointer of any object type: its bytes are copied, never read through void **,
- * which would be another type than the one it was declared with. */
+/* Grows the array to which the pointer at `data` points, to `len + more` elements and at least
+ * to `first`. The pointer is of any object type, so its bytes are copied: reading it as a void *
+ * would be undefined behaviour. False: out of memory, and nothing changed. */
 static bool vec_grow(void **data, size_t len, size_t *cap, size_t more, size_t first,
                      size_t elem_size) {
     size_t need, bytes;
@@ -32,8 +33,7 @@ static bool vec_grow(void **data, size_t len, size_t *cap, size_t more, size_t f
     }
     void *old;
     memcpy(&old, data, sizeof old);
-    void *moved =
-        len > 0 ? realloc(old, bytes) : malloc(bytes); /* what nobody wants is not copied */
+    void *moved = len > 0 ? realloc(old, bytes) : malloc(bytes); /* an empty array needs no copy */
     if (!moved) {
         return false;
     }
@@ -71,7 +71,7 @@ bool vec_reserve_large(void **data, size_t len, size_t *cap, size_t more, size_t
     return true;
 }
 
-/* Moves the elements from `at` on up by one. */
+/* Moves the elements from index `at` on up by one. */
 static void vec_open_gap(void **data, size_t len, size_t at, size_t elem_size) {
     char *elements;
     memcpy(&elements, data, sizeof elements);

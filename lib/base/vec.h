@@ -1,5 +1,5 @@
-/* A typed growing array without macros that return: declare `struct { T *data; size_t len, cap; }`
- * and push through VEC_PUSH, which evaluates to false when memory runs out. */
+/* A typed growing array without macros that return: declare `struct { T *data; size_t len, cap;
+ * }` and append with VEC_PUSH, which evaluates to false when memory runs out. */
 #ifndef STALLKIT_BASE_VEC_H
 #define STALLKIT_BASE_VEC_H
 
@@ -16,23 +16,23 @@
 /* Makes room for `more` further elements; false, and nothing changed, when memory runs out. */
 #define VEC_RESERVE(v, more)                                                                       \
     vec_reserve((void **)&(v)->data, (v)->len, &(v)->cap, (more), sizeof *(v)->data)
-/* The same for memory that is about to be filled, and may be megabytes: an empty vector's then
- * lies in huge pages where the system has them, as some hundred page faults cost more than the rest
- * of such a page. */
+/* Makes room for `more` further elements that will be filled at once and may take megabytes:
+ * memory of an empty vector is then in huge pages where the system has them, as some hundred
+ * page faults cost more than the unused rest of such a page. False when memory runs out. */
 #define VEC_RESERVE_LARGE(v, more)                                                                 \
     vec_reserve_large((void **)&(v)->data, (v)->len, &(v)->cap, (more), sizeof *(v)->data)
-/* Appends a copy of the value: `if (!VEC_PUSH(&v, x)) …nomem`. */
+/* Appends a copy of the value; false when memory runs out: `if (!VEC_PUSH(&v, x)) …nomem`. */
 #define VEC_PUSH(v, ...)                                                                           \
     ((v)->len < (v)->cap || VEC_RESERVE((v), 1) ? ((v)->data[(v)->len++] = (__VA_ARGS__), true)    \
                                                 : false)
-/* Makes room for one element at index `at` (<= len), to be filled by the caller; false as
- * VEC_RESERVE. */
+/* Makes room for one element at index `at` (<= len), which the caller fills; false, and nothing
+ * changed, when memory runs out. */
 #define VEC_INSERT(v, at)                                                                          \
     vec_insert((void **)&(v)->data, &(v)->len, &(v)->cap, (at), sizeof *(v)->data)
 #define VEC_RELEASE(v) (vec_release((void **)&(v)->data), (v)->len = 0, (v)->cap = 0)
 
-/* A vector of which a program has very many, mostly of no or one element: of 16 bytes, and its
- * memory grows from one element on. `len` and `cap` are below 2^32. */
+/* A vector of 16 bytes whose memory grows from one element on, for programs that have very many
+ * vectors, mostly of no or one element. `len` and `cap` are below 2^32. */
 #define SMALL_VEC(T)                                                                               \
     struct {                                                                                       \
         T *data;                                                                                   \

@@ -1,16 +1,18 @@
-/* Abbreviation tables (DWARF5 §7.5.3) and the plans made of them. */
+/* Reads abbreviation tables (DWARF5 §7.5.3) and keeps them in a cache. */
 #include "debug/abbrev.h"
 
 #include <dwarf.h>
 
 #include "debug/abbrev_plan.h"
 
-/* Limits how often tables are read again, which happens where units use many of them in turns, or
- * parts of one as their own: at most this often, all units together. */
+/* Limit on the bytes read for abbreviations, all units together: ABBREV_WORK_FREE +
+ * ABBREV_WORK_FACTOR times the section's size. Tables are read again where units use many of them
+ * in turns, or parts of one as their own. */
 enum { ABBREV_WORK_FACTOR = 64, ABBREV_WORK_FREE = 1 << 20 };
 
-/* Units that take turns with a few tables would read the front of each again every time. Once so
- * many bytes were read for single declarations, tables are read and kept instead. */
+/* Limit, in sizes of .debug_abbrev, on the bytes read for single declarations (abbrev_lone). Beyond
+ * it whole tables are read and kept, or units that take turns with a few tables would read each
+ * from its start every time. */
 enum { LONE_WORK_FACTOR = 4 };
 
 /* ---- the tables used last ---- */
@@ -95,7 +97,7 @@ static const struct abbrev *known_abbrev(const struct abbrev_table *t, uint64_t 
     return m ? &t->entries.data[m->value] : NULL;
 }
 
-/* A table with two declarations of one code is damaged. */
+/* Enters a declaration into the table by its code; two declarations of one code are damage. */
 static enum st number_declaration(struct abbrev_table *t, const struct abbrev *a, struct err *e) {
     uint64_t code = a->code;
     size_t index = t->entries.len;
@@ -113,7 +115,7 @@ static enum st number_declaration(struct abbrev_table *t, const struct abbrev *a
     return ST_OK;
 }
 
-/* Reads the next declaration into the table. ST_NONE: the table ends. */
+/* Reads the next declaration into the table. ST_NONE: the table ends here. */
 static enum st read_declaration(struct abbrev_table *t, struct err *e) {
     if (t->entries.len == t->entries.cap && !VEC_RESERVE(&t->entries, 1)) {
         return err_nomem(e);
@@ -156,7 +158,8 @@ enum st abbrev_read(struct abbrev_cache *c, struct abbrev_table *t, uint64_t cod
 
 /* ---- a declaration alone ---- */
 
-/* Moves to the declaration of `code`. False: there is none, or one before it is damaged. */
+/* Moves the reader to the declaration of `code`. False: there is none, or one before it is damaged.
+ */
 static bool seek_declaration(struct reader *r, uint64_t code) {
     for (;;) {
         const uint8_t *start = r->at;
@@ -189,7 +192,7 @@ enum st abbrev_lone(struct abbrev_cache *c, const struct sections *s, const stru
         return err_nomem(e);
     }
     size_t before = reader_pos(&t->r);
-    struct err damage = {0}; /* kept for callers that read the table and report it */
+    struct err damage = {0}; /* not reported: abbrev_read finds and reports it */
     bool found = seek_declaration(&t->r, code) &&
                  abbrev_declaration(t, &t->entries.data[0], &damage) == ST_OK;
     c->work += reader_pos(&t->r) - before;

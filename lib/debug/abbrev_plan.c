@@ -1,14 +1,14 @@
-/* Plans of declarations (DWARF5 §7.5.3). */
+/* Reads declarations of abbreviations (DWARF5 §7.5.3) and makes their plans. */
 #include "debug/abbrev_plan.h"
 
 #include <dwarf.h>
 #include <stddef.h>
 
-/* ---- what attributes and forms come to ---- */
+/* ---- meanings of attributes, sizes of forms ---- */
 
 static enum abbrev_kind kind_of_attribute(uint64_t attribute) {
-    /* A table for attributes below 0x80 in place of a switch: it is consulted for every attribute
-     * that is read. */
+    /* A table for attributes below 0x80 is used instead of a switch, because every attribute that
+     * is read is looked up. */
     static const uint8_t common[] = {
         [DW_AT_sibling] = KIND_SIBLING,
         [DW_AT_name] = KIND_NAME,
@@ -63,7 +63,7 @@ static enum abbrev_skip skip_of(uint64_t form) {
     case DW_FORM_rnglistx:
     case DW_FORM_loclistx:
         return SKIP_LEB128;
-    case DW_FORM_block1: /* locations of variables, mostly, and constants */
+    case DW_FORM_block1: /* mostly locations of variables, and constants */
         return SKIP_BLOCK1;
     case DW_FORM_exprloc:
     case DW_FORM_block:
@@ -122,7 +122,8 @@ static inline bool is_address(uint64_t attribute) {
            attribute == DW_AT_entry_pc;
 }
 
-/* Adds a value with a size of its own, or DW_AT_sibling, behind `size` bytes to skip. */
+/* Adds a step: `size` bytes to skip, then the value of attribute p, which is of no fixed size or is
+ * DW_AT_sibling. */
 static enum st add_step(struct abbrev_table *t, struct abbrev *a, const struct abbrev_pair *p,
                         uint32_t size, struct err *e) {
     struct abbrev_form form = form_of(&t->forms, p->form);
@@ -136,10 +137,11 @@ static enum st add_step(struct abbrev_table *t, struct abbrev *a, const struct a
     return VEC_PUSH(&t->steps, step) ? ST_OK : err_nomem(e);
 }
 
-/* Reads the attributes of a declaration, and joins those of fixed size. */
+/* Reads the attributes of a declaration and makes the steps of its plan, in which attributes of
+ * fixed sizes are joined. */
 static enum st plan_steps(struct abbrev_table *t, struct abbrev *a, struct reader *r,
                           struct err *e) {
-    uint32_t size = 0; /* of the attributes since the last step */
+    uint32_t size = 0; /* bytes of the attributes since the last step */
     unsigned count = 0;
     bool addressed = false;
     a->first_step = (uint32_t)t->steps.len;
@@ -179,11 +181,11 @@ static enum st plan_steps(struct abbrev_table *t, struct abbrev *a, struct reade
 
 /* ---- reading ---- */
 
-/* Called at the first attribute of a declaration. */
+/* Returns a reader at the first attribute of a declaration. */
 static struct reader attribute_reader(const struct abbrev_table *t, const struct abbrev *a) {
     struct reader r = t->r;
     r.at = a->attributes;
-    r.failed = false; /* behind them, if at all */
+    r.failed = false; /* t->r may have failed behind the attributes */
     return r;
 }
 
@@ -197,7 +199,7 @@ static struct abbrev_spec spec_of(const struct abbrev_forms *forms, const struct
                                 .constant = p->constant};
 }
 
-/* Records all attributes of a declaration that has no plan. */
+/* Appends all attributes of a declaration without a plan to t->specs. */
 static enum st read_specs(struct abbrev_table *t, struct abbrev *a, struct err *e) {
     struct reader r = attribute_reader(t, a);
     a->first_wanted = (uint32_t)t->specs.len;
@@ -253,7 +255,8 @@ void abbrev_place(struct abbrev_spec *spec) {
     }
 }
 
-/* Fast load of an attribute in a common form; needs abbrev_place() first. */
+/* Returns how to load an attribute's number fast, LOAD_NOT if it cannot be; abbrev_place() must be
+ * called before. */
 static enum abbrev_load load_of(const struct abbrev_spec *spec) {
     bool plain;
     switch ((enum abbrev_kind)spec->kind) {
@@ -285,7 +288,8 @@ static enum abbrev_load load_of(const struct abbrev_spec *spec) {
     return spec->fixed ? (enum abbrev_load)spec->size : LOAD_ULEB128;
 }
 
-/* False: it is not a number that lies there, or stands in the declaration. */
+/* Sets the mask of a number in a `direct` declaration. False: the value is no number of a fixed
+ * size. */
 static bool find_mask(struct abbrev_spec *spec) {
     if (spec->form == DW_FORM_implicit_const) {
         return spec->member != 0 && spec->constant >= 0;
@@ -297,7 +301,8 @@ static bool find_mask(struct abbrev_spec *spec) {
     return true;
 }
 
-/* Joins what says nothing. */
+/* Appends the wanted attributes of a declaration to t->wanted; unused ones of fixed size are joined
+ * to bytes to skip. */
 static enum st plan_wanted(struct abbrev_table *t, struct abbrev *a, struct err *e) {
     struct reader r = attribute_reader(t, a);
     uint32_t skip = 0, offset = 0;

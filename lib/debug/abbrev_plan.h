@@ -1,4 +1,5 @@
-/* The plan of a declaration: how to skip a DIE that uses it, and how to read its attributes. */
+/* Makes the plan of a declaration: how to skip a DIE that uses it, and how to read its attributes.
+ */
 #ifndef STALLKIT_DEBUG_ABBREV_PLAN_H
 #define STALLKIT_DEBUG_ABBREV_PLAN_H
 
@@ -20,13 +21,14 @@ static inline struct abbrev_pair abbrev_pair_read(struct reader *r) {
     }
     return p;
 }
-/* Is it the terminator behind the last attribute? A failed reader returns it, too. */
+/* Is the pair the terminator behind the last attribute? A failed reader gives the terminator, too.
+ */
 static inline bool abbrev_pair_ends(const struct abbrev_pair *p) {
     return p->attribute == 0 && p->form == 0;
 }
 
-/* Attributes of one declaration. Real ones have some twenty; a declaration of a million empty ones
- * would make each DIE, of one byte, cost a million steps. */
+/* Limit on the attributes of one declaration. Real ones have some twenty; a declaration of a
+ * million attributes without bytes would make each DIE, of one byte, cost a million steps. */
 enum { ABBREV_ATTRIBUTES_MAX = 1024 };
 
 static inline bool abbrev_is_tag(uint64_t tag) {
@@ -35,7 +37,7 @@ static inline bool abbrev_is_tag(uint64_t tag) {
 static inline bool abbrev_is_attribute(const struct abbrev_pair *p) {
     return p->attribute != 0 && (p->attribute | p->form) <= UINT16_MAX;
 }
-/* Skips the attributes of a declaration and their end. False: they are damaged. */
+/* Skips the attributes of a declaration and their terminator. False: they are damaged. */
 static inline bool abbrev_skip_attributes(struct reader *r) {
     for (unsigned count = 0; count <= ABBREV_ATTRIBUTES_MAX; count++) {
         struct abbrev_pair p = abbrev_pair_read(r);
@@ -49,12 +51,12 @@ static inline bool abbrev_skip_attributes(struct reader *r) {
     return false;
 }
 
-/* Fills f for units of these sizes. */
+/* Fills f with the sizes of forms in units with these sizes. */
 void abbrev_forms_fill(struct abbrev_forms *f, struct form_sizes sizes);
-/* Reads the next declaration of t->r into *out, without its attributes. ST_NONE: the table ends
- * here. ST_ERR: it is damaged, or there is no memory. */
+/* Reads the next declaration at t->r into *out, and its steps (without a plan: its attributes) into
+ * the table. ST_NONE: the table ends here. ST_ERR: it is damaged, or out of memory. */
 enum st abbrev_declaration(struct abbrev_table *t, struct abbrev *out, struct err *e) BASE_MUST_USE;
-/* Fills member, sets and narrow from says and form. */
+/* Fills spec's member, sets and narrow from its kind and form. */
 void abbrev_place(struct abbrev_spec *spec);
 
 #endif

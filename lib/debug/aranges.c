@@ -1,7 +1,8 @@
-/* .debug_aranges (DWARF5 §6.1.2): which unit covers which addresses. */
+/* Reads .debug_aranges (DWARF5 §6.1.2): which unit covers which addresses. */
 #include "debug/debug_private.h"
 
-/* One set: its unit, then (address, length) pairs up to (0, 0), aligned to the size of a pair. */
+/* Reads one set: the offset of its unit, then (address, length) pairs up to (0, 0), aligned to the
+ * size of a pair. */
 static enum st read_set(struct reader *set, uint8_t offset_size, size_t header_start,
                         enum st (*add)(void *ctx, uint64_t unit_offset, struct debug_range r,
                                        struct err *e),
@@ -11,7 +12,7 @@ static enum st read_set(struct reader *set, uint8_t offset_size, size_t header_s
     uint8_t address_size = reader_u8(set), segment_size = reader_u8(set);
     if (reader_failed(set) || version < 2 || version > 5 || segment_size != 0 ||
         (address_size != 4 && address_size != 8)) {
-        return ST_OK; /* a set of an unsupported kind; unit DIEs give the same ranges */
+        return ST_OK; /* a set of an unsupported kind is skipped; unit DIEs give the same ranges */
     }
     size_t pair = 2u * address_size, done = reader_pos(set) + header_start;
     reader_skip(set, (pair - done % pair) % pair);

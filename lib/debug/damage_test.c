@@ -439,7 +439,7 @@ static void units_that_keep_their_functions_elsewhere_are_told_of_once(void **st
 static void lines_that_are_missing_are_told_from_damaged_ones(void **state) {
     static struct dwarf_build b;
     static const uint8_t table[1];
-    struct section_bytes given[] = {{0}, {.damaged = true}, {table, sizeof table, false}};
+    struct section_bytes given[] = {{0}, {.damaged = true}, {.data = table, .len = sizeof table}};
     (void)state;
     for (int with_lines = 0; with_lines < 2; with_lines++) {
         b = (struct dwarf_build){0};

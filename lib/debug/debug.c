@@ -1,6 +1,7 @@
-/* Opening and closing the debug information of a slice. */
+/* Opens, clones and closes the debug information of a slice. */
 #include "debug/debug_private.h"
 
+#include <dwarf.h>
 #include <stdlib.h>
 
 size_t debug_split_units(const struct debug *d) {
@@ -77,7 +78,7 @@ enum st debug_open_sections(struct debug **out, const struct debug_setup *setup,
     return ST_OK;
 }
 
-/* Extents of sections with instructions; none if the file does not say. */
+/* Appends the extents of sections with instructions; none if the file has no sections. */
 static enum st code_extents(const struct object_slice *s, struct range_vec *out, struct err *e) {
     for (size_t i = 0; i < object_section_count(s); i++) {
         struct object_section_info info;
@@ -144,7 +145,7 @@ static enum st clone_file(struct debug *d, struct debug_file *f, const struct de
     for (size_t i = 0; i < of->unit_count; i++) {
         struct unit_entry *u = &f->units[i];
         *u = of->units[i];
-        /* The clone shares what the original has read. */
+        /* The clone counts its own work, and has its own tables of other units' files. */
         u->walked = u->charged = false;
         u->others = NULL;
     }
@@ -194,6 +195,11 @@ enum st debug_clone(struct debug **out, const struct debug *d, debug_complain co
     }
     *out = c;
     return ST_OK;
+}
+
+bool debug_is_assembler(const struct debug_unit *u) {
+    enum { ASSEMBLY = 0x31 }; /* DW_LANG_Assembly, which libdwarf's header may lack */
+    return u->language == DW_LANG_Mips_Assembler || u->language == ASSEMBLY;
 }
 
 void debug_close(struct debug *d) {

@@ -1,4 +1,4 @@
-/* Reading a debug map. */
+/* Reads the debug map of a linked Mach-O file. */
 #include "debug/debug_map.h"
 
 #include <stdlib.h>
@@ -28,7 +28,7 @@ const char *debug_object_base(const char *path) {
 struct map_reader {
     struct debug_map *map;
     struct map known; /* path and time -> index of the object */
-    uint32_t object;  /* that the stabs belong to, or NO_OBJECT */
+    uint32_t object;  /* object that the current stabs belong to, or NO_OBJECT */
     bool in_function; /* the stab before this one began a function */
     bool arm32;
     struct map_function function;
@@ -63,8 +63,8 @@ static bool end_function(struct map_reader *r, uint64_t size) {
     return VEC_PUSH(&r->map->functions, r->function);
 }
 
-/* A function is two stabs: its name, section and address; an empty name, no section and its size.
- */
+/* Takes one stab. A function is two stabs: one with its name, section and address, then one with an
+ * empty name, no section and its size. False: out of memory. */
 static bool take_stab(void *ctx, const struct object_stab *stab) {
     struct map_reader *r = ctx;
     bool in_function = r->in_function;
@@ -96,7 +96,8 @@ static int by_object(const void *a, const void *b) {
     return order ? order : strcmp(x->name, y->name);
 }
 
-/* Gives the objects their functions, and drops those that have none. */
+/* Sorts the functions by object, gives each object its part of them, and drops objects without
+ * functions. */
 static void share_functions(struct debug_map *map) {
     struct map_function *f = map->functions.data;
     size_t kept = 0, at = 0;
@@ -118,7 +119,7 @@ static void share_functions(struct debug_map *map) {
     map->objects.len = kept;
 }
 
-/* Finds out which base names there are once. */
+/* Sets name.unique of the objects whose base name no other has. */
 static enum st mark_unique(struct debug_map *map, struct err *e) {
     struct map bases = {0};
     enum st st = ST_OK;

@@ -1,5 +1,5 @@
-/* The debug map of a linked Mach-O file: stabs (<mach-o/stab.h>) that say in which object files the
- * linker found the functions, which is where their DWARF still is (N_OSO, N_FUN). */
+/* The debug map of a linked Mach-O file: stabs (<mach-o/stab.h>, N_OSO, N_FUN) that tell from which
+ * object file the linker took each function; the functions' DWARF is still in those files. */
 #ifndef STALLKIT_DEBUG_DEBUG_MAP_H
 #define STALLKIT_DEBUG_DEBUG_MAP_H
 
@@ -13,30 +13,31 @@
 #include "object/object.h"
 
 struct map_function {
-    const char *name; /* without the leading underscore, as of struct object_symbol */
+    const char *name; /* without the leading underscore, as object_symbol.name */
     uint64_t address; /* in the linked file */
     uint64_t size;    /* > 0; address + size does not wrap */
-    uint32_t object;  /* index of its file */
+    uint32_t object;  /* index of its object file */
 };
 
 struct map_object {
     struct debug_object_name name;
     enum debug_object_state state;
-    size_t first, count; /* its functions, at least one */
-    uint64_t code_bytes; /* of them together */
+    size_t first, count; /* part of debug_map.functions that is this object's; count > 0 */
+    uint64_t code_bytes; /* bytes of these functions together */
 };
 
-/* Zero-initialised = empty. Strings are borrowed from the slice. */
+/* A debug map. Zero-initialised = empty. Strings are borrowed from the slice. */
 struct debug_map {
-    VEC(struct map_object) objects; /* in the order of the file, each path and time once */
+    VEC(struct map_object) objects; /* in the order of the stabs, each path and time once */
     VEC(struct map_function) functions;
 };
 
-/* Reads the map; the objects' states are DEBUG_OBJECT_FOUND. A function whose stabs are not in
- * pairs is left out. ST_NONE: there is no function of an object file; *out is then empty. */
+/* Reads a slice's debug map; the objects' states become DEBUG_OBJECT_FOUND. A function whose stabs
+ * are not a pair is left out. ST_NONE: the slice has no function of an object file; *out is then
+ * empty. */
 enum st debug_map_read(struct debug_map *out, const struct object_slice *s,
                        struct err *e) BASE_MUST_USE;
-/* *out = a copy. Never ST_NONE. */
+/* Copies a map to *out. Never ST_NONE. */
 enum st debug_map_copy(struct debug_map *out, const struct debug_map *map,
                        struct err *e) BASE_MUST_USE;
 void debug_map_release(struct debug_map *map);

@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include "debug/link_spans.h"
 #include "object/object_build_test.h"
 
 #define SHOP "testdata/objects/macho-map/Shop"
@@ -120,12 +121,98 @@ static void a_file_without_stabs_has_no_map(void **state) {
     }
 }
 
+/* ---- the map's functions in an object file ---- */
+
+/* An object file: ltmp0 and _a at 0, _b at 0x20, a private function at 0x30, _b_alias at 0x20, two
+ * functions _s at 0x40 and 0x50; the code ends at 0x60. */
+static struct object *open_unlinked(uint32_t cpu_type) {
+    static const struct macho_build_section sections[] = {{.segment = "__TEXT",
+                                                           .name = "__text",
+                                                           .bytes = usual_code,
+                                                           .len = 0x60,
+                                                           .flags = MACHO_CODE}};
+    static const struct macho_build_symbol symbols[] = {
+        {"ltmp0", MACHO_SECT, 1, 0, 0},
+        {"_a", MACHO_SECT | MACHO_EXT, 1, 0, 0},
+        {"_b", MACHO_SECT | MACHO_EXT, 1, 0, 0x20},
+        {"_b_too", MACHO_SECT, 1, 0, 0x20},
+        {"l_keypath_get", MACHO_SECT, 1, 0, 0x30},
+        {"_s", MACHO_SECT, 1, 0, 0x40},
+        {"_s", MACHO_SECT, 1, 0, 0x50},
+        {"_early", STAB_FUNCTION, 1, 0, 0x10}, /* no bound */
+    };
+    static struct build b;
+    struct macho_build m = usual_macho();
+    m.cpu_type = cpu_type;
+    m.file_type = 1;
+    m.no_uuid = true;
+    m.text_address = 0;
+    m.sections = sections;
+    m.section_count = 1;
+    m.symbols = symbols;
+    m.symbol_count = sizeof symbols / sizeof *symbols;
+    build_macho(&b, &m);
+    return open_built(&b);
+}
+
+/* Returns the status of link_spans_read; *count: of the spans that were found. */
+static enum st spans_of(uint32_t cpu_type, const struct map_function *functions, size_t n,
+                        size_t *count) {
+    struct object *o = open_unlinked(cpu_type);
+    struct link_spans spans;
+    struct err e = {0};
+    enum st st = link_spans_read(&spans, functions, n, object_slice(o, 0), &e);
+    assert_false(err_is(&e));
+    *count = spans.len;
+    link_spans_release(&spans);
+    object_close(o);
+    return st;
+}
+
+static void functions_of_the_file_that_was_linked_have_spans(void **state) {
+    static const struct map_function functions[] = {
+        {.name = "a", .address = 0x1000, .size = 0x20},
+        {.name = "alias_of_a", .address = 0x1000, .size = 0x20}, /* by the linker's -alias */
+        {.name = "b", .address = 0x2000, .size = 0x10},
+        {.name = "b_too", .address = 0x2000, .size = 0x10},
+        {.name = "s", .address = 0x3000, .size = 0x10}, /* it is unknown which one */
+    };
+    size_t count;
+    (void)state;
+    assert_int_equal(spans_of(MACHO_CPU_ARM64, functions, 5, &count), ST_OK);
+    assert_int_equal(count, 2);
+}
+
+static void another_function_or_size_is_another_build(void **state) {
+    static const struct {
+        struct map_function f;
+        enum st arm64, x86_64;
+    } cases[] = {
+        {{.name = "a", .size = 0x20}, ST_OK, ST_OK},
+        {{.name = "a", .size = 0x1c}, ST_NONE, ST_OK}, /* without the padding of 16 bytes */
+        {{.name = "a", .size = 0x10}, ST_NONE, ST_NONE},
+        {{.name = "a", .size = 0x24}, ST_NONE, ST_NONE},
+        {{.name = "b", .size = 0x20}, ST_NONE, ST_NONE},
+        {{.name = "gone", .size = 0x20}, ST_NONE, ST_NONE},
+        {{.name = "a", .size = UINT64_MAX}, ST_NONE, ST_NONE},
+        {{.name = "s", .size = 0x4000}, ST_OK, ST_OK}, /* not compared */
+    };
+    size_t count;
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        assert_int_equal(spans_of(MACHO_CPU_ARM64, &cases[i].f, 1, &count), cases[i].arm64);
+        assert_int_equal(spans_of(MACHO_CPU_X86_64, &cases[i].f, 1, &count), cases[i].x86_64);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bases_are_those_of_files_and_members),
         cmocka_unit_test(objects_have_their_functions),
         cmocka_unit_test(stabs_in_disorder_cost_their_function),
         cmocka_unit_test(a_file_without_stabs_has_no_map),
+        cmocka_unit_test(functions_of_the_file_that_was_linked_have_spans),
+        cmocka_unit_test(another_function_or_size_is_another_build),
     };
     return cmocka_run_group_tests_name("debug_map", tests, NULL, NULL);
 }

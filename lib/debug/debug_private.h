@@ -1,4 +1,4 @@
-/* The state behind struct debug, shared by the files that read units. */
+/* The state behind struct debug, and the functions that its files share, private to lib/debug. */
 #ifndef STALLKIT_DEBUG_DEBUG_PRIVATE_H
 #define STALLKIT_DEBUG_DEBUG_PRIVATE_H
 
@@ -12,67 +12,70 @@
 #include "debug/sections.h"
 #include "debug/split_index.h"
 
-/* A file of a line table, for units of other tables with functions that are declared there. */
+/* A file of a line table, as units of other line tables know it whose functions are declared in it.
+ */
 struct other_file {
-    uint64_t reading; /* debug.readings of such a unit; 0 = of none */
-    uint32_t number;  /* of its path among that unit's */
+    uint64_t reading; /* debug.readings of the unit that referred to the file last; 0 = none */
+    uint32_t number;  /* number of the file's path among that unit's */
 };
 
-/* The files of a line table for references from other units, which all units of the table share
- * that have the same folder. */
+/* The files of a line table, for functions of other units that are declared in them. Units with one
+ * line table and one folder share it. */
 struct other_table {
-    struct line_files files;  /* their paths in debug.arena */
-    struct other_file *known; /* of each of them; in debug.arena */
+    struct line_files files;  /* the files; their paths are in debug.arena */
+    struct other_file *known; /* one element per file, in debug.arena */
 };
 
-/* One unit of one file: what its header and its own DIE say. */
+/* One unit of one file: what its header and its own DIE tell. */
 struct unit_entry {
     struct die_unit head;
     uint64_t low;  /* base address of range lists */
-    uint64_t high; /* with one_range */
+    uint64_t high; /* end of the unit's code, if one_range */
     uint64_t addr_base, rnglists_base, stmt_list;
-    uint64_t ranges_base;       /* of a split unit's lists in .debug_ranges; 0 in all others */
-    uint64_t split_ranges_base; /* of a skeleton: that of its split unit (DW_AT_GNU_ranges_base) */
+    uint64_t ranges_base; /* start of a split unit's lists in .debug_ranges; 0 in other units */
+    uint64_t split_ranges_base; /* of a skeleton: ranges_base of its split unit
+                                   (DW_AT_GNU_ranges_base) */
     uint64_t split_id;          /* equal in a split unit and its skeleton */
     const char *name, *comp_dir, *split_name;
     uint32_t language;
-    uint32_t split; /* 1 + its index in debug.splits; 0 = it keeps its functions itself */
+    uint32_t split; /* 1 + index in debug.splits; 0 = the unit has its functions itself */
     bool has_addr_base, has_rnglists_base, has_stmt_list;
-    bool ranged;     /* its ranges are in debug.ranges */
-    bool one_range;  /* it has low_pc and high_pc only, which do not exclude code elsewhere */
-    bool scanned;    /* its functions were read for their ranges */
-    bool complained; /* once each */
-    bool walked;     /* its work counts in reader.abbrevs.work */
-    bool charged;    /* its line table counts in line_work */
-    struct other_table *others; /* NULL = no other unit referred to its files so far */
+    bool ranged;     /* the unit's ranges are in debug.ranges */
+    bool one_range;  /* the DIE has low_pc and high_pc only, which do not exclude code elsewhere */
+    bool scanned;    /* the unit's functions were read for their ranges */
+    bool complained; /* a warning was given: one per unit */
+    bool walked;     /* the unit's work is counted in reader.abbrevs.work */
+    bool charged;    /* the unit's line table is counted in line_work */
+    struct other_table *others; /* NULL = no other unit referred to the unit's files so far */
 };
 
-/* A file: the slice itself, dwz's supplementary one, or one with split units. */
+/* A file: the slice itself (number 0), dwz's supplementary one (1), or one with split units (2 and
+ * more). */
 struct debug_file {
-    uint32_t number; /* 0, 1, or 2 and more */
+    uint32_t number; /* 0: the slice, 1: dwz's file, 2 and more: files with split units */
     struct sections sections;
     struct die_reader reader; /* of the sections */
     bool present;             /* false: there is no such file */
-    struct unit_entry *units; /* all of them, by offset */
+    struct unit_entry *units; /* all units, by offset */
     size_t unit_count, unit_cap;
-    struct number_map by_split_id; /* of a file with split units: their ids -> units */
+    struct number_map by_split_id; /* of a file with split units: split_id -> index in units */
 };
 
 struct unit_range {
     uint64_t low, high;
-    uint64_t reach; /* the highest `high` of this range and all before it */
-    uint32_t unit;  /* public index */
+    uint64_t reach; /* the highest `high` of this range and all before it in debug.ranges */
+    uint32_t unit;  /* index for callers of debug.h */
 };
 
-/* Names of a function, cached by the DIE that was referred to. */
+/* Names and declaration of a function, cached by the DIE that was referred to. */
 struct origin {
     const char *name, *linkage;
     struct unit_entry *decl_unit; /* the unit whose files decl_file numbers; NULL = unknown */
-    struct debug_file *decl_in;   /* where that unit is */
+    struct debug_file *decl_in;   /* file that decl_unit is in */
     uint64_t decl_file;
     uint32_t decl_line;
-    uint32_t number; /* as debug_function.origin */
-    unsigned depth;  /* the longest chain of references from here */
+    uint32_t number; /* number for debug_function.origin */
+    unsigned depth;  /* length of the longest chain of references from this DIE */
 };
 
 struct unit_nodes {
@@ -80,20 +83,20 @@ struct unit_nodes {
     size_t len, cap;
 };
 
-/* Memory that unit_read.c reuses from unit to unit. */
+/* Scratch memory that unit_read.c reuses from unit to unit. */
 struct unit_scratch {
     struct unit_nodes nodes;
     VEC(uint32_t) order;
     struct line_sequences sequences;
-    struct line_files files; /* except for the paths, which are the unit's */
+    struct line_files files; /* the paths themselves are in the unit's arena */
 };
 
 /* The unit in another file that a skeleton unit stands for. */
 struct debug_split {
     const struct object_slice *slice; /* NULL: not found */
-    bool packed;                      /* it is a part of a package: */
+    bool packed;                      /* the unit is in a package (.dwp), in row `row` */
     struct split_row row;
-    struct debug_file *file; /* NULL: not read yet by this struct debug, or not readable */
+    struct debug_file *file; /* NULL: not read yet by this struct debug, or unreadable */
     bool tried;
 };
 
@@ -102,42 +105,45 @@ struct debug {
     const struct object_slice *slice; /* NULL if it was opened from sections */
     VEC(struct debug_split) splits;
     VEC(struct debug_file *) split_files; /* in the arena */
-    struct number_map split_at;           /* slice of a .dwo -> index in split_files */
-    /* In place of all of these, if the slice has a debug map: its objects are the units. */
+    struct number_map split_at;           /* key: slice of a .dwo; value: index in split_files */
+    /* The debug map, if the slice has one: its objects are the units, and the members above are
+     * empty. */
     struct debug_map map;
     struct debug_map_files map_files;
-    const struct debug_split_finder *finder; /* of the map's object files */
+    const struct debug_split_finder *finder; /* finds the map's object files */
     const char *path;
     unsigned address_size;
     bool arm32;
     struct range_vec code; /* extents of sections with instructions, normalised; empty = unknown */
     struct debug_range
-        main_code; /* the largest of them, without tombstones; empty if there is none */
+        main_code; /* the largest extent of code, without tombstones; empty if there is none */
     debug_complain complain;
     void *complain_ctx;
 
-    VEC(uint32_t) code_units;  /* public index -> index in main.units */
+    VEC(uint32_t) code_units;  /* index for callers of debug.h -> index in main.units */
     struct unit_range *ranges; /* sorted by low */
     size_t range_count, range_cap;
     bool ranges_sorted;
 
-    struct number_map origin_index; /* DIE, as origin.c makes a key of it -> origins */
+    struct number_map origin_index; /* key: DIE, as origin.c makes it; value: index in origins */
     VEC(struct origin) origins;
-    size_t split_units; /* with functions in files that were not found */
+    size_t split_units; /* number of units with functions in files that were not found */
     size_t dieless_units;
-    uint64_t line_work;               /* bytes of line tables read so far, each unit once */
+    uint64_t line_work;               /* bytes of line tables read so far, once per unit */
     uint64_t readings;                /* how many units were read, this one included */
     VEC(struct other_table *) tables; /* in the arena */
-    struct number_map table_at;       /* a line table, keyed as a DIE -> the first one */
-    uint64_t table_work;              /* folders and files in the lists of line tables so far */
+    /* key: a line table, made as for a DIE; value: its first other_table */
+    struct number_map table_at;
+    uint64_t table_work; /* folders and files in the lists of line tables so far */
     struct unit_scratch scratch;
     struct arena arena;
 };
 
-/* As debug_open, over sections that the caller keeps: for tests with hand-made DWARF. */
+/* Arguments of debug_open_sections, which opens sections that the caller keeps: for debug_open and
+ * for tests with hand-made DWARF. */
 struct debug_setup {
     const struct sections *sections, *alt;  /* alt may be NULL */
-    const struct object_slice *slice;       /* of the sections, for: */
+    const struct object_slice *slice;       /* slice of the sections, for the finder `split` */
     const struct debug_split_finder *split; /* may be NULL */
     const struct debug_range *code;         /* extents of code; none = unknown */
     size_t code_count;
@@ -149,61 +155,66 @@ struct debug_setup {
 enum st debug_open_sections(struct debug **out, const struct debug_setup *setup,
                             struct err *e) BASE_MUST_USE;
 
-/* unit_table.c: begins a file over sections, which it copies; the supplementary one comes first. */
+/* unit_table.c: begins a file over sections, which it copies. The supplementary file must be begun
+ * before the main one. */
 void debug_begin_file(struct debug *d, struct debug_file *f, const struct sections *sections,
                       bool planless);
-/* Tells of a damaged unit unless it was told of before. */
+/* Calls d->complain for a damaged unit, unless it was called for that unit before. */
 void debug_blame(struct debug *d, struct unit_entry *u, const struct err *why);
-/* The lowest address that stands for stripped code: -2, and -1 above it (lld, DWARF issue
+/* Returns the lowest address that stands for stripped code: -2, above which is -1 (lld, DWARF issue
  * 200609.1). */
 static inline uint64_t debug_tombstones(const struct debug *d) {
     return (d->address_size == 4 ? UINT32_MAX : UINT64_MAX) - 1;
 }
-/* May a function begin here? No at 0, -1, -2 and elsewhere outside the code: it was stripped
- * (stallkit-design(7), ADDRESS RULES, 4). */
+/* May a function begin at the address? Not at 0, -1, -2 and elsewhere outside of code: such a
+ * function was stripped (stallkit-design(7), ADDRESS RULES, 4). */
 bool debug_is_code(const void *d, uint64_t address);
-/* The unit that holds the offset in .debug_info, or NULL. */
+/* Returns the unit that holds an offset in .debug_info, or NULL. */
 struct unit_entry *debug_unit_at(struct debug_file *f, uint64_t offset);
 struct unit_entry *debug_code_unit(struct debug *d, size_t unit);
-/* The context for the unit's range lists. */
+/* Returns the context for reading the unit's range lists. */
 struct range_base units_range_base(const struct debug_file *f, const struct unit_entry *u);
 
-/* units.c: reads all units' headers and DIEs into f->units; of the main file also the units with
- * code and their ranges. */
+/* units.c: reads the headers and DIEs of all units into f->units; for the main file also the list
+ * of units with code, and their ranges. */
 enum st units_read(struct debug *d, struct debug_file *f, struct err *e) BASE_MUST_USE;
-/* Ranges that unit DIEs do not say, from .debug_aranges. */
+/* Adds ranges from .debug_aranges to units whose DIEs have none. */
 enum st units_read_aranges(struct debug *d, struct err *e) BASE_MUST_USE;
-/* Determines the ranges of a unit that states none itself. */
+/* Adds the ranges of a unit whose DIE has none. */
 enum st units_add_ranges(struct debug *d, size_t unit, const struct range_vec *ranges,
                          struct err *e) BASE_MUST_USE;
-/* Adds one range of a unit. */
+/* Adds one range of a unit to d->ranges. */
 enum st units_add_range(struct debug *d, size_t unit, struct debug_range r,
                         struct err *e) BASE_MUST_USE;
-/* Sorts the ranges that are known; to be called when some were added. */
+/* Sorts d->ranges; must be called after ranges were added. */
 void units_sort_ranges(struct debug *d);
 
-/* die_ranges.c: appends the code of a DIE, normalised, without stripped code. *entry (may be NULL)
- * = its entry, or its lowest address. ST_NONE: it has none. */
+/* die_ranges.c: appends the ranges of a DIE's code, normalised, without stripped code. *entry
+ * (entry may be NULL) is its entry point, else its first address. ST_NONE: the DIE has no code. */
 enum st die_ranges(const struct debug *d, struct range_base *base, const struct die_attrs *a,
                    struct range_vec *out, uint64_t *entry, struct err *e) BASE_MUST_USE;
 
-/* split.c: looks for the files of all split units of the main file, which was read; they are read
- * when they are needed. split_units counts those that are not there. */
+/* split.c: finds the files of all split units of the main file, which must have been read; the
+ * units are read when needed. d->split_units counts those that were not found. */
 enum st split_find_all(struct debug *d, const struct debug_split_finder *finder,
                        struct err *e) BASE_MUST_USE;
-/* The unit that a skeleton stands for and its file. ST_NONE: it has none, or none that can be read:
- * its own DIEs count. */
+/* Reads the unit that a skeleton stands for: *unit, in *file. ST_NONE: there is none, or it cannot
+ * be read, and the skeleton's own DIEs count. */
 enum st split_read(struct debug *d, struct unit_entry *skeleton, struct debug_file **file,
                    struct unit_entry **unit, struct err *e) BASE_MUST_USE;
-/* Shares what was found with a clone. */
+/* Gives a clone the split files that were found. */
 enum st split_clone(struct debug *c, const struct debug *d, struct err *e) BASE_MUST_USE;
 void split_release(struct debug *d);
 
-/* debug.c: debug_open without regard to debug maps. */
+/* debug.c: does what debug_open does for a slice without a debug map. */
 enum st debug_open_dwarf(struct debug **out, const struct object_slice *s,
                          const struct debug_others *others, debug_complain complain, void *ctx,
                          struct err *e) BASE_MUST_USE;
-/* unit_read.c: debug_read_unit of a file that is not a debug map's. */
+/* open_map.c: does what debug_open does for a slice with a debug map. ST_NONE: it has none. */
+enum st debug_open_map(struct debug **out, const struct object_slice *s,
+                       const struct debug_split_finder *finder, debug_complain complain, void *ctx,
+                       struct err *e) BASE_MUST_USE;
+/* unit_read.c: does what debug_read_unit does for a slice without a debug map. */
 enum st debug_read_dwarf(struct debug *d, size_t unit, struct debug_unit *out,
                          struct err *e) BASE_MUST_USE;
 
@@ -213,12 +224,12 @@ enum st aranges_read(const struct sections *s,
                                     struct err *e),
                      void *ctx, struct err *e) BASE_MUST_USE;
 
-/* origin.c: names of a DIE with these attributes, through abstract_origin and specification, across
- * units and files. */
+/* origin.c: finds the names of a DIE with these attributes through abstract_origin and
+ * specification, across units and files. */
 enum st origin_resolve(struct debug *d, struct debug_file *f, struct unit_entry *u,
                        const struct die_attrs *a, struct origin *out, struct err *e) BASE_MUST_USE;
-/* The file that o->decl_file counts in o->decl_unit, which is not the one being read, and its path,
- * which d owns. ST_NONE: there is none. */
+/* Gives the file number o->decl_file of o->decl_unit, which is not the unit being read, and its
+ * path, which d owns. ST_NONE: there is none. */
 enum st origin_file(struct debug *d, const struct origin *o, struct other_file **file,
                     const char **path, struct err *e) BASE_MUST_USE;
 

@@ -1,22 +1,23 @@
-/* Units and DIEs (debugging information entries) as plain values: what the walk reads, and all that
- * the rest of lib/debug sees of them. */
+/* Units and DIEs (debugging information entries) as plain values, which the walk reads for the rest
+ * of lib/debug. */
 #ifndef STALLKIT_DEBUG_DIE_H
 #define STALLKIT_DEBUG_DIE_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* A unit: its header, and the facts of its own DIE that are needed to read the others. */
+/* A unit: its header, and what its own DIE tells that is needed to read the others. */
 struct die_unit {
-    uint64_t offset, die, end; /* of its header, its first DIE, the first byte past it */
+    /* offsets in .debug_info of its header, its first DIE, the byte behind it */
+    uint64_t offset, die, end;
     uint64_t abbrev_offset;
-    uint64_t split_id;     /* of skeleton and split units of DWARF 5; 0 = none */
-    uint16_t version, tag; /* tag of its DIE */
+    uint64_t split_id;     /* id of a skeleton or split unit of DWARF 5; 0 = none */
+    uint16_t version, tag; /* tag: of the unit's own DIE */
     uint8_t address_size, offset_size;
     uint64_t str_offsets_base; /* 0 = the default */
     uint64_t addr_base;
     bool has_addr_base;
-    bool is_c; /* written in C: functions are in no type */
+    bool is_c; /* the unit is written in C, where no function is in a type */
 };
 
 /* A reference to a DIE, by its offset in .debug_info of this file or of the supplementary one. */
@@ -25,7 +26,7 @@ struct die_ref {
     bool alt;
 };
 
-/* The attributes of a DIE that this module uses. `has` tells which members were there. */
+/* Bits of die_attrs.has, which tells the attributes that a DIE has. */
 enum die_has {
     DIE_LOW = 1 << 0,
     DIE_HIGH = 1 << 1,
@@ -41,22 +42,22 @@ enum die_has {
     DIE_STR_OFFSETS_BASE = 1 << 11,
     DIE_SPLIT = 1 << 12,           /* DW_AT_dwo_name: the unit's DIEs are in another file */
     DIE_HIGH_IS_SIZE = 1 << 13,    /* DW_AT_high_pc counts from low_pc (DWARF 4 and later) */
-    DIE_ENTRY_IS_SIZE = 1 << 14,   /* so does DW_AT_entry_pc */
-    DIE_RANGES_IS_INDEX = 1 << 15, /* DW_FORM_rnglistx */
+    DIE_ENTRY_IS_SIZE = 1 << 14,   /* DW_AT_entry_pc counts from low_pc */
+    DIE_RANGES_IS_INDEX = 1 << 15, /* DW_AT_ranges is an index (DW_FORM_rnglistx) */
     DIE_SPLIT_ID = 1 << 16,        /* DW_AT_GNU_dwo_id */
 };
 struct die_attrs {
     unsigned has;
-    bool damaged; /* an attribute could not be read; it is then absent */
+    bool damaged; /* an attribute could not be read; it counts as absent */
     uint64_t low, high, ranges, entry;
     struct die_ref origin, specification;
     const char *name, *linkage, *comp_dir; /* borrowed from the sections; NULL = none */
     uint64_t decl_file, call_file;
-    uint64_t decl_line, call_line, call_column, call_discriminator; /* of 32 bits, else 0 */
+    uint64_t decl_line, call_line, call_column, call_discriminator; /* 0 if larger than 32 bits */
     uint32_t language;
     uint64_t stmt_list, addr_base, rnglists_base, str_offsets_base;
-    uint64_t ranges_base, split_id; /* of GNU's split DWARF 4 */
-    const char *split_name;         /* DW_AT_dwo_name, borrowed as the others */
+    uint64_t ranges_base, split_id; /* attributes of GNU's split DWARF 4 */
+    const char *split_name;         /* DW_AT_dwo_name, borrowed from the sections */
 };
 
 /* The DIE at which a walk stands. */
@@ -64,11 +65,11 @@ struct die_entry {
     uint64_t offset;
     uint16_t tag;
     unsigned depth;   /* 0 = the unit's DIE */
-    unsigned ends_at; /* of the open DIEs, those of this depth and deeper have ended */
-    bool bare;        /* a function without an address attribute has no code */
+    unsigned ends_at; /* the open DIEs of this depth and deeper ended before this DIE */
+    bool bare;        /* a function without an address attribute, which has no code */
 };
 
-/* The deepest nesting of DIEs that is accepted. */
+/* Limit on the nesting of DIEs. */
 enum { DIE_DEPTH_MAX = 1024 };
 
 #endif

@@ -1,4 +1,4 @@
-/* Reads attributes as plain values: those that functions, inlined calls and units consist of. */
+/* Reads the attributes of functions, inlined calls and units as plain values. */
 #include "debug/die_attrs.h"
 
 #include <dwarf.h>
@@ -6,14 +6,14 @@
 
 #include "debug/abbrev_plan.h"
 
-/* A DIE that is being read into a struct die_attrs. */
+/* The state of reading a DIE's values into a struct die_attrs. */
 struct take {
     const struct die_reader *source;
     struct form_value v;
     struct die_attrs *out;
 };
 
-/* A line, column or language that does not fit 32 bits counts as absent. */
+/* Returns a language code, or 0 (absent) if it does not fit 32 bits. */
 static inline uint32_t language_of(uint64_t v) {
     return v <= UINT32_MAX ? (uint32_t)v : 0;
 }
@@ -43,7 +43,7 @@ static bool skip_form(const struct take *t) {
     return true;
 }
 
-/* What only a unit's DIE has. */
+/* Takes an attribute that only a unit's DIE has. False: its value is damaged. */
 static bool take_unit_attr(const struct take *t, enum abbrev_kind kind) {
     struct die_attrs *out = t->out;
     uint64_t language;
@@ -75,14 +75,14 @@ static bool take_unit_attr(const struct take *t, enum abbrev_kind kind) {
     }
 }
 
-/* Stores a number attribute of a function or call. */
+/* Stores a number attribute of a function or call in its member of *out. */
 static inline void keep_number(struct die_attrs *out, const struct abbrev_spec *spec, uint64_t v) {
     v = spec->narrow && v > UINT32_MAX ? 0 : v;
     memcpy((char *)out + spec->member, &v, sizeof v);
     out->has |= spec->sets;
 }
 
-/* False: the attribute makes no sense; its value is skipped all the same. */
+/* Takes an attribute's value. False: the value makes no sense; it is skipped all the same. */
 static inline bool take_attr(const struct take *t, const struct abbrev_spec *spec) {
     struct die_attrs *out = t->out;
     uint64_t v;
@@ -140,7 +140,7 @@ enum st die_cut(const struct reader *r, uint64_t offset, struct err *e) {
 
 /* ---- a DIE ---- */
 
-/* The place where a DIE is read, and the attributes that are wanted. */
+/* Where a DIE is read, and where its DW_AT_sibling goes. */
 struct die_at {
     const struct abbrev_table *table;
     uint64_t offset;
@@ -165,12 +165,12 @@ static inline void take_spec(struct take *t, const struct die_at *at,
     }
 }
 
-/* Reads values through libdwarf, which 20210528 takes DW_FORM_addrx3 for four bytes: behind a form
- * that we know, our own size decides where the next value lies. Of an unknown form only the place
- * of the next value is used, and the attribute is absent. */
+/* Reads the values of a DIE that has no plan at the offsets that libdwarf found. libdwarf 20210528
+ * takes DW_FORM_addrx3 for four bytes, so behind a known form our own size must agree. A value of
+ * an unknown form counts as absent. */
 static enum st take_placed(struct take *t, const struct die_at *at, const struct abbrev *a,
                            const struct takeover_value *values, struct err *e) {
-    bool known = true; /* the last one's form */
+    bool known = true; /* the form of the last value is known */
     for (uint32_t i = 0; i < a->attribute_count; i++) {
         const struct abbrev_spec *spec = &at->table->specs.data[a->first_wanted + i];
         uint64_t here = t->v.unit->end - reader_left(t->v.r);
@@ -180,7 +180,8 @@ static enum st take_placed(struct take *t, const struct die_at *at, const struct
                           "libdwarf looks for the next value elsewhere");
         }
         if (values[i].form != DW_FORM_implicit_const) {
-            reader_skip(t->v.r, values[i].offset - here); /* backwards: too far */
+            /* a negative distance is too large, and fails the reader */
+            reader_skip(t->v.r, values[i].offset - here);
         }
         known = form_known(values[i].form);
         if (known) {
@@ -207,7 +208,7 @@ static inline bool keep_ref(const struct take *t, uint16_t form, uint64_t v, enu
     return mark_taken(t->out, bit, of_section || v < u->end - u->offset);
 }
 
-/* Stores a loaded value. False: it makes no sense. */
+/* Stores a loaded value in *t->out. False: the value makes no sense. */
 static inline bool keep_value(const struct take *t, const struct abbrev_spec *spec, uint64_t v) {
     const struct form_strings *s = &t->source->strings;
     struct die_attrs *out = t->out;
@@ -248,7 +249,7 @@ enum st die_attrs_read(struct die_reader *d, const struct die_unit *unit, struct
     if (abbrev_wanted(t, a, &spec, e) != ST_OK) {
         return ST_ERR;
     }
-    if (a->direct && reader_left(r) >= a->size + sizeof(uint64_t)) { /* nearly all of clang's */
+    if (a->direct && reader_left(r) >= a->size + sizeof(uint64_t)) { /* nearly all DIEs of clang */
         for (uint32_t i = 0; i < a->wanted_count; i++, spec++) {
             uint64_t v = reader_peek_little(r, spec->offset) & spec->mask;
             if (!keep_value(&take, spec, v + (uint64_t)spec->constant)) {
@@ -260,7 +261,7 @@ enum st die_attrs_read(struct die_reader *d, const struct die_unit *unit, struct
     }
     for (uint32_t i = 0; i < a->wanted_count; i++, spec++) {
         reader_skip(r, spec->skip);
-        if (spec->load == LOAD_NOT) { /* seldom */
+        if (spec->load == LOAD_NOT) { /* a form that is no plain number is rare */
             take_spec(&take, &at, spec, e);
             continue;
         }

@@ -1,4 +1,4 @@
-/* The code of a DIE: low_pc and high_pc, or a range list. */
+/* Reads the ranges of a DIE's code: low_pc and high_pc, or a range list. */
 #include "debug/debug_private.h"
 
 static void drop_stripped(const struct debug *d, struct range_vec *v, size_t from) {
@@ -24,7 +24,8 @@ static bool inside(const struct range_vec *v, size_t from, uint64_t address) {
     return false;
 }
 
-/* The common case of functions and calls: low_pc and high_pc. */
+/* Reads the range of a DIE with low_pc and high_pc, as most functions and calls have. ST_NONE: the
+ * range is empty or stripped. */
 static enum st one_range(const struct debug *d, const struct die_attrs *a, struct range_vec *out,
                          uint64_t *entry, struct err *e) {
     struct debug_range r = {.low = a->low,
@@ -64,8 +65,8 @@ enum st die_ranges(const struct debug *d, struct range_base *base, const struct 
         return st == ST_OK ? ST_NONE : st;
     }
     drop_stripped(d, out, from);
-    /* DWARF5 §2.17, §2.18: without DW_AT_entry_pc it is the start of the range listed first; a
-     * function's cold part may lie below it. */
+    /* Without DW_AT_entry_pc the entry point is the start of the range listed first (DWARF5 §2.17,
+     * §2.18); a function's cold part may lie below it. */
     uint64_t start = out->len > from ? out->data[from].low : 0;
     if (out->len - from > 1) {
         ranges_normalise(out, from);

@@ -1,4 +1,4 @@
-/* DIEs of a unit (DWARF5 §7.5.2), one after the other. */
+/* Walks the DIEs of a unit (DWARF5 §7.5.2), one after the other. */
 #include "debug/die_walk.h"
 
 #include <dwarf.h>
@@ -19,7 +19,7 @@ void die_reader_release(struct die_reader *d) {
 
 /* ---- a single DIE ---- */
 
-/* A reader from the offset, inside the unit, to the unit's end. */
+/* Returns a reader from an offset inside the unit to the unit's end. */
 static struct reader unit_reader(const struct sections *s, const struct die_unit *u,
                                  uint64_t offset) {
     struct reader r = section_reader(s, SECTION_INFO);
@@ -40,8 +40,8 @@ static inline enum st find_abbrev(struct die_reader *d, struct abbrev_table *t, 
     return st;
 }
 
-/* Finds the declaration of the DIE at the offset; its tag goes to *tag. lone: only this DIE is
- * read, so the table is not kept. */
+/* Reads the attributes and *tag of the DIE at the offset. lone: only this DIE is read, so its
+ * abbreviation table is not kept. ST_NONE: a null entry is there. */
 static enum st read_die_at(struct die_reader *d, const struct die_unit *unit, uint64_t offset,
                            bool lone, struct die_attrs *out, uint16_t *tag, struct err *e) {
     struct abbrev_table *t;
@@ -79,7 +79,7 @@ enum st die_attrs_at(struct die_reader *d, const struct die_unit *unit, uint64_t
 
 /* ---- units ---- */
 
-/* Linkers pad sections with zeros. */
+/* Are only zeros left, with which linkers pad sections? */
 static bool only_zeros_left(const struct section_bytes *info, struct die_units *at) {
     if (at->nonzero < at->next) {
         at->nonzero = at->next;
@@ -107,8 +107,8 @@ static bool is_c(uint32_t language) {
            language == DW_LANG_C11;
 }
 
-/* Reads the unit's DIE; if it has base attributes, a second time, because attributes that depend on
- * them may precede them. */
+/* Reads the unit's DIE; if it has base attributes, it is read twice, because attributes that depend
+ * on them may precede them. */
 static enum st read_unit_die(struct die_reader *d, struct die_unit *u, bool lone,
                              struct die_attrs *attrs, struct err *e) {
     struct err why = {0};
@@ -150,8 +150,8 @@ enum st die_units_next(struct die_reader *d, struct die_units *at, struct die_un
     if (st != ST_OK) {
         return st;
     }
-    /* Most linkers give each unit a table of its own, which is read later with its other DIEs, if
-     * at all. */
+    /* Most linkers give each unit an abbreviation table of its own, which is read later with the
+     * unit's other DIEs, if at all. */
     bool lone = out->abbrev_offset != at->abbrevs;
     at->abbrevs = out->abbrev_offset;
     return read_unit_die(d, out, lone, attrs, e);
@@ -182,8 +182,8 @@ static uint64_t walk_offset(const struct die_walk *w) {
     return w->unit->end - reader_left(&w->r);
 }
 
-/* A DIE with all its children ended here, so its sibling attribute must point here. Otherwise one
- * of the two is damaged. */
+/* Checks that the sibling attribute of a DIE which ended here, with all its children, points here.
+ * If not, one of the two is damaged. */
 static inline enum st check_sibling(const struct die_walk *w, uint64_t sibling, struct err *e) {
     uint64_t at = walk_offset(w) - w->unit->offset;
     if (sibling == 0 || sibling == at) {
@@ -194,7 +194,8 @@ static inline enum st check_sibling(const struct die_walk *w, uint64_t sibling, 
                   (unsigned long long)sibling, (unsigned long long)at);
 }
 
-/* Is the innermost function around the children of this DIE, at `depth`, one without code? */
+/* Is the innermost function around the children of this DIE, which is at `depth`, one without code?
+ */
 static inline bool codeless_below(const struct die_walk *w, unsigned depth,
                                   const struct abbrev *a) {
     bool function = a->code_tag && a->tag != DW_TAG_inlined_subroutine;
@@ -217,7 +218,7 @@ static inline enum st enter_children(struct die_walk *w, const struct abbrev *a,
     return ST_OK;
 }
 
-/* A null entry: the children of a DIE end. */
+/* Goes up a level at a null entry, which ends the children of a DIE. */
 static inline enum st leave_children(struct die_walk *w, struct err *e) {
     if (w->depth == 0) {
         w->done = true;
@@ -249,17 +250,17 @@ static inline void skip_die(struct die_walk *w, const struct abbrev *a, uint64_t
     reader_skip(&w->r, last->size);
 }
 
-/* Skips an unwanted DIE that has no plan. */
+/* Skips an unwanted DIE that has no plan, by reading its attributes. */
 static enum st skip_planless(struct die_walk *w, const struct abbrev *a, uint64_t offset,
                              uint64_t *sibling, struct err *e) {
     struct die_attrs unused;
-    struct err why = {0}; /* the damaged attributes are of no interest */
+    struct err why = {0}; /* damaged attributes do not matter here */
     enum st st =
         die_attrs_read(w->source, w->unit, &w->r, w->table, a, offset, &unused, sibling, &why);
     return st == ST_OK ? ST_OK : err_set(e, why.code, "%s", why.text);
 }
 
-/* A DIE that nobody wants. */
+/* Skips a DIE that the walk does not stop at. */
 static inline enum st skip_unwanted(struct die_walk *w, const struct abbrev *a, uint64_t offset,
                                     uint64_t *sibling, struct err *e) {
     if (!a->planned) {
@@ -269,7 +270,7 @@ static inline enum st skip_unwanted(struct die_walk *w, const struct abbrev *a, 
     return reader_failed(&w->r) ? die_cut(&w->r, offset, e) : ST_OK;
 }
 
-/* Skips a value that tells its own size; if it is DW_AT_sibling it goes to *sibling. */
+/* Skips a value that is not of a fixed size; DW_AT_sibling goes to *sibling. */
 static inline void skip_value(struct reader *r, enum abbrev_skip how, uint64_t *sibling) {
     switch (how) {
     case SKIP_LEB128:
@@ -290,7 +291,7 @@ static inline void skip_value(struct reader *r, enum abbrev_skip how, uint64_t *
     case SKIP_SIBLING_LEB128:
         *sibling = reader_uleb128(r);
         break;
-    case SKIP_BY_FORM: /* not in a simple plan */
+    case SKIP_BY_FORM: /* a simple plan has no such value */
         break;
     }
 }
@@ -306,13 +307,14 @@ static inline uint64_t skip_by_plan(struct reader *r, const struct abbrev *a,
     return sibling;
 }
 
-/* Is the reader at the sibling, if there is one? */
+/* Is the reader at the sibling, counted from the unit's start? True if there is no sibling (0). */
 static inline bool is_at_sibling(const struct reader *r, const uint8_t *unit, uint64_t sibling) {
     return sibling == 0 || sibling == (uint64_t)(r->at - unit);
 }
 
-/* Skips the children of a DIE by its sibling, where no function can be. False: there is none, it
- * does not follow an end of children, or the unit's children end there but not the unit. */
+/* Moves r to a DIE's sibling if no function can be among its children. False: there may be one,
+ * there is no sibling, no null entry stands before it, or it is the null entry that ends the unit's
+ * children before the unit's end. */
 static inline bool skip_children(const struct die_walk *w, const struct abbrev *a, uint64_t sibling,
                                  unsigned depth, const uint8_t *unit, struct reader *r) {
     bool empty = a->below == BELOW_NO_CODE || (a->below == BELOW_NO_CODE_IN_C && w->unit->is_c);
@@ -327,7 +329,8 @@ static inline bool skip_children(const struct die_walk *w, const struct abbrev *
     return true;
 }
 
-/* A simple declaration; NULL: it is none, or cannot be read, which the slow path reports. */
+/* Returns the declaration of `code` if it is simple; NULL: it is not, or cannot be read, which the
+ * slow path reports. */
 static inline const struct abbrev *find_simple(struct die_walk *w, uint64_t code) {
     struct abbrev_table *t = w->table;
     if (code > t->ordered) {
@@ -379,7 +382,8 @@ static void skip_simple(struct die_walk *w) {
     w->depth = depth;
 }
 
-/* Is it a function with code, or an inlined call? */
+/* Does the walk stop at such a DIE: a function with code, or an inlined call that is not in a
+ * function without code? */
 static inline bool wants_code(const struct die_walk *w, const struct abbrev *a) {
     bool inlined = a->tag == DW_TAG_inlined_subroutine;
     return a->code_tag && !a->bare && !(inlined && w->depth > 0 && w->codeless[w->depth - 1]);

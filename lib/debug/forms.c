@@ -1,4 +1,4 @@
-/* Attribute values by form. */
+/* Reads and skips attribute values by their form. */
 #include "debug/forms.h"
 
 #include <dwarf.h>
@@ -7,10 +7,10 @@
 
 /* ---- sizes ---- */
 
-/* How values of a form are laid out, in place of a size. */
+/* Layout of the values of a form. */
 enum {
     LAYOUT_UNKNOWN,
-    LAYOUT_FIXED, /* of 0 bytes; LAYOUT_FIXED + n: of n */
+    LAYOUT_FIXED, /* LAYOUT_FIXED + n: n bytes, also n = 0 */
     LAYOUT_ADDRESS = LAYOUT_FIXED + 17,
     LAYOUT_OFFSET,
     LAYOUT_REF_ADDR,
@@ -162,7 +162,7 @@ bool form_u64(const struct form_value *v, uint64_t *out) {
     }
 }
 
-/* Indexes into .debug_addr and .debug_str_offsets. */
+/* Reads an index into .debug_addr or .debug_str_offsets. False: the form is no index. */
 static bool read_index(const struct form_value *v, uint64_t *out) {
     switch (v->form) {
     case DW_FORM_addrx:
@@ -187,7 +187,8 @@ static bool read_index(const struct form_value *v, uint64_t *out) {
     }
 }
 
-/* A reader at entry `index` of a table of entries of `size` bytes each; failed: there is none. */
+/* Returns a reader at entry `index` of a table at `base` with entries of `size` bytes; it has
+ * failed if there is no such entry. */
 static struct reader entry_reader(const struct sections *s, enum section_id id, uint64_t base,
                                   uint64_t index, uint8_t size) {
     struct reader r = section_reader(s, id);
@@ -227,7 +228,8 @@ static bool address_at_index(const struct die_unit *u, const struct sections *s,
     return !reader_failed(&r);
 }
 
-/* Applies an operator to the value so far; false: the expression does something else. */
+/* Reads the addend of an expression, an operand and DW_OP_plus. False: the expression does
+ * something else. */
 static bool read_addend(struct reader *x, uint64_t *out) {
     switch (reader_u8(x)) {
     case DW_OP_plus_uconst:
@@ -254,8 +256,8 @@ static bool read_addend(struct reader *x, uint64_t *out) {
     return reader_u8(x) == DW_OP_plus;
 }
 
-/* Evaluates the expressions (DWARF5 §2.5) that may replace an address: an address, and an addend.
- */
+/* Evaluates an expression (DWARF5 §2.5) that stands in place of an address: an address, and perhaps
+ * an addend. False: it is another expression. */
 static bool expression_address(const struct form_value *v, const struct sections *s,
                                uint64_t *out) {
     struct reader x = reader_sub(v->r, reader_uleb128(v->r), NULL);
@@ -316,7 +318,7 @@ bool form_ref(const struct form_value *v, struct die_ref *out) {
         return unit_ref(v, reader_uint(v->r, layout_of(v->form) - LAYOUT_FIXED), out);
     case DW_FORM_ref_udata:
         return unit_ref(v, reader_uleb128(v->r), out);
-    case DW_FORM_ref_addr: /* from here on offsets of the section */
+    case DW_FORM_ref_addr: /* an offset from the section's start, as all below */
         out->offset = section_offset(v->r, v->unit->version == 2 ? v->unit->address_size
                                                                  : v->unit->offset_size);
         return true;
@@ -329,7 +331,7 @@ bool form_ref(const struct form_value *v, struct die_ref *out) {
     case DW_FORM_ref_sup8:
         *out = (struct die_ref){reader_u64(v->r), true};
         return true;
-    case DW_FORM_ref_sig8: /* names a type, and types have no code */
+    case DW_FORM_ref_sig8: /* refers to a type, and types have no code */
         reader_skip(v->r, 8);
         return true;
     default:
@@ -339,8 +341,8 @@ bool form_ref(const struct form_value *v, struct die_ref *out) {
 
 /* ---- strings ---- */
 
-/* The bytes up to and with the last NUL. Sections of strings end with one, so few bytes are read.
- */
+/* Returns the number of bytes up to and with the last NUL. Sections of strings end with one, so few
+ * bytes are read. */
 static uint64_t strings_end(const struct sections *s, enum section_id id) {
     const struct section_bytes *b = s ? &s->of[id] : NULL;
     size_t end = b ? b->len : 0;
@@ -359,12 +361,12 @@ void form_strings_init(struct form_strings *f, const struct sections *s,
                                .alt_str_end = strings_end(alt, SECTION_STR)};
 }
 
-/* DWARF5 §7.26: entry `index` of the unit's string offsets table. */
+/* Reads the string at entry `index` of the unit's string offsets table (DWARF5 §7.26). */
 static bool indexed_string(const struct form_value *v, const struct form_strings *f,
                            const char **out) {
     uint64_t base = v->unit->str_offsets_base, index;
     if (base == 0 && v->unit->version >= 5) {
-        base = v->unit->offset_size == 4 ? 8 : 16; /* the first table, behind its header */
+        base = v->unit->offset_size == 4 ? 8 : 16; /* the first table begins behind its header */
     }
     if (!read_index(v, &index)) {
         return skip_other_class(v);
@@ -382,7 +384,7 @@ bool form_string(const struct form_value *v, const struct form_strings *f, const
     switch (v->form) {
     case DW_FORM_string:
         text = reader_cstr(v->r, NULL);
-        *out = *text ? text : NULL;
+        *out = *text ? section_shown(f->sections, text) : NULL;
         return true;
     case DW_FORM_strp:
         offset = section_offset(v->r, v->unit->offset_size);

@@ -1,4 +1,5 @@
-/* The forms of attribute values (DWARF5 §7.5.6, and GNU's of DWARF 4): their sizes and meanings. */
+/* Reads attribute values by their forms (DWARF5 §7.5.6, and GNU's of DWARF 4): sizes and meanings.
+ */
 #ifndef STALLKIT_DEBUG_FORMS_H
 #define STALLKIT_DEBUG_FORMS_H
 
@@ -9,14 +10,14 @@
 #include "debug/die.h"
 #include "debug/sections.h"
 
-/* Of LLVM, in DWARF 5 (-minimize-addr-in-v5=Form): an address by its index, and what to add to it.
- * 20210528's dwarf.h lacks it. */
+/* LLVM's form of an address in DWARF 5 (-minimize-addr-in-v5=Form): an index, and an addend. The
+ * dwarf.h of libdwarf 20210528 lacks it. */
 enum { FORM_LLVM_ADDRX_OFFSET = 0x2001 };
 
-/* The header fields that sizes depend on. */
+/* The unit's header fields on which sizes of forms depend. */
 struct form_sizes {
     uint8_t address_size, offset_size;
-    bool version_2; /* DW_FORM_ref_addr is the size of an address */
+    bool version_2; /* DW_FORM_ref_addr has the size of an address */
 };
 static inline struct form_sizes form_sizes_of(const struct die_unit *u) {
     return (struct form_sizes){u->address_size, u->offset_size, u->version == 2};
@@ -26,54 +27,56 @@ static inline bool form_sizes_equal(struct form_sizes a, struct form_sizes b) {
            a.version_2 == b.version_2;
 }
 
-/* The size of a form's values, if they all have the same. False: each tells its own, or the form is
- * unknown. */
+/* Sets *size to the size of a form's values if all have the same. False: each value tells its own
+ * size, or the form is unknown. */
 bool form_fixed_size(struct form_sizes sizes, uint64_t form, uint32_t *size);
 /* Skips a value; an unknown form fails the reader. */
 void form_skip(struct reader *r, struct form_sizes sizes, uint64_t form);
 /* Can form_skip skip the form? Not DW_FORM_indirect, nor forms of later versions. */
 bool form_known(uint64_t form);
 
-/* An attribute's value about to be read. */
+/* An attribute's value that r is at. */
 struct form_value {
     struct reader *r;
     const struct die_unit *unit;
-    uint64_t form;    /* a known one */
+    uint64_t form;    /* a form that form_known() accepts */
     int64_t constant; /* of DW_FORM_implicit_const */
 };
 
-/* Each of these consumes the value, whether it can interpret it or not. False: it is not of the
- * requested class, or means nothing. */
+/* form_u64, form_address, form_ref and form_string consume the value, whether they can interpret it
+ * or not. False: it is not of the requested class, or means nothing. */
 
-/* A constant that is not negative, an offset into a section, or a list's index. */
+/* Reads a constant that is not negative, an offset in a section, or a list's index. */
 bool form_u64(const struct form_value *v, uint64_t *out);
-/* Also of an expression, as clang writes them with -minimize-addr-in-v5=Expressions. */
+/* Does the form give an address? DW_FORM_exprloc does too, as clang writes it with
+ * -minimize-addr-in-v5=Expressions. */
 bool form_is_address(uint64_t form);
 bool form_address(const struct form_value *v, const struct sections *s, uint64_t *out);
-/* References to types by signature count as none: *out is then offset 0. */
+/* Reads a reference to a DIE; one to a type by its signature gives offset 0. */
 bool form_ref(const struct form_value *v, struct die_ref *out);
 
 /* The string sections of a file. */
 struct form_strings {
     const struct sections *sections;
-    /* Of each of these sections, the bytes up to the last NUL: all that begins before it ends. */
+    /* Bytes of each string section up to its last NUL: every string that begins before this has an
+     * end. */
     uint64_t str_end, line_str_end, alt_str_end;
     const struct sections *alt; /* dwz's supplementary file; NULL = none */
 };
 void form_strings_init(struct form_strings *f, const struct sections *s,
                        const struct sections *alt);
-/* The string at an offset of a section, whose bytes up to its last NUL end at `end`; *out = NULL:
- * an empty one. False: nothing begins there. */
+/* Gives the string at an offset of a section, whose last NUL stands before `end`; *out = NULL: it
+ * is empty. False: no string begins there. */
 static inline bool form_string_at(const struct sections *s, enum section_id id, uint64_t end,
                                   uint64_t offset, const char **out) {
     if (offset >= end) {
         return false;
     }
     const char *text = (const char *)s->of[id].data + offset;
-    *out = *text ? text : NULL;
+    *out = *text ? section_shown(s, text) : NULL;
     return true;
 }
-/* *out = NULL: an empty string, or one of a supplementary file that is not there. */
+/* Reads a string; *out = NULL: it is empty, or in a supplementary file that is absent. */
 bool form_string(const struct form_value *v, const struct form_strings *strings, const char **out);
 
 #endif

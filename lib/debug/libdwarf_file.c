@@ -1,4 +1,4 @@
-/* libdwarf over bytes in memory, by its object access interface. */
+/* Opens libdwarf over bytes in memory, by its object access interface. */
 #include "debug/libdwarf_file.h"
 
 #if LIBDWARF_NEW_API
@@ -13,8 +13,9 @@ typedef Dwarf_Half libdwarf_index;
 
 /* ---- sections ---- */
 
-/* Index 0 is the empty section of ELF, which libdwarf expects; 20210528 subtracts the size of an
- * address from that of .debug_addr without asking which is larger. */
+/* Returns the bytes that libdwarf sees as section `index`. Index 0 is the empty section of ELF,
+ * which libdwarf expects. A .debug_addr of less than 8 bytes is hidden: 20210528 subtracts the size
+ * of an address from its size without a check. */
 static struct section_bytes shown_bytes(const struct libdwarf_file *f, size_t index) {
     struct section_bytes none = {0};
     if (index == 0 || index > SECTION_COUNT) {
@@ -60,7 +61,7 @@ static Dwarf_Small get_byte_order(void *ctx) {
     return f->sections.big_endian ? DW_END_big : DW_END_little;
 }
 
-/* libdwarf checks sizes against the file's size, for which the sum of the sections stands. */
+/* Returns the sum of the sections as the file's size, against which libdwarf checks sizes. */
 static Dwarf_Unsigned get_file_size(void *ctx) {
     const struct libdwarf_file *f = ctx;
     Dwarf_Unsigned sum = 0;

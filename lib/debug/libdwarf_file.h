@@ -1,5 +1,5 @@
-/* libdwarf opened over sections of ours: the only header that includes libdwarf.h. It hides the two
- * generations of its interface (Debian's 20210528 and 0.x/2.x). */
+/* Opens libdwarf over sections in memory; the only header that includes libdwarf.h. It hides the
+ * two generations of libdwarf's interface (Debian's 20210528 and 0.x/2.x). */
 #ifndef STALLKIT_DEBUG_LIBDWARF_FILE_H
 #define STALLKIT_DEBUG_LIBDWARF_FILE_H
 
@@ -8,7 +8,7 @@
 
 #include "debug/sections.h"
 
-/* 0.x and 2.x define their version; 20210528 and before do not. */
+/* libdwarf 0.x and 2.x define their version; 20210528 and before do not. */
 #ifdef DW_LIBDWARF_VERSION_MAJOR
 #define LIBDWARF_NEW_API 1
 #else
@@ -21,23 +21,24 @@ typedef Dwarf_Obj_Access_Interface_a libdwarf_interface;
 typedef Dwarf_Obj_Access_Interface libdwarf_interface;
 #endif
 
-/* Zero-initialised = closed. */
+/* An open libdwarf. Zero-initialised = closed. */
 struct libdwarf_file {
-    struct sections sections; /* what it is shown */
+    struct sections sections; /* the sections that libdwarf sees */
     libdwarf_interface interface;
     Dwarf_Debug dbg;
 };
 
-/* The bytes of the sections are borrowed, and *f must stay where it is, until libdwarf_file_close.
- * Never ST_NONE. Not thread safe; one per thread. */
+/* Opens libdwarf over sections. Their bytes are borrowed, and *f must stay where it is, until
+ * libdwarf_file_close. Never ST_NONE. Not thread safe; one per thread. */
 enum st libdwarf_file_open(struct libdwarf_file *f, const struct sections *s,
                            struct err *e) BASE_MUST_USE;
 void libdwarf_file_close(struct libdwarf_file *f);
 
-/* Goes on to the next unit. False: there is none, or it is damaged. */
+/* Makes libdwarf go on to the next unit. False: there is none, or it is damaged. */
 bool libdwarf_file_next_unit(struct libdwarf_file *f);
 
-/* Makes an error of libdwarf's one of ours, and frees it. `offset` is in .debug_info. */
+/* Turns libdwarf's error `why` into *e, and frees it. `offset` is in .debug_info. Returns ST_ERR.
+ */
 enum st libdwarf_file_fail(struct libdwarf_file *f, Dwarf_Error why, uint64_t offset,
                            struct err *e);
 

@@ -1,4 +1,4 @@
-/* Paths of the files of a line table. */
+/* Composes paths of the files of a line table. */
 #include <string.h>
 
 #include "debug/line_table.h"
@@ -9,23 +9,24 @@ void line_files_release(struct line_files *f) {
     VEC_RELEASE(&f->files);
 }
 
-/* The name of a folder or file; NULL: it has none. */
+/* Returns the name of folder or file `number` of a list; NULL: it has none. */
 static const char *line_name_text(const struct line_files *f, const struct line_names *list,
                                   uint64_t number) {
     uint64_t text = number < list->len ? list->data[number].text : LINE_NO_TEXT;
     if (list->section != SECTION_LINE) {
         return section_string(f->sections, list->section, text);
     }
-    return text == LINE_NO_TEXT ? NULL : (const char *)f->sections->of[SECTION_LINE].data + text;
+    const char *lines = (const char *)f->sections->of[SECTION_LINE].data;
+    return text == LINE_NO_TEXT ? NULL : section_shown(f->sections, lines + text);
 }
 
 static bool is_absolute(const char *path) {
     return path[0] == '/' || (path[0] && path[1] == ':' && (path[2] == '\\' || path[2] == '/'));
 }
 
-/* The parts of a folder's path: parts[0] and parts[1]. Returns how many there are. Folder 0 is the
- * unit's own: before DWARF 5 it is not in the list. There it is used as it stands, not below itself
- * (§6.2.4), which matters where builds call it ".". */
+/* Sets parts[0] and parts[1] to the parts of a folder's path, and returns how many there are.
+ * Folder 0 is comp_dir: before DWARF 5 it is not in the list. From DWARF 5 on the list's folder 0
+ * is used as it is, not relative to comp_dir (§6.2.4), which matters where builds call it ".". */
 static size_t folder_parts(const struct line_files *f, uint64_t number, const char **parts) {
     const char *name = line_name_text(f, &f->folders, number), *own = f->comp_dir;
     if (number == 0 && !name && f->folders.len > 0) {
@@ -51,7 +52,7 @@ static size_t append_part(char *path, size_t at, const char *part) {
     return at + len;
 }
 
-/* The parts of a folder's path, and a name in the folder. */
+/* Joins the parts of a folder's path and a name in the folder. */
 static enum st join_path(struct line_files *f, struct arena *arena, const char *const *parts,
                          size_t count, const char *name, const char **out, struct err *e) {
     size_t at = 0, size = strnlen(name, SECTION_STRING_MAX) + 1;

@@ -1,22 +1,22 @@
-/* The header of a line table, with the lists of its folders and files. */
+/* Reads the header of a line table, with the lists of its folders and files. */
 #include <dwarf.h>
 #include <string.h>
 
 #include "debug/forms.h"
 #include "debug/line_table.h"
 
-/* A composed path takes memory that the few bytes in the file do not justify: at most this much for
- * each byte of the header. */
+/* Limit on the bytes of composed paths per byte of the header, because a few bytes of a damaged
+ * file could make paths that take much memory. */
 enum { PATH_BYTES_PER_BYTE = 256, PATH_BYTES_FREE = 1 << 20 };
 
-/* A table whose lists are read. */
+/* A line table whose header is being read. */
 struct table {
     const struct line_source *source;
     const struct line_header *header;
     struct reader r;
 };
 
-/* Skips a string, and returns its place. */
+/* Skips a string, and returns its offset in .debug_line; LINE_NO_TEXT: it has no end. */
 static uint64_t read_line_text(struct table *t) {
     const uint8_t *text = t->r.at;
     (void)reader_cstr(&t->r, NULL);
@@ -29,7 +29,7 @@ static uint64_t read_line_text(struct table *t) {
 /* ---- DWARF 2 to 4: lists that end with an empty name ---- */
 
 static enum st read_list_v2(struct table *t, bool files, struct line_names *list, struct err *e) {
-    /* Folder 0 is the unit's own. Files count from 1. */
+    /* Element 0 is left empty: folder 0 is the unit's own, and files count from 1. */
     struct line_name n = {.text = LINE_NO_TEXT};
     do {
         if (!VEC_PUSH(list, n)) {
@@ -52,16 +52,17 @@ static enum st read_list_v2(struct table *t, bool files, struct line_names *list
 /* ---- DWARF 5: self-describing lists (§6.2.4.1) ---- */
 
 struct entry_value {
-    uint64_t form;           /* 0: one that no list may have */
-    bool is_text, is_folder; /* the member of struct line_name that it fills, if any */
+    uint64_t form;           /* 0: a form that no list may have */
+    bool is_text, is_folder; /* which member of struct line_name the value fills, if any */
 };
 
 struct entry_format {
     unsigned count;
-    struct entry_value values[UINT8_MAX]; /* so many of them are filled */
+    struct entry_value values[UINT8_MAX]; /* `count` of them are filled */
 };
 
-/* Forms that a list may have (§6.2.4.1): each takes bytes, so that a list ends with its section. */
+/* May a list have the form (§6.2.4.1)? Each of these takes bytes, so that a list ends with its
+ * section. */
 static bool is_list_form(uint64_t form) {
     static const uint8_t forms[] = {
         DW_FORM_string, DW_FORM_line_strp, DW_FORM_strp,  DW_FORM_strp_sup, DW_FORM_udata,
@@ -71,8 +72,8 @@ static bool is_list_form(uint64_t form) {
     return form <= UINT8_MAX && memchr(forms, (int)form, sizeof forms);
 }
 
-/* The section in which strings of a form lie; SECTION_COUNT: it is no string, or one by an index
- * (DW_FORM_strx), which no producer writes here: skipped. */
+/* Returns the section with the strings of a form; SECTION_COUNT: the form is no string, or one by
+ * an index (DW_FORM_strx), which no producer writes here and which is skipped. */
 static enum section_id strings_of(uint64_t form) {
     switch (form) {
     case DW_FORM_string:
@@ -86,7 +87,8 @@ static enum section_id strings_of(uint64_t form) {
     }
 }
 
-/* Of several names in an entry the last one counts, and so does its section. */
+/* Reads the format of a list's entries. If an entry has several names, the last one and its section
+ * count. */
 static void read_format(struct table *t, struct entry_format *f, enum section_id *section) {
     f->count = reader_u8(&t->r);
     for (unsigned i = 0; i < f->count; i++) {
@@ -100,8 +102,8 @@ static void read_format(struct table *t, struct entry_format *f, enum section_id
     }
 }
 
-/* A number, or the place of a string; 0 for a skipped value. A form of unknown size fails the
- * reader. */
+/* Reads a number, or the offset of a string; returns 0 for a skipped value. A form of unknown size
+ * fails the reader. */
 static uint64_t read_value(struct table *t, uint64_t form) {
     struct form_sizes sizes = {.address_size = t->header->address_size,
                                .offset_size = t->header->offset_size};
@@ -139,7 +141,7 @@ static enum st read_file_entries(struct table *t, const struct entry_format *f, 
 }
 
 static enum st read_list_v5(struct table *t, struct line_names *list, struct err *e) {
-    struct entry_format f; /* not cleared */
+    struct entry_format f; /* not cleared: read_format fills what is used */
     read_format(t, &f, &list->section);
     uint64_t count = reader_uleb128(&t->r);
     if (t->r.failed) {
@@ -152,7 +154,7 @@ static enum st read_list_v5(struct table *t, struct line_names *list, struct err
     return read_file_entries(t, &f, count, list, e);
 }
 
-/* Reads the list that t->r is at, and moves t->r behind it. */
+/* Reads the list of folders or files that t->r is at, and moves t->r behind it. */
 static enum st read_line_list(struct table *t, bool files, struct line_names *list, struct err *e) {
     list->section = SECTION_LINE;
     enum st st =
@@ -165,13 +167,17 @@ static enum st read_line_list(struct table *t, bool files, struct line_names *li
 
 /* ---- header ---- */
 
-/* Reads the fixed part, up to the lists. On return r is behind it and ends with the header. */
+/* Reads the header's fixed part. On return r is at the lists and ends with the header. */
 static enum st read_line_fixed(struct reader *r, const struct line_source *source,
                                struct line_header *h, struct err *e) {
     *r = section_reader(source->sections, SECTION_LINE);
     reader_seek(r, source->offset);
     uint64_t length = section_initial_length(r, &h->offset_size);
     struct reader unit = reader_sub(r, length, NULL);
+    if (!section_is_relocated(source->sections, SECTION_LINE, source->offset, reader_pos(r))) {
+        return err_at(e, ERR_UNSUPPORTED, section_name(SECTION_LINE), source->offset,
+                      "line table that could not be relocated");
+    }
     h->version = reader_u16(&unit);
     h->address_size = source->address_size;
     if (!reader_failed(&unit) && (h->version < 2 || h->version > 5)) {

@@ -1,22 +1,22 @@
-/* The line number program (DWARF5 §6.2.5) and the order of its rows. */
+/* Runs the line number program (DWARF5 §6.2.5) and orders its sequences. */
 #include <dwarf.h>
 #include <stdlib.h>
 
 #include "base/search.h"
 #include "debug/line_table.h"
 
-/* Registers of the state machine, §6.2.2; is_stmt and the block flags are not kept. Its address is
- * handed to nobody but inlined functions, so that it can stay in the processor's registers. */
+/* Registers of the state machine, §6.2.2, without is_stmt and the block flags. Only inlined
+ * functions get a pointer to it, so that the compiler can keep it in registers. */
 struct line_machine {
     struct reader r;
-    struct debug_row *row, *end; /* the place of the next row, and the end of the room */
+    struct debug_row *row, *end; /* place of the next row, end of the allocated rows */
     uint64_t address, address_mask;
-    uint64_t last; /* the row's address; 0 at the start of a sequence */
+    uint64_t last; /* address of the last row; 0 at the start of a sequence */
     uint32_t op_index, file, line, column, discriminator;
-    bool descended; /* a row of this sequence lies below its predecessor */
+    bool descended; /* a row of this sequence has a lower address than the row before */
 };
 
-enum { BYTES_PER_ROW = 4 }; /* of the program, about */
+enum { BYTES_PER_ROW = 4 }; /* bytes of the program per row, about */
 
 static inline void reset_machine(struct line_machine *m) {
     m->address = 0;
@@ -29,7 +29,7 @@ static inline void reset_machine(struct line_machine *m) {
     m->discriminator = 0;
 }
 
-/* There is room for a row. */
+/* Appends a row, for which m must have room. */
 static inline void append_row(struct line_machine *m, bool end_sequence) {
     *m->row++ = (struct debug_row){.address = m->address,
                                    .file = m->file,
@@ -63,7 +63,7 @@ static inline void run_special(struct line_machine *m, const struct line_header 
     append_row(m, false);
 }
 
-/* True: a sequence ended. */
+/* Runs an extended opcode. True: a sequence ended. */
 static inline bool run_extended(struct line_machine *m) {
     uint64_t len = reader_uleb128(&m->r);
     struct reader body = m->r;
@@ -88,8 +88,7 @@ static inline bool run_extended(struct line_machine *m) {
         m->discriminator = fit_register(reader_uleb128(&body));
         m->discriminator = m->discriminator <= INT32_MAX ? m->discriminator : 0;
         break;
-    default: /* DW_LNE_define_file, which no producer uses, and vendors' own: passed over by length
-              */
+    default: /* DW_LNE_define_file, which no producer uses, and vendors' opcodes: skipped */
         break;
     }
     return false;
@@ -134,7 +133,7 @@ static inline void run_standard(struct line_machine *m, const struct line_header
     }
 }
 
-/* Runs until the program or a sequence ends, which *ended tells, or there is no room for a row.
+/* Runs opcodes until the program ends, a sequence ends (*ended), or there is no room for a row.
  * Each opcode makes at most one row. */
 static struct line_machine run_opcodes(struct line_machine m, const struct line_header *h,
                                        struct line_files *files, bool *ended) {
@@ -165,7 +164,7 @@ static bool end_sequence(struct line_sequences *sequences, const struct line_row
 
 enum st line_program_run(const struct line_header *header, struct line_files *files,
                          struct line_rows *rows, struct line_sequences *sequences, struct err *e) {
-    size_t first = rows->len; /* row of this sequence */
+    size_t first = rows->len; /* index of the sequence's first row */
     bool ended;
     struct line_machine m = {.r = header->program,
                              .address_mask = header->address_size == 4 ? UINT32_MAX : UINT64_MAX};
@@ -219,7 +218,7 @@ enum st line_sequences_order(const struct line_sequences *sequences,
     for (size_t i = 0; i < sequences->len; i++) {
         const struct line_sequence *s = &sequences->data[i];
         if (s->rows.high <= s->rows.low || !is_code(ctx, s->rows.low)) {
-            continue; /* empty, or of a function that the linker left out */
+            continue; /* the sequence is empty, or of a function that the linker dropped */
         }
         if (s->ascends) {
             out->data[out->len++] = s->rows;

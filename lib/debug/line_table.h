@@ -1,5 +1,5 @@
-/* Line tables of DWARF 2 to 5 (DWARF5 §6.2): the files of a unit and the rows of its program. A
- * test compares every row with libdwarf's, which takes ten times as long. */
+/* Reads line tables of DWARF 2 to 5 (DWARF5 §6.2): the files of a unit and the rows of its program.
+ * A test compares every row with libdwarf's, which takes ten times as long. */
 #ifndef STALLKIT_DEBUG_LINE_TABLE_H
 #define STALLKIT_DEBUG_LINE_TABLE_H
 
@@ -14,7 +14,7 @@
 #include "debug/debug.h"
 #include "debug/sections.h"
 
-/* The table to read, and the base of its relative paths. */
+/* The line table to read, and the folder of its relative paths. */
 struct line_source {
     const struct sections *sections;
     uint64_t offset; /* DW_AT_stmt_list */
@@ -27,31 +27,31 @@ struct line_header {
     uint8_t offset_size, address_size;
     uint8_t min_instruction, max_operations, line_range, opcode_base;
     int8_t line_base;
-    uint8_t operand_counts[256]; /* of standard opcodes */
+    uint8_t operand_counts[256]; /* numbers of operands of standard opcodes */
     struct reader program;
 };
 
-/* A folder or a file as its list has it. */
+/* A folder or a file in a list of the header. */
 struct line_name {
-    uint64_t text;   /* the place of its name; LINE_NO_TEXT = none */
-    uint64_t folder; /* that a file is in */
-    bool used;       /* the program uses it, so its path is wanted */
-    bool composed;   /* its path was composed, if it has one */
+    uint64_t text;   /* offset of its name; LINE_NO_TEXT = none */
+    uint64_t folder; /* number of the folder that a file is in */
+    bool used;       /* the line program uses the file, so its path must be composed */
+    bool composed;   /* the path was composed, if the file has a name */
 };
 #define LINE_NO_TEXT UINT64_MAX
 
 struct line_names {
     struct line_name *data;
     size_t len, cap;
-    enum section_id section; /* that the texts are offsets in */
+    enum section_id section; /* section in which the texts are offsets */
 };
 
-/* The files of a unit, numbered as the file register of a row counts them. A unit's code comes from
- * few of the listed files, so paths are composed on demand. Zero-initialised = empty. */
+/* The files of a unit, numbered as the rows' file register. A unit's code comes from few of the
+ * listed files, so paths are composed on demand. Zero-initialised = empty. */
 struct line_files {
-    VEC(const char *) paths; /* of files, in an arena; NULL = none, or not composed so far */
+    VEC(const char *) paths; /* paths of files, in an arena; NULL = none, or not composed so far */
     struct line_names folders, files;
-    const struct sections *sections; /* borrowed, as all of these */
+    const struct sections *sections; /* borrowed, as comp_dir is */
     const char *comp_dir;
     uint64_t path_budget; /* bytes of paths that may still be composed */
 };
@@ -62,10 +62,11 @@ struct line_rows {
     size_t len, cap;
 };
 
-/* A sequence as its program made it. */
+/* A sequence as the line program made it. */
 struct line_sequence {
     struct debug_sequence rows;
-    bool ascends; /* as rows of one sequence must (§6.2.5), or every search would fail */
+    bool ascends; /* addresses ascend, as they must in a sequence (§6.2.5): a binary search needs it
+                   */
 };
 
 struct line_sequences {
@@ -79,17 +80,19 @@ struct line_order {
     size_t len, cap;
 };
 
-/* Reads the header, and its lists into *files: empty, or of another table, whose memory is used
- * again. ST_ERR: *files holds what was read before the damage; *header is not valid then. */
+/* Reads a line table's header, and its lists into *files, which is empty or of another table, whose
+ * memory is used again. ST_ERR: *files holds what was read before the damage; *header is then not
+ * valid. */
 enum st line_header_read(const struct line_source *source, struct line_header *header,
                          struct line_files *files, struct err *e) BASE_MUST_USE;
 
-/* The full path of a file: its folder and name, made absolute with comp_dir. It is composed once,
- * into the arena, which must be the same each time. ST_NONE: there is no such file, or it has no
- * name. ST_ERR: no memory, or paths that cost much more of it than their header is long. */
+/* Gives the full path of a file: its folder and name, made absolute with comp_dir. The path is
+ * composed once, into the arena, which must be the same in each call. ST_NONE: there is no such
+ * file, or it has no name. ST_ERR: out of memory, or the paths are much larger than the header
+ * allows. */
 enum st line_files_path(struct line_files *f, struct arena *arena, uint64_t number,
                         const char **path, struct err *e) BASE_MUST_USE;
-/* Composes the paths of all files that were used. ST_ERR: those before the damage are there. */
+/* Composes the paths of all files marked as used. ST_ERR: paths composed before the error stay. */
 enum st line_files_compose(struct line_files *f, struct arena *arena, struct err *e) BASE_MUST_USE;
 /* Marks the file as used by a row: line_files_compose will compose its path. */
 static inline void line_files_use(struct line_files *f, uint64_t number) {
@@ -98,15 +101,15 @@ static inline void line_files_use(struct line_files *f, uint64_t number) {
     }
 }
 
-/* Runs the program and appends its rows and whole sequences in program order; the files that it
- * names are used then. ST_ERR: the rows before the damage were appended; the last of them may
- * belong to no sequence. */
+/* Runs the line program, appends its rows and whole sequences in program order, and marks its files
+ * as used. ST_ERR: the rows before the damage were appended; the last of them may belong to no
+ * sequence. */
 enum st line_program_run(const struct line_header *header, struct line_files *files,
                          struct line_rows *rows, struct line_sequences *sequences,
                          struct err *e) BASE_MUST_USE;
 
-/* Keeps sequences that begin in code (is_code says so) and ascend, and sorts them by their first
- * address: *out, whose memory is used again. ST_ERR: no memory, *out is then empty; or some of the
+/* Copies sequences that begin in code (by is_code) and ascend to *out, whose memory is used again,
+ * sorted by their first address. ST_ERR: out of memory, *out is then empty; or some of the
  * sequences did not ascend. */
 enum st line_sequences_order(const struct line_sequences *sequences,
                              bool (*is_code)(const void *ctx, uint64_t address), const void *ctx,

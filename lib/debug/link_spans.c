@@ -1,4 +1,4 @@
-/* Finding the spans, and moving addresses by them. */
+/* Finds the spans of an object file, and moves addresses by them. */
 #include "debug/link_spans.h"
 
 #include <stdlib.h>
@@ -10,9 +10,9 @@
 
 enum { WORK_FREE = 1 << 16, WORK_PER_ITEM = 32 };
 
-/* The addresses of the object file's symbols; a name that two addresses have is of neither. */
+/* The addresses of the object file's symbols; a name with two addresses has none. */
 struct symbol_addresses {
-    struct map names; /* name -> index into addresses, SIZE_MAX = of several */
+    struct map names; /* name -> index in addresses; SIZE_MAX = the name has several addresses */
     VEC(uint64_t) addresses;
 };
 
@@ -54,7 +54,8 @@ static int by_low(const void *a, const void *b) {
     return order ? order : COMPARE(x->to, y->to);
 }
 
-/* Of spans that begin at one address the longest counts; each ends where the next one begins. */
+/* Makes the spans disjoint and ascending: of those that begin at one address the longest is kept,
+ * and each ends where the next one begins. */
 static void part_spans(struct link_spans *l) {
     size_t kept = 0;
     if (l->len > 1) {
@@ -73,30 +74,85 @@ static void part_spans(struct link_spans *l) {
     l->len = kept;
 }
 
+/* What is compared of a debug map and an object file. */
+struct comparison {
+    struct symbol_addresses symbols;
+    uint64_t *bounds; /* addresses at which the linker may part the file's code; malloc'ed */
+    size_t bound_count;
+    uint64_t padding; /* bytes between a function's end and the next bound, at most */
+};
+
+enum { X86_PADDING = 15 }; /* functions have multiples of 16 as addresses */
+
+static enum st begin_comparison(struct comparison *c, const struct object_slice *object,
+                                struct err *e) {
+    const char *arch = object_slice_arch(object);
+    bool x86 = strncmp(arch, "x86_64", 6) == 0 || strcmp(arch, "i386") == 0;
+    *c = (struct comparison){.padding = x86 ? X86_PADDING : 0};
+    enum st st = read_symbol_addresses(&c->symbols, object, e);
+    return st == ST_OK ? object_code_bounds(object, &c->bounds, &c->bound_count, e) : st;
+}
+
+static void end_comparison(struct comparison *c) {
+    map_release(&c->symbols.names);
+    VEC_RELEASE(&c->symbols.addresses);
+    free(c->bounds);
+}
+
+/* Can a function at this address of the object file have this size in the linked file? The linker
+ * takes all up to the next bound, or leaves padding out. */
+static bool has_size(const struct comparison *c, uint64_t address, uint64_t size) {
+    size_t next = search_above(c->bounds, c->bound_count, sizeof *c->bounds, address);
+    uint64_t room = next < c->bound_count ? c->bounds[next] - address : 0;
+    return size <= room && room - size <= c->padding;
+}
+
+/* Appends the span of a function, if its name has one address. ST_NONE: the object file does not
+ * have it, or has it with another size. */
+static enum st compare_function(const struct comparison *c, const struct map_function *f,
+                                struct link_spans *out) {
+    const struct map_entry *entry = map_get(&c->symbols.names, f->name, strlen(f->name));
+    struct link_span s = {.to = f->address};
+    if (!entry || entry->value == SIZE_MAX) {
+        return entry ? ST_OK : ST_NONE;
+    }
+    s.low = c->symbols.addresses.data[entry->value];
+    if (!has_size(c, s.low, f->size) || !checked_add_u64(s.low, f->size, &s.high)) {
+        return ST_NONE;
+    }
+    out->data[out->len++] = s;
+    return ST_OK;
+}
+
+/* Appends the spans of functions at one address of the linked file, which are one function. A name
+ * that the object file lacks may be an alias that the linker was told to make (-alias). */
+static enum st compare_aliases(const struct comparison *c, const struct map_function *f,
+                               size_t count, struct link_spans *out) {
+    bool one = false;
+    for (size_t i = 0; i < count; i++) {
+        bool known = map_get(&c->symbols.names, f[i].name, strlen(f[i].name)) != NULL;
+        if (known && compare_function(c, &f[i], out) != ST_OK) {
+            return ST_NONE;
+        }
+        one = one || known;
+    }
+    return one ? ST_OK : ST_NONE;
+}
+
 enum st link_spans_read(struct link_spans *out, const struct map_function *functions, size_t count,
                         const struct object_slice *object, struct err *e) {
-    struct symbol_addresses a = {0};
+    struct comparison c = {0};
     *out = (struct link_spans){.data = calloc(count, sizeof *out->data), .work = WORK_FREE};
-    enum st st = out->data ? read_symbol_addresses(&a, object, e) : err_nomem(e);
-    for (size_t i = 0; st == ST_OK && i < count; i++) {
-        const struct map_function *f = &functions[i];
-        const struct map_entry *entry = map_get(&a.names, f->name, strlen(f->name));
-        struct link_span s = {.to = f->address};
-        if (entry && entry->value != SIZE_MAX) {
-            s.low = a.addresses.data[entry->value];
-            if (checked_add_u64(s.low, f->size, &s.high)) {
-                out->data[out->len++] = s;
-            }
+    enum st st = out->data ? begin_comparison(&c, object, e) : err_nomem(e);
+    for (size_t i = 0, next; st == ST_OK && i < count; i = next) {
+        for (next = i + 1; next < count && functions[next].address == functions[i].address;) {
+            next++;
         }
+        st = compare_aliases(&c, &functions[i], next - i, out);
     }
-    map_release(&a.names);
-    VEC_RELEASE(&a.addresses);
+    end_comparison(&c);
     part_spans(out);
     link_spans_allow(out, out->len);
-    if (st != ST_ERR && out->len == 0) {
-        st = err_set(e, ERR_FORMAT,
-                     "the object file has none of the functions that the debug map says it has");
-    }
     return st;
 }
 

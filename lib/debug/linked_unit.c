@@ -1,10 +1,11 @@
-/* A file by its own DWARF or by its debug map. An object file of a map is a unit of the linked
- * file: its functions and line rows at the addresses that the linker gave them, symbol by symbol,
- * as dsymutil(1) does. */
+/* Reads a file by its own DWARF or by its debug map. An object file of a map is a unit of the
+ * linked file: its functions and line rows get the addresses that the linker gave them, symbol by
+ * symbol, as dsymutil(1) does. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/search.h"
+#include "base/sort.h"
 #include "debug/debug_private.h"
 #include "debug/link_spans.h"
 
@@ -14,7 +15,8 @@ struct linker {
     const struct object_slice *slice;
     struct link_spans spans;
     struct debug_unit *out;
-    VEC(struct debug_function) functions; /* of all units of the file: real ones */
+    /* functions of all units of the object file, without inlined calls */
+    VEC(struct debug_function) functions;
     VEC(const char *) files;
     VEC(struct debug_row) rows;
     VEC(struct debug_sequence) sequences;
@@ -22,8 +24,8 @@ struct linker {
 
 /* ---- functions ---- */
 
-/* In an object file a function may begin at 0, which elsewhere means that DWARF says no low_pc; it
- * says one for all functions in one piece. */
+/* Returns a function's low_pc in the linked file, 0 = none. In an object file low_pc may be 0,
+ * which elsewhere means that there is none; a function of one range always has a low_pc. */
 static uint64_t link_low_pc(const struct linker *l, const struct debug_function *f) {
     uint64_t low = 0;
     bool said = f->low_pc != 0 || (f->range_count == 1 && f->ranges[0].low == 0);
@@ -34,7 +36,8 @@ static uint32_t link_file(uint32_t file, size_t count, size_t base) {
     return file < count ? (uint32_t)(base + file) : DEBUG_NO_FILE;
 }
 
-/* Moves a function; its ranges may be none then. `ranges` is memory to work in. */
+/* Moves a function to its addresses in the linked file; it may have no ranges then. `ranges` is
+ * scratch memory. */
 static enum st link_function(struct linker *l, const struct debug_unit *part, size_t file_base,
                              struct range_vec *ranges, struct debug_function *f, struct err *e) {
     struct debug_function was = *f;
@@ -75,7 +78,8 @@ static int by_function_place(const void *a, const void *b) {
     return order ? order : COMPARE(x->index, y->index);
 }
 
-/* By lowest address, equal ones in the order of the file. Each has a range. */
+/* Sorts functions, which all have a range, by lowest address; equal ones stay in the order of the
+ * file. */
 static enum st sort_functions(struct debug_function *f, size_t count, struct err *e) {
     size_t i = 1;
     while (i < count && f[i - 1].ranges->low <= f[i].ranges->low) {
@@ -104,7 +108,7 @@ static enum st sort_functions(struct debug_function *f, size_t count, struct err
     return ST_OK;
 }
 
-/* Drops those that have no code here. */
+/* Drops functions that have no code in the linked file; returns how many are left. */
 static size_t keep_linked(struct debug_function *f, size_t count) {
     size_t kept = 0;
     for (size_t i = 0; i < count; i++) {
@@ -115,10 +119,11 @@ static size_t keep_linked(struct debug_function *f, size_t count) {
     return kept;
 }
 
-/* Puts the calls below the functions in order, each group when its parent has its place. */
+/* Sorts the inlined calls below the functions and drops those without code; a group is sorted after
+ * its parent has its final place. */
 static enum st settle_children(struct linker *l, struct debug_function *roots, size_t count,
                                struct err *e) {
-    VEC(struct debug_function *) open = {0}; /* functions with children */
+    VEC(struct debug_function *) open = {0}; /* functions whose children are still to be sorted */
     enum st st = ST_OK;
     for (size_t i = 0; i < count && st == ST_OK; i++) {
         st = VEC_PUSH(&open, &roots[i]) ? ST_OK : err_nomem(e);
@@ -162,10 +167,11 @@ static enum st link_functions(struct linker *l, const struct debug_unit *part, s
 
 /* ---- lines ---- */
 
-/* Appends the rows of a sequence that lie in a span, and their end. */
+/* Appends the rows of a sequence that lie in a span, and an end-of-sequence row. Rows that begin
+ * below `from` do not count. */
 static enum st link_sequence(struct linker *l, const struct debug_unit *part, size_t file_base,
                              const struct debug_sequence *s, const struct link_span *span,
-                             struct err *e) {
+                             uint64_t from, struct err *e) {
     uint64_t low = s->low > span->low ? s->low : span->low;
     uint64_t high = s->high < span->high ? s->high : span->high;
     if (low >= high) {
@@ -174,7 +180,7 @@ static enum st link_sequence(struct linker *l, const struct debug_unit *part, si
     const struct debug_row *rows = part->rows;
     size_t count = s->last - s->first;
     size_t i = s->first + SEARCH_ABOVE(rows + s->first, count, address, low);
-    /* The row that counts at `low`, and all others there. */
+    /* Begins with the row that holds at `low`, and all other rows there. */
     i -= i > s->first;
     while (i > s->first && rows[i].address == low && rows[i - 1].address == low) {
         i--;
@@ -184,6 +190,9 @@ static enum st link_sequence(struct linker *l, const struct debug_unit *part, si
                                     .first = l->rows.len};
     for (; i < s->last && rows[i].address < high; i++) {
         struct debug_row row = rows[i];
+        if (row.address < from) {
+            continue;
+        }
         uint64_t at = row.address > low ? row.address : low;
         row.address = span->to + (at - span->low);
         row.file = link_file(row.file, part->file_count, file_base);
@@ -199,28 +208,50 @@ static enum st link_sequence(struct linker *l, const struct debug_unit *part, si
     return VEC_PUSH(&l->rows, end) && VEC_PUSH(&l->sequences, linked) ? ST_OK : err_nomem(e);
 }
 
-/* The ranges of the unit's functions in the object file, normalised. */
-static enum st functions_code(const struct debug_unit *part, struct range_vec *out, struct err *e) {
+/* The code of a unit's functions in the object file. Zero-initialised = none. */
+struct functions_code {
+    struct range_vec code; /* their ranges, normalised */
+    VEC(uint64_t) starts;  /* where these ranges begin, ascending */
+};
+
+static int by_address(const void *a, const void *b) {
+    const uint64_t *x = a, *y = b;
+    return COMPARE(*x, *y);
+}
+
+/* Fills *out with the ranges of the unit's functions, joined, and their starts. It needs
+ * release_code in any case. */
+static enum st read_code(const struct debug_unit *part, struct functions_code *out, struct err *e) {
     for (size_t i = 0; i < part->function_count; i++) {
         const struct debug_function *f = &part->functions[i];
         for (size_t k = 0; k < f->range_count; k++) {
-            if (!VEC_PUSH(out, f->ranges[k])) {
+            if (!VEC_PUSH(&out->code, f->ranges[k]) || !VEC_PUSH(&out->starts, f->ranges[k].low)) {
                 return err_nomem(e);
             }
         }
     }
-    ranges_normalise(out, 0);
+    ranges_normalise(&out->code, 0);
+    sort_unless_sorted(out->starts.data, out->starts.len, sizeof *out->starts.data, by_address);
     return ST_OK;
 }
 
-/* A sequence of an object file runs on through the padding between functions. It is cut where a
- * function ends; a symbol that is no function of the unit, as an assembler's, has all its lines. */
+static void release_code(struct functions_code *c) {
+    VEC_RELEASE(&c->code);
+    VEC_RELEASE(&c->starts);
+}
+
+/* Appends the part of a sequence that lies in a span, cut where functions end: a sequence of an
+ * object file runs on through the padding between functions. A symbol that is no function of the
+ * unit, as an assembler's, keeps its lines. No row counts that begins in another function
+ * (lib/index has the rule: flat_unit_first_row). */
 static enum st link_span_lines(struct linker *l, const struct debug_unit *part, size_t file_base,
                                const struct debug_sequence *s, const struct link_span *span,
-                               const struct range_vec *code, struct err *e) {
+                               const struct functions_code *c, struct err *e) {
+    const struct range_vec *code = &c->code;
+    bool any_row = debug_is_assembler(part);
     size_t i = SEARCH_ABOVE(code->data, code->len, high, span->low);
     if (i == code->len || code->data[i].low >= span->high) {
-        return link_sequence(l, part, file_base, s, span, e);
+        return link_sequence(l, part, file_base, s, span, any_row ? 0 : span->low, e);
     }
     for (; i < code->len && code->data[i].low < span->high; i++) {
         struct debug_range r = code->data[i];
@@ -228,8 +259,11 @@ static enum st link_span_lines(struct linker *l, const struct debug_unit *part, 
         piece.low = r.low > span->low ? r.low : span->low;
         piece.high = r.high < span->high ? r.high : span->high;
         piece.to += piece.low - span->low;
+        size_t after =
+            search_above(c->starts.data, c->starts.len, sizeof *c->starts.data, piece.low);
+        uint64_t from = after > 0 && !any_row ? c->starts.data[after - 1] : 0;
         if (link_spans_charge(&l->spans, e) != ST_OK ||
-            link_sequence(l, part, file_base, s, &piece, e) != ST_OK) {
+            link_sequence(l, part, file_base, s, &piece, from, e) != ST_OK) {
             return ST_ERR;
         }
     }
@@ -238,8 +272,8 @@ static enum st link_span_lines(struct linker *l, const struct debug_unit *part, 
 
 static enum st link_lines(struct linker *l, const struct debug_unit *part, size_t file_base,
                           struct err *e) {
-    struct range_vec code = {0};
-    enum st st = functions_code(part, &code, e);
+    struct functions_code code = {0};
+    enum st st = read_code(part, &code, e);
     for (size_t i = 0; i < part->sequence_count && st == ST_OK; i++) {
         const struct debug_sequence *s = &part->sequences[i];
         size_t k = link_spans_above(&l->spans, s->low);
@@ -250,7 +284,7 @@ static enum st link_lines(struct linker *l, const struct debug_unit *part, size_
             }
         }
     }
-    VEC_RELEASE(&code);
+    release_code(&code);
     return st;
 }
 
@@ -262,7 +296,7 @@ static int by_sequence(const void *a, const void *b) {
 
 /* ---- the unit ---- */
 
-/* The paths of all units of the file behind each other. */
+/* Appends copies of the paths of a unit of the object file to l->files. */
 static enum st copy_files(struct linker *l, const struct debug_unit *part, struct err *e) {
     if (l->files.len + part->path_count >= DEBUG_NO_FILE ||
         !VEC_RESERVE(&l->files, part->path_count)) {
@@ -289,7 +323,7 @@ static enum st link_part(struct linker *l, const struct debug_unit *part, struct
     return st == ST_OK ? link_lines(l, part, file_base, e) : st;
 }
 
-/* Reads all units of the object file. One that cannot be read costs its own functions: complain was
+/* Reads all units of the object file. A unit that cannot be read is left out, of which complain was
  * told. */
 static enum st link_parts(struct linker *l, struct debug *object, struct err *e) {
     struct debug_unit part = {0}, *out = l->out;
@@ -334,6 +368,11 @@ static enum st link_object(struct linker *l, struct err *e) {
     struct debug *object = NULL;
     const struct map_function *functions = l->d->map.functions.data + l->object->first;
     enum st st = link_spans_read(&l->spans, functions, l->object->count, l->slice, e);
+    if (st == ST_NONE) {
+        return err_set(e, ERR_FORMAT,
+                       "the object file is of another build: its functions are not those of the "
+                       "debug map");
+    }
     if (st == ST_OK) {
         st = debug_open_dwarf(&object, l->slice, NULL, l->d->complain, l->d->complain_ctx, e);
     }
@@ -359,15 +398,15 @@ static enum st read_linked_unit(struct debug *d, size_t unit, struct debug_unit 
     const char *path = l.object->name.path;
     struct err why = {0};
     debug_unit_release(out);
-    enum st st = ST_NONE;
-    if (l.object->state == DEBUG_OBJECT_FOUND) {
-        st = d->finder->object(d->finder->ctx, d->slice, &l.object->name, &l.slice, &why);
+    if (l.object->state != DEBUG_OBJECT_FOUND) {
+        return ST_OK; /* d->map_files tells of it */
     }
+    enum st st = d->finder->object(d->finder->ctx, d->slice, &l.object->name, &l.slice, &why);
     if (st == ST_OK) {
         path = object_slice_path(l.slice);
         st = link_object(&l, &why);
     } else if (st == ST_NONE) {
-        st = err_set(&why, ERR_IO, "the object file cannot be read any more");
+        st = err_set(&why, ERR_IO, "there is no object file for %s", object_slice_arch(d->slice));
     }
     end_linked_unit(&l);
     link_spans_release(&l.spans);
@@ -381,72 +420,6 @@ static enum st read_linked_unit(struct debug *d, size_t unit, struct debug_unit 
     return err_set(e, why.code, "%s", why.text);
 }
 
-/* ---- the file ---- */
-
-/* What the map says of the units' code: nothing is opened for it. */
-static enum st add_unit_ranges(struct debug *d, size_t unit, struct range_vec *ranges,
-                               struct err *e) {
-    const struct map_object *o = &d->map.objects.data[unit];
-    ranges->len = 0;
-    for (size_t i = 0; i < o->count; i++) {
-        const struct map_function *f = &d->map.functions.data[o->first + i];
-        struct debug_range r = {f->address, f->address + f->size};
-        if (!VEC_PUSH(ranges, r)) {
-            return err_nomem(e);
-        }
-    }
-    ranges_normalise(ranges, 0);
-    for (size_t i = 0; i < ranges->len; i++) {
-        if (units_add_range(d, unit, ranges->data[i], e) != ST_OK) {
-            return ST_ERR;
-        }
-    }
-    return ST_OK;
-}
-
-static void note_state(struct debug *d, const struct map_object *o) {
-    struct debug_map_files *files = &d->map_files;
-    files->missing += o->state == DEBUG_OBJECT_MISSING;
-    files->changed += o->state == DEBUG_OBJECT_CHANGED;
-    if (o->state != DEBUG_OBJECT_FOUND && !files->first) {
-        files->first = o->name.path;
-    }
-}
-
-static enum st open_map(struct debug **out, const struct object_slice *s,
-                        const struct debug_split_finder *finder, debug_complain complain, void *ctx,
-                        struct err *e) {
-    struct range_vec ranges = {0};
-    struct debug *d = calloc(1, sizeof *d);
-    if (!d) {
-        return err_nomem(e);
-    }
-    d->slice = s;
-    d->path = object_slice_path(s);
-    d->finder = finder;
-    d->complain = complain;
-    d->complain_ctx = ctx;
-    enum st st = debug_map_read(&d->map, s, e);
-    d->map_files.named = d->map.objects.len;
-    for (size_t i = 0; i < d->map.objects.len && st == ST_OK; i++) {
-        struct map_object *o = &d->map.objects.data[i];
-        o->state = finder->object_state(finder->ctx, s, &o->name);
-        note_state(d, o);
-        if (o->state == DEBUG_OBJECT_FOUND) {
-            st = add_unit_ranges(d, i, &ranges, e);
-        }
-    }
-    VEC_RELEASE(&ranges);
-    if (st != ST_OK) {
-        debug_close(d);
-        return st;
-    }
-    d->split_units = d->map_files.missing + d->map_files.changed;
-    units_sort_ranges(d);
-    *out = d;
-    return ST_OK;
-}
-
 /* ---- either kind of file ---- */
 
 enum st debug_open(struct debug **out, const struct object_slice *s,
@@ -454,7 +427,7 @@ enum st debug_open(struct debug **out, const struct object_slice *s,
                    struct err *e) {
     enum st st = debug_open_dwarf(out, s, others, complain, ctx, e);
     if (st == ST_NONE && others && others->split && others->split->object) {
-        return open_map(out, s, others->split, complain, ctx, e);
+        return debug_open_map(out, s, others->split, complain, ctx, e);
     }
     return st;
 }

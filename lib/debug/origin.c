@@ -1,22 +1,23 @@
-/* Names of functions: a DIE's own, or those of the DIEs that it refers to (DW_AT_abstract_origin,
- * DW_AT_specification), which may lie in another unit or in dwz's supplementary file. */
+/* Finds the names of functions: a DIE's own, or those of the DIEs that it refers to
+ * (DW_AT_abstract_origin, DW_AT_specification), which may lie in another unit or in dwz's
+ * supplementary file. */
 #include <string.h>
 
 #include "debug/debug_private.h"
 
-/* Chains are two or three long: inlined instance, out-of-class definition, declaration. A DIE whose
- * references lead farther, or in a circle, has the names that it says itself: so what it is called
- * does not depend on which DIE was asked for first. */
+/* Chains of references are two or three long: inlined instance, out-of-class definition,
+ * declaration. A DIE with a longer or circular chain has only its own names, so that its names do
+ * not depend on which DIE was asked for first. */
 enum { ORIGIN_DEPTH_MAX = 16, ORIGIN_TOO_DEEP };
 
-/* Initial capacity; it doubles as needed. */
+/* Initial capacity of debug.origins, which doubles as needed. */
 enum { ORIGINS_FIRST = 1024 };
 
 static enum st resolve_origin(struct debug *d, struct debug_file *f, struct unit_entry *u,
                               const struct die_attrs *a, unsigned depth, struct origin *out,
                               struct err *e);
 
-/* Fills the members that `out` lacks from the DIE that it refers to. */
+/* Copies the members that `out` lacks from `from`, the DIE that it refers to. */
 static void inherit_names(struct origin *out, const struct origin *from) {
     if (!out->name) {
         out->name = from->name;
@@ -29,13 +30,14 @@ static void inherit_names(struct origin *out, const struct origin *from) {
         out->decl_in = from->decl_in;
         out->decl_file = from->decl_file;
     }
-    /* A definition outside its class often says the line only: the file is the declaration's. */
+    /* A definition outside its class often has the line only; the file is the declaration's. */
     if (out->decl_line == 0) {
         out->decl_line = from->decl_line;
     }
 }
 
-/* Offsets in one file are below 2^40 (a terabyte of one section), files are fewer than 2^24. */
+/* Bits for the file's number in a key: offsets in one file are below 2^40 (a terabyte of one
+ * section), files fewer than 2^24. */
 enum { KEY_FILE_BITS = 24 };
 static uint64_t key_of(const struct debug_file *f, uint64_t offset) {
     return offset << KEY_FILE_BITS | f->number;
@@ -55,16 +57,16 @@ static enum st keep_origin(struct debug *d, uint64_t key, struct origin *o, stru
     return ST_OK;
 }
 
-/* The DIE at the reference, from the cache if it was asked for before. depth: references that led
- * here. What is too deep from here is kept only if none did, for else it may be on the way alone
- * that it is. */
+/* Gives the names of the DIE at a reference, from the cache if they are there. depth: number of
+ * references that led here. A chain found too deep is cached only at depth 0: at a larger depth it
+ * may be too deep only because of the references that led here. */
 static enum st follow_origin(struct debug *d, struct debug_file *f, struct die_ref ref,
                              unsigned depth, struct origin *out, struct err *e) {
     f = ref.alt ? &d->alt : f;
     size_t index;
     *out = (struct origin){0};
     if (!f->present || ref.offset >= f->sections.of[SECTION_INFO].len) {
-        return ST_OK; /* nameless is all that it is */
+        return ST_OK; /* an empty answer: the DIE has no names */
     }
     uint64_t key = key_of(f, ref.offset);
     if (number_map_get(&d->origin_index, key, &index)) {
@@ -93,7 +95,7 @@ static enum st follow_origin(struct debug *d, struct debug_file *f, struct die_r
     return st == ST_NONE ? ST_OK : st;
 }
 
-/* Merges the DIE at a reference, unless its chain is too deep. */
+/* Adds the names of the DIE at a reference to *out, unless its chain is too deep. */
 static enum st add_reference(struct debug *d, struct debug_file *f, struct die_ref ref,
                              unsigned depth, struct origin *out, struct err *e) {
     struct origin from;
@@ -109,7 +111,8 @@ static enum st add_reference(struct debug *d, struct debug_file *f, struct die_r
     return st;
 }
 
-/* depth: references that led to the DIE; 0 = it is asked for itself. */
+/* Finds the names of a DIE. depth: number of references that led to it; 0 = the caller asked for
+ * it. */
 static enum st resolve_origin(struct debug *d, struct debug_file *f, struct unit_entry *u,
                               const struct die_attrs *a, unsigned depth, struct origin *out,
                               struct err *e) {
@@ -124,7 +127,8 @@ static enum st resolve_origin(struct debug *d, struct debug_file *f, struct unit
     enum st st = ST_OK;
     bool silent = !a->name && !a->linkage && !out->decl_unit && a->decl_line == 0;
     if (depth == 0 && silent && (a->has & (DIE_ORIGIN | DIE_SPECIFICATION)) == DIE_ORIGIN) {
-        return follow_origin(d, f, a->origin, depth, out, e); /* all of it, its number too */
+        /* the same answer as the origin's, also its number */
+        return follow_origin(d, f, a->origin, depth, out, e);
     }
     if (a->has & DIE_ORIGIN) {
         st = add_reference(d, f, a->origin, depth, out, e);
@@ -146,9 +150,9 @@ enum st origin_resolve(struct debug *d, struct debug_file *f, struct unit_entry 
 
 /* ---- files ---- */
 
-/* Tables hardly overlap, and few are of units of several folders: for each byte of them, so many
- * folders and files may be listed. Each takes some 50 bytes of memory as long as the file is open;
- * real ones are described by more than five. */
+/* Limit on the folders and files listed for references, per byte of .debug_line: each takes some 50
+ * bytes of memory as long as the file is open, and a real one takes more than five bytes there.
+ * Tables hardly overlap, and few belong to units of several folders. */
 enum { TABLE_WORK_FACTOR = 4 };
 
 static enum st list_table_files(struct debug *d, const struct debug_file *f,
@@ -169,7 +173,7 @@ static enum st list_table_files(struct debug *d, const struct debug_file *f,
     return st;
 }
 
-/* Damage costs paths, no more. */
+/* Makes an other_table of the unit's line table. Damage in it is told and costs only paths. */
 static enum st add_other_table(struct debug *d, const struct debug_file *f, struct unit_entry *u,
                                struct err *e) {
     struct other_table *t = arena_alloc(&d->arena, sizeof *t);

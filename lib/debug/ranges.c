@@ -1,11 +1,11 @@
-/* Address range lists of DWARF 2 to 5. */
+/* Reads address range lists of DWARF 2 to 5. */
 #include "debug/ranges.h"
 
 #include "base/checked.h"
 #include "base/search.h"
 #include "base/sort.h"
 
-/* DWARF5 §7.25, table 7.30. */
+/* Kinds of range list entries (DWARF5 §7.25, table 7.30). */
 enum {
     RLE_END_OF_LIST = 0,
     RLE_BASE_ADDRESSX = 1,
@@ -20,7 +20,7 @@ enum {
 static inline enum st add_range_entry(struct range_vec *out, uint64_t low, uint64_t high,
                                       struct err *e) {
     if (low >= high) {
-        return ST_OK; /* empty, or a tombstone such as (1, 1) */
+        return ST_OK; /* the range is empty, or a tombstone such as (1, 1) */
     }
     struct debug_range r = {.low = low, .high = high};
     return VEC_PUSH(out, r) ? ST_OK : err_nomem(e);
@@ -30,7 +30,7 @@ static uint64_t address_max(const struct range_base *b) {
     return b->address_size == 4 ? UINT32_MAX : UINT64_MAX;
 }
 
-/* Addresses wrap at their own size, as the producer's did. */
+/* Adds an offset to an address, which wraps at its size as the producer's did. */
 static uint64_t add_wrapping(const struct range_base *b, uint64_t base, uint64_t offset) {
     return (base + offset) & address_max(b);
 }
@@ -93,7 +93,7 @@ static uint64_t range_address_at(const struct range_base *b, struct reader *list
     return address;
 }
 
-/* Reads one entry: *low >= *high if it is none. */
+/* Reads one entry of a range list. *low >= *high if the entry is no range. */
 static void read_range_entry(const struct range_base *b, struct reader *r, uint8_t kind,
                              uint64_t *base, uint64_t *low, uint64_t *high) {
     *low = *high = 0;
@@ -155,12 +155,13 @@ static enum st read_range_entries(struct range_base *b, uint64_t offset, struct 
     }
 }
 
-/* DW_FORM_rnglistx: the list's offset stands in the table at the unit's base, relative to that
- * base. */
+/* Gives the offset of a list by its index (DW_FORM_rnglistx): it stands in the table at the unit's
+ * base, relative to that base. */
 static enum st list_offset(const struct range_base *b, uint64_t index, uint64_t *out,
                            struct err *e) {
     struct reader r = section_reader(b->sections, SECTION_RNGLISTS);
-    uint64_t base = b->offset_size == 4 ? 12 : 20; /* behind the header of the first list */
+    /* the table begins behind the section's first header */
+    uint64_t base = b->offset_size == 4 ? 12 : 20;
     if (b->has_rnglists_base) {
         base = b->rnglists_base;
     }

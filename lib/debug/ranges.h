@@ -1,4 +1,4 @@
-/* Address ranges of a DIE: DW_AT_low_pc and DW_AT_high_pc, or a list in .debug_ranges (DWARF4
+/* Reads address ranges of a DIE: DW_AT_low_pc and DW_AT_high_pc, or a list in .debug_ranges (DWARF4
  * §2.17.3) or .debug_rnglists (DWARF5 §2.17.3, §7.25). */
 #ifndef STALLKIT_DEBUG_RANGES_H
 #define STALLKIT_DEBUG_RANGES_H
@@ -12,17 +12,18 @@
 #include "debug/debug.h"
 #include "debug/sections.h"
 
-/* The context in which a unit's lists are read. */
+/* The context in which a unit's range lists are read. */
 struct range_base {
     const struct sections *sections;
     uint16_t version;
     uint8_t address_size, offset_size;
     bool has_addr_base, has_rnglists_base;
     uint64_t low;           /* base address of the unit */
-    uint64_t addr_base;     /* of its addresses in .debug_addr */
-    uint64_t rnglists_base; /* of its offsets in .debug_rnglists */
-    uint64_t ranges_base;   /* of its lists in .debug_ranges (GNU's split DWARF 4); else 0 */
-    uint64_t budget;        /* entries that may still be read for this unit */
+    uint64_t addr_base;     /* offset of the unit's addresses in .debug_addr */
+    uint64_t rnglists_base; /* offset of the unit's table of offsets in .debug_rnglists */
+    /* offset of the unit's lists in .debug_ranges (GNU's split DWARF 4); else 0 */
+    uint64_t ranges_base;
+    uint64_t budget; /* entries that may still be read for this unit */
 };
 
 struct range_vec {
@@ -30,13 +31,13 @@ struct range_vec {
     size_t len, cap;
 };
 
-/* Appends the entries of one list, [low, high) with low < high, as they stand. `at` is its offset,
- * or its index with is_index (DW_FORM_rnglistx). ST_ERR: what was read before the damage was
+/* Appends the ranges of one list, [low, high) with low < high, in its order. `at` is the list's
+ * offset, or its index with is_index (DW_FORM_rnglistx). ST_ERR: the ranges before the damage were
  * appended. */
 enum st ranges_read(struct range_base *base, uint64_t at, bool is_index, struct range_vec *out,
                     struct err *e) BASE_MUST_USE;
 
-/* Sorts from index `from` on, and joins those that overlap or touch. */
+/* Sorts the ranges from index `from` on, and joins those that overlap or touch. */
 void ranges_normalise(struct range_vec *v, size_t from);
 
 #endif

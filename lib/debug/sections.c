@@ -1,7 +1,9 @@
-/* The DWARF sections of one file as bytes. */
+/* Loads the DWARF sections of one file as bytes. */
 #include "debug/sections.h"
 
 #include <string.h>
+
+#include "base/search.h"
 
 static const char *const names[SECTION_COUNT] = {
     [SECTION_INFO] = ".debug_info",
@@ -20,9 +22,27 @@ const char *section_name(enum section_id id) {
     return names[id];
 }
 
+/* Notes the fields of a section that could not be relocated. Any section but .debug_info and
+ * .debug_line, which consist of units, is left out then. */
+static void note_unrelocated(struct section_bytes *b, enum section_id id,
+                             const struct object_slice *s, struct err *damage) {
+    const char *why;
+    if (object_relocation_failures(s, names[id] + 1, &b->unrelocated, &b->unrelocated_count,
+                                   &why) != ST_OK) {
+        return;
+    }
+    if (damage) {
+        (void)err_set(damage, ERR_UNSUPPORTED, "%s", why);
+    }
+    if (id != SECTION_INFO && id != SECTION_LINE) {
+        *b = (struct section_bytes){.damaged = true};
+    }
+}
+
 enum st sections_load(struct sections *out, const struct object_slice *s, const char *file,
                       struct err *damage, struct err *e) {
     struct sections found = {.file = file,
+                             .names = object_bcsymbolmap(s),
                              .big_endian = object_slice_big_endian(s),
                              .address_size = (uint8_t)object_slice_address_size(s)};
     for (int id = 0; id < SECTION_COUNT; id++) {
@@ -38,6 +58,8 @@ enum st sections_load(struct sections *out, const struct object_slice *s, const 
         }
         if (st != ST_OK) {
             found.of[id] = (struct section_bytes){.damaged = st == ST_ERR};
+        } else {
+            note_unrelocated(&found.of[id], (enum section_id)id, s, damage);
         }
     }
     if (found.of[SECTION_INFO].len == 0) {
@@ -53,9 +75,17 @@ void sections_inflate_small(const struct object_slice *s) {
         size_t len;
         if (id != SECTION_INFO &&
             object_section(s, names[id] + 1, &data, &len, NULL, NULL) == ST_ERR) {
-            continue; /* sections_load will tell */
+            continue; /* sections_load will tell the error */
         }
     }
+}
+
+bool section_is_relocated(const struct sections *s, enum section_id id, uint64_t offset,
+                          uint64_t end) {
+    const struct section_bytes *b = &s->of[id];
+    size_t i;
+    LOWER_BOUND(i, b->unrelocated_count, b->unrelocated[i], offset);
+    return i == b->unrelocated_count || b->unrelocated[i] >= end;
 }
 
 const char *section_string(const struct sections *s, enum section_id id, uint64_t offset) {
@@ -66,7 +96,7 @@ const char *section_string(const struct sections *s, enum section_id id, uint64_
     size_t left = b->len - (size_t)offset;
     const uint8_t *text = b->data + offset;
     return memchr(text, 0, left < SECTION_STRING_MAX ? left : SECTION_STRING_MAX)
-               ? (const char *)text
+               ? section_shown(s, (const char *)text)
                : NULL;
 }
 

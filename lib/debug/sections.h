@@ -27,49 +27,63 @@ enum section_id {
 struct section_bytes {
     const uint8_t *data; /* borrowed; NULL = the file has no such section */
     size_t len;
-    bool damaged; /* the file has it, but it was left out */
+    bool damaged; /* the file has the section, but it was left out */
+    /* Offsets of fields that could not be relocated, ascending; borrowed as the bytes are. */
+    const uint64_t *unrelocated;
+    size_t unrelocated_count;
 };
 
 struct sections {
     const char *file; /* for messages; borrowed */
     struct section_bytes of[SECTION_COUNT];
+    const struct bcsymbolmap *names; /* map of hidden names; borrowed; NULL = none */
     bool big_endian;
     uint8_t address_size; /* 4 or 8 */
 };
 
-/* Loads (inflates) what the slice has. A damaged section other than debug_info and debug_abbrev is
- * left out, and *damage (may be NULL) says so. ST_NONE: no DWARF. The slice must outlive the bytes.
- */
+/* Loads (inflates, relocates) the DWARF sections of a slice. A damaged section other than
+ * debug_info and debug_abbrev is left out, and *damage (may be NULL) tells why. So is a section
+ * with a relocation that could not be applied; in debug_info and debug_line only the unit or line
+ * table around it is lost. ST_NONE: there is no DWARF. The slice must outlive the bytes. */
 enum st sections_load(struct sections *out, const struct object_slice *s, const char *file,
                       struct err *damage, struct err *e) BASE_MUST_USE;
-/* Inflates all of them but .debug_info, which takes as long as the others together: for a second
- * thread, so that sections_load finds them ready. */
+/* Inflates all DWARF sections but .debug_info, which takes as long as the others together: for a
+ * second thread, so that sections_load finds them ready. */
 void sections_inflate_small(const struct object_slice *s);
 
-/* The section's name as DWARF has it, with its dot: ".debug_info". */
+/* Returns the section's name as DWARF has it, with its dot: ".debug_info". */
 const char *section_name(enum section_id id);
-/* A reader over the whole section in the file's byte order; over nothing if there is none. */
+/* Was everything in [offset, end) of the section relocated? */
+bool section_is_relocated(const struct sections *s, enum section_id id, uint64_t offset,
+                          uint64_t end);
+/* Returns a reader over the whole section in the file's byte order; it is empty if the file lacks
+ * the section. */
 static inline struct reader section_reader(const struct sections *s, enum section_id id) {
     struct reader r = reader_init(section_name(id), s->of[id].data, s->of[id].len);
     r.big_endian = s->big_endian;
     return r;
 }
-/* The longest file or folder name that is accepted: longer ones are damage, and would make a small
+/* Limit, in bytes, on the name of a file or folder: longer ones are damage, and would make a small
  * file cost much time. */
 enum { SECTION_STRING_MAX = 16384 };
-/* The NUL-terminated string at an offset of a string section, borrowed; NULL if it is not one or is
- * too long. */
+/* Returns the original name if text is a hidden name that the map has, else the text itself. */
+static inline const char *section_shown(const struct sections *s, const char *text) {
+    const char *shown = s->names ? bcsymbolmap_text(s->names, text) : NULL;
+    return shown ? shown : text;
+}
+/* Returns the NUL-terminated string at an offset of a string section, by section_shown, borrowed;
+ * NULL if it has no end or is too long. */
 const char *section_string(const struct sections *s, enum section_id id, uint64_t offset);
-/* An address of 4 or 8 bytes. */
+/* Reads an address of 4 or 8 bytes. */
 static inline uint64_t section_address(struct reader *r, uint8_t address_size) {
     return address_size == 4 ? reader_u32(r) : reader_u64(r);
 }
-/* An offset of 4 (32-bit DWARF) or 8 bytes. */
+/* Reads an offset of 4 (32-bit DWARF) or 8 bytes. */
 static inline uint64_t section_offset(struct reader *r, uint8_t offset_size) {
     return offset_size == 4 ? reader_u32(r) : reader_u64(r);
 }
-/* DWARF5 §7.4: the unit_length of a header and the size of the offsets that follow. Fails the
- * reader on a reserved value. */
+/* Reads the unit_length of a header (DWARF5 §7.4), and sets *offset_size, the bytes of the offsets
+ * that follow. Fails the reader on a reserved value. */
 uint64_t section_initial_length(struct reader *r, uint8_t *offset_size);
 
 #endif

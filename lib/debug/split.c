@@ -1,5 +1,5 @@
-/* Split DWARF (DWARF5 §7.3.2, and GNU's of DWARF 4): a skeleton unit has the lines and the
- * addresses, and a unit of another file, with an equal id, the functions. */
+/* Finds the units of split DWARF (DWARF5 §7.3.2, and GNU's of DWARF 4): a skeleton unit has the
+ * lines and the addresses, and a unit of another file, with an equal id, has the functions. */
 #include <dwarf.h>
 #include <stdlib.h>
 
@@ -9,12 +9,12 @@ enum { FILE_NUMBER_FIRST = 2, FILES_MAX = 1 << 23 };
 
 /* ---- the sections ---- */
 
-/* What a split unit's own file has. The addresses, DWARF 4's range lists and the lines are the
- * skeleton's. */
+/* Sections of a split unit's own file. The addresses, DWARF 4's range lists and the lines are in
+ * the skeleton's file. */
 static const struct {
     const char *name;
     enum section_id id;
-    bool needed, shared; /* shared: a package has one for all units */
+    bool needed, shared; /* shared: all units of a package have one together */
 } split_sections[] = {
     {"debug_info.dwo", SECTION_INFO, true, false},
     {"debug_abbrev.dwo", SECTION_ABBREV, true, false},
@@ -50,7 +50,7 @@ static enum st load_split_sections(const struct debug *d, const struct debug_spl
         if (st == ST_ERR && (e->code == ERR_NOMEM || split_sections[i].needed)) {
             return ST_ERR;
         }
-        if (st == ST_ERR) { /* costs names or ranges */
+        if (st == ST_ERR) { /* only names or ranges are lost */
             err_clear(e);
             b = (struct section_bytes){.damaged = true};
         }
@@ -80,7 +80,8 @@ static enum st index_split_units(struct debug_file *f, struct err *e) {
     return ST_OK;
 }
 
-/* Adds a file that is one's own from now on, even if it cannot be read whole. */
+/* Opens a file with split units and adds it to d->split_files, where it stays even if its units
+ * cannot all be read. */
 static enum st add_split_file(struct debug *d, const struct debug_split *s, struct debug_file **out,
                               struct err *e) {
     struct sections sections;
@@ -101,7 +102,8 @@ static enum st add_split_file(struct debug *d, const struct debug_split *s, stru
     return st == ST_OK ? index_split_units(f, e) : st;
 }
 
-/* The units of a .dwo share it; each unit of a package is taken for a file of its own. */
+/* Opens the file of a split unit as s->file: a .dwo is opened once for all its units; each unit of
+ * a package counts as a file of its own. */
 static enum st open_split_file(struct debug *d, struct debug_split *s, struct err *e) {
     uint64_t key = (uint64_t)(uintptr_t)s->slice;
     size_t index;
@@ -118,7 +120,7 @@ static enum st open_split_file(struct debug *d, struct debug_split *s, struct er
     return st;
 }
 
-/* The unit that stands behind a skeleton. ST_NONE: the file has none with its id. */
+/* Finds the unit that a skeleton stands for. ST_NONE: the file has no unit with its id. */
 static enum st find_split_unit(struct debug *d, const struct unit_entry *skeleton,
                                struct debug_split *s, struct unit_entry **out, struct err *e) {
     size_t at;
@@ -147,7 +149,7 @@ enum st split_read(struct debug *d, struct unit_entry *skeleton, struct debug_fi
     if (st != ST_OK) {
         return st;
     }
-    /* DWARF5 §3.1.3: the skeleton says these for both. */
+    /* The skeleton has these attributes for both units (DWARF5 §3.1.3). */
     u->low = skeleton->low;
     u->addr_base = u->head.addr_base = skeleton->addr_base;
     u->has_addr_base = u->head.has_addr_base = skeleton->has_addr_base;
@@ -159,27 +161,29 @@ enum st split_read(struct debug *d, struct unit_entry *skeleton, struct debug_fi
 
 /* ---- finding them ---- */
 
-/* The package's index, if it is one of units with this byte order. */
-static bool package_index(const struct debug *d, const struct object_slice *package,
-                          struct reader *out) {
+/* Makes a reader over the package's index of units. ST_NONE: there is no package, or it has no
+ * index that can be read. ST_ERR: out of memory. */
+static enum st package_index(const struct debug *d, const struct object_slice *package,
+                             struct reader *out, struct err *e) {
     const uint8_t *bytes;
     size_t len;
-    if (!package || object_section(package, "debug_cu_index", &bytes, &len, NULL, NULL) != ST_OK) {
-        return false;
+    struct err why = {0};
+    if (!package || object_section(package, "debug_cu_index", &bytes, &len, NULL, &why) != ST_OK) {
+        return why.code == ERR_NOMEM ? err_nomem(e) : ST_NONE;
     }
     *out = reader_init(".debug_cu_index", bytes, len);
     out->big_endian = d->main.sections.big_endian;
-    return true;
+    return ST_OK;
 }
 
 struct split_search {
     struct debug *d;
     const struct debug_split_finder *finder;
     const struct object_slice *package; /* NULL: none */
-    struct reader index;                /* of the package */
+    struct reader index;                /* index of units of the package */
 };
 
-/* Looks for one unit: in the package first, as LLVM and GDB do. */
+/* Finds the file of one split unit: in the package first, as LLVM and GDB do. */
 static enum st find_split(const struct split_search *search, struct unit_entry *u,
                           struct debug_split *s, struct err *e) {
     struct debug *d = search->d;
@@ -208,7 +212,8 @@ static enum st find_split(const struct split_search *search, struct unit_entry *
     return st;
 }
 
-/* A file that is no package is told of; the files of single units may be there all the same. */
+/* Opens the package of the slice. A file in its place that is no package is told, and the files of
+ * single units are looked for all the same. */
 static enum st open_package(struct split_search *search, struct err *e) {
     struct debug *d = search->d;
     struct err why = {0};
@@ -219,10 +224,15 @@ static enum st open_package(struct split_search *search, struct err *e) {
     if (st == ST_ERR && d->complain) {
         d->complain(d->complain_ctx, d->path, DEBUG_NO_UNIT, &why);
     }
-    if (st != ST_OK || !package_index(d, search->package, &search->index)) {
+    if (st != ST_OK) {
+        search->package = NULL;
+        return ST_OK;
+    }
+    st = package_index(d, search->package, &search->index, e);
+    if (st != ST_OK) {
         search->package = NULL;
     }
-    return ST_OK;
+    return st == ST_ERR ? ST_ERR : ST_OK;
 }
 
 enum st split_find_all(struct debug *d, const struct debug_split_finder *finder, struct err *e) {
@@ -234,7 +244,7 @@ enum st split_find_all(struct debug *d, const struct debug_split_finder *finder,
         struct err why = {0};
         enum st st = ST_NONE;
         if (!u->split_name || !(u->has_stmt_list || u->ranged)) {
-            continue; /* one of a module of clang has neither lines nor code */
+            continue; /* a skeleton of a clang module has neither lines nor code */
         }
         if (finder && !asked) {
             asked = true;

@@ -1,18 +1,18 @@
-/* Looking up a unit in the index of a .dwp file. */
+/* Looks a unit up in the index of a .dwp file. */
 #include "debug/split_index.h"
 
 enum { COLUMNS_MAX = 16 /* DWARF 5 has 8 kinds of sections */, SLOT_BYTES = 8, CELL_BYTES = 4 };
 
 struct split_index {
     uint32_t version, columns, units, slots;
-    uint64_t hashes, rows, kinds, offsets, sizes; /* where the parts begin */
+    uint64_t hashes, rows, kinds, offsets, sizes; /* offsets of the index's parts */
     uint64_t end;
 };
 
-/* DWARF5 §7.3.5.3. */
+/* Reads and checks the index's header (DWARF5 §7.3.5.3). */
 static enum st read_index_header(struct reader *r, struct split_index *x, struct err *e) {
     x->version = reader_u32(r);
-    if (x->version != 2) { /* a half word and two bytes of padding */
+    if (x->version != 2) { /* version 5 is a half word and two bytes of padding */
         x->version = r->big_endian ? x->version >> 16 : x->version & UINT16_MAX;
     }
     x->columns = reader_u32(r);
@@ -24,7 +24,7 @@ static enum st read_index_header(struct reader *r, struct split_index *x, struct
     if (x->version != 2 && x->version != 5) {
         return err_at(e, ERR_UNSUPPORTED, r->name, 0, "package index of version %u", x->version);
     }
-    /* Each product fits 64 bits. */
+    /* Each product below fits 64 bits. */
     x->hashes = reader_pos(r);
     x->rows = x->hashes + (uint64_t)x->slots * SLOT_BYTES;
     x->kinds = x->rows + (uint64_t)x->slots * CELL_BYTES;
@@ -43,7 +43,7 @@ static enum st read_index_header(struct reader *r, struct split_index *x, struct
     return ST_OK;
 }
 
-/* The section of a column; SECTION_COUNT: one that is not read. */
+/* Returns the section of a column; SECTION_COUNT: a section that is not read. */
 static enum section_id section_of_kind(uint32_t version, uint32_t kind) {
     switch (kind) { /* DWARF5 §7.3.5.3, table 7.1 */
     case 1:
@@ -67,7 +67,7 @@ static uint32_t cell_at(const struct reader *at, uint64_t offset) {
     return reader_u32(&r);
 }
 
-/* Returns the unit's row, counted from 1; 0: it is not there. */
+/* Returns the row of the unit with this id, counted from 1; 0: the index does not have it. */
 static uint32_t find_row(const struct reader *at, const struct split_index *x, uint64_t id) {
     uint64_t mask = x->slots - 1, slot = id & mask, step = (id >> 32 & mask) | 1;
     for (uint32_t tried = 0; tried < x->slots; tried++, slot = (slot + step) & mask) {

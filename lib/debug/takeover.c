@@ -1,22 +1,24 @@
-/* One DIE at a time through libdwarf. */
+/* Reads one DIE at a time through libdwarf. */
 #include "debug/takeover.h"
 
 #include <stdlib.h>
 
 #include "debug/libdwarf_file.h"
 
-/* The minimal cost of opening a unit, in bytes, and the total that may be spent on opening units
- * again and again: references lead from one to another. */
+/* Costs in bytes: WORK_OPEN is the least for opening a unit; WORK_FREE + WORK_FACTOR times the
+ * sections' size is the limit for opening units again and again, to which references between units
+ * lead. */
 enum { WORK_OPEN = 1 << 8, WORK_FREE = 1 << 22, WORK_FACTOR = 64 };
 
-/* Abbreviations that are not numbered in order may have numbers up to this one: so few that the
- * chains of libdwarf's table stay short. */
+/* Limit on the codes of abbreviations that are not numbered in order: so few that the chains of
+ * libdwarf's table stay short. */
 enum { ANY_ORDER_MAX = 1024 };
 
 struct takeover {
-    struct libdwarf_file file; /* over one unit */
-    uint64_t unit;             /* its offset */
-    size_t small; /* so many abbreviations at the start of its table have small numbers */
+    struct libdwarf_file file; /* libdwarf over one unit */
+    uint64_t unit;             /* offset of that unit */
+    size_t small; /* number of abbreviations at the start of the unit's table with codes up to
+                     ANY_ORDER_MAX */
     uint64_t work;
     VEC(struct takeover_value) values;
 };
@@ -29,8 +31,8 @@ void takeover_close(struct takeover *t) {
     }
 }
 
-/* What libdwarf gets to see: the unit alone, and the sections that it reads when it meets a unit's
- * DIE. */
+/* Returns the sections that libdwarf sees: the unit alone, and those that it reads when it meets a
+ * unit's DIE. */
 static struct sections unit_sections(const struct sections *s, const struct die_unit *u) {
     struct sections shown = {
         .file = s->file, .big_endian = s->big_endian, .address_size = u->address_size};
@@ -61,7 +63,8 @@ static enum st open_unit(struct takeover *t, const struct sections *s, const str
     return libdwarf_file_open(&t->file, &shown, e);
 }
 
-/* Copies one attribute of libdwarf's list. */
+/* Appends the place and form of one attribute of libdwarf's list to t->values, if it is the
+ * declared one. */
 static enum st place_value(struct takeover *t, Dwarf_Die die, Dwarf_Attribute attr,
                            const struct abbrev_spec *spec, struct err *e) {
     Dwarf_Error why = NULL;
@@ -122,8 +125,8 @@ static enum st take_over_at(struct takeover *t, const struct abbrev_table *table
     return st;
 }
 
-/* Do all abbreviations up to this one have small numbers? libdwarf does not read further, and how
- * far we have read must not matter. */
+/* Do all abbreviations up to this one have codes up to ANY_ORDER_MAX? Later ones do not count:
+ * libdwarf does not read them, and how far we have read must not matter. */
 static bool is_among_small(struct takeover *t, const struct abbrev_table *table,
                            const struct abbrev *a) {
     while (t->small < table->entries.len && table->entries.data[t->small].code <= ANY_ORDER_MAX) {

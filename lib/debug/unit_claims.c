@@ -1,11 +1,11 @@
-/* Which units claim an address: by the ranges that they state, or by those of their functions. */
+/* Finds the units that claim an address, by their own ranges or by those of their functions. */
 #include <stdlib.h>
 
 #include "base/search.h"
 #include "debug/debug_private.h"
 
-/* Finds the last range that begins at or below the address, and those before it that may reach it.
- */
+/* Finds the units whose ranges contain the address, from the last range that begins at or below it
+ * backwards. */
 static size_t claims_at(const struct debug *d, uint64_t address, size_t *units, size_t max) {
     size_t i = SEARCH_ABOVE(d->ranges, d->range_count, low, address), count = 0;
     while (i > 0 && d->ranges[i - 1].reach > address && count < max) {
@@ -17,8 +17,8 @@ static size_t claims_at(const struct debug *d, uint64_t address, size_t *units, 
     return count;
 }
 
-/* Reads the functions of a unit without ranges, to learn them. (DWARF 2 had no DW_AT_ranges; code
- * apart from the unit's one range is found this way, too.) */
+/* Reads a unit's functions to add their ranges. (DWARF 2 has no DW_AT_ranges: code outside of the
+ * unit's one range is found this way, too.) */
 static enum st scan_unit(struct debug *d, size_t unit, struct err *e) {
     struct unit_entry *u = debug_code_unit(d, unit);
     struct debug_unit read = {0};

@@ -1,4 +1,4 @@
-/* A unit's header (DWARF5 §7.5.1). */
+/* Reads a unit's header (DWARF5 §7.5.1). */
 #include "debug/unit_header.h"
 
 #include <dwarf.h>

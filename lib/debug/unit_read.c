@@ -10,14 +10,14 @@ enum { BYTES_PER_NODE = 64, NODES_MAX = INT32_MAX };
 
 /* Nodes (functions and inlined calls) are numbered from 1 on in the order of the file; 0 = none. */
 
-/* The identity of a node while the tree grows, beside its struct debug_function. */
+/* A node while the tree is built, beside its struct debug_function. */
 struct unit_node {
     size_t first_range;
-    uint32_t parent; /* 0: a real function */
-    unsigned depth;  /* of its DIE */
+    uint32_t parent; /* number of the parent node; 0 = a function that is not inlined */
+    unsigned depth;  /* depth of its DIE */
 };
 
-/* A function or call that is open, and its node (0: it has no code). */
+/* A function or call around the current DIE, and its node (0 = it has no code). */
 struct scope {
     uint32_t node;
     unsigned depth;
@@ -26,24 +26,26 @@ struct scope {
 struct unit_build {
     struct debug *d;
     struct unit_entry *u;
-    struct debug_file *file; /* that the DIEs of its functions are in, and: */
-    struct unit_entry *dies; /* the unit there: u itself, or the split one */
+    struct debug_file *file; /* file that the DIEs of the unit's functions are in */
+    struct unit_entry *dies; /* unit there: u itself, or its split unit */
     struct debug_unit *out;
     struct line_files files;
     struct range_base base;
-    VEC(struct debug_function) functions; /* of the nodes */
+    VEC(struct debug_function) functions; /* parallel to nodes */
     struct unit_nodes nodes;
     struct range_vec ranges;
     struct line_rows rows;
     struct line_order sequences;
-    struct scope *scopes; /* functions and calls around, the innermost last; DIE_DEPTH_MAX */
+    struct scope *scopes; /* functions and calls around the current DIE, the innermost last;
+                             DIE_DEPTH_MAX elements */
     size_t scope_count;
     uint64_t name_budget; /* bytes of names and of other units' paths that the unit may still use */
 };
 
 /* ---- line table ---- */
 
-/* All units together may read the section this many times: units hardly ever share a table. */
+/* Limit on the bytes of line tables read for all units together, in sizes of .debug_line: units
+ * hardly ever share a table. */
 enum { LINE_WORK_FACTOR = 16 };
 
 static enum st check_line_work(const struct debug *d, struct err *e) {
@@ -52,7 +54,8 @@ static enum st check_line_work(const struct debug *d, struct err *e) {
                                  : err_set(e, ERR_LIMIT, "too many units share a line table");
 }
 
-/* Charges a table before its program is run: folders and files, and the program's bytes. */
+/* Reads a line table's header and charges its folders, files and program bytes to line_work before
+ * the program is run. */
 static enum st read_line_header(struct unit_build *b, struct line_header *header, struct err *e) {
     struct line_source source = {.sections = &b->d->main.sections,
                                  .offset = b->u->stmt_list,
@@ -91,8 +94,9 @@ static enum st read_lines(struct unit_build *b, struct err *e) {
 
 /* ---- what names may cost ---- */
 
-/* All functions may share one long name, which callers that keep names read again for each, and all
- * files of another unit a long path, which is copied for each. */
+/* Limit on the bytes of names per byte of a unit: all its functions may share one long name, which
+ * callers read again for each, and all files of another unit a long path, which is copied for each.
+ */
 enum { NAME_BYTES_FREE = 1 << 20, NAME_BYTES_PER_BYTE = 64 };
 
 static enum st charge_unit(struct unit_build *b, size_t bytes, struct err *e) {
@@ -106,7 +110,8 @@ static enum st charge_unit(struct unit_build *b, size_t bytes, struct err *e) {
 
 /* ---- files ---- */
 
-/* Returns the number of another unit's path, which stands behind our own paths once. */
+/* Sets *number to the number of another unit's path, which is appended once behind this unit's
+ * paths. */
 static enum st find_other_file(struct unit_build *b, const struct origin *o, uint32_t *number,
                                struct err *e) {
     const struct other_table *t = o->decl_unit->others;
@@ -154,7 +159,7 @@ static enum st charge_names(struct unit_build *b, const struct die_attrs *a, str
                        e);
 }
 
-/* Sets all members of a function. Its ranges and children stay empty until the tree is laid out. */
+/* Sets all members of *f but ranges and children, which stay empty until the tree is laid out. */
 static enum st describe_function(struct unit_build *b, const struct die_attrs *a, uint64_t entry,
                                  size_t range_count, struct debug_function *f, struct err *e) {
     struct origin o;
@@ -162,7 +167,7 @@ static enum st describe_function(struct unit_build *b, const struct die_attrs *a
         if (e->code == ERR_NOMEM) {
             return ST_ERR;
         }
-        debug_blame(b->d, b->u, e); /* costs the name */
+        debug_blame(b->d, b->u, e); /* only the name is lost */
         err_clear(e);
     }
     if (charge_names(b, a, e) != ST_OK) {
@@ -195,7 +200,8 @@ static enum st describe_function(struct unit_build *b, const struct die_attrs *a
     return ST_OK;
 }
 
-/* Adds a subprogram, or an inlined subroutine below `parent`. *node = its number, 0: no code. */
+/* Adds a function, or an inlined call below node `parent`. *node is its number; 0: it has no code.
+ */
 static enum st add_function(struct unit_build *b, const struct die_attrs *a, uint32_t parent,
                             unsigned depth, uint32_t *node, struct err *e) {
     *node = 0;
@@ -218,7 +224,7 @@ static enum st add_function(struct unit_build *b, const struct die_attrs *a, uin
     }
     size_t range_count = b->ranges.len - n.first_range;
     if (range_count == 0 && parent == 0) {
-        return ST_OK; /* a declaration, or code that was stripped */
+        return ST_OK; /* the DIE is a declaration, or its code was stripped */
     }
     struct debug_function *f = &b->functions.data[b->functions.len];
     if (describe_function(b, a, entry, range_count, f, e) != ST_OK) {
@@ -240,9 +246,9 @@ static enum st visit_die(struct unit_build *b, const struct die_entry *entry,
     uint32_t node = 0, around = b->scope_count > 0 ? b->scopes[b->scope_count - 1].node : 0;
     bool inlined = entry->tag == DW_TAG_inlined_subroutine;
     if (inlined && around == 0) {
-        return ST_OK; /* below what has no code */
+        return ST_OK; /* the call is in a function without code */
     }
-    /* A nested function is a function of its own. */
+    /* A nested function has no parent. */
     enum st st = add_function(b, a, inlined ? around : 0, entry->depth, &node, e);
     b->scopes[b->scope_count++] = (struct scope){node, entry->depth};
     return st;
@@ -254,7 +260,8 @@ static enum st walk_dies(struct unit_build *b, struct err *e) {
     struct die_entry entry;
     struct die_attrs attrs;
     uint64_t work = reader->abbrevs.work;
-    /* A larger value wastes memory that is never touched, a smaller one costs reallocations. */
+    /* A larger estimate reserves memory that is never touched, a smaller one causes reallocations.
+     */
     size_t expected = (b->dies->head.end - b->dies->head.offset) / BYTES_PER_NODE;
     if (!VEC_RESERVE_LARGE(&b->functions, expected) || !VEC_RESERVE_LARGE(&b->nodes, expected) ||
         !VEC_RESERVE_LARGE(&b->ranges, expected)) {
@@ -281,10 +288,11 @@ static enum st walk_dies(struct unit_build *b, struct err *e) {
 
 /* ---- from nodes to trees ---- */
 
-/* An inlined call may be left with no address of its own but hold one that has some: GCC gives it
- * an empty range. It keeps its place between caller and callee, and its callees' addresses are its
- * own. So they are in DWARF 2, which has no DW_AT_ranges: GCC says the first of a call's ranges, or
- * of a function's, and what was inlined into the others lies outside. */
+/* Adds the ranges of a node's children to its own; a node that had none gets the lowest start as
+ * its entry. An inlined call without code may hold one that
+ * has some: GCC gives the outer call an empty range; it keeps its place between caller and callee.
+ * In DWARF 2, which has no DW_AT_ranges, GCC writes only the first range of a call or function, and
+ * what was inlined into the other ranges lies outside. */
 static enum st adopt_ranges(struct unit_build *b, size_t parent, struct err *e) {
     struct unit_node *p = &b->nodes.data[parent];
     struct debug_function *f = &b->functions.data[parent];
@@ -317,7 +325,8 @@ static enum st adopt_ranges(struct unit_build *b, size_t parent, struct err *e) 
     return ST_OK;
 }
 
-/* Runs from the innermost out; nodes that stay without addresses are dropped with the tree. */
+/* Gives nodes without ranges (in DWARF 2 all nodes) their children's, from the innermost node out;
+ * nodes that stay without ranges are dropped with the tree. */
 static enum st fill_empty_nodes(struct unit_build *b, struct err *e) {
     bool all = b->dies->head.version < 3;
     for (size_t i = b->nodes.len; i > 0; i--) {
@@ -333,9 +342,9 @@ static uint64_t low_of(const struct unit_build *b, uint32_t i) {
     return b->ranges.data[b->nodes.data[i].first_range].low;
 }
 
-/* Fills order with the indexes of all nodes: those with addresses first, all children of one parent
- * side by side in the order of the file. ends[p] is where those of parent p end: nodes.len + 1
- * entries, all 0. */
+/* Fills order with the indexes of all nodes: those with ranges first, all children of one parent
+ * side by side in the order of the file. ends has nodes.len + 1 elements, 0 on entry; ends[p]
+ * becomes the end of the children of parent p in order. */
 static void order_by_parent(const struct unit_build *b, uint32_t *order, uint32_t *ends) {
     uint32_t n = (uint32_t)b->nodes.len, kept = 0;
     for (uint32_t i = 0; i < n; i++) {
@@ -363,7 +372,8 @@ static int by_place(const void *a, const void *b) {
     return order ? order : COMPARE(x->node, y->node);
 }
 
-/* By lowest address, equal ones in the order of the file. Producers write most of them so. */
+/* Sorts the children of one parent by lowest address, equal ones in the order of the file. Most
+ * producers write them in this order. */
 static enum st sort_siblings(const struct unit_build *b, uint32_t *order, size_t count,
                              struct err *e) {
     size_t i = 1;
@@ -448,7 +458,7 @@ static enum st build_trees(struct unit_build *b, struct err *e) {
 
 /* ---- the unit ---- */
 
-/* The build has the memory of the unit and of the scratch until end_unit. */
+/* Begins a unit: b takes the memory of b->out and of the scratch until end_unit. */
 static void begin_unit(struct unit_build *b) {
     struct debug_unit *out = b->out, was = *out;
     const struct unit_entry *u = b->u;
@@ -496,7 +506,7 @@ static void end_unit(struct unit_build *b) {
     out->sequence_cap = b->sequences.cap;
 }
 
-/* Damage costs the DIEs behind it; a lack of memory costs the unit. */
+/* Tells damage and returns ST_OK: only the DIEs behind it are lost. ST_ERR: out of memory. */
 static enum st survive_damage(struct unit_build *b, enum st st, struct err *why) {
     if (st == ST_ERR && why->code != ERR_NOMEM) {
         debug_blame(b->d, b->u, why);
@@ -506,7 +516,7 @@ static enum st survive_damage(struct unit_build *b, enum st st, struct err *why)
     return st;
 }
 
-/* Decides which unit's DIEs are walked. */
+/* Finds the unit whose DIEs are walked: the unit itself, or its split unit. */
 static enum st find_dies(struct unit_build *b, struct err *e) {
     b->file = &b->d->main;
     b->dies = b->u;

@@ -1,4 +1,4 @@
-/* The table of units of a file, and what is asked of it and of the extents of code. */
+/* Look-ups in a file's table of units and in the extents of code. */
 #include "base/search.h"
 #include "debug/debug_private.h"
 
@@ -32,7 +32,8 @@ uint64_t debug_unit_size(struct debug *d, size_t unit) {
     return u->head.end - u->head.offset;
 }
 
-/* Range list entries that a unit may read: real units have far fewer than bytes. */
+/* Limit on the range list entries that a unit may read: real units have far fewer entries than
+ * bytes. */
 enum { RANGES_FREE = 4096, RANGES_PER_BYTE = 4 };
 
 struct range_base units_range_base(const struct debug_file *f, const struct unit_entry *u) {

@@ -1,4 +1,4 @@
-/* Reading the list of units, and the ranges that each one states. */
+/* Reads the list of units, and the ranges that unit DIEs have. */
 #include <dwarf.h>
 #include <stdlib.h>
 
@@ -34,8 +34,8 @@ static int by_claim(const void *a, const void *b) {
     int order = COMPARE(x->low, y->low);
     /* The narrower range sorts last, where a search looks first. */
     order = order ? order : COMPARE(y->high, x->high);
-    /* GNU ld lets what units say of a discarded copy of a function stand for the copy that it kept,
-     * which is the first one's: that unit behind. */
+    /* GNU ld makes the claims of units that had a discarded copy of a function point to the kept
+     * copy, which is that of the first unit: so the first unit sorts last. */
     return order ? order : COMPARE(y->unit, x->unit);
 }
 
@@ -90,7 +90,7 @@ static enum st push_unit(struct debug_file *f, const struct unit_entry *u, struc
     return ST_OK;
 }
 
-/* The ranges that the unit's own DIE states. */
+/* Adds the ranges of the unit's own DIE; damaged ones are told and left out. */
 static enum st add_die_ranges(struct debug *d, size_t unit, const struct die_attrs *attrs,
                               struct err *e) {
     struct unit_entry *u = debug_code_unit(d, unit);
@@ -111,7 +111,7 @@ static enum st add_die_ranges(struct debug *d, size_t unit, const struct die_att
     return st;
 }
 
-/* Partial and type units have no code of their own. */
+/* May the unit have code? Partial and type units have none of their own. */
 static bool may_have_code(const struct unit_entry *u) {
     return u->head.tag == DW_TAG_compile_unit || u->head.tag == DW_TAG_skeleton_unit;
 }
@@ -127,7 +127,20 @@ static enum st add_code_unit(struct debug *d, const struct die_attrs *attrs, str
     return add_die_ranges(d, d->code_units.len - 1, attrs, e);
 }
 
-/* Room for the units of most files: untouched memory costs nothing. */
+/* Was the whole unit relocated? If not, complain is told: any name or address in the unit may be
+ * wrong. */
+static bool is_relocated(struct debug *d, const struct debug_file *f, struct unit_entry *u) {
+    struct err why = {0};
+    if (section_is_relocated(&f->sections, SECTION_INFO, u->head.offset, u->head.end)) {
+        return true;
+    }
+    (void)err_set(&why, ERR_UNSUPPORTED, "the unit could not be relocated");
+    debug_blame(d, u, &why);
+    return false;
+}
+
+/* Bytes of .debug_info per unit for which memory is reserved: enough for most files, and untouched
+ * memory costs nothing. */
 enum { BYTES_PER_UNIT = 2048 };
 
 enum st units_read(struct debug *d, struct debug_file *f, struct err *e) {
@@ -145,14 +158,14 @@ enum st units_read(struct debug *d, struct debug_file *f, struct err *e) {
             return ST_OK;
         }
         if (why.code == ERR_NOMEM) {
-            return err_nomem(e); /* not damage: the unit is whole */
+            return err_nomem(e); /* no damage: only memory is lacking */
         }
         if (why.code == ERR_UNREAD) {
             d->dieless_units++;
         } else if (st != ST_OK || attrs.damaged) {
             debug_blame(d, &u, &why);
         }
-        if (st != ST_OK) {
+        if (st != ST_OK || !is_relocated(d, f, &u)) {
             continue;
         }
         take_bases(&u, &attrs);
@@ -170,7 +183,7 @@ enum st units_read(struct debug *d, struct debug_file *f, struct err *e) {
 
 struct arange_target {
     struct debug *d;
-    uint32_t *public_index; /* of each of main.units; UINT32_MAX = none */
+    uint32_t *public_index; /* parallel to main.units: index in code_units; UINT32_MAX = none */
 };
 
 static enum st add_arange(void *ctx, uint64_t unit_offset, struct debug_range r, struct err *e) {
@@ -183,12 +196,12 @@ static enum st add_arange(void *ctx, uint64_t unit_offset, struct debug_range r,
     uint32_t unit = t->public_index[u - d->main.units];
     if (unit == UINT32_MAX || (u->ranged && !u->one_range) ||
         (u->one_range && r.low >= u->low && r.high <= u->high)) {
-        return ST_OK; /* the unit tells as much itself */
+        return ST_OK; /* the unit's DIE covers this range */
     }
     return units_add_range(d, unit, r, e);
 }
 
-/* Fills t->public_index. */
+/* Fills t->public_index. False: out of memory. */
 static bool index_publicly(struct arange_target *t) {
     struct debug *d = t->d;
     size_t n = d->main.unit_count;

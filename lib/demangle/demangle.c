@@ -1,4 +1,4 @@
-/* Recognises the scheme of a name and calls its demangler. */
+/* Recognises the mangling scheme of a name and calls its demangler. */
 #include "demangle/demangle.h"
 
 #include <stdbool.h>
@@ -13,8 +13,8 @@ static bool starts(const char *s, size_t len, const char *prefix) {
     return len >= n && memcmp(s, prefix, n) == 0;
 }
 
-/* Legacy Rust names are Itanium names that end in a hash: "17h" and 16 hex digits (rustc's legacy
- * mangling), perhaps with a suffix such as .llvm.123 behind. */
+/* Does the name end in the hash of Rust's legacy mangling? Such a name is an Itanium name that ends
+ * in "17h" and 16 hex digits, perhaps with a suffix such as .llvm.123 behind. */
 static bool has_rust_hash(const char *s, size_t len) {
     for (size_t i = 0; i + 20 <= len; i++) {
         if (memcmp(s + i, "17h", 3) == 0 && s[i + 19] == 'E' &&
@@ -25,8 +25,8 @@ static bool has_rust_hash(const char *s, size_t len) {
     return false;
 }
 
-/* Bytes to drop so that the name starts with its scheme's own prefix: Mach-O puts an underscore in
- * front. */
+/* Returns the number of bytes in front of the scheme's own prefix: 1 for a Mach-O name, which has
+ * an additional underscore, else 0. */
 static size_t extra_underscore(const char *s, size_t len) {
     bool swift = starts(s, len, "__") && swift_has_prefix(s + 1, len - 1);
     return swift || starts(s, len, "__Z") || starts(s, len, "__R") ? 1 : 0;
@@ -50,9 +50,9 @@ enum demangle_scheme demangle_scheme_of(const char *name, size_t len) {
     return scheme_at(name + skip, len - skip);
 }
 
-/* Clang names the code of a block after the function it stands in: ___ZN1A1fEv_block_invoke_2 (two
- * underscores once Mach-O's own is dropped). The length of the inner mangled name, its start in
- * *inner; 0 if it is not such a name. */
+/* Finds the mangled function name in the name of a block's code, such as
+ * ___ZN1A1fEv_block_invoke_2, which Clang makes (with one underscore less here, as Mach-O's own is
+ * dropped). Returns its length, with its start in *inner; 0 if the name is no such name. */
 static size_t block_inner(const char *name, size_t len, const char **inner) {
     size_t skip = 0;
     while (skip < len && name[skip] == '_') {
@@ -61,7 +61,7 @@ static size_t block_inner(const char *name, size_t len, const char **inner) {
     if (skip < 2 || skip > 4 || skip == len || name[skip] != 'Z') {
         return 0;
     }
-    skip--; /* the scheme's own underscore */
+    skip--; /* keep the scheme's own underscore */
     static const char mark[] = "_block_invoke";
     for (size_t i = skip; i + sizeof mark - 1 <= len; i++) {
         if (memcmp(name + i, mark, sizeof mark - 1) == 0) {

@@ -1,5 +1,5 @@
-/* Mangled name -> readable name. Itanium C++ and Rust (legacy and v0) through libiberty, Swift by a
- * reader of our own (swift_name.h). */
+/* Converts mangled names to readable names: Itanium C++ and Rust (legacy and v0) with libiberty,
+ * Swift with our own parser (swift_name.h). */
 #ifndef STALLKIT_DEMANGLE_DEMANGLE_H
 #define STALLKIT_DEMANGLE_DEMANGLE_H
 
@@ -10,16 +10,16 @@
 
 enum demangle_scheme { DEMANGLE_NONE = 0, DEMANGLE_ITANIUM, DEMANGLE_RUST, DEMANGLE_SWIFT };
 
-/* What the name looks like, by its prefix (an extra leading underscore, as in Mach-O, is allowed).
- */
+/* Returns the scheme that the name seems to have by its prefix; an additional leading underscore,
+ * as in Mach-O, is skipped. */
 enum demangle_scheme demangle_scheme_of(const char *name, size_t len);
 
-/* How much is printed of a Swift name: what people say, or all that it tells. */
+/* How much of a Swift name is printed: the form that people read, or all of it. */
 enum demangle_style { DEMANGLE_SIMPLIFIED = 0, DEMANGLE_FULL };
 
-/* Appends the readable form. ST_NONE: not a mangled name, or one that no scheme reads (nothing
- * appended): the caller shows it as it is. Names over 64 KiB, or whose text passes 512 KiB, count
- * as not readable. ST_ERR: out of memory. Thread safe. */
+/* Appends the readable form of a name. ST_NONE: the name is not mangled, or cannot be demangled,
+ * and nothing is appended; the caller shows it as it is. Names over 64 KiB, and those whose text
+ * passes 512 KiB, cannot be demangled. ST_ERR: out of memory. Thread safe. */
 enum st demangle(const char *name, size_t len, enum demangle_style style, struct strbuf *out,
                  struct err *e) BASE_MUST_USE;
 

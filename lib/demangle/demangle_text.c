@@ -1,4 +1,4 @@
-/* Finds the words of a text that may be mangled names. */
+/* Finds the words of a text that may be mangled names, and demangles them. */
 #include "demangle/demangle_text.h"
 
 #include <stdbool.h>
@@ -9,7 +9,8 @@ static bool is_word_byte(char c) {
            c == '$' || c == '.' || (unsigned char)c >= 0x80;
 }
 
-/* The length of the prefix that Objective-C puts in front of a class's name; 0 if there is none. */
+/* Returns the length of Objective-C's prefix for symbols of a class, such as _OBJC_CLASS_$_; 0 if
+ * the word has none. */
 static size_t objc_prefix(const char *word, size_t len) {
     static const char *const prefixes[] = {"OBJC_CLASS_$_", "OBJC_METACLASS_$_", "OBJC_IVAR_$_",
                                            "OBJC_EHTYPE_$_"};
@@ -23,7 +24,7 @@ static size_t objc_prefix(const char *word, size_t len) {
     return 0;
 }
 
-/* Is the word too short for a symbol of Swift, which has a type and says what it is of the type, as
+/* Is the word too short for a Swift symbol, which has a type and an operator on it, such as
  * `$sSiN`? Shorter ones are types alone, and words of other languages look like them: `$sx`. */
 static bool is_short_word(const char *word, size_t len) {
     enum { SYMBOL_MIN = 5 };
@@ -34,7 +35,7 @@ static enum st add_word(const char *word, size_t len, enum demangle_style style,
                         struct err *e) {
     size_t prefix = objc_prefix(word, len), end = len;
     while (end > prefix && word[end - 1] == '.') {
-        end--; /* the word ends a sentence */
+        end--; /* a '.' that ends a sentence is not part of the name */
     }
     strbuf_add(out, word, prefix);
     enum st st = ST_NONE;

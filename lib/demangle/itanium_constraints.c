@@ -10,14 +10,14 @@
 
 #include "demangle/scheme_private.h"
 
-enum { OPEN_MAX = 4 }; /* lists that are open where the name is cut, at most */
+enum { OPEN_MAX = 4 }; /* most lists that are open where the name is cut */
 
-/* A name that is being copied without its constraints. */
+/* A name while it is copied without its constraints. */
 struct constrained {
     const char *s;
     size_t at;
     struct strbuf text;
-    size_t cut; /* where text has to end; SIZE_MAX: nowhere */
+    size_t cut; /* length that text is cut to; SIZE_MAX: no cut */
 };
 
 static bool is_digit_byte(char c) {
@@ -33,13 +33,15 @@ static size_t digits_at(const char *s, size_t *value) {
     return n;
 }
 
-/* Length of the source name at s, its digits included; 0: there is none, or it is not whole. */
+/* Returns the length of the source name at s with its digits; 0: there is none, or it is cut
+ * short. */
 static size_t source_name(const char *s) {
     size_t value, digits = digits_at(s, &value);
     return digits && value && memchr(s, 0, digits + value) == NULL ? digits + value : 0;
 }
 
-/* Are the digits at the scan a number, and not the length of a name: S1_, T0_, A4_, Li5E? */
+/* Are the digits at the current position a number (S1_, T0_, A4_, Li5E), and not the length of a
+ * name? */
 static bool is_number(const struct constrained *c) {
     size_t value, digits = digits_at(c->s + c->at, &value);
     char before = c->at ? c->s[c->at - 1] : 0, more = c->at > 1 ? c->s[c->at - 2] : 0;
@@ -47,7 +49,8 @@ static bool is_number(const struct constrained *c) {
     return in_index || (more == 'L' && before >= 'a' && before <= 'z');
 }
 
-/* Length of `Tk` and a concept that adds no substitution: 3Num, St8integral, NS_3NumE. */
+/* Returns the length of `Tk` and a concept that adds no substitution (3Num, St8integral, NS_3NumE);
+ * 0: the concept is another one. */
 static size_t plain_concept(const char *s) {
     const char *p = s + 2;
     bool nested = p[0] == 'N' && p[1] == 'S';
@@ -70,7 +73,8 @@ static size_t plain_concept(const char *s) {
     return (size_t)(p - s);
 }
 
-/* Length of the template parameters of a lambda whose `Ul` has just been read: Ty, TpTy. */
+/* Returns the length of a lambda's template parameters, Ty or TpTy, behind its `Ul`; 0: there are
+ * none. */
 static size_t lambda_head(const struct constrained *c) {
     const char *s = c->s + c->at;
     size_t n = 0;
@@ -88,7 +92,7 @@ static size_t lambda_head(const struct constrained *c) {
     }
 }
 
-/* Length of what is left out at the scan; 0: it stays. */
+/* Returns the length of what is left out at the current position; 0: nothing is. */
 static size_t left_out(struct constrained *c) {
     const char *s = c->s + c->at;
     if (s[0] == 'T' && s[1] == 'k') {

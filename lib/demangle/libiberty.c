@@ -1,9 +1,8 @@
-/* The Itanium C++ scheme and Rust's two, through libiberty, fenced.
- *
- * A name of 261 bytes can make a gigabyte of text in ten seconds (substitutions refer to
- * substitutions), and libiberty has no cap. It prints through a callback while it holds no memory
- * but its stack, so the callback leaves it by longjmp once the cap is reached: the one setjmp of
- * the library. */
+/* Demangles the Itanium C++ scheme and Rust's two with libiberty, within limits. A name of 261
+ * bytes can make a gigabyte of text in ten seconds (substitutions refer to substitutions), and
+ * libiberty has no limit for that. It prints through a callback while it holds no memory but its
+ * stack, so the callback leaves it by longjmp once the limit is reached: the only setjmp of the
+ * library. */
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdbool.h>
@@ -17,7 +16,7 @@ struct fence {
     jmp_buf leave;
     struct strbuf *out;
     size_t start;
-    bool keeps_decoded; /* libiberty holds memory while it prints a text that is not ASCII */
+    bool keeps_decoded; /* libiberty holds memory while it prints non-ASCII text */
     bool over;
 };
 
@@ -47,8 +46,8 @@ typedef int (*demangler)(const char *mangled, int options, demangle_callbackref 
 static enum st demangle_fenced(demangler read, const char *name, int options, bool keeps_decoded,
                                struct strbuf *out, struct err *e) {
     struct fence f = {.out = out, .start = out->len, .keeps_decoded = keeps_decoded};
-    /* Nothing but f changes between the two returns of setjmp, and it lives in memory, not in a
-     * register of this frame that longjmp would restore. */
+    /* Between the two returns of setjmp only f changes, which is in memory and not in a register
+     * that longjmp would restore. */
     bool read_it = false;
     if (setjmp(f.leave) == 0) {
         read_it = read(name, options, fence_collect, &f) != 0;
@@ -61,12 +60,12 @@ static enum st demangle_fenced(demangler read, const char *name, int options, bo
     return read_it && !f.over && out->len > f.start ? ST_OK : ST_NONE;
 }
 
-/* Longer names libiberty refuses, as they might need more stack than there is: it keeps two
- * components for each byte there, and calls itself for each that is nested in another. Without its
- * limit it needs less than STACK_PER_BYTE. */
+/* libiberty refuses names longer than this, as it might need too much stack: it keeps two
+ * components for each byte on the stack, and recurses for nested ones. Without that limit it needs
+ * less than STACK_PER_BYTE bytes for each byte of the name. */
 enum { PLAIN_NAME_MAX = 1024, STACK_AT_LEAST = 1 << 20, STACK_PER_BYTE = 2048 };
 
-/* A name that is read on a stack of its own. */
+/* A long name, which is demangled by a thread with a large stack. */
 struct long_name {
     const char *name;
     struct strbuf *out;
@@ -81,7 +80,8 @@ static void *read_long_name(void *ctx) {
     return NULL;
 }
 
-/* ST_NONE also where there is no room for so large a stack. */
+/* Demangles a long name on a thread with a large stack. ST_NONE: it cannot be demangled, or such a
+ * thread cannot be started. */
 static enum st demangle_long(const char *name, size_t len, struct strbuf *out, struct err *e) {
     struct long_name n = {.name = name, .out = out, .e = e, .st = ST_NONE};
     pthread_attr_t attributes;
@@ -104,11 +104,11 @@ enum st demangle_itanium(const char *name, struct strbuf *out, struct err *e) {
                                                   DMGL_PARAMS | DMGL_ANSI, false, out, e);
 }
 
-/* libiberty decodes a Punycode identifier in time quadratic in its length, each time that it prints
- * it. */
+/* Longest Punycode identifier: libiberty decodes one in time quadratic in its length, each time
+ * that it prints it. */
 enum { PUNYCODE_MAX = 256 };
 
-/* Might the name hold a Punycode identifier ("u", then its length) that takes too long? */
+/* May the name have a Punycode identifier ("u", then its length) that takes too long? */
 static bool has_long_punycode(const char *name) {
     for (const char *u = strchr(name, 'u'); u; u = strchr(u + 1, 'u')) {
         size_t len = 0;
@@ -122,8 +122,9 @@ static bool has_long_punycode(const char *name) {
     return false;
 }
 
-/* libiberty decodes Punycode in malloc'ed memory, which a longjmp would leak, and prints the
- * identifier at once, which is never ASCII; what stands between two of them always is. */
+/* Demangles a Rust name. libiberty decodes Punycode in malloc'ed memory, which a longjmp would
+ * leak; it frees it right after printing the identifier, which is never ASCII, while the text
+ * between two identifiers always is. So the fence leaves libiberty only at ASCII text. */
 enum st demangle_rust(const char *name, struct strbuf *out, struct err *e) {
     if (name[1] == 'R' && has_long_punycode(name)) {
         return ST_NONE;

@@ -1,4 +1,4 @@
-/* Between demangle.c and the schemes behind it. */
+/* The demanglers of the schemes that demangle.c calls. */
 #ifndef STALLKIT_DEMANGLE_SCHEME_PRIVATE_H
 #define STALLKIT_DEMANGLE_SCHEME_PRIVATE_H
 
@@ -8,15 +8,15 @@
 #include "base/strbuf.h"
 
 enum {
-    DEMANGLE_IN_MAX = 64 * 1024,  /* bytes of a mangled name */
-    DEMANGLE_OUT_MAX = 512 * 1024 /* bytes of a readable one */
+    DEMANGLE_IN_MAX = 64 * 1024,  /* most bytes of a mangled name */
+    DEMANGLE_OUT_MAX = 512 * 1024 /* most bytes of a readable name */
 };
 
-/* Each reads one NUL-terminated name of its scheme and appends the readable form; ST_NONE if it
- * cannot. */
+/* Append the readable form of a NUL-terminated name of their scheme; ST_NONE if it cannot be
+ * demangled. */
 enum st demangle_itanium(const char *name, struct strbuf *out, struct err *e);
 enum st demangle_rust(const char *name, struct strbuf *out, struct err *e);
-/* For Itanium names that demangle_itanium cannot read: without their constraints. */
+/* Demangles an Itanium name that demangle_itanium cannot, by leaving out its C++20 constraints. */
 enum st demangle_constrained(const char *name, struct strbuf *out, struct err *e);
 
 #endif

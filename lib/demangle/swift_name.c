@@ -1,4 +1,4 @@
-/* From a Swift name to its text: parse, then print. */
+/* Converts a Swift name to text: parses it, then prints the tree. */
 #include "demangle/swift_name.h"
 
 #include <string.h>

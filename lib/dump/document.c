@@ -1,4 +1,4 @@
-/* Builds Jansson's tree from the steps of the grammar. */
+/* Builds Jansson's tree of a document from the steps of the JSON grammar. */
 #include "dump/document.h"
 
 #include "base/strbuf.h"
@@ -7,14 +7,14 @@
 struct document_load {
     const struct document_options *options;
     const char *text;
-    struct strbuf decoded; /* of the string at hand */
+    struct strbuf decoded; /* the decoded text of the last string with escapes */
     struct strbuf name;    /* the name of the member whose value comes next */
     json_t *root;
     json_t *open[DUMP_DEPTH_MAX]; /* the open containers, which the root owns */
     size_t depth;
 };
 
-/* The text of a string or number, borrowed until the next call; NULL without memory. */
+/* Returns the text of a string or number, borrowed until the next call; NULL: out of memory. */
 static const char *document_text(struct document_load *l, const struct token *t, size_t *len) {
     *len = t->len;
     if (t->kind != VALUE_ESCAPED) {
@@ -26,7 +26,8 @@ static const char *document_text(struct document_load *l, const struct token *t,
     return room;
 }
 
-/* A number, by Jansson; NULL without memory. One that it cannot hold is a string. */
+/* Makes a number with Jansson, or a string of its text if Jansson cannot hold it; NULL: out of
+ * memory. */
 static json_t *document_number(const struct token *t) {
     json_error_t why;
     json_t *number = json_loadb(t->text, t->len, JSON_DECODE_ANY, &why);
@@ -36,7 +37,7 @@ static json_t *document_number(const struct token *t) {
     return number;
 }
 
-/* NULL without memory. */
+/* Makes the Jansson value of a token; NULL: out of memory. */
 static json_t *document_value(struct document_load *l, const struct token *t) {
     size_t len;
     const char *text;

@@ -1,5 +1,5 @@
-/* A JSON text as Jansson's tree, read with the grammar, the repairs and the limits of dumps: what
- * passes as a dump passes here. For readers that need more than one pass over a document. */
+/* Reads a JSON text into Jansson's tree with the grammar, the repairs and the limits that
+ * dump_parse has, for readers that need more than one pass over a document. */
 #ifndef STALLKIT_DUMP_DOCUMENT_H
 #define STALLKIT_DUMP_DOCUMENT_H
 
@@ -10,22 +10,24 @@
 
 #include "base/err.h"
 
-/* Zero-initialised = the limits of dump.h, as dumps are read. */
+/* The limits and choices of document_load; a zeroed struct has the limits that dumps have
+ * (dump.h). */
 struct document_options {
-    size_t text_max;     /* bytes; at most 4 GiB - 1 */
-    uint64_t values_max; /* objects, arrays, strings, numbers and words; names are none */
-    unsigned depth_max;  /* of nesting; at most DUMP_DEPTH_MAX */
-    bool unique;         /* a name that an object has twice is an error; else the last one counts */
-    bool long_numbers;   /* a number is a string only if neither 64 bits nor a double hold it */
+    size_t text_max;     /* most bytes of text; at most 4 GiB - 1 */
+    uint64_t values_max; /* most objects, arrays, strings, numbers and words; members' names do not
+                            count */
+    unsigned depth_max;  /* deepest nesting; at most DUMP_DEPTH_MAX */
+    bool unique; /* true: an object with one name twice is an error; false: the last one counts */
+    bool long_numbers; /* a number is a string only if neither 64 bits nor a double hold it */
 };
 
-/* Reads a text that is one object or array; json_decref the root. Numbers of 19 and more digits and
- * those with an exponent are strings of their text (but for long_numbers); \u0000, lone surrogates
- * and bytes that are not UTF-8 are U+FFFD, so that no string holds a NUL. options may be NULL.
- * ST_NONE: the text is a number, string or word by itself. ST_ERR: ERR_FORMAT not JSON,
- * ERR_TRUNCATED it ends too early, ERR_LIMIT past a limit, ERR_NOMEM; the message has the column,
- * and the line of the text if it has several. *root is NULL on anything but ST_OK. Thread safe as
- * long as dump_library_init ran. */
+/* Reads a text that is one object or array; the caller frees *root with json_decref. Numbers with
+ * an exponent or with 19 and more digits become strings of their text (unless long_numbers is set);
+ * \u0000, lone surrogates and bytes that are not UTF-8 become U+FFFD, so that no string holds a
+ * NUL. options may be NULL. ST_NONE: the text is a number, string or word by itself. ST_ERR:
+ * ERR_FORMAT if it is not JSON, ERR_TRUNCATED if it ends too early, ERR_LIMIT if it passes a limit,
+ * ERR_NOMEM; the message has the column, and the line if the text has several. *root is NULL on
+ * anything but ST_OK. Thread safe once dump_library_init has run. */
 enum st document_load(json_t **root, const char *text, size_t len,
                       const struct document_options *options, struct err *e) BASE_MUST_USE;
 

@@ -92,8 +92,9 @@ void dump_order_threads(const struct dump_thread *threads, size_t count,
     }
 }
 
-/* How many images below the nearest one are asked whether they reach over it: images do not
- * overlap, and a hostile list of them must not make every look-up linear. */
+/* Looking up an address, at most this many images with a lower load than the nearest one are also
+ * checked for covering it: images do not overlap, and a hostile list must not make every look-up
+ * linear. */
 enum { OVERLAP_STEPS = 64 };
 
 const char *dump_image_name(const struct dump_image *image) {

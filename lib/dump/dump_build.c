@@ -1,4 +1,4 @@
-/* Converts values of the tape for the model. */
+/* Converts values of the JSON tape to the types of the dump model. */
 #include "dump/dump_build_private.h"
 
 #include "base/parse.h"
@@ -19,6 +19,30 @@ const char *build_string(struct dump_build *b, const struct tape_value *value) {
     }
     const char *copy = tape_string(&b->tape, value, &b->d->arena, &len);
     b->no_memory = b->no_memory || !copy;
+    return copy;
+}
+
+/* Returns the length of the longest beginning of a text that has at most DUMP_VALUE_MAX bytes
+ * and ends between two characters. */
+static size_t value_length(const char *text) {
+    size_t len = DUMP_VALUE_MAX;
+    while (len > DUMP_VALUE_MAX - 4 && ((unsigned char)text[len] & 0xC0) == 0x80) {
+        len--;
+    }
+    return len;
+}
+
+const char *build_value(struct dump_build *b, const struct tape_value *value) {
+    size_t len;
+    if (!tape_is_string(value)) {
+        return NULL;
+    }
+    char *copy = tape_string(&b->tape, value, &b->d->arena, &len);
+    b->no_memory = b->no_memory || !copy;
+    if (copy && len > DUMP_VALUE_MAX) {
+        copy[value_length(copy)] = '\0';
+        b->d->cut_values++;
+    }
     return copy;
 }
 
@@ -59,7 +83,7 @@ int64_t build_number(struct dump_build *b, const struct tape_value *value) {
 
 const char *build_member_string(struct dump_build *b, const struct tape_value *object,
                                 const char *name) {
-    return build_string(b, tape_member(&b->tape, object, name));
+    return build_value(b, tape_member(&b->tape, object, name));
 }
 
 int64_t build_member_number(struct dump_build *b, const struct tape_value *object,

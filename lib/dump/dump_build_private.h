@@ -1,43 +1,50 @@
-/* One run of the parser, and the values that it takes from the tape. */
+/* The state of one run of the dump parser, and conversions of the tape's values to the model's
+ * types. */
 #ifndef STALLKIT_DUMP_BUILD_PRIVATE_H
 #define STALLKIT_DUMP_BUILD_PRIVATE_H
 
 #include "dump/dump.h"
 #include "dump/json/tape.h"
 
-/* One run of the parser. */
+/* The state of one run of the dump parser. */
 struct dump_build {
     struct dump *d;
     struct err *e;
-    bool no_memory; /* the arena gave NULL for a string: checked once, at the end */
+    bool no_memory; /* an allocation for a string failed: the parser checks this once, at its end */
     struct tape tape;
 };
 
-/* The text of a string value, not always NUL-terminated, until the dump is released or the tape.
- * False for any other value, and without memory. */
+/* Lends the text of a string value, which may lack a NUL, until the dump or the tape is released.
+ * False: the value is no string, or memory ran out (then b->no_memory is set). */
 bool build_text(struct dump_build *b, const struct tape_value *value, const char **text,
                 size_t *len);
-/* A copy of a string value in the dump's arena; NULL for any other value, and without memory, which
- * b->no_memory then says. */
+/* Copies a string value into the dump's arena. NULL: the value is no string, or memory ran out
+ * (then b->no_memory is set). */
 const char *build_string(struct dump_build *b, const struct tape_value *value);
-/* An integer >= 0, or a string of its digits. */
+/* Copies a string value as build_string does, but only its first DUMP_VALUE_MAX bytes: for all
+ * text but names of functions and files. A text that was cut is counted in cut_values of the
+ * dump. */
+const char *build_value(struct dump_build *b, const struct tape_value *value);
+/* Reads an integer >= 0, or a string of its digits; false: the value is neither. */
 bool build_u64(struct dump_build *b, const struct tape_value *value, uint64_t *out);
-/* An integer -1 <= v <= max. */
+/* Reads an integer from -1 to max, both included; false: the value is no such integer. */
 bool build_index(const struct tape_value *value, int64_t max, int64_t *out);
-/* An integer in 0 … 2^53 - 1 (what every JSON reader holds exactly), else -1. */
+/* Returns an integer from 0 to 2^53 - 1 (which every JSON reader holds exactly), or -1 for any
+ * other value. */
 int64_t build_number(struct dump_build *b, const struct tape_value *value);
-/* Zeroed memory from the dump's arena; NULL with the error set. */
+/* Allocates zeroed memory in the dump's arena; NULL with the error set if there is none. */
 void *build_array(struct dump_build *b, size_t count, size_t size);
 
-/* Members of an object: as the functions above, absent if the object is none. */
+/* Return the member `name` of an object: as build_value does, as build_number does, and whether
+ * it is the value `true`. A value that is not an object has no members. */
 const char *build_member_string(struct dump_build *b, const struct tape_value *object,
                                 const char *name);
 int64_t build_member_number(struct dump_build *b, const struct tape_value *object,
                             const char *name);
 bool build_member_true(struct dump_build *b, const struct tape_value *object, const char *name);
 
-/* An optional member that has to be an array of at most `max`: its elements' number. *value becomes
- * NULL if it is absent or null. */
+/* Checks that an optional member `name` is an array of at most `max` elements, and writes their
+ * number to *count. *value becomes NULL if the member is absent or null. */
 enum st build_check_array(struct dump_build *b, const struct tape_value **value, const char *name,
                           size_t max, size_t *count) BASE_MUST_USE;
 

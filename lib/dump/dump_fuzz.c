@@ -48,6 +48,19 @@ static void same_stack(const struct dump_stack *a, const struct dump_stack *b) {
     require(b->locations != NULL);
 }
 
+/* Symbolication changes nothing of what the device wrote. */
+static void check_captured(const struct dump *d, const struct dump *spliced) {
+    struct strbuf before = {0}, after = {0};
+    struct sink one = sink_to_strbuf(&before), two = sink_to_strbuf(&after);
+    dump_write_captured(d, &one);
+    dump_write_captured(spliced, &two);
+    require(sink_close(&one, NULL) == ST_OK && sink_close(&two, NULL) == ST_OK);
+    require(before.len == after.len && memcmp(before.data, after.data, after.len) == 0);
+    require(spliced->captured_size == after.len && d->captured_size >= before.len);
+    strbuf_release(&before);
+    strbuf_release(&after);
+}
+
 static void check_spliced(const struct dump *d) {
     struct strbuf once = {0}, twice = {0};
     struct dump again;
@@ -71,6 +84,7 @@ static void check_spliced(const struct dump *d) {
     for (size_t i = 0; i < d->image_count; i++) {
         require(again.images[i].symbols == DUMP_SYMBOLS_MISSING && !again.images[i].symbols_file);
     }
+    check_captured(d, &again);
     splice_into(&again, &twice);
     require(once.len == twice.len && memcmp(once.data, twice.data, once.len) == 0);
     dump_release(&again);

@@ -1,11 +1,11 @@
-/* Reads the members of a dump that say which stall it is of, and where that happened. */
+/* Reads the members of a dump that describe the stall, the app, the device and the bucket. */
 #include "dump/dump_head_private.h"
 
 #include <stddef.h>
 
 enum field_kind { FIELD_TEXT, FIELD_NUMBER, FIELD_TRUE };
 
-/* Where a member's value goes in struct dump. */
+/* Says into which member of struct dump a JSON member's value goes, and as what type. */
 struct dump_field {
     struct tape_name name;
     enum field_kind kind;
@@ -19,7 +19,8 @@ struct dump_field {
 #define IS_TRUE(member, place)                                                                     \
     { TAPE_NAME(member), FIELD_TRUE, offsetof(struct dump, place) }
 
-/* Each in the order in which they are mostly written. */
+/* The fields of each JSON object stand in the order in which recorders usually write them, which
+ * makes the search short. */
 static const struct dump_field root_fields[] = {
     TEXT("id", id),
     TEXT("time", time),
@@ -58,6 +59,7 @@ static const struct dump_field stall_fields[] = {
     NUMBER("cpu_permille", stall.cpu_permille),
     NUMBER("suppressed", stall.suppressed),
     TEXT("app_state", stall.app_state),
+    TEXT("visibility", stall.visibility),
     TEXT("mode", stall.mode),
     TEXT("action", stall.action),
     IS_TRUE("prewarmed", stall.prewarmed),
@@ -72,7 +74,7 @@ static void set_field(struct dump_build *b, const struct dump_field *field,
     void *place = (char *)b->d + field->at;
     switch (field->kind) {
     case FIELD_TEXT:
-        *(const char **)place = build_string(b, value);
+        *(const char **)place = build_value(b, value);
         break;
     case FIELD_NUMBER:
         *(int64_t *)place = build_number(b, value);
@@ -83,7 +85,8 @@ static void set_field(struct dump_build *b, const struct dump_field *field,
     }
 }
 
-/* Of two members with one name the last one counts, and so it is set last. */
+/* Reads the fields of an object; of two members with one name the last one counts, because it is
+ * stored last. */
 static void build_fields(struct dump_build *b, const struct tape_value *object,
                          const struct dump_field *fields, size_t count) {
     for (size_t i = 0; i < count; i++) {

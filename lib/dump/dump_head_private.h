@@ -1,4 +1,4 @@
-/* The members of a dump beside its stacks, images and names. */
+/* The dump parser's function for the members besides stacks, images and names. */
 #ifndef STALLKIT_DUMP_HEAD_PRIVATE_H
 #define STALLKIT_DUMP_HEAD_PRIVATE_H
 

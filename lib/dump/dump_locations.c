@@ -1,17 +1,17 @@
-/* Reads back what an earlier stallsym added: the string table, the locations, and the indexes of
- * every stack. Each index is checked here, so later code need not. */
+/* Reads what an earlier stallsym added to a dump: the string table, the locations, and each stack's
+ * indexes into them. Every index is checked here, so that later code need not. */
 #include "dump/dump_locations_private.h"
 
 #include <string.h>
 
-/* The string table: NUL-terminated texts. */
+/* The dump's string table, as NUL-terminated texts. */
 struct strings {
     const char **texts;
     size_t count;
 };
 
-/* Copies the text of the whole table at once, in which what follows each string becomes its NUL. A
- * string with escapes is a text of its own. */
+/* Copies the JSON text of the whole table at once; the byte behind each string is overwritten by
+ * its NUL. A string with escapes is decoded into a text of its own. */
 static enum st copy_strings(struct dump_build *b, const struct tape_value *array,
                             const struct tape_value *last, struct strings *strings) {
     const char *from = b->tape.text + array->at;
@@ -38,7 +38,7 @@ static enum st copy_strings(struct dump_build *b, const struct tape_value *array
 
 static enum st build_strings(struct dump_build *b, const struct tape_value *array,
                              struct strings *strings) {
-    /* If it is no array, every index is wrong. */
+    /* If "strings" is no array, the table is empty and every index into it is refused. */
     strings->count = tape_is(array, VALUE_ARRAY) ? array->count : 0;
     strings->texts = build_array(b, strings->count, sizeof *strings->texts);
     if (!strings->texts) {
@@ -56,7 +56,9 @@ static enum st build_strings(struct dump_build *b, const struct tape_value *arra
 
 enum { LINE_NAMES = 3, LINE_MEMBERS = 5 };
 
-/* [function, linkage, file, line, column]; members that a later version may append are ignored. */
+/* Reads [function, linkage, file, line, column]; further elements, which a later version may
+ * append, are ignored. False: an element is missing or of the wrong type, or an index is outside
+ * of the string table. */
 static bool build_line(struct dump_build *b, const struct tape_value *array,
                        const struct strings *strings, struct dump_line *line) {
     const char **texts[LINE_NAMES] = {&line->function, &line->linkage, &line->file};
@@ -162,7 +164,7 @@ enum st build_locations(struct dump_build *b, const struct tape_value *strings_v
     return ST_OK;
 }
 
-/* ---- the stacks' indexes ---- */
+/* ---- the stacks' indexes into the locations ---- */
 
 enum st build_stack_locations(struct dump_build *b, const struct tape_value *locations,
                               struct dump_stack *stack, const char *what, size_t index) {

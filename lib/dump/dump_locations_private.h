@@ -1,12 +1,12 @@
-/* The parser's part for what an earlier stallsym has added. */
+/* The dump parser's functions for what an earlier stallsym has added. */
 #ifndef STALLKIT_DUMP_LOCATIONS_PRIVATE_H
 #define STALLKIT_DUMP_LOCATIONS_PRIVATE_H
 
 #include "dump/dump_build_private.h"
 
-/* The members that an earlier stallsym has added: "strings" and "locations" of the document, and
- * the "locations" of a stack. NULL: it has none. Checked against each other and against the frames.
- */
+/* Read what an earlier stallsym has added: "strings" and "locations" of the document, and the
+ * "locations" of one stack. Each argument is NULL if the dump lacks that member. They are checked
+ * against each other and against the number of frames. */
 enum st build_locations(struct dump_build *b, const struct tape_value *strings,
                         const struct tape_value *locations) BASE_MUST_USE;
 enum st build_stack_locations(struct dump_build *b, const struct tape_value *locations,

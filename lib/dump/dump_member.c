@@ -8,9 +8,9 @@
 static void member_write_line(struct span document, const char *name, const char *json, size_t len,
                               struct sink *out) {
     struct span rest = document, key, value;
-    const char *from = document.p + 1; /* bytes from here on are not written yet */
+    const char *from = document.p + 1; /* first byte of the document that is not yet written */
     bool any = false;                  /* a member was written */
-    bool dropped = false;              /* the last one was not */
+    bool dropped = false;              /* the member before was left out */
     sink_char(out, '{');
     while (span_next(&rest, &key, &value)) {
         if (span_is(key, name)) {

@@ -1,5 +1,5 @@
-/* stall-dump/1 text to the model. Names, numbers and flags of the wrong type count as absent; what
- * frames and images say has to be right, because everything else is looked up through them. */
+/* Parses stall-dump/1 text to the model. Names, numbers and flags of the wrong type count as
+ * absent; frames and images have to be right, because every look-up starts with them. */
 #include "dump/dump.h"
 
 #include <stdlib.h>
@@ -9,6 +9,7 @@
 #include "base/parse.h"
 #include "base/search.h"
 #include "dump/dump_build_private.h"
+#include "dump/dump_captured_private.h"
 #include "dump/dump_context_private.h"
 #include "dump/dump_head_private.h"
 #include "dump/dump_locations_private.h"
@@ -62,8 +63,8 @@ static enum st build_exact(struct dump_build *b, const struct tape_value *exact,
     return ST_OK;
 }
 
-/* Members of a stack, those of a thread and those of a sample, in the order in which they are
- * mostly written. */
+/* Members of a stack, of a thread and of a sample, in the order in which recorders usually write
+ * them. */
 enum {
     ID,
     NAME,
@@ -142,8 +143,8 @@ static enum st build_threads(struct dump_build *b, const struct tape_value *thre
             return ST_ERR;
         }
         thread->id = build_number(b, members[ID]);
-        thread->name = build_string(b, members[NAME]);
-        thread->state = build_string(b, members[STATE]);
+        thread->name = build_value(b, members[NAME]);
+        thread->state = build_value(b, members[STATE]);
         thread->main = tape_is(members[MAIN], VALUE_TRUE);
         thread->cpu_ms = build_number(b, members[CPU_MS]);
         thread->cpu_permille = build_number(b, members[CPU_PERMILLE]);
@@ -272,14 +273,14 @@ static enum st build_image(struct dump_build *b, const struct tape_value *object
         return err_set(b->e, ERR_FORMAT, "image %zu: \"size\" is not a size", index);
     }
     image->id = build_id(b, m[UUID], m[BUILD_ID]);
-    image->name = build_string(b, m[IMAGE_NAME]);
-    image->path = build_string(b, m[PATH]);
-    image->arch = build_string(b, m[ARCH]);
+    image->name = build_value(b, m[IMAGE_NAME]);
+    image->path = build_value(b, m[PATH]);
+    image->arch = build_value(b, m[ARCH]);
     image->in_app = tape_is(m[IN_APP], VALUE_TRUE);
     if (build_text(b, m[SYMBOLS], &symbols, &len)) {
         (void)dump_symbols_parse(symbols, len, &image->symbols);
     }
-    image->symbols_file = build_string(b, m[SYMBOLS_FILE]);
+    image->symbols_file = build_value(b, m[SYMBOLS_FILE]);
     return ST_OK;
 }
 
@@ -307,12 +308,38 @@ static enum st build_images(struct dump_build *b, const struct tape_value *image
 static int by_name_address(const void *a, const void *b) {
     const struct dump_name *x = a, *y = b;
     int order = COMPARE(x->address, y->address);
-    /* One address written in two ways: any total order will do. */
+    /* One address may be written in two ways (a number's two forms): any total order will do. */
     order = order ? order : strcmp(x->symbol, y->symbol);
     return order ? order : COMPARE(x->offset, y->offset);
 }
 
-/* One member of "names"; ST_NONE: it is malformed. */
+/* Reads the functions that are inlined at a name's address: [["symbol", "file", line], …], the last
+ * two optional. Elements of another form are left out. */
+static enum st build_inlined(struct dump_build *b, const struct tape_value *list,
+                             struct dump_name *name) {
+    if (!tape_is(list, VALUE_ARRAY) || list->count == 0) {
+        return ST_OK;
+    }
+    name->inlined = build_array(b, list->count, sizeof *name->inlined);
+    if (!name->inlined) {
+        return ST_ERR;
+    }
+    const struct tape_value *value = tape_first(list);
+    for (size_t i = 0; i < list->count; i++, value = tape_next(value)) {
+        struct dump_line line = {.function = build_string(b, tape_element(value, 0))};
+        int64_t number = build_number(b, tape_element(value, 2));
+        if (number > 0 && number <= UINT32_MAX) {
+            line.file = build_string(b, tape_element(value, 1));
+            line.line = line.file ? (uint32_t)number : 0;
+        }
+        if (line.function) {
+            name->inlined[name->inlined_count++] = line;
+        }
+    }
+    return ST_OK;
+}
+
+/* Reads one member of "names"; ST_NONE: it is malformed. */
 static enum st build_name(struct dump_build *b, uint64_t address, const struct tape_value *value,
                           struct dump_name *name) {
     const struct tape_value *symbol = tape_element(value, 0);
@@ -332,11 +359,11 @@ static enum st build_name(struct dump_build *b, uint64_t address, const struct t
         name->line = name->file ? (uint32_t)line : 0;
     }
     name->in_app = tape_is(tape_element(value, 4), VALUE_TRUE);
-    return ST_OK;
+    return build_inlined(b, tape_element(value, 5), name);
 }
 
-/* Finds for each name the member that counts, the last one: values[i] belongs to entry i of keys.
- */
+/* Finds for each name in "names" its last member, which is the one that counts: values[i] belongs
+ * to entry i of keys. */
 static enum st find_names(struct dump_build *b, const struct tape_value *names, struct map *keys,
                           const struct tape_value **values) {
     const struct tape_value *end = tape_end(names);
@@ -378,7 +405,7 @@ static enum st build_names(struct dump_build *b, const struct tape_value *names)
     return st;
 }
 
-/* ---- the whole ---- */
+/* ---- the whole document ---- */
 
 enum { CONTEXT, APP_IMAGES, STRINGS, ALL_LOCATIONS, THREADS, SAMPLES, HEAVIEST, NAMES, PARTS };
 static const struct tape_name parts[PARTS] = {
@@ -416,7 +443,8 @@ static enum st build_dump(struct dump_build *b, const struct tape_value *root) {
 
 /* ---- memory ---- */
 
-/* What a larger dump took is given back. */
+/* A dump's arena or a tape that is larger than its limit here is freed rather than kept for the
+ * next dump. */
 enum { KEPT_BYTES_MAX = 1024 * 1024, KEPT_VALUES_MAX = KEPT_BYTES_MAX / sizeof(struct tape_value) };
 
 struct dump_scratch {
@@ -455,6 +483,7 @@ enum st dump_parse_again(struct dump *d, struct dump_scratch *s, const char *tex
     if (st == ST_OK) {
         d->text = text;
         d->text_len = len;
+        d->captured_size = dump_captured_size(&b.tape, len);
         d->replaced_bytes = b.tape.replaced;
         st = build_dump(&b, b.tape.values.data);
     }

@@ -18,7 +18,8 @@
 #include "base/map.h"
 #include "dump/json/span_private.h"
 
-/* Symbolication shares its strings, so most are recognised by their address. */
+/* A slot of the cache of strings by their address: symbolication shares its strings, so most of
+ * them are found here without hashing the text. */
 struct known_text {
     const char *text; /* NULL = free */
     size_t number;
@@ -32,12 +33,14 @@ struct splicer {
     struct sink *out;
     struct map strings;
     struct known_text known[KNOWN_TEXTS];
-    int64_t *names; /* the string numbers of each line's function, linkage and file, in order */
+    int64_t *names; /* numbers in the string table of each line's function, linkage and file, line
+                       by line */
 };
 
 enum { LINE_NAMES = 3 };
 
-/* Has it neither white space nor escapes? Eight bytes at a time, as jsonw_escape. */
+/* Is the text free of white space and escapes? It is checked eight bytes at a time, as in
+ * jsonw_escape. */
 static bool is_plain(struct span value) {
     const uint64_t ones = UINT64_C(0x0101010101010101), high = ones << 7;
     const char *p = value.p;
@@ -62,9 +65,9 @@ static void write_value(struct splicer *s, struct span value) {
     }
 }
 
-/* ---- objects and arrays, with some members treated specially ---- */
+/* ---- objects and arrays with special members ---- */
 
-/* Writes the value of a special member (a list's element number, or 0). */
+/* Writes the new value of a special member; index is the element's number in its list, or 0. */
 typedef void (*write_special)(struct splicer *s, struct span value, size_t index);
 
 struct special {
@@ -87,11 +90,12 @@ struct member {
     size_t special;
 };
 
-/* The members of an object are walked twice. Most objects have few: these are remembered. */
+/* The members of an object are walked twice; the first pass keeps this many of them for the
+ * second. */
 enum { MEMBERS_KEPT = 24 };
 
 struct members {
-    struct span rest; /* behind those that are kept */
+    struct span rest; /* the members behind the kept ones */
     size_t kept_count;
     struct member kept[MEMBERS_KEPT];
 };
@@ -105,8 +109,8 @@ static bool splice_next_member(struct span *rest, const struct special *specials
     return true;
 }
 
-/* Walks all members of an object. last[i] is set to the value of the last member with special name
- * i, as the last one of several is the one that is used. */
+/* Walks all members of an object. last[i] gets the value of the last member with the name of
+ * specials[i], because of several the last one counts. */
 static void find_members(struct members *all, struct span object, const struct special *specials,
                          size_t count, const char **last) {
     struct member m;
@@ -123,8 +127,8 @@ static void find_members(struct members *all, struct span object, const struct s
     }
 }
 
-/* Is it obvious that the object has none of the special members? In text without escapes their
- * names would stand as they are. */
+/* Does a search for their quoted names show that the object has none of the special members?
+ * Only text without white space and escapes is searched; false for any other. */
 static bool has_none(struct span object, const struct special *specials, size_t count) {
     if (!is_plain(object)) {
         return false;
@@ -141,7 +145,7 @@ static bool has_none(struct span object, const struct special *specials, size_t 
     return true;
 }
 
-/* Writes an object up to its closing brace, which is left to the caller who may add members.
+/* Writes an object up to, but without, its closing brace, so that the caller may add members.
  * Returns whether the next member needs a comma. */
 static bool write_members(struct splicer *s, struct span object, const struct special *specials,
                           size_t count) {
@@ -178,7 +182,8 @@ static bool write_members(struct splicer *s, struct span object, const struct sp
     }
 }
 
-/* Writes an array of objects, each through `write`; whatever is no array stays as it is. */
+/* Writes an array, passing each of its first `count` objects to `write`; a value that is no array
+ * is copied. */
 static void write_list(struct splicer *s, struct span array, size_t count, write_special write) {
     struct span rest = array, value;
     if (array.p == array.end || *array.p != '[') {
@@ -199,9 +204,10 @@ static void write_list(struct splicer *s, struct span array, size_t count, write
     sink_char(s->out, ']');
 }
 
-/* ---- what is spliced in ---- */
+/* ---- the values that are spliced in ---- */
 
-/* Most output is numbers: they are collected here, and go to the sink in pieces. */
+/* Most output is numbers: they are collected in a buffer of this many bytes before they go to the
+ * sink. */
 enum { PIECE = 512 };
 
 static char *splice_put_text(char *out, const char *text) {
@@ -210,7 +216,7 @@ static char *splice_put_text(char *out, const char *text) {
     return out + len;
 }
 
-/* At most DECIMAL_MAX + 1 bytes. */
+/* Writes a decimal number of at most DECIMAL_MAX + 1 bytes and returns its end. */
 static char *put_i64(char *out, int64_t v) {
     if (v < 0) {
         *out++ = '-';
@@ -235,7 +241,7 @@ static void write_indexes(struct sink *out, const uint32_t *indexes, size_t coun
     sink_write(out, text, (size_t)(p - text));
 }
 
-/* The name of a member that we add. */
+/* Writes the name of an added member, behind a comma if one is needed. */
 static void write_key(struct splicer *s, bool *comma, const char *name) {
     if (*comma) {
         sink_char(s->out, ',');
@@ -311,7 +317,7 @@ static void splice_write_samples(struct splicer *s, struct span object, size_t i
 
 /* ---- strings and locations ---- */
 
-/* The string's number, -1 for none; false when memory runs out. */
+/* Writes the string's number in the table to *number, -1 for NULL; false: out of memory. */
 static bool intern(struct splicer *s, const char *text, int64_t *number) {
     *number = -1;
     if (!text) {
@@ -325,8 +331,8 @@ static bool intern(struct splicer *s, const char *text, int64_t *number) {
     return known->number != SIZE_MAX;
 }
 
-/* Strings are interned before anything is written, so that a lack of memory leaves no half a line.
- */
+/* Interns all strings before anything is written, so that a lack of memory leaves no half-written
+ * line. */
 static bool intern_all(struct splicer *s) {
     size_t lines = 0;
     for (size_t i = 0; i < s->add->location_count; i++) {
@@ -355,7 +361,8 @@ static void write_strings(struct splicer *s) {
     jsonw_end_array(&w);
 }
 
-/* names: of the line. */
+/* Writes a source line as [function, linkage, file, line, column]; names has the string numbers of
+ * its first three elements. */
 static void splice_write_line(struct sink *out, const struct dump_line *line, const int64_t *names,
                               bool first) {
     char text[PIECE], *p = splice_put_text(text, first ? "[" : ",[");
@@ -370,7 +377,7 @@ static void splice_write_line(struct sink *out, const struct dump_line *line, co
     sink_write(out, text, (size_t)(p - text));
 }
 
-/* names: of its lines. */
+/* Writes a location; names has the string numbers of its lines, LINE_NAMES for each. */
 static void write_location(struct sink *out, const struct dump_location *location,
                            const int64_t *names) {
     char text[PIECE], *p = splice_put_text(text, "{\"image\":");

@@ -347,9 +347,36 @@ static void what_jansson_refuses_is_repaired(void **state) {
     assert_string_equal(d.app.version, "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd");
     assert_true(d.threads[0].stack.frames[0] == UINT64_MAX);
     assert_true(d.threads[0].stack.frames[1] == UINT64_C(1) << 63);
-    assert_true(d.replaced_bytes == 2 + 3 + 2 + 3 + 2);
+    assert_true(d.replaced_bytes == 2 + 3 + 3 + 1);
     dump_release(&d);
     strbuf_release(&text);
+}
+
+static void long_values_are_cut_between_characters(void **state) {
+    (void)state;
+    struct strbuf json = {0}, text = {0};
+    strbuf_addstr(&json, "{" FORMAT ",'id':'");
+    for (size_t i = 0; i < DUMP_VALUE_MAX; i++) {
+        strbuf_addc(&json, 'i');
+    }
+    strbuf_addstr(&json, "','device':{'model':'");
+    for (size_t i = 0; i < DUMP_VALUE_MAX - 2; i++) {
+        strbuf_addc(&json, 'm');
+    }
+    strbuf_addstr(&json, "\xe2\x82\xac'},'names':{'1':['");
+    for (size_t i = 0; i <= DUMP_VALUE_MAX; i++) {
+        strbuf_addc(&json, 'f');
+    }
+    strbuf_addstr(&json, "',0]}}");
+    struct dump d = parse_json(&text, strbuf_cstr(&json));
+    assert_int_equal(strlen(d.id), DUMP_VALUE_MAX);
+    assert_int_equal(strlen(d.device.model), DUMP_VALUE_MAX - 2); /* no part of the character */
+    assert_int_equal(strlen(d.names[0].symbol), DUMP_VALUE_MAX + 1);
+    assert_int_equal(d.cut_values, 1);
+    assert_int_equal(d.text_len, text.len);
+    dump_release(&d);
+    strbuf_release(&text);
+    strbuf_release(&json);
 }
 
 static void the_last_of_two_members_counts(void **state) {
@@ -518,6 +545,7 @@ int main(void) {
         cmocka_unit_test(other_json_is_no_dump),
         cmocka_unit_test(what_is_not_json_is_refused_with_its_place),
         cmocka_unit_test(what_jansson_refuses_is_repaired),
+        cmocka_unit_test(long_values_are_cut_between_characters),
         cmocka_unit_test(the_last_of_two_members_counts),
         cmocka_unit_test(limits_are_exact),
         cmocka_unit_test(texts_of_enums_go_both_ways),

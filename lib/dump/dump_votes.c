@@ -1,10 +1,11 @@
-/* The stacks that tell what a dump is about. */
+/* Chooses and weighs the stacks that tell what a dump is about. */
 #include <string.h>
 
 #include "dump/dump.h"
 
-/* Permille: of a thread of which only its rank is known; what a hostile dump may claim; below this
- * a thread waited while an action was slow. */
+/* Shares of a processor in permille: ONE_PROCESSOR is assumed for a top thread whose share is not
+ * told, SHARE_MAX is the most that a dump may claim, and a thread below ACTION_WAITED was waiting
+ * during a slow action. */
 enum { ONE_PROCESSOR = 1000, SHARE_MAX = 65536 * ONE_PROCESSOR, ACTION_WAITED = 100 };
 
 /* ---- the threads that worked ---- */
@@ -17,8 +18,8 @@ static bool has_stack(const struct dump *d, const struct dump_thread *t) {
     return t->stack.frame_count > 0 || (t->main && d->sample_count > 0);
 }
 
-/* The thread of a stall of kind cpu that used the processor most, if it has a stack; NULL = none
- * has, or nobody knows which one did. */
+/* Returns the thread of a stall of kind cpu that used the processor most; NULL: it is not known, or
+ * has no stack. */
 static const struct dump_thread *top_thread(const struct dump *d) {
     for (size_t i = 0; kind_is(d, "cpu") && i < d->thread_count; i++) {
         const struct dump_thread *t = &d->threads[i];
@@ -29,14 +30,14 @@ static const struct dump_thread *top_thread(const struct dump *d) {
     return NULL;
 }
 
-/* Is the thread that used the processor most known, and its stack not? Whatever the others used is
- * less, and no reason to blame them. */
+/* Is the thread that used the processor most known, and its stack missing? The other threads used
+ * less, so they are not to blame. */
 static bool top_thread_is_absent(const struct dump *d) {
     return kind_is(d, "cpu") && d->stall.top_thread >= 0 && !top_thread(d);
 }
 
-/* Does a thread say how much it worked, the one that used most among them? Else the latter is all
- * that is known. */
+/* Are the threads' shares of the processor known? Some thread's share must be above 0, and that
+ * of the thread that used the processor most must be given, if that thread is known. */
 static bool shares_are_known(const struct dump *d) {
     const struct dump_thread *top = top_thread(d);
     if (top && top->cpu_permille < 0) {
@@ -50,7 +51,8 @@ static bool shares_are_known(const struct dump *d) {
     return false;
 }
 
-/* The thread's share; 0 = it has none, or no stack. */
+/* Returns the thread's share of a processor in permille; 0: it has none, or no stack. known:
+ * shares_are_known(d). */
 static uint64_t share_of(const struct dump *d, const struct dump_thread *t, bool known) {
     bool stack = has_stack(d, t);
     if (!known) {
@@ -103,7 +105,8 @@ size_t dump_vote_count(const struct dump *d) {
     return d->sample_count + (dump_is_about_threads(d) ? d->thread_count : 0);
 }
 
-/* Splits the share among the samples by their counts; the parts add up to it. */
+/* Splits a share of the processor among the samples by their counts; the parts add up to the
+ * share. */
 static void split_share(const struct dump *d, uint64_t share, struct dump_vote *out) {
     uint64_t total = 0, seen = 0, given = 0;
     for (size_t i = 0; i < d->sample_count; i++) {
@@ -119,7 +122,7 @@ static void split_share(const struct dump *d, uint64_t share, struct dump_vote *
 
 void dump_votes(const struct dump *d, struct dump_vote *out) {
     bool known = shares_are_known(d);
-    uint64_t sampled = 0; /* share of the main thread */
+    uint64_t sampled = 0; /* the main thread's share, in permille */
     if (!dump_is_about_threads(d)) {
         for (size_t i = 0; i < d->sample_count; i++) {
             out[i] = (struct dump_vote){.stack = &d->samples[i], .weight = d->samples[i].count};

@@ -1,4 +1,4 @@
-/* Who waits for whom. */
+/* Follows chains of threads that wait for each other. */
 #include "dump/dump.h"
 
 void dump_waits(const struct dump *d, const struct dump_thread *t, struct dump_waits *out) {

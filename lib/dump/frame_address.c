@@ -31,8 +31,8 @@ struct address_rules address_rules_of(const struct dump *d) {
     if (strcmp(arch, "arm64_32") == 0) {
         r.mask = UINT32_MAX;
     } else if (arm64) {
-        /* User addresses have 47 bits on Darwin, at most 48 on Linux; what is above is a signature
-         * or a tag. */
+        /* User addresses have 47 bits on Darwin and at most 48 on Linux; the bits above them are a
+         * signature or a tag. */
         r.mask = (UINT64_C(1) << (is_darwin(d) ? 47 : 48)) - 1;
     } else if (strncmp(arch, "arm", 3) == 0) {
         r.arm32 = true;

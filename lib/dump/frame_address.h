@@ -10,19 +10,21 @@
 
 /* The address format of a dump. */
 struct address_rules {
-    uint64_t mask; /* bits that are address; the rest is pointer authentication or a tag */
-    bool arm32;    /* bit 0 is Thumb's */
+    uint64_t
+        mask;   /* bits that belong to the address; the others are a pointer signature or a tag */
+    bool arm32; /* 32-bit ARM: bit 0 marks Thumb code */
 };
 
-/* The format by the architecture of d's device, else of its first image that names one, and by the
- * kind of the images' ids. Costs a pass over the images. Thread safe. */
+/* Returns the address format by the architecture of the dump's device, else of its first image that
+ * names one, and by the kind of the images' ids. It reads all images. Thread safe. */
 struct address_rules address_rules_of(const struct dump *d);
 
-/* A captured address without signature, tag and Thumb bit. */
+/* Returns a captured address without signature, tag and Thumb bit. */
 uint64_t address_strip(const struct address_rules *r, uint64_t address);
 
-/* The address to look up for frame i (below frame_count) of a stack: exact ones stripped only,
- * return addresses one less, so that the call is found and not what follows it. */
+/* Returns the address to look up for frame i (below frame_count) of a stack: an exact address is
+ * only stripped, a return address is also lowered by one, so that the call is found and not what
+ * follows it. */
 uint64_t address_of_frame(const struct address_rules *r, const struct dump_stack *stack, size_t i);
 
 #endif

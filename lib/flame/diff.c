@@ -1,9 +1,10 @@
-/* Changes as colours and text. */
+/* Presents the changes between two sets of stacks as colours and as text. */
 #include "flame/diff.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/escape.h"
 #include "base/map.h"
 #include "base/search.h"
 #include "base/vec.h"
@@ -12,7 +13,8 @@
 
 /* ---- one change ---- */
 
-/* A change as a share of what there was, in thousandths and rounded, at most `most`. */
+/* Returns a change in thousandths of the base weight, rounded, at most 999999; 999999 for a base
+ * of 0. */
 static uint64_t permille_of(uint64_t delta, uint64_t base) {
     const uint64_t most = 999999;
     unsigned __int128 v = base ? ((unsigned __int128)delta * 1000 + base / 2) / base : most;
@@ -23,7 +25,7 @@ static void add_sign(struct strbuf *out, bool more) {
     strbuf_addstr(out, more ? "+" : "\xe2\x88\x92"); /* a minus sign */
 }
 
-/* "+50 %", "−3.4 %", "new", "gone", "the same". */
+/* Appends the relative change: "+50 %", "−3.4 %", "new", "gone", "the same". */
 static void diff_add_relative(struct strbuf *out, const uint64_t sides[STACK_SIDES]) {
     uint64_t base = sides[STACK_BASE], now = sides[STACK_NEW];
     if (base == now) {
@@ -36,7 +38,8 @@ static void diff_add_relative(struct strbuf *out, const uint64_t sides[STACK_SID
     }
     uint64_t v = permille_of(now > base ? now - base : base - now, base);
     if (v >= 10000) {
-        strbuf_addf(out, "\xc3\x97 %llu", (unsigned long long)(v / 1000 + 1)); /* times */
+        strbuf_addf(out, "\xc3\x97 %llu",
+                    (unsigned long long)(v / 1000 + 1)); /* a multiplication sign */
         return;
     }
     add_sign(out, now > base);
@@ -67,7 +70,8 @@ void diff_change(struct strbuf *out, const uint64_t sides[STACK_SIDES], unsigned
 
 /* ---- the picture ---- */
 
-/* Classes of flame.css: what grew is red, what shrank blue, four shades of each. */
+/* Sets the frame's colour, a class of flame.css: red if its weight grew, blue if it shrank, in four
+ * shades each. */
 static void diff_colour(const uint64_t sides[STACK_SIDES], char colour[PALETTE_COLOUR_SIZE]) {
     enum { LITTLE = 20, SOME = 100, MUCH = 300, HALF = 500 }; /* thousandths */
     uint64_t base = sides[STACK_BASE], now = sides[STACK_NEW];
@@ -88,7 +92,7 @@ static void diff_mark_frame(void *ctx, const struct layout_frame *f, const struc
     const struct diff_marks *m = ctx;
     (void)name;
     if (f->kind != LAYOUT_FRAME && f->kind != LAYOUT_ROOT) {
-        return; /* A merged frame holds all kinds of changes and keeps its colour. */
+        return; /* a merged frame has changes of all kinds, so it keeps its colour */
     }
     const struct stack_sides *sides = &m->pair->nodes[f->node];
     if (f->kind == LAYOUT_FRAME) {
@@ -143,10 +147,10 @@ enum st diff_folded(const struct stack_pair *pair, struct sink *out, struct err 
 /* ---- functions ---- */
 
 struct diff_function {
-    const char *text; /* points into counting.names */
+    const char *text; /* name, borrowed from counting.names */
     size_t len;
-    struct stack_sides
-        sides; /* total counts each stack once, however often the function is in it */
+    /* weights; total counts each stack once, however often the function is in it */
+    struct stack_sides sides;
     uint64_t last_stack;
 };
 
@@ -157,7 +161,7 @@ struct counting {
     uint64_t stacks;
 };
 
-/* The function of a frame's text; NULL = out of memory. */
+/* Returns the entry of a frame's function, added if it is new; NULL = out of memory. */
 static struct diff_function *diff_function_at(struct counting *c, const char *frame, size_t len) {
     bool added;
     if (frame_is_inlined(frame, len)) {
@@ -207,8 +211,8 @@ static int largest_first(const void *a, const void *b) {
 
 /* ---- Markdown ---- */
 
-/* A name as code inside a cell: the fence has one backtick more than any run of them in it, and
- * '|' ends a cell even in code. */
+/* Appends a name as code in a table cell. The fence has one backtick more than the longest run of
+ * them in the name, and '|' is escaped, as it ends a cell even in code. */
 static void add_code(struct strbuf *out, const char *text, size_t len) {
     size_t run = 0, longest = 0;
     for (size_t i = 0; i < len; i++) {
@@ -222,7 +226,7 @@ static void add_code(struct strbuf *out, const char *text, size_t len) {
     strbuf_addstr(out, padded ? " " : "");
     for (size_t i = 0; i < len; i++) {
         strbuf_addstr(out, text[i] == '|' ? "\\" : "");
-        strbuf_addc(out, (unsigned char)text[i] < 0x20 || text[i] == 0x7f ? '?' : text[i]);
+        strbuf_addc(out, text[i]);
     }
     strbuf_addstr(out, padded ? " " : "");
     for (size_t i = 0; i <= longest; i++) {
@@ -231,8 +235,9 @@ static void add_code(struct strbuf *out, const char *text, size_t len) {
 }
 
 static void diff_add_row(struct strbuf *out, const struct diff_function *f, unsigned decimals) {
-    struct strbuf name = {0};
-    folded_unescape(&name, f->text, f->len);
+    struct strbuf whole = {0}, name = {0};
+    folded_unescape(&whole, f->text, f->len);
+    text_add_shown(&name, strbuf_cstr(&whole), whole.len);
     strbuf_addstr(out, "| **");
     diff_add_delta(out, f->sides.self, decimals);
     strbuf_addstr(out, "** | ");
@@ -248,7 +253,8 @@ static void diff_add_row(struct strbuf *out, const struct diff_function *f, unsi
         svg_count(out, f->sides.total[side], decimals);
     }
     strbuf_addstr(out, " |\n");
-    out->failed |= name.failed;
+    out->failed |= whole.failed || name.failed;
+    strbuf_release(&whole);
     strbuf_release(&name);
 }
 

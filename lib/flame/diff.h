@@ -1,9 +1,8 @@
-/* What changed between two sets of stacks: as marks for the picture of their union, as text, and
- * against limits. Everything is read from a stack_pair. Not thread safe. */
+/* Shows what changed between two sets of stacks: as marks for the picture of their union, as text,
+ * and against limits. All of it is computed from a stack_pair. Not thread safe. */
 #ifndef STALLKIT_FLAME_DIFF_H
 #define STALLKIT_FLAME_DIFF_H
 
-#include <regex.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -15,8 +14,8 @@
 
 /* ---- the picture ---- */
 
-/* Frames in the colour of their change, with both sides in their titles. Borrows the pair and the
- * unit, and is what marks.ctx points to: not to be moved. */
+/* Colours frames by their change and puts both weights into their titles. Borrows the pair and the
+ * unit. marks.ctx points to this struct, so it must not be moved. */
 struct diff_marks {
     struct svg_marks marks; /* for svg_options */
     const struct stack_pair *pair;
@@ -26,50 +25,53 @@ void diff_marks_init(struct diff_marks *m, const struct stack_pair *pair, const 
 
 /* ---- text ---- */
 
-/* Writes the `most` largest changes as a table in GitHub's Markdown: of what functions weigh
- * themselves, the largest first, equal ones by name. A frame's function is its text without the
- * mark of inlining. Write errors stick to the sink; ERR_NOMEM. */
+/* Writes the `most` largest changes of functions' self weights as a table in GitHub's Markdown, the
+ * largest first, equal ones by name. A frame's function is its text without the mark of inlining.
+ * Write errors stick to the sink; ST_ERR: ERR_NOMEM. */
 struct diff_text {
     const char *title; /* NULL = "Flame graph" */
     const char *unit;
-    bool normalised; /* the text says so */
+    bool normalised; /* the weights were scaled to one total, which the text then says */
     size_t most;
 };
 enum st diff_markdown(const struct stack_pair *pair, const struct diff_text *o, struct sink *out,
                       struct err *e) BASE_MUST_USE;
 
-/* Writes each stack with both weights, "a;b 3 5": the input of difffolded-aware tools. */
+/* Writes each stack with both weights, "a;b 3 5", for tools that read difffolded.pl's output. */
 enum st diff_folded(const struct stack_pair *pair, struct sink *out, struct err *e) BASE_MUST_USE;
 
 /* ---- limits ---- */
 
 enum diff_limit_kind {
-    DIFF_PERCENT, /* of what there was: +5% */
-    DIFF_POINTS,  /* of the share of everything: +2pp */
+    DIFF_PERCENT, /* of the base weight: +5% */
+    DIFF_POINTS,  /* points of the share of all weights: +2pp */
     DIFF_WEIGHT   /* in the unit of the weights: +200 */
 };
 
-/* How much more the stacks with a frame that matches may weigh. */
+/* A limit for how much more than before the stacks with a matching frame may weigh. */
 struct diff_limit {
-    const char *text; /* as given, borrowed */
-    regex_t regex;
+    const char *text; /* the limit as given, borrowed */
+    struct regex *regex;
     enum diff_limit_kind kind;
-    uint64_t value;   /* in thousandths */
-    const char *unit; /* of DIFF_WEIGHT, borrowed from text; "" = whatever the weights are */
+    uint64_t value;   /* in thousandths of a percent, a point or a unit */
+    const char *unit; /* unit of DIFF_WEIGHT, borrowed from text; "" = that of the weights */
 };
-/* Parses REGEX:+NUMBER and %, pp, a unit of weights or nothing; split at the last ':'. The
- * expression is POSIX extended and is searched for in a frame's text, IMAGE`FUNCTION. ERR_USAGE. */
+/* Parses REGEX:+LIMIT, split at the last ':'. LIMIT is a number with %, pp, a unit of weight or
+ * nothing behind it. REGEX is a POSIX extended expression that is searched for in a frame's text,
+ * IMAGE`FUNCTION. ST_ERR: ERR_USAGE. */
 enum st diff_limit_parse(struct diff_limit *l, const char *text, struct err *e) BASE_MUST_USE;
 void diff_limit_release(struct diff_limit *l);
 
-/* Sums up, on both sides, the stacks that have a frame that matches: each once. ERR_NOMEM. */
+/* Adds up on both sides the weights of the stacks with a matching frame, each stack once. ST_ERR:
+ * ERR_LIMIT if the expression takes too long on a frame's text, ERR_NOMEM. */
 enum st diff_limit_measure(const struct diff_limit *l, const struct stack_pair *pair,
                            uint64_t sums[STACK_SIDES], struct err *e) BASE_MUST_USE;
-/* Do these sums pass the limit? */
+/* Do these sums exceed the limit? */
 bool diff_limit_passed(const struct diff_limit *l, const struct stack_pair *pair,
                        const uint64_t sums[STACK_SIDES]);
 
-/* Appends "12 ms → 18 ms, +50 %", from nothing "new", to nothing "gone". */
+/* Appends both weights and the change: "12 ms → 18 ms, +50 %", or "new" for a base of 0, "gone" for
+ * a new weight of 0. */
 void diff_change(struct strbuf *out, const uint64_t sides[STACK_SIDES], unsigned decimals,
                  const char *unit);
 

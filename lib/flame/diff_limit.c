@@ -1,4 +1,4 @@
-/* Limits on what may grow. */
+/* Parses limits on growth, and measures stacks against them. */
 #include <string.h>
 
 #include "base/map.h"
@@ -10,7 +10,8 @@
 
 /* ---- parsing ---- */
 
-/* Digits, and at most three behind a point, in thousandths. */
+/* Reads a number with at most three decimal places, in thousandths. False: the text is no such
+ * number. */
 static bool limit_take_number(const char *text, size_t len, uint64_t *out) {
     const char *point = memchr(text, '.', len);
     size_t whole = point ? (size_t)(point - text) : len;
@@ -66,7 +67,8 @@ enum st diff_limit_parse(struct diff_limit *l, const char *text, struct err *e) 
 }
 
 void diff_limit_release(struct diff_limit *l) {
-    regfree(&l->regex);
+    regex_free(l->regex);
+    l->regex = NULL;
 }
 
 /* ---- measuring ---- */
@@ -75,7 +77,7 @@ struct measuring {
     const struct diff_limit *limit;
     const struct stack_pair *pair;
     uint64_t *sums;
-    struct map frames; /* text -> does it match? */
+    struct map frames; /* frame's text -> does it match the expression? */
     struct strbuf name;
 };
 
@@ -92,11 +94,11 @@ static enum st limit_matches_frame(struct measuring *m, const char *text, size_t
         if (strbuf_check(&m->name, e) != ST_OK) {
             return ST_ERR;
         }
-        int status = regexec(&m->limit->regex, strbuf_cstr(&m->name), 0, NULL, 0);
-        if (status != 0 && status != REG_NOMATCH) {
-            return err_nomem(e);
+        enum st st = regex_search(m->limit->regex, strbuf_cstr(&m->name), m->name.len, e);
+        if (st == ST_ERR) {
+            return ST_ERR;
         }
-        known->value = status == 0;
+        known->value = st == ST_OK;
     }
     *out = known->value;
     return ST_OK;
@@ -144,7 +146,8 @@ bool diff_limit_passed(const struct diff_limit *l, const struct stack_pair *pair
     if (l->kind == DIFF_WEIGHT) {
         return (now - base) * 1000 > limit * weigh_power_of_ten(pair->tree.decimals);
     }
-    /* Shares in 10^-9: the products of two 64-bit sums would not fit. */
+    /* Shares are in 10^-9, because the products of two 64-bit sums would not fit 128 bits when
+     * multiplied further. */
     const wide whole = 1000000000;
     wide all[STACK_SIDES] = {pair->nodes[0].total[STACK_BASE], pair->nodes[0].total[STACK_NEW]};
     wide before = all[STACK_BASE] ? base * whole / all[STACK_BASE] : 0;

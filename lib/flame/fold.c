@@ -1,4 +1,4 @@
-/* Dumps -> weighted stacks. */
+/* Turns dumps into weighted stacks. */
 #include "flame/fold.h"
 
 #include <inttypes.h>
@@ -18,13 +18,13 @@ const char *fold_weight_text(enum fold_weight w) {
 
 /* ---- the text of a stack ---- */
 
-/* A stack to add: its thread, and the labels below it. */
+/* What the stacks that are added belong to. */
 struct fold_target {
     const struct dump *dump;
-    struct address_rules addresses;   /* of the dump */
+    struct address_rules addresses;   /* address format of the dump */
     const struct dump_thread *thread; /* NULL = the main thread */
     const struct fold_share *share;
-    bool deferred; /* its stacks are collected in fold.stacks, whatever they weigh */
+    bool deferred; /* stacks are collected in fold.stacks instead of being added to the tree */
 };
 
 static void fold_add_name(struct fold *f, const char *module, const char *name, bool inlined) {
@@ -41,26 +41,26 @@ static const char *image_name(const struct dump *d, int32_t image) {
     return image < 0 ? NULL : dump_image_name(&d->images[image]);
 }
 
-/* Adds a frame with the text of f->plain. */
+/* Appends a frame with the name in f->plain to f->line. */
 static void fold_add_plain(struct fold *f, const char *module, bool inlined) {
     fold_add_name(f, module, strbuf_cstr(&f->plain), inlined);
     f->line.failed |= f->plain.failed;
 }
 
-/* Adds IMAGE+0xOFFSET, or 0xADDRESS of code in no image. */
+/* Appends a frame IMAGE+0xOFFSET, or 0xADDRESS for code in no image. */
 static void fold_add_unresolved(struct fold *f, const char *module, uint64_t place) {
     strbuf_clear(&f->plain);
     strbuf_addf(&f->plain, "%s%s0x%" PRIx64, module ? module : "", module ? "+" : "", place);
     fold_add_plain(f, NULL, false);
 }
 
-/* Adds a frame at an address of an image (-1 = none). */
+/* Appends an unresolved frame for an address in an image (-1 = none). */
 static void fold_add_at(struct fold *f, const struct dump *d, int32_t image, uint64_t address) {
     const char *module = image_name(d, image);
     fold_add_unresolved(f, module, module ? address - d->images[image].load : address);
 }
 
-/* Adds FUNCTION, or FUNCTION (FILE:LINE). */
+/* Appends a frame FUNCTION, or FUNCTION (FILE:LINE). */
 static void fold_add_function(struct fold *f, const char *module, const char *function,
                               const char *file, uint32_t line, bool inlined) {
     strbuf_clear(&f->plain);
@@ -86,8 +86,8 @@ static void fold_add_location(struct fold *f, const struct dump *d, const struct
     }
 }
 
-/* Adds a frame of a dump that was not symbolicated, at its own address (of a return address, not
- * that of the call before it). The device may have named it. */
+/* Appends a frame of a dump that was not symbolicated, by its own address, even if that is a return
+ * address. The dump may have a name for it. */
 static void fold_add_address(struct fold *f, const struct fold_target *a, uint64_t frame) {
     const struct dump *d = a->dump;
     uint64_t address = address_strip(&a->addresses, frame);
@@ -101,7 +101,7 @@ static void fold_add_address(struct fold *f, const struct fold_target *a, uint64
     }
 }
 
-/* "main", its name, or "thread 259". */
+/* Appends a frame for the thread: its name, else "thread 259" or "main". */
 static void fold_add_thread(struct fold *f, const struct dump *d, const struct dump_thread *t) {
     const struct dump_thread *named = t ? t : dump_main_thread(d);
     strbuf_clear(&f->plain);
@@ -115,14 +115,14 @@ static void fold_add_thread(struct fold *f, const struct dump *d, const struct d
     fold_add_plain(f, NULL, false);
 }
 
-/* Adds what has a name and is no function, as stallclassify shows it: "sync cart (action)". */
+/* Appends a named frame that is no function, in stallclassify's form: "sync cart (action)". */
 static void fold_add_named(struct fold *f, const char *name, const char *kind) {
     strbuf_clear(&f->plain);
     strbuf_addf(&f->plain, "%s (%s)", name, kind);
     fold_add_plain(f, NULL, false);
 }
 
-/* The frames of a stack, from the outermost. */
+/* Appends the frames of a stack, the outermost first. */
 static void fold_add_frames(struct fold *f, const struct fold_target *a,
                             const struct dump_stack *s) {
     const struct dump *d = a->dump;
@@ -136,7 +136,7 @@ static void fold_add_frames(struct fold *f, const struct fold_target *a,
     }
 }
 
-/* Leaves the stack's text in f->line. */
+/* Makes the text of a stack in f->line. */
 static void fold_make_line(struct fold *f, const struct fold_target *a,
                            const struct dump_stack *s) {
     const struct dump *d = a->dump;
@@ -169,8 +169,8 @@ static void fold_make_line(struct fold *f, const struct fold_target *a,
 
 /* ---- weights ---- */
 
-/* Sets f->votes to the dump's stacks with their weights: one for each slot of the ring in an
- * ordered tree, if the dump has a ring and is not about threads; else dump_votes. */
+/* Sets f->votes to the dump's stacks: in an ordered tree one for each slot of the ring, if the dump
+ * has a ring and is not about threads, else those of dump_votes. */
 static enum st collect_votes(struct fold *f, const struct dump *d, struct err *e) {
     bool slots = f->tree->ordered && d->ring_count > 0 && !dump_is_about_threads(d);
     size_t n = slots ? d->ring_count : dump_vote_count(d);
@@ -191,8 +191,8 @@ static enum st collect_votes(struct fold *f, const struct dump *d, struct err *e
     return ST_OK;
 }
 
-/* Fills f->votes with the dump's stacks in the order of f->tree, of each slot of the ring one, and
- * f->shares with what they count. *sum is their sum, 0 if there are none. */
+/* Fills f->votes with the dump's stacks and f->shares with their counts. *sum is the sum of the
+ * counts, 0 if there are none. */
 static enum st count_votes(struct fold *f, const struct dump *d, uint64_t *sum, struct err *e) {
     f->shares.len = 0;
     *sum = 0;
@@ -212,8 +212,8 @@ static enum st count_votes(struct fold *f, const struct dump *d, uint64_t *sum, 
     return ST_OK;
 }
 
-/* The stack that the dump is about: of the threads that worked the one that worked most. NULL: it
- * has none. */
+/* Returns the stack that the dump is about, which is that of the thread that worked most if it is
+ * about threads; NULL: it has none. */
 static const struct dump_stack *subject_of(const struct fold *f, const struct dump *d) {
     const struct dump_vote *best = NULL;
     for (size_t i = 0; dump_is_about_threads(d) && i < f->votes.len; i++) {
@@ -223,7 +223,8 @@ static const struct dump_stack *subject_of(const struct fold *f, const struct du
     return best ? best->stack : dump_heaviest(d);
 }
 
-/* A dump that names no user belongs to a user of its stall's own. */
+/* Returns the dump's user; a dump without one counts as a user of its own, by the id of its
+ * stall. */
 static const char *user_of(const struct dump *d) {
     const char *const ids[] = {d->user, d->stall.id, d->id};
     for (size_t i = 0; i < sizeof ids / sizeof *ids; i++) {
@@ -234,7 +235,7 @@ static const char *user_of(const struct dump *d) {
     return "";
 }
 
-/* Puts the user below the stack that f->line holds. */
+/* Adds the stack in f->line to f->by_user, with the user as outermost frame. */
 static enum st fold_add_for_user(struct fold *f, const struct dump *d, uint64_t weight,
                                  struct err *e) {
     const char *user = user_of(d);
@@ -268,13 +269,13 @@ static enum st fold_add_stack(struct fold *f, const struct fold_target *a,
                : stack_tree_add(f->tree, strbuf_cstr(&f->line), f->line.len, weight, 0, e);
 }
 
-/* What the stacks of a dump weigh. */
+/* The weights of a dump's stacks. */
 struct fold_weights {
-    uint64_t ms;      /* the time that counts */
-    uint64_t votes;   /* the sum of f->shares */
-    uint64_t samples; /* the same of samples; 0 = there are none, or threads that worked */
-    uint64_t main;    /* all stacks of the main thread */
-    uint64_t other;   /* the stack of each other thread */
+    uint64_t ms;      /* stalled time that counts */
+    uint64_t votes;   /* sum of f->shares */
+    uint64_t samples; /* number of samples; 0 = there are none, or the dump is about threads */
+    uint64_t main;    /* weight of all stacks of the main thread together */
+    uint64_t other;   /* weight of each other thread's stack */
 };
 
 static void fold_count_dump(struct fold *f, const struct dump *d, const struct fold_weights *w) {
@@ -286,11 +287,11 @@ static void fold_count_dump(struct fold *f, const struct dump *d, const struct f
     }
     s->dumps++;
     s->untimed += dump_span_ms(d) <= 0;
-    s->total_ms += w->ms; /* fold_add has checked it */
+    s->total_ms += w->ms; /* fold_check_sums has ruled out an overflow */
     s->sampled_ms += sampled;
 }
 
-/* Adds the stacks of f->votes with f->shares as weights. */
+/* Adds the stacks of f->votes, weighing f->shares. */
 static enum st fold_add_votes(struct fold *f, struct fold_target *a, struct err *e) {
     enum st st = ST_OK;
     for (size_t i = 0; st == ST_OK && i < f->shares.len; i++) {
@@ -301,7 +302,7 @@ static enum st fold_add_votes(struct fold *f, struct fold_target *a, struct err 
     return st;
 }
 
-/* Is it a thread of which nothing is drawn but for the other threads' sake? */
+/* Is thread i one whose stack is added only if all_threads is set? */
 static bool is_other_thread(const struct fold *f, const struct dump *d, size_t i) {
     const struct dump_thread *t = &d->threads[i];
     if (dump_is_about_threads(d)) {
@@ -332,7 +333,7 @@ static enum st fold_add_other_threads(struct fold *f, struct fold_target *a, uin
     return ST_OK;
 }
 
-/* Would the sums still fit with the weights of one more dump? */
+/* Checks that the sums fit 64 bits with one more dump. ST_ERR: ERR_LIMIT. */
 static enum st fold_check_sums(const struct fold *f, const struct dump *d,
                                const struct fold_weights *w, struct err *e) {
     const struct stack_tree *t = f->options.weight == FOLD_USERS ? &f->by_user : f->tree;
@@ -359,7 +360,8 @@ static void choose_weights(const struct fold *f, struct fold_weights *w) {
         w->main = w->other = 1;
         break;
     case FOLD_USERS:
-        /* A stall without a duration still counts its user. */
+        /* A dump that counts no ms (its stall has no duration, or earlier dumps used up the cap)
+         * counts as 1 ms, so that its user counts. */
         w->main = w->other = w->ms > 0 ? w->ms : 1;
         break;
     }
@@ -380,14 +382,14 @@ static enum st fold_add_main(struct fold *f, struct fold_target *a, const struct
     return fold_add_votes(f, a, e);
 }
 
-/* Adds the stacks of the main thread, and of the others if they are asked for. */
+/* Adds the stacks of the main thread and, if all_threads is set, of the others. */
 static enum st fold_add_threads(struct fold *f, struct fold_target *a, const struct fold_weights *w,
                                 struct err *e) {
     return fold_add_main(f, a, w, e) == ST_OK ? fold_add_other_threads(f, a, w->other, e) : ST_ERR;
 }
 
-/* Weighed by stalls, a stall of several dumps counts when the first of them is known, which is at
- * the end; in the order of time where it is met first. */
+/* Adds a dump whose stall may have several dumps. Weighed by stalls, the first of them counts,
+ * which is known at the end; in an ordered tree the one added first counts. */
 static enum st fold_add_part(struct fold *f, struct fold_target *a, const struct fold_weights *w,
                              struct err *e) {
     const struct dump *d = a->dump;
@@ -435,15 +437,15 @@ enum st fold_add(struct fold *f, const struct dump *d, const struct fold_share *
 
 /* ---- users ---- */
 
-/* The stacks of one user, while they are collected. */
+/* The stacks of one user while they are collected from fold.by_user. */
 struct user_stacks {
     struct fold *fold;
     struct strbuf user;
-    struct strbuf texts; /* NUL behind each */
+    struct strbuf texts; /* texts of the stacks, a NUL behind each */
     VEC(uint64_t) shares;
 };
 
-/* Splits the weight of one user, 1.000000, among its stacks. */
+/* Splits the weight of one user, 1.000000, among the user's stacks in proportion to their time. */
 static enum st add_user(struct user_stacks *u, struct err *e) {
     if (u->shares.len == 0) {
         return ST_OK;
@@ -452,7 +454,7 @@ static enum st add_user(struct user_stacks *u, struct err *e) {
     enum st st = weigh_split(one, u->shares.data, u->shares.len, u->shares.data, e);
     const char *text = strbuf_cstr(&u->texts);
     for (size_t i = 0; st == ST_OK && i < u->shares.len; i++) {
-        size_t len = strlen(text); /* canonical text holds no NUL */
+        size_t len = strlen(text); /* canonical text has no NUL */
         st = stack_tree_add(u->fold->tree, text, len, u->shares.data[i], STACK_DECIMALS_MAX, e);
         text += len + 1;
     }

@@ -28,79 +28,81 @@
 enum fold_weight {
     FOLD_MS,      /* stalled milliseconds */
     FOLD_SAMPLES, /* samples; a dump without samples counts as one */
-    FOLD_STALLS,  /* stalls, each at the stack that its first dump is about */
-    FOLD_USERS    /* users, each shared out among the stacks that stalled them, by milliseconds; a
-                     dump that names no user: its stall has one of its own. Not in ordered trees */
+    FOLD_STALLS,  /* stalls; each counts at the stack that its first dump is about */
+    FOLD_USERS    /* users; each is split among the stacks of the user's stalls, by milliseconds. A
+                     dump without a user counts as a user of its stall's own. Not for ordered trees */
 };
-/* "ms", "samples", "stalls", "users". */
+/* Returns the weight's name: "ms", "samples", "stalls", "users". */
 const char *fold_weight_text(enum fold_weight w);
 
 struct fold_options {
     enum fold_weight weight;
-    bool no_inlines;  /* only the real functions */
-    bool modules;     /* names as IMAGE`FUNCTION */
-    bool lines;       /* names as FUNCTION (FILE:LINE), where they are known */
-    bool all_threads; /* each other thread's one stack counts as much as its dump's main thread */
+    bool no_inlines;  /* inlined functions are left out */
+    bool modules;     /* frames are named IMAGE`FUNCTION */
+    bool lines;       /* frames are named FUNCTION (FILE:LINE), where these are known */
+    bool all_threads; /* other threads' stacks are added, each weighing as much as the dump's main
+                         thread */
     bool by_thread;   /* the thread's name is a frame below its stacks */
 };
 
 struct fold_stats {
-    uint64_t dumps;      /* added, those of weight 0 included */
-    uint64_t stalls;     /* that these are of */
-    uint64_t untimed;    /* dumps whose stall has no duration */
-    uint64_t total_ms;   /* sum of the time that counts */
-    uint64_t sampled_ms; /* samples times their interval, at most each dump's time */
-    uint64_t users;      /* after fold_finish, if they are what was counted */
-    uint64_t threads;    /* stacks of other threads */
+    uint64_t dumps;    /* dumps added, even with weight 0 */
+    uint64_t stalls;   /* stalls of these dumps */
+    uint64_t untimed;  /* dumps whose stall has no duration */
+    uint64_t total_ms; /* stalled time of all dumps that counts */
+    /* time with samples: samples times their interval, at most each dump's time */
+    uint64_t sampled_ms;
+    uint64_t users;   /* users; set by fold_finish for FOLD_USERS */
+    uint64_t threads; /* stacks of other threads that were added */
 };
 
-/* What goes on above a stack: a frame that says what follows, and another stack. */
+/* A continuation above a stack: a frame `mark` and another stack above it. */
 struct fold_link {
     const char *mark;
     const struct dump_stack *stack; /* of the same dump; NULL = none */
 };
 
-/* What a dump counts. */
+/* What one dump contributes. */
 struct fold_share {
-    uint64_t ms;                   /* of its stalled time */
-    bool whole;                    /* its stall has no other dump */
-    bool counted;                  /* its stall was counted with another dump that was whole */
-    const char *const *labels;     /* up to a NULL: they become the outermost frames; NULL = none */
-    const struct dump_stack *only; /* the dump is this stack of the main thread and no other, with
-                                      links above it; NULL = its stacks as they are */
+    uint64_t ms;  /* stalled time of the dump that counts */
+    bool whole;   /* the dump is the only one of its stall */
+    bool counted; /* the stall is already counted by another dump, one that was whole */
+    const char *const *labels;     /* outermost frames to add, ended by NULL; NULL = none */
+    const struct dump_stack *only; /* add this stack of the main thread alone, with links above it;
+                                      NULL = all the dump's stacks */
     const struct fold_link *links;
     size_t link_count;
 };
 
-/* Set tree and options, leave the rest zero. */
+/* The state of folding: set tree and options, leave the rest zero. */
 struct fold {
     struct stack_tree *tree; /* borrowed */
     struct fold_options options;
     struct fold_stats stats;
     struct stack_tree by_user;   /* FOLD_USERS: stacks with the user as outermost frame, in ms */
-    struct fold_stalls stalls;   /* those that may have several dumps */
-    struct strbuf stacks;        /* scratch: the stacks of such a dump */
-    struct strbuf line;          /* scratch: a stack's text, */
-    struct strbuf name;          /* a frame's, */
-    struct strbuf plain;         /* and that without its module */
-    VEC(struct dump_vote) votes; /* scratch: a dump's stacks */
-    VEC(uint64_t) shares;        /* scratch: their counts, then weights */
+    struct fold_stalls stalls;   /* stalls that may have several dumps */
+    struct strbuf stacks;        /* scratch: the stacks of a dump of such a stall */
+    struct strbuf line;          /* scratch: text of a stack */
+    struct strbuf name;          /* scratch: text of a frame */
+    struct strbuf plain;         /* scratch: name of a frame without its module */
+    VEC(struct dump_vote) votes; /* scratch: stacks of a dump */
+    VEC(uint64_t) shares;        /* scratch: counts of these stacks, then their weights */
 };
 
-/* Adds a dump, symbolicated or not, whatever its kind: the caller knows which dumps count. An
- * unresolved frame is IMAGE+0xOFFSET (of its function's start where that is known), without an
- * image 0xADDRESS. Inlined functions are frames of their own, marked _[i]. ERR_LIMIT if counts pass
+/* Adds a dump of any kind, symbolicated or not; the caller decides which dumps count. An unresolved
+ * frame is IMAGE+0xOFFSET (with the function's start if that is known), or 0xADDRESS without an
+ * image. Inlined functions are frames of their own, marked _[i]. ST_ERR: ERR_LIMIT if counts pass
  * 64 bits (nothing was added), ERR_NOMEM. */
 enum st fold_add(struct fold *f, const struct dump *d, const struct fold_share *share,
                  struct err *e) BASE_MUST_USE;
-/* Call after the last dump: adds to the tree what depends on all dumps, the shares of users and the
- * stalls of several dumps. */
+/* Adds to the tree what depends on all dumps: the shares of users, and stalls with several dumps.
+ * Call it after the last dump. */
 enum st fold_finish(struct fold *f, struct err *e) BASE_MUST_USE;
 void fold_release(struct fold *f);
 
-/* Appends "840 ms", "12.4 s", "3 min 20 s", "2 h 5 min". */
+/* Appends a duration: "840 ms", "12.4 s", "3 min 20 s", "2 h 5 min". */
 void fold_add_duration(struct strbuf *out, uint64_t ms);
-/* Appends one line about what was folded: "12.4 s stalled in 7 stalls, 38 % of it sampled". */
+/* Appends a line about the folded dumps: "12.4 s stalled in 7 stalls, 38 % of it sampled". */
 void fold_describe(const struct fold_stats *s, struct strbuf *out);
 
 #endif

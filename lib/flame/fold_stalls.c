@@ -1,9 +1,10 @@
-/* Stalls that may have several dumps. */
+/* Collects stalls that may have several dumps. */
 #include "flame/fold_stalls.h"
 
 #include <string.h>
 
-/* Is the dump with this number and these stacks before the one that is known? */
+/* Does the dump with this number and these stacks come before the one that is known? Equal numbers
+ * are ordered by the stacks' text. */
 static bool is_before(int64_t seq, const struct strbuf *stacks, const struct fold_first *known) {
     if (seq != known->seq) {
         return seq < known->seq;
@@ -40,7 +41,7 @@ enum st fold_stalls_add(const struct fold_stalls *s, struct stack_tree *tree, st
         const struct strbuf *stacks = &s->firsts.data[i].stacks;
         const char *text = strbuf_cstr(stacks);
         for (size_t at = 0; at < stacks->len;) {
-            size_t len = strlen(text + at); /* canonical text holds no NUL */
+            size_t len = strlen(text + at); /* canonical text has no NUL */
             if (stack_tree_add(tree, text + at, len, 1, 0, e) != ST_OK) {
                 return ST_ERR;
             }

@@ -1,9 +1,10 @@
-/* Modules and their build-ids. */
+/* Maps modules to their build-ids. */
 #include "flame/image_ids.h"
 
 #include "flame/stacks/frame_name.h"
 
-/* UUIDs lose their dashes and become lower-case, as pprof writes those of Mach-O files. */
+/* Interns an id as lower-case hex digits without dashes, the form in which pprof writes the UUIDs
+ * of Mach-O files, too. */
 static size_t intern_id(struct map *ids, const struct image_id *id) {
     char text[2 * IMAGE_ID_MAX];
     size_t len = image_id_is_zero(id) ? 0 : id->len;
@@ -16,7 +17,7 @@ static size_t intern_id(struct map *ids, const struct image_id *id) {
 
 enum st image_ids_add(struct image_ids *ids, const struct dump *d, struct err *e) {
     struct strbuf name = {0};
-    bool ok = map_intern(&ids->ids, "", 0) != SIZE_MAX; /* Index 0 stands for an unknown id. */
+    bool ok = map_intern(&ids->ids, "", 0) != SIZE_MAX; /* index 0 stands for an unknown id */
     for (size_t i = 0; i < d->image_count && ok; i++) {
         const char *module = dump_image_name(&d->images[i]);
         if (!module) {

@@ -1,4 +1,4 @@
-/* Permanent stores by their catalogs. */
+/* Keeps the catalogs of permanent stores, and reads them again when they change. */
 #include "index/added_stores.h"
 
 #include <stdlib.h>
@@ -47,20 +47,21 @@ enum st added_stores_add(struct added_stores *v, const char *path, struct err *e
     if (stat(path, &is) != 0 || !S_ISDIR(is.st_mode)) {
         return ST_NONE;
     }
-    enum st st = catalog_read(&a.catalog, path, &why);
-    if (st != ST_OK) {
-        return st == ST_ERR ? err_set(e, why.code, "%s", why.text) : ST_NONE;
+    enum st found = catalog_read(&a.catalog, path, &why);
+    if (found == ST_ERR) {
+        return err_set(e, why.code, "%s", why.text);
     }
     struct store_options options = {.path = path};
     a.path = strdup(path);
-    st = a.path ? index_store_new(&a.store, &options, e) : err_nomem(e);
+    enum st st = a.path ? index_store_new(&a.store, &options, e) : err_nomem(e);
     if (st == ST_OK && !VEC_PUSH(v, a)) {
         st = err_nomem(e);
     }
     if (st != ST_OK) {
         release_store(&a);
+        return st;
     }
-    return st;
+    return found;
 }
 
 void added_stores_release(struct added_stores *v) {
@@ -73,11 +74,16 @@ void added_stores_release(struct added_stores *v) {
 bool added_stores_reread(struct added_stores *v, struct added_store *a) {
     struct catalog_state now = catalog_state_of(a->path);
     struct catalog fresh;
+    struct err why = {0};
     if (same_state(&now, &a->state)) {
         return false;
     }
+    enum st st = catalog_read(&fresh, a->path, &why);
+    if (why.code == ERR_NOMEM) {
+        return false; /* out of memory; the next call tries again */
+    }
     a->state = now;
-    if (catalog_read(&fresh, a->path, NULL) == ST_OK) {
+    if (st == ST_OK) {
         catalog_release(&a->catalog);
         a->catalog = fresh;
         a->linked = false;
@@ -103,7 +109,8 @@ void added_stores_refresh(struct added_stores *v) {
 
 /* ---- by name ---- */
 
-/* Builds what added_stores_nearest asks: images that no store has are asked for one by one. */
+/* Builds by_name and next_named of a store, unless they are built: added_stores_nearest is called
+ * for each image that no store has. False: out of memory. */
 static bool link_names(struct added_store *a) {
     const struct catalog *c = &a->catalog;
     if (a->linked) {
@@ -129,7 +136,8 @@ static bool link_names(struct added_store *a) {
     return true;
 }
 
-/* Of the entries of the name one of the architecture, else the first. */
+/* Returns the first entry with this name and architecture, else the first with this name; NULL:
+ * none, or out of memory. */
 static const struct catalog_entry *nearest_in(struct added_store *a, const char *name,
                                               const char *arch) {
     const struct map_entry *named = link_names(a) ? map_get(&a->by_name, name, strlen(name)) : NULL;

@@ -1,4 +1,4 @@
-/* Building an index: units are read and flattened by several threads, and encoded in their order by
+/* Builds an index: units are read and flattened by several threads, and encoded in their order by
  * one, so that the bytes do not depend on the threads. */
 #include "index/build.h"
 
@@ -11,8 +11,8 @@
 #include "index/encode.h"
 #include "index/pieces.h"
 
-/* Jobs in flight: units differ in size by a factor of a thousand, and results wait for the one
- * before. */
+/* JOBS_PER_THREAD: jobs in flight per thread. Units differ in size by a factor of a thousand, and
+ * the results of a job wait for those of the job before. */
 enum { THREADS_MAX = 256, JOBS_PER_THREAD = 16 };
 
 /* Small units share a job: waking a thread for each would cost more than reading it. */
@@ -24,38 +24,39 @@ enum {
 struct index_build_run {
     const struct index_source *source;
     struct own_symbols own;
-    struct debug *debug; /* NULL = there is none */
-    bool incomplete;     /* files of its units were not found */
+    struct debug *debug; /* NULL = the source has no DWARF */
+    bool incomplete;     /* files with functions of its units were not found */
     struct build_worker *workers;
     unsigned threads;
     struct pool *pool;
-    struct unit_code *units; /* by index */
+    struct unit_code *units; /* by the unit's index */
     size_t unit_count;
     struct debug_claim *claims;
     size_t claim_count;
     struct encoder encoder;
     struct piece_vec pieces;
-    struct build_job *done; /* jobs to be used again */
-    pthread_mutex_t lock;   /* guards what is below */
+    struct build_job *done; /* finished jobs, to be used again */
+    pthread_mutex_t lock;   /* guards the members below */
     struct err failure;     /* the first error, in the order of units */
 };
 
 /* The state that a thread keeps from unit to unit. */
 struct build_worker {
-    struct debug *debug; /* a clone of build.debug; NULL = not made yet, or not needed */
+    struct debug *debug; /* clone of index_build_run.debug; NULL = not made yet, or not needed */
     struct err why;      /* the clone's complaint about the current job */
     struct flat_scratch scratch;
 };
 
-/* Units on their way through the pool. */
+/* A job for the pool: some units, or a side job. */
 struct build_job {
-    struct build_job *next; /* of those that are done: kept, with their memory, for further units */
-    struct side_job *side;  /* not NULL: in place of units */
+    /* next finished job; finished jobs are kept, with their memory, for further units */
+    struct build_job *next;
+    struct side_job *side; /* side job that is run in place of units; NULL = none */
     size_t first, count;
-    unsigned worker; /* that read them */
-    bool read;       /* they were */
+    unsigned worker; /* number of the worker that read the units */
+    bool read;       /* the units were read */
     struct flat_records records[UNITS_PER_JOB];
-    struct err why; /* the first error among them */
+    struct err why; /* the first error in the units */
 };
 
 static void fail_build(struct index_build_run *b, const struct err *why) {
@@ -71,7 +72,8 @@ static bool build_failed(struct index_build_run *b) {
     return is;
 }
 
-/* Live look-ups report damage address by address; the index build does not. */
+/* Makes damage in the DWARF an error of the build, because an index could not tell it later, as
+ * live look-ups do address by address. */
 static void complain_unit_damage(void *ctx, const char *file, uint64_t unit_offset,
                                  const struct err *why) {
     struct err e = *why;
@@ -92,14 +94,14 @@ static void free_jobs(struct index_build_run *b) {
 
 /* ---- on the workers ---- */
 
-/* The work of a second thread while the DWARF is opened. */
+/* The work of a second thread while the DWARF is opened: reading the symbols. */
 struct side_job {
     struct index_build_run *b;
-    enum st symbols; /* own_symbols_open's answer */
+    enum st symbols; /* status of own_symbols_open */
     struct err damage, e;
 };
 
-/* Collects a complaint in a struct err, for a listener of a single thread. */
+/* Callback that keeps the first complaint in ctx, a struct err that only one thread uses. */
 static void keep_first(void *ctx, const char *file, uint64_t unit_offset, const struct err *why) {
     (void)file;
     (void)unit_offset;
@@ -204,7 +206,7 @@ static void encode_job(void *ctx, void *item) {
     b->done = job;
 }
 
-/* The number of units that make a job, from `first` on. */
+/* Returns the number of units that make a job, from unit `first` on. */
 static size_t units_of_job(const struct index_build_run *b, size_t first) {
     struct debug *d = b->debug;
     uint64_t bytes = debug_unit_size(d, first);
@@ -219,7 +221,8 @@ static size_t units_of_job(const struct index_build_run *b, size_t first) {
     return count;
 }
 
-/* Reuses a job that is done, or makes one. NULL: no memory. */
+/* Returns a job for the units from `first` on, a finished one if there is any. NULL: out of memory.
+ */
 static struct build_job *take_job(struct index_build_run *b, size_t first) {
     struct build_job *job = b->done;
     if (job) {
@@ -283,7 +286,7 @@ static enum st open_both(struct index_build_run *b, enum st *symbols, struct err
     pool_poll(b->pool);
     enum st dwarf = debug_open(&b->debug, s->slice, &others, complain_unit_damage, b, &why);
     pool_finish(b->pool);
-    /* Of several errors that of the symbols is reported, whatever the order of events. */
+    /* Of errors in symbols and in DWARF that of the symbols is reported, whichever came first. */
     if (err_is(&side.damage)) {
         b->failure = side.damage;
     }
@@ -295,9 +298,16 @@ static enum st open_both(struct index_build_run *b, enum st *symbols, struct err
     return dwarf;
 }
 
-/* Of a debug map without any file symbols are all that there is. */
-static enum st drop_lost_map(struct index_build_run *b) {
+/* Notes units whose files were not found or are of another build. ST_NONE: no object file of the
+ * debug map can be used, and b->debug is closed, so that only symbols are left. */
+static enum st drop_lost_files(struct index_build_run *b, struct err *e) {
+    if (debug_compare_objects(b->debug, e) != ST_OK) {
+        return ST_ERR;
+    }
     struct debug_map_files map = debug_map_files(b->debug);
+    if (b->source->map_files) {
+        *b->source->map_files = map;
+    }
     b->incomplete = debug_split_units(b->debug) > 0;
     if (!debug_map_is_lost(&map)) {
         return ST_OK;
@@ -309,7 +319,7 @@ static enum st drop_lost_map(struct index_build_run *b) {
 
 static enum st open_source(struct index_build_run *b, struct err *e) {
     enum st symbols, dwarf = open_both(b, &symbols, e);
-    dwarf = dwarf == ST_OK ? drop_lost_map(b) : dwarf;
+    dwarf = dwarf == ST_OK ? drop_lost_files(b, e) : dwarf;
     if (dwarf == ST_OK) {
         b->unit_count = debug_unit_count(b->debug);
         return debug_claims(b->debug, &b->claims, &b->claim_count, e);
@@ -352,11 +362,13 @@ static void fill_header(struct index_build_run *b, struct index_header *h) {
                                .id = *object_slice_id(s),
                                .quantum = (uint8_t)b->encoder.quantum};
     const struct debug *d = b->debug;
-    h->flags = (uint8_t)((d ? INDEX_DWARF : 0) | (object_slice_is_arm32(s) ? INDEX_ARM32 : 0) |
-                         (d && debug_is_lineless(d) ? INDEX_LINELESS : 0) |
-                         (b->incomplete ? INDEX_SPLIT : 0) |
-                         (d && debug_dieless_units(d) > 0 ? INDEX_DIELESS : 0) |
-                         (!d && b->own.symbol_count == 0 ? INDEX_NAMELESS : 0));
+    h->flags =
+        (uint8_t)((d ? INDEX_DWARF : 0) | (object_slice_is_arm32(s) ? INDEX_ARM32 : 0) |
+                  (d && debug_is_lineless(d) ? INDEX_LINELESS : 0) |
+                  (b->incomplete ? INDEX_SPLIT : 0) |
+                  (d && debug_dieless_units(d) > 0 ? INDEX_DIELESS : 0) |
+                  (b->own.hidden ? INDEX_HIDDEN : 0) | (b->own.names_cut ? INDEX_NAMES_CUT : 0) |
+                  (!d && b->own.symbol_count == 0 ? INDEX_NAMELESS : 0));
     snprintf(h->arch, sizeof h->arch, "%s", object_slice_arch(s));
     h->name = names_string(&b->encoder.names, b->source->name);
     h->origin = b->pieces.len > 0 ? b->pieces.data[0].at : 0;
@@ -366,6 +378,7 @@ static enum st write_file(struct index_build_run *b, struct sink *out, struct er
     struct index_header h;
     struct strbuf addresses = {0}, records = {0}, files = {0}, sums = {0};
     uint8_t prologue[INDEX_PROLOGUE];
+    encode_end(&b->encoder);
     fill_header(b, &h);
     for (size_t i = 0; i < b->pieces.len; i++) {
         add_u32(&addresses, (uint32_t)(b->pieces.data[i].at - h.origin));

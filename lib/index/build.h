@@ -1,4 +1,4 @@
-/* Building the symbol index of a slice. */
+/* Builds the symbol index of a slice. */
 #ifndef STALLKIT_INDEX_BUILD_H
 #define STALLKIT_INDEX_BUILD_H
 
@@ -11,18 +11,22 @@
 
 struct index_source {
     const struct object_slice *slice;
-    const struct object_slice *paired; /* as for lookup_open_live; may be NULL, as these may: */
+    /* as for lookup_open_live; may be NULL, as alt and split may */
+    const struct object_slice *paired;
     const struct object_slice *alt;
     const struct debug_split_finder *split;
-    const char *name; /* of the image; NULL = none */
+    const char *name; /* name of the image; NULL = none */
     uint64_t fingerprint;
+    /* if not NULL, index_build sets it to the counts of object files of the source's debug map,
+     * of which it uses those that are neither missing nor changed */
+    struct debug_map_files *map_files;
 };
 
-/* Writes the index: its answers are those of live look-ups in the same slices. The bytes depend on
- * the source alone, not on `threads` (1 … 256). The slices must not change meanwhile. ST_NONE:
- * neither DWARF nor symbols nor ranges of functions. ST_ERR: something of the source is damaged
- * (ERR_FORMAT; what an index would leave out live look-ups complain about), its addresses span 4
- * GiB (ERR_UNSUPPORTED), out of memory, or writing failed. */
+/* Writes the index of a source, whose answers are those of live look-ups in the same slices. The
+ * bytes depend on the source alone, not on `threads` (1 … 256). The slices must not change during
+ * the call. ST_NONE: the source has neither DWARF nor symbols nor ranges of functions. ST_ERR: a
+ * part of the source is damaged (ERR_FORMAT; live look-ups would leave it out and complain), its
+ * code spans more than 4 GiB (ERR_UNSUPPORTED), out of memory, or writing failed. */
 enum st index_build(const struct index_source *source, unsigned threads, struct sink *out,
                     struct err *e) BASE_MUST_USE;
 

@@ -1,4 +1,4 @@
-/* Reading and rewriting the catalog of a store. */
+/* Reads and rewrites the catalog of a store. */
 #include "index/catalog.h"
 
 #include <errno.h>
@@ -20,7 +20,7 @@ enum { FIELDS = 5, CATALOG_MAX = 256 << 20 };
 
 /* ---- reading ---- */
 
-/* Cuts a line at tabs; false unless there are FIELDS of them. */
+/* Cuts a line at tabs into fields. False: the number of fields is not FIELDS. */
 static bool cut(const char *line, size_t len, const char **at, size_t *lens) {
     size_t n = 0, start = 0;
     for (size_t i = 0; i <= len; i++) {
@@ -37,7 +37,8 @@ static bool cut(const char *line, size_t len, const char **at, size_t *lens) {
     return n == FIELDS;
 }
 
-/* A key becomes part of a path. */
+/* May the text be a key? A key becomes part of a path, so it has 3 to 199 bytes, no '/' and no '.'.
+ */
 static bool is_key(const char *s, size_t len) {
     for (size_t i = 0; i < len; i++) {
         if (s[i] == '/' || s[i] == '.' || s[i] == '\0') {
@@ -47,7 +48,7 @@ static bool is_key(const char *s, size_t len) {
     return len > 2 && len < 200;
 }
 
-/* An id as it is printed: a UUID has dashes, a build-id, which may be as long, has none. */
+/* Reads an id: a UUID has dashes, a build-id, which may be as long, has none. */
 static bool read_entry_id(const char *s, size_t len, struct image_id *id) {
     return memchr(s, '-', len) ? parse_uuid(s, len, id) : parse_build_id(s, len, id);
 }
@@ -86,7 +87,7 @@ static int by_id(const void *a, const void *b) {
     return order ? order : COMPARE(x->line, y->line);
 }
 
-/* Sorts; of the lines of one key the last one counts. */
+/* Sorts the entries, and keeps of those with one key (and id and architecture) the last line. */
 static void put_in_order(struct catalog *c) {
     size_t kept = 0;
     if (c->len > 1) {
@@ -110,7 +111,7 @@ enum st catalog_parse(struct catalog *out, const char *text, size_t len, struct 
     while (at < len && st == ST_OK) {
         const char *end = memchr(text + at, '\n', len - at);
         if (!end) {
-            break; /* it is being written, or its writer died */
+            break; /* the line is being written, or its writer died */
         }
         size_t n = (size_t)(end - text) - at;
         st = read_line(out, text + at, n, e);
@@ -167,7 +168,7 @@ size_t catalog_find(const struct catalog *c, const struct image_id *id,
 
 /* ---- printing ---- */
 
-/* A name is printed between tabs, so tabs in it are replaced. */
+/* Appends a name, with '_' for tabs and line feeds, which separate fields and lines. */
 static void add_image_name(struct strbuf *b, const char *name) {
     for (; *name; name++) {
         strbuf_addc(b, *name == '\t' || *name == '\n' ? '_' : *name);
@@ -191,8 +192,9 @@ void catalog_print(const struct catalog *c, struct strbuf *out) {
 
 /* ---- writing ---- */
 
-/* Adds lines at the end, so that a store of many builds costs no more for the next one. *appended
- * is false, and nothing was written, if there is no catalog with a whole last line to append to. */
+/* Appends lines to the catalog's file, so that adding to a large store costs no more than to a
+ * small one. *appended is false, and nothing was written, if there is no catalog that ends with a
+ * line feed. */
 static enum st append_lines(const char *path, const struct strbuf *lines, bool *appended,
                             struct err *e) {
     char last = 0;
@@ -251,11 +253,11 @@ static enum st write_entries(const char *path, const struct catalog *old,
 /* A catalog that is being changed, under its lock. */
 struct change {
     struct strbuf path;
-    int lock; /* the descriptor that holds it; -1 = none */
+    int lock; /* descriptor that holds the lock; -1 = none */
     struct catalog old;
 };
 
-/* Locks the catalog of a store and reads it. end_change is due whatever the result. */
+/* Locks the catalog of a store and reads it. end_change must be called whatever the result. */
 static enum st begin_change(struct change *c, const char *store, struct err *e) {
     struct strbuf lock = {0};
     *c = (struct change){.lock = -1};

@@ -1,7 +1,7 @@
-/* The list of a permanent store's indexes, so that nothing is scanned at use. STORE/catalog is
- * text: "stall-store/1", then a line for each index: ID, architecture, "dwarf" or "symbols", key,
- * name of the image, with tabs between. Lines are in any order; of several with one key the last
- * one counts, and what stands behind the last line feed is not there yet. */
+/* The catalog, a list of a permanent store's indexes, so that no folder is scanned at use.
+ * STORE/catalog is text: "stall-store/1", then a line for each index: ID, architecture, "dwarf" or
+ * "symbols", key, name of the image, with tabs between. Lines are in any order; of several with one
+ * key the last one counts, and text behind the last line feed is ignored. */
 #ifndef STALLKIT_INDEX_CATALOG_H
 #define STALLKIT_INDEX_CATALOG_H
 
@@ -17,34 +17,37 @@
 struct catalog_entry {
     struct image_id id;
     bool dwarf;
-    uint32_t line; /* its place in the catalog; set by reading */
+    uint32_t line; /* number of its line in the file; set by reading */
     const char *arch, *key, *name;
 };
 
-/* Sorted by id, then architecture and key. Zero-initialised = empty. */
+/* A catalog's entries, sorted by id, then architecture and key. Zero-initialised = empty. */
 struct catalog {
     struct catalog_entry *data;
     size_t len, cap;
-    struct arena arena; /* strings */
+    struct arena arena; /* holds the strings */
 };
 
-/* Reads STORE/catalog. ST_NONE: there is none, so the folder is no store. ST_ERR: it is damaged. */
+/* Reads STORE/catalog. ST_NONE: there is none, so the folder is no store. ST_ERR: the catalog is
+ * damaged. */
 enum st catalog_read(struct catalog *out, const char *store, struct err *e) BASE_MUST_USE;
-/* The same of a catalog's text, and a catalog as text (out of memory sticks to `out`). */
+/* catalog_parse reads a catalog from its text, with the statuses of catalog_read; catalog_print
+ * appends a catalog as text (out of memory sticks to `out`). */
 enum st catalog_parse(struct catalog *out, const char *text, size_t len,
                       struct err *e) BASE_MUST_USE;
 void catalog_print(const struct catalog *c, struct strbuf *out);
 void catalog_release(struct catalog *c);
-/* The entries of an id, beside each other: how many, and the first (NULL: none), which is
- * borrowed. */
+/* Returns the number of entries with an id, which are neighbours, and sets *first to the first of
+ * them, borrowed (NULL: none). */
 size_t catalog_find(const struct catalog *c, const struct image_id *id,
                     const struct catalog_entry **first);
-/* Adds entries; of two with one key the new one counts. The lines are appended: what is added costs
- * no more in a large store. Waits for other processes that do the same. Never ST_NONE. */
+/* Adds entries to a store's catalog, which it makes if need be, even for none; a new one replaces
+ * an old one of its key. The lines are appended, so the cost does not grow with the store. Waits
+ * for other processes that change the catalog. Never ST_NONE. */
 enum st catalog_add(const char *store, const struct catalog_entry *entries, size_t count,
                     struct err *e) BASE_MUST_USE;
-/* Writes the catalog anew, sorted, with the entries that `keep` wants. Waits as catalog_add does.
- * Never ST_NONE. */
+/* Writes the catalog anew, sorted, with the entries for which `keep` returns true. Waits as
+ * catalog_add does. Never ST_NONE. */
 enum st catalog_keep(const char *store, bool (*keep)(void *ctx, const struct catalog_entry *entry),
                      void *ctx, struct err *e) BASE_MUST_USE;
 

@@ -48,7 +48,7 @@
 #include "index/build.h"
 #include "index/mapped.h"
 #include "index/open_files.h"
-#include "object/find.h"
+#include "object/find/find.h"
 
 enum difference { SAME, GAP, VARIANT, PART, CALL_SITE, START, WRONG, DIFFERENCES };
 static const char *const names[] = {"same", "gap", "variant", "part", "callsite", "start", "WRONG"};

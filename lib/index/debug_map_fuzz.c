@@ -31,11 +31,13 @@ static enum st the_object(void *ctx, const struct object_slice *s,
     return *out ? ST_OK : ST_NONE;
 }
 
-static enum debug_object_state always_found(void *ctx, const struct object_slice *s,
-                                            const struct debug_object_name *name) {
-    (void)ctx, (void)s;
+static enum st always_found(void *ctx, const struct object_slice *s,
+                            const struct debug_object_name *name, enum debug_object_state *state,
+                            struct err *e) {
+    (void)ctx, (void)s, (void)e;
     (void)touch(name->path);
-    return DEBUG_OBJECT_FOUND;
+    *state = DEBUG_OBJECT_FOUND;
+    return ST_OK;
 }
 
 static void ask_map(const struct object_slice *s, struct object *file) {

@@ -1,10 +1,12 @@
-/* Encoding of records; index/format.h tells the format. */
+/* Encodes records; index/format/format.h tells the format. */
 #include "index/encode.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/leb128.h"
+#include "base/vec.h"
+#include "index/format/packed_rows.h"
 
 /* ---- begin and end ---- */
 
@@ -13,7 +15,8 @@ struct origin_names {
     size_t count;
 };
 
-/* Unused memory is never touched, but growing would copy. */
+/* Bytes of debug info per byte of records and per name, for which memory is reserved: growing would
+ * copy, and unused memory is never touched. */
 enum { INFO_BYTES_PER_BYTE = 2, INFO_BYTES_PER_NAME = 256 };
 
 void encode_begin(struct encoder *c, const struct own_symbols *own, unsigned quantum,
@@ -24,7 +27,7 @@ void encode_begin(struct encoder *c, const struct own_symbols *own, unsigned qua
     c->own = own;
     c->quantum = quantum;
     strbuf_room_large(&c->data, (size_t)size / INFO_BYTES_PER_BYTE + 1);
-    strbuf_addc(&c->data, 0); /* a record's offset is not 0 */
+    strbuf_addc(&c->data, 0); /* offset 0 stays unused: it means no record */
     names_begin(&c->names, (size_t)size / INFO_BYTES_PER_NAME);
 }
 
@@ -32,12 +35,20 @@ void encode_release(struct encoder *c) {
     strbuf_release(&c->data);
     names_release(&c->names);
     free(c->file_of_unit);
-    free(c->node_at);
+    free(c->nodes);
+    free(c->node_scope);
+    free(c->scopes);
+    free(c->steps);
     for (unsigned i = 0; i < c->origin_count; i++) {
         free(c->origins[i].name);
     }
     free(c->origins);
     *c = (struct encoder){0};
+}
+
+void encode_end(struct encoder *c) {
+    static const char slack[PACKED_SLACK];
+    strbuf_add(&c->data, slack, sizeof slack);
 }
 
 enum st encode_check(const struct encoder *c, struct err *e) {
@@ -52,18 +63,12 @@ enum st encode_check(const struct encoder *c, struct err *e) {
 
 /* ---- parts of a record ---- */
 
-static char *put_u32(char *at, uint32_t v) {
-    for (unsigned i = 0; i < 4; i++) {
-        *at++ = (char)(unsigned char)(v >> 8 * i);
-    }
-    return at;
-}
-
 static char *put_signed(char *at, uint64_t v) {
     return leb128_put(at, index_zigzag(v));
 }
 
-/* Returns room behind the encoded bytes; NULL: failed. */
+/* Reserves room for len bytes behind the encoded ones, and returns it; NULL: out of memory,
+ * which marks the buffer as failed. */
 static char *room(struct encoder *c, size_t len) {
     return strbuf_room(&c->data, len);
 }
@@ -73,7 +78,7 @@ static void took(struct encoder *c, const char *end) {
     strbuf_took(&c->data, (size_t)(end - c->data.data) - c->data.len);
 }
 
-/* The index's number of a place's file; 0 = none. */
+/* Returns the index's number of a place's file; 0 = none. */
 static inline uint32_t place_file(struct encoder *c, const struct flat_unit *u,
                                   struct flat_place place) {
     uint32_t file = place.file - 1;
@@ -81,7 +86,7 @@ static inline uint32_t place_file(struct encoder *c, const struct flat_unit *u,
                       : 0;
 }
 
-/* The place of a function's declaration. */
+/* Returns the names of a function with only its declaration's file and line set. */
 static struct function_names declared_names(struct encoder *c, const struct flat_unit *u,
                                             const struct debug_function *f) {
     struct function_names n = {.line = f->decl_line};
@@ -99,7 +104,7 @@ static uint32_t function_name(struct encoder *c, const struct flat_unit *u,
     return names_function(&c->names, &n);
 }
 
-/* Makes room for an origin's name. */
+/* Grows the table to hold origin number `origin`. False: out of memory. */
 static bool know_origin(struct origin_names *o, size_t origin) {
     size_t cap = o->count;
     if (!vec_reserve((void **)&o->name, o->count, &cap, origin + 1 - o->count, sizeof *o->name)) {
@@ -110,7 +115,8 @@ static bool know_origin(struct origin_names *o, size_t origin) {
     return true;
 }
 
-/* Calls of one function mostly share its origin, within a unit and across units. */
+/* Returns the number of a call's name, cached by origin: calls of one function mostly share it,
+ * within a unit and across units. */
 static uint32_t call_name(struct encoder *c, struct origin_names *origins,
                           const struct flat_unit *u, const struct debug_function *f) {
     if (f->origin > 0 && f->origin < origins->count && origins->name[f->origin] > 0) {
@@ -132,135 +138,192 @@ static uint32_t call_name(struct encoder *c, struct origin_names *origins,
 /* ---- functions ---- */
 
 enum {
-    NODE_BYTES_MAX = 1 + 6 * LEB128_U32_MAX + LEB128_MAX,
-    STEP_BYTES_MAX = 1 + 6 * LEB128_U32_MAX,
-    RECORD_BYTES_MAX = 1 + 6 * LEB128_MAX
+    HEAD_BYTES_MAX = 1 + 8 * LEB128_MAX + NODE_COLUMNS + STEP_WIDTHS,
+    NUMBER_BYTES = PACKED_WIDTH_MAX / 8,
+    /* bytes of a step with its scope and its address */
+    STEP_BYTES_MAX = (STEP_COLUMNS + SCOPE_COLUMNS + 2) * NUMBER_BYTES,
+    /* the columns, and the previous scope of the same node, as in node_scope */
+    SCOPE_MEMBERS = SCOPE_COLUMNS + 1
 };
 
-/* Encodes the nodes at `out`; c->node_at[i] becomes the offset of node i plus one. Returns their
- * end. */
-static char *put_nodes(struct encoder *c, const struct flat_records *f, const struct flat_record *r,
-                       unsigned reader, char *out) {
-    const char *begin = out;
-    uint32_t *at = c->node_at;
+/* A table of rows of `members` numbers, of which the first `columns` are written. */
+struct rows {
+    const uint32_t *numbers;
+    size_t count, columns, members;
+};
+
+/* Writes the number of bits that each column needs, a byte each; returns the place behind them. */
+static inline char *put_widths(char *out, struct rows t) {
+    uint32_t all[NODE_COLUMNS] = {0};
+    for (size_t i = 0; i < t.count; i++) {
+        for (size_t k = 0; k < t.columns; k++) {
+            all[k] |= t.numbers[i * t.members + k];
+        }
+    }
+    for (size_t k = 0; k < t.columns; k++) {
+        *out++ = (char)packed_width(all[k]);
+    }
+    return out;
+}
+
+static inline char *put_rows(char *out, struct rows t, const char *widths) {
+    struct packed_writer w = {.out = out};
+    for (size_t i = 0; i < t.count; i++) {
+        for (size_t k = 0; k < t.columns; k++) {
+            packed_put(&w, t.numbers[i * t.members + k], (unsigned char)widths[k]);
+        }
+    }
+    return packed_end(&w);
+}
+
+static struct rows take_nodes(struct encoder *c, const struct flat_records *f,
+                              const struct flat_record *r, unsigned reader) {
     for (size_t i = 0; i < r->node_count; i++) {
         const struct flat_node *n = &f->nodes[r->first_node + i];
-        const struct debug_function *call = n->call;
-        struct flat_place place = flat_call_place(f->unit, call);
-        unsigned flags = (n->parent ? NODE_PARENT : 0U) | (place.file ? NODE_PLACE : 0U) |
-                         (place.column ? NODE_COLUMN : 0U) |
-                         (place.discriminator ? NODE_DISCRIMINATOR : 0U) |
-                         (call->low_pc ? NODE_LOW : 0U);
-        at[i] = (uint32_t)(out - begin) + 1;
-        *out++ = (char)flags;
-        if (n->parent) {
-            out = leb128_put(out, at[i] - at[n->parent - 1]);
-        }
-        out = leb128_put(out, call_name(c, &c->origins[reader], f->unit, call));
-        if (flags & NODE_PLACE) {
-            out = leb128_put(out, place_file(c, f->unit, place));
-            out = leb128_put(out, place.line);
-        }
-        if (flags & NODE_COLUMN) {
-            out = leb128_put(out, place.column);
-        }
-        if (flags & NODE_DISCRIMINATOR) {
-            out = leb128_put(out, place.discriminator);
-        }
-        if (flags & NODE_LOW) {
-            out = put_signed(out, call->low_pc - r->low);
-        }
+        struct flat_place place = flat_call_place(f->unit, n->call);
+        uint32_t name = call_name(c, &c->origins[reader], f->unit, n->call);
+        uint64_t low = n->call->low_pc ? index_zigzag(n->call->low_pc - r->low) : 0;
+        const uint32_t row[NODE_COLUMNS] = {name,
+                                            n->parent,
+                                            place_file(c, f->unit, place),
+                                            place.line,
+                                            place.column,
+                                            place.discriminator,
+                                            n->call->low_pc != 0,
+                                            (uint32_t)low,
+                                            (uint32_t)(low >> 32)};
+        memcpy(c->nodes + i * NODE_COLUMNS, row, sizeof row);
     }
-    return out;
+    return (struct rows){c->nodes, r->node_count, NODE_COLUMNS, NODE_COLUMNS};
 }
 
-/* What holds before a step. */
-struct encoded_step {
-    uint32_t at, node;
-    struct flat_place place;
-};
-
-/* All but the shortest. */
-static char *put_long_step(char *out, const struct encoded_step *now,
-                           const struct flat_place *place, uint32_t advance, uint32_t node) {
-    uint64_t lines = (uint64_t)place->line - now->place.line;
-    unsigned flags =
-        (node != now->node ? STEP_NODE : 0U) | (place->file != now->place.file ? STEP_FILE : 0U) |
-        (lines != 0 ? STEP_LINE : 0U) | (place->column != now->place.column ? STEP_COLUMN : 0U) |
-        (place->discriminator != now->place.discriminator ? STEP_DISCRIMINATOR : 0U);
-    *out++ = (char)flags;
-    out = leb128_put(out, advance);
-    if (flags & STEP_NODE) {
-        out = put_signed(out, (uint64_t)node - now->node);
+/* Returns the index of the scope of a node and a file, which is added if it is not among the node's
+ * last SEARCHED scopes; so a node with many files may get a scope twice. */
+static inline uint32_t take_scope(struct encoder *c, size_t *count, uint32_t node, uint32_t file,
+                                  uint32_t line) {
+    enum { SEARCHED = 8 };
+    uint32_t at = c->node_scope[node];
+    for (unsigned i = 0; at > 0 && i < SEARCHED; i++) {
+        uint32_t *scope = c->scopes + (size_t)(at - 1) * SCOPE_MEMBERS;
+        if (scope[1] == file) {
+            scope[2] = line < scope[2] ? line : scope[2];
+            return at - 1;
+        }
+        at = scope[3];
     }
-    if (flags & STEP_FILE) {
-        out = leb128_put(out, place->file);
-    }
-    if (flags & STEP_LINE) {
-        out = put_signed(out, lines);
-    }
-    if (flags & STEP_COLUMN) {
-        out = leb128_put(out, place->column);
-    }
-    if (flags & STEP_DISCRIMINATOR) {
-        out = leb128_put(out, place->discriminator);
-    }
-    return out;
+    const uint32_t scope[SCOPE_MEMBERS] = {node, file, line, c->node_scope[node]};
+    memcpy(c->scopes + *count * SCOPE_MEMBERS, scope, sizeof scope);
+    c->node_scope[node] = (uint32_t)++ * count;
+    return (uint32_t)*count - 1;
 }
 
-/* Encodes a step; `file` is the index's number, 0 = none. Without a place its column and
- * discriminator stay as they were. */
-static inline char *put_step(char *out, struct encoded_step *now, const struct flat_step *s,
-                             uint32_t node, uint32_t file, unsigned quantum_bits) {
-    struct flat_place place = {0, 0, now->place.column, now->place.discriminator};
-    if (file != 0) {
-        place = (struct flat_place){file, s->place.line, s->place.column, s->place.discriminator};
-    }
-    uint32_t advance = (s->at - now->at) >> quantum_bits;
-    uint64_t line_code = (uint64_t)place.line - now->place.line - (uint64_t)STEP_LINE_MIN;
-    if (node == now->node && place.file == now->place.file &&
-        place.discriminator == now->place.discriminator && line_code < STEP_LINES &&
-        advance < STEP_ADVANCES) {
-        *out++ = (char)(unsigned char)(STEP_SHORT + advance * STEP_LINES + line_code);
-        out = leb128_put(out, place.column);
-    } else {
-        out = put_long_step(out, now, &place, advance, node);
-    }
-    *now = (struct encoded_step){s->at, node, place};
-    return out;
-}
-
-/* Writes the count, the table of blocks, the stream. */
-static char *put_steps(struct encoder *c, const struct flat_records *f, const struct flat_record *r,
-                       unsigned quantum_bits, char *out) {
-    const struct flat_step *steps = f->steps + r->first_step;
-    struct encoded_step now = {0};
-    char *block = leb128_put(out, r->step_count);
-    char *stream = block + (r->step_count - (r->step_count > 0)) / INDEX_BLOCK * INDEX_BLOCK_ENTRY;
-    out = stream;
+/* Fills the rows of a record's steps, which it returns, and of their scopes. */
+static struct rows take_steps(struct encoder *c, const struct flat_records *f,
+                              const struct flat_record *r, struct rows *scopes) {
+    size_t count = 0;
+    memset(c->node_scope, 0, (r->node_count + 1) * sizeof *c->node_scope);
     for (size_t i = 0; i < r->step_count; i++) {
-        const struct flat_step *s = &steps[i];
-        if (i % INDEX_BLOCK == 0) {
-            now = (struct encoded_step){.at = i == 0 ? 0 : s->at};
-        }
-        if (i % INDEX_BLOCK == 0 && i > 0) {
-            block = put_u32(block, s->at);
-            block = put_u32(block, (uint32_t)(out - stream));
-        }
-        uint32_t node = s->node ? c->node_at[s->node - 1] : 0;
+        const struct flat_step *s = &f->steps[r->first_step + i];
         uint32_t file = place_file(c, f->unit, s->place);
-        out = put_step(out, &now, s, node, file, quantum_bits);
+        uint32_t *row = c->steps + i * STEP_COLUMNS;
+        row[0] = take_scope(c, &count, s->node, file, s->place.line);
+        row[1] = s->place.line;
+        row[2] = s->place.column;
+        row[3] = s->place.discriminator;
     }
-    return out;
+    for (size_t i = 0; i < r->step_count; i++) {
+        uint32_t *row = c->steps + i * STEP_COLUMNS;
+        row[1] -= c->scopes[(size_t)row[0] * SCOPE_MEMBERS + 2];
+    }
+    *scopes = (struct rows){c->scopes, count, SCOPE_COLUMNS, SCOPE_MEMBERS};
+    return (struct rows){c->steps, r->step_count, STEP_COLUMNS, STEP_COLUMNS};
 }
 
-/* Addresses of steps are in units of 1 << this. */
+/* Returns the number of address bits in a page with which a page has about PAGE_STEPS steps, and
+ * there are not more pages than that needs, however long the code is. span: address of the code's
+ * last quantum, in quanta from its start. */
+static unsigned page_bits(uint64_t span, size_t steps) {
+    enum { PAGE_STEPS = 16 };
+    unsigned bits = 0;
+    while (span >> bits > steps / PAGE_STEPS) {
+        bits++;
+    }
+    return bits;
+}
+
+static char *put_pages(char *out, const struct flat_step *steps, size_t count, uint64_t pages,
+                       unsigned shift) {
+    struct packed_writer w = {.out = out};
+    unsigned width = packed_width((uint32_t)count);
+    size_t before = 0;
+    for (uint64_t page = 0; page < pages; page++) {
+        while (before < count && (uint64_t)steps[before].at >> shift <= page) {
+            before++;
+        }
+        packed_put(&w, (uint32_t)before, width);
+    }
+    return packed_end(&w);
+}
+
+static char *put_addresses(char *out, const struct flat_step *steps, size_t count,
+                           unsigned quantum_bits, unsigned width) {
+    struct packed_writer w = {.out = out};
+    for (size_t i = 0; i < count; i++) {
+        uint64_t quanta = steps[i].at >> quantum_bits;
+        packed_put(&w, (uint32_t)(quanta & ((UINT64_C(1) << width) - 1)), width);
+    }
+    return packed_end(&w);
+}
+
+/* Writes the counts and column widths of a record's tables, then the tables; returns the place
+ * behind them. */
+static char *put_record_tables(struct encoder *c, const struct flat_records *f,
+                               const struct flat_record *r, unsigned reader, unsigned quantum_bits,
+                               char *out) {
+    const struct flat_step *first = f->steps + r->first_step;
+    struct rows nodes = take_nodes(c, f, r, reader), scopes, steps = take_steps(c, f, r, &scopes);
+    const char *node_widths = NULL;
+    if (nodes.count > 0) {
+        node_widths = out = leb128_put(out, nodes.count);
+        out = put_widths(out, nodes);
+    }
+    out = leb128_put(out, steps.count);
+    if (steps.count == 0) {
+        return put_rows(out, nodes, node_widths);
+    }
+    uint64_t span = (r->high - r->low - 1) >> quantum_bits;
+    unsigned bits = page_bits(span, steps.count);
+    out = leb128_put(out, scopes.count);
+    *out++ = (char)bits;
+    *out++ = (char)packed_width((uint32_t)steps.count);
+    const char *scope_widths = out, *step_widths = out + SCOPE_COLUMNS;
+    out = put_widths(put_widths(out, scopes), steps);
+    out = put_rows(out, nodes, node_widths);
+    out = put_pages(out, first, steps.count, span >> bits, bits + quantum_bits);
+    out = put_rows(put_rows(out, scopes, scope_widths), steps, step_widths);
+    return put_addresses(out, first, steps.count, quantum_bits, bits);
+}
+
+/* Returns the number of bits by which addresses of a record's steps are shifted right: the
+ * quantum's, or 0 if a step is not at a multiple of it. */
 static unsigned quantum_bits(const struct encoder *c, const struct flat_record *r) {
     unsigned bits = 0;
     while (2U << bits <= c->quantum) {
         bits++;
     }
     return (r->all_at & (c->quantum - 1)) == 0 ? bits : 0;
+}
+
+/* Makes room for the rows of a record's tables. False: out of memory. */
+static bool reserve_rows(struct encoder *c, const struct flat_record *r) {
+    return vec_reserve((void **)&c->nodes, 0, &c->node_cap, r->node_count,
+                       NODE_COLUMNS * sizeof *c->nodes) &&
+           vec_reserve((void **)&c->node_scope, 0, &c->node_scope_cap, r->node_count + 1,
+                       sizeof *c->node_scope) &&
+           vec_reserve((void **)&c->steps, 0, &c->step_cap, r->step_count,
+                       STEP_COLUMNS * sizeof *c->steps) &&
+           vec_reserve((void **)&c->scopes, 0, &c->scope_cap, r->step_count,
+                       SCOPE_MEMBERS * sizeof *c->scopes);
 }
 
 static void put_function(struct encoder *c, const struct flat_records *f,
@@ -275,10 +338,9 @@ static void put_function(struct encoder *c, const struct flat_records *f,
     } else if (fn->low_pc != r->low) {
         flags |= RECORD_LOW;
     }
-    char *out = room(c, RECORD_BYTES_MAX + LEB128_MAX + r->node_count * NODE_BYTES_MAX +
-                            r->step_count * (STEP_BYTES_MAX + INDEX_BLOCK_ENTRY));
-    if (!out || (r->node_count > c->node_cap && !vec_reserve((void **)&c->node_at, 0, &c->node_cap,
-                                                             r->node_count, sizeof *c->node_at))) {
+    char *out = room(c, HEAD_BYTES_MAX + r->node_count * NODE_COLUMNS * NUMBER_BYTES +
+                            r->step_count * STEP_BYTES_MAX);
+    if (!out || !reserve_rows(c, r)) {
         c->failed = true;
         return;
     }
@@ -291,17 +353,11 @@ static void put_function(struct encoder *c, const struct flat_records *f,
     if (flags & RECORD_LOW) {
         out = put_signed(out, fn->low_pc - r->low);
     }
-    if (r->node_count) {
-        /* The length of the nodes is known only after writing them, so they are moved behind it. */
-        char *nodes = out + LEB128_MAX, *end = put_nodes(c, f, r, reader, nodes);
-        out = leb128_put(out, (uint64_t)(end - nodes));
-        memmove(out, nodes, (size_t)(end - nodes));
-        out += end - nodes;
-    }
-    took(c, put_steps(c, f, r, bits, out));
+    took(c, put_record_tables(c, f, r, reader, bits, out));
 }
 
-/* Makes room for the numbers of the unit's files, all of them unknown yet. */
+/* Makes room for the index's numbers of the unit's files, and sets all to unknown. False: out of
+ * memory. */
 static bool forget_files(struct encoder *c, const struct flat_unit *u) {
     size_t files = u->unit.path_count + 1;
     if (!vec_reserve((void **)&c->file_of_unit, 0, &c->file_cap, files, sizeof *c->file_of_unit)) {
@@ -325,10 +381,12 @@ void encode_unit(struct encoder *c, struct flat_records *f, unsigned reader) {
 
 /* ---- symbols and parts ---- */
 
+enum { SMALL_BYTES_MAX = 1 + 4 * LEB128_MAX };
+
 uint32_t encode_symbol(struct encoder *c, const struct object_symbol *s, uint64_t back,
                        const struct flat_place *place) {
     uint32_t at = (uint32_t)c->data.len, name = names_symbol(&c->names, s->name);
-    char *out = room(c, RECORD_BYTES_MAX + 4 * LEB128_U32_MAX);
+    char *out = room(c, SMALL_BYTES_MAX + 4 * LEB128_U32_MAX);
     if (!out) {
         return 0;
     }
@@ -348,7 +406,7 @@ uint32_t encode_symbol(struct encoder *c, const struct object_symbol *s, uint64_
 
 uint32_t encode_nameless(struct encoder *c, const struct object_extent *x, uint64_t back) {
     uint32_t at = (uint32_t)c->data.len;
-    char *out = room(c, RECORD_BYTES_MAX);
+    char *out = room(c, SMALL_BYTES_MAX);
     if (!out) {
         return 0;
     }
@@ -360,7 +418,7 @@ uint32_t encode_nameless(struct encoder *c, const struct object_extent *x, uint6
 
 uint32_t encode_part(struct encoder *c, uint64_t back, uint32_t record) {
     uint32_t at = (uint32_t)c->data.len;
-    char *out = room(c, RECORD_BYTES_MAX);
+    char *out = room(c, SMALL_BYTES_MAX);
     if (!out) {
         return 0;
     }

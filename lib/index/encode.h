@@ -1,4 +1,4 @@
-/* The bytes of a symbol index while it is built: records, names, files and strings. */
+/* Encodes the parts of a symbol index while it is built: records, names, files and strings. */
 #ifndef STALLKIT_INDEX_ENCODE_H
 #define STALLKIT_INDEX_ENCODE_H
 
@@ -7,44 +7,53 @@
 
 #include "base/strbuf.h"
 #include "index/flat_records.h"
-#include "index/format.h"
+#include "index/format/format.h"
 #include "index/name_table.h"
 
-/* Zero-initialised, then encode_begin. A failed append marks a buffer failed; encode_check tells.
- */
+/* The state of encoding: zero-initialised, then encode_begin. A failed append marks a buffer as
+ * failed; encode_check tells. */
 struct encoder {
     struct strbuf data;
     struct name_table names;
     uint32_t *file_of_unit; /* file of the unit -> 1 + file of the index; 0 = not used yet */
     size_t file_cap;
-    uint32_t *node_at; /* node of a record -> 1 + its offset */
-    size_t node_cap;
+    /* The rows of a record's tables while it is encoded. node_scope: node -> 1 + the last of its
+       scopes. */
+    uint32_t *nodes, *node_scope, *scopes, *steps;
+    size_t node_cap, node_scope_cap, scope_cap, step_cap;
     struct origin_names
         *origins; /* for each struct debug: its origins -> names; 0 = not used yet */
     unsigned origin_count;
     const struct own_symbols *own;
     unsigned quantum;
-    bool failed; /* no memory for a table */
+    bool failed; /* memory for a table was lacking */
 };
 
-/* readers: the number of struct debugs that read the units. size: of their debug info. */
+/* Begins encoding. quantum: bytes of the smallest instruction; readers: number of struct debugs
+ * that read the units; size: bytes of their debug info, by which memory is
+ * reserved; own: borrowed until encode_release. */
 void encode_begin(struct encoder *c, const struct own_symbols *own, unsigned quantum,
                   unsigned readers, uint64_t size);
 void encode_release(struct encoder *c);
-/* ST_OK, or out of memory, or more than 32-bit offsets reach (ERR_UNSUPPORTED). */
+/* Ends the records with some bytes that their readers need behind the last one. */
+void encode_end(struct encoder *c);
+/* Tells whether encoding failed: out of memory, or more bytes than 32-bit offsets reach
+ * (ERR_UNSUPPORTED). */
 enum st encode_check(const struct encoder *c, struct err *e) BASE_MUST_USE;
 
-/* Encodes a unit, which struct debug number `reader` read: its records get their offsets, and files
- * of its rows become files of the index. */
+/* Encodes a unit, which struct debug number `reader` read: sets the offsets of its records, and
+ * turns file numbers of its rows into those of the index. */
 void encode_unit(struct encoder *c, struct flat_records *f, unsigned reader);
 
-/* A piece of a symbol's code, `back` bytes behind its start; place NULL = no line, else with a file
- * of the index. */
+/* Encodes a piece of a symbol's code, `back` bytes behind the symbol's start; place NULL = no line,
+ * else its file is one of the index. Returns the record's offset. */
 uint32_t encode_symbol(struct encoder *c, const struct object_symbol *s, uint64_t back,
                        const struct flat_place *place);
-/* A piece of a function without a name, `back` bytes behind its start. */
+/* Encodes a piece of a function without a name, `back` bytes behind the function's start. Returns
+ * the record's offset. */
 uint32_t encode_nameless(struct encoder *c, const struct object_extent *x, uint64_t back);
-/* A piece of a function's code, `back` bytes behind the start of its record. */
+/* Encodes a piece of a function's code, `back` bytes behind the start of `record`. Returns the new
+ * record's offset. */
 uint32_t encode_part(struct encoder *c, uint64_t back, uint32_t record);
 
 #endif

@@ -1,11 +1,11 @@
-/* Fingerprints of files. */
+/* Computes fingerprints of files. */
 #include "index/fingerprint.h"
 
 #include "base/hash.h"
 
 enum { EDGE = 4096, SAMPLE = 256, SAMPLES = 24 };
 
-/* Mixes in at most len bytes from `at` on. */
+/* Mixes at most len bytes from offset `at` on into the fingerprint, and returns it. */
 static uint64_t add_bytes(uint64_t print, const uint8_t *bytes, size_t size, size_t at,
                           size_t len) {
     size_t have = size - at < len ? size - at : len;

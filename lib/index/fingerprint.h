@@ -6,8 +6,8 @@
 #include <stdint.h>
 
 /* Mixes a file of these bytes into *print: its size, its first and last bytes, which hold the
- * headers and tables of object files, and samples in between. Copies have one fingerprint, wherever
- * and whenever they were made. */
+ * headers and tables of object files, and samples in between. Copies of a file have one
+ * fingerprint, wherever and whenever they were made. */
 void fingerprint_add(uint64_t *print, const uint8_t *bytes, size_t size);
 
 #endif

@@ -1,4 +1,4 @@
-/* The inlined calls of a function, flattened. */
+/* Flattens the inlined calls of a function. */
 #include <stdlib.h>
 
 #include "base/vec.h"
@@ -12,8 +12,8 @@ void flat_calls_release(struct flat_calls *c) {
     *c = (struct flat_calls){0};
 }
 
-/* Appends the part of the call's code that lies in the `count` spans from `first` on, for the
- * owner. */
+/* Appends the parts of the call's code that lie in the `count` spans from `first` on, as spans of
+ * `owner`. False: out of memory. */
 static bool clip_call(struct span_vec *v, size_t first, size_t count,
                       const struct debug_function *call, size_t owner) {
     size_t i = first, end = first + count;
@@ -47,8 +47,9 @@ static enum st spend_work(uint64_t *work, uint64_t cost, struct err *e) {
     return ST_OK;
 }
 
-/* Paints the calls inlined into a function, whose own code is `count` spans from `first` on. A call
- * follows the one that it is in, and its elder siblings. */
+/* Appends the spans of the calls inlined into a function, whose own code is the `count` spans from
+ * `first` on. The spans of a call come behind those of the call around it and of earlier siblings.
+ */
 static enum st paint_calls(struct flat_calls *c, const struct debug_function *function,
                            uint32_t parent, size_t first, size_t count, unsigned depth,
                            uint64_t *work, struct err *e) {
@@ -110,7 +111,7 @@ enum st flat_calls_read(struct flat_calls *c, const struct debug_function *f, ui
 
 enum st flat_calls_at(struct flat_calls *c, const struct debug_function *f, uint64_t address,
                       uint32_t *node, struct err *e) {
-    uint64_t work = UINT64_MAX; /* no call is looked at twice */
+    uint64_t work = UINT64_MAX; /* no limit: no call is visited twice */
     if (paint_stretch(c, f, address, address + 1, &work, e) != ST_OK) {
         return ST_ERR;
     }

@@ -1,17 +1,18 @@
-/* Records of a flat unit. */
+/* Makes records of a flat unit. */
 #include "index/flat_records.h"
 
 #include <stdlib.h>
 
 #include "base/vec.h"
 
-/* Limits the work of matching ranges with calls: in sound files few of either meet, in hostile ones
- * all would. */
-enum { WORK_FREE = 1 << 18, WORK_PER_BYTE = 4 /* in memory; a call takes some 100 */ };
+/* Limit on the work of matching ranges with calls: in undamaged files few of them meet, in hostile
+ * ones all could. */
+/* WORK_PER_BYTE: work per byte of the unit in memory; a call takes some 100 bytes. */
+enum { WORK_FREE = 1 << 18, WORK_PER_BYTE = 4 };
 
 /* ---- steps ---- */
 
-/* Appends the nodes of scratch->calls. */
+/* Appends the nodes of the record's calls. */
 static enum st add_nodes(struct flat_records *out, const struct flat_calls *calls,
                          struct flat_record *r, struct err *e) {
     r->first_node = out->node_count;
@@ -26,7 +27,7 @@ static enum st add_nodes(struct flat_records *out, const struct flat_calls *call
     return ST_OK;
 }
 
-/* Changes of the call and of the line both become steps. */
+/* Appends the record's steps: one at each change of the inlined call or of the line. */
 static enum st add_steps(struct flat_records *out, const struct flat_scratch *scratch,
                          struct flat_record *r, struct err *e) {
     const struct span_vec *calls = &scratch->calls.spans;
@@ -68,8 +69,9 @@ static enum st add_record(struct flat_records *out, const struct code_span *rang
     if (r.high - r.low > UINT32_MAX) {
         return err_set(e, ERR_UNSUPPORTED, "a function spans more than 4 GiB");
     }
+    uint64_t from = flat_unit_first_row(out->unit, r.low);
     if (flat_calls_read(&scratch->calls, r.function, r.low, r.high, &out->work, e) != ST_OK ||
-        flat_unit_lines(out->unit, r.low, r.high, &scratch->lines, e) != ST_OK ||
+        flat_unit_lines(out->unit, r.low, r.high, from, &scratch->lines, e) != ST_OK ||
         add_nodes(out, &scratch->calls, &r, e) != ST_OK ||
         add_steps(out, scratch, &r, e) != ST_OK) {
         return ST_ERR;
@@ -80,18 +82,12 @@ static enum st add_record(struct flat_records *out, const struct code_span *rang
 
 /* ---- lines that are no function's ---- */
 
-static bool symbol_touches(const struct own_symbols *own, uint64_t low, uint64_t high) {
-    size_t below = own_symbols_below(own, low);
-    return (below > 0 && own_symbols_end(own, below - 1) > low) ||
-           (below < own->symbol_count && own->symbols[below].address < high);
-}
-
-static enum st add_rows(struct flat_records *out, const struct own_symbols *own,
-                        struct flat_lines *lines, uint64_t low, uint64_t high, struct err *e) {
-    if (low >= high || !symbol_touches(own, low, high)) {
-        return ST_OK;
-    }
-    if (flat_unit_lines(out->unit, low, high, lines, e) != ST_OK) {
+/* Appends the lines of [low, high), which is a symbol's. */
+static enum st add_symbol_rows(struct flat_records *out, const struct object_symbol *s,
+                               struct flat_lines *lines, uint64_t low, uint64_t high,
+                               struct err *e) {
+    uint64_t from = flat_unit_first_row(out->unit, s->address);
+    if (flat_unit_lines(out->unit, low, high, from, lines, e) != ST_OK) {
         return ST_ERR;
     }
     if (!vec_reserve((void **)&out->rows, out->row_count, &out->row_cap, lines->len,
@@ -103,6 +99,21 @@ static enum st add_rows(struct flat_records *out, const struct own_symbols *own,
         uint64_t end = i + 1 < lines->len ? line[1].at : high;
         if (line->place.file != 0) {
             out->rows[out->row_count++] = (struct flat_row){line->at, end, line->place};
+        }
+    }
+    return ST_OK;
+}
+
+/* Appends the lines of the symbols in [low, high), code that is no function's. */
+static enum st add_rows(struct flat_records *out, const struct own_symbols *own,
+                        struct flat_lines *lines, uint64_t low, uint64_t high, struct err *e) {
+    size_t i = low < high ? own_symbols_below(own, low) : own->symbol_count;
+    for (i -= i > 0 && low < high; i < own->symbol_count && own->symbols[i].address < high; i++) {
+        uint64_t from = own->symbols[i].address, to = own_symbols_end(own, i);
+        from = from > low ? from : low;
+        to = to < high ? to : high;
+        if (from < to && add_symbol_rows(out, &own->symbols[i], lines, from, to, e) != ST_OK) {
+            return ST_ERR;
         }
     }
     return ST_OK;
@@ -130,7 +141,8 @@ static enum st add_all_rows(struct flat_records *out, const struct own_symbols *
 
 /* ---- the unit ---- */
 
-/* Reserves a step for nearly each of them, because growing would copy. */
+/* Returns the number of rows in the unit's sequences, for which steps are reserved, because growing
+ * would copy. */
 static size_t rows_of_code(const struct debug_unit *u) {
     size_t count = 0;
     for (size_t i = 0; i < u->sequence_count; i++) {

@@ -1,4 +1,4 @@
-/* One unit flattened: functions' ranges, line sequences, and the lines of a stretch of code. */
+/* Flattens one unit: functions' ranges, line sequences, and the lines of a stretch of code. */
 #include "index/flat_unit.h"
 
 #include <stdlib.h>
@@ -10,8 +10,8 @@
 
 /* ---- overlapping spans ---- */
 
-/* Sorts so that of the ranges around an address the last one counts: the narrower one comes later.
- */
+/* Orders spans so that of those around an address the last one counts: the narrower one comes
+ * later. */
 static int by_span(const void *a, const void *b) {
     const struct code_span *x = a, *y = b;
     int order = COMPARE(x->low, y->low);
@@ -25,10 +25,11 @@ static void sort_spans(struct span_vec *v) {
 
 /* ---- functions ---- */
 
-/* Symbols that may be examined for one unit, to find those of its functions. */
+/* Limit on the symbols examined for one unit to find those of its functions. */
 enum { WORK_FREE = 4096, WORK_PER_BYTE = 16 };
 
-/* A function in one piece has its entry where it begins. */
+/* Sets the entries of functions by their symbols; a function in one piece whose entry is its start
+ * needs none. */
 static void settle_entries(struct flat_unit *u, const struct own_symbols *own, uint64_t bytes) {
     uint64_t work = WORK_FREE + bytes * WORK_PER_BYTE;
     for (size_t i = 0; i < u->unit.function_count; i++) {
@@ -71,8 +72,9 @@ const struct code_span *flat_unit_range(const struct flat_unit *u, uint64_t addr
 
 /* ---- line sequences ---- */
 
-/* The distance in lines from the function's declaration to the start of the sequence, as far as it
- * tells: a cold part may begin with inlined code. */
+/* Returns the distance in lines from the function's declaration to the first row of the sequence
+ * that is in the declaration's file and not above it, because a cold part may begin with inlined
+ * code; UINT32_MAX: there is none. */
 static uint32_t distance_to_declaration(const struct flat_unit *u, const struct code_span *sequence,
                                         const struct debug_function *f, const char *decl_file) {
     const struct debug_sequence *s = &u->unit.sequences[sequence->owner];
@@ -88,10 +90,10 @@ static uint32_t distance_to_declaration(const struct flat_unit *u, const struct 
     return UINT32_MAX;
 }
 
-/* Linkers that fold equal functions into one (lld, mold, gold: --icf) keep the lines of each of
- * them, at the same addresses. The lines of the function that owns the code have to come last,
- * where they count: those that begin nearest to its declaration, else the first ones, whose code is
- * mostly the one that was kept. */
+/* Chooses among sequences at the same addresses, which linkers leave that fold equal functions into
+ * one (lld, mold, gold: --icf). The sequence of the function that owns the code is moved to the
+ * end, where it counts: the one that begins nearest to the function's declaration, else the first,
+ * whose code is mostly the one that was kept. */
 static void settle_folded(const struct flat_unit *u, struct span_vec *v) {
     for (size_t first = 0, end; first < v->len; first = end) {
         const struct code_span *one = &v->data[first];
@@ -138,55 +140,58 @@ static enum st flatten_sequences(struct flat_unit *u, struct err *e) {
 
 /* ---- lines ---- */
 
-/* The first row of a sequence above the address. */
+/* Returns the index of the first row of a sequence above the address. */
 static size_t row_above(const struct flat_unit *u, const struct debug_sequence *s,
                         uint64_t address) {
     const struct debug_row *rows = u->unit.rows + s->first;
     return s->first + SEARCH_ABOVE(rows, s->last - s->first, address, address);
 }
 
-/* The state before a row of a sequence: of several rows at one address the last one counts. */
+/* Returns the place that holds before a row of a sequence: of several rows at one address the last
+ * one counts. A place whose row begins below `from` is none. */
 static struct flat_place place_before(const struct flat_unit *u, const struct debug_sequence *s,
-                                      size_t row) {
-    return row > s->first ? flat_row_place(u, &u->unit.rows[row - 1]) : (struct flat_place){0};
+                                      size_t row, uint64_t from) {
+    const struct debug_row *rows = u->unit.rows;
+    return row > s->first && rows[row - 1].address >= from ? flat_row_place(u, &rows[row - 1])
+                                                           : (struct flat_place){0};
 }
 
-struct flat_place flat_unit_place(const struct flat_unit *u, uint64_t address) {
+struct flat_place flat_unit_place(const struct flat_unit *u, uint64_t address, uint64_t from) {
     const struct code_span *span = spans_find(&u->sequences, address);
     if (!span) {
         return (struct flat_place){0};
     }
     const struct debug_sequence *s = &u->unit.sequences[span->owner];
-    return place_before(u, s, row_above(u, s, address));
+    return place_before(u, s, row_above(u, s, address), from);
 }
 
-/* There is room. */
+/* Appends a line unless it has the place of the line before; v must have room. */
 static inline void add_line(struct flat_lines *v, uint64_t at, struct flat_place place) {
     if (v->len == 0 || !flat_places_equal(place, v->data[v->len - 1].place)) {
         v->data[v->len++] = (struct flat_line){at, place};
     }
 }
 
-/* The lines of a sequence in [low, high), which lies inside it. */
+/* Appends the lines of a sequence in [low, high), which lies inside it. False: out of memory. */
 static bool add_sequence(const struct flat_unit *u, const struct debug_sequence *s, uint64_t low,
-                         uint64_t high, struct flat_lines *out) {
+                         uint64_t high, uint64_t from, struct flat_lines *out) {
     const struct debug_row *rows = u->unit.rows;
     size_t first = row_above(u, s, low), i = first, end = row_above(u, s, high - 1);
     if (!VEC_RESERVE(out, end - first + 1)) {
         return false;
     }
-    add_line(out, low, place_before(u, s, first));
+    add_line(out, low, place_before(u, s, first, from));
     while (i < end) {
         uint64_t at = rows[i].address;
         for (i++; i < end && rows[i].address == at;) {
             i++;
         }
-        add_line(out, at, place_before(u, s, i));
+        add_line(out, at, place_before(u, s, i, from));
     }
     return true;
 }
 
-enum st flat_unit_lines(const struct flat_unit *u, uint64_t low, uint64_t high,
+enum st flat_unit_lines(const struct flat_unit *u, uint64_t low, uint64_t high, uint64_t from,
                         struct flat_lines *out, struct err *e) {
     const struct span_vec *v = &u->sequences;
     struct flat_place none = {0};
@@ -202,7 +207,7 @@ enum st flat_unit_lines(const struct flat_unit *u, uint64_t low, uint64_t high,
             at = span->low;
         }
         uint64_t end = span->high < high ? span->high : high;
-        if (!add_sequence(u, &u->unit.sequences[span->owner], at, end, out)) {
+        if (!add_sequence(u, &u->unit.sequences[span->owner], at, end, from, out)) {
             return err_nomem(e);
         }
         at = end;
@@ -218,7 +223,7 @@ enum st flat_unit_lines(const struct flat_unit *u, uint64_t low, uint64_t high,
 
 /* ---- open, free ---- */
 
-/* The memory of the unit, roughly. */
+/* Returns the approximate number of bytes of memory that the unit takes. */
 static size_t count_bytes(const struct flat_unit *u) {
     const struct debug_unit *d = &u->unit;
     return sizeof *u + d->arena.used + d->path_count * sizeof *d->files +

@@ -62,8 +62,8 @@ static void assert_lines(const struct dwarf_build *b, uint32_t first, uint32_t l
     struct own_symbols none = {0};
     assert_int_equal(flat_unit_open(&u, d, &none, 0, &e), ST_OK);
     assert_int_equal(u->sequences.len, 1);
-    assert_int_equal(flat_unit_place(u, BASE).line, first);
-    assert_int_equal(flat_unit_place(u, BASE + SIZE - 1).line, last);
+    assert_int_equal(flat_unit_place(u, BASE, 0).line, first);
+    assert_int_equal(flat_unit_place(u, BASE + SIZE - 1, 0).line, last);
     flat_unit_free(u);
 
     struct flat_scratch scratch = {0};
@@ -180,8 +180,91 @@ static void a_long_name_is_sought_among_few_symbols(void **state) {
     assert_int_equal(entry_of("short", symbols, SYMBOLS), BASE + SYMBOLS - 1);
 }
 
+/* Four pieces of code of SIZE bytes each, in one sequence: a function with two rows, a function
+ * without any, and two symbols that are no functions, the last of which has a row in its middle. */
+static void build_rowless(struct dwarf_build *b, unsigned language) {
+    *b = (struct dwarf_build){0};
+    abbrev(b, 1, DW_TAG_compile_unit, true, DW_AT_name, DW_FORM_string, DW_AT_language,
+           DW_FORM_data2, DW_AT_stmt_list, DW_FORM_sec_offset, 0);
+    abbrev(b, 2, DW_TAG_subprogram, false, DW_AT_low_pc, DW_FORM_addr, DW_AT_high_pc, DW_FORM_data1,
+           0);
+    end_abbrevs(b);
+    begin_unit(b, 4, 0);
+    put_uleb(b, 1), put_text(b, "u.c"), put(b, language, 2), put(b, 0, 4);
+    put_uleb(b, 2), put_address(b, BASE), put(b, SIZE, 1);
+    put_uleb(b, 2), put_address(b, BASE + SIZE), put(b, SIZE, 1);
+    put(b, 0, 1);
+    end_unit(b);
+    begin_lines(b);
+    put(b, 0, 1), put_uleb(b, 9), put(b, DW_LNE_set_address, 1), put(b, BASE, 8);
+    put(b, DW_LNS_advance_line, 1), put_sleb(b, 9), put(b, DW_LNS_copy, 1);
+    put(b, DW_LNS_advance_pc, 1), put_uleb(b, SIZE / 2);
+    put(b, DW_LNS_advance_line, 1), put_sleb(b, 1), put(b, DW_LNS_copy, 1);
+    put(b, DW_LNS_advance_pc, 1), put_uleb(b, 3 * SIZE), put(b, DW_LNS_copy, 1);
+    put(b, DW_LNS_advance_pc, 1), put_uleb(b, SIZE / 2);
+    put(b, 0, 1), put_uleb(b, 1), put(b, DW_LNE_end_sequence, 1);
+    put_at(b, 0, here(b) - 4, 4);
+}
+
+/* Asserts the lines of the functions' steps, and those of the symbols' rows. */
+static void assert_rows(unsigned language, const uint32_t *functions, const uint64_t *rows,
+                        size_t row_count) {
+    static const struct object_symbol symbols[] = {{BASE + 2 * SIZE, SIZE, "outlined"},
+                                                   {BASE + 3 * SIZE, SIZE, "last"}};
+    static struct dwarf_build b;
+    const struct own_symbols own = {.symbols = symbols, .symbol_count = 2};
+    struct sections sections;
+    struct flat_scratch scratch = {0};
+    struct flat_records f = {0};
+    struct debug *d;
+    struct err e = {0};
+    build_rowless(&b, language);
+    assert_int_equal(open_built(&d, &b, &sections, (struct debug_setup){0}, NULL), ST_OK);
+    assert_int_equal(flat_records_read(&f, d, 0, &own, &scratch, &e), ST_OK);
+    assert_int_equal(f.record_count, 2);
+    for (size_t i = 0; i < 2; i++) {
+        const struct flat_record *r = &f.records[i];
+        uint64_t from = flat_unit_first_row(f.unit, r->low);
+        uint32_t line = r->step_count > 0 ? f.steps[r->first_step].place.line : 0;
+        assert_int_equal(line, functions[i]);
+        assert_int_equal(flat_unit_place(f.unit, r->low, from).line, functions[i]);
+    }
+    assert_int_equal(f.row_count, row_count);
+    for (size_t i = 0; i < row_count; i++) {
+        uint64_t start = BASE + (rows[i] >= BASE + 3 * SIZE ? 3 : 2) * SIZE;
+        uint64_t from = flat_unit_first_row(f.unit, start);
+        assert_int_equal(f.rows[i].low, rows[i]);
+        assert_int_equal(f.rows[i].place.line, 11);
+        assert_int_equal(flat_unit_place(f.unit, rows[i], from).line, 11);
+    }
+    uint64_t outlined = BASE + 2 * SIZE;
+    assert_int_equal(
+        flat_unit_place(f.unit, outlined, flat_unit_first_row(f.unit, outlined)).file != 0,
+        row_count > 1);
+    flat_records_release(&f);
+    flat_scratch_release(&scratch);
+    debug_close(d);
+}
+
+static void a_row_gives_no_line_to_the_functions_behind_its_own(void **state) {
+    static const uint32_t functions[] = {10, 0};
+    static const uint64_t rows[] = {BASE + 3 * SIZE + SIZE / 2};
+    (void)state;
+    assert_rows(DW_LANG_C99, functions, rows, 1);
+}
+
+/* As the functions that one macro makes. */
+static void it_does_in_assembler(void **state) {
+    static const uint32_t functions[] = {10, 11};
+    static const uint64_t rows[] = {BASE + 2 * SIZE, BASE + 3 * SIZE};
+    (void)state;
+    assert_rows(DW_LANG_Mips_Assembler, functions, rows, 2);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_row_gives_no_line_to_the_functions_behind_its_own),
+        cmocka_unit_test(it_does_in_assembler),
         cmocka_unit_test(of_folded_functions_the_lines_are_the_ones_of_the_one_that_answers),
         cmocka_unit_test(of_a_function_that_is_declared_nowhere_they_are_the_first_ones),
         cmocka_unit_test(a_function_of_many_ranges_begins_where_its_symbol_does),

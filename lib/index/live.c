@@ -1,5 +1,5 @@
-/* Live debug info as a source of answers: units are read as addresses need them; where DWARF is
- * silent the symbol table answers. */
+/* Answers look-ups from live debug info: units are read as addresses need them; where DWARF has no
+ * function the symbol table answers. */
 #include <stdlib.h>
 
 #include "index/flat_unit.h"
@@ -58,12 +58,13 @@ static void add_frame(const struct flat_unit *u, const struct debug_function *f,
     set_place(u, place, out);
 }
 
-/* The line table gives the innermost frame's place, the calls below them those of the others. */
+/* Fills *hit with the frames at an address in a function's range. The line table gives the
+ * innermost frame's place, and each call's place that of the frame around it. */
 static enum st fill_hit(const struct live *l, const struct flat_unit *u,
                         const struct code_span *range, uint64_t address, struct lookup_hit *hit,
                         struct err *e) {
     const struct debug_function *function = flat_unit_function(u, range);
-    struct flat_place place = flat_unit_place(u, address);
+    struct flat_place place = flat_unit_place(u, address, flat_unit_first_row(u, range->low));
     struct flat_calls calls = {0};
     uint32_t node;
     hit->quality = LOOKUP_DWARF;
@@ -85,7 +86,7 @@ static enum st fill_hit(const struct live *l, const struct flat_unit *u,
     return st;
 }
 
-/* ST_NONE: no function of the unit owns it. */
+/* Looks the address up in one unit. ST_NONE: no function of the unit owns it. */
 static enum st lookup_in_unit(struct live *l, size_t index, uint64_t address,
                               struct lookup_hit *hit, struct err *e) {
     struct flat_unit *u;
@@ -99,7 +100,7 @@ static enum st lookup_in_unit(struct live *l, size_t index, uint64_t address,
     return st;
 }
 
-/* The range of the function, as far as no symbol has it. */
+/* Looks up the range of a function without a name. ST_NONE: none is around the address. */
 static enum st lookup_nameless(const struct live *l, uint64_t address, struct lookup_hit *hit) {
     const struct own_symbols *own = &l->symbols;
     size_t i = own_symbols_function_from(own, address);
@@ -113,8 +114,9 @@ static enum st lookup_nameless(const struct live *l, uint64_t address, struct lo
     return ST_OK;
 }
 
-/* The symbol table's answer. Assembler units have lines, but no functions: their row still counts.
- */
+/* Answers from the symbol table, or without a symbol with the range of a nameless function
+ * (ST_NONE: there is none). Units of assembler have lines but no functions: the place of the
+ * address in the units counts. */
 static enum st lookup_symbol(struct live *l, const size_t *units, size_t unit_count,
                              uint64_t address, struct lookup_hit *hit, struct err *e) {
     const struct object_symbol *s = own_symbols_find(&l->symbols, address);
@@ -131,7 +133,8 @@ static enum st lookup_symbol(struct live *l, const size_t *units, size_t unit_co
         struct flat_unit *u;
         enum st st = unit_cache_get(l->units, units[i], &u, e);
         if (st == ST_OK) {
-            set_place(u, flat_unit_place(u, address), &hit->frames[0]);
+            set_place(u, flat_unit_place(u, address, flat_unit_first_row(u, s->address)),
+                      &hit->frames[0]);
             unit_cache_put(l->units, u);
         }
         if (st == ST_ERR) {
@@ -168,8 +171,8 @@ static void live_close(struct lookup_source *source) {
 
 static const struct lookup_ops live_ops = {.lookup = live_lookup, .close = live_close};
 
-/* Opens DWARF, symbols, or both. Damage of the DWARF is a complaint if symbols can serve in its
- * place, else the error: it is not absence. */
+/* Opens DWARF, symbols, or both. Damage in the DWARF is told to complain if there are symbols, else
+ * it is the error: it must not count as absence. */
 static enum st open_parts(struct live *l, const struct object_slice *s,
                           const struct object_slice *paired, const struct debug_others *others,
                           lookup_complain complain, void *ctx, struct err *e) {
@@ -182,13 +185,20 @@ static enum st open_parts(struct live *l, const struct object_slice *s,
         l->source.incomplete = unit_cache_is_split(l->units);
         l->source.map = unit_cache_map(l->units);
         l->source.is_map = l->source.map.named > 0;
+        l->source.untimed = l->source.map.untimed > 0;
         dwarf = debug_map_is_lost(&l->source.map) ? ST_NONE : unit_cache_check(l->units, &why);
     }
     if (dwarf != ST_OK) {
         unit_cache_close(l->units);
         l->units = NULL;
     }
+    if (why.code == ERR_NOMEM) {
+        return err_nomem(e);
+    }
     enum st symbols = own_symbols_open(&l->symbols, s, paired, complain, ctx, e);
+    if (symbols == ST_ERR) {
+        return ST_ERR;
+    }
     if (symbols == ST_NONE && dwarf == ST_ERR) {
         return err_set(e, why.code, "%s", why.text);
     }
@@ -211,6 +221,8 @@ enum st lookup_open_live(struct lookup_source **out, const struct object_slice *
         live_close(&l->source);
         return st;
     }
+    l->source.hidden = l->symbols.hidden;
+    l->source.names_cut = l->symbols.names_cut;
     l->source.content = l->symbols.symbol_count > 0 ? LOOKUP_HAS_SYMBOLS : LOOKUP_HAS_RANGES;
     if (l->units) {
         l->source.content = l->source.incomplete ? LOOKUP_HAS_SPLIT_DWARF : LOOKUP_HAS_DWARF;

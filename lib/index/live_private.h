@@ -1,4 +1,4 @@
-/* The parts of live look-ups that the index build and tests use, too. */
+/* The parts of live look-ups that the index build and tests use, too; private to lib/index. */
 #ifndef STALLKIT_INDEX_LIVE_PRIVATE_H
 #define STALLKIT_INDEX_LIVE_PRIVATE_H
 
@@ -7,16 +7,18 @@
 
 #include "index/lookup.h"
 
-/* Units that claim one address: more than one only in damaged or identically folded code. */
+/* Limit on the units tried for one address: more than one claim it only in damaged or identically
+ * folded code. */
 enum { LIVE_CLAIMS_MAX = 8 };
 
-/* Memory that the units of a source made by lookup_open_live may hold together, in bytes. */
+/* Limits the bytes of memory that the units of a source made by lookup_open_live may take together.
+ */
 void live_limit_memory(struct lookup_source *source, size_t bytes);
-/* Bytes of debug info that all units have, and that reading them took so far: rereading counts
- * again. */
+/* live_bytes returns the bytes of debug info in all units, live_bytes_read those that were read so
+ * far; bytes that are read again count again. */
 uint64_t live_bytes(const struct lookup_source *source);
 uint64_t live_bytes_read(const struct lookup_source *source);
-/* Units that it holds now. */
+/* Returns the number of units that the source holds in memory now. */
 size_t live_units_held(const struct lookup_source *source);
 
 #endif

@@ -1,5 +1,5 @@
-/* From a file address to function names and lines: one interface, whatever answers (live debug
- * info, the mapped symbol index). */
+/* Looks up function names and lines of file addresses: one interface for all sources of answers
+ * (live debug info, the mapped symbol index). */
 #ifndef STALLKIT_INDEX_LOOKUP_H
 #define STALLKIT_INDEX_LOOKUP_H
 
@@ -13,26 +13,27 @@
 
 /* One frame of an answer. Strings live as long as the source; NULL = none. */
 struct lookup_frame {
-    const char *function;  /* DW_AT_name or symbol name as it stands */
+    const char *function;  /* DW_AT_name or symbol name as in the file */
     const char *linkage;   /* mangled name when there is one (may equal function for a symbol) */
     const char *file;      /* full path */
     uint32_t line, column; /* 0 = none; without a file all are 0 */
     uint32_t discriminator;
-    uint64_t start; /* file address of this frame's function (the real one, for inlines too) */
+    uint64_t start; /* file address at which the real function starts, also for inlined calls */
     uint64_t
         low_pc; /* DW_AT_low_pc of this frame's own entry; 0 = none, as with a list of ranges */
-    const char *start_file; /* declared in */
+    const char *start_file; /* file in which the function is declared */
     uint32_t start_line;
 };
 
 enum lookup_quality {
     LOOKUP_DWARF = 1,
     LOOKUP_SYMTAB,
-    LOOKUP_LEARNED, /* what reports call it; no file answers */
-    LOOKUP_NAMELESS /* a function without a name, and so without frames: its range is known */
+    LOOKUP_LEARNED, /* a name that reports gave; no file has an answer */
+    LOOKUP_NAMELESS /* a function without a name and without frames: only its range is known */
 };
 
-enum { LOOKUP_INLINE_MAX = 256 }; /* deeper inlining is cut, outermost kept */
+/* Limit on the frames of an answer: deeper inlining is cut, outermost frames are kept. */
+enum { LOOKUP_INLINE_MAX = 256 };
 
 struct lookup_hit {
     enum lookup_quality quality;
@@ -44,59 +45,82 @@ struct lookup_hit {
 
 struct lookup_source;
 struct lookup_ops {
-    /* ST_OK: *hit is filled. ST_NONE: the address is in no function. ST_ERR: e says what is
-     * damaged. */
+    /* Fills *hit. ST_NONE: the address is in no function. ST_ERR: e tells what is damaged. */
     enum st (*lookup)(struct lookup_source *s, uint64_t address, struct lookup_hit *hit,
                       struct err *e);
     void (*close)(struct lookup_source *s);
 };
-/* The kind of debug information that is in the file and can be read. */
+/* The kind of debug information that the file has and that can be read. */
 enum lookup_content {
-    LOOKUP_HAS_RANGES = 1,  /* where functions lie, without names */
-    LOOKUP_HAS_SYMBOLS,     /* names, no lines */
-    LOOKUP_HAS_SPLIT_DWARF, /* DWARF, but some units' is in other files, which were not read: names
-                               are symbols', with lines (.dwo files) or without (object files of a
-                               debug map) */
+    LOOKUP_HAS_RANGES = 1,  /* only the ranges of functions, without names */
+    LOOKUP_HAS_SYMBOLS,     /* names, but no lines */
+    LOOKUP_HAS_SPLIT_DWARF, /* DWARF, but that of some units is in other files, which were not read:
+                               their names are those of symbols, with lines (.dwo files) or without
+                               (object files of a debug map) */
     LOOKUP_HAS_DWARF
 };
 
-/* Implementations embed it as their first member. Not thread safe unless `concurrent`. */
+/* A source of answers; implementations embed it as their first member. Not thread safe unless
+ * `concurrent`. */
 struct lookup_source {
     const struct lookup_ops *ops;
     enum lookup_content content;
     bool concurrent; /* several threads may look up at once */
-    bool lineless;   /* its DWARF has lines in a .debug_line that is not there */
+    bool lineless;   /* its DWARF refers to a .debug_line that is absent */
+    bool hidden;     /* symbols have names that Apple's bitcode compiler hid, and no map has them */
+    bool names_cut;  /* symbols have hidden names although a map for them was found, which may be
+                        cut */
     bool dieless;    /* its DWARF has units without a DIE */
-    bool incomplete; /* files of its units were not found, or not the right ones */
-    bool is_map;     /* those files are a debug map's, of which, if it was read: */
+    bool incomplete; /* files of its units were not found, or are of another build */
+    bool is_map;     /* the files of its units are the object files of a debug map; if the map
+                        was read, `map` counts them */
+    bool untimed;    /* some object files are used although the debug map has no time for them */
     struct debug_map_files map;
 };
 
-/* A notice for object files that cannot be used. */
+/* Makes the notice for object files of a debug map that cannot be used. */
 static inline void lookup_notice_map(const struct debug_map_files *map, struct err *out) {
     if (map->named == 0) {
-        (void)err_set(out, ERR_UNREAD,
-                      "debug map: some object files were not found or were of another time: their "
-                      "functions have the names of symbols");
+        (void)err_set(
+            out, ERR_UNREAD,
+            "debug map: some object files were not found or were of another time or build: "
+            "their functions have the names of symbols");
         return;
     }
     (void)err_set(
         out, ERR_UNREAD,
-        "debug map: of %zu object files %zu not found, %zu of another time (first: %.200s): "
+        "debug map: of %zu object files %zu not found, %zu of another time or build (first: "
+        "%.200s): "
         "their functions have the names of symbols",
         map->named, map->missing, map->changed, map->first ? map->first : "");
 }
 
-/* Notices for the code that opens a source; nobody else was told. Returns the number of notices set
- * in `out`, which is clear before. */
-enum { LOOKUP_NOTICES = 3 };
-static inline size_t lookup_notices(const struct lookup_source *s, struct err out[LOOKUP_NOTICES]) {
+/* lookup_notices sets `out`, which must be clear, to the notices about a source, and returns their
+ * number; the code that opens the source must tell them, as nothing else does. The first of them,
+ * which lookup_file_notices gives alone, are about files that the source needs. */
+enum { LOOKUP_FILE_NOTICES = 2, LOOKUP_NOTICES = LOOKUP_FILE_NOTICES + 3 };
+static inline size_t lookup_file_notices(const struct lookup_source *s,
+                                         struct err out[LOOKUP_FILE_NOTICES]) {
     size_t count = 0;
     if (s->incomplete && s->is_map) {
         lookup_notice_map(&s->map, &out[count++]);
     } else if (s->incomplete) {
         (void)err_set(&out[count++], ERR_UNREAD,
                       "split DWARF: functions of some units are in .dwo files that were not found");
+    }
+    if (s->untimed) {
+        (void)err_set(&out[count++], ERR_UNREAD,
+                      "debug map: it has no times of some object files: they have the functions "
+                      "that were linked, but lines may have moved since");
+    }
+    return count;
+}
+static inline size_t lookup_notices(const struct lookup_source *s, struct err out[LOOKUP_NOTICES]) {
+    size_t count = lookup_file_notices(s, out);
+    if (s->hidden) {
+        (void)err_set(&out[count++], ERR_UNREAD, "names are hidden (__hidden#N_), and %s",
+                      s->names_cut ? "the .bcsymbolmap file of its UUID ends before them"
+                                   : "no .bcsymbolmap file of its UUID was found");
     }
     if (s->lineless) {
         (void)err_set(&out[count++], ERR_UNREAD,
@@ -119,20 +143,20 @@ static inline void lookup_close(struct lookup_source *s) {
     }
 }
 
-/* In place of a unit's offset: the damage is not in a unit but in a section or table of the file.
- */
+/* Stands in place of a unit's offset for damage to a section or table of the file. */
 #define LOOKUP_NO_UNIT UINT64_MAX
 
-/* Says which unit of which file is damaged: its offset in .debug_info, or LOOKUP_NO_UNIT. */
+/* Callback for a damaged unit of a file: its offset in .debug_info, or LOOKUP_NO_UNIT. */
 typedef void (*lookup_complain)(void *ctx, const char *file, uint64_t unit_offset,
                                 const struct err *why);
 
-/* Live debug info of a slice: DWARF, read unit by unit as addresses need it and kept (within a
- * memory budget), then its symbol table. `paired` (may be NULL) is the binary of the same id when
- * the slice is a dSYM: its function starts bound symbols. others (may be NULL): as for debug_open;
- * copied. The slices, and the context of its finder, must outlive it. It is concurrent: threads
- * wait for each other only where they want the same unit at once; complain hears of a damage once.
- * ST_NONE: neither DWARF nor symbols nor ranges of functions. */
+/* Opens the live debug info of a slice: DWARF, read unit by unit as addresses need it and kept
+ * (within a memory budget), then its symbol table. `paired` (may be NULL) is the binary of the same
+ * id when the slice is a dSYM: its function starts bound symbols. others (may be NULL): as for
+ * debug_open; copied. The slices, and the context of the finder, must outlive the source. The
+ * source is concurrent: threads wait for each other only where they want the same unit at once;
+ * complain hears of each damage once. ST_NONE: neither DWARF nor symbols nor ranges of functions.
+ */
 enum st lookup_open_live(struct lookup_source **out, const struct object_slice *s,
                          const struct object_slice *paired, const struct debug_others *others,
                          lookup_complain complain, void *ctx, struct err *e) BASE_MUST_USE;

@@ -1,4 +1,4 @@
-/* Look-ups in a symbol index in memory or mapped from a file. */
+/* Look-ups in a symbol index that is in memory or mapped from a file. */
 #ifndef STALLKIT_INDEX_MAPPED_H
 #define STALLKIT_INDEX_MAPPED_H
 
@@ -7,25 +7,30 @@
 #include <stdint.h>
 
 #include "base/err.h"
-#include "index/format.h"
+#include "index/format/format.h"
 #include "index/lookup.h"
 
 /* Opens an index file and maps it. Only its header, table of contents and table of checksums are
- * read and checked; what a look-up needs is checked then, each kilobyte against its checksum when
- * it is first needed. Look-ups are thread safe; ST_ERR: the index is damaged. ST_NONE: no such
- * file, or it is no index. ST_ERR as index_header_read. */
+ * read and checked; each kilobyte of the rest is checked against its checksum when a look-up first
+ * needs it (ST_ERR: damaged). Look-ups are thread safe. ST_NONE: no such file, or it is no index.
+ * ST_ERR as index_header_read. */
 enum st mapped_open(struct lookup_source **out, const char *path, struct err *e) BASE_MUST_USE;
-/* The same over bytes that the caller keeps alive; name is for messages and copied. */
+/* Opens an index file as mapped_open does if only this user and root may write to it
+ * (filemap_open_owned); ST_NONE: it is not. */
+enum st mapped_open_owned(struct lookup_source **out, const char *path,
+                          struct err *e) BASE_MUST_USE;
+/* Opens an index over bytes that the caller keeps alive, as mapped_open does; name is for messages
+ * and copied. */
 enum st mapped_open_bytes(struct lookup_source **out, const char *name, const uint8_t *data,
                           size_t len, struct err *e) BASE_MUST_USE;
 
-/* For a source that these functions opened. */
-/* Are all its bytes unchanged since they were written? Reads them all. */
+/* The functions below take a source that mapped_open or mapped_open_bytes opened. */
+/* Are all bytes of the index unchanged since they were written? Reads them all. */
 bool mapped_is_sound(const struct lookup_source *s);
 const struct index_header *mapped_header(const struct lookup_source *s);
-/* Name of the image; "" = none. */
+/* Returns the name of the image; "" = none. */
 const char *mapped_image_name(const struct lookup_source *s);
-/* Where pieces begin, for tests: file addresses of i < mapped_piece_count. */
+/* For tests: the number of pieces, and the file address at which piece i begins. */
 size_t mapped_piece_count(const struct lookup_source *s);
 uint64_t mapped_piece(const struct lookup_source *s, size_t i);
 

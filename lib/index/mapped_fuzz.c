@@ -65,9 +65,9 @@ static void ask_summed(struct index_header *h, const uint8_t *sections, size_t e
 }
 
 /* The six sections, as the first six bytes share the rest out. */
-static void ask_sections(const uint8_t *data, size_t size) {
+static void ask_sections(uint32_t format, const uint8_t *data, size_t size) {
     enum { SHARES = INDEX_SUMS };
-    struct index_header h = {.format = INDEX_FORMAT, .builder = INDEX_BUILDER, .quantum = 4};
+    struct index_header h = {.format = format, .builder = INDEX_BUILDER, .quantum = 4};
     if (size < SHARES) {
         return;
     }
@@ -96,6 +96,8 @@ static void ask_sections(const uint8_t *data, size_t size) {
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     ask_all(data, size);
-    ask_sections(data, size);
+    for (uint32_t format = INDEX_FORMAT_OLDEST; format <= INDEX_FORMAT; format++) {
+        ask_sections(format, data, size);
+    }
     return 0;
 }

@@ -1,4 +1,4 @@
-/* Interning of strings, paths and names. */
+/* Interns strings, paths and names. */
 #include "index/name_table.h"
 
 #include <stdlib.h>
@@ -6,21 +6,21 @@
 
 #include "base/checked.h"
 #include "base/hash.h"
-#include "base/leb128.h"
+#include "index/format/format.h"
 
-enum { NAME_BYTES_MAX = 4 * 5 /* 33 bits of the linkage name take 5, too */ };
-enum { STRING_BYTES = 48 /* names with paths; C++ has more, and then the table grows once */ };
+/* Bytes of a string on average, with paths; C++ has longer ones, and the table then grows once. */
+enum { STRING_BYTES = 48 };
 
-/* ---- what lies in a buffer ---- */
+/* ---- entries of a buffer ---- */
 
-/* Strings may be made to collide, so searches are bounded: at most half of the slots are taken, and
- * few real searches pass ten. */
+/* Limit on the slots that a search visits, because strings may be made to collide: at most half of
+ * the slots are taken, and few real searches visit ten. */
 enum { SLOTS_FIRST = 256, PROBES_MAX = 256 };
 
-/* All bits of a free slot are set, as in number_map.c, for the same reason. `last`: of a string,
- * the last name whose linkage name it is, as name_link.before. */
+/* A slot of the hash table. All bits of a free one are set, as in number_map.c, for the same
+ * reason. `last`, for a string: 1 + the index of the last link with this linkage name, 0 = none. */
 struct interned_slot {
-    uint32_t hash, at; /* at NOWHERE: free */
+    uint32_t hash, at; /* at: offset in the buffer; NOWHERE = free */
     uint32_t last;
 };
 #define NOWHERE UINT32_MAX
@@ -48,7 +48,7 @@ static bool grow_slots_to(struct interned *t, size_t cap) {
     return true;
 }
 
-/* Reserves memory for `count` entries, as far as there is any. */
+/* Reserves memory for `count` entries, if there is enough. */
 static void expect_strings(struct interned *t, size_t count) {
     size_t cap = SLOTS_FIRST;
     while (cap / 2 < count && cap <= SIZE_MAX / 2) {
@@ -57,14 +57,15 @@ static void expect_strings(struct interned *t, size_t count) {
     (void)grow_slots_to(t, cap);
 }
 
-/* Makes room for `count` more entries. */
+/* Makes room for `count` more entries. False: out of memory. */
 static bool make_room(struct interned *t, size_t count) {
     return 2 * (t->count + count) <= t->cap ||
            grow_slots_to(t, t->cap > 0 ? 2 * t->cap : SLOTS_FIRST);
 }
 
-/* Returns the offset of these bytes, appending them if they are not found (in time); 0: no memory,
- * or `in` exceeds what an offset can address. *slot: theirs until the table grows, or NULL. */
+/* Returns the offset of these bytes in buffer `in`; they are appended if they are not found within
+ * PROBES_MAX slots. 0: out of memory, or the buffer is larger than an offset can tell. *slot: the
+ * slot of the bytes, valid until the table grows, or NULL. */
 static uint32_t intern_at(struct interned *t, struct strbuf *in, const char *bytes, size_t len,
                           struct interned_slot **slot) {
     *slot = NULL;
@@ -101,11 +102,20 @@ static void interned_release(struct interned *t) {
 
 /* ---- begin and end ---- */
 
+enum { NAME_NUMBERS = 4 };
+
+static void pack_name(char out[INDEX_NAME_ROW], const uint32_t numbers[NAME_NUMBERS]) {
+    for (size_t i = 0; i < INDEX_NAME_ROW; i++) {
+        out[i] = (char)(unsigned char)(numbers[i / 4] >> i % 4 * 8);
+    }
+}
+
 void names_begin(struct name_table *t, size_t expected) {
     expect_strings(&t->string_at, expected);
     strbuf_room_large(&t->strings, expected * STRING_BYTES + 1);
     strbuf_addc(&t->strings, 0);
-    strbuf_addc(&t->names, 0); /* a name's offset is not 0 */
+    char none[INDEX_NAME_ROW] = {0};
+    strbuf_add(&t->names, none, sizeof none); /* row 0 stays unused: it means no name */
 }
 
 void names_release(struct name_table *t) {
@@ -159,9 +169,9 @@ uint32_t names_file(struct name_table *t, const char *path) {
 
 /* ---- names ---- */
 
-/* Finds a name among those of one linkage name, or appends it; few linkage names have two. Asking
- * the slot that was read for the linkage name saves reading one of the table of names, each of
- * which waits for memory. */
+/* Returns the offset of a name, found among those with one linkage name, of which few have two, or
+ * appended. The slot of the linkage name was read already, so this saves reading a slot of the
+ * table of names, which is a cache miss for each name. 0: failed. */
 static uint32_t intern_linked(struct name_table *t, struct interned_slot *linkage,
                               const char *bytes, size_t len) {
     size_t steps = 0;
@@ -184,24 +194,17 @@ static uint32_t intern_linked(struct name_table *t, struct interned_slot *linkag
     return link.at;
 }
 
-/* function, linkage: strings; slot: the latter's, or NULL; file: 0 = none, else 1 + its number. */
+/* Returns the number of a name, which is added if it is new. function, linkage: offsets of strings;
+ * slot: the linkage name's, or NULL; file: 0 = none, else 1 + its number. */
 static uint32_t intern_name(struct name_table *t, uint32_t function, uint32_t linkage,
-                            struct interned_slot *slot, uint64_t file, uint32_t line) {
-    uint64_t linkage_code = (uint64_t)linkage + 1;
-    if (linkage == 0) {
-        linkage_code = 0;
-    } else if (linkage == function) {
-        linkage_code = 1;
-    }
-    char bytes[NAME_BYTES_MAX], *end = leb128_put(bytes, function);
-    end = leb128_put(end, linkage_code);
-    end = leb128_put(end, file);
-    end = leb128_put(end, line);
-    size_t len = (size_t)(end - bytes);
+                            struct interned_slot *slot, uint32_t file, uint32_t line) {
+    char bytes[INDEX_NAME_ROW];
+    pack_name(bytes, (uint32_t[NAME_NUMBERS]){function, linkage, file, line});
+    size_t len = sizeof bytes;
     uint32_t at = slot ? intern_linked(t, slot, bytes, len)
                        : intern_at(&t->name_at, &t->names, bytes, len, &slot);
     t->failed |= at == 0;
-    return at;
+    return at / INDEX_NAME_ROW;
 }
 
 uint32_t names_symbol(struct name_table *t, const char *name) {
@@ -211,7 +214,8 @@ uint32_t names_symbol(struct name_table *t, const char *name) {
 }
 
 uint32_t names_function(struct name_table *t, const struct function_names *f) {
-    if (!make_room(&t->string_at, 3)) { /* a slot stays where it is while the path is added */
+    if (!make_room(&t->string_at, 3)) { /* reserved now, so that the slot stays valid while the
+                                           path is added */
         t->failed = true;
         return 0;
     }
@@ -221,6 +225,6 @@ uint32_t names_function(struct name_table *t, const struct function_names *f) {
     if (f->linkage != f->function) {
         linkage = string_slot(t, f->linkage, &slot);
     }
-    uint64_t file = f->file ? (uint64_t)names_file_once(t, f->file, f->file_known) + 1 : 0;
+    uint32_t file = f->file ? names_file_once(t, f->file, f->file_known) + 1 : 0;
     return intern_name(t, function, linkage, slot, file, f->line);
 }

@@ -1,4 +1,4 @@
-/* Files opened once. */
+/* Opens files once and keeps them. */
 #include "index/open_files.h"
 
 #include <stdlib.h>
@@ -11,14 +11,15 @@
 
 static const char *const debug_roots[] = {"/usr/lib/debug"};
 
-/* A dump may name any path of this host as an image's, so only regular files of some size are
- * opened: a pipe would block, a device or a file of /proc may never end. */
+/* Is the path a regular file that is not empty? A dump may name any path of this host as an
+ * image's: a pipe would block, a device or a file of /proc may never end. */
 static bool is_plain_file(const char *path) {
     struct stat st;
     return stat(path, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0;
 }
 
-/* Looks up the entry of a path. ST_NONE: it is new. */
+/* Looks up the entry of a path, and adds it if it is new. ST_NONE: it is new. ST_OK with *out =
+ * NULL: it could not be opened before. */
 static enum st recall(struct open_files *f, const char *path, struct map_entry **entry,
                       struct object **out, struct err *e) {
     bool added = false;
@@ -33,7 +34,8 @@ static enum st recall(struct open_files *f, const char *path, struct map_entry *
     return added ? ST_NONE : ST_OK;
 }
 
-/* member: the archive member that the object is in; NULL = a file of its own. */
+/* Keeps an open object under its entry. member: the map of the archive member that the object is
+ * in; NULL = it has a file of its own. */
 static enum st keep_open(struct open_files *f, struct map_entry *entry, struct object *o,
                          const struct filemap *member, struct err *e) {
     if (!VEC_RESERVE(&f->members, 1) || !VEC_PUSH(&f->objects, o)) {
@@ -47,7 +49,7 @@ static enum st keep_open(struct open_files *f, struct map_entry *entry, struct o
     return ST_OK;
 }
 
-/* c = NULL: a file at path. */
+/* Opens candidate c, or the file at path if c is NULL, unless that was tried before. */
 static enum st open_once(struct open_files *f, const char *path, const struct find_candidate *c,
                          bool hint, struct object **out, struct err *why) {
     struct map_entry *entry;
@@ -106,11 +108,12 @@ enum st open_files_supplementary(struct open_files *f, struct finder *finder,
     char *path = NULL;
     *out = NULL;
     *name = NULL;
-    if (object_debugaltlink(s, name, &id, NULL) != ST_OK) {
-        return ST_NONE;
+    enum st st = object_debugaltlink(s, name, &id, &why);
+    if (st != ST_OK) {
+        return why.code == ERR_NOMEM ? err_nomem(e) : ST_NONE;
     }
-    enum st st = ST_NONE;
-    if (finder && finder_find(finder, &id, &c, NULL) == ST_OK) {
+    st = ST_NONE;
+    if (finder && finder_find(finder, &id, &c, &why) == ST_OK) {
         st = open_files_candidate(f, c, &o, &why);
     }
     if (st == ST_NONE &&
@@ -142,8 +145,8 @@ void open_files_release(struct open_files *f) {
 
 /* ---- split DWARF: where LLVM and GDB look, and beside the file ---- */
 
-/* Opens the path that b holds, and empties b. ST_NONE: there is no file of the slice's
- * architecture. The lock is held. */
+/* Opens the path in b, and empties b. ST_NONE: no file of the slice's architecture is there. The
+ * caller holds the lock. */
 static enum st try_path(struct split_files *f, struct strbuf *b, const struct object_slice *s,
                         const struct object_slice **out, struct err *e) {
     struct object *o = NULL;
@@ -161,15 +164,8 @@ static enum st try_path(struct split_files *f, struct strbuf *b, const struct ob
 
 /* ---- packages ---- */
 
-static void add_build_id(struct strbuf *b, const struct image_id *id, const char *suffix) {
-    strbuf_addf(b, "%s/.build-id/%02x/", debug_roots[0], id->bytes[0]);
-    for (size_t i = 1; i < id->len; i++) {
-        strbuf_addf(b, "%02x", id->bytes[i]);
-    }
-    strbuf_addstr(b, suffix);
-}
-
-/* Appends the n-th place of a package. False: there are no more. */
+/* Appends the n-th path at which a package is looked for, or nothing if that path does not apply.
+ * False: there are no more. */
 static bool package_path(const struct object_slice *s, int n, struct strbuf *b) {
     static const char suffix[] = ".debug";
     const char *path = object_slice_path(s);
@@ -187,7 +183,7 @@ static bool package_path(const struct object_slice *s, int n, struct strbuf *b) 
     case 2:
     case 3:
         if (id->kind == IMAGE_ID_BUILD && !image_id_is_zero(id)) {
-            add_build_id(b, id, n == 2 ? ".dwp" : ".debug.dwp");
+            find_build_id_path(debug_roots[0], id, n == 2 ? ".dwp" : ".debug.dwp", b);
         }
         return true;
     default:
@@ -195,7 +191,8 @@ static bool package_path(const struct object_slice *s, int n, struct strbuf *b) 
     }
 }
 
-/* As try_path. ST_ERR: what is there is no package of the slice's architecture. */
+/* Opens the path in b as try_path does. ST_ERR: the file there is no package of the slice's
+ * architecture, or out of memory. */
 static enum st try_package(struct split_files *f, struct strbuf *b, const struct object_slice *s,
                            const struct object_slice **out, struct err *e) {
     struct err why = {0};
@@ -204,9 +201,13 @@ static enum st try_package(struct split_files *f, struct strbuf *b, const struct
     (void)err_set(&why, ERR_FORMAT, "'%s' is no package of split DWARF for %s", strbuf_cstr(b),
                   object_slice_arch(s));
     enum st st = try_path(f, b, s, out, e);
+    struct err unread = {0};
     if (st == ST_OK && object_section(*out, "debug_cu_index", &(const uint8_t *){NULL},
-                                      &(size_t){0}, NULL, NULL) == ST_OK) {
+                                      &(size_t){0}, NULL, &unread) == ST_OK) {
         return ST_OK;
+    }
+    if (unread.code == ERR_NOMEM) {
+        return err_nomem(e);
     }
     if (st == ST_ERR || !there) {
         return st;
@@ -221,7 +222,7 @@ static enum st find_package(void *ctx, const struct object_slice *s,
     enum st st = ST_NONE;
     pthread_mutex_lock(&f->lock);
     for (int i = 0; st == ST_NONE && package_path(s, i, &b); i++) {
-        if (b.len > 0) {
+        if (b.len > 0 || b.failed) {
             st = try_package(f, &b, s, out, e);
         }
     }
@@ -232,32 +233,64 @@ static enum st find_package(void *ctx, const struct object_slice *s,
 
 /* ---- files of single units ---- */
 
-/* Appends the folder of the slice's file, with its slash. */
+/* Appends the path of the folder that the slice's file is in, with its slash. */
 static void add_folder(struct strbuf *b, const struct object_slice *s) {
     const char *path = object_slice_path(s);
     strbuf_add(b, path, (size_t)(path_base(path) - path));
 }
 
+/* A file that debug information names. */
+struct named_file {
+    const char *folder; /* folder of a relative path; NULL = unknown */
+    const char *path;
+    const char *base; /* file name to look for beside the slice's file; NULL = do not, as another
+                         file may have it */
+    bool unplaced;    /* do not look at a relative path whose folder is unknown */
+};
+
+/* Sets b to the n-th path at which the file is looked for, or leaves it empty if that path does not
+ * apply. False: there are no more. */
+static bool named_place(const struct object_slice *s, const struct named_file *file, int n,
+                        struct strbuf *b) {
+    bool relative = file->path[0] != '/';
+    strbuf_clear(b);
+    switch (n) {
+    case 0:
+        if (relative && file->folder) {
+            strbuf_addf(b, "%s/", file->folder);
+        }
+        if (!relative || !file->unplaced) {
+            strbuf_addstr(b, file->path);
+        }
+        return true;
+    case 1:
+        if (relative) {
+            add_folder(b, s);
+            strbuf_addstr(b, file->path);
+        }
+        return true;
+    case 2:
+        if (file->base) {
+            add_folder(b, s);
+            strbuf_addstr(b, file->base);
+        }
+        return true;
+    default:
+        return false;
+    }
+}
+
 static enum st find_file(void *ctx, const struct object_slice *s, const char *name,
                          const char *comp_dir, const struct object_slice **out, struct err *e) {
     struct split_files *f = ctx;
+    const struct named_file file = {.folder = comp_dir, .path = name, .base = path_base(name)};
     struct strbuf b = {0};
-    bool absolute = name[0] == '/';
+    enum st st = ST_NONE;
     pthread_mutex_lock(&f->lock);
-    if (!absolute && comp_dir) {
-        strbuf_addf(&b, "%s/", comp_dir);
-    }
-    strbuf_addstr(&b, name);
-    enum st st = try_path(f, &b, s, out, e);
-    if (st == ST_NONE && !absolute) {
-        add_folder(&b, s);
-        strbuf_addstr(&b, name);
-        st = try_path(f, &b, s, out, e);
-    }
-    if (st == ST_NONE) {
-        add_folder(&b, s);
-        strbuf_addstr(&b, path_base(name));
-        st = try_path(f, &b, s, out, e);
+    for (int i = 0; st == ST_NONE && named_place(s, &file, i, &b); i++) {
+        if (b.len > 0 || b.failed) {
+            st = try_path(f, &b, s, out, e);
+        }
     }
     pthread_mutex_unlock(&f->lock);
     strbuf_release(&b);
@@ -266,57 +299,31 @@ static enum st find_file(void *ctx, const struct object_slice *s, const char *na
 
 /* ---- object files of a debug map ---- */
 
-/* Puts the n-th place of a file that the map names into b, which stays empty if it is not to be
- * looked at. False: there are no more. */
-static bool object_place(const struct object_slice *s, const struct debug_object_name *name, int n,
-                         struct strbuf *b) {
-    bool relative = name->path[0] != '/';
-    strbuf_clear(b);
-    switch (n) {
-    case 0:
-        /* Relative to a folder that is not said (-oso_prefix): only its time could tell that it is
-         * the file. */
-        if (!relative || name->time != 0) {
-            strbuf_addstr(b, name->path);
-        }
-        return true;
-    case 1:
-        if (relative) {
-            add_folder(b, s);
-            strbuf_addstr(b, name->path);
-        }
-        return true;
-    case 2:
-        if (name->unique) {
-            add_folder(b, s);
-            strbuf_addstr(b, debug_object_base(name->path));
-        }
-        return true;
-    default:
-        return false;
+/* Returns the number of bytes of the folders in a member's name: a map names a member of a thin
+ * archive without them. */
+static size_t folders_len(const struct archive_member *m) {
+    size_t len = m->name_len;
+    while (len > 0 && m->name[len - 1] != '/') {
+        len--;
     }
-}
-
-/* Where the member's name begins in "lib.a(x.o)"; 0: it is no member's. */
-static size_t member_at(const struct strbuf *path) {
-    const char *text = strbuf_cstr(path);
-    const char *open = path->len > 0 && text[path->len - 1] == ')' ? strrchr(text, '(') : NULL;
-    return open ? (size_t)(open - text) + 1 : 0;
+    return m->apart ? len : 0;
 }
 
 static int compare_members(const struct archive_member *x, const struct archive_member *y) {
-    size_t len = x->name_len < y->name_len ? x->name_len : y->name_len;
-    int order = memcmp(x->name, y->name, len);
-    return order ? order : COMPARE(x->name_len, y->name_len);
+    size_t x_at = folders_len(x), y_at = folders_len(y);
+    size_t x_len = x->name_len - x_at, y_len = y->name_len - y_at;
+    int order = memcmp(x->name + x_at, y->name + y_at, x_len < y_len ? x_len : y_len);
+    return order ? order : COMPARE(x_len, y_len);
 }
 
 static int by_member(const void *a, const void *b) {
     const struct archive_member *x = a, *y = b;
     int order = compare_members(x, y);
-    return order ? order : COMPARE(x->bytes, y->bytes); /* both in one archive */
+    return order ? order : COMPARE(x->name, y->name); /* both point into one archive */
 }
 
-/* Maps an archive. ST_NONE: it is none, or what is behind damage; *out is then empty. */
+/* Maps an archive and lists its members up to the first damage. ST_NONE: the file is no archive or
+ * cannot be read; *out is then empty. */
 static enum st list_archive(struct listed_archive *out, const char *path, struct err *e) {
     struct static_archive a;
     struct archive_member member;
@@ -368,7 +375,8 @@ static enum st open_archive(struct split_files *f, const char *path, size_t len,
     return ST_OK;
 }
 
-/* Finds the only member of a name and time; time 0: of the name. */
+/* Finds the only member with this name and time; time 0: with this name. Of a member of a thin
+ * archive not the time in the archive counts but its file's. */
 static enum debug_object_state find_member(const struct listed_archive *a, const char *name,
                                            size_t len, uint64_t time,
                                            const struct archive_member **out) {
@@ -377,50 +385,84 @@ static enum debug_object_state find_member(const struct listed_archive *a, const
     LOWER_BOUND(i, a->members.len, compare_members(&a->members.data[i], &key), 0)
     for (; i < a->members.len && compare_members(&a->members.data[i], &key) == 0; i++) {
         same_name++;
-        if (time == 0 || a->members.data[i].time == time) {
+        if (time == 0 || a->members.data[i].apart || a->members.data[i].time == time) {
             same_time++;
             *out = &a->members.data[i];
         }
     }
     if (same_name == 0 || same_time > 1) {
-        return DEBUG_OBJECT_MISSING; /* or which of them it is is not said */
+        return DEBUG_OBJECT_MISSING; /* no member has the name, or several have name and time */
     }
     return same_time == 1 ? DEBUG_OBJECT_FOUND : DEBUG_OBJECT_CHANGED;
 }
 
-/* What is at a path; *member: in its archive, or NULL. */
-static enum st look_at(struct split_files *f, const struct strbuf *path, uint64_t time,
+/* Tells the state of the file at a path. */
+static enum debug_object_state look_at_file(const char *path, uint64_t time) {
+    struct stat file;
+    if (stat(path, &file) != 0 || !S_ISREG(file.st_mode)) {
+        return DEBUG_OBJECT_MISSING;
+    }
+    return time == 0 || (uint64_t)file.st_mtime == time ? DEBUG_OBJECT_FOUND : DEBUG_OBJECT_CHANGED;
+}
+
+/* Makes the path of a thin archive's member, "lib.a(x.o)", that of the member's file. */
+static enum st name_apart(struct strbuf *path, const struct archive_member *m, struct err *e) {
+    struct strbuf file = {0};
+    if (m->name[0] != '/') {
+        const char *text = strbuf_cstr(path), *name = static_archive_member_name(text);
+        size_t len = (size_t)(name - text) - 1;
+        while (len > 0 && text[len - 1] != '/') {
+            len--;
+        }
+        strbuf_add(&file, text, len);
+    }
+    strbuf_add(&file, m->name, m->name_len);
+    strbuf_clear(path);
+    strbuf_add(path, file.data, file.len);
+    enum st st = strbuf_check(&file, e) == ST_OK ? strbuf_check(path, e) : ST_ERR;
+    strbuf_release(&file);
+    return st;
+}
+
+/* Tells the state of the file or archive member at a path. *member: the member that has its bytes
+ * in the archive, or NULL; of one that has a file of its own *path becomes the path. */
+static enum st look_at(struct split_files *f, struct strbuf *path, uint64_t time,
                        enum debug_object_state *state, const struct archive_member **member,
                        struct err *e) {
     const struct listed_archive *archive = NULL;
-    struct stat file;
     const char *text = strbuf_cstr(path);
-    size_t at = member_at(path);
-    *state = DEBUG_OBJECT_MISSING;
+    const char *name = static_archive_member_name(text);
     *member = NULL;
-    if (stat(text, &file) == 0 && S_ISREG(file.st_mode)) {
-        bool same = time == 0 || (uint64_t)file.st_mtime == time;
-        *state = same ? DEBUG_OBJECT_FOUND : DEBUG_OBJECT_CHANGED;
+    *state = look_at_file(text, time);
+    if (!name || *state != DEBUG_OBJECT_MISSING) {
         return ST_OK;
     }
-    if (at == 0) {
-        return ST_OK;
+    enum st st = open_archive(f, text, (size_t)(name - text) - 1, &archive, e);
+    if (st != ST_OK) {
+        return st == ST_ERR ? ST_ERR : ST_OK;
     }
-    enum st st = open_archive(f, text, at - 1, &archive, e);
-    if (st == ST_OK) {
-        *state = find_member(archive, text + at, path->len - at - 1, time, member);
+    *state = find_member(archive, name, strlen(name) - 1, time, member);
+    if (*state == DEBUG_OBJECT_FOUND && (*member)->apart) {
+        st = name_apart(path, *member, e);
+        *state = st == ST_OK ? look_at_file(strbuf_cstr(path), time) : DEBUG_OBJECT_MISSING;
+        *member = NULL;
     }
-    return st == ST_ERR ? ST_ERR : ST_OK;
+    return st;
 }
 
-/* Finds the place of an object file; of several that are not it the first tells the state. The lock
- * is held. */
+/* Finds the path of an object file: the first that is found, else the state of the last that is
+ * changed. The caller holds the lock. */
 static enum st find_object(struct split_files *f, const struct object_slice *s,
                            const struct debug_object_name *name, struct strbuf *path,
                            enum debug_object_state *state, const struct archive_member **member,
                            struct err *e) {
+    /* If the folder of a relative path is unknown (-oso_prefix), only the time can tell that a file
+     * is the right one. */
+    const struct named_file file = {.path = name->path,
+                                    .base = name->unique ? debug_object_base(name->path) : NULL,
+                                    .unplaced = name->time == 0};
     *state = DEBUG_OBJECT_MISSING;
-    for (int i = 0; *state != DEBUG_OBJECT_FOUND && object_place(s, name, i, path); i++) {
+    for (int i = 0; *state != DEBUG_OBJECT_FOUND && named_place(s, &file, i, path); i++) {
         enum debug_object_state here = DEBUG_OBJECT_MISSING;
         if (strbuf_check(path, e) != ST_OK) {
             return ST_ERR;
@@ -433,22 +475,20 @@ static enum st find_object(struct split_files *f, const struct object_slice *s,
     return ST_OK;
 }
 
-static enum debug_object_state object_state(void *ctx, const struct object_slice *s,
-                                            const struct debug_object_name *name) {
+static enum st object_state(void *ctx, const struct object_slice *s,
+                            const struct debug_object_name *name, enum debug_object_state *state,
+                            struct err *e) {
     struct split_files *f = ctx;
     struct strbuf path = {0};
-    enum debug_object_state state;
     const struct archive_member *member;
     pthread_mutex_lock(&f->lock);
-    if (find_object(f, s, name, &path, &state, &member, NULL) != ST_OK) {
-        state = DEBUG_OBJECT_MISSING;
-    }
+    enum st st = find_object(f, s, name, &path, state, &member, e);
     pthread_mutex_unlock(&f->lock);
     strbuf_release(&path);
-    return state;
+    return st;
 }
 
-/* Opens a member once. ST_NONE: it is no object file. */
+/* Opens an archive member once. ST_NONE: it is no object file. */
 static enum st open_member(struct split_files *f, const char *path, const struct archive_member *m,
                            struct object **out, struct err *e) {
     struct map_entry *entry;

@@ -1,4 +1,4 @@
-/* Object files that are opened once and kept, and the files that they refer to. */
+/* Opens object files once and keeps them, and finds the files that they refer to. */
 #ifndef STALLKIT_INDEX_OPEN_FILES_H
 #define STALLKIT_INDEX_OPEN_FILES_H
 
@@ -12,64 +12,68 @@
 #include "base/map.h"
 #include "base/vec.h"
 #include "debug/debug.h"
-#include "debug/static_archive.h"
-#include "object/find.h"
+#include "object/find/static_archive.h"
+#include "object/find/find.h"
 #include "object/object.h"
 
-/* Zero-initialised = none. Not thread safe. */
+/* Open object files. Zero-initialised = none. Not thread safe. */
 struct open_files {
     VEC(struct object *) objects;
-    VEC(const struct filemap *) members; /* maps of archives that objects are in; the finder's */
-    struct map by_path; /* path -> index into objects, or SIZE_MAX: it cannot be opened */
+    /* maps of archive members that objects are in; owned by the finder */
+    VEC(const struct filemap *) members;
+    struct map by_path; /* path -> index in objects; SIZE_MAX = it cannot be opened */
 };
 
-/* Opens a path, or a candidate of a finder that outlives *f. ST_NONE: it cannot be opened. *why
- * (never NULL) says so when it was first tried, unless the path is only a hint: one that an image
- * or a debug file names. ST_ERR: out of memory. */
+/* Open a path, or a candidate of a finder that outlives *f. ST_NONE: it cannot be opened; the first
+ * time *why (never NULL) tells the reason, unless the path is only a hint: one that an image or a
+ * debug file names. ST_ERR: out of memory. */
 enum st open_files_path(struct open_files *f, const char *path, bool hint, struct object **out,
                         struct err *why) BASE_MUST_USE;
 enum st open_files_candidate(struct open_files *f, const struct find_candidate *c,
                              struct object **out, struct err *why) BASE_MUST_USE;
-/* Takes over an open object, which answers for its path from now on, unless another one does. */
+/* Takes over an open object, which open_files_path returns for its path from now on; if the path is
+ * open already, the object is closed. */
 enum st open_files_adopt(struct open_files *f, struct object *o, struct err *e) BASE_MUST_USE;
-/* The file that dwz moved debug information of the slice to, from the finder (may be NULL), from
- * where the slice says, or under /usr/lib/debug. ST_NONE: it names none. ST_ERR: it names one that
- * is not there (*name), or out of memory (*name = NULL). */
+/* Opens the supplementary file that dwz moved the slice's debug information to: from the finder
+ * (may be NULL), at the path in the slice, or under /usr/lib/debug. ST_NONE: the slice names no
+ * such file. ST_ERR: the file (*name) is absent, or out of memory (*name = NULL). */
 enum st open_files_supplementary(struct open_files *f, struct finder *finder,
                                  const struct object_slice *s, const struct object_slice **out,
                                  const char **name, struct err *e) BASE_MUST_USE;
-/* Closes all files. Unpacked members of archives leave memory. */
+/* Closes all files, and frees the memory of unpacked archive members. */
 void open_files_release(struct open_files *f);
 
 struct listed_archive {
     struct filemap map;
-    VEC(struct archive_member) members; /* by name, equal ones in the order of the file */
+    VEC(struct archive_member) members; /* sorted by name, equal ones in the order of the file */
 };
 /* Static archives, each mapped and listed once. Zero-initialised = none. */
 struct object_archives {
     VEC(struct listed_archive) all;
-    struct map by_path; /* path -> index into all, or SIZE_MAX: it is none */
+    struct map by_path; /* path -> index in all; SIZE_MAX = it is no archive */
 };
 
 /* ---- split DWARF: a .dwo for each unit, or a package of them, .dwp; and debug maps ---- */
 
-/* Files that were found, each opened once and kept until split_files_release. */
+/* Files of split DWARF and debug maps, each opened once and kept until split_files_release. */
 struct split_files {
     struct open_files files;
     struct object_archives archives;
-    pthread_mutex_t lock; /* guards both */
+    pthread_mutex_t lock; /* guards files and archives */
     struct debug_split_finder finder;
 };
 
-/* Prepares f->finder, which borrows *f: it must not move. What is opened by it lives as long as *f.
+/* Prepares f->finder, which borrows *f: it must not move. Files that the finder opens live as long
+ * as *f.
  *
  * A package is looked for as FILE.dwp (FILE with and without `.debug`) and by build-id under
- * /usr/lib/debug; a unit's file at the path that the unit says, and by its name beside the file.
- * The unit's id tells whether it is the right one (stallkit-design(7), ADDRESS RULES).
+ * /usr/lib/debug; a unit's file at the path in the unit, and by its name beside the file. The
+ * unit's id tells whether it is the right one (stallkit-design(7), ADDRESS RULES).
  *
  * An object file of a debug map is looked for at its path (from the linked file's folder if it is
- * relative) and, if no other one of the map has its name, by that beside the linked file; a member
- * in its archive there. Its time of modification tells whether it is the right one. */
+ * relative) and, if no other one of the map has its base name, by that name beside the linked file;
+ * an archive's member is looked for in the archive. Its time of modification tells whether it is
+ * the right one. */
 void split_files_init(struct split_files *f);
 void split_files_release(struct split_files *f);
 

@@ -1,4 +1,4 @@
-/* Symbols as a source of names. */
+/* Finds names and functions in symbol tables. */
 #include "index/own_symbols.h"
 
 #include <string.h>
@@ -21,13 +21,16 @@ enum st tolerate_damage(enum st st, const struct err *why, const char *file,
 
 static enum st take_symbols(struct own_symbols *out, const struct object_slice *s, struct err *e) {
     enum st st = object_symbols(s, &out->symbols, &out->symbol_count, e);
+    out->hidden = st == ST_OK && object_hidden_symbols(s) > 0;
+    out->names_cut = out->hidden && object_bcsymbolmap(s);
     if (st == ST_OK && object_aliases(s, &out->aliases, &out->alias_count, e) == ST_ERR) {
         return ST_ERR;
     }
     return st;
 }
 
-/* Of a separate debug file the tables are often empty, those of its binary are not. */
+/* Reads the extents of functions from the slice, else from its paired binary: in a separate debug
+ * file the tables are often empty. */
 static enum st read_functions(struct own_symbols *out, const struct object_slice *s,
                               const struct object_slice *paired, struct err *e) {
     enum st st = object_function_extents(s, &out->functions, &out->function_count, e);
@@ -63,7 +66,7 @@ size_t own_symbols_below(const struct own_symbols *own, uint64_t address) {
     return SEARCH_ABOVE(own->symbols, own->symbol_count, address, address);
 }
 
-/* The first function start above the address; UINT64_MAX: none. */
+/* Returns the first function start above the address; UINT64_MAX: none. */
 static uint64_t next_start(const struct own_symbols *own, uint64_t address) {
     size_t i = search_above(own->starts, own->start_count, sizeof *own->starts, address);
     return i < own->start_count ? own->starts[i] : UINT64_MAX;
@@ -88,18 +91,19 @@ size_t own_symbols_function_from(const struct own_symbols *own, uint64_t address
     return SEARCH_ABOVE(own->functions, own->function_count, high, address);
 }
 
-/* The symbol that begins at the address, or NULL. */
+/* Returns the symbol that begins at the address, or NULL. */
 static const struct object_symbol *symbol_at(const struct own_symbols *own, uint64_t address) {
     size_t below = own_symbols_below(own, address);
     const struct object_symbol *s = below > 0 ? &own->symbols[below - 1] : NULL;
     return s && s->address == address ? s : NULL;
 }
 
-/* All symbols may share a long name except for its end. */
+/* Bytes of a name that cost as much as comparing one symbol: hostile symbols may all share a long
+ * name except for its end. */
 enum { NAME_BYTES_AT_ONCE = 16 };
 
-/* The address of the symbol of this name in the range; UINT64_MAX: none. cost: of examining one
- * symbol. */
+/* Returns the address of the symbol with this name in the range; UINT64_MAX: none, or *work is used
+ * up. cost: work per symbol that is compared. */
 static uint64_t address_of(const struct own_symbols *own, const char *name,
                            const struct debug_range *range, uint64_t cost, uint64_t *work) {
     size_t i = range->low > 0 ? own_symbols_below(own, range->low - 1) : 0;
@@ -128,7 +132,7 @@ void own_symbols_enter(const struct own_symbols *own, struct debug_function *f, 
     f->entry = entry == UINT64_MAX ? f->entry : entry;
 }
 
-/* Is the name another one of the symbol at the address? */
+/* Is the name an alias of the symbol at the address? */
 static bool is_alias(const struct own_symbols *own, uint64_t address, const char *name) {
     size_t low = 0, high = own->alias_count;
     while (low < high) {
@@ -148,13 +152,6 @@ static bool is_alias(const struct own_symbols *own, uint64_t address, const char
     return false;
 }
 
-/* Apple's bitcode compiler writes "__hidden#N_" in place of a name; a .bcsymbolmap has the names.
- */
-static bool is_obfuscated(const char *name) {
-    static const char prefix[] = "__hidden#";
-    return strncmp(name, prefix, sizeof prefix - 1) == 0;
-}
-
 void inline_name(const struct debug_function *f, const char **function, const char **linkage) {
     *function = f->name ? f->name : f->linkage;
     *linkage = f->linkage ? f->linkage : f->name;
@@ -163,14 +160,14 @@ void inline_name(const struct debug_function *f, const char **function, const ch
 void own_symbols_name(const struct own_symbols *own, const struct debug_function *f,
                       const char **function, const char **linkage) {
     inline_name(f, function, linkage);
-    if (f->linkage && !is_obfuscated(f->linkage)) {
+    if (f->linkage && !bcsymbolmap_is_hidden(f->linkage)) {
         return;
     }
     const struct object_symbol *s = symbol_at(own, f->entry);
-    if (!s || is_obfuscated(s->name)) {
+    if (!s || bcsymbolmap_is_hidden(s->name)) {
         return;
     }
-    bool named = f->name && !is_obfuscated(f->name);
+    bool named = f->name && !bcsymbolmap_is_hidden(f->name);
     *linkage = named && is_alias(own, f->entry, f->name) ? f->name : s->name;
     *function = named ? f->name : s->name;
 }

@@ -1,4 +1,4 @@
-/* Cutting code into pieces. */
+/* Cuts code into pieces. */
 #include "index/pieces.h"
 
 #include <stdlib.h>
@@ -13,13 +13,13 @@ struct cutting {
     struct piece_vec *out;
     struct encoder *c;
     const struct unit_code *units;
-    size_t claimants[LIVE_CLAIMS_MAX]; /* the claims on the current stretch, in their order */
+    size_t claimants[LIVE_CLAIMS_MAX]; /* units that claim the current stretch, in their order */
     size_t claimant_count;
-    /* The last piece: its end, the limit of its record's reach, and its owner. */
+    /* The last piece: its end, the end of its record's code, and its owner. */
     uint64_t end, reach;
-    uint32_t record;                      /* a function's; 0 = none */
-    const struct object_symbol *symbol;   /* without a line; NULL = none */
-    const struct object_extent *nameless; /* NULL = none */
+    uint32_t record;                      /* record of a function; 0 = none */
+    const struct object_symbol *symbol;   /* symbol without a line; NULL = none */
+    const struct object_extent *nameless; /* function without a name; NULL = none */
     bool failed;
 };
 
@@ -32,7 +32,8 @@ static void push_piece(struct cutting *k, uint64_t at, uint32_t record) {
     }
 }
 
-/* Ends the last piece before it exceeds its record's reach. */
+/* Adds a piece without a record behind the last one, if code up to `next` would else be taken for a
+ * part of its record. */
 static void close_gap(struct cutting *k, uint64_t next) {
     if (k->out->len > 0 && k->reach > k->end && next > k->end) {
         push_piece(k, k->end, 0);
@@ -41,7 +42,7 @@ static void close_gap(struct cutting *k, uint64_t next) {
 
 static void put_owned(struct cutting *k, uint64_t low, uint64_t high, const struct owned_code *o) {
     if (k->record == o->record && k->end == low && k->out->len > 0) {
-        k->end = high; /* it goes on */
+        k->end = high; /* the last piece continues */
         return;
     }
     close_gap(k, low);
@@ -87,7 +88,8 @@ static void put_nameless(struct cutting *k, uint64_t low, uint64_t high,
 
 /* ---- who answers ---- */
 
-/* Assigns [low, high) to the symbol, with the first claimant's line, if one has any. */
+/* Assigns [low, high) to the symbol, each part with the line of the first claimant, from `rank` on,
+ * that has one. */
 static void cut_lines(struct cutting *k, uint64_t low, uint64_t high, const struct object_symbol *s,
                       size_t rank) {
     if (rank == k->claimant_count) {
@@ -110,7 +112,7 @@ static void cut_lines(struct cutting *k, uint64_t low, uint64_t high, const stru
     }
 }
 
-/* What no symbol has. */
+/* Assigns code that no symbol has to functions without a name. */
 static void cut_nameless(struct cutting *k, uint64_t low, uint64_t high) {
     const struct own_symbols *own = k->c->own;
     size_t i = own_symbols_function_from(own, low);
@@ -164,7 +166,8 @@ static int by_end(const void *a, const void *b) {
     return COMPARE(x, y);
 }
 
-/* Collects the addresses at which the set of claims may change, ascending, each once. */
+/* Returns the addresses at which the set of claims may change, ascending, each once; NULL: out of
+ * memory. */
 static uint64_t *sorted_ends(const struct debug_claim *claims, size_t n, size_t *count) {
     uint64_t *ends = calloc(n + 1, 2 * sizeof *ends);
     size_t kept = 0;
@@ -185,14 +188,14 @@ static uint64_t *sorted_ends(const struct debug_claim *claims, size_t n, size_t 
     return ends;
 }
 
-/* The claims around an address as a list, latest first; `next` is indexed by claim, numbers plus
- * one. */
+/* The claims around an address as a linked list, latest first. head and next[claim] are 1 + the
+ * number of a claim; 0 = the end. */
 struct active {
     size_t head, *next;
 };
 
-/* Takes the first claims of the list that hold the address, as live look-ups do; ended ones are
- * unlinked. A unit that claims twice counts once. */
+/* Writes the units of the first claims in the list that hold the address, as live look-ups do, and
+ * returns how many; claims that have ended are unlinked. A unit that claims twice counts once. */
 static size_t claimants_at(struct active *a, const struct debug_claim *claims, uint64_t at,
                            size_t *units) {
     size_t taken = 0, count = 0;
@@ -215,7 +218,7 @@ static size_t claimants_at(struct active *a, const struct debug_claim *claims, u
     return count;
 }
 
-/* Fills [low, high) for its claimants, unless the last piece continues. */
+/* A stretch of code, and the units that claim all of it. */
 struct stretch {
     uint64_t low, high;
     size_t units[LIVE_CLAIMS_MAX], count;
@@ -236,7 +239,7 @@ static bool same_claimants(const struct stretch *a, const struct stretch *b) {
 static void sweep_claims(struct cutting *k, const struct debug_claim *claims, size_t n,
                          const uint64_t *ends, size_t end_count, size_t *next) {
     struct active active = {.next = next};
-    struct stretch last = {0}; /* from 0 on nobody claims */
+    struct stretch last = {0}; /* from 0 on no unit claims */
     size_t i = 0;
     for (size_t at = 0; at < end_count && !k->failed; at++) {
         for (; i < n && claims[i].range.low == ends[at]; i++) {

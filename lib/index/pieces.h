@@ -1,4 +1,4 @@
-/* The address space of an image cut into pieces, each with the record that answers for it. */
+/* Cuts the address space of an image into pieces, each with the record that answers for it. */
 #ifndef STALLKIT_INDEX_PIECES_H
 #define STALLKIT_INDEX_PIECES_H
 
@@ -15,28 +15,29 @@ struct owned_code {
     uint32_t record;
 };
 
-/* The part of a unit that is kept once its records are encoded, sorted by address and disjoint. */
+/* The part of a unit that is kept once its records are encoded; both arrays are sorted by address
+ * and disjoint. */
 struct unit_code {
     struct owned_code *owned;
     size_t owned_count;
-    struct flat_row *rows; /* files of the index */
+    struct flat_row *rows; /* with file numbers of the index */
     size_t row_count;
 };
 
 struct code_piece {
     uint64_t at;
-    uint32_t record; /* 0 = nobody's */
+    uint32_t record; /* 0 = no function or symbol owns it */
 };
 
-/* Zero-initialised = empty. */
+/* The pieces, ascending. Zero-initialised = empty. */
 struct piece_vec {
     struct code_piece *data;
     size_t len, cap;
 };
 
-/* Cuts: of the units that claim an address the first that owns it answers (claims in the order of
- * debug_claims), else the symbol there, with the first line that the units have. Encodes what the
- * pieces need besides the units' records. Never ST_NONE. */
+/* Cuts the code: of the units that claim an address the first that owns it answers (claims in the
+ * order of debug_claims), else the symbol there, with the first line that the units have. Encodes
+ * the records that pieces need besides those of the units. Never ST_NONE. */
 enum st pieces_cut(struct piece_vec *out, struct encoder *c, const struct unit_code *units,
                    const struct debug_claim *claims, size_t claim_count,
                    struct err *e) BASE_MUST_USE;

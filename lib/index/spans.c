@@ -1,6 +1,7 @@
-/* Flattening of overlapping intervals. Sound debug info nests them: one sweep with a stack does.
- * Any others are painted from the last to the first, each where nothing is painted yet; a forest of
- * skips over painted cells keeps that near linear (Tarjan's union-find with path halving). */
+/* Flattens overlapping intervals. Undamaged debug info nests them: one sweep with a stack does.
+ * Other intervals are painted from the last to the first, each where nothing is painted yet; a
+ * forest of skips over painted cells keeps that near linear (Tarjan's union-find with path
+ * halving). */
 #include "index/spans.h"
 
 #include <stdlib.h>
@@ -8,7 +9,8 @@
 #include "base/search.h"
 #include "base/vec.h"
 
-/* Appends [low, high), for which there is room, unless it is empty. */
+/* Appends [low, high), for which there must be room, unless it is empty; a span that touches the
+ * last one and has its owner extends that one. */
 static inline void append_span(struct span_vec *out, size_t first, uint64_t low, uint64_t high,
                                size_t owner) {
     struct code_span *last = out->len > first ? &out->data[out->len - 1] : NULL;
@@ -46,7 +48,9 @@ static enum st append_all(const struct code_span *in, size_t n, struct span_vec 
 
 /* ---- spans that nest ---- */
 
-enum { MOVES_PER_SPAN = 16, SPANS_FEW = 64 /* that need no memory */ };
+/* MOVES_PER_SPAN: limit of the insertion sort, beyond which qsort sorts. SPANS_FEW: number of spans
+ * up to which no memory is allocated. */
+enum { MOVES_PER_SPAN = 16, SPANS_FEW = 64 };
 
 static int by_low_and_place(const void *a, const void *b) {
     const struct code_span *x = *(const struct code_span *const *)a;
@@ -55,8 +59,8 @@ static int by_low_and_place(const void *a, const void *b) {
     return order ? order : COMPARE(x, y);
 }
 
-/* Sorts the spans into `order` by lowest address, equal ones as they stand; most are in order, or
- * nearly. */
+/* Sorts pointers to the spans into `order` by lowest address, equal ones in the order of `in`.
+ * Insertion sort is tried first: most are in order, or nearly. */
 static void sort_by_low(const struct code_span *in, size_t n, const struct code_span **order) {
     size_t moves = 0;
     for (size_t i = 0; i < n; i++) {
@@ -75,17 +79,17 @@ static void sort_by_low(const struct code_span *in, size_t n, const struct code_
     }
 }
 
-/* The spans around the sweep's position, the innermost last: each lies in the one before, and
- * counts before it. */
+/* The spans around the sweep's position, the innermost last: each lies in the one before it, and
+ * counts before that. */
 struct span_nest {
     const struct code_span **open;
     size_t depth;
-    uint64_t at; /* up to here all is appended */
+    uint64_t at; /* the address up to which spans were appended */
     struct span_vec *out;
     size_t first;
 };
 
-/* Appends the remainders of the spans that end up to an address. */
+/* Appends the remainders of the open spans that end at or below the address, and closes them. */
 static inline void leave_nest(struct span_nest *n, uint64_t address) {
     while (n->depth > 0 && n->open[n->depth - 1]->high <= address) {
         const struct code_span *s = n->open[--n->depth];
@@ -94,8 +98,8 @@ static inline void leave_nest(struct span_nest *n, uint64_t address) {
     }
 }
 
-/* Each span appends at most twice: its part in front of an inner one, and its remainder. ST_NONE:
- * the spans do not nest; what was appended is taken back. */
+/* Flattens spans that nest. Each appends at most two spans: its part in front of an inner one, and
+ * its remainder. ST_NONE: the spans do not nest, and nothing is appended. */
 static enum st sweep_nest(struct span_nest n, const struct code_span *const *order, size_t count,
                           struct err *e) {
     if (!VEC_RESERVE(n.out, 2 * count)) {
@@ -126,7 +130,7 @@ static int by_cell_end(const void *a, const void *b) {
     return COMPARE(x, y);
 }
 
-/* Collects all ends, ascending, each once. */
+/* Collects the starts and ends of all spans, ascending, each once; returns how many. */
 static size_t collect_ends(const struct code_span *in, size_t n, uint64_t *ends) {
     size_t kept = 0;
     for (size_t i = 0; i < n; i++) {
@@ -142,12 +146,12 @@ static size_t collect_ends(const struct code_span *in, size_t n, uint64_t *ends)
     return kept;
 }
 
-/* The index of an end, which is there. */
+/* Returns the index of an address in `ends`, which must have it. */
 static size_t cell_of(const uint64_t *ends, size_t n, uint64_t address) {
     return search_above(ends, n, sizeof *ends, address) - 1;
 }
 
-/* The first unpainted cell at or behind i. */
+/* Returns the first unpainted cell at or behind cell i. */
 static size_t unpainted(size_t *skip, size_t i) {
     while (skip[i] != i) {
         skip[i] = skip[skip[i]];
@@ -156,7 +160,7 @@ static size_t unpainted(size_t *skip, size_t i) {
     return i;
 }
 
-/* Sets owner[cell] to 1 + the span that counts there; 0 = none. */
+/* Sets owner[cell] to 1 + the index of the span that counts in the cell; 0 = none. */
 static void paint_cells(const struct code_span *in, size_t n, const uint64_t *ends, size_t cells,
                         size_t *skip, size_t *owner) {
     for (size_t i = 0; i <= cells; i++) {

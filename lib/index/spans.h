@@ -1,4 +1,4 @@
-/* Intervals that may overlap, and the one of each address that counts. */
+/* Intervals that may overlap; of those around an address one counts. */
 #ifndef STALLKIT_INDEX_SPANS_H
 #define STALLKIT_INDEX_SPANS_H
 
@@ -14,28 +14,28 @@ struct code_span {
     size_t owner;
 };
 
-/* Zero-initialised = empty. */
+/* Spans. Zero-initialised = empty. */
 struct span_vec {
     struct code_span *data;
     size_t len, cap;
 };
 
-/* Makes disjoint, ascending spans of the n in `in`, in any order: where some overlap, the one that
- * stands last counts. What touches and has one owner is joined. Appends to out; what a failure left
- * there is of no use. Never ST_NONE. O(n log n) whatever the overlaps, O(n) for spans that nest and
- * stand almost in order. */
+/* Appends disjoint, ascending spans made of the n in `in`, which may be in any order: where some
+ * overlap, the last of them counts. Neighbours that touch and have one owner are joined. What an
+ * error left in *out is of no use. Never ST_NONE. O(n log n) whatever the overlaps, O(n) for spans
+ * that nest and are almost in order. */
 enum st spans_flatten(const struct code_span *in, size_t n, struct span_vec *out,
                       struct err *e) BASE_MUST_USE;
 
-/* Searches in ascending, disjoint spans. The number of n that end at or below the address. */
+/* Returns how many of n ascending, disjoint spans end at or below the address. */
 static inline size_t spans_below(const struct code_span *spans, size_t n, uint64_t address) {
     return SEARCH_ABOVE(spans, n, high, address);
 }
-/* The index of the first that ends above the address. */
+/* Returns the index of the first span that ends above the address. */
 static inline size_t spans_from(const struct span_vec *v, uint64_t address) {
     return spans_below(v->data, v->len, address);
 }
-/* The span that holds the address, or NULL. */
+/* Returns the span that holds the address, or NULL. */
 static inline const struct code_span *spans_find(const struct span_vec *v, uint64_t address) {
     size_t i = spans_from(v, address);
     return i < v->len && v->data[i].low <= address ? &v->data[i] : NULL;

@@ -1,4 +1,4 @@
-/* The store of symbol indexes. */
+/* Reads and writes the store of symbol indexes. */
 #include "index/store.h"
 
 #include <errno.h>
@@ -14,22 +14,23 @@
 #include <unistd.h>
 
 #include "base/hash.h"
+#include "base/owned.h"
 #include "index/fingerprint.h"
 #include "index/mapped.h"
 #include "index/store_trim.h"
 
 enum {
-    TOUCH_SECONDS = 3600, /* an index used again within this time is not touched again */
-    TRIES = 100           /* attempts to lock a temporary file that others remove */
+    TOUCH_SECONDS = 3600, /* an index whose time is younger than this is not touched */
+    TRIES = 100           /* attempts to lock a temporary file that other processes remove */
 };
 
 struct index_store {
     char *path;
     uint64_t cap;
     unsigned threads;
-    bool permanent;
-    bool closed; /* writing is given up: it failed, or the store is another user's */
-    int held;    /* the descriptor that index_store_hold has; -1 = none */
+    bool permanent, unnamed;
+    bool closed; /* nothing is written any more: writing failed, or the store is another user's */
+    int held;    /* descriptor of the lock of index_store_hold; -1 = none */
     struct err trouble;
 };
 
@@ -46,6 +47,7 @@ enum st index_store_new(struct index_store **out, const struct store_options *op
                               .cap = options->permanent ? 0 : options->cap,
                               .threads = options->threads ? options->threads : 1,
                               .permanent = options->permanent,
+                              .unnamed = options->unnamed,
                               .held = -1};
     *out = s;
     return ST_OK;
@@ -53,8 +55,11 @@ enum st index_store_new(struct index_store **out, const struct store_options *op
 
 enum st index_store_again(struct index_store **out, const struct index_store *s, unsigned threads,
                           struct err *e) {
-    const struct store_options options = {
-        .path = s->path, .cap = s->cap, .threads = threads, .permanent = s->permanent};
+    const struct store_options options = {.path = s->path,
+                                          .cap = s->cap,
+                                          .threads = threads,
+                                          .permanent = s->permanent,
+                                          .unnamed = s->unnamed};
     return index_store_new(out, &options, e);
 }
 
@@ -86,10 +91,14 @@ static void add_file(uint64_t *print, const struct object_slice *s) {
         const uint8_t *bytes = object_slice_file(s, &size);
         fingerprint_add(print, bytes, size);
     }
+    if (s && object_bcsymbolmap(s)) {
+        const uint8_t *names = bcsymbolmap_bytes(object_bcsymbolmap(s), &size);
+        fingerprint_add(print, names, size);
+    }
 }
 
-/* A fingerprint samples a file: of two links of one program the times of object files may be all
- * that differs. */
+/* Mixes the time of an object file of the debug map into a fingerprint. A fingerprint samples a
+ * file: in two links of one program these times may be all that differs. */
 static bool add_object_time(void *ctx, const struct object_stab *stab) {
     uint64_t *print = ctx;
     if (stab->type == STAB_OBJECT_FILE) {
@@ -107,7 +116,7 @@ enum st index_store_key(const struct object_slice *slice, const struct object_sl
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         add_file(&print, all[i]);
     }
-    /* Without a table that can be read there is no debug map. */
+    /* A file whose symbol table cannot be read has no debug map. */
     (void)!object_stabs(slice, add_object_time, &print, NULL);
     for (size_t i = 0; i < id->len; i++) {
         strbuf_addf(key, "%02x", id->bytes[i]);
@@ -130,13 +139,54 @@ void index_store_path(const struct index_store *s, const char *key, struct strbu
     add_key_path(s, key, ".index", out);
 }
 
+/* ---- who may have written ---- */
+
+enum st index_store_check(const struct index_store *s, struct err *e) {
+    return owned_folder_check(s->path, e);
+}
+
+bool index_store_is_unnamed(const struct index_store *s) {
+    return s->unnamed;
+}
+
+bool index_store_trusts(const struct index_store *s, const char *ab) {
+    if (!s->unnamed) {
+        return true;
+    }
+    struct strbuf path = {0};
+    strbuf_addf(&path, "%s/%.2s", s->path, ab);
+    bool own = !path.failed && owned_folder_alone(path.data);
+    strbuf_release(&path);
+    return own;
+}
+
+bool store_is_anothers(const char *path) {
+    struct stat st;
+    return stat(path, &st) == 0 && st.st_uid != geteuid();
+}
+
+/* Mode of new files. */
+static mode_t file_mode(const struct index_store *s) {
+    return s->unnamed ? 0600 : 0666;
+}
+
 /* ---- reading ---- */
+
+/* Opens an index that may be believed. ST_NONE: there is none. */
+static enum st open_index_file(const struct index_store *s, const char *key, const char *path,
+                               struct lookup_source **out, struct err *e) {
+    if (!s->unnamed) {
+        return mapped_open(out, path, e);
+    }
+    return index_store_trusts(s, key) ? mapped_open_owned(out, path, e) : ST_NONE;
+}
 
 void index_store_touch(const char *path) {
     struct stat st;
     time_t now = time(NULL);
     if (stat(path, &st) == 0 && (st.st_mtime > now || now - st.st_mtime > TOUCH_SECONDS)) {
-        (void)!utimensat(AT_FDCWD, path, NULL, 0); /* not ours: then it ages */
+        /* fails for another user's file, whose time of last use then stays */
+        (void)!utimensat(AT_FDCWD, path, NULL, 0);
     }
 }
 
@@ -151,7 +201,7 @@ enum st index_store_open(struct index_store *s, const char *key, uint64_t finger
         strbuf_release(&path);
         return st;
     }
-    st = mapped_open(&source, strbuf_cstr(&path), &why);
+    st = open_index_file(s, key, strbuf_cstr(&path), &source, &why);
     if (st == ST_OK && (mapped_header(source)->fingerprint != fingerprint ||
                         mapped_header(source)->builder < INDEX_BUILDER)) {
         lookup_close(source);
@@ -163,7 +213,7 @@ enum st index_store_open(struct index_store *s, const char *key, uint64_t finger
         st = err_nomem(e);
     } else if (why.code != ERR_NONE) {
         if (why.code != ERR_IO && why.code != ERR_UNSUPPORTED) {
-            (void)unlink(strbuf_cstr(&path));
+            index_store_remove(s, key);
         }
         st = ST_NONE;
     }
@@ -174,7 +224,7 @@ enum st index_store_open(struct index_store *s, const char *key, uint64_t finger
 void index_store_remove(struct index_store *s, const char *key) {
     struct strbuf path = {0};
     index_store_path(s, key, &path);
-    if (!path.failed) {
+    if (!path.failed && !store_is_anothers(s->path)) {
         (void)unlink(strbuf_cstr(&path));
     }
     strbuf_release(&path);
@@ -212,28 +262,23 @@ enum st store_replace_file(const char *path, const struct strbuf *text, struct e
 
 /* ---- folders ---- */
 
-bool store_make_folders(char *path) {
-    if (mkdir(path, 0777) == 0 || errno == EEXIST) {
+bool store_make_folders(char *path, mode_t mode) {
+    if (mkdir(path, mode) == 0 || errno == EEXIST) {
         return true;
     }
     for (char *slash = path + 1; (slash = strchr(slash, '/')) != NULL; slash++) {
         *slash = '\0';
-        bool made = mkdir(path, 0777) == 0 || errno == EEXIST || errno == EISDIR || errno == EROFS;
+        bool made = mkdir(path, mode) == 0 || errno == EEXIST || errno == EISDIR || errno == EROFS;
         *slash = '/';
         if (!made) {
             return false;
         }
     }
-    return mkdir(path, 0777) == 0 || errno == EEXIST;
+    return mkdir(path, mode) == 0 || errno == EEXIST;
 }
 
-bool store_is_anothers(const char *path) {
-    struct stat st;
-    return stat(path, &st) == 0 && st.st_uid != geteuid();
-}
-
-/* Makes the folder STORE/NAME; false if it cannot, or the store is another user's. Another user's
- * store is read, not written: root would leave files in it that its owner cannot remove. */
+/* Makes the folder STORE/NAME. False: it cannot be made, or the store is another user's, which is
+ * read but not written: root would leave files in it that its owner cannot remove. */
 static bool make_inside(struct index_store *s, const char *name, size_t len) {
     struct strbuf path = {0};
     bool made = false;
@@ -246,10 +291,13 @@ static bool make_inside(struct index_store *s, const char *name, size_t len) {
     }
     strbuf_addf(&path, "%s/%.*s", s->path, (int)len, name);
     if (!path.failed) {
-        made = store_make_folders(path.data);
+        made = store_make_folders(path.data, s->unnamed ? 0700 : 0777) &&
+               (!s->unnamed || owned_folder_alone(path.data));
     }
     if (!made) {
-        note_trouble(s, errno, "cannot make", strbuf_cstr(&path));
+        bool anothers = s->unnamed && errno == EPERM;
+        note_trouble(s, errno, anothers ? "others may write to" : "cannot make",
+                     strbuf_cstr(&path));
     }
     strbuf_release(&path);
     return made;
@@ -290,6 +338,7 @@ enum st index_store_hold(struct index_store *s, bool alone) {
 
 struct writer {
     struct index_store *store;
+    const char *key;
     struct strbuf temporary, target;
     int fd;
 };
@@ -312,13 +361,14 @@ static enum st write_bytes(void *ctx, const void *bytes, size_t len, struct err 
     return ST_OK;
 }
 
-/* Opens and locks the temporary file. ST_ERR: another process has it, or it cannot be opened.
- * ST_NONE: the locked file is no temporary file any more, and must not be touched: its former
- * writer has renamed it, or another process removed it as a dead writer's. A retry may succeed. */
+/* Opens and locks the temporary file. ST_ERR: another process has locked it, or it cannot be
+ * opened. ST_NONE: the locked file is no temporary file any more, and must not be touched: its
+ * former writer has renamed it, or another process removed it as a dead writer's; a retry may
+ * succeed. */
 static enum st open_temporary(struct writer *w, bool wait) {
     const char *path = strbuf_cstr(&w->temporary);
     struct stat ours, there;
-    w->fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
+    w->fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, file_mode(w->store));
     if (w->fd < 0) {
         note_trouble(w->store, errno, "cannot write", path);
         return ST_ERR;
@@ -329,11 +379,11 @@ static enum st open_temporary(struct writer *w, bool wait) {
     } while (locked != 0 && errno == EINTR);
     if (locked != 0 && errno != EWOULDBLOCK) {
         note_trouble(w->store, errno, "cannot lock",
-                     path); /* some shared folders do not support locks */
+                     path); /* some network file systems do not support locks */
     }
     bool still = locked == 0 && fstat(w->fd, &ours) == 0 && lstat(path, &there) == 0 &&
                  ours.st_ino == there.st_ino && ours.st_dev == there.st_dev;
-    /* A new file is left alone: ext4 writes a truncated one to disk as soon as it is closed. */
+    /* A new file is not truncated: ext4 writes a truncated one to disk as soon as it is closed. */
     if (still && (ours.st_size == 0 || ftruncate(w->fd, 0) == 0)) {
         return ST_OK;
     }
@@ -341,8 +391,44 @@ static enum st open_temporary(struct writer *w, bool wait) {
     return locked == 0 && !still ? ST_NONE : ST_ERR;
 }
 
-/* Only a complete file gets its name. */
-static enum st publish(struct writer *w) {
+/* Opens the index of the key at the path if it is undamaged, has this fingerprint and was made
+ * by this version of the builder or a later one; NULL: there is none such. */
+static struct lookup_source *open_usable(const struct index_store *s, const char *key,
+                                         const char *path, uint64_t fingerprint) {
+    struct lookup_source *source = NULL;
+    if (open_index_file(s, key, path, &source, NULL) != ST_OK) {
+        return NULL;
+    }
+    const struct index_header *h = mapped_header(source);
+    if (h->fingerprint == fingerprint && h->builder >= INDEX_BUILDER && mapped_is_sound(source)) {
+        return source;
+    }
+    lookup_close(source);
+    return NULL;
+}
+
+/* Does the store have an index that knows more than the one in the temporary file? Both are of one
+ * source, but some of its files may have been there before and be gone now. */
+static bool is_poorer(const struct writer *w, uint64_t fingerprint) {
+    const struct index_store *s = w->store;
+    struct lookup_source *before = open_usable(s, w->key, strbuf_cstr(&w->target), fingerprint);
+    struct lookup_source *now =
+        before ? open_usable(s, w->key, strbuf_cstr(&w->temporary), fingerprint) : NULL;
+    bool poorer = now && now->incomplete &&
+                  mapped_header(before)->sections[INDEX_DATA].size >
+                      mapped_header(now)->sections[INDEX_DATA].size;
+    lookup_close(before);
+    lookup_close(now);
+    return poorer;
+}
+
+/* Renames the complete temporary file to the index's path, unless the store has an index that
+ * knows more: then the file is removed. ST_NONE: renaming failed. */
+static enum st publish(struct writer *w, uint64_t fingerprint) {
+    if (is_poorer(w, fingerprint)) {
+        (void)unlink(strbuf_cstr(&w->temporary));
+        return ST_OK;
+    }
     if (rename(strbuf_cstr(&w->temporary), strbuf_cstr(&w->target)) != 0) {
         note_trouble(w->store, errno, "cannot write", strbuf_cstr(&w->target));
         return ST_NONE;
@@ -363,12 +449,12 @@ static enum st write_index(struct writer *w, const struct index_source *source, 
         if (st == ST_NONE) {
             (void)err_set(&failure, ERR_UNREAD, "no symbol of code, and no debug info");
         }
-        if (why && failure.code != ERR_IO) {
+        if (why && !(failure.code == ERR_IO && index_store_trouble(w->store))) {
             *why = failure;
         }
         st = ST_NONE;
     } else {
-        st = publish(w);
+        st = publish(w, source->fingerprint);
     }
     if (st != ST_OK) {
         (void)unlink(strbuf_cstr(&w->temporary));
@@ -377,20 +463,21 @@ static enum st write_index(struct writer *w, const struct index_source *source, 
     return st;
 }
 
+/* Does the store have an index that need not be built again? Files that an incomplete one lacks may
+ * be there now. */
 static bool exists(const struct index_store *s, const char *key, uint64_t fingerprint) {
     struct strbuf path = {0};
-    struct lookup_source *source = NULL;
     index_store_path(s, key, &path);
-    bool good = !path.failed && mapped_open(&source, strbuf_cstr(&path), NULL) == ST_OK &&
-                mapped_header(source)->fingerprint == fingerprint &&
-                mapped_header(source)->builder >= INDEX_BUILDER && mapped_is_sound(source);
+    struct lookup_source *source =
+        path.failed ? NULL : open_usable(s, key, strbuf_cstr(&path), fingerprint);
+    bool good = source && !source->incomplete;
     lookup_close(source);
     strbuf_release(&path);
     return good;
 }
 
-/* Opens a temporary file to write to. If there is none, *found: another process has written the
- * index. */
+/* Opens the temporary file to write to. False: it cannot be had; *found: another process has
+ * written the index. */
 static bool begin_writing(struct writer *w, const char *key, uint64_t fingerprint, bool wait,
                           bool *found) {
     enum st st = ST_NONE;
@@ -404,7 +491,7 @@ static bool begin_writing(struct writer *w, const char *key, uint64_t fingerprin
 
 enum st index_store_add(struct index_store *s, const struct index_source *source, const char *key,
                         bool wait, struct err *why, struct err *e) {
-    struct writer w = {.store = s, .fd = -1};
+    struct writer w = {.store = s, .key = key, .fd = -1};
     if (exists(s, key, source->fingerprint)) {
         return ST_OK;
     }
@@ -432,8 +519,8 @@ enum st index_store_add(struct index_store *s, const struct index_source *source
     return st;
 }
 
-/* A flush of the whole file system takes as long as that of some ten files, of which a dyld cache
- * makes thousands. */
+/* Flushes the whole file system, which takes as long as flushing some ten files; a dyld cache makes
+ * thousands of indexes. */
 enum st index_store_flush(const struct index_store *s, struct err *e) {
     int fd = open(s->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0) {
@@ -481,10 +568,10 @@ void index_store_set_use(struct index_store *s, const char *key, uint64_t cost) 
     for (size_t i = 0; i < sizeof bytes; i++) {
         bytes[i] = (uint8_t)(cost >> 8 * i);
     }
-    /* Two concurrent runs may lose one's cost; the index is then built a little later. */
-    int fd = path.failed
-                 ? -1
-                 : open(strbuf_cstr(&path), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
+    /* One of two concurrent runs may lose its cost; the index is then built a little later. */
+    int fd = path.failed ? -1
+                         : open(strbuf_cstr(&path), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW,
+                                file_mode(s));
     if (fd >= 0) {
         if (write(fd, bytes, sizeof bytes) < 0) {
             note_trouble(s, errno, "cannot write", strbuf_cstr(&path));

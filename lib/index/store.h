@@ -1,19 +1,20 @@
-/* A folder of symbol indexes, shared by all who know it:
+/* A store: a folder of symbol indexes, which any number of processes share:
  *
  *   STORE/ab/<id>-<arch>-<fingerprint>.index   an index; ab = the id's first byte
- *   STORE/ab/<id>-<arch>-<fingerprint>.use     what live look-ups have cost so far
+ *   STORE/ab/<id>-<arch>-<fingerprint>.use     the cost of live look-ups so far
  *   STORE/tmp/<id>-<arch>-<fingerprint>        an index being written, locked by its writer
- *   STORE/lock                                 held while the store is made smaller
- *   STORE/gc.lock                              held by who adds to a permanent store, or removes
+ *   STORE/lock                                 held while files are removed from the store
+ *   STORE/gc.lock                              held while a permanent store is changed
  *
- * An index gets its name when it is complete. A file that nobody locks in tmp is a dead writer's
- * and goes when the next index is written. A store with a catalog (index/catalog.h) is made smaller
- * on demand only (index/upkeep/store_upkeep.h). What does not work (a full disk, a read-only
- * folder, one of another user) costs time, never an answer. */
+ * An index gets its name when it is complete. A file in tmp that is not locked is a dead writer's,
+ * and is removed when the next index is written. A store with a catalog (index/catalog.h) is made
+ * smaller on demand only (index/upkeep/store_upkeep.h). A store that cannot be written (a full
+ * disk, a read-only folder, another user's folder) costs time, never an answer. */
 #ifndef STALLKIT_INDEX_STORE_H
 #define STALLKIT_INDEX_STORE_H
 
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "base/err.h"
 #include "base/strbuf.h"
@@ -23,75 +24,91 @@
 struct index_store;
 
 struct store_options {
-    const char *path; /* made at first use, with the folders above it */
-    uint64_t cap;     /* bytes; past it the least recently used go. 0 = none */
-    unsigned threads; /* to build with */
-    bool permanent;   /* indexes outlive their sources: they are removed on demand, and a catalog
-                         lists them once index_store_flush has made them survive a power failure.
-                         Checksums find those that did not */
+    const char *path; /* folder; made at first use, with the folders above it */
+    /* limit in bytes, beyond which the least recently used files are removed; 0 = none */
+    uint64_t cap;
+    unsigned threads; /* number of threads that build an index */
+    bool permanent; /* indexes outlive their sources: they are removed on demand only, and a catalog
+                       lists them once index_store_flush has made them survive a power failure.
+                       Checksums find those that did not */
+    /* The store is a cache that nobody named: its folders and indexes are made for this user alone,
+     * and those that others may have written are neither believed nor touched */
+    bool unnamed;
 };
 
-/* Never ST_NONE; nothing is looked at yet. ST_ERR: out of memory. */
+/* Makes an index_store; the folder is not looked at yet. Never ST_NONE. ST_ERR: out of memory. */
 enum st index_store_new(struct index_store **out, const struct store_options *options,
                         struct err *e) BASE_MUST_USE;
-/* The same store for one more thread, which builds with `threads`: a failure to write in one does
- * not stop the other. Never ST_NONE. ST_ERR: out of memory. */
+/* Makes another index_store of the same folder for one more thread, which builds with `threads`: a
+ * failure to write in one does not stop the other. Never ST_NONE. ST_ERR: out of memory. */
 enum st index_store_again(struct index_store **out, const struct index_store *s, unsigned threads,
                           struct err *e) BASE_MUST_USE;
-/* NULL is allowed. Sources outlive it. */
+/* Can only this user and root change the store's folder (base/owned.h)? Asked once for a store that
+ * nobody named, before it is used. ST_NONE: there is no folder yet. ST_ERR: others can, as the
+ * error tells, or memory ran out. */
+enum st index_store_check(const struct index_store *s, struct err *e) BASE_MUST_USE;
+/* May the indexes and files of the ids that begin with these two digits be believed, as the store
+ * was named, or only this user and root may write to STORE/ab? False for a missing folder of a
+ * store that nobody named. */
+bool index_store_trusts(const struct index_store *s, const char *ab);
+/* Was the store named by nobody (store_options)? */
+bool index_store_is_unnamed(const struct index_store *s);
+/* Frees the index_store, but not the sources that it opened; s may be NULL. */
 void index_store_free(struct index_store *s);
-/* The store's folder, borrowed. */
+/* Returns the path of the store's folder, borrowed. */
 const char *index_store_folder(const struct index_store *s);
-/* Makes STORE/NAME, a folder, and what is above it. ST_NONE: it cannot be made
- * (index_store_trouble tells), or the store is another user's. */
+/* Makes the folder STORE/NAME and those above it. ST_NONE: it cannot be made (index_store_trouble
+ * tells), or the store is another user's. */
 enum st index_store_make_folder(struct index_store *s, const char *name) BASE_MUST_USE;
-/* The first failure, for one line of talk; NULL = none. */
+/* Returns the text of the first failure to write; NULL = none. */
 const char *index_store_trouble(const struct index_store *s);
 
-/* The identity of a source in the store. ST_ERR: out of memory. */
+/* Appends the key of a source in the store, and sets *fingerprint. ST_ERR: out of memory. */
 enum st index_store_key(const struct object_slice *slice, const struct object_slice *paired,
                         const struct object_slice *alt, struct strbuf *key, uint64_t *fingerprint,
                         struct err *e) BASE_MUST_USE;
 
-/* Opens the index of the key. ST_NONE: there is none that can be used; a damaged one is removed.
- * ST_ERR: out of memory. */
+/* Opens the index of the key. ST_NONE: there is none that can be used; a damaged one is removed
+ * unless the store is another user's. ST_ERR: out of memory. */
 enum st index_store_open(struct index_store *s, const char *key, uint64_t fingerprint,
                          struct lookup_source **out, struct err *e) BASE_MUST_USE;
-/* Builds and files the index of a source unless a sound one is there. wait: for another process
- * that is building it. ST_NONE: another process is, the source cannot be indexed, or the store
- * failed (index_store_trouble tells). *why (may be NULL) says why the source cannot be; ERR_UNREAD:
- * there is nothing in it for an index. */
+/* Builds the index of a source and puts it into the store, unless an undamaged one is there. One
+ * that lacks files of the source (object files of a debug map, .dwo files) is built anew, and stays
+ * only if the new one has less. wait: wait for another process that is building it. ST_NONE:
+ * another process is building it, the source cannot be indexed, or the store cannot be written
+ * (index_store_trouble tells). *why (may be NULL) tells why the source cannot be indexed;
+ * ERR_UNREAD: it has nothing for an index. */
 enum st index_store_add(struct index_store *s, const struct index_source *source, const char *key,
                         bool wait, struct err *why, struct err *e) BASE_MUST_USE;
-/* Holds a permanent store, until it is freed: together with others who add to it, or alone, to
- * remove from it. Waits for who holds it otherwise. Made as it is needed. ST_NONE: it cannot be
- * written (index_store_trouble tells), or is another user's. */
+/* Takes the lock of a permanent store, until s is freed: together with others who add to it, or
+ * alone, to remove from it. Waits for those who hold it otherwise; makes the folder if need be.
+ * ST_NONE: the store cannot be written (index_store_trouble tells), or is another user's. */
 enum st index_store_hold(struct index_store *s, bool alone) BASE_MUST_USE;
-/* Puts all indexes that were added on the disk. Never ST_NONE. */
+/* Waits until all indexes that were added are on the disk. Never ST_NONE. */
 enum st index_store_flush(const struct index_store *s, struct err *e) BASE_MUST_USE;
-/* Forgets an index that turned out damaged. */
+/* Removes an index that turned out to be damaged, unless the store is another user's. */
 void index_store_remove(struct index_store *s, const char *key);
-/* Notes that the file of an index is used: its time records the last use, to the hour. Where that
- * may not be changed nothing happens. */
+/* Notes that the file of an index is used: its time records the last use, to the hour. Does nothing
+ * if the time may not be changed. */
 void index_store_touch(const char *path);
-/* The path of a key's index, appended. */
+/* Appends the path of a key's index to *out. */
 void index_store_path(const struct index_store *s, const char *key, struct strbuf *out);
 
-/* The cost of live look-ups so far: see stored.h. 0 when it is not known. */
+/* Read and write the cost of live look-ups so far (see stored.h); 0 if it is unknown. */
 uint64_t index_store_use(struct index_store *s, const char *key);
 void index_store_set_use(struct index_store *s, const char *key, uint64_t cost);
 
-/* ---- for all that is kept in a store's folder ---- */
+/* ---- files and folders of a store, of any kind ---- */
 
-/* Makes the folder of this path, and those above it where they are missing; the bytes are as before
- * when it returns. False: errno says why. */
-bool store_make_folders(char *path);
-/* Is the folder there, and another user's? It is then read and not written. */
+/* Makes the folder of this path, and those above it that are missing, with this mode less the
+ * umask; path is unchanged when it returns. False: errno tells why. */
+bool store_make_folders(char *path, mode_t mode);
+/* Does the folder exist, and belong to another user? It is then read and not written. */
 bool store_is_anothers(const char *path);
-/* Writes all bytes, and waits until the disk has them. False: errno says why. */
+/* Writes the text to a file, and waits until the disk has it. False: errno tells why. */
 bool store_write_synced(int fd, const struct strbuf *text);
-/* Gives a file this text at once, under another name first: a reader has either the old or the new
- * one. A lock of the caller's keeps other writers of the file away. Never ST_NONE. */
+/* Replaces a file's content at once, through a new file that is renamed: a reader sees either the
+ * old or the new one. The caller holds a lock that keeps other writers away. Never ST_NONE. */
 enum st store_replace_file(const char *path, const struct strbuf *text,
                            struct err *e) BASE_MUST_USE;
 

@@ -247,6 +247,38 @@ static void copies_of_a_file_share_an_index_and_changed_ones_do_not(void **state
     end(&f);
 }
 
+static void an_index_is_of_the_names_that_were_hidden_too(void **state) {
+    (void)state;
+    static const char *const maps[] = {NULL, "BCSymbolMap Version: 2.0\na\n",
+                                       "BCSymbolMap Version: 2.0\nb\n"};
+    struct fixture f;
+    struct strbuf keys[3] = {{0}, {0}, {0}};
+    begin(&f, LIBSHOP);
+    for (size_t i = 0; i < 3; i++) {
+        struct object *o;
+        struct bcsymbolmap *map;
+        struct err e = {0};
+        uint64_t print;
+        assert_int_equal(object_open(&o, LIBSHOP, &e), ST_OK);
+        if (maps[i]) {
+            assert_int_equal(bcsymbolmap_open_bytes(&map, "map", maps[i], strlen(maps[i]), &e),
+                             ST_OK);
+            object_use_bcsymbolmap(object_slice(o, 0), map);
+        }
+        assert_int_equal(index_store_key(object_slice(o, 0), NULL, NULL, &keys[i], &print, &e),
+                         ST_OK);
+        object_close(o);
+    }
+    assert_string_equal(strbuf_cstr(&keys[0]), strbuf_cstr(&f.key));
+    for (size_t i = 0; i < 3; i++) {
+        assert_string_not_equal(strbuf_cstr(&keys[i]), strbuf_cstr(&keys[(i + 1) % 3]));
+    }
+    for (size_t i = 0; i < 3; i++) {
+        strbuf_release(&keys[i]);
+    }
+    end(&f);
+}
+
 static void a_folder_that_cannot_be_made_costs_no_answer(void **state) {
     (void)state;
     struct fixture f;
@@ -475,6 +507,7 @@ int main(void) {
         cmocka_unit_test(a_lack_of_memory_is_an_error_and_leaks_nothing),
         cmocka_unit_test(an_index_of_another_source_is_not_used),
         cmocka_unit_test(copies_of_a_file_share_an_index_and_changed_ones_do_not),
+        cmocka_unit_test(an_index_is_of_the_names_that_were_hidden_too),
         cmocka_unit_test(a_folder_that_cannot_be_made_costs_no_answer),
         cmocka_unit_test(a_link_in_place_of_the_temporary_file_is_not_followed),
         cmocka_unit_test(what_was_used_longest_ago_goes_first_and_leftovers_go),

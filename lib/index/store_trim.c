@@ -48,7 +48,7 @@ static void each_file(const char *folder, void (*on_file)(void *ctx, const char 
     }
 }
 
-/* A writer holds a lock on its file as long as it lives. */
+/* Removes a file in tmp unless its writer lives, who holds a lock on it. */
 static void remove_if_dead(void *ctx, const char *path) {
     (void)ctx;
     int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
@@ -94,7 +94,7 @@ static int by_use(const void *a, const void *b) {
     return order ? order : strcmp(x->path, y->path);
 }
 
-/* Indexes lie in folders named by two hexadecimal digits. */
+/* Visits the files of a folder that is named by two hexadecimal digits, in which indexes lie. */
 static void note_folder(void *ctx, const char *path) {
     const char *name = strrchr(path, '/') + 1;
     if (strlen(name) == 2 && strspn(name, "0123456789abcdef") == 2) {
@@ -117,7 +117,7 @@ static void evict(struct trim *t, const char *path, uint64_t cap) {
     VEC_RELEASE(&t->entries);
 }
 
-/* The source of an index that a catalog lists may be gone. */
+/* Has the store a catalog? An index that it lists must stay, as its source may be gone. */
 static bool is_permanent(const char *path) {
     struct strbuf catalog = {0};
     strbuf_addf(&catalog, "%s/catalog", path);
@@ -126,7 +126,8 @@ static bool is_permanent(const char *path) {
     return is;
 }
 
-/* Opens and locks the store for one process at a time; -1: another one is at it, or it may not. */
+/* Takes the store's lock, for one process at a time; -1: another one has it, or the store may not
+ * be written. */
 static int lock_store(const char *path) {
     struct strbuf lock = {0};
     strbuf_addf(&lock, "%s/lock", path);
@@ -160,7 +161,7 @@ void store_trim(const char *path, uint64_t cap, const char *keep) {
     if (!is_permanent(path)) {
         evict(&t, path, cap);
     }
-    (void)futimens(fd, NULL); /* for store_trim_is_due */
+    (void)futimens(fd, NULL); /* store_trim_is_due reads this time */
     close(fd);
 }
 

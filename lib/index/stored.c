@@ -1,4 +1,4 @@
-/* Answers from the index if there is one, else from live debug info. */
+/* Answers look-ups from the index if there is one, else from live debug info. */
 #include "index/stored.h"
 
 #include <stdatomic.h>
@@ -7,8 +7,8 @@
 
 #include "index/live_private.h"
 
-enum { OPENING_SHARE = 16 }; /* the cost of opening debug info: this part of its size */
-/* Stands for a cost: the source cannot be indexed, so nobody need try again. */
+enum { OPENING_SHARE = 16 }; /* opening debug info costs 1 / OPENING_SHARE of its bytes */
+/* Cost that means: the source cannot be indexed, so no process need try again. */
 #define NEVER UINT64_MAX
 
 struct stored {
@@ -16,17 +16,17 @@ struct stored {
     struct index_store *store;
     struct index_source from;
     char *name;
-    char *key; /* NULL: it is never indexed */
+    char *key; /* key in the store; NULL = the source is never indexed */
     lookup_complain complain;
     void *ctx;
-    /* Answers borrow strings from both. NULL = not open. */
+    /* The index and the live source; answers borrow strings from both. NULL = not open. */
     _Atomic(struct lookup_source *) mapped, live;
-    atomic_bool damaged; /* the index was: do without */
+    atomic_bool damaged; /* the index was found damaged and is not used any more */
     pthread_mutex_t own_lock;
-    pthread_mutex_t *lock; /* to open either, and to build */
-    atomic_bool tried;     /* to build */
+    pthread_mutex_t *lock; /* held to open either source, and to build the index */
+    atomic_bool tried;     /* building was tried, or must not be */
     uint64_t earlier;      /* cost of earlier runs */
-    uint64_t whole; /* bytes of debug info in all units and one more; set when `live` is opened */
+    uint64_t whole;        /* 1 + bytes of debug info in all units; set when `live` is opened */
 };
 
 static enum st open_live(struct stored *s, struct err *e) {
@@ -38,7 +38,7 @@ static enum st open_live(struct stored *s, struct err *e) {
     enum st st =
         lookup_open_live(&live, s->from.slice, s->from.paired, &others, s->complain, s->ctx, e);
     if (st == ST_OK && live->incomplete) {
-        atomic_store(&s->tried, true); /* an index would outlive the lack of the files */
+        atomic_store(&s->tried, true); /* an index would stay incomplete */
     }
     if (st == ST_OK) {
         s->whole = live_bytes(live) + 1;
@@ -47,7 +47,7 @@ static enum st open_live(struct stored *s, struct err *e) {
     return st;
 }
 
-/* Opens the index, built first if `add`. ST_NONE: there is none. */
+/* Opens the index; builds it first if `add`. ST_NONE: there is none. */
 static enum st open_index(struct stored *s, bool add, struct err *e) {
     if (add) {
         struct err why = {0};
@@ -62,28 +62,41 @@ static enum st open_index(struct stored *s, bool add, struct err *e) {
     }
     struct lookup_source *mapped = NULL;
     enum st st = index_store_open(s->store, s->key, s->from.fingerprint, &mapped, e);
-    if (st == ST_OK && mapped->incomplete && !add) {
-        lookup_close(mapped); /* files that were missing may be there now */
-        return ST_NONE;
-    }
     if (st == ST_OK) {
         atomic_store(&s->mapped, mapped);
     }
     return st;
 }
 
-/* Have live look-ups, which are open, cost more than the index would? */
+/* Chooses between an index that lacks some of the source's files and these files, which may be
+ * there now. An index of a debug map is used only if all the map's object files are gone, so that
+ * it never hides lines of one. */
+static enum st settle_incomplete(struct stored *s, struct err *e) {
+    struct lookup_source *mapped = atomic_load(&s->mapped);
+    atomic_store(&s->mapped, NULL);
+    enum st st = open_live(s, e);
+    struct lookup_source *live = atomic_load(&s->live);
+    if (st == ST_OK && mapped->is_map && debug_map_is_lost(&live->map)) {
+        atomic_store(&s->mapped, mapped);
+    } else {
+        lookup_close(mapped);
+    }
+    return st;
+}
+
+/* Have live look-ups, over all runs, cost as much as the index would? `live` must be open. */
 static bool pays(const struct stored *s) {
     return s->earlier + live_bytes_read(atomic_load(&s->live)) >= s->whole;
 }
 
-/* Has something to be opened or built before the live look-up? */
+/* Must live debug info be opened, or the index be built, before a live look-up? */
 static bool unprepared(const struct stored *s) {
     return !atomic_load(&s->live) ||
            (!atomic_load(&s->tried) && !atomic_load(&s->mapped) && pays(s));
 }
 
-/* ST_ERR without an error: the index is damaged. */
+/* Looks the address up in the index. ST_ERR with an empty *e: the index is damaged, and was
+ * removed. */
 static enum st look_up_mapped(struct stored *s, struct lookup_source *mapped, uint64_t address,
                               struct lookup_hit *hit, struct err *e) {
     struct err why;
@@ -100,13 +113,13 @@ static enum st look_up_mapped(struct stored *s, struct lookup_source *mapped, ui
     return st;
 }
 
-/* Opens live debug info, or builds the index. The lock is held. */
+/* Opens live debug info, and builds the index if that pays. The caller holds the lock. */
 static enum st prepare_live(struct stored *s, struct err *e) {
     if (open_live(s, e) != ST_OK) {
         return ST_ERR;
     }
     if (!unprepared(s)) {
-        return ST_OK; /* somebody else has */
+        return ST_OK; /* another thread has done it */
     }
     enum st st = open_index(s, true, e);
     if (st == ST_OK) {
@@ -160,10 +173,42 @@ static void stored_close(struct lookup_source *source) {
 
 static const struct lookup_ops stored_ops = {.lookup = stored_lookup, .close = stored_close};
 
-/* The index if there is one or it is due, else live debug info. */
+/* What the stabs of a debug map have told so far. */
+struct map_times {
+    bool untimed;  /* the object file of the current stabs has no time */
+    bool function; /* such a file has a function */
+};
+
+static bool look_at_time(void *ctx, const struct object_stab *stab) {
+    struct map_times *t = ctx;
+    if (stab->type == STAB_OBJECT_FILE) {
+        t->untimed = stab->value == 0;
+    }
+    t->function = t->function || (stab->type == STAB_FUNCTION && t->untimed);
+    return true;
+}
+
+/* Was the index made of object files for which their debug map has no time? The index does not
+ * tell. */
+static bool was_untimed(const struct stored *s, const struct lookup_source *index) {
+    struct map_times t = {0};
+    if (index->content < LOOKUP_HAS_SPLIT_DWARF || object_has_dwarf(s->from.slice)) {
+        return false;
+    }
+    /* A file whose symbol table cannot be read has no debug map. */
+    (void)!object_stabs(s->from.slice, look_at_time, &t, NULL);
+    return t.function;
+}
+
+/* Opens the index if there is one or it pays to build it, else live debug info. */
 static enum st open_either(struct stored *s, struct err *e) {
     enum st st = s->key ? open_index(s, false, e) : ST_NONE;
-    if (st != ST_NONE) {
+    if (st == ST_OK && atomic_load(&s->mapped)->incomplete) {
+        st = settle_incomplete(s, e);
+        if (st != ST_OK || atomic_load(&s->mapped)) {
+            return st;
+        }
+    } else if (st != ST_NONE) {
         return st;
     }
     st = open_live(s, e);
@@ -209,7 +254,7 @@ enum st stored_open(struct lookup_source **out, struct index_store *store,
     s->from.fingerprint = fingerprint;
     enum st st = open_either(s, e);
     if (st != ST_OK) {
-        atomic_store(&s->tried, true); /* nothing to count */
+        atomic_store(&s->tried, true); /* no cost is to be recorded */
         stored_close(&s->source);
         return st;
     }
@@ -217,9 +262,12 @@ enum st stored_open(struct lookup_source **out, struct index_store *store,
     const struct lookup_source *open = mapped ? mapped : live;
     s->source.content = open->content;
     s->source.lineless = open->lineless;
+    s->source.hidden = open->hidden;
+    s->source.names_cut = open->names_cut;
     s->source.dieless = open->dieless;
     s->source.incomplete = open->incomplete;
     s->source.is_map = open->is_map;
+    s->source.untimed = mapped ? was_untimed(s, mapped) : open->untimed;
     s->source.map = open->map;
     *out = &s->source;
     return ST_OK;

@@ -1,4 +1,4 @@
-/* The search for an image's debug file, and the verdict on it. */
+/* Searches an image's debug file, and gives the verdict on it. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,7 +11,8 @@
 
 const char *const symbol_roots[SYMBOL_ROOTS] = {"/usr/lib/debug"};
 
-/* A notice is told once, however many requests lead to the file; without memory it is repeated. */
+/* Is the notice new? It is told once, however many requests lead to the file; without memory it may
+ * be repeated. */
 static bool is_news(struct symbol_set *s, const char *path, const struct err *why) {
     struct strbuf key = {0};
     bool added = true;
@@ -42,54 +43,64 @@ static void complain_unit(void *ctx, const char *file, uint64_t unit_offset,
     symbol_set_complain(s, file, &e);
 }
 
-/* Handles the result of opening a file: damage is reported when it is first met. */
-static enum st opened(struct symbol_set *s, const char *path, enum st st, const struct err *why,
-                      struct err *e) {
+/* Handles the result of opening a file: tells damage when it is first met, and looks for the map of
+ * hidden names. */
+static enum st opened(struct symbol_set *s, const char *path, enum st st, struct object *o,
+                      const struct err *why, struct err *e) {
     if (st == ST_ERR) {
         return err_nomem(e);
     }
     if (err_is(why)) {
         symbol_set_complain(s, path, why);
     }
-    return st;
+    return st == ST_OK ? finder_give_names(s->finder, o, symbol_set_complain, s, e) : st;
 }
 
-/* Opens a path once. ST_NONE: it cannot be opened. A hint is a path that an image or a debug file
- * names. */
+/* Opens a path once. hint: an image or a debug file names the path. ST_NONE: it cannot be opened.
+ */
 static enum st open_path_once(struct symbol_set *s, const char *path, bool hint,
                               struct object **out, struct err *e) {
     struct err why = {0};
-    return opened(s, path, open_files_path(&s->files, path, hint, out, &why), &why, e);
+    enum st st = open_files_path(&s->files, path, hint, out, &why);
+    return opened(s, path, st, *out, &why, e);
 }
 
 enum st symbol_set_open(struct symbol_set *s, struct open_files *files,
                         const struct find_candidate *c, struct object **out, struct err *e) {
     struct err why = {0};
-    return opened(s, c->path, open_files_candidate(files, c, out, &why), &why, e);
+    enum st st = open_files_candidate(files, c, out, &why);
+    return opened(s, c->path, st, *out, &why, e);
 }
 
-/* The supplementary file of dwz that the slice names. That it is missing is told once. */
-static const struct object_slice *find_alt(struct symbol_set *s, const struct object_slice *slice,
-                                           const char *path) {
-    const struct object_slice *alt = NULL;
+/* Sets *alt to the supplementary file of dwz that the slice names, or NULL; that it is missing is
+ * told once. ST_ERR: out of memory. */
+static enum st find_alt(struct symbol_set *s, const struct object_slice *slice, const char *path,
+                        const struct object_slice **alt, struct err *e) {
     const char *name;
     struct err why = {0};
     bool added = false;
-    enum st st = open_files_supplementary(&s->files, s->finder, slice, &alt, &name, &why);
-    if (st == ST_ERR && name && object_has_dwarf(slice) &&
-        map_put(&s->told, path, strlen(path), 0, &added) && added) {
+    enum st st = open_files_supplementary(&s->files, s->finder, slice, alt, &name, &why);
+    if (why.code == ERR_NOMEM) {
+        return err_nomem(e);
+    }
+    if (st != ST_ERR || !name || !object_has_dwarf(slice)) {
+        return ST_OK;
+    }
+    if (!map_put(&s->told, path, strlen(path), 0, &added)) {
+        return err_nomem(e);
+    }
+    if (added) {
         symbol_set_complain(s, path, &why);
     }
-    return alt;
+    return ST_OK;
 }
 
-struct index_source symbol_set_source_of(struct symbol_set *s, const struct object_slice *slice,
-                                         const struct object_slice *paired, const char *path) {
-    return (struct index_source){.slice = slice,
-                                 .paired = paired,
-                                 .alt = find_alt(s, slice, path),
-                                 .split = &s->split.finder,
-                                 .name = path_base(path)};
+enum st symbol_set_source_of(struct symbol_set *s, const struct object_slice *slice,
+                             const struct object_slice *paired, const char *path,
+                             struct index_source *out, struct err *e) {
+    *out = (struct index_source){
+        .slice = slice, .paired = paired, .split = &s->split.finder, .name = path_base(path)};
+    return find_alt(s, slice, path, &out->alt, e);
 }
 
 static enum symbol_verdict verdict_on(const struct lookup_source *source) {
@@ -102,13 +113,16 @@ static enum symbol_verdict verdict_on(const struct lookup_source *source) {
     return verdicts[source->content];
 }
 
-/* Makes the slice the answer if it has symbols or debug info. */
+/* Opens a source for the slice, and fills *out with it and the verdict. */
 static enum st try_slice(struct symbol_set *s, const struct object_slice *slice,
                          const struct object_slice *paired, const char *path,
                          struct symbol_file *out, struct err *e) {
     struct lookup_source *source = NULL;
     struct err why = {0};
-    struct index_source from = symbol_set_source_of(s, slice, paired, path);
+    struct index_source from;
+    if (symbol_set_source_of(s, slice, paired, path, &from, e) != ST_OK) {
+        return ST_ERR;
+    }
     enum st st = stored_open(&source, s->store, &from, &s->lock, complain_unit, s, &why);
     if (why.code == ERR_NOMEM) {
         return err_nomem(e);
@@ -134,14 +148,16 @@ static enum st try_slice(struct symbol_set *s, const struct object_slice *slice,
     return ST_OK;
 }
 
-/* Ranks the files of one id. */
+/* Returns the rank of a file among those of one id, by its verdict; an OK file without lines or
+ * with hidden names ranks below other OK files. */
 int symbol_search_rank(const struct symbol_file *f) {
     static const int ranks[] = {[SYMBOLS_OK] = RANK_BEST,
                                 [SYMBOLS_SPLIT] = 4,
                                 [SYMBOLS_ONLY] = 3,
                                 [SYMBOLS_NO_DEBUG_INFO] = 2,
                                 [SYMBOLS_DAMAGED] = 1};
-    return ranks[f->verdict] - (f->verdict == SYMBOLS_OK && f->source->lineless);
+    return ranks[f->verdict] -
+           (f->verdict == SYMBOLS_OK && (f->source->lineless || f->source->hidden));
 }
 
 static enum st consider(struct symbol_set *s, const struct object_slice *slice,
@@ -157,16 +173,33 @@ static enum st consider(struct symbol_set *s, const struct object_slice *slice,
     return ST_OK;
 }
 
-/* A stripped ELF file names its separate debug file, which shares its id. */
+/* Finds the separate debug file that a stripped ELF file names, or the dSYM beside a Mach-O file. A
+ * damaged one counts as absent. ST_ERR: out of memory. */
+static enum st find_separate(const struct object_slice *slice, const char *path, char **separate,
+                             struct err *e) {
+    struct err why = {0};
+    enum st st = object_slice_format(slice) == OBJECT_ELF
+                     ? find_separate_debug(slice, path, symbol_roots, SYMBOL_ROOTS, separate, &why)
+                     : find_dsym(slice, path, separate, &why);
+    if (st != ST_ERR) {
+        return st;
+    }
+    return why.code == ERR_NOMEM ? err_nomem(e) : ST_NONE;
+}
+
+/* Considers the separate debug file of a file without DWARF, which shares its id. */
 static enum st consider_separate(struct symbol_set *s, const struct object_slice *slice,
                                  const char *path, struct symbol_file *best, struct err *e) {
     char *separate = NULL;
     struct object *o = NULL;
-    if (object_slice_format(slice) != OBJECT_ELF || object_has_dwarf(slice) ||
-        find_separate_debug(slice, path, symbol_roots, SYMBOL_ROOTS, &separate, NULL) != ST_OK) {
+    if (object_has_dwarf(slice) || symbol_search_rank(best) == RANK_BEST) {
         return ST_OK;
     }
-    enum st st = open_path_once(s, separate, true, &o, e);
+    enum st st = find_separate(slice, path, &separate, e);
+    if (st != ST_OK) {
+        return st == ST_ERR ? ST_ERR : ST_OK;
+    }
+    st = open_path_once(s, separate, true, &o, e);
     if (st == ST_OK) {
         const struct image_id *id = object_slice_id(slice);
         const struct object_slice *debug = object_slice_by_id(o, id);
@@ -179,27 +212,41 @@ static enum st consider_separate(struct symbol_set *s, const struct object_slice
     return st == ST_ERR ? ST_ERR : ST_OK;
 }
 
-const struct object_slice *symbol_set_pair(struct symbol_set *s, struct open_files *files,
-                                           const struct object_slice *of,
-                                           const struct find_candidate *const *all, size_t count,
-                                           size_t except) {
-    const struct image_id *id = object_slice_id(of);
+/* Has the slice function starts? Damaged ones count as absent. ST_ERR: out of memory. */
+static enum st has_starts(const struct object_slice *slice, struct err *e) {
     const uint64_t *starts;
-    size_t n;
-    if (object_has_symbols(of) && object_function_starts(of, &starts, &n, NULL) == ST_OK) {
-        return NULL;
+    size_t count;
+    struct err why = {0};
+    enum st st = object_function_starts(slice, &starts, &count, &why);
+    if (st != ST_ERR) {
+        return st;
     }
-    for (size_t i = 0; i < count; i++) {
+    return why.code == ERR_NOMEM ? err_nomem(e) : ST_NONE;
+}
+
+enum st symbol_set_pair(struct symbol_set *s, struct open_files *files,
+                        const struct object_slice *of, const struct find_candidate *const *all,
+                        size_t count, size_t except, const struct object_slice **paired,
+                        struct err *e) {
+    const struct image_id *id = object_slice_id(of);
+    *paired = NULL;
+    enum st st = object_has_symbols(of) ? has_starts(of, e) : ST_NONE;
+    if (st != ST_NONE) {
+        return st;
+    }
+    for (size_t i = 0; i < count && !*paired; i++) {
         struct object *o = NULL;
-        if (i == except || symbol_set_open(s, files, all[i], &o, NULL) != ST_OK) {
-            continue;
+        st = i == except ? ST_NONE : symbol_set_open(s, files, all[i], &o, e);
+        const struct object_slice *slice = st == ST_OK ? object_slice_by_id(o, id) : NULL;
+        if (slice) {
+            st = has_starts(slice, e);
         }
-        const struct object_slice *slice = object_slice_by_id(o, id);
-        if (slice && object_function_starts(slice, &starts, &n, NULL) == ST_OK) {
-            return slice;
+        if (st == ST_ERR) {
+            return ST_ERR;
         }
+        *paired = st == ST_OK ? slice : NULL;
     }
-    return NULL;
+    return ST_OK;
 }
 
 static enum st search_by_id(struct symbol_set *s, const struct symbol_request *r,
@@ -216,13 +263,17 @@ static enum st search_by_id(struct symbol_set *s, const struct symbol_request *r
         const struct object_slice *slice = st == ST_OK ? object_slice_by_id(o, &r->id) : NULL;
         if (!slice) {
             const char *file = arena_strdup(&s->arena, all[i]->path, strlen(all[i]->path));
-            if (file && symbol_search_rank(best) == 0) {
+            if (!file) {
+                return err_nomem(e);
+            }
+            if (symbol_search_rank(best) == 0) {
                 *best = (struct symbol_file){.verdict = SYMBOLS_DAMAGED, .file = file};
             }
             continue;
         }
-        const struct object_slice *paired = symbol_set_pair(s, &s->files, slice, all, count, i);
-        if (consider(s, slice, paired, all[i]->path, best, e) != ST_OK ||
+        const struct object_slice *paired;
+        if (symbol_set_pair(s, &s->files, slice, all, count, i, &paired, e) != ST_OK ||
+            consider(s, slice, paired, all[i]->path, best, e) != ST_OK ||
             consider_separate(s, slice, all[i]->path, best, e) != ST_OK) {
             return ST_ERR;
         }
@@ -230,7 +281,7 @@ static enum st search_by_id(struct symbol_set *s, const struct symbol_request *r
     return ST_OK;
 }
 
-/* A string that lives as long as the set; NULL: out of memory. */
+/* Returns the path of a key's index, which lives as long as the set; NULL: out of memory. */
 static const char *index_path(struct symbol_set *s, const struct index_store *store,
                               const char *key) {
     struct strbuf path = {0};
@@ -240,10 +291,11 @@ static const char *index_path(struct symbol_set *s, const struct index_store *st
     return kept;
 }
 
-/* An index of a permanent store is an answer by itself: its source may be gone. Of two with symbols
- * only, the one that has more counts: a system's library may have been added with and without the
- * names of its local functions. *extent: bytes of the table of pieces of the best one so far.
- * ST_NONE: it was removed on demand since the catalog was read, which has been read again. */
+/* Considers an index of a permanent store, which is an answer by itself: its source may be gone. Of
+ * two with symbols only, the one with more pieces counts: a system's library may have been added
+ * with and without the names of its local functions. *extent: bytes of the table of pieces of the
+ * best one so far. ST_NONE: the index was removed after the catalog was read, which has been read
+ * again. */
 static enum st try_index(struct symbol_set *s, struct added_store *from,
                          const struct catalog_entry *entry, struct symbol_file *best,
                          uint64_t *extent, struct err *e) {
@@ -288,7 +340,8 @@ static enum st try_index(struct symbol_set *s, struct added_store *from,
 
 static enum st search_stores(struct symbol_set *s, const struct image_id *id,
                              struct symbol_file *best, struct err *e) {
-    uint64_t extent = best->verdict ? UINT64_MAX : 0; /* a file is not compared */
+    /* an index with symbols only replaces no file that was found */
+    uint64_t extent = best->verdict ? UINT64_MAX : 0;
     for (size_t i = 0; i < s->added_stores.len; i++) {
         struct added_store *a = &s->added_stores.data[i];
         const struct catalog_entry *entry;
@@ -353,7 +406,7 @@ static enum st search_host(struct symbol_set *s, const struct symbol_request *r,
     return consider_separate(s, slice, r->path, best, e);
 }
 
-/* No file has the id: looks for one of the name, for the verdict. */
+/* Sets the verdict when no file has the id: looks for one with the name. */
 static enum st judge_by_name(struct symbol_set *s, const struct symbol_request *r,
                              struct symbol_file *out, struct err *e) {
     *out = (struct symbol_file){.verdict = SYMBOLS_MISSING};
@@ -378,15 +431,15 @@ static enum st judge_by_name(struct symbol_set *s, const struct symbol_request *
     return ST_OK;
 }
 
-/* Symbols that somebody added to a permanent store are all there is: of a system that publishes no
- * debug info, say. */
+/* Is it worth fetching a debug file? Not if a permanent store gave symbols: a user added them
+ * because there is no debug info, as for a system that publishes none. */
 static bool is_worth_a_fetch(const struct symbol_set *s, const struct symbol_request *r,
                              const struct symbol_file *best, bool from_store) {
     return s->fetch && !image_id_is_zero(&r->id) && symbol_search_rank(best) < RANK_DEBUG_INFO &&
            !(from_store && best->verdict == SYMBOLS_ONLY);
 }
 
-/* Fetches a debug file, and searches again. */
+/* Fetches a debug file, and searches by id again. */
 static enum st search_fetched(struct symbol_set *s, const struct symbol_request *r,
                               struct symbol_file *best, struct err *e) {
     char *path = NULL;

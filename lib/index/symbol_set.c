@@ -1,5 +1,5 @@
-/* What a user named to search, and the answers that were given. The search is in symbol_search.c.
- */
+/* Keeps what a user named to search, and the answers that were given. The search is in
+ * symbol_search.c. */
 #include "index/symbol_set.h"
 
 #include <stdlib.h>
@@ -106,7 +106,7 @@ enum st symbol_set_use_host(struct symbol_set *s, struct err *e) {
     return ST_OK;
 }
 
-/* Tells notices of the file that answers, not of those that were skipped. */
+/* Tells notices about the file that answers, not about those that were skipped. */
 static void tell_notices(struct symbol_set *s, const struct symbol_file *answer) {
     struct err notices[LOOKUP_NOTICES] = {0};
     size_t count = answer->source ? lookup_notices(answer->source, notices) : 0;
@@ -115,7 +115,7 @@ static void tell_notices(struct symbol_set *s, const struct symbol_file *answer)
     }
 }
 
-/* A key that holds the whole request. */
+/* Writes a key that has all members of the request. */
 static void request_key(const struct symbol_request *r, struct strbuf *key) {
     const char *parts[] = {r->name, r->path, r->arch};
     strbuf_addc(key, (char)r->id.kind);
@@ -132,8 +132,8 @@ static time_t monotonic_seconds(void) {
     return t.tv_sec;
 }
 
-/* Has a store changed since the answer was given, and does it list the id now? Or is it time to
- * fetch again? */
+/* May a new search give a better answer: has a store changed since the answer was given, and does
+ * it list the id now, or is it time to fetch again? */
 static bool may_be_bettered(const struct symbol_set *s, struct given_answer *given,
                             const struct image_id *id) {
     bool listed = false;
@@ -192,8 +192,8 @@ out:
 
 /* ---- all files ---- */
 
-/* Visits a candidate that is the best file of its id, or has no id, and has symbols or debug info;
- * does nothing with any other one. */
+/* Calls each for a candidate that is the best file of its id, or has no id, and has symbols or
+ * debug info; skips any other one. */
 static enum st give(struct symbol_set *s, const struct find_candidate *c, symbol_each each,
                     void *ctx, struct open_files *files, struct err *e) {
     const struct find_candidate *all[CANDIDATES_MAX];
@@ -210,10 +210,15 @@ static enum st give(struct symbol_set *s, const struct find_candidate *c, symbol
         slice = nameless ? object_slice_by_arch(o, c->arch) : object_slice_by_id(o, &c->id);
     }
     if (!slice || (!c->dwarf && !object_has_symbols(slice))) {
-        return st == ST_ERR ? ST_ERR : ST_OK; /* or an image of a cache without code symbols */
+        /* ST_NONE: the candidate is skipped, as an image of a dyld cache without code symbols */
+        return st == ST_ERR ? ST_ERR : ST_OK;
     }
-    const struct object_slice *paired = symbol_set_pair(s, files, slice, all, count, 0);
-    struct index_source from = symbol_set_source_of(s, slice, paired, c->path);
+    const struct object_slice *paired;
+    struct index_source from;
+    if (symbol_set_pair(s, files, slice, all, count, 0, &paired, e) != ST_OK ||
+        symbol_set_source_of(s, slice, paired, c->path, &from, e) != ST_OK) {
+        return ST_ERR;
+    }
     return each(ctx, &from, c, files, e);
 }
 

@@ -1,4 +1,4 @@
-/* What the files of the symbol set share. */
+/* Types and functions that the files of the symbol set share, private to lib/index. */
 #ifndef STALLKIT_INDEX_SYMBOL_SET_PRIVATE_H
 #define STALLKIT_INDEX_SYMBOL_SET_PRIVATE_H
 
@@ -14,24 +14,24 @@
 #include "index/symbol_set.h"
 
 enum { CANDIDATES_MAX = 64, SYMBOL_ROOTS = 1 };
-/* Where this host's packages put debug files. */
+/* Folders in which this host's packages put debug files. */
 extern const char *const symbol_roots[SYMBOL_ROOTS];
 
 struct named_use {
     const char *name, *path;
 };
 
-/* What symbol_set_find said, how often the stores had changed by then, and when it was. */
+/* An answer of symbol_set_find, the number of changes of stores by then, and the time. */
 struct given_answer {
     struct symbol_file file;
     unsigned changes;
-    time_t seconds; /* of the monotonic clock */
+    time_t seconds; /* time of the monotonic clock */
 };
 
 struct symbol_set {
     pthread_mutex_t lock; /* held in symbol_set_find, and while sources open debug info */
     struct finder *finder;
-    struct index_store *store; /* the store of indexes of files; NULL = none */
+    struct index_store *store; /* store of indexes of the files; NULL = none */
     struct added_stores added_stores;
     symbol_fetch fetch; /* NULL = none */
     void *fetch_ctx;
@@ -41,26 +41,28 @@ struct symbol_set {
     VEC(struct named_use) uses;
     struct open_files files;
     struct split_files split;
-    struct map told;       /* paths of files that lack their supplementary file */
-    pthread_mutex_t talk;  /* guards what follows */
-    struct map notices;    /* path and text of each */
-    const char *temporary; /* folder; borrowed; NULL = the system's */
+    struct map told;       /* paths of files whose missing supplementary file was told */
+    pthread_mutex_t talk;  /* guards notices */
+    struct map notices;    /* path and text of each notice that was told */
+    const char *temporary; /* folder for unpacked archives; borrowed; NULL = the system's */
     VEC(struct lookup_source *) sources;
     VEC(struct given_answer) answers;
-    struct map answer_by_request; /* request -> index into answers */
+    struct map answer_by_request; /* request -> index in answers */
     struct arena arena;
 };
 
 /* ---- symbol_search.c ---- */
 
-/* Tells of a path: a symbol_complain over a set. A notice is told once, from any thread. */
+/* Calls the set's complain, as a symbol_complain with a set as ctx. A notice is told once. Any
+ * thread may call it. */
 void symbol_set_complain(void *ctx, const char *path, const struct err *why);
 
-/* The search itself; the set's lock is held. ST_ERR: out of memory. */
+/* Searches the file for a request; the caller holds the set's lock. ST_ERR: out of memory. */
 enum st symbol_search(struct symbol_set *s, const struct symbol_request *r, struct symbol_file *out,
                       struct err *e) BASE_MUST_USE;
 
-/* How much a file of an id tells: RANK_BEST is all, 0 nothing. */
+/* Returns how much a file of an id tells: RANK_BEST is all, RANK_DEBUG_INFO and above has DWARF, 0
+ * is nothing. */
 enum { RANK_BEST = 6, RANK_DEBUG_INFO = 4 };
 int symbol_search_rank(const struct symbol_file *f);
 
@@ -68,14 +70,17 @@ int symbol_search_rank(const struct symbol_file *f);
 enum st symbol_set_open(struct symbol_set *s, struct open_files *files,
                         const struct find_candidate *c, struct object **out,
                         struct err *e) BASE_MUST_USE;
-/* The first other file of the slice's id, besides all[except], that has function starts: a dSYM's
- * binary bounds its symbols. NULL: none, or it has symbols and function starts itself. */
-const struct object_slice *symbol_set_pair(struct symbol_set *s, struct open_files *files,
-                                           const struct object_slice *of,
-                                           const struct find_candidate *const *all, size_t count,
-                                           size_t except);
-/* What an index or a look-up reads of a slice: with its supplementary file. */
-struct index_source symbol_set_source_of(struct symbol_set *s, const struct object_slice *slice,
-                                         const struct object_slice *paired, const char *path);
+/* Sets *paired to the first other file of the slice's id, not all[except], that has function
+ * starts: a dSYM's binary bounds its symbols. NULL: none, or the slice has symbols and function
+ * starts itself. ST_ERR: out of memory. Never ST_NONE. */
+enum st symbol_set_pair(struct symbol_set *s, struct open_files *files,
+                        const struct object_slice *of, const struct find_candidate *const *all,
+                        size_t count, size_t except, const struct object_slice **paired,
+                        struct err *e) BASE_MUST_USE;
+/* Fills *out with what an index or a look-up reads of a slice, with its supplementary file. ST_ERR:
+ * out of memory. Never ST_NONE. */
+enum st symbol_set_source_of(struct symbol_set *s, const struct object_slice *slice,
+                             const struct object_slice *paired, const char *path,
+                             struct index_source *out, struct err *e) BASE_MUST_USE;
 
 #endif

@@ -1,7 +1,7 @@
-/* Reading a unit changes the struct debug that reads it, so threads that read at the same time have
- * one each: as many are opened as ever read at once. The first one also tells which units claim an
- * address, which does not touch the state for reading; only the one reading of units without known
- * ranges needs it free. */
+/* Keeps units in memory. Reading a unit changes the struct debug that reads it, so threads that
+ * read at the same time have one each: as many are opened as ever read at once. The first one also
+ * tells which units claim an address, which does not change it; only debug_scan_units needs it
+ * unused. */
 #include "index/unit_cache.h"
 
 #include <pthread.h>
@@ -15,10 +15,10 @@
 
 enum { CACHE_BYTES = 192 << 20 };
 
-/* What is known of a unit. */
+/* The state of a unit. */
 struct unit_slot {
-    struct flat_unit *unit; /* NULL = not held */
-    bool reading;           /* somebody is */
+    struct flat_unit *unit; /* NULL = not in memory */
+    bool reading;           /* a thread is reading it */
     bool unreadable;
 };
 
@@ -27,24 +27,25 @@ struct unit_cache {
     struct debug_others others;
     const struct own_symbols *own;
     struct debug *first;
-    pthread_rwlock_t ranges; /* of the units that `first` knows: read to find, written by a scan */
+    /* lock of the ranges in `first`: read to find units, written by a scan */
+    pthread_rwlock_t ranges;
 
-    atomic_bool crowded;  /* the limit is exceeded only by units in use */
-    pthread_mutex_t lock; /* guards all below; not held while a unit is read */
+    atomic_bool crowded;  /* units in use exceed the limit */
+    pthread_mutex_t lock; /* guards the members below up to talk; not held while a unit is read */
     pthread_cond_t changed;
-    VEC(struct debug *) readers; /* all of them */
-    VEC(struct debug *) spare;   /* those that are not reading */
-    atomic_bool scanned;         /* the units that do not say their ranges were asked */
-    struct unit_slot *slots;     /* of each unit */
+    VEC(struct debug *) readers; /* all struct debugs that were opened */
+    VEC(struct debug *) spare;   /* those that are not reading now */
+    atomic_bool scanned;         /* debug_scan_units was called: all ranges are known */
+    struct unit_slot *slots;     /* one per unit */
     size_t unit_count, bytes, byte_limit;
     uint64_t read;
     struct flat_unit *newest, *oldest;
-    struct map paths; /* of all units that were read: answers outlive their unit */
+    struct map paths; /* paths of all units that were read: answers outlive their unit */
 
-    pthread_mutex_t talk; /* guards what follows */
+    pthread_mutex_t talk; /* guards the members below */
     lookup_complain complain;
     void *complain_ctx;
-    struct map told; /* unit, file and text of each complaint */
+    struct map told; /* unit, file and text of each complaint that was told */
 };
 
 _Static_assert(LOOKUP_NO_UNIT == DEBUG_NO_UNIT, "complaints are handed on as they are");
@@ -70,7 +71,7 @@ static void tell_once(void *ctx, const char *file, uint64_t unit_offset, const s
 
 /* ---- readers; the lock is held ---- */
 
-/* Makes one more reader; the lock is released meanwhile. */
+/* Opens one more reader; the lock is released while it does. */
 static enum st open_reader(struct unit_cache *c, struct debug **out, struct err *e) {
     struct debug *d = NULL;
     pthread_mutex_unlock(&c->lock);
@@ -79,7 +80,7 @@ static enum st open_reader(struct unit_cache *c, struct debug **out, struct err 
     if (st != ST_OK) {
         return st;
     }
-    /* All readers may be spare at once, so their places are reserved here. */
+    /* Reserves a place in spare: all readers may be spare at once. */
     if (!vec_reserve((void **)&c->spare.data, c->readers.len, &c->spare.cap, 1,
                      sizeof *c->spare.data) ||
         !VEC_PUSH(&c->readers, d)) {
@@ -131,7 +132,7 @@ static void drop_old_units(struct unit_cache *c) {
     if (c->bytes <= c->byte_limit) {
         return;
     }
-    atomic_store(&c->crowded, true); /* ordered before the look at users, see unit_cache_put */
+    atomic_store(&c->crowded, true); /* must precede the reading of users, see unit_cache_put */
     while (c->bytes > c->byte_limit && next != c->newest) {
         struct flat_unit *u = next;
         next = u->newer;
@@ -145,7 +146,7 @@ static void drop_old_units(struct unit_cache *c) {
     atomic_store(&c->crowded, c->bytes > c->byte_limit && c->oldest != c->newest);
 }
 
-/* From here on the unit's paths are the cache's. */
+/* Moves the unit's paths to the cache, which outlives the unit. */
 static enum st intern_paths(struct unit_cache *c, struct flat_unit *u, struct err *e) {
     for (size_t i = 0; i < u->unit.path_count; i++) {
         const char *path = u->unit.files[i];
@@ -158,7 +159,7 @@ static enum st intern_paths(struct unit_cache *c, struct flat_unit *u, struct er
     return ST_OK;
 }
 
-/* Reads a unit; the lock is released meanwhile. ST_NONE: it is damaged. */
+/* Reads a unit; the lock is released while it does. ST_NONE: the unit is damaged. */
 static enum st read_unit(struct unit_cache *c, size_t index, struct err *e) {
     struct unit_slot *slot = &c->slots[index];
     struct debug *reader = NULL;
@@ -186,7 +187,7 @@ static enum st read_unit(struct unit_cache *c, size_t index, struct err *e) {
         return ST_OK;
     }
     if (why.code == ERR_NOMEM || !reader) {
-        return err_set(e, why.code, "%s", why.text); /* nothing is wrong with the unit */
+        return err_set(e, why.code, "%s", why.text); /* the unit itself may be undamaged */
     }
     slot->unreadable = true;
     return ST_NONE;
@@ -215,9 +216,10 @@ enum st unit_cache_get(struct unit_cache *c, size_t index, struct flat_unit **ou
     return st;
 }
 
-/* Either this thread sees that it is crowded, or the one that made it so saw the user leave. */
+/* Ends the use of a unit. Either this thread sees that the cache is crowded, or the thread that set
+ * crowded sees that the user has left. */
 void unit_cache_put(struct unit_cache *c, struct flat_unit *u) {
-    atomic_fetch_sub(&u->users, 1); /* from here on it may be gone */
+    atomic_fetch_sub(&u->users, 1); /* from here on another thread may free it */
     if (atomic_load(&c->crowded)) {
         pthread_mutex_lock(&c->lock);
         drop_old_units(c);
@@ -241,7 +243,8 @@ static size_t find_known(struct unit_cache *c, uint64_t address, size_t *units, 
     return count;
 }
 
-/* No other thread uses the first reader: the lock is held, and the reader is spare. */
+/* Scans the ranges of all units once. No other thread uses the first reader then: the lock is held,
+ * and the reader is spare. */
 static enum st scan_ranges(struct unit_cache *c, struct err *e) {
     enum st st = ST_OK;
     pthread_mutex_lock(&c->lock);

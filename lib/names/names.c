@@ -1,5 +1,5 @@
-/* Which kind of name it is, and the kinds that need no scanner of their own: Objective-C, blocks,
- * images. */
+/* Tells which kind of name a text is, and simplifies Objective-C names, block names and image
+ * names; C++, Rust, Go and Swift have scanners of their own. */
 #include "names/names.h"
 
 #include <string.h>
@@ -10,8 +10,9 @@
 
 static const char block_invoke[] = "_block_invoke";
 
-/* -[Class(Category) sel:arg:], also inside a block's name: __19-[Class sel:]_block_invoke_2. Kept
- * whole but for the numbers. False: not Objective-C. */
+/* Appends an Objective-C method's name, -[Class(Category) sel:arg:], whole; a block's name
+ * around it, __19-[Class sel:]_block_invoke_2, loses its numbers. False: the name is not
+ * Objective-C. */
 static bool objc(const char *s, size_t len, struct strbuf *out) {
     size_t at = 0;
     if (names_starts(s, len, "__")) {
@@ -36,7 +37,8 @@ static bool objc(const char *s, size_t len, struct strbuf *out) {
     return true;
 }
 
-/* C blocks: __draw_block_invoke_3 -> __draw_block_invoke. False: not a block. */
+/* Appends a C block's name without its number: __draw_block_invoke_3 -> __draw_block_invoke.
+ * False: the name is not a block's. */
 static bool block(const char *s, size_t len, struct strbuf *out) {
     static const char *const helpers[] = {"__copy_helper_block_", "__destroy_helper_block_", NULL};
     size_t helper = names_starts_any(s, len, helpers);
@@ -57,8 +59,9 @@ static bool block(const char *s, size_t len, struct strbuf *out) {
     return true;
 }
 
-/* LLVM's machine outliner numbers its pieces differently in every build: OUTLINED_FUNCTION_12, in
- * Mach-O symbols with an underscore in front. False: not one. */
+/* Appends the name of a piece that LLVM's machine outliner made without its number, which
+ * differs in every build: OUTLINED_FUNCTION_12, in Mach-O symbols with an underscore in front.
+ * False: the name is not one of these. */
 static bool outlined(const char *s, size_t len, struct strbuf *out) {
     static const char prefix[] = "OUTLINED_FUNCTION_";
     size_t at = len > 0 && s[0] == '_' ? 1 : 0, end = at + sizeof prefix - 1;
@@ -74,7 +77,8 @@ static bool outlined(const char *s, size_t len, struct strbuf *out) {
     return true;
 }
 
-/* The readable form of a mangled name. False: there is none; nothing is appended. */
+/* Appends the readable form of a mangled name. False: the name has no readable form, and nothing
+ * is appended. */
 static bool read_mangled(const char *s, size_t len, enum demangle_style style, struct strbuf *out) {
     if (demangle_scheme_of(s, len) == DEMANGLE_NONE) {
         return false;
@@ -88,7 +92,7 @@ bool names_expand(const char *name, size_t len, struct strbuf *out) {
     return read_mangled(name, len, DEMANGLE_FULL, out);
 }
 
-/* Of a readable name. */
+/* Appends the normalised form of a name that is not mangled. */
 static void normalise_readable(const char *s, size_t n, bool modules, struct strbuf *out) {
     size_t base = out->len;
     if (names_starts(s, n, "__hidden#")) {
@@ -105,7 +109,7 @@ static void normalise_readable(const char *s, size_t n, bool modules, struct str
     }
 }
 
-/* A mangled name counts as the readable one that it stands for. */
+/* Appends the normalised form of any name; a mangled name counts as its readable form. */
 static void normalise(const char *name, size_t len, bool modules, struct strbuf *out) {
     struct strbuf readable = {0};
     while (len > 0 && *name == ' ') {
@@ -138,17 +142,17 @@ void names_qualify(const char *name, size_t len, struct strbuf *out) {
     }
 }
 
-/* Start of the version that ends s[0 … len): "libc-2.36" -> 4, "libfoo.1.2" -> 6; len if there is
- * none. */
+/* Returns the start of the version that ends s[0 … len): "libc-2.36" -> 4, "libfoo.1.2" -> 6;
+ * len if there is no version. */
 static size_t version_start(const char *s, size_t len) {
     size_t at = len;
     while (at > 0 && (names_is_digit(s[at - 1]) || s[at - 1] == '.')) {
         at--;
     }
     if (at < len && at > 1 && s[at] != '.' && s[at - 1] == '-' && memchr(s + at, '.', len - at)) {
-        return at - 1; /* libc-2.36 */
+        return at - 1; /* "libc-2.36" is cut to "libc" */
     }
-    return at < len && at > 0 && s[at] == '.' ? at : len; /* libfoo.1.2 */
+    return at < len && at > 0 && s[at] == '.' ? at : len; /* "libfoo.1.2" is cut to "libfoo" */
 }
 
 void names_image(const char *name, size_t len, struct strbuf *out) {
@@ -172,7 +176,7 @@ void names_image(const char *name, size_t len, struct strbuf *out) {
     }
     const char *extension = "";
     size_t so = n;
-    /* The last ".so" that only a version follows. */
+    /* Finds the last ".so" behind which only a version follows. */
     size_t tail = n;
     while (tail > 0 && (names_is_digit(s[tail - 1]) || s[tail - 1] == '.')) {
         tail--;

@@ -1,5 +1,5 @@
-/* Readable name -> simplified name, for bucket keys and for drawing. Pure functions, shared by
- * classify and flame; the full name always stays in the data. */
+/* Simplifies readable names, for bucket keys and for drawing. The functions are pure and shared
+ * by classify and flame; the full name always stays in the data. */
 #ifndef STALLKIT_NAMES_NAMES_H
 #define STALLKIT_NAMES_NAMES_H
 
@@ -8,33 +8,32 @@
 
 #include "base/strbuf.h"
 
-/* Appends the normalised name: what stays equal between two builds of the same source, and between
- * the forms in which reports write one function: mangled, full, simplified. Arguments and return
- * type dropped, Swift's modules too, template arguments `<…>` -> `<T>`, `operator<`, `operator()`
- * and Objective-C names kept whole, anonymous numbering (`$_12`, `{lambda()#3}`, `.llvm.123`,
- * `.cold`,
- * `.cold.1`,
- * `.part.0`, `.isra.0`, `.constprop.0`, `__hidden#12_`, `OUTLINED_FUNCTION_12`, Rust's `::h<16
- * hex>`, `[clone …]`) removed or made constant. Never empty for a non-empty name. */
+/* Appends the normalised name, which is equal in two builds of the same source and in all forms
+ * in which reports write one function: mangled, full, simplified. Arguments, the return type and
+ * Swift's modules are dropped; template arguments `<…>` become `<T>`; `operator<`, `operator()`
+ * and Objective-C names stay whole; anonymous numbering and suffixes (`$_12`, `{lambda()#3}`,
+ * `.llvm.123`, `.cold.1`, `.part.0`, `.isra.0`, `.constprop.0`, `__hidden#12_`,
+ * `OUTLINED_FUNCTION_12`, Rust's `::h<16 hex>`, `[clone …]`) are removed or made constant. The
+ * result is never empty for a non-empty name. */
 void names_normalise(const char *name, size_t len, struct strbuf *out);
 
-/* As names_normalise, but Swift's modules stay where the name tells them (a mangled or a full name
- * does): for who asks about a module. */
+/* Appends the normalised name as names_normalise does, but keeps Swift's modules where the name
+ * has them, as mangled and full names do: for callers that ask about a module. */
 void names_qualify(const char *name, size_t len, struct strbuf *out);
 
-/* Appends all that a mangled name tells. False: it is not mangled, or not readable; nothing is
- * appended. */
+/* Appends the readable form of a mangled name, with all that the name tells. False: the name is
+ * not mangled or not readable, and nothing is appended. */
 bool names_expand(const char *name, size_t len, struct strbuf *out);
 
-/* The type, or the function, that a generic of a library was made for: `shop::Item` of
+/* Finds the type, or the function, that a library's generic was specialised for: `shop::Item` of
  * `std::vector<shop::Item>::push_back`, `Shop.Item` of `generic specialization <Shop.Item> of
- * Swift.Array.map`. It is the first in its angle brackets that is qualified, and not by a namespace
- * of a language's or a system's library; *type is a part of name. False: there is none, or not in
- * the first 4,096 bytes. */
+ * Swift.Array.map`. It is the first name in angle brackets that is qualified, and not by a
+ * namespace of a language's or a system's library. *type points into name. False: there is no
+ * such name in the first 4,096 bytes. */
 bool names_generic_for(const char *name, size_t len, const char **type, size_t *type_len);
 
-/* The function that a closure, a block or a lambda was written in, of a normalised name: a part of
- * it, the whole name if it is none of these. */
+/* Sets *function to the part of a normalised name that is the function which a closure, a block
+ * or a lambda was written in; to the whole name if the name is none of these. */
 void names_enclosing(const char *name, size_t len, const char **function, size_t *function_len);
 
 /* Appends an image's name for keys: directories, `.so.1.2.3` versions and `.dylib` suffixes

@@ -1,9 +1,9 @@
-/* C++, Rust, Go and C names: one scan over the text that keeps the declared name and drops the
- * rest.
+/* Simplifies C++, Rust, Go and C names in one scan over the text, which keeps the declared name
+ * and drops the rest.
  *
- * At depth 0 a space ends a word; when the argument list shows that a word was the name, what stood
- * in front of it was the return type and goes. Brackets are skipped whole, so each byte is read at
- * most twice. */
+ * At depth 0 a space ends a word. When the argument list shows that a word was the name, the
+ * words in front of it were the return type and are dropped. Brackets are skipped whole, so each
+ * byte is read at most twice. */
 #include "names/names_private.h"
 
 #include <string.h>
@@ -12,8 +12,8 @@ struct cxx_scan {
     const char *s;
     size_t len, at;
     struct strbuf *out;
-    size_t base; /* of this name in out */
-    size_t word; /* start in out of the word being read */
+    size_t base; /* offset in out at which this name begins */
+    size_t word; /* offset in out at which the word being read begins */
 };
 
 static bool cxx_rest_starts(const struct cxx_scan *sc, const char *prefix) {
@@ -35,7 +35,7 @@ static void skip_spaces(struct cxx_scan *sc) {
     }
 }
 
-/* Moves the scan behind the closing bracket of the group that opens here, at most to `end`. */
+/* Moves the scan behind the bracket that closes the group at the scan, but not past `end`. */
 static void skip_group_to(struct cxx_scan *sc, size_t end) {
     size_t close = names_close(sc->s, end, sc->at);
     sc->at = close < end ? close + 1 : end;
@@ -46,16 +46,17 @@ static void cxx_skip_group(struct cxx_scan *sc) {
 }
 
 static void add_template(struct cxx_scan *sc) {
-    if (cxx_out_ends(sc, "::")) { /* Rust: Vec::<u8> */
+    if (cxx_out_ends(sc, "::")) { /* Rust's Vec::<u8> loses the :: */
         strbuf_truncate(sc->out, sc->out->len - 2);
     }
     if (!cxx_out_ends(sc, "<T>")) {
-        strbuf_addstr(sc->out, cxx_out_ends(sc, "<") ? " <T>" : "<T>"); /* operator< <T> */
+        /* Operator< gets a space: operator< <T>. */
+        strbuf_addstr(sc->out, cxx_out_ends(sc, "<") ? " <T>" : "<T>");
     }
 }
 
-/* A group whose text matters (<A<B> as C>, Go's (*T[…])), with what is nested in it made constant.
- */
+/* Copies the bracketed group at the scan, whose text matters (<A<B> as C>, Go's (*T[…])), and
+ * makes template arguments nested in it constant. */
 static void add_kept_group(struct cxx_scan *sc) {
     size_t close = names_close(sc->s, sc->len, sc->at);
     size_t end = close < sc->len ? close : sc->len;
@@ -78,8 +79,8 @@ static void add_kept_group(struct cxx_scan *sc) {
     }
 }
 
-/* Skips what follows an argument list: cv, reference, exception and ABI marks. True if the name
- * continues with ::. */
+/* Skips the words behind an argument list: cv, reference, exception and ABI marks. Returns true
+ * if the name continues with "::". */
 static bool skip_qualifiers(struct cxx_scan *sc) {
     static const char *const words[] = {"const", "volatile", "restrict", "noexcept",
                                         "&&",    "&",        NULL};
@@ -96,7 +97,7 @@ static bool skip_qualifiers(struct cxx_scan *sc) {
     return cxx_rest_starts(sc, "::");
 }
 
-/* Drops the words in front of the one being read: they are a return type. */
+/* Drops the words in front of the word being read: they are a return type. */
 static void drop_return_type(struct cxx_scan *sc) {
     if (sc->word > sc->base) {
         size_t keep = sc->out->len - sc->word;
@@ -106,7 +107,7 @@ static void drop_return_type(struct cxx_scan *sc) {
     }
 }
 
-/* An open round bracket. False: the name ends here. */
+/* Scans an opening round bracket. False: the name ends here. */
 static bool scan_round(struct cxx_scan *sc) {
     if (cxx_rest_starts(sc, "(anonymous") || (sc->at > 0 && sc->s[sc->at - 1] == '.')) {
         add_kept_group(sc);
@@ -124,7 +125,7 @@ static bool scan_round(struct cxx_scan *sc) {
         skip_qualifiers(sc);
         sc->word = sc->out->len;
     } else if (sc->out->len == sc->base) {
-        add_kept_group(sc); /* (program), (idle) */
+        add_kept_group(sc); /* keeps (program), (idle) */
     } else {
         cxx_skip_group(sc);
     }
@@ -146,8 +147,8 @@ static void scan_angle(struct cxx_scan *sc) {
     }
 }
 
-/* {lambda(int)#2}, {{closure}}, {closure#0}, {unnamed type#1}, {impl#3}: the kind without its
- * number. */
+/* Writes a name in curly brackets without its number: {lambda(int)#2}, {{closure}}, {closure#0},
+ * {unnamed type#1}, {impl#3}. */
 static void scan_curly(struct cxx_scan *sc) {
     size_t at = sc->at, start;
     cxx_skip_group(sc);
@@ -167,7 +168,8 @@ static void scan_curly(struct cxx_scan *sc) {
     strbuf_addc(sc->out, '}');
 }
 
-/* LLVM's 'lambda0'(int), 'unnamed', 'block-literal'. False: only a quote. */
+/* Writes LLVM's names in quotes, 'lambda0'(int), 'unnamed', 'block-literal', as {lambda},
+ * {unnamed type}, {block}. False: the quote begins none of these. */
 static bool scan_quoted(struct cxx_scan *sc) {
     static const char *const kinds[][2] = {
         {"'lambda", "{lambda}"}, {"'unnamed", "{unnamed type}"}, {"'block-literal", "{block}"}};
@@ -199,7 +201,8 @@ static bool is_hex_group(const char *s, size_t from, size_t to) {
     return true;
 }
 
-/* [abi:cxx11] and Rust's crate hash go; Go's type arguments become [T]. */
+/* Scans an opening square bracket: [abi:cxx11] and Rust's crate hash are dropped, Go's type
+ * arguments become [T]. */
 static void scan_square(struct cxx_scan *sc) {
     size_t open = sc->at;
     if (at_word_start(sc)) {
@@ -213,7 +216,8 @@ static void scan_square(struct cxx_scan *sc) {
     }
 }
 
-/* Length of the operator's symbols at the scan, the longest match; 0 if there are none. */
+/* Returns the length of the operator's symbol at the scan, the longest that matches; 0 if none
+ * does. */
 static size_t operator_symbols(const struct cxx_scan *sc) {
     static const char *const symbols[] = {
         "<=>", "<<=", ">>=", "->*", "()", "[]", "<<", ">>", "<=", ">=", "->", "==", "!=", "&&",
@@ -222,7 +226,7 @@ static size_t operator_symbols(const struct cxx_scan *sc) {
     return names_starts_any(sc->s + sc->at, sc->len - sc->at, symbols);
 }
 
-/* A conversion operator's type, up to its argument list. */
+/* Copies the type of a conversion operator, up to its argument list. */
 static void scan_conversion_type(struct cxx_scan *sc) {
     strbuf_addc(sc->out, ' ');
     while (sc->at < sc->len) {
@@ -246,7 +250,7 @@ static void scan_conversion_type(struct cxx_scan *sc) {
     }
 }
 
-/* At the word `operator`: the whole operator name. */
+/* Copies the whole name of an operator; the scan is at the word `operator`. */
 static void scan_operator(struct cxx_scan *sc) {
     strbuf_addstr(sc->out, "operator");
     sc->at += 8;
@@ -257,7 +261,8 @@ static void scan_operator(struct cxx_scan *sc) {
         sc->at += n;
         size_t at = sc->at;
         skip_spaces(sc);
-        if (!cxx_rest_starts(sc, "<")) { /* operator< <int> */
+        /* Spaces are skipped only in front of template arguments: operator< <int>. */
+        if (!cxx_rest_starts(sc, "<")) {
             sc->at = at;
         }
     } else if (cxx_rest_starts(sc, "\"\"")) {
@@ -285,7 +290,7 @@ static bool at_operator(const struct cxx_scan *sc) {
            end < sc->len && !names_is_ident(sc->s[end]) && sc->s[end] != '.' && sc->s[end] != ':';
 }
 
-/* One step; false: the name is complete. */
+/* Scans the next part of the name. False: the name is complete. */
 static bool cxx_step(struct cxx_scan *sc) {
     char c = sc->s[sc->at];
     if (c == 'o' && at_operator(sc)) {
@@ -337,8 +342,8 @@ static bool cxx_step(struct cxx_scan *sc) {
     return true;
 }
 
-/* Length of a Go name without the numbers of its closures: main.serve.func1.2 -> main.serve.func;
- * gowrap and deferwrap likewise. */
+/* Returns the length of a Go name without the numbers of its closures: main.serve.func1.2 ->
+ * main.serve.func; the same for gowrap and deferwrap. */
 static size_t trim_go(const char *s, size_t len) {
     static const char *const kinds[] = {".func", ".gowrap", ".deferwrap"};
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
@@ -379,7 +384,7 @@ void names_cxx(const char *s, size_t len, struct strbuf *out) {
             strbuf_addstr(out, prefixes[i].shown);
             s += n;
             len -= n;
-            i = (size_t)-1; /* the thunk of a thunk */
+            i = (size_t)-1; /* a thunk of a thunk has several prefixes */
         }
     }
     len = trim_go(s, len);

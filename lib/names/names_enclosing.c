@@ -1,5 +1,5 @@
-/* Which function a closure, a block or a lambda was written in: all that normalised names say is
- * that their compilers put words before or behind the name of that function. */
+/* Finds the function that a closure, a block or a lambda was written in: compilers put words in
+ * front of its name or behind it, and normalised names keep these words. */
 #include <string.h>
 
 #include "names/names.h"

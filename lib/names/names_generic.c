@@ -6,9 +6,9 @@
 #include "names/names.h"
 #include "names/names_private.h"
 
-enum { SCAN_MAX = 4096 }; /* bytes of a name that are read, since nesting is read repeatedly */
+enum { SCAN_MAX = 4096 }; /* bytes of a name that are read: nested brackets are read repeatedly */
 
-/* Namespaces and modules that come with a language or a system. */
+/* Is the name a namespace or a module that comes with a language or a system? */
 static bool is_library(const char *s, size_t len) {
     static const char *const roots[] = {
         "std",   "__gnu_cxx",  "__cxxabiv1", "abi",        "Swift",    "SwiftUI",      "Combine",
@@ -18,7 +18,7 @@ static bool is_library(const char *s, size_t len) {
     return PARSE_WORD(s, len, roots, &at);
 }
 
-/* A generic's own parameter, `A` or `A1`, which stands for any type. */
+/* Is the name a generic's own parameter, `A` or `A1`, which stands for any type? */
 static bool is_parameter(const char *s, size_t len) {
     for (size_t i = 1; i < len; i++) {
         if (s[i] < '0' || s[i] > '9') {
@@ -28,14 +28,14 @@ static bool is_parameter(const char *s, size_t len) {
     return len > 0 && s[0] >= 'A' && s[0] <= 'Z';
 }
 
-/* Index behind the bracket that closes the one at `at`; `len` if none does. */
+/* Returns the index behind the bracket that closes the one at `at`; `len` if none does. */
 static size_t behind(const char *s, size_t len, size_t at) {
     size_t close = names_close(s, len, at);
     return close < len ? close + 1 : len;
 }
 
-/* Index behind a word, or behind a compiler's name for a nameless thing, `{lambda(int)#2}`; `at` if
- * there is none. */
+/* Returns the index behind the word at `at`, or behind a compiler's name for a nameless thing,
+ * `{lambda(int)#2}`; `at` if neither is there. */
 static size_t behind_part(const char *s, size_t len, size_t at) {
     if (at < len && s[at] == '{') {
         return behind(s, len, at);
@@ -46,7 +46,7 @@ static size_t behind_part(const char *s, size_t len, size_t at) {
     return at;
 }
 
-/* Index behind `::` or `.`; `at` if there is neither. */
+/* Returns the index behind the `::` or `.` at `at`; `at` if neither is there. */
 static size_t behind_dots(const char *s, size_t len, size_t at) {
     if (at + 1 < len && s[at] == ':' && s[at + 1] == ':') {
         return at + 2;
@@ -54,8 +54,8 @@ static size_t behind_dots(const char *s, size_t len, size_t at) {
     return at < len && s[at] == '.' ? at + 1 : at;
 }
 
-/* Index behind a qualified name such as `shop::start()::{lambda(int)#2}` or
- * `Shop.Cart<Shop.Item>.Row`; *parts: how many parts it has. */
+/* Returns the index behind the qualified name at `at`, such as `shop::start()::{lambda(int)#2}`
+ * or `Shop.Cart<Shop.Item>.Row`, and sets *parts to the number of its parts. */
 static size_t behind_path(const char *s, size_t len, size_t at, size_t *parts) {
     size_t end = at;
     *parts = 0;
@@ -67,7 +67,7 @@ static size_t behind_path(const char *s, size_t len, size_t at, size_t *parts) {
         }
         at = end;
         if (at < len && s[at] == '(') {
-            at = behind(s, len, at); /* part of the path if another part follows */
+            at = behind(s, len, at); /* belongs to the path if another part follows */
         }
         size_t dots = behind_dots(s, len, at);
         if (dots == at) {
@@ -78,7 +78,8 @@ static size_t behind_path(const char *s, size_t len, size_t at, size_t *parts) {
     return end;
 }
 
-/* Index behind a library's type such as `std::vector`; its arguments are looked at next. */
+/* Returns the index behind a library's type such as `std::vector`, in front of its template
+ * arguments, which the caller looks at next. */
 static size_t behind_words(const char *s, size_t len, size_t at) {
     for (size_t next; (next = behind_part(s, len, at)) != at;) {
         at = behind_dots(s, len, next);
@@ -93,7 +94,7 @@ bool names_generic_for(const char *name, size_t len, const char **type, size_t *
     size_t depth = 0, parts;
     len = len < SCAN_MAX ? len : SCAN_MAX;
     if (len && (name[0] == '-' || name[0] == '+')) {
-        return false; /* Objective-C has categories and protocols in them */
+        return false; /* in Objective-C names angle brackets hold protocols, not arguments */
     }
     for (size_t at = 0; at < len;) {
         if (!names_is_ident(name[at])) {
@@ -104,7 +105,7 @@ bool names_generic_for(const char *name, size_t len, const char **type, size_t *
         }
         size_t word = behind_part(name, len, at), end = behind_path(name, len, at, &parts);
         if (word - at == 5 && memcmp(name + at, "where", 5) == 0) {
-            return false; /* what is asked of parameters is no argument */
+            return false; /* a `where` clause states conditions on parameters, not arguments */
         }
         if (depth && parts > 1 && !is_library(name + at, word - at) &&
             !is_parameter(name + at, word - at)) {

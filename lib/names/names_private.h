@@ -1,5 +1,5 @@
-/* What the parts of lib/names share. Each takes (text, length) and appends to out; all are linear
- * in the length of the text, whatever it holds. */
+/* Declares what the files of lib/names share. Scanners take (text, length) and append to out;
+ * all are linear in the length of the text, whatever it holds. */
 #ifndef STALLKIT_NAMES_PRIVATE_H
 #define STALLKIT_NAMES_PRIVATE_H
 
@@ -8,34 +8,36 @@
 
 #include "base/strbuf.h"
 
-/* Length of the text without what compilers and linkers append: clone, version and hash suffixes.
- */
+/* Returns the length of the text without the suffixes that compilers and linkers append: clone,
+ * version, hash. */
 size_t names_trim(const char *s, size_t len);
 
-/* Index of the bracket that closes the one at s[open]; len if there is none. Knows (), [], {} and
- * <>, and that a < which nothing closes inside a round bracket is an operator. */
+/* Returns the index of the bracket that closes the one at s[open]; len if none does. It knows
+ * (), [], {} and <>, and takes a < that nothing closes inside a round bracket for an operator. */
 size_t names_close(const char *s, size_t len, size_t open);
 
-/* C++, Rust, Go and C. */
+/* Appends the simplified form of a C++, Rust, Go or C name. */
 void names_cxx(const char *s, size_t len, struct strbuf *out);
 
-/* Does it look like the readable form of a Swift name, full or simplified? */
+/* Does the text look like the readable form of a Swift name, full or simplified? */
 bool names_is_swift(const char *s, size_t len);
-/* modules: those that a full name has stay. */
+/* Appends the simplified form of a Swift name; `modules`: modules that a full name has are kept. */
 void names_swift(const char *s, size_t len, bool modules, struct strbuf *out);
-/* Length of the phrase at the front that says what the compiler made of a type: `type metadata
- * accessor for `, `outlined copy of `; 0: there is none. */
+/* Returns the length of the phrase at the front that says what the compiler made of a type,
+ * `type metadata accessor for `, `outlined copy of `; 0 if there is none. */
 size_t names_swift_type_phrase(const char *s, size_t len);
-/* `getEnumTag value witness for Shop.Cart`, simplified `getEnumTag for Cart`: the length of the
- * first word, and in *phrase that up to the type; 0: it is something else. */
+/* Recognises `getEnumTag value witness for Shop.Cart`, simplified `getEnumTag for Cart`: returns
+ * the length of its first word and sets *phrase to the length up to the type. 0: the text is
+ * something else. */
 size_t names_swift_value_witness(const char *s, size_t len, size_t *phrase);
 
-/* Small helpers over (text, length). */
+/* Small helpers over (text, length) follow. */
 bool names_starts(const char *s, size_t len, const char *prefix);
-/* Length of the first of the words, which NULL ends, that the text starts with; 0: with none. */
+/* Returns the length of the first of the words (the array ends in NULL) that the text starts
+ * with; 0 if it starts with none. */
 size_t names_starts_any(const char *s, size_t len, const char *const *words);
 bool names_ends(const char *s, size_t len, const char *suffix);
-/* Index of the first occurrence of a short text at or after `from`; len if there is none. */
+/* Returns the index of the first occurrence of `what` at or after `from`; len if there is none. */
 size_t names_find(const char *s, size_t len, size_t from, const char *what);
 
 static inline bool names_is_digit(char c) {

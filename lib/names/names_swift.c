@@ -1,17 +1,18 @@
-/* Readable Swift names, full (`Shop.Cart.add(item: Shop.Item) -> ()`) and simplified
- * (`Cart.add(item:)`), as one name: what it keeps is in both. Kept: the path, the argument labels
- * (they are part of a Swift name) and what kind of thing it is. Dropped: modules, types, thunk and
- * specialisation wrappers, closure numbers, private discriminators. The forms are those of Swift's
- * own demangler (swift: lib/Demangling/NodePrinter.cpp).
+/* Simplifies readable Swift names, so that the full form (`Shop.Cart.add(item: Shop.Item) ->
+ * ()`) and the simplified one (`Cart.add(item:)`) give one name. Kept are the path, the argument
+ * labels, which are part of a Swift name, and the kind of the entity. Dropped are modules,
+ * types, thunk and specialisation wrappers, closure numbers and private discriminators. The
+ * forms are those of Swift's own demangler (swift: lib/Demangling/NodePrinter.cpp).
  *
- * A path begins with a module only in a full name, and only a type after the path (" -> ", " : ")
- * tells that it is one. What is said without a type, `Shop.Cart.deinit` and `type metadata for
- * Shop.Cart`, keeps the last name of a type only, which both forms have. */
+ * A path begins with a module only in a full name, and only a type after the path (" -> ", " :
+ * ") tells that a name is full. Names without a type, `Shop.Cart.deinit` and `type metadata for
+ * Shop.Cart`, keep only the last name of the type, which both forms have. */
 #include "names/names_private.h"
 
 #include <string.h>
 
-/* Bytes of an operator's name: a bound for each look ahead keeps the scan linear. */
+/* An operator's name is looked for in at most this many bytes: a bound for each look ahead keeps
+ * the scan linear. */
 enum { OPERATOR_MAX = 64 };
 
 struct swift_scan {
@@ -19,11 +20,11 @@ struct swift_scan {
     size_t len, at;
     struct strbuf *out;
     size_t base;
-    bool full; /* a path behind modules_from begins with a module */
+    bool full; /* paths that end behind modules_from begin with a module */
     size_t modules_from;
-    bool modules;  /* they stay */
-    bool unclosed; /* a bracket of a name is not closed: no later one is */
-    bool of_type;  /* paths are those of types: the last name is enough */
+    bool modules;  /* modules are kept */
+    bool unclosed; /* a bracket has no closing one, so no later bracket is looked for */
+    bool of_type;  /* paths name types, of which only the last name is kept */
 };
 
 static bool swift_rest_starts(const struct swift_scan *sc, const char *prefix) {
@@ -52,17 +53,17 @@ static void skip_digits(struct swift_scan *sc) {
     }
 }
 
-/* ---- what stands around a name ---- */
+/* ---- wrappers around a name ---- */
 
-/* `generic specialization <…> of `; its bracket is the last byte of the word that was read. */
+/* Skips `generic specialization <…> of `; the scan is behind its `<`. */
 static void skip_specialization(struct swift_scan *sc) {
     sc->at--;
     swift_skip_group(sc);
     sc->at += swift_rest_starts(sc, " of ") ? 4 : 0;
 }
 
-/* `function signature specialization <…> of `. Swift's demangler leaves out brackets in it,
- * "[Closure Propagated : … : [Swift.Int]>": it ends where the last specialisation does. */
+/* Skips `function signature specialization <…> of `. Swift's demangler leaves out brackets in
+ * it, "[Closure Propagated : … : [Swift.Int]>", so it ends at the last "> of ". */
 static void skip_signature_specialization(struct swift_scan *sc) {
     static const char mark[] = "> of ";
     size_t end = sc->len;
@@ -73,7 +74,8 @@ static void skip_signature_specialization(struct swift_scan *sc) {
     sc->at = end;
 }
 
-/* One wrapper around the name at the scan: a thunk, a specialisation, an attribute. False: none. */
+/* Skips one wrapper around the name at the scan: a thunk, a specialisation, an attribute. False:
+ * there is no wrapper. */
 static bool skip_wrapper(struct swift_scan *sc) {
     static const char *const plain[] = {"@objc ",
                                         "dynamic ",
@@ -122,7 +124,7 @@ static bool skip_wrapper(struct swift_scan *sc) {
     }
     char c = sc->s[sc->at];
     bool numbered = c == '(' && sc->at + 1 < sc->len && names_is_digit(sc->s[sc->at + 1]);
-    if (c == '{' || numbered) { /* {T:…}, (1) */
+    if (c == '{' || numbered) { /* skips groups such as {T:…} and (1) */
         swift_skip_group(sc);
         while (sc->at < sc->len && (sc->s[sc->at] == ' ' || sc->s[sc->at] == ':')) {
             sc->at++;
@@ -132,7 +134,7 @@ static bool skip_wrapper(struct swift_scan *sc) {
     return false;
 }
 
-/* Behind the operator at s[at], `==` of `== infix(…)`; `at` if there is none. */
+/* Returns the index behind the operator at s[at], `==` of `== infix(…)`; `at` if there is none. */
 static size_t behind_operator(const char *s, size_t len, size_t at) {
     static const char symbols[] = "/=-+!*%<>&|^~?.";
     static const char *const places[] = {" infix", " prefix", " postfix"};
@@ -148,8 +150,8 @@ static size_t behind_operator(const char *s, size_t len, size_t at) {
     return at;
 }
 
-/* Finds out whether the name is full: whether a type is said outside of all brackets. Then a path
- * begins with a module, but for those of what is declared in a function. */
+/* Finds out whether the name is full: it is if a type stands outside of all brackets. Paths of a
+ * full name begin with a module, except for those of entities declared in a function. */
 static void swift_find_form(struct swift_scan *sc) {
     for (size_t at = sc->at; at < sc->len; at++) {
         at = at > 0 && sc->s[at - 1] == '.' ? behind_operator(sc->s, sc->len, at) : at;
@@ -159,7 +161,7 @@ static void swift_find_form(struct swift_scan *sc) {
         char c = sc->s[at];
         if (c == '(' || c == '[' || c == '{' || c == '<') {
             size_t close = names_close(sc->s, sc->len, at);
-            at = close; /* what nothing closes goes on to the end */
+            at = close; /* a bracket that nothing closes goes on to the end */
         } else if (c == ' ') {
             const char *rest = sc->s + at;
             size_t left = sc->len - at;
@@ -177,7 +179,8 @@ static void swift_find_form(struct swift_scan *sc) {
 
 /* ---- parts of a name ---- */
 
-/* The argument list at the scan as labels: (zim: foo.zim, Swift.Int) -> (zim:_:); () -> nothing. */
+/* Writes the argument list at the scan as labels: (zim: foo.zim, Swift.Int) -> (zim:_:), () ->
+ * nothing. */
 static void add_labels(struct swift_scan *sc) {
     size_t close = names_close(sc->s, sc->len, sc->at);
     size_t end = close < sc->len ? close : sc->len;
@@ -188,7 +191,7 @@ static void add_labels(struct swift_scan *sc) {
         return;
     }
     strbuf_addc(sc->out, '(');
-    if (s[end - 1] == ':') { /* simplified already */
+    if (s[end - 1] == ':') { /* the list holds labels only, as in a simplified name */
         strbuf_add(sc->out, s + at, end - at);
         at = end;
     }
@@ -212,7 +215,7 @@ static void add_labels(struct swift_scan *sc) {
     strbuf_addc(sc->out, ')');
 }
 
-/* Moves over a type to the " in " that follows it at depth 0, or to the end. */
+/* Moves the scan over a type to the " in " that follows it at depth 0, or to the end. */
 static void skip_type(struct swift_scan *sc) {
     while (sc->at < sc->len && !swift_rest_starts(sc, " in ")) {
         char c = sc->s[sc->at];
@@ -224,9 +227,9 @@ static void skip_type(struct swift_scan *sc) {
     }
 }
 
-/* What stands in brackets at the scan in the place of a name: `(C in _83378C43…)`, `(in
- * _83378C43…)`, `(unknown context at $1234)`. Writes the name in it, if any, and moves behind it.
- * False: it is something else. */
+/* Reads a bracket that stands in the place of a name, `(C in _83378C43…)`, `(in _83378C43…)`,
+ * `(unknown context at $1234)`: writes the name in it, if any, and moves the scan behind it.
+ * False: the bracket is none of these. */
 static bool add_bracketed_name(struct swift_scan *sc) {
     size_t start = sc->at + 1, end = start;
     if (swift_rest_starts(sc, "(in _")) {
@@ -249,7 +252,8 @@ static bool add_bracketed_name(struct swift_scan *sc) {
     return true;
 }
 
-/* One name of a path, or what stands in the place of one and is not kept. False: none is here. */
+/* Reads one component of a path, which may write nothing where the component is not kept. False:
+ * no component is at the scan. */
 static bool add_component(struct swift_scan *sc) {
     size_t start = sc->at, end = behind_operator(sc->s, sc->len, sc->at);
     if (end == start && sc->s[start] == '(') {
@@ -263,10 +267,11 @@ static bool add_component(struct swift_scan *sc) {
     return end > start;
 }
 
-/* A path that is being written, by its places in out. */
+/* A path that is being written; start, last and before_last are offsets in out at which it and
+ * its last two names begin. */
 struct swift_path {
     size_t start, last, before_last;
-    size_t names; /* in it */
+    size_t names; /* number of names in the path */
 };
 
 static void swift_cut(struct swift_scan *sc, size_t from, size_t to) {
@@ -274,7 +279,8 @@ static void swift_cut(struct swift_scan *sc, size_t from, size_t to) {
     strbuf_truncate(sc->out, sc->out->len - (to - from));
 }
 
-/* A name was written from `at` on; in front of it, perhaps, a dot. */
+/* Notes that a name of the path was written at offset `at` of out; the second name of a full
+ * path replaces the module in front of it. */
 static void note_name(struct swift_scan *sc, struct swift_path *p, size_t at) {
     p->before_last = p->last;
     p->last = at;
@@ -306,7 +312,8 @@ static void finish_path(struct swift_scan *sc, const struct swift_path *p) {
     }
 }
 
-/* The path at the scan, cut as the form of the name asks for. False: none is here. */
+/* Writes the path at the scan, without what the simplified form lacks. False: no path is at the
+ * scan. */
 static bool swift_add_path(struct swift_scan *sc) {
     size_t begin = sc->at;
     struct swift_path p = {sc->out->len, sc->out->len, sc->out->len, 0};
@@ -342,7 +349,7 @@ static bool swift_add_path(struct swift_scan *sc) {
     return sc->at > begin;
 }
 
-/* Behind ` #1` of a closure or of what is declared in a function: its signature. */
+/* Skips the signature behind ` #1` of a closure or of an entity declared in a function. */
 static void add_local_signature(struct swift_scan *sc) {
     bool closure = swift_out_ends(sc, "closure");
     sc->at += 2;
@@ -363,7 +370,7 @@ static void add_local_signature(struct swift_scan *sc) {
     }
 }
 
-/* One step outside of paths; false: the name is complete. */
+/* Reads one part of the name outside of paths. False: the name is complete. */
 static bool swift_step(struct swift_scan *sc) {
     if (swift_rest_starts(sc, " #") && sc->at + 2 < sc->len && names_is_digit(sc->s[sc->at + 2])) {
         add_local_signature(sc);
@@ -394,7 +401,7 @@ static void scan_function(struct swift_scan *sc) {
     }
 }
 
-/* A type, and what else is said of it up to its conformance. */
+/* Writes the type at the scan and the words behind it, up to its conformance. */
 static void scan_type(struct swift_scan *sc) {
     size_t depth = 0;
     sc->of_type = true;
@@ -417,8 +424,8 @@ static void scan_type(struct swift_scan *sc) {
 
 /* ---- kinds of name ---- */
 
-/* `key path getter for Shop.Cart.total : Swift.Int : Shop.Cart`, simplified `… Cart.total : Cart`:
- * the name ends before the type that the path starts from. */
+/* Cuts the name of a key path before the type that the path starts from: `key path getter for
+ * Shop.Cart.total : Swift.Int : Shop.Cart`, simplified `… Cart.total : Cart`. */
 static void end_before_root(struct swift_scan *sc) {
     static const char mark[] = " : ";
     if (swift_rest_starts(sc, "key path ")) {
@@ -432,7 +439,7 @@ static void end_before_root(struct swift_scan *sc) {
 }
 
 /* Copies a phrase such as `type metadata accessor for ` (of a value witness its first word and
- * `for`), and stops at the type. False: no such phrase is next. */
+ * `for`), and moves the scan to the type behind it. False: no such phrase is at the scan. */
 static bool take_type_phrase(struct swift_scan *sc) {
     const char *s = sc->s + sc->at;
     size_t len = sc->len - sc->at, phrase = names_swift_type_phrase(s, len);

@@ -1,4 +1,5 @@
-/* Recognises readable Swift names, and among them those of what the compiler makes of a type. */
+/* Recognises readable Swift names, and among them the names of functions that the compiler
+ * generates for a type. */
 #include <string.h>
 
 #include "names/names_private.h"
@@ -88,7 +89,8 @@ size_t names_swift_value_witness(const char *s, size_t len, size_t *phrase) {
     return 0;
 }
 
-/* `total #1 in Shop.run()`, `ErrorHolder #1 (A) in …`: is it declared in a function? */
+/* Does the name belong to an entity that is declared in a function, `total #1 in Shop.run()`,
+ * `ErrorHolder #1 (A) in …`? */
 static bool is_local(const char *s, size_t len) {
     for (size_t at = names_find(s, len, 0, " #"); at < len; at = names_find(s, len, at + 1, " #")) {
         size_t end = at + 2;

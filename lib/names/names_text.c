@@ -1,5 +1,5 @@
-/* Text helpers of lib/names, the bracket matcher, and the suffixes that compilers and linkers
- * append. */
+/* Text helpers of lib/names, the bracket matcher, and the removal of suffixes that compilers and
+ * linkers append. */
 #include "names/names_private.h"
 
 #include <stdint.h>
@@ -7,10 +7,11 @@
 
 #include "base/parse.h"
 
-/* Deeper nesting than any demangler prints (libiberty stops at 2,048 levels of its own recursion,
- * which is far less in brackets); past it the rest counts as inside. */
+/* Brackets nest at most this deep: no demangler prints more (libiberty stops at 2,048 levels of
+ * its own recursion, which is far less in brackets). Past it all text counts as inside. */
 enum { BRACKETS_MAX = 1024 };
-/* Longest single suffix that is looked for: a bound per step keeps the trimming linear. */
+/* A single suffix is looked for in at most this many bytes: a bound per step keeps the trimming
+ * linear. */
 enum { SUFFIX_MAX = 64 };
 
 bool names_starts(const char *s, size_t len, const char *prefix) {
@@ -84,7 +85,7 @@ size_t names_close(const char *s, size_t len, size_t open) {
         case ')':
         case ']':
         case '}':
-            /* A < that is still open was "less than". */
+            /* A < that is still open here was a "less than" sign. */
             while (depth > 1 && stack[depth - 1] == '>') {
                 depth--;
             }
@@ -125,7 +126,7 @@ static bool all_hex(const char *s, size_t len) {
     return len > 0 && i == len;
 }
 
-/* Index of the last c in s[0 … len), SIZE_MAX if there is none. */
+/* Returns the index of the last c in s[0 … len), SIZE_MAX if there is none. */
 static size_t last_of(const char *s, size_t len, char c) {
     while (len > 0 && s[len - 1] != c) {
         len--;
@@ -133,14 +134,14 @@ static size_t last_of(const char *s, size_t len, char c) {
     return len - 1;
 }
 
-/* ".cold", ".part.0", ".llvm.123": the length without the last dotted word, or len. */
+/* Returns the length without a last dotted word such as ".cold", ".part.0", ".llvm.123"; len if
+ * there is none. */
 static size_t trim_dotted(const char *s, size_t len, bool is_native) {
-    /* Words that no language uses as the last part of a dotted name … */
+    /* No language uses these words as the last part of a dotted name. */
     static const char *const always[] = {
         "cold",         "part", "isra",   "constprop", "lto_priv", "localalias", "_omp_fn",
         "omp_outlined", "llvm", "__uniq", "cfi_jt",    "cfi",      "memprof"};
-    /* … and those that are suffixes only behind a C++ or Rust name: coroutine parts, inlined exits.
-     */
+    /* These words are suffixes only behind a C++ or Rust name: coroutine parts, inlined exits. */
     static const char *const native[] = {"resume", "destroy", "cleanup", "actor", "exit", "i"};
     size_t dot = len, at;
     while (dot > 0 && len - dot < SUFFIX_MAX && s[dot - 1] != '.') {
@@ -162,8 +163,8 @@ static size_t trim_dotted(const char *s, size_t len, bool is_native) {
     return is_native && PARSE_WORD(word, word_len, native, &at) ? dot : len;
 }
 
-/* " [clone .cold]", " (.cold)", ` with unmangled suffix ".123"`: demanglers' ways to show a suffix.
- */
+/* Returns the length without a suffix as demanglers show it, " [clone .cold]", " (.cold)", `
+ * with unmangled suffix ".123"`; len if there is none. */
 static size_t trim_shown(const char *s, size_t len) {
     static const char unmangled[] = " with unmangled suffix ";
     size_t at = len;
@@ -181,7 +182,8 @@ static size_t trim_shown(const char *s, size_t len) {
     return len;
 }
 
-/* "@plt", "@@GLIBC_2.17", "$VARIANT$mp", "$NOCANCEL", "::h0123456789abcdef". */
+/* Returns the length without a suffix behind a mark: "@plt", "@@GLIBC_2.17", "$VARIANT$mp",
+ * "$NOCANCEL", "::h0123456789abcdef". */
 static size_t trim_marked(const char *s, size_t len) {
     size_t at = len;
     while (at > 0 && len - at < SUFFIX_MAX &&

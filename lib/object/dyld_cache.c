@@ -1,4 +1,4 @@
-/* Opening a dyld shared cache: the list of its images. */
+/* Opens a dyld shared cache and lists its images. */
 #include "object/dyld_cache.h"
 
 #include <stdlib.h>
@@ -9,12 +9,15 @@
 #include "object/dyld_cache_private.h"
 
 enum {
-    IMAGE_SIZE = 32, /* struct dyld_cache_image_info */
+    IMAGE_SIZE = 32, /* bytes of a struct dyld_cache_image_info */
     IMAGE_PATH_MAX = 4096,
-    COMMANDS_SIZE_AT = 20, /* in a Mach-O header: bytes of its load commands */
+    /* offset of sizeofcmds, the size of all load commands, in a Mach-O header */
+    COMMANDS_SIZE_AT = 20,
 };
 
-/* No two images share a path, load commands or tables, which bounds the work for all of them. */
+/* Takes the bytes of an image's path, load commands or tables off what all images may have
+ * together, which is the size of the cache's files: images share none of them, and this bounds the
+ * work. */
 static enum st take_table_bytes(struct dyld_cache *c, uint64_t bytes, struct err *e) {
     if (bytes > c->table_bytes) {
         return err_set(e, ERR_LIMIT, "the tables of images overlap");
@@ -23,7 +26,8 @@ static enum st take_table_bytes(struct dyld_cache *c, uint64_t bytes, struct err
     return ST_OK;
 }
 
-/* CACHE/PATH. An image may be called anything: it is only ever shown. */
+/* Sets *out to CACHE/PATH, the name under which an image is shown, with '?' for control characters.
+ */
 static enum st image_path(struct dyld_cache *c, uint32_t offset, const char **out, struct err *e) {
     const struct cache_file *f = &c->files.data[0];
     struct reader all = reader_init(f->path, f->map.data, f->map.size);
@@ -87,7 +91,7 @@ static enum st describe_image(struct dyld_cache *c, uint64_t address, uint32_t p
     return st;
 }
 
-/* What images are left out for: told once, with their number. */
+/* Number of images that are left out because of damage, and the first one's error; told once. */
 struct left_out {
     size_t images;
     struct err first;
@@ -100,14 +104,14 @@ static enum st list_image(struct dyld_cache *c, struct reader *r, struct number_
     bool added = true;
     size_t index = c->images.len;
     uint64_t address = reader_u64(r);
-    reader_skip(r, 16); /* time, inode */
+    reader_skip(r, 16); /* skips modTime and inode */
     uint32_t path = reader_u32(r);
     reader_skip(r, 4);
     if (address == UINT64_MAX || !number_map_put(seen, address, index, &index, &added)) {
         return address == UINT64_MAX ? ST_OK : err_nomem(e);
     }
     if (!added) {
-        return ST_OK; /* another name for one */
+        return ST_OK; /* another path of an image that is already listed */
     }
     enum st st = describe_image(c, address, path, &image, &why);
     if (st == ST_OK) {

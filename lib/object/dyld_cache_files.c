@@ -1,4 +1,4 @@
-/* The files of a dyld shared cache: headers, mappings, sub-caches, local symbols. */
+/* Opens the files of a dyld shared cache: headers, mappings, sub-caches, local symbols. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -10,19 +10,21 @@
 #include "base/strbuf.h"
 #include "object/dyld_cache_private.h"
 
-/* struct dyld_cache_header. Its first member behind the magic is its size; a member that reaches
- * behind that is not there. */
+/* Offsets of members in struct dyld_cache_header, and sizes of records. The header ends where the
+ * mappings begin (HEADER_MAPPINGS has that offset); a member beyond that is absent. */
 enum {
-    HEADER_MAPPINGS = 0x10, /* offset of the first mapping, which follows the header; count */
+    /* offset of the first mapping, which is the header's size; then their count */
+    HEADER_MAPPINGS = 0x10,
     HEADER_IMAGES_OLD = 0x18,
     HEADER_LOCALS = 0x48,
     HEADER_UUID = 0x58,
     HEADER_SUBCACHES = 0x188,
     HEADER_SYMBOLS_UUID = 0x190,
     HEADER_IMAGES = 0x1c0,
-    HEADER_SUBTYPE = 0x1c8, /* since dyld 1042, which tells the names of sub-caches, too */
+    /* since dyld 1042, in which the list of sub-caches has their suffixes */
+    HEADER_SUBTYPE = 0x1c8,
     HEADER_SIZE_MIN = 0x18,
-    HEADER_SIZE_MAX = 0x1000, /* of the newest: 0x218 */
+    HEADER_SIZE_MAX = 0x1000, /* limit in bytes; the newest known header has 0x218 */
 
     MAPPING_SIZE = 32,
     SUBCACHE_SIZE = 24,
@@ -32,8 +34,8 @@ enum {
     LOCAL_RANGE_SIZE = 12,
     LOCAL_RANGE_SIZE_64 = 16,
 
-    SUBCACHES_MAX = 128, /* MAX_SUBCACHES of SharedCacheRuntime.cpp */
-    ENTRY_SIZE_MIN = 12, /* struct nlist */
+    SUBCACHES_MAX = 128, /* limit of dyld itself: MAX_SUBCACHES in SharedCacheRuntime.cpp */
+    ENTRY_SIZE_MIN = 12, /* bytes of a struct nlist, the smaller form of a symbol */
 };
 static const char magic[] = "dyld_v";
 static const char development[] = ".development";
@@ -49,7 +51,8 @@ void cache_tell(const struct dyld_cache *c, const char *path, const struct err *
     }
 }
 
-/* Damage is told, and costs what it hit. ST_ERR: out of memory. */
+/* Tells the cache's callback of damage and returns ST_OK: only the damaged part is lost. ST_ERR:
+ * `why` is ERR_NOMEM. */
 static enum st tell_damage(const struct dyld_cache *c, const char *path, const struct err *why,
                            struct err *e) {
     if (why->code == ERR_NOMEM) {
@@ -61,7 +64,7 @@ static enum st tell_damage(const struct dyld_cache *c, const char *path, const s
 
 /* ---- a file's header ---- */
 
-/* A reader over `count` records of a file. */
+/* Makes a reader over `count` records of `size` bytes each at `offset` of a file. */
 enum st cache_records(const struct cache_file *f, uint64_t offset, uint64_t count, unsigned size,
                       const char *what, struct reader *out, struct err *e) {
     uint64_t len;
@@ -75,7 +78,7 @@ enum st cache_records(const struct cache_file *f, uint64_t offset, uint64_t coun
     return ST_OK;
 }
 
-/* A reader at a member of the header; of no bytes if the header does not have it. */
+/* Returns a reader at a member of a file's header; it is empty if the header lacks the member. */
 static struct reader header_at(const struct cache_file *f, uint32_t member) {
     size_t size = f->header_size < f->map.size ? f->header_size : f->map.size;
     struct reader r = reader_init(f->path, f->map.data, size);
@@ -88,7 +91,8 @@ static uint32_t header_u32(const struct cache_file *f, uint32_t member) {
     return reader_u32(&r);
 }
 
-/* NULL: there is none, or it is all zeros. */
+/* Returns the UUID at a member of a file's header; NULL if the header lacks it or it is all zeros.
+ */
 static const uint8_t *header_uuid(const struct cache_file *f, uint32_t member) {
     static const uint8_t none[DYLD_UUID_SIZE];
     struct reader r = header_at(f, member);
@@ -119,7 +123,7 @@ static enum st add_mappings(struct dyld_cache *c, size_t index, struct err *e) {
         m.address = reader_u64(&r);
         m.size = reader_u64(&r);
         m.offset = reader_u64(&r);
-        reader_skip(&r, 8); /* protections */
+        reader_skip(&r, 8); /* skips the mapping's protections */
         if (index == 0 && i == 0) {
             c->base = m.address;
         }
@@ -157,7 +161,8 @@ enum st cache_bytes_at(const struct dyld_cache *c, uint64_t address, struct read
 
 /* ---- the files ---- */
 
-/* Opens a file; it must have this UUID (NULL: any). ST_NONE: it is not there. */
+/* Opens the file at path, whose header must have this UUID (NULL: any), and appends it to c->files.
+ * ST_NONE: no such file. */
 static enum st cache_add_file(struct dyld_cache *c, const char *path, const uint8_t *uuid,
                               struct err *e) {
     struct cache_file f = {.path = arena_strdup(&c->arena, path, strlen(path))};
@@ -182,8 +187,9 @@ static enum st cache_add_file(struct dyld_cache *c, const char *path, const uint
     return st;
 }
 
-/* Opens the file that is named for the cache with a suffix. Some files of a cache for development
- * are named for the other one, which lies beside it. ST_NONE: it is not there. */
+/* Opens the file whose name is the cache's with a suffix; if it is absent and the cache's name ends
+ * in ".development", the file that is named without that ending. *path gets the last name that was
+ * tried. ST_NONE: neither file is there. */
 static enum st add_companion(struct dyld_cache *c, const char *suffix, const uint8_t *uuid,
                              struct strbuf *path, struct err *e) {
     size_t len = strlen(c->path), tail = sizeof development - 1;
@@ -198,8 +204,8 @@ static enum st add_companion(struct dyld_cache *c, const char *suffix, const uin
     return st;
 }
 
-/* As add_companion. Absence and damage cost what the file holds, and are told. ST_NONE: nothing
- * was added. ST_ERR: out of memory. */
+/* Opens a file by add_companion, and tells the cache's callback if the file is absent (with code
+ * `absent` and text `loss`) or damaged. ST_NONE: nothing was added. ST_ERR: out of memory. */
 static enum st add_suffixed(struct dyld_cache *c, const char *suffix, const uint8_t *uuid,
                             enum err_code absent, const char *loss, struct err *e) {
     struct err why = {0};
@@ -216,12 +222,13 @@ static enum st add_suffixed(struct dyld_cache *c, const char *suffix, const uint
     return st;
 }
 
-/* A suffix is part of a file's name, and leads to no other folder. */
+/* Is the text a suffix for a file's name: does it begin with '.' and have no '/', which could
+ * lead to another folder? */
 static bool is_suffix(const char *suffix) {
     return suffix[0] == '.' && !strchr(suffix, '/');
 }
 
-/* Opens a sub-cache. ST_ERR: out of memory. */
+/* Opens a sub-cache and adds its mappings; absence and damage are told. ST_ERR: out of memory. */
 static enum st add_subcache(struct dyld_cache *c, const char *suffix, const uint8_t *uuid,
                             struct err *e) {
     struct err why = {0};
@@ -232,7 +239,8 @@ static enum st add_subcache(struct dyld_cache *c, const char *suffix, const uint
     return st;
 }
 
-/* Opens the sub-caches that the first file lists: dyld 940 to 1042 numbers them. */
+/* Opens the sub-caches that the first file lists; where the list has no suffixes (before dyld 1042)
+ * they are ".1", ".2" and so on. */
 static enum st add_subcaches(struct dyld_cache *c, struct err *e) {
     const struct cache_file first = c->files.data[0];
     bool named = first.header_size > HEADER_SUBTYPE;
@@ -247,7 +255,7 @@ static enum st add_subcaches(struct dyld_cache *c, struct err *e) {
     for (uint32_t i = 0; i < count && st != ST_ERR; i++) {
         char suffix[SUFFIX_SIZE + 1];
         const uint8_t *uuid = reader_bytes(&r, DYLD_UUID_SIZE);
-        reader_skip(&r, 8); /* its place in memory */
+        reader_skip(&r, 8); /* skips cacheVMOffset */
         (void)snprintf(suffix, sizeof suffix, ".%u", i + 1);
         if (named) {
             reader_fixed_str(&r, SUFFIX_SIZE, suffix);
@@ -279,8 +287,8 @@ size_t cache_local_ranges(const struct dyld_cache *c, uint64_t address, size_t *
     return first;
 }
 
-/* Ranges are for the images in any number and order. Together they have no more symbols than there
- * are, or the work would have no bound. */
+/* Reads which local symbols belong to which image into c->locals.ranges. Ranges may have any order;
+ * together they must not have more symbols than the table, which bounds the work. */
 static enum st read_local_ranges(struct dyld_cache *c, struct reader *r, uint32_t count, bool wide,
                                  uint32_t symbols, struct err *e) {
     uint64_t left = symbols;
@@ -302,7 +310,8 @@ static enum st read_local_ranges(struct dyld_cache *c, struct reader *r, uint32_
     return ST_OK;
 }
 
-/* struct dyld_cache_local_symbols_info, whose offsets count from itself. */
+/* Reads struct dyld_cache_local_symbols_info, whose offsets count from its own start, into
+ * c->locals. */
 static enum st read_locals(struct dyld_cache *c, const struct cache_file *f, struct err *e) {
     struct reader header = header_at(f, HEADER_LOCALS), info, ranges, names;
     uint64_t at = reader_u64(&header);
@@ -338,7 +347,8 @@ static enum st read_locals(struct dyld_cache *c, const struct cache_file *f, str
     return read_local_ranges(c, &ranges, range_count, wide, entry_count, e);
 }
 
-/* Since iOS 15 local symbols lie in a file of their own. ST_ERR: out of memory. */
+/* Reads the local symbols, which since iOS 15 lie in a file of their own. Absence and damage are
+ * told. ST_ERR: out of memory. */
 static enum st find_locals(struct dyld_cache *c, struct err *e) {
     const uint8_t *uuid = header_uuid(&c->files.data[0], HEADER_SYMBOLS_UUID);
     struct err why = {0};

@@ -1,4 +1,4 @@
-/* One image of a dyld shared cache as an object file of its own. */
+/* Makes an object file of one image of a dyld shared cache. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,25 +7,26 @@
 #include "base/sort.h"
 #include "object/dyld_cache_private.h"
 
-/* Names take some hundred bytes on the average. A damaged file may give each symbol the same long
- * one. */
+/* Limits on the bytes of an image's names. Names take some hundred bytes on average, but a damaged
+ * file may give every symbol the same long one. */
 enum {
     NAME_BYTES_FLOOR = 64 << 10,
     NAME_BYTES_PER_SYMBOL = 1024,
-    NAME_BYTES_PER_EXPORT_BYTE = 64, /* of a trie, which has common beginnings of names once */
+    /* per byte of a trie, which stores common prefixes of names once */
+    NAME_BYTES_PER_EXPORT_BYTE = 64,
 };
 
-/* What the cache builder puts in place of local symbols' names. */
+/* The name that the cache builder gives to stripped local symbols. */
 static const char redacted[] = "<redacted>";
 
-/* The symbols of an image while they are gathered. */
+/* The symbols of an image while they are gathered from its tables. */
 struct image_scan {
     const struct dyld_cache *cache;
     struct object *header;
     const struct object_slice *slice;
     raw_symbols raw;
-    VEC(uint64_t) starts; /* of functions */
-    uint64_t names;       /* bytes that names of exports may still take */
+    VEC(uint64_t) starts; /* addresses at which functions start */
+    uint64_t names;       /* bytes that the names of further exports may take */
 };
 
 enum st cache_header_open(const struct dyld_cache *c, const char *name, uint64_t address,
@@ -92,7 +93,7 @@ static enum st add_export(void *ctx, const char *name, size_t len, uint64_t offs
         return err_nomem(e);
     }
     raw.name = macho_plain_name(own);
-    raw.limit = sec->address + sec->size; /* checked: it is one of macho_read_slice's */
+    raw.limit = sec->address + sec->size; /* no overflow: macho_read_slice checked the section */
     return VEC_PUSH(&scan->raw, raw) ? ST_OK : err_nomem(e);
 }
 
@@ -126,7 +127,8 @@ static enum st read_local_symbols(struct image_scan *scan, uint64_t address, str
     return st;
 }
 
-/* Symbols without a name become starts of functions: what lies there is not their neighbours'. */
+/* Removes symbols named "<redacted>" from scan->raw and adds their addresses to scan->starts, so
+ * that their code is not taken for that of a neighbour. */
 static enum st keep_named(struct image_scan *scan, struct err *e) {
     uint64_t names = NAME_BYTES_FLOOR + (uint64_t)scan->raw.len * NAME_BYTES_PER_SYMBOL;
     size_t kept = 0;
@@ -152,7 +154,8 @@ static int by_value(const void *a, const void *b) {
     return COMPARE(*x, *y);
 }
 
-/* As in a file of its own, damaged function starts cost the exact ends, not the symbols. */
+/* Adds the slice's function starts to scan->starts and sorts them without repeats. Damaged function
+ * starts cost only the exact ends of functions. ST_ERR: out of memory. */
 static enum st add_starts(struct image_scan *scan, struct err *e) {
     struct err why = {0};
     uint64_t *starts = NULL;
@@ -177,7 +180,8 @@ static enum st add_starts(struct image_scan *scan, struct err *e) {
     return failed ? err_nomem(e) : ST_OK;
 }
 
-/* Symbols from all tables, some of them several times. */
+/* Gathers the image's symbols from the trie of exports, the symbol table and the local symbols,
+ * some of them several times. */
 static enum st gather_symbols(struct image_scan *scan, uint64_t address, struct err *e) {
     const struct macho_tables *t = &scan->slice->macho;
     scan->names = NAME_BYTES_FLOOR + (uint64_t)t->exports_size * NAME_BYTES_PER_EXPORT_BYTE;
@@ -207,8 +211,8 @@ static enum st open_written(const char *name, struct strbuf *bytes, struct objec
     return st == ST_NONE ? err_set(e, ERR_INTERNAL, "'%s' was not written well", name) : st;
 }
 
-/* Two names of one function are in the order of the alphabet, not of a table, which is another one
- * in each cache. */
+/* Orders symbols by address and then by name, not by place in a table, which differs between
+ * caches. */
 static int by_address_and_name(const void *a, const void *b) {
     const struct raw_symbol *x = a, *y = b;
     int order = COMPARE(x->address, y->address);
@@ -217,7 +221,8 @@ static int by_address_and_name(const void *a, const void *b) {
     return order ? order : COMPARE(x->order, y->order);
 }
 
-/* An exported symbol is in the trie and in the symbol table. */
+/* Sorts the symbols and drops repeated ones: an exported symbol is in the trie and in the symbol
+ * table. */
 static void drop_repeated(raw_symbols *raw) {
     size_t kept = 0;
     sort_unless_sorted(raw->data, raw->len, sizeof *raw->data, by_address_and_name);
@@ -234,7 +239,7 @@ static void drop_repeated(raw_symbols *raw) {
 static enum st write_image(struct image_scan *scan, struct strbuf *out, struct err *e) {
     struct reader head = slice_reader(scan->slice);
     drop_repeated(&scan->raw);
-    reader_skip(&head, 4); /* magic */
+    reader_skip(&head, 4); /* skips the magic number */
     struct symbols_file f = {.slice = scan->slice,
                              .symbols = scan->raw.data,
                              .symbol_count = scan->raw.len,

@@ -1,8 +1,9 @@
-/* ELF headers through libelf: sections, program headers, build-id.
+/* Reads ELF headers through libelf: sections, program headers, build-id.
  *
  * libelf is given our mapped bytes (elf_memory) and asked for headers, which it swaps and checks;
- * what sections hold is read from our own bytes, range-checked, so that no lock is needed for it.
- * Its handle is not thread safe: after opening it is used under the object's lock. */
+ * what sections hold is read from our own bytes, range-checked, which needs no lock. libelf's
+ * handle is not thread safe: after opening it is used under the object's lock. */
+#include <errno.h>
 #include <gelf.h>
 #include <libelf.h>
 #include <stdlib.h>
@@ -33,7 +34,7 @@ static enum st section_names(struct object *o, struct string_table *names, struc
     }
     GElf_Shdr header;
     if (index == SHN_UNDEF) {
-        return ST_OK; /* sections without names */
+        return ST_OK; /* the sections have no names */
     }
     Elf_Scn *scn = elf_getscn(o->elf, index);
     if (!scn || !gelf_getshdr(scn, &header)) {
@@ -113,7 +114,13 @@ static enum st read_sections(struct object_slice *s, struct err *e) {
             .size = h.sh_size,
             .offset = h.sh_offset,
             .code = (h.sh_flags & SHF_EXECINSTR) != 0 && (h.sh_flags & SHF_ALLOC) != 0,
+            .loaded = (h.sh_flags & SHF_ALLOC) != 0,
             .has_bytes = h.sh_type != SHT_NULL && h.sh_type != SHT_NOBITS,
+            .type = h.sh_type,
+            .link = h.sh_link,
+            .info = h.sh_info,
+            .alignment = h.sh_addralign,
+            .entry_size = h.sh_entsize,
         };
         bool table = h.sh_type == SHT_SYMTAB || h.sh_type == SHT_DYNSYM;
         s->has_symbols |= table && h.sh_size > h.sh_entsize; /* entry 0 is no symbol */
@@ -126,8 +133,8 @@ static enum st read_sections(struct object_slice *s, struct err *e) {
 
 /* ---- program headers ---- */
 
-/* Base = the lowest PT_LOAD, page-truncated (stallkit-design(7), ADDRESS RULES, 1). A file without
- * program headers (dwz's common file) has none. */
+/* Sets the base to the lowest PT_LOAD's address, truncated to a page (stallkit-design(7), ADDRESS
+ * RULES, 1), and text_end. A file without program headers (dwz's common file) has base 0. */
 static enum st read_segments(struct object_slice *s, struct err *e) {
     struct object *o = s->object;
     size_t count;
@@ -160,7 +167,7 @@ static enum st read_segments(struct object_slice *s, struct err *e) {
 
 /* ---- build-id ---- */
 
-/* Looks for the build-id among notes; ST_NONE: not here. */
+/* Looks for the build-id among notes, and sets *id. ST_NONE: it is not there. */
 static enum st id_from_notes(Elf_Data *notes, struct image_id *id) {
     GElf_Nhdr note;
     size_t pos = 0, name_at, desc_at, next;
@@ -179,8 +186,8 @@ static enum st id_from_notes(Elf_Data *notes, struct image_id *id) {
     return ST_NONE;
 }
 
-/* Notes of an honest file do not overlap: reading more note bytes than the file has would be
- * unbounded work. False: the budget is used up. */
+/* Takes `size` off the budget of note bytes; false if the budget is too small. Notes of an
+ * undamaged file do not overlap, so the file's size is the budget, which bounds the work. */
 static bool elffile_spend(uint64_t *budget, uint64_t size) {
     if (size > *budget) {
         return false;
@@ -228,18 +235,19 @@ static enum st id_from_segments(struct object_slice *s) {
     return ST_NONE;
 }
 
-/* ---- the file ---- */
-
-/* Tells a compiler's output from dwz's supplementary file, which is unlinked too and has no code.
- */
-static bool has_code(const struct object_slice *s) {
-    for (size_t i = 0; i < s->section_count; i++) {
-        if (s->sections[i].code) {
-            return true;
-        }
+/* Sets the slice's id. Sections first: in a separate debug file the program headers' offsets are
+ * stale. A file whose notes are damaged has no id, which is no reason to refuse it. ST_ERR: out of
+ * memory. Never ST_NONE. */
+static enum st find_id(struct object_slice *s, struct err *e) {
+    struct err why = {0};
+    errno = 0;
+    if (id_from_sections(s) == ST_NONE && id_from_segments(s) == ST_NONE) {
+        (void)elffile_supplement_id(s, &s->id, &why);
     }
-    return false;
+    return elffile_lacked_memory() || why.code == ERR_NOMEM ? err_nomem(e) : ST_OK;
 }
+
+/* ---- the file ---- */
 
 static enum st read_headers(struct object_slice *s, struct err *e) {
     struct object *o = s->object;
@@ -253,30 +261,24 @@ static enum st read_headers(struct object_slice *s, struct err *e) {
     s->address_size = gelf_getclass(o->elf) == ELFCLASS64 ? 8 : 4;
     s->big_endian = header.e_ident[EI_DATA] == ELFDATA2MSB;
     s->arm32 = header.e_machine == EM_ARM;
+    s->machine = header.e_machine;
+    s->unlinked = header.e_type == ET_REL;
     elffile_arch_name(header.e_machine, s->address_size, s->big_endian, s->arch);
     enum st st = check_header_tables(o, &header, e);
     if (st == ST_OK) {
         st = read_sections(s, e);
     }
-    if (st == ST_OK && header.e_type == ET_REL && has_code(s)) {
-        return err_set(e, ERR_UNSUPPORTED, "'%s' is not linked yet: its code has no addresses",
-                       o->path);
-    }
     if (st == ST_OK) {
-        st = read_segments(s, e);
+        st = s->unlinked ? elffile_lay_out(s, e) : read_segments(s, e);
     }
     if (st == ST_OK && s->arm32 && !s->big_endian) {
-        elffile_refine_arm(s);
+        st = elffile_refine_arm(s, e);
     }
-    /* Sections first: in a separate debug file the program headers' offsets are stale. A file whose
-     * notes are damaged has no id, which is no reason to refuse it. */
-    if (st == ST_OK && id_from_sections(s) == ST_NONE && id_from_segments(s) == ST_NONE) {
-        (void)elffile_supplement_id(s, &s->id, NULL);
-    }
-    return st;
+    return st == ST_OK ? find_id(s, e) : st;
 }
 
 enum st elffile_open(struct object *o, struct err *e) {
+    errno = 0;
     if (elf_version(EV_CURRENT) == EV_NONE) {
         return elffile_error(o, "format version", e);
     }
@@ -294,7 +296,7 @@ enum st elffile_open(struct object *o, struct err *e) {
     struct object_slice *s = &o->slices[0];
     *s = (struct object_slice){
         .object = o, .format = OBJECT_ELF, .bytes = o->bytes, .size = o->size, .cache = cache};
-    o->slice_count = 1; /* from here on object_close frees the cache */
+    o->slice_count = 1; /* object_close frees the cache from now on */
     return read_headers(s, e);
 }
 

@@ -1,4 +1,4 @@
-/* Names of ELF machines: those that Darwin's tools use where both know the processor. */
+/* Names ELF machines as Darwin's tools do where both know the processor. */
 #include <elf.h>
 #include <stdio.h>
 #include <string.h>
@@ -45,10 +45,10 @@ enum {
     TAG_CPU_RAW_NAME = 4,
     TAG_CPU_NAME = 5,
     TAG_CPU_ARCH = 6,
-    TAG_COMPATIBILITY = 32, /* above it, odd tags are strings and even ones numbers */
+    TAG_COMPATIBILITY = 32, /* tags above this one: odd ones are strings, even ones numbers */
 };
 
-/* Skips the value of an attribute, or returns it if it is a number. */
+/* Reads an attribute's value and returns it if it is a number; skips a string and returns 0. */
 static uint64_t read_attribute(struct reader *r, uint64_t tag) {
     bool text =
         tag == TAG_CPU_RAW_NAME || tag == TAG_CPU_NAME || (tag > TAG_COMPATIBILITY && tag % 2);
@@ -59,7 +59,7 @@ static uint64_t read_attribute(struct reader *r, uint64_t tag) {
     return number;
 }
 
-/* Tag_CPU_arch among the attributes of the whole file; UINT64_MAX if it is not there. */
+/* Returns Tag_CPU_arch among the attributes of the whole file; UINT64_MAX if it is absent. */
 static uint64_t cpu_arch_of_file(struct reader *r) {
     while (reader_left(r) > 0) {
         uint64_t tag = reader_uleb128(r);
@@ -71,7 +71,8 @@ static uint64_t cpu_arch_of_file(struct reader *r) {
     return UINT64_MAX;
 }
 
-/* r is behind the vendor's name. Each part: tag, size with tag and size, attributes. */
+/* Returns Tag_CPU_arch of one vendor's attributes, with r behind the vendor's name; UINT64_MAX if
+ * it is absent. Each part is a tag, a size that counts the tag and itself, and attributes. */
 static uint64_t cpu_arch_of_vendor(struct reader *r) {
     while (reader_left(r) > 0) {
         size_t start = reader_pos(r);
@@ -89,26 +90,27 @@ static uint64_t cpu_arch_of_vendor(struct reader *r) {
     return UINT64_MAX;
 }
 
-void elffile_refine_arm(struct object_slice *s) {
-    /* Tag_CPU_arch 0, 1, 2 … */
+enum st elffile_refine_arm(struct object_slice *s, struct err *e) {
+    /* names by Tag_CPU_arch, from 0 on */
     static const char *const names[] = {"arm",   "armv4",  "armv4t", "armv5",   "armv5",
                                         "armv5", "armv6",  "armv6",  "armv6",   "armv6",
                                         "armv7", "armv6m", "armv6m", "armv7em", "armv8"};
     const uint8_t *bytes;
     size_t len;
-    if (object_section(s, "ARM.attributes", &bytes, &len, NULL, NULL) != ST_OK) {
-        return;
+    struct err why = {0};
+    if (object_section(s, "ARM.attributes", &bytes, &len, NULL, &why) != ST_OK) {
+        return why.code == ERR_NOMEM ? err_nomem(e) : ST_OK;
     }
     struct reader r = reader_init(s->object->path, bytes, len);
     r.big_endian = s->big_endian;
     uint64_t arch = UINT64_MAX;
     if (reader_u8(&r) != FORMAT_VERSION) {
-        return;
+        return ST_OK;
     }
     while (arch == UINT64_MAX && reader_left(&r) > 0) {
         uint32_t size = reader_u32(&r);
         if (size < sizeof size) {
-            return;
+            return ST_OK;
         }
         struct reader vendor = reader_sub(&r, size - sizeof size, NULL);
         if (strcmp(reader_cstr(&vendor, NULL), "aeabi") == 0) {
@@ -118,4 +120,5 @@ void elffile_refine_arm(struct object_slice *s) {
     if (arch < sizeof names / sizeof names[0]) {
         snprintf(s->arch, sizeof s->arch, "%s", names[arch]);
     }
+    return ST_OK;
 }

@@ -1,6 +1,6 @@
-/* Symbols of an ELF file without section headers, as the dynamic linker itself finds them. Sources:
- * gABI, "Dynamic Section" and "Hash Table"; DT_GNU_HASH as glibc's elf/dl-lookup.c reads it.
- * Addresses in the dynamic section are mapped to file offsets through the PT_LOAD segments. */
+/* Reads symbols of an ELF file without section headers, as the dynamic linker itself finds them.
+ * Sources: gABI, "Dynamic Section" and "Hash Table"; DT_GNU_HASH as glibc's elf/dl-lookup.c reads
+ * it. Addresses in the dynamic section are mapped to file offsets through the PT_LOAD segments. */
 #include <gelf.h>
 #include <libelf.h>
 
@@ -9,7 +9,7 @@
 #include "object/object.h"
 #include "object/object_private.h"
 
-enum { GNU_HASH_HEADER = 16 }; /* buckets, first symbol, bloom words, shift */
+enum { GNU_HASH_HEADER = 16 }; /* bytes: numbers of buckets, first symbol, bloom words, shift */
 
 struct segment {
     uint64_t address, size, offset;
@@ -18,9 +18,10 @@ struct segment {
 
 struct dynamic {
     const struct object_slice *slice;
-    VEC(struct segment) segments; /* what PT_LOAD maps from the file */
-    uint64_t at, size;            /* of the dynamic section in the file */
-    uint64_t symbols, strings, strings_size, entry_size, hash, gnu_hash; /* 0 = not there */
+    VEC(struct segment) segments; /* segments that PT_LOAD headers map from the file */
+    uint64_t at, size;            /* file offset and bytes of the dynamic section */
+    /* values of DT_ entries; 0 = absent */
+    uint64_t symbols, strings, strings_size, entry_size, hash, gnu_hash;
     uint64_t count;
 };
 
@@ -60,7 +61,7 @@ static const struct segment *segment_of(const struct dynamic *d, uint64_t addres
     return NULL;
 }
 
-/* A reader from the file offset of an address to the end of its segment. */
+/* Makes a reader from the file offset of an address to the end of its segment. */
 static enum st reader_at(const struct dynamic *d, uint64_t address, const char *what,
                          struct reader *out, struct err *e) {
     const struct segment *s = segment_of(d, address);
@@ -99,8 +100,8 @@ static enum st dynamic_read_entries(struct dynamic *d, struct err *e) {
     return st == ST_OK && (d->symbols == 0 || d->strings == 0) ? ST_NONE : st;
 }
 
-/* The symbol table has no length of its own; the highest chain of the hash table ends at its last
- * symbol. */
+/* Sets d->count from the GNU hash table: the dynamic symbol table has no length of its own, but the
+ * hash table's highest chain ends at the last symbol. */
 static enum st count_by_gnu_hash(struct dynamic *d, struct err *e) {
     struct reader r;
     enum st st = reader_at(d, d->gnu_hash, "GNU hash table", &r, e);
@@ -127,7 +128,8 @@ static enum st count_by_gnu_hash(struct dynamic *d, struct err *e) {
     return reader_check(&r, e, "GNU hash table");
 }
 
-/* DT_HASH has a chain entry for every symbol. */
+/* Sets d->count from DT_HASH, which has a chain entry for every symbol, else from DT_GNU_HASH.
+ * ST_NONE: neither is there. */
 static enum st count_symbols(struct dynamic *d, struct err *e) {
     if (d->hash != 0) {
         struct reader r;
@@ -160,7 +162,7 @@ static GElf_Sym read_symbol(const struct dynamic *d, struct reader *r) {
     return sym;
 }
 
-/* Appends the symbol if it names code. */
+/* Appends the symbol to *out if it names code. False: out of memory. */
 static bool add_symbol(const struct dynamic *d, const struct string_table *names,
                        const GElf_Sym *sym, uint32_t order, raw_symbols *out) {
     uint64_t address = d->slice->arm32 ? sym->st_value & ~(uint64_t)1 : sym->st_value;

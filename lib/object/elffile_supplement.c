@@ -1,5 +1,5 @@
-/* The link between a file and the supplementary one that dwz(1) moved debug information to: GNU's
- * section and DWARF 5's. */
+/* Reads the link between a file and the supplementary one that dwz(1) moved debug information to:
+ * GNU's section .gnu_debugaltlink and DWARF 5's .debug_sup. */
 #include <string.h>
 
 #include "object/elffile_private.h"
@@ -7,7 +7,8 @@
 
 enum { SUP_VERSION = 5 };
 
-/* Takes the rest of the reader as the id of the other file. */
+/* Reads `len` bytes as the id of a file. ST_ERR: the reader failed before, the name or the id is
+ * empty, or the id is too long. */
 static enum st read_id(struct reader *r, size_t len, size_t name_len, const char *section,
                        const struct object_slice *s, struct image_id *id, struct err *e) {
     enum st st = reader_check(r, e, section);
@@ -34,7 +35,7 @@ static enum st open_section(const struct object_slice *s, const char *canonical,
     return st;
 }
 
-/* .gnu_debugaltlink: a name, NUL, the build-id of the file. */
+/* Reads .gnu_debugaltlink: the other file's name, NUL, its build-id. */
 static enum st read_altlink(const struct object_slice *s, const char **name, struct image_id *id,
                             struct err *e) {
     struct reader r;
@@ -51,8 +52,9 @@ static enum st read_altlink(const struct object_slice *s, const char **name, str
     return st;
 }
 
-/* .debug_sup (DWARF 5, 7.3.6) stands in both files: in the supplementary one, and in one that
- * refers to it. ST_NONE: the section is not there, or of the other kind. */
+/* Reads .debug_sup (DWARF 5, 7.3.6), which stands in the supplementary file and in each file that
+ * refers to it. ST_NONE: the section is absent, of another version, or not of the kind that
+ * `supplementary` asks for. */
 static enum st read_sup(const struct object_slice *s, bool supplementary, const char **name,
                         struct image_id *id, struct err *e) {
     struct reader r;

@@ -1,4 +1,5 @@
-/* ELF symbols through libelf, and the section that names a separate debug file. */
+/* Reads ELF symbols through libelf, and .gnu_debuglink, which names a separate debug file. */
+#include <errno.h>
 #include <gelf.h>
 #include <libelf.h>
 #include <string.h>
@@ -18,7 +19,7 @@ struct elf_table {
     size_t count;
 };
 
-/* Fills raw and returns true if the symbol names code that is in its section. */
+/* Fills *raw and returns true if the symbol names code that lies in its section. */
 static bool take_symbol(const struct elf_table *t, const GElf_Sym *sym, uint32_t wide_index,
                         struct raw_symbol *raw) {
     const struct object_slice *s = t->slice;
@@ -31,6 +32,9 @@ static bool take_symbol(const struct elf_table *t, const GElf_Sym *sym, uint32_t
     }
     const struct section *sec = &s->sections[index];
     uint64_t address = s->arm32 ? sym->st_value & ~(uint64_t)1 : sym->st_value;
+    if (s->unlinked && !checked_add_u64(address, sec->address, &address)) {
+        return false; /* an unlinked file's symbols count from their section's start */
+    }
     const char *name = string_table_get(&t->names, sym->st_name);
     bool inside = address >= sec->address && address - sec->address < sec->size;
     if (!sec->code || !inside || !name || name[0] == '\0' || elffile_is_mapping_symbol(name)) {
@@ -63,7 +67,8 @@ static enum st read_table(const struct elf_table *t, raw_symbols *out, struct er
     return ST_OK;
 }
 
-/* The table of wide section indexes that belongs to symbol table `of`; NULL if there is none. */
+/* Returns the table of wide section indexes that belongs to symbol table `of`; NULL if there is
+ * none. */
 static Elf_Data *find_wide_indexes(Elf *elf, size_t of) {
     GElf_Shdr h;
     for (Elf_Scn *scn = elf_nextscn(elf, NULL); scn; scn = elf_nextscn(elf, scn)) {
@@ -84,6 +89,9 @@ static enum st open_table(const struct object_slice *s, Elf_Scn *scn, const GElf
     }
     t->count = t->symbols->d_size / entry;
     t->wide_indexes = find_wide_indexes(o->elf, elf_ndxscn(scn));
+    if (!t->wide_indexes && elffile_lacked_memory()) {
+        return err_nomem(e);
+    }
     if (h->sh_link < s->section_count && s->sections[h->sh_link].has_bytes) {
         const struct section *strings = &s->sections[h->sh_link];
         struct reader r;
@@ -108,15 +116,16 @@ static enum st read_tables_of_type(const struct object_slice *s, uint32_t type, 
         if (h.sh_type == type) {
             struct elf_table t;
             enum st st = open_table(s, scn, &h, &t, e);
-            return st == ST_OK ? read_table(&t, out, e) : st; /* the gABI allows one of each */
+            /* the gABI allows one table of each type */
+            return st == ST_OK ? read_table(&t, out, e) : st;
         }
     }
     return ST_OK;
 }
 
-/* .gnu_debugdata holds the part of a symbol table that distributions keep: functions that .dynsym
- * lacks (GDB manual, "MiniDebugInfo"). The file in it has the sections of this one, without their
- * bytes. */
+/* Opens the xz-compressed ELF file in .gnu_debugdata as s->cache->mini: it holds symbols of
+ * functions that .dynsym lacks (GDB manual, "MiniDebugInfo"), and the sections of this file without
+ * their bytes. ST_NONE: no such section. */
 static enum st open_mini(const struct object_slice *s, struct err *e) {
     struct object *o = s->object;
     const struct section *sec = section_by_name(s, "gnu_debugdata");
@@ -139,7 +148,8 @@ static enum st open_mini(const struct object_slice *s, struct err *e) {
     return st == ST_ERR ? err_context(e, "section %s", sec->name) : st;
 }
 
-/* ST_NONE also if the unpacked bytes are no ELF file of this machine. */
+/* Appends the symbols in .gnu_debugdata. ST_NONE: no such section, or its unpacked bytes are no ELF
+ * file of this machine. */
 static enum st read_mini(const struct object_slice *s, raw_symbols *out, struct err *e) {
     enum st st = open_mini(s, e);
     if (st != ST_OK) {
@@ -154,6 +164,7 @@ static enum st read_mini(const struct object_slice *s, raw_symbols *out, struct 
 
 enum st elffile_read_symbols(const struct object_slice *s, raw_symbols *out, struct err *e) {
     struct err why = {0};
+    errno = 0;
     enum st st = read_tables_of_type(s, SHT_SYMTAB, out, e);
     if (st != ST_OK || out->len > 0) {
         return st;
@@ -163,14 +174,15 @@ enum st elffile_read_symbols(const struct object_slice *s, raw_symbols *out, str
     if (st == ST_ERR) {
         return st;
     }
-    /* Damage there is fatal only if there are no other symbols. */
+    /* Damage in .gnu_debugdata is fatal only if there are no other symbols. */
     if (read_mini(s, out, &why) == ST_ERR && (why.code == ERR_NOMEM || out->len == 0)) {
         return err_set(e, why.code, "%s", why.text);
     }
     return ST_OK;
 }
 
-/* GDB manual, "Separate Debug Files": a name, NUL, padding to 4 bytes, a CRC-32 of the file. */
+/* Reads .gnu_debuglink (GDB manual, "Separate Debug Files"): a name, NUL, padding to 4 bytes, and
+ * the CRC-32 of the named file. */
 enum st object_debuglink(const struct object_slice *s, const char **name, uint32_t *crc,
                          struct err *e) {
     const uint8_t *bytes;

@@ -1,26 +1,25 @@
-/* The trie of a Mach-O file's exports.
+/* Walks the trie of a Mach-O file's exports.
  *
  * A node is the size of its payload, as ULEB128, the payload (flags, then the offset of the
- * symbol), the number of its children as a byte, and for each child the characters to it with a NUL
- * behind them and its node's offset, as ULEB128. Source: ExportsTrie.cpp of Apple's dyld,
- * <mach-o/loader.h>.
- */
+ * symbol), the number of its children as a byte, and for each child its label (the characters that
+ * it adds to the name), a NUL and the offset of its node, as ULEB128. Source: ExportsTrie.cpp of
+ * Apple's dyld, <mach-o/loader.h>. */
 #include "base/reader.h"
 #include "base/strbuf.h"
 #include "base/vec.h"
 #include "object/dyld_cache_private.h"
 
 enum {
-    EXPORT_KIND_MASK = 0x03, /* 0: an address; else thread-local, or a number */
-    EXPORT_REEXPORT = 0x08,  /* of another image */
+    EXPORT_KIND_MASK = 0x03, /* kind 0 is an address; others are thread-local or absolute */
+    EXPORT_REEXPORT = 0x08,  /* flag: a symbol of another image */
     EXPORT_NAME_MAX = 64 << 10,
 };
 
 /* A node whose children are being visited. */
 struct trie_node {
-    size_t at;       /* of the next child */
-    size_t name_len; /* of the node's own name */
-    unsigned left;   /* children */
+    size_t at;       /* offset of the next child's label */
+    size_t name_len; /* bytes of the node's own name */
+    unsigned left;   /* children not yet visited */
 };
 
 struct exports_walk {
@@ -28,8 +27,8 @@ struct exports_walk {
     export_each each;
     void *ctx;
     struct strbuf name;
-    VEC(struct trie_node) path; /* from the root */
-    size_t budget;              /* bytes that may still be read: a trie is a tree, so each once */
+    VEC(struct trie_node) path; /* from the root to the current node */
+    size_t budget; /* bytes of nodes that may still be read: a tree's are read once each */
 };
 
 static enum st trie_damage(const struct exports_walk *w, size_t at, struct err *e) {
@@ -48,7 +47,7 @@ static enum st give_export(struct exports_walk *w, struct reader *payload, struc
     return w->each(w->ctx, strbuf_cstr(&w->name), w->name.len, offset, e);
 }
 
-/* Enters the node at an offset, whose name is w->name. */
+/* Enters the node at an offset, whose name is w->name, and gives its export to w->each. */
 static enum st enter_node(struct exports_walk *w, uint64_t offset, struct err *e) {
     struct reader r = w->trie;
     reader_seek(&r, offset);
@@ -66,7 +65,7 @@ static enum st enter_node(struct exports_walk *w, uint64_t offset, struct err *e
     return size > 0 ? give_export(w, &payload, e) : ST_OK;
 }
 
-/* Goes on to the next child of the innermost node, or back if it has no more. */
+/* Enters the next child of the innermost node, or leaves the node if it has no more. */
 static enum st next_node(struct exports_walk *w, struct err *e) {
     struct trie_node *node = &w->path.data[w->path.len - 1];
     if (node->left == 0) {

@@ -1,6 +1,9 @@
-/* Where functions begin and end, whether or not they have names: from the tables that a file has
- * for debuggers and unwinders. */
+/* Finds where functions begin and end, whether or not they have names, from the tables that a file
+ * has for debuggers and unwinders. Mach-O's __unwind_info is none of them: linkers join the entries
+ * of neighbours that are unwound alike, so that an entry may stand for many functions. */
+#include <elf.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/checked.h"
 #include "base/reader.h"
@@ -8,7 +11,7 @@
 #include "base/sort.h"
 #include "object/object_private.h"
 
-/* high 0: the table does not say where the function ends. */
+/* Extents as a table has them; high 0 = the table does not tell where the function ends. */
 typedef VEC(struct object_extent) extent_vec;
 
 /* ---- .eh_frame (LSB 5.0, "Exception Frames"): its frame description entries (FDE) ---- */
@@ -25,27 +28,28 @@ enum {
     ENCODED_SDATA4 = 0x0b,
     ENCODED_SDATA8 = 0x0c,
     ENCODED_FORMAT = 0x0f,
-    ENCODED_FROM_HERE = 0x10, /* pcrel */
+    ENCODED_FROM_HERE = 0x10, /* relative to the value's own address */
     ENCODED_RELATION = 0x70,
     ENCODED_INDIRECT = 0x80,
     ENCODED_OMITTED = 0xff
 };
 
-enum { AUGMENTATION_MAX = 16 }; /* longest known: "zPLRSB" */
+enum { AUGMENTATION_MAX = 16 }; /* characters; the longest known is "zPLRSB" */
 
 struct eh_frame {
     const struct object_slice *slice;
-    struct reader r;  /* the section */
-    uint64_t address; /* of the section */
-    uint64_t mask;    /* of an address */
-    /* The common entry (CIE) of the last FDE: its place, and its encoding of addresses. Most
-     * functions share one. */
+    struct reader r;  /* over the section's bytes */
+    uint64_t address; /* address of the section */
+    uint64_t mask;    /* bits of an address */
+    /* Cached: offset of the common information entry (CIE) of the last FDE, and its encoding of
+     * addresses. Most functions share a CIE. */
     uint64_t common;
     uint8_t encoding;
     bool known;
 };
 
-/* Reads a value; relative to its own place if the encoding says so. False: another relation. */
+/* Reads a value in an encoding, relative to the value's own address if the encoding says so. False:
+ * the encoding is unknown, indirect or relative to something else. */
 static bool read_encoded(const struct eh_frame *f, struct reader *r, uint8_t encoding,
                          uint64_t *out) {
     uint64_t here = f->address + reader_pos(r), v;
@@ -87,7 +91,8 @@ static bool read_encoded(const struct eh_frame *f, struct reader *r, uint8_t enc
     return (encoding & ENCODED_INDIRECT) == 0;
 }
 
-/* Passes over the augmentation data of a CIE up to what 'R' stands for. */
+/* Returns the encoding of addresses, which 'R' stands for, from a CIE's augmentation data;
+ * ENCODED_ABSOLUTE without an 'R', ENCODED_OMITTED for an unknown letter. */
 static uint8_t find_encoding(const struct eh_frame *f, struct reader *r, const char *augmentation) {
     uint64_t unused;
     for (const char *c = augmentation + 1; *c; c++) {
@@ -111,7 +116,8 @@ static uint8_t find_encoding(const struct eh_frame *f, struct reader *r, const c
     return ENCODED_ABSOLUTE;
 }
 
-/* The encoding of addresses of the CIE at an offset; ENCODED_OMITTED: it is not understood. */
+/* Returns the encoding of addresses of the CIE at an offset; ENCODED_OMITTED: it is not understood.
+ */
 static uint8_t encoding_of(struct eh_frame *f, uint64_t offset) {
     if (f->known && f->common == offset) {
         return f->encoding;
@@ -146,8 +152,8 @@ static uint8_t encoding_of(struct eh_frame *f, uint64_t offset) {
     return f->encoding;
 }
 
-/* Appends the function of one entry, a reader over which begins behind its length; a CIE, and an
- * entry that is not understood, has none. */
+/* Appends the function of one entry of .eh_frame, whose reader begins behind the entry's length. A
+ * CIE, and an entry that is not understood, has no function. */
 static enum st take_entry(struct eh_frame *f, struct reader *entry, extent_vec *out,
                           struct err *e) {
     uint64_t at = reader_pos(entry), back = reader_u32(entry), low, length;
@@ -166,8 +172,8 @@ static enum st take_entry(struct eh_frame *f, struct reader *entry, extent_vec *
     return VEC_PUSH(out, x) ? ST_OK : err_nomem(e);
 }
 
-/* Appends the functions in the order of the table. ST_NONE: there is none. ST_ERR: it is damaged;
- * what stands before the damage was appended. */
+/* Appends the functions in .eh_frame, in its order. ST_NONE: no such section. ST_ERR: the section
+ * is damaged; functions before the damage were appended. */
 static enum st eh_frame_functions(const struct object_slice *s, extent_vec *out, struct err *e) {
     const uint8_t *bytes;
     size_t len;
@@ -181,7 +187,7 @@ static enum st eh_frame_functions(const struct object_slice *s, extent_vec *out,
     while (reader_left(&f.r) >= 4) {
         uint64_t at = reader_pos(&f.r), size = reader_u32(&f.r);
         if (size == 0) {
-            break; /* the terminator */
+            break; /* a size of 0 ends the section */
         }
         if (size == UINT32_MAX) {
             size = reader_u64(&f.r);
@@ -200,126 +206,128 @@ static enum st eh_frame_functions(const struct object_slice *s, extent_vec *out,
     return ST_OK;
 }
 
-/* ---- __unwind_info (mach-o/compact_unwind_encoding.h): an index of pages of starts ---- */
-
-/* Linkers join neighbours that are unwound alike, so some starts are missing. */
-enum {
-    UNWIND_VERSION = 1,
-    INDEX_ENTRY = 12, /* bytes */
-    PAGE_REGULAR = 2,
-    PAGE_COMPRESSED = 3,
-    COMPRESSED_OFFSET = 0xffffff /* bits of an entry that are its offset */
-};
-
-static enum st add_unwind_start(const struct object_slice *s, uint64_t offset, extent_vec *out,
-                                struct err *e) {
-    struct object_extent x = {.low = s->base + offset};
-    if (s->arm32) {
-        x.low &= ~UINT64_C(1);
-    }
-    return VEC_PUSH(out, x) ? ST_OK : err_nomem(e);
-}
-
-/* Appends the starts of a page; `first` is the offset that compressed ones count from. */
-static enum st read_page(const struct object_slice *s, struct reader r, uint64_t page,
-                         uint64_t first, extent_vec *out, struct err *e) {
-    reader_seek(&r, page);
-    uint32_t kind = reader_u32(&r);
-    uint16_t entries = reader_u16(&r), count = reader_u16(&r);
-    if (kind != PAGE_REGULAR && kind != PAGE_COMPRESSED) {
-        return ST_OK;
-    }
-    reader_seek(&r, page + entries);
-    enum st st = ST_OK;
-    for (unsigned i = 0; i < count && st == ST_OK; i++) {
-        uint64_t offset = reader_u32(&r);
-        if (kind == PAGE_REGULAR) {
-            (void)reader_u32(&r); /* encoding */
-        } else {
-            offset = first + (offset & COMPRESSED_OFFSET);
-        }
-        if (reader_failed(&r)) {
-            return err_at(e, ERR_TRUNCATED, r.name, r.origin + page,
-                          "page of __unwind_info past its end");
-        }
-        st = add_unwind_start(s, offset, out, e);
-    }
-    return st;
-}
-
-/* Statuses as above. */
-static enum st unwind_info_functions(const struct object_slice *s, extent_vec *out, struct err *e) {
-    const uint8_t *bytes;
-    size_t len;
-    enum st st = object_section(s, "unwind_info", &bytes, &len, NULL, e);
-    if (st != ST_OK) {
-        return st;
-    }
-    struct reader r = reader_init(s->object->path, bytes, len);
-    r.big_endian = s->big_endian;
-    uint32_t version = reader_u32(&r);
-    reader_skip(&r, 16); /* common encodings, personalities */
-    uint64_t index = reader_u32(&r), count = reader_u32(&r);
-    if (reader_failed(&r) || version != UNWIND_VERSION ||
-        !checked_range(index, count * INDEX_ENTRY, len)) {
-        return err_at(e, ERR_FORMAT, r.name, 0, "the index of __unwind_info is damaged");
-    }
-    uint64_t left = len; /* entries of all pages: pages do not overlap */
-    reader_seek(&r, index);
-    for (uint64_t i = 0; i < count && st == ST_OK; i++) {
-        uint64_t first = reader_u32(&r), page = reader_u32(&r);
-        reader_skip(&r, 4);
-        if (page == 0) {
-            continue; /* the end of the code */
-        }
-        size_t before = out->len;
-        st = read_page(s, r, page, first, out, e);
-        uint64_t added = out->len - before;
-        if (st == ST_OK && added > left) {
-            return err_at(e, ERR_LIMIT, r.name, 0, "pages of __unwind_info overlap");
-        }
-        left -= added;
-    }
-    return st;
-}
-
 /* ---- all of them ---- */
 
-/* The wider one of two that begin together comes first. */
+/* Orders extents by start, and those with one start from the longest on. */
 static int by_start(const void *a, const void *b) {
     const struct object_extent *x = a, *y = b;
     int order = COMPARE(x->low, y->low);
     return order ? order : COMPARE(y->high, x->high);
 }
 
-/* The sections with instructions, by address. */
-static enum st code_sections(const struct object_slice *s, extent_vec *out, struct err *e) {
+/* A section with instructions. */
+struct code_section {
+    uint64_t low, high;
+    bool linkage_table;  /* ELF: a procedure linkage table, in which each entry is a function */
+    uint64_t entry_size; /* of a linkage table: bytes of an entry; 0 = unknown */
+};
+typedef VEC(struct code_section) code_vec;
+
+static bool is_linkage_table(const struct object_slice *s, const struct section *sec) {
+    static const char *const names[] = {".plt", ".plt.got", ".plt.sec", ".plt.bnd", ".iplt"};
+    bool is = false;
+    for (size_t i = 0; i < sizeof names / sizeof *names && s->format == OBJECT_ELF; i++) {
+        is |= strcmp(sec->name, names[i]) == 0;
+    }
+    return is;
+}
+
+enum { PLT_ENTRY_MIN = 8, PLT_ENTRY_MAX = 16 }; /* bytes, on x86 */
+
+/* Returns the bytes of an entry of a linkage table, 0 = unknown: its sh_entsize, or its alignment
+ * where sh_entsize is the size of a word (i386). Only x86's tables consist of such entries from
+ * their first byte on; those of other processors begin with a header of another size. */
+static uint64_t linkage_entry_size(const struct object_slice *s, const struct section *sec) {
+    uint64_t size = sec->entry_size >= PLT_ENTRY_MIN ? sec->entry_size : sec->alignment;
+    bool x86 = s->machine == EM_386 || s->machine == EM_X86_64;
+    return x86 && (size == PLT_ENTRY_MIN || size == PLT_ENTRY_MAX) ? size : 0;
+}
+
+static int by_low_address(const void *a, const void *b) {
+    const struct code_section *x = a, *y = b;
+    int order = COMPARE(x->low, y->low);
+    return order ? order : COMPARE(y->high, x->high);
+}
+
+/* Appends the sections with instructions, sorted by address. */
+static enum st code_sections(const struct object_slice *s, code_vec *out, struct err *e) {
     for (size_t i = 0; i < s->section_count; i++) {
         const struct section *sec = &s->sections[i];
-        struct object_extent x = {sec->address, sec->address + sec->size};
-        if (sec->code && x.low < x.high && !VEC_PUSH(out, x)) {
+        struct code_section x = {.low = sec->address, .high = sec->address + sec->size};
+        if (!sec->code || x.low >= x.high) {
+            continue;
+        }
+        x.linkage_table = is_linkage_table(s, sec);
+        x.entry_size = x.linkage_table ? linkage_entry_size(s, sec) : 0;
+        if (!VEC_PUSH(out, x)) {
             return err_nomem(e);
         }
     }
-    sort_unless_sorted(out->data, out->len, sizeof *out->data, by_start);
+    sort_unless_sorted(out->data, out->len, sizeof *out->data, by_low_address);
     return ST_OK;
 }
 
-/* Makes the extents disjoint and ascending, each inside a section: one without an end reaches up to
- * the next one. */
-static void settle_extents(extent_vec *v, const extent_vec *code) {
+/* Returns the section that the address is in, or NULL. */
+static const struct code_section *section_at(const code_vec *code, uint64_t address) {
+    size_t below = SEARCH_ABOVE(code->data, code->len, low, address);
+    return below > 0 && address < code->data[below - 1].high ? &code->data[below - 1] : NULL;
+}
+
+/* Appends the entries of a linkage table that an extent covers. *budget: how many more the file's
+ * tables may have. */
+static enum st add_linkage_entries(const struct code_section *table, struct object_extent x,
+                                   uint64_t *budget, extent_vec *out, struct err *e) {
+    uint64_t size = table->entry_size, end = x.high < table->high ? x.high : table->high;
+    while (size > 0 && x.low<end && * budget> 0) {
+        uint64_t left = size - (x.low - table->low) % size;
+        x.high = end - x.low > left ? x.low + left : end;
+        if (!VEC_PUSH(out, x)) {
+            return err_nomem(e);
+        }
+        x.low = x.high;
+        --*budget;
+    }
+    return ST_OK;
+}
+
+/* Replaces each extent in a linkage table by its entries: linkers describe the whole table by one
+ * entry of .eh_frame. If their size is unknown, none of them is known. */
+static enum st part_linkage_tables(const struct object_slice *s, extent_vec *v,
+                                   const code_vec *code, struct err *e) {
+    uint64_t budget = s->size / PLT_ENTRY_MIN;
+    extent_vec entries = {0};
+    size_t kept = 0;
+    enum st st = ST_OK;
+    for (size_t i = 0; i < v->len && st == ST_OK; i++) {
+        struct object_extent x = v->data[i];
+        const struct code_section *in = section_at(code, x.low);
+        if (in && in->linkage_table) {
+            st = add_linkage_entries(in, x, &budget, &entries, e);
+        } else {
+            v->data[kept++] = x;
+        }
+    }
+    v->len = kept;
+    for (size_t i = 0; i < entries.len && st == ST_OK; i++) {
+        st = VEC_PUSH(v, entries.data[i]) ? ST_OK : err_nomem(e);
+    }
+    VEC_RELEASE(&entries);
+    return st;
+}
+
+/* Makes the extents disjoint and ascending, each inside a section with code: one without an end
+ * reaches up to the next one or to the section's end. */
+static void settle_extents(extent_vec *v, const code_vec *code) {
     sort_unless_sorted(v->data, v->len, sizeof *v->data, by_start);
     size_t kept = 0;
     for (size_t i = 0; i < v->len; i++) {
         struct object_extent x = v->data[i];
-        size_t below = SEARCH_ABOVE(code->data, code->len, low, x.low);
-        if (below == 0 || x.low >= code->data[below - 1].high ||
-            (kept > 0 && v->data[kept - 1].low == x.low)) {
+        const struct code_section *in = section_at(code, x.low);
+        if (!in || (kept > 0 && v->data[kept - 1].low == x.low)) {
             continue;
         }
-        uint64_t end = code->data[below - 1].high;
-        if (x.high == 0 || x.high > end) {
-            x.high = end;
+        if (x.high == 0 || x.high > in->high) {
+            x.high = in->high;
         }
         if (kept > 0 && v->data[kept - 1].high > x.low) {
             v->data[kept - 1].high = x.low;
@@ -329,7 +337,7 @@ static void settle_extents(extent_vec *v, const extent_vec *code) {
     v->len = kept;
 }
 
-/* Appends the starts of LC_FUNCTION_STARTS. */
+/* Appends the function starts of LC_FUNCTION_STARTS. */
 static enum st add_function_starts(const struct object_slice *s, extent_vec *out, struct err *e) {
     const uint64_t *starts;
     size_t count;
@@ -342,7 +350,8 @@ static enum st add_function_starts(const struct object_slice *s, extent_vec *out
     return st;
 }
 
-/* A damaged table costs what is behind the damage. */
+/* Turns the error of a damaged table into ST_OK: only what is behind the damage is lost. ST_ERR:
+ * out of memory. */
 static enum st survive(enum st st, struct err *why, struct err *e) {
     if (st == ST_ERR && why->code == ERR_NOMEM) {
         return err_nomem(e);
@@ -356,17 +365,20 @@ static enum st collect_extents(const struct object_slice *s, extent_vec *out, st
     if (s->format == OBJECT_ELF) {
         return survive(eh_frame_functions(s, out, &why), &why, e);
     }
-    enum st st = survive(add_function_starts(s, out, &why), &why, e);
-    return st == ST_OK ? survive(unwind_info_functions(s, out, &why), &why, e) : st;
+    return survive(add_function_starts(s, out, &why), &why, e);
 }
 
-/* *out is malloc'ed; NULL = there are none. */
+/* Collects the extents of all tables; *out is malloc'ed, NULL = there are none. */
 static enum st build_extents(const struct object_slice *s, struct object_extent **out,
                              size_t *count, struct err *e) {
-    extent_vec extents = {0}, code = {0};
+    extent_vec extents = {0};
+    code_vec code = {0};
     enum st st = collect_extents(s, &extents, e);
     if (st == ST_OK) {
         st = code_sections(s, &code, e);
+    }
+    if (st == ST_OK) {
+        st = part_linkage_tables(s, &extents, &code, e);
     }
     if (st == ST_OK) {
         settle_extents(&extents, &code);
@@ -380,7 +392,7 @@ static enum st build_extents(const struct object_slice *s, struct object_extent 
     return st;
 }
 
-/* Two threads may build the table at once; the first one's is kept. */
+/* Two threads may build the table at once; the one that is finished first is kept. */
 enum st object_function_extents(const struct object_slice *s, const struct object_extent **out,
                                 size_t *count, struct err *e) {
     struct lazy_table *t = &s->cache->extents;

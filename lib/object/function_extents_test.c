@@ -129,37 +129,94 @@ static void damage_of_eh_frame_costs_what_is_behind_it(void **state) {
     object_close(o);
 }
 
+/* Opens a file with a table of `len` bytes at TABLE_START, which one entry of .eh_frame covers. */
+enum { TABLE_START = 0x402200 };
+static struct object *open_linkage_table(struct build *b, const char *name, uint16_t machine,
+                                         uint64_t entry_size, uint64_t alignment) {
+    static struct build table;
+    static const uint8_t stubs[0x30];
+    table.len = 0;
+    size_t common = put_common(&table, 0x1b);
+    put_function(&table, common, TEXT_START, 0x10);
+    put_function(&table, common, TABLE_START, sizeof stubs);
+    struct elf_build_section more[] = {{.name = ".eh_frame",
+                                        .type = PROGBITS,
+                                        .flags = ALLOC,
+                                        .address = EH_FRAME,
+                                        .bytes = table.data,
+                                        .len = table.len},
+                                       {.name = name,
+                                        .type = PROGBITS,
+                                        .flags = ALLOC | EXEC,
+                                        .address = TABLE_START,
+                                        .bytes = stubs,
+                                        .len = sizeof stubs,
+                                        .entry_size = entry_size,
+                                        .alignment = alignment}};
+    struct elf_build_section sections[BUILD_MAX_SECTIONS];
+    struct elf_build f = usual_elf(sections, more, 2);
+    f.machine = machine;
+    build_elf(b, &f);
+    return open_built(b);
+}
+
+static void each_entry_of_a_linkage_table_is_a_function(void **state) {
+    enum { I386 = 3, X86_64 = 62, AARCH64 = 183 };
+    static const struct {
+        const char *name;
+        uint16_t machine;
+        uint64_t entry_size, alignment, step; /* step 0: no function is known */
+    } tables[] = {
+        {".plt", X86_64, 16, 16, 16},    {".plt.sec", X86_64, 16, 16, 16},
+        {".plt.got", X86_64, 8, 8, 8},   {".plt.got", X86_64, 16, 16, 16},
+        {".plt", I386, 4, 16, 16},       {".plt", AARCH64, 24, 16, 0},
+        {".plt", X86_64, 0, 1, 0},       {".plt", X86_64, 1 << 20, 16, 0},
+        {".pltx", X86_64, 16, 16, 0x30},
+    };
+    static struct build b;
+    (void)state;
+    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
+        struct object *o = open_linkage_table(&b, tables[i].name, tables[i].machine,
+                                              tables[i].entry_size, tables[i].alignment);
+        uint64_t step = tables[i].step;
+        size_t entries = step > 0 ? 0x30 / step : 0;
+        const struct object_extent *x = extents_of(o, 1 + entries);
+        for (size_t k = 0; k < entries; k++) {
+            assert_extent(&x[1 + k], TABLE_START + k * step, TABLE_START + (k + 1) * step);
+        }
+        object_close(o);
+    }
+}
+
 /* ---- Mach-O ---- */
 
-/* Two pages: a regular one with 0x120 and 0x130, a compressed one with 0x180 and 0x1a0; the code
- * ends at 0x1c0. Offsets count from the image's start. */
+/* An index of one regular page with the entries 0x120 and 0x130; the code ends at 0x1c0. Offsets
+ * count from the image's start. */
 static void put_unwind_info(struct build *table) {
     table->len = 0;
     put(table, 1, 4);
     for (int i = 0; i < 4; i++) {
         put(table, 0, 4);
     }
-    put(table, 28, 4), put(table, 3, 4);
-    put(table, 0x120, 4), put(table, 64, 4), put(table, 0, 4);
-    put(table, 0x180, 4), put(table, 88, 4), put(table, 0, 4);
+    put(table, 28, 4), put(table, 2, 4);
+    put(table, 0x120, 4), put(table, 52, 4), put(table, 0, 4);
     put(table, 0x1c0, 4), put(table, 0, 4), put(table, 0, 4);
-    put(table, 2, 4), put(table, 8, 2), put(table, 2, 2); /* at 64 */
+    put(table, 2, 4), put(table, 8, 2), put(table, 2, 2); /* at 52 */
     put(table, 0x120, 4), put(table, 0x02000000, 4);
     put(table, 0x130, 4), put(table, 0x04000000, 4);
-    put(table, 3, 4), put(table, 12, 2), put(table, 2, 2), put(table, 0, 4); /* at 88 */
-    put(table, 0x00000000, 4), put(table, 0x01000020, 4);
 }
 
-static struct object *open_unwind_info(struct build *b, const struct build *table,
-                                       const uint8_t *starts, size_t starts_len) {
+static struct object *open_unwind_info(struct build *b, const uint8_t *starts, size_t starts_len) {
+    static struct build table;
     static struct macho_build_section sections[2];
     struct macho_build m = usual_macho();
+    put_unwind_info(&table);
     sections[0] = usual_sections[0];
     sections[1] = (struct macho_build_section){.segment = "__TEXT",
                                                .name = "__unwind_info",
                                                .address = 0x1200,
-                                               .bytes = table->data,
-                                               .len = table->len};
+                                               .bytes = table.data,
+                                               .len = table.len};
     m.sections = sections;
     m.section_count = 2;
     m.starts = starts;
@@ -168,48 +225,20 @@ static struct object *open_unwind_info(struct build *b, const struct build *tabl
     return open_built(b);
 }
 
-static void unwind_info_has_starts(void **state) {
-    static struct build b, table;
-    (void)state;
-    put_unwind_info(&table);
-    struct object *o = open_unwind_info(&b, &table, NULL, 0);
-    const struct object_extent *x = extents_of(o, 4);
-    assert_extent(&x[0], 0x1120, 0x1130);
-    assert_extent(&x[1], 0x1130, 0x1180);
-    assert_extent(&x[2], 0x1180, 0x11a0);
-    assert_extent(&x[3], 0x11a0, 0x1200);
-    object_close(o);
-}
-
-static void function_starts_are_joined_with_them(void **state) {
-    static struct build b, table;
+/* Linkers join entries of neighbours: the code from 0x1120 on may be many functions. */
+static void entries_of_unwind_info_are_no_functions(void **state) {
+    static struct build b;
     static const uint8_t starts[] = {0x80, 0x02, 0x20, 0x30, 0}; /* 0x1100, 0x1120, 0x1150 */
     (void)state;
-    put_unwind_info(&table);
-    struct object *o = open_unwind_info(&b, &table, starts, sizeof starts);
-    const struct object_extent *x = extents_of(o, 6);
-    assert_extent(&x[0], 0x1100, 0x1120);
-    assert_extent(&x[2], 0x1130, 0x1150);
-    assert_extent(&x[3], 0x1150, 0x1180);
+    struct object *o = open_unwind_info(&b, NULL, 0);
+    (void)extents_of(o, 0);
     object_close(o);
-}
-
-static void damaged_unwind_info_costs_its_starts_only(void **state) {
-    static struct build b, table;
-    static const uint8_t starts[] = {0x80, 0x02, 0};
-    static const struct {
-        size_t at;
-        uint64_t v;
-        size_t extents;
-    } damage[] = {{0, 9, 1}, {20, 1 << 20, 1}, {24, UINT32_MAX, 1}, {70, 9999, 3}};
-    (void)state;
-    for (size_t i = 0; i < sizeof damage / sizeof *damage; i++) {
-        put_unwind_info(&table);
-        put_at(&table, damage[i].at, damage[i].v, damage[i].at == 70 ? 2 : 4);
-        struct object *o = open_unwind_info(&b, &table, starts, sizeof starts);
-        (void)extents_of(o, damage[i].extents);
-        object_close(o);
-    }
+    o = open_unwind_info(&b, starts, sizeof starts);
+    const struct object_extent *x = extents_of(o, 3);
+    assert_extent(&x[0], 0x1100, 0x1120);
+    assert_extent(&x[1], 0x1120, 0x1150);
+    assert_extent(&x[2], 0x1150, 0x1200);
+    object_close(o);
 }
 
 static void a_file_without_tables_has_none(void **state) {
@@ -227,9 +256,8 @@ int main(void) {
         cmocka_unit_test(entries_of_eh_frame_are_functions),
         cmocka_unit_test(extents_end_at_the_next_one_and_at_the_section),
         cmocka_unit_test(damage_of_eh_frame_costs_what_is_behind_it),
-        cmocka_unit_test(unwind_info_has_starts),
-        cmocka_unit_test(function_starts_are_joined_with_them),
-        cmocka_unit_test(damaged_unwind_info_costs_its_starts_only),
+        cmocka_unit_test(each_entry_of_a_linkage_table_is_a_function),
+        cmocka_unit_test(entries_of_unwind_info_are_no_functions),
         cmocka_unit_test(a_file_without_tables_has_none),
     };
     return cmocka_run_group_tests_name("function extents", tests, NULL, NULL);

@@ -1,4 +1,4 @@
-/* Mach-O headers: magic, load commands, segments and sections of one slice.
+/* Reads Mach-O headers: magic, load commands, segments and sections of one slice.
  *
  * Sources: <mach-o/loader.h> and <mach/machine.h> of Apple's xnu and cctools. Every load command is
  * read through a reader of its own cmdsize, so no record can reach into the next. */
@@ -30,11 +30,12 @@ enum {
     SECTION_SIZE_32 = 68,
     SECTION_SIZE_64 = 80,
     UUID_SIZE = 16,
-    BEFORE_EXPORTS = 32, /* offsets and sizes of an LC_DYLD_INFO */
+    /* bytes of an LC_DYLD_INFO, behind cmdsize, in front of the exports' offset */
+    BEFORE_EXPORTS = 32,
 
     CPU_ARCH_ABI64 = 0x01000000,
     CPU_ARM = 12,
-    CPU_SUBTYPE_MASK = 0x00ffffff, /* the rest are capability bits */
+    CPU_SUBTYPE_MASK = 0x00ffffff, /* the other bits are capabilities */
 };
 static const uint32_t S_ATTR_PURE_INSTRUCTIONS = 0x80000000;
 static const uint32_t LC_DYLD_INFO_ONLY = 0x80000022;
@@ -42,14 +43,14 @@ static const uint32_t LC_DYLD_EXPORTS_TRIE = 0x80000033;
 static const uint32_t MAGIC_32 = 0xfeedface;
 static const uint32_t MAGIC_64 = 0xfeedfacf;
 
-/* Facts gathered while the load commands are walked. */
+/* Facts that walk_commands gathers for finish_slice. */
 struct macho_scan {
     struct object_slice *slice;
     bool is_64;
     VEC(struct section) sections;
     bool has_text; /* a segment named __TEXT was seen */
     uint64_t text_address, text_size;
-    uint64_t code_low, code_high; /* of the code sections; code_high 0 = none */
+    uint64_t code_low, code_high; /* address range of the code sections; code_high 0 = none */
 };
 
 static uint32_t magic_of(const uint8_t *bytes, size_t len, bool big_endian) {
@@ -105,8 +106,8 @@ static bool is_zero_fill(uint32_t flags) {
     return type == S_ZEROFILL || type == S_GB_ZEROFILL || type == S_THREAD_LOCAL_ZEROFILL;
 }
 
-/* In a dSYM, segments other than __DWARF keep their addresses but have no bytes: file size 0, and
- * section offsets 0. */
+/* Reads a section's header and adds the section. In a dSYM, segments other than __DWARF keep their
+ * addresses but have no bytes: file size 0, and section offsets 0. */
 static enum st add_section(struct macho_scan *m, struct reader *cmd, bool segment_has_bytes,
                            struct err *e) {
     struct object *o = m->slice->object;
@@ -117,7 +118,9 @@ static enum st add_section(struct macho_scan *m, struct reader *cmd, bool segmen
     sec.address = m->is_64 ? reader_u64(cmd) : reader_u32(cmd);
     sec.size = m->is_64 ? reader_u64(cmd) : reader_u32(cmd);
     sec.offset = reader_u32(cmd);
-    reader_skip(cmd, 12); /* align, reloff, nreloc */
+    reader_skip(cmd, 4); /* align */
+    sec.relocation_offset = reader_u32(cmd);
+    sec.relocation_count = reader_u32(cmd);
     uint32_t flags = reader_u32(cmd);
     reader_skip(cmd, m->is_64 ? 12 : 8); /* reserved */
     enum st st = reader_check(cmd, e, "section header");
@@ -135,7 +138,10 @@ static enum st add_section(struct macho_scan *m, struct reader *cmd, bool segmen
         m->code_low = m->code_high == 0 || sec.address < m->code_low ? sec.address : m->code_low;
         m->code_high = end > m->code_high ? end : m->code_high;
     }
-    return section_classify(o, &m->sections.data[m->sections.len - 1], false, e);
+    struct section *added = &m->sections.data[m->sections.len - 1];
+    st = section_classify(o, added, false, e);
+    bool relocated = m->slice->unlinked && !sec.code && sec.has_bytes && sec.relocation_count > 0;
+    return st == ST_OK && relocated ? section_will_be_made(o, added, e) : st;
 }
 
 static enum st read_segment(struct macho_scan *m, struct reader *cmd, struct err *e) {
@@ -205,14 +211,15 @@ static enum st read_function_starts(struct object_slice *s, struct reader *cmd, 
     return reader_check(cmd, e, "function starts command");
 }
 
-/* A command that is too short for it tells of no exports: they are wanted in dyld caches only. */
+/* Reads offset and size of the trie of exports, which only dyld caches need; a command that is too
+ * short for them is no error. */
 static void read_exports(struct object_slice *s, struct reader *cmd) {
     s->macho.exports_offset = reader_u32(cmd);
     s->macho.exports_size = reader_u32(cmd);
 }
 
-/* cmd stands behind cmd and cmdsize and ends where the command does. A segment command of the other
- * word size is not of this file's kind and is passed over, as dyld does. */
+/* Reads one load command; its reader begins behind cmd and cmdsize and ends where the command does.
+ * A segment command of the other word size is skipped, as dyld does. */
 static enum st read_command(struct macho_scan *m, uint32_t type, struct reader *cmd,
                             struct err *e) {
     if (type == LC_DYLD_INFO || type == LC_DYLD_INFO_ONLY) {
@@ -259,7 +266,7 @@ static enum st walk_commands(struct macho_scan *m, struct reader *cmds, uint32_t
     return ST_OK;
 }
 
-/* Takes the sections over into the object's arena, and settles base and end of the code. */
+/* Copies the sections to the object's arena, and sets the slice's base and text_end. */
 static enum st finish_slice(struct macho_scan *m, struct err *e) {
     struct object_slice *s = m->slice;
     size_t count = m->sections.len;
@@ -272,8 +279,7 @@ static enum st finish_slice(struct macho_scan *m, struct err *e) {
     }
     s->section_count = count;
     /* An unlinked object has one nameless segment. An app may move code to segments of its own
-     * behind
-     * __TEXT (-rename_section), to get around the App Store's limit on __TEXT. */
+     * behind __TEXT (-rename_section), to get around the App Store's limit on __TEXT. */
     s->base = m->has_text ? m->text_address : m->code_low;
     s->text_end = m->has_text ? m->text_address + m->text_size : 0;
     if (m->code_high > s->text_end) {
@@ -308,6 +314,7 @@ enum st macho_read_slice(struct object_slice *s, struct err *e) {
     macho_arch_name(cpu_type, cpu_subtype, s->arch);
     s->address_size = m.is_64 ? 8 : 4;
     s->arm32 = cpu_type == CPU_ARM;
+    s->machine = cpu_type;
     s->unlinked = file_type == FILE_OBJECT;
     struct reader cmds = reader_sub(&r, commands_size, NULL);
     if ((st = reader_check(&r, e, "table of load commands")) != ST_OK) {

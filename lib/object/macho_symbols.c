@@ -1,9 +1,10 @@
-/* Mach-O symbols (<mach-o/nlist.h>, <mach-o/stab.h>) and LC_FUNCTION_STARTS. */
+/* Reads Mach-O symbols (<mach-o/nlist.h>, <mach-o/stab.h>) and LC_FUNCTION_STARTS. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/checked.h"
 #include "base/search.h"
+#include "base/sort.h"
 #include "object/object_private.h"
 
 enum {
@@ -23,15 +24,15 @@ struct nlist_entry {
     uint64_t value;
 };
 
-/* Walks the symbol table. */
+/* A walk over the entries of a symbol table. */
 struct nlist_walk {
     const struct object_slice *slice;
     struct reader table;
     struct string_table names;
     raw_symbols *out;
     uint32_t index;
-    /* The function that the stabs at hand describe: N_FUN with its address is followed by N_FUN
-     * with its size. */
+    /* Function whose stab N_FUN with the address was read, and whose N_FUN with the size comes
+     * next. */
     bool in_function;
     uint64_t function;
     VEC(struct raw_symbol) sized;
@@ -47,8 +48,8 @@ static struct nlist_entry macho_read_entry(struct reader *r, bool is_64) {
     return n;
 }
 
-/* Labels that the assembler and the linker make: no function's name. Darwin's assembler keeps `L…`
- * to itself, `l…` may survive into an object, `ltmpN` stands at the start of a section. */
+/* Is it a label that the assembler or the linker made, and no function's name? Darwin's assembler
+ * drops `L…`, `l…` may survive into an object, `ltmpN` stands at the start of a section. */
 static bool is_private_label(const char *name) {
     if (name[0] == 'L' || (name[0] == 'l' && name[1] == '_')) {
         return true;
@@ -60,7 +61,23 @@ const char *macho_plain_name(const char *name) {
     return name[0] == '_' ? name + 1 : name;
 }
 
-/* The section of an entry if it holds instructions and the address, else NULL. */
+/* Returns an entry's name without its leading underscore. A hidden name is looked up in the slice's
+ * map, and counted if the map lacks it. Maps of version 2 have the linker's names; those of version
+ * 1 have C's names, and the entry is "___hidden#" then. */
+static const char *shown_name(const struct object_slice *s, const char *raw) {
+    if (!bcsymbolmap_is_hidden(raw)) {
+        return macho_plain_name(raw);
+    }
+    bool with_underscore = raw[2] == '_';
+    const char *text = s->cache->names ? bcsymbolmap_text(s->cache->names, raw) : NULL;
+    if (!text) {
+        s->cache->hidden++;
+        return raw + with_underscore;
+    }
+    return with_underscore ? text : macho_plain_name(text);
+}
+
+/* Returns the section of an entry if it holds instructions and the address, else NULL. */
 static const struct section *code_section(const struct object_slice *s, uint8_t number,
                                           uint64_t address) {
     if (number == NO_SECT || number > s->section_count) {
@@ -75,7 +92,8 @@ static uint64_t code_address(const struct object_slice *s, uint64_t value) {
     return s->arm32 ? value & ~(uint64_t)1 : value;
 }
 
-/* ld64 writes a pair of N_FUN stabs per function: (name, section, address), ("", NO_SECT, size). */
+/* Notes the size of a function that stabs tell: ld64 writes a pair of N_FUN stabs per function:
+ * (name, section, address), ("", NO_SECT, size). False: out of memory. */
 static bool note_stab(struct nlist_walk *w, const struct nlist_entry *n) {
     if (n->type != N_FUN) {
         return true;
@@ -106,7 +124,7 @@ static bool note_symbol(struct nlist_walk *w, const struct nlist_entry *n) {
     (void)checked_add_u64(sec->address, sec->size, &limit);
     struct raw_symbol raw = {.address = address,
                              .limit = limit,
-                             .name = macho_plain_name(name),
+                             .name = shown_name(w->slice, name),
                              .order = w->index,
                              .global = global,
                              .typed = true};
@@ -118,7 +136,7 @@ static int compare_address(const void *a, const void *b) {
     return COMPARE(x->address, y->address);
 }
 
-/* Gives the symbols the sizes that the stabs told. */
+/* Gives symbols the sizes that stabs have for their addresses. */
 static void apply_sizes(struct nlist_walk *w) {
     if (w->sized.len == 0) {
         return;
@@ -157,7 +175,7 @@ enum st macho_read_entries(const struct object_slice *s, struct reader table, ui
     struct nlist_walk w = {.slice = s, .table = table, .names = *names, .out = out};
     bool is_64 = s->address_size == 8;
     enum st st = ST_OK;
-    if (!VEC_RESERVE_LARGE(out, count)) { /* the map holds as many entries */
+    if (!VEC_RESERVE_LARGE(out, count)) { /* bounded: the mapped file holds as many entries */
         return err_nomem(e);
     }
     for (; w.index < count && st == ST_OK; w.index++) {
@@ -174,7 +192,7 @@ enum st macho_read_entries(const struct object_slice *s, struct reader table, ui
     return st;
 }
 
-/* Finds the table and its names. ST_NONE: there is none. */
+/* Finds the symbol table and its names. ST_NONE: there is no symbol table. */
 static enum st open_table(const struct object_slice *s, struct reader *table,
                           struct string_table *names, struct err *e) {
     const struct macho_tables *t = &s->macho;
@@ -218,8 +236,69 @@ enum st object_stabs(const struct object_slice *s, object_stab_visit visit, void
     return st;
 }
 
-/* A ULEB128 per function: the distance from the one before, the first from the start of __TEXT; 0
- * ends the list. On 32-bit ARM bit 0 of the running sum marks Thumb. */
+static int macho_by_address(const void *a, const void *b) {
+    const uint64_t *x = a, *y = b;
+    return COMPARE(*x, *y);
+}
+
+enum st object_code_bounds(const struct object_slice *s, uint64_t **out, size_t *count,
+                           struct err *e) {
+    struct reader table;
+    struct string_table names;
+    VEC(uint64_t) bounds = {0};
+    enum st st = s->format == OBJECT_MACHO ? open_table(s, &table, &names, e) : ST_NONE;
+    for (uint32_t i = 0; st == ST_OK && i < s->macho.symbol_count; i++) {
+        struct nlist_entry n = macho_read_entry(&table, s->address_size == 8);
+        uint64_t address = code_address(s, n.value);
+        bool label = (n.type & N_STAB) == 0 && (n.type & N_TYPE) == N_SECT;
+        if (label && code_section(s, n.section, address) && !VEC_PUSH(&bounds, address)) {
+            st = err_nomem(e);
+        }
+    }
+    for (size_t i = 0; st == ST_OK && i < s->section_count; i++) {
+        const struct section *sec = &s->sections[i];
+        uint64_t end;
+        if (sec->code && checked_add_u64(sec->address, sec->size, &end) &&
+            !VEC_PUSH(&bounds, end)) {
+            st = err_nomem(e);
+        }
+    }
+    if (st != ST_OK) {
+        VEC_RELEASE(&bounds);
+        return st;
+    }
+    sort_unless_sorted(bounds.data, bounds.len, sizeof *bounds.data, macho_by_address);
+    *out = bounds.data;
+    *count = bounds.len;
+    return ST_OK;
+}
+
+enum { HIDDEN_SEARCH = 256 << 10 }; /* bytes of a string table that are searched for hidden names */
+
+static bool hides_in(const void *bytes, size_t len) {
+    return bcsymbolmap_occurs(bytes, len < HIDDEN_SEARCH ? len : HIDDEN_SEARCH);
+}
+
+enum st macho_hides_names(const struct object_slice *s, struct err *e) {
+    struct reader text;
+    const uint8_t *bytes;
+    size_t len;
+    struct err why = {0};
+    bool hides =
+        object_section(s, "debug_str", &bytes, &len, NULL, &why) == ST_OK && hides_in(bytes, len);
+    if (why.code == ERR_NOMEM) {
+        return err_nomem(e);
+    }
+    hides = hides || (s->macho.symbol_count > 0 &&
+                      macho_table_part(s, s->macho.string_offset, s->macho.string_size,
+                                       "string table", &text, NULL) == ST_OK &&
+                      hides_in(text.at, reader_left(&text)));
+    return hides ? ST_OK : ST_NONE;
+}
+
+/* Reads LC_FUNCTION_STARTS, a ULEB128 per function: the distance from the function before, for the
+ * first one from the start of __TEXT; 0 ends the list. On 32-bit ARM bit 0 of the sum marks Thumb.
+ */
 enum st macho_read_starts(const struct object_slice *s, uint64_t **out, size_t *count,
                           struct err *e) {
     if (s->macho.starts_size == 0) {

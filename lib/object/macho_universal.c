@@ -1,5 +1,5 @@
-/* Universal ("fat") Mach-O files: a big-endian table of slices (<mach-o/fat.h>), each a whole
- * Mach-O file. Both magics and, because cctools reads it too, the swapped byte order. */
+/* Reads universal ("fat") Mach-O files: a big-endian table of slices (<mach-o/fat.h>), each a whole
+ * Mach-O file. Both magics are known, and the swapped byte order too, as cctools reads it. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,8 +9,9 @@
 enum {
     FAT_ARCH_SIZE = 20,
     FAT_ARCH_64_SIZE = 32,
-    /* 0xCAFEBABE is also Java's: there, the count's place holds minor and major version of the
-     * class format, and the lowest major is 45 (JVMS §4.1). No Mach-O has nearly as many slices. */
+    /* Java's class files begin with 0xCAFEBABE, too: in the place of the count they have the minor
+     * and major version of their format, and the lowest major is 45 (JVMS §4.1). No Mach-O has
+     * nearly as many slices. */
     JAVA_MAJOR_MIN = 45,
 };
 static const uint32_t FAT_MAGIC = 0xcafebabe;
@@ -20,7 +21,7 @@ static bool is_fat_magic(uint32_t magic) {
     return magic == FAT_MAGIC || magic == FAT_MAGIC_64;
 }
 
-/* A reader behind the magic number, in the table's byte order. */
+/* Returns a reader behind the magic number, in the table's byte order. */
 static struct reader table_reader(const char *name, const uint8_t *bytes, size_t len,
                                   uint32_t *magic) {
     struct reader r = reader_init(name, bytes, len);
@@ -43,7 +44,7 @@ bool macho_is_universal(const uint8_t *bytes, size_t len) {
     return !reader_failed(&r) && (magic != FAT_MAGIC || !r.big_endian || count < JAVA_MAJOR_MIN);
 }
 
-/* Appends a slice over [offset, offset + size) of the file: ST_NONE if it holds something else. */
+/* Appends a slice over [offset, offset + size) of the file; ST_NONE if it is a core dump. */
 static enum st add_slice(struct object *o, uint64_t offset, uint64_t size, struct err *e) {
     struct object_slice *s = &o->slices[o->slice_count];
     *s = (struct object_slice){

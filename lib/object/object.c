@@ -1,4 +1,4 @@
-/* Opening a binary: which format it is, and what every format has in common. */
+/* Opens a binary: finds out its format, and has what all formats have in common. */
 #include "object/object.h"
 
 #include <errno.h>
@@ -31,7 +31,7 @@ static uint64_t inflate_budget(size_t file_size) {
     return total;
 }
 
-/* Opens the bytes and takes over *map (NULL: the caller keeps the bytes). */
+/* Opens the bytes, and takes over *map, which is empty if the caller keeps the bytes. */
 static enum st object_new(struct object **out, const char *name, struct filemap *map,
                           const void *bytes, size_t len, struct err *e) {
     struct object *o = calloc(1, sizeof *o);
@@ -87,6 +87,7 @@ static void slice_cache_free(struct slice_cache *c) {
         free(c->aliases);
         free(c->extents.data);
         free(c->starts.data);
+        bcsymbolmap_close(c->names);
         object_close(c->mini);
         free(c);
     }
@@ -135,7 +136,7 @@ const struct object_slice *object_slice(const struct object *o, size_t i) {
     return i < o->slice_count ? &o->slices[i] : NULL;
 }
 
-/* Maps other systems' names of architectures to those that slices carry. */
+/* Returns the name that slices have for an architecture, whatever system's name `arch` is. */
 static const char *usual_arch_name(const char *arch) {
     static const struct {
         const char *alias, *name;

@@ -1,5 +1,5 @@
-/* What a binary is: Mach-O (thin, universal, dSYM companion) or ELF, as slices with an identity,
- * segments, sections and symbols. One file, any number of slices (architectures). */
+/* Reads binaries: Mach-O (thin, universal, dSYM companion) or ELF, as slices with an identity,
+ * segments, sections and symbols. One file has any number of slices (architectures). */
 #ifndef STALLKIT_OBJECT_OBJECT_H
 #define STALLKIT_OBJECT_OBJECT_H
 
@@ -9,85 +9,112 @@
 
 #include "base/err.h"
 #include "base/parse.h"
+#include "object/bcsymbolmap.h"
 
 struct object;       /* an open file */
-struct object_slice; /* one architecture of it; lives as long as its object */
+struct object_slice; /* one architecture of an object; lives as long as the object */
 
 enum object_format { OBJECT_MACHO = 1, OBJECT_ELF };
 
 /* Opens a file. ST_NONE: it is no object file (Java's 0xCAFEBABE, an archive and a core dump are
- * none). ST_ERR: it is one, and its headers are damaged; it is not linked yet (ELF ET_REL:
- * ERR_UNSUPPORTED, its code has no addresses); or it cannot be read. Damage in one slice of a
- * universal file costs that slice: it is then absent, and object_damage tells. Damage behind the
- * headers is an error of the section or table that it hits. An object is immutable once open, but
- * for what is built at first use and kept (inflated sections, symbols, function starts), which is
- * guarded: several threads may use it. */
+ * none). ST_ERR: it is one, and its headers are damaged; or it cannot be read. Damage in one slice
+ * of a universal file costs that slice: it is then absent, and object_damage tells. Damage behind
+ * the headers is an error of the section or table that it hits. An object is immutable once open,
+ * but for what is built at first use and kept (inflated sections, symbols, function starts), which
+ * is guarded: several threads may use it. */
 enum st object_open(struct object **out, const char *path, struct err *e) BASE_MUST_USE;
-/* As object_open over bytes that the caller keeps alive; name is for messages and copied. */
+/* Opens bytes, which the caller keeps alive, as object_open does a file; name is for messages and
+ * copied. */
 enum st object_open_bytes(struct object **out, const char *name, const void *bytes, size_t len,
                           struct err *e) BASE_MUST_USE;
-/* NULL is allowed. */
+/* Closes the object and frees its slices; o may be NULL. */
 void object_close(struct object *o);
 
 const char *object_path(const struct object *o);
-/* Text of the first damage that cost a slice, or NULL. */
+/* Returns the text of the first damage that cost a slice, or NULL. */
 const char *object_damage(const struct object *o);
 size_t object_slice_count(const struct object *o);
 const struct object_slice *object_slice(const struct object *o, size_t i);
-/* The slice of this architecture (arch names: i386, x86_64, x86_64h, armv6, armv7, armv7s, armv7k,
- * arm64, arm64e, arm64_32, aarch64 = arm64, …), or of this id; NULL if there is none. A zero id
- * matches nothing. */
+/* Return the slice of this architecture (arch names: i386, x86_64, x86_64h, armv6, armv7, armv7s,
+ * armv7k, arm64, arm64e, arm64_32, aarch64 = arm64, …), or of this id; NULL if there is none. A
+ * zero id matches nothing. */
 const struct object_slice *object_slice_by_arch(const struct object *o, const char *arch);
 const struct object_slice *object_slice_by_id(const struct object *o, const struct image_id *id);
 
 /* Do two names stand for one architecture ("aarch64" and "arm64")? */
 bool object_arch_equal(const char *a, const char *b);
 
-/* All bytes of the file that it is in; they live as long as the object. */
+/* Returns all bytes of the file that the slice is in; they live as long as the object. */
 const uint8_t *object_slice_file(const struct object_slice *s, size_t *len);
-/* The path of the file it is in (in an archive ARCHIVE/MEMBER), for messages; lives as long as the
- * object. */
+/* Returns the path of the slice's file (in an archive ARCHIVE/MEMBER), for messages; it lives as
+ * long as the object. */
 const char *object_slice_path(const struct object_slice *s);
 enum object_format object_slice_format(const struct object_slice *s);
 const char *object_slice_arch(const struct object_slice *s);
 const struct image_id *object_slice_id(const struct object_slice *s);
-/* Bytes of an address: 4 or 8. Byte order. */
+/* Return the slice's address size in bytes, 4 or 8, and its byte order. */
 unsigned object_slice_address_size(const struct object_slice *s);
 bool object_slice_big_endian(const struct object_slice *s);
-/* Is it 32-bit ARM, where bit 0 of a code address marks Thumb? */
+/* Is the slice 32-bit ARM, where bit 0 of a code address marks Thumb? */
 bool object_slice_is_arm32(const struct object_slice *s);
-/* The file's own base: vmaddr of __TEXT, or the lowest PT_LOAD page-truncated (stallkit-design(7),
- * ADDRESS RULES, 1). */
+/* Returns the file's own base: vmaddr of __TEXT, or the lowest PT_LOAD page-truncated
+ * (stallkit-design(7), ADDRESS RULES, 1). */
 uint64_t object_slice_base(const struct object_slice *s);
-/* First address past the text segment / the last executable PT_LOAD: an address at or beyond it is
- * no code. */
+/* Returns the first address past the text segment or the last executable PT_LOAD: an address at or
+ * beyond it is no code. */
 uint64_t object_slice_text_end(const struct object_slice *s);
 
-/* A section by its DWARF name without dots or underscores ("debug_info", "debug_line_str",
- * "eh_frame", "text"): bytes, inflated if compressed (SHF_COMPRESSED zlib and zstd, .zdebug_*,
- * __zdebug_*) and kept by the object until it is closed, and its address. ST_NONE: there is none
- * (or it has no bytes in this file). */
+/* Is the slice an ELF file that is not linked (.o, .ko), in which each section counts addresses
+ * from 0? Its file addresses are then assigned here: code begins at its base, and lies as Linux's
+ * module loader puts it (kernel/module/main.c, layout_sections), so that an offset in a loaded
+ * module's code is one from the base. object_section_info tells where each section is. */
+bool object_has_section_offsets(const struct object_slice *s);
+
+/* Finds a section by its DWARF name without dots or underscores ("debug_info", "debug_line_str",
+ * "eh_frame", "text"). *bytes are inflated if compressed (SHF_COMPRESSED zlib and zstd, .zdebug_*,
+ * __zdebug_*), relocated if the file is not linked (but not code), and live as long as the object;
+ * *address (may be NULL) is the section's. ST_NONE: no such section, or it has no bytes in this
+ * file. */
 enum st object_section(const struct object_slice *s, const char *name, const uint8_t **bytes,
                        size_t *len, uint64_t *address, struct err *e) BASE_MUST_USE;
-/* Does it have a non-empty debug_info, without inflating it? */
+/* Gives the relocations that could not be applied to a section which object_section returned: their
+ * offsets in it, ascending (the bytes there are not to be trusted), and the first error. A
+ * relocation outside of the section has the offset UINT64_MAX. All live as long as the object.
+ * ST_NONE: all were applied. Never ST_ERR. */
+enum st object_relocation_failures(const struct object_slice *s, const char *name,
+                                   const uint64_t **offsets, size_t *count, const char **why);
+/* Does the slice have a non-empty debug_info? It is not inflated for this. */
 bool object_has_dwarf(const struct object_slice *s);
 
-/* Does it have a symbol table, without reading it? (It may still name no code.) */
+/* Does the slice have a symbol table? It is not read for this, and may still name no code. */
 bool object_has_symbols(const struct object_slice *s);
+
+/* Does the slice have names that Apple's bitcode compiler hid ("__hidden#12_")? Only the beginning
+ * of its strings is searched: all files of a build have such names, or none. ST_NONE: it has none,
+ * or its strings cannot be read. ST_ERR: out of memory. */
+enum st object_hides_names(const struct object_slice *s, struct err *e) BASE_MUST_USE;
+/* Gives the slice a map of its hidden names, which it takes over; to be called before symbols or
+ * DWARF are read. If the slice has a map, the new one is only closed. */
+void object_use_bcsymbolmap(const struct object_slice *s, struct bcsymbolmap *map);
+/* Returns the slice's map of hidden names; NULL = none. */
+const struct bcsymbolmap *object_bcsymbolmap(const struct object_slice *s);
+/* Returns how many symbols and aliases of the slice still have hidden names; object_symbols must
+ * have been called. */
+size_t object_hidden_symbols(const struct object_slice *s);
 
 /* A function symbol: [address, address + size), where the end is the next function start, symbol,
  * or the section's end (stallkit-design(7), ADDRESS RULES, 4). */
 struct object_symbol {
     uint64_t address; /* Thumb bit cleared */
     uint64_t size;    /* > 0 */
-    /* As in the file, without Mach-O's leading underscore; lives as long as the object. */
+    /* Name as in the file, without Mach-O's leading underscore; lives as long as the object. */
     const char *name;
 };
 
-/* Code symbols sorted by address, one per address: of aliases the largest keeps its name, then a
- * global one, then the last in the file (llvm-symbolizer's choice). Built once and kept. Mach-O:
- * N_SECT symbols in sections with instructions, no stabs (N_FUN stabs' sizes are used where there
- * are any), no private labels; ELF: STT_FUNC / GNU_IFUNC / untyped code symbols of symtab, else
+/* Gives the code symbols sorted by address, one per address: of aliases the largest keeps its name,
+ * then a global one, then the last in the file (llvm-symbolizer's choice). Built once and kept.
+ * Mach-O: N_SECT symbols in sections with instructions, no stabs (but the sizes in N_FUN stabs are
+ * used), no private labels; ELF: STT_FUNC / GNU_IFUNC / untyped code symbols of symtab, else
  * dynsym, no mapping symbols, no untyped labels inside a sized function. An ELF function of known
  * size may contain the next symbol: the symbol of an address is the last one that starts at or
  * before it, if it reaches that far. A symbol whose record is damaged is left out. ST_NONE: no
@@ -97,25 +124,26 @@ enum st object_symbols(const struct object_slice *s, const struct object_symbol 
 /* Another name of a symbol of object_symbols. */
 struct object_alias {
     uint64_t address;
-    const char *name; /* as object_symbol.name */
+    const char *name; /* name as in the file, like object_symbol.name */
 };
-/* The names that object_symbols left out because another symbol begins at the same address, by
- * address and name. It builds the symbols if need be. ST_NONE: there are none. */
+/* Gives the names that object_symbols left out because another symbol begins at the same address,
+ * sorted by address and name. Builds the symbols if need be. ST_NONE: there are none. */
 enum st object_aliases(const struct object_slice *s, const struct object_alias **out, size_t *count,
                        struct err *e) BASE_MUST_USE;
-/* Function starts (LC_FUNCTION_STARTS), ascending absolute file addresses with Thumb bits cleared,
- * built once and kept. ST_NONE: none. */
+/* Gives the function starts (LC_FUNCTION_STARTS): ascending file addresses with Thumb bits cleared,
+ * built once and kept. ST_NONE: the slice has none. */
 enum st object_function_starts(const struct object_slice *s, const uint64_t **out, size_t *count,
                                struct err *e) BASE_MUST_USE;
 
 struct object_extent {
     uint64_t low, high; /* file addresses, [low, high), not empty */
 };
-/* Where the file's functions lie, named or not, for whoever has no better answer: ELF: the entries
- * of .eh_frame, of which the cold part of a function has one of its own; Mach-O: LC_FUNCTION_STARTS
- * and __unwind_info, a function ends where the next one starts. Ascending, disjoint, inside of
- * sections with code; built once and kept. A damaged table costs what is behind the damage.
- * ST_NONE: none. ST_ERR: out of memory. */
+/* Gives the extents of the slice's functions, named or not. ELF: the entries of .eh_frame, where
+ * the cold part of a function has an entry of its own, and so has each entry of a procedure linkage
+ * table (x86; elsewhere these have none); Mach-O: LC_FUNCTION_STARTS, a function ends where the
+ * next one starts. Ascending, disjoint, inside of sections with code; built once and kept. A
+ * damaged table costs only what is behind the damage. ST_NONE: the slice has none. ST_ERR: out of
+ * memory. */
 enum st object_function_extents(const struct object_slice *s, const struct object_extent **out,
                                 size_t *count, struct err *e) BASE_MUST_USE;
 
@@ -123,29 +151,36 @@ enum st object_function_extents(const struct object_slice *s, const struct objec
 struct object_stab {
     const char *name; /* as in the file; lives as long as the object */
     uint64_t value;
-    uint8_t type;    /* STAB_FUNCTION … */
-    uint8_t section; /* its number from 1 on; 0 = none */
+    uint8_t type;    /* n_type: STAB_FUNCTION … */
+    uint8_t section; /* number of its section from 1 on; 0 = none */
 };
 enum { STAB_FUNCTION = 0x24, STAB_OBJECT_FILE = 0x66 }; /* N_FUN, N_OSO */
-/* False: memory ran out. */
+/* Callback for a stab; returns false if memory ran out. */
 typedef bool (*object_stab_visit)(void *ctx, const struct object_stab *stab);
-/* Calls visit for each such entry in the order of the table; one whose name lies outside of the
- * string table is left out. ST_NONE: there is no symbol table, or the file is no Mach-O. */
+/* Calls visit for each stab of the slice in the order of the symbol table; one whose name lies
+ * outside of the string table is left out. ST_NONE: there is no symbol table, or the file is no
+ * Mach-O. */
 enum st object_stabs(const struct object_slice *s, object_stab_visit visit, void *ctx,
                      struct err *e) BASE_MUST_USE;
 
-/* ELF: file name and CRC of .gnu_debuglink, name and id of the supplementary file that
- * .gnu_debugaltlink or DWARF 5's .debug_sup names; the names live as long as the object. ST_NONE:
- * none. */
+/* Gives the addresses at which a linker may part the code of an unlinked Mach-O file: those of all
+ * symbols in sections with code, private labels too, and the ends of these sections; ascending, in
+ * an array that the caller frees. ST_NONE: there is no symbol table, or the file is no Mach-O. */
+enum st object_code_bounds(const struct object_slice *s, uint64_t **out, size_t *count,
+                           struct err *e) BASE_MUST_USE;
+
+/* Read the links in an ELF file: file name and CRC-32 in .gnu_debuglink, name and id of the
+ * supplementary file in .gnu_debugaltlink or DWARF 5's .debug_sup. The names live as long as the
+ * object. ST_NONE: the section is absent. */
 enum st object_debuglink(const struct object_slice *s, const char **name, uint32_t *crc,
                          struct err *e);
 enum st object_debugaltlink(const struct object_slice *s, const char **name, struct image_id *id,
                             struct err *e);
 
-/* Sections, for tools that show or test them: index 0 … count-1. */
+/* A section, for tools that show or test sections; they have numbers from 0 to count - 1. */
 struct object_section_info {
     char segment[17]; /* "" in ELF */
-    char name[64];    /* as in the file */
+    const char *name; /* as in the file; lives as long as the object */
     uint64_t address, size;
     bool code;
 };

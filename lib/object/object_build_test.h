@@ -83,6 +83,8 @@ struct macho_build_section {
     uint32_t flags;
     uint64_t size; /* 0 = len */
     bool no_bytes; /* offset 0, as in a dSYM */
+    const uint8_t *relocations;
+    size_t relocations_len;
 };
 
 struct macho_build_symbol {
@@ -208,6 +210,11 @@ static inline void build_macho(struct build *b, struct macho_build *m) {
     for (size_t i = 0; i < m->section_count; i++) {
         size_t at = put_bytes(b, m->sections[i].bytes, m->sections[i].len);
         put_at(b, places[i], m->sections[i].no_bytes ? 0 : at, 4);
+        if (m->sections[i].relocations) {
+            at = put_bytes(b, m->sections[i].relocations, m->sections[i].relocations_len);
+            put_at(b, places[i] + 8, at, 4);
+            put_at(b, places[i] + 12, m->sections[i].relocations_len / 8, 4);
+        }
     }
     if (m->symbol_count > 0) {
         size_t at = macho_put_symbols(b, m, &m->strings_at);
@@ -324,6 +331,8 @@ struct elf_build_section {
     uint32_t link;
     uint64_t entry_size;
     uint64_t size; /* of SHT_NOBITS */
+    uint32_t info;
+    uint64_t alignment; /* 0 = 1 */
 };
 
 struct elf_build_segment {
@@ -352,8 +361,8 @@ static inline void elf_put_section_header(struct build *b, bool is_32, uint32_t 
     put(b, offset, word);
     put(b, s->size ? s->size : s->len, word);
     put(b, s->link, 4);
-    put(b, s->type == 2 || s->type == 11 ? 1 : 0, 4);
-    put(b, 1, word);
+    put(b, s->type == 2 || s->type == 11 ? 1 : s->info, 4);
+    put(b, s->alignment ? s->alignment : 1, word);
     put(b, s->entry_size, word);
 }
 

@@ -33,10 +33,21 @@ static void ask_section(const struct object_slice *s, const char *name) {
         require(bytes && len > 0);
         (void)touch(bytes, len);
     }
+    const uint64_t *failures = NULL;
+    size_t count = 0;
+    const char *why = NULL;
+    if (object_relocation_failures(s, name, &failures, &count, &why) == ST_OK) {
+        require(count > 0 && strlen(why) > 0);
+        for (size_t i = 0; i < count; i++) {
+            require(failures[i] < len || failures[i] == UINT64_MAX);
+            require(i == 0 || failures[i - 1] <= failures[i]);
+        }
+    }
 }
 
 static void ask_sections(const struct object_slice *s) {
-    static const char *const names[] = {"debug_info", "debug_abbrev", "debug_line", "debug_str"};
+    static const char *const names[] = {"debug_info", "debug_abbrev", "debug_line", "debug_str",
+                                        "eh_frame"};
     struct object_section_info info;
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         ask_section(s, names[i]);

@@ -1,5 +1,5 @@
-/* What the files of this module share: the bodies of struct object and struct object_slice, and the
- * seams between the format readers (Mach-O, ELF) and what is common to them. */
+/* Private to lib/object: the bodies of struct object and struct object_slice, and the interface
+ * between the format readers (Mach-O, ELF) and what is common to them. */
 #ifndef STALLKIT_OBJECT_PRIVATE_H
 #define STALLKIT_OBJECT_PRIVATE_H
 
@@ -15,6 +15,7 @@
 #include "base/reader.h"
 #include "base/vec.h"
 #include "object/object.h"
+#include "object/relocate.h"
 
 /* Caps. A section inflates to at most OBJECT_INFLATE_RATIO times its compressed size (debug
  * information compresses 2 to 12 times, an empty table of ranges some 200), unless it is small; all
@@ -34,26 +35,39 @@ enum section_packing {
     SECTION_GNU   /* .zdebug_*, __zdebug_*: "ZLIB", the size as big-endian u64, a zlib stream */
 };
 
-/* The contents of a packed section: made at most once, then kept until the object closes. */
-struct section_inflated {
+/* The contents of a section that are not the file's bytes: inflated, joined, relocated. Made at
+ * most once, then kept until the object closes. */
+struct section_made {
     pthread_mutex_t lock;
-    uint8_t *bytes; /* malloc'ed */
+    uint8_t *bytes; /* malloc'ed; NULL = not made yet */
     size_t len;
-    struct err err; /* damage is remembered, so that a bad section is inflated once */
+    struct err err; /* damage is remembered, so that a bad section is made once */
+    struct relocation_failures failures;
 };
 
 struct section {
     char segment[17];
     const char *name;       /* as in the file; in the object's arena or its bytes */
     const char *canonical;  /* without dots, underscores and z: "debug_info" */
-    uint64_t address, size; /* as loaded; size is the packed one of a packed section */
-    uint64_t offset;        /* of its bytes, from the start of the slice */
+    uint64_t address, size; /* address: in memory; size: bytes in the file, those of the packed
+                               form if the section is packed */
+    uint64_t offset;        /* offset of the section's bytes from the start of the slice */
     bool code, has_bytes;
+    bool loaded; /* ELF: SHF_ALLOC, so it lies in memory when loaded */
+    bool joined; /* ELF: a later section of the same name continues this one */
     enum section_packing packing;
-    struct section_inflated *inflated; /* in the arena; NULL = plain */
+    uint32_t type, link, info; /* ELF: sh_type, sh_link, sh_info */
+    uint64_t alignment;        /* ELF: sh_addralign */
+    uint64_t entry_size;       /* ELF: sh_entsize */
+    /* ELF, not linked: 1 + the number of another section, 0 = none. Of a section it is its first
+     * table of relocations, of such a table the next one for the same section, of a symbol table
+     * its table of wide section indexes. */
+    uint32_t next_table;
+    uint32_t relocation_offset, relocation_count; /* Mach-O */
+    struct section_made *made; /* in the arena; NULL = the contents are the file's bytes */
 };
 
-/* Something built at first use under the object's lock. */
+/* A table that is built at first use under the object's lock. */
 struct lazy_table {
     bool built;
     enum st st;
@@ -69,15 +83,19 @@ struct slice_cache {
     struct lazy_table extents;    /* data: struct object_extent */
     struct object_alias *aliases; /* malloc'ed, built with the symbols */
     size_t alias_count;
-    struct object *mini; /* the unpacked .gnu_debugdata, which holds names of symbols */
+    struct bcsymbolmap *names; /* map of hidden names; NULL = none */
+    bool names_sought;         /* finder_give_names looked for the map */
+    size_t hidden;             /* number of symbols whose names are still hidden */
+    struct object *mini;       /* the unpacked .gnu_debugdata, which holds names of symbols */
 };
 
-/* Where a Mach-O slice keeps its tables: offsets from the start of the slice, 0 sizes = none. */
+/* Places of a Mach-O slice's tables: offsets from the start of the slice; size 0 = no such table.
+ */
 struct macho_tables {
     uint32_t symbol_offset, symbol_count, string_offset, string_size;
     uint32_t starts_offset, starts_size;
     uint32_t exports_offset, exports_size;
-    bool has_linkedit; /* a segment named __LINKEDIT, which holds the tables */
+    bool has_linkedit; /* there is a segment __LINKEDIT, which holds the tables */
     uint64_t linkedit_address, linkedit_offset;
 };
 
@@ -86,18 +104,20 @@ struct object_slice {
     enum object_format format;
     char arch[OBJECT_ARCH_TEXT];
     struct image_id id;
-    const uint8_t *bytes; /* of the slice, inside the object's */
+    const uint8_t *bytes; /* of the slice, inside the object's bytes */
     size_t size;
-    uint64_t origin; /* of the slice in the file */
+    uint64_t origin; /* offset of the slice in the file */
     unsigned address_size;
     bool big_endian, arm32, has_symbols;
-    bool unlinked; /* a compiler's output: Mach-O MH_OBJECT */
+    bool unlinked;    /* Mach-O MH_OBJECT, ELF ET_REL */
+    bool laid_out;    /* elffile_layout.c gave the sections their addresses */
+    uint32_t machine; /* ELF: e_machine; Mach-O: cputype */
     uint64_t base, text_end;
     struct section *sections;
     size_t section_count;
     struct macho_tables macho;
-    /* In a dyld cache, the bytes from its __LINKEDIT on, which lie elsewhere, perhaps in another
-     * file; a NULL start = in the slice. */
+    /* In a dyld cache, a reader from the start of segment __LINKEDIT, which lies elsewhere, perhaps
+     * in another file; start NULL = the slice's tables are in the slice. */
     struct reader linkedit;
     struct slice_cache *cache;
 };
@@ -113,50 +133,67 @@ struct object {
     struct err damage;
     struct Elf *elf;      /* libelf's handle, NULL for Mach-O; used under the lock */
     pthread_mutex_t lock; /* guards elf and caches */
-    uint64_t inflate_cap; /* bytes that all sections together may inflate to, and .gnu_debugdata */
+    /* limit in bytes for all inflated sections together, and for .gnu_debugdata */
+    uint64_t inflate_cap;
 };
 
-/* As object_open, over the bytes of *map. The call takes *map over: it is released with the object,
- * or at once if opening fails. */
+/* Opens the bytes of *map as object_open does a file. The call takes *map over: it is released with
+ * the object, or at once if opening fails. */
 enum st object_open_map(struct object **out, const char *name, struct filemap *map, struct err *e);
 
-/* A reader over the whole slice, in its byte order, that names the file. */
+/* Returns a reader over the whole slice, in its byte order, that names the file in errors. */
 struct reader slice_reader(const struct object_slice *s);
-/* A reader over [offset, offset + len) of the slice. ERR_TRUNCATED, naming `what`, if that is not
- * inside. */
+/* Makes a reader over [offset, offset + len) of the slice. ERR_TRUNCATED, with `what` in the
+ * message: that is not inside the slice. */
 enum st slice_part(const struct object_slice *s, uint64_t offset, uint64_t len, const char *what,
                    struct reader *out, struct err *e);
 
 /* ---- format readers: fill o->slices from o->bytes. Statuses as object_open's. ---- */
 
-/* Is this a thin Mach-O header's magic (any size and byte order)? */
+/* Do the bytes begin with a thin Mach-O's magic (of any word size and byte order)? */
 bool macho_is_thin(const uint8_t *bytes, size_t len);
-/* Is this a universal file's magic? Java's class files have the same one and are told apart later.
- */
+/* Do the bytes begin with a universal file's magic? Java's class files, which have the same magic,
+ * are told apart. */
 bool macho_is_universal(const uint8_t *bytes, size_t len);
 enum st macho_open(struct object *o, struct err *e);
 enum st macho_open_universal(struct object *o, struct err *e);
 /* Reads the headers of a thin Mach-O at [s->bytes, s->size) into s; s->object, bytes, size, origin
  * are set. */
 enum st macho_read_slice(struct object_slice *s, struct err *e);
-/* Name of a CPU type and subtype of mach/machine.h, "cpu-TYPE-SUBTYPE" if it has none. */
+/* Writes the name of a CPU type and subtype of mach/machine.h, "cpu-TYPE-SUBTYPE" if it has none.
+ */
 void macho_arch_name(uint32_t cpu_type, uint32_t cpu_subtype, char out[OBJECT_ARCH_TEXT]);
 
 bool elffile_is(const uint8_t *bytes, size_t len);
 enum st elffile_open(struct object *o, struct err *e);
 void elffile_close(struct object *o);
-/* Name of an e_machine ("arm64", "riscv64"), "machine-N" if it has none. */
+/* Writes the name of an e_machine ("arm64", "riscv64"), "machine-N" if it has none. */
 void elffile_arch_name(uint16_t machine, unsigned address_size, bool big_endian,
                        char out[OBJECT_ARCH_TEXT]);
 
 /* ---- sections ---- */
 
-/* Sets canonical, packing and inflated from name, offset, size. */
+/* Sets a section's canonical name and packing from its name and segment, and made if it is packed.
+ * chdr: the section has SHF_COMPRESSED. */
 enum st section_classify(struct object *o, struct section *sec, bool chdr, struct err *e);
-/* The first section of this canonical name that has bytes; NULL if none. */
+/* Allocates sec->made, for contents that differ from the file's bytes, unless it is allocated. */
+enum st section_will_be_made(struct object *o, struct section *sec, struct err *e);
+/* Returns the size in bytes of a section's inflated contents; if the header of a packed section is
+ * damaged, that of the packed bytes. */
+uint64_t section_size(const struct object_slice *s, const struct section *sec);
+/* Returns the first section of this canonical name that has bytes; NULL if there is none. */
 const struct section *section_by_name(const struct object_slice *s, const char *canonical);
-/* Frees what section_classify and inflating made. */
+/* Frees sec->made with the contents that object_section made. */
 void section_release(struct section *sec);
+
+/* Apply the relocations of one section to its bytes, which r holds. ST_ERR: the relocations cannot
+ * be read. Never ST_NONE. */
+enum st elffile_relocate(const struct object_slice *s, const struct section *target,
+                         struct relocating *r, struct err *e);
+enum st macho_relocate(const struct object_slice *s, const struct section *target,
+                       struct relocating *r, struct err *e);
+/* Has a section relocations that change its bytes? Most sections of Mach-O files have none. */
+bool macho_has_relocations(const struct object_slice *s, const struct section *target);
 
 /* ---- symbols ---- */
 
@@ -166,37 +203,40 @@ struct raw_symbol {
     uint64_t size;    /* 0 = unknown */
     uint64_t limit;   /* end of its section */
     const char *name;
-    uint32_t order; /* in the file */
+    uint32_t order; /* place in the symbol table */
     bool global, typed;
 };
 typedef VEC(struct raw_symbol) raw_symbols;
 
-/* Names of a string table: which offsets are safe to hand out as C strings. */
+/* The names of a string table, of which only terminated ones are handed out as C strings. */
 struct string_table {
     const char *bytes;
     size_t usable; /* offsets below it are followed by a NUL */
 };
 struct string_table string_table_init(const uint8_t *bytes, size_t len);
-/* NULL if the offset lies outside. */
+/* Returns the name at an offset; NULL if the offset lies outside. */
 const char *string_table_get(const struct string_table *t, uint64_t offset);
 
-/* Read the symbols of a slice; the object's lock is held. A symbol that is damaged is left out. */
+/* Append the code symbols of a slice to *out; the caller holds the object's lock. A damaged symbol
+ * is left out. */
 enum st macho_read_symbols(const struct object_slice *s, raw_symbols *out, struct err *e);
 enum st elffile_read_symbols(const struct object_slice *s, raw_symbols *out, struct err *e);
-/* LC_FUNCTION_STARTS as a malloc'ed array; ST_NONE: none. */
+/* Reads LC_FUNCTION_STARTS into a malloc'ed array of addresses; ST_NONE: there are none. */
 enum st macho_read_starts(const struct object_slice *s, uint64_t **out, size_t *count,
                           struct err *e);
-/* Appends the code symbols among `count` entries of the slice's word size, which `table` holds.
- * ST_ERR: out of memory. Never ST_NONE. */
+/* Appends the code symbols among the first `count` entries of `table`, which have the slice's word
+ * size. ST_ERR: out of memory. Never ST_NONE. */
 enum st macho_read_entries(const struct object_slice *s, struct reader table, uint32_t count,
                            const struct string_table *names, raw_symbols *out, struct err *e);
-/* Bytes of an entry of a symbol table. */
+/* Returns the size in bytes of an entry of the slice's symbol table. */
 unsigned macho_entry_size(const struct object_slice *s);
-/* A reader over a table of struct macho_tables. ERR_TRUNCATED, naming `what`, if it lies outside.
- */
+/* Makes a reader over a part of a table of struct macho_tables. ERR_TRUNCATED, with `what` in the
+ * message: that lies outside of the slice or of __LINKEDIT. */
 enum st macho_table_part(const struct object_slice *s, uint64_t offset, uint64_t len,
                          const char *what, struct reader *out, struct err *e);
-/* A name as the linker has it, without the underscore that C puts in front. */
+/* Returns a linker's name without the underscore that C puts in front. */
 const char *macho_plain_name(const char *name);
+/* Does the beginning of the strings of symbols or of DWARF have a hidden name? */
+enum st macho_hides_names(const struct object_slice *s, struct err *e);
 
 #endif

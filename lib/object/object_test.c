@@ -13,7 +13,7 @@
 
 #include "base/failmalloc.h"
 #include "base/filemap.h"
-#include "object/find.h"
+#include "object/find/find.h"
 #include "object/object.h"
 
 enum { PATH_SIZE = 1024, LINE_SIZE = 8192, FIELDS = 5 };
@@ -424,6 +424,8 @@ static void lack_of_memory_is_an_ordinary_error(void **state) {
         snprintf(path, sizeof path, "%s", usual_files[i]);
         assert_true(failmalloc_sweep(ask_all, path) > 3);
     }
+    char unlinked[] = "testdata/objects/elf-unlinked/shop.ko";
+    assert_true(failmalloc_sweep(ask_all, unlinked) > 3);
 }
 
 static void what_failed_for_lack_of_memory_works_when_memory_is_back(void **state) {
@@ -467,6 +469,17 @@ static int print_archs(const char *path) {
     return 0;
 }
 
+/* As tools print it: an offset in its section, if the file is not linked. */
+static unsigned long long printed_address(const struct object_slice *s, uint64_t address) {
+    struct object_section_info info;
+    for (size_t i = 0; object_has_section_offsets(s) && object_section_info(s, i, &info); i++) {
+        if (address - info.address < info.size && info.address > 0) {
+            return address - info.address;
+        }
+    }
+    return address;
+}
+
 static int print_facts(const char *path, const char *arch) {
     struct object *o = NULL;
     struct err e = {0};
@@ -488,11 +501,11 @@ static int print_facts(const char *path, const char *arch) {
     struct object_section_info info;
     for (size_t i = 0; object_section_info(s, i, &info); i++) {
         printf("section %s %llx %llx\n", info.name, (unsigned long long)info.size,
-               (unsigned long long)info.address);
+               printed_address(s, info.address));
     }
     enum st st = object_symbols(s, &symbols, &count, &e);
     for (size_t i = 0; st == ST_OK && i < count; i++) {
-        printf("symbol %llx %llx %s\n", (unsigned long long)symbols[i].address,
+        printf("symbol %llx %llx %s\n", printed_address(s, symbols[i].address),
                (unsigned long long)symbols[i].size, symbols[i].name);
     }
     st = object_function_starts(s, &starts, &count, &e);

@@ -1,4 +1,4 @@
-/* The bytes of a slice, and the strings of a table in it. */
+/* Readers over the bytes of a slice, and the names of a string table. */
 #include "base/checked.h"
 #include "object/object_private.h"
 

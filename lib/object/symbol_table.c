@@ -1,5 +1,5 @@
-/* Symbols and function starts of a slice, built at first use and kept: what is common to the
- * formats. */
+/* Builds the symbols and function starts of a slice at first use, for all formats, and keeps them.
+ */
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,7 +26,8 @@ static int by_alias(const void *a, const void *b) {
     return order ? order : strcmp(x->name, y->name);
 }
 
-/* Keeps the names that drop_hidden will drop. raw is sorted. */
+/* Copies symbols at the address of the symbol before them to cache->aliases. raw is sorted by
+ * compare_symbols. */
 static enum st keep_aliases(const raw_symbols *raw, struct slice_cache *cache, struct err *e) {
     VEC(struct object_alias) aliases = {0};
     for (size_t i = 1; i < raw->len; i++) {
@@ -45,7 +46,7 @@ static enum st keep_aliases(const raw_symbols *raw, struct slice_cache *cache, s
 }
 
 /* Drops aliases, and labels without type and size that lie inside a function of known size (GDB and
- * elfutils do so too; llvm-symbolizer does not). raw is sorted. */
+ * elfutils do so too; llvm-symbolizer does not). raw is sorted by compare_symbols. */
 static void drop_hidden(raw_symbols *raw) {
     size_t kept = 0;
     uint64_t covered = 0; /* end of the sized functions so far */
@@ -147,7 +148,7 @@ static enum st starts_locked(const struct object_slice *s, struct err *e) {
 }
 
 static void build_symbols(const struct object_slice *s, struct lazy_table *t) {
-    /* Damaged function starts cost the exact ends, not the symbols. */
+    /* Damaged function starts cost only the exact ends of symbols. */
     struct err why = {0};
     enum st st = starts_locked(s, &why);
     if (st == ST_ERR && why.code == ERR_NOMEM) {
@@ -214,4 +215,26 @@ enum st object_function_starts(const struct object_slice *s, const uint64_t **ou
 
 bool object_has_symbols(const struct object_slice *s) {
     return s->has_symbols;
+}
+
+enum st object_hides_names(const struct object_slice *s, struct err *e) {
+    return s->format == OBJECT_MACHO ? macho_hides_names(s, e) : ST_NONE;
+}
+
+void object_use_bcsymbolmap(const struct object_slice *s, struct bcsymbolmap *map) {
+    pthread_mutex_lock(&s->object->lock);
+    if (!s->cache->names) {
+        s->cache->names = map;
+        map = NULL;
+    }
+    pthread_mutex_unlock(&s->object->lock);
+    bcsymbolmap_close(map);
+}
+
+const struct bcsymbolmap *object_bcsymbolmap(const struct object_slice *s) {
+    return s->cache->names;
+}
+
+size_t object_hidden_symbols(const struct object_slice *s) {
+    return s->cache->hidden;
 }

@@ -1,4 +1,4 @@
-/* Writing the symbols of an image as a Mach-O file of its own: header, UUID, sections with code but
+/* Writes the symbols of an image as a Mach-O file of its own: header, UUID, sections with code but
  * without bytes, as in a dSYM, symbol table, function starts. Source: <mach-o/loader.h>,
  * <mach-o/nlist.h>. */
 #include <string.h>
@@ -18,7 +18,7 @@ enum {
     SYMTAB_COMMAND_SIZE = 24,
     STARTS_COMMAND_SIZE = 16,
     NAME_FIELD = 16,
-    SECTIONS_MAX = 255,   /* an entry of the symbol table has a byte for its section */
+    SECTIONS_MAX = 255,   /* a symbol's entry has one byte for its section */
     ENTRY_SECTION = 0x0e, /* N_SECT, N_EXT */
     ENTRY_GLOBAL = 0x01,
     PROTECTION_TEXT = 5,
@@ -29,10 +29,10 @@ struct symbols_layout {
     const struct symbols_file *file;
     struct strbuf *out;
     bool is_64;
-    const struct section *sections[SECTIONS_MAX]; /* with code, at or behind the base */
+    const struct section *sections[SECTIONS_MAX]; /* sections with code, at or above the base */
     uint32_t section_count;
     uint32_t commands_size, symbols_at, starts_at, names_at;
-    uint32_t written; /* symbols */
+    uint32_t written; /* number of symbols in entries */
     struct strbuf entries, starts, names;
 };
 
@@ -44,7 +44,7 @@ static void add_uint(struct strbuf *b, uint64_t v, unsigned width) {
     strbuf_add(b, bytes, width);
 }
 
-/* An address or a size. */
+/* Appends an address or a size in the file's word size. */
 static void add_address(struct symbols_layout *l, uint64_t v) {
     add_uint(l->out, v, l->is_64 ? 8 : 4);
 }
@@ -73,7 +73,7 @@ static void choose_sections(struct symbols_layout *l) {
     }
 }
 
-/* The number of the section that holds the address; 0: none does. */
+/* Returns the number, from 1 on, of the section that holds the address; 0: none does. */
 static uint8_t section_number(const struct symbols_layout *l, uint64_t address) {
     for (uint32_t i = 0; i < l->section_count; i++) {
         const struct section *sec = l->sections[i];
@@ -84,7 +84,7 @@ static uint8_t section_number(const struct symbols_layout *l, uint64_t address) 
     return 0;
 }
 
-/* The first name stands behind the empty one. */
+/* Collects the entries of the symbol table and their names, which begin behind an empty name. */
 static void collect_symbols(struct symbols_layout *l) {
     const struct symbols_file *f = l->file;
     strbuf_addc(&l->names, '\0');
@@ -105,7 +105,8 @@ static void collect_symbols(struct symbols_layout *l) {
     }
 }
 
-/* A start outside of the text segment is nobody's. */
+/* Collects the function starts inside the text segment, as ULEB128 distances; others are left out.
+ */
 static void collect_starts(struct symbols_layout *l) {
     const struct symbols_file *f = l->file;
     uint64_t last = f->slice->base;
@@ -168,7 +169,7 @@ static void put_segment(struct symbols_layout *l) {
     add_name_field(l->out, "__TEXT");
     add_address(l, 0);
     add_address(l, s->text_end - s->base);
-    add_address(l, 0); /* it has no bytes */
+    add_address(l, 0); /* file offset, size: the segment has no bytes */
     add_address(l, 0);
     add_uint(l->out, PROTECTION_TEXT, 4);
     add_uint(l->out, PROTECTION_TEXT, 4);

@@ -1,4 +1,4 @@
-/* Unpacking xz, with a bound on memory and on what comes out. */
+/* Unpacks xz, with a limit on memory and on the unpacked bytes. */
 #include "object/xz_section.h"
 
 #include <lzma.h>

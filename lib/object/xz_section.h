@@ -1,5 +1,5 @@
-/* .gnu_debugdata: a small ELF file with a symbol table only, packed by xz (GDB manual,
- * "MiniDebugInfo"; The .xz File Format). Unpacked by liblzma where the build has it. */
+/* Unpacks .gnu_debugdata: a small ELF file with a symbol table only, packed by xz (GDB manual,
+ * "MiniDebugInfo"; The .xz File Format). liblzma does it where the build has it. */
 #ifndef STALLKIT_OBJECT_XZ_SECTION_H
 #define STALLKIT_OBJECT_XZ_SECTION_H
 
@@ -9,8 +9,8 @@
 #include "base/err.h"
 #include "base/strbuf.h"
 
-/* Appends what bytes[len] unpack to, at most max bytes of it. name is for the error text. ST_NONE:
- * this build has no liblzma. */
+/* Appends to *out what bytes[len] unpack to; more than max bytes is an error (ERR_LIMIT). name is
+ * for the error text. ST_NONE: this build has no liblzma. */
 enum st xz_inflate(const char *name, const void *bytes, size_t len, uint64_t max,
                    struct strbuf *out, struct err *e) BASE_MUST_USE;
 

@@ -1,4 +1,4 @@
-/* xz in a build without liblzma. */
+/* Stands in for xz_section.c in a build without liblzma. */
 #include "object/xz_section.h"
 
 enum st xz_inflate(const char *name, const void *bytes, size_t len, uint64_t max,

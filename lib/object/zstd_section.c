@@ -1,4 +1,4 @@
-/* Inflating a zstd-compressed section of known size. */
+/* Inflates a zstd-compressed section of known size. */
 #include "object/zstd_section.h"
 
 #include <zstd.h>

@@ -1,5 +1,5 @@
-/* zstd as ELF sections use it (gABI, "Section Compression"; RFC 8878): libelf of Debian 12 cannot.
- */
+/* Inflates zstd-compressed ELF sections (gABI, "Section Compression"; RFC 8878), which libelf of
+ * Debian 12 cannot. */
 #ifndef STALLKIT_OBJECT_ZSTD_SECTION_H
 #define STALLKIT_OBJECT_ZSTD_SECTION_H
 

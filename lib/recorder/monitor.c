@@ -1,118 +1,63 @@
-/* The monitor thread steps the core, writes the dumps that the core closes, and sleeps. POSIX; the
- * rest is the platform's. */
+/* The monitor thread: it steps the core of each watched thread, writes the dumps that the cores
+ * close, and sleeps in between. POSIX only; functions that differ between systems are behind
+ * platform.h. */
 #include "monitor_private.h"
 
-#include "loop/watched.h"
+#include <stdlib.h>
+
 #include "platform.h"
 #include "spool/spool_recover.h"
 #include "support/wall_clock.h"
 
-enum {
-    LAUNCH_AGE_MS = 60000, /* an older process has been launched long before the recorder */
-    WRITE_CHECK_MS = 250,  /* how often to check whether it is quiet enough to write */
-    RETRY_MS =
-        30000 /* pause after a dump that could not be written: a full disk stays full for long */
-};
+/* Longest sleep of the monitor, in ns, once the first thread has ended, so that is_over() is
+ * checked that often. */
+#define GOES_ON_NS UINT64_C(1000000000)
 
-/* ---- writing ---- */
+/* ---- the watched threads ---- */
 
-/* Measures the process's use of one processor since the last measurement, if that is long enough
- * ago. */
-static void measure_cpu(struct stallrec *rec, uint64_t now) {
-    if (now - rec->busy_at < UINT64_C(50000000)) {
-        return;
-    }
-    uint64_t cpu = rec_platform_process_cpu_ns();
-    if (cpu == UINT64_MAX) {
-        return;
-    }
-    rec->cpu_permille = (int32_t)((cpu - rec->busy_ns) * 1000 / (now - rec->busy_at));
-    rec->busy_ns = cpu;
-    rec->busy_at = now;
+/* Returns the watched thread at place i (0 = the first), unless it is over; NULL if there is
+ * none. */
+static struct monitor_loop *find_loop(struct stallrec *rec, unsigned i) {
+    struct monitor_loop *l = i == 0 ? &rec->first : atomic_load(&rec->others[i - 1]);
+    return l && !l->over ? l : NULL;
 }
 
-/* Writes one dump. False: it could not be written. *path is its file's in any case. */
-static bool monitor_write_dump(struct stallrec *rec, const struct rec_dump *dump,
-                               const char **path) {
-    rec->about.loop_at = atomic_load(&rec->loop_at);
-    rec->about.unspooled = !rec_spool_works(&rec->spool);
-    rec_policy_count(&rec->policy, &rec->about, rec_wall_ms_async(NULL));
-    enum stallrec_error st = rec_dumpfile_write(rec->file, dump, &rec->about, path);
-    rec->written += st == STALLREC_OK;
-    rec_policy_wrote(&rec->policy, dump, &rec->about, *path, st);
-    return st == STALLREC_OK;
+/* Returns the watched thread at place i if the monitor steps it and it is not over; NULL
+ * otherwise. */
+static struct monitor_loop *loop_at(struct stallrec *rec, unsigned i) {
+    struct monitor_loop *l = find_loop(rec, i);
+    return l && l->begun ? l : NULL;
 }
 
-/* Enforces the folder's limits. It allocates, and the watched thread may hold the allocator's lock,
- * so it runs only while the loop is idle. */
+static void for_each_loop(struct stallrec *rec, void (*act)(struct monitor_loop *l)) {
+    for (unsigned i = 0; i < MONITOR_THREADS; i++) {
+        struct monitor_loop *l = loop_at(rec, i);
+        if (l) {
+            act(l);
+        }
+    }
+}
+
+static bool all_are_idle(struct stallrec *rec) {
+    for (unsigned i = 0; i < MONITOR_THREADS; i++) {
+        const struct monitor_loop *l = loop_at(rec, i);
+        if (l && rec_core_busy_since(l->core) != 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Enforces the folder's limits after files were written. Enforcing allocates, and a watched thread
+ * may hold the allocator's lock, so this waits until all watched loops are idle. */
 static void tidy(struct stallrec *rec) {
-    if (rec->untidy && rec_core_busy_since(rec->core) == 0) {
+    if (rec->untidy && all_are_idle(rec)) {
         rec_policy_tidy(&rec->policy, rec_wall_ms_async(NULL));
         rec->untidy = false;
     }
 }
 
-/* On a full disk a dump stays in memory and in the spool, to be tried again, unless the next dump
- * would be lost for that. */
-static void write_or_postpone(struct stallrec *rec, const struct rec_dump *dump, uint64_t now) {
-    const char *path = NULL;
-    bool ok = monitor_write_dump(rec, dump, &path);
-    rec->retry_ns = ok ? 0 : now + RETRY_MS * UINT64_C(1000000);
-    if (!ok && !rec_core_full(rec->core)) {
-        rec_core_postpone(rec->core, dump, rec->retry_ns);
-        return;
-    }
-    if (!ok) {
-        rec_policy_lost(&rec->policy, dump, path);
-    }
-    rec_core_release(rec->core, dump);
-    if (rec->trace) {
-        rec_trace_wrote(rec->trace, stallrec_clock_ns());
-    }
-}
-
-/* Writes for the last time. What cannot be written now stays in the spool, for the next start. */
-static void write_rest(struct stallrec *rec) {
-    const struct rec_dump *dump;
-    const char *path = NULL;
-    for (uint32_t i = 0; i < REC_RECORDS && (dump = rec_core_closed(rec->core)) != NULL; i++) {
-        if (monitor_write_dump(rec, dump, &path)) {
-            rec_core_release(rec->core, dump);
-        } else {
-            rec_core_postpone(rec->core, dump, REC_NEVER);
-        }
-    }
-    rec->left_over = rec_core_closed(rec->core) != NULL &&
-                     rec_spool_remains(&rec->spool, rec_folder_fd(&rec->policy.folder));
-    while (!rec->left_over && (dump = rec_core_closed(rec->core)) != NULL) {
-        if (!monitor_write_dump(rec, dump, &path)) {
-            rec_policy_lost(&rec->policy, dump, path);
-        }
-        rec_core_release(rec->core, dump);
-    }
-}
-
-/* Writes what may be written now. Returns when to try again, REC_NEVER if nothing is left. */
-static uint64_t monitor_write_closed(struct stallrec *rec, uint64_t now) {
-    const struct rec_dump *dump = rec_core_closed(rec->core);
-    if (!dump) {
-        return REC_NEVER;
-    }
-    measure_cpu(rec, now);
-    while (dump && rec_core_write_due(rec->core, now, rec->cpu_permille)) {
-        rec->untidy = true;
-        write_or_postpone(rec, dump, now);
-        dump = rec_core_closed(rec->core);
-    }
-    tidy(rec);
-    uint64_t look = now + WRITE_CHECK_MS * UINT64_C(1000000);
-    if (!dump) {
-        return REC_NEVER;
-    }
-    return look > rec->retry_ns ? look : rec->retry_ns;
-}
-
-/* ---- what others left ---- */
+/* ---- spools of processes that died ---- */
 
 static void count_recovered(void *ctx, struct rec_about *about) {
     struct stallrec *rec = ctx;
@@ -126,14 +71,14 @@ static void wrote_recovered(void *ctx, const struct rec_dump *dump, const struct
     rec_policy_wrote(&rec->policy, dump, about, path, st);
 }
 
-/* Recovers the spools of processes that died. It runs on the monitor, so that the app's start waits
- * for no file. */
+/* Recovers the spools of processes that died. It runs on the monitor thread, so that the app's
+ * start waits for no file. */
 static void monitor_recover(struct stallrec *rec) {
     struct rec_recovered recovered;
     struct rec_recovery how = {
         .dir = rec_folder_fd(&rec->policy.folder),
         .file = rec->file,
-        .own = rec->spool.map ? rec->spool.name : NULL,
+        .own = rec->first.spool.map ? rec->first.spool.name : NULL,
         .pid = (uint32_t)rec->pid,
         .count = count_recovered,
         .wrote = wrote_recovered,
@@ -142,18 +87,78 @@ static void monitor_recover(struct stallrec *rec) {
     rec_spool_recover(&how, &recovered);
 }
 
-/* ---- the monitor ---- */
+/* ---- counts ---- */
 
-/* Publishes the monitor's counts: for threads that ask, for the session, and for who started it. */
+static void sum_core_counts(struct rec_totals *to, const struct rec_totals *of) {
+    uint32_t left_out = of->threads_left_out;
+    to->samples += of->samples;
+    to->unavailable += of->unavailable;
+    to->detections += of->detections;
+    to->stalls += of->stalls;
+    to->stalled_ms += of->stalled_ms;
+    to->dumps += of->dumps;
+    to->suppressed += of->suppressed;
+    to->suppressed_alone += of->suppressed_alone;
+    to->vetoed += of->vetoed;
+    to->gaps += of->gaps;
+    to->gap_ms += of->gap_ms;
+    to->gap_stalls += of->gap_stalls;
+    to->lost += of->lost;
+    to->severe += of->severe;
+    to->low_rates += of->low_rates;
+    to->launches += of->launches;
+    to->launches_ms += of->launches_ms;
+    to->prewarmed += of->prewarmed;
+    to->prewarmed_ms += of->prewarmed_ms;
+    to->spans += of->spans;
+    to->spans_unwatched += of->spans_unwatched;
+    to->threads_left_out = left_out > to->threads_left_out ? left_out : to->threads_left_out;
+}
+
+static void sum_watched_time(struct rec_watched *to, const struct rec_watched *of) {
+    to->wall_ms += of->wall_ms;
+    to->watched_ms += of->watched_ms;
+    for (unsigned i = 0; i < REC_UNWATCHED_REASONS; i++) {
+        to->unwatched_ms[i] += of->unwatched_ms[i];
+    }
+}
+
+static void sum_captures(struct capture_counts *to, const struct capture_counts *of) {
+    to->reused += of->reused;
+    to->blocked += of->blocked;
+    to->signalled += of->signalled;
+    to->unavailable += of->unavailable;
+}
+
+/* Adds the counts of one watched thread to *to. If finding.goes_on is set, the thread's watched
+ * time is added only if its loop_at is known. */
+static void sum_loop(const struct monitor_loop *l, uint64_t now, struct monitor_totals *to) {
+    const struct rec_totals core = rec_core_totals(l->core);
+    const struct capture_counts capture = rec_platform_counts(l->platform);
+    const struct rec_watched watched = rec_core_watched(l->core, now);
+    sum_core_counts(&to->core, &core);
+    sum_captures(&to->capture, &capture);
+    if (!l->rec->finding.goes_on || atomic_load(&l->thread->loop_at)) {
+        sum_watched_time(&to->watched, &watched);
+    }
+}
+
+/* Adds up the counts of all watched threads, and publishes the sums to the session's record, to
+ * monitor_totals() and to finding.publish. */
 static void publish_totals(struct stallrec *rec) {
     const uint64_t now = stallrec_clock_ns();
-    const struct monitor_totals totals = {.core = rec_core_totals(rec->core),
-                                          .capture = rec_platform_counts(rec->platform),
-                                          .written = rec->written,
-                                          .now_ns = now,
-                                          .watched = rec_core_watched(rec->core, now)};
-    rec_policy_seen(&rec->policy, &totals.core, rec_inbox_dropped(rec->inbox) - rec->dropped_before,
-                    &totals.watched);
+    const struct rec_inbox *inbox = rec->first.thread->inbox;
+    struct monitor_totals totals = rec->gone;
+    for (unsigned i = 0; i < MONITOR_THREADS; i++) {
+        const struct monitor_loop *l = loop_at(rec, i);
+        if (l) {
+            sum_loop(l, now, &totals);
+        }
+    }
+    totals.written = rec->written;
+    totals.now_ns = now;
+    rec_policy_seen(&rec->policy, &totals.core,
+                    rec_inbox_dropped(inbox) - rec->first.dropped_before, &totals.watched);
     pthread_mutex_lock(&rec->totals_lock);
     rec->totals = totals;
     pthread_mutex_unlock(&rec->totals_lock);
@@ -162,110 +167,93 @@ static void publish_totals(struct stallrec *rec) {
     }
 }
 
-static uint64_t monitor_tell(struct stallrec *rec, const struct rec_event *event) {
-    if (event->at_ns > rec->told_ns) {
-        rec->told_ns = event->at_ns;
-    }
-    uint64_t next = rec_event_tell(rec->core, event);
-    if (rec->trace) {
-        rec_trace_event(rec->trace, event);
-    }
-    return next;
+/* ---- the monitor ---- */
+
+/* Keeps the first struct monitor_loop usable after its thread has ended, as the monitor still
+ * sleeps on the word of its loop, and its inbox is the process's. */
+static void outlive_thread(struct monitor_loop *l) {
+    l->own.loop = l->thread->loop;
+    l->own.inbox = l->thread->inbox;
+    l->thread = &l->own;
 }
 
-static uint64_t tell_now(struct stallrec *rec, enum rec_event_kind kind) {
-    return monitor_tell(rec, &(struct rec_event){.kind = kind, .at_ns = stallrec_clock_ns()});
+static void end_loop(struct stallrec *rec, unsigned i, struct monitor_loop *l) {
+    struct monitor_thread *thread = l->thread;
+    monitor_loop_finish(l);
+    monitor_loop_write_rest(l);
+    sum_loop(l, stallrec_clock_ns(), &rec->gone);
+    l->over = true;
+    if (i == 0) {
+        outlive_thread(l);
+    } else {
+        atomic_store(&rec->others[i - 1], NULL);
+        monitor_loop_close_spool(l);
+        monitor_loop_release(l);
+        free(l);
+    }
+    atomic_store(&thread->released, true);
 }
 
-/* Passes on what the app's threads told up to until_ns. A thread that was delayed tells late. What
- * is judged afterwards may be more than the memory for dumps holds. */
-static void tell_inbox(struct stallrec *rec, uint64_t until_ns) {
-    struct rec_event event;
-    while (rec_inbox_take(rec->inbox, until_ns, &event)) {
-        if (event.at_ns < rec->told_ns) {
-            event.at_ns = rec->told_ns;
+/* Steps all watched threads, and ends those whose thread has ended. Returns the time by which the
+ * next call is due, in ns of the recorder's clock; 0 = at once. */
+static uint64_t step_all(struct stallrec *rec) {
+    uint64_t next = REC_NEVER;
+    bool overdue = false;
+    for (unsigned i = 0; i < MONITOR_THREADS; i++) {
+        struct monitor_loop *l = find_loop(rec, i);
+        if (!l) {
+            continue;
         }
-        monitor_tell(rec, &event);
-        if (event.kind == REC_EVENT_PAST_IDLE && rec_core_full(rec->core)) {
-            monitor_write_closed(rec, stallrec_clock_ns());
+        if (!l->begun) {
+            monitor_loop_begin(l);
+        }
+        if (monitor_loop_has_ended(l)) {
+            end_loop(rec, i, l);
+            continue;
+        }
+        uint64_t due = monitor_loop_step(l, &overdue);
+        next = due < next ? due : next;
+    }
+    return overdue ? 0 : next;
+}
+
+static bool have_all_ended(struct stallrec *rec) {
+    for (unsigned i = 0; i < MONITOR_THREADS; i++) {
+        const struct monitor_loop *l = find_loop(rec, i);
+        if (l && !monitor_loop_has_ended(l)) {
+            return false;
         }
     }
+    return true;
 }
 
-/* Passes on the events since the last call, in the order of time: of the loop, and of the app's
- * threads. */
-static void tell_all(struct stallrec *rec) {
-    struct rec_event events[REC_LOOP_EVENTS];
-    uint64_t now =
-        stallrec_clock_ns(); /* read before the poll: events that it misses have later times */
-    uint32_t count = rec_loop_poll(&rec->poll, events);
-    for (uint32_t i = 0; i < count; i++) {
-        tell_inbox(rec, events[i].at_ns);
-        monitor_tell(rec, &events[i]);
-    }
-    tell_inbox(rec, now);
+/* Have all watched threads ended, and will none be added? The monitor thread must then end, as it
+ * would otherwise keep alive a process that has no other thread. */
+static bool is_over(struct stallrec *rec) {
+    return have_all_ended(rec) && !(rec->finding.goes_on && rec->finding.goes_on(rec->finding.ctx));
 }
 
-static void write_trace(struct stallrec *rec) {
-    uint32_t *failed = atomic_load(&rec->trace_failed);
-    rec_trace_flush(rec->trace);
-    if (rec->trace_file.out.failed && failed) {
-        __atomic_store_n(failed, 1, __ATOMIC_RELAXED);
-    }
+/* Tells the thread's inbox that the monitor is awake. */
+static void wake_inbox(struct monitor_loop *l) {
+    rec_inbox_wake(l->thread->inbox);
 }
 
-/* Writes the trace between samples, and not for every line. Long work of the monitor itself is told
- * as such. */
-static void flush_trace(struct stallrec *rec, bool idle) {
-    uint64_t now = stallrec_clock_ns();
-    if (!rec->trace) {
-        return;
-    }
-    if (now - rec->told_ns > UINT64_C(1000000)) {
-        monitor_tell(rec, &(struct rec_event){.kind = REC_EVENT_WAIT, .at_ns = now});
-    }
-    if (idle || rec_trace_waiting(rec->trace) >= REC_TRACE_BUFFER / 4 ||
-        now - rec->flushed_ns >= UINT64_C(1000000000)) {
-        rec->flushed_ns = now;
-        write_trace(rec);
-    }
-}
-
-/* Presumes until told otherwise that the launch began with the process, and continues if the loop
- * has not waited yet: a recorder may be started late, or again. */
-static void presume_launch(struct stallrec *rec) {
-    if (rec->launched) {
-        return;
-    }
-    uint64_t start = rec_platform_process_start_ns(), now = stallrec_clock_ns();
-    if ((rec->config.detectors & STALLREC_DETECT_LAUNCH) != 0 && start != 0 &&
-        now - start < LAUNCH_AGE_MS * UINT64_C(1000000)) {
-        monitor_tell(rec, &(struct rec_event){.kind = REC_EVENT_LAUNCH,
-                                              .at_ns = now,
-                                              .value = REC_LAUNCH_START,
-                                              .mark_ns = start});
-    }
-}
-
-/* Waits until until_ns, or until the loop, an app's thread or a stop needs the monitor. */
+/* Waits until until_ns, or until a loop, an inbox or monitor_stop() needs the monitor. The monitor
+ * sleeps on the word of the first thread's loop; edges of other loops wake that word. */
 static void wait_for(struct stallrec *rec, uint64_t until_ns) {
-    if (rec_inbox_sleep(rec->inbox, until_ns)) {
-        rec_loop_wait(&rec->poll, rec->core, until_ns);
-        rec_inbox_wake(rec->inbox);
+    bool nothing_new = true;
+    for (unsigned i = 1; i < MONITOR_THREADS && nothing_new; i++) {
+        struct monitor_loop *l = find_loop(rec, i);
+        nothing_new = !l || (l->begun && monitor_loop_arm(l, &until_ns));
     }
-}
-
-/* The process may be stopped while a step waits for a sample, too. The core takes time before the
- * next wait for the monitor's own work, as on a slow disk, so such a gap has to be told first. */
-static bool is_overdue(uint64_t next) {
-    uint64_t now = stallrec_clock_ns();
-    return now > next && now - next > UINT64_C(1000000000);
-}
-
-/* Has the watched thread ended? One that ends by the system call alone is noticed only when it
- * seems to stall. */
-static bool has_lost_its_thread(const struct stallrec *rec) {
-    return rec_watched_ended() || rec_platform_counts(rec->platform).gone;
+    const struct monitor_loop *first = &rec->first;
+    if (nothing_new && first->over) {
+        uint64_t look = stallrec_clock_ns() + GOES_ON_NS;
+        rec_loop_wait_for_interrupt(first->thread->loop, until_ns < look ? until_ns : look);
+    } else if (nothing_new && rec_inbox_sleep(first->thread->inbox, until_ns)) {
+        rec_loop_wait(&rec->first.poll, first->core, until_ns);
+    }
+    for_each_loop(rec, wake_inbox);
 }
 
 void *monitor_run(void *arg) {
@@ -273,31 +261,21 @@ void *monitor_run(void *arg) {
     rec_platform_enter_monitor();
     monitor_recover(rec);
     rec_policy_tidy(&rec->policy, rec_wall_ms_async(NULL));
-    if (rec->finds) {
-        monitor_tell(rec, &(struct rec_event){.kind = REC_EVENT_DOUBT,
-                                              .at_ns = stallrec_clock_ns(),
-                                              .mark_ns = rec->finding.begin_ns});
-    }
-    presume_launch(rec);
-    while (!atomic_load(&rec->stopping) && !has_lost_its_thread(rec)) {
-        tell_all(rec);
-        uint64_t next = tell_now(rec, REC_EVENT_STEP);
-        if (is_overdue(next)) {
+    monitor_loop_begin(&rec->first);
+    while (!atomic_load(&rec->stopping) && !is_over(rec)) {
+        uint64_t next = step_all(rec);
+        if (next == 0) {
             continue;
         }
-        uint64_t look = monitor_write_closed(rec, stallrec_clock_ns());
+        tidy(rec);
         publish_totals(rec);
-        flush_trace(rec, next == REC_NEVER);
-        wait_for(rec, look < next ? look : next);
+        monitor_loop_flush(&rec->first, next == REC_NEVER);
+        wait_for(rec, next);
     }
-    tell_all(rec);
-    tell_now(rec, REC_EVENT_FINISH);
+    for_each_loop(rec, monitor_loop_finish);
     publish_totals(rec);
-    write_rest(rec);
+    for_each_loop(rec, monitor_loop_write_rest);
     publish_totals(rec);
-    if (rec->trace) {
-        write_trace(rec);
-    }
     rec_policy_tidy(&rec->policy, rec_wall_ms_async(NULL));
     __atomic_store_n(&rec->ended, 1, __ATOMIC_SEQ_CST);
     rec_word_wake(&rec->ended);

@@ -1,50 +1,85 @@
-/* What the preloaded library needs beyond stallrec.h. */
+/* The recorder's interface for the preloaded library, in addition to stallrec.h: loops that are
+ * found while they run, several watched threads, and counts. */
 #ifndef STALLREC_MONITOR_H
 #define STALLREC_MONITOR_H
 
+#include <stdatomic.h>
+
 #include "core/core.h"
+#include "loop/inbox.h"
 #include "platform.h"
 #include "stallrec.h"
 
 struct monitor_totals;
 
-/* What is known at the start of a loop that is found while the program runs (core.h:
- * rec_core_doubt). */
+/* The most threads that can be watched at the same time. */
+enum { MONITOR_THREADS = 64 };
+
+/* State that a watched thread shares with the monitor. It lives as long as the process, as the
+ * thread may be in a hook while the recorder stops. */
+struct monitor_thread {
+    struct stallrec_loop *loop; /* the thread's loop, whose edges its hooks tell */
+    struct rec_inbox *inbox;    /* gets the thread's other messages, sent by rec_hooks_tell */
+    _Atomic(const char *)
+        loop_at; /* the function or line that is taken for the thread's event loop, as written in
+                    stall.loop_at of later dumps; borrowed until `released`; NULL = not known */
+    atomic_uint_fast64_t ended_ns; /* time at which the thread ended, set by the thread after its
+                                      last message; 0 = it may send more */
+    atomic_bool released; /* set by the monitor when it no longer needs the struct, which may then
+                             be reused */
+};
+
+/* Settings of monitor_start for a loop that is found while the program runs (rec_core_doubt in
+ * core.h). */
 struct monitor_finding {
-    uint64_t begin_ns; /* when the process began */
-    /* Called by the monitor with what it has counted so far, as it goes to sleep. */
+    uint64_t begin_ns; /* time at which the process began */
+    /* Called by the monitor with its counts so far, each time before it sleeps; NULL: not
+     * called. */
     void (*publish)(void *ctx, const struct monitor_totals *totals);
-    /* A stall of was_ms that was told is none: the loop is another. May be NULL. */
+    /* Called when a stall of was_ms that had been reported turns out to be none, because the loop
+     * is another function's; NULL: not called. */
     void (*taken_back)(void *ctx, uint64_t was_ms);
+    /* Called about once a second after all watched threads have ended: may more threads be added?
+     * NULL = no. */
+    bool (*goes_on)(void *ctx);
     void *ctx;
 };
 
-/* stallrec_start, where nothing is known of the loop at first. *finding is copied. */
+/* Starts the recorder as stallrec_start does, for a loop that is not known yet. *finding is
+ * copied. *thread is the caller's and zeroed; its loop and inbox are set. */
 enum stallrec_error monitor_start(struct stallrec **out, const struct stallrec_config *config,
-                                  const struct monitor_finding *finding);
+                                  const struct monitor_finding *finding,
+                                  struct monitor_thread *thread);
 
-/* Names the place in the program that is taken for its event loop; written into later dumps as
- * stall.loop_at. The text is borrowed for ever. Any thread. */
-void monitor_name_loop(struct stallrec *rec, const char *loop_at);
+/* Watches the calling thread beside the first one, by the runloop and semaphore detectors only, as
+ * launch, CPU time and actions are watched once per process. *thread is zeroed except for loop and
+ * inbox, which the caller has set, the inbox initialised. begin_ns: time since which the thread is
+ * watched. STALLREC_ERR_RUNNING: MONITOR_THREADS are watched already. It must not be called while
+ * monitor_stop runs. */
+enum stallrec_error monitor_add_thread(struct stallrec *rec, struct monitor_thread *thread,
+                                       uint64_t begin_ns);
 
-/* *failed becomes 1, atomically, when something of the trace could not be written: the trace ends
- * there. Borrowed for ever. Once, by the thread that started the recorder. */
+/* Registers *failed, which the monitor sets to 1, atomically, when a part of the trace could not
+ * be written; the trace ends there. *failed is borrowed for ever. It must be called once, by the
+ * thread that started the recorder. */
 void monitor_report_trace(struct stallrec *rec, uint32_t *failed);
 
-/* stallrec_stop that waits no longer than until_ns of the recorder's clock (REC_NEVER: for ever). A
- * monitor may be held up for good, by a file system that does not answer or a lock that the exiting
- * thread has. False: it is still at work, and rec is to be left alone for ever; what it has not
- * written is in its spool. */
+/* Stops the recorder as stallrec_stop does, but waits at most until until_ns of the recorder's
+ * clock (REC_NEVER = no limit), as the monitor may be held up for good, by a file system that does
+ * not answer or by a lock that the exiting thread holds. False: the monitor still works, rec must
+ * not be used again, and unwritten dumps are in their spools. */
 bool monitor_stop(struct stallrec *rec, uint64_t until_ns);
 
-/* What had been counted when the monitor last went to sleep. Any thread, until stallrec_stop. */
+/* The counts of all watched threads together, at the time when the monitor last went to sleep.
+ * monitor_totals may be called by any thread, until stallrec_stop. */
 struct monitor_totals {
     struct rec_totals core;
     struct capture_counts capture;
-    uint64_t written; /* dumps in files */
-    uint64_t now_ns;  /* when this was counted */
-    struct rec_watched watched;
-    bool doubt; /* what is watched does not grow */
+    uint64_t written;           /* number of dumps written to files */
+    uint64_t now_ns;            /* time at which the counts were taken, on the recorder's clock */
+    struct rec_watched watched; /* watched time; if finding.goes_on is set, only that of threads
+                                   whose loop_at is known */
+    bool doubt;                 /* not used: always false */
 };
 struct monitor_totals monitor_totals(struct stallrec *rec);
 

@@ -1,5 +1,5 @@
-/* Starts and stops the recorder, of which a process has one, and implements the calls of the app's
- * threads. */
+/* Starts and stops the recorder, of which a process has one, and implements the functions for the
+ * app's threads. */
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -12,53 +12,17 @@
 #include "platform.h"
 #include "support/wall_clock.h"
 
-enum { STACK_SIZE = 512 * 1024 }; /* the monitor thread, on which callbacks run */
+enum {
+    STACK_SIZE = 512 * 1024
+}; /* bytes of the monitor thread's stack, on which the app's callbacks run */
 
-static atomic_bool launched; /* it has waited once, under whatever recorder or none */
-static atomic_int running; /* the process that has it, 0 = none: a forked child may start its own */
-
-/* ---- the spool ---- */
-
-static void on_keep(void *ctx, uint32_t slot, const struct rec_dump *dump) {
-    struct stallrec *rec = ctx;
-    rec_spool_keep(&rec->spool, slot, dump, atomic_load(&rec->loop_at));
-}
-
-static void on_grow(void *ctx, uint32_t slot, const struct rec_dump *dump, bool closed) {
-    struct stallrec *rec = ctx;
-    rec_spool_grow(&rec->spool, slot, dump, closed);
-    if (!closed) {
-        rec_policy_grow(&rec->policy, dump->stall.duration_ms);
-    }
-}
-
-static void on_drop(void *ctx, uint32_t slot) {
-    rec_spool_drop(&((struct stallrec *)ctx)->spool, slot);
-}
-
-static void on_take_back(void *ctx, bool ended, uint64_t was_ms) {
-    struct stallrec *rec = ctx;
-    rec_policy_take_back(&rec->policy, ended, was_ms);
-    if (rec->finding.taken_back) {
-        rec->finding.taken_back(rec->finding.ctx, was_ms);
-    }
-}
-
-static void open_spool(struct stallrec *rec) {
-    struct rec_spool_header header = {.pid = (uint32_t)rec->pid,
-                                      .process_start = rec_process_start((uint32_t)rec->pid),
-                                      .start_ms = rec->policy.session.start_ms,
-                                      .about = rec->about};
-    memcpy(header.session, rec->policy.session.id, sizeof header.session);
-    int dir = rec_folder_fd(&rec->policy.folder);
-    rec_spool_open(&rec->spool, dir, &header); /* without it, dumps say that there is no spool */
-    struct rec_keeper keeper = {rec, on_keep, on_grow, on_drop, on_take_back};
-    rec_core_keep(rec->core, &keeper);
-}
+static atomic_bool launched; /* the main loop has waited once, with or without a recorder */
+static atomic_int
+    running; /* id of the process that has a recorder, 0 = none; a forked child may start its own */
 
 /* ---- forks ---- */
 
-/* The child of a fork has the hooks and no monitor, so no edge has to be announced. */
+/* Stops the hooks of a forked child from waking the monitor, which does not exist in the child. */
 static void recorder_in_child(void) {
     __atomic_store_n(&stallrec_main_loop(NULL)->notify_, 0, __ATOMIC_RELAXED);
     rec_hooks_in_forked_child();
@@ -83,7 +47,7 @@ static void keep_string(const char **s, char **at) {
     }
 }
 
-/* Copies the config's strings. */
+/* Replaces the strings of rec->config by copies. False: out of memory. */
 static bool keep_strings(struct stallrec *rec) {
     const char **all[] = {&rec->config.directory,    &rec->config.app_id, &rec->config.app_version,
                           &rec->config.app_build,    &rec->config.user,   &rec->config.preset,
@@ -108,42 +72,73 @@ static void recorder_describe(struct stallrec *rec) {
     rec->about.app_build = rec->config.app_build;
     rec->about.user = rec->config.user;
     rec->about.preset = rec->config.preset;
-    rec_platform_describe(rec->platform, &rec->about);
+    rec_platform_describe(rec->first.platform, &rec->about);
 }
 
-/* Everything but the thread. */
-static enum stallrec_error recorder_prepare(struct stallrec *rec) {
-    if (!rec->config.directory) {
-        return STALLREC_ERR_CONFIG;
-    }
-    rec->core_memory = calloc(1, rec_core_size(&rec->config));
-    rec->file_memory = calloc(1, rec_dumpfile_size());
-    if (!rec->core_memory || !rec->file_memory || !keep_strings(rec)) {
-        return STALLREC_ERR_MEMORY;
-    }
-    enum stallrec_error st =
-        rec_dumpfile_init(&rec->file, rec->file_memory, rec->config.directory, rec->config.flags);
+static enum stallrec_error open_recorder_files(struct stallrec *rec) {
     char directory[REC_PATH_MAX];
+    enum stallrec_error st = rec_dumpfile_init(&rec->file, rec->file_memory, rec->config.directory,
+                                               rec->config.flags, rec->config.file_mode);
     if (st == STALLREC_OK) {
         st = rec_policy_open(&rec->policy, &rec->config,
                              rec_dumpfile_directory(rec->file, directory), rec_wall_ms_async(NULL),
                              rec_platform_random, NULL);
     }
+    return st;
+}
+
+static enum stallrec_error begin_trace(struct monitor_loop *l, const struct stallrec_config *config,
+                                       struct rec_capture *table) {
+    struct stallrec *rec = l->rec;
+    if (!config->trace_path) {
+        return STALLREC_OK;
+    }
+    l->trace = malloc(sizeof *l->trace);
+    if (!l->trace) {
+        return STALLREC_ERR_MEMORY;
+    }
+    if (!rec_trace_file_open(&rec->trace_file, config->trace_path)) {
+        return STALLREC_ERR_WRITE;
+    }
+    rec_trace_begin(l->trace, config, table, &rec->trace_file.out, rec->busy_at);
+    *table = rec_trace_capture(l->trace);
+    return STALLREC_OK;
+}
+
+/* Zeroes the loop of the calling thread, so that only edges since the start count. `launched`
+ * keeps whether the main loop had waited. */
+static void clear_loop(struct monitor_loop *l) {
+    struct stallrec_loop *loop = l->thread->loop;
+    if (l == &l->rec->first && loop->idle_ != 0) {
+        atomic_store(&launched, true);
+    }
+    memset(loop, 0, sizeof *loop);
+    l->poll.loop = loop;
+}
+
+/* Prepares all that the monitor thread needs before it starts: files, capture, core, trace,
+ * spool. */
+static enum stallrec_error recorder_prepare(struct stallrec *rec) {
+    struct monitor_loop *l = &rec->first;
+    if (!rec->config.directory) {
+        return STALLREC_ERR_CONFIG;
+    }
+    l->core_memory = calloc(1, rec_core_size(&rec->config));
+    rec->file_memory = calloc(1, rec_dumpfile_size());
+    if (!l->core_memory || !rec->file_memory || !keep_strings(rec)) {
+        return STALLREC_ERR_MEMORY;
+    }
+    enum stallrec_error st = open_recorder_files(rec);
     if (st == STALLREC_OK) {
-        st = rec_platform_new(&rec->platform, &rec->config, stallrec_main_loop(NULL));
+        st = rec_platform_new(&l->platform, &rec->config, l->thread->loop);
     }
     if (st != STALLREC_OK) {
         return st;
     }
     recorder_describe(rec);
-    struct rec_capture table = rec_platform_capture(rec->platform);
-    struct stallrec_loop *main_loop = stallrec_main_loop(NULL);
-    if (main_loop->idle_ != 0) {
-        atomic_store(&launched, true);
-    }
+    struct rec_capture table = rec_platform_capture(l->platform);
+    clear_loop(l);
     rec->launched = atomic_load(&launched);
-    memset(main_loop, 0, sizeof *main_loop);
-    rec->poll.loop = main_loop;
     rec->cpu_permille = -1;
     rec->busy_at = stallrec_clock_ns();
     rec_context_begin(&rec->context, rec->busy_at);
@@ -152,28 +147,23 @@ static enum stallrec_error recorder_prepare(struct stallrec *rec) {
     struct stallrec_config config = rec->config;
     rec_policy_begin(&rec->policy, &config, &rec->about, &rec->context, rec_wall_ms_async(NULL),
                      stallrec_clock_ns);
-    if (config.trace_path) {
-        rec->trace = malloc(sizeof *rec->trace);
-        if (!rec->trace) {
-            return STALLREC_ERR_MEMORY;
-        }
-        if (!rec_trace_file_open(&rec->trace_file, config.trace_path)) {
-            return STALLREC_ERR_WRITE;
-        }
-        rec_trace_begin(rec->trace, &config, &table, &rec->trace_file.out, rec->busy_at);
-        table = rec_trace_capture(rec->trace);
+    rec->core_config = config;
+    st = begin_trace(l, &config, &table);
+    if (st != STALLREC_OK) {
+        return st;
     }
-    rec->inbox = rec_hooks_open(&config);
-    rec->dropped_before = rec_inbox_dropped(rec->inbox);
-    rec->core = rec_core_init(rec->core_memory, &config, &table, rec->busy_at);
-    if (rec->trace) {
-        rec_trace_started(rec->trace);
+    l->thread->inbox = rec_hooks_open(&config);
+    l->dropped_before = rec_inbox_dropped(l->thread->inbox);
+    l->core = rec_core_init(l->core_memory, &config, &table, rec->busy_at);
+    if (l->trace) {
+        rec_trace_started(l->trace);
     }
-    open_spool(rec);
+    monitor_loop_open_spool(l);
     return STALLREC_OK;
 }
 
-/* The monitor blocks all signals: they are the program's. */
+/* Starts the monitor thread, with all signals blocked, as they are meant for the program. False:
+ * see errno. */
 static bool start_thread(struct stallrec *rec) {
     sigset_t all, old;
     pthread_attr_t attr;
@@ -193,21 +183,27 @@ static bool start_thread(struct stallrec *rec) {
 }
 
 static void free_all(struct stallrec *rec) {
-    rec_spool_close(&rec->spool, rec->left_over ? -1 : rec_folder_fd(&rec->policy.folder));
+    for (unsigned i = 0; i < MONITOR_THREADS - 1; i++) {
+        struct monitor_loop *l = atomic_exchange(&rec->others[i], NULL);
+        if (l) {
+            monitor_loop_close_spool(l);
+            monitor_loop_release(l);
+            free(l);
+        }
+    }
+    monitor_loop_close_spool(&rec->first);
     rec_policy_close(&rec->policy);
+    monitor_loop_release(&rec->first);
     pthread_mutex_destroy(&rec->context_lock);
-    rec_platform_free(rec->platform);
     rec_trace_file_close(&rec->trace_file);
-    free(rec->trace);
-    free(rec->core_memory);
     free(rec->file_memory);
     free(rec->strings);
     pthread_mutex_destroy(&rec->totals_lock);
     free(rec);
 }
 
-/* Claims the process's only recorder. A forked child has a copy of its parent's without a thread,
- * which is no obstacle. */
+/* Claims the process's right to one recorder; false if a recorder runs. The copy of its parent's
+ * recorder in a forked child does not count. */
 static bool claim(void) {
     int self = getpid(), holder = atomic_load(&running);
     return holder != self && atomic_compare_exchange_strong(&running, &holder, self);
@@ -215,7 +211,8 @@ static bool claim(void) {
 
 static enum stallrec_error start_recorder(struct stallrec **out,
                                           const struct stallrec_config *config,
-                                          const struct monitor_finding *finding) {
+                                          const struct monitor_finding *finding,
+                                          struct monitor_thread *thread) {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     struct stallrec_config full;
     enum stallrec_error st = rec_config_read(&full, config);
@@ -235,7 +232,12 @@ static enum stallrec_error start_recorder(struct stallrec **out,
     rec->finds = finding != NULL;
     if (finding) {
         rec->finding = *finding;
+        rec->first.begin_ns = finding->begin_ns;
     }
+    rec->first.rec = rec;
+    rec->first.thread = thread ? thread : &rec->first.own;
+    rec->first.thread->loop = stallrec_main_loop(NULL);
+    rec->first.other_thread = !rec_platform_is_main_thread();
     rec->trace_file.fd = REC_FD_NONE;
     rec->policy.folder.fd = REC_FD_NONE;
     pthread_mutex_init(&rec->context_lock, NULL);
@@ -259,19 +261,62 @@ static enum stallrec_error start_recorder(struct stallrec **out,
 }
 
 enum stallrec_error stallrec_start(struct stallrec **out, const struct stallrec_config *config) {
-    return start_recorder(out, config, NULL);
+    return start_recorder(out, config, NULL, NULL);
 }
 
 enum stallrec_error monitor_start(struct stallrec **out, const struct stallrec_config *config,
-                                  const struct monitor_finding *finding) {
-    return start_recorder(out, config, finding);
+                                  const struct monitor_finding *finding,
+                                  struct monitor_thread *thread) {
+    return start_recorder(out, config, finding, thread);
+}
+
+/* ---- other threads ---- */
+
+/* Does the part of adding a thread that allocates or must run on that thread; the monitor does the
+ * rest in monitor_loop_begin. */
+static enum stallrec_error prepare_other(struct monitor_loop *l) {
+    const struct stallrec *rec = l->rec;
+    l->core_memory = calloc(1, rec_core_size(&rec->core_config));
+    if (!l->core_memory) {
+        return STALLREC_ERR_MEMORY;
+    }
+    clear_loop(l);
+    return rec_platform_new_beside(&l->platform, rec->first.platform, &rec->core_config,
+                                   l->thread->loop);
+}
+
+enum stallrec_error monitor_add_thread(struct stallrec *rec, struct monitor_thread *thread,
+                                       uint64_t begin_ns) {
+    if (rec->pid != getpid()) {
+        return STALLREC_ERR_THREAD;
+    }
+    struct monitor_loop *l = calloc(1, sizeof *l);
+    if (!l) {
+        return STALLREC_ERR_MEMORY;
+    }
+    l->rec = rec;
+    l->thread = thread;
+    l->begin_ns = begin_ns;
+    l->other_thread = !rec_platform_is_main_thread();
+    enum stallrec_error st = prepare_other(l);
+    for (unsigned i = 0; st == STALLREC_OK && i < MONITOR_THREADS - 1; i++) {
+        struct monitor_loop *none = NULL;
+        if (atomic_compare_exchange_strong(&rec->others[i], &none, l)) {
+            rec_loop_interrupt(stallrec_main_loop(NULL));
+            return STALLREC_OK;
+        }
+    }
+    monitor_loop_release(l);
+    free(l);
+    return st == STALLREC_OK ? STALLREC_ERR_RUNNING : st;
 }
 
 /* ---- stop ---- */
 
 bool monitor_stop(struct stallrec *rec, uint64_t until_ns) {
     if (!rec || rec->pid != getpid()) {
-        return true; /* a forked child has no thread to stop, and the files are its parent's */
+        return true; /* a forked child has no monitor thread to stop, and the files are its parent's
+                      */
     }
     atomic_store(&rec->stopping, true);
     rec_loop_interrupt(stallrec_main_loop(NULL));
@@ -296,7 +341,7 @@ void stallrec_stop(struct stallrec *rec) {
 
 enum stallrec_error stallrec_context_set(struct stallrec *rec, const char *key, const char *value) {
     if (!rec || rec->pid != getpid()) {
-        return STALLREC_OK; /* in a forked child a lock may be held for ever */
+        return STALLREC_OK; /* in a forked child the lock may be held for ever */
     }
     pthread_mutex_lock(&rec->context_lock);
     enum stallrec_error st =
@@ -311,12 +356,8 @@ void stallrec_foreground(struct stallrec *rec, int foreground) {
     }
     pthread_mutex_lock(&rec->context_lock);
     rec_context_app(&rec->context, foreground != 0, stallrec_clock_ns());
-    rec_spool_suspend(&rec->spool, !foreground);
+    rec_spool_suspend(&rec->first.spool, !foreground);
     pthread_mutex_unlock(&rec->context_lock);
-}
-
-void monitor_name_loop(struct stallrec *rec, const char *loop_at) {
-    atomic_store(&rec->loop_at, loop_at);
 }
 
 void monitor_report_trace(struct stallrec *rec, uint32_t *failed) {

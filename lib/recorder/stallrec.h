@@ -53,46 +53,50 @@ enum stallrec_error {
     STALLREC_ERR_NOTHING      /* there is nothing to send */
 };
 
-/* One English line without a full stop, for any value. */
+/* Describes an error in one English line without a full stop; any value is allowed. */
 STALLREC_API const char *stallrec_error_text(enum stallrec_error error);
 
-/* What a repeated detection of the same stack slows down. */
+/* What is slowed down when the same stack is detected again and again. */
 enum stallrec_backoff {
-    /* Only detections that say nothing new: checks go on every check_ms, so that another stack is
-     * dumped at once. The interval stops growing at backoff_cap. */
+    /* Dumps of the same stack are slowed down: their interval grows to backoff_cap checks. Checks
+     * go on every check_ms, so that another stack is dumped at once. */
     STALLREC_BACKOFF_DUMPS = 0,
-    /* The checks themselves, as published: blind until the next one, without a cap. */
+    /* Checks are slowed down, as published: nothing is detected until the next check, and the
+     * interval has no cap. */
     STALLREC_BACKOFF_CHECKS = 1,
-    /* Nothing: every detection is a dump. */
+    /* Nothing is slowed down: every detection is a dump. */
     STALLREC_BACKOFF_NONE = 2
 };
 
-/* What is watched: bits of stallrec_config.detectors. stallrec --list-detectors describes them. */
+/* The detectors, which are bits of stallrec_config.detectors. `stallrec --list-detectors`
+ * describes them. */
 enum stallrec_detector {
-    STALLREC_DETECT_RUNLOOP = 1,    /* the loop is busy for threshold_ms */
-    STALLREC_DETECT_SEMAPHORE = 2,  /* sem_count waits of sem_ms in a row without a notification */
-    STALLREC_DETECT_PING = 4,       /* a task posted to the loop has not run after ping_ms */
-    STALLREC_DETECT_FRAME_RATE = 8, /* the loop was too busy to draw; counted, captures nothing */
-    STALLREC_DETECT_CPU = 16,       /* the process uses more than cpu_limit_permille */
-    STALLREC_DETECT_LAUNCH = 32,    /* the loop is not idle launch_ms after the start */
-    STALLREC_DETECT_SPAN = 64       /* an action has not ended within its limit */
+    STALLREC_DETECT_RUNLOOP = 1,   /* the loop is busy for threshold_ms */
+    STALLREC_DETECT_SEMAPHORE = 2, /* sem_count waits of sem_ms in a row without a notification */
+    STALLREC_DETECT_PING = 4,      /* a task posted to the loop has not run after ping_ms */
+    STALLREC_DETECT_FRAME_RATE =
+        8,                       /* the loop was too busy to draw; such seconds are only counted */
+    STALLREC_DETECT_CPU = 16,    /* the process uses more than cpu_limit_permille */
+    STALLREC_DETECT_LAUNCH = 32, /* the loop is not idle launch_ms after the start */
+    STALLREC_DETECT_SPAN = 64    /* an action has not ended within its limit */
 };
 
-/* What begins the clock of a busy stretch. */
+/* Which event restarts the clock of a busy stretch. */
 enum stallrec_restart {
     STALLREC_RESTART_IDLE = 0, /* the end of an idle wait, or a turn */
-    /* Also each notification before timers, before sources and after waiting, as ARMS does it. */
+    /* All events of STALLREC_RESTART_IDLE, and each notification before timers, before sources and
+     * after waiting, as in ARMS. */
     STALLREC_RESTART_ACTIVITY = 1
 };
 
-/* When the loop is looked at. */
+/* When the monitor checks whether the loop has stalled. */
 enum stallrec_check {
     STALLREC_CHECK_STALL = 0, /* at threshold_ms of each busy stretch, then every check_ms */
     STALLREC_CHECK_PERIODIC =
         1 /* every check_ms from start, whatever the loop does, as published */
 };
 
-/* What began last in the loop, for loops that tell more than busy and idle. */
+/* The activity that the loop began last, for loops that tell more than busy and idle. */
 enum stallrec_activity {
     STALLREC_ACTIVITY_NONE = 0,
     STALLREC_ACTIVITY_ENTRY,
@@ -106,111 +110,125 @@ enum stallrec_activity {
 /* Flags of stallrec_config.flags. */
 enum {
     STALLREC_PLAIN_JSON = 1, /* write x.json instead of x.json.gz */
-    STALLREC_WHITELISTED = 2 /* record this user whatever the share, and send all: no quota */
+    STALLREC_WHITELISTED =
+        2 /* record this user whatever the share, and send all dumps, without a quota */
 };
 
-/* What draws the share of users anew. */
+/* When the share of users that are recorded is drawn again. */
 enum stallrec_epoch {
     STALLREC_EPOCH_DAY = 0,    /* each day (UTC) */
     STALLREC_EPOCH_RELEASE = 1 /* each app_version and app_build */
 };
 
-/* What the callbacks are told about a stall. The struct may grow at its end. */
+/* A stall, as told to the callbacks. The struct may grow at its end. */
 struct stallrec_stall {
     const char *id;        /* UUID, as in the dump's stall.id; valid during the call */
-    uint64_t at_ms;        /* its age now, without gaps */
-    uint64_t gap_ms;       /* time taken out of it: suspension */
-    uint64_t threshold_ms; /* the threshold it passed */
-    uint32_t dumps;        /* dumps begun so far */
+    uint64_t at_ms;        /* age of the stall now in ms, without gaps */
+    uint64_t gap_ms;       /* ms of suspension, which at_ms leaves out */
+    uint64_t threshold_ms; /* the threshold that the stall passed */
+    uint32_t dumps;        /* number of dumps of the stall that were begun so far */
     const char *kind;      /* "hang", "launch", "cpu" or "slow-action" */
-    const char *detector;  /* that found it: "runloop" … */
+    const char *detector;  /* the detector that found the stall: "runloop" … */
 };
 
-/* Run on the monitor thread, so they should be short; a stall is watched on when they return. They
- * may not call stallrec_stop. Any may be NULL. */
+/* The callbacks run on the monitor thread, which watches nothing until they return, so they should
+ * be short. They must not call stallrec_stop. A NULL callback is not called. */
 struct stallrec_callbacks {
-    /* First detection. From now on the stall is not lost, if the process is killed. */
+    /* Called at the stall's first detection. From then on the stall is not lost if the process is
+     * killed. */
     void (*stall_begin)(void *user, const struct stallrec_stall *stall);
-    void (*stall_end)(void *user, const struct stallrec_stall *stall); /* at_ms is its duration */
-    /* Also for dumps that a process that was killed had left in the directory. */
+    /* Called when a stall has ended; at_ms is its duration. */
+    void (*stall_end)(void *user, const struct stallrec_stall *stall);
+    /* Called when a dump was written, also for dumps that a killed process had left in the
+     * directory. */
     void (*dump_written)(void *user, const char *path);
-    /* A dump was lost: it could not be written (path), neither then nor later, or no memory was
-     * left to keep it (NULL). One that the next start can write is not lost. */
+    /* Called when a dump was lost: it could not be written (to path), neither then nor later, or
+     * there was no memory for it (path is NULL). A dump that the next start can write is not
+     * lost. */
     void (*dump_lost)(void *user, const char *path, enum stallrec_error why);
 };
 
-/* All of it is copied by stallrec_start; strings too. Fields are only ever added at the end, and
- * zero means "as before" for an added one. Strings may be NULL unless said otherwise. */
+/* The recorder's settings; stallrec_start copies them, their strings too. Members are only ever
+ * added at the end, and zero in an added member means the earlier behaviour. Strings may be NULL
+ * unless their comments say otherwise. */
 struct stallrec_config {
-    size_t size; /* sizeof(struct stallrec_config) of the caller: set by stallrec_config_init */
+    size_t size; /* sizeof(struct stallrec_config) of the caller, set by stallrec_config_init */
 
-    const char *directory; /* where dumps are written; made (one level) if missing; required */
+    const char
+        *directory; /* folder to which dumps are written; made (one level) if missing; required */
     const char *app_id, *app_version, *app_build;
     const char *user;   /* an opaque hash, written as it is */
-    const char *preset; /* name of the preset these values came from; set by the library */
+    const char *preset; /* name of the preset from which these values came; set by the library */
 
-    uint32_t threshold_ms;    /* busy this long = a stall: 1 … 3600000 */
-    uint32_t check_ms;        /* unit of the checks: 10 … 3600000 */
-    uint32_t sample_ms;       /* stack sampling interval while busy: 1 … 60000 */
-    uint32_t first_sample_ms; /* busy this long before the first sample; 0 = at once; <= 3600000 */
-    uint32_t ring;            /* newest samples kept: 1 … 256 */
-    uint32_t max_frames;      /* per stack, 8 … 1024; deeper stacks lose their outermost frames */
-    uint32_t max_threads;     /* threads in one dump, the main thread among them: 1 … 256 */
-    uint32_t threads_after_ms; /* stall's age at which threads other than the main are captured */
+    uint32_t threshold_ms;    /* ms of busy time that make a stall: 1 … 3600000 */
+    uint32_t check_ms;        /* ms between two checks: 10 … 3600000 */
+    uint32_t sample_ms;       /* ms between two samples of the stack while busy: 1 … 60000 */
+    uint32_t first_sample_ms; /* ms of busy time before the first sample; 0 = at once; <= 3600000 */
+    uint32_t ring;            /* number of newest samples that are kept: 1 … 256 */
+    uint32_t max_frames;  /* most frames of a stack: 8 … 1024; deeper stacks lose their outermost
+                             frames */
+    uint32_t max_threads; /* most threads in one dump, the main thread included: 1 … 256 */
+    uint32_t threads_after_ms; /* age of a stall in ms at which other threads than the main one are
+                                  captured */
     uint32_t backoff;          /* enum stallrec_backoff */
-    uint32_t backoff_cap;      /* checks: largest interval of STALLREC_BACKOFF_DUMPS: 1 … 1000 */
-    uint32_t check;            /* enum stallrec_check */
-    uint32_t
-        write_deadline_ms; /* a closed dump waits for an idle loop at most this long; <= 3600000 */
-    uint32_t flags;        /* STALLREC_PLAIN_JSON … */
-    int32_t signal_number; /* signal for stacks of running threads (Linux); 0 = a quiet one */
+    uint32_t backoff_cap; /* largest interval of STALLREC_BACKOFF_DUMPS, in checks: 1 … 1000 */
+    uint32_t check;       /* enum stallrec_check */
+    uint32_t write_deadline_ms; /* most ms that a closed dump waits for an idle loop; <= 3600000 */
+    uint32_t flags;             /* STALLREC_PLAIN_JSON … */
+    int32_t signal_number; /* signal for stacks of running threads (Linux); 0 = one that disturbs
+                              nobody */
 
     struct stallrec_callbacks callbacks;
     void *user_data; /* first argument of the callbacks */
 
-    /* Those of a detector count only if it is on. */
-    uint32_t detectors;          /* enum stallrec_detector, or-ed; 0 = STALLREC_DETECT_RUNLOOP */
-    uint32_t restart;            /* enum stallrec_restart */
-    uint32_t sem_ms;             /* one wait of the semaphore detector: 1 … 60000 */
-    uint32_t sem_count;          /* waits in a row that must time out: 1 … 1000 */
-    uint32_t ping_ms;            /* a posted task must have run after this long: 1 … 3600000 */
-    uint32_t ping_every_ms;      /* from an answer to the next task: 10 … 3600000 */
-    uint32_t frame_hz;           /* the display's own rate: 1 … 1000 */
-    uint32_t frame_percent;      /* of it: fewer frames in a second are counted: 1 … 100 */
-    uint32_t cpu_limit_permille; /* of one processor, over check_ms: 1 … 1000000 */
-    uint32_t launch_ms;          /* from the start to the first idle loop: 1 … 3600000 */
-    uint32_t span_ms;            /* limit of an action that names none: 1 … 3600000 */
-    uint32_t severe_ms;          /* a stall of this length counts as severe; 0 = none does */
+    /* The settings of a detector count only if it is on. */
+    uint32_t detectors;     /* enum stallrec_detector, or-ed; 0 = STALLREC_DETECT_RUNLOOP */
+    uint32_t restart;       /* enum stallrec_restart */
+    uint32_t sem_ms;        /* ms of one wait of the semaphore detector: 1 … 60000 */
+    uint32_t sem_count;     /* number of waits in a row that must time out: 1 … 1000 */
+    uint32_t ping_ms;       /* ms within which a posted task must have run: 1 … 3600000 */
+    uint32_t ping_every_ms; /* ms from an answer to the next task: 10 … 3600000 */
+    uint32_t frame_hz;      /* frames a second of the display: 1 … 1000 */
+    uint32_t
+        frame_percent; /* a second with a smaller share of frame_hz than this is counted: 1 … 100 */
+    uint32_t cpu_limit_permille; /* thousandths of one processor, over check_ms: 1 … 1000000 */
+    uint32_t launch_ms;          /* ms from the start to the first idle loop: 1 … 3600000 */
+    uint32_t span_ms;   /* limit in ms of an action that has none of its own: 1 … 3600000 */
+    uint32_t severe_ms; /* a stall of so many ms or more counts as severe; 0 = no stall does */
 
     /* Policy: who is recorded, what is sent, what is kept. 0 = no limit. */
-    uint32_t user_share_ppm;  /* millionths of the users that are recorded; 0 = all; <= 1000000 */
-    uint32_t epoch;           /* enum stallrec_epoch */
-    uint32_t upload_per_day;  /* the first dumps of a day that stallrec_batch_next takes */
-    uint32_t keep_days;       /* dumps older than this are removed; <= 36500 */
-    uint64_t keep_bytes;      /* of all dumps in the directory */
-    uint32_t keep_files;      /* dumps in the directory */
-    uint32_t reserved_;       /* 0 */
-    const char *context_keys; /* that may be set, separated by commas; NULL = all */
+    uint32_t user_share_ppm; /* millionths of the users that are recorded; 0 = all; <= 1000000 */
+    uint32_t epoch;          /* enum stallrec_epoch */
+    uint32_t upload_per_day; /* number of dumps of a day, the first ones, that stallrec_batch_next
+                                takes */
+    uint32_t keep_days;      /* dumps older than so many days are removed; <= 36500 */
+    uint64_t keep_bytes;     /* most bytes of all dumps in the directory */
+    uint32_t keep_files;     /* most dumps in the directory */
+    /* Mode of dumps and session files: 0600 with bits of 0066; 0 = 0600. Whoever may read the
+     * files may search a folder that the recorder makes; an existing folder keeps its mode. */
+    uint32_t file_mode;
+    const char *context_keys; /* keys that may be set, separated by commas; NULL = all */
     const char *home;         /* this directory is written as "~"; NULL = none */
 
-    /* What the recorder saw, for `stallrec --replay`: this file is written anew, and not larger
-     * than trace_bytes, 0 = 64 MiB. NULL = none. */
+    /* The file to which a trace of the recorder's events is written, for `stallrec --replay`. The
+     * file is replaced, and does not get larger than trace_bytes (0 = 64 MiB). NULL = no trace. */
     const char *trace_path;
     uint64_t trace_bytes;
 };
 
-/* Fills in the preset "default". size is sizeof *config of the caller: no byte past it is touched.
- */
+/* Sets *config to the preset "default". size is the caller's sizeof *config, behind which nothing
+ * is written. */
 STALLREC_API void stallrec_config_init(struct stallrec_config *config, size_t size);
 
-/* Sets every timing and policy value to those of a preset: "default", "wechat", "arms", "dewu" or
- * "qilagmonitor"; `stallrec --list-presets` prints the values with their sources.
- * Strings that the app set, flags, signal_number and callbacks stay. STALLREC_ERR_PRESET: unknown
- * name, nothing changed. */
+/* Sets all timing and policy values to those of a preset: "default", "wechat", "arms", "dewu" or
+ * "qilagmonitor"; `stallrec --list-presets` prints the values with their sources. Strings that the
+ * app set, flags, signal_number and callbacks stay. STALLREC_ERR_PRESET: the name is unknown, and
+ * nothing is changed. */
 STALLREC_API enum stallrec_error stallrec_config_preset(struct stallrec_config *config,
                                                         const char *name);
 
-/* The same, for each. */
+/* Each of these functions sets the values of the preset in its name, as stallrec_config_preset
+ * does. */
 STALLREC_API void stallrec_config_default(struct stallrec_config *config);
 STALLREC_API void stallrec_config_wechat(struct stallrec_config *config);
 STALLREC_API void stallrec_config_arms(struct stallrec_config *config);
@@ -219,14 +237,14 @@ STALLREC_API void stallrec_config_qilagmonitor(struct stallrec_config *config);
 
 struct stallrec; /* a running recorder */
 
-/* Starts watching the calling thread. *out is written only on STALLREC_OK. One recorder per
- * process. The child of a fork has none, and may start its own, after which the hooks are that
- * one's; its parent's goes on. */
+/* Starts watching the calling thread. *out is written only on STALLREC_OK. A process has at most
+ * one recorder. The child of a fork has none, and may start its own, which the hooks then use; its
+ * parent's recorder goes on. */
 STALLREC_API enum stallrec_error stallrec_start(struct stallrec **out,
                                                 const struct stallrec_config *config);
 
-/* Stops the monitor, writes what is closed or open (a stall that still goes on is written as not
- * ended), joins the thread, frees everything but the loop. NULL is allowed. May be called from any
+/* Stops the monitor, writes all dumps (a stall that still goes on is written as not ended), joins
+ * the monitor thread, and frees all but the loop. rec may be NULL. It may be called from any
  * thread but the monitor. */
 STALLREC_API void stallrec_stop(struct stallrec *rec);
 
@@ -234,137 +252,149 @@ STALLREC_API void stallrec_stop(struct stallrec *rec);
 
 enum { STALLREC_BATCH_ID = 33, STALLREC_BATCH_PATH = 4200 };
 
-/* Dumps and sessions to send as one file. The struct may grow at its end. */
+/* A file of dumps and sessions to send. The struct may grow at its end. */
 struct stallrec_batch {
-    size_t size;                /* sizeof of the caller's struct, set by it */
-    char id[STALLREC_BATCH_ID]; /* the same for the same content: who receives it twice can tell */
-    char path[STALLREC_BATCH_PATH]; /* gzip, JSON Lines: sessions first, then dumps by time */
+    size_t size;                /* sizeof of the caller's struct, set by the caller */
+    char id[STALLREC_BATCH_ID]; /* equal content has an equal id, by which a receiver recognises a
+                                   repeated batch */
+    char path[STALLREC_BATCH_PATH]; /* path of the file: gzip of JSON Lines, sessions first, then
+                                       dumps by time */
     uint64_t bytes;
     uint32_t dumps, sessions;
-    uint32_t left_out; /* files that are damaged, or larger than a batch alone */
+    uint32_t left_out; /* number of files that are damaged, or larger than a batch by themselves */
 };
 
-/* Gathers what may be sent of a recorder's directory, oldest first, into one file of at most
- * max_bytes (1024 or more), or returns the batch that was gathered before and is not done. The
- * files stay, and nothing is sent twice under another id, whenever the process is killed. *out is
- * written on STALLREC_OK only. Needs no recorder to run; one may. Takes memory and time: not for
- * the main thread. One at a time per directory. STALLREC_ERR_NOTHING: there is nothing to send.
- * STALLREC_ERR_CONFIG: size or max_bytes. STALLREC_ERR_DIRECTORY, _WRITE: see errno. _MEMORY. */
+/* Gathers the dumps and sessions in a recorder's directory that may be sent, oldest first, into
+ * one file of at most max_bytes (1024 or more), or returns the batch that was gathered before and
+ * is not done. The gathered files stay, and nothing is sent twice under another id, whenever the
+ * process is killed. *out is written on STALLREC_OK only. A recorder may run meanwhile, but need
+ * not. It takes memory and time, so it must not be called on the main thread, and only once at a
+ * time for a directory. STALLREC_ERR_NOTHING: there is nothing to send. STALLREC_ERR_CONFIG: size
+ * or max_bytes is out of range. STALLREC_ERR_DIRECTORY, _WRITE: see errno. STALLREC_ERR_MEMORY:
+ * out of memory. */
 STALLREC_API enum stallrec_error stallrec_batch_next(const char *directory, uint64_t max_bytes,
                                                      struct stallrec_batch *out);
-/* The batch arrived: removes it, and the dumps and sessions in it. Again after a failure or a kill:
- * STALLREC_OK. STALLREC_ERR_NOTHING: no batch has this id. STALLREC_ERR_WRITE: a file could not be
- * removed, see errno; the batch stays. */
+/* Tells that the batch arrived: removes it, and the dumps and sessions in it. A repeated call,
+ * after a failure or a kill, returns STALLREC_OK. STALLREC_ERR_NOTHING: no batch has this id.
+ * STALLREC_ERR_WRITE: a file could not be removed, see errno; the batch stays. */
 STALLREC_API enum stallrec_error stallrec_batch_done(const char *directory, const char *id);
 
 /* ---- context ---- */
 
 enum {
-    STALLREC_CONTEXT_SLOTS = 16,  /* keys at one time */
+    STALLREC_CONTEXT_SLOTS = 16,  /* most keys at one time */
     STALLREC_CONTEXT_KEY = 32,    /* bytes of a key with its NUL */
-    STALLREC_CONTEXT_VALUE = 160, /* bytes of a value with its NUL: longer ones are cut */
+    STALLREC_CONTEXT_VALUE = 160, /* bytes of a value with its NUL; longer values are cut */
 };
 
-/* What later dumps say about the app's state: {"screen":"Checkout"}. Copied; value NULL removes the
- * key. The monitor reads it at each detection without a lock. config.home becomes "~" in values.
- * STALLREC_ERR_CONTEXT: the key is not in config.context_keys, empty or too long, or no slot is
- * free. rec NULL: no effect, STALLREC_OK. Any thread, also several at once. */
+/* Sets a key about the app's state that later dumps show: {"screen":"Checkout"}. Both texts are
+ * copied; value NULL removes the key. The monitor reads the keys at each detection without a lock.
+ * config.home becomes "~" in values. STALLREC_ERR_CONTEXT: the key is not in config.context_keys,
+ * is empty or too long, or no slot is free. rec NULL: no effect, STALLREC_OK. Any thread may call
+ * it, also several at once. */
 STALLREC_API enum stallrec_error stallrec_context_set(struct stallrec *rec, const char *key,
                                                       const char *value);
-/* The app came to the foreground (1) or left it (0), where the system may end it at any time: then
- * no stall was fatal. Until the first call it counts as in the
- * foreground, and dumps say nothing about it. rec NULL: no effect. Any thread, also several at
- * once. */
+/* Tells that the app came to the foreground (1) or left it (0). In the background the system may
+ * end the app at any time, so no stall is fatal there. Until the first call the app counts as in
+ * the foreground, and dumps do not mention it. rec NULL: no effect. Any thread may call it, also
+ * several at once. */
 STALLREC_API void stallrec_foreground(struct stallrec *rec, int foreground);
 
 /* ---- what the app tells: frames, launches, actions, posted tasks ----
  *
- * Any thread, also several at once, unless said otherwise. They neither lock, allocate nor wait,
- * and do nothing if rec is NULL, if their detector is off, after stallrec_stop (rec is not looked
- * into) and in a forked child. The monitor learns of it when it looks the next time; at most one of
- * many calls wakes it, one that begins something with a limit. More than 256 messages before that,
- * or 128 where one begins an action, are dropped and counted in the session's record
- * (events_dropped); the recorder goes on without them. */
+ * These functions may be called by any thread, also by several at once, unless their comments say
+ * otherwise. They neither lock, allocate nor wait, and do nothing if rec is NULL, if their
+ * detector is off, after stallrec_stop (rec is then not read) and in a forked child. Each sends a
+ * message, which the monitor reads when it looks the next time; only a message that begins
+ * something with a limit wakes it, and of many such messages at most one. If more than 256
+ * messages come before that, or more than 128 before one that begins an action, the further ones
+ * are dropped and counted in the session's record (events_dropped); the recorder goes on without
+ * them. */
 
-/* The display drew a frame, or asked the loop to. Two atomic operations and a clock reading: to be
- * called for each frame, also at 120 Hz. */
+/* Tells that the display drew a frame, or asked the loop to draw one. It costs two atomic
+ * operations and a clock reading, so that it may be called for each frame, also at 120 Hz. */
 STALLREC_API void stallrec_frame(struct stallrec *rec);
 
 enum stallrec_launch {
-    STALLREC_LAUNCH_BEGIN = 0, /* the process started, for its user */
-    STALLREC_LAUNCH_PREWARMED, /* it started ahead of any user: its time is nobody's yet */
-    STALLREC_LAUNCH_ACTIVE,    /* the user came to a prewarmed process: its launch begins */
-    STALLREC_LAUNCH_DONE       /* it is over; without it, the loop's first idle wait ends it */
+    STALLREC_LAUNCH_BEGIN = 0, /* the user started the process */
+    STALLREC_LAUNCH_PREWARMED, /* the process was started ahead of any user, so that its time does
+                                  not count yet */
+    STALLREC_LAUNCH_ACTIVE,    /* the user came to a prewarmed process, whose launch begins now */
+    STALLREC_LAUNCH_DONE /* the launch is over; without this mark, the loop's first idle wait ends
+                            it */
 };
 
-/* A mark of the launch, at at_ns of stallrec_clock_ns, which may lie before stallrec_start. Without
- * any, a launch began when the process did, if that was at most a minute before stallrec_start;
- * BEGIN and PREWARMED replace that. Such a launch is given up after a minute (or 2 launch_ms), for
- * the program may have no loop. Marks that do not follow are ignored. */
+/* Marks a step of the launch, at at_ns of stallrec_clock_ns, which may lie before stallrec_start.
+ * Without any mark, a launch is taken to have begun with the process, if that was at most a minute
+ * before stallrec_start; BEGIN and PREWARMED replace that launch. It is given up after a minute
+ * (or after 2 times launch_ms, if that is longer), as the program may have no loop. A mark that
+ * cannot follow the earlier ones is ignored. */
 STALLREC_API void stallrec_launch(struct stallrec *rec, enum stallrec_launch mark, uint64_t at_ns);
-/* When this process began, by stallrec_clock_ns, as exactly as the system tells (Linux: 10 ms); 0 =
- * not known. */
+/* Returns the time of stallrec_clock_ns at which this process began, as exactly as the system
+ * tells it (Linux: 10 ms); 0 = not known. */
 STALLREC_API uint64_t stallrec_process_start_ns(void);
 
-/* An action begins that should end within limit_ms (0: config.span_ms) of now: a tap's answer, a
- * page. name is copied, 63 bytes of it; may be NULL. Returns its id, 0 if the detector is off or
- * the message was dropped. Of those that run, the first 16 are watched, and one is dumped at a
- * time. */
+/* Tells that an action (a tap's answer, a page) begins, which should end within limit_ms from now
+ * (0: config.span_ms). name is copied, cut to 63 bytes; it may be NULL. Returns the action's id, 0
+ * if the detector is off or the message was dropped. Of the actions that run, the first 16 are
+ * watched, and one at a time gets a dump. */
 STALLREC_API uint64_t stallrec_span_begin(struct stallrec *rec, const char *name,
                                           uint32_t limit_ms);
 /* Tells that the action ended, on any thread. id 0: no effect. */
 STALLREC_API void stallrec_span_end(struct stallrec *rec, uint64_t id);
 
-/* Posts a task to the loop of the watched thread that calls stallrec_ping_done(rec, number). Called
- * on the monitor thread. It must not wait for the watched thread, which may hang: no lock that it
- * can hold, thus no allocation; a write to an eventfd or a pipe is good. Returns 1, or 0 if it
- * cannot now.
- */
+/* Posts a task to the loop of the watched thread that calls stallrec_ping_done(rec, number). It is
+ * called on the monitor thread, and must not wait for the watched thread, which may hang: it must
+ * take no lock that the watched thread can hold, and so must not allocate; it may write to an
+ * eventfd or a pipe. Returns 1, or 0 if the task cannot be posted now. */
 typedef int (*stallrec_poster)(void *ctx, uint64_t number);
-/* How the ping detector reaches the loop; without one it is off. post NULL: no more. When this
- * returns, the poster that was set before is not called any more, and ctx may go. Not from within a
- * poster. */
+/* Sets the poster by which the ping detector reaches the loop; without a poster that detector is
+ * off. post NULL removes the poster. Once this returns, the earlier poster is no longer called,
+ * and its ctx may be freed. It must not be called from within a poster. */
 STALLREC_API void stallrec_set_poster(struct stallrec *rec, stallrec_poster post, void *ctx);
-/* Tells that the ping with this number ran; the task calls it on the watched thread. */
+/* Tells that the task of the ping with this number ran; the task calls it on the watched thread. */
 STALLREC_API void stallrec_ping_done(struct stallrec *rec, uint64_t number);
 
 /* ---- loop hooks ---- */
 
 enum { STALLREC_TRAIL_ = 32 };
 
-/* Shared by the watched thread (writes state, activity) and the monitor (writes notify). Zeroed =
- * idle, nobody watching. Private to the hooks below. */
+/* The state of a loop, which the watched thread (state, activity) and the monitor (notify) share.
+ * Zeroed = idle, and nobody watches. Private to the hooks below. */
 struct stallrec_loop {
-    uint64_t state_; /* time of the last edge in ns, its lowest bit replaced: 1 = busy, 0 = idle */
-    uint64_t end_;   /* first edge after notify_ got STALLREC_NOTIFY_END_ or _KEEP_; 0 = none yet */
+    uint64_t
+        state_; /* time of the last edge in ns, with the lowest bit replaced: 1 = busy, 0 = idle */
+    uint64_t end_;   /* first edge since notify_ got STALLREC_NOTIFY_END_ or _KEEP_; 0 = none yet */
     uint64_t event_; /* time of the last stallrec_loop_activity */
-    uint32_t activity_;               /* enum stallrec_activity */
-    uint32_t notify_;                 /* what the monitor waits for; the word it sleeps on */
-    uint64_t idle_;                   /* when the loop first waited; 0 = none yet */
-    uint64_t busy_;                   /* ns of all busy stretches that have ended */
-    uint64_t trailed_;                /* transitions so far */
-    const char *mode_;                /* stallrec_loop_mode; NULL = not known */
-    uint64_t trail_[STALLREC_TRAIL_]; /* the last of them: time, its lowest four bits replaced by
-                                         which: an activity, or STALLREC_TRAIL_WAKE_ … */
+    uint32_t activity_; /* enum stallrec_activity */
+    uint32_t notify_; /* bits of STALLREC_NOTIFY_…, for which the monitor waits; it sleeps on this
+                         word */
+    uint64_t idle_;   /* time at which the loop first waited; 0 = it has not yet */
+    uint64_t busy_;   /* sum in ns of all busy stretches that have ended */
+    uint64_t trailed_;                /* number of transitions so far */
+    const char *mode_;                /* set by stallrec_loop_mode; NULL = not known */
+    uint64_t trail_[STALLREC_TRAIL_]; /* the last transitions: time in ns, with the lowest four bits
+                                         replaced by an activity or STALLREC_TRAIL_WAKE_ … */
 };
 
 enum { STALLREC_TRAIL_WAKE_ = 7, STALLREC_TRAIL_SLEEP_ = 8, STALLREC_TRAIL_TURN_ = 9 };
 
 enum {
-    STALLREC_NOTIFY_BUSY_ = 1, /* the monitor is parked until the loop gets busy */
-    STALLREC_NOTIFY_END_ = 2,  /* a stall is open: the first edge ends it */
-    STALLREC_NOTIFY_STOP_ = 4, /* the monitor shall look: stop, or a message */
-    STALLREC_NOTIFY_KEEP_ =
-        8 /* the first edge is kept for when the monitor looks, and wakes it not */
+    STALLREC_NOTIFY_BUSY_ = 1, /* the monitor is parked until the loop becomes busy */
+    STALLREC_NOTIFY_END_ = 2,  /* a stall is open, and the first edge ends it */
+    STALLREC_NOTIFY_STOP_ = 4, /* the monitor must wake up, for a stop or a message */
+    STALLREC_NOTIFY_KEEP_ = 8, /* the first edge is stored in end_, and does not wake the monitor */
+    STALLREC_NOTIFY_BESIDE_ = 16 /* the monitor sleeps on stallrec_main_loop's word */
 };
 
-/* The loop of the watched thread; rec may be NULL: its hooks then do nothing. Valid until the
- * process ends, also after stallrec_stop, so that hooks need no check. */
+/* Returns the loop of the watched thread; if rec is NULL, its hooks do nothing. It is valid until
+ * the process ends, also after stallrec_stop, so that hooks need no check. */
 STALLREC_API struct stallrec_loop *stallrec_main_loop(struct stallrec *rec);
 
-/* The recorder's clock: monotonic, in ns, without the time the system was suspended. */
+/* Returns the time of the recorder's clock: monotonic, in ns, without time of system suspension. */
 STALLREC_API uint64_t stallrec_clock_ns(void);
-/* The hooks' slow path: an edge at `now` that the monitor waits for. */
+/* Wakes the monitor, or stores the edge at `now` for it. It is the hooks' slow path, for edges for
+ * which the monitor waits. */
 STALLREC_API void stallrec_loop_notify_(struct stallrec_loop *loop, uint64_t now);
 
 static inline void stallrec_loop_edge_(struct stallrec_loop *loop, uint64_t now, uint64_t busy) {
@@ -373,22 +403,24 @@ static inline void stallrec_loop_edge_(struct stallrec_loop *loop, uint64_t now,
         uint64_t sum = __atomic_load_n(&loop->busy_, __ATOMIC_RELAXED);
         __atomic_store_n(&loop->busy_, sum + ((now | 1) - was), __ATOMIC_RELAXED);
     }
-    /* Sequentially consistent on both: the monitor sets notify_ and then reads state_, this sets
-     * state_ and then reads notify_, so at least one of the two sees the other. */
+    /* Both are sequentially consistent: the monitor sets notify_ and then reads state_, this
+     * function sets state_ and then reads notify_, so at least one of the two sees the other's
+     * store. */
     __atomic_store_n(&loop->state_, (now & ~(uint64_t)1) | busy, __ATOMIC_SEQ_CST);
     if (__atomic_load_n(&loop->notify_, __ATOMIC_SEQ_CST) != 0) {
         stallrec_loop_notify_(loop, now);
     }
 }
 
-/* It waits, or has waited, at `now`: the launch is over. The edge that follows publishes it. */
+/* Stores the time at which the loop first waited, which ends the launch. The edge that follows
+ * publishes it. */
 static inline void stallrec_loop_idle_(struct stallrec_loop *loop, uint64_t now) {
     if (__atomic_load_n(&loop->idle_, __ATOMIC_RELAXED) == 0) {
         __atomic_store_n(&loop->idle_, now, __ATOMIC_RELAXED);
     }
 }
 
-/* Keeps a transition for the dumps. Only the watched thread writes. */
+/* Stores a transition for the dumps. Only the watched thread may call it. */
 static inline void stallrec_loop_trail_(struct stallrec_loop *loop, uint64_t now, uint64_t which) {
     uint64_t n = __atomic_load_n(&loop->trailed_, __ATOMIC_RELAXED);
     __atomic_store_n(&loop->trail_[n % STALLREC_TRAIL_], (now & ~(uint64_t)15) | which,
@@ -396,7 +428,8 @@ static inline void stallrec_loop_trail_(struct stallrec_loop *loop, uint64_t now
     __atomic_store_n(&loop->trailed_, n + 1, __ATOMIC_RELEASE);
 }
 
-/* The loop left its wait and begins to handle events. When it is busy already: no effect. */
+/* Tells that the loop left its wait and begins to handle events. No effect if the loop is busy
+ * already. */
 static inline void stallrec_loop_wake(struct stallrec_loop *loop) {
     if ((__atomic_load_n(&loop->state_, __ATOMIC_RELAXED) & 1) == 0) {
         uint64_t now = stallrec_clock_ns();
@@ -406,7 +439,7 @@ static inline void stallrec_loop_wake(struct stallrec_loop *loop) {
     }
 }
 
-/* The loop is about to wait for events (with a timeout other than 0). */
+/* Tells that the loop is about to wait for events (with a timeout other than 0). */
 static inline void stallrec_loop_sleep(struct stallrec_loop *loop) {
     uint64_t now = stallrec_clock_ns();
     stallrec_loop_idle_(loop, now);
@@ -414,15 +447,15 @@ static inline void stallrec_loop_sleep(struct stallrec_loop *loop) {
     stallrec_loop_edge_(loop, now, 0);
 }
 
-/* The loop begins another turn without a wait (a poll with timeout 0, idle handlers): one busy
- * stretch ends and another begins. */
+/* Tells that the loop begins another turn without a wait (a poll with timeout 0, idle handlers):
+ * one busy stretch ends and another begins. */
 static inline void stallrec_loop_turn(struct stallrec_loop *loop) {
     uint64_t now = stallrec_clock_ns();
     stallrec_loop_trail_(loop, now, STALLREC_TRAIL_TURN_);
     stallrec_loop_edge_(loop, now, 1);
 }
 
-/* What the loop does now, for loops that tell; not an edge. */
+/* Tells the loop's present activity, for loops that have activities; it is not an edge. */
 static inline void stallrec_loop_activity(struct stallrec_loop *loop,
                                           enum stallrec_activity activity) {
     uint64_t now = stallrec_clock_ns();
@@ -431,9 +464,9 @@ static inline void stallrec_loop_activity(struct stallrec_loop *loop,
     __atomic_store_n(&loop->activity_, (uint32_t)activity, __ATOMIC_RELEASE);
 }
 
-/* The mode that the loop runs in, for loops that have modes: stalls while the user scrolls can then
- * be told from others. `mode`: 1 to 63 bytes that stay as they are until the process ends; NULL =
- * not known. */
+/* Tells the mode in which the loop runs, for loops that have modes, so that stalls while the user
+ * scrolls can be told from others. mode: 1 to 63 bytes that stay unchanged until the process ends;
+ * NULL = not known. */
 static inline void stallrec_loop_mode(struct stallrec_loop *loop, const char *mode) {
     __atomic_store_n(&loop->mode_, mode, __ATOMIC_RELEASE);
 }

@@ -1,5 +1,6 @@
-/* Prints answers. Of a million addresses of one file a thousand share a name or a path, so its
- * printed form is cached by the source's pointer, which stays valid as long as the source. */
+/* Prints answers. Of a million addresses of one file a thousand share a name or a path, so the
+ * printed form of each is cached, keyed by the string's pointer in the source, which stays valid as
+ * long as the source. */
 #include "symbolize/address_answers.h"
 
 #include <stdlib.h>
@@ -11,24 +12,24 @@
 #include "base/path.h"
 #include "symbolize/symbolize.h"
 
-/* The printed form of one or two strings, with the text that always follows it. */
+/* The printed form of one or two strings, with the text that always follows them. */
 struct printed {
-    const char *first, *second; /* of the source; both NULL = free */
+    const char *first, *second; /* strings of the source; both NULL = free slot */
     const char *text;
     size_t len;
 };
 
 struct printed_table {
     struct printed *slots;
-    size_t count, slot_count; /* a power of two */
+    size_t count, slot_count; /* slot_count: a power of two */
 };
 
 struct answerer {
     const struct address_question *q;
     struct printed_table names, paths;
     struct arena arena;
-    struct strbuf text;        /* one string */
-    struct strbuf behind_name; /* " (in IMAGE)", or the JSON between a name and its line */
+    struct strbuf text;        /* scratch for one string */
+    struct strbuf behind_name; /* text behind a name: " (in IMAGE)", or the JSON up to its line */
     struct strbuf module;      /* JSON between an address and its symbols */
     struct lookup_hit hit;
 };
@@ -109,7 +110,7 @@ static bool answerer_grow(struct printed_table *t) {
     return true;
 }
 
-/* The slot of the strings; p->text is NULL if they are new. NULL: out of memory. */
+/* Returns the slot of the strings; its text is NULL if they are new. NULL: out of memory. */
 static struct printed *slot_for(struct printed_table *t, const char *first, const char *second) {
     if (t->count * 2 >= t->slot_count && !answerer_grow(t)) {
         return NULL;
@@ -117,7 +118,7 @@ static struct printed *slot_for(struct printed_table *t, const char *first, cons
     return answerer_find_slot(t, first, second);
 }
 
-/* Keeps a->text as the printed form. */
+/* Keeps a->text in slot p as the printed form of the strings. */
 static enum st answerer_keep(struct answerer *a, struct printed_table *t, struct printed *p,
                              const char *first, const char *second, struct err *e) {
     if (strbuf_check(&a->text, e) != ST_OK) {
@@ -232,16 +233,30 @@ static enum st put_atos(struct answerer *a, bool found, uint64_t asked, uint64_t
 
 /* ---- llvm-symbolizer ---- */
 
-/* For literals, whose length the compiler knows. */
+/* Appends a literal, whose length the compiler knows. */
 static inline void put_literal(struct strbuf *out, const char *s) {
     strbuf_add(out, s, strlen(s));
 }
 
-/* llvm knows the start of an inlined call only from its DW_AT_low_pc, and always that of the
- * function. */
+/* Returns the offset of a file address in its section of q->unlinked, or the address if there is
+ * none. */
+static uint64_t offset_of(const struct address_question *q, uint64_t address) {
+    for (size_t i = 0; i < q->unlinked_count; i++) {
+        const struct address_section *s = &q->unlinked[i];
+        if (address >= s->low && address - s->low < s->size) {
+            return address - s->low;
+        }
+    }
+    return address;
+}
+
+/* Prints a frame as llvm-symbolizer does: it has the start of an inlined call only from its
+ * DW_AT_low_pc, and that of a function always. */
 static enum st put_llvm_symbol(struct answerer *a, const struct lookup_frame *f, bool real,
                                struct strbuf *out, struct err *e) {
     uint64_t start = real ? f->start : f->low_pc;
+    bool has_start = start != 0;
+    start = offset_of(a->q, start);
     put_literal(out, "{\"Column\":");
     strbuf_addu64(out, f->column);
     put_literal(out, ",\"Discriminator\":");
@@ -254,7 +269,7 @@ static enum st put_llvm_symbol(struct answerer *a, const struct lookup_frame *f,
     }
     strbuf_addu64(out, f->line);
     put_literal(out, ",\"StartAddress\":\"");
-    if (start) {
+    if (has_start) {
         put_literal(out, "0x");
         strbuf_addhex(out, start);
     }
@@ -268,7 +283,7 @@ static enum st put_llvm_symbol(struct answerer *a, const struct lookup_frame *f,
     return st;
 }
 
-/* llvm-symbolizer --output-style=JSON, as it prints for addresses from stdin. */
+/* Prints an answer as llvm-symbolizer --output-style=JSON does for addresses from stdin. */
 static enum st put_llvm_json(struct answerer *a, bool found, uint64_t asked, struct strbuf *out,
                              struct err *e) {
     static const struct lookup_frame nothing;
@@ -287,18 +302,36 @@ static enum st put_llvm_json(struct answerer *a, bool found, uint64_t asked, str
 
 /* ---- answers ---- */
 
-static uint64_t file_address(const struct address_question *q, uint64_t asked) {
+/* Sets *out to the file address at offset `asked` of the first section that is long enough. False:
+ * no section is. */
+static bool address_in_section(const struct address_question *q, uint64_t asked, uint64_t *out) {
+    for (size_t i = 0; i < q->section_count; i++) {
+        if (asked < q->sections[i].size) {
+            *out = q->sections[i].low + asked;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Turns a user's address into a file address, as q->meaning says. False: no section is long enough
+ * for it. */
+static bool file_address(const struct address_question *q, uint64_t asked, uint64_t *out) {
+    *out = asked;
     switch (q->meaning) {
     case MEANS_LOADED:
-        return asked - q->load + q->base;
-    case MEANS_SLID:
-        return asked - q->slide;
-    case MEANS_OFFSET:
-        return asked + q->base;
-    case MEANS_FILE:
+        *out = asked - q->load + q->base;
         break;
+    case MEANS_OFFSET:
+        *out = asked + q->base;
+        break;
+    case MEANS_SLID:
+        *out = asked - q->slide;
+        return q->section_count == 0 || address_in_section(q, *out, out);
+    case MEANS_FILE:
+        return q->section_count == 0 || address_in_section(q, asked, out);
     }
-    return asked;
+    return true;
 }
 
 enum st answerer_answer(struct answerer *a, const char *word, size_t len, struct strbuf *out,
@@ -315,15 +348,16 @@ enum st answerer_answer(struct answerer *a, const char *word, size_t len, struct
         return err_set(e, ERR_USAGE, "'%.*s' is no hexadecimal address", len > 80 ? 80 : (int)len,
                        word);
     }
-    uint64_t address = file_address(q, asked);
+    uint64_t address;
+    bool there = file_address(q, asked, &address);
     uint64_t looked_up = q->arm32 ? address & ~UINT64_C(1) : address;
-    enum st st = q->source ? lookup_address(q->source, looked_up, &a->hit, &why) : ST_NONE;
+    enum st st = q->source && there ? lookup_address(q->source, looked_up, &a->hit, &why) : ST_NONE;
     if (st == ST_ERR) {
         err_set(e, why.code, "%s", why.text);
         err_context(e, "%s", q->path);
     }
     bool found = st == ST_OK && a->hit.frame_count > 0;
     enum st put = q->llvm_json ? put_llvm_json(a, found, asked, out, e)
-                               : put_atos(a, found, asked, looked_up, out, e);
+                               : put_atos(a, found, asked, there ? looked_up : q->text_end, out, e);
     return st == ST_ERR || put != ST_OK ? ST_ERR : strbuf_check(out, e);
 }

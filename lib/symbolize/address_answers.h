@@ -10,30 +10,45 @@
 #include "index/lookup.h"
 #include "symbolize/symbolize.h"
 
-/* How a user's address becomes a file address. */
+/* What a user's addresses are: file addresses, addresses in a loaded or slid image, or offsets in
+ * the image. */
 enum address_meaning { MEANS_FILE, MEANS_LOADED, MEANS_SLID, MEANS_OFFSET };
 
-/* What all answers share; all borrowed. */
+/* A section: file address and size. */
+struct address_section {
+    uint64_t low, size;
+};
+
+/* What the answers of a run have in common; all pointers are borrowed. */
 struct address_question {
     struct lookup_source *source; /* NULL: nothing can be resolved */
     const char *path, *image, *delimiter;
     enum address_meaning meaning;
     uint64_t load, slide;
-    uint64_t base, text_end; /* of the file */
+    uint64_t base, text_end; /* base and end of the text segment in the file */
+    /* If there are any: addresses with MEANS_FILE and, without the slide, MEANS_SLID are offsets in
+     * the first of these sections that is long enough. None: they are file addresses. */
+    const struct address_section *sections;
+    size_t section_count;
+    /* Sections in which starts of functions are printed as offsets; elsewhere they are printed as
+     * file addresses. */
+    const struct address_section *unlinked;
+    size_t unlinked_count;
     bool arm32, inlines, full_path, llvm_json;
     enum symbolize_names names;
 };
 
-/* Answers for one thread. Names are made readable once each, and kept: memory grows with distinct
- * names. */
+/* The state of answering in one thread. Each name is demangled once and kept: memory grows with the
+ * number of distinct names. */
 struct answerer;
 
 enum st answerer_new(struct answerer **out, const struct address_question *q,
                      struct err *e) BASE_MUST_USE;
 void answerer_free(struct answerer *a);
-/* Appends the answer to one word of the input. A word that is no address is printed back, so that
- * line N of the output stays the answer to word N. ST_ERR: out of memory, the word is no address,
- * or debug info there is damaged; something was appended all the same. */
+/* Appends the answer to one word of the input. A word that is no address is printed back (but not
+ * with llvm_json), so that line N of the output stays the answer to word N. ST_ERR: out of memory,
+ * the word is no address, or debug info of the address is damaged, for which an answer without
+ * names is appended. */
 enum st answerer_answer(struct answerer *a, const char *word, size_t len, struct strbuf *out,
                         struct err *e) BASE_MUST_USE;
 

@@ -1,4 +1,5 @@
-/* The answers of a run: a hash table in stripes with a lock each, so that threads seldom meet. */
+/* Keeps the answers of a run in a hash table of stripes with a lock each, so that threads seldom
+ * wait. */
 #include "symbolize/answers_private.h"
 
 #include <stdatomic.h>
@@ -10,7 +11,8 @@
 #include "base/strbuf.h"
 #include "symbolize/symbolize.h"
 
-enum { STRIPES = 64, FIRST_SLOTS = 64, ENTRY_BYTES = 64 /* of a string in the map, about */ };
+/* ENTRY_BYTES: about the overhead in bytes of a string in the map. */
+enum { STRIPES = 64, FIRST_SLOTS = 64, ENTRY_BYTES = 64 };
 
 struct answer_node {
     const struct lookup_source *source;
@@ -18,20 +20,21 @@ struct answer_node {
     struct answer answer;
 };
 
-/* A stripe's lock is held while one of its answers is resolved: a thread that wants the same answer
- * waits. */
+/* One part of the hash table. Its lock is held while one of its answers is resolved: a thread that
+ * wants the same answer waits. */
 struct answer_stripe {
     pthread_mutex_t lock;
-    struct answer_node **slots; /* open addressing; a power of two of them, or none */
+    struct answer_node **slots; /* open addressing; their number is a power of two, or 0 */
     size_t slot_count, count;
-    struct arena arena; /* nodes and lines */
+    struct arena arena; /* the nodes, and the lines of their answers */
 };
 
 struct answers {
     pthread_mutex_t *source_lock; /* serialises sources that are not concurrent */
     enum symbolize_names names;
+    const struct path_map *paths; /* borrowed, or NULL */
     size_t kept_max;
-    atomic_size_t kept; /* bytes */
+    atomic_size_t kept; /* bytes kept so far */
     pthread_mutex_t text_lock;
     struct map texts; /* guarded by text_lock: answers share names and files */
     struct answer_stripe stripes[STRIPES];
@@ -54,6 +57,10 @@ enum st answers_new(struct answers **out, pthread_mutex_t *lock, enum symbolize_
     return ST_OK;
 }
 
+void answers_use_paths(struct answers *a, const struct path_map *paths) {
+    a->paths = paths;
+}
+
 void answers_free(struct answers *a) {
     if (!a) {
         return;
@@ -70,14 +77,13 @@ void answers_free(struct answers *a) {
 
 /* ---- strings and lines ---- */
 
-/* The owner of copied strings: shared ones with the answers, or those of one dump into its arena.
- */
+/* Where copied strings go: shared ones to the answers, those of one dump into its arena. */
 struct text_home {
-    struct answers *shared; /* NULL: arena */
+    struct answers *shared; /* NULL = the arena */
     struct arena *arena;
 };
 
-/* NULL for NULL, and when memory runs out (*failed). */
+/* Returns a copy of the text in `home`; NULL for NULL, and without memory (then *failed is set). */
 static const char *answers_keep_text(const struct text_home *home, const char *text, bool *failed) {
     if (!text) {
         return NULL;
@@ -147,6 +153,21 @@ static const enum dump_source source_of[] = {[LOOKUP_DWARF] = DUMP_SOURCE_DWARF,
                                              [LOOKUP_SYMTAB] = DUMP_SOURCE_SYMTAB,
                                              [LOOKUP_LEARNED] = DUMP_SOURCE_LEARNED};
 
+/* Fills a line from a frame of debug info; a->paths replaces the beginning of its file's path. */
+static enum st fill_mapped_line(const struct answers *a, const struct lookup_frame *frame,
+                                const struct text_home *home, struct dump_line *line,
+                                struct err *e) {
+    struct lookup_frame f = *frame;
+    struct strbuf file = {0};
+    enum st st = f.file && a->paths ? path_map_apply(a->paths, f.file, &file, e) : ST_NONE;
+    if (st == ST_OK) {
+        f.file = strbuf_cstr(&file);
+    }
+    st = st == ST_ERR ? ST_ERR : fill_line(a, &f, home, line, e);
+    strbuf_release(&file);
+    return st;
+}
+
 static enum st fill_answer(struct answers *a, const struct lookup_hit *hit, uint64_t base,
                            const struct text_home *home, struct answer *out, struct err *e) {
     struct dump_line *lines = arena_array(home->arena, hit->frame_count, sizeof *lines);
@@ -154,7 +175,7 @@ static enum st fill_answer(struct answers *a, const struct lookup_hit *hit, uint
         return err_nomem(e);
     }
     for (size_t i = 0; i < hit->frame_count; i++) {
-        if (fill_line(a, &hit->frames[i], home, &lines[i], e) != ST_OK) {
+        if (fill_mapped_line(a, &hit->frames[i], home, &lines[i], e) != ST_OK) {
             return ST_ERR;
         }
     }
@@ -191,7 +212,8 @@ static enum st answers_resolve(struct answers *a, const struct symbol_file *file
 
 /* ---- the table ---- */
 
-/* The slot of the key, or the free slot where it belongs. At least half of the slots are free. */
+/* Returns the slot of the key, or the free slot where it belongs. At least half of the slots are
+ * free. */
 static size_t stripe_find_slot(const struct answer_stripe *s, const struct lookup_source *source,
                                uint64_t offset, uint64_t hash) {
     size_t mask = s->slot_count - 1, at = (size_t)(hash / STRIPES) & mask;
@@ -205,7 +227,7 @@ static uint64_t hash_of(const struct lookup_source *source, uint64_t offset) {
     return hash_u64(offset ^ hash_u64((uint64_t)(uintptr_t)source));
 }
 
-/* Grows the table so that at least half of the slots stay free. */
+/* Grows the table so that at least half of the slots stay free. False: out of memory. */
 static bool stripe_grow(struct answer_stripe *s) {
     if (s->count < s->slot_count / 2) {
         return true;
@@ -228,7 +250,7 @@ static bool stripe_grow(struct answer_stripe *s) {
     return true;
 }
 
-/* Resolves the offset, and keeps the answer in the stripe, whose lock the caller holds. */
+/* Resolves the offset, and keeps the answer in stripe s, whose lock the caller holds. */
 static enum st add_answer(struct answers *a, struct answer_stripe *s,
                           const struct symbol_file *file, uint64_t offset, uint64_t hash,
                           struct answer *out, struct err *e) {

@@ -1,4 +1,4 @@
-/* The answers that a run has resolved so far, shared by its threads. */
+/* The answers that a run has resolved so far, shared by its threads; private to lib/symbolize. */
 #ifndef STALLKIT_SYMBOLIZE_ANSWERS_PRIVATE_H
 #define STALLKIT_SYMBOLIZE_ANSWERS_PRIVATE_H
 
@@ -21,22 +21,27 @@ struct answer {
     enum dump_source source;
 };
 
-/* Keeps answers up to a number of bytes, first come first kept: stalls return to the same code, so
- * frequent addresses come early. Further answers are resolved each time. */
+/* Keeps answers up to a number of bytes; the first ones are kept, because stalls return to the same
+ * code and frequent addresses come early. Later answers are resolved each time. */
 struct answers;
 
-/* lock (borrowed) is held while a source that is not `concurrent` is asked. kept_max: bytes of
- * answers and their strings that are kept, roughly. ST_ERR: out of memory. */
+/* Makes an empty table of answers. lock (borrowed) is held while a source that is not `concurrent`
+ * is asked. kept_max: about the bytes of answers and their strings that are kept. ST_ERR: out of
+ * memory. */
 enum st answers_new(struct answers **out, pthread_mutex_t *lock, enum symbolize_names names,
                     size_t kept_max, struct err *e) BASE_MUST_USE;
+/* Sets the rules that replace the beginnings of source files' paths from now on (borrowed; NULL
+ * = none). */
+void answers_use_paths(struct answers *a, const struct path_map *paths);
 void answers_free(struct answers *a);
 
-/* The answer for an offset in the file's image, which has a source. What is kept is resolved once,
- * whatever number of threads asks, and lives as long as `a`; else it is put into `arena`. Thread
- * safe but for the arena. ST_ERR: out of memory. */
+/* Gives the answer for an offset in the file's image; file->source is not NULL. A kept answer is
+ * resolved once for all threads and lives as long as `a`; any other goes into `arena`. Thread safe
+ * but for the arena. ST_ERR: out of memory. */
 enum st answers_find(struct answers *a, const struct symbol_file *file, uint64_t offset,
                      struct arena *arena, struct answer *out, struct err *e) BASE_MUST_USE;
-/* A frame that a report names, with its strings in the arena. ST_ERR: out of memory. */
+/* Makes the line of a frame that a report names, with its strings in the arena. ST_ERR: out of
+ * memory. */
 enum st answers_line(const struct answers *a, const struct lookup_frame *f, struct arena *arena,
                      struct dump_line *line, struct err *e) BASE_MUST_USE;
 

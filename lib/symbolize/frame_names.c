@@ -1,4 +1,4 @@
-/* The names of frames, as people read them. */
+/* Writes the names of frames as people read them. */
 #include <string.h>
 
 #include "base/parse.h"
@@ -34,7 +34,8 @@ enum st symbolize_name(const struct lookup_frame *f, enum symbolize_names names,
         return ST_ERR;
     }
     if (st == ST_NONE) {
-        /* Swift's short name ("body.getter") would make many functions look like one. */
+        /* A Swift name that cannot be demangled stays mangled: its short name ("body.getter") would
+         * make many functions look like one. */
         bool keep = names == SYMBOLIZE_LINKAGE || scheme == DEMANGLE_SWIFT || !f->function;
         strbuf_addstr(out, keep ? name : f->function);
     }

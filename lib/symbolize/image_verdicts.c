@@ -12,8 +12,8 @@ static const char *or_dash(const char *text) {
 
 /* ---- noting ---- */
 
-/* One image may have several verdicts in a run: an earlier run may have had symbols for some dumps.
- */
+/* Adds an image with its verdict to v->images once. An image may have several verdicts in a run: an
+ * earlier run may have had symbols for some dumps. */
 static void note_image(struct image_verdicts *v, const struct dump_image *image, const char *id) {
     struct strbuf key = {0};
     bool added = false;
@@ -22,20 +22,21 @@ static void note_image(struct image_verdicts *v, const struct dump_image *image,
     strbuf_addstr(&key, id);
     strbuf_addstr(&key, image->arch ? " " : "");
     strbuf_addstr(&key, image->arch ? image->arch : "");
-    strbuf_addc(&key, '\0'); /* The printed part of the text ends here. */
+    strbuf_addc(&key, '\0'); /* The printed part of the key ends here. */
     strbuf_addu64(&key, image->symbols);
     strbuf_addu64(&key, image->in_app);
-    struct map_entry *entry =
-        key.failed ? NULL : map_put(&v->keys, key.data, key.len, v->images.len, &added);
+    struct map_entry *entry = !key.failed && VEC_RESERVE(&v->images, 1)
+                                  ? map_put(&v->keys, key.data, key.len, v->images.len, &added)
+                                  : NULL;
     strbuf_release(&key);
     if (entry && added) {
-        struct seen_image seen = {entry->key, image->symbols, image->symbols_file, image->in_app};
-        added = VEC_PUSH(&v->images, seen);
+        v->images.data[v->images.len++] =
+            (struct seen_image){entry->key, image->symbols, image->symbols_file, image->in_app};
     }
     v->failed = v->failed || !entry;
 }
 
-/* Appends a column; separators of columns and lines in it are replaced. */
+/* Appends a column; control characters, as the separators of columns and lines, become '?'. */
 static void add_column(struct strbuf *line, const char *text) {
     for (const char *c = or_dash(text); *c; c++) {
         strbuf_addc(line, (unsigned char)*c < ' ' || *c == 0x7f ? '?' : *c);
@@ -43,7 +44,7 @@ static void add_column(struct strbuf *line, const char *text) {
     strbuf_addc(line, '\t');
 }
 
-/* An image of the app has the app's version; the system's have the system's. */
+/* Appends the column of the version: the app's for an image of the app, the system's for others. */
 static void verdicts_add_version(struct strbuf *line, const struct dump *d,
                                  const struct dump_image *image) {
     const char *version = image->in_app ? d->app.version : d->device.os;
@@ -113,7 +114,7 @@ static void verdicts_add_image(const struct seen_image *s, struct strbuf *line) 
     }
 }
 
-/* A verdict `ok`, or a system image without symbols, is not worth a line. */
+/* Is the verdict not worth a line: `ok`, or `missing` for a system image? */
 static bool is_expected(const struct seen_image *s) {
     return s->symbols == DUMP_SYMBOLS_OK || (s->symbols == DUMP_SYMBOLS_MISSING && !s->in_app);
 }

@@ -1,5 +1,5 @@
-/* Counts the verdicts on the images of many dumps, tells of those that need attention, and lists
- * the images without debug info. */
+/* Counts the verdicts on the images of many dumps, tells the images that need attention, and lists
+ * those without debug info. */
 #ifndef STALLKIT_SYMBOLIZE_IMAGE_VERDICTS_H
 #define STALLKIT_SYMBOLIZE_IMAGE_VERDICTS_H
 
@@ -13,35 +13,38 @@
 
 /* An image and its verdict. */
 struct seen_image {
-    const char *name; /* and id, and architecture; owned by image_verdicts.keys */
+    const char *name; /* text "NAME ID ARCH"; owned by image_verdicts.keys */
     enum dump_symbols symbols;
     const char *file; /* owned by the symbolizer */
     bool in_app;
 };
 
-/* Zero-initialised = empty. */
+/* The verdicts of a run. Zero-initialised = empty. */
 struct image_verdicts {
     struct map keys;
     VEC(struct seen_image) images;
-    bool lacks_any, lacks_app; /* an image, one of the app, without debug info */
-    bool list_missing;         /* keep what image_verdicts_write needs */
-    struct map missing;        /* lines, each behind '0' (app) or '1' */
-    bool failed;               /* a line is lost: out of memory */
+    bool lacks_any, lacks_app; /* an image, or one of the app, is not `ok` */
+    bool list_missing;         /* keep the lines that image_verdicts_write needs */
+    struct map missing; /* lines of image_verdicts_write, each behind '0' (app) or '1', by which
+                           they sort */
+    bool failed;        /* an image or line was lost: out of memory */
 };
 
 /* Notes the images of a symbolicated dump. */
 void image_verdicts_note(struct image_verdicts *v, const struct dump *d);
-/* How many images have each verdict: "1 ok, 5 missing"; nothing for none. */
+/* Appends how many images have each verdict: "1 ok, 5 missing"; nothing if there are no images. */
 void image_verdicts_count(const struct image_verdicts *v, struct strbuf *out);
-/* Calls `say` with a line for each image that needs attention, those of the app first, then with
- * the number of the rest; `say` borrows the line. */
+/* Calls `say` with a line for each image that needs attention, those of the app first; after
+ * LISTED_MAX images one more line tells the number of the rest. `say` borrows the line. */
 void image_verdicts_list(const struct image_verdicts *v, void (*say)(void *ctx, const char *line),
                          void *ctx);
-/* Collects the files, on this host, of images that have no debug info; at most `max`, in the order
- * in which they were seen. Borrowed from the symbolizer. Returns how many. */
+/* Collects the paths, on this host, of the files of images that have no debug info, at most `max`,
+ * in the order in which the images were seen; returns how many. The paths are borrowed from the
+ * symbolizer. */
 size_t image_verdicts_bare_files(const struct image_verdicts *v, const char **files, size_t max);
-/* Writes the images without debug info (man page stallsym(1), --missing-out); list_missing was set.
- * ST_ERR: out of memory, now or while they were noted. Errors of writing stick to the sink. */
+/* Writes the images without debug info (man page stallsym(1), --missing-out); list_missing must
+ * have been set before the images were noted. ST_ERR: out of memory, now or while they were noted.
+ * Errors of writing stick to the sink. */
 enum st image_verdicts_write(const struct image_verdicts *v, struct sink *out,
                              struct err *e) BASE_MUST_USE;
 void image_verdicts_release(struct image_verdicts *v);

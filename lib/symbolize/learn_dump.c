@@ -1,4 +1,4 @@
-/* What a dump's names say of functions. */
+/* Takes the facts about functions from a dump's own names. */
 #include "symbolize/learn_dump.h"
 
 #include "base/vec.h"
@@ -10,14 +10,15 @@ struct dump_facts {
     VEC(struct learned_fact) facts;
 };
 
-/* Offset 0 is also what is written where a report tells none. It is believed of an exact frame
- * without a line: such a name is a symbol table's, and the function has just been entered. (A
- * return address at offset 0 is behind a call that never returns, of the function before.) */
+/* Does the name tell its function's start? Offset 0 also stands for an unknown offset. It is taken
+ * as known for an exact frame without a line: such a name is from a symbol table, and the function
+ * has just been entered. (A return address at offset 0 is behind a call that never returns, of the
+ * function before.) */
 static bool tells_start(const struct dump_name *name, bool exact) {
     return name->offset > 0 || (exact && !name->file);
 }
 
-/* What the name of a frame says. False: out of memory. */
+/* Adds the fact that the name of frame i tells. False: out of memory. */
 static bool learn_frame(struct dump_facts *f, const struct dump_stack *stack, size_t i,
                         const struct dump_name *name) {
     uint64_t looked_up = address_of_frame(&f->rules, stack, i);

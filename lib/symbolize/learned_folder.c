@@ -3,6 +3,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -21,7 +23,7 @@ static enum st learned_folder_path(const char *folder, struct strbuf *path, stru
     return strbuf_check(path, e);
 }
 
-/* The path of an image's file; *parts gets the length of its folder's path. */
+/* Writes the path of an image's file; *parts gets the length of its folder's path. */
 static enum st learned_file_path(const char *folder, const struct image_id *id, struct strbuf *path,
                                  size_t *parts, struct err *e) {
     char text[IMAGE_ID_TEXT];
@@ -33,15 +35,13 @@ static enum st learned_file_path(const char *folder, const struct image_id *id, 
 }
 
 bool learned_folder_is(const char *folder) {
-    struct strbuf path = {0};
+    char path[PATH_MAX]; /* a longer one names no file */
     struct stat is;
-    bool found = learned_folder_path(folder, &path, NULL) == ST_OK &&
-                 stat(strbuf_cstr(&path), &is) == 0 && S_ISDIR(is.st_mode);
-    strbuf_release(&path);
-    return found;
+    int len = snprintf(path, sizeof path, "%s/learned", folder);
+    return len > 0 && len < PATH_MAX && stat(path, &is) == 0 && S_ISDIR(is.st_mode);
 }
 
-/* Joins a file to n. *text gets what it holds. */
+/* Joins the names of a file to n. *text gets the file's content. ST_NONE: there is no file. */
 static enum st learned_read_file(const char *path, const struct image_id *id,
                                  struct learned_names *n, struct strbuf *text, struct err *e) {
     struct filemap file;
@@ -49,7 +49,8 @@ static enum st learned_read_file(const char *path, const struct image_id *id,
     if (st != ST_OK) {
         return st;
     }
-    strbuf_add(text, file.data, file.size); /* a copy: the file may be cut while it is read */
+    /* copied, because another process may cut the mapped file */
+    strbuf_add(text, file.data, file.size);
     filemap_release(&file);
     st = strbuf_check(text, e);
     if (st == ST_OK) {
@@ -78,7 +79,7 @@ static enum st learned_make_folder(const char *path, struct err *e) {
                                                      : err_sys(e, errno, "cannot make '%s'", path);
 }
 
-/* Prints the names of an image in `of`. */
+/* Prints an image's names in `of` to *out. */
 static enum st learned_print_image(struct learned_names *of, const struct image_id *id,
                                    struct strbuf *out, struct err *e) {
     struct learned_list list = {0};
@@ -91,7 +92,7 @@ static enum st learned_print_image(struct learned_names *of, const struct image_
     return st;
 }
 
-/* Joins n's names of an image to those in `all`. */
+/* Joins the names of an image in n to those in `all`. */
 static enum st learned_join_image(struct learned_names *all, struct learned_names *n,
                                   const struct image_id *id, struct err *e) {
     struct learned_list list = {0};
@@ -144,7 +145,8 @@ static enum st learned_add_image(const char *folder, const struct image_id *id,
     return st;
 }
 
-/* Opens the folder's lock and takes it; it goes when the descriptor is closed. -1: it cannot be. */
+/* Opens the lock file of the folder's learned names and waits for the lock, which is released when
+ * the descriptor is closed. Returns the descriptor; -1: error. */
 static int learned_take_lock(const char *folder, struct err *e) {
     struct strbuf path = {0};
     int fd = -1;
@@ -156,7 +158,7 @@ static int learned_take_lock(const char *folder, struct err *e) {
         strbuf_release(&path);
         return -1;
     }
-    if (!store_make_folders(path.data)) {
+    if (!store_make_folders(path.data, 0777)) {
         err_sys(e, errno, "cannot make '%s'", path.data);
     } else {
         strbuf_addstr(&path, "/lock");

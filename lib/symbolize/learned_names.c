@@ -1,6 +1,6 @@
 /* Joins what reports tell of functions. A function's state only ever rises: start known, named, in
- * conflict; and of names that agree one order chooses. So the join is commutative, associative and
- * idempotent. */
+ * conflict; of names that agree, a fixed order chooses one. So the join is commutative, associative
+ * and idempotent. */
 #include "symbolize/learned_names.h"
 
 #include <pthread.h>
@@ -16,13 +16,13 @@
 
 struct learned_image {
     struct image_id id;
-    struct map by_start; /* a start's bytes -> index into functions */
+    struct map by_start; /* a start's bytes -> index in functions */
     VEC(struct learned_function) functions;
 };
 
 struct learned_names {
-    pthread_mutex_t lock; /* guards all below */
-    struct map by_id;     /* an id's bytes -> index into images */
+    pthread_mutex_t lock; /* guards all members below */
+    struct map by_id;     /* an id's bytes -> index in images */
     VEC(struct learned_image *) images;
     struct map texts; /* interned names */
 };
@@ -82,8 +82,8 @@ static enum st write_readable(const char *name, struct strbuf *out, bool *mangle
     return st;
 }
 
-/* Puts one of two names of a function into f, or marks the conflict. A mangled name tells more than
- * a readable one; of two of a kind the smaller one is taken. */
+/* Stores the better of two names of a function in f, or marks a conflict if they read differently.
+ * A mangled name is better than a readable one; of two of one kind the smaller by strcmp is. */
 static enum st settle_names(struct learned_function *f, const char *name, struct err *e) {
     struct strbuf old = {0}, new = {0};
     bool old_mangled = false, new_mangled = false;
@@ -102,7 +102,7 @@ static enum st settle_names(struct learned_function *f, const char *name, struct
     return st;
 }
 
-/* name: interned, or NULL. */
+/* Joins a fact to function f; name: the fact's name, interned, or NULL. */
 static enum st join_function(struct learned_function *f, const struct learned_function *fact,
                              const char *name, struct err *e) {
     f->end = fact->end > f->end ? fact->end : f->end;
@@ -128,7 +128,7 @@ static struct learned_image *learned_find_image(const struct learned_names *n,
     return known ? n->images.data[known->value] : NULL;
 }
 
-/* NULL: out of memory. */
+/* Returns the image with this id, which is added if it is new; NULL: out of memory. */
 static struct learned_image *learned_take_image(struct learned_names *n,
                                                 const struct image_id *id) {
     struct learned_image *image = learned_find_image(n, id);
@@ -149,16 +149,21 @@ static struct learned_image *learned_take_image(struct learned_names *n,
     return image;
 }
 
-/* The function of this start, new or not; NULL: out of memory. */
+/* Returns the function with this start, which is added if it is new; NULL: out of memory. */
 static struct learned_function *learned_take_function(struct learned_image *image, uint64_t start) {
     bool added = false;
     const struct map_entry *known =
-        map_put(&image->by_start, &start, sizeof start, image->functions.len, &added);
-    if (!known ||
-        (added && !VEC_PUSH(&image->functions, ((struct learned_function){start, start, 0, 0})))) {
+        VEC_RESERVE(&image->functions, 1)
+            ? map_put(&image->by_start, &start, sizeof start, image->functions.len, &added)
+            : NULL;
+    if (!known) {
         return NULL;
     }
-    return known->value < image->functions.len ? &image->functions.data[known->value] : NULL;
+    if (added) {
+        image->functions.data[image->functions.len++] =
+            (struct learned_function){start, start, 0, 0};
+    }
+    return &image->functions.data[known->value];
 }
 
 static enum st learned_add_fact(struct learned_names *n, const struct learned_fact *fact,

@@ -1,6 +1,6 @@
-/* Names of functions that reports have told: which function starts where in an image, and up to
- * which byte of it a report has named it. Facts are joined in any order and grouping to the same
- * names, so neither the order of inputs nor the number of threads shows. */
+/* Learns names of functions from reports: which function starts where in an image, and up to which
+ * byte of it a report has named it. Facts joined in any order and grouping give the same names, so
+ * neither the order of inputs nor the number of threads shows. */
 #ifndef STALLKIT_SYMBOLIZE_LEARNED_NAMES_H
 #define STALLKIT_SYMBOLIZE_LEARNED_NAMES_H
 
@@ -12,53 +12,54 @@
 #include "base/parse.h"
 
 enum {
-    LEARNED_OFFSET_MAX = 16 * 1024, /* a name further from its symbol is likely the nearest of few
-                                       symbols, and not that of the function */
+    LEARNED_OFFSET_MAX = 16 * 1024, /* bytes; a name further from its symbol is likely that of the
+                                       nearest of few symbols, and not of the function */
     LEARNED_NAME_MAX = 16 * 1024    /* bytes */
 };
 
 /* A function of an image. */
 struct learned_function {
-    uint64_t start;   /* offset of its first byte in the image */
-    uint64_t end;     /* offset behind the last byte that a report named so; == start: none */
-    const char *name; /* as a report has it, mangled if one has; NULL = only the start is known */
-    bool conflict;    /* reports name it differently: it has no name */
+    uint64_t start; /* offset of its first byte in the image */
+    uint64_t end;   /* offset behind the last byte that a report named so; equal to start = none */
+    /* as in a report, mangled if any report has it so; NULL = only the start is known */
+    const char *name;
+    bool conflict; /* reports name the function differently: it has no name */
 };
 
-/* Functions of an image, ascending by start. Zero-initialised = empty; VEC_RELEASE frees it. */
+/* The functions of an image, ascending by start. Zero-initialised = empty; VEC_RELEASE frees it. */
 struct learned_list {
     struct learned_function *data;
     size_t len, cap;
 };
 
-/* One fact: what a report says of a function. Borrowed. */
+/* One fact: what a report tells of a function. Pointers are borrowed. */
 struct learned_fact {
-    const struct image_id *id; /* not of zeros */
+    const struct image_id *id; /* not an id of zeros */
     struct learned_function function;
 };
 
 /* The names of any number of images. Thread safe. */
 struct learned_names;
 
-/* Never ST_NONE. ST_ERR: out of memory. */
+/* Makes an empty set of names. Never ST_NONE. ST_ERR: out of memory. */
 enum st learned_names_new(struct learned_names **out, struct err *e) BASE_MUST_USE;
-/* NULL is allowed. */
+/* Frees the names; n may be NULL. */
 void learned_names_free(struct learned_names *n);
 
 /* May the text be the name of a function: is it valid UTF-8 of 1 … LEARNED_NAME_MAX bytes without
  * control characters, and no placeholder such as "<redacted>"? */
 bool learned_is_name(const char *text);
 
-/* Joins facts to what is known; names are copied and pass learned_is_name. Two names of one start
- * agree if they read the same (a mangled name and its readable form do), else they are in conflict
- * for good. Never ST_NONE. ST_ERR: out of memory; some facts may have been joined. */
+/* Joins facts to those in n; names must pass learned_is_name, and are copied. Two names of one
+ * start agree if they read the same (a mangled name and its readable form do), else they are in
+ * conflict for good. Never ST_NONE. ST_ERR: out of memory; some facts may have been joined. */
 enum st learned_names_add(struct learned_names *n, const struct learned_fact *facts, size_t count,
                           struct err *e) BASE_MUST_USE;
-/* Appends an image's functions to *out, which was empty; names live as long as n. ST_NONE: nothing
- * is known of it. ST_ERR: out of memory. */
+/* Copies an image's functions to *out, which must be empty; names live as long as n. ST_NONE: n has
+ * no function of the image. ST_ERR: out of memory. */
 enum st learned_names_list(struct learned_names *n, const struct image_id *id,
                            struct learned_list *out, struct err *e) BASE_MUST_USE;
-/* How many images have names, and the id of number i of them, in no order that matters; borrowed
+/* Return the number of images in n, and the id of image i, in no defined order; the id is borrowed
  * from n. */
 size_t learned_names_image_count(struct learned_names *n);
 const struct image_id *learned_names_image_id(struct learned_names *n, size_t i);

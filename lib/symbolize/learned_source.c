@@ -1,4 +1,4 @@
-/* Look-ups in learned names. */
+/* Looks addresses up in learned names. */
 #include "symbolize/learned_source.h"
 
 #include <stdlib.h>
@@ -10,27 +10,27 @@
 #include "base/vec.h"
 #include "symbolize/learned_folder.h"
 
-/* An image's functions, each with its end cut at the next one's start. */
+/* The source of one image: its functions, each with its end cut at the next one's start. */
 struct learned_source {
-    struct lookup_source source; /* first */
-    struct learned_names *names; /* of which the functions are */
+    struct lookup_source source; /* must be the first member */
+    struct learned_names *names; /* owns the functions' names */
     struct learned_list functions;
 };
 
 struct learned_sources {
     learned_complain complain;
     void *ctx;
-    struct learned_names *told; /* borrowed, or NULL */
+    struct learned_names *told; /* names to answer from besides the folders; borrowed, or NULL */
     VEC(const char *) folders;
     struct arena arena;
-    struct map by_id; /* an id's bytes -> index into sources */
+    struct map by_id; /* an id's bytes -> index in sources */
     VEC(struct learned_source *) sources;
     uint64_t conflicts;
 };
 
 /* ---- one image ---- */
 
-/* The function with the greatest start not above the offset; NULL: none. */
+/* Returns the function with the greatest start not above the offset; NULL: none. */
 static const struct learned_function *function_below(const struct learned_source *s,
                                                      uint64_t offset) {
     size_t above = SEARCH_ABOVE(s->functions.data, s->functions.len, start, offset);
@@ -105,7 +105,7 @@ enum st learned_sources_use_folder(struct learned_sources *s, const char *folder
     return own && VEC_PUSH(&s->folders, own) ? ST_OK : err_nomem(e);
 }
 
-/* Joins what was told in this run to what the image's folders hold. */
+/* Joins the names that were learned in this run (s->told) to `all`. */
 static enum st join_told(const struct learned_sources *s, const struct image_id *id,
                          struct learned_names *all, struct err *e) {
     struct learned_list list = {0};
@@ -132,7 +132,7 @@ static enum st join_folders(const struct learned_sources *s, const struct image_
     return ST_OK;
 }
 
-/* Cuts each function at the next start; counts conflicts. */
+/* Cuts each function's end at the next start, and adds the number of conflicts to *conflicts. */
 static void cut_ends(struct learned_list *l, uint64_t *conflicts) {
     for (size_t i = 0; i < l->len; i++) {
         struct learned_function *f = &l->data[i];

@@ -36,10 +36,10 @@ void learned_text_print(const struct image_id *id, const struct learned_list *fu
 struct learned_reading {
     const struct image_id *id;
     VEC(struct learned_fact) facts;
-    struct arena arena; /* their names */
+    struct arena arena; /* holds the names of facts */
 };
 
-/* Takes hexadecimal digits and the `end` behind them off the line. */
+/* Takes hexadecimal digits and the character `end` behind them (0: the line's end) off the line. */
 static bool learned_text_number(const char **at, const char *line_end, char end, uint64_t *out) {
     const char *stop = *at;
     while (stop < line_end && *stop != ' ') {
@@ -53,7 +53,7 @@ static bool learned_text_number(const char **at, const char *line_end, char end,
     return true;
 }
 
-/* The name that the rest of a line is, in the arena; NULL: it is none (*e is empty), or out of
+/* Returns the rest of a line as a name, in the arena; NULL: it is no name (*e is empty), or out of
  * memory. */
 static const char *learned_text_name(struct learned_reading *r, const char *at, size_t len,
                                      struct err *e) {
@@ -68,7 +68,7 @@ static const char *learned_text_name(struct learned_reading *r, const char *at, 
     return learned_is_name(name) ? name : NULL;
 }
 
-/* False: the line is damaged, or out of memory (*e says so). */
+/* Reads the line of a function. False: the line is damaged, or out of memory (then *e tells it). */
 static bool learned_text_function(struct learned_reading *r, const char *line, const char *end,
                                   struct err *e) {
     struct learned_fact fact = {.id = r->id};
@@ -99,7 +99,7 @@ static bool learned_text_function(struct learned_reading *r, const char *line, c
     return true;
 }
 
-/* The first line says what it is, and of which image. */
+/* Checks the first line: the kind of file, its version, and the id of the image. */
 static enum st learned_text_title(const struct image_id *id, const char *line, size_t len,
                                   struct err *e) {
     const size_t kind_len = sizeof kind_of_file - 1, version_len = sizeof version - 1;

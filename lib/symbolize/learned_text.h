@@ -2,8 +2,8 @@
  *
  *     stall-learned/1<tab>ID
  *     f START LENGTH NAME      a function, named up to LENGTH bytes from its start
- *     s START                  a function starts there
- *     c START                  likewise, and reports name it differently
+ *     s START                  a function starts there; its name is unknown
+ *     c START                  a function starts there; reports name it differently
  *
  * START and LENGTH are hexadecimal; lines ascend by START. */
 #ifndef STALLKIT_SYMBOLIZE_LEARNED_TEXT_H
@@ -12,11 +12,11 @@
 #include "base/strbuf.h"
 #include "symbolize/learned_names.h"
 
-/* Appends the text; out of memory sticks to `out`. */
+/* Appends the text of an image's functions to `out`, to which a lack of memory sticks. */
 void learned_text_print(const struct image_id *id, const struct learned_list *functions,
                         struct strbuf *out);
-/* Joins what a text of the image says to n. Never ST_NONE. ST_ERR: it is damaged (ERR_FORMAT), of a
- * later version (ERR_UNSUPPORTED), and n is unchanged; or out of memory. */
+/* Joins the functions in a text of the image to n. Never ST_NONE. ST_ERR: the text is damaged
+ * (ERR_FORMAT) or of a later version (ERR_UNSUPPORTED), and n is unchanged; or out of memory. */
 enum st learned_text_read(struct learned_names *n, const struct image_id *id, const char *text,
                           size_t len, struct err *e) BASE_MUST_USE;
 

@@ -1,29 +1,25 @@
-/* The report of one dump that a person reads. */
+/* Prints the report of one dump for people. */
 #include "symbolize/symbolize.h"
 
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/escape.h"
 #include "base/parse.h"
 #include "base/path.h"
-#include "base/utf8.h"
 
-/* Columns of a frame line: its number, the function, the image. */
+/* Widths of the columns of a frame line: the function, the image. */
 enum { NAME_COLUMNS = 56, IMAGE_COLUMNS = 22 };
 
-/* Text of a dump, made safe for a terminal: control characters and bytes that are not UTF-8 become
- * '?'. Returns its width, a column for each code point. */
+/* Prints a text of a dump, made safe for a terminal: control characters and bytes that are not
+ * UTF-8 become '?'. Returns its width, a column for each code point. */
 static size_t put_safe_text(struct sink *out, const char *text) {
     size_t len = strlen(text), columns = 0;
     for (size_t i = 0; i < len; columns++) {
-        uint32_t c = 0;
-        size_t n = utf8_decode(text + i, len - i, &c);
-        if (n > 0 && utf8_is_printable(c)) {
-            sink_write(out, text + i, n);
-        } else {
-            sink_char(out, '?');
-        }
-        i += n ? n : 1;
+        uint32_t c;
+        size_t n = text_next_shown(text + i, len - i, &c);
+        sink_write(out, c == 0xfffd ? "?" : text + i, c == 0xfffd ? 1 : n);
+        i += n;
     }
     return columns;
 }
@@ -34,7 +30,7 @@ static void pad(struct sink *out, size_t have, size_t want) {
     }
 }
 
-/* "2.61 s", "850 ms": integers only. */
+/* Prints a duration as "2.61 s" or "850 ms", with integer arithmetic only. */
 static void put_duration(struct sink *out, int64_t ms) {
     if (ms >= 10000) {
         sink_printf(out, "%" PRId64 ".%" PRId64 " s", ms / 1000, ms % 1000 / 100);
@@ -59,7 +55,7 @@ static void put_duration_part(struct sink *out, const char *before, int64_t ms) 
     }
 }
 
-/* What a slow action is called, and who used the processor in a CPU stall. */
+/* Prints the name of a slow action, and the thread that used the processor most in a CPU stall. */
 static void put_culprit(const struct dump *d, struct sink *out) {
     if (d->stall.action) {
         put_part(out, "Action  ", d->stall.action);
@@ -151,8 +147,8 @@ static void put_image_verdicts(const struct dump *d, struct sink *out) {
     }
 }
 
-/* The name of a frame's function, or where it starts, or else the address that the dump has: that
- * of a caller, not of its call. Returns its width. */
+/* Prints the name of a frame's function, or its start, or else the address in the dump, which for a
+ * caller is the return address. Returns the width. */
 static size_t put_frame_name(const struct dump_location *l, const struct dump_line *line,
                              uint64_t address, struct sink *out) {
     if (line) {
@@ -164,8 +160,8 @@ static size_t put_frame_name(const struct dump_location *l, const struct dump_li
     return put_safe_text(out, at);
 }
 
-/* One line of a frame, exact or a return address: number (or blank, for the function that an
- * inlined one stands in), function, image, place. */
+/* Prints one line of a frame: its number (blank for the function around an inlined one), function,
+ * image, place. exact: the frame's address is no return address. */
 static void put_frame_line(const struct dump *d, const struct dump_location *l, bool exact,
                            size_t line_index, size_t number, struct sink *out) {
     const struct dump_line *line = line_index < l->line_count ? &l->lines[line_index] : NULL;
@@ -259,7 +255,8 @@ static bool waits_for_another(const struct dump_thread *t) {
     return t && t->waits_for.kind && t->waits_for.owner >= 0;
 }
 
-/* The app's own function that a stack is in, NULL if there is none with a name. */
+/* Returns the name of the innermost function of the app in a stack; NULL if there is none with a
+ * name. */
 static const char *app_function(const struct dump *d, const struct dump_stack *s) {
     for (size_t i = 0; s->locations && i < s->frame_count; i++) {
         const struct dump_location *l = &d->locations[s->locations[i]];
@@ -271,8 +268,8 @@ static const char *app_function(const struct dump *d, const struct dump_stack *s
     return NULL;
 }
 
-/* The waits as one chain, from the main thread: "main → mutex of 771 worker, which is running in
- * sync_cart". A chain that comes back to a thread in it is a deadlock. */
+/* Prints the waits as one chain from the main thread: "main → mutex of 771 worker, which is running
+ * in sync_cart". A chain that comes back to a thread in it is a deadlock. */
 static void put_wait_chain(const struct dump *d, const struct dump_thread *main_thread,
                            struct sink *out) {
     struct dump_waits w;
@@ -314,7 +311,7 @@ void symbolize_report(const struct dump *d, struct sink *out) {
     }
     bool sampled = heaviest && (!main_thread || heaviest != &main_thread->stack);
     if (sampled) {
-        /* The device counts samples with the same function on top, which differ further down. */
+        /* The device counts samples with the same function on top; they differ further down. */
         uint64_t of = samples_taken(d);
         uint64_t top = d->heaviest_repeats > 0 ? (uint64_t)d->heaviest_repeats : heaviest->count;
         sink_printf(out, "  heaviest stack, its top function in %" PRIu64 " of %" PRIu64 " samples",

@@ -1,5 +1,5 @@
-/* Symbolication of a dump: each frame to a location, each distinct (image, offset) looked up once a
- * run. */
+/* Symbolicates a dump: resolves each frame to a location, and looks up each distinct (image,
+ * offset) once a run. */
 #include "symbolize/symbolize.h"
 
 #include <pthread.h>
@@ -16,10 +16,12 @@ enum { ANSWERS_KEPT_MAX = 96 * 1024 * 1024 };
 
 struct symbolizer {
     struct answers *answers;
-    pthread_mutex_t lock; /* guards all below, and sources that are not concurrent */
+    pthread_mutex_t lock; /* guards all members below, and sources that are not concurrent */
     symbolize_find find;
     void *find_ctx;
-    struct learned_sources *learned; /* borrowed, or NULL */
+    struct learned_sources *learned;   /* borrowed, or NULL */
+    const struct retrace_set *retrace; /* borrowed, or NULL */
+    const struct path_map *paths;      /* borrowed, or NULL */
     struct map strings;
 };
 
@@ -27,7 +29,7 @@ struct symbolizer {
 struct symbolize_place {
     uint64_t offset;
     int32_t image;
-    uint32_t number; /* of the frame, counted over all stacks */
+    uint32_t number; /* number of the frame, counted over all stacks */
 };
 
 /* The work on one dump. */
@@ -35,13 +37,16 @@ struct symbolize_work {
     struct symbolizer *s;
     struct dump *d;
     struct symbol_file *files; /* [image_count] */
-    struct symbol_file *told;  /* [image_count]: learned names, of images without a source */
-    bool *keep;                /* [image_count]: `ok` since an earlier run */
+    /* [image_count]: learned names, for images whose files have no names */
+    struct symbol_file *told;
+    bool *keep;   /* [image_count]: the answers of an earlier run are kept */
+    bool *hidden; /* [image_count]: an earlier run's answers have hidden names */
     struct address_rules rules;
+    const struct retrace_map *retrace;    /* mapping for the dump's names; NULL = none */
     size_t frame_count;                   /* in all stacks */
     struct symbolize_place *places;       /* [frame_count] */
-    uint64_t *frames;                     /* [frame_count]: as they stand in the dump */
-    const struct dump_location **earlier; /* [frame_count]: see earlier_location; NULL = none */
+    uint64_t *frames;                     /* [frame_count]: addresses as they stand in the dump */
+    const struct dump_location **earlier; /* [frame_count]: from earlier_location(); NULL = none */
 };
 
 enum st symbolizer_new(struct symbolizer **out, symbolize_find find, void *ctx,
@@ -65,6 +70,15 @@ void symbolizer_use_learned(struct symbolizer *s, struct learned_sources *learne
     s->learned = learned;
 }
 
+void symbolizer_use_retrace(struct symbolizer *s, const struct retrace_set *set) {
+    s->retrace = set;
+}
+
+void symbolizer_use_paths(struct symbolizer *s, const struct path_map *paths) {
+    s->paths = paths;
+    answers_use_paths(s->answers, paths);
+}
+
 void symbolizer_free(struct symbolizer *s) {
     if (!s) {
         return;
@@ -75,7 +89,7 @@ void symbolizer_free(struct symbolizer *s) {
     free(s);
 }
 
-/* An interned copy; NULL for NULL, and when memory runs out (*failed). */
+/* Returns an interned copy of the text; NULL for NULL, and without memory (then *failed is set). */
 static const char *symbolizer_intern(struct symbolizer *s, const char *text, bool *failed) {
     if (!text) {
         return NULL;
@@ -90,9 +104,9 @@ static const char *symbolizer_intern(struct symbolizer *s, const char *text, boo
 
 /* ---- one dump ---- */
 
-/* What a dump says of an image by what was found of it. */
+/* The verdict on an image in a dump, by the finder's verdict. */
 static const enum dump_symbols dump_verdicts[] = {
-    [0] = DUMP_SYMBOLS_MISSING, /* nothing was found, and nothing said why */
+    [0] = DUMP_SYMBOLS_MISSING, /* no file was found, and the finder gave no verdict */
     [SYMBOLS_OK] = DUMP_SYMBOLS_OK,
     [SYMBOLS_SPLIT] = DUMP_SYMBOLS_SPLIT,
     [SYMBOLS_ONLY] = DUMP_SYMBOLS_ONLY,
@@ -103,7 +117,7 @@ static const enum dump_symbols dump_verdicts[] = {
     [SYMBOLS_MISSING] = DUMP_SYMBOLS_MISSING,
 };
 
-/* Keeps the verdict and the file of an earlier run. */
+/* Keeps the verdict, file and locations of an earlier run for image i. */
 static enum st keep_image(struct symbolize_work *w, size_t i, struct err *e) {
     struct dump_image *image = &w->d->images[i];
     bool failed = false;
@@ -113,16 +127,46 @@ static enum st keep_image(struct symbolize_work *w, size_t i, struct err *e) {
     return failed ? err_nomem(e) : ST_OK;
 }
 
-/* Else a file may tell where functions lie, no more. */
+/* Can the file name functions? A file without debug info and symbols tells at most where they lie.
+ */
 static bool has_names(const struct symbol_file *file) {
     return file->source && file->verdict != SYMBOLS_NO_DEBUG_INFO;
 }
 
+/* Does the text contain a name that Apple's bitcode compiler hid, such as "__hidden#12_"? */
+static bool is_hidden(const char *text) {
+    return text && strstr(text, "__hidden#");
+}
+
+/* Notes the images in which an earlier run left names that Apple's bitcode compiler hid. */
+static void note_hidden_names(struct symbolize_work *w) {
+    for (size_t i = 0; w->d->locations && i < w->d->location_count; i++) {
+        const struct dump_location *l = &w->d->locations[i];
+        for (size_t k = 0; l->image >= 0 && k < l->line_count; k++) {
+            const struct dump_line *line = &l->lines[k];
+            w->hidden[l->image] = w->hidden[l->image] || is_hidden(line->function) ||
+                                  is_hidden(line->linkage) || is_hidden(line->file);
+        }
+    }
+}
+
+/* Are the answers of an earlier run, with this verdict, better than those that the file of image i
+ * gives? */
+static bool is_earlier_better(const struct symbolize_work *w, size_t i, enum dump_symbols earlier) {
+    const struct symbol_file *file = &w->files[i];
+    enum dump_symbols now = dump_verdicts[file->verdict];
+    bool named =
+        earlier == DUMP_SYMBOLS_OK || earlier == DUMP_SYMBOLS_SPLIT || earlier == DUMP_SYMBOLS_ONLY;
+    bool as_hidden = now == earlier && w->hidden[i] && file->source && file->source->hidden &&
+                     !file->source->names_cut;
+    return named && (now > earlier || as_hidden); /* the enum's order: better verdicts first */
+}
+
 static enum st find_image(struct symbolize_work *w, size_t i, struct err *e) {
     struct dump_image *image = &w->d->images[i];
-    /* Without locations there is nothing to keep, whatever the image says. */
+    /* A dump without locations has no earlier answers to keep, whatever verdict its images have. */
     enum dump_symbols earlier = w->d->locations ? image->symbols : DUMP_SYMBOLS_UNSET;
-    if (earlier == DUMP_SYMBOLS_OK) {
+    if (earlier == DUMP_SYMBOLS_OK && !w->hidden[i]) {
         return keep_image(w, i, e);
     }
     struct symbol_request r = {image->id, image->name, image->path,
@@ -130,14 +174,19 @@ static enum st find_image(struct symbolize_work *w, size_t i, struct err *e) {
     if (w->s->find(w->s->find_ctx, &r, &w->files[i], e) == ST_ERR) {
         return ST_ERR;
     }
-    enum dump_symbols now = dump_verdicts[w->files[i].verdict];
-    bool named = earlier == DUMP_SYMBOLS_SPLIT || earlier == DUMP_SYMBOLS_ONLY;
-    if (named && now > earlier) { /* their order: the better ones first */
+    if (is_earlier_better(w, i, earlier)) {
         return keep_image(w, i, e);
     }
     bool failed = false;
-    image->symbols = now;
-    image->symbols_file = symbolizer_intern(w->s, w->files[i].file, &failed);
+    image->symbols = dump_verdicts[w->files[i].verdict];
+    struct strbuf mapped = {0};
+    const char *file = w->files[i].file;
+    if (file && w->s->paths && path_map_apply(w->s->paths, file, &mapped, NULL) == ST_OK) {
+        file = strbuf_cstr(&mapped);
+    }
+    failed = mapped.failed;
+    image->symbols_file = symbolizer_intern(w->s, file, &failed);
+    strbuf_release(&mapped);
     if (!failed && w->s->learned && !has_names(&w->files[i]) &&
         learned_sources_find(w->s->learned, &image->id, &w->told[i].source, e) == ST_ERR) {
         return ST_ERR;
@@ -146,6 +195,7 @@ static enum st find_image(struct symbolize_work *w, size_t i, struct err *e) {
 }
 
 static enum st find_images(struct symbolize_work *w, struct err *e) {
+    note_hidden_names(w);
     for (size_t i = 0; i < w->d->image_count; i++) {
         if (find_image(w, i, e) != ST_OK) {
             return ST_ERR;
@@ -154,7 +204,7 @@ static enum st find_images(struct symbolize_work *w, struct err *e) {
     return ST_OK;
 }
 
-/* The offset in its image at which the function of a frame's own name starts. */
+/* Returns the offset in its image at which the function of a frame's own name starts. */
 static uint64_t start_of_name(const struct symbolize_work *w, const struct symbolize_place *p,
                               const struct dump_name *name) {
     uint64_t load = p->image >= 0 ? w->d->images[p->image].load : 0;
@@ -165,40 +215,60 @@ static uint64_t start_of_name(const struct symbolize_work *w, const struct symbo
 
 static enum st from_report(struct symbolize_work *w, const struct symbolize_place *p,
                            const struct dump_name *name, struct dump_location *out, struct err *e) {
-    struct dump_line *line = arena_alloc(&w->d->arena, sizeof *line);
-    if (!line) {
+    enum st st = w->retrace && out->image < 0 ? retrace_lines(w->retrace, name, &w->d->arena,
+                                                              &out->lines, &out->line_count, e)
+                                              : ST_NONE;
+    if (st != ST_NONE) {
+        out->source = DUMP_SOURCE_REPORT;
+        out->in_app = name->in_app;
+        return st;
+    }
+    const size_t count = name->inlined_count + 1;
+    struct dump_line *lines = arena_array(&w->d->arena, count, sizeof *lines);
+    if (!lines) {
         return err_nomem(e);
     }
-    struct lookup_frame f = {.linkage = name->symbol, .file = name->file, .line = name->line};
-    if (answers_line(w->s->answers, &f, &w->d->arena, line, e) != ST_OK) {
-        return ST_ERR;
+    for (size_t i = 0; i < count; i++) {
+        const struct dump_line *inlined = i + 1 < count ? &name->inlined[i] : NULL;
+        struct lookup_frame f = {.linkage = inlined ? inlined->function : name->symbol,
+                                 .file = inlined ? inlined->file : name->file,
+                                 .line = inlined ? inlined->line : name->line};
+        if (answers_line(w->s->answers, &f, &w->d->arena, &lines[i], e) != ST_OK) {
+            return ST_ERR;
+        }
     }
     out->start = start_of_name(w, p, name);
-    out->lines = line;
-    out->line_count = 1;
+    out->lines = lines;
+    out->line_count = count;
     out->source = DUMP_SOURCE_REPORT;
     out->in_app = out->image < 0 && name->in_app;
     return ST_OK;
 }
 
-/* What a source says of a place. */
+/* Resolves a place by a source. In an image loaded at 0, which no system does, addresses are the
+ * file's own, from the file's base on. */
 static enum st from_source(struct symbolize_work *w, const struct symbol_file *file,
                            const struct symbolize_place *p, struct dump_location *out,
                            struct err *e) {
     struct answer a;
-    if (answers_find(w->s->answers, file, p->offset, &w->d->arena, &a, e) != ST_OK) {
+    uint64_t base = w->d->images[p->image].load == 0 ? file->base : 0;
+    if (p->offset < base) {
+        out->start = p->offset;
+        return ST_OK;
+    }
+    if (answers_find(w->s->answers, file, p->offset - base, &w->d->arena, &a, e) != ST_OK) {
         return ST_ERR;
     }
-    out->start = a.start;
+    out->start = a.start + base;
     out->lines = a.lines;
     out->line_count = a.line_count;
     out->source = a.source;
     return ST_OK;
 }
 
-/* Resolves a place of which no file knows: by what reports have called the function, else by the
- * dump's own name for the frame at p, else as an earlier run did that had learned it. Where learned
- * and own name start alike, the own one is taken, which may have a line. */
+/* Resolves a place for which no file has a name: by learned names, else by the dump's own name for
+ * the frame at p, else by an earlier run's answer from learned names. Where the learned and the own
+ * name have one start, the own name is taken, which may have a line. */
 static enum st from_names(struct symbolize_work *w, const struct symbolize_place *p,
                           const struct dump_name *name, struct dump_location *out, struct err *e) {
     const struct symbol_file *told =
@@ -217,7 +287,7 @@ static enum st from_names(struct symbolize_work *w, const struct symbolize_place
     return ST_OK;
 }
 
-/* Resolves a place for the frame at p, which `name` (or NULL) is the dump's own name of. */
+/* Resolves a place for the frame at p, whose own name in the dump is `name` (NULL = none). */
 static enum st resolve_place(struct symbolize_work *w, const struct symbolize_place *p,
                              const struct dump_name *name, struct dump_location *out,
                              struct err *e) {
@@ -238,8 +308,8 @@ static enum st resolve_place(struct symbolize_work *w, const struct symbolize_pl
     return startless ? from_source(w, file, p, out, e) : ST_OK;
 }
 
-/* What an earlier run found for a frame, if that may stay: all of an image that is kept, and
- * learned names. */
+/* Returns an earlier run's answer for a frame if it may stay: any answer in an image that is kept,
+ * and an answer from learned names. NULL: none. */
 static const struct dump_location *earlier_location(const struct symbolize_work *w,
                                                     const struct dump_stack *stack, size_t i) {
     if (!stack->locations || !w->d->locations) {
@@ -250,7 +320,7 @@ static const struct dump_location *earlier_location(const struct symbolize_work 
     return stays ? old : NULL;
 }
 
-/* All stacks of a dump: threads, then samples. */
+/* Returns stack i of a dump: those of threads come before samples. */
 static struct dump_stack *stack_at(struct dump *d, size_t i) {
     return i < d->thread_count ? &d->threads[i].stack : &d->samples[i - d->thread_count];
 }
@@ -309,7 +379,7 @@ static int compare_places(const void *a, const void *b) {
 
 enum { FEW_PLACES = 64 };
 
-/* Sorts by insertion where there are few, else by qsort. */
+/* Sorts the places of one image: a few by insertion, which is faster, else by qsort. */
 static void sort_image(struct symbolize_place *places, size_t count) {
     if (count > FEW_PLACES) {
         qsort(places, count, sizeof *places, compare_places);
@@ -328,7 +398,7 @@ static void sort_image(struct symbolize_place *places, size_t count) {
 /* Sorts the places image by image. A dump has many images with few frames each, so this takes half
  * the time of one qsort. */
 static enum st sort_places(struct symbolize_work *w, struct err *e) {
-    size_t images = w->d->image_count + 1; /* the first is none: -1 */
+    size_t images = w->d->image_count + 1; /* the first one stands for no image (-1) */
     size_t *ends = calloc(images + 1, sizeof *ends);
     struct symbolize_place *sorted = calloc(w->frame_count + 1, sizeof *sorted);
     enum st st = ends && sorted ? ST_OK : err_nomem(e);
@@ -336,7 +406,7 @@ static enum st sort_places(struct symbolize_work *w, struct err *e) {
         ends[w->places[i].image + 2]++;
     }
     for (size_t i = 1; st == ST_OK && i < images; i++) {
-        ends[i] += ends[i - 1]; /* the places of the image begin here so far */
+        ends[i] += ends[i - 1]; /* the places of image i - 1 begin here until they are filled in */
     }
     for (size_t i = 0; st == ST_OK && i < w->frame_count; i++) {
         sorted[ends[w->places[i].image + 1]++] = w->places[i];
@@ -354,15 +424,16 @@ static enum st sort_places(struct symbolize_work *w, struct err *e) {
     return ST_OK;
 }
 
-/* The dump's own name for a frame; NULL: none, or one that is no name. */
+/* Returns the dump's own name for a frame; NULL: it has none, or a placeholder. */
 static const struct dump_name *own_name(const struct symbolize_work *w,
                                         const struct symbolize_place *p) {
     const struct dump_name *name = dump_name_at(w->d, w->frames[p->number]);
     return name && symbolize_is_name(name->symbol) ? name : NULL;
 }
 
-/* Resolves the place at `from` and counts the frames that share it. Only one of them may have a
- * name, or an earlier answer: the first one that has counts. */
+/* Resolves the place at index `from`, and counts the frames that share it. Its own name is that of
+ * the first of these frames that has one; without a name, an earlier answer is that of the first
+ * frame that has one. */
 static enum st resolve_run(struct symbolize_work *w, size_t from, struct dump_location *out,
                            size_t *frames, struct err *e) {
     const struct symbolize_place *p = &w->places[from], *named = p;
@@ -380,7 +451,8 @@ static enum st resolve_run(struct symbolize_work *w, size_t from, struct dump_lo
     return resolve_place(w, named, name, out, e);
 }
 
-/* Fills the dump's locations, in the order of (image, offset), and indexes[frame's number]. */
+/* Fills the dump's locations, in the order of (image, offset), and indexes[] by the frames'
+ * numbers. */
 static enum st resolve_places(struct symbolize_work *w, uint32_t *indexes, struct err *e) {
     size_t count = 0;
     if (sort_places(w, e) != ST_OK) {
@@ -451,12 +523,14 @@ static enum st fill_addition(const struct symbolize_work *w, const uint32_t **pe
 
 enum st symbolize_dump(struct symbolizer *s, struct dump *d, struct dump_addition *add,
                        struct err *e) {
-    struct symbolize_work w = {.s = s, .d = d, .rules = address_rules_of(d)};
+    struct symbolize_work w = {
+        .s = s, .d = d, .rules = address_rules_of(d), .retrace = retrace_set_find(s->retrace, d)};
     w.files = arena_array(&d->arena, d->image_count, sizeof *w.files);
     w.told = arena_array(&d->arena, d->image_count, sizeof *w.told);
     w.keep = arena_array(&d->arena, d->image_count, sizeof *w.keep);
+    w.hidden = arena_array(&d->arena, d->image_count, sizeof *w.hidden);
     const uint32_t **per_stack = arena_array(&d->arena, stack_count(d), sizeof *per_stack);
-    if (!w.files || !w.told || !w.keep || !per_stack) {
+    if (!w.files || !w.told || !w.keep || !w.hidden || !per_stack) {
         return err_nomem(e);
     }
     pthread_mutex_lock(&s->lock);

@@ -18,10 +18,9 @@ class Page:
         self.rows = [(int(o), k, w) for o, k, w in re.findall(r"^\.It (\d+) Ta (\S+) Ta (.*)$", self.text, re.M)]
         self.tags = re.findall(r"^\.It ([A-Z]{4}) Ta", self.text, re.M)
         self.summed = int(self.said(r"CRC-32 \(that of gzip\) of each (\d+) bytes"))
-        self.block = int(self.said(r"for each block of (\d+) steps but the first"))
-        self.short = int(self.said(r"of (0x\w+) and more advances by"), 16)
-        self.lines = int(self.said(r"\\- 0x20\) / (\d+) and changes"))
-        self.line_min = -int(self.said(r"% 16 \\- (\d+); the column follows"))
+        self.slack = int(self.said(r"DATA ends with (\d+) bytes that are in no table"))
+        self.columns = {table: columns.split(";")
+                        for table, columns in re.findall(r"^\.It (node|page|scope|step|address) Ta (.*(?:\n[^.].*)*)$", self.text, re.M)}
 
     def said(self, pattern):
         return re.search(pattern, self.text, re.S).group(1)
@@ -51,9 +50,26 @@ class Bytes:
         v = self.number()
         return -(v >> 1) - 1 if v & 1 else v >> 1
 
-    def u32(self):
-        self.at += 4
-        return struct.unpack_from("<I", self.data, self.at - 4)[0]
+    def take(self, length):
+        self.at += length
+        return self.data[self.at - length:self.at]
+
+
+class Table:
+    """Rows of numbers, each as wide as its column."""
+
+    def __init__(self, count, widths):
+        self.count, self.widths, self.bits = count, widths, 0
+
+    def take(self, r):
+        self.bits = int.from_bytes(r.take((self.count * sum(self.widths) + 7) // 8), "little")
+
+    def row(self, i):
+        bits, numbers = self.bits >> i * sum(self.widths), []
+        for width in self.widths:
+            numbers.append(bits & (1 << width) - 1)
+            bits >>= width
+        return numbers
 
 
 class Index:
@@ -85,12 +101,10 @@ class Index:
         strings = self.sections["STRS"]
         return strings[at:strings.index(b"\0", at)].decode()
 
-    def name(self, at):
+    def name(self, number):
         """Linkage name, path and line of the declaration."""
-        r = Bytes(self.sections["NAME"], at)
-        function, linkage, file, line = r.number(), r.number(), r.number(), r.number()
-        linkage = "" if linkage == 0 else self.string(function) if linkage == 1 else self.string(linkage - 1)
-        return linkage, self.string(self.files[file - 1]) if file else "", line
+        _, linkage, file, line = struct.unpack_from("<4I", self.sections["NAME"], 16 * number)
+        return self.string(linkage), self.string(self.files[file - 1]) if file else "", line
 
     def frames(self, address):
         """Innermost first: linkage name, path and line of the declaration, path, line and column. [] = nobody's."""
@@ -123,50 +137,44 @@ class Index:
             r.signed()
         if head & page.bit(r"DW_AT_low_pc if bit 4\n\.Pq (\w+)"):
             r.signed()
-        nodes = Bytes(b"")
+        nodes, width = Table(0, []), {t: len(c) for t, c in page.columns.items()}
         if head & page.bit(r"If bit 5\n\.Pq (\w+)"):
-            length = r.number()
-            nodes = Bytes(r.data[r.at:r.at + length])
-            r.at += length
+            nodes = Table(r.number(), r.take(width["node"]))
         quantum = 1 if head & page.bit(r"With bit 6\n\.Pq (\w+)") else self.fields["quantum"]
         if address >= low + size:
             return []
-        node, file, line, column = self.steps(r, quantum, address - low)
+        steps, place = r.number(), (0, 0, 0, 0)
+        if steps == 0:
+            nodes.take(r)
+        else:
+            scopes, bits = r.number(), r.byte()
+            last = (size - 1) // quantum >> bits
+            tables = [nodes, Table(last, r.take(width["page"])), Table(scopes, r.take(width["scope"])), Table(steps, r.take(width["step"])),
+                      Table(steps, [bits])]
+            for table in tables:
+                table.take(r)
+            place = self.steps(*tables[1:], (address - low) // quantum)
+        assert r.at + page.slack <= len(r.data)
+        node, file, line, column = place
         frames = []
         while node:
-            nodes.at = node - 1
-            bits = nodes.byte()
-            back = nodes.number() if bits & 1 else node
-            called = self.name(nodes.number())
-            frames.append((*called, *self.place(file, line, column)))
-            file, line = (nodes.number(), nodes.number()) if bits & 2 else (0, 0)
-            column = nodes.number() if bits & 4 else 0
-            node -= back
+            row = nodes.row(node - 1)
+            frames.append((*self.name(row[0]), *self.place(file, line, column)))
+            assert row[1] < node
+            node, file, line, column = row[1:5]
         return [*frames, (*self.name(name), *self.place(file, line, column))]
 
-    def steps(self, r, quantum, offset):
-        count = r.number()
-        blocks = [(0, 0), *((r.u32(), r.u32()) for _ in range((count - 1) // self.page.block if count else 0))]
-        stream = r.at
-        number = max(i for i, (at, _) in enumerate(blocks) if at <= offset)
-        at, node, file, line, column = blocks[number][0], 0, 0, 0, 0
-        r.at = stream + blocks[number][1]
-        for _ in range(min(self.page.block, count - number * self.page.block)):
-            b = r.byte()
-            if b >= self.page.short:
-                at += (b - self.page.short) // self.page.lines * quantum
-                if at > offset:
-                    break
-                line += (b - self.page.short) % self.page.lines + self.page.line_min
-                column = r.number()
-                continue
-            at += r.number() * quantum
-            if at > offset:
-                break
-            node += r.signed() if b & 1 else 0
-            file = r.number() if b & 2 else file
-            line += r.signed() if b & 4 else 0
-            column = r.number() if b & 8 else column
-            if b & 16:
-                r.number()
-        return node, file, line, column
+    @staticmethod
+    def steps(pages, scopes, steps, addresses, quanta):
+        """Node, file, line and column."""
+        bits, found = addresses.widths[0], 0
+        ends = [*(pages.row(i)[0] for i in range(pages.count)), steps.count]
+        for page, end in enumerate(ends):
+            for i in range(ends[page - 1] if page else 0, end):
+                if (page << bits) + addresses.row(i)[0] <= quanta:
+                    found = i + 1
+        if found == 0:
+            return 0, 0, 0, 0
+        scope, line, column, _ = steps.row(found - 1)
+        node, file, base = scopes.row(scope)
+        return node, file, base + line, column

@@ -172,6 +172,13 @@ async function searching(page) {
   is(await matched(page), '60.00 % matched, 100.00 % of this view', 'a zoomed view says its own share');
   await page.keyboard.press('Escape');
   is(await matched(page), '', 'Esc clears the search first');
+  const slow = ['(a+)+$', '(a?){30}a{30}', 'a?a?a?a?aaaa', '(a|aa)+$', '(a*){9,}$', '.*.*.*.*x', '(a)\\1+', 'a(?=a*a*)', '((a|b)c)*d', '([(]a+)*$'];
+  // The function is not to be had from outside the picture's script, and needs nothing of it.
+  const search = fs.readFileSync('lib/flame/svg/flame_search.js', 'utf8');
+  const reach = new Function(search.match(/^function reach[^]*?^}/m)[0] + '; return reach;')();
+  is(slow.map(reach).join(), slow.map(() => 0).join(), 'what may take for ever is searched as plain text');
+  const quick = ['poll', 'a.*b', 'foo|bar', '(?:foo|bar)baz', '(abc)+', '[(]a+', '\\(x\\)*', 'a.*?b.*c', '.*.*.*c'].map(reach);
+  is(quick.join(), '4096,4096,4096,4096,4096,4096,4096,256,100', 'others are expressions, of names as long as they can search soon');
   await page.keyboard.press('Escape');
   ok(near((await frame(page, 'a')).w, 600), 'then the zoom');
   const marked = () => page.evaluate(() => Array.from(document.querySelectorAll('#frames > g')).findIndex((g) => g.classList.contains('at')));

@@ -11,6 +11,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 
 #include "turns.h"
@@ -108,6 +109,17 @@ static void prefork(void) {
     }
     await(worker[0]);
     await(worker[1]);
+}
+
+/* A child that the C library does not know of, as a sandbox makes it. */
+static void clone_and_stall(void) {
+    turns(TURNS);
+    pid_t child = (pid_t)syscall(SYS_clone, (unsigned long)SIGCHLD, NULL, NULL, NULL, NULL);
+    if (child == 0) {
+        stall(STALL_MS);
+        _exit(0);
+    }
+    await(child);
 }
 
 /* As daemon(3), and closes all that it has not opened. */
@@ -230,6 +242,8 @@ int main(int argc, char **argv) {
         forks();
     } else if (strcmp(mode, "fork-and-stall") == 0) {
         fork_and_stall();
+    } else if (strcmp(mode, "clone-and-stall") == 0) {
+        clone_and_stall();
     } else if (strcmp(mode, "prefork") == 0) {
         prefork();
     } else if (strcmp(mode, "daemon") == 0) {

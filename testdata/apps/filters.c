@@ -1,42 +1,26 @@
 /* A program that puts a filter of its system calls up, and then stalls twice, on the processor and
  * asleep:
  *
- *     filters none | container | kill CALL | only-own | strict   before | after | all-threads
+ *     filters none | container | kill CALL | only-own | strict   before | after | all-threads |
+ *                                                                      unseen
  *
  * container: what a container runtime's default profile (moby's seccomp/default.json) refuses to a
  * process without capabilities, refused with EPERM as there. kill: this call ends the process.
  * only-own: all do but those that this program makes. strict: the kernel's strict mode, in which it
  * ends at once, since no loop can wait. The filter comes before the loop turns, or after, or after
- * for all threads. The call acct is made at the end. Ends with 77 if the system does not let it
- * try. */
+ * for all threads, or after by a system call that libc does not make. The call acct is made at the
+ * end. Ends with 77 if the system does not let it try. */
 #include <errno.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
 #include <sched.h>
 #include <stddef.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 
+#include "filter.h"
 #include "turns.h"
 
-enum { CANNOT_TRY = 77, STALL_MS = 700, MAX = 128 };
-
-struct program {
-    struct sock_filter code[MAX];
-    unsigned short length;
-};
-
-static void add(struct program *p, struct sock_filter instruction) {
-    if (p->length < MAX) {
-        p->code[p->length++] = instruction;
-    }
-}
-
-static void answer(struct program *p, long number, uint32_t action) {
-    add(p, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)number, 0, 1));
-    add(p, (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, action));
-}
+enum { CANNOT_TRY = 77, STALL_MS = 700 };
 
 /* clone with one of these makes a namespace. */
 #define NAMESPACES                                                                                 \
@@ -82,8 +66,7 @@ static void refuse_as_a_container(struct program *p) {
     }
     answer(p, SYS_clone3, SECCOMP_RET_ERRNO | ENOSYS); /* whose flags a filter cannot read */
     add(p, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clone, 0, 3));
-    add(p, (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
-                                        offsetof(struct seccomp_data, args)));
+    load(p, offsetof(struct seccomp_data, args));
     add(p, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, NAMESPACES, 0, 1));
     add(p, (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM));
 }
@@ -122,11 +105,42 @@ static long number_of(const char *name) {
     exit(2);
 }
 
-static void put_up(const char *what, const char *call, bool on_all_threads) {
+/* prctl(PR_SET_SECCOMP, …), without the C library. */
+static long set_filter_unseen(const struct sock_fprog *program) {
+#if defined(__x86_64__)
+    long got = SYS_prctl;
+    __asm__ volatile("syscall"
+                     : "+a"(got)
+                     : "D"((long)PR_SET_SECCOMP), "S"((long)SECCOMP_MODE_FILTER), "d"(program)
+                     : "rcx", "r11", "memory");
+    return got;
+#elif defined(__aarch64__)
+    register long x0 __asm__("x0") = PR_SET_SECCOMP;
+    register long x1 __asm__("x1") = SECCOMP_MODE_FILTER;
+    register const struct sock_fprog *x2 __asm__("x2") = program;
+    register long x8 __asm__("x8") = SYS_prctl;
+    __asm__ volatile("svc #0" : "+r"(x0) : "r"(x1), "r"(x2), "r"(x8) : "memory");
+    return x0;
+#else
+    (void)program;
+    return -1;
+#endif
+}
+
+static long set_filter(const struct sock_fprog *program, const char *when) {
+    if (strcmp(when, "unseen") == 0) {
+        return set_filter_unseen(program);
+    }
+    if (strcmp(when, "all-threads") == 0) {
+        return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, program);
+    }
+    return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, program);
+}
+
+static void put_up(const char *what, const char *call, const char *when) {
     struct program p = {.length = 0};
     uint32_t others = SECCOMP_RET_ALLOW;
-    add(&p,
-        (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)));
+    load(&p, offsetof(struct seccomp_data, nr));
     if (strcmp(what, "container") == 0) {
         refuse_as_a_container(&p);
     } else if (strcmp(what, "kill") == 0) {
@@ -140,11 +154,7 @@ static void put_up(const char *what, const char *call, bool on_all_threads) {
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) {
         exit(CANNOT_TRY);
     }
-    /* Programs do it in either way. */
-    long got = on_all_threads ? syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER,
-                                        SECCOMP_FILTER_FLAG_TSYNC, &program)
-                              : prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
-    if (got != 0) {
+    if (set_filter(&program, when) != 0) { /* programs do it in either way */
         exit(CANNOT_TRY);
     }
 }
@@ -169,7 +179,7 @@ int main(int argc, char **argv) {
         syscall(SYS_exit, write(STDOUT_FILENO, "ended\n", 6) != 6);
     }
     if (strcmp(what, "none") != 0) {
-        put_up(what, call, strcmp(when, "all-threads") == 0);
+        put_up(what, call, when);
     }
     turns(TURNS);
     compute(STALL_MS);

@@ -7,6 +7,7 @@
  *     outside threads TURNS    two more threads have the loop: "net-loop" on epoll,
  *                              "AWT-EventQueue-" on a condition variable; the main thread has none
  *     outside fork TURNS       a child has the same loop, and stalls twice as often
+ *     outside exec TURNS       it becomes a sleep(1) of 0.9 s at its end
  *     outside die TURNS        ends by SIGKILL behind the first sleep, before its next wait
  */
 #include <errno.h>
@@ -175,5 +176,9 @@ int main(int argc, char **argv) {
         poll_loop(turns, strcmp(how, "fast") == 0 ? FAST_TURNS : 20);
     }
     printf("interrupted %d\n", interrupted);
+    fflush(stdout);
+    if (strcmp(how, "exec") == 0) {
+        execlp("sleep", "sleep", "0.9", (char *)NULL);
+    }
     return 0;
 }

@@ -18,6 +18,7 @@
 enum { TICK_MS = 40, HEALTHY_TICKS = 25, WORKERS = 3, VIEW_DEPTH = 32 };
 
 static long stall_ms = 2700;
+static const char *release = "1.0"; /* version that the app says it has, with --hooks */
 static struct loop app_loop;
 static volatile uint64_t sink;
 
@@ -342,7 +343,7 @@ static struct stallrec *start_recorder(const char *directory, long threshold_ms)
     stallrec_config_init(&config, sizeof config);
     config.directory = directory;
     config.app_id = "com.example.shop";
-    config.app_version = "1.0";
+    config.app_version = release;
     config.callbacks.dump_written = say_written;
     if (threshold_ms) {
         config.threshold_ms = (uint32_t)threshold_ms;
@@ -359,7 +360,8 @@ static struct stallrec *start_recorder(const char *directory, long threshold_ms)
 /* ---- command line ---- */
 
 static int usage(FILE *to) {
-    fputs("usage: stalls [--ms MS] [--only NAME[,NAME]...] [--hooks DIR [--threshold MS]]\n"
+    fputs("usage: stalls [--ms MS] [--only NAME[,NAME]...] [--hooks DIR [--threshold MS] "
+          "[--release VERSION]]\n"
           "Stalls once in each way, a healthy second apart: ",
           to);
     for (unsigned i = 0; i < ACTIONS; i++) {
@@ -414,6 +416,8 @@ int main(int argc, char **argv) {
             }
         } else if (!strcmp(argv[i], "--hooks")) {
             hooks = value;
+        } else if (!strcmp(argv[i], "--release")) {
+            release = value;
         } else if (!strcmp(argv[i], "--threshold") && milliseconds(value)) {
             threshold_ms = milliseconds(value);
         } else {

@@ -42,6 +42,7 @@ int minherit(void *address, size_t size, int inherit);
 
 #define QOS_CLASS_USER_INTERACTIVE 0x21
 int pthread_set_qos_class_self_np(unsigned qos, int priority);
+int pthread_main_np(void);
 unsigned pthread_mach_thread_np(pthread_t thread);
 
 #endif

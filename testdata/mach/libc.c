@@ -16,6 +16,16 @@ int pthread_set_qos_class_self_np(unsigned qos, int priority) {
     return qos == QOS_CLASS_USER_INTERACTIVE && priority == 0 ? 0 : EINVAL;
 }
 
+static pthread_t main_thread;
+
+__attribute__((constructor)) static void keep_main_thread(void) {
+    main_thread = pthread_self();
+}
+
+int pthread_main_np(void) {
+    return pthread_equal(pthread_self(), main_thread);
+}
+
 void standin_random(void *to, size_t size) {
     static atomic_uint next = 1;
     for (size_t i = 0; i < size; i++) {

@@ -1,4 +1,5 @@
-/* For tests only: runs drawn of a simulated fleet of which the truth is known, without dumps. */
+/* For tests only: draws runs of a simulated fleet of users, whose true rates are known, without
+ * dumps. */
 #ifndef STALLKIT_CLASSIFY_FIXTURE_FLEET_H
 #define STALLKIT_CLASSIFY_FIXTURE_FLEET_H
 
@@ -49,18 +50,20 @@ static inline unsigned dice_poisson(struct dice *d, double mean) {
 
 struct fleet {
     unsigned users;
-    double stalls;      /* per user, on average */
-    double old_devices; /* exponent: the higher, the more users have old, slow devices */
+    double stalls;      /* average number per user */
+    double old_devices; /* exponent: the higher it is, the more users have old, slow devices */
     size_t causes;
-    double share[FLEET_CAUSES_MAX];  /* of all stalls, usually; need not add up to 1 */
-    double factor[FLEET_CAUSES_MAX]; /* of the cause's usual rate */
-    double length;                   /* of the cause 0: factor */
-    double callers;        /* share of the causes that are reached from two callers: on level 2 */
-    bool exposure, clumsy; /* clumsy: the few heavy users have most of the stalls */
-    bool even;             /* users are much alike, and few have a cause of their own */
+    /* Each cause's share of all stalls at its usual rate; the sum may differ from 1. */
+    double share[FLEET_CAUSES_MAX];
+    double factor[FLEET_CAUSES_MAX]; /* by which each cause's rate is multiplied */
+    double length;                   /* factor on the length of the stalls of cause 0 */
+    double callers; /* share of the causes that have two callers, and so two level-2 buckets */
+    /* exposure: it is counted; clumsy: a few heavy users have most of the stalls. */
+    bool exposure, clumsy;
+    bool even; /* users differ little, and few have a cause of their own */
 };
 
-/* 60 causes, the n-th 1/n as often as the first. */
+/* Returns a fleet with 60 causes, of which the n-th is 1/n as frequent as the first. */
 static inline struct fleet fleet_usual(unsigned users) {
     struct fleet f = {.users = users,
                       .stalls = 0.8,
@@ -75,8 +78,8 @@ static inline struct fleet fleet_usual(unsigned users) {
     return f;
 }
 
-/* 103 causes, two stalls of a user on average; the causes 0 and 1 have 2 % and 3 % of the stalls,
- * the others shares from 0.1 % to 6 %. */
+/* Returns a fleet with 103 causes and on average two stalls per user; the causes 0 and 1 have 2
+ * % and 3 % of the stalls, each other one from 0.1 % to 6 %. */
 static inline struct fleet fleet_wide(unsigned users) {
     struct fleet f = fleet_usual(users);
     f.causes = 103;
@@ -95,7 +98,8 @@ static inline struct fleet fleet_wide(unsigned users) {
     return f;
 }
 
-/* What a bucket shows of its frames, which the gate pools by; "app" has no framework. */
+/* Sets the frames of a bucket, by which the gate pools it: the framework (NULL = none) and one
+ * or two functions of the app. */
 static inline void fleet_set_frames(struct triage *t, struct bucket *b, const char *framework,
                                     const char *const functions[2]) {
     const struct bucket_frame frames[] = {
@@ -119,7 +123,7 @@ static inline void fleet_set_frames(struct triage *t, struct bucket *b, const ch
     }
 }
 
-/* A stall that is counted: of which user, on which device, where, how long. */
+/* A stall to be counted: its user and length, the cell of its device, its cause, and its caller. */
 struct fleet_stall {
     uint64_t user, ms;
     uint32_t cell;
@@ -149,7 +153,7 @@ static inline void fleet_count(struct triage *t, const struct fleet_stall *s) {
                                        i == 1 ? map_string(&t->strings, names[1]) : NULL};
             fleet_set_frames(t, level[i], framework, functions);
         }
-        tallies[i + 1] = &level[i]->tally;
+        tallies[i + 1] = level[i]->tally;
     }
     bool ok = bucket_adopt(level[0], level[1]);
     for (size_t i = 0; ok && i < KEY_LEVELS + 1; i++) {
@@ -173,9 +177,9 @@ static inline size_t fleet_draw_cause(struct dice *d, const struct fleet *f, dou
     return cause;
 }
 
-/* One user: how long the app was used, on which device, and how often it stalled. Half of a user's
- * stalls are of one cause, and one user in 300 has sixty times as many as others, up to what
- * recorders send of one user. */
+/* Draws one user: how long the app was used, on which device, and how often it stalled. Half of
+ * a user's stalls have one cause, and one user in 300 has sixty times as many stalls as others,
+ * up to the number that recorders send per user. */
 static inline void fleet_add_user(struct dice *d, const struct fleet *f, double sum,
                                   double usual_sum, struct triage *t) {
     uint64_t user = hash_u64(d->state);
@@ -203,7 +207,7 @@ static inline void fleet_add_user(struct dice *d, const struct fleet *f, double 
     }
 }
 
-/* A finished run. */
+/* Draws a run and returns it as a finished triage. */
 static inline struct triage *fleet_draw(struct dice *d, const struct fleet *f) {
     struct triage *t = NULL;
     struct triage_options o = {.cap_ms = 30000, .rules = "test"};
@@ -222,7 +226,8 @@ static inline struct triage *fleet_draw(struct dice *d, const struct fleet *f) {
     return t;
 }
 
-/* The cause that a row's bucket is about; SIZE_MAX: several buckets, or no frame names a cause. */
+/* Returns the cause that a row's bucket is made of; SIZE_MAX if the row has several buckets or
+ * no frame names a cause. */
 static inline size_t fleet_cause_of(const struct gate_row *row) {
     const char *at = NULL;
     size_t cause = 0;

@@ -1,4 +1,4 @@
-/* The gate: every bucket compared, and a verdict for the run. */
+/* Implements the gate: compares every bucket of two runs and gives the run a verdict. */
 #include "classify/gate/gate.h"
 
 #include <math.h>
@@ -11,7 +11,8 @@
 static const double alpha = 0.05;
 
 const char *gate_verdict_text(enum gate_verdict v) {
-    static const char *const texts[] = {"pass", "new", "regressed", "inconclusive", "platform"};
+    static const char *const texts[] = {"pass",         "new",      "regressed",
+                                        "inconclusive", "platform", "ignored"};
     return texts[v];
 }
 
@@ -44,12 +45,12 @@ static void find_exposure(struct gate *g) {
     }
 }
 
-/* Users with any stall, and exposure, tell how many of a bucket's users to expect in each run: the
- * larger share of the later run counts, as users do not grow in proportion to how long they were
- * watched. Those on devices that only one of the runs has are left out, in proportion to their
- * stalls. */
+/* Compares the numbers of users of the rows from `from` on. The share of a bucket's users that
+ * the later run is expected to have is the larger of its shares of all users with a stall and of
+ * the exposure, as users do not grow in proportion to how long they were watched. Users on
+ * devices that only one run has are left out, in proportion to their stalls. */
 static void compare_users(struct gate *g, size_t from, double share_of_exposure) {
-    const double error = 1.04 / 64; /* of 2^12 registers, see distinct.h */
+    const double error = 1.04 / 64; /* relative error of 2^12 registers, see distinct.h */
     double all[RATES_RUNS];
     for (size_t run = 0; run < RATES_RUNS; run++) {
         all[run] = (double)g->run[run]->total_users;
@@ -67,6 +68,18 @@ static void compare_users(struct gate *g, size_t from, double share_of_exposure)
         rates_compare_users(users, by_stratum > share ? by_stratum : share, estimated ? error : 0,
                             &row->by[GATE_USERS]);
     }
+}
+
+/* Can the stalled time of a row be compared? It cannot where a run has stalls of unknown length,
+ * as they would count as a rise once their length is known. When shares are compared, such a
+ * stall in any bucket changes the shares of all. */
+static bool time_is_known(const struct gate *g, const struct gate_row *row) {
+    for (size_t run = 0; run < RATES_RUNS; run++) {
+        if (g->rates ? row->length_unknown[run] : tally_length_unknown(&g->run[run]->total)) {
+            return false;
+        }
+    }
+    return true;
 }
 
 static enum st compare_rows(struct gate *g, size_t from, enum rates_measure m, struct err *e) {
@@ -88,6 +101,9 @@ static enum st compare_rows(struct gate *g, size_t from, enum rates_measure m, s
         const struct clusters *const events[RATES_RUNS] = {&row->events[RATES_BASE],
                                                            &row->events[RATES_NOW]};
         rates_compare(rates, events, m, &row->by[m]);
+        if (m == RATES_MS && !time_is_known(g, row)) {
+            rates_drop_comparison(&row->by[m]);
+        }
     }
     if (m == RATES_COUNT) {
         double base = rates_exposure(rates, RATES_BASE), now = rates_exposure(rates, RATES_NOW);
@@ -97,7 +113,7 @@ static enum st compare_rows(struct gate *g, size_t from, enum rates_measure m, s
     return ST_OK;
 }
 
-/* Compares the rows from `from` on by all measures. */
+/* Compares the rows from `from` on by all measures: stalls, time and users. */
 static enum st compare_from(struct gate *g, size_t from, struct err *e) {
     enum st st = ST_OK;
     for (int m = 0; st == ST_OK && m <= RATES_MS; m++) {
@@ -108,9 +124,9 @@ static enum st compare_from(struct gate *g, size_t from, struct err *e) {
 
 /* ---- one family of hypotheses ---- */
 
-/* How much the measures of a row weigh in its p-value: as much as they tell, the inverse of their
- * variance, but each a tenth at least, as what rises need not be what tells most. Sizes and
- * variances are of both runs together, which a rise does not choose. */
+/* Computes the weights of a row's measures in its p-value: each is in proportion to the inverse
+ * of the measure's variance, but at least a tenth, as the most precise measure need not be the
+ * one that rises. Variances are of both runs together, so a rise does not influence them. */
 static void weigh_measures(const struct gate_row *row, double weight[GATE_MEASURES]) {
     const double least = 0.1;
     double sum = 0;
@@ -124,7 +140,7 @@ static void weigh_measures(const struct gate_row *row, double weight[GATE_MEASUR
     }
 }
 
-/* The rise that the error is spent to see. */
+/* The ratio of rates that the error is spent to detect. */
 static const double sought = 1.5;
 
 static struct rates_hypothesis hypothesis_of(const struct gate_row *row) {
@@ -143,7 +159,7 @@ static struct rates_hypothesis hypothesis_of(const struct gate_row *row) {
                                      .effect = isfinite(error) ? log(sought) / error : 0};
 }
 
-/* The share of the error that is spent on a row's kind. */
+/* Returns the share of the error that is spent on all rows of this row's kind. */
 static double share_of(const struct gate_row *row) {
     switch (row->level) {
     case '1':
@@ -153,11 +169,12 @@ static double share_of(const struct gate_row *row) {
     case '*':
         return 0.05;
     default:
-        return 0.15; /* pools */
+        return 0.15; /* pools and the row of all stalls */
     }
 }
 
-/* Rows of a kind stand together: the first behind those of the kind of row `from`. */
+/* Returns the index behind the last row of the kind of row `from`; rows of one kind are
+ * adjacent. */
 static size_t end_of_kind(const struct gate *g, size_t from) {
     double share = share_of(&g->rows.data[from]);
     size_t end = from;
@@ -167,7 +184,7 @@ static size_t end_of_kind(const struct gate *g, size_t from) {
     return end;
 }
 
-/* Kinds without rows leave their share to the others. */
+/* Spends the error on the rows kind by kind; kinds without rows leave their share to the others. */
 static void spend_by_kind(const struct gate *g, struct rates_hypothesis *h) {
     double whole = 0;
     for (size_t i = 0; i < g->rows.len; i = end_of_kind(g, i)) {
@@ -217,9 +234,10 @@ double gate_expected_users(const struct gate_row *row) {
     return c->events[RATES_NOW] * (1 - c->share) / c->share;
 }
 
-/* A bucket that the base does not have. */
+/* Judges a bucket that the base does not have. */
 static enum gate_verdict judge_new(const struct gate *g, const struct gate_row *row) {
-    /* The exact Poisson limit of 0 events, 95 %: a base that expects fewer may have had none. */
+    /* A base that expects fewer events than the exact 95 % Poisson limit for 0 events may have
+     * had none by chance. */
     const double detected = 2.9957;
     bool many = row->users[RATES_NOW] >= g->options.min_users;
     bool often = gate_expected_users(row) > detected;
@@ -232,13 +250,15 @@ static enum gate_verdict judge_new(const struct gate *g, const struct gate_row *
 static enum gate_verdict gate_judge(const struct gate *g, const struct gate_row *row) {
     double least = 1 + g->options.regressed_percent / 100.0;
     bool enough = false, risen = row->p <= alpha;
-    /* One limit, of the measure that tells more: the lowest of several would be too low. */
+    /* Only the limit of the more precise measure counts: the lowest of several limits would be
+     * too low. */
     bool by_users = row->by[GATE_USERS].error < row->by[RATES_COUNT].error;
     bool tells = row->by[by_users ? GATE_USERS : RATES_COUNT].upper < least;
     if (row->stalls[RATES_BASE] == 0 && row->bucket) {
         return judge_new(g, row);
     }
-    /* In all stalls the rate rose from 0: a base without any cannot be tested by users. */
+    /* This is the row of all stalls: a base without any stall has no users by which the rise
+     * could be tested. */
     if (row->stalls[RATES_BASE] == 0 && row->users[RATES_NOW] < g->options.min_users) {
         return GATE_INCONCLUSIVE;
     }
@@ -257,8 +277,8 @@ static uint64_t share_of_stalls(const struct gate *g, const struct gate_row *row
     return all ? (uint64_t)((unsigned __int128)row->stalls[run] * 1000 / all) : 0;
 }
 
-/* A large bucket whose rate may have risen by half: nobody should say that nothing happened, unless
- * the number of its users excludes such a rise. */
+/* May the rate of this large bucket have risen by half, without being significant? The report
+ * warns of it, unless the number of its users excludes such a rise. */
 static bool is_suspect(const struct gate *g, const struct gate_row *row) {
     const struct rates_comparison *c = &row->by[RATES_COUNT];
     return row->level == '1' && !row->platform && row->verdict != GATE_NEW &&
@@ -266,19 +286,16 @@ static bool is_suspect(const struct gate *g, const struct gate_row *row) {
            c->ratio >= sought && c->p < 0.1 && row->by[GATE_USERS].upper >= sought;
 }
 
-/* Events in excess of what the base's rate leads to expect. */
+/* Returns the milliseconds of a row in the later run in excess of what the base's rate predicts. */
 static double excess(const struct gate_row *row) {
     const struct rates_comparison *c = &row->by[RATES_MS];
     return c->ratio > 0 ? c->events[RATES_NOW] * (1 - 1 / c->ratio) : 0;
 }
 
-/* The place of a row's kind in the report. */
+/* Returns the position in the report of rows with this row's verdict. */
 static int order_of(const struct gate_row *row) {
-    static const int order[] = {[GATE_NEW] = 0,
-                                [GATE_REGRESSED] = 1,
-                                [GATE_PLATFORM] = 3,
-                                [GATE_INCONCLUSIVE] = 4,
-                                [GATE_PASS] = 5};
+    static const int order[] = {[GATE_NEW] = 0,     [GATE_REGRESSED] = 1,    [GATE_PLATFORM] = 3,
+                                [GATE_IGNORED] = 3, [GATE_INCONCLUSIVE] = 4, [GATE_PASS] = 5};
     return row->suspect ? 2 : order[row->verdict];
 }
 
@@ -299,7 +316,7 @@ static int by_weight(const void *a, const void *b) {
     return left_name && right_name ? strcmp(left_name, right_name) : 0;
 }
 
-/* Is a bucket's rise excluded, or seen, by itself or together with others? */
+/* Is a rise of this bucket excluded or detected, by its own row or by a pool that it is in? */
 static bool is_decided(const struct gate *g, const struct gate_row *row) {
     bool decided = row->verdict != GATE_INCONCLUSIVE;
     for (size_t kind = 0; kind < GATE_POOLS && !row->suspect; kind++) {
@@ -310,7 +327,8 @@ static bool is_decided(const struct gate *g, const struct gate_row *row) {
     return decided;
 }
 
-/* Adds up what buckets of level 1 are decided; rows are in the order in which they were made. */
+/* Computes the share of the stalls of level 1 that are in buckets with a decision; rows are
+ * still in the order in which they were made, to which their `pools` refer. */
 static void count_decided(struct gate *g) {
     uint64_t stalls = 0, decided = 0;
     for (size_t i = 0; i < g->rows.len; i++) {
@@ -323,7 +341,8 @@ static void count_decided(struct gate *g) {
     g->decided_permille = stalls ? (uint64_t)((unsigned __int128)decided * 1000 / stalls) : 0;
 }
 
-/* What would have been seen in buckets of 2 % and more, else of the largest ones. */
+/* Finds the least rise that would have been detected in all buckets of at least 2 % of the
+ * stalls, else in larger ones only. */
 static void find_seen(struct gate *g) {
     static const unsigned sizes[] = {20, 50, 100, 200};
     for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++) {
@@ -335,7 +354,7 @@ static void find_seen(struct gate *g) {
                 most = row->detectable > most ? row->detectable : most;
             }
         }
-        /* A rise to more than ten times as many is nothing to promise. */
+        /* A detectable rise to more than ten times as many is not reported. */
         if (most > 0 && most < 10) {
             g->seen_permille = sizes[k];
             g->seen_ratio = most;
@@ -344,7 +363,8 @@ static void find_seen(struct gate *g) {
     }
 }
 
-/* Nothing is known of a run that was not watched, also not that its stalls did not rise. */
+/* Was the app watched for long enough in both runs, as far as session records say? If not,
+ * nothing is known of a run, not even that its stalls did not rise. */
 static bool is_watched(struct gate *g) {
     bool watched = true;
     for (size_t run = 0; run < RATES_RUNS; run++) {
@@ -355,16 +375,30 @@ static bool is_watched(struct gate *g) {
     return watched;
 }
 
-/* Has a run enough users: those who stalled, or, of a run in which fewer did, those who would have
- * at the other's rate? One user who was watched all day is not many. */
+/* Does a run have enough users? Users who stalled are counted; if they are too few, the users
+ * expected to stall at the other run's rate, as long as session records do not name too few
+ * users: one user who was watched all day is not many. */
 static bool has_users(const struct gate *g, size_t run) {
     const struct triage *t = g->run[run];
-    size_t named = t->usage.users.users.len; /* by session records; tables of exposure name none */
+    /* Named by session records; exposure tables name no users. */
+    size_t named = t->usage.users.users.len;
     double expected =
         g->rates ? (double)g->run[!run]->total_users * g->exposure[run] / g->exposure[!run] : 0;
     bool watched = named == 0 || named >= g->options.min_users;
     return t->total_users >= g->options.min_users ||
            (watched && expected >= (double)g->options.min_users);
+}
+
+/* Is the row's bucket, or the level-1 bucket that contains it, marked by people to be ignored? */
+static bool row_is_ignored(const struct gate *g, const struct gate_row *row) {
+    const struct bucket *b = row->bucket;
+    if (!g->options.ignored || !b) {
+        return false;
+    }
+    if (row->level == '2') {
+        b = g->run[RATES_NOW]->level[0].buckets.data[b->parent];
+    }
+    return g->options.ignored(g->options.ignored_ctx, b->id);
 }
 
 static void judge_run(struct gate *g) {
@@ -374,6 +408,8 @@ static void judge_run(struct gate *g) {
         row->verdict = gate_judge(g, row);
         row->suspect = is_suspect(g, row);
         row->verdict = row->suspect ? GATE_INCONCLUSIVE : row->verdict;
+        bool failed = row->verdict == GATE_NEW || row->verdict == GATE_REGRESSED;
+        row->verdict = failed && row_is_ignored(g, row) ? GATE_IGNORED : row->verdict;
         g->suspects += row->suspect;
         g->count[row->verdict]++;
     }

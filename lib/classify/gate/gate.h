@@ -1,15 +1,15 @@
-/* Did the last release make it worse? Two triages, a base and a later one, are compared bucket by
- * bucket (rates.h), and in all: in how many stalls there are, and in how long they take.
+/* Did the last release make stalls worse? Two triages, a base and a later one, are compared
+ * bucket by bucket (rates.h) and as a whole, by the number of stalls and by their time.
  *
- * At most 5 % of runs that are equal fail, however many buckets they have: see rates_spend. Each
- * row is one hypothesis, by three measures (rates_combine); six tenths of the error are spent on
- * buckets of level 1, two on level 2 and two on the rest. Buckets too small to exclude a rise are
- * pooled by cause and by framework.
+ * Of runs with equal rates at most 5 % fail, however many buckets they have: see rates_spend.
+ * Each row is one hypothesis, tested by three measures (rates_combine); six tenths of the error
+ * are spent on buckets of level 1, two on level 2 and two on the rest. Buckets too small to
+ * exclude a rise are pooled by cause and by framework.
  *
- * The least rise that a row would have shown is exp((z(a) + z(0.2)) * s): z is the normal deviate
- * that is exceeded with this probability, a the error spent on the row's better measure, s the
- * standard error of the ratio's logarithm, of the row's events with their own variance: 80 % of
- * runs with such a rise fail. */
+ * The least detectable rise of a row is exp((z(a) + z(0.2)) * s): z(p) is the normal deviate
+ * that is exceeded with probability p, a the error spent on the row's more precise measure, s
+ * the standard error of the logarithm of the row's ratio, with the variance of its own events:
+ * 80 % of runs with such a rise fail. */
 #ifndef STALLKIT_CLASSIFY_GATE_H
 #define STALLKIT_CLASSIFY_GATE_H
 
@@ -19,80 +19,95 @@
 
 enum gate_verdict {
     GATE_PASS,
-    GATE_NEW,          /* a bucket that the base does not have, and would have shown */
-    GATE_REGRESSED,    /* a rate that rose, by at least what was asked for */
+    GATE_NEW, /* the base does not have the bucket, and would have if it were as frequent there */
+    GATE_REGRESSED,    /* the rate rose significantly, by at least the percentage of the options */
     GATE_INCONCLUSIVE, /* there is not enough data to tell */
-    GATE_PLATFORM,     /* new with a system or a device that the base did not have */
+    GATE_PLATFORM,     /* new, but only on a system or a device that the base did not have */
+    GATE_IGNORED,      /* new or regressed, but people marked it to be ignored */
     GATE_VERDICTS
 };
-/* "pass", "new" … */
+/* Returns the word for a verdict: "pass", "new" … */
 const char *gate_verdict_text(enum gate_verdict v);
 
 struct gate_options {
-    unsigned regressed_percent;  /* a smaller rise is ignored */
-    uint64_t min_users;          /* fewer do not make a bucket new, nor a run comparable */
-    bool fail_on[GATE_VERDICTS]; /* which verdicts are failures to a build server, see
-                                    gate_print_junit; not compared with anything */
+    unsigned regressed_percent; /* least rise, in percent, that counts as regressed */
+    uint64_t min_users;         /* least users that make a bucket new, and a run comparable */
+    /* Verdicts that gate_print_junit reports as failures; they do not change the comparison. */
+    bool fail_on[GATE_VERDICTS];
+    /* Is the level-1 bucket with this id marked to be ignored? NULL: no bucket is. */
+    bool (*ignored)(void *ctx, const char *id);
+    void *ignored_ctx;
 };
 
-/* What is compared: how many stalls (RATES_COUNT), how long together (RATES_MS), and of how many
- * users. */
+/* The measures that are compared: number of stalls (RATES_COUNT), their total time (RATES_MS),
+ * and their users. */
 enum { GATE_USERS = RATES_MS + 1, GATE_MEASURES };
 
-/* What small buckets are pooled by: the cause, and the framework that the app called. */
+/* Each small bucket is in two pools: one by its cause, one by the framework that the app called. */
 enum { GATE_POOLS = 2 };
 
-/* A bucket, a pool of small ones, or all of them. */
+/* One row of the comparison: a bucket, a pool of small buckets, or all stalls. */
 struct gate_row {
-    char level;                  /* '1', '2'; 'c', 'f': a pool by cause, by framework; '*': all */
-    const struct bucket *bucket; /* of the later triage, else of the base; NULL for several */
-    const char *pool;            /* the cause, or the framework, "" = none; NULL: no pool */
-    size_t pooled;               /* how many buckets are in it */
-    size_t pools[GATE_POOLS]; /* of a small bucket: index of its pools among the rows, while these
-                                 are judged; SIZE_MAX: none */
-    bool platform;            /* only on platforms that the base did not have, by this facet */
+    /* '1', '2': a bucket of this level; 'c', 'f': pool by cause, by framework; '*': all stalls. */
+    char level;
+    /* The bucket of the later triage if that has it, else of the base; NULL for several buckets. */
+    const struct bucket *bucket;
+    /* The cause, or the framework ("" = none), of a pool; NULL: the row is no pool. */
+    const char *pool;
+    size_t pooled; /* number of buckets in the pool */
+    /* Indexes among the rows of the pools that a small bucket is in, valid until the rows are
+     * sorted; SIZE_MAX: none. */
+    size_t pools[GATE_POOLS];
+    bool platform; /* the bucket occurs only with values of `facet` that the base did not have */
     enum tally_facet facet;
     struct clusters events[RATES_RUNS];
     uint64_t stalls[RATES_RUNS], users[RATES_RUNS];
+    /* Number of stalls of unknown length; where there are some, time is not compared. */
+    uint64_t length_unknown[RATES_RUNS];
     struct distinct who[RATES_RUNS];
     struct rates_comparison by[GATE_MEASURES];
-    double p;          /* of all measures, with regard to all rows */
-    double detectable; /* the least ratio that four of five such runs would have shown */
-    bool suspect;      /* large, and maybe risen by half */
+    double p;          /* p-value of all measures together, adjusted for all rows */
+    double detectable; /* least ratio that would have been detected in four of five such runs */
+    bool suspect;      /* the bucket is large, and its rate may have risen by half */
     enum gate_verdict verdict;
 };
 
 struct gate {
     struct gate_options options;
     const struct triage *run[RATES_RUNS];
-    bool rates;    /* exposure is known of both; else shares are compared */
-    bool sessions; /* exposure is in sessions, not in time */
+    bool rates;    /* exposure of both runs is known and rates are compared; else shares */
+    bool sessions; /* exposure is counted in sessions, not in time */
     double exposure[RATES_RUNS];
-    int watched_permille[RATES_RUNS]; /* of the sessions' time; -1 = no session says it */
+    /* Watched part of the sessions' time; -1 = no session tells. */
+    int watched_permille[RATES_RUNS];
     VEC(struct gate_row)
-    rows;                        /* failing verdicts first, by excess stalled time */
-    size_t count[GATE_VERDICTS]; /* rows by verdict */
+    rows;                        /* failing verdicts first, then by excess stalled time */
+    size_t count[GATE_VERDICTS]; /* number of rows by verdict */
     size_t tests;
-    uint64_t decided_permille; /* share of the stalls in level-1 buckets with enough data, or in
-                                  a pool that has */
-    size_t suspects;           /* rows */
-    /* The least rise that would have been seen in each level-1 bucket that has at least so much of
-     * the stalls. */
+    /* Share of the level-1 stalls whose bucket, or a pool that it is in, has enough data. */
+    uint64_t decided_permille;
+    size_t suspects; /* number of suspect rows */
+    /* In level-1 buckets with at least seen_permille of the stalls, a rise to seen_ratio times
+     * as many would have been detected; seen_ratio is 0 if there is no such bucket. */
     unsigned seen_permille;
-    double seen_ratio;         /* 0: there is no such bucket */
-    enum gate_verdict verdict; /* of the run: the worst of its rows, or that they say too little */
+    double seen_ratio; /* see seen_permille */
+    /* Verdict of the run: the worst of its rows, or GATE_INCONCLUSIVE for too little data. */
+    enum gate_verdict verdict;
 };
 
-/* Both triages are finished, have the same rules and cap, and are borrowed until gate_release.
- * ST_ERR: out of memory, or they cannot be compared. g need not be initialised. */
+/* Compares two triages, which are finished, have the same rules and cap, and are borrowed until
+ * gate_release. g need not be initialised. ST_ERR: out of memory, or the triages cannot be
+ * compared. */
 enum st gate_compare(struct gate *g, const struct triage *base, const struct triage *now,
                      const struct gate_options *o, struct err *e) BASE_MUST_USE;
 void gate_release(struct gate *g);
-/* Standard error of the logarithm of a row's ratio, by stalls or by users, whichever tells more. */
+/* Returns the standard error of the logarithm of a row's ratio, by stalls or by users, whichever
+ * is smaller. */
 double gate_row_error(const struct gate_row *row);
-/* How much of a value of this facet names the platform: "iOS 18" of "iOS 18.7". */
+/* Returns the length of the part of a facet's value that names the platform: "iOS 18" of "iOS
+ * 18.7". */
 size_t gate_platform_len(enum tally_facet f, const char *value);
-/* How many users with a bucket the base would have had at the later run's rate. */
+/* Returns how many users with the row's bucket the base would have had at the later run's rate. */
 double gate_expected_users(const struct gate_row *row);
 
 #endif

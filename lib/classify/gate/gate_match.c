@@ -1,5 +1,5 @@
-/* Which buckets of two runs are the same stall: those with equal keys; those that have an earlier
- * id in common; and those whose keys differ by one function of the app that came or went. */
+/* Finds the buckets of two runs that are the same stall: those with equal keys, those that share
+ * an earlier id, and those whose keys differ by one function of the app. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,10 +12,10 @@ struct matching {
     struct gate_match *m;
     const struct triage *const *run;
     size_t level;
-    size_t full; /* functions of the app in the keys that have most of them */
+    size_t full; /* most functions of the app that any key has */
 };
 
-/* May b be compared with the other? */
+/* A condition of a match: may b be compared with `other`? */
 typedef bool matching_fits(const struct matching *x, const struct bucket *b,
                            const struct bucket *other);
 
@@ -33,9 +33,9 @@ static bool number_bucket(struct alias_index *n, uint64_t number, const struct b
     return VEC_PUSH(&n->aliases, ((struct alias){.number = number, .bucket = b->index}));
 }
 
-/* Sets *found to a bucket that has the number and that `fits` (NULL: any) accepts, and *several if
- * *found was another one before, so that the caller can tell a unique match over several numbers.
- */
+/* Searches for the buckets that have the number and that `fits` (NULL: any) accepts. Sets *found
+ * to one of them, and *several if *found was another bucket before, so that the caller
+ * recognises a unique match over several numbers. */
 static void note_candidates(const struct matching *x, const struct alias_index *n, uint64_t number,
                             const struct bucket_set *set, const struct bucket *b,
                             matching_fits *fits, const struct bucket **found, bool *several) {
@@ -50,7 +50,7 @@ static void note_candidates(const struct matching *x, const struct alias_index *
     }
 }
 
-/* ---- equal keys, and what once had no names ---- */
+/* ---- equal keys, and buckets whose frames once had no names ---- */
 
 static void match_equal(const struct matching *x) {
     const struct bucket_set *base = matching_set(x, RATES_BASE), *now = matching_set(x, RATES_NOW);
@@ -64,7 +64,8 @@ static void match_equal(const struct matching *x) {
     }
 }
 
-/* A bucket of nameless frames is compared with the one that has their names, matched or not. */
+/* Matches each bucket of nameless frames with the bucket of the other run that has the frames'
+ * names, matched or not. False: out of memory. */
 static bool match_nameless(const struct matching *x) {
     for (size_t run = 0; run < RATES_RUNS; run++) {
         struct alias_index index;
@@ -86,7 +87,7 @@ static bool match_nameless(const struct matching *x) {
     return true;
 }
 
-/* ---- ids in common ---- */
+/* ---- shared ids ---- */
 
 static bool number_ids(const struct matching *x, size_t run, struct alias_index *n) {
     for (size_t i = 0; i < matching_set(x, run)->buckets.len; i++) {
@@ -122,9 +123,9 @@ static const struct bucket *find_by_ids(const struct matching *x, const struct a
     return several ? NULL : found;
 }
 
-/* Matches each bucket that is still alone to the bucket of the other run with which it shares an
- * id, if there is exactly one. Several buckets may match the same one: after a function became
- * known to have been inlined at several places, for instance. */
+/* Matches each bucket that has no match with the bucket of the other run with which it shares an
+ * id, if there is exactly one. Several buckets may match the same one, for instance after a
+ * function became known to have been inlined at several places. False: out of memory. */
 static bool match_ids(const struct matching *x) {
     struct alias_index of[RATES_RUNS] = {0};
     bool ok =
@@ -146,9 +147,9 @@ static bool match_ids(const struct matching *x) {
     return ok;
 }
 
-/* ---- a function that came or went ---- */
+/* ---- keys that differ by one function ---- */
 
-enum { EQUAL_FRAMES_MIN = 2 /* functions of the app that must be equal beside the one */ };
+enum { EQUAL_FRAMES_MIN = 2 /* functions of the app that both keys must have in common */ };
 
 static bool same_frame(const struct bucket_frame *a, const struct bucket_frame *b) {
     return strcmp(a->image, b->image) == 0 && strcmp(a->function, b->function) == 0;
@@ -162,8 +163,9 @@ static size_t count_functions(const struct bucket *b, size_t frames) {
     return n;
 }
 
-/* Is `more`, without its frame at `helper`, the beginning of `less`? The number of frames in a key
- * is limited, so a further helper pushes the outermost frame out of a full key. */
+/* Do the frames of `more` without the one at index `helper` equal those of `less`? `less` may
+ * have one frame more at its end if `more` is full: the number of frames in a key is limited, so
+ * an added function pushes the outermost frame out of it. */
 static bool begins_without(const struct matching *x, const struct bucket *more, size_t helper,
                            const struct bucket *less) {
     size_t rest = more->frame_count - 1;
@@ -180,8 +182,8 @@ static bool begins_without(const struct matching *x, const struct bucket *more, 
     return count_functions(less, rest) >= EQUAL_FRAMES_MIN;
 }
 
-/* Has `more` one function of the app more than `less`? The framework is a frame without a function,
- * and must be equal. */
+/* Does `more` have one function of the app more than `less`, and all else equal? The framework,
+ * a frame without a function, must be equal, too. */
 static bool has_one_more(const struct matching *x, const struct bucket *more,
                          const struct bucket *less) {
     for (size_t i = 0; i < more->frame_count; i++) {
@@ -210,8 +212,8 @@ static uint64_t hash_frames(const struct bucket *b, size_t count, size_t without
     return hash;
 }
 
-/* The buckets of a run that the other does not have, by their beginnings; with helpers: by what
- * they are without one of their frames. */
+/* Numbers the buckets of a run that have no match by hashes of their frames: all frames and all
+ * but the last; with `helpers`, all frames but one, for each frame. False: out of memory. */
 static bool number_frames(const struct matching *x, size_t run, bool helpers,
                           struct alias_index *n) {
     for (size_t i = 0; i < matching_set(x, run)->buckets.len; i++) {
@@ -238,7 +240,8 @@ struct helper_index {
     struct alias_index begins[RATES_RUNS], without[RATES_RUNS];
 };
 
-/* The only bucket of the other run that differs from b by one function; NULL: none, or several. */
+/* Returns the only bucket of the other run whose key differs from b's by one function; NULL if
+ * there are none or several. */
 static const struct bucket *find_by_helper(const struct matching *x, const struct helper_index *h,
                                            size_t run, const struct bucket *b) {
     const struct bucket_set *others = matching_set(x, !run);
@@ -256,7 +259,8 @@ static const struct bucket *find_by_helper(const struct matching *x, const struc
     return several ? NULL : found;
 }
 
-/* Pairs of buckets of level 2, one of each run and each the other's only one. */
+/* Matches the level-2 buckets of the two runs that differ by one function, where each is the
+ * other's only candidate. False: out of memory. */
 static bool match_helpers(const struct matching *x) {
     struct helper_index h = {0};
     const struct bucket_set *now = matching_set(x, RATES_NOW);
@@ -265,7 +269,8 @@ static bool match_helpers(const struct matching *x) {
         ok = number_frames(x, run, false, &h.begins[run]) &&
              number_frames(x, run, true, &h.without[run]);
     }
-    /* The indexes are of those that are alone before any pair is made. */
+    /* All pairs are found before the first is matched, as the indexes hold the buckets without a
+     * match. */
     uint32_t *pair = ok ? calloc(now->buckets.len + 1, sizeof *pair) : NULL;
     ok = pair != NULL;
     for (size_t i = 0; ok && i < now->buckets.len; i++) {
@@ -289,8 +294,8 @@ static bool match_helpers(const struct matching *x) {
     return ok;
 }
 
-/* The level 1 of the other run that all level-2 buckets of b are compared inside of; NO_INDEX:
- * there is none, or several. */
+/* Returns the level-1 bucket of the other run that contains the matches of all level-2 buckets
+ * of b; NO_INDEX if there is none, or if they are in several. */
 static uint32_t parent_by_children(const struct gate_match *m,
                                    const struct triage *const run[RATES_RUNS], size_t of,
                                    const struct bucket *b) {
@@ -307,7 +312,7 @@ static uint32_t parent_by_children(const struct gate_match *m,
     return found;
 }
 
-/* Level 1 follows from level 2, where neither run has the other's. */
+/* Matches level-1 buckets that have no match as their level-2 buckets are matched. */
 static void match_parents(const struct matching *x) {
     const struct bucket_set *now = matching_set(x, RATES_NOW), *base = matching_set(x, RATES_BASE);
     for (size_t i = 0; i < now->buckets.len; i++) {
@@ -322,7 +327,7 @@ static void match_parents(const struct matching *x) {
     }
 }
 
-/* ---- all ---- */
+/* ---- all matches ---- */
 
 static size_t most_functions(const struct triage *const run[RATES_RUNS], size_t level) {
     size_t most = 0;

@@ -236,7 +236,7 @@ static void count(struct pair *p, size_t run, const char *frames, unsigned users
                   const char *device) {
     struct triage *t = p->run[run];
     struct bucket *inner = put(p, run, frames);
-    struct tally *tallies[] = {&inner->tally, &t->level[0].buckets.data[inner->parent]->tally,
+    struct tally *tallies[] = {inner->tally, t->level[0].buckets.data[inner->parent]->tally,
                                &t->total};
     uint32_t texts[] = {triage_string(t, os), triage_string(t, device)};
     for (unsigned i = 0; i < users; i++) {

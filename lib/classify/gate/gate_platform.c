@@ -1,11 +1,11 @@
-/* Buckets that came with a system or a device, and not with the release. */
+/* Finds buckets that came with a system or a device, and not with the release. */
 #include <string.h>
 
 #include "classify/gate/gate_private.h"
 
-/* What two values of a facet must have in common to be the same platform: a system's name and major
- * version ("iOS 18.7" is "iOS 18"), a model's family ("iPhone13,3" is "iPhone13"), as in
- * cluster_stratum. */
+/* Returns the length of the part of a facet's value that is equal on the same platform: a
+ * system's name and major version ("iOS 18" of "iOS 18.7"), a model's family ("iPhone13" of
+ * "iPhone13,3"), as in cluster_stratum. */
 size_t gate_platform_len(enum tally_facet f, const char *value) {
     if (f != FACET_OS) {
         return strcspn(value, ",");
@@ -26,12 +26,12 @@ static bool base_has(const struct triage *base, enum tally_facet f, const char *
     return false;
 }
 
-/* Do all dumps of the bucket say a platform, and the base none of these? */
+/* Do all dumps of the bucket have a value of this facet, none of whose platforms the base has? */
 static bool is_of_platform(const struct gate *g, const struct bucket *b, enum tally_facet f) {
-    const struct facet *facet = &b->tally.facets[f];
+    const struct facet *facet = &b->tally->facets[f];
     uint64_t dumps = 0;
     if (g->run[RATES_BASE]->total.facets[f].values.len == 0) {
-        return false; /* it says none at all */
+        return false; /* no dump of the base has a value */
     }
     for (size_t i = 0; i < facet->values.len; i++) {
         const struct facet_value *v = &facet->values.data[i];
@@ -40,7 +40,7 @@ static bool is_of_platform(const struct gate *g, const struct bucket *b, enum ta
         }
         dumps += v->dumps;
     }
-    return dumps && dumps >= b->tally.dumps;
+    return dumps && dumps >= b->tally->dumps;
 }
 
 void gate_find_platforms(struct gate *g) {

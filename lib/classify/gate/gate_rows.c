@@ -1,4 +1,5 @@
-/* What the gate compares: all stalls, the buckets of both levels, and pools of small buckets. */
+/* Makes the rows that the gate compares: all stalls, the buckets of both levels, and pools of
+ * small buckets. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,31 +16,36 @@ static struct gate_row *new_row(struct gate *g, char level, const struct bucket 
                : NULL;
 }
 
-static bool add_counts(struct gate_row *row, size_t run, uint64_t stalls,
-                       const struct clusters *events, const struct distinct *users) {
-    sum_add(&row->stalls[run], stalls);
-    return clusters_merge(&row->events[run], events) && distinct_merge(&row->who[run], users);
+static bool add_tally(struct gate_row *row, size_t run, const struct tally *t) {
+    sum_add(&row->stalls[run], t->stalls);
+    sum_add(&row->length_unknown[run], tally_length_unknown(t));
+    return clusters_merge(&row->events[run], &t->clusters) &&
+           distinct_merge(&row->who[run], &t->users);
 }
 
-static bool add_tally(struct gate_row *row, size_t run, const struct tally *t) {
-    return add_counts(row, run, t->stalls, &t->clusters, &t->users);
+static bool add_row(struct gate_row *pool, size_t run, const struct gate_row *row) {
+    sum_add(&pool->stalls[run], row->stalls[run]);
+    sum_add(&pool->length_unknown[run], row->length_unknown[run]);
+    return clusters_merge(&pool->events[run], &row->events[run]) &&
+           distinct_merge(&pool->who[run], &row->who[run]);
 }
 
 /* ---- buckets ---- */
 
-/* The rows of one level. */
+/* The rows of one level while they are made. */
 struct level_rows {
     struct gate *g;
     const struct gate_match *match;
     size_t level;
-    size_t *row[RATES_RUNS]; /* for each bucket its row; NO_ROW = none yet */
+    size_t *row[RATES_RUNS]; /* for each bucket the index of its row; NO_ROW = none yet */
 };
 
 static const struct bucket_set *rows_set(const struct level_rows *l, size_t run) {
     return &l->g->run[run]->level[l->level];
 }
 
-/* Level 2 is compared only where level 1 has several of it in one of the runs. */
+/* Is a level-2 bucket compared by itself? Only if its level-1 bucket has several level-2 buckets
+ * in one of the runs. */
 static bool tells_more(const struct level_rows *l, size_t run, const struct bucket *b) {
     const struct bucket_set *parents = &l->g->run[run]->level[0];
     const struct bucket *parent = parents->buckets.data[b->parent];
@@ -51,7 +57,7 @@ static bool tells_more(const struct level_rows *l, size_t run, const struct buck
     return same->children.len > 1 || l->match->other[run][1][b->index] != same->children.data[0];
 }
 
-/* Counts a bucket in a row; NO_ROW: in one of its own. */
+/* Adds a bucket's counts to a row; NO_ROW: to a new one. False: out of memory. */
 static bool count_in(struct level_rows *l, size_t row, size_t run, const struct bucket *b) {
     if (row == NO_ROW) {
         row = l->g->rows.len;
@@ -60,11 +66,11 @@ static bool count_in(struct level_rows *l, size_t row, size_t run, const struct 
         }
     }
     l->row[run][b->index] = row;
-    return add_tally(&l->g->rows.data[row], run, &b->tally);
+    return add_tally(&l->g->rows.data[row], run, b->tally);
 }
 
-/* Adds a run's buckets that have no row yet, and those that they are compared with. each_other:
- * only those that are each other's. */
+/* Adds rows for a run's buckets that have none yet, together with the buckets that they are
+ * compared with. each_other: only for pairs that are each other's match. False: out of memory. */
 static bool add_run(struct level_rows *l, size_t run, bool each_other) {
     const struct bucket_set *set = rows_set(l, run);
     for (size_t i = 0; i < set->buckets.len; i++) {
@@ -105,7 +111,8 @@ static bool add_level(struct gate *g, const struct gate_match *match, size_t lev
     return ok;
 }
 
-/* Without exposure, shares are those of all stalls. */
+/* Adds the row of all stalls, if exposure is known: without it shares of all stalls are
+ * compared. False: out of memory. */
 static bool add_all(struct gate *g) {
     struct gate_row *row = g->rates ? new_row(g, '*', NULL) : NULL;
     for (size_t run = 0; row && run < RATES_RUNS; run++) {
@@ -140,14 +147,14 @@ double gate_row_error(const struct gate_row *row) {
     return stalls < users ? stalls : users;
 }
 
-/* Has a row of this size less than 80 % of a chance to exclude a rise as large as is asked for,
- * where there is none? Sizes are of both runs together, which a rise does not choose. */
+/* Does a row of this size have less than an 80 % chance to exclude a rise by regressed_percent,
+ * where there is none? Sizes are of both runs together, so a rise does not influence them. */
 static bool is_small(const struct gate *g, const struct gate_row *row) {
     const double sure = 1.645, mostly = 0.842; /* normal deviates of 95 % and 80 % */
     return (sure + mostly) * gate_row_error(row) > log1p(g->options.regressed_percent / 100.0);
 }
 
-/* What a row is pooled by. */
+/* The level and the name of a pool: a cause or a framework. */
 struct pool_key {
     char level;
     const char *name;
@@ -157,13 +164,14 @@ static struct pool_key pool_of(const struct gate_row *row, size_t kind) {
     const struct bucket *b = row->bucket;
     unsigned confidence;
     if (kind == 0) {
-        return (struct pool_key){'c', rule_cause_text(tally_cause(&b->tally, &confidence))};
+        return (struct pool_key){'c', rule_cause_text(tally_cause(b->tally, &confidence))};
     }
     bool entered = b->frame_count && !b->frames[0]->function[0];
     return (struct pool_key){'f', entered ? b->frames[0]->image : ""};
 }
 
-/* The index of a pool among the rows from `from` on, made if it is new; NO_ROW: out of memory. */
+/* Returns the index of a pool among the rows from `from` on, where a new one is appended;
+ * NO_ROW: out of memory. */
 static size_t put_pool(struct gate *g, size_t from, struct pool_key key) {
     for (size_t i = from; i < g->rows.len; i++) {
         const struct gate_row *row = &g->rows.data[i];
@@ -195,7 +203,7 @@ bool gate_add_pools(struct gate *g) {
             row->pools[kind] = at;
             pool->pooled++;
             for (size_t run = 0; run < RATES_RUNS; run++) {
-                if (!add_counts(pool, run, row->stalls[run], &row->events[run], &row->who[run])) {
+                if (!add_row(pool, run, row)) {
                     return false;
                 }
             }

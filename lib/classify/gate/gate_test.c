@@ -312,6 +312,27 @@ static void what_cannot_be_compared_has_no_ratio(void **state) {
     strbuf_release(&report);
 }
 
+/* The base has no length of the stalls of the largest cause, the later run has. */
+static void lengths_that_become_known_are_no_rise(void **state) {
+    (void)state;
+    for (int exposure = 0; exposure < 2; exposure++) {
+        struct fleet base = fleet_usual(4000), now;
+        struct dice d = {18};
+        struct strbuf report = {0};
+        base.exposure = exposure;
+        now = base;
+        base.length = 0;
+        struct outcome known_now = compare(&d, &base, &now, &report);
+        assert_false(failed(known_now.verdict));
+        assert_non_null(strstr(report.data, "length unknown: "));
+        assert_non_null(strstr(report.data, "\"baseline_length_unknown\":"));
+        assert_null(strstr(report.data, "\"now_length_unknown\":"));
+        assert_non_null(strstr(report.data, exposure ? "of buckets that have such stalls"
+                                                     : "of all stalls is not compared"));
+        strbuf_release(&report);
+    }
+}
+
 static void too_little_data_is_inconclusive(void **state) {
     (void)state;
     struct fleet few = fleet_usual(15), many = fleet_usual(10000), none = fleet_usual(0);
@@ -354,6 +375,7 @@ int main(void) {
         cmocka_unit_test(a_rise_from_nothing_is_seen_in_rates_only),
         cmocka_unit_test(a_run_without_stalls_passes_if_many_would_have_had_one),
         cmocka_unit_test(what_cannot_be_compared_has_no_ratio),
+        cmocka_unit_test(lengths_that_become_known_are_no_rise),
         cmocka_unit_test(too_little_data_is_inconclusive),
         cmocka_unit_test(other_rules_are_refused),
     };

@@ -1,13 +1,13 @@
-/* Comparing rates of two runs. */
+/* Compares the rates of two runs. */
 #include "classify/gate/rates.h"
 
 #include <math.h>
 #include <stdlib.h>
 
 struct rates {
-    double *cell[RATES_RUNS];                   /* CLUSTER_CELLS each */
-    double stratum[RATES_RUNS][CLUSTER_STRATA]; /* sums of the cells */
-    double squares[CLUSTER_STRATA];             /* of the cells of both runs */
+    double *cell[RATES_RUNS];                   /* exposure per cell, CLUSTER_CELLS each */
+    double stratum[RATES_RUNS][CLUSTER_STRATA]; /* exposure per stratum: sums of the cells */
+    double squares[CLUSTER_STRATA];             /* sums of squares of both runs' cells */
     double total[RATES_RUNS];
 };
 
@@ -52,8 +52,8 @@ double rates_exposure(const struct rates *r, size_t run) {
 
 /* ---- distributions ---- */
 
-/* ln Gamma(x), x > 0, to some 1e-10 (Lanczos, 1964, with the coefficients of Numerical Recipes);
- * lgamma writes a global. */
+/* Returns ln Gamma(x), x > 0, to some 1e-10 (Lanczos, 1964, with the coefficients of Numerical
+ * Recipes); C's lgamma writes a global variable. */
 static double log_gamma(double x) {
     static const double c[] = {76.18009172947146,  -86.50532032941677,    24.01409824083091,
                                -1.231739572450155, 0.1208650973866179e-2, -0.5395239384953e-5};
@@ -64,8 +64,8 @@ static double log_gamma(double x) {
     return (x + 0.5) * log(t) - t + log(2.5066282746310005 * sum / x);
 }
 
-/* The continued fraction of the incomplete beta function (Abramowitz and Stegun, 26.5.8), by
- * Lentz's method. */
+/* Computes the continued fraction of the incomplete beta function (Abramowitz and Stegun,
+ * 26.5.8) by Lentz's method. */
 static double beta_fraction(double a, double b, double x) {
     enum { STEPS_MAX = 100000 };
     const double tiny = 1e-300;
@@ -91,7 +91,7 @@ static double beta_fraction(double a, double b, double x) {
     return value;
 }
 
-/* The regularised incomplete beta function I_x(a, b). */
+/* Returns the regularised incomplete beta function I_x(a, b). */
 static double beta_cdf(double a, double b, double x) {
     if (x <= 0 || x >= 1) {
         return x >= 1;
@@ -108,7 +108,7 @@ double rates_binomial_tail(double k, double n, double p) {
     return k > n ? 0 : beta_cdf(k, n - k + 1, p);
 }
 
-/* The x at which I_x(a, b) is `level`. */
+/* Returns the x at which I_x(a, b) is `level`. */
 static double beta_quantile(double a, double b, double level) {
     double low = 0, high = 1;
     for (int i = 0; i < 60; i++) {
@@ -126,11 +126,12 @@ static double beta_quantile(double a, double b, double level) {
 
 /* Sums over the strata that both runs have exposure in. */
 struct rate_sums {
-    double now, n;                               /* events: of the later run, of both */
-    double expected;                             /* of the later run, if the rates are equal */
-    double variance;                             /* of that, for independent events */
-    double upper, lower;                         /* from the ratio of Mantel and Haenszel */
-    double residual[RATES_RUNS][CLUSTER_GROUPS]; /* of the groups, all strata */
+    double now, n;       /* events: of the later run, of both runs */
+    double expected;     /* events expected in the later run if the rates are equal */
+    double variance;     /* variance of `expected`, for independent events */
+    double upper, lower; /* numerator and denominator of the Mantel-Haenszel ratio */
+    /* Per group of users, all strata: events less expected ones. */
+    double residual[RATES_RUNS][CLUSTER_GROUPS];
     double poisson;            /* sum of the residuals' variances, for independent events */
     double common[RATES_RUNS]; /* events of each run */
 };
@@ -157,8 +158,8 @@ static void add_stratum(const struct rates *r, size_t stratum, const double x[RA
     }
 }
 
-/* Goes through the cells of both runs stratum by stratum; *at are positions in them. Returns false
- * at the end. */
+/* Sets *stratum to the next one in which a run has cells; at[run] is the position in a run's
+ * cells. False: there is none. */
 static bool next_stratum(const struct clusters *const events[RATES_RUNS], size_t at[RATES_RUNS],
                          size_t *stratum) {
     *stratum = CLUSTER_STRATA;
@@ -197,7 +198,7 @@ static void add_up(const struct rates *r, const struct clusters *const events[RA
     }
 }
 
-/* The mean length of an event, in the measure's unit. */
+/* Returns the mean length of an event in ms; 1 for RATES_COUNT, or if there are no events. */
 static double mean_event(const struct clusters *const events[RATES_RUNS],
                          enum rates_measure measure) {
     double count = 0, ms = 0;
@@ -210,7 +211,7 @@ static double mean_event(const struct clusters *const events[RATES_RUNS],
     return measure == RATES_COUNT || count <= 0 || ms <= 0 ? 1 : ms / count;
 }
 
-/* Limits of the ratio (Clopper and Pearson, 1934) for k of n events. */
+/* Computes the confidence limits of the ratio (Clopper and Pearson, 1934) for k of n events. */
 static void find_limits(double k, double n, double p, struct rates_comparison *out) {
     const double tail = 0.025, one_sided = 0.05;
     double odds = (1 - p) / p;
@@ -262,6 +263,15 @@ void rates_compare(const struct rates *r, const struct clusters *const events[RA
     out->p = rates_binomial_tail(k, n, p);
     out->least_p = pow(p, s.n);
     find_limits(k, n, p, out);
+}
+
+void rates_drop_comparison(struct rates_comparison *c) {
+    struct rates_comparison dropped = nothing();
+    for (size_t run = 0; run < RATES_RUNS; run++) {
+        dropped.events[run] = c->events[run];
+        dropped.common[run] = c->common[run];
+    }
+    *c = dropped;
 }
 
 void rates_compare_users(const double users[RATES_RUNS], double share, double error,

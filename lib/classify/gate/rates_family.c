@@ -1,4 +1,4 @@
-/* Many comparisons: how the error that a run may have is spent on them. */
+/* Spends the error that a run may have on many comparisons, and adjusts their p-values. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -6,7 +6,7 @@
 
 static const double pi = 3.14159265358979323846;
 
-/* Q(x), that a normal deviate exceeds x. */
+/* Returns the probability that a normal deviate exceeds x. */
 static double normal_tail(double x) {
     return erfc(x / sqrt(2)) / 2;
 }
@@ -24,9 +24,9 @@ double rates_normal_upper(double p) {
     return (low + high) / 2;
 }
 
-/* ---- one hypothesis, several values ---- */
+/* ---- one hypothesis, several p-values ---- */
 
-/* cot(pi p). */
+/* Returns the Cauchy deviate of p, cot(pi p); p is cut at 0.99. */
 static double cauchy_deviate(double p) {
     const double most = 0.99;
     return p > 0 ? 1 / tan(pi * (p < most ? p : most)) : INFINITY;
@@ -45,10 +45,10 @@ double rates_combine(const double *p, const double *weight, size_t count) {
     return mean > 0 ? atan(1 / mean) / pi : 0.5 - atan(mean) / pi;
 }
 
-/* ---- what is spent ---- */
+/* ---- spending the error ---- */
 
-/* Tarone's number: the smallest k for which at most k hypotheses can reach alpha / k. The larger k,
- * the fewer can. */
+/* Returns Tarone's number: the smallest k for which at most k hypotheses can reach alpha / k.
+ * The larger k is, the fewer can. */
 static size_t count_possible(const struct rates_hypothesis *h, size_t count, double alpha) {
     size_t low = 1, high = count;
     while (low < high) {
@@ -65,7 +65,7 @@ static size_t count_possible(const struct rates_hypothesis *h, size_t count, dou
     return low;
 }
 
-/* What is spent on an effect, for the constant c that makes the sum right. */
+/* Returns the error spent on an effect, given the constant c that makes the sum right. */
 static double optimal_alpha(double effect, double c) {
     const double least = 0.05;
     return effect < least ? 0 : normal_tail(effect / 2 + c / effect);
@@ -80,7 +80,7 @@ static double sum_of_optimal(const struct rates_hypothesis *h, size_t count, dou
 }
 
 static void spend_by_effect(struct rates_hypothesis *h, size_t count, double alpha) {
-    double low = -1000, high = 1000; /* the sum falls with c */
+    double low = -1000, high = 1000; /* the sum falls as c grows */
     for (int i = 0; i < 80; i++) {
         double middle = (low + high) / 2;
         if (sum_of_optimal(h, count, middle) > alpha) {
@@ -104,10 +104,10 @@ void rates_spend(struct rates_hypothesis *h, size_t count, double alpha) {
     spend_by_effect(h, count, alpha * (1 - evenly));
 }
 
-/* ---- which fail ---- */
+/* ---- the hypotheses that fail ---- */
 
 struct weighed_p {
-    double p; /* divided by what is spent on it */
+    double p; /* p divided by the error spent on the hypothesis */
     size_t index;
 };
 

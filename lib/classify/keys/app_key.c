@@ -1,9 +1,10 @@
-/* Keys that outlive a system's version: the framework that the app called, and the app's innermost
- * frames. Private frames of the system change with each of its versions and within one; which
- * framework an app calls, and from where, changes when the app does. */
+/* Makes keys that outlive a system's version: the framework that the app called, and the app's
+ * innermost frames. Private frames of the system change with each of its versions; which
+ * framework an app calls, and from where, changes only when the app does. */
 #include "classify/keys/keyer_private.h"
 
-/* The frames that take the place of the app's in a key. */
+/* The kinds of frames that can make up a key: the app's, else a vendor's, else those of the app
+ * that rules skip. */
 enum stand_in { STAND_APP, STAND_VENDOR, STAND_SKIPPED, STAND_INS };
 
 static bool stands_in(const struct frame_info *info, enum stand_in who) {
@@ -17,7 +18,8 @@ static bool stands_in(const struct frame_info *info, enum stand_in who) {
     }
 }
 
-/* The innermost frame from `from` on that stands for the app; s->cut = none. */
+/* Returns the index of the innermost frame from `from` on that may make up the key; s->cut =
+ * none. */
 static size_t find_stand_in(const struct keyer *k, const struct judged_stack *s, enum stand_in who,
                             size_t from) {
     while (from < s->cut && !stands_in(judged_at(k, s, from)->info, who)) {
@@ -26,7 +28,8 @@ static size_t find_stand_in(const struct keyer *k, const struct judged_stack *s,
     return from;
 }
 
-/* The outermost one of those from `first` on: of functions that say little it says most. */
+/* Returns the index of the outermost frame from `first` on that may make up the key: of
+ * functions that say little the outermost says most. */
 static size_t last_stand_in(const struct keyer *k, const struct judged_stack *s, enum stand_in who,
                             size_t first) {
     size_t last = first;
@@ -36,19 +39,20 @@ static size_t last_stand_in(const struct keyer *k, const struct judged_stack *s,
     return last;
 }
 
-/* Adds the framework that frame `app` called, unless it called runtime code or is innermost. */
+/* Adds the framework that frame `app` called to the keys, unless that frame called runtime code
+ * or is the innermost. False: out of memory. */
 static bool add_framework(struct keyer *k, const struct judged_stack *s, size_t app,
                           struct key levels[KEY_LEVELS]) {
     size_t called = app;
     while (called > 0 && frame_is_app(judged_at(k, s, called)->info)) {
-        called--; /* functions of the app that a rule skips: thunks, wrappers */
+        called--; /* passes functions of the app that a rule skips: thunks, wrappers */
     }
     const struct frame_info *call = judged_at(k, s, called)->info;
     if (frame_is_app(call) || !call->framework[0]) {
         return true;
     }
     if (call->side == SIDE_VENDOR && judged_at(k, s, app)->info->side == SIDE_VENDOR) {
-        return true; /* a vendor's library inside itself */
+        return true; /* a vendor's library called itself */
     }
     struct key_frame f = key_frame_of(judged_at(k, s, called));
     f.call = call;
@@ -59,7 +63,8 @@ static bool add_framework(struct keyer *k, const struct judged_stack *s, size_t 
     return f.info != NULL;
 }
 
-/* Does the key have this function, one of its closures, or the function that it is a closure of? */
+/* Does the key have this function, one of its closures, or the function in which it is a
+ * closure? */
 static bool has_function(const struct key *key, const struct frame_info *info) {
     for (size_t i = 0; i < key->count; i++) {
         const struct frame_info *other = key->frames[i].info;
@@ -83,15 +88,15 @@ static void add_functions(const struct keyer *k, const struct judged_stack *s, e
             }
         }
         if (who != STAND_VENDOR) {
-            action->frames[0] = f; /* the last one is the outermost */
+            action->frames[0] = f; /* the last frame is the outermost */
             action->count = 1;
         }
     }
 }
 
-/* Of a stack without a frame of the app that counts, the nearest one that was skipped as a
- * library's generic tells what of the app it was made for. A type that rules skip is the library's
- * own. */
+/* Adds to the keys the app's type that a generic function of a library was made for: of the
+ * innermost skipped frame that has one whose type rules do not skip. *added: there is one. Used
+ * for a stack without a frame of the app that counts. False: out of memory. */
 static bool add_generic(struct keyer *k, const struct judged_stack *s,
                         struct key levels[KEY_LEVELS], bool *added) {
     for (size_t i = 0; i < s->cut; i++) {
@@ -116,7 +121,7 @@ static bool add_generic(struct keyer *k, const struct judged_stack *s,
 
 /* ---- stacks without the app ---- */
 
-/* A named frame that no rule skips. */
+/* Does the frame have a name, and does no rule skip it? */
 static bool is_relevant(const struct frame_info *info) {
     return info->resolved && (info->place == PLACE_KEEP || info->place == PLACE_PREFIX);
 }
@@ -135,7 +140,7 @@ static void add_relevant(const struct keyer *k, const struct judged_stack *s,
     }
 }
 
-/* Adds a library, which the frame is of, under this name. */
+/* Adds the library that frame `from` is in to the keys, under this name. False: out of memory. */
 static bool add_library(struct keyer *k, const struct judged_frame *from, const char *name,
                         struct key levels[KEY_LEVELS]) {
     struct key_frame f = key_frame_of(from);
@@ -148,7 +153,8 @@ static bool add_library(struct keyer *k, const struct judged_frame *from, const 
     return f.info != NULL;
 }
 
-/* The innermost frameworks, as many as are asked for. */
+/* Adds the innermost frameworks to the keys, until level 1 has `wanted` frames. False: out of
+ * memory. */
 static bool add_frameworks(struct keyer *k, const struct judged_stack *s, size_t wanted,
                            struct key levels[KEY_LEVELS]) {
     for (size_t i = 0; i < s->cut && levels[0].count < wanted; i++) {
@@ -160,8 +166,8 @@ static bool add_frameworks(struct keyer *k, const struct judged_stack *s, size_t
     return true;
 }
 
-/* There is only runtime code: the outermost two images, as the innermost change with each sample.
- */
+/* Adds images, where the stack has only runtime code: the outermost two, as the innermost ones
+ * change with each sample. False: out of memory. */
 static bool add_images(struct keyer *k, const struct judged_stack *s,
                        struct key levels[KEY_LEVELS]) {
     size_t count = s->cut > 0 ? s->cut : s->count;
@@ -174,7 +180,7 @@ static bool add_images(struct keyer *k, const struct judged_stack *s,
     return true;
 }
 
-/* Does a relevant frame count? One that only says what is no place. */
+/* Does the stack have a relevant frame that counts as a place? PLACE_PREFIX frames do not. */
 static bool has_counted(const struct keyer *k, const struct judged_stack *s) {
     for (size_t i = 0; i < s->cut; i++) {
         const struct frame_info *info = judged_at(k, s, i)->info;
@@ -185,7 +191,7 @@ static bool has_counted(const struct keyer *k, const struct judged_stack *s) {
     return false;
 }
 
-/* A stack without the app and without vendors. */
+/* Makes the keys of a stack without frames of the app or of vendors. False: out of memory. */
 static bool system_keys(struct keyer *k, const struct judged_stack *s,
                         struct key levels[KEY_LEVELS]) {
     enum { FRAMEWORKS = 2 };

@@ -1,30 +1,40 @@
-/* Why the main thread did not get on: from who waits for whom, what its frames say, and how much it
- * ran, in this order.
+/* Finds the cause of a stall: from who waits for whom, from what the thread's frames say, and from
+ * how much it ran, in this order.
  *
- * A cause is as sure as what tells it, times the share of the samples that show the same:
+ * The confidence of a cause, in permille, is multiplied by the share of the samples that agree:
  *
  *     deadlock   1000  threads wait for each other
- *     deadlock    850  all threads that are at work do, by their frames; 700: the main thread waits
- *                      for a lock of the app's, and nobody is at work, or for what a thread has to
- *                      do that waits in the same type's methods
+ *     deadlock    850  the main thread waits for a signal, and a thread that runs a closure
+ *                      of the function in which it waits waits for the main thread
+ *     deadlock    850  all threads at work wait for each other, by their frames; 700: the
+ *                      main thread waits for a lock that the app took, and no thread is at
+ *                      work, or for a condition, and a thread that may signal it is stuck in
+ *                      methods of the same type
  *     lock        950  the thread that holds it is known; 900: only that there is one
  *     by a rule        what the rule says (stall-rules(5))
- *     disk        800  the kernel lets it wait where it only touches memory
+ *     disk        800  the kernel lets the thread wait where it only touches memory
  *     disk        700  a read or write that the kernel does not let a signal interrupt
- *     compute     900  nothing waits, and it ran for most of the stall
- *     compute     600  nothing waits, and the process used more than one processor
- *     starved     700  nothing waits, it was ready to run, and did not run for most of the stall
- *     starved     500  its samples are outside of the system's code, where nothing waits
- *     disk        650  it stands still outside of the system's code, as where memory is paged in
- *     disk        500  it hardly ran, and its samples are there
- *     launch, disk, compute  600  of a launch, disk-write or cpu stall, where nothing else tells
+ *     compute     900  nothing waits, and the thread ran for most of the stall
+ *     compute     600  nothing waits, and the process used more than one processor; or the
+ *                      thread ran for more than half of the stall, but was blocked when its
+ *                      stack was taken
+ *     starved     700  nothing waits, the thread was ready to run, and did not run for most
+ *                      of the stall
+ *     starved     500  the thread did not run for most of the stall, and its samples are
+ *                      outside of the system's code, where nothing waits
+ *     disk        650  the thread is blocked outside of the system's code, as where memory is
+ *                      paged in
+ *     disk        500  the thread hardly ran, and its samples are outside of the system's
+ *                      code
+ *     launch      600  of a stall of kind launch, where nothing else tells; disk, compute 600
+ *                      of the kinds disk-write and cpu
  */
 #include <inttypes.h>
 #include <string.h>
 
 #include "classify/keys/cause_private.h"
 
-enum { BY_KIND = 600, BY_PROCESS = 600, ONE_PROCESSOR = 1000 };
+enum { BY_KIND = 600, BY_PROCESS = 600, BY_MOST = 600, ONE_PROCESSOR = 1000, CPU_HALF = 500 };
 
 /* ---- what is known ---- */
 
@@ -32,7 +42,8 @@ static enum rule_cause told_cause(const struct judged_stack *s) {
     return s->told ? s->told->cause : CAUSE_NONE;
 }
 
-/* Share of the samples that say what the chosen one says, in permille. */
+/* Returns the share of the samples, in permille, that are not idle and have the chosen stack's top
+ * function or cause; 1000 without samples. */
 static unsigned agreement(const struct keyer *k, const struct judged_stack *chosen) {
     uint64_t total = 0, agree = 0;
     for (size_t i = 0; i < k->samples.len; i++) {
@@ -44,8 +55,8 @@ static unsigned agreement(const struct keyer *k, const struct judged_stack *chos
     return total ? (unsigned)((unsigned __int128)agree * 1000 / total) : 1000;
 }
 
-/* The state of a thread, and what it waits for, are of the moment of its capture. Do they belong to
- * the chosen stack? */
+/* Finds the judged thread, and whether its state and its wait, which are of the moment of its
+ * capture, belong to the chosen stack. */
 static enum st find_current(struct judge *j, struct err *e) {
     struct judged_stack captured;
     const struct dump_thread *worker = j->chosen->worker;
@@ -62,7 +73,7 @@ static enum st find_current(struct judge *j, struct err *e) {
     return ST_OK;
 }
 
-/* -1 = unknown. */
+/* Returns how much of the stall the main thread ran, in permille; -1 = unknown. */
 static int64_t thread_cpu(const struct dump *d, const struct dump_thread *main) {
     int64_t duration = dump_span_ms(d);
     bool known = main && main->cpu_ms >= 0 && d->stall.seq <= 1 && duration > 0 &&
@@ -73,7 +84,7 @@ static int64_t thread_cpu(const struct dump *d, const struct dump_thread *main) 
 int64_t judged_cpu(const struct dump *d, const struct dump_thread *main) {
     int64_t process = d->stall.cpu_permille, thread = thread_cpu(d, main);
     if (thread < 0 && process > ONE_PROCESSOR) {
-        return -1; /* of several threads, and which of them is not known */
+        return -1; /* the process has several threads, and which of them ran is not known */
     }
     return thread < 0 || (process >= 0 && process < thread) ? process : thread;
 }
@@ -85,7 +96,7 @@ int64_t judged_own_cpu(const struct dump *d, const struct dump_thread *main) {
 
 /* ---- frames ---- */
 
-/* "771 worker ", where the dump is about threads that worked. */
+/* Adds "771 worker " to the reason, if the dump is about threads that worked. */
 static void add_worker(const struct judge *j) {
     const struct dump_thread *worker = j->chosen->worker;
     if (worker) {
@@ -97,7 +108,8 @@ static void add_worker(const struct judge *j) {
 
 static enum st judge_frames(const struct judge *j, struct stall_key *out, struct err *e) {
     const struct frame_info *told = j->chosen->told;
-    bool loops = j->chosen->idle && j->k->loop_ran; /* it was not in the wait that its loop shows */
+    /* The thread ran or was ready, although its stack shows its loop's wait. */
+    bool loops = j->chosen->idle && j->k->loop_ran;
     if (!told || loops) {
         return ST_NONE;
     }
@@ -120,7 +132,8 @@ static enum st judge_frames(const struct judge *j, struct stall_key *out, struct
     if (cause_add_database_holder(j, e) != ST_OK) {
         return ST_ERR;
     }
-    return j->why->len > before ? ST_OK : cause_add_app_threads(j, e); /* one may be the holder */
+    /* One of these threads may hold the lock. */
+    return j->why->len > before ? ST_OK : cause_add_app_threads(j, e);
 }
 
 /* ---- processor ---- */
@@ -133,8 +146,8 @@ static bool it_runs(const struct judge *j) {
     return j->current && judged_is(j->thread->state, "running");
 }
 
-/* A thread that worked. Of a stall of kind cpu it computed, whatever it did when its stack was
- * taken; in a slow action it did if it ran for most of the time. */
+/* Judges a thread that worked. In a stall of kind cpu its cause is compute, whatever its stack
+ * shows; in a slow action only if it ran for most of the time. */
 static void judge_worker(const struct judge *j, struct stall_key *out) {
     int64_t share = j->chosen->worker->cpu_permille;
     add_worker(j);
@@ -150,8 +163,8 @@ static void judge_worker(const struct judge *j, struct stall_key *out) {
     }
 }
 
-/* Nobody tells what worked: the thread that burned the processor is not among those with stacks, or
- * all that is known is that nobody worked. */
+/* Judges a dump without a stack of the thread that worked: that thread is not among those with
+ * stacks, or it is only known that no thread worked. */
 static enum st judge_absent(const struct judge *j, struct stall_key *out, struct err *e) {
     bool cpu = judged_is(j->d->stall.kind, "cpu");
     if (cpu) {
@@ -167,9 +180,18 @@ static enum st judge_absent(const struct judge *j, struct stall_key *out, struct
     return cpu ? ST_OK : cause_add_app_threads(j, e);
 }
 
-/* The kernel lets it wait where it only touches memory: for a page of it. */
+/* Was the thread blocked only for the moment of its capture, and ran for most of the stall, as
+ * where one of many pages is paged in? No frame tells a wait. */
+static bool ran_mostly(const struct judge *j) {
+    const struct judged_frame *innermost = j->chosen->count ? judged_at(j->k, j->chosen, 0) : NULL;
+    return j->current && judged_is(j->thread->state, "blocked") && innermost &&
+           innermost->info->resolved && j->k->cpu_permille > CPU_HALF;
+}
+
+/* Judges a thread that the kernel lets wait although its innermost function only touches memory:
+ * it waits for a page. ST_NONE: it is not so. */
 static enum st judge_page(const struct judge *j, struct stall_key *out) {
-    if (!j->current || !judged_is(j->thread->state, "blocked") ||
+    if (!j->current || !judged_is(j->thread->state, "blocked") || ran_mostly(j) ||
         !scan_touches_memory(j->k, j->chosen)) {
         return ST_NONE;
     }
@@ -191,16 +213,17 @@ static void judge_processor(const struct judge *j, struct stall_key *out) {
         return;
     }
     bool sampled = j->k->samples.len > 0;
-    bool off = it_waits(j) || (sampled && cpu >= 0 && cpu < CPU_WAITS && !it_runs(j));
+    bool mostly = ran_mostly(j), waits = it_waits(j) && !mostly;
+    bool off = waits || (sampled && cpu >= 0 && cpu < CPU_WAITS && !it_runs(j));
     if (off && !shared && cpu < CPU_COMPUTES && scan_is_in_own_code(j->k, j->chosen)) {
         out->cause = CAUSE_DISK;
-        out->confidence = it_waits(j) ? 650 : 500;
+        out->confidence = waits ? 650 : 500;
         strbuf_addstr(j->why, "stands still");
         cause_add_in(j, j->chosen);
         strbuf_addstr(j->why, ", in no system call, as where memory is paged in");
         return;
     }
-    if (it_waits(j)) {
+    if (waits) {
         strbuf_addstr(j->why, "waits");
         cause_add_in(j, j->chosen);
         strbuf_addstr(j->why, ", no frame tells for what");
@@ -228,20 +251,21 @@ static void judge_processor(const struct judge *j, struct stall_key *out) {
     }
     strbuf_addf(j->why, "on a processor for %" PRId64 "%% of the stall", cpu / 10);
     cause_add_in(j, j->chosen);
-    if (cpu >= CPU_COMPUTES) {
+    if (cpu >= CPU_COMPUTES || mostly) {
         out->cause = CAUSE_COMPUTE;
-        out->confidence = 900;
+        out->confidence = mostly ? BY_MOST : 900;
     } else if (it_runs(j)) {
         out->cause = CAUSE_STARVED;
         out->confidence = 700;
     } else if (sampled && cpu >= CPU_WAITS && scan_is_in_own_code(j->k, j->chosen)) {
-        out->cause = CAUSE_STARVED; /* nothing waits, and it did not run for most of the time */
+        /* Nothing waits, and the thread did not run for most of the stall. */
+        out->cause = CAUSE_STARVED;
         out->confidence = 500;
     }
 }
 
-/* Takes the cause from the kind of the stall. That the process burned a processor says nothing
- * about a main thread that waited, or was ready to run and did not. */
+/* Takes the cause from the kind of the stall. That the process used a processor says nothing
+ * about a main thread that waited, or that was ready to run and did not. */
 static void judge_kind(const struct judge *j, struct stall_key *out) {
     static const struct {
         const char *kind;
@@ -252,8 +276,9 @@ static void judge_kind(const struct judge *j, struct stall_key *out) {
             continue;
         }
         strbuf_addf(j->why, "; noticed as %s", kinds[i].kind);
-        bool other = kinds[i].cause == CAUSE_COMPUTE &&
-                     (out->cause == CAUSE_STARVED || it_waits(j)); /* another thread's doing */
+        bool other =
+            kinds[i].cause == CAUSE_COMPUTE &&
+            (out->cause == CAUSE_STARVED || it_waits(j)); /* another thread used the processor */
         if (!other) {
             out->cause = kinds[i].cause;
             out->confidence = BY_KIND;
@@ -261,7 +286,7 @@ static void judge_kind(const struct judge *j, struct stall_key *out) {
     }
 }
 
-/* Copies the reason; one that is too long ends in …, not inside of a character. */
+/* Copies the reason to out; one that is too long is cut between characters and ends in "…". */
 static void set_reason(struct stall_key *out, const struct strbuf *why) {
     static const char more[] = "\xe2\x80\xa6";
     size_t len = why->len;
@@ -293,6 +318,7 @@ enum st judge_cause(struct keyer *k, const struct dump *d, const struct judged_s
     } else {
         st = judge_waits(&j, out, e);
         waits = st == ST_OK;
+        st = st == ST_NONE ? judge_mutual_wait(&j, out, e) : st;
         st = st == ST_NONE ? judge_standstill(&j, out, e) : st;
         st = st == ST_NONE ? judge_page(&j, out) : st;
         st = st == ST_NONE ? judge_frames(&j, out, e) : st;

@@ -1,4 +1,4 @@
-/* Between the parts that find out why a thread did not get on. */
+/* Declares the interface between the files that find the cause of a stall. */
 #ifndef STALLKIT_CLASSIFY_CAUSE_PRIVATE_H
 #define STALLKIT_CLASSIFY_CAUSE_PRIVATE_H
 
@@ -8,27 +8,32 @@ struct judge {
     struct keyer *k;
     const struct dump *d;
     const struct judged_stack *chosen;
-    /* The main thread, or the one that worked, where the dump is about those; NULL = none. */
+    /* The main thread, or, in a dump about threads that worked, the one that did; NULL = none. */
     const struct dump_thread *thread;
-    bool current;       /* the chosen stack is what it showed when it was captured */
-    struct strbuf *why; /* the reason; empty when a judgement begins */
+    bool current;       /* the chosen stack is the thread's stack at its capture */
+    struct strbuf *why; /* text of the reason; empty when a judgement begins */
     struct holder_guess *guess;
 };
 
-/* cause_waits.c. Adds " in FUNCTION", the function that represents a stack; nothing if none of its
- * frames has a name. */
+/* cause_waits.c. Appends " in FUNCTION" to the reason, the function that represents a stack;
+ * nothing if none of its frames has a name. */
 void cause_add_in(const struct judge *j, const struct judged_stack *s);
-/* Adds "771 worker", or "main". */
+/* Appends "771 worker", or "main", to the reason. */
 void cause_add_thread(const struct judge *j, const struct dump_thread *t);
-/* Judges a stall by the waits that the dump states: which thread waits for which. ST_NONE: it
- * states none. */
+/* Judges a stall by the waits that the dump states: which thread waits for which. ST_NONE: the
+ * dump states none. */
 enum st judge_waits(const struct judge *j, struct stall_key *out, struct err *e) BASE_MUST_USE;
-/* All that work wait for each other, as their frames say; if only one other does, it is the guess.
- * ST_NONE: somebody may go on. */
+/* Judges a deadlock: the judged thread waits for a signal, and a thread that runs a closure of
+ * the function in which it waits does, as the dump states, wait for the judged thread; that one
+ * becomes the guess. ST_NONE: it is not so. */
+enum st judge_mutual_wait(const struct judge *j, struct stall_key *out,
+                          struct err *e) BASE_MUST_USE;
+/* Judges a deadlock: all threads at work wait for each other, as their frames say; if there is
+ * only one other, it becomes the guess. ST_NONE: a thread may go on. */
 enum st judge_standstill(const struct judge *j, struct stall_key *out, struct err *e) BASE_MUST_USE;
-/* Adds what other threads are at in the app's code. ST_ERR: out of memory. */
+/* Appends to the reason what other threads do in the app's code. ST_ERR: out of memory. */
 enum st cause_add_app_threads(const struct judge *j, struct err *e) BASE_MUST_USE;
-/* Appends to the reason of a wait for a database's lock which thread is guessed to hold it.
+/* Appends to the reason of a wait for a database's lock the thread that is guessed to hold it.
  * ST_ERR: out of memory. */
 enum st cause_add_database_holder(const struct judge *j, struct err *e) BASE_MUST_USE;
 

@@ -1,11 +1,12 @@
-/* Who waits for whom: as the dump says, else as the frames of all threads do. */
+/* Finds out which thread waits for which: as the dump says, else as the frames of all threads
+ * do. */
 #include <inttypes.h>
 #include <string.h>
 
 #include "classify/keys/cause_private.h"
 
-/* The function that represents a stack: the innermost of the app, else the innermost relevant one;
- * NULL = none has a name. */
+/* Returns the function that represents a stack: the app's innermost, else the innermost relevant
+ * one; NULL if none has a name. */
 static const char *function_of(const struct keyer *k, const struct judged_stack *s) {
     for (size_t i = 0; i < s->count; i++) {
         const struct frame_info *info = judged_at(k, s, i)->info;
@@ -33,7 +34,7 @@ void cause_add_thread(const struct judge *j, const struct dump_thread *t) {
     strbuf_addf(j->why, "%" PRId64 "%s%s", t->id, t->name ? " " : "", t->name ? t->name : "");
 }
 
-/* "main → mutex of 771 worker": the links between the threads of a chain. */
+/* Appends the links between the threads of a chain to the reason: "main → mutex of 771 worker". */
 static void add_chain(const struct judge *j, const struct dump_waits *w) {
     cause_add_thread(j, w->threads[0]);
     for (size_t i = 0; i < w->count; i++) {
@@ -52,7 +53,7 @@ static void add_chain(const struct judge *j, const struct dump_waits *w) {
     }
 }
 
-/* Describes what the last thread of a chain, which waits for no other, is doing. */
+/* Appends to the reason what the last thread of a chain, which waits for no other, is doing. */
 static enum st add_holder(const struct judge *j, const struct dump_thread *holder, struct err *e) {
     struct judged_stack s;
     if (judge_stack(j->k, j->d, &holder->stack, &s, e) != ST_OK) {
@@ -89,7 +90,7 @@ enum st judge_waits(const struct judge *j, struct stall_key *out, struct err *e)
 
 /* ---- as the frames say ---- */
 
-/* Looks at another thread's stack: how much its thread ran is not known. */
+/* Judges another thread's stack; how much that thread ran is not known. */
 static enum st judge_other(const struct judge *j, const struct dump_thread *t,
                            struct judged_stack *s, struct err *e) {
     int64_t cpu = j->k->cpu_permille;
@@ -99,8 +100,8 @@ static enum st judge_other(const struct judge *j, const struct dump_thread *t,
     return st;
 }
 
-/* Does it wait for what another thread holds: a mutex, a serial queue? Outside of a callout such a
- * function does not wait. */
+/* Does the stack wait for something that another thread holds, a mutex or a serial queue? Such a
+ * function outside of a callout or of the app's code does not wait itself. */
 static bool waits_for_holder(const struct keyer *k, const struct judged_stack *s) {
     for (size_t i = 0; i < s->cut; i++) {
         const struct frame_info *info = judged_at(k, s, i)->info;
@@ -114,7 +115,8 @@ static bool waits_for_holder(const struct keyer *k, const struct judged_stack *s
     return false;
 }
 
-/* Does it wait for work: in its loop, or parked in runtime code, with nothing else on its stack? */
+/* Does the stack only wait for work: in its loop, or parked in runtime code, with nothing else
+ * on it? */
 static bool waits_for_work(const struct keyer *k, const struct judged_stack *s) {
     for (size_t i = 0; i < s->cut && !s->idle; i++) {
         const struct frame_info *info = judged_at(k, s, i)->info;
@@ -127,7 +129,7 @@ static bool waits_for_work(const struct keyer *k, const struct judged_stack *s) 
 
 enum { WAITERS_SHOWN = 3 };
 
-/* Adds a thread that waits for another one's lock, and counts it. */
+/* Counts a thread that waits for another thread's lock, and appends the first few to the reason. */
 static void add_waiter(const struct judge *j, const struct dump_thread *t,
                        const struct judged_stack *s, size_t *count) {
     if (++*count > WAITERS_SHOWN) {
@@ -139,8 +141,8 @@ static void add_waiter(const struct judge *j, const struct dump_thread *t,
     cause_add_in(j, s);
 }
 
-/* Was the lock that it waits for taken by the app's own code? Then only a thread with the app on
- * its stack holds it. */
+/* Was the lock that the stack waits for taken by the app's own code? Then only a thread with the
+ * app on its stack holds it. */
 static bool lock_is_the_apps(const struct keyer *k, const struct judged_stack *s) {
     for (size_t i = 0; i < s->cut; i++) {
         const struct frame_info *info = judged_at(k, s, i)->info;
@@ -163,8 +165,8 @@ static bool has_app(const struct keyer *k, const struct judged_stack *s) {
     return false;
 }
 
-/* The frame that asked for what a stack waits for: the innermost of the app's, else the innermost
- * relevant one; NULL = there is none. */
+/* Returns the frame that asked for what a stack waits for: the app's innermost, else the
+ * innermost relevant one; NULL if there is none. */
 static const struct frame_info *asking_frame(const struct keyer *k, const struct judged_stack *s) {
     for (size_t i = 0; i < s->count; i++) {
         const struct frame_info *info = judged_at(k, s, i)->info;
@@ -175,15 +177,16 @@ static const struct frame_info *asking_frame(const struct keyer *k, const struct
     return s->top;
 }
 
-/* Do both wait for the same kind of thing in the same function, and so probably for the same one?
- * Then neither is seen to hold it. */
+/* Do both stacks wait for the same kind of thing in the same function, and so probably for the
+ * same thing? Then neither thread seems to hold it. */
 static bool waits_alike(const struct keyer *k, const struct judged_stack *a,
                         const struct judged_stack *b) {
     const char *for_a = a->told ? a->told->reason : "", *for_b = b->told ? b->told->reason : "";
     return asking_frame(k, a) == asking_frame(k, b) && strcmp(for_a, for_b) == 0;
 }
 
-/* The type that a frame's function is a method of, in *type; returns its length, 0 = none. */
+/* Sets *type to the type that a frame's function is a method of, and returns its length; 0 =
+ * none. */
 static size_t type_of_method(const struct frame_info *info, const char **type) {
     const char *name = info->function;
     if (!info->resolved || !info->framework[0]) {
@@ -201,8 +204,8 @@ static size_t type_of_method(const struct frame_info *info, const char **type) {
     return end ? (size_t)(end - name) : 0;
 }
 
-/* Is one of the functions in which b waits a method of a type that a waits in a method of? Up to
- * the app's innermost relevant frame. */
+/* Is a function in which a waits a method of the same type as one in which b waits? Functions up
+ * to the app's innermost relevant frame are compared. */
 static bool waits_in_same_type(const struct keyer *k, const struct judged_stack *a,
                                const struct judged_stack *b) {
     for (size_t i = 0; i < a->cut; i++) {
@@ -225,7 +228,7 @@ static bool waits_in_same_type(const struct keyer *k, const struct judged_stack 
     return false;
 }
 
-/* Does the stack wait inside of this framework? */
+/* Does the stack wait inside of this framework, called by the app's innermost frame? */
 static bool waits_inside(const struct keyer *k, const struct judged_stack *s,
                          const char *framework) {
     for (size_t i = 0; i < s->cut; i++) {
@@ -240,9 +243,9 @@ static bool waits_inside(const struct keyer *k, const struct judged_stack *s,
     return false;
 }
 
-/* May a thread at work let the chosen one go on? The holder of a lock that the app took, and who
- * fulfils a condition that the app waits for, has the app on its stack; else who fulfils a
- * condition, a framework that it is waited for in. */
+/* May a thread at work end the wait of the chosen one? If the app took the lock, a thread with
+ * the app on its stack may; if another lock is waited for, any thread may; if a condition is
+ * waited for, a thread inside of a framework in which the chosen one waits may. */
 static bool may_let_go_on(const struct judge *j, bool own, const struct judged_stack *s) {
     if (own || waits_for_holder(j->k, j->chosen)) {
         return !own || has_app(j->k, s);
@@ -257,16 +260,16 @@ static bool may_let_go_on(const struct judge *j, bool own, const struct judged_s
     return false;
 }
 
-/* What is seen of the threads that wait. */
+/* The result of looking at the threads that wait. */
 struct standstill {
-    size_t waiters;                  /* the chosen one among them; 0: some thread is at work */
-    bool convoy;                     /* all of them wait as the chosen one does */
-    const struct dump_thread *other; /* the last one of them */
-    bool same_type; /* one waits in a method of a type that the chosen one waits in a method of */
+    size_t waiters; /* number of waiting threads, the chosen one included; 0: a thread is at work */
+    bool convoy;    /* all of them wait as the chosen one does */
+    const struct dump_thread *other; /* the last other one */
+    bool same_type;                  /* one waits in a method of the same type as the chosen one */
 };
 
-/* Looks at all other threads and adds those that wait, too. out->waiters = 0: one of them is at
- * work, and may hold what others wait for. */
+/* Judges all other threads and adds those that wait. out->waiters = 0: one of them is at work,
+ * and may end the wait. */
 static enum st add_waiters(const struct judge *j, struct standstill *out, struct err *e) {
     const struct dump *d = j->d;
     bool own = lock_is_the_apps(j->k, j->chosen);
@@ -293,9 +296,9 @@ static enum st add_waiters(const struct judge *j, struct standstill *out, struct
     return ST_OK;
 }
 
-/* Does that the other threads stand still tell that it will never go on? Of a lock: if others wait,
- * and not all for the same, or the lock is the app's own. Of what no thread holds, a condition for
- * one: if a thread that may fulfil it is stuck in the same type's methods. */
+/* Is it certain that the wait never ends, as all threads stand still? For a lock: if others
+ * wait, and not all alike, or alone if the app took it. For a condition, which no thread holds:
+ * if a thread that may signal it is stuck in methods of the same type. */
 static bool never_goes_on(const struct judge *j, const struct standstill *s) {
     if (!waits_for_holder(j->k, j->chosen)) {
         return s->waiters > 1 && s->same_type;
@@ -306,8 +309,8 @@ static bool never_goes_on(const struct judge *j, const struct standstill *s) {
     return s->waiters > 1 && !s->convoy;
 }
 
-/* Whoever could let it go on waits as well, or there is nobody: then it never does. Only the death
- * of the process in the stall tells that it did not. */
+/* Judges that the wait never ends, as every thread that could end it waits as well, or there is
+ * none. It requires that the process died in the stall, which tells that the wait did not end. */
 enum st judge_standstill(const struct judge *j, struct stall_key *out, struct err *e) {
     const struct dump *d = j->d;
     struct standstill s = {.convoy = true};
@@ -339,6 +342,72 @@ enum st judge_standstill(const struct judge *j, struct stall_key *out, struct er
     return ST_OK;
 }
 
+/* ---- as the dump and the frames say ---- */
+
+/* Does t wait for the judged thread, directly or through others, as the dump states? */
+static bool waits_for_judged(const struct judge *j, const struct dump_thread *t) {
+    struct dump_waits w;
+    if (t == j->thread || !t->waits_for.kind) {
+        return false;
+    }
+    dump_waits(j->d, t, &w);
+    for (size_t i = 1; i < w.count; i++) {
+        if (w.threads[i] == j->thread) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Is the stack in a closure that was written in this function, or in the function that this one
+ * is a closure of? A frame of the function itself does not count. */
+static bool is_in_closure_of(const struct keyer *k, const struct judged_stack *s,
+                             const struct frame_info *function) {
+    for (size_t i = 0; i < s->cut; i++) {
+        const struct frame_info *info = judged_at(k, s, i)->info;
+        if (info->in_app && info->resolved && info->enclosing == function->enclosing &&
+            info->canonical != function && strcmp(info->image, function->image) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+enum st judge_mutual_wait(const struct judge *j, struct stall_key *out, struct err *e) {
+    const struct frame_info *told = j->chosen->told, *asking = asking_frame(j->k, j->chosen);
+    if (!j->current || judged_is(j->thread->state, "running") || !told ||
+        told->cause != CAUSE_LOCK || waits_for_holder(j->k, j->chosen) || !asking ||
+        !asking->in_app || !asking->resolved) {
+        return ST_NONE;
+    }
+    for (size_t i = 0; i < j->d->thread_count; i++) {
+        const struct dump_thread *t = &j->d->threads[i];
+        struct judged_stack s;
+        size_t shown = 0;
+        if (!waits_for_judged(j, t)) {
+            continue;
+        }
+        if (judge_other(j, t, &s, e) != ST_OK) {
+            return ST_ERR;
+        }
+        if (!is_in_closure_of(j->k, &s, asking)) {
+            continue;
+        }
+        add_waiter(j, j->thread, j->chosen, &shown);
+        strbuf_addstr(j->why, ", and ");
+        cause_add_thread(j, t);
+        cause_add_in(j, &s);
+        strbuf_addstr(j->why, " waits for ");
+        cause_add_thread(j, j->thread);
+        strbuf_addstr(j->why, ": they wait for each other");
+        *j->guess = (struct holder_guess){.thread = t, .lock = "deadlock"};
+        out->cause = CAUSE_DEADLOCK;
+        out->confidence = 850;
+        return ST_OK;
+    }
+    return ST_NONE;
+}
+
 enum st cause_add_app_threads(const struct judge *j, struct err *e) {
     const struct dump *d = j->d;
     size_t shown = 0;
@@ -364,8 +433,8 @@ enum st cause_add_app_threads(const struct judge *j, struct err *e) {
 
 /* ---- databases ---- */
 
-/* The frame that says that the stack's thread holds the lock that the chosen one waits for; NULL =
- * none. */
+/* Returns the frame by which the stack's thread holds the lock that the chosen stack waits for;
+ * NULL = none. */
 static const struct frame_info *holding_frame(const struct judge *j, const struct judged_stack *s) {
     for (size_t i = 0; i < s->cut; i++) {
         const struct frame_info *info = judged_at(j->k, s, i)->info;
@@ -393,7 +462,7 @@ enum st cause_add_database_holder(const struct judge *j, struct err *e) {
             continue;
         }
         if (found++) {
-            j->guess->thread = NULL; /* they may be in two databases */
+            j->guess->thread = NULL; /* two candidates: they may be in two databases */
             break;
         }
         strbuf_addstr(j->why, "; ");

@@ -17,8 +17,8 @@ struct bench {
     struct strbuf text, level1;
 };
 
-/* A thread: its id, name and state, then "image function" of its frames, innermost first; the first
- * thread is the main one. */
+/* A thread: its id, name and state ("waiting for 1": for thread 1, as the dump states), then "image
+ * function" of its frames, innermost first; the first thread is the main one. */
 struct stack_text {
     int id;
     const char *name, *state;
@@ -28,13 +28,20 @@ struct stack_text {
 static void add_threads(struct strbuf *b, const struct stack_text *threads, size_t count) {
     strbuf_addstr(b, "\"threads\":[");
     for (size_t i = 0; i < count; i++) {
-        strbuf_addf(b, "%s{\"id\":%d,\"name\":\"%s\",\"state\":\"%s\",\"main\":%s,\"frames\":[",
-                    i ? "," : "", threads[i].id, threads[i].name, threads[i].state,
+        const char *owner = strstr(threads[i].state, " for ");
+        int state = owner ? (int)(owner - threads[i].state) : (int)strlen(threads[i].state);
+        strbuf_addf(b, "%s{\"id\":%d,\"name\":\"%s\",\"state\":\"%.*s\",\"main\":%s,\"frames\":[",
+                    i ? "," : "", threads[i].id, threads[i].name, state, threads[i].state,
                     i ? "false" : "true");
         for (size_t k = 0; k < 8 && threads[i].frames[k]; k++) {
             strbuf_addf(b, "%s%zu", k ? "," : "", 1000 * (i * 8 + k + 1) + 10);
         }
-        strbuf_addstr(b, "]}");
+        strbuf_addstr(b, "]");
+        if (owner) {
+            strbuf_addf(b, ",\"waits_for\":{\"kind\":\"thread\",\"owner\":%s}",
+                        owner + strlen(" for "));
+        }
+        strbuf_addstr(b, "}");
     }
     strbuf_addstr(b, "]");
 }
@@ -319,6 +326,60 @@ static void a_condition_whose_thread_is_stuck_is_a_deadlock(void **state) {
            "in listen");
 }
 
+/* A block that hands over to main what it has, before it signals that it is done. */
+static void who_waits_for_its_own_closure_that_waits_for_it_is_in_a_deadlock(void **state) {
+    (void)state;
+    struct stack_text threads[] = {
+        {1,
+         "main",
+         "waiting",
+         {"libsystem_kernel.dylib semaphore_wait_trap",
+          "libdispatch.dylib _dispatch_semaphore_wait_slow", "Shop -[Cart total]",
+          "Shop -[CartController pay]"}},
+        {5,
+         "worker",
+         "waiting for 1",
+         {"libsystem_kernel.dylib __ulock_wait", "libdispatch.dylib __DISPATCH_WAIT_FOR_QUEUE__",
+          "libdispatch.dylib _dispatch_sync_f_slow", "Shop __13-[Cart total]_block_invoke",
+          "libdispatch.dylib _dispatch_call_block_and_release"}}};
+    expect(
+        "\"kind\":\"hang\"", threads, 2, CAUSE_DEADLOCK,
+        "main waits for a semaphore in -[Cart total], and 5 worker in -[Cart total]_block_invoke "
+        "waits for main: they wait for each other");
+    expect_holder("\"kind\":\"hang\"", threads, 2, HOLDER_INFERRED,
+                  "thread\tworker\ninferred\tdeadlock\napp\t-[Cart total]_block_invoke\n");
+    threads[1].state = "waiting for 9"; /* for somebody else */
+    expect("\"kind\":\"hang\"", threads, 2, CAUSE_LOCK,
+           "waits for a semaphore (_dispatch_semaphore_wait_slow); 5 worker waits for a queue in "
+           "-[Cart total]_block_invoke");
+    threads[1].state = "waiting for 1"; /* many threads do, when it does not get on */
+    threads[1].frames[3] = "Shop __13-[Feed load]_block_invoke";
+    expect("\"kind\":\"hang\"", threads, 2, CAUSE_LOCK,
+           "waits for a semaphore (_dispatch_semaphore_wait_slow); 5 worker waits for a queue in "
+           "-[Feed load]_block_invoke");
+}
+
+/* One moment says less than the time that it ran. */
+static void who_ran_for_most_of_the_stall_did_not_wait_for_pages(void **state) {
+    (void)state;
+    static const struct stack_text threads[] = {
+        {1, "main", "blocked", {"Shop -[Index rebuild]", "Shop -[Cart total]"}}};
+    static const struct stack_text in_memory[] = {
+        {1, "main", "blocked", {"libobjc.A.dylib objc_release", "Shop -[Cart total]"}}};
+    static const struct stack_text waiting[] = {
+        {1, "main", "waiting", {"libobjc.A.dylib objc_unknown", "Shop -[Cart total]"}}};
+    expect("\"kind\":\"hang\",\"cpu_permille\":730", threads, 1, CAUSE_COMPUTE,
+           "on a processor for 73% of the stall in -[Index rebuild]");
+    expect("\"kind\":\"hang\",\"cpu_permille\":540", in_memory, 1, CAUSE_COMPUTE,
+           "on a processor for 54% of the stall in -[Cart total]");
+    expect("\"kind\":\"hang\",\"cpu_permille\":400", threads, 1, CAUSE_DISK,
+           "stands still in -[Index rebuild], in no system call, as where memory is paged in");
+    expect("\"kind\":\"hang\",\"cpu_permille\":400", in_memory, 1, CAUSE_DISK,
+           "waits for memory to be paged in (objc_release) in -[Cart total]");
+    expect("\"kind\":\"hang\",\"cpu_permille\":730", waiting, 1, CAUSE_UNKNOWN,
+           "waits in -[Cart total], no frame tells for what");
+}
+
 static void who_waits_for_a_lock_and_hardly_ran_did_not_draw(void **state) {
     (void)state;
     struct stack_text main[] = {
@@ -409,6 +470,8 @@ int main(void) {
         cmocka_unit_test(the_thread_that_writes_holds_the_database),
         cmocka_unit_test(the_one_other_of_a_deadlock_is_its_holder),
         cmocka_unit_test(a_mutex_outside_of_the_database_has_no_such_holder),
+        cmocka_unit_test(who_waits_for_its_own_closure_that_waits_for_it_is_in_a_deadlock),
+        cmocka_unit_test(who_ran_for_most_of_the_stall_did_not_wait_for_pages),
         cmocka_unit_test(who_waits_for_a_lock_and_hardly_ran_did_not_draw),
         cmocka_unit_test(a_thread_that_stands_still_in_memory_waits_for_a_page),
         cmocka_unit_test(a_nested_loop_that_waits_is_no_cause),

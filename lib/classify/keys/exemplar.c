@@ -1,4 +1,4 @@
-/* Cuts a stack into pieces that say the same for the same code. */
+/* Cuts a stack into pieces, which are equal for equal code. */
 #include "classify/keys/exemplar.h"
 
 #include "base/jsonw.h"
@@ -6,17 +6,17 @@
 
 enum { NO_IMAGE = -1, IMAGE_UNSET = -2 };
 
-/* Above it there is no code; JSON readers hold no larger integers. */
+/* No code lies above this address, and JSON readers hold no larger integers. */
 static const uint64_t ADDRESS_MAX = INT64_MAX - 1;
 
 struct stack_cut {
     const struct dump *d;
     const struct dump_stack *stack;
     struct address_rules addresses;
-    int32_t image; /* of the frames before */
+    int32_t image; /* index of the image of the frame before */
     exemplar_take take;
     void *ctx;
-    struct strbuf text; /* of the piece at hand */
+    struct strbuf text; /* text of the current piece */
     struct sink sink;
     struct jsonw w;
 };
@@ -34,7 +34,8 @@ static bool end_piece(struct stack_cut *c) {
     return sink_close(&c->sink, NULL) == ST_OK && c->take(c->ctx, c->text.data, c->text.len);
 }
 
-/* What is known besides the stack and part of the key, or decides which stack is. */
+/* Writes the piece of the stall: facts besides the stack that are part of the key, or that
+ * decide which stack is chosen. False: out of memory. */
 static bool cut_stall(struct stack_cut *c) {
     struct jsonw *w = begin_piece(c);
     jsonw_member_object(w, "stall");
@@ -55,7 +56,8 @@ static bool cut_stall(struct stack_cut *c) {
     return end_piece(c);
 }
 
-/* An image, where it is another one than that of the frame before. */
+/* Writes the piece of an image, if it is another one than that of the frame before. False: out
+ * of memory. */
 static bool cut_image(struct stack_cut *c, int32_t index) {
     char id[IMAGE_ID_TEXT];
     if (index == c->image) {
@@ -79,7 +81,7 @@ static bool cut_image(struct stack_cut *c, int32_t index) {
     return end_piece(c);
 }
 
-/* The name that came with the dump, as names of dumps are. */
+/* Writes the name that came with the dump, in the form of dumps. */
 static void cut_name(struct jsonw *w, const struct dump_name *name) {
     jsonw_member_array(w, "name");
     jsonw_cstr(w, name->symbol);
@@ -92,7 +94,7 @@ static void cut_name(struct jsonw *w, const struct dump_name *name) {
     jsonw_end_array(w);
 }
 
-/* As in dumps, but with texts where those have indexes. */
+/* Writes a location in the form of dumps, but with texts in place of indexes. */
 static void cut_location(struct jsonw *w, const struct dump_location *l) {
     jsonw_member_u64(w, "start", l->start);
     if (l->in_app) {

@@ -1,4 +1,4 @@
-/* Makes a dump of the pieces of a stack. */
+/* Joins the pieces of a stack to a dump. */
 #include <jansson.h>
 #include <string.h>
 
@@ -9,26 +9,26 @@
 
 enum { FIRST_LOAD = 1 << 16, LOAD_STEP = 1 << 12, NEAR_PASSES = 64 };
 
-/* A frame, and where the process would have had it. */
+/* A frame, and the address at which the process would have had it. */
 struct joined_frame {
-    json_t *piece; /* borrowed */
-    uint64_t at;   /* address to look up, in its image if it has one */
+    json_t *piece; /* borrowed piece of the frame */
+    uint64_t at;   /* address to look up, relative to its image if it has one */
     uint64_t address;
-    int64_t image; /* -1 = none */
+    int64_t image; /* index in joining.images; -1 = none */
     bool exact;
 };
 
 struct joined_image {
-    json_t *piece;         /* borrowed; its member "image" */
-    uint64_t extent, load; /* extent: of its frames; 0 = code in no image */
-    bool lines;            /* a frame has a line: there was debug information */
+    json_t *piece;         /* borrowed member "image" of its piece */
+    uint64_t extent, load; /* extent: size up to its last frame; 0 = code in no image */
+    bool lines;            /* a frame has a line, so there was debug information */
 };
 
 struct joining {
     VEC(json_t *) pieces;
     VEC(struct joined_image) images;
     VEC(struct joined_frame) frames;
-    int64_t image; /* of the frames that follow */
+    int64_t image; /* image of the frames that follow */
     uint64_t next_string;
     struct jsonw w;
 };
@@ -58,7 +58,7 @@ static enum st join_image(struct joining *j, json_t *image, struct err *e) {
     return VEC_PUSH(&j->images, made) ? ST_OK : err_nomem(e);
 }
 
-/* Has a frame a line of a source file? */
+/* Does the piece of a frame have a line of a source file? */
 static bool joined_has_line(const json_t *piece) {
     const json_t *lines = json_object_get(piece, "lines");
     for (size_t i = 0; i < json_array_size(lines); i++) {
@@ -87,8 +87,8 @@ static enum st join_frame(struct joining *j, json_t *piece, struct err *e) {
     return VEC_PUSH(&j->frames, frame) ? ST_OK : err_nomem(e);
 }
 
-/* The first load address from `load` on at which an image of this size covers no frame that belongs
- * to no image. It gives up moving after NEAR_PASSES passes. */
+/* Returns the first load address from `load` on at which an image of this size covers no frame
+ * of code outside of images. It stops moving after NEAR_PASSES passes. */
 static uint64_t free_load(const struct joining *j, uint64_t load, uint64_t extent) {
     bool moved = true;
     for (int pass = 0; moved && pass < NEAR_PASSES; pass++) {
@@ -105,7 +105,7 @@ static uint64_t free_load(const struct joining *j, uint64_t load, uint64_t exten
 }
 
 /* Places the images one behind the other. Sums of absurd offsets wrap around: such a stack is
- * sorted by other frames than the dump was. */
+ * then sorted by other frames than in its dump. */
 static void join_place(struct joining *j) {
     uint64_t load = FIRST_LOAD;
     for (size_t i = 0; i < j->images.len; i++) {
@@ -132,13 +132,13 @@ static enum st join_value(struct joining *j, const char *key, json_t *value, str
     if (key) {
         jsonw_key(&j->w, key);
     }
-    jsonw_raw(&j->w, "", 0); /* the comma */
+    jsonw_raw(&j->w, "", 0); /* writes the comma in front of the value, if one is needed */
     return json_dump_callback(value, join_bytes, j->w.sink, JSON_COMPACT | JSON_ENCODE_ANY) == 0
                ? ST_OK
                : err_nomem(e);
 }
 
-/* All members of an object. */
+/* Writes all members of an object. */
 static enum st join_members(struct joining *j, json_t *object, struct err *e) {
     const char *key;
     json_t *value;
@@ -215,7 +215,7 @@ static enum st join_names(struct joining *j, struct err *e) {
     return ST_OK;
 }
 
-/* Writes the strings that the lines of a frame refer to, in their order. */
+/* Writes the strings to which the lines of the frames refer, in their order. */
 static enum st join_strings(struct joining *j, struct err *e) {
     jsonw_member_array(&j->w, "strings");
     for (size_t i = 0; i < j->frames.len; i++) {
@@ -244,7 +244,7 @@ static void join_lines(struct joining *j, json_t *lines) {
             jsonw_i64(&j->w, json_is_string(value) ? (int64_t)j->next_string++
                                                    : json_integer_value(value));
         }
-        jsonw_u64(&j->w, 0); /* the column, which nobody asks for */
+        jsonw_u64(&j->w, 0); /* the column, which no key uses */
         jsonw_end_array(&j->w);
     }
     jsonw_end_array(&j->w);
@@ -264,8 +264,8 @@ static enum st join_locations(struct joining *j, struct err *e) {
         jsonw_member_bool(&j->w, "in_app", json_is_true(json_object_get(f->piece, "in_app")));
         join_lines(j, json_object_get(f->piece, "lines"));
         if (json_array_size(json_object_get(f->piece, "lines")) > 0) {
-            /* The image is not `ok`: a learned name stays until a file, or a better name, is there.
-             */
+            /* The image's state is not `ok`, so a learned name stays until a symbol file or a
+             * better name is there. */
             jsonw_member_cstr(&j->w, "source", "learned");
         }
         jsonw_end_object(&j->w);

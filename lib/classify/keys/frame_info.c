@@ -1,5 +1,5 @@
-/* Normalises each distinct function and matches it with the rules once; afterwards it is one
- * look-up. */
+/* Normalises each distinct function and matches it with the rules once; later look-ups use the
+ * cached result. */
 #include "classify/keys/frame_info.h"
 
 #include <string.h>
@@ -29,13 +29,13 @@ void frame_table_release(struct frame_table *t) {
     *t = (struct frame_table){.rules = t->rules};
 }
 
-/* Cuts an over-long function to KEY_FUNCTION_MAX bytes that still tell it from others. */
+/* Cuts an over-long function to KEY_FUNCTION_MAX bytes, which end in a hash of the whole. */
 static void cap_function(struct strbuf *b) {
     if (b->len > KEY_FUNCTION_MAX) {
         uint64_t hash = hash_bytes(b->data, b->len);
         size_t keep = KEY_FUNCTION_MAX - 20;
         while (keep > 0 && ((unsigned char)b->data[keep] & 0xc0) == 0x80) {
-            keep--; /* not inside a UTF-8 character */
+            keep--; /* does not cut inside of a UTF-8 character */
         }
         strbuf_truncate(b, keep);
         strbuf_addstr(b, "\xe2\x80\xa6#");
@@ -64,7 +64,8 @@ static void apply_normalise(struct frame_table *t, const struct rule *rule) {
     strbuf_release(&name);
 }
 
-/* Decides whose code it is: what the dump says, or the first rule on the image or the function. */
+/* Decides whose code the frame is: as the dump says, unless a rule on the image or the function
+ * matches; the first rule counts. */
 static void decide_side(struct frame_table *t, const struct raw_frame *f, struct frame_info *info,
                         struct rule_subject *s) {
     const struct rule *rule = rules_match(t->rules, RULE_SIDE, s, NULL);
@@ -78,7 +79,7 @@ static void decide_side(struct frame_table *t, const struct raw_frame *f, struct
     s->side = info->side;
 }
 
-/* Decides place and cause of a subject whose name and side are decided. */
+/* Decides place and cause of a subject whose name and side are known. */
 static void decide_rest(struct frame_table *t, const struct rule_subject *s,
                         struct frame_info *info) {
     const struct rule *rule = rules_match(t->rules, RULE_PLACE, s, &info->by_caller);
@@ -91,7 +92,7 @@ static void decide_rest(struct frame_table *t, const struct rule_subject *s,
     info->reason = rule ? rule->reason : "";
 }
 
-/* Which framework it is part of, and what else rules know of a function. */
+/* Decides the framework of a function, and all that further kinds of rules say of it. */
 static void decide_framework(struct frame_table *t, const struct rule_subject *s,
                              struct frame_info *info) {
     const struct rule *rule = rules_match(t->rules, RULE_FRAMEWORK, s, NULL);
@@ -108,7 +109,7 @@ static void decide_framework(struct frame_table *t, const struct rule_subject *s
     info->loop_image = rules_is_loop_image(t->rules, s->image, s->image_len, s->os);
 }
 
-/* All that is known of the function's name, in t->full. */
+/* Puts the function's name with all that is known of it into t->full. */
 static void find_full_name(struct frame_table *t, const struct raw_frame *f) {
     strbuf_clear(&t->full);
     bool expanded = (f->linkage && names_expand(f->linkage, strlen(f->linkage), &t->full)) ||
@@ -118,7 +119,8 @@ static void find_full_name(struct frame_table *t, const struct raw_frame *f) {
     }
 }
 
-/* The name with its module, where that tells it from the one without. False: out of memory. */
+/* Sets info->qualified to the name with its module, if that differs from the name without.
+ * False: out of memory. */
 static bool qualify(struct frame_table *t, struct frame_info *info) {
     strbuf_clear(&t->qualified);
     names_qualify(strbuf_cstr(&t->full), t->full.len, &t->qualified);
@@ -160,14 +162,14 @@ static void apply_rules(struct frame_table *t, const struct raw_frame *f, struct
     decide_framework(t, &s, info);
 }
 
-/* What tells a key's frames apart. */
+/* Appends the text of an image and a function, which tells a key's frames apart. */
 static void add_name(struct strbuf *out, const char *image, const char *function) {
     strbuf_addstr(out, image);
     strbuf_addc(out, '\t');
     strbuf_addstr(out, function);
 }
 
-/* Fills in the members that keys use, and finds the canonical info. False: out of memory. */
+/* Sets the members that keys use, and finds the canonical info. False: out of memory. */
 static bool finish_info(struct frame_table *t, const struct raw_frame *f, struct frame_info *info,
                         size_t index) {
     char id[IMAGE_ID_TEXT] = "";
@@ -210,7 +212,8 @@ static bool finish_info(struct frame_table *t, const struct raw_frame *f, struct
     return true;
 }
 
-/* False: out of memory. */
+/* Sets info->made_for to the app's type that a library's generic function was made for. False:
+ * out of memory. */
 static bool find_made_for(struct frame_table *t, const struct raw_frame *f,
                           struct frame_info *info) {
     const char *type;
@@ -254,7 +257,8 @@ struct frame_info *raw_frame_info(struct frame_table *t, const struct raw_frame 
     return find_made_for(t, f, info) && finish_info(t, f, info, index) ? info : NULL;
 }
 
-/* The info of this image and function of a key, made as `like` if it is new. */
+/* Returns the info of the image and function of `like` as a key has them, made as a copy of
+ * `like` if it is new. NULL: out of memory. */
 static struct frame_info *named_info(struct frame_table *t, const struct frame_info *like) {
     strbuf_clear(&t->raw);
     add_name(&t->raw, like->image, like->function);
@@ -295,7 +299,8 @@ struct frame_info *frame_of_name(struct frame_table *t, const char *kind, const 
         .image = kind, .image_name = kind, .framework = "", .reason = "", .resolved = true};
     strbuf_clear(&t->function);
     for (; *name; name++) {
-        unsigned char c = (unsigned char)*name; /* a key's text is lines of words with tabs */
+        /* A key's text is lines of words with tabs between them. */
+        unsigned char c = (unsigned char)*name;
         strbuf_addc(&t->function, c < 0x20 || c == 0x7f ? ' ' : (char)c);
     }
     cap_function(&t->function);

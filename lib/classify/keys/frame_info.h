@@ -1,5 +1,5 @@
 /* The keyer's cache: the facts about each distinct (image, function), and their look-up for a
- * dump's frame. */
+ * frame of a dump. */
 #ifndef STALLKIT_CLASSIFY_FRAME_INFO_H
 #define STALLKIT_CLASSIFY_FRAME_INFO_H
 
@@ -13,77 +13,85 @@
 /* The facts about an image. */
 struct image_facts {
     enum rule_os os;
-    const struct rule
-        *rule;        /* the rule that decided the image's side, by path or id; NULL = none */
-    const char *head; /* how what tells its frames from others begins; equal ones are one */
+    const struct rule *rule; /* rule that decided the image's side, by path or id; NULL = none */
+    /* Beginning of the text that tells the image's frames from others; equal heads are one
+     * pointer. */
+    const char *head;
     size_t head_len;
-    size_t code; /* number of its head and its id: they tell its frames without names from others */
+    /* Number of (head, id), which tells the image's frames without names from others. */
+    size_t code;
 };
 
-/* A frame, and an image, that was looked for lately, in the place that a quick hash gives it. */
+/* A cache entry: a frame, or an image, that was looked up lately, at the index of its quick
+ * hash. */
 struct recent_frame {
-    const char *head;     /* of its image; NULL = it has no name */
-    const char *function; /* of by_raw: its name, and behind one more byte its linkage name */
+    const char *head; /* head of its image; NULL = the frame has no name */
+    /* Part of a key of by_raw: the name, and one byte behind it the linkage name. */
+    const char *function;
     size_t function_len, linkage_len;
-    size_t code;             /* of one without a name: of its image; … */
-    uint64_t offset;         /* … and where it is in that */
-    struct frame_info *info; /* NULL = none */
+    size_t code;             /* of a frame without a name: code of its image */
+    uint64_t offset;         /* of a frame without a name: its offset in the image */
+    struct frame_info *info; /* info of the frame; NULL = the entry is empty */
 };
 struct recent_image {
-    const char *text; /* of by_image */
+    const char *text; /* a key of by_image */
     size_t len;
-    const struct image_facts *facts; /* NULL = none */
+    const struct image_facts *facts; /* facts about the image; NULL = the entry is empty */
 };
 enum {
     FRAMES_RECENT = 1 << 14,
     IMAGES_RECENT = 512,
-    IMAGES_KNOWN_MAX = 1 << 15 /* each device has its own paths of apps; all are forgotten then */
+    IMAGES_KNOWN_MAX = 1 << 15 /* most known images; past it all are forgotten, as each device has
+                                  its own paths of apps */
 };
 
 struct frame_table {
-    const struct rules *rules;      /* NULL = raw */
-    enum rule_os os;                /* of the dump at hand */
-    struct address_rules addresses; /* of the dump at hand */
-    bool startless;                 /* starts of functions without a name are not to be known */
-    VEC(const struct image_facts *) images; /* of the dump at hand, NULL = not looked for yet */
+    const struct rules *rules;      /* rules; NULL = keys by the published rule */
+    enum rule_os os;                /* operating system of the current dump */
+    struct address_rules addresses; /* address format of the current dump */
+    bool startless;                 /* the keys are made as if starts of functions without a name
+                                       were unknown */
+    VEC(const struct image_facts *) images; /* the current dump's facts; NULL = not looked up yet */
     VEC(const struct image_facts *) known_images;
-    struct arena image_arena; /* of these, but for their heads */
-    struct map by_image;      /* what a dump says of an image -> index into known_images */
-    struct map heads, codes;  /* of image_facts */
+    struct arena image_arena; /* memory of known_images, except for their heads */
+    struct map by_image;      /* text of a dump about an image -> index in known_images */
+    struct map heads, codes;  /* heads and codes of image_facts */
     struct recent_frame recent[FRAMES_RECENT];
     struct recent_image recent_images[IMAGES_RECENT];
-    struct map by_raw;    /* what the dump says -> index into infos */
-    struct map by_key;    /* image and function of a key -> index of the canonical info */
-    struct map by_caller; /* two indexes: a frame and its caller -> index of what it is then */
+    struct map by_raw; /* text of a dump about a frame -> index in infos */
+    struct map by_key; /* image and function of a key -> index in infos of the canonical info */
+    /* (index of a frame, index of its caller) -> index in infos of the frame so called. */
+    struct map by_caller;
     VEC(struct frame_info *) infos;
     struct arena arena;
-    struct strbuf raw, image, function, full, qualified; /* scratch */
+    struct strbuf raw, image, function, full, qualified; /* scratch buffers */
 };
 
 void frame_table_release(struct frame_table *t);
-/* Before a dump's first frame. False = out of memory. */
+/* Prepares the table for a dump, before its first frame. False: out of memory. */
 bool frame_table_begin(struct frame_table *t, const struct dump *d);
-/* The info of a symbolicated location; NULL = out of memory. */
+/* Returns the info of a symbolicated location; NULL: out of memory. */
 struct frame_info *frame_of_location(struct frame_table *t, const struct dump *d,
                                      const struct dump_location *l);
-/* The info of one of its lines: a function that was inlined there, or the real one. */
+/* Returns the info of one line of a location, a function that was inlined there or the function
+ * itself; NULL: out of memory. */
 struct frame_info *frame_of_line(struct frame_table *t, const struct dump *d,
                                  const struct dump_location *l, size_t line);
-/* The info of frame i of a stack that has no locations. */
+/* Returns the info of frame i of a stack that has no locations; NULL: out of memory. */
 struct frame_info *frame_of_address(struct frame_table *t, const struct dump *d,
                                     const struct dump_stack *s, size_t i);
-/* The info of what the generic of an app's frame was made for (info->made_for, not NULL), as if it
- * was a frame. */
+/* Returns the info of the type that a generic function in the app was made for (info->made_for,
+ * not NULL), as if it was a frame; NULL: out of memory. */
 struct frame_info *frame_of_type(struct frame_table *t, const struct frame_info *info);
-/* The frame that stands in keys for a whole library, which info is of: without a function. NULL =
- * out of memory. */
+/* Returns the info that stands in keys for a whole library, without a function; info is a frame
+ * of that library. NULL: out of memory. */
 struct frame_info *frame_of_library(struct frame_table *t, const struct frame_info *info,
                                     const char *name);
-/* The frame that stands in keys for what has a name and is no function: the action, or the thread,
- * of this name. kind: "action", "thread". NULL = out of memory. */
+/* Returns the info that stands in keys for a name that is no function: of an action or a thread.
+ * kind: "action", "thread". NULL: out of memory. */
 struct frame_info *frame_of_name(struct frame_table *t, const char *kind, const char *name);
-/* The info of a frame that `caller` (NULL = nobody) called: info itself unless info->by_caller.
- * NULL = out of memory. */
+/* Returns the info of a frame that `caller` (NULL = nobody) called: info itself unless
+ * info->by_caller. NULL: out of memory. */
 struct frame_info *frame_from(struct frame_table *t, struct frame_info *info,
                               const struct frame_info *caller);
 

@@ -1,5 +1,4 @@
-/* Finds the info of a dump's frame: for one that was met before, without putting its text together.
- */
+/* Finds the info of a dump's frame; for a frame that was met before its text is not built. */
 #include <string.h>
 
 #include "base/hash.h"
@@ -8,7 +7,7 @@
 #include "classify/keys/raw_frame_private.h"
 #include "names/names.h"
 
-/* What tells the frames of one image from those of another. */
+/* Appends what tells the frames of one image from those of another. */
 static void add_head(const struct frame_table *t, const struct raw_frame *f, struct strbuf *out) {
     strbuf_addc(out, (char)('0' + f->side));
     strbuf_addc(out, (char)('0' + f->os));
@@ -20,7 +19,7 @@ static void add_head(const struct frame_table *t, const struct raw_frame *f, str
     strbuf_addc(out, '\t');
 }
 
-/* Writes what tells a frame from others into t->raw; NULL: out of memory. */
+/* Writes the text that tells a frame from others into t->raw; NULL: out of memory. */
 static const struct strbuf *raw_key(struct frame_table *t, const struct raw_frame *f) {
     struct strbuf *raw = &t->raw;
     strbuf_clear(raw);
@@ -35,7 +34,7 @@ static const struct strbuf *raw_key(struct frame_table *t, const struct raw_fram
         strbuf_add(raw, "\n", 1);
         strbuf_add(raw, linkage, strlen(linkage));
     } else {
-        strbuf_add(raw, "\n", 1); /* no name starts with it */
+        strbuf_add(raw, "\n", 1); /* no name starts with a line feed */
         strbuf_add(raw, &f->offset, sizeof f->offset);
         if (f->id) {
             strbuf_add(raw, f->id->bytes, f->id->len);
@@ -44,7 +43,7 @@ static const struct strbuf *raw_key(struct frame_table *t, const struct raw_fram
     return raw->failed ? NULL : raw;
 }
 
-/* What recent frames are compared by. */
+/* Returns a frame as entries of the cache of recent frames are compared with it. */
 static struct recent_frame recent_like(const struct raw_frame *f) {
     struct recent_frame r = {.function = NULL};
     if (f->function) {
@@ -58,9 +57,8 @@ static struct recent_frame recent_like(const struct raw_frame *f) {
     return r;
 }
 
-/* The place of a frame of one of the dump's images among those that were looked for lately: most
- * are asked for again, and by_raw, whose hash nobody can make collide, takes several times as long.
- */
+/* Returns the entry of the cache of recent frames for a frame in an image: most frames are asked
+ * for again, and by_raw, whose hash resists constructed collisions, takes several times as long. */
 static struct recent_frame *recent_place(struct frame_table *t, const struct raw_frame *f,
                                          const struct recent_frame *like) {
     uint64_t hash = (uintptr_t)like->head ^ (uint64_t)like->code << 48 ^ like->offset;
@@ -87,7 +85,7 @@ static bool is_recent(const struct recent_frame *r, const struct raw_frame *f,
             memcmp(r->function + r->function_len + 1, f->linkage, like->linkage_len) == 0);
 }
 
-/* The info of a frame, with by_raw's text for it in *text. NULL: out of memory. */
+/* Returns the info of a frame, and sets *text to its key in by_raw. NULL: out of memory. */
 static struct frame_info *info_of_text(struct frame_table *t, const struct raw_frame *f,
                                        const char **text) {
     const struct strbuf *raw = raw_key(t, f);
@@ -101,7 +99,7 @@ static struct frame_info *info_of_text(struct frame_table *t, const struct raw_f
         if (!raw_frame_info(t, f)) {
             return NULL;
         }
-        entry->value = index; /* nothing else was put */
+        entry->value = index; /* `entry` is still valid: no other one was put since */
     }
     return t->infos.data[entry->value];
 }
@@ -164,12 +162,13 @@ bool frame_table_begin(struct frame_table *t, const struct dump *d) {
     return true;
 }
 
-/* The name that rules and keys go by. */
+/* Returns the name of an image that rules and keys use. */
 static const char *name_of(const struct dump_image *i) {
     return i->name && *i->name ? i->name : i->path;
 }
 
-/* Where a dump does not name its system, the kind of an image's id tells. */
+/* Returns the system of an image: the dump's, or, if the dump names none, the one that the kind
+ * of the image's id tells. */
 static enum rule_os os_of_image(const struct frame_table *t, const struct dump_image *i) {
     if (t->os != OS_ANY) {
         return t->os;
@@ -183,7 +182,7 @@ static enum rule_side said_side(const struct dump_image *i) {
     return i->in_app ? SIDE_APP : SIDE_SYSTEM;
 }
 
-/* Fills in the head, which t->function holds, and the code. False: out of memory. */
+/* Sets facts->head from t->function, and facts->code. False: out of memory. */
 static bool add_numbers(struct frame_table *t, struct image_facts *facts,
                         const struct image_id *id) {
     const struct strbuf *text = &t->function;
@@ -199,7 +198,7 @@ static bool add_numbers(struct frame_table *t, struct image_facts *facts,
         uint8_t id[IMAGE_ID_MAX];
         uint8_t id_len;
     } code;
-    memset(&code, 0, sizeof code); /* its padding is compared, too */
+    memset(&code, 0, sizeof code); /* padding is compared, too */
     code.head = head;
     if (!image_id_is_zero(id)) {
         code.id_len = id->len;
@@ -235,9 +234,9 @@ static struct image_facts *new_facts(struct frame_table *t, const struct dump_im
     return add_numbers(t, facts, &i->id) ? facts : NULL;
 }
 
-/* What a dump says of an image, apart from where it lies. */
+/* What a dump says of an image, except for its addresses. */
 struct image_text {
-    char letters[3]; /* the dump's system, in app, and the kind of its id */
+    char letters[3]; /* the dump's system, whether it is in app, the kind of its id */
     const struct image_id *id;
     const char *name, *path;
     size_t name_len, path_len;
@@ -255,7 +254,7 @@ static struct image_text image_text_of(const struct frame_table *t, const struct
     return text;
 }
 
-/* Is it the image of this key of by_image? */
+/* Is a recent image the one with this text? */
 static bool is_recent_image(const struct recent_image *r, const struct image_text *text) {
     const char *at = r->text;
     size_t len = sizeof text->letters + text->id->len + text->name_len + 1 + text->path_len;
@@ -292,13 +291,15 @@ static const struct image_facts *facts_of_text(struct frame_table *t, const stru
         if (!facts || !VEC_PUSH(&t->known_images, facts)) {
             return NULL;
         }
-        entry->value = t->known_images.len - 1; /* nothing else was put */
+        entry->value = t->known_images.len - 1; /* `entry` is still valid: no other one was put
+                                                   since */
     }
     recent->facts = t->known_images.data[entry->value];
     return recent->facts;
 }
 
-/* The facts of this image, which many dumps have; NULL: out of memory. */
+/* Returns the facts about an image, which are cached, as many dumps have it; NULL: out of
+ * memory. */
 static const struct image_facts *find_facts(struct frame_table *t, const struct dump_image *i) {
     struct image_text text = image_text_of(t, i);
     uint64_t hash = hash_quick(i->id.bytes, i->id.len) ^ hash_quick(text.name, text.name_len);
@@ -306,7 +307,7 @@ static const struct image_facts *find_facts(struct frame_table *t, const struct 
     return is_recent_image(recent, &text) ? recent->facts : facts_of_text(t, i, &text, recent);
 }
 
-/* False: out of memory. */
+/* Sets the image of a raw frame, by its index in the dump. False: out of memory. */
 static bool set_image(struct frame_table *t, struct raw_frame *f, const struct dump *d,
                       int32_t image) {
     f->os = t->os;
@@ -326,7 +327,8 @@ static bool set_image(struct frame_table *t, struct raw_frame *f, const struct d
     return true;
 }
 
-/* Code in no image, interpreted or made at run time: it is of its file, if that is known. */
+/* Sets the image of code in no image, interpreted or made at run time: its source file, if that
+ * is known. */
 static void set_file(struct raw_frame *f, const char *file, bool in_app) {
     f->image = file ? path_name(file) : NULL;
     f->side = in_app ? SIDE_APP : SIDE_SYSTEM;

@@ -1,5 +1,5 @@
-/* Keys of the innermost frames that matter, whosever they are, and the published rule: the
- * innermost frames as they are. */
+/* Makes keys of the innermost frames that matter, whosever they are, and those of the published
+ * rule: the innermost frames as they are. */
 #include "classify/keys/keyer_private.h"
 
 static bool key_has_app(const struct key *key) {
@@ -11,8 +11,8 @@ static bool key_has_app(const struct key *key) {
     return false;
 }
 
-/* Fills one level while walking outwards: its frames, then, if none of them is the app's, the
- * nearest that is. */
+/* A level that is filled while walking outwards: first its frames, then, if none of them is the
+ * app's, the nearest frame of the app. */
 struct level {
     struct key *key;
     size_t wanted, counted;
@@ -21,10 +21,10 @@ struct level {
 static void level_offer(struct level *l, const struct key_frame *f) {
     bool full = l->counted >= l->wanted;
     if (key_has(l->key, f->info)) {
-        return; /* recursion, direct or mutual */
+        return; /* the function is in the key already: recursion, direct or mutual */
     }
     if (!full) {
-        /* One slot stays free for the app's frame. */
+        /* One slot stays free for a frame of the app. */
         if (l->key->count < KEY_FRAMES_MAX - 1) {
             key_add(l->key, f);
         }
@@ -34,7 +34,8 @@ static void level_offer(struct level *l, const struct key_frame *f) {
     }
 }
 
-/* Nothing is relevant: the frames as they are, up to the one that cut. */
+/* Fills the levels of a stack without relevant frames: with its frames as they are, up to the
+ * one that cut. */
 static void all_frames(const struct keyer *k, const struct judged_stack *s,
                        struct level levels[KEY_LEVELS]) {
     for (size_t i = 0; i < s->count && i <= s->cut; i++) {
@@ -48,8 +49,9 @@ static void all_frames(const struct keyer *k, const struct judged_stack *s,
     }
 }
 
-/* Of a stack without a frame of the app that counts, the nearest one that was skipped as a
- * library's generic tells what of the app it was made for. False: out of memory. */
+/* Adds to the levels the app's type that a generic function of a library was made for: the
+ * nearest one that rules skipped, of a stack without a frame of the app that counts. False: out
+ * of memory. */
 static bool add_made_for(struct keyer *k, const struct judged_stack *s,
                          struct level levels[KEY_LEVELS]) {
     const struct judged_frame *f = NULL;
@@ -79,7 +81,7 @@ static bool relevant_frames(struct keyer *k, const struct judged_stack *s,
             level_offer(&levels[n], &f);
         }
         if (f.info->in_app) {
-            action->frames[0] = f; /* the last one seen is the outermost */
+            action->frames[0] = f; /* the last frame seen is the outermost */
             action->count = 1;
         }
     }
@@ -89,7 +91,7 @@ static bool relevant_frames(struct keyer *k, const struct judged_stack *s,
     return action->count || add_made_for(k, s, levels);
 }
 
-/* The published rule: the innermost frames, whatever they are. */
+/* Fills the levels by the published rule: the innermost frames, whatever they are. */
 static void raw_frames(const struct keyer *k, const struct judged_stack *s,
                        struct level levels[KEY_LEVELS]) {
     for (size_t i = 0; i < s->count; i++) {

@@ -1,7 +1,7 @@
-/* Takes the frames that rules hide out of a dump's stacks. */
+/* Removes the frames that rules hide from a dump's stacks. */
 #include "classify/keys/keyer_private.h"
 
-/* Is frame i of the stack hidden? *failed: out of memory. */
+/* Does a rule hide frame i of the stack? *failed is set when memory runs out. */
 static bool frame_is_hidden(struct keyer *k, const struct dump *d, const struct dump_stack *s,
                             size_t i, bool *failed) {
     const struct frame_info *info;
@@ -18,7 +18,8 @@ static bool frame_is_hidden(struct keyer *k, const struct dump *d, const struct 
     return info && info->hidden;
 }
 
-/* Renumbers the exact frames. False: out of memory. */
+/* Renumbers the stack's exact frames, as hidden ones before them are removed. False: out of
+ * memory. */
 static bool keep_exact(struct dump *d, struct dump_stack *s, const bool *hidden) {
     static const uint32_t first[] = {0};
     const uint32_t *exact = s->exact ? s->exact : first;

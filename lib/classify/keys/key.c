@@ -1,4 +1,4 @@
-/* Selects the frames of a key, and makes its text and id. */
+/* Makes the key of a dump, its text and its id. */
 #include "classify/keys/key.h"
 
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 #include "base/hash.h"
 #include "classify/keys/keyer_private.h"
 
-enum { WANTED_DEFAULT = 2 }; /* relevant frames of level 1; twice as many of level 2 */
+enum { WANTED_DEFAULT = 2 }; /* relevant frames in a key of level 1; level 2 has twice as many */
 
 enum st keyer_new(struct keyer **out, const struct key_options *o, struct err *e) {
     struct keyer *k = calloc(1, sizeof *k);
@@ -16,7 +16,7 @@ enum st keyer_new(struct keyer **out, const struct key_options *o, struct err *e
     }
     k->table.rules = o->rules;
     k->options = *o;
-    k->options.inlines = o->inlines && o->rules; /* the published rule knows none */
+    k->options.inlines = o->inlines && o->rules; /* the published rule knows no inlined functions */
     if (!o->wanted[0]) {
         k->options.wanted[0] = WANTED_DEFAULT;
         k->options.wanted[1] = 2 * WANTED_DEFAULT;
@@ -39,7 +39,21 @@ void keyer_free(struct keyer *k) {
     }
 }
 
-/* ---- how much of the samples ---- */
+enum st keyer_renew(struct keyer **k, struct keyer **retired, struct err *e) {
+    struct keyer *next = NULL;
+    *retired = NULL;
+    if ((*k)->table.infos.len < KEYER_FUNCTIONS_MAX && (*k)->ballots.len < KEYER_FUNCTIONS_MAX) {
+        return ST_OK;
+    }
+    if (keyer_new(&next, &(*k)->options, e) != ST_OK) {
+        return ST_ERR;
+    }
+    *retired = *k;
+    *k = next;
+    return ST_OK;
+}
+
+/* ---- the samples that show the key ---- */
 
 /* Does the stack contain the key's frames, in their order? */
 static bool stack_contains(const struct keyer *k, const struct judged_stack *s,
@@ -51,8 +65,8 @@ static bool stack_contains(const struct keyer *k, const struct judged_stack *s,
     return found == key->count;
 }
 
-/* Samples that show the key: those that vote for it, or that contain its frames. Threads that
- * worked are no samples. */
+/* Counts the samples that show the key: those that vote for it, or, for other keys than the
+ * app's, those that contain its frames. Stacks of threads that worked are no samples. */
 static void judge_truth(const struct keyer *k, const struct judged_stack *chosen,
                         struct stall_key *out) {
     bool by_vote = k->options.rules && k->options.kind == KEY_OF_APP;
@@ -65,7 +79,7 @@ static void judge_truth(const struct keyer *k, const struct judged_stack *chosen
     out->truth = out->samples ? (int64_t)((unsigned __int128)out->hits * 1000 / out->samples) : -1;
 }
 
-/* ---- before names came ---- */
+/* ---- keys from before names were known ---- */
 
 static uint64_t number_of(struct keyer *k, char level, const struct key *key) {
     strbuf_clear(&k->text);
@@ -81,7 +95,8 @@ static bool is_same_key(const struct key *a, const struct key *b) {
     return same;
 }
 
-/* The keys of the same stack, looked at another way. */
+/* Sets was[] to the ids of the keys of the same stack with less known of it; 0 where the key
+ * equals the present one. */
 static enum st find_ids(struct keyer *k, const struct dump *d, const struct dump_stack *stack,
                         const struct stall_key *now, uint64_t was[KEY_LEVELS + 1], struct err *e) {
     struct judged_stack judged;
@@ -118,8 +133,8 @@ static bool has_starts(const struct dump *d, const struct dump_stack *s) {
     return false;
 }
 
-/* The keys as the raw dump has them, by addresses and the device's own names, and without what was
- * inlined, or without the starts of functions that have no name. */
+/* Sets the ids that the dump would have without symbol files, without inlined functions, and
+ * without the starts of nameless functions. */
 static enum st find_aliases(struct keyer *k, const struct dump *d, const struct judged_stack *s,
                             struct stall_key *out, struct err *e) {
     struct dump_stack raw = *s->stack;
@@ -143,7 +158,8 @@ static enum st find_aliases(struct keyer *k, const struct dump *d, const struct 
 
 /* ---- a dump ---- */
 
-/* Finds out whom and what the dump is about, besides its stacks. False: out of memory. */
+/* Finds out what the dump is about, besides its stacks: a slow action, a thread without a stack.
+ * False: out of memory. */
 static bool find_subject(struct keyer *k, const struct dump *d) {
     const char *action = k->options.rules ? dump_slow_action(d) : NULL;
     const char *absent = k->options.rules ? dump_absent_worker(d) : NULL;
@@ -155,13 +171,14 @@ static bool find_subject(struct keyer *k, const struct dump *d) {
     return (k->action || !action) && (k->culprit || !absent);
 }
 
-/* Was it captured after the stall had ended? Unknown ages say no. */
+/* Was the dump captured after the stall had ended? It was not if its age or the stall's length
+ * is unknown, or if the process died in the stall. */
 static bool was_captured_late(const struct dump *d) {
     return !d->stall.fatal && d->stall.duration_ms >= 0 && d->stall.at_ms > d->stall.duration_ms;
 }
 
-/* Finds out whether the main thread was at work although its stack shows its loop: by how much it
- * ran, or by its state in the stall, which is that of the stack that was captured with it. */
+/* Finds out whether the main thread was at work although its stack shows its loop: because it
+ * ran for a while, or because its state was running when its stack was captured in the stall. */
 static enum st judge_loop(struct keyer *k, const struct dump *d, const struct dump_thread *main,
                           struct err *e) {
     struct judged_stack captured;
@@ -201,7 +218,8 @@ static enum st keyer_begin(struct keyer *k, const struct dump *d, struct err *e)
     return judge_samples(k, d, e) == ST_OK ? judge_loop(k, d, main, e) : ST_ERR;
 }
 
-/* What an idle stack shows: its innermost function, or image. False: out of memory. */
+/* Replaces the keys of an idle stack by what it shows: its innermost function, or image. False:
+ * out of memory. */
 static bool key_idle(struct keyer *k, const struct judged_stack *s, struct stall_key *out) {
     struct key_frame f = key_frame_of(judged_at(k, s, 0));
     if (!f.info->resolved) {
@@ -232,7 +250,7 @@ enum st keyer_key(struct keyer *k, const struct dump *d, struct stall_key *out, 
         (!out->level[0].count && !callout_keys(k, &chosen, out->level))) {
         return err_nomem(e);
     }
-    if (!out->level[0].count) { /* rules hide all of its frames */
+    if (!out->level[0].count) { /* rules hide all of the stack's frames */
         out->stack = NULL;
         out->status = KEY_NO_STACK;
         return ST_OK;
@@ -272,8 +290,8 @@ uint64_t key_number(char level, const char *text, size_t len) {
 }
 
 uint64_t key_number_of(char level, uint64_t text_hash) {
-    /* The level is mixed in by hashing the text's hash with it: equal texts of two levels differ.
-     */
+    /* The level is hashed with the text's hash, so that equal texts of two levels have different
+     * ids. */
     uint64_t parts = text_hash ^ (uint64_t)(unsigned char)level;
     uint8_t bytes[8];
     for (int i = 0; i < 8; i++) {

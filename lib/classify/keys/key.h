@@ -1,4 +1,4 @@
-/* Identifies the stall of a dump: the relevant frames of its most important stack. */
+/* Identifies the stall of a dump by the relevant frames of its most important stack. */
 #ifndef STALLKIT_CLASSIFY_KEY_H
 #define STALLKIT_CLASSIFY_KEY_H
 
@@ -14,59 +14,64 @@
 
 enum {
     KEY_LEVELS = 2,
-    KEY_FRAMES_MAX = 16, /* of one key: four, prefixes, and the nearest frame of the app */
+    KEY_FRAMES_MAX = 16, /* frames of one key: four, prefixes, and the nearest frame of the app */
     KEY_FUNCTION_MAX =
-        512, /* bytes of a function in a key; a longer one ends in … and a hash of the whole */
+        512, /* bytes of a function in a key; a longer one ends in "…" and a hash of the whole */
     KEY_WANTED_MAX = 8,    /* most relevant frames of a level */
-    KEY_REASON_SIZE = 320, /* bytes of a cause's reason with its NUL; a longer one ends in … */
+    KEY_REASON_SIZE = 320, /* bytes of a cause's reason with its NUL; a longer one ends in "…" */
     KEY_ID_SIZE = 13       /* 12 hex digits and a NUL */
 };
 
-/* A frame as keys see it. Made once per distinct (image, function) and owned by the keyer. */
+/* The facts about a frame as keys need them: made once per distinct (image, function), and owned
+ * by the keyer. */
 struct frame_info {
-    const char *image; /* for keys: "app", the vendor, the normalised image name, or an unresolved
-                          frame's image id */
-    const char
-        *function; /* normalised; "+0x1a2b" (the function's offset in its image) if unresolved */
+    /* Image in keys: "app", the vendor, the normalised image name, or the image id of an
+     * unresolved frame. */
+    const char *image;
+    const char *function;   /* normalised; "+0x1a2b", its offset in the image, if unresolved */
     const char *qualified;  /* function with its module, where that is known; else NULL */
-    const char *image_name; /* normalised name, for people; "?" = none */
+    const char *image_name; /* normalised image name, for people; "?" = no image */
     bool in_app, resolved;
-    bool said_in_app; /* by the dump; rules may say otherwise */
+    bool said_in_app; /* the dump says that the frame is in the app; rules may decide otherwise */
     bool by_caller;   /* place and cause depend on the caller: use frame_from */
-    bool callout;     /* calls code that somebody handed over: what waits outside of it does not */
-    bool hidden;      /* in no stack */
-    bool exclusive;   /* waits for what one thread at a time holds */
-    bool memory;      /* touches memory, and makes no system call */
-    bool waits;       /* waits for what its cause says, and does no work of its own */
-    bool modal;       /* of PLACE_CUT: a nested loop that waits for the user */
-    bool loop_image;  /* in an image that has a loop that waits for work */
+    bool callout;    /* calls code that somebody passed to it; a wait further out is not its wait */
+    bool hidden;     /* rules remove the frame from all stacks */
+    bool exclusive;  /* waits for something that only one thread at a time holds */
+    bool memory;     /* touches memory and makes no system call */
+    bool waits;      /* waits for what its cause says, and does no work of its own */
+    bool modal;      /* with PLACE_CUT: a nested loop that waits for the user */
+    bool loop_image; /* lies in an image that has a loop that waits for work */
     enum rule_side side;
     enum rule_place place;
     enum rule_cause cause;
-    unsigned confidence;   /* of the cause, permille; 0 = no cause */
-    const char *reason;    /* of the cause, in words; "" = no cause */
-    const char *vendor;    /* of SIDE_VENDOR, else NULL */
-    const char *framework; /* public name of the framework, "" = runtime code, which is none */
-    const char *made_for;  /* of an app's frame that is a library's generic: the app's
-                              type in it, as the dump has it; else NULL */
-    const struct rule *by[RULE_KINDS]; /* the rules that decided; NULL = none */
-    uint64_t enclosing; /* hash of the function that a closure was written in, or of itself */
-    struct frame_info *canonical; /* the first info with this image and function: compare these */
-    size_t index;                 /* private, as those below */
+    unsigned confidence; /* of the cause, in permille; 0 = no cause */
+    const char *reason;  /* of the cause, as text; "" = no cause */
+    const char *vendor;  /* with SIDE_VENDOR: name of the vendor; else NULL */
+    /* Public name of the framework; "" = runtime code, which is no framework. */
+    const char *framework;
+    /* The app's type for which a library's generic function in the app was made, as in the dump;
+     * else NULL. */
+    const char *made_for;
+    const struct rule *by[RULE_KINDS]; /* rule that decided, for each kind; NULL = none */
+    /* Hash of the function in which a closure was written; of another function: its own hash. */
+    uint64_t enclosing;
+    /* First info with this image and function: pointers to it are compared. */
+    struct frame_info *canonical;
+    size_t index; /* private, as the members below */
     enum rule_os os;
     uint64_t vote_epoch, votes, newest;
 };
 
 struct key_frame {
     const struct frame_info *info;
-    const struct frame_info
-        *call;        /* of a framework, which has no function in a key: the frame of it
-                         that the app called, for people; NULL = this is a function */
-    const char *file; /* of this dump, borrowed from it; NULL = unknown. Not part of the key */
+    const struct frame_info *call; /* of a framework: the frame of it that the app called, for
+                                      people; NULL = info is a function */
+    /* Source file in this dump, borrowed from it; NULL = unknown. It is no part of the key. */
+    const char *file;
     uint32_t line;
 };
 
-/* Frames run innermost first. */
+/* The frames of a key, innermost first. */
 struct key {
     struct key_frame frames[KEY_FRAMES_MAX];
     size_t count;
@@ -74,44 +79,49 @@ struct key {
 
 enum key_status {
     KEY_OK,
-    KEY_NO_STACK, /* the dump has no frames, or rules hide them all */
-    KEY_IDLE,     /* most samples show nothing but the loop that waits for work: no stall */
-    KEY_LATE      /* there are no samples, and when the dump was taken the loop waited again */
+    KEY_NO_STACK, /* the dump has no frames, or rules hide all of them */
+    KEY_IDLE,     /* most samples show only the loop that waits for work: there was no stall */
+    KEY_LATE /* there are no samples, and the dump was taken when the loop waited for work again */
 };
 
-/* What may be unknown of a stack. */
+/* The facts about a stack that were unknown when a former key was made. */
 enum key_way {
-    KEY_NAMELESS,    /* no symbol file has named a frame */
-    KEY_NOT_INLINED, /* nobody tells what was inlined */
-    KEY_STARTLESS,   /* nobody tells where functions without a name start */
+    KEY_NAMELESS,    /* no symbol file named the frames */
+    KEY_NOT_INLINED, /* inlined functions were unknown */
+    KEY_STARTLESS,   /* the starts of nameless functions were unknown */
     KEY_WAYS
 };
 
 /* The thread that holds the lock for which a stall waits. */
 struct lock_holder {
     enum holder_status status;
-    const struct dump_thread *waiter; /* borrowed from the dump: the chain of waits begins with it;
-                                         NULL = nobody tells */
-    const struct dump_thread *inferred; /* of HOLDER_INFERRED: the holder, borrowed from the dump */
-    uint64_t waiters; /* threads of the dump that the holder keeps waiting, if only through others;
-                         0 = unknown */
-    struct key key;   /* see lock_holder.h */
+    /* Thread with which the chain of waits begins, borrowed from the dump; NULL = the dump
+     * states none. */
+    const struct dump_thread *waiter;
+    /* With HOLDER_INFERRED: the holder, borrowed from the dump. */
+    const struct dump_thread *inferred;
+    /* Number of the dump's threads that wait for the holder, directly or through others; 0 =
+     * unknown. */
+    uint64_t waiters;
+    struct key key; /* key of the holder, see lock_holder.h */
 };
 
 struct stall_key {
     enum key_status status;
-    struct key level[KEY_LEVELS]; /* by key_options.kind, with fewer and with more frames */
-    struct key action; /* the outermost frame of the app: what the user did; may be empty */
-    bool unresolved;   /* a frame of level 1 has no name: the key will change when symbols come */
-    const struct dump_stack *stack; /* the one classified, borrowed from the dump */
-    uint64_t samples, hits;         /* sampled stacks, and those whose level 1 is this one */
-    int64_t truth;                  /* hits / samples in permille; -1 without samples */
-    enum rule_cause cause;          /* CAUSE_UNKNOWN, not CAUSE_NONE, where nothing tells */
-    unsigned confidence;            /* of the cause, in permille */
-    char reason[KEY_REASON_SIZE];   /* of the cause, in words; "" = none */
+    /* The keys of both levels, with fewer and with more frames; their kind is key_options.kind. */
+    struct key level[KEY_LEVELS];
+    struct key action; /* outermost frame of the app, which tells what the user did; may be empty */
+    /* A frame of level 1 has no name: the key will change when symbols are there. */
+    bool unresolved;
+    const struct dump_stack *stack; /* the classified stack, borrowed from the dump */
+    uint64_t samples, hits; /* number of sampled stacks, and of those with this key of level 1 */
+    int64_t truth;          /* hits / samples, in permille; -1 without samples */
+    enum rule_cause cause;  /* CAUSE_UNKNOWN, never CAUSE_NONE, where nothing tells the cause */
+    unsigned confidence;    /* of the cause, in permille */
+    char reason[KEY_REASON_SIZE]; /* of the cause, as text; "" = none */
     struct lock_holder holder;
-    /* Ids that level 1, level 2 and the action have by less that is known of the stack, as numbers;
-     * 0 = the same. */
+    /* Ids, as numbers, that level 1, level 2 and the action have when less is known of the
+     * stack; 0 = the same id. */
     uint64_t was[KEY_WAYS][KEY_LEVELS + 1];
 };
 
@@ -121,48 +131,55 @@ enum key_kind {
 };
 
 struct key_options {
-    /* NULL: the published WeChat rule, the innermost two and four frames as they are, of the stack
-     * that the device chose, with nothing skipped, folded, normalised or added. Else borrowed for
-     * the keyer's life. */
+    /* The rules, borrowed for the keyer's life. NULL: the published WeChat rule, by which a key
+     * is the innermost two and four frames as they are, of the stack that the device chose,
+     * without skipping, folding or normalising. */
     const struct rules *rules;
-    /* Frames of each level, relevant ones or the app's, ascending, at most KEY_WANTED_MAX; 0 0: two
-     * and four. */
+    /* The number of relevant frames, or of the app's, in each level, ascending, at most
+     * KEY_WANTED_MAX; 0 0: two and four. */
     unsigned wanted[KEY_LEVELS];
-    /* What a key is made of, with rules. */
+    /* The kind of the keys, if there are rules. */
     enum key_kind kind;
-    bool inlines; /* functions that were inlined count as frames */
-    bool aliases; /* fill in stall_key.was */
+    bool inlines; /* inlined functions count as frames */
+    bool aliases; /* stall_key.was is filled in */
 };
 
-/* Keeps what was found out about each distinct function. Not thread safe: one per thread. */
+/* Makes keys, and caches what it found out about each distinct function, some 1 kB for each. Not
+ * thread safe: each thread has its own. */
 struct keyer;
 
-/* Options are copied. */
+/* Makes a keyer; the options are copied. */
 enum st keyer_new(struct keyer **out, const struct key_options *o, struct err *e) BASE_MUST_USE;
-/* NULL is allowed. Frame infos die here. */
+/* Frees a keyer, which may be NULL, and all of its frame infos. */
 void keyer_free(struct keyer *k);
+/* Bounds the memory of a keyer: once *k has met KEYER_FUNCTIONS_MAX functions, or keys, it is
+ * replaced by a new one with the same options, and *retired is the old one, which the caller
+ * frees when nothing borrows from its keys any more; else *retired is NULL. ST_ERR: out of
+ * memory, and *k is unchanged. */
+enum { KEYER_FUNCTIONS_MAX = 1 << 16 };
+enum st keyer_renew(struct keyer **k, struct keyer **retired, struct err *e) BASE_MUST_USE;
 
-/* The key of a dump, its cause, and how much of its samples it is about. Symbolicated or not:
- * without locations the dump's own names are used, and (image id, offset) where there is none.
- * ST_ERR: out of memory. */
+/* Makes the keys of a dump, and finds its cause and the share of the samples that show its key.
+ * A dump without locations is keyed by its own names, and by (image id, offset) where it has
+ * none. ST_ERR: out of memory. */
 enum st keyer_key(struct keyer *k, const struct dump *d, struct stall_key *out,
                   struct err *e) BASE_MUST_USE;
 
-/* Takes the frames that rules hide out of the stacks of d, the dump of the last keyer_key, whose
- * stall_key.stack may have them: for whoever shows stacks. ST_ERR: out of memory. */
+/* Removes the frames that rules hide from the stacks of d, the dump of the last keyer_key, for
+ * callers that show stacks; stall_key.stack still has them. ST_ERR: out of memory. */
 enum st keyer_hide_frames(struct keyer *k, struct dump *d, struct err *e) BASE_MUST_USE;
 
-/* Appends the key's text, "image\tfunction\n" per frame: equal keys have equal texts, and nothing
- * else is in it. */
+/* Appends the text of a key, "image\tfunction\n" for each frame: texts are equal if and only if
+ * keys are. */
 void key_text(const struct key *key, struct strbuf *out);
-/* One frame of it. */
+/* Appends one frame of a key's text. */
 void key_text_add(struct strbuf *out, const char *image, const char *function);
-/* Writes the short id of a key text at a level ('1', '2', or 'a' for the action): the upper 48 bits
- * of a SipHash over the text's SipHash and the level, so that equal texts of two levels have
- * different ids. */
+/* Writes the short id of a key's text at a level ('1', '2', or 'a' for the action): the upper 48
+ * bits of a SipHash over the text's SipHash and the level, so that equal texts of two levels
+ * have different ids. */
 void key_id(char level, const char *text, size_t len, char out[KEY_ID_SIZE]);
-/* key_number returns the same id as a number, key_number_of that of a text of which the hash is
- * known (hash_bytes); key_number_text writes the digits of such a number. */
+/* key_number returns the id of a key's text as a number, key_number_of that of a text whose
+ * hash_bytes is known; key_number_text writes the digits of such a number. */
 uint64_t key_number(char level, const char *text, size_t len);
 uint64_t key_number_of(char level, uint64_t text_hash);
 void key_number_text(uint64_t number, char out[KEY_ID_SIZE]);

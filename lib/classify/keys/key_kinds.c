@@ -1,4 +1,4 @@
-/* The keys of a stack, of the kind that is asked for. */
+/* Makes the keys of a stack, of the kind that the options ask for. */
 #include "classify/keys/keyer_private.h"
 
 static void set_name(struct key *key, const struct frame_info *name) {
@@ -6,8 +6,8 @@ static void set_name(struct key *key, const struct frame_info *name) {
     key->count++;
 }
 
-/* What has a name of its own: a slow action is its name and what worked in it, and nothing else if
- * the loop just waited; a thread whose stack is not there is its name. */
+/* Adds names that are no functions to the keys: of a slow action, behind the frames of what
+ * worked in it, and of a thread that used the processor and whose stack is not in the dump. */
 static void add_names(const struct keyer *k, struct key keys[KEY_LEVELS], struct key *action) {
     for (size_t n = 0; n < KEY_LEVELS; n++) {
         if (k->culprit) {
@@ -37,7 +37,9 @@ bool stack_keys(struct keyer *k, const struct judged_stack *s, struct key keys[K
     clear_keys(keys, action);
     bool ok = by_app ? app_keys(k, s, keys, action) : frames_keys(k, s, keys, action);
     if (s->stack && s->stack->incomplete && s->cut == s->count) {
-        action->count = 0; /* who called its last frame is not known, and no loop ends it before */
+        /* The stack has no action: the caller of its last frame is unknown, and no loop ends it
+         * before. */
+        action->count = 0;
     }
     return ok;
 }

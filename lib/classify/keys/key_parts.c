@@ -1,4 +1,4 @@
-/* The frames of a key, one by one. */
+/* Looks up and adds single frames of a key. */
 #include "classify/keys/keyer_private.h"
 
 bool key_has(const struct key *key, const struct frame_info *info) {

@@ -406,8 +406,42 @@ static void names_from_the_device_serve_raw_dumps(void **state) {
     rules_free(r);
 }
 
+/* What a keyer knows does not show in its keys. */
+static void a_keyer_is_renewed_before_it_knows_too_much(void **state) {
+    (void)state;
+    struct rules *r = builtin();
+    struct keyer *k = keyer_with(r), *retired = NULL;
+    struct fixture known = {0};
+    struct stall_key first;
+    char before[KEY_ID_SIZE], after[KEY_ID_SIZE], name[32];
+    size_t dumps = 0;
+    NAMES(&known, 1, "!read", "load", "open");
+    id_of(k, &known.d, 2, before);
+    assert_int_equal(keyer_key(k, &known.d, &first, NULL), ST_OK);
+    for (; !retired && dumps < 2 * KEYER_FUNCTIONS_MAX; dumps++) {
+        struct fixture f = {0};
+        struct stall_key key;
+        snprintf(name, sizeof name, "function_%zu", dumps);
+        NAMES(&f, 1, name);
+        assert_int_equal(keyer_renew(&k, &retired, NULL), ST_OK);
+        assert_int_equal(keyer_key(k, &f.d, &key, NULL), ST_OK);
+    }
+    assert_true(dumps > KEYER_FUNCTIONS_MAX / 4 && dumps < 2 * KEYER_FUNCTIONS_MAX);
+    assert_non_null(retired);
+    assert_ptr_not_equal(k, retired);
+    assert_string_equal(first.level[1].frames[0].info->function, "load"); /* it lives on */
+    id_of(k, &known.d, 2, after);
+    assert_string_equal(after, before);
+    keyer_free(retired);
+    assert_int_equal(keyer_renew(&k, &retired, NULL), ST_OK);
+    assert_null(retired);
+    keyer_free(k);
+    rules_free(r);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_keyer_is_renewed_before_it_knows_too_much),
         cmocka_unit_test(ids_do_not_change_with_the_load_address),
         cmocka_unit_test(ids_do_not_change_with_tags_and_signatures),
         cmocka_unit_test(ids_do_not_change_with_lines_offsets_or_what_compilers_append),

@@ -1,4 +1,4 @@
-/* The interface between the parts of the keyer: stack choice, frames, cause. */
+/* Declares the interface between the files of the keyer: stack choice, keys, cause. */
 #ifndef STALLKIT_CLASSIFY_KEYER_PRIVATE_H
 #define STALLKIT_CLASSIFY_KEYER_PRIVATE_H
 
@@ -7,136 +7,147 @@
 #include "classify/keys/frame_info.h"
 #include "classify/keys/key.h"
 
-/* A frame; with inlined functions asked for, one for each of them. */
+/* A frame of a stack, or one function that was inlined there, if those count. */
 struct judged_frame {
     struct frame_info *info;
-    const struct dump_line *line; /* NULL = unknown */
+    const struct dump_line *line; /* line of the frame; NULL = unknown */
 };
 
-/* A stack, looked at frame by frame. */
+/* A stack whose frames were looked up and judged. */
 struct judged_stack {
     const struct dump_stack *stack;
-    size_t first, count; /* its frames in keyer.frames, innermost first */
-    size_t cut;          /* those before it are inside the loop, or the thread's first function */
-    struct frame_info
-        *top;  /* its innermost relevant function, or the loop that waits; NULL = none */
-    bool idle; /* the latter */
-    const struct frame_info *told;   /* the frame that tells the cause; NULL = none does */
-    const struct frame_info *nested; /* the loop inside of another that waits; NULL = none */
-    size_t ballot;                   /* what it votes for, SIZE_MAX = nothing */
-    uint64_t votes;                  /* how many votes it has */
-    uint64_t newest;                 /* higher = seen later */
+    size_t first, count; /* position and number of its frames in keyer.frames, innermost first */
+    /* Frames from this index on belong to the loop, or to the thread's first function, and are
+     * ignored. */
+    size_t cut;
+    struct frame_info *top; /* innermost relevant function, or the loop that waits; NULL = none */
+    bool idle;              /* the stack shows only the loop that waits for work */
+    const struct frame_info *told;   /* frame that tells the cause; NULL = none does */
+    const struct frame_info *nested; /* loop inside of another one, which waits; NULL = none */
+    size_t ballot;                   /* index of the ballot that it votes for; SIZE_MAX = none */
+    uint64_t votes;                  /* number of its votes */
+    uint64_t newest;                 /* the higher, the later it was seen */
     const struct dump_thread
-        *worker; /* of a thread that worked, where the dump is about those; else NULL */
+        *worker; /* in a dump about threads that worked: the thread of the stack; else NULL */
 };
 
-/* What samples can vote for: a key of level 1. */
+/* A candidate for which samples vote: a key of level 1. */
 struct ballot {
-    uint64_t epoch, votes, newest; /* votes of an earlier epoch are void */
+    /* epoch: dump to which the votes belong; those of an earlier one are void. */
+    uint64_t epoch, votes, newest;
 };
 
 struct keyer {
     struct frame_table table;
     struct key_options options;
-    VEC(struct frame_info *) by_location; /* of the current dump; NULL = not computed yet */
-    VEC(struct judged_frame) frames;      /* of its stacks */
-    VEC(struct dump_vote) votes;          /* … */
-    VEC(struct judged_stack) samples;     /* … and those of them that vote, in the same order */
-    uint64_t epoch;                       /* one per dump; it invalidates votes of earlier dumps */
-    struct map ballot_of; /* a key of level 1, as indexes of frame infos -> index of its ballot */
+    /* Infos of the current dump's locations, by location; NULL = not looked up yet. */
+    VEC(struct frame_info *) by_location;
+    VEC(struct judged_frame) frames;  /* of the current dump's stacks */
+    VEC(struct dump_vote) votes;      /* the current dump's votes */
+    VEC(struct judged_stack) samples; /* stacks of `votes`, in the same order */
+    uint64_t epoch;       /* number of the current dump, which voids the votes of earlier ones */
+    struct map ballot_of; /* key of level 1, as indexes of frame infos -> index in ballots */
     VEC(struct ballot) ballots;
     int64_t
-        cpu_permille; /* of the dump at hand: how much of the stall its thread ran, -1 = unknown */
-    int64_t ran_permille; /* how much of it the main thread itself surely ran, -1 = unknown */
-    bool about_threads;   /* the dump at hand is about threads that worked: see dump_votes */
-    bool watches_main; /* it is about a loop that did not get on: not of kind cpu or slow-action */
-    bool nothing_worked;              /* it is a slow action in which nobody did, as is known */
-    const struct frame_info *action;  /* of the dump at hand: the name of a slow action; … */
-    const struct frame_info *culprit; /* … the thread that burned the processor, if its stack is
-                                         not in the dump; NULL = none */
-    bool sampled;                     /* it has samples of the stall */
-    bool came_late; /* it has none, and was captured after the stall's end: what the thread did
-                       before is no evidence of what it does there */
-    bool loop_ran;  /* by its processor time, or its state in the loop, the main thread did not wait
-                       there, even if its stack shows a wait; never if came_late */
+        cpu_permille; /* share of the stall that the dump's thread ran, in permille; -1 = unknown */
+    /* Share of the stall that the main thread itself certainly ran, in permille; -1 = unknown. */
+    int64_t ran_permille;
+    bool about_threads; /* the dump is about threads that worked, see dump_votes */
+    /* The dump is about a loop that did not go on: its kind is not cpu or slow-action. */
+    bool watches_main;
+    bool nothing_worked; /* the dump is a slow action in which, as is known, no thread worked */
+    const struct frame_info *action; /* of the current dump: name of its slow action; NULL = none */
+    /* Thread that used the processor but has no stack in the dump; NULL = none. */
+    const struct frame_info *culprit;
+    bool sampled; /* the dump has samples of the stall */
+    /* The dump has no samples and was captured after the stall's end, when the thread's stack
+     * and its earlier processor time tell nothing of each other. */
+    bool came_late;
+    /* The main thread did not wait in its loop, as its processor time or its state in the loop
+     * tell, even if its stack shows a wait; never with came_late. */
+    bool loop_ran;
     struct strbuf text;
 };
 
-/* Permille of a stall on a processor: from this on its thread worked, below the other it waited. */
+/* Share of a stall on a processor, in permille: from CPU_COMPUTES on the thread worked, below
+ * CPU_WAITS it waited. */
 enum { CPU_COMPUTES = 600, CPU_WAITS = 100 };
 
 static inline bool judged_is(const char *s, const char *what) {
     return s && strcmp(s, what) == 0;
 }
-/* How much of the stall the main thread, or else the process, was on a processor, in permille; -1 =
- * unknown. The thread's time is since the stall's start. */
+/* Returns the share of the stall that the main thread, or else the process, was on a processor,
+ * in permille; -1 = unknown. The thread's time counts from the stall's start. */
 int64_t judged_cpu(const struct dump *d, const struct dump_thread *main);
-/* The same of the main thread alone: unknown where only the process's is, unless that is so little
- * that the thread's is, too. */
+/* Returns the share of the stall that the main thread alone was on a processor, in permille; -1
+ * = unknown, as where only the process's is known, unless that is so little that the thread
+ * waited, too. */
 int64_t judged_own_cpu(const struct dump *d, const struct dump_thread *main);
 
-/* stack_scan.c. Where the loop, or the thread's first function, begins; fills in s->cut. */
+/* stack_scan.c. Sets s->cut to the index where the loop, or the thread's first function, begins. */
 void scan_cut(const struct keyer *k, struct judged_stack *s);
-/* Is this a stack of the loop that waits for work, and of nothing else? s->cut is known. */
+/* Does the stack show only the loop that waits for work? s->cut is known. */
 bool scan_is_idle(const struct keyer *k, const struct judged_stack *s);
-/* The frame that tells why the thread does not get on; NULL = none. *nested = a loop inside of
- * another, in which it waits; NULL = none. s->cut is known. */
+/* Returns the frame that tells why the thread does not go on; NULL = none. *nested is a loop
+ * inside of another one, in which the thread waits; NULL = none. s->cut is known. */
 const struct frame_info *scan_cause(const struct keyer *k, const struct judged_stack *s,
                                     const struct frame_info **nested);
-/* Is its innermost frame a function that touches memory and makes no system call? */
+/* Is the stack's innermost frame a function that touches memory and makes no system call? */
 bool scan_touches_memory(const struct keyer *k, const struct judged_stack *s);
-/* Is its innermost frame code that runs in user space, and no system call or runtime code that
- * could wait? */
+/* Is the stack's innermost frame code that runs in user space, neither a system call nor runtime
+ * code that could wait? */
 bool scan_is_in_own_code(const struct keyer *k, const struct judged_stack *s);
-/* Is it a function of the app's own, and no library's that was linked into it? */
+/* Is the frame a function of the app's own, and not of a library that was linked into the app? */
 static inline bool frame_is_app(const struct frame_info *info) {
     return info->in_app && !info->by[RULE_FRAMEWORK];
 }
 
-/* app_key.c. Level 1 and 2 (the framework that the app called, and the innermost frames of the app)
- * and the action of a stack. False: out of memory. */
+/* app_key.c. Makes both levels (the framework that the app called, and the app's innermost
+ * frames) and the action of a stack. False: out of memory. */
 bool app_keys(struct keyer *k, const struct judged_stack *s, struct key levels[KEY_LEVELS],
               struct key *action) BASE_MUST_USE;
-/* Adds the innermost frame's image: the key of a stack of nothing but callouts, for which app_keys
- * finds none, so that as a sample it does not vote. A stack without frames gets no key. False: out
- * of memory. */
+/* Adds the innermost frame's image to the keys of a stack of nothing but callouts, for which
+ * app_keys makes no key, so that as a sample it does not vote. A stack without frames gets no
+ * key. False: out of memory. */
 bool callout_keys(struct keyer *k, const struct judged_stack *s,
                   struct key levels[KEY_LEVELS]) BASE_MUST_USE;
 
-/* frames_key.c. The same of the innermost frames that matter; without rules of the innermost ones.
- */
+/* frames_key.c. Makes both levels from the innermost frames that matter, without rules from the
+ * innermost ones, and the action of a stack. False: out of memory. */
 bool frames_keys(struct keyer *k, const struct judged_stack *s, struct key levels[KEY_LEVELS],
                  struct key *action) BASE_MUST_USE;
 
-/* key_kinds.c. The keys of a stack, of the kind that the options ask for, whatever the dump is
- * about. False: out of memory. */
+/* key_kinds.c. Makes the keys of a stack, of the kind that the options ask for, from its frames
+ * alone. False: out of memory. */
 bool stack_keys(struct keyer *k, const struct judged_stack *s, struct key keys[KEY_LEVELS],
                 struct key *action) BASE_MUST_USE;
-/* The keys of the dump's stack, of the kind that the options ask for. False: out of memory. */
+/* Makes the keys of the dump's stack, of the kind that the options ask for, with the names of a
+ * slow action or of a thread without a stack. False: out of memory. */
 bool make_keys(struct keyer *k, const struct judged_stack *s, struct key keys[KEY_LEVELS],
                struct key *action) BASE_MUST_USE;
 
-/* key_parts.c. Does the key have this function? */
+/* key_parts.c. Does the key have a frame with this function? */
 bool key_has(const struct key *key, const struct frame_info *info);
-/* Adds a frame if there is room for one more. */
+/* Appends a frame to the key if there is room for it. */
 void key_add(struct key *key, const struct key_frame *f);
 struct key_frame key_frame_of(const struct judged_frame *from);
 
-/* stack_choice.c. Looks at a stack's frames. ST_ERR: out of memory. */
+/* stack_choice.c. Looks up the frames of a stack and judges them. ST_ERR: out of memory. */
 enum st judge_stack(struct keyer *k, const struct dump *d, const struct dump_stack *s,
                     struct judged_stack *out, struct err *e) BASE_MUST_USE;
-/* Looks at all stacks that vote. */
+/* Judges all stacks of the dump that vote. ST_ERR: out of memory. */
 enum st judge_samples(struct keyer *k, const struct dump *d, struct err *e) BASE_MUST_USE;
-/* The stack that the dump is about. ST_NONE: it has none. */
+/* Chooses the stack that the dump is about. ST_NONE: it has none. ST_ERR: out of memory. */
 enum st choose_stack(struct keyer *k, const struct dump *d, struct judged_stack *out,
                      struct err *e) BASE_MUST_USE;
-/* Frame i of a stack. */
+/* Returns frame i of a stack. */
 static inline const struct judged_frame *judged_at(const struct keyer *k,
                                                    const struct judged_stack *s, size_t i) {
     return &k->frames.data[s->first + i];
 }
 
-/* cause.c. Fills in cause, confidence and reason of a dump whose stack is known. */
+/* cause.c. Sets cause, confidence and reason of a dump whose stack is chosen. ST_ERR: out of
+ * memory. */
 enum st judge_cause(struct keyer *k, const struct dump *d, const struct judged_stack *chosen,
                     struct stall_key *out, struct err *e) BASE_MUST_USE;
 

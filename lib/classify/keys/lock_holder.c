@@ -1,6 +1,6 @@
-/* Who holds the lock that a stall waits for: the last thread of the chain of waits that begins with
- * the one that stalled. Where the dump names no owner, the holder is the one that the frames of all
- * threads leave (cause_waits.c), or unknown. */
+/* Finds the thread that holds the lock that a stall waits for: the last one of the chain of
+ * waits that begins with the stalled thread. Where the dump names no owner, the holder is the
+ * guess from the frames of all threads (cause_waits.c), or unknown. */
 #include "classify/keys/lock_holder.h"
 
 #include "classify/keys/keyer_private.h"
@@ -16,7 +16,8 @@ void holder_chain_from(const struct dump *d, const struct dump_thread *waiter,
     if (w->back != SIZE_MAX && w->back > 0) {
         out->holder = w->back;
     } else if (w->back == 0) {
-        out->holder = w->count > 1 ? 1 : 0; /* another one than the thread that stalled */
+        /* In a deadlock that the waiter belongs to, the holder is another thread of the cycle. */
+        out->holder = w->count > 1 ? 1 : 0;
     } else if (w->count > 1) {
         out->holder = w->count - 1;
     }
@@ -24,7 +25,7 @@ void holder_chain_from(const struct dump *d, const struct dump_thread *waiter,
     out->waiter = before ? out->holder - 1 : 0;
 }
 
-/* Is t held up by the holder, if only through others? */
+/* Does t wait for the holder, directly or through others? */
 static bool is_held_up(const struct dump *d, const struct dump_thread *t,
                        const struct dump_thread *holder) {
     struct dump_waits w;
@@ -77,7 +78,7 @@ void holder_add_lock(struct strbuf *out, const struct dump *d, const struct dump
 
 /* ---- keys ---- */
 
-/* Adds a name to the key; false: out of memory. */
+/* Appends a frame with this name to the key. False: out of memory. */
 static bool holder_add_name(struct keyer *k, struct key *key, const char *kind,
                             const struct strbuf *name) {
     struct key_frame f = {.info = name->failed ? NULL
@@ -86,7 +87,7 @@ static bool holder_add_name(struct keyer *k, struct key *key, const char *kind,
     return f.info != NULL;
 }
 
-/* Adds what the holder's stack shows. */
+/* Appends the level-1 frames of the holder's stack to the key. ST_ERR: out of memory. */
 static enum st holder_add_frames(struct keyer *k, const struct dump *d,
                                  const struct dump_thread *holder, struct key *key, struct err *e) {
     struct judged_stack s;
@@ -106,7 +107,8 @@ static enum st holder_add_frames(struct keyer *k, const struct dump *d,
     return ST_OK;
 }
 
-/* No chain of waits names the holder. */
+/* Sets the holder from the guess, where no chain of waits names one; without a guess it is
+ * unknown. ST_ERR: out of memory. */
 static enum st take_guess(struct keyer *k, const struct dump *d, const struct holder_guess *guess,
                           struct lock_holder *h, struct err *e) {
     struct strbuf name = {0};

@@ -1,24 +1,26 @@
-/* The interface between finding a frame and finding out about it. */
+/* Declares the interface between frame_lookup.c, which looks frames up, and frame_info.c, which
+ * finds out about new ones. */
 #ifndef STALLKIT_CLASSIFY_RAW_FRAME_PRIVATE_H
 #define STALLKIT_CLASSIFY_RAW_FRAME_PRIVATE_H
 
 #include "classify/keys/frame_info.h"
 
-/* A frame as the dump has it. */
+/* A frame as the dump has it, before any rule. */
 struct raw_frame {
-    const struct image_facts *facts; /* of its image; NULL: it is in none of the dump's */
-    const char *image;               /* NULL = none */
+    /* Facts about its image; NULL: it is in none of the dump's images. */
+    const struct image_facts *facts;
+    const char *image; /* name of the image; NULL = none */
     const struct image_id *id;
     enum rule_side side;
     enum rule_os os;
-    const struct rule *image_rule; /* the rule that decided on the image as a whole */
-    const char *function;          /* NULL = unresolved */
-    const char *linkage;           /* its mangled name; NULL = unknown */
-    uint64_t offset;               /* of the function, for unresolved ones */
+    const struct rule *image_rule; /* rule that decided the side of the whole image */
+    const char *function;          /* name of the function; NULL = unresolved */
+    const char *linkage;           /* mangled name; NULL = unknown */
+    uint64_t offset;               /* offset of an unresolved function in its image */
 };
 
-/* frame_info.c. Makes the info of a frame that was not met before, the last one of t->infos. NULL:
- * out of memory. */
+/* frame_info.c. Makes the info of a frame that was not met before and appends it to t->infos.
+ * NULL: out of memory. */
 struct frame_info *raw_frame_info(struct frame_table *t, const struct raw_frame *f);
 
 #endif

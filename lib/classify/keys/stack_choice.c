@@ -1,5 +1,5 @@
-/* Chooses the stack of a dump that is classified: the heaviest of the samples, judged again from
- * symbols. */
+/* Chooses the stack by which a dump is classified: the heaviest of the samples, counted anew by
+ * their symbols. */
 #include "classify/keys/keyer_private.h"
 
 static const struct dump_location *location_of(const struct dump *d, const struct dump_stack *s,
@@ -15,7 +15,8 @@ static bool judged_push(struct keyer *k, struct frame_info *info, const struct d
     return info && (info->hidden || VEC_PUSH(&k->frames, (struct judged_frame){info, line}));
 }
 
-/* Frame i of a stack, and the functions inlined there if they count; false: out of memory. */
+/* Appends frame i of a stack to k->frames, and the functions inlined there if those count.
+ * False: out of memory. */
 static bool push_frame(struct keyer *k, const struct dump *d, const struct dump_stack *s,
                        size_t i) {
     const struct dump_location *l = location_of(d, s, i);
@@ -37,8 +38,8 @@ static bool push_frame(struct keyer *k, const struct dump *d, const struct dump_
     return judged_push(k, *info, l->line_count ? &l->lines[l->line_count - 1] : NULL);
 }
 
-/* Whom rules take for the caller of frame i: in a library that has no names for its own functions
- * the nearest of its functions that has one. NULL: nobody called it. */
+/* Returns the caller of frame i for rules: if the next frame outwards is a nameless one of a
+ * library, the nearest named frame of that library, if any. NULL: there is no next frame. */
 static const struct frame_info *caller_of(const struct keyer *k, const struct judged_stack *s,
                                           size_t i) {
     const struct frame_info *next = i + 1 < s->count ? judged_at(k, s, i + 1)->info : NULL;
@@ -57,7 +58,7 @@ static const struct frame_info *caller_of(const struct keyer *k, const struct ju
     return next;
 }
 
-/* Applies rules that depend on the caller. */
+/* Replaces the infos of frames whose rules depend on the caller. False: out of memory. */
 static bool ask_callers(struct keyer *k, const struct judged_stack *s) {
     for (size_t i = 0; i < s->count; i++) {
         struct judged_frame *f = &k->frames.data[s->first + i];
@@ -71,7 +72,7 @@ static bool ask_callers(struct keyer *k, const struct judged_stack *s) {
     return true;
 }
 
-/* The innermost relevant function; of an idle stack the loop. */
+/* Returns the innermost relevant function of a stack; of an idle stack the loop. NULL = none. */
 static struct frame_info *find_top(const struct keyer *k, const struct judged_stack *s) {
     if (s->idle) {
         return judged_at(k, s, s->cut)->info->canonical;
@@ -109,7 +110,8 @@ enum st judge_stack(struct keyer *k, const struct dump *d, const struct dump_sta
 
 /* ---- samples ---- */
 
-/* The ballot for a key: what its frames are, as numbers. SIZE_MAX: out of memory. */
+/* Returns the index of the ballot for a key, made if it is new, by the indexes of its frames'
+ * infos. SIZE_MAX: out of memory. */
 static size_t find_ballot(struct keyer *k, const struct frame_info *const *infos, size_t count) {
     size_t numbers[KEY_FRAMES_MAX];
     for (size_t i = 0; i < count; i++) {
@@ -123,7 +125,7 @@ static size_t find_ballot(struct keyer *k, const struct frame_info *const *infos
     return entry->value;
 }
 
-/* What a sample votes for: its key of level 1, or its innermost relevant function. */
+/* Sets the ballot of a sample: its key of level 1, or its innermost relevant function. */
 static enum st cast_vote(struct keyer *k, struct judged_stack *s, struct err *e) {
     const struct frame_info *infos[KEY_FRAMES_MAX] = {s->top};
     struct key keys[KEY_LEVELS], action;
@@ -146,7 +148,8 @@ static enum st cast_vote(struct keyer *k, struct judged_stack *s, struct err *e)
     return count && s->ballot == SIZE_MAX ? err_nomem(e) : ST_OK;
 }
 
-/* One stack that votes. Of threads that worked, those that show only the wait for work do not. */
+/* Judges one stack that votes. A thread that worked does not vote with a stack that shows only
+ * the wait for work. */
 static enum st judge_vote(struct keyer *k, const struct dump *d, const struct dump_vote *vote,
                           struct judged_stack *s, struct err *e) {
     if (k->about_threads && vote->weight == 0) {
@@ -160,8 +163,8 @@ static enum st judge_vote(struct keyer *k, const struct dump *d, const struct du
     return ST_OK;
 }
 
-/* How much the thread ran, as a claim about its frames has to know it. Who burned the processor did
- * not wait, whatever it did when its stack was taken. */
+/* Returns how much a thread that worked ran, in permille, as claims about its frames are tested
+ * by it. A thread that used the processor in a cpu stall did not wait, whatever its stack shows. */
 static int64_t worker_cpu(const struct dump *d, const struct dump_thread *t) {
     int64_t cpu = t->cpu_permille;
     return judged_is(d->stall.kind, "cpu") && cpu < CPU_COMPUTES ? CPU_COMPUTES : cpu;
@@ -216,7 +219,7 @@ static bool wins(uint64_t votes, uint64_t newest, uint64_t best_votes, uint64_t 
     return votes != best_votes ? votes > best_votes : newest > best_newest;
 }
 
-/* The ballot with most votes, SIZE_MAX = none; the loop that waits is not elected. */
+/* Counts the votes and returns the ballot with most; SIZE_MAX = none. Idle stacks do not vote. */
 static size_t count_votes(struct keyer *k) {
     size_t best = SIZE_MAX;
     k->epoch++;
@@ -243,8 +246,8 @@ static size_t count_votes(struct keyer *k) {
     return best;
 }
 
-/* Is the loop waiting for work what most samples show? A thread that ran much of the time was not.
- */
+/* Do most samples show the loop waiting for work? False, too, in a dump about threads that
+ * worked, and if the loop is known to have run. */
 static bool mostly_idle(const struct keyer *k) {
     uint64_t idle = 0, total = 0;
     if (k->about_threads || k->loop_ran) {
@@ -258,10 +261,11 @@ static bool mostly_idle(const struct keyer *k) {
     return idle > total / 2;
 }
 
-/* The device judged by addresses or function starts; with names, the samples that have the same key
- * are of the same stall. Most of them win, ties go to the newest, as on the device; then the key's
- * most frequent stack. Where more than half of the samples are the loop waiting for work, that is
- * what the dump shows. NULL: no sample votes. */
+/* Returns the stack that the samples elect. The device counted by addresses or function starts;
+ * with names, samples with the same key are of the same stall. The key with most samples wins,
+ * among equals the newest, as on the device; then the key's most frequent stack. If more than
+ * half of the samples show the loop waiting for work, an idle stack is elected. NULL: no sample
+ * votes. */
 static const struct judged_stack *elect(struct keyer *k) {
     size_t winner = count_votes(k);
     const struct judged_stack *best = NULL;
@@ -276,8 +280,8 @@ static const struct judged_stack *elect(struct keyer *k) {
     return best;
 }
 
-/* Of threads that worked and were all taken while they waited for work, the one that worked most.
- */
+/* Returns the stack of the thread that worked most, where all threads that worked were captured
+ * while they waited for work. NULL: the dump is not about such threads. */
 static const struct judged_stack *elect_worker(const struct keyer *k) {
     const struct judged_stack *best = NULL;
     for (size_t i = 0; k->about_threads && i < k->samples.len; i++) {

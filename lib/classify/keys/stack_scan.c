@@ -1,5 +1,5 @@
-/* One stack, looked at as a whole: where its loop begins, whether it only waits for work there, and
- * which of its frames tells why it does not get on. */
+/* Looks at one stack as a whole: where its loop begins, whether it only waits for work there,
+ * and which of its frames tells why the thread does not go on. */
 #include "classify/keys/keyer_private.h"
 
 static const struct frame_info *scan_at(const struct keyer *k, const struct judged_stack *s,
@@ -11,16 +11,16 @@ static bool is_loop(const struct frame_info *info) {
     return info->place == PLACE_CUT && info->cause == CAUSE_IDLE;
 }
 
-/* A function that a loop waits in, uv__io_poll for one. */
+/* Is the function one in which a loop waits for work, such as uv__io_poll? */
 static bool is_loop_wait(const struct frame_info *info) {
     return info->place == PLACE_SKIP && info->cause == CAUSE_IDLE;
 }
 
 /* ---- where the loop begins ---- */
 
-/* The innermost frame of the loop whose outermost one is `from`. Between a loop's own functions
- * stand wrappers that rules skip, and nameless frames; a loop behind a callout, or behind a
- * relevant function, is nested. */
+/* Returns the innermost frame of the loop whose outermost frame is `from`. Wrappers that rules
+ * skip, and nameless frames, may stand between a loop's own functions; a loop behind a callout,
+ * or behind a relevant function, is a nested one. */
 static size_t loop_start(const struct keyer *k, const struct judged_stack *s, size_t from) {
     size_t start = from;
     for (size_t i = from; i-- > 0;) {
@@ -54,29 +54,30 @@ void scan_cut(const struct keyer *k, struct judged_stack *s) {
 
 /* ---- idle ---- */
 
-/* A system call in which a loop can wait: for a message, or for events. */
+/* Is the function a system call in which a loop can wait, for a message or for events? */
 static bool is_kernel_wait(const struct frame_info *info) {
     return !info->framework[0] && info->place == PLACE_SKIP &&
            (info->cause == CAUSE_IPC || info->cause == CAUSE_IO);
 }
 
-/* A nameless frame of the system's own code is no evidence for or against a wait. */
+/* Is the frame nameless code of the system, either runtime code or code of a loop's image? It is
+ * no evidence for or against a wait. */
 static bool is_no_evidence(const struct frame_info *info) {
     return !info->resolved && info->side == SIDE_SYSTEM &&
            (!info->framework[0] || info->loop_image);
 }
 
-/* The loop at its own work between two waits: a function of its image, which calls nobody out, or a
- * system call that does not wait. Only of a dump that was captured after its stall's end is that no
- * stall. */
+/* Is the frame the loop's own work between two waits: a function of the loop's image that calls
+ * nobody out, or a system call that does not wait? Only a dump captured after its stall's end
+ * counts such work as idle. */
 static bool is_loop_work(const struct frame_info *info, size_t i) {
     bool own = info->loop_image && (!info->callout || i == 0);
     return info->place == PLACE_SKIP && info->cause == CAUSE_NONE &&
            (own || (i == 0 && !info->framework[0]));
 }
 
-/* A function that is a loop only where another one calls it: pthread_cond_wait of a queue. It is
- * the wait itself. */
+/* Is the function a loop only because of its caller, such as pthread_cond_wait of a queue? Then
+ * it is the wait itself. */
 static bool is_wait_of_caller(const struct frame_info *info) {
     const struct rule *rule = info->by[RULE_PLACE];
     return rule && rule->caller_count > 0;
@@ -100,7 +101,8 @@ bool scan_is_idle(const struct keyer *k, const struct judged_stack *s) {
         return true;
     }
     if (s->cut == 0) {
-        return is_wait_of_caller(scan_at(k, s, 0)); /* a loop's own function does not wait */
+        /* A function that is a loop by itself does not wait. */
+        return is_wait_of_caller(scan_at(k, s, 0));
     }
     return k->sampled && !k->about_threads && k->ran_permille >= 0 && k->ran_permille < CPU_WAITS;
 }
@@ -120,7 +122,7 @@ bool scan_is_in_own_code(const struct keyer *k, const struct judged_stack *s) {
            (info->cause == CAUSE_NONE || info->cause == CAUSE_COMPUTE);
 }
 
-/* Is the claim that the thread waits for somebody else? */
+/* Does the frame claim that the thread waits for somebody else? */
 static bool claims_wait(const struct frame_info *info) {
     switch (info->cause) {
     case CAUSE_LOCK:
@@ -134,14 +136,14 @@ static bool claims_wait(const struct frame_info *info) {
     }
 }
 
-/* Is it known that the thread waited for a lock, further in, and hardly ran? */
+/* Do frames further in claim a wait for a lock, and did the thread, as is known, hardly run? */
 static bool surely_waited(const struct keyer *k, const struct frame_info *told) {
     return told && told->cause == CAUSE_LOCK && k->cpu_permille >= 0 && k->cpu_permille < CPU_WAITS;
 }
 
-/* Does what is known contradict the claim? Who computes or draws runs, who waits does not; and
- * around a callout neither the wait nor the drawing is what goes on inside of it. told: the claim
- * of the frames further in; NULL = there is none. */
+/* Do known facts contradict the frame's claim? A thread that computes or draws runs, one that
+ * waits does not; and a frame further out than a callout tells neither the wait nor the drawing
+ * inside of it. told: the claim of the frames further in; NULL = there is none. */
 static bool is_refuted(const struct keyer *k, const struct frame_info *info,
                        const struct frame_info *told, bool called_out) {
     if (claims_wait(info)) {
@@ -159,8 +161,9 @@ static bool is_refuted(const struct keyer *k, const struct frame_info *info,
 const struct frame_info *scan_cause(const struct keyer *k, const struct judged_stack *s,
                                     const struct frame_info **nested) {
     const struct frame_info *told = NULL;
-    bool called_out = false, waits = true; /* so far there is only a loop's wait, for work of any
-                                             kind: that it is for a message is no cause */
+    /* waits: all frames so far only show a loop that waits for work. That the loop waits for a
+     * message is no cause. */
+    bool called_out = false, waits = true;
     *nested = NULL;
     for (size_t i = 0; i < s->cut; i++) {
         const struct frame_info *info = scan_at(k, s, i);
@@ -177,7 +180,7 @@ const struct frame_info *scan_cause(const struct keyer *k, const struct judged_s
             told = info;
         }
         if (info->place == PLACE_KEEP && (frame_is_app(info) || info->side == SIDE_VENDOR)) {
-            break; /* what its callers are at is not why it waits */
+            break; /* callers of this frame do not tell why it waits */
         }
     }
     return told;

@@ -16,9 +16,10 @@
 #include "classify/keys/keyer_private.h"
 
 static const char *const files[] = {
-    "testdata/stacks/darwin.stacks",       "testdata/stacks/linux.stacks",
-    "testdata/stacks/rules-common.stacks", "testdata/stacks/rules-darwin.stacks",
-    "testdata/stacks/rules-linux.stacks",  "testdata/stacks/rules-vendors.stacks",
+    "testdata/stacks/darwin.stacks",        "testdata/stacks/linux.stacks",
+    "testdata/stacks/rules-android.stacks", "testdata/stacks/rules-common.stacks",
+    "testdata/stacks/rules-darwin.stacks",  "testdata/stacks/rules-linux.stacks",
+    "testdata/stacks/rules-vendors.stacks",
 };
 
 /* A frame's line, cut in place: "* image   function  = what rules make of it". */

@@ -1,9 +1,9 @@
-/* Versions in their natural order. */
+/* Compares versions in their natural order. */
 #include "classify/keys/version.h"
 
 #include <string.h>
 
-/* Skips leading zeros, but not the last digit. */
+/* Skips leading zeros, except the last digit; returns the number of digits left. */
 static size_t skip_zeros(const char **digits, size_t n) {
     while (n > 1 && **digits == '0') {
         ++*digits;

@@ -1,9 +1,8 @@
-/* Filters of dumps: the fields that terms can name, the test of a dump against the terms, and the
- * parser of the filter's text. */
+/* Implements filters of dumps: the fields that terms can name, the test of a dump against the
+ * terms, and the parser of the filter's text. */
 #include "classify/keys/where.h"
 
 #include <inttypes.h>
-#include <regex.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +19,7 @@ enum field_type { FIELD_TEXT, FIELD_NUMBER, FIELD_BOOL };
 struct where_field {
     const char *name;
     enum field_type type;
-    size_t offset; /* in struct dump: a const char *, an int64_t (-1 = absent) or a bool */
+    size_t offset; /* in struct dump, of a const char *, an int64_t (-1 = absent) or a bool */
 };
 
 #define TEXT(name)                                                                                 \
@@ -29,7 +28,7 @@ struct where_field {
     { #name, FIELD_NUMBER, offsetof(struct dump, name) }
 #define BOOL(name)                                                                                 \
     { #name, FIELD_BOOL, offsetof(struct dump, name) }
-/* A field that the key has and not the dump; of_key reads it. */
+/* Is a row of a field that is a fact of the key and not of the dump; of_key reads it. */
 #define OF_KEY(name, type)                                                                         \
     { name, type, SIZE_MAX }
 
@@ -53,6 +52,7 @@ static const struct where_field fields[] = {
     TEXT(stall.action),
     {"stall.top_thread", FIELD_TEXT, offsetof(struct dump, stall.top_thread_name)},
     TEXT(stall.app_state),
+    TEXT(stall.visibility),
     BOOL(stall.prewarmed),
     NUMBER(stall.threshold_ms),
     NUMBER(stall.at_ms),
@@ -74,11 +74,11 @@ const char *where_field_name(size_t i) {
     return i < sizeof fields / sizeof *fields ? fields[i].name : NULL;
 }
 
-/* Whatever the app put into a dump's context, by its name behind the dot. */
+/* The field of an entry that the app put into the dump's context, whose name follows the dot. */
 static const char context_prefix[] = "context.";
 static const struct where_field context_field = {context_prefix, FIELD_TEXT, SIZE_MAX};
 
-/* Fields about the user, device and time of a dump, which exposure records may say, too. */
+/* Is the field about the user, device, app or time of a dump, which exposure records have, too? */
 static bool is_of_users(const char *field) {
     static const char *const names[] = {"time", "user", "app.", "device.", context_prefix};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
@@ -98,9 +98,9 @@ static const struct where_field *where_find_field(const char *name, size_t len) 
     return len > prefix && memcmp(name, context_prefix, prefix) == 0 ? &context_field : NULL;
 }
 
-/* ---- what a dump says ---- */
+/* ---- values of fields ---- */
 
-enum { VALUE_SIZE = 24 }; /* a number or an id as text */
+enum { VALUE_SIZE = 24 }; /* size of a number or an id as text */
 
 static const char *where_number(int64_t v, char out[VALUE_SIZE]) {
     snprintf(out, VALUE_SIZE, "%" PRId64, v);
@@ -154,7 +154,7 @@ enum comparison {
     OP_NOT_FOUND
 };
 
-/* Longer ones first. */
+/* Operators, longer ones before their beginnings. */
 static const struct {
     const char *text;
     enum comparison op;
@@ -163,10 +163,10 @@ static const struct {
 
 struct term {
     const struct where_field *field;
-    char *name; /* the field's, in full */
+    char *name; /* full name of the field */
     enum comparison op;
     char *value;
-    regex_t regex; /* of OP_FOUND and OP_NOT_FOUND */
+    struct regex *regex; /* compiled value for OP_FOUND and OP_NOT_FOUND, else NULL */
 };
 
 struct where {
@@ -177,7 +177,8 @@ static bool has_regex(const struct term *t) {
     return t->op == OP_FOUND || t->op == OP_NOT_FOUND;
 }
 
-/* The field's text in *out, borrowed from the dump or in buf; ST_NONE: the dump does not say it. */
+/* Sets *out to the field's text, borrowed from the dump or written to buf. ST_NONE: the dump
+ * does not have the field. */
 static enum st value_of(const struct term *t, const struct dump *d, const struct stall_key *key,
                         char buf[VALUE_SIZE], const char **out, struct err *e) {
     const struct where_field *f = t->field;
@@ -185,7 +186,7 @@ static enum st value_of(const struct term *t, const struct dump *d, const struct
         *out = dump_context(d, t->name + strlen(context_prefix));
         return *out && **out ? ST_OK : ST_NONE;
     }
-    if (has_regex(t) && strcmp(f->name, "action") == 0) { /* an id is not searched in, a name is */
+    if (has_regex(t) && strcmp(f->name, "action") == 0) { /* an id is not searched, a name is */
         *out = key->action.count ? key->action.frames[0].info->function : "";
         return **out ? ST_OK : ST_NONE;
     }
@@ -217,9 +218,7 @@ void where_free(struct where *w) {
     }
     for (size_t i = 0; i < w->terms.len; i++) {
         struct term *t = &w->terms.data[i];
-        if (has_regex(t)) {
-            regfree(&t->regex);
-        }
+        regex_free(t->regex);
         free(t->value);
         free(t->name);
     }
@@ -236,6 +235,21 @@ bool where_asks(const struct where *w, const char *field) {
     return false;
 }
 
+const char *where_asks_beside(const struct where *w, const char *const *known) {
+    for (size_t i = 0; i < w->terms.len; i++) {
+        const struct term *t = &w->terms.data[i];
+        const char *name = t->field == &context_field ? t->name : t->field->name;
+        size_t at = 0;
+        while (known[at] && strcmp(known[at], name) != 0) {
+            at++;
+        }
+        if (!known[at]) {
+            return name;
+        }
+    }
+    return NULL;
+}
+
 bool where_asks_for(const struct where *w, const char *field, const char *value) {
     for (size_t i = 0; i < w->terms.len; i++) {
         const struct term *t = &w->terms.data[i];
@@ -247,7 +261,8 @@ bool where_asks_for(const struct where *w, const char *field, const char *value)
     return false;
 }
 
-/* Natural order, of texts that begin alike: ST_NONE where they do not. */
+/* Compares two texts in natural order. ST_NONE: they differ before their first digit, so they
+ * have no order. */
 static enum st where_compare(const char *a, const char *b, int *order) {
     size_t i = 0;
     while (a[i] && a[i] == b[i] && !(a[i] >= '0' && a[i] <= '9')) {
@@ -258,11 +273,30 @@ static enum st where_compare(const char *a, const char *b, int *order) {
     return digits || !a[i] || !b[i] ? ST_OK : ST_NONE;
 }
 
+static enum st as_status(bool holds) {
+    return holds ? ST_OK : ST_NONE;
+}
+
+/* Does the term hold for this value? What an expression cannot decide holds neither with ~ nor with
+ * !~, and is counted. */
+static enum st where_searched(const struct term *t, const char *value, struct where_seen *seen,
+                              struct err *e) {
+    struct err why = {0};
+    enum st st = regex_search(t->regex, value, strlen(value), &why);
+    if (st != ST_ERR) {
+        return as_status((st == ST_OK) == (t->op == OP_FOUND));
+    }
+    if (why.code != ERR_LIMIT) {
+        return err_nomem(e);
+    }
+    if (seen) {
+        seen->undecided++;
+    }
+    return ST_NONE;
+}
+
 static bool where_holds(const struct term *t, const char *value) {
     int order = 0;
-    if (has_regex(t)) {
-        return (regexec(&t->regex, value, 0, NULL, 0) == 0) == (t->op == OP_FOUND);
-    }
     if (t->op == OP_EQUAL || t->op == OP_OTHER) {
         return (strcmp(value, t->value) == 0) == (t->op == OP_EQUAL);
     }
@@ -281,10 +315,26 @@ static bool where_holds(const struct term *t, const char *value) {
     }
 }
 
-/* Does the term hold for a dump that does not say its field? */
+/* Does the term hold for a dump that does not have its field? */
 static bool holds_absent(const struct term *t) {
     return t->op == OP_OTHER ? *t->value != 0
                              : t->op == OP_NOT_FOUND || (t->op == OP_EQUAL && !*t->value);
+}
+
+/* Sets *out to whether the term holds for a value; NULL: there is none. */
+static enum st term_holds(const struct term *t, const char *value, struct where_seen *seen,
+                          bool *out, struct err *e) {
+    if (!value) {
+        *out = holds_absent(t);
+        return ST_OK;
+    }
+    if (!has_regex(t)) {
+        *out = where_holds(t, value);
+        return ST_OK;
+    }
+    enum st st = where_searched(t, value, seen, e);
+    *out = st == ST_OK;
+    return st == ST_ERR ? ST_ERR : ST_OK;
 }
 
 static void note(struct where_seen *seen, size_t term, bool said) {
@@ -305,16 +355,18 @@ enum st where_match(const struct where *w, const struct dump *d, const struct st
             return ST_ERR;
         }
         note(seen, i, st == ST_OK);
-        all = all && (st == ST_OK ? where_holds(t, value) : holds_absent(t));
+        if (all && term_holds(t, st == ST_OK ? value : NULL, seen, &all, e) != ST_OK) {
+            return ST_ERR;
+        }
     }
     if (seen) {
         seen->count++;
     }
-    return all ? ST_OK : ST_NONE;
+    return as_status(all);
 }
 
-bool where_match_exposure(const struct where *w, where_said said, void *ctx,
-                          struct where_seen *seen) {
+enum st where_match_exposure(const struct where *w, where_said said, void *ctx,
+                             struct where_seen *seen, struct err *e) {
     bool all = true;
     for (size_t i = 0; w && i < w->terms.len; i++) {
         const struct term *t = &w->terms.data[i];
@@ -324,16 +376,20 @@ bool where_match_exposure(const struct where *w, where_said said, void *ctx,
         }
         enum st st = said(ctx, t->name, &value);
         note(seen, i, st == ST_OK);
-        all = all && (st == ST_OK ? where_holds(t, value) : st == ST_ERR || holds_absent(t));
+        if (all && st != ST_ERR &&
+            term_holds(t, st == ST_OK ? value : NULL, seen, &all, e) != ST_OK) {
+            return ST_ERR;
+        }
     }
     if (seen) {
         seen->count++;
     }
-    return all;
+    return as_status(all);
 }
 
 void where_seen_add(struct where_seen *seen, const struct where_seen *more) {
     seen->count += more->count;
+    seen->undecided += more->undecided;
     seen->said |= more->said;
 }
 
@@ -387,7 +443,7 @@ static enum st read_operator(struct parser *p, struct term *t) {
     return err_set(p->e, ERR_USAGE, "one of = != < <= > >= ~ !~ must follow '%s'", t->name);
 }
 
-/* The value's text, without its quotes. */
+/* Reads a value and appends its text, without quotes, to out. */
 static enum st where_read_value(struct parser *p, struct strbuf *out) {
     size_t start = p->at;
     bool quoted = p->text[p->at] == '"';
@@ -411,7 +467,7 @@ static enum st where_read_value(struct parser *p, struct strbuf *out) {
     return ST_OK;
 }
 
-/* Is the value of a kind that the field can have? */
+/* Checks that the value is of the type of the term's field. */
 static enum st check_value(struct parser *p, const struct term *t, size_t start) {
     uint64_t n;
     bool empty = !*t->value && t->op <= OP_OTHER;
@@ -473,12 +529,10 @@ enum st where_add(struct where *w, const char *text, size_t *at, struct err *e) 
         struct term t = {0};
         enum st st = read_term(&p, &t);
         if (st == ST_OK && !VEC_PUSH(&w->terms, t)) {
-            if (has_regex(&t)) {
-                regfree(&t.regex);
-            }
             st = err_nomem(e);
         }
         if (st != ST_OK) {
+            regex_free(t.regex);
             free(t.value);
             free(t.name);
             *at = p.at;

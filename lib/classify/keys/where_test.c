@@ -230,10 +230,11 @@ static void exposure_is_asked_for_users_and_not_for_stalls(void **state) {
         size_t at;
         assert_int_equal(where_new(&w, NULL), ST_OK);
         assert_int_equal(where_add(w, cases[i].text, &at, NULL), ST_OK);
-        assert_int_equal(where_match_exposure(w, record_says, screen, NULL), cases[i].holds);
+        assert_int_equal(where_match_exposure(w, record_says, screen, NULL, NULL),
+                         cases[i].holds ? ST_OK : ST_NONE);
         where_free(w);
     }
-    assert_true(where_match_exposure(NULL, record_says, screen, NULL));
+    assert_int_equal(where_match_exposure(NULL, record_says, screen, NULL, NULL), ST_OK);
 }
 
 static void what_nothing_says_is_told(void **state) {
@@ -256,7 +257,7 @@ static void what_nothing_says_is_told(void **state) {
     assert_string_equal(where_unsaid(w, &dumps, false, &at), "context.none");
     assert_string_equal(where_unsaid(w, &dumps, false, &at), "stall.cpu_permille");
     assert_null(where_unsaid(w, &dumps, false, &at));
-    assert_false(where_match_exposure(w, record_says, "x", &exposure));
+    assert_int_equal(where_match_exposure(w, record_says, "x", &exposure, NULL), ST_NONE);
     at = 0;
     assert_string_equal(where_unsaid(w, &exposure, true, &at), "app.version");
     assert_string_equal(where_unsaid(w, &exposure, true, &at), "user");

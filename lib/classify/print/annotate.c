@@ -1,4 +1,4 @@
-/* The member "class" of a dump. */
+/* Writes the member "class" of a dump. */
 #include "classify/print/annotate.h"
 
 #include <inttypes.h>
@@ -12,8 +12,9 @@ struct annotation {
     struct strbuf text; /* scratch */
 };
 
-/* Writes a key's id, and the one that the dump was annotated with when other rules or fewer names
- * gave it another. If the id is unchanged, the earlier one stays. */
+/* Writes a key's id, and the id with which the dump was annotated before, if other rules or
+ * fewer names gave another one. If the id is unchanged, the former id that the annotation names
+ * stays. */
 static void put_id(struct annotation *a, const char *name, const char *was_name, char level,
                    const struct key *key, const char *annotated, const char *before) {
     char id[KEY_ID_SIZE];

@@ -1,4 +1,4 @@
-/* Adds the results of triage to a dump as a member, so that any stream processor can group dumps by
+/* Adds the results of triage to a dump as a member, so that stream processors can group dumps by
  * bucket or cause. */
 #ifndef STALLKIT_CLASSIFY_ANNOTATE_H
 #define STALLKIT_CLASSIFY_ANNOTATE_H
@@ -6,9 +6,9 @@
 #include "base/sink.h"
 #include "classify/stats/triage.h"
 
-/* Writes d's own text as one line with the member "class", see stallclassify(1), in place of any
- * that was there; every other byte stays (dump_write_member). rules_hash: of the rules that made
- * the key. ST_ERR: out of memory. */
+/* Writes d's own text as one line in which the member "class", see stallclassify(1), is added or
+ * replaced; every other byte is unchanged (dump_write_member). rules_hash: of the rules that
+ * made the key. ST_ERR: out of memory. */
 enum st annotate_dump(const struct dump *d, const struct stall_key *key, uint64_t rules_hash,
                       struct sink *out, struct err *e) BASE_MUST_USE;
 

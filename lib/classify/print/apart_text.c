@@ -1,4 +1,4 @@
-/* What was set apart, in words. */
+/* Describes in words the dumps that were set apart. */
 #include "classify/print/apart_text.h"
 
 #include "classify/print/triage_text.h"

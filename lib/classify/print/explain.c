@@ -1,19 +1,19 @@
-/* How a dump came to its bucket. What is printed is what the keyer saw: its frames, asked again
- * which rule decided.
+/* Prints how a dump came to its bucket. It shows what the keyer saw: its frames, with the rule
+ * that decided on each.
  *
  *      2  pthread_mutex_lock  libsystem_pthread.dylib
  *             skip      darwin.rules:51   * in libsystem_pthread.dylib
  *             lock 90%  darwin.rules:49   pthread_mutex_lock: waits for a mutex
  *      3  -[Cart total]  Shop
  *             app       the dump says so
- *             key       level 1, level 2
- */
+ *             key       level 1, level 2 */
 #include "classify/print/explain.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/escape.h"
 #include "base/path.h"
 #include "classify/keys/keyer_private.h"
 
@@ -24,39 +24,47 @@ struct explanation {
     const struct stall_key *key;
     struct judged_stack stack;
     struct sink *out;
-    struct strbuf text;
+    struct strbuf text, shown;
 };
 
-/* ---- which dump ---- */
+/* ---- ids that name a dump ---- */
 
 static bool begins(const char *text, const char *with) {
     return text && strncmp(text, with, strlen(with)) == 0;
 }
 
-/* Does the id of the key of this level begin so? */
-static bool key_begins(const struct stall_key *stall, size_t level, const char *id) {
+/* Does the id of the key of this level begin with `id`? ST_ERR: out of memory. */
+static enum st key_begins(const struct stall_key *stall, size_t level, const char *id,
+                          struct err *e) {
     const struct key *key = level < KEY_LEVELS ? &stall->level[level] : &stall->action;
     char text[KEY_ID_SIZE];
     struct strbuf b = {0};
     key_text(key, &b);
-    key_id("12a"[level], strbuf_cstr(&b), b.len, text);
+    enum st st = strbuf_check(&b, e);
+    if (st == ST_OK) {
+        key_id("12a"[level], strbuf_cstr(&b), b.len, text);
+        st = key->count && begins(text, id) ? ST_OK : ST_NONE;
+    }
     strbuf_release(&b);
-    return key->count && begins(text, id);
+    return st;
 }
 
-enum explain_fit explain_fits(const char *id, const struct dump *d, const struct stall_key *key) {
+enum st explain_fits(const char *id, const struct dump *d, const struct stall_key *key,
+                     enum explain_fit *fit, struct err *e) {
+    enum st st = ST_NONE;
+    *fit = EXPLAIN_NOT;
     if (strlen(id) < EXPLAIN_ID_MIN) {
-        return EXPLAIN_NOT;
+        return ST_OK;
     }
     if (begins(d->id, id)) {
-        return EXPLAIN_DUMP;
+        *fit = EXPLAIN_DUMP;
+        return ST_OK;
     }
-    for (size_t level = 0; level <= KEY_LEVELS; level++) {
-        if (key_begins(key, level, id)) {
-            return EXPLAIN_BUCKET;
-        }
+    for (size_t level = 0; level <= KEY_LEVELS && st == ST_NONE; level++) {
+        st = key_begins(key, level, id, e);
     }
-    return EXPLAIN_NOT;
+    *fit = st == ST_OK ? EXPLAIN_BUCKET : EXPLAIN_NOT;
+    return st == ST_ERR ? ST_ERR : ST_OK;
 }
 
 /* ---- printing ---- */
@@ -67,12 +75,11 @@ static void explain_style(const struct explanation *x, const char *code) {
     }
 }
 
-/* Text of a dump, without what would steer a terminal. */
-static void print_text(const struct explanation *x, const char *text) {
-    for (; *text; text++) {
-        unsigned char c = (unsigned char)*text;
-        sink_char(x->out, c < 0x20 || c == 0x7f ? '?' : (char)c);
-    }
+/* Prints a text of a dump, made safe for a terminal. */
+static void print_text(struct explanation *x, const char *text) {
+    strbuf_clear(&x->shown);
+    text_add_shown(&x->shown, text, strlen(text));
+    sink_write(x->out, strbuf_cstr(&x->shown), x->shown.len);
 }
 
 static void print_verdict(const struct explanation *x, const char *verdict) {
@@ -81,12 +88,14 @@ static void print_verdict(const struct explanation *x, const char *verdict) {
     explain_style(x, "0");
 }
 
-static void print_note(const struct explanation *x, const char *verdict, const char *note) {
+static void print_note(struct explanation *x, const char *verdict, const char *note) {
     print_verdict(x, verdict);
-    sink_printf(x->out, "%s\n", note);
+    print_text(x, note);
+    sink_char(x->out, '\n');
 }
 
-/* The pattern of a rule, as it was written except for quotes. */
+/* Appends the pattern of a rule and at most two of its images, as they were written except for
+ * quotes. */
 static void explain_add_pattern(struct strbuf *b, const struct rule *rule) {
     if (rule->unresolved) {
         strbuf_addstr(b, "unresolved");
@@ -112,12 +121,14 @@ static void print_rule(struct explanation *x, const struct rule *rule, const cha
     explain_style(x, "2");
     sink_str(x->out, strbuf_cstr(&x->text));
     explain_style(x, "0");
-    sink_printf(x->out, "%s%s\n", note[0] ? ": " : "", note);
+    sink_str(x->out, note[0] ? ": " : "");
+    print_text(x, note);
+    sink_char(x->out, '\n');
 }
 
 /* ---- a frame ---- */
 
-/* Tells whose code it is; for frames of the system only where a rule took them from the app. */
+/* Prints whose code a frame is; for the system's code only if a rule took it from the app. */
 static void print_side(struct explanation *x, const struct frame_info *info) {
     const struct rule *rule = info->by[RULE_SIDE];
     static const char *const sides[] = {
@@ -151,7 +162,8 @@ static void print_rules(struct explanation *x, const struct judged_frame *f) {
     }
 }
 
-/* What frame i gave to a key: a function, or the framework that its function is of. */
+/* Returns the part of a key that frame i gave: a function, or the framework of its function;
+ * NULL = none. */
 static const struct key_frame *part_of(const struct explanation *x, const struct key *key,
                                        size_t i) {
     const struct frame_info *info = judged_at(x->k, &x->stack, i)->info;
@@ -165,7 +177,8 @@ static const struct key_frame *part_of(const struct explanation *x, const struct
     return NULL;
 }
 
-/* The first frame of the stack with the same function, which stands for all in the key. */
+/* Returns the first frame of the stack with frame i's function; only that one is shown as part
+ * of the key. */
 static size_t first_like(const struct explanation *x, size_t i) {
     size_t first = 0;
     while (judged_at(x->k, &x->stack, first)->info->canonical !=
@@ -179,7 +192,7 @@ static bool is_action(const struct explanation *x, const struct frame_info *info
     return x->key->action.count && x->key->action.frames[0].info->canonical == info->canonical;
 }
 
-/* The framework that a key has of the frame. */
+/* Prints the framework that the frame gave to a key. */
 static void print_framework(struct explanation *x, const struct frame_info *info,
                             const struct key_frame *part) {
     if (part && part->call && info->by[RULE_FRAMEWORK]) {
@@ -189,7 +202,7 @@ static void print_framework(struct explanation *x, const struct frame_info *info
     }
 }
 
-/* What a frame gave to the keys. */
+/* Prints what a frame gave to the keys. */
 static void print_part(struct explanation *x, size_t i) {
     const struct frame_info *info = judged_at(x->k, &x->stack, i)->info;
     const struct key_frame *in[KEY_LEVELS], *part = NULL;
@@ -198,7 +211,7 @@ static void print_part(struct explanation *x, size_t i) {
         in[n] = part_of(x, &x->key->level[n], i);
         part = part ? part : in[n];
     }
-    print_framework(x, info, part); /* which writes into the text, too */
+    print_framework(x, info, part); /* print_framework writes into b, too */
     strbuf_clear(b);
     for (size_t n = 0; n < KEY_LEVELS; n++) {
         if (in[n]) {
@@ -255,8 +268,8 @@ static void print_frames(struct explanation *x) {
 
 /* ---- around the frames ---- */
 
-/* Prints which thread the stack is of, in a dump that is about threads that worked. */
-static void print_worker(const struct explanation *x) {
+/* Prints which thread the stack belongs to, in a dump that is about threads that worked. */
+static void print_worker(struct explanation *x) {
     const struct dump *d = x->d;
     size_t i = 0;
     while (i < d->thread_count && &d->threads[i].stack != x->key->stack) {
@@ -275,7 +288,7 @@ static void print_worker(const struct explanation *x) {
     sink_str(x->out, "\n");
 }
 
-static void print_head(const struct explanation *x) {
+static void print_head(struct explanation *x) {
     const struct dump *d = x->d;
     const char *const parts[] = {d->app.id, d->app.version, d->device.os, d->device.model,
                                  d->stall.kind};
@@ -366,7 +379,8 @@ enum st explain_dump(struct keyer *k, const struct dump *d, const struct explain
     print_frames(&x);
     sink_str(out, "\n");
     print_outcome(&x);
-    bool failed = x.text.failed;
+    bool failed = x.text.failed || x.shown.failed;
     strbuf_release(&x.text);
+    strbuf_release(&x.shown);
     return failed ? err_nomem(e) : ST_OK;
 }

@@ -1,29 +1,32 @@
-/* How a dump came to its bucket and its cause, for people: which rule did what to which frame. */
+/* Explains to people how a dump came to its bucket and its cause: which rule did what to which
+ * frame. */
 #ifndef STALLKIT_CLASSIFY_EXPLAIN_H
 #define STALLKIT_CLASSIFY_EXPLAIN_H
 
 #include "base/sink.h"
 #include "classify/keys/key.h"
 
-enum { EXPLAIN_ID_MIN = 4 }; /* bytes of an id that are enough to ask for it */
+enum { EXPLAIN_ID_MIN = 4 }; /* fewest bytes of an id by which it can be asked for */
 
-/* How well an id, or what it begins with, names the dump or a bucket that its key falls into. */
+/* How well an id, or its beginning, names a dump or a bucket that the dump's key falls into. */
 enum explain_fit {
     EXPLAIN_NOT = 0,
-    EXPLAIN_FORMER, /* of a bucket that the dump was in by other keys, see former_ids.h */
-    EXPLAIN_BUCKET, /* level 1, level 2 or the action */
+    EXPLAIN_FORMER, /* id of a bucket that the dump was in by other keys, see former_ids.h */
+    EXPLAIN_BUCKET, /* id of the dump's level 1, level 2 or action */
     EXPLAIN_DUMP
 };
-enum explain_fit explain_fits(const char *id, const struct dump *d, const struct stall_key *key);
+/* Sets *fit to how well `id` names the dump, whose key is `key`. ST_ERR: ERR_NOMEM. Never
+ * ST_NONE. */
+enum st explain_fits(const char *id, const struct dump *d, const struct stall_key *key,
+                     enum explain_fit *fit, struct err *e) BASE_MUST_USE;
 
 struct explain_view {
-    bool colour; /* bold and dim, for terminals */
+    bool colour; /* bold and dim text, for terminals */
 };
 
-/* Prints the stack of the dump that is classified, frame by frame with the rules (FILE:LINE) that
- * decided on it, then the keys, how much of the samples they are about, and the cause. The keyer is
- * asked for the key once more; *key is what it gives. Errors of writing stick to the sink. ST_ERR:
- * out of memory. */
+/* Prints the classified stack of a dump, frame by frame with the rules (FILE:LINE) that decided,
+ * then the keys, the share of the samples that show them, and the cause. It calls keyer_key, and
+ * *key is the result. Errors of writing stick to the sink. ST_ERR: out of memory. */
 enum st explain_dump(struct keyer *k, const struct dump *d, const struct explain_view *v,
                      struct stall_key *key, struct sink *out, struct err *e) BASE_MUST_USE;
 

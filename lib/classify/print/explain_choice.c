@@ -1,4 +1,4 @@
-/* Explains every dump that an id names where it is read, and keeps the best text. */
+/* Explains each dump that an id names as it is read, and keeps the best explanation. */
 #include "classify/print/explain_choice.h"
 
 #include <string.h>
@@ -12,7 +12,9 @@ enum st explain_choice_dump(const struct explain_choice *x, struct keyer *k,
                             struct former_keyers *former, const struct dump *d,
                             struct stall_key *key, struct explained *out, struct err *e) {
     const struct explain_view view = {.colour = x->colour};
-    out->fit = explain_fits(x->id, d, key);
+    if (explain_fits(x->id, d, key, &out->fit, e) != ST_OK) {
+        return ST_ERR;
+    }
     if (out->fit == EXPLAIN_NOT) {
         if (former_fits(former, x->id, d, key, &out->former, e) != ST_OK) {
             return ST_ERR;

@@ -119,6 +119,12 @@ static void control_characters_of_names_are_not_printed(void **state) {
     assert_null(strchr(strbuf_cstr(&m->text), '\033'));
 }
 
+static enum explain_fit fit_of(const struct made *m, const char *id) {
+    enum explain_fit fit = EXPLAIN_FORMER;
+    assert_int_equal(explain_fits(id, &m->f.d, &m->key, &fit, NULL), ST_OK);
+    return fit;
+}
+
 static void ids_and_what_they_begin_with_are_found(void **state) {
     struct made *m = *state;
     char id[3][KEY_ID_SIZE];
@@ -130,15 +136,15 @@ static void ids_and_what_they_begin_with_are_found(void **state) {
         key_text(keys[i], &b);
         key_id("12a"[i], strbuf_cstr(&b), b.len, id[i]);
         strbuf_release(&b);
-        assert_int_equal(explain_fits(id[i], &m->f.d, &m->key), EXPLAIN_BUCKET);
+        assert_int_equal(fit_of(m, id[i]), EXPLAIN_BUCKET);
         id[i][EXPLAIN_ID_MIN] = 0;
-        assert_int_equal(explain_fits(id[i], &m->f.d, &m->key), EXPLAIN_BUCKET);
+        assert_int_equal(fit_of(m, id[i]), EXPLAIN_BUCKET);
         id[i][EXPLAIN_ID_MIN - 1] = 0;
-        assert_int_equal(explain_fits(id[i], &m->f.d, &m->key), EXPLAIN_NOT);
+        assert_int_equal(fit_of(m, id[i]), EXPLAIN_NOT);
     }
-    assert_int_equal(explain_fits("1276", &m->f.d, &m->key), EXPLAIN_DUMP);
-    assert_int_equal(explain_fits("127", &m->f.d, &m->key), EXPLAIN_NOT);
-    assert_int_equal(explain_fits("ffffffff", &m->f.d, &m->key), EXPLAIN_NOT);
+    assert_int_equal(fit_of(m, "1276"), EXPLAIN_DUMP);
+    assert_int_equal(fit_of(m, "127"), EXPLAIN_NOT);
+    assert_int_equal(fit_of(m, "ffffffff"), EXPLAIN_NOT);
 }
 
 static void explain_with_new_keyer(void *ctx, bool refused) {

@@ -1,4 +1,4 @@
-/* What buckets were called, and where their dumps are now. */
+/* Finds buckets by ids that they had formerly, and tells where their dumps are now. */
 #include "classify/print/former_ids.h"
 
 #include <inttypes.h>
@@ -9,7 +9,7 @@
 #include "classify/print/triage_text.h"
 #include "classify/stats/sum.h"
 
-/* Other keys, by what has to be given for them. */
+/* The other keys, each with the option that selects them. */
 static const struct {
     const char *text;
     enum key_kind kind;
@@ -22,7 +22,7 @@ static const struct {
     {"--rules none", KEY_OF_FRAMES, true, true},
 };
 
-/* Before these come the ways that need no other keyer. */
+/* Ways by which a dump had an id; those of other_keys follow from WAY_OTHER_KEYS on. */
 enum { WAY_NAMELESS = 1, WAY_NOT_INLINED, WAY_STARTLESS, WAY_ANNOTATED, WAY_OTHER_KEYS };
 
 const char *former_way_text(unsigned way) {
@@ -62,8 +62,9 @@ static const struct key *key_of_level(const struct stall_key *key, size_t level)
     return level < KEY_LEVELS ? &key->level[level] : &key->action;
 }
 
-/* "" for an empty key. */
-static void id_of_level(const struct stall_key *key, size_t level, char id[KEY_ID_SIZE]) {
+/* Writes the id of a level; "" for an empty key. ST_ERR: out of memory. Never ST_NONE. */
+static enum st id_of_level(const struct stall_key *key, size_t level, char id[KEY_ID_SIZE],
+                           struct err *e) {
     const struct key *of = key_of_level(key, level);
     struct strbuf text = {0};
     id[0] = '\0';
@@ -71,14 +72,17 @@ static void id_of_level(const struct stall_key *key, size_t level, char id[KEY_I
         key_text(of, &text);
         key_id("12a"[level], strbuf_cstr(&text), text.len, id);
     }
+    enum st st = strbuf_check(&text, e);
     strbuf_release(&text);
+    return st;
 }
 
 static bool id_begins(const char *text, const char *with) {
     return text && *text && strncmp(text, with, strlen(with)) == 0;
 }
 
-/* The ways that the dump and its present key tell. */
+/* Returns the way by which the dump had the id, as its present key or its annotation tells; 0 =
+ * none. */
 static unsigned told_way(const char *id, const struct dump *d, const struct stall_key *key,
                          size_t level) {
     const char *const annotated[][2] = {{d->class.level1, d->class.level1_was},
@@ -118,7 +122,9 @@ static enum st find_other_keys(struct former_keyers *f, const char *id, const st
         }
         for (size_t level = 0; level <= KEY_LEVELS && !out->way; level++) {
             char text[KEY_ID_SIZE];
-            id_of_level(&former, level, text);
+            if (id_of_level(&former, level, text, e) != ST_OK) {
+                return ST_ERR;
+            }
             out->way = id_begins(text, id) ? WAY_OTHER_KEYS + (unsigned)i : 0;
             out->level = level;
         }
@@ -136,7 +142,9 @@ enum st former_fits(struct former_keyers *f, const char *id, const struct dump *
         return ST_OK;
     }
     const struct key *now = key_of_level(key, out->level);
-    id_of_level(key, out->level, out->now);
+    if (id_of_level(key, out->level, out->now, e) != ST_OK) {
+        return ST_ERR;
+    }
     for (size_t i = 0; i < now->count; i++) {
         const struct frame_info *info = now->frames[i].info, *call = now->frames[i].call;
         struct bucket_frame frame = {.image_name = info->image_name,

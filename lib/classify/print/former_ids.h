@@ -1,5 +1,5 @@
-/* Buckets by an id that they do not have any more: of other keys, with other inlining, or from
- * before names came. In which buckets their dumps are now. */
+/* Finds buckets by an id that they do not have any more, of other keys, with other inlining, or
+ * from before names were known, and tells in which buckets their dumps are now. */
 #ifndef STALLKIT_CLASSIFY_FORMER_IDS_H
 #define STALLKIT_CLASSIFY_FORMER_IDS_H
 
@@ -10,47 +10,49 @@
 
 enum { FORMER_KEYERS = 5 };
 
-/* The keyers of other keys. Not thread safe: one set per thread. Zero-initialised = empty. */
+/* The keyers of all other keys. Not thread safe: each thread has its own. Zero-initialised =
+ * empty. */
 struct former_keyers {
-    struct keyer *by[FORMER_KEYERS]; /* NULL: these are the present keys */
+    struct keyer *by[FORMER_KEYERS]; /* NULL: these keys are the present ones */
 };
-/* now: the present keys. ST_ERR: out of memory; release it then, too. */
+/* Makes the keyers of all keys but the present ones, `now`. ST_ERR: out of memory; f must be
+ * released then, too. */
 enum st former_keyers_new(struct former_keyers *f, const struct key_options *now,
                           struct err *e) BASE_MUST_USE;
 void former_keyers_release(struct former_keyers *f);
 
-/* How a dump came to have the id. */
+/* How a dump came to have an id. */
 struct former_fit {
-    unsigned way;          /* 0 = it never had it, see former_way_text */
-    size_t level;          /* 0 and 1: level 1 and 2; KEY_LEVELS: the action */
-    char now[KEY_ID_SIZE]; /* id of the bucket of that level that the dump is in; "" = none */
-    struct strbuf title;   /* its key, as people read it */
+    unsigned way; /* for former_way_text; 0 = the dump never had the id */
+    size_t level; /* level of the id: 0 and 1 are levels 1 and 2, KEY_LEVELS is the action */
+    char now[KEY_ID_SIZE]; /* id of the bucket of that level that the dump is in now; "" = none */
+    struct strbuf title;   /* key of the present bucket, as people read it */
 };
-/* "--keys frames": how such ids come about. way: 1 and up. */
+/* Returns how ids of a way (1 and up) come about, such as "--keys frames". */
 const char *former_way_text(unsigned way);
-/* Had a dump, whose present key is `key`, a bucket whose id is `id` or begins so? Sets *out, zeroed
- * before. ST_ERR: out of memory. */
+/* Did the dump, whose present key is `key`, have an id that begins with `id`? Sets *out, which
+ * was zeroed before. ST_ERR: out of memory. */
 enum st former_fits(struct former_keyers *f, const char *id, const struct dump *d,
                     const struct stall_key *key, struct former_fit *out,
                     struct err *e) BASE_MUST_USE;
 void former_fit_release(struct former_fit *fit);
 
-/* A present bucket of the dumps. */
+/* A present bucket of dumps that had the id. */
 struct former_bucket {
     size_t level;
     char id[KEY_ID_SIZE];
     char *title;
     uint64_t dumps, ms;
 };
-/* Zero-initialised = empty. */
+/* The present buckets of dumps that had an id. Zero-initialised = empty. */
 struct former_buckets {
     VEC(struct former_bucket) buckets;
-    unsigned way; /* the first one by which a dump had the id */
+    unsigned way; /* the lowest way by which a dump had the id */
 };
 void former_buckets_release(struct former_buckets *b);
-/* Counts a dump of ms. False: out of memory. */
+/* Counts a dump and its stalled ms in its present bucket. False: out of memory. */
 bool former_buckets_add(struct former_buckets *b, const struct former_fit *fit, uint64_t ms);
-/* Prints how many dumps had the id, and in which buckets they are, most time first. */
+/* Prints how many dumps had the id, and in which buckets they are now, most time first. */
 void former_buckets_print(struct former_buckets *b, const char *id, struct sink *out);
 
 #endif

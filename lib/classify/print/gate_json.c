@@ -1,4 +1,4 @@
-/* stall-gate/1: every row of the gate, for programs. Integers only. */
+/* Writes stall-gate/1 for programs: every row of the gate, with integers only. */
 #include <math.h>
 
 #include "base/jsonw.h"
@@ -6,7 +6,7 @@
 
 enum { PPM = 1000000 };
 
-/* As a whole number of millionths; absent where it is infinite. */
+/* Writes a member as a whole number of millionths; nothing if it is infinite or too large. */
 static void put_ppm(struct jsonw *w, const char *key, double v) {
     if (isfinite(v) && v * PPM < 9e15) {
         jsonw_member_u64(w, key, (uint64_t)(v * PPM + 0.5));
@@ -77,6 +77,11 @@ void gate_print_json(const struct gate *g, struct sink *out) {
     jsonw_member_u64(w, "tests", g->tests);
     jsonw_member_u64(w, "decided_permille", g->decided_permille);
     for (size_t run = 0; run < RATES_RUNS; run++) {
+        uint64_t unknown = tally_length_unknown(&g->run[run]->total);
+        if (unknown) {
+            jsonw_member_u64(
+                w, run == RATES_BASE ? "baseline_length_unknown" : "now_length_unknown", unknown);
+        }
         if (g->watched_permille[run] >= 0) {
             jsonw_member_u64(
                 w, run == RATES_BASE ? "baseline_watched_permille" : "now_watched_permille",

@@ -1,15 +1,15 @@
-/* The gate's report as JUnit's XML: a test case for each bucket that was compared. */
+/* Writes the gate's report as JUnit's XML: a test case for each row of the comparison. */
 #include <string.h>
 
 #include "classify/print/gate_text.h"
-#include "classify/print/junit_xml.h"
+#include "classify/text/junit_xml.h"
 
 static bool has_failed(const struct gate *g, const struct gate_row *row) {
     return row->verdict != GATE_INCONCLUSIVE && row->verdict != GATE_PLATFORM &&
-           g->options.fail_on[row->verdict];
+           row->verdict != GATE_IGNORED && g->options.fail_on[row->verdict];
 }
 
-/* "stalls 1.2 → 2.4 in 1,000 hours, × 2.00; time …; users …" */
+/* Appends the row's measures: "stalls 1.2 → 2.4 in 1,000 hours, × 2.00; time …; users …". */
 static void add_measures(struct strbuf *b, const struct gate *g, const struct gate_row *row) {
     for (size_t m = 0; m < GATE_MEASURES; m++) {
         strbuf_addf(b, "%s%s ", m ? "; " : "", gate_measure_names[m]);
@@ -42,11 +42,12 @@ static void gate_junit_put_row(struct junit_xml *x, const struct gate *g,
     if (row->bucket) {
         class[sizeof class - 2] = row->level;
     } else {
-        class[strlen("stalls.gate")] = '\0'; /* all, and pools */
+        class[strlen("stalls.gate")] = '\0'; /* the row of all stalls, and pools */
     }
     gate_add_remark(&remark, g, row);
     const char *skipped = row->verdict == GATE_INCONCLUSIVE ? "not enough data" : NULL;
-    skipped = row->verdict == GATE_PLATFORM ? strbuf_cstr(&remark) : skipped;
+    bool excused = row->verdict == GATE_PLATFORM || row->verdict == GATE_IGNORED;
+    skipped = excused ? strbuf_cstr(&remark) : skipped;
     junit_case(x, &(struct junit_case){.class = class,
                                        .name = strbuf_cstr(&name),
                                        .ms = ms_of(g, row),
@@ -61,7 +62,8 @@ static void gate_junit_put_row(struct junit_xml *x, const struct gate *g,
     strbuf_release(&remark);
 }
 
-/* Writes the test case of the run as a whole. */
+/* Writes the test case of the run as a whole, which fails or is skipped if there is too little
+ * data for a verdict. */
 static void put_run(struct junit_xml *x, const struct gate *g, const char *notes) {
     bool little = g->verdict == GATE_INCONCLUSIVE, fails = g->options.fail_on[GATE_INCONCLUSIVE];
     junit_case(x, &(struct junit_case){.class = "stalls.gate",
@@ -78,7 +80,7 @@ static struct junit_suite gate_junit_count(const struct gate *g) {
                             .tests = g->rows.len + 1,
                             .failures = little && fails,
                             .skipped = g->count[GATE_INCONCLUSIVE] + g->count[GATE_PLATFORM] +
-                                       (little && !fails),
+                                       g->count[GATE_IGNORED] + (little && !fails),
                             .time = g->run[RATES_NOW]->total.last_time,
                             .ms = g->run[RATES_NOW]->total.ms};
     for (size_t i = 0; i < g->rows.len; i++) {

@@ -1,6 +1,6 @@
-/* The gate's report in Markdown, as GitHub and GitLab render it: for pull requests. */
+/* Writes the gate's report in Markdown, as GitHub and GitLab render it, for pull requests. */
 #include "classify/print/gate_text.h"
-#include "classify/print/markdown_text.h"
+#include "base/escape.h"
 
 struct gate_page {
     const struct gate *g;
@@ -8,7 +8,7 @@ struct gate_page {
     struct strbuf text; /* scratch */
 };
 
-/* Takes the text that was added to the scratch buffer. */
+/* Writes the scratch text to the sink and empties it. */
 static void gate_markdown_put(struct gate_page *m) {
     markdown_put_text(m->out, strbuf_cstr(&m->text));
     strbuf_clear(&m->text);
@@ -24,7 +24,8 @@ static void put_runs(struct gate_page *m) {
     sink_str(m->out, ".\n");
 }
 
-/* A cell: "1.29 → 2.31, × 1.79", and in small letters how sure that is. */
+/* Writes a cell of the table: "1.29 → 2.31, × 1.79", and in small letters the confidence
+ * interval. */
 static void put_measure(struct gate_page *m, const struct gate_row *row, size_t measure) {
     const struct rates_comparison *c = &row->by[measure];
     struct strbuf *b = &m->text;
@@ -83,7 +84,7 @@ static void gate_markdown_put_row(struct gate_page *m, const struct gate_row *ro
     sink_str(m->out, " |\n");
 }
 
-/* The head names the units once. */
+/* Writes the table of the first rows; only its head names the units. */
 static void put_table(struct gate_page *m, size_t rows) {
     sink_str(m->out, "\n| | stalls");
     strbuf_addstr(&m->text, gate_unit_text(m->g, RATES_COUNT));
@@ -114,7 +115,7 @@ void gate_print_markdown(const struct gate *g, struct sink *out) {
     }
     gate_add_notes(&m.text, g);
     sink_str(out, "\n<sub>");
-    strbuf_truncate(&m.text, m.text.len ? m.text.len - 1 : 0); /* the last line's end */
+    strbuf_truncate(&m.text, m.text.len ? m.text.len - 1 : 0); /* drops the last line feed */
     gate_markdown_put(&m);
     sink_str(out, "</sub>\n");
     (void)strbuf_check(&m.text, &out->err);

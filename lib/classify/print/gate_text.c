@@ -1,4 +1,4 @@
-/* The gate's results in words, and its report on a terminal. */
+/* Describes the gate's results in words, and prints its report on a terminal. */
 #include "classify/print/gate_text.h"
 
 #include <inttypes.h>
@@ -7,24 +7,24 @@
 
 const char *const gate_measure_names[GATE_MEASURES] = {"stalls", "time", "users"};
 
-/* The divisor of a measure's events, in the unit of the report. */
+/* Returns the divisor that turns a measure's events into the unit of the report. */
 static double unit(const struct gate *g, size_t run, size_t m) {
     const struct tally *all = &g->run[run]->total;
     if (!g->rates) {
-        return (double)(m == RATES_COUNT ? all->stalls : all->ms) / 100; /* percent */
+        return (double)(m == RATES_COUNT ? all->stalls : all->ms) / 100; /* in percent */
     }
     double exposure = g->exposure[run];
     if (g->sessions) {
         return m == RATES_COUNT ? exposure / 1000 : exposure / 1000 * 1000;
     }
-    return m == RATES_COUNT ? exposure / 3.6e9
-                            : exposure / 3600; /* ms in 1,000 h, ms in 1 h of s */
+    return m == RATES_COUNT ? exposure / 3.6e9 : exposure / 3600; /* stalls in 1,000 h; for time, ms
+                                                                     become seconds in 1 h */
 }
 
 double gate_rate(const struct gate *g, const struct gate_row *row, size_t run, size_t m) {
     double of = unit(g, run, m);
     if (m == GATE_USERS) {
-        return (double)row->users[run]; /* also those who cannot be compared */
+        return (double)row->users[run]; /* includes users who cannot be compared */
     }
     return of > 0 ? row->by[m].events[run] / of : 0;
 }
@@ -63,7 +63,7 @@ void gate_add_rate(struct strbuf *b, const struct gate *g, const struct gate_row
     }
 }
 
-/* Appends what is said of rows that stand for several buckets. */
+/* Appends the title of a row that stands for several buckets. */
 static void add_several(struct strbuf *b, const struct gate_row *row) {
     if (!row->pool) {
         strbuf_addstr(b, "all stalls");
@@ -105,9 +105,9 @@ static void add_measure(struct strbuf *b, const struct gate *g, const struct gat
     strbuf_addc(b, '\n');
 }
 
-/* The systems or devices that the bucket came with, behind a comma: "iOS 18". */
+/* Appends the systems or devices with which the bucket came, behind a comma: "iOS 18". */
 static void add_platforms(struct strbuf *b, const struct gate *g, const struct gate_row *row) {
-    const struct facet *facet = &row->bucket->tally.facets[row->facet];
+    const struct facet *facet = &row->bucket->tally->facets[row->facet];
     const char *last = NULL;
     size_t last_len = 0;
     for (size_t i = 0; i < facet->values.len; i++) {
@@ -120,6 +120,7 @@ static void add_platforms(struct strbuf *b, const struct gate *g, const struct g
         strbuf_add(&name, value, len);
         strbuf_addstr(b, last ? ", " : "");
         text_add_clean(b, strbuf_cstr(&name));
+        b->failed = b->failed || name.failed;
         strbuf_release(&name);
         last = value;
         last_len = len;
@@ -131,6 +132,8 @@ void gate_add_remark(struct strbuf *b, const struct gate *g, const struct gate_r
         strbuf_addstr(b, "new with ");
         add_platforms(b, g, row);
         strbuf_addstr(b, ", of which the baseline has no stalls");
+    } else if (row->verdict == GATE_IGNORED) {
+        strbuf_addstr(b, "new or regressed, but marked as ignored");
     } else if (row->suspect) {
         strbuf_addstr(b, "may have risen by half, but too few stalls tell");
     } else if (row->verdict == GATE_NEW) {
@@ -150,7 +153,8 @@ static void gate_text_add_row(struct strbuf *b, const struct gate *g, const stru
     for (size_t m = 0; m < GATE_MEASURES; m++) {
         add_measure(b, g, row, m);
     }
-    if (row->verdict == GATE_NEW || row->verdict == GATE_PLATFORM || row->suspect) {
+    if (row->verdict == GATE_NEW || row->verdict == GATE_PLATFORM || row->verdict == GATE_IGNORED ||
+        row->suspect) {
         strbuf_addstr(b, "            ");
         gate_add_remark(b, g, row);
         strbuf_addc(b, '\n');
@@ -165,8 +169,9 @@ static void gate_text_add_row(struct strbuf *b, const struct gate *g, const stru
 void gate_add_run(struct strbuf *b, const struct gate *g, size_t run) {
     const struct triage *t = g->run[run];
     char stalls[NUMBER_SIZE], users[NUMBER_SIZE], exposure[NUMBER_SIZE];
-    strbuf_addf(b, "%s stalls, %s users", text_grouped(t->total.stalls, stalls),
-                text_users(t->total_users, 0, users));
+    strbuf_addf(b, "%s stalls", text_grouped(t->total.stalls, stalls));
+    text_add_length_unknown(b, tally_length_unknown(&t->total));
+    strbuf_addf(b, ", %s users", text_users(t->total_users, 0, users));
     if (g->rates) {
         double amount = g->sessions ? g->exposure[run] : g->exposure[run] / 3.6e6;
         strbuf_addf(b, ", %s %s", text_grouped((uint64_t)amount, exposure),
@@ -175,11 +180,10 @@ void gate_add_run(struct strbuf *b, const struct gate *g, size_t run) {
 }
 
 const char *gate_outcome(const struct gate *g) {
-    static const char *const outcomes[GATE_VERDICTS] = {[GATE_PASS] = "passed",
-                                                        [GATE_NEW] = "failed",
-                                                        [GATE_REGRESSED] = "failed",
-                                                        [GATE_INCONCLUSIVE] = "inconclusive",
-                                                        [GATE_PLATFORM] = "passed"};
+    static const char *const outcomes[GATE_VERDICTS] = {
+        [GATE_PASS] = "passed",      [GATE_NEW] = "failed",
+        [GATE_REGRESSED] = "failed", [GATE_INCONCLUSIVE] = "inconclusive",
+        [GATE_PLATFORM] = "passed",  [GATE_IGNORED] = "passed"};
     return outcomes[g->verdict];
 }
 
@@ -189,6 +193,9 @@ void gate_add_counts(struct strbuf *b, const struct gate *g) {
                 g->rows.len);
     if (g->count[GATE_PLATFORM]) {
         strbuf_addf(b, ", %zu new with a system or device", g->count[GATE_PLATFORM]);
+    }
+    if (g->count[GATE_IGNORED]) {
+        strbuf_addf(b, ", %zu ignored", g->count[GATE_IGNORED]);
     }
 }
 
@@ -214,6 +221,13 @@ void gate_add_notes(struct strbuf *b, const struct gate *g) {
         strbuf_addstr(b,
                       "Shares of all stalls are compared, as exposure is not known of both: that "
                       "all got worse alike cannot be seen.\n");
+    }
+    if (tally_length_unknown(&g->run[RATES_BASE]->total) ||
+        tally_length_unknown(&g->run[RATES_NOW]->total)) {
+        strbuf_addf(b,
+                    "Stalls of unknown length are compared by their number and users: the time %s "
+                    "is not compared.\n",
+                    g->rates ? "of buckets that have such stalls" : "of all stalls");
     }
     if (names_no_users(g->run[RATES_BASE]) || names_no_users(g->run[RATES_NOW])) {
         strbuf_addstr(b, "Dumps name no users: stalls of one user count as independent.\n");
@@ -256,7 +270,7 @@ size_t gate_failed_rows(const struct gate *g) {
 }
 
 size_t gate_told_rows(const struct gate *g) {
-    return gate_failed_rows(g) + g->suspects + g->count[GATE_PLATFORM];
+    return gate_failed_rows(g) + g->suspects + g->count[GATE_PLATFORM] + g->count[GATE_IGNORED];
 }
 
 void gate_print_text(const struct gate *g, struct sink *out) {

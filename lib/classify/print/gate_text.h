@@ -1,4 +1,4 @@
-/* The common parts of the gate's reports. */
+/* Declares the common parts of the gate's reports. */
 #ifndef STALLKIT_CLASSIFY_GATE_TEXT_H
 #define STALLKIT_CLASSIFY_GATE_TEXT_H
 
@@ -6,40 +6,44 @@
 #include "classify/print/triage_text.h"
 #include "classify/gate/gate.h"
 
-enum { GATE_ROWS_MAX = 20 }; /* failed rows that people are shown */
+enum { GATE_ROWS_MAX = 20 }; /* most rows that a report for people shows */
 
-/* "stalls", "time", "users" */
+/* Names of the measures: "stalls", "time", "users". */
 extern const char *const gate_measure_names[GATE_MEASURES];
-/* A row's events in a run, in the unit of the report, and that unit, to be put behind the number: "
- * in 1,000 hours", "% of the stalls"; users are counted: " in the run". */
+/* gate_rate returns a row's events in a run in the unit of the report; gate_unit_text the text
+ * of that unit, to be put behind the number: " in 1,000 hours", "% of the stalls". Users are
+ * counted: " in the run". */
 double gate_rate(const struct gate *g, const struct gate_row *row, size_t run, size_t m);
 const char *gate_unit_text(const struct gate *g, size_t m);
-/* "passed", "failed", "inconclusive": the run. */
+/* Returns the word for the run's verdict: "passed", "failed", "inconclusive". */
 const char *gate_outcome(const struct gate *g);
-/* Rows that regressed or are new; they come first. */
+/* Returns the number of rows that regressed or are new, which come first. */
 size_t gate_failed_rows(const struct gate *g);
-/* These, then large buckets that may have risen, then those that came with a system or device. */
+/* Returns the number of rows that reports mention: those that failed, then suspect ones, then
+ * those that came with a system or device or are ignored. */
 size_t gate_told_rows(const struct gate *g);
 
-/* Do both runs have what the measure is compared by? Else there is no ratio. */
+/* Could the measure be compared in both runs? If not, there is no ratio. */
 bool gate_is_compared(const struct rates_comparison *c);
 
-/* Each of these appends. "1.29"; "∞". */
+/* Each gate_add function appends a text. This one appends a number with three digits: "1.29";
+ * "∞". */
 void gate_add_number(struct strbuf *b, double v);
-/* The same of a row's measure in a run; users are whole. */
+/* Appends a row's measure in a run, in the unit of the report; users are whole numbers. */
 void gate_add_rate(struct strbuf *b, const struct gate *g, const struct gate_row *row, size_t run,
                    size_t m);
-/* "new with iOS 18, …": what is to be said of a row that is told; nothing of one that regressed. */
+/* Appends the remark on a row that reports mention, "new with iOS 18, …"; nothing for one that
+ * regressed. */
 void gate_add_remark(struct strbuf *b, const struct gate *g, const struct gate_row *row);
-/* "draw ← show", "all stalls", "lock, 12 small buckets together" */
+/* Appends a row's title: "draw ← show", "all stalls", "lock, 12 small buckets together". */
 void gate_add_title(struct strbuf *b, const struct gate_row *row);
-/* "1 regressed, 0 new, 2 of 40 without enough data" */
+/* Appends the numbers of rows by verdict: "1 regressed, 0 new, 2 of 40 without enough data". */
 void gate_add_counts(struct strbuf *b, const struct gate *g);
-/* "2,000 stalls, 400 users, 9,000 hours in the foreground" */
+/* Appends the size of a run: "2,000 stalls, 400 users, 9,000 hours in the foreground". */
 void gate_add_run(struct strbuf *b, const struct gate *g, size_t run);
-/* What limits the comparison, a sentence on each line. */
+/* Appends what limits the comparison, a sentence on each line. */
 void gate_add_notes(struct strbuf *b, const struct gate *g);
-/* The verdict, both runs and the notes, on lines of their own. */
+/* Appends the verdict, both runs and the notes, on lines of their own. */
 void gate_add_summary(struct strbuf *b, const struct gate *g);
 
 #endif

@@ -17,7 +17,7 @@
 #include "classify/print/triage_text.h"
 #include "classify/stats/sum.h"
 
-/* Columns of the table from which on there is a column of … */
+/* columns of a table from which on it shows dumps, users, threads, and p95 */
 enum { FROM_DUMPS = 47, FROM_USERS = 55, FROM_THREADS = 63, FROM_P95 = 71 };
 
 /* ---- head ---- */
@@ -53,7 +53,7 @@ static void holders_put_head(struct text_table *tb) {
 
 /* ---- rows ---- */
 
-/* A number, or a name, in each column that the width has room for. */
+/* The texts of a row's columns: numbers, or the columns' names. */
 struct holder_cells {
     const char *share, *waited, *dumps, *users, *threads, *p95, *id;
 };
@@ -100,7 +100,7 @@ static void put_where(struct text_table *tb, const struct bucket *b) {
     }
     strbuf_addstr(text, text->len && b->actions.len ? ", " : "");
     holder_add_action(text, tb->t, b);
-    text_add_values(text, tb->t, &b->tally, &tb->t->total);
+    text_add_values(text, tb->t, b->tally, &tb->t->total);
     if (b->evidence.id && *b->evidence.id) {
         strbuf_addstr(text, text->len ? ", e.g. " : "e.g. ");
         text_add_clean(text, b->evidence.id);
@@ -109,19 +109,19 @@ static void put_where(struct text_table *tb, const struct bucket *b) {
 }
 
 static void holders_put_row(struct text_table *tb, const struct bucket *b, uint64_t longest) {
-    const struct tally *t = &b->tally;
+    const struct tally *t = b->tally;
     const struct holder_row row = holder_row_of(b);
     char share[NUMBER_SIZE], waited[NUMBER_SIZE], dumps[NUMBER_SIZE], users[NUMBER_SIZE],
         threads[NUMBER_SIZE], p95[NUMBER_SIZE];
     const struct holder_cells cells = {
-        .share = text_share(t->ms, tb->t->total.ms, share),
-        .waited = text_ms(t->ms, waited),
+        .share = text_weight_share(tb->t, t, share),
+        .waited = text_stalled(t, waited),
         .dumps = text_count(t->dumps, TABLE_COUNT_COLUMNS - 1, dumps),
         .users = text_users(b->users, TABLE_USERS_COLUMNS - 1, users),
         .threads = text_users(b->waiters, TABLE_COUNT_COLUMNS - 1, threads),
         .p95 = text_duration(tally_percentile(t, 950), p95),
         .id = b->id};
-    put_cells(tb, &cells, t->ms, longest);
+    put_cells(tb, &cells, triage_weight(tb->t, t), longest);
     strbuf_clear(&tb->text);
     holder_add_who(&tb->text, &row);
     put_detail(tb, TABLE_BOLD);
@@ -138,7 +138,8 @@ void holders_print_table(const struct triage *t, const struct triage_view *v, st
     struct text_table tb = {.t = t, .v = v, .out = out};
     const struct bucket_set *set = &t->holders;
     size_t count = set->buckets.len, shown = v->top && v->top < count ? v->top : count;
-    uint64_t longest = count ? set->buckets.data[set->ranked[0]]->tally.ms : 0, rest = 0;
+    uint64_t rest = 0;
+    uint64_t longest = count ? triage_weight(t, set->buckets.data[set->ranked[0]]->tally) : 0;
     holders_put_head(&tb);
     if (shown) {
         table_end_line(&tb);
@@ -151,12 +152,12 @@ void holders_print_table(const struct triage *t, const struct triage_view *v, st
         if (i < shown) {
             holders_put_row(&tb, b, longest);
         } else {
-            sum_add(&rest, b->tally.ms);
+            sum_add(&rest, triage_weight(t, b->tally));
         }
     }
     if (shown < count) {
         char share[NUMBER_SIZE], number[NUMBER_SIZE];
-        table_right(&tb, text_share(rest, t->total.ms, share), TABLE_SHARE_COLUMNS);
+        table_right(&tb, text_share(rest, triage_weight(t, &t->total), share), TABLE_SHARE_COLUMNS);
         sink_printf(out, " in %s more, see --top\n", text_grouped(count - shown, number));
     }
     if (tb.text.failed) {

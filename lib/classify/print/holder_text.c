@@ -1,4 +1,4 @@
-/* Who holds locks, in words. */
+/* Describes the holders of locks in words. */
 #include "classify/print/holder_text.h"
 
 #include <string.h>
@@ -37,12 +37,13 @@ struct holder_sums holder_sums_of(const struct triage *t) {
     struct holder_sums sums = {0};
     for (size_t i = 0; i < t->holders.buckets.len; i++) {
         const struct bucket *b = t->holders.buckets.data[i];
-        sum_add(&sums.ms, b->tally.ms);
-        sum_add(&sums.stalls, b->tally.stalls);
-        sum_add(&sums.dumps, b->tally.dumps);
+        sum_add(&sums.ms, b->tally->ms);
+        sum_add(&sums.stalls, b->tally->stalls);
+        sum_add(&sums.dumps, b->tally->dumps);
+        sum_add(&sums.length_unknown, tally_length_unknown(b->tally));
         if (holder_row_of(b).status == HOLDER_UNKNOWN) {
-            sum_add(&sums.unknown_ms, b->tally.ms);
-            sum_add(&sums.unknown_dumps, b->tally.dumps);
+            sum_add(&sums.unknown_ms, b->tally->ms);
+            sum_add(&sums.unknown_dumps, b->tally->dumps);
         } else {
             sums.holders++;
         }
@@ -81,7 +82,9 @@ void holder_add_totals(struct strbuf *b, const struct triage *t) {
                 sums.stalls == 1 ? "waits" : "wait");
     strbuf_addstr(b, text_ms(sums.ms, number));
     strbuf_addf(b, " of %s", text_ms(t->total.ms, number));
-    strbuf_addf(b, " (%s), ", text_share(sums.ms, t->total.ms, number));
+    strbuf_addf(b, " (%s)", text_share(sums.ms, t->total.ms, number));
+    text_add_length_unknown(b, sums.length_unknown);
+    strbuf_addstr(b, ", ");
     text_add_counted(b, sums.holders, "holder", "holders");
 }
 
@@ -103,7 +106,7 @@ void holder_add_action(struct strbuf *b, const struct triage *t, const struct bu
     const struct action_share *main = &holder->actions.data[0];
     strbuf_addstr(b, "while ");
     text_add_frame(b, t->actions.buckets.data[main->action]->frames[0]);
-    if (main->ms < holder->tally.ms) {
-        strbuf_addf(b, " (%s)", text_share(main->ms, holder->tally.ms, share));
+    if (main->ms < holder->tally->ms) {
+        strbuf_addf(b, " (%s)", text_share(main->ms, holder->tally->ms, share));
     }
 }

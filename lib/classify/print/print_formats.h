@@ -1,60 +1,73 @@
-/* The output formats, one row each: a triage and a gate as tables for people, as files for
- * programs. Errors of writing stick to the sink. */
+/* The output formats, one row each: they print triages and gates as tables for people, or as
+ * files for programs. Errors of writing stick to the sink. */
 #ifndef STALLKIT_CLASSIFY_PRINT_FORMATS_H
 #define STALLKIT_CLASSIFY_PRINT_FORMATS_H
 
 #include "base/sink.h"
 #include "classify/gate/gate.h"
+#include "classify/print/bucket_note.h"
 #include "classify/stats/triage.h"
 
+struct value_table;
+
 struct triage_view {
-    size_t top;      /* most level-1 buckets shown; 0 = all */
-    unsigned width;  /* columns of the table, 40 … 400 */
-    bool colour;     /* for terminals that show it */
-    unsigned facets; /* rates by these are shown, too: a bit for each enum usage_facet */
+    size_t top;          /* most level-1 buckets shown; 0 = all */
+    unsigned width;      /* columns of the table, 40 … 400 */
+    bool colour;         /* colours, for terminals that show them */
+    bool raw_csv;        /* CSV: a cell that spreadsheets run as a formula stays as it is */
+    unsigned facets;     /* facets by which rates are shown: a bit for each enum usage_facet */
+    bucket_note_of note; /* notes on buckets of level 1; NULL = there is no history */
+    void *note_ctx;
 };
 
-/* A row: the word that selects the format, and its printers. */
+/* A row of the table of formats: the word that selects the format, and its printers. */
 struct print_format {
-    const char *word; /* NULL behind the last row */
-    bool for_people;  /* it shows the first buckets by default, not all */
+    const char *word; /* word that selects the format; NULL ends the table */
+    bool for_people;  /* the format shows only the first buckets by default */
+    bool page;        /* the format is the page of lib/page and has no printers */
     void (*triage)(const struct triage *t, const struct triage_view *v, struct sink *out);
-    void (*gate)(const struct gate *g, struct sink *out); /* NULL: there is no such report */
-    /* The same for who holds locks. */
+    /* NULL: the format has no report of a gate. */
+    void (*gate)(const struct gate *g, struct sink *out);
+    /* Prints the holders of locks; NULL: the format has no such report. */
     void (*holders)(const struct triage *t, const struct triage_view *v, struct sink *out);
+    /* Prints a table of values (value_table.h) of t; NULL: the format has no such table. */
+    void (*values)(const struct value_table *values, const struct triage *t,
+                   const struct triage_view *v, struct sink *out);
 };
-/* The first is the default. */
+/* All formats; the first is the default, and a NULL word ends the table. */
 extern const struct print_format print_formats[];
 
-/* A finished triage. The table that a person reads. */
+/* Prints a finished triage as the table that people read. */
 void triage_print_table(const struct triage *t, const struct triage_view *v, struct sink *out);
-/* stall-triage/1, see stallclassify(1): integers only, one document on one line. */
+/* Prints a finished triage as stall-triage/1, see stallclassify(1): integers only, one document
+ * on one line. */
 void triage_print_json(const struct triage *t, const struct triage_view *v, struct sink *out);
-/* Comma-separated values with a head line (RFC 4180). */
+/* Prints a finished triage as comma-separated values with a head line (RFC 4180). */
 void triage_print_csv(const struct triage *t, const struct triage_view *v, struct sink *out);
-/* A table in Markdown, for pull requests. */
+/* Prints a finished triage as a table in Markdown, for pull requests. */
 void triage_print_markdown(const struct triage *t, const struct triage_view *v, struct sink *out);
-/* A test suite with a case for each level-1 bucket, for build servers. */
+/* Prints a finished triage as a JUnit test suite with a case for each level-1 bucket, for build
+ * servers. */
 void triage_print_junit(const struct triage *t, const struct triage_view *v, struct sink *out);
 
 /* Prints a table of the threads that hold the locks for which stalls of a finished triage wait. */
 void holders_print_table(const struct triage *t, const struct triage_view *v, struct sink *out);
-/* stall-holders/1, see stallclassify(1), on one line. */
+/* Prints the holders of locks as stall-holders/1, see stallclassify(1), on one line. */
 void holders_print_json(const struct triage *t, const struct triage_view *v, struct sink *out);
-/* Comma-separated values with a head line. */
+/* Prints the holders of locks as comma-separated values with a head line. */
 void holders_print_csv(const struct triage *t, const struct triage_view *v, struct sink *out);
-/* A table in Markdown. */
+/* Prints the holders of locks as a table in Markdown. */
 void holders_print_markdown(const struct triage *t, const struct triage_view *v, struct sink *out);
 
-/* A comparison, for people. */
+/* Prints the comparison of a gate as text for people. */
 void gate_print_text(const struct gate *g, struct sink *out);
-/* The same in a pull request. */
+/* Prints the comparison of a gate in Markdown, for pull requests. */
 void gate_print_markdown(const struct gate *g, struct sink *out);
-/* stall-gate/1 on one line. */
+/* Prints the comparison of a gate as stall-gate/1, on one line. */
 void gate_print_json(const struct gate *g, struct sink *out);
-/* A test suite for build servers: a case for each row, of which those of a verdict in
- * options.fail_on have failed, and one for the run, which fails if it is inconclusive and that is
- * in there. */
+/* Prints the comparison of a gate as a JUnit test suite for build servers: a case for each row,
+ * which fails if options.fail_on has its verdict, and one for the run, which fails if the run is
+ * inconclusive and options.fail_on has GATE_INCONCLUSIVE. */
 void gate_print_junit(const struct gate *g, struct sink *out);
 
 #endif

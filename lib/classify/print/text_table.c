@@ -1,4 +1,4 @@
-/* The lines of tables that people read. */
+/* Prints the lines of tables that people read. */
 #include "classify/print/text_table.h"
 
 #include <string.h>
@@ -6,10 +6,10 @@
 #include "base/utf8.h"
 
 enum {
-    WRAP_MIN = 12, /* columns of text that is wrapped, at least */
-    BAR_MIN = 8,   /* columns of the bar in a narrow table … */
-    BAR_WIDE = 16, /* … and in a wide one */
-    BAR_FROM = 80  /* columns of the table from which on it has a bar */
+    WRAP_MIN = 12, /* fewest columns of wrapped text */
+    BAR_MIN = 8,   /* columns of the bar in a narrow table */
+    BAR_WIDE = 16, /* columns of the bar in a wide table */
+    BAR_FROM = 80  /* columns of a table from which on it has a bar */
 };
 
 const char *table_colour_of(enum rule_cause cause) {
@@ -67,8 +67,8 @@ void table_end_line(struct text_table *tb) {
     tb->column = 0;
 }
 
-/* Where a text that is longer than `width` columns is best broken: between frames or clauses, else
- * at a space, else at the width. */
+/* Returns the index at which a text longer than `width` columns is broken: between frames or
+ * clauses, else at a space, else at the width. */
 static size_t break_at(const char *s, size_t len, size_t width) {
     size_t clause = 0, space = 0, columns = 0;
     for (size_t i = 0, n; i < len; i += n) {
@@ -123,7 +123,7 @@ void table_bar(struct text_table *tb, uint64_t ms, uint64_t longest) {
     size_t eighths =
         longest ? (size_t)(((unsigned __int128)ms * columns * 8 + longest / 2) / longest) : 0;
     for (size_t i = 0; i < columns; i++, eighths -= eighths < 8 ? eighths : 8) {
-        char block[] = "\xe2\x96\x88"; /* U+2588 … U+258F: eight eighths … one */
+        char block[] = "\xe2\x96\x88"; /* U+2588 … U+258F: a block of eight eighths … of one */
         block[2] = (char)(block[2] + (eighths < 8 ? 8 - (int)eighths : 0));
         table_put(tb, eighths ? block : " ");
     }

@@ -1,4 +1,4 @@
-/* The lines of tables that people read: columns, bars, and text that is wrapped. */
+/* Prints the lines of tables that people read: columns, bars, and wrapped text. */
 #ifndef STALLKIT_CLASSIFY_TEXT_TABLE_H
 #define STALLKIT_CLASSIFY_TEXT_TABLE_H
 
@@ -11,10 +11,10 @@
 
 enum {
     TABLE_SHARE_COLUMNS = 6,
-    TABLE_STALLED_COLUMNS = 9, /* these with a space before them */
+    TABLE_STALLED_COLUMNS = 9, /* widths of columns, with the space before them */
     TABLE_COUNT_COLUMNS = 8,
     TABLE_USERS_COLUMNS = 7,
-    TABLE_DETAIL_INDENT = 7, /* of the lines below a row */
+    TABLE_DETAIL_INDENT = 7, /* columns before the lines below a row */
     TABLE_WIDE = 110         /* columns from which on a table is wide */
 };
 
@@ -22,28 +22,28 @@ struct text_table {
     const struct triage *t;
     const struct triage_view *v;
     struct sink *out;
-    struct strbuf text; /* a line, before it is wrapped */
-    size_t column;      /* of the line that is being printed */
+    struct strbuf text; /* text to be wrapped */
+    size_t column;      /* current column of the line that is being printed */
 };
 
-/* A colour for what kind of work a cause is: waiting for others, for devices, running, own fault.
- */
+/* Returns the colour of a cause by the kind of work: waiting for others, for devices, running,
+ * own fault. */
 const char *table_colour_of(enum rule_cause cause);
-/* Writes an escape sequence, if the table has colours. */
+/* Writes an escape sequence if the table has colours. */
 void table_style(struct text_table *tb, const char *code);
 
 void table_put(struct text_table *tb, const char *s);
 void table_spaces(struct text_table *tb, size_t n);
-/* Right-aligned and left-aligned in `width` columns. */
+/* Write a text right-aligned or left-aligned in `width` columns. */
 void table_right(struct text_table *tb, const char *s, size_t width);
 void table_left(struct text_table *tb, const char *s, size_t width);
 void table_end_line(struct text_table *tb);
-/* Prints tb->text from the current column on, wrapped to the width, later lines two columns further
- * in. */
+/* Prints tb->text from the current column on, wrapped to the table's width; later lines begin
+ * two columns further in. */
 void table_wrap(struct text_table *tb);
-/* Columns of a bar; 0 in a narrow table. */
+/* Returns the columns of a bar; 0 in a table without bars. */
 size_t table_bar_columns(const struct text_table *tb);
-/* A bar of eighths of a column; `longest` fills all of them. */
+/* Writes a bar of ms in eighths of a column; `longest` fills all columns. */
 void table_bar(struct text_table *tb, uint64_t ms, uint64_t longest);
 
 #endif

@@ -1,6 +1,6 @@
-/* Comma-separated values (RFC 4180), a row for each bucket of each level and each action, or for
- * each holder of a lock. */
-#include "classify/print/csv_text.h"
+/* Writes comma-separated values (RFC 4180): a row for each bucket of each level and each action,
+ * or for each holder of a lock. */
+#include "base/escape.h"
 #include "classify/print/holder_text.h"
 #include "classify/print/triage_text.h"
 #include "classify/print/usage_print.h"
@@ -10,12 +10,13 @@ struct csv {
     struct sink *out;
     struct strbuf text; /* scratch */
     bool comma;
+    bool plain; /* true: a cell that spreadsheets run as a formula stays as it is */
 };
 
 static void csv_put(struct csv *c, const char *s) {
     sink_str(c->out, c->comma ? "," : "");
     c->comma = true;
-    csv_put_field(c->out, s);
+    csv_put_field(c->out, s, c->plain);
 }
 
 static void csv_put_u64(struct csv *c, uint64_t v) {
@@ -29,7 +30,7 @@ static void end_row(struct csv *c) {
     c->comma = false;
 }
 
-/* The first and the last value of a facet that ascends. */
+/* Writes the first and the last value of a facet in ascending order. */
 static void put_range(struct csv *c, const struct facet *facet) {
     size_t count = facet->values.len;
     const struct facet_value *v = facet->values.data;
@@ -46,7 +47,7 @@ static void csv_put_title(struct csv *c, const struct bucket *b) {
     csv_put(c, strbuf_cstr(&c->text));
 }
 
-/* The action that most of the bucket's time came from. */
+/* Writes the action from which most of the bucket's time came. */
 static void csv_put_action(struct csv *c, const struct bucket *b) {
     strbuf_clear(&c->text);
     if (b->actions.len) {
@@ -58,27 +59,27 @@ static void csv_put_action(struct csv *c, const struct bucket *b) {
 
 static void put_cause(struct csv *c, const struct bucket *b) {
     unsigned confidence;
-    csv_put(c, rule_cause_text(tally_cause(&b->tally, &confidence)));
+    csv_put(c, rule_cause_text(tally_cause(b->tally, &confidence)));
     csv_put_u64(c, confidence);
     csv_put(c, text_reason(b));
-    if (tally_truth(&b->tally) >= 0) {
-        csv_put_u64(c, (uint64_t)tally_truth(&b->tally));
+    if (tally_truth(b->tally) >= 0) {
+        csv_put_u64(c, (uint64_t)tally_truth(b->tally));
     } else {
         csv_put(c, "");
     }
 }
 
-/* The numbers of a bucket. */
+/* Writes the numbers of a bucket. */
 static void csv_put_numbers(struct csv *c, const struct bucket *b) {
-    const struct tally *t = &b->tally;
-    csv_put_u64(c, tally_share_ppm(t, c->t->total.ms));
+    const struct tally *t = b->tally;
+    csv_put_u64(c, tally_share_ppm(t, &c->t->total, c->t->options.weight));
     csv_put_u64(c, t->ms);
     csv_put_u64(c, t->stalls);
     csv_put_u64(c, t->dumps);
     if (b->users) {
         csv_put_u64(c, b->users);
     } else {
-        csv_put(c, ""); /* not 0: nobody knows */
+        csv_put(c, ""); /* empty, not 0: the number of users is unknown */
     }
     csv_put_u64(c, tally_percentile(t, 500).ms);
     csv_put_u64(c, tally_percentile(t, 950).ms);
@@ -87,9 +88,10 @@ static void csv_put_numbers(struct csv *c, const struct bucket *b) {
     csv_put_u64(c, t->fatal);
 }
 
-/* Where, in what versions and on what, when, and an example. */
+/* Writes the other columns of a bucket: place, versions, systems and devices, times, example,
+ * action, and the stalls of unknown length. */
 static void csv_put_rest(struct csv *c, const struct bucket *b) {
-    const struct tally *t = &b->tally;
+    const struct tally *t = b->tally;
     strbuf_clear(&c->text);
     text_add_place(&c->text, b);
     csv_put(c, strbuf_cstr(&c->text));
@@ -102,9 +104,10 @@ static void csv_put_rest(struct csv *c, const struct bucket *b) {
     csv_put(c, t->last_time);
     csv_put(c, b->evidence.id ? b->evidence.id : "");
     csv_put_action(c, b);
+    csv_put_u64(c, tally_length_unknown(t));
 }
 
-/* set: that of the bucket. */
+/* Writes the row of a bucket; `set` is the set that the bucket is in. */
 static void csv_put_row(struct csv *c, const char *level, const struct bucket_set *set,
                         const struct bucket *b, const char *parent) {
     csv_put(c, level);
@@ -123,9 +126,10 @@ static void csv_put_row(struct csv *c, const char *level, const struct bucket_se
 void triage_print_csv(const struct triage *t, const struct triage_view *v, struct sink *out) {
     static const char head[] =
         "level,id,parent,share_ppm,stalled_ms,stalls,dumps,users,p50_ms,p95_ms,p99_ms,max_ms,fatal,"
-        "cause,confidence,reason,truth,title,place,first_version,last_version,first_os,last_os,"
-        "main_device,first_seen,last_seen,evidence,action";
-    struct csv c = {.t = t, .out = out};
+        "cause,confidence,reason,truth,title,place,first_version,last_version,first_"
+        "os,last_os,"
+        "main_device,first_seen,last_seen,evidence,action,length_unknown";
+    struct csv c = {.t = t, .out = out, .plain = v->raw_csv};
     if (v->facets) {
         usage_print_csv(t, v, out);
         return;
@@ -177,10 +181,11 @@ static void csv_put_holder(struct csv *c, const struct bucket *b) {
 void holders_print_csv(const struct triage *t, const struct triage_view *v, struct sink *out) {
     static const char head[] =
         "id,status,thread,lock,stack,waiting_threads,share_ppm,stalled_ms,stalls,dumps,users,"
-        "p50_ms,p95_ms,p99_ms,max_ms,fatal,reason,place,first_version,last_version,first_os,last_"
+        "p50_ms,p95_ms,p99_ms,max_ms,fatal,reason,place,first_version,last_version,"
+        "first_os,last_"
         "os,"
-        "main_device,first_seen,last_seen,evidence,action";
-    struct csv c = {.t = t, .out = out};
+        "main_device,first_seen,last_seen,evidence,action,length_unknown";
+    struct csv c = {.t = t, .out = out, .plain = v->raw_csv};
     const struct bucket_set *set = &t->holders;
     sink_str(out, head);
     end_row(&c);

@@ -1,6 +1,5 @@
-/* stall-triage/1 and stall-holders/1: the same as the tables, and more, for programs. Integers
- * only.
- */
+/* Writes stall-triage/1 and stall-holders/1 for programs: all that the tables have and more,
+ * with integers only. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,7 +10,7 @@
 #include "classify/print/usage_print.h"
 #include "classify/stats/triage_private.h"
 
-/* [["5.9", dumps], …]; nothing where no dump says it. */
+/* Writes a facet as [["5.9", dumps], …]; nothing if no dump has it. */
 static void triage_json_put_facet(struct jsonw *w, const struct triage *t, const char *key,
                                   const struct facet *facet) {
     if (!facet->values.len) {
@@ -50,7 +49,7 @@ static void triage_json_put_durations(struct jsonw *w, const struct tally *t) {
     }
 }
 
-/* What most of the time is due to, and every cause with its dumps and its time. */
+/* Writes the cause of most of the time, and every cause with its dumps and its time. */
 static void triage_json_put_causes(struct jsonw *w, const struct tally *t,
                                    const struct evidence *evidence) {
     unsigned confidence;
@@ -80,10 +79,13 @@ static void triage_json_put_tally(struct jsonw *w, const struct triage *tr, cons
     jsonw_member_u64(w, "stalls", t->stalls);
     jsonw_member_u64(w, "dumps", t->dumps);
     jsonw_member_u64(w, "stalled_ms", t->ms);
-    jsonw_member_u64(w, "share_ppm", tally_share_ppm(t, tr->total.ms));
+    if (tally_length_unknown(t)) {
+        jsonw_member_u64(w, "length_unknown", tally_length_unknown(t));
+    }
+    jsonw_member_u64(w, "share_ppm", tally_share_ppm(t, &tr->total, tr->options.weight));
     triage_json_put_durations(w, t);
     if (users) {
-        jsonw_member_u64(w, "users", users); /* absent, not 0, where no dump names a user */
+        jsonw_member_u64(w, "users", users); /* absent, not 0, if no dump names a user */
     }
     triage_json_put_facet(w, tr, "versions", &t->facets[FACET_VERSION]);
     triage_json_put_facet(w, tr, "oses", &t->facets[FACET_OS]);
@@ -116,7 +118,7 @@ static void triage_json_put_frame(struct jsonw *w, const struct bucket_frame *f)
     jsonw_end_object(w);
 }
 
-/* Ids that the bucket had before names came. */
+/* Writes the ids that the bucket had before its frames had names. */
 static void triage_json_put_aliases(struct jsonw *w, const struct bucket *b) {
     if (!b->aliases.len) {
         return;
@@ -139,7 +141,7 @@ static void triage_json_put_evidence(struct jsonw *w, const struct evidence *evi
     }
 }
 
-/* What --max-buckets has to do with it. */
+/* Writes what --max-buckets folded into the bucket, or may have taken from it. */
 static void triage_json_put_folding(struct jsonw *w, const struct triage *t, const struct bucket *b,
                                     char level) {
     const struct bucket_set *set = level == 'a' ? &t->actions : &t->level[level - '1'];
@@ -151,13 +153,22 @@ static void triage_json_put_folding(struct jsonw *w, const struct triage *t, con
     }
 }
 
-static void triage_json_put_bucket(struct jsonw *w, const struct triage *t, const struct bucket *b,
+static void triage_json_put_note(struct jsonw *w, const struct triage_view *v,
+                                 const struct bucket *b) {
+    struct bucket_note note = {0};
+    if (v->note && v->note(v->note_ctx, b->id, &note)) {
+        bucket_note_json(w, &note);
+    }
+}
+
+static void triage_json_put_bucket(struct jsonw *w, const struct triage *t,
+                                   const struct triage_view *v, const struct bucket *b,
                                    char level) {
     jsonw_begin_object(w);
     jsonw_member_cstr(w, "id", b->id);
     triage_json_put_folding(w, t, b, level);
-    triage_json_put_tally(w, t, &b->tally, b->users);
-    triage_json_put_causes(w, &b->tally, &b->evidence);
+    triage_json_put_tally(w, t, b->tally, b->users);
+    triage_json_put_causes(w, b->tally, &b->evidence);
     triage_json_put_aliases(w, b);
     jsonw_member_array(w, "frames");
     for (size_t i = 0; i < b->frame_count; i++) {
@@ -176,9 +187,10 @@ static void triage_json_put_bucket(struct jsonw *w, const struct triage *t, cons
         jsonw_end_array(w);
     }
     if (level == '1') {
+        triage_json_put_note(w, v, b);
         jsonw_member_array(w, "level2");
         for (size_t i = 0; i < b->children.len; i++) {
-            triage_json_put_bucket(w, t, t->level[1].buckets.data[b->children.data[i]], '2');
+            triage_json_put_bucket(w, t, v, t->level[1].buckets.data[b->children.data[i]], '2');
         }
         jsonw_end_array(w);
     }
@@ -186,15 +198,16 @@ static void triage_json_put_bucket(struct jsonw *w, const struct triage *t, cons
 }
 
 static void triage_json_put_set(struct jsonw *w, const struct triage *t, const char *key,
-                                const struct bucket_set *set, size_t top) {
+                                const struct bucket_set *set, const struct triage_view *v) {
+    size_t top = v->top;
     jsonw_member_array(w, key);
     for (size_t i = 0; i < set->buckets.len && (top == 0 || i < top); i++) {
-        triage_json_put_bucket(w, t, set->buckets.data[set->ranked[i]], set->level);
+        triage_json_put_bucket(w, t, v, set->buckets.data[set->ranked[i]], set->level);
     }
     jsonw_end_array(w);
 }
 
-/* Begins the object: what was read, and how. */
+/* Begins the document's object with what was read, and by which rules. */
 static void triage_json_put_head(struct jsonw *w, const struct triage *t, const char *format) {
     char hash[17];
     snprintf(hash, sizeof hash, "%012" PRIx64, t->options.rules_hash >> 16);
@@ -205,6 +218,9 @@ static void triage_json_put_head(struct jsonw *w, const struct triage *t, const 
     jsonw_member_cstr(w, "hash", hash);
     jsonw_end_object(w);
     jsonw_member_u64(w, "cap_ms", t->options.cap_ms);
+    if (t->options.weight == WEIGHT_STALLS) {
+        jsonw_member_cstr(w, "weight", "stalls");
+    }
     jsonw_member_u64(w, "dumps_read", t->dumps_read);
     if (t->threshold_ms >= 0) {
         jsonw_member_u64(w, "threshold_ms", (uint64_t)t->threshold_ms);
@@ -240,8 +256,8 @@ void triage_print_json(const struct triage *t, const struct triage_view *v, stru
         jsonw_begin_object(w);
         jsonw_key(w, "frame");
         triage_json_put_frame(w, b->frames[0]);
-        jsonw_member_u64(w, "dumps", b->tally.dumps);
-        jsonw_member_u64(w, "ms", b->tally.ms);
+        jsonw_member_u64(w, "dumps", b->tally->dumps);
+        jsonw_member_u64(w, "ms", b->tally->ms);
         jsonw_member_cstr(w, "example", b->evidence.id ? b->evidence.id : "");
         jsonw_end_object(w);
     }
@@ -253,8 +269,8 @@ void triage_print_json(const struct triage *t, const struct triage_view *v, stru
     jsonw_member_u64(w, "level2", t->level[1].buckets.len);
     jsonw_end_object(w);
     usage_put_json(w, t, v, out);
-    triage_json_put_set(w, t, "level1", &t->level[0], v->top);
-    triage_json_put_set(w, t, "actions", &t->actions, v->top);
+    triage_json_put_set(w, t, "level1", &t->level[0], v);
+    triage_json_put_set(w, t, "actions", &t->actions, v);
     jsonw_end_object(w);
     sink_char(out, '\n');
 }
@@ -276,8 +292,8 @@ static void json_put_holder(struct jsonw *w, const struct triage *t, const struc
         jsonw_end_array(w);
         jsonw_member_u64(w, "waiting_threads", b->waiters);
     }
-    triage_json_put_tally(w, t, &b->tally, b->users);
-    triage_json_put_causes(w, &b->tally, &b->evidence);
+    triage_json_put_tally(w, t, b->tally, b->users);
+    triage_json_put_causes(w, b->tally, &b->evidence);
     triage_json_put_evidence(w, &b->evidence);
     jsonw_member_array(w, "actions");
     for (size_t i = 0; i < b->actions.len; i++) {

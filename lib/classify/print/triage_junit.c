@@ -1,9 +1,10 @@
-/* JUnit's XML, as build servers read it: a test case for each bucket. What a case has to say stands
- * in the suite's system-out, the only place that both schemas have, see junit_xml.h. */
+/* Writes JUnit's XML for build servers: a test case for each bucket. The text of all cases
+ * stands in the suite's system-out, the only place for it that both schemas have, see
+ * junit_xml.h. */
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "classify/print/junit_xml.h"
+#include "classify/text/junit_xml.h"
 #include "classify/print/triage_text.h"
 
 struct junit {
@@ -25,24 +26,23 @@ static const char *triage_junit_title_of(struct junit *j, const struct bucket *b
 static void put_case(struct junit *j, const struct bucket *b) {
     unsigned confidence;
     char class[64];
-    snprintf(class, sizeof class, "stalls.%s",
-             rule_cause_text(tally_cause(&b->tally, &confidence)));
+    snprintf(class, sizeof class, "stalls.%s", rule_cause_text(tally_cause(b->tally, &confidence)));
     junit_case(&j->xml, &(struct junit_case){.class = class,
                                              .name = triage_junit_title_of(j, b),
-                                             .ms = b->tally.ms});
+                                             .ms = b->tally->ms});
 }
 
-/* A line of the suite's output. */
+/* Writes the line of a bucket in the suite's output. */
 static void put_line(struct junit *j, const struct bucket *b) {
     char share[NUMBER_SIZE], ms[NUMBER_SIZE], users[NUMBER_SIZE], p95[NUMBER_SIZE];
     unsigned confidence;
-    const char *cause = rule_cause_text(tally_cause(&b->tally, &confidence));
-    sink_printf(j->xml.out, "%s  %s %s, ", b->id, text_share(b->tally.ms, j->t->total.ms, share),
-                text_ms(b->tally.ms, ms));
+    const char *cause = rule_cause_text(tally_cause(b->tally, &confidence));
+    sink_printf(j->xml.out, "%s  %s %s, ", b->id, text_weight_share(j->t, b->tally, share),
+                text_stalled(b->tally, ms));
     strbuf_clear(&j->text);
-    text_add_counted(&j->text, b->tally.stalls, "stall", "stalls");
+    text_add_counted(&j->text, b->tally->stalls, "stall", "stalls");
     strbuf_addf(&j->text, ", users %s, p95 %s, %s: ", text_users(b->users, 0, users),
-                text_duration(tally_percentile(&b->tally, 950), p95), cause);
+                text_duration(tally_percentile(b->tally, 950), p95), cause);
     text_add_why(&j->text, b);
     junit_text(&j->xml, strbuf_cstr(&j->text));
     sink_char(j->xml.out, '\n');

@@ -1,9 +1,9 @@
-/* Markdown with a table, as GitHub and GitLab render it: for pull requests and tickets. */
+/* Writes Markdown with a table, as GitHub and GitLab render it, for pull requests and tickets. */
 #include <inttypes.h>
 
 #include "classify/print/apart_text.h"
 #include "classify/print/holder_text.h"
-#include "classify/print/markdown_text.h"
+#include "base/escape.h"
 #include "classify/print/triage_text.h"
 #include "classify/print/usage_print.h"
 #include "classify/print/usage_text.h"
@@ -23,7 +23,7 @@ static void triage_markdown_put_key(struct triage_page *m, const struct bucket *
     }
 }
 
-/* Below the key in small letters: why, where, and the id. */
+/* Writes the reason, the place and the id of a bucket below its key, in small letters. */
 static void put_details(struct triage_page *m, const struct bucket *b) {
     struct strbuf *text = &m->text;
     strbuf_clear(text);
@@ -38,7 +38,7 @@ static void put_details(struct triage_page *m, const struct bucket *b) {
         strbuf_addstr(text, text->len ? ", from " : "from ");
         text_add_frame(text, m->t->actions.buckets.data[b->actions.data[0].action]->frames[0]);
     }
-    text_add_values(text, m->t, &b->tally, &m->t->total);
+    text_add_values(text, m->t, b->tally, &m->t->total);
     if (bucket_error_ms(&m->t->level[0], b)) {
         strbuf_addstr(text, text->len ? ", " : "");
         text_add_error(text, m->t, b);
@@ -49,21 +49,21 @@ static void put_details(struct triage_page *m, const struct bucket *b) {
 }
 
 static void triage_markdown_put_bucket(struct triage_page *m, const struct bucket *b) {
-    const struct tally *t = &b->tally;
+    const struct tally *t = b->tally;
     char share[NUMBER_SIZE], ms[NUMBER_SIZE], stalls[NUMBER_SIZE], users[NUMBER_SIZE],
         p50[NUMBER_SIZE], p95[NUMBER_SIZE];
     unsigned confidence;
-    sink_printf(
-        m->out, "| %s | %s | %s | %s | %s | %s | %s | ", text_share(t->ms, m->t->total.ms, share),
-        text_ms(t->ms, ms), text_grouped(t->stalls, stalls), text_users(b->users, 0, users),
-        text_duration(tally_percentile(t, 500), p50), text_duration(tally_percentile(t, 950), p95),
-        rule_cause_text(tally_cause(t, &confidence)));
+    sink_printf(m->out, "| %s | %s | %s | %s | %s | %s | %s | ", text_weight_share(m->t, t, share),
+                text_stalled(t, ms), text_grouped(t->stalls, stalls),
+                text_users(b->users, 0, users), text_duration(tally_percentile(t, 500), p50),
+                text_duration(tally_percentile(t, 950), p95),
+                rule_cause_text(tally_cause(t, &confidence)));
     triage_markdown_put_key(m, b);
     put_details(m, b);
     sink_str(m->out, " |\n");
 }
 
-/* What session records tell, if there are any. */
+/* Writes what is known of rates, a list item for each sentence; nothing without exposure. */
 static void triage_markdown_put_usage(struct triage_page *m) {
     const char *before = "\n";
     for (const struct usage_sentence *s = usage_sentences; s->title && usage_is_known(m->t); s++) {
@@ -80,13 +80,10 @@ static void triage_markdown_put_usage(struct triage_page *m) {
     }
 }
 
-static void add_causes(struct strbuf *b, const struct triage *t) {
-    text_add_causes(b, &t->total);
-}
-
 typedef void (*markdown_add)(struct strbuf *b, const struct triage *t);
 
-/* The totals in bold letters, what they are due to, and of what they are. */
+/* Writes the totals in bold letters, then the text of add_more, then versions, systems, devices
+ * and days. */
 static void triage_markdown_put_head(struct triage_page *m, markdown_add add,
                                      markdown_add add_more) {
     struct strbuf *text = &m->text;
@@ -111,7 +108,7 @@ static void add_apart(struct strbuf *b, const struct triage *t) {
     apart_text_add(b, t->apart);
 }
 
-/* Nothing if there is nothing to say. */
+/* Appends a title and the text that `add` appends; nothing if that is empty. */
 static void add_sentence(struct strbuf *text, const struct triage *t, const char *title,
                          markdown_add add) {
     size_t before = text->len;
@@ -144,7 +141,7 @@ void triage_print_markdown(const struct triage *t, const struct triage_view *v, 
     struct triage_page m = {.t = t, .out = out};
     const struct bucket_set *set = &t->level[0];
     size_t shown = v->top && v->top < set->buckets.len ? v->top : set->buckets.len;
-    triage_markdown_put_head(&m, text_add_totals, add_causes);
+    triage_markdown_put_head(&m, text_add_totals, text_add_causes);
     triage_markdown_put_usage(&m);
     usage_print_markdown(t, v, out);
     if (shown) {
@@ -164,14 +161,13 @@ void triage_print_markdown(const struct triage *t, const struct triage_view *v, 
 /* ---- holders of locks ---- */
 
 static void markdown_put_holder(struct triage_page *m, const struct bucket *b) {
-    const struct tally *t = &b->tally;
+    const struct tally *t = b->tally;
     const struct holder_row row = holder_row_of(b);
     struct strbuf *text = &m->text;
     char share[NUMBER_SIZE], ms[NUMBER_SIZE], dumps[NUMBER_SIZE], users[NUMBER_SIZE],
         threads[NUMBER_SIZE], p95[NUMBER_SIZE];
-    sink_printf(m->out, "| %s | %s | %s | %s | %s | %s | ",
-                text_share(t->ms, m->t->total.ms, share), text_ms(t->ms, ms),
-                text_grouped(t->dumps, dumps), text_users(b->users, 0, users),
+    sink_printf(m->out, "| %s | %s | %s | %s | %s | %s | ", text_weight_share(m->t, t, share),
+                text_stalled(t, ms), text_grouped(t->dumps, dumps), text_users(b->users, 0, users),
                 text_users(b->waiters, 0, threads), text_duration(tally_percentile(t, 950), p95));
     strbuf_clear(text);
     holder_add_who(text, &row);

@@ -1,5 +1,5 @@
-/* The table that a person reads: buckets by stalled time, each with a bar, why, its key, where it
- * is, and what led to it.
+/* Prints the table that people read: buckets by stalled time, each with a bar, its cause, its
+ * key, its place, and what led to it.
  *
  *      share           stalled  stalls   users    p50    p95  cause    bucket
  *      41.9% ████████▌   36.1s       3      12  12.0s  30.0s  lock     1f3a52c09b7e
@@ -8,7 +8,7 @@
  *            at src/cart.c:95, from on_cart, in 5.3–5.10
  *            ├ 8c1be571f55e  60.1%  … ← on_tap
  *
- * A wide terminal has more columns, and the key on the first line. */
+ * A wide terminal shows more columns, and the key on the first line. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -24,16 +24,17 @@ enum {
     CHILDREN_MAX = 5,
     CAUSE_COLUMNS = 9,
     DURATION_COLUMNS = 8,
-    WIDTH_STALLS = 47, /* from here on there is a column of stalls, … */
-    WIDTH_P95 = 55,    /* … of p95, … */
-    WIDTH_USERS = 63,  /* … of users, … */
-    WIDTH_P50 = 71,    /* … of p50; in a wide table of p99 and max */
-    WIDTH_SINGLE = 150 /* from here on the key stands on the first line */
+    WIDTH_STALLS = 47, /* width from which on there is a column of stalls */
+    WIDTH_P95 = 55,    /* width from which on there is a column of p95 */
+    WIDTH_USERS = 63,  /* width from which on there is a column of users */
+    /* Width from which on there is a column of p50; a wide table has p99 and max, too. */
+    WIDTH_P50 = 71,
+    WIDTH_SINGLE = 150 /* width from which on the key stands on the first line */
 };
 
 /* ---- head ---- */
 
-/* What session records tell, if there are any. */
+/* Prints what is known of rates, a line for each sentence; nothing without exposure. */
 static void put_usage(struct text_table *tb) {
     for (const struct usage_sentence *s = usage_sentences; s->title && usage_is_known(tb->t); s++) {
         strbuf_clear(&tb->text);
@@ -57,7 +58,7 @@ static void table_put_head(struct text_table *tb) {
     table_wrap(tb);
     table_style(tb, TABLE_PLAIN);
     strbuf_clear(b);
-    text_add_causes(b, &t->total);
+    text_add_causes(b, t);
     if (b->len) {
         table_wrap(tb);
     }
@@ -132,20 +133,20 @@ static void put_column_names(struct text_table *tb) {
 
 static uint64_t longest_bar(const struct text_table *tb) {
     const struct bucket_set *set = &tb->t->level[0];
-    return set->buckets.len ? set->buckets.data[set->ranked[0]]->tally.ms : 0;
+    return set->buckets.len ? triage_weight(tb->t, set->buckets.data[set->ranked[0]]->tally) : 0;
 }
 
 static void put_numbers(struct text_table *tb, const struct bucket *b) {
-    const struct tally *t = &b->tally;
+    const struct tally *t = b->tally;
     char number[NUMBER_SIZE];
     unsigned confidence;
     enum rule_cause cause = tally_cause(t, &confidence);
-    table_right(tb, text_share(t->ms, tb->t->total.ms, number), TABLE_SHARE_COLUMNS);
+    table_right(tb, text_weight_share(tb->t, t, number), TABLE_SHARE_COLUMNS);
     table_put(tb, " ");
     table_style(tb, table_colour_of(cause));
-    table_bar(tb, t->ms, longest_bar(tb));
+    table_bar(tb, triage_weight(tb->t, t), longest_bar(tb));
     table_style(tb, TABLE_PLAIN);
-    table_right(tb, text_ms(t->ms, number), TABLE_STALLED_COLUMNS);
+    table_right(tb, text_stalled(t, number), TABLE_STALLED_COLUMNS);
     if (tb->v->width >= WIDTH_STALLS) {
         table_right(tb, text_count(t->stalls, TABLE_COUNT_COLUMNS - 1, number),
                     TABLE_COUNT_COLUMNS);
@@ -191,7 +192,7 @@ static void table_put_key(struct text_table *tb, const struct bucket *b) {
 /* Prints the reason, and the share of the samples that supports it if that is not nearly all. */
 static void put_reason(struct text_table *tb, const struct bucket *b) {
     struct strbuf *text = &tb->text;
-    int truth = tally_truth(&b->tally);
+    int truth = tally_truth(b->tally);
     strbuf_clear(text);
     text_add_why(text, b);
     if (truth >= 0 && truth < 800) {
@@ -216,11 +217,11 @@ static void put_place(struct text_table *tb, const struct bucket *b) {
         char share[NUMBER_SIZE];
         add_part(text, "from ", ", ");
         text_add_frame(text, tb->t->actions.buckets.data[main->action]->frames[0]);
-        if (main->ms < b->tally.ms) {
-            strbuf_addf(text, " (%s)", text_share(main->ms, b->tally.ms, share));
+        if (main->ms < b->tally->ms) {
+            strbuf_addf(text, " (%s)", text_share(main->ms, b->tally->ms, share));
         }
     }
-    text_add_values(text, tb->t, &b->tally, &tb->t->total);
+    text_add_values(text, tb->t, b->tally, &tb->t->total);
     if (b->evidence.id && *b->evidence.id) {
         add_part(text, "e.g. ", ", ");
         text_add_clean(text, b->evidence.id);
@@ -233,11 +234,25 @@ static void put_place(struct text_table *tb, const struct bucket *b) {
     }
 }
 
+/* Prints what a history knows of the bucket. */
+static void put_note(struct text_table *tb, const struct bucket *b) {
+    struct bucket_note note = {0};
+    if (!tb->v->note || !tb->v->note(tb->v->note_ctx, b->id, &note)) {
+        return;
+    }
+    strbuf_clear(&tb->text);
+    bucket_note_add(&tb->text, &note);
+    if (tb->text.len) {
+        table_spaces(tb, TABLE_DETAIL_INDENT);
+        table_wrap(tb);
+    }
+}
+
 /* ---- level 2 ---- */
 
 static bool has_frame(const struct bucket *b, const struct bucket_frame *f) {
     for (size_t i = 0; i < b->frame_count; i++) {
-        /* Interned: equal texts are one pointer. */
+        /* Texts of frames are interned: equal texts have one pointer. */
         if (b->frames[i]->function == f->function && b->frames[i]->image == f->image) {
             return true;
         }
@@ -245,7 +260,7 @@ static bool has_frame(const struct bucket *b, const struct bucket_frame *f) {
     return false;
 }
 
-/* Prints the frames that a level-2 bucket adds to its parent's key; false if there are none. */
+/* Appends the frames that a level-2 bucket adds to its parent's key. False: there are none. */
 static bool add_further_frames(struct strbuf *text, const struct bucket *child,
                                const struct bucket *parent) {
     bool any = false;
@@ -267,9 +282,9 @@ static void put_child(struct text_table *tb, const struct bucket *parent,
     table_put(tb, child->id);
     if (parent->children.len > 1) {
         table_put(tb, "  ");
-        table_right(tb, text_share(child->tally.ms, tb->t->total.ms, share), TABLE_SHARE_COLUMNS);
+        table_right(tb, text_weight_share(tb->t, child->tally, share), TABLE_SHARE_COLUMNS);
     }
-    if (tb->v->width < WIDTH_P95) { /* no room beside it */
+    if (tb->v->width < WIDTH_P95) { /* a narrow table has no room for them beside it */
         table_end_line(tb);
         table_spaces(tb, TABLE_DETAIL_INDENT);
     }
@@ -281,18 +296,20 @@ static void put_child(struct text_table *tb, const struct bucket *parent,
     table_wrap(tb);
 }
 
-/* One line for each of the level-2 buckets from `first` on. */
+/* Prints the line that sums up the level-2 buckets from `first` on. */
 static void put_rest(struct text_table *tb, const struct bucket *b, size_t first) {
-    uint64_t ms = 0;
+    uint64_t rest = 0;
     char share[NUMBER_SIZE];
     for (size_t i = first; i < b->children.len; i++) {
-        sum_add(&ms, tb->t->level[1].buckets.data[b->children.data[i]]->tally.ms);
+        sum_add(&rest,
+                triage_weight(tb->t, tb->t->level[1].buckets.data[b->children.data[i]]->tally));
     }
     table_spaces(tb, TABLE_DETAIL_INDENT);
     strbuf_clear(&tb->text);
     strbuf_addstr(&tb->text, "\xe2\x94\x94 ");
     text_add_counted(&tb->text, b->children.len - first, "more", "more");
-    strbuf_addf(&tb->text, ", %s, see -F json", text_share(ms, tb->t->total.ms, share));
+    strbuf_addf(&tb->text, ", %s, see -F json",
+                text_share(rest, triage_weight(tb->t, &tb->t->total), share));
     table_wrap(tb);
 }
 
@@ -302,7 +319,7 @@ static void put_children(struct text_table *tb, const struct bucket *b) {
         const struct bucket *only = tb->t->level[1].buckets.data[b->children.data[0]];
         strbuf_clear(&tb->text);
         if (!add_further_frames(&tb->text, only, b)) {
-            return; /* nothing that the bucket itself does not say */
+            return; /* the only level-2 bucket tells nothing more than its parent */
         }
     }
     for (size_t i = 0; i < shown; i++) {
@@ -335,6 +352,7 @@ static void table_put_bucket(struct text_table *tb, const struct bucket *b) {
     table_put_key(tb, b);
     put_reason(tb, b);
     put_place(tb, b);
+    put_note(tb, b);
     put_error(tb, b);
     put_children(tb, b);
 }
@@ -355,12 +373,12 @@ void triage_print_table(const struct triage *t, const struct triage_view *v, str
         if (i < shown) {
             table_put_bucket(&tb, b);
         } else {
-            sum_add(&rest, b->tally.ms);
+            sum_add(&rest, triage_weight(t, b->tally));
         }
     }
     if (shown < set->buckets.len) {
         char share[NUMBER_SIZE], number[NUMBER_SIZE];
-        table_right(&tb, text_share(rest, t->total.ms, share), TABLE_SHARE_COLUMNS);
+        table_right(&tb, text_share(rest, triage_weight(t, &t->total), share), TABLE_SHARE_COLUMNS);
         sink_printf(out, " in %s more, see --top\n",
                     text_grouped(set->buckets.len - shown, number));
     }

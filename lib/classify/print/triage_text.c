@@ -1,97 +1,20 @@
-/* The parts of a triage as text. */
+/* Appends the parts of a triage as text. */
 #include "classify/print/triage_text.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/escape.h"
 #include "base/search.h"
-#include "base/utf8.h"
 
-/* ---- numbers ---- */
-
-const char *text_grouped(uint64_t v, char out[NUMBER_SIZE]) {
-    char digits[NUMBER_SIZE];
-    int n = snprintf(digits, sizeof digits, "%" PRIu64, v);
-    char *to = out;
-    for (int i = 0; i < n; i++) {
-        if (i && (n - i) % 3 == 0) {
-            *to++ = ',';
-        }
-        *to++ = digits[i];
-    }
-    *to = 0;
-    return out;
+const char *text_stalled(const struct tally *t, char out[NUMBER_SIZE]) {
+    return t->ms ? text_ms(t->ms, out) : text_duration((struct tally_duration){0}, out);
 }
 
-const char *text_count(uint64_t v, size_t columns, char out[NUMBER_SIZE]) {
-    static const char units[] = "kMGTPE";
-    uint64_t unit = 1000;
-    size_t i = 0;
-    if (strlen(text_grouped(v, out)) <= columns) {
-        return out;
-    }
-    for (; v / unit >= 1000; unit *= 1000) {
-        i++;
-    }
-    uint64_t whole = v / unit, hundredths = v % unit / (unit / 1000) / 10;
-    if (whole >= 100) {
-        snprintf(out, NUMBER_SIZE, "%" PRIu64 "%c", whole, units[i]);
-    } else if (whole >= 10) {
-        snprintf(out, NUMBER_SIZE, "%" PRIu64 ".%" PRIu64 "%c", whole, hundredths / 10, units[i]);
-    } else {
-        snprintf(out, NUMBER_SIZE, "%" PRIu64 ".%02" PRIu64 "%c", whole, hundredths, units[i]);
-    }
-    return out;
-}
-
-const char *text_ms(uint64_t ms, char out[NUMBER_SIZE]) {
-    uint64_t s = ms / 1000;
-    if (ms < 1000) {
-        snprintf(out, NUMBER_SIZE, "%" PRIu64 "ms", ms);
-    } else if (ms < 59950) {
-        snprintf(out, NUMBER_SIZE, "%" PRIu64 ".%" PRIu64 "s", (ms + 50) / 1000,
-                 (ms + 50) / 100 % 10);
-    } else if (s < 3600) {
-        snprintf(out, NUMBER_SIZE, "%" PRIu64 "m%02" PRIu64 "s", s / 60, s % 60);
-    } else if (s < 100 * 3600) {
-        snprintf(out, NUMBER_SIZE, "%" PRIu64 "h%02" PRIu64 "m", s / 3600, s / 60 % 60);
-    } else if (s < UINT64_C(1000) * 86400) {
-        snprintf(out, NUMBER_SIZE, "%" PRIu64 "d%02" PRIu64 "h", s / 86400, s / 3600 % 24);
-    } else {
-        snprintf(out, NUMBER_SIZE, "%" PRIu64 "d", s / 86400);
-    }
-    return out;
-}
-
-const char *text_duration(struct tally_duration d, char out[NUMBER_SIZE]) {
-    char ms[NUMBER_SIZE];
-    if (d.ms == 0) {
-        snprintf(out, NUMBER_SIZE, "\xe2\x80\x93");
-        return out;
-    }
-    snprintf(out, NUMBER_SIZE, "%s%s", d.at_least ? "\xe2\x89\xa5" : "", text_ms(d.ms, ms));
-    return out;
-}
-
-/* part / whole in permille, rounded; 0 for an empty whole. */
-static unsigned permille(uint64_t part, uint64_t whole) {
-    return whole ? (unsigned)(((unsigned __int128)part * 1000 + whole / 2) / whole) : 0;
-}
-
-const char *text_share(uint64_t part, uint64_t whole, char out[NUMBER_SIZE]) {
-    unsigned share = permille(part, whole);
-    snprintf(out, NUMBER_SIZE, "%u.%u%%", share / 10, share % 10);
-    return out;
-}
-
-const char *text_users(uint64_t users, size_t columns, char out[NUMBER_SIZE]) {
-    if (!users) {
-        snprintf(out, NUMBER_SIZE, "\xe2\x80\x93");
-        return out;
-    }
-    return columns ? text_count(users, columns, out) : text_grouped(users, out);
+const char *text_weight_share(const struct triage *t, const struct tally *tally,
+                              char out[NUMBER_SIZE]) {
+    return text_share(triage_weight(t, tally), triage_weight(t, &t->total), out);
 }
 
 void text_add_counted(struct strbuf *b, uint64_t n, const char *one, const char *many) {
@@ -99,25 +22,21 @@ void text_add_counted(struct strbuf *b, uint64_t n, const char *one, const char 
     strbuf_addf(b, "%s %s", text_grouped(n, number), n == 1 ? one : many);
 }
 
-/* ---- names ---- */
-
-void text_add_clean(struct strbuf *b, const char *s) {
-    size_t len = strlen(s);
-    for (size_t i = 0; i < len;) {
-        uint32_t c;
-        size_t n = utf8_decode(s + i, len - i, &c);
-        if (n == 0 || !utf8_is_printable(c)) {
-            strbuf_addc(b, '?');
-            i += n ? n : 1;
-        } else {
-            strbuf_add(b, s + i, n);
-            i += n;
-        }
+void text_add_length_unknown(struct strbuf *b, uint64_t stalls) {
+    char number[NUMBER_SIZE];
+    if (stalls) {
+        strbuf_addf(b, ", length unknown: %s", text_grouped(stalls, number));
     }
 }
 
+/* ---- names ---- */
+
+void text_add_clean(struct strbuf *b, const char *s) {
+    text_add_shown(b, s, strlen(s));
+}
+
 void text_add_frame(struct strbuf *b, const struct bucket_frame *f) {
-    if (!f->function[0] && !f->call) { /* a framework of which no function is known */
+    if (!f->function[0] && !f->call) { /* a framework whose called function is unknown */
         text_add_clean(b, f->image_name);
         return;
     }
@@ -134,7 +53,7 @@ void text_add_frame(struct strbuf *b, const struct bucket_frame *f) {
     }
 }
 
-/* The last two parts of a path, which are enough to recognise it. */
+/* Returns the last two parts of a path, which are enough to recognise it. */
 static const char *short_path(const char *path) {
     const char *slash = strrchr(path, '/');
     while (slash && slash > path && slash[-1] != '/') {
@@ -168,18 +87,22 @@ bool text_add_place(struct strbuf *b, const struct bucket *bucket) {
 
 const char *text_reason(const struct bucket *bucket) {
     unsigned confidence;
-    bool fits = bucket->evidence.cause == tally_cause(&bucket->tally, &confidence);
+    bool fits = bucket->evidence.cause == tally_cause(bucket->tally, &confidence);
     return fits && bucket->evidence.reason ? bucket->evidence.reason : "";
 }
 
 void text_add_why(struct strbuf *b, const struct bucket *bucket) {
     size_t before = b->len;
     text_add_clean(b, text_reason(bucket));
-    if (bucket->tally.stalls == 0) {
+    if (bucket->tally->stalls == 0) {
         strbuf_addf(b, "%sparts of stalls that lost more time elsewhere",
                     b->len > before ? "; " : "");
-    } else if (bucket->tally.ms == 0) {
+    } else if (bucket->tally->ms == 0) {
         strbuf_addf(b, "%sno dump says how long it lasted", b->len > before ? "; " : "");
+    } else if (tally_length_unknown(bucket->tally)) {
+        char number[NUMBER_SIZE];
+        strbuf_addf(b, "%slength unknown: %s", b->len > before ? "; " : "",
+                    text_grouped(tally_length_unknown(bucket->tally), number));
     }
 }
 
@@ -190,7 +113,9 @@ void text_add_totals(struct strbuf *b, const struct triage *t) {
     text_add_counted(b, t->total.stalls, "stall", "stalls");
     strbuf_addstr(b, " in ");
     text_add_counted(b, t->total.dumps, "dump", "dumps");
-    strbuf_addf(b, ", %s stalled, ", text_ms(t->total.ms, number));
+    strbuf_addf(b, ", %s stalled", text_ms(t->total.ms, number));
+    text_add_length_unknown(b, tally_length_unknown(&t->total));
+    strbuf_addstr(b, ", ");
     if (t->total_users) {
         text_add_counted(b, t->total_users, "user", "users");
         strbuf_addstr(b, ", ");
@@ -226,26 +151,29 @@ void text_add_threshold(struct strbuf *b, const struct triage *t) {
 
 struct cause_share {
     enum rule_cause cause;
-    uint64_t ms;
+    uint64_t weight; /* stalled ms, or number of dumps */
 };
 
-static int by_ms(const void *a, const void *b) {
+static int by_cause_weight(const void *a, const void *b) {
     const struct cause_share *x = a, *y = b;
-    return x->ms != y->ms ? COMPARE(y->ms, x->ms) : COMPARE(x->cause, y->cause);
+    return x->weight != y->weight ? COMPARE(y->weight, x->weight) : COMPARE(x->cause, y->cause);
 }
 
-void text_add_causes(struct strbuf *b, const struct tally *t) {
+void text_add_causes(struct strbuf *b, const struct triage *t) {
     struct cause_share shares[CAUSE_COUNT];
     size_t count = 0;
-    for (size_t i = 0; i < t->causes.len; i++) {
-        const struct cause_tally *c = &t->causes.data[i];
-        if (c->ms) {
-            shares[count++] = (struct cause_share){c->cause, c->ms};
+    bool by_dumps = t->options.weight == WEIGHT_STALLS;
+    for (size_t i = 0; i < t->total.causes.len; i++) {
+        const struct cause_tally *c = &t->total.causes.data[i];
+        uint64_t weight = by_dumps ? c->dumps : c->ms;
+        if (weight) {
+            shares[count++] = (struct cause_share){c->cause, weight};
         }
     }
-    qsort(shares, count, sizeof *shares, by_ms);
+    qsort(shares, count, sizeof *shares, by_cause_weight);
     for (size_t i = 0; i < count; i++) {
-        unsigned share = (permille(shares[i].ms, t->ms) + 5) / 10;
+        uint64_t whole = by_dumps ? t->total.dumps : t->total.ms;
+        unsigned share = (text_permille(shares[i].weight, whole) + 5) / 10;
         strbuf_addf(b, share ? "%s%s %u%%" : "%s%s <1%%", i ? ", " : "",
                     rule_cause_text(shares[i].cause), share);
     }
@@ -258,7 +186,7 @@ void text_add_idle(struct strbuf *b, const struct triage *t) {
         const struct bucket *bucket = t->idle.buckets.data[t->idle.ranked[i]];
         strbuf_addstr(b, i ? ", " : "");
         text_add_frame(b, bucket->frames[0]);
-        strbuf_addf(b, " %s", text_ms(bucket->tally.ms, number));
+        strbuf_addf(b, " %s", text_ms(bucket->tally->ms, number));
     }
     if (count > IDLE_SHOWN) {
         strbuf_addf(b, " and %s more", text_grouped(count - IDLE_SHOWN, number));
@@ -269,7 +197,8 @@ static void add_comma(struct strbuf *b) {
     strbuf_addstr(b, b->len ? ", " : "");
 }
 
-/* The first value of a facet and the last one, or how many more there are. */
+/* Appends the first value of a facet, and with `range` the last one, else the number of further
+ * ones. */
 static void add_facet(struct strbuf *b, const struct triage *t, const struct facet *facet,
                       bool range) {
     size_t count = facet->values.len;
@@ -278,7 +207,7 @@ static void add_facet(struct strbuf *b, const struct triage *t, const struct fac
     if (count > 1 && range) {
         const char *first = map_string(&t->strings, facet->values.data[0].text);
         const char *last = map_string(&t->strings, facet->values.data[count - 1].text);
-        size_t word = strcspn(first, "0123456789"); /* "iOS ", which is not repeated */
+        size_t word = strcspn(first, "0123456789"); /* length of "iOS ", which is not repeated */
         strbuf_addstr(b, "\xe2\x80\x93");
         text_add_clean(b, last + (strncmp(first, last, word) == 0 ? word : 0));
     } else if (count > 1) {
@@ -300,7 +229,7 @@ void text_add_values(struct strbuf *b, const struct triage *t, const struct tall
 }
 
 void text_add_seen(struct strbuf *b, const struct tally *tally) {
-    enum { DAY = 10 }; /* 2026-11-20 */
+    enum { DAY = 10 }; /* length of a day such as "2026-11-20" */
     char first[DAY + 1] = "", last[DAY + 1] = "";
     memcpy(first, tally->first_time, DAY);
     memcpy(last, tally->last_time, DAY);

@@ -1,7 +1,7 @@
-/* Rates by facet as comma-separated values (RFC 4180). */
+/* Prints rates by facet as comma-separated values (RFC 4180). */
 #include <inttypes.h>
 
-#include "classify/print/csv_text.h"
+#include "base/escape.h"
 #include "classify/print/usage_print.h"
 #include "classify/print/usage_text.h"
 #include "classify/stats/hourly.h"
@@ -15,11 +15,11 @@ static void usage_csv_put_number(struct sink *out, bool known, uint64_t v) {
 }
 
 static void usage_csv_put_row(struct sink *out, const struct triage *t, const char *facet,
-                              const struct usage_row *r, bool own) {
+                              const struct usage_row *r, bool own, bool plain) {
     const struct usage_sums *s = r->sums;
     uint64_t known = histogram_total(&s->launch_ms);
     sink_printf(out, "%s,", facet);
-    csv_put_field(out, r->text);
+    csv_put_field(out, r->text, plain);
     usage_csv_put_number(out, true, s->stalls);
     usage_csv_put_number(out, true, s->stalled_ms);
     usage_csv_put_number(out, r->foreground_ms > 0, r->foreground_ms);
@@ -52,7 +52,7 @@ void usage_print_csv(const struct triage *t, const struct triage_view *v, struct
     sink_str(out, "facet,value,stalls,stalled_ms,foreground_ms,sessions,stalls_per_hour_ppm,"
                   "stalled_ms_per_hour,low_rate_s,launches,launches_known,launch_p50_ms,"
                   "launch_p95_ms\r\n");
-    usage_csv_put_row(out, t, "all", &total, true);
+    usage_csv_put_row(out, t, "all", &total, true, v->raw_csv);
     histogram_release(&all.launch_ms);
     for (size_t f = 0; f < USAGE_FACETS; f++) {
         struct usage_rows rows;
@@ -64,7 +64,8 @@ void usage_print_csv(const struct triage *t, const struct triage_view *v, struct
             return;
         }
         for (size_t i = 0; i < rows.count; i++) {
-            usage_csv_put_row(out, t, usage_facet_words[f], &rows.rows[i], f <= USAGE_DEVICE);
+            usage_csv_put_row(out, t, usage_facet_words[f], &rows.rows[i], f <= USAGE_DEVICE,
+                              v->raw_csv);
         }
         usage_rows_release(&rows);
     }

@@ -1,5 +1,4 @@
-/* Rates for programs: a member of stall-triage/1, and comma-separated values. Integers only; what
- * is not known is absent. */
+/* Writes rates as a member of stall-triage/1: integers only; unknown values are absent. */
 #include <inttypes.h>
 #include <stdio.h>
 

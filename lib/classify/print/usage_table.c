@@ -1,9 +1,9 @@
-/* Rates by facet in tables that people read. */
+/* Prints rates by facet in tables that people read. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/utf8.h"
-#include "classify/print/markdown_text.h"
+#include "base/escape.h"
 #include "classify/print/usage_print.h"
 #include "classify/print/usage_text.h"
 #include "classify/stats/hourly.h"
@@ -13,7 +13,7 @@ static const char *const facet_titles[USAGE_FACETS] = {[USAGE_VERSION] = "versio
                                                        [USAGE_DEVICE] = "device",
                                                        [USAGE_CAUSE] = "cause",
                                                        [USAGE_KIND] = "kind of stall"};
-static const char none[] = "\xe2\x80\x93"; /* nobody knows */
+static const char none[] = "\xe2\x80\x93"; /* an en dash: the value is unknown */
 
 bool usage_is_known(const struct triage *t) {
     return t->exposure.cells.len > 0;
@@ -105,11 +105,11 @@ static void put_low_rates(const struct triage *t, const struct usage_row *r,
 
 static const struct column {
     const char *title;
-    unsigned width; /* with a space before it */
-    unsigned from;  /* columns that the table needs to have room for it */
-    bool exposure;  /* nothing is known of it without exposure */
-    bool own;       /* nor of causes and kinds */
-    bool launch;    /* nor without a launch that left a dump */
+    unsigned width; /* columns, with the space before them */
+    unsigned from;  /* width of the table from which on it shows this column */
+    bool exposure;  /* unknown without exposure */
+    bool own;       /* shown only for facets with exposure of their own: not for causes and kinds */
+    bool launch;    /* unknown without a launch that left a dump */
     column_text *text;
 } columns[] = {
     {"share", 6, 0, .text = put_share},

@@ -1,4 +1,4 @@
-/* Rates in words. */
+/* Describes rates in words. */
 #include "classify/print/usage_text.h"
 
 #include <inttypes.h>
@@ -52,7 +52,7 @@ static int usage_by_stalled(const void *a, const void *b) {
 
 bool usage_rows_make(struct usage_rows *r, const struct triage *t, enum usage_facet f) {
     const struct usage_values *of = &t->usage.by[f];
-    bool own = f <= USAGE_DEVICE; /* has exposure of its own */
+    bool own = f <= USAGE_DEVICE; /* the facet's values have exposure of their own */
     uint64_t foreground_ms = usage_exposure_of(t).foreground_ms;
     uint64_t sessions = usage_total(&t->usage, USAGE_VERSION).sessions;
     *r = (struct usage_rows){.rows = calloc(of->values.len + 1, sizeof *r->rows)};
@@ -84,7 +84,7 @@ const char *text_rate(uint64_t ppm, char out[NUMBER_SIZE]) {
     if (ppm >= 100 * one) {
         return text_grouped(ppm / one + (ppm % one >= one / 2), out);
     }
-    int digits = 6; /* behind the point */
+    int digits = 6; /* digits behind the decimal point */
     uint64_t unit = 1;
     for (uint64_t v = ppm; v >= 1000 && digits > 0; v /= 10) {
         digits--;
@@ -122,7 +122,7 @@ const char *text_launch(struct usage_launch l, char out[NUMBER_SIZE]) {
 
 /* ---- sentences ---- */
 
-/* "over 12.3 h in the foreground, 45 sessions" */
+/* Appends the exposure: ", over 12.3 h in the foreground, 45 sessions". */
 static void add_over(struct strbuf *b, const struct triage *t) {
     char number[NUMBER_SIZE];
     uint64_t sessions = usage_total(&t->usage, USAGE_VERSION).sessions;
@@ -183,7 +183,7 @@ static bool add_user_rates(struct strbuf *b, const struct triage *t) {
     return true;
 }
 
-/* The launches of all versions. False: out of memory. */
+/* Adds the launches of all versions to *all. False: out of memory. */
 bool usage_all_launches(const struct triage *t, struct histogram *all) {
     const struct usage_values *of = &t->usage.by[USAGE_VERSION];
     for (size_t i = 0; i < of->values.len; i++) {
@@ -256,7 +256,7 @@ static bool add_uploads(struct strbuf *b, const struct triage *t) {
     return true;
 }
 
-/* Why time was not watched, most time first, at most five. */
+/* Appends the reasons why time was not watched, most time first, at most five. */
 static void add_reasons(struct strbuf *b, const struct triage *t) {
     enum { SHOWN = 5 };
     const struct usage_watch *w = &t->usage.watch;

@@ -1,4 +1,4 @@
-/* The table of causes. */
+/* Defines the table of causes. */
 #include "classify/rules/causes.h"
 
 #include "base/parse.h"

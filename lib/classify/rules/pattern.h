@@ -1,5 +1,5 @@
-/* Globs of the rule language: `*` any run of bytes, `?` one byte, a backslash takes the next byte
- * as it is. */
+/* Compiles and matches globs of the rule language: `*` is any run of bytes, `?` one byte, and a
+ * backslash takes the next byte as it is. */
 #ifndef STALLKIT_CLASSIFY_PATTERN_H
 #define STALLKIT_CLASSIFY_PATTERN_H
 
@@ -10,33 +10,34 @@
 #include "base/arena.h"
 #include "base/strbuf.h"
 
-/* A compiled glob: bytes and, parallel to them, what each one means. Owned by the arena it was made
- * in. */
+/* A compiled glob: bytes and, parallel to them, the meaning of each one. It is owned by the
+ * arena in which it was made. */
 struct pattern {
     const char *text;
-    const uint8_t *wild; /* enum pattern_wild per byte of text */
+    const uint8_t *wild; /* enum pattern_wild of each byte of text */
     size_t len;
-    size_t prefix, suffix; /* literal bytes at its start and end */
+    size_t prefix, suffix; /* numbers of literal bytes at its start and end */
     size_t stars;
-    bool exact; /* no wildcard: text is the name itself */
+    bool exact; /* the glob has no wildcard: text is the name itself */
 };
 
-/* Compiles a glob as written; false when memory runs out. */
+/* Compiles a glob. False: out of memory. */
 bool pattern_compile(struct pattern *p, const char *glob, size_t len, struct arena *a);
-/* Does the whole name match? Worst case O(len * pattern), for patterns with several stars. */
+/* Does the pattern match the whole name? It takes O(len * pattern) at worst, for patterns with
+ * several stars. */
 bool pattern_match(const struct pattern *p, const char *name, size_t len);
-/* Is it a lone star? */
+/* Is the pattern a single star? */
 static inline bool pattern_is_star(const struct pattern *p) {
     return p->len == 1 && p->stars == 1;
 }
-/* Does a match every name that b matches? True is certain; false may be wrong for patterns in which
- * ? stands beside a star. */
+/* Does a match every name that b matches? True is certain; false may be wrong for patterns in
+ * which ? stands beside a star. */
 bool pattern_covers(const struct pattern *a, const struct pattern *b);
-/* The part of a matching name that the only star of a pattern stands for; the whole name without a
- * star. */
+/* Sets *out to the part of a matching name that the pattern's only star matches; to the whole
+ * name if the pattern has no star. */
 void pattern_captured(const struct pattern *p, const char *name, size_t len, const char **out,
                       size_t *out_len);
-/* Appends the glob as it could be written. */
+/* Appends the glob of a pattern, as it could be written. */
 void pattern_text(const struct pattern *p, struct strbuf *out);
 
 #endif

@@ -1,4 +1,5 @@
-/* The rule set: exact names by hash, globs by their first byte, all in order. */
+/* Implements the rule set: rules are indexed by exact name in a hash table, and globs by their
+ * first byte. */
 #include "classify/rules/rules.h"
 
 #include <stdlib.h>
@@ -7,8 +8,9 @@
 #include "base/hash.h"
 #include "classify/rules/rules_private.h"
 
-/* Increment it when lib/names changes its results, or the rules change their meaning, since ids
- * then change. */
+/* The version of normalised names and of the meaning of rules, which is part of rules_hash.
+ * Increment it when lib/names changes its results, or rules their meaning, since ids then
+ * change. */
 static const char names_version[] = "names/2 rules/5\n";
 
 const char *rule_place_text(enum rule_place p) {
@@ -141,7 +143,7 @@ static bool image_matches(const struct rule *rule, const struct rule_subject *s)
 
 static bool function_matches(const struct rule *rule, const struct rule_subject *s) {
     if (!s->function) {
-        /* A lone star stands for the whole image, with or without names. */
+        /* A single star, with or without names, stands for the whole image. */
         bool whole =
             pattern_is_star(&rule->function) && (rule->kind == RULE_SIDE || rule->image_count > 0);
         return rule->unresolved || whole;
@@ -169,7 +171,8 @@ static bool rule_matches(const struct rule *rule, const struct rule_subject *s, 
            caller_matches(rule, s, by_caller);
 }
 
-/* The first rule of the list before `best` that matches, else best. */
+/* Returns the index of the first rule of the list that matches, if it is below `best`; else
+ * best. */
 static size_t rules_first_of(const struct rules *r, const struct rule_list *list, size_t best,
                              const struct rule_subject *s, bool *by_caller) {
     for (size_t k = 0; k < list->len && list->data[k] < best; k++) {
@@ -207,7 +210,7 @@ const struct rule *rules_match(const struct rules *r, enum rule_kind kind,
     bool unused;
     by_caller = by_caller ? by_caller : &unused;
     size_t best = first_match(r, kind, s, by_caller);
-    if (s->qualified && kind != RULE_NORMALISE) { /* such a rule changes the short name */
+    if (s->qualified && kind != RULE_NORMALISE) { /* RULE_NORMALISE changes short names only */
         struct rule_subject other = *s;
         other.function = s->qualified;
         other.function_len = s->qualified_len;

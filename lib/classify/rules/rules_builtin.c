@@ -1,11 +1,11 @@
-/* The rule files that are compiled in. */
+/* Adds the rule files that are compiled in. */
 #include "classify/rules/rules.h"
 
-/* Made by scripts/embed from rules/. */
-extern const unsigned char embed_common_rules[], embed_darwin_rules[], embed_linux_rules[],
-    embed_vendors_rules[];
-extern const size_t embed_common_rules_len, embed_darwin_rules_len, embed_linux_rules_len,
-    embed_vendors_rules_len;
+/* scripts/embed makes these arrays from the files in rules/. */
+extern const unsigned char embed_android_rules[], embed_common_rules[], embed_darwin_rules[],
+    embed_linux_rules[], embed_vendors_rules[];
+extern const size_t embed_android_rules_len, embed_common_rules_len, embed_darwin_rules_len,
+    embed_linux_rules_len, embed_vendors_rules_len;
 
 enum st rules_add_builtin(struct rules *r, struct err *e) {
     const struct {
@@ -13,6 +13,7 @@ enum st rules_add_builtin(struct rules *r, struct err *e) {
         const unsigned char *text;
         size_t len;
     } files[] = {{"darwin.rules", embed_darwin_rules, embed_darwin_rules_len},
+                 {"android.rules", embed_android_rules, embed_android_rules_len},
                  {"linux.rules", embed_linux_rules, embed_linux_rules_len},
                  {"common.rules", embed_common_rules, embed_common_rules_len},
                  {"vendors.rules", embed_vendors_rules, embed_vendors_rules_len}};

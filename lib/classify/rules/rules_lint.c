@@ -7,10 +7,10 @@
 #include "classify/rules/rules_private.h"
 #include "names/names.h"
 
-enum { WIDE_LITERALS = 3 }; /* a shorter pattern that applies to any image matches by chance */
+enum { WIDE_LITERALS = 3 }; /* fewer literal bytes make a pattern for any image match by chance */
 
-/* The work that may be spent on comparisons, in bytes of one pattern times bytes of the other: a
- * file of short ones takes some seconds. */
+/* The most work that comparisons may take, in bytes of one pattern times bytes of the other: a
+ * file of short patterns then takes some seconds. */
 static const uint64_t work_max = UINT64_C(1) << 31;
 
 const char *rules_fault_text(enum rules_fault f) {
@@ -23,10 +23,10 @@ struct lint {
     rules_on_finding on_finding;
     void *ctx;
     struct strbuf text, name;
-    uint64_t work; /* done so far, as work_max */
+    uint64_t work; /* work done so far, in units of work_max */
 };
 
-/* ---- does a decide on all that b decides on? ---- */
+/* ---- does rule a match all that rule b matches? ---- */
 
 static bool images_cover(const struct rule *a, const struct rule *b) {
     for (size_t i = 0; i < b->image_count; i++) {
@@ -74,7 +74,7 @@ static bool same_effect(const struct rule *a, const struct rule *b) {
            a->modal == b->modal;
 }
 
-/* As covers, within the work budget; false when that is used up. */
+/* Does a cover b, within the work budget? False once the budget is used up. */
 static bool try_cover(struct lint *l, const struct rule *a, const struct rule *b) {
     l->work += 16 + (uint64_t)a->function.len * b->function.len +
                (uint64_t)(a->image_count + 1) * b->image_count * 16 +
@@ -82,7 +82,8 @@ static bool try_cover(struct lint *l, const struct rule *a, const struct rule *b
     return l->work <= work_max && covers(a, b);
 }
 
-/* The first rule of the list, from `from` on and before `end`, that covers `rule`. */
+/* Returns the first rule of the list, from `from` on and before `end`, that covers `rule`; else
+ * `end`. */
 static size_t cover_in(struct lint *l, const struct rule_list *list, size_t from, size_t end,
                        const struct rule *rule) {
     for (size_t k = 0; k < list->len && list->data[k] < end && l->work <= work_max; k++) {
@@ -93,7 +94,8 @@ static size_t cover_in(struct lint *l, const struct rule_list *list, size_t from
     return end;
 }
 
-/* The same for all rules: a covering pattern begins like the covered one, or with a wildcard. */
+/* Returns the first rule from `from` on and before `end` that covers `rule`, or NULL: a covering
+ * pattern begins like the covered one, or with a wildcard. */
 static const struct rule *cover_of(struct lint *l, size_t from, size_t end,
                                    const struct rule *rule) {
     const struct rules *r = l->rules;
@@ -141,7 +143,7 @@ static void lint_add_function(struct strbuf *b, const struct rule *rule) {
     strbuf_addc(b, '\'');
 }
 
-/* "the cause of 'poll'" */
+/* Sets b to the subject of a rule: "the cause of 'poll'". */
 static void add_subject(struct strbuf *b, const struct rule *rule) {
     static const char *const kinds[RULE_KINDS] = {
         "the name of ",      "whose is ",       "the place of ",  "the cause of ",
@@ -165,7 +167,8 @@ static void tell_cover(struct lint *l, const struct rule *rule, const struct rul
     lint_tell(l, fault, rule);
 }
 
-/* Names reach the rules normalised: a pattern without wildcards must be such a name. */
+/* Reports a pattern without wildcards that no normalised name equals. False: the pattern is
+ * fine. */
 static bool tell_name(struct lint *l, const struct rule *rule) {
     const struct pattern *p = &rule->function;
     if (rule->unresolved || !p->exact) {
@@ -275,7 +278,7 @@ struct bad_lines {
 
 static void tell_bad(void *ctx, uint32_t line, const struct err *why) {
     const struct bad_lines *b = ctx;
-    const char *text = strstr(why->text, ": "); /* behind FILE:LINE */
+    const char *text = strstr(why->text, ": "); /* finds the text behind FILE:LINE */
     struct rules_finding f = {
         .fault = FAULT_BAD, .file = b->file, .line = line, .text = text ? text + 2 : why->text};
     b->on_finding(b->ctx, &f);

@@ -1,9 +1,9 @@
-/* The rule language, stall-rules(5): one action a line, then function patterns, then clauses.
+/* Parses the rule language, stall-rules(5): a line is an action, function patterns, then
+ * clauses.
  *
  *     skip       poll ppoll "-[NSLock lock]"     in libc.so system   cause lock 90%
  *     normalise  __GI___*                        as *
- *     cause      lock Mutex::lock                because "waits for the cache"
- */
+ *     cause      lock Mutex::lock                because "waits for the cache" */
 #include <string.h>
 
 #include "base/parse.h"
@@ -25,16 +25,16 @@ struct word {
 
 struct rule_line {
     struct rules *rules;
-    const char *file; /* in the set's arena */
+    const char *file; /* name of the file, in the set's arena */
     uint32_t number;
-    enum rule_os os; /* the system of the last line that said only `on OS` */
+    enum rule_os os; /* system of the last line that was only `on OS` */
     VEC(struct word) words;
     struct err *e;
 };
 
 static const struct action {
     const char *name;
-    struct rule rule; /* what the action sets */
+    struct rule rule; /* members that the action sets */
 } actions[] = {
     {"skip", {.kind = RULE_PLACE, .place = PLACE_SKIP}},
     {"cut", {.kind = RULE_PLACE, .place = PLACE_CUT}},
@@ -73,8 +73,8 @@ static enum st rule_fail(struct rule_line *l, const char *what, const struct wor
     return err_set(l->e, ERR_FORMAT, "%s:%u: %s", l->file, (unsigned)l->number, what);
 }
 
-/* Splits a line into words. "…" is one word in which only \" is special; # starts a comment at a
- * word's start. */
+/* Splits a line into words. "…" is one word in which only \" is special; a # at the start of a
+ * word begins a comment. ST_ERR: a quote has no end, or out of memory. */
 static enum st split(struct rule_line *l, const char *s, size_t len) {
     l->words.len = 0;
     for (size_t i = 0; i < len;) {
@@ -162,7 +162,8 @@ static enum st find_os(struct rule_line *l, const struct word *words, size_t cou
     return rule_fail(l, "'on' needs darwin, linux or any", NULL);
 }
 
-/* CAUSE [PERCENT%] at the start of the words; *used of them. */
+/* Reads `CAUSE [PERCENT%]` at the start of the words into the rule, and sets *used to the number
+ * of words read. */
 static enum st read_cause_words(struct rule_line *l, const struct word *words, size_t count,
                                 struct rule *rule, size_t *used) {
     if (count == 0) {
@@ -194,7 +195,8 @@ static bool rule_add_image(struct rule_line *l, struct rule *rule, enum rule_ima
     return pattern_compile(&image->pattern, text, len, &l->rules->arena);
 }
 
-/* `id:` and a UUID or build-id in any spelling; 32 bare digits may be either. */
+/* Adds the image of a word `id:ID`, a UUID or build-id in any spelling; 32 digits without dashes
+ * may be either. */
 static enum st add_id(struct rule_line *l, struct rule *rule, const struct word *w) {
     struct image_id id;
     char text[IMAGE_ID_TEXT];
@@ -214,7 +216,7 @@ static enum st add_id(struct rule_line *l, struct rule *rule, const struct word 
     return rule->image_count > before ? ST_OK : rule_fail(l, "no UUID and no build-id:", w);
 }
 
-/* The words behind `in`: globs of names, of paths, ids, or `app`, `vendor`, `system`. */
+/* Reads the words behind `in`: globs of names or paths, ids, or `app`, `vendor`, `system`. */
 static enum st rule_read_images(struct rule_line *l, const struct word *words, size_t count,
                                 struct rule *rule) {
     static const char *const sides[] = {"system", "vendor", "app"};
@@ -287,8 +289,8 @@ static enum st read_replacement(struct rule_line *l, const struct word *words, s
     return rule->replacement ? ST_OK : err_nomem(l->e);
 }
 
-/* `cause disk 90%` behind the patterns of a skip, cut, prefix or keep: a second rule for the same
- * frames. */
+/* Reads the clause `cause disk 90%` of a skip, cut, prefix or keep, which makes a second rule
+ * for the same frames. */
 static enum st rule_read_cause(struct rule_line *l, const struct word *words, size_t count,
                                struct rule *rule) {
     size_t used = 0;
@@ -310,7 +312,7 @@ static enum st read_reason(struct rule_line *l, const struct word *words, size_t
     return rule->reason ? ST_OK : err_nomem(l->e);
 }
 
-/* The clauses that may follow the patterns. */
+/* The clauses that may follow the patterns: name, message if it occurs twice, reader. */
 static const struct clause {
     const char *name, *twice;
     enum st (*read)(struct rule_line *l, const struct word *words, size_t count, struct rule *rule);
@@ -321,7 +323,7 @@ static const struct clause {
 };
 enum { CLAUSES = sizeof clauses / sizeof *clauses };
 
-/* Index of the clause that the word begins, CLAUSES if none. */
+/* Returns the index of the clause that the word begins; CLAUSES if none. */
 static size_t clause_of(const struct word *w) {
     size_t c = 0;
     while (c < CLAUSES && !rule_is_word(w, clauses[c].name)) {
@@ -330,7 +332,8 @@ static size_t clause_of(const struct word *w) {
     return c;
 }
 
-/* Are the clauses compatible with each other? */
+/* Checks that the clauses are compatible with each other, and sets the cause's own reason if
+ * none is given. */
 static enum st check_clauses(struct rule_line *l, struct rule *rule) {
     if (rule->kind == RULE_NORMALISE && !rule->replacement) {
         return rule_fail(l, "'normalise' needs 'as NAME'", NULL);
@@ -344,7 +347,8 @@ static enum st check_clauses(struct rule_line *l, struct rule *rule) {
     return ST_OK;
 }
 
-/* Reads the clauses; *patterns_end = index of the first word that is no pattern. */
+/* Reads the clauses of a line, and sets *patterns_end to the index of the first word that is no
+ * pattern. */
 static enum st read_clauses(struct rule_line *l, size_t first, size_t *patterns_end,
                             struct rule *rule) {
     const struct word *words = l->words.data;
@@ -393,7 +397,8 @@ static void add_canonical_images(struct strbuf *b, const struct rule *r) {
     }
 }
 
-/* One line per rule, of what it decides and nothing else. */
+/* Appends a rule's canonical line, which has what the rule decides and nothing else, for
+ * rules_hash. */
 static void add_canonical(struct strbuf *b, const struct rule *r) {
     strbuf_addf(b, "%d %d %d %d %u %u %d %d ", (int)r->kind, (int)r->place, (int)r->side,
                 (int)r->cause, r->confidence, r->sides, (int)r->os, r->unresolved);
@@ -409,7 +414,7 @@ static enum st add_rule(struct rule_line *l, const struct rule *rule) {
     return rules_append(l->rules, rule) ? ST_OK : err_nomem(l->e);
 }
 
-/* The rule of one pattern; two where a cause is given with a place. */
+/* Adds the rule of one pattern; two rules if the line gives a place and a cause. */
 static enum st rule_add_pattern(struct rule_line *l, const struct word *w,
                                 const struct rule *rule) {
     struct rule one = *rule;
@@ -446,7 +451,8 @@ static enum st add_rules(struct rule_line *l, size_t first, size_t end, const st
     return st;
 }
 
-/* Reads the words that some actions have in front of their patterns; *first moves behind them. */
+/* Reads the words that some actions have in front of their patterns, and moves *first behind
+ * them. */
 static enum st rule_read_operand(struct rule_line *l, struct rule *rule, size_t *first) {
     const struct word *words = l->words.data;
     if (rule->kind == RULE_CAUSE) {
@@ -477,7 +483,7 @@ static enum st rule_read_operand(struct rule_line *l, struct rule *rule, size_t 
     return ST_OK;
 }
 
-/* `version N` and `on OS` stand alone; ST_NONE: it is neither. */
+/* Reads a line `version N` or `on OS`. ST_NONE: the line is neither. */
 static enum st read_directive(struct rule_line *l) {
     const struct word *words = l->words.data;
     if (rule_is_word(&words[0], "on")) {

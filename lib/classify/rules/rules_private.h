@@ -1,4 +1,4 @@
-/* Between the rule set, its parser and its index. */
+/* Declares the interface between the rule set, its parser and its index. */
 #ifndef STALLKIT_CLASSIFY_RULES_PRIVATE_H
 #define STALLKIT_CLASSIFY_RULES_PRIVATE_H
 
@@ -7,32 +7,33 @@
 #include "base/vec.h"
 #include "classify/rules/rules.h"
 
-/* Indexes of rules, ascending. */
+/* Indexes of rules in ascending order. */
 struct rule_list {
     size_t *data;
     size_t len, cap;
 };
 
-/* The index of the rules of one kind: each rule is filed once (by image once per image), under its
- * most specific property. */
+/* The index of the rules of one kind: each rule is filed once (a rule by image once per image),
+ * under its most specific property. */
 struct kind_index {
-    struct map exact;                /* function -> its first rule, chained through `next` */
-    struct rule_list by_first[256];  /* a glob that begins with this byte */
-    struct rule_list by_image[256];  /* else: images that begin with this byte */
-    struct rule_list others, places; /* else; rules by path or id */
+    struct map exact; /* function without wildcards -> its first rule; `next` chains the others */
+    struct rule_list by_first[256];  /* rules whose glob begins with this byte */
+    struct rule_list by_image[256];  /* other rules, by the first byte of an image */
+    struct rule_list others, places; /* others: all remaining rules; places: rules by path or id */
 };
 
 struct rules {
     VEC(struct rule) rules;
     struct kind_index kinds[RULE_KINDS];
-    struct rule_list loops; /* those that name loops that wait for work, by image */
+    struct rule_list loops; /* rules by image that name loops that wait for work */
     struct arena arena;
-    struct strbuf canonical; /* input of the hash: the parser adds each rule */
+    struct strbuf canonical; /* input of rules_hash, to which the parser appends each rule */
 };
 
-/* Takes a finished rule (its pointers in the set's arena); false when memory runs out. */
+/* Appends a finished rule, whose pointers are in the set's arena. False: out of memory. */
 bool rules_append(struct rules *r, const struct rule *rule);
-/* As rules_add; with on_bad, a bad line is reported and left out. */
+/* A callback that is told of a malformed line. rules_read appends rules as rules_add does; with
+ * on_bad, it reports malformed lines and leaves them out. */
 typedef void (*rules_on_bad)(void *ctx, uint32_t line, const struct err *why);
 enum st rules_read(struct rules *r, const char *file, const char *text, size_t len,
                    rules_on_bad on_bad, void *ctx, struct err *e) BASE_MUST_USE;

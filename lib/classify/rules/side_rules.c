@@ -1,4 +1,4 @@
-/* Rules for in-app and not-in-app images, as text. */
+/* Writes rules for in-app and not-in-app images as text. */
 #include "classify/rules/side_rules.h"
 
 #include <string.h>
@@ -20,10 +20,10 @@ void side_rules_add_glob(struct strbuf *out, bool in_app, const char *glob) {
     strbuf_addstr(out, "\"\n");
 }
 
-/* The first word of the line that is an id; false: none. */
+/* Finds the first word of the line that is an id. False: there is none. */
 static bool find_id(const char *line, size_t len, char text[IMAGE_ID_TEXT]) {
     static const char digits[] = "0123456789abcdefABCDEF-";
-    enum { ID_DIGITS_MIN = 16 }; /* shorter ids could be words that happen to be spelled in hex */
+    enum { ID_DIGITS_MIN = 16 }; /* shorter ids could be words that have only hex letters */
     for (size_t i = 0; i < len; i++) {
         size_t n = 0;
         while (i + n < len && line[i + n] && strchr(digits, line[i + n])) {

@@ -1,4 +1,5 @@
-/* Rules that decide whose images are, made from what people name: a glob, or a list of ids. */
+/* Writes rules that decide whose code images are, from what people name: a glob, or a list of
+ * ids. */
 #ifndef STALLKIT_CLASSIFY_SIDE_RULES_H
 #define STALLKIT_CLASSIFY_SIDE_RULES_H
 
@@ -8,12 +9,12 @@
 #include "base/err.h"
 #include "base/strbuf.h"
 
-/* Appends a line of stall-rules(5) for the images that match the glob, which may be anything: the
- * rules' parser says what is wrong with it. Out of memory sticks to `out`. */
+/* Appends a line of stall-rules(5) for the images that match the glob. The glob is not checked
+ * here: the rules' parser reports what is wrong with it. Out of memory sticks to `out`. */
 void side_rules_add_glob(struct strbuf *out, bool in_app, const char *glob);
 /* Appends a rule for each line of the text that holds a UUID or build-id, as dwarfdump, file and
- * readelf print them: the first on the line. Each stands on the number of its line. ST_NONE: no
- * line holds one. ST_ERR: out of memory. */
+ * readelf print them; the first id of a line counts. A rule has the same line number as its id.
+ * ST_NONE: no line holds an id. ST_ERR: out of memory. */
 enum st side_rules_add_ids(struct strbuf *out, bool in_app, const char *text, size_t len,
                            struct err *e) BASE_MUST_USE;
 

@@ -1,5 +1,5 @@
-/* Joins the two buckets of a stall that was seen with and without symbols, of which one knows the
- * other's id. */
+/* Joins the two buckets of a stall that was seen with and without symbols: one of them has the
+ * other's id as an alias. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -59,7 +59,7 @@ const struct bucket *alias_index_find(const struct alias_index *index, const str
     for (; low < index->aliases.len && index->aliases.data[low].number == number; low++) {
         const struct bucket *other = set->buckets.data[index->aliases.data[low].bucket];
         size_t lacks = unresolved(other);
-        /* Of frames without names it may know where they start, which b does not. */
+        /* `other` may know where nameless functions start, which b does not. */
         bool knows_more = lacks < nameless || (lacks == nameless && strcmp(other->id, b->id) != 0);
         if (knows_more) {
             if (found) {
@@ -71,11 +71,12 @@ const struct bucket *alias_index_find(const struct alias_index *index, const str
     return found;
 }
 
-/* Each bucket of a chain of aliases has fewer frames without a name than the one before, or as many
- * and knows their starts. */
+/* Each bucket of a chain of aliases has fewer nameless frames than the one before, or as many
+ * and knows where they start; so a chain has at most this many links. */
 enum { ALIAS_LINKS_MAX = 2 * KEY_FRAMES_MAX };
 
-/* Fills *into, which stays NULL if no bucket is joined. */
+/* Sets *into to the index of the bucket that each bucket is joined to; NULL if none is. False:
+ * out of memory. */
 static bool find_targets(const struct bucket_set *set, uint32_t **into) {
     struct alias_index index;
     bool any = false;
@@ -90,7 +91,7 @@ static bool find_targets(const struct bucket_set *set, uint32_t **into) {
             targets[i] = next->index;
             next = alias_index_find(&index, set, next);
         }
-        targets[i] = next ? (uint32_t)i : targets[i]; /* they lead in a circle */
+        targets[i] = next ? (uint32_t)i : targets[i]; /* aliases in a circle are not followed */
         any = any || targets[i] != i;
     }
     alias_index_release(&index);
@@ -102,7 +103,7 @@ static bool find_targets(const struct bucket_set *set, uint32_t **into) {
     return ok;
 }
 
-/* A bucket of level 2 is only taken in by one whose level 1 is, or takes in, its own. */
+/* Cancels the joining of level-2 buckets whose level-1 buckets are neither the same nor joined. */
 static void keep_families(const struct triage *t, struct triage_into *into) {
     const struct bucket_set *set = &t->level[1];
     for (size_t i = 0; into->level[1] && i < set->buckets.len; i++) {
@@ -114,12 +115,12 @@ static void keep_families(const struct triage *t, struct triage_into *into) {
     }
 }
 
-/* Counts dumps whose level 1 now has names for all frames. */
+/* Returns the number of dumps of buckets that are joined to one whose frames all have names. */
 static uint64_t named_dumps(const struct bucket_set *set, const uint32_t *into) {
     uint64_t n = 0;
     for (size_t i = 0; into && i < set->buckets.len; i++) {
         bool named = into[i] != i && unresolved(set->buckets.data[into[i]]) == 0;
-        sum_add(&n, named ? set->buckets.data[i]->tally.dumps : 0);
+        sum_add(&n, named ? set->buckets.data[i]->tally->dumps : 0);
     }
     return n;
 }

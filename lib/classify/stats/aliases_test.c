@@ -84,8 +84,8 @@ static bool count(struct triage *t, const struct stalls *s) {
     }
     for (uint64_t u = 0; u < s->users; u++) {
         uint64_t user = hash_u64(u + 1);
-        if (!tally_user(&one->tally, user) || !tally_user(&two->tally, user) ||
-            !tally_user(&action->tally, user) || !tally_user(&t->total, user)) {
+        if (!tally_user(one->tally, user) || !tally_user(two->tally, user) ||
+            !tally_user(action->tally, user) || !tally_user(&t->total, user)) {
             return false;
         }
         t->unresolved += s->level1[0] == '+';
@@ -119,7 +119,7 @@ static void assert_buckets(const struct bucket_set *set, const char *want) {
         const struct bucket *b = set->buckets.data[set->ranked[i]];
         size_t len = strlen(got);
         snprintf(got + len, sizeof got - len, "%s%s %u", i ? ", " : "", b->frames[0]->function,
-                 (unsigned)b->tally.stalls);
+                 (unsigned)b->tally->stalls);
         assert_ptr_equal(bucket_find(set, b), b);
         assert_ptr_equal(set->buckets.data[b->index], b);
     }

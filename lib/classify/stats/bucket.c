@@ -1,5 +1,5 @@
-/* Buckets, and where they are kept. A bucket's frames have the texts of its key, so that no key is
- * kept as a text of its own. */
+/* Implements buckets and sets of them. A bucket's frames have the texts of its key, so the key's
+ * text is not stored. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,8 +14,8 @@ static void release_evidence(struct evidence *e) {
 }
 
 void bucket_drop(struct bucket *b) {
-    tally_release(&b->tally);
-    b->tally = (struct tally){0};
+    tally_free(b->tally);
+    b->tally = NULL;
     SMALL_VEC_RELEASE(&b->aliases);
     SMALL_VEC_RELEASE(&b->actions);
     SMALL_VEC_RELEASE(&b->children);
@@ -26,6 +26,7 @@ void bucket_drop(struct bucket *b) {
 void bucket_free(struct bucket *b) {
     if (b) {
         bucket_drop(b);
+        stored_bucket_free(NULL, b->stored);
         free(b->frames);
         free(b);
     }
@@ -44,9 +45,9 @@ void bucket_set_release(struct bucket_set *set) {
 
 /* ---- keys ---- */
 
-enum { TEXT_PIECES = 4 /* of a frame, as key_text_add writes it */ };
+enum { TEXT_PIECES = 4 /* pieces of one frame's text, as key_text_add writes it */ };
 
-/* Piece i of a key's text. */
+/* Returns piece i of a key's text. */
 static const char *text_piece(const struct bucket *b, size_t i) {
     const struct bucket_frame *f = b->frames[i / TEXT_PIECES];
     const char *const pieces[TEXT_PIECES] = {f->image, "\t", f->function, "\n"};
@@ -56,7 +57,7 @@ static const char *text_piece(const struct bucket *b, size_t i) {
 int bucket_compare(const struct bucket *a, const struct bucket *b) {
     size_t i = 0, k, a_count = a->frame_count * TEXT_PIECES, b_count = b->frame_count * TEXT_PIECES;
     while (i < a_count && i < b_count && text_piece(a, i) == text_piece(b, i)) {
-        i++; /* interned: mostly one text */
+        i++; /* the same interned text is the usual case */
     }
     const char *x = "", *y = "";
     for (k = i;; x++, y++) {
@@ -85,10 +86,10 @@ static bool bucket_has_text(const struct bucket *b, const char *text, size_t len
     return len == 0;
 }
 
-/* A key that is looked for: a text, or that of another bucket. */
+/* A key to look up: a text, or the key of another bucket. */
 struct bucket_key {
     uint64_t hash;
-    const char *text; /* NULL: like has it */
+    const char *text; /* NULL: the key of `like` */
     size_t len;
     const struct bucket *like;
 };
@@ -98,7 +99,8 @@ static bool has_key(const struct bucket *b, const struct bucket_key *key) {
                                                    : bucket_compare(b, key->like) == 0);
 }
 
-/* The slot of the key, or the free one where it belongs; there are free ones. */
+/* Returns the slot of the key, or the free one where it belongs; a third of the slots is always
+ * free, so the search ends. */
 static uint32_t *bucket_slot(const struct bucket_set *set, const struct bucket_key *key) {
     size_t mask = set->slot_count - 1, at = hash_slot(set->slots, set->slot_count, key->hash);
     while (set->slots[at] && !has_key(set->buckets.data[set->slots[at] - 1], key)) {
@@ -107,7 +109,7 @@ static uint32_t *bucket_slot(const struct bucket_set *set, const struct bucket_k
     return &set->slots[at];
 }
 
-/* Makes room for one more: at least a third of the slots stay free. */
+/* Makes room for one more bucket: at least a third of the slots stay free. False: out of memory. */
 static bool bucket_make_room(struct bucket_set *set) {
     enum { FIRST_SLOTS = 16 };
     if (set->buckets.len < set->slot_count - set->slot_count / 3) {
@@ -130,7 +132,7 @@ static bool bucket_make_room(struct bucket_set *set) {
     return slots != NULL;
 }
 
-/* Adds a bucket of a key that the set lacks. */
+/* Adds a bucket whose key the set does not have. False: out of memory. */
 static bool add_bucket(struct bucket_set *set, struct bucket *b, const struct bucket_key *key) {
     if (set->buckets.len >= NO_INDEX || !bucket_make_room(set) || !VEC_PUSH(&set->buckets, b)) {
         return false;
@@ -165,8 +167,8 @@ struct bucket *bucket_put(struct bucket_set *set, const char *text, size_t len, 
         return b;
     }
     b = calloc(1, sizeof *b);
-    if (!b || !add_bucket(set, b, &key)) {
-        free(b);
+    if (!b || !(b->tally = tally_new()) || !add_bucket(set, b, &key)) {
+        bucket_free(b);
         return NULL;
     }
     b->text_hash = key.hash;
@@ -200,7 +202,7 @@ bool bucket_add_alias(struct bucket *b, uint64_t alias) {
         if (low == ALIASES_MAX) {
             return true;
         }
-        b->aliases.len--; /* the largest */
+        b->aliases.len--; /* drops the largest alias */
     }
     if (!SMALL_VEC_INSERT(&b->aliases, low)) {
         return false;
@@ -224,6 +226,13 @@ bool bucket_adopt(struct bucket *parent, struct bucket *child) {
     }
     child->parent = parent->index;
     return SMALL_VEC_PUSH(&parent->children, child->index);
+}
+
+void bucket_share_tally(struct bucket *parent, const struct bucket *child) {
+    if (parent->children.len == 1 && parent->tally != child->tally &&
+        tally_equals(parent->tally, child->tally)) {
+        tally_share(&parent->tally, child->tally);
+    }
 }
 
 /* ---- evidence ---- */

@@ -1,4 +1,4 @@
-/* Counts by stratum and group of users, in a sorted array. */
+/* Counts stalls by stratum and group of users, in a sorted array. */
 #include "classify/stats/clusters.h"
 
 #include <inttypes.h>
@@ -37,8 +37,17 @@ bool clusters_merge(struct clusters *c, const struct clusters *from) {
     return true;
 }
 
+bool clusters_equal(const struct clusters *a, const struct clusters *b) {
+    bool equal = a->cells.len == b->cells.len;
+    for (size_t i = 0; equal && i < a->cells.len; i++) {
+        const struct cluster_cell *x = &a->cells.data[i], *y = &b->cells.data[i];
+        equal = x->cell == y->cell && x->count == y->count && x->ms == y->ms;
+    }
+    return equal;
+}
+
 uint32_t cluster_stratum(const char *model, const char *os, int64_t cpus) {
-    enum { PART_MAX = 60 }; /* a longer name is cut, not refused */
+    enum { PART_MAX = 60 }; /* bytes of a name; a longer one is cut */
     char text[160];
     model = model ? model : "";
     os = os ? os : "";

@@ -1,4 +1,4 @@
-/* Distinct counts: a sorted array, then a HyperLogLog. */
+/* Counts distinct users: in a sorted array, and past its limit in a HyperLogLog. */
 #include "classify/stats/distinct.h"
 
 #include <stdlib.h>
@@ -12,7 +12,8 @@ void distinct_release(struct distinct *d) {
     *d = (struct distinct){0};
 }
 
-/* The top bits choose the register; it keeps the highest position of the first 1 in the rest. */
+/* Updates the register that the hash's top bits choose, which keeps the highest position of the
+ * first 1 in the other bits. */
 static void set_register(uint8_t *registers, uint64_t hash) {
     size_t index = (size_t)(hash >> (64 - DISTINCT_BITS));
     uint64_t rest = hash << DISTINCT_BITS;
@@ -79,6 +80,18 @@ bool distinct_merge(struct distinct *d, const struct distinct *from) {
     return true;
 }
 
+bool distinct_equals(const struct distinct *a, const struct distinct *b) {
+    if (a->registers || b->registers) {
+        return a->registers && b->registers &&
+               memcmp(a->registers, b->registers, DISTINCT_REGISTERS) == 0;
+    }
+    bool equal = a->hashes.len == b->hashes.len;
+    for (size_t i = 0; equal && i < a->hashes.len; i++) {
+        equal = a->hashes.data[i] == b->hashes.data[i];
+    }
+    return equal;
+}
+
 bool distinct_set_registers(struct distinct *d, const uint8_t registers[DISTINCT_REGISTERS]) {
     if (!make_registers(d)) {
         return false;
@@ -87,7 +100,8 @@ bool distinct_set_registers(struct distinct *d, const uint8_t registers[DISTINCT
     return true;
 }
 
-/* log2(v) * 2^24 for 1 <= v < 2^32, by squaring: one bit of the fraction a step. */
+/* Returns log2(v) * 2^24 for 1 <= v < 2^32, by squaring: each step gives one bit of the
+ * fraction. */
 static uint64_t log2_fixed(uint64_t v) {
     unsigned whole = 63 - (unsigned)__builtin_clzll(v);
     uint64_t x = (v << 31) >> whole; /* v / 2^whole, in [1, 2), with 31 bits of fraction */
@@ -111,7 +125,7 @@ uint64_t distinct_count(const struct distinct *d) {
         return d->hashes.len;
     }
     const uint64_t m = DISTINCT_REGISTERS;
-    uint64_t sum = 0, zeros = 0; /* sum of 2^-register, times 2^48 */
+    uint64_t sum = 0, zeros = 0; /* sum: of 2^-register, times 2^48; zeros: registers that are 0 */
     for (size_t i = 0; i < m; i++) {
         sum += d->registers[i] <= 48 ? UINT64_C(1) << (48 - d->registers[i]) : 0;
         zeros += d->registers[i] == 0;

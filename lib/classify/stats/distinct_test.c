@@ -26,7 +26,7 @@ static void one_value_comes_back_within_one_percent(void **state) {
         uint64_t value = next(&seed) >> (24 + next(&seed) % 40);
         struct histogram h = {0};
         assert_true(histogram_add(&h, value));
-        uint64_t got = histogram_percentile(&h, 500);
+        uint64_t got = histogram_percentile(&h, 0, 500);
         uint64_t off = got > value ? got - value : value - got;
         assert_true(off * 100 <= value);
         if (value < 128) {
@@ -40,7 +40,7 @@ static void values_past_the_range_count_as_its_end(void **state) {
     (void)state;
     struct histogram h = {0};
     assert_true(histogram_add(&h, UINT64_MAX));
-    uint64_t got = histogram_percentile(&h, 1000);
+    uint64_t got = histogram_percentile(&h, 0, 1000);
     assert_true(got >= UINT64_C(1) << 40 && got < UINT64_C(1033) << 30);
     histogram_release(&h);
 }
@@ -48,16 +48,16 @@ static void values_past_the_range_count_as_its_end(void **state) {
 static void percentiles_are_of_the_nearest_rank(void **state) {
     (void)state;
     struct histogram h = {0};
-    assert_int_equal(histogram_percentile(&h, 500), 0);
+    assert_int_equal(histogram_percentile(&h, 0, 500), 0);
     for (uint64_t v = 1; v <= 100; v++) {
         assert_true(histogram_add(&h, 101 - v));
     }
-    assert_int_equal(histogram_percentile(&h, 500), 50);
-    assert_int_equal(histogram_percentile(&h, 950), 95);
-    assert_int_equal(histogram_percentile(&h, 1), 1);
-    assert_int_equal(histogram_percentile(&h, 10), 1);
-    assert_int_equal(histogram_percentile(&h, 11), 2);
-    assert_int_equal(histogram_percentile(&h, 1000), 100);
+    assert_int_equal(histogram_percentile(&h, 0, 500), 50);
+    assert_int_equal(histogram_percentile(&h, 0, 950), 95);
+    assert_int_equal(histogram_percentile(&h, 0, 1), 1);
+    assert_int_equal(histogram_percentile(&h, 0, 10), 1);
+    assert_int_equal(histogram_percentile(&h, 0, 11), 2);
+    assert_int_equal(histogram_percentile(&h, 0, 1000), 100);
     histogram_release(&h);
 }
 
@@ -79,7 +79,7 @@ static void percentiles_agree_with_sorting(void **state) {
     qsort(values, N, sizeof *values, compare_u64);
     for (unsigned p = 1; p <= 1000; p++) {
         uint64_t want = values[((uint64_t)N * p + 999) / 1000 - 1],
-                 got = histogram_percentile(&h, p);
+                 got = histogram_percentile(&h, 0, p);
         uint64_t off = got > want ? got - want : want - got;
         assert_true(off * 100 <= want);
     }

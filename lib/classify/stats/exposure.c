@@ -1,17 +1,18 @@
-/* Exposure: how long, and how often, people used the app, stalled or not. From session records, or
- * from a table. */
+/* Reads exposure, how long and how often people used the app, stalled or not, from session
+ * records or from a table. */
+#include <inttypes.h>
 #include <jansson.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/hash.h"
 #include "base/parse.h"
-#include "base/utf8.h"
 #include "classify/stats/sum.h"
 #include "classify/stats/triage_private.h"
 #include "dump/document.h"
 
-enum { SESSION_MAX = 1 << 24 /* bytes of a record */, SESSION_DEPTH = 64 };
+enum { SESSION_MAX = 1 << 24 /* bytes of a session record */, SESSION_DEPTH = 64 };
 
 static uint64_t exposure_member_number(const json_t *o, const char *name, uint64_t otherwise) {
     const json_t *v = json_object_get(o, name);
@@ -19,13 +20,14 @@ static uint64_t exposure_member_number(const json_t *o, const char *name, uint64
                                                             : otherwise;
 }
 
-/* A session record, asked for fields. */
+/* A session record that is asked for fields. */
 struct session {
     const json_t *o;
     char number[24];
 };
 
-/* "device.model": the member "model" of the member "device". */
+/* Sets *text to a field of a session record; "device.model" is the member "model" of the member
+ * "device". */
 static enum st session_says(void *ctx, const char *field, const char **text) {
     struct session *s = ctx;
     const char *dot = strchr(field, '.');
@@ -57,17 +59,17 @@ static const char *said(struct session *s, const char *field) {
     return session_says(s, field, &text) == ST_OK ? text : NULL;
 }
 
-/* The user, cell and facets to which exposure is added. Texts are borrowed. */
+/* The user, cell and facets of some exposure, and its amounts. Texts are borrowed. */
 struct exposed {
     uint32_t cell;
-    const char *facets[USAGE_DEVICE + 1]; /* version, system, device; NULL = not said */
-    uint64_t user;                        /* hash */
+    const char *facets[USAGE_DEVICE + 1]; /* version, system, device; NULL = unknown */
+    uint64_t user;                        /* hash of the user's name */
     bool has_user;
-    bool spread; /* its cells have it already: it is of many users */
+    bool spread; /* the exposure is of many users, and was added to their cells already */
     uint64_t sessions, launches, foreground_ms, low_rate_s;
 };
 
-/* Counts exposure in its cell, and where rates are told. */
+/* Adds exposure to its cell, and to the sums of its facets. False: out of memory. */
 static bool count_exposed(struct triage *t, const struct exposed *x) {
     for (size_t f = 0; f <= USAGE_DEVICE; f++) {
         uint32_t text = triage_string(t, x->facets[f] ? x->facets[f] : "");
@@ -85,19 +87,19 @@ static bool count_exposed(struct triage *t, const struct exposed *x) {
            (!x->has_user || user_sample_add(&t->usage.users, x->user, x->foreground_ms, 0));
 }
 
-/* How much of a session was watched; *foreground_ms becomes its share of that. The time that is
- * counted is watched time, as no stall was seen in the rest. False: out of memory. */
+/* Counts how much of a session was watched, and reduces *foreground_ms to the watched share, as
+ * no stall was seen in the rest. False: out of memory. */
 static bool count_watched(struct triage *t, const json_t *o, uint64_t *foreground_ms) {
     struct usage_watch *w = &t->usage.watch;
     uint64_t wall = exposure_member_number(o, "wall_ms", exposure_member_number(o, "length_ms", 0));
     uint64_t watched = exposure_member_number(o, "watched_ms", UINT64_MAX);
-    if (watched == UINT64_MAX || wall == 0) { /* earlier recorders do not say it */
+    if (watched == UINT64_MAX || wall == 0) { /* records of earlier recorders do not tell it */
         sum_add(&w->unknown_sessions, 1);
         sum_add(&w->unknown_ms, *foreground_ms);
         return true;
     }
     watched = watched < wall ? watched : wall;
-    /* A suspended process does nothing that could be watched. */
+    /* A suspended process does nothing that could be watched, so that time is not counted. */
     uint64_t suspended = exposure_member_number(json_object_get(o, "unwatched"), "suspended", 0);
     wall -= suspended < wall - watched ? suspended : wall - watched;
     sum_add(&w->sessions, 1);
@@ -118,7 +120,7 @@ static bool count_watched(struct triage *t, const json_t *o, uint64_t *foregroun
     return true;
 }
 
-/* The recorder's own counts. */
+/* Adds the recorder's own counts of stalls and dumps. */
 static void count_told(struct app_usage *u, const json_t *o) {
     const json_t *dumps = json_object_get(o, "dumps");
     const char *name;
@@ -132,7 +134,7 @@ static void count_told(struct app_usage *u, const json_t *o) {
     sum_add(&u->lost, exposure_member_number(dumps, "lost", 0));
 }
 
-/* The day of a user: "2026-11-21" of its time. */
+/* Counts the day of a record, such as "2026-11-21", for its user. False: out of memory. */
 static bool count_user_day(struct triage *t, const char *user, const char *time) {
     enum { DAY = 10 };
     if (!time || strlen(time) < DAY) {
@@ -168,20 +170,28 @@ static bool count_session(struct triage *t, struct session *s) {
            (!x.has_user || count_user_day(t, user, json_string_value(json_object_get(o, "time"))));
 }
 
-enum st triage_add_session(struct triage *t, const struct exposure_filter *filter, const char *text,
-                           size_t len, struct err *e) {
+/* Parses the text of a session record. On ST_OK the caller releases *o. */
+static enum st load_session(json_t **o, const char *text, size_t len, struct err *e) {
     const struct document_options limits = {.text_max = SESSION_MAX,
                                             .values_max = SESSION_MAX,
                                             .depth_max = SESSION_DEPTH,
                                             .long_numbers = true};
-    json_t *o = NULL;
-    if (document_load(&o, text, len, &limits, e) == ST_ERR) {
+    if (document_load(o, text, len, &limits, e) == ST_ERR) {
         return ST_ERR;
     }
-    const char *format = json_string_value(json_object_get(o, "format"));
+    const char *format = json_string_value(json_object_get(*o, "format"));
     if (!format || strcmp(format, "stall-session/1") != 0) {
-        json_decref(o);
+        json_decref(*o);
         return err_set(e, ERR_FORMAT, "not a session record");
+    }
+    return ST_OK;
+}
+
+enum st triage_add_session(struct triage *t, const struct exposure_filter *filter, const char *text,
+                           size_t len, struct err *e) {
+    json_t *o = NULL;
+    if (load_session(&o, text, len, e) != ST_OK) {
+        return ST_ERR;
     }
     struct session s = {.o = o};
     const char *id = json_string_value(json_object_get(o, "id"));
@@ -189,11 +199,40 @@ enum st triage_add_session(struct triage *t, const struct exposure_filter *filte
     if (id && *id) {
         ok = seen_before(&t->seen, hash_bytes(id, strlen(id)), &seen);
     }
-    if (ok && !seen && where_match_exposure(filter->where, session_says, &s, filter->seen)) {
-        ok = count_session(t, &s);
+    if (ok && !seen) {
+        enum st st = where_match_exposure(filter->where, session_says, &s, filter->seen, e);
+        ok = st == ST_NONE || (st == ST_OK && count_session(t, &s));
     }
     json_decref(o);
     return ok ? ST_OK : err_nomem(e);
+}
+
+enum st session_origin_read(struct session_origin *o, const char *text, size_t len, struct err *e) {
+    static const char *const fields[] = {"time", "app.version", "app.build", "id"};
+    enum { FIELDS = sizeof fields / sizeof *fields };
+    size_t at[FIELDS];
+    json_t *json = NULL;
+    memset(o, 0, sizeof *o);
+    if (load_session(&json, text, len, e) != ST_OK) {
+        return ST_ERR;
+    }
+    struct session s = {.o = json};
+    for (size_t i = 0; i < FIELDS; i++) {
+        const char *value = said(&s, fields[i]);
+        at[i] = o->text.len;
+        strbuf_addstr(&o->text, value ? value : "");
+        strbuf_addc(&o->text, '\0');
+    }
+    json_decref(json);
+    if (o->text.failed) {
+        return err_nomem(e);
+    }
+    o->time = o->text.data + at[0];
+    o->version = o->text.data + at[1];
+    o->build = o->text.data + at[2];
+    const char *id = o->text.data + at[3];
+    o->id_hash = *id ? hash_bytes(id, strlen(id)) : 0;
+    return ST_OK;
 }
 
 /* ---- CSV ---- */
@@ -205,13 +244,14 @@ enum { FIELDS_MAX = 64, FIELD_SIZE = 128 };
 struct exposure_table {
     struct triage *t;
     const struct exposure_filter *filter;
-    size_t fields;                        /* of the head */
-    size_t at[COLUMNS];                   /* column in a row; FIELDS_MAX = no such column */
-    char names[FIELDS_MAX][FIELD_SIZE];   /* of the head */
-    char row[FIELDS_MAX + 1][FIELD_SIZE]; /* one more, which is always empty */
+    uint64_t line;                        /* number of the last line */
+    size_t fields;                        /* number of fields in the head line */
+    size_t at[COLUMNS];                   /* index in a row; FIELDS_MAX = there is no such column */
+    char names[FIELDS_MAX][FIELD_SIZE];   /* names in the head line */
+    char row[FIELDS_MAX + 1][FIELD_SIZE]; /* fields of a row, and one more that is always empty */
 };
 
-/* The next field of a line; false at its end. Fields may stand in double quotes. */
+/* Reads the next field of a line, which may stand in double quotes. False: the line ends. */
 static bool next_field(const char **at, const char *end, char out[FIELD_SIZE]) {
     size_t len = 0;
     if (*at > end) {
@@ -265,7 +305,8 @@ static const char *value_in(const struct exposure_table *table, enum column c) {
     return table->row[table->at[c]];
 }
 
-/* A column is called as the field, or as its part behind "device.". */
+/* Sets *text to a field of a row; its column's name is the field's, or its part behind
+ * "device.". */
 static enum st row_says(void *ctx, const char *field, const char **text) {
     static const char prefix[] = "device.";
     const struct exposure_table *table = ctx;
@@ -280,7 +321,8 @@ static enum st row_says(void *ctx, const char *field, const char **text) {
     return ST_ERR;
 }
 
-/* A row without a user stands for many, who are spread evenly over the groups. */
+/* Adds the exposure of a row. A row without a user stands for many, who are spread evenly over
+ * the groups. False: out of memory. */
 static bool exposure_add_row(struct exposure_table *table, uint64_t cpus, uint64_t sessions,
                              uint64_t ms) {
     static const char *const fields[] = {"app.version", "device.os", "device.model"};
@@ -330,8 +372,10 @@ static enum st read_row(struct exposure_table *table, const char *line, const ch
     if (numbers[FOREGROUND_HOURS] > max / 3600000) {
         return err_set(e, ERR_LIMIT, "too many hours: '%s'", value_in(table, FOREGROUND_HOURS));
     }
-    if (!where_match_exposure(table->filter->where, row_says, table, table->filter->seen)) {
-        return ST_OK;
+    enum st st =
+        where_match_exposure(table->filter->where, row_says, table, table->filter->seen, e);
+    if (st != ST_OK) {
+        return st == ST_NONE ? ST_OK : ST_ERR;
     }
     return exposure_add_row(table, numbers[CPUS], numbers[SESSIONS],
                             numbers[FOREGROUND_MS] + numbers[FOREGROUND_HOURS] * 3600000)
@@ -339,56 +383,30 @@ static enum st read_row(struct exposure_table *table, const char *line, const ch
                : err_nomem(e);
 }
 
-enum st triage_add_exposure_table(struct triage *t, const struct exposure_filter *filter,
-                                  const char *text, size_t len, struct err *e) {
-    struct exposure_table table = {.t = t, .filter = filter};
-    const char *end = text + len;
-    unsigned long line = 1;
-    for (const char *at = text; at < end; line++) {
-        const char *newline = memchr(at, '\n', (size_t)(end - at));
-        const char *stop = newline ? newline : end;
-        const char *trimmed = stop > at && stop[-1] == '\r' ? stop - 1 : stop;
-        enum st st = ST_OK;
-        if (trimmed > at) {
-            st = table.fields ? read_row(&table, at, trimmed, e)
-                              : exposure_read_head(&table, at, trimmed, e);
-        }
-        if (st != ST_OK) {
-            return err_context(e, "line %lu", line);
-        }
-        at = stop + 1;
+enum st exposure_table_new(struct exposure_table **out, struct triage *t,
+                           const struct exposure_filter *filter, struct err *e) {
+    *out = calloc(1, sizeof **out);
+    if (!*out) {
+        return err_nomem(e);
     }
+    (*out)->t = t;
+    (*out)->filter = filter;
     return ST_OK;
 }
 
-/* ---- either ---- */
-
-/* Session records, one on a line. */
-static enum st add_sessions(struct triage *t, const struct exposure_filter *filter,
-                            const char *text, size_t len, struct err *e) {
-    unsigned long line = 1;
-    for (size_t at = 0; at < len; line++) {
-        const char *newline = memchr(text + at, '\n', len - at);
-        size_t size = newline ? (size_t)(newline - text) - at : len - at;
-        if (size > 0 && triage_add_session(t, filter, text + at, size, e) != ST_OK) {
-            return err_context(e, "line %lu", line);
-        }
-        at += size + 1;
-    }
-    return ST_OK;
+void exposure_table_free(struct exposure_table *table) {
+    free(table);
 }
 
-enum st triage_add_exposure(struct triage *t, const struct exposure_filter *sessions,
-                            const struct exposure_filter *table, const char *text, size_t len,
+enum st exposure_table_line(struct exposure_table *table, const char *line, size_t len,
                             struct err *e) {
-    size_t mark = utf8_mark(text, len);
-    text += mark;
-    len -= mark;
-    if (len == 0) {
-        return err_set(e, ERR_FORMAT, "empty: no exposure in it");
+    const char *end = line + len;
+    enum st st = ST_OK;
+    end -= len > 0 && end[-1] == '\r';
+    table->line++;
+    if (end > line) {
+        st =
+            table->fields ? read_row(table, line, end, e) : exposure_read_head(table, line, end, e);
     }
-    if (text[0] == '{') {
-        return add_sessions(t, sessions, text, len, e);
-    }
-    return triage_add_exposure_table(t, table, text, len, e);
+    return st == ST_OK ? ST_OK : err_context(e, "line %" PRIu64, table->line);
 }

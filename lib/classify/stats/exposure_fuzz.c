@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "classify/stats/exposure_text_test.h"
 #include "classify/stats/triage.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -51,7 +52,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         struct err e = {0};
         need(triage_new(&t, &o, NULL) == ST_OK);
         add_sessions(t, &filters[i], (const char *)data, size);
-        need(triage_add_exposure_table(t, &filters[i], (const char *)data, size, &e) == ST_OK ||
+        need(add_exposure_text(t, &filters[i], (const char *)data, size, &e) == ST_OK ||
              err_is(&e));
         write_and_read(t);
         triage_free(t);

@@ -9,6 +9,7 @@
 
 #include "base/failmalloc.h"
 #include "base/hash.h"
+#include "classify/stats/exposure_text_test.h"
 #include "classify/stats/triage_private.h"
 
 static const struct exposure_filter everybody = {NULL, NULL};
@@ -33,7 +34,7 @@ static enum st add_session(struct triage *t, const struct exposure_filter *filte
 }
 
 static enum st add_table(struct triage *t, const struct exposure_filter *filter, const char *text) {
-    return triage_add_exposure_table(t, filter, text, strlen(text), NULL);
+    return add_exposure_text(t, filter, text, strlen(text), NULL);
 }
 
 static void assert_sums(const struct triage *t, uint64_t sessions, uint64_t ms) {
@@ -239,9 +240,8 @@ static void a_mistake_names_its_line(void **state) {
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct triage *t = new_triage();
         struct err e = {0};
-        assert_int_equal(
-            triage_add_exposure_table(t, &everybody, cases[i].text, strlen(cases[i].text), &e),
-            ST_ERR);
+        assert_int_equal(add_exposure_text(t, &everybody, cases[i].text, strlen(cases[i].text), &e),
+                         ST_ERR);
         if (strncmp(e.text, cases[i].why, strlen(cases[i].why)) != 0) {
             fail_msg("'%s', not '%s'", e.text, cases[i].why);
         }
@@ -277,7 +277,7 @@ static void every_allocation_may_fail(void *ctx, bool refused) {
         st = triage_add_session(t, &everybody, session, sizeof session - 1, &e);
     }
     if (st == ST_OK) {
-        st = triage_add_exposure_table(t, &everybody, table, sizeof table - 1, &e);
+        st = add_exposure_text(t, &everybody, table, sizeof table - 1, &e);
     }
     assert_true(st == ST_OK || (refused && e.code == ERR_NOMEM));
     triage_free(t);

@@ -1,4 +1,4 @@
-/* Percentiles from logarithmic cells. */
+/* Counts durations in logarithmic cells, and computes percentiles from them. */
 #include "base/search.h"
 #include "classify/stats/histogram.h"
 
@@ -14,12 +14,12 @@ static uint16_t histogram_cell_of(uint64_t value) {
     if (value > UINT64_C(1) << VALUE_BITS) {
         value = UINT64_C(1) << VALUE_BITS;
     }
-    unsigned top = 63 - (unsigned)__builtin_clzll(value); /* >= 7 */
+    unsigned top = 63 - (unsigned)__builtin_clzll(value); /* is at least 7 */
     unsigned within = (unsigned)(value >> (top - OCTAVE_BITS)) & (PER_OCTAVE - 1);
     return (uint16_t)(LINEAR + (top - 7) * PER_OCTAVE + within);
 }
 
-/* The middle of a cell. */
+/* Returns the value in the middle of a cell. */
 static uint64_t cell_value(uint16_t index) {
     if (index < LINEAR) {
         return index;
@@ -55,6 +55,15 @@ bool histogram_add_cell(struct histogram *h, uint16_t index, uint64_t count) {
     return true;
 }
 
+bool histogram_equals(const struct histogram *a, const struct histogram *b) {
+    bool equal = a->cells.len == b->cells.len;
+    for (size_t i = 0; equal && i < a->cells.len; i++) {
+        const struct histogram_cell *x = &a->cells.data[i], *y = &b->cells.data[i];
+        equal = x->index == y->index && x->count == y->count;
+    }
+    return equal;
+}
+
 bool histogram_add(struct histogram *h, uint64_t value) {
     return histogram_add_cell(h, histogram_cell_of(value), 1);
 }
@@ -79,12 +88,6 @@ uint64_t histogram_at_rank(const struct histogram *h, uint64_t rank) {
     return 0;
 }
 
-uint64_t histogram_percentile(const struct histogram *h, unsigned permille) {
-    /* total * permille / 1000, rounded up, without overflow. */
-    uint64_t total = histogram_total(h);
-    return histogram_at_rank(h, total / 1000 * permille + (total % 1000 * permille + 999) / 1000);
-}
-
 uint64_t histogram_below(const struct histogram *h, uint64_t value) {
     uint64_t below = 0;
     uint16_t end = histogram_cell_of(value);
@@ -92,4 +95,11 @@ uint64_t histogram_below(const struct histogram *h, uint64_t value) {
         sum_add(&below, h->cells.data[i].count);
     }
     return below;
+}
+
+uint64_t histogram_percentile(const struct histogram *h, uint64_t least, unsigned permille) {
+    uint64_t below = histogram_below(h, least), total = histogram_total(h) - below;
+    /* This is total * permille / 1000, rounded up, without overflow. */
+    uint64_t rank = total / 1000 * permille + (total % 1000 * permille + 999) / 1000;
+    return total ? histogram_at_rank(h, below + rank) : 0;
 }

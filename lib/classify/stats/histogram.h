@@ -1,5 +1,5 @@
-/* Counts of durations in fixed logarithmic cells, for percentiles: integers only, and two
- * histograms add up exactly, in any order.
+/* Counts durations in fixed logarithmic cells, for percentiles. All arithmetic is on integers,
+ * and two histograms add up exactly, in any order.
  *
  * Values below 128 have a cell each; above, every power of two is cut into 64 cells, so a cell's
  * middle is at most 1/128 (0.8 %) away from any value in it (the scheme of Gil Tene's
@@ -20,26 +20,30 @@ struct histogram_cell {
     uint64_t count;
 };
 
-/* Zero-initialised = empty. */
+/* The counts of all cells. Zero-initialised = empty. */
 struct histogram {
     SMALL_VEC(struct histogram_cell) cells;
 };
 
 void histogram_release(struct histogram *h);
-/* How many values were counted; a sum as in sum.h. */
+/* Returns how many values were counted, at most SUM_MAX (sum.h). */
 uint64_t histogram_total(const struct histogram *h);
-/* Counts value once; values past 2^40 count as 2^40. False: out of memory, nothing counted. */
+/* Counts one value; values past 2^40 count as 2^40. False: out of memory, and nothing was
+ * counted. */
 bool histogram_add(struct histogram *h, uint64_t value);
-/* Counts values of one cell, as found in another histogram. False: out of memory. */
+/* Adds a count to a cell, as found in another histogram. False: out of memory. */
 bool histogram_add_cell(struct histogram *h, uint16_t index, uint64_t count);
-/* Adds what `from` holds. False: out of memory, `h` may hold a part. */
+/* Adds all counts of `from`. False: out of memory, and h may hold a part of them. */
 bool histogram_merge(struct histogram *h, const struct histogram *from);
-/* The value that permille/1000 of the counted values do not exceed (nearest rank), as its cell's
- * middle; 0 if empty. permille: 1 … 1000. */
-uint64_t histogram_percentile(const struct histogram *h, unsigned permille);
-/* The value of this rank, 1 for the smallest, as its cell's middle; 0 if there are fewer. */
+bool histogram_equals(const struct histogram *a, const struct histogram *b);
+/* Returns the value that permille/1000 of the counted values do not exceed (nearest rank), as
+ * its cell's middle; values in cells below that of `least` are ignored; 0 if there are none.
+ * permille: 1 … 1000. */
+uint64_t histogram_percentile(const struct histogram *h, uint64_t least, unsigned permille);
+/* Returns the value with this rank, 1 for the smallest, as its cell's middle; 0 if there are
+ * fewer values. */
 uint64_t histogram_at_rank(const struct histogram *h, uint64_t rank);
-/* How many counted values lie in cells below the one of value. */
+/* Returns how many counted values are in cells below the cell of `value`. */
 uint64_t histogram_below(const struct histogram *h, uint64_t value);
 
 #endif

@@ -1,4 +1,4 @@
-/* Rates in an hour. */
+/* Computes rates per hour. */
 #include "classify/stats/hourly.h"
 
 #include "classify/stats/sum.h"

@@ -1,4 +1,4 @@
-/* The bucket that others were folded into. */
+/* Implements the bucket into which others were folded. */
 #include "classify/stats/triage_private.h"
 
 #include <inttypes.h>
@@ -6,7 +6,7 @@
 
 #include "classify/stats/sum.h"
 
-/* No key has it: an image without a name is "?". */
+/* The image of the other bucket's only frame, which no key has: an image without a name is "?". */
 static const char OTHER_IMAGE[] = "";
 
 bool bucket_is_other(const struct bucket *b) {
@@ -31,7 +31,8 @@ struct bucket *bucket_find_other(const struct bucket_set *set) {
     return NULL;
 }
 
-/* Says how many buckets it stands for: partials may have folded the same ones. */
+/* Sets the name of the bucket to the number of buckets folded into it, which may be too high, as
+ * partials may have folded the same ones. False: out of memory. */
 static bool name_other(struct triage *t, const struct bucket_set *set) {
     struct bucket *b = bucket_find_other(set);
     if (!b) {

@@ -1,4 +1,4 @@
-/* Reads the buckets of a partial, and before them the tables that they refer to. */
+/* Reads the buckets of a partial, and the tables in front of them to which they refer. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,8 +24,8 @@ static void read_text_row(struct partial_line *l, const struct tape_value *v, si
     partial_need(l, ok);
 }
 
-/* The text of a row. NULL: number -1 says that there is none, where it may be missing, or it is
- * wrong. */
+/* Returns the text whose row number is next. NULL: the number is -1, which stands for no text
+ * where one may be missing, or it is wrong. */
 static const char *row_text(struct partial_line *l, struct partial_items *row, bool may_miss) {
     const struct tape_value *v = partial_take(row);
     if (may_miss && tape_is(v, VALUE_INTEGER) && v->integer == -1) {
@@ -96,7 +96,7 @@ struct bucket_set *partial_in_set_of(struct triage *t, size_t i) {
     }
 }
 
-/* A frame of version 1. */
+/* Reads a frame in the form of version 1, an object. */
 static const struct bucket_frame *read_frame_object(struct partial_line *l,
                                                     const struct tape_value *f) {
     const struct tape_value *line = partial_member(l, f, "line");
@@ -126,7 +126,7 @@ static const struct bucket_frame *read_frame(struct partial_line *l, const struc
     return l->r->frames.data[row];
 }
 
-/* Frames, whose texts make the key, into l->r->text. */
+/* Reads the frames of a bucket, and puts the key's text that they make into l->r->text. */
 static const struct bucket_frame **read_frames(struct partial_line *l, const struct tape_value *o,
                                                size_t *count) {
     struct partial_items items = partial_get_items(l, o, "frames", 1);
@@ -147,7 +147,7 @@ static const struct bucket_frame **read_frames(struct partial_line *l, const str
     return frames;
 }
 
-/* The stack of version 1: a dump. */
+/* Reads the stack of a bucket in the form of version 1, a dump. */
 static void read_exemplar(struct partial_line *l, const struct tape_value *line,
                           struct evidence *offer) {
     size_t len;
@@ -188,7 +188,7 @@ static void read_stack(struct partial_line *l, const struct tape_value *line,
     }
 }
 
-/* Cause and hash, which both versions have in the same form. */
+/* Reads the cause of the evidence, a word, which has the same form in both versions. */
 static void read_cause(struct partial_line *l, const struct tape_value *v, struct evidence *offer) {
     size_t len;
     const char *cause = partial_raw_text(l, v, &len);
@@ -197,8 +197,8 @@ static void read_cause(struct partial_line *l, const struct tape_value *v, struc
     }
 }
 
-/* id, span, hash, cause and, if there is one, the row of the reason. The id is only read:
- * bucket_take_evidence copies. */
+/* Reads the evidence in the form of version 2: id, span, hash, cause and, if there is one, the
+ * row of the reason. The id is borrowed, as bucket_take_evidence copies it. */
 static void read_evidence_array(struct partial_line *l, const struct tape_value *array,
                                 struct evidence *offer) {
     struct partial_items items = {0};
@@ -224,7 +224,15 @@ static void read_evidence_array(struct partial_line *l, const struct tape_value 
     }
 }
 
-static void read_evidence(struct partial_line *l, const struct tape_value *line, struct bucket *b) {
+/* May a bucket lack what it has in common with its parent? NULL: it has no parent. */
+static bool has_of_parent(const struct partial_line *l, const struct bucket *parent) {
+    return parent && l->r->version > 2;
+}
+
+/* Reads the evidence of a bucket; parent: of level 2 its bucket of level 1, whose evidence it has
+ * if it has none of its own, else NULL. */
+static void read_evidence(struct partial_line *l, const struct tape_value *line,
+                          const struct bucket *parent, struct bucket *b) {
     const struct tape_value *o = partial_member(l, line, "evidence");
     struct evidence offer = {.id = NULL};
     if (l->r->version == 1) {
@@ -235,7 +243,16 @@ static void read_evidence(struct partial_line *l, const struct tape_value *line,
         offer.reason = partial_keep(l, partial_get_text(l, o, "reason"));
         read_exemplar(l, line, &offer);
     } else {
-        read_evidence_array(l, o, &offer);
+        if (o || !has_of_parent(l, parent)) {
+            read_evidence_array(l, o, &offer);
+        } else {
+            const struct evidence *has = &parent->evidence;
+            offer = (struct evidence){.id = has->id,
+                                      .span_ms = has->span_ms,
+                                      .hash = has->hash,
+                                      .cause = has->cause,
+                                      .reason = has->reason};
+        }
         read_stack(l, line, &offer);
     }
     partial_need(l, !partial_fine(l) || bucket_take_evidence(b, &offer));
@@ -264,7 +281,8 @@ static void read_aliases(struct partial_line *l, const struct tape_value *o, str
     }
 }
 
-/* Keys come in order, so that each comes once. */
+/* Returns the bucket whose key's text was read, added to the set if it is new. Keys must be in
+ * ascending order, so that each occurs once. */
 static struct bucket *partial_in_put_bucket(struct partial_line *l, struct bucket_set *set) {
     struct partial_reader *r = l->r;
     bool added = false;
@@ -281,6 +299,7 @@ static struct bucket *partial_in_put_bucket(struct partial_line *l, struct bucke
 
 void partial_read_bucket(struct partial_line *l, const struct tape_value *o, size_t which) {
     struct triage *t = l->r->t;
+    struct bucket *parent = NULL;
     size_t count;
     const struct bucket_frame **frames = read_frames(l, o, &count);
     struct bucket *b =
@@ -295,14 +314,15 @@ void partial_read_bucket(struct partial_line *l, const struct tape_value *o, siz
         partial_reject(l, "id");
     }
     if (which == PARTIAL_LEVEL2) {
-        uint64_t parent = partial_get_number(l, o, "parent");
-        if (parent >= t->level[0].buckets.len) {
+        uint64_t place = partial_get_number(l, o, "parent");
+        if (place >= t->level[0].buckets.len) {
             partial_reject(l, "parent");
             return;
         }
-        partial_need(l, bucket_adopt(t->level[0].buckets.data[parent], b));
+        parent = t->level[0].buckets.data[place];
+        partial_need(l, bucket_adopt(parent, b));
     }
-    read_evidence(l, o, b);
+    read_evidence(l, o, parent, b);
     read_aliases(l, o, b);
     if (partial_member(l, o, "kept_ms")) {
         b->kept_ms = partial_get_number(l, o, "kept_ms");
@@ -313,5 +333,12 @@ void partial_read_bucket(struct partial_line *l, const struct tape_value *o, siz
     if (which != PARTIAL_ACTIONS && which != PARTIAL_IDLE) {
         read_actions(l, o, b);
     }
-    partial_read_tally(l, o, "tally", &b->tally);
+    if (has_of_parent(l, parent) && !partial_member(l, o, "tally")) {
+        tally_share(&b->tally, parent->tally);
+        return;
+    }
+    partial_read_tally(l, o, "tally", b->tally);
+    if (parent) {
+        bucket_share_tally(parent, b);
+    }
 }

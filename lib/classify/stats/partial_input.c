@@ -1,13 +1,10 @@
-/* Merges partials line by line as they are read. */
+/* Reads partials and merges them line by line. */
 #include "classify/stats/partial_input.h"
 
 #include <inttypes.h>
 #include <string.h>
 
-enum { READ_SIZE = 1 << 16 };
-
 enum st partial_input_open(struct partial_input *m, struct err *e) {
-    m->line.limit = PARTIAL_LINE_MAX;
     return partial_reader_new(&m->reader, e);
 }
 
@@ -18,18 +15,14 @@ static void partial_fail(struct partial_input *m, const char *name, const struct
     strbuf_release(&where);
 }
 
-/* False: no more of this input. */
-static bool partial_line(struct partial_input *m, const char *name) {
+/* Merges the partial that a line completes. False: the rest of this input is skipped. */
+static bool partial_line(struct partial_input *m, const char *name, const char *line, size_t len) {
     struct triage *part = NULL;
     struct err e = {0};
-    m->number++;
-    if (m->line.len == 0) {
+    if (len == 0) {
         return true;
     }
-    enum st st = strbuf_check(&m->line, &e) == ST_OK
-                     ? partial_reader_line(m->reader, m->line.data, m->line.len, &part, &e)
-                     : ST_ERR;
-    strbuf_clear(&m->line);
+    enum st st = partial_reader_line(m->reader, line, len, &part, &e);
     m->found += st == ST_OK;
     if (st == ST_OK && m->merged) {
         st = triage_merge(m->merged, part, &e);
@@ -43,42 +36,28 @@ static bool partial_line(struct partial_input *m, const char *name) {
     return st != ST_ERR;
 }
 
-/* Cuts the bytes that were read into lines. False: no more of this input. */
-static bool partial_bytes(struct partial_input *m, const char *name, const char *bytes,
-                          size_t len) {
-    for (size_t at = 0; at < len;) {
-        const char *newline = memchr(bytes + at, '\n', len - at);
-        size_t rest = newline ? (size_t)(newline - bytes) - at : len - at;
-        strbuf_add(&m->line, bytes + at, rest);
-        at += rest + 1;
-        if (m->line.failed || newline) {
-            if (!partial_line(m, name)) {
-                return false;
-            }
-        }
-    }
-    return true;
-}
-
 void partial_input_read(struct partial_input *m, struct gz_input *in, const char *name) {
-    char bytes[READ_SIZE];
-    size_t got;
+    struct gz_lines lines = {.in = in, .cutter.limit = PARTIAL_LINE_MAX};
+    const char *line;
+    size_t len;
     struct err e = {0};
-    bool more = true;
+    enum st st = ST_OK;
+    bool good = true;
     m->number = m->found = 0;
-    strbuf_clear(&m->line);
-    do {
-        enum st st = gz_input_read(in, bytes, sizeof bytes, &got, &e);
-        more = partial_bytes(m, name, bytes, got);
-        if (st == ST_ERR && more) {
-            partial_fail(m, name, &e);
-            more = false;
-        }
-    } while (more && got > 0);
-    more = more && partial_line(m, name);
-    if (partial_reader_end(m->reader, &e) != ST_OK && more) {
+    while (good && st == ST_OK) {
+        st = gz_lines_next(&lines, &line, &len, &e);
+        m->number = lines.cutter.number;
+        good = st != ST_OK || partial_line(m, name, line, len);
+    }
+    if (st == ST_ERR) {
         partial_fail(m, name, &e);
-    } else if (more && !m->found) {
+        good = false;
+    }
+    m->number += st == ST_NONE && !lines.cutter.unended; /* an error at the end is of no line */
+    gz_lines_release(&lines);
+    if (partial_reader_end(m->reader, &e) != ST_OK && good) {
+        partial_fail(m, name, &e);
+    } else if (good && !m->found) {
         err_set(&e, ERR_FORMAT, "empty: no partial in it");
         m->fail(m->ctx, name, &e);
     }
@@ -86,6 +65,5 @@ void partial_input_read(struct partial_input *m, struct gz_input *in, const char
 
 void partial_input_release(struct partial_input *m) {
     partial_reader_free(m->reader);
-    strbuf_release(&m->line);
     m->reader = NULL;
 }

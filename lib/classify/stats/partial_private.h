@@ -1,4 +1,5 @@
-/* The words of stall-partial(5), and what the files of its writer and of its reader share. */
+/* Declares the words of stall-partial(5), and what the files of its writer and of its reader
+ * share. */
 #ifndef STALLKIT_CLASSIFY_PARTIAL_PRIVATE_H
 #define STALLKIT_CLASSIFY_PARTIAL_PRIVATE_H
 
@@ -8,15 +9,17 @@
 #include "classify/stats/triage_private.h"
 #include "dump/json/tape.h"
 
-/* Version 1 repeated the texts in each bucket, and the stack of one as a dump. It is read, not
- * written. */
+/* The names of the format. Versions 1 and 2 are read but not written: version 1 repeats texts in
+ * each bucket and has the stack of a bucket as a dump; version 2 repeats what a bucket of level 2
+ * has in common with its parent. */
 #define PARTIAL_FORMAT_1 "stall-partial/1"
-#define PARTIAL_FORMAT   "stall-partial/2"
+#define PARTIAL_FORMAT_2 "stall-partial/2"
+#define PARTIAL_FORMAT   "stall-partial/3"
 
-/* What buckets refer to by places, in the order of their lines: texts; frames as they are printed;
- * pieces of stacks (exemplar.h). */
+/* The tables to whose rows buckets refer, in the order of their lines: texts; frames as they are
+ * printed; pieces of stacks (exemplar.h). */
 enum { PARTIAL_STRINGS, PARTIAL_FRAMES, PARTIAL_PIECES, PARTIAL_TABLES };
-/* Sets of buckets in the order of their lines: each refers only to sets before it. */
+/* The sets of buckets in the order of their lines: each refers only to sets before it. */
 enum {
     PARTIAL_ACTIONS,
     PARTIAL_LEVEL1,
@@ -25,22 +28,23 @@ enum {
     PARTIAL_HOLDERS,
     PARTIAL_SETS
 };
-/* Members of the head that count their rows and their lines. */
+/* Names of members of the head: partial_tables and partial_sets hold numbers of rows and lines. */
 extern const char *const partial_tables[PARTIAL_TABLES];
 extern const char *const partial_sets[PARTIAL_SETS];
 extern const char *const partial_facets[FACET_COUNT];
 
 enum {
-    PARTIAL_HASH_SIZE = 17,   /* 16 hex digits and a NUL */
-    PARTIAL_REGISTER_0 = '0', /* a register of distinct.h is one character, '0' and up */
+    PARTIAL_HASH_SIZE = 17,   /* size of 16 hex digits and a NUL */
+    PARTIAL_REGISTER_0 = '0', /* characters of registers of distinct.h: '0' stands for 0 */
     PARTIAL_REGISTER_MAX = 53,
-    PARTIAL_LINE_ROWS = 1000,     /* of a table on one line … */
-    PARTIAL_LINE_BYTES = 1 << 20, /* … which ends behind the row that brings it to this length */
-    PARTIAL_COUNTS = 8            /* of a tally, see partial_counts */
+    PARTIAL_LINE_ROWS = 1000, /* most rows of a table on one line */
+    /* A line of a table ends behind the row that brings it to this length. */
+    PARTIAL_LINE_BYTES = 1 << 20,
+    PARTIAL_COUNTS = 8 /* number of a tally's counts, see partial_counts */
 };
 
-/* Frames of version 2: five places of strings, of which the last three may be missing, the line,
- * and flags. */
+/* The items of a frame in version 2: five row numbers of strings, of which the last three may be
+ * missing, the line, and flags. */
 enum {
     FRAME_IMAGE,
     FRAME_FUNCTION,
@@ -56,10 +60,10 @@ enum { FRAME_IN_APP = 1, FRAME_RESOLVED = 2 };
 
 /* ---- writing ---- */
 
-/* The rows of a table that buckets refer to, in order. */
+/* The rows of a table to which buckets refer, in order. */
 struct partial_rows {
-    uint32_t *place; /* for each index of the interned map its row; NO_INDEX = not referred to */
-    uint32_t *order; /* for each row its index */
+    uint32_t *place; /* row of each index of the interned map; NO_INDEX = not referred to */
+    uint32_t *order; /* index of each row */
     size_t count;
 };
 
@@ -68,111 +72,117 @@ struct partial_writer {
     struct jsonw w;
     struct sink *out;
     struct partial_rows tables[PARTIAL_TABLES];
-    /* For each set, in the order of its keys: the buckets, and the position of each index. */
+    /* For each set: its buckets in the order of their keys, and the position of each bucket by
+     * its index. */
     struct bucket **sorted[PARTIAL_SETS];
     uint32_t *place[PARTIAL_SETS];
     struct usage_order usage;
 };
 
-/* partial_tables.c. Finds out what the buckets refer to. False: out of memory. */
+/* partial_tables.c. Finds the texts, frames and pieces to which buckets refer. False: out of
+ * memory. */
 bool partial_find_rows(struct partial_writer *w);
 void partial_release_rows(struct partial_writer *w);
 /* Writes the lines of all tables. */
 void partial_put_tables(struct partial_writer *w);
-/* The row of a string of the triage, and of a frame. */
+/* Return the row of a string of the triage, and of a frame. */
 uint32_t partial_row_of_text(const struct partial_writer *w, const char *text);
 uint32_t partial_row_of_frame(const struct partial_writer *w, const struct bucket_frame *f);
-/* The set of buckets of a place in the order of lines. */
+/* Returns set number `set` of the triage, in the order of lines. */
 const struct bucket_set *partial_set_of(const struct triage *t, size_t set);
 
 /* ---- reading ---- */
 
 struct partial_reader {
-    struct triage *t; /* NULL between partials */
+    struct triage *t; /* the triage that is being read; NULL between partials */
     unsigned version;
-    uint64_t rows[PARTIAL_TABLES]; /* that the head promises */
-    uint64_t count[PARTIAL_SETS];  /* lines that it promises */
-    bool old_parts;                /* parts of stalls do not tell holders */
+    uint64_t rows[PARTIAL_TABLES]; /* numbers of rows that the head promises */
+    uint64_t count[PARTIAL_SETS];  /* numbers of lines that the head promises */
+    bool old_parts;                /* parts of stalls have no holders, as in earlier versions */
     uint64_t open;
-    uint64_t taken; /* lines after those of the tables */
+    uint64_t taken; /* number of lines read after those of the tables */
     VEC(const char *) strings;
     VEC(const struct bucket_frame *) frames;
     VEC(uint32_t) pieces;
-    struct tape tape;   /* of the line at hand */
-    struct arena arena; /* of the line at hand: its texts that need a NUL */
+    struct tape tape;   /* parsed current line */
+    struct arena arena; /* texts of the current line that need a NUL */
     struct strbuf text, previous;
     uint64_t previous_hash;
 };
 
-/* A line being read. The first error sticks; values are then 0. */
+/* A line that is being read. The first error sticks; further values are then 0. */
 struct partial_line {
     struct partial_reader *r;
-    const char *bad; /* the member that is wrong; NULL = none */
+    const char *bad; /* name of the wrong member; NULL = none */
     bool no_memory;
 };
 
-/* What is left of an array; zeroed = nothing. */
+/* The rest of an array. Zeroed = empty. */
 struct partial_items {
     const struct tape_value *next, *end;
-    size_t count; /* of the whole array */
+    size_t count; /* number of items of the whole array */
 };
 
-/* partial_values.c: single values, and what consists of them. A value that is missing or wrong
- * marks the line; `what` and `name` are the member that is told. */
+/* partial_values.c reads single values, and what consists of them. A missing or wrong value
+ * marks the line as bad; `what` and `name` are the member that the error names. partial_reject
+ * sets that mark. */
 void partial_reject(struct partial_line *l, const char *what);
-/* False marks the line as out of memory. */
+/* Marks the line as out of memory if `memory` is false. */
 void partial_need(struct partial_line *l, bool memory);
 bool partial_fine(const struct partial_line *l);
-/* A member of an object; NULL: it has none of this name, or is no object. */
+/* Returns a member of an object; NULL if it has none of this name, or o is no object. */
 const struct tape_value *partial_member(const struct partial_line *l, const struct tape_value *o,
                                         const char *name);
 uint64_t partial_number(struct partial_line *l, const struct tape_value *v, uint64_t max,
                         const char *what);
 uint64_t partial_get_number(struct partial_line *l, const struct tape_value *o, const char *name);
-/* The text of a string, valid until the next line; NULL for any other value. */
+/* Returns the text of a string, valid until the next line; NULL for any other value. */
 const char *partial_text(struct partial_line *l, const struct tape_value *v);
-/* The same without a NUL behind it, which saves a copy. */
+/* Returns the text of a string without a NUL behind it, which saves a copy; NULL for any other
+ * value. */
 const char *partial_raw_text(struct partial_line *l, const struct tape_value *v, size_t *len);
-/* The text of a member; "" if it is wrong. */
+/* Returns the text of a member; "" if the member is wrong. */
 const char *partial_get_text(struct partial_line *l, const struct tape_value *o, const char *name);
 uint64_t partial_hash(struct partial_line *l, const struct tape_value *v, const char *what);
-/* The items of an array whose length is a multiple of `group`; none if it is no such array. */
+/* Returns the items of an array whose length is a multiple of `group`; no items for any other
+ * value. */
 struct partial_items partial_items(struct partial_line *l, const struct tape_value *array,
                                    size_t group, const char *what);
-/* The same of a member, which version 2 leaves out where it is empty. */
+/* Returns the items of a member, an array, which version 2 leaves out if it is empty. */
 struct partial_items partial_get_items(struct partial_line *l, const struct tape_value *o,
                                        const char *name, size_t group);
-/* The next item; NULL behind the last one. */
+/* Returns the next item; NULL behind the last one. */
 const struct tape_value *partial_take(struct partial_items *items);
 uint64_t partial_take_number(struct partial_line *l, struct partial_items *items, uint64_t max,
                              const char *what);
-/* The interned text; NULL if text is, or memory ran out. */
+/* Returns the interned text; NULL if text is NULL, or memory ran out. */
 const char *partial_keep(struct partial_line *l, const char *text);
-/* Index of an interned text; 0 if something is wrong. */
+/* Returns the index of the interned text; 0 if something is wrong. */
 uint32_t partial_text_index(struct partial_line *l, const char *text);
 void partial_read_users(struct partial_line *l, const struct tape_value *o, struct distinct *d);
 void partial_read_tally(struct partial_line *l, const struct tape_value *line, const char *name,
                         struct tally *t);
-/* Cells of a histogram, in order: returns how many values they count. */
+/* Reads the cells of a histogram, in ascending order, and returns the number of values that they
+ * count. */
 uint64_t partial_read_durations(struct partial_line *l, struct partial_items items,
                                 const char *what, struct histogram *h);
-/* count and ms: the sums that the cells must have. */
+/* Reads clusters into c, and sets *count and *ms to the sums of their cells. */
 void partial_read_clusters(struct partial_line *l, const struct tape_value *o, const char *name,
                            struct clusters *c, uint64_t *count, uint64_t *ms);
 
-/* partial_usage_read.c. Reads what partial_put_usage wrote into the empty usage of the triage. */
+/* partial_usage_read.c. Reads into the triage's empty usage what partial_put_usage wrote. */
 void partial_read_usage(struct partial_line *l, const struct tape_value *usage);
-/* Reads the facets of a stall's parts, five strings for each, null = not known. facets NULL:
- * earlier versions did not say them. */
+/* Reads the facets of a stall's parts, five strings for each part, null = unknown. facets NULL:
+ * an earlier version without them wrote the partial. */
 void partial_read_facets(struct partial_line *l, const struct tape_value *facets,
                          struct stall_part *parts, size_t count);
 
-/* partial_bucket.c. Takes a line of table number `table`. */
+/* partial_bucket.c. Reads a line of table number `table`. */
 void partial_read_rows(struct partial_line *l, const struct tape_value *line, size_t table);
 
-/* The set of buckets of a place in the order of lines. */
+/* Returns set number i of the triage, in the order of lines. */
 struct bucket_set *partial_in_set_of(struct triage *t, size_t i);
-/* A bucket of set number `which`. */
+/* Reads a bucket of set number `which`. */
 void partial_read_bucket(struct partial_line *l, const struct tape_value *o, size_t which);
 
 #endif

@@ -20,7 +20,7 @@ enum st partial_reader_new(struct partial_reader **out, struct err *e) {
     return *out ? ST_OK : err_nomem(e);
 }
 
-/* Between partials nothing is known of the one before. */
+/* Forgets the tables of the last partial. */
 static void partial_in_reset(struct partial_reader *r) {
     r->t = NULL;
     r->strings.len = r->frames.len = r->pieces.len = 0;
@@ -47,10 +47,10 @@ void partial_reader_free(struct partial_reader *r) {
 
 /* ---- stalls of which dumps are missing ---- */
 
-/* Numbers of a part of a stall; earlier versions had no holders. */
+/* Numbers of a part of a stall; earlier versions had no holder. */
 enum { PART_NUMBERS = 6, PART_NUMBERS_OLD = 5 };
 
-/* 0 stands for none, so indexes count from 1. */
+/* Returns the index for a position that counts from 1, in which 0 stands for none. */
 static uint32_t index_of(uint64_t place) {
     return place ? (uint32_t)(place - 1) : NO_INDEX;
 }
@@ -122,7 +122,8 @@ static void read_opened(struct partial_line *l, const struct tape_value *o,
     }
 }
 
-/* Kinds of stall of which some dump did not say a threshold; earlier versions did not tell them. */
+/* Reads the kinds of stall for which some dump did not tell a threshold; earlier versions do not
+ * have them. */
 static void read_no_threshold(struct partial_line *l, const struct tape_value *o) {
     const struct tape_value *unsaid = partial_member(l, o, "no_threshold");
     struct partial_items items = {0};
@@ -138,7 +139,7 @@ static void read_no_threshold(struct partial_line *l, const struct tape_value *o
     }
 }
 
-/* Reads the threshold of each kind of stall; earlier versions told only the smallest one. */
+/* Reads the threshold of each kind of stall; earlier versions have only the smallest one. */
 static void read_thresholds(struct partial_line *l, const struct tape_value *o) {
     struct triage *t = l->r->t;
     if (!partial_member(l, o, "thresholds")) {
@@ -170,6 +171,48 @@ static void read_usage(struct partial_line *l, const struct tape_value *o) {
         }
         partial_read_users(l, days, &l->r->t->usage.user_days);
     }
+}
+
+/* Reads how often ids of the sample came again: pairs of an id's place and the repeats. */
+static void read_again(struct partial_line *l, const struct tape_value *ids, struct id_sketch *s) {
+    struct partial_items again = partial_items(l, partial_member(l, ids, "again"), 2, "ids");
+    for (size_t next = 0; again.next < again.end && partial_fine(l);) {
+        uint64_t place = partial_take_number(l, &again, ID_SKETCH_MAX - 1, "ids");
+        uint64_t repeats = partial_take_number(l, &again, SUM_MAX, "ids");
+        if (place < next || place >= s->ids.len || repeats == 0) {
+            partial_reject(l, "ids");
+            return;
+        }
+        sum_add(&s->ids.data[place].count, repeats);
+        next = (size_t)place + 1;
+    }
+}
+
+/* Reads the ids of dumps; partials of earlier versions have none. */
+static void read_ids(struct partial_line *l, const struct tape_value *o) {
+    const struct tape_value *ids = partial_member(l, o, "ids");
+    struct id_sketch *s = &l->r->t->ids;
+    if (!ids) {
+        s->untold = l->r->t->dumps_read;
+        return;
+    }
+    s->told = partial_get_number(l, ids, "told");
+    s->untold = partial_get_number(l, ids, "untold");
+    struct partial_items hashes = partial_items(l, partial_member(l, ids, "hashes"), 1, "ids");
+    bool cut = tape_is(partial_member(l, ids, "cut"), VALUE_TRUE);
+    if (hashes.count > ID_SKETCH_MAX || (cut && hashes.count < ID_SKETCH_MAX)) {
+        partial_reject(l, "ids");
+    }
+    for (uint64_t last = 0; hashes.next < hashes.end && partial_fine(l);) {
+        uint64_t hash = partial_hash(l, partial_take(&hashes), "ids");
+        if (s->ids.len && hash <= last) {
+            partial_reject(l, "ids");
+        }
+        last = hash;
+        partial_need(l, !partial_fine(l) || id_sketch_add(s, hash, 1));
+    }
+    s->cut = cut;
+    read_again(l, ids, s);
 }
 
 static void read_folded(struct partial_line *l, const struct tape_value *o) {
@@ -207,7 +250,7 @@ static void partial_in_read_head(struct partial_line *l, const struct tape_value
     }
     for (size_t i = 0; i < PARTIAL_SETS; i++) {
         if (i >= PARTIAL_IDLE && !partial_member(l, o, partial_sets[i])) {
-            r->count[i] = 0; /* earlier versions did not count them */
+            r->count[i] = 0; /* earlier versions do not have this member */
             continue;
         }
         r->count[i] =
@@ -217,10 +260,11 @@ static void partial_in_read_head(struct partial_line *l, const struct tape_value
     r->open = partial_number(l, partial_member(l, o, "open"), PENDING_MAX, "open");
     partial_read_clusters(l, o, "exposure", &t->exposure, &count, &ms);
     read_usage(l, o);
+    read_ids(l, o);
     partial_read_tally(l, o, "total", &t->total);
 }
 
-/* The set of line number `taken`; PARTIAL_SETS: a stall. */
+/* Returns the set of the line with number `taken`; PARTIAL_SETS: the line is a stall. */
 static size_t set_of_line(const struct partial_reader *r) {
     uint64_t left = r->taken;
     size_t set = 0;
@@ -230,7 +274,7 @@ static size_t set_of_line(const struct partial_reader *r) {
     return set;
 }
 
-/* The table that is not complete yet; PARTIAL_TABLES: all are. */
+/* Returns the first table that is not complete yet; PARTIAL_TABLES: all are. */
 static size_t table_of_line(const struct partial_reader *r) {
     size_t table = 0;
     while (table < PARTIAL_TABLES && r->rows[table] == 0) {
@@ -245,9 +289,20 @@ static bool complete(const struct partial_reader *r) {
         return false;
     }
     for (size_t i = 0; i < PARTIAL_SETS; i++) {
-        lines += r->count[i]; /* each below 2^32 */
+        lines += r->count[i]; /* each count is below 2^32 */
     }
     return r->taken == lines;
+}
+
+/* Returns the version that the name of the format says; 0 = it is no partial's. */
+static unsigned version_of_format(const char *format) {
+    static const char *const formats[] = {PARTIAL_FORMAT_1, PARTIAL_FORMAT_2, PARTIAL_FORMAT};
+    for (unsigned i = 0; i < sizeof formats / sizeof *formats; i++) {
+        if (strcmp(format, formats[i]) == 0) {
+            return i + 1;
+        }
+    }
+    return 0;
 }
 
 static enum st partial_in_read_line(struct partial_reader *r, const struct tape_value *o,
@@ -258,15 +313,14 @@ static enum st partial_in_read_line(struct partial_reader *r, const struct tape_
         if (l.no_memory) {
             return err_nomem(e);
         }
-        bool first = format && strcmp(format, PARTIAL_FORMAT_1) == 0;
-        if (!first && (!format || strcmp(format, PARTIAL_FORMAT) != 0)) {
+        r->version = format ? version_of_format(format) : 0;
+        if (!r->version) {
             return format && strcmp(format, "stall-triage/1") == 0
                        ? err_set(e, ERR_FORMAT,
                                  "JSON for programs, which does not say how stalls come by users: "
                                  "made with --partial instead, it can be counted")
                        : err_set(e, ERR_FORMAT, "not a partial: no \"" PARTIAL_FORMAT "\"");
         }
-        r->version = first ? 1 : 2;
         if (triage_new(&r->t, &(struct triage_options){0}, e) != ST_OK) {
             return ST_ERR;
         }
@@ -289,8 +343,8 @@ static enum st partial_in_read_line(struct partial_reader *r, const struct tape_
     return l.bad ? err_set(e, ERR_FORMAT, "partial: \"%s\" is missing or wrong", l.bad) : ST_OK;
 }
 
-/* Reads the line into the tape. What is wrong with it, and where, the loader tells, which also
- * knows names with escapes. */
+/* Parses the line into the tape. If that fails, the document loader finds the fault and its
+ * place; it also handles names with escapes. */
 static enum st read_tape(struct partial_reader *r, const char *text, size_t len, struct err *e) {
     const struct document_options limits = {.text_max = PARTIAL_LINE_MAX,
                                             .depth_max = PARTIAL_DEPTH,
@@ -312,7 +366,7 @@ static enum st read_tape(struct partial_reader *r, const char *text, size_t len,
     return ST_OK;
 }
 
-/* Gives back what a long line took. */
+/* Frees the memory that a long line took. */
 static void partial_in_end_line(struct partial_reader *r) {
     enum { KEPT_MAX = 4 << 20 };
     if (r->tape.values.cap > KEPT_MAX / sizeof *r->tape.values.data) {

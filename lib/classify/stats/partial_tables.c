@@ -1,5 +1,5 @@
-/* The texts, frames and pieces of stacks that the buckets of a partial refer to, each written once:
- * those in use, in an order that does not depend on how they came about. */
+/* Writes the tables of texts, frames and pieces of stacks to which the buckets of a partial
+ * refer: each entry in use once, in an order that depends only on their texts. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -45,7 +45,7 @@ uint32_t partial_row_of_frame(const struct partial_writer *w, const struct bucke
     return w->tables[PARTIAL_FRAMES].place[index_of_frame(w->t, f)];
 }
 
-/* ---- what is referred to ---- */
+/* ---- entries that buckets refer to ---- */
 
 static void use_text(struct partial_writer *w, const char *text) {
     if (text) {
@@ -76,7 +76,7 @@ static void use_bucket(struct partial_writer *w, const struct bucket *b) {
     use_text(w, b->evidence.reason);
 }
 
-/* ---- their order ---- */
+/* ---- the order of entries ---- */
 
 struct text_row {
     const char *text;

@@ -1,28 +1,28 @@
-/* The member "usage" of a partial's head: what rates are made of. */
+/* Writes the member "usage" of a partial's head: the sums of which rates are made. */
 #ifndef STALLKIT_CLASSIFY_PARTIAL_USAGE_H
 #define STALLKIT_CLASSIFY_PARTIAL_USAGE_H
 
 #include "base/jsonw.h"
 #include "classify/stats/triage_private.h"
 
-/* The order of a usage's values in the text: by their strings, so that it does not depend on the
- * order of dumps. Zero-initialised = empty. */
+/* The order in which a usage's values are written: by their strings, so that it does not depend
+ * on the order of dumps. Zero-initialised = empty. */
 struct usage_order {
-    uint32_t *values[USAGE_FACETS]; /* indexes into by[f].values, in the order of the text */
-    uint32_t *place[USAGE_FACETS];  /* of each value, in that order */
+    uint32_t *values[USAGE_FACETS]; /* indexes into by[f].values, in the order of writing */
+    uint32_t *place[USAGE_FACETS];  /* position of each value in that order */
     uint32_t *reasons;              /* indexes into watch.reasons */
 };
-/* False: out of memory; release it then, too. */
+/* Finds the order of the triage's usage. False: out of memory; o must be released then, too. */
 bool usage_order_make(struct usage_order *o, const struct triage *t);
 void usage_order_release(struct usage_order *o);
-/* The place of a string among the values of a facet, from 1 up; 0: nobody knows, or it is none of
- * them. */
+/* Returns the position of a string among the values of a facet, from 1 up; 0: the string is
+ * unknown or not among them. */
 uint64_t usage_place_of(const struct usage_order *o, const struct triage *t, enum usage_facet f,
                         uint32_t text);
-/* The string at a place > 0. */
+/* Returns the string at a position > 0 among the values of a facet. */
 const char *usage_text_at(const struct usage_order *o, const struct triage *t, enum usage_facet f,
                           uint64_t place);
-/* Writes the member but for the days of users. */
+/* Writes the member "usage", without the days of users. */
 void partial_put_usage(struct jsonw *w, const struct triage *t, const struct usage_order *o);
 
 #endif

@@ -1,12 +1,13 @@
-/* Reads what rates are made of. Every number is checked before it is used. */
+/* Reads the member "usage" of a partial's head. Every number is checked before it is used. */
 #include <string.h>
 
 #include "classify/stats/partial_private.h"
 #include "classify/stats/sum.h"
 
-enum { VALUE_ITEMS = 8 /* of a value */, USER_ITEMS = 3 };
+enum { VALUE_ITEMS = 8 /* numbers of items: of a value of a facet, of a user */, USER_ITEMS = 3 };
 
-/* Index of a string that is behind *previous, which it becomes; 0 if it is wrong. */
+/* Reads the next string, which must be above *previous and replaces it, and returns its index; 0
+ * if it is wrong. */
 static uint32_t read_usage_text(struct partial_line *l, const struct tape_value *v,
                                 const char **previous) {
     const char *text = partial_text(l, v);
@@ -18,7 +19,7 @@ static uint32_t read_usage_text(struct partial_line *l, const struct tape_value 
     return partial_text_index(l, text);
 }
 
-/* The value of which these are the items. */
+/* Reads the items of one value of facet f into the triage's usage. */
 static void read_usage_value(struct partial_line *l, size_t f, struct partial_items *items,
                              const char **previous) {
     uint32_t text = read_usage_text(l, partial_take(items), previous);

@@ -1,4 +1,4 @@
-/* Writes what rates are made of. */
+/* Writes the member "usage" of a partial's head. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 #include "classify/stats/partial_private.h"
 #include "classify/stats/partial_usage.h"
 
-/* A string and where it is. */
+/* A string and its index. */
 struct named_index {
     const char *text;
     uint32_t index;
@@ -18,8 +18,8 @@ static int by_usage_name(const void *a, const void *b) {
     return strcmp(((const struct named_index *)a)->text, ((const struct named_index *)b)->text);
 }
 
-/* Fills order, and place if it is not NULL, with the order of `count` strings, named[i].index being
- * i. False: out of memory. */
+/* Sets *order to the indexes of `count` strings in ascending order, and *place (place may be
+ * NULL) to the position of each; named[i].index must be i. False: out of memory. */
 static bool order_names(struct named_index *named, size_t count, uint32_t **order,
                         uint32_t **place) {
     *order = calloc(count + 1, sizeof **order);
@@ -104,7 +104,7 @@ static void put_usage_launches(struct jsonw *w, const struct histogram *h) {
     jsonw_end_array(w);
 }
 
-/* Text, six numbers and an array for each value. */
+/* Writes the values of facet f: for each its text, six numbers and an array. */
 static void put_usage_values(struct jsonw *w, const struct triage *t, const struct usage_order *o,
                              size_t f) {
     const struct usage_values *of = &t->usage.by[f];

@@ -1,5 +1,5 @@
-/* Single values of stall-partial(5), and tallies. Every number is checked before it is used:
- * partials come over networks. */
+/* Reads single values of stall-partial(5), and tallies. Every number is checked before it is
+ * used, as partials come over networks. */
 #include <string.h>
 
 #include "base/parse.h"
@@ -65,7 +65,7 @@ const char *partial_raw_text(struct partial_line *l, const struct tape_value *v,
         return l->r->tape.text + v->at;
     }
     const char *text = partial_text(l, v);
-    *len = text ? strlen(text) : 0; /* no string of the tape has a NUL in it */
+    *len = text ? strlen(text) : 0; /* no string of the tape contains a NUL */
     return text;
 }
 
@@ -245,7 +245,7 @@ static void read_facet(struct partial_line *l, const struct tape_value *o, size_
     }
 }
 
-/* The names of the counts, in the order of version 2, which has them as an array. */
+/* Names of the counts, in the order in which version 2 has them as an array. */
 static const char *const partial_counts[PARTIAL_COUNTS] = {
     "dumps", "stalls", "ms", "max_ms", "fatal", "fatal_min_ms", "samples", "hits"};
 

@@ -1,6 +1,5 @@
-/* A triage as text: stall-partial(5). Whatever order it was filled in, the bytes are the same. */
-#include <inttypes.h>
-#include <stdio.h>
+/* Writes a triage as stall-partial(5). The bytes do not depend on the order in which the triage
+ * was filled. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,10 +30,12 @@ static bool sort_set(struct partial_writer *w, size_t set) {
 
 /* ---- values ---- */
 
-/* Hashes are strings, since not all JSON readers hold 64-bit numbers. */
+/* Writes a hash as a string, since not all JSON readers hold 64-bit integers. */
 static void put_hash(struct jsonw *w, const char *key, uint64_t v) {
-    char text[PARTIAL_HASH_SIZE];
-    snprintf(text, sizeof text, "%016" PRIx64, v);
+    char text[PARTIAL_HASH_SIZE] = {0};
+    for (size_t i = PARTIAL_HASH_SIZE - 1; i-- > 0; v >>= 4) {
+        text[i] = "0123456789abcdef"[v & 15];
+    }
     if (key) {
         jsonw_key(w, key);
     }
@@ -51,7 +52,7 @@ static void put_pairs(struct jsonw *w, const uint64_t *values, size_t count) {
 
 /* ---- tallies ---- */
 
-/* What is empty is left out, here and in buckets. */
+/* Writes the cells of a histogram; nothing if it is empty. */
 
 static void partial_out_put_durations(struct jsonw *w, const struct histogram *h) {
     if (!h->cells.len) {
@@ -80,6 +81,27 @@ static void put_users(struct jsonw *w, const struct distinct *d) {
         put_hash(w, NULL, d->hashes.data[i]);
     }
     jsonw_end_array(w);
+}
+
+static void put_ids(struct jsonw *w, const struct id_sketch *s) {
+    jsonw_member_object(w, "ids");
+    jsonw_member_u64(w, "told", s->told);
+    jsonw_member_u64(w, "untold", s->untold);
+    jsonw_member_bool(w, "cut", s->cut);
+    jsonw_member_array(w, "hashes");
+    for (size_t i = 0; i < s->ids.len; i++) {
+        put_hash(w, NULL, s->ids.data[i].hash);
+    }
+    jsonw_end_array(w);
+    jsonw_member_array(w, "again");
+    for (size_t i = 0; i < s->ids.len; i++) {
+        if (s->ids.data[i].count > 1) {
+            jsonw_u64(w, i);
+            jsonw_u64(w, s->ids.data[i].count - 1);
+        }
+    }
+    jsonw_end_array(w);
+    jsonw_end_object(w);
 }
 
 static void put_clusters(struct jsonw *w, const char *key, const struct clusters *c) {
@@ -187,6 +209,10 @@ static void put_evidence(struct partial_writer *writer, const struct evidence *e
         jsonw_u64(w, partial_row_of_text(writer, e->reason));
     }
     jsonw_end_array(w);
+}
+
+static void partial_out_put_stack(struct partial_writer *writer, const struct evidence *e) {
+    struct jsonw *w = &writer->w;
     if (e->stack.len) {
         jsonw_member_array(w, "stack");
         for (size_t i = 0; i < e->stack.len; i++) {
@@ -212,7 +238,7 @@ static bool put_actions(struct partial_writer *w, const struct bucket *b) {
     }
     qsort(pairs, b->actions.len, sizeof *pairs, partial_out_by_place);
     jsonw_key(&w->w, "actions");
-    put_pairs(&w->w, pairs[0], 2 * b->actions.len);
+    put_pairs(&w->w, pairs[0], 2 * (size_t)b->actions.len);
     free(pairs);
     return true;
 }
@@ -228,9 +254,19 @@ static void partial_out_put_aliases(struct jsonw *w, const struct bucket *b) {
     jsonw_end_array(w);
 }
 
+/* Are two evidences equal but for their stacks, with the reasons of one triage? */
+static bool evidence_equals(const struct evidence *a, const struct evidence *b) {
+    return a->span_ms == b->span_ms && a->hash == b->hash && a->cause == b->cause &&
+           a->reason == b->reason && strcmp(a->id ? a->id : "", b->id ? b->id : "") == 0;
+}
+
+/* Writes a bucket; of level 2 without what it has in common with its parent, as most buckets of
+ * level 1 have one child. */
 static bool partial_out_put_bucket(struct partial_writer *writer, size_t set,
                                    const struct bucket *b) {
     struct jsonw *w = &writer->w;
+    const struct bucket *parent =
+        set == PARTIAL_LEVEL2 ? writer->t->level[0].buckets.data[b->parent] : NULL;
     *w = jsonw_init(writer->out);
     jsonw_begin_object(w);
     jsonw_member_cstr(w, "id", b->id);
@@ -244,10 +280,15 @@ static bool partial_out_put_bucket(struct partial_writer *writer, size_t set,
         jsonw_member_u64(w, "waiters", b->waiters);
     }
     put_frames(writer, b);
-    put_evidence(writer, &b->evidence);
+    if (!parent || !evidence_equals(&parent->evidence, &b->evidence)) {
+        put_evidence(writer, &b->evidence);
+    }
+    partial_out_put_stack(writer, &b->evidence);
     partial_out_put_aliases(w, b);
     bool ok = set == PARTIAL_ACTIONS || set == PARTIAL_IDLE || put_actions(writer, b);
-    ok = ok && partial_out_put_tally(writer, "tally", &b->tally);
+    if (!parent || (parent->tally != b->tally && !tally_equals(parent->tally, b->tally))) {
+        ok = ok && partial_out_put_tally(writer, "tally", b->tally);
+    }
     jsonw_end_object(w);
     sink_char(writer->out, '\n');
     return ok;
@@ -271,8 +312,8 @@ static int by_hash(const void *a, const void *b) {
     return COMPARE(x->hash, y->hash);
 }
 
-/* A row holds the numbers that are written for a part, followed by the places of its facets. Those
- * are written as texts, but the order of the rows depends on them, too. */
+/* A row of numbers for a part of a stall: those that are written, then the positions of its
+ * facets, which are written as texts but decide the order of the rows, too. */
 enum { PART_NUMBERS = 6, PART_SORTED = PART_NUMBERS + USAGE_FACETS };
 
 static int by_numbers(const void *a, const void *b) {
@@ -284,7 +325,7 @@ static int by_numbers(const void *a, const void *b) {
     return COMPARE(x[i], y[i]);
 }
 
-/* Positions count from 1 here: 0 stands for none. */
+/* Returns the position of a bucket in its set, counted from 1; 0 stands for no bucket. */
 static uint64_t partial_out_place_of(const struct partial_writer *w, size_t set, uint32_t index) {
     return index == NO_INDEX ? 0 : (uint64_t)w->place[set][index] + 1;
 }
@@ -368,7 +409,7 @@ static bool put_stalls(struct partial_writer *w) {
 
 /* ---- the head ---- */
 
-/* What was folded, if anything was. */
+/* Writes what was folded into other buckets; nothing if none was. */
 static void put_folded(struct jsonw *w, const struct triage *t) {
     if (!triage_is_folded(t)) {
         return;
@@ -440,6 +481,7 @@ static bool partial_out_put_head(struct partial_writer *writer) {
     jsonw_member_u64(w, "open", t->pending.used);
     put_clusters(w, "exposure", &t->exposure);
     partial_put_usage(w, t, &writer->usage);
+    put_ids(w, &t->ids);
     jsonw_member_object(w, "user_days");
     put_users(w, &t->usage.user_days);
     jsonw_end_object(w);
@@ -451,7 +493,7 @@ static bool partial_out_put_head(struct partial_writer *writer) {
 
 enum st triage_write_partial(const struct triage *t, struct sink *out, struct err *e) {
     struct partial_writer w = {.t = t, .out = out};
-    bool ok = usage_order_make(&w.usage, t) && partial_find_rows(&w);
+    bool ok = !t->torn && usage_order_make(&w.usage, t) && partial_find_rows(&w);
     for (size_t i = 0; ok && i < PARTIAL_SETS; i++) {
         ok = sort_set(&w, i);
     }

@@ -1,4 +1,4 @@
-/* The stalls of which not all dumps were seen yet. */
+/* Keeps the stalls of which not all dumps were read yet. */
 #include <stdlib.h>
 
 #include "classify/stats/triage_private.h"
@@ -35,8 +35,8 @@ struct pending_stall *pending_get(struct pending_table *p, uint64_t hash) {
     return s;
 }
 
-/* Knuth's algorithm R (TAOCP 3, 6.4): entries behind the hole move up if the hole lies on their
- * way. */
+/* Removes a stall by Knuth's algorithm R (TAOCP 3, 6.4): an entry behind the hole moves into it
+ * if the search for the entry passes the hole. */
 void pending_remove(struct pending_table *p, struct pending_stall *s) {
     size_t mask = p->slot_count - 1, hole = (size_t)(s - p->slots);
     VEC_RELEASE(&s->parts);

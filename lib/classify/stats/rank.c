@@ -1,20 +1,28 @@
-/* The order of buckets: most stalled time first, then users, then stalls. */
+/* Orders buckets: most stalled time first, then most users, then most stalls; or most stalls
+ * first. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/search.h"
 #include "classify/stats/triage_private.h"
 
-static int by_rank(const void *a, const void *b) {
+static int rank_by_time(const void *a, const void *b) {
     const struct bucket *x = *(struct bucket *const *)a, *y = *(struct bucket *const *)b;
-    int order = COMPARE(y->tally.ms, x->tally.ms);
+    int order = COMPARE(y->tally->ms, x->tally->ms);
     order = order ? order : COMPARE(y->users, x->users);
-    order = order ? order : COMPARE(y->tally.stalls, x->tally.stalls);
+    order = order ? order : COMPARE(y->tally->stalls, x->tally->stalls);
     order = order ? order : strcmp(x->id, y->id);
     return order ? order : bucket_compare(x, y);
 }
 
-/* Puts the bucket that stands for others at the end; returns how many stand before it. */
+static int rank_by_stalls(const void *a, const void *b) {
+    const struct bucket *x = *(struct bucket *const *)a, *y = *(struct bucket *const *)b;
+    int order = COMPARE(y->tally->stalls, x->tally->stalls);
+    return order ? order : rank_by_time(a, b);
+}
+
+/* Moves the bucket that stands for folded ones to the end, and returns the number of buckets
+ * before it. */
 static size_t others_last(struct bucket **order, size_t count) {
     for (size_t i = 0; i < count; i++) {
         if (bucket_is_other(order[i])) {
@@ -27,8 +35,9 @@ static size_t others_last(struct bucket **order, size_t count) {
     return count;
 }
 
-/* Orders `count` indexes into the set by rank. */
-bool rank_indexes(const struct bucket_set *set, uint32_t *indexes, size_t count) {
+/* Orders `count` indexes into the set by rank. False: out of memory. */
+bool rank_indexes(const struct bucket_set *set, enum tally_weight weight, uint32_t *indexes,
+                  size_t count) {
     struct bucket **order = calloc(count ? count : 1, sizeof *order);
     if (!order) {
         return false;
@@ -36,7 +45,8 @@ bool rank_indexes(const struct bucket_set *set, uint32_t *indexes, size_t count)
     for (size_t i = 0; i < count; i++) {
         order[i] = set->buckets.data[indexes[i]];
     }
-    qsort(order, others_last(order, count), sizeof(struct bucket *), by_rank);
+    qsort(order, others_last(order, count), sizeof(struct bucket *),
+          weight == WEIGHT_STALLS ? rank_by_stalls : rank_by_time);
     for (size_t i = 0; i < count; i++) {
         indexes[i] = order[i]->index;
     }
@@ -44,7 +54,7 @@ bool rank_indexes(const struct bucket_set *set, uint32_t *indexes, size_t count)
     return true;
 }
 
-bool rank_set(struct bucket_set *set) {
+bool rank_set(struct bucket_set *set, enum tally_weight weight) {
     size_t count = set->buckets.len;
     free(set->ranked);
     set->ranked = calloc(count ? count : 1, sizeof *set->ranked);
@@ -53,7 +63,7 @@ bool rank_set(struct bucket_set *set) {
     }
     for (size_t i = 0; i < count; i++) {
         set->ranked[i] = (uint32_t)i;
-        set->buckets.data[i]->users = distinct_count(&set->buckets.data[i]->tally.users);
+        set->buckets.data[i]->users = distinct_count(&set->buckets.data[i]->tally->users);
     }
-    return rank_indexes(set, set->ranked, count);
+    return rank_indexes(set, weight, set->ranked, count);
 }

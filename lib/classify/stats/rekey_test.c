@@ -72,7 +72,7 @@ static void assert_buckets(struct triage *t, const char *want) {
         const struct bucket *b = t->level[0].buckets.data[t->level[0].ranked[i]];
         size_t len = strlen(got);
         snprintf(got + len, sizeof got - len, "%s%s %u", i ? ", " : "", b->frames[0]->function,
-                 (unsigned)b->tally.stalls);
+                 (unsigned)b->tally->stalls);
     }
     assert_string_equal(got, want);
     assert_int_equal(t->total.stalls, 5);
@@ -128,7 +128,7 @@ static void a_stall_of_several_dumps_still_counts_once(void **state) {
         assert_int_equal(triage_rekey(&t, from, new.keyer, &new.options, NULL), ST_OK);
         assert_int_equal(triage_finish(t, NULL), ST_OK);
         for (size_t i = 0; i < t->level[0].buckets.len; i++) {
-            stalls += t->level[0].buckets.data[i]->tally.stalls;
+            stalls += t->level[0].buckets.data[i]->tally->stalls;
         }
         /* What is idle now is where it was counted, as the key that sorts first. */
         assert_int_equal(stalls, t->apart[APART_IDLE] ? 0 : 1);

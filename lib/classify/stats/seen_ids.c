@@ -4,6 +4,9 @@
 
 #include <stdlib.h>
 
+#include "base/search.h"
+#include "classify/stats/sum.h"
+
 static uint64_t *seen_find_slot(uint64_t *slots, size_t count, uint64_t hash) {
     size_t at = (size_t)hash & (count - 1);
     while (slots[at] && slots[at] != hash) {
@@ -12,7 +15,8 @@ static uint64_t *seen_find_slot(uint64_t *slots, size_t count, uint64_t hash) {
     return &slots[at];
 }
 
-/* Doubles the current generation's table, up to twice the ids it holds at most. */
+/* Doubles the current generation's table, up to twice the number of ids that it holds at most.
+ * False: out of memory. */
 static bool grow_seen(struct seen_set *s) {
     size_t count = s->slot_count[0] ? s->slot_count[0] * 2 : 1024;
     uint64_t *slots = calloc(count, sizeof *slots);
@@ -54,4 +58,81 @@ void seen_release(struct seen_set *s) {
     free(s->slots[0]);
     free(s->slots[1]);
     *s = (struct seen_set){0};
+}
+
+/* ---- the sample ---- */
+
+void id_sketch_release(struct id_sketch *s) {
+    VEC_RELEASE(&s->ids);
+    *s = (struct id_sketch){.cut = false};
+}
+
+bool id_sketch_add(struct id_sketch *s, uint64_t hash, uint64_t count) {
+    size_t low;
+    if (s->ids.len == ID_SKETCH_MAX && hash > s->ids.data[ID_SKETCH_MAX - 1].hash) {
+        s->cut = true;
+        return true;
+    }
+    LOWER_BOUND(low, s->ids.len, s->ids.data[low].hash, hash);
+    if (low == s->ids.len || s->ids.data[low].hash != hash) {
+        if (s->ids.len == ID_SKETCH_MAX) {
+            s->cut = true;
+            s->ids.len--; /* drops the largest hash */
+        }
+        if (!VEC_INSERT(&s->ids, low)) {
+            return false;
+        }
+        s->ids.data[low] = (struct id_count){hash, 0};
+    }
+    sum_add(&s->ids.data[low].count, count);
+    return true;
+}
+
+bool id_sketch_merge(struct id_sketch *s, const struct id_sketch *from) {
+    for (size_t i = 0; i < from->ids.len; i++) {
+        if (!id_sketch_add(s, from->ids.data[i].hash, from->ids.data[i].count)) {
+            return false;
+        }
+    }
+    s->cut = s->cut || from->cut;
+    sum_add(&s->told, from->told);
+    sum_add(&s->untold, from->untold);
+    return true;
+}
+
+/* Returns the smallest number whose square is at least v. */
+static uint64_t root_above(uint64_t v) {
+    uint64_t low = 0, high = UINT32_MAX;
+    while (low < high) {
+        uint64_t middle = (low + high) / 2;
+        if (middle * middle >= v) {
+            high = middle;
+        } else {
+            low = middle + 1;
+        }
+    }
+    return low;
+}
+
+/* An id is in the sample with the same chance as any other, whether its dump comes again or not: of
+ * r_i repeats of the sampled ids the sum has a variance of at most the sum of r_i squared
+ * (Bernoulli sampling, Poisson's limit). Two standard errors are 95 %; of no repeat at all the
+ * bound is 3, by the rule of three (Hanley and Lippman-Hand, 1983). */
+struct id_overlap id_sketch_overlap(const struct id_sketch *s) {
+    enum { RULE_OF_THREE = 3 };
+    uint64_t sampled = 0, again = 0, squares = 0;
+    for (size_t i = 0; i < s->ids.len; i++) {
+        uint64_t repeats = s->ids.data[i].count - 1;
+        sum_add(&sampled, s->ids.data[i].count);
+        sum_add(&again, repeats);
+        sum_add(&squares, repeats < UINT32_MAX / 2 ? repeats * repeats : SUM_MAX);
+    }
+    if (!s->cut || sampled == 0) {
+        return (struct id_overlap){again, 0};
+    }
+    uint64_t error = again ? 2 * root_above(squares) : RULE_OF_THREE;
+    unsigned __int128 dumps = (unsigned __int128)s->told * again / sampled;
+    unsigned __int128 bound = ((unsigned __int128)s->told * error + sampled - 1) / sampled;
+    return (struct id_overlap){dumps < SUM_MAX ? (uint64_t)dumps : SUM_MAX,
+                               bound < SUM_MAX ? (uint64_t)bound : SUM_MAX};
 }

@@ -1,4 +1,5 @@
-/* Ids that were read before, so that what arrives twice counts once. */
+/* Keeps the ids of dumps: those that were read before, so that a dump that arrives twice counts
+ * once, and a sample of all, by which partials tell how many dumps they have in common. */
 #ifndef STALLKIT_CLASSIFY_SEEN_IDS_H
 #define STALLKIT_CLASSIFY_SEEN_IDS_H
 
@@ -6,16 +7,50 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Two generations of hashes, so memory has a bound and the last 2^18 ids are always known. */
+#include "base/vec.h"
+
+/* Number of hashes in a generation. There are two, so memory has a bound and the last 2^18 ids
+ * are always known. */
 enum { SEEN_GENERATION = 1 << 18 };
-/* Zero-initialised = empty. */
+/* The set of ids. Zero-initialised = empty. */
 struct seen_set {
-    uint64_t *slots[2]; /* [0] the current generation; 0 = free */
+    uint64_t *slots[2]; /* [0] is the current generation; a slot of 0 is free */
     size_t slot_count[2], used;
 };
 
-/* Adds the hash of an id; *seen says whether it was there. False: out of memory. */
+/* Adds the hash of an id; *seen tells whether the set had it. False: out of memory. */
 bool seen_before(struct seen_set *s, uint64_t hash, bool *seen);
 void seen_release(struct seen_set *s);
+
+/* ---- the sample ---- */
+
+enum { ID_SKETCH_MAX = 4096 /* ids in a sample: at most 80 KB of a partial */ };
+
+struct id_count {
+    uint64_t hash, count; /* hash of an id; dumps that have it, each of another part */
+};
+
+/* The smallest ID_SKETCH_MAX hashes of ids (a bottom-k sketch, see user_sample.h), all of them if
+ * there are no more. An id in the sample of the whole is in that of each part that has it, so its
+ * count is exact, and samples merge to the same state in any order. Zero-initialised = empty. */
+struct id_sketch {
+    VEC(struct id_count) ids; /* ascending by hash */
+    bool cut;                 /* there are more ids than those in the sample */
+    uint64_t told, untold;    /* dumps with an id; dumps without one, or of partials without ids */
+};
+
+void id_sketch_release(struct id_sketch *s);
+/* Adds `count` dumps of one id to the sample, not to `told`. False: out of memory. */
+bool id_sketch_add(struct id_sketch *s, uint64_t hash, uint64_t count);
+/* Adds all of `from`. False: out of memory, and s may hold a part. */
+bool id_sketch_merge(struct id_sketch *s, const struct id_sketch *from);
+
+/* How many dumps are counted again, as their ids were counted before in another part. */
+struct id_overlap {
+    uint64_t dumps; /* exact, or estimated from the share of the sample */
+    uint64_t
+        error; /* dumps by which the estimate is wrong at most, in 95 of 100 cases; 0 = exact */
+};
+struct id_overlap id_sketch_overlap(const struct id_sketch *s);
 
 #endif

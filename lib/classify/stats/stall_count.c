@@ -1,4 +1,4 @@
-/* Which dumps count as stalls, and how much of each. */
+/* Decides which dumps count as stalls, and how much of each counts. */
 #include "classify/stats/stall_count.h"
 
 #include <stdlib.h>
@@ -23,7 +23,10 @@ enum triage_apart triage_apart_of(const struct dump *d, const struct stall_key *
     if (triage_is(d->stall.kind, "crash") && !open[APART_CRASH]) {
         return APART_CRASH;
     }
-    if (triage_is(d->stall.app_state, "background") && !open[APART_BACKGROUND]) {
+    /* A watchdog stall counts in the background, too: the system waited for an app that it
+     * ended. */
+    bool waited = triage_is(d->stall.kind, "watchdog");
+    if (triage_is(d->stall.app_state, "background") && !waited && !open[APART_BACKGROUND]) {
         return APART_BACKGROUND;
     }
     if (d->stall.prewarmed && !open[APART_PREWARMED]) {
@@ -71,7 +74,8 @@ static struct stall_counted *find_counted(struct stall_counted *slots, size_t co
     return &slots[at];
 }
 
-/* Doubles the current generation's table, up to twice the stalls it holds at most. */
+/* Doubles the current generation's table, up to twice the number of stalls that it holds at
+ * most. False: out of memory. */
 static bool grow_ledger(struct stall_ledger *l) {
     size_t count = l->slot_count[0] ? l->slot_count[0] * 2 : 64;
     struct stall_counted *slots = calloc(count, sizeof *slots);
@@ -89,7 +93,7 @@ static bool grow_ledger(struct stall_ledger *l) {
     return true;
 }
 
-/* The stall of this hash if it was met before; NULL = it was not, or it was forgotten. */
+/* Returns the stall of this hash if it was met before; NULL = it was not, or it was forgotten. */
 static struct stall_counted *known_stall(const struct stall_ledger *l, uint64_t hash) {
     for (size_t i = 0; i < 2; i++) {
         struct stall_counted *s =
@@ -101,7 +105,8 @@ static struct stall_counted *known_stall(const struct stall_ledger *l, uint64_t 
     return NULL;
 }
 
-/* The stall of this hash, noted if it is new; NULL = out of memory. Valid until the next call. */
+/* Returns the stall of this hash, added if it is new, valid until the next call; NULL = out of
+ * memory. */
 static struct stall_counted *note_stall(struct stall_ledger *l, uint64_t hash) {
     struct stall_counted *known = known_stall(l, hash);
     if (known) {
@@ -138,7 +143,7 @@ void stall_ledger_release(struct stall_ledger *l) {
 
 /* ---- one dump ---- */
 
-/* The hash of the dump's stall id; 0 = it has none. */
+/* Returns the hash of the dump's stall id; 0 = it has none. */
 static uint64_t hash_of_stall(const struct dump *d) {
     if (!d->stall.id || !*d->stall.id) {
         return 0;
@@ -147,29 +152,32 @@ static uint64_t hash_of_stall(const struct dump *d) {
     return hash + (hash == 0);
 }
 
-/* The dump's span. Without span_ms it is what duration_ms or at_ms, which count from the start of
- * the stall, are beyond the spans that are known. */
-static uint64_t span_of(const struct dump *d, uint64_t known_ms) {
-    int64_t span = dump_span_ms(d);
-    if (span <= 0 || d->stall.span_ms >= 0) {
-        return span > 0 ? (uint64_t)span : 0;
+/* Returns when the dump's span begins, in ms from the start of its stall; 0 if the dump does not
+ * tell. */
+static uint64_t start_of(const struct dump *d) {
+    return d->stall.seq > 1 && d->stall.at_ms > 0 ? (uint64_t)d->stall.at_ms : 0;
+}
+
+static uint64_t less_of(uint64_t a, uint64_t b) {
+    return a < b ? a : b;
+}
+
+/* Adds a dump's span to its stall, or the time since the stall's start if the dump has no span,
+ * and returns by how much that raises the time that the stall's dumps count. */
+static uint64_t add_span(struct stall_spans *s, const struct dump *d, uint64_t span_ms,
+                         uint64_t cap_ms) {
+    if (d->stall.span_ms >= 0) {
+        uint64_t start = start_of(d);
+        sum_add(&s->said_ms, less_of(span_ms, start < cap_ms ? cap_ms - start : 0));
+    } else {
+        s->longest_ms = span_ms > s->longest_ms ? span_ms : s->longest_ms;
     }
-    return (uint64_t)span > known_ms ? (uint64_t)span - known_ms : 0;
+    uint64_t before = s->ms;
+    s->ms = less_of(s->said_ms > s->longest_ms ? s->said_ms : s->longest_ms, cap_ms);
+    return s->ms - before;
 }
 
-/* When the dump's span begins, in ms from the start of its stall. */
-static uint64_t start_of(const struct dump *d, uint64_t known_ms) {
-    if (d->stall.seq == 1) {
-        return 0;
-    }
-    return d->stall.seq > 1 && d->stall.at_ms > 0 ? (uint64_t)d->stall.at_ms : known_ms;
-}
-
-static uint64_t room_below(uint64_t cap_ms, uint64_t ms) {
-    return ms < cap_ms ? cap_ms - ms : 0;
-}
-
-/* Is this dump, by what it says, all that there is of its stall? */
+/* Does this dump, by its own words, cover its whole stall? */
 static bool is_whole(const struct dump *d, uint64_t span_ms) {
     bool last = d->stall.ended || d->stall.fatal;
     uint64_t duration = last && d->stall.duration_ms > 0 ? (uint64_t)d->stall.duration_ms : 0;
@@ -188,16 +196,12 @@ bool stall_count_take(struct stall_ledger *l, const struct dump *d, enum triage_
     if (!s) {
         return false;
     }
-    out->span_ms = out->ms = span_of(d, s->span_ms);
-    if (cap_ms) {
-        uint64_t behind = room_below(cap_ms, start_of(d, s->span_ms));
-        uint64_t left = room_below(cap_ms, s->ms);
-        out->ms = out->ms < behind ? out->ms : behind;
-        out->ms = out->ms < left ? out->ms : left;
-    }
+    int64_t said = dump_span_ms(d);
+    uint64_t span = said > 0 ? (uint64_t)said : 0, cap = cap_ms ? cap_ms : UINT64_MAX;
+    struct stall_spans alone = {0};
+    out->span_ms = add_span(&s->all, d, span, UINT64_MAX);
+    out->ms = add_span(why == APART_NONE ? &s->ranked : &alone, d, span, cap);
     out->counted = s->counted;
-    out->whole = !out->hash || (!met && is_whole(d, out->span_ms));
-    sum_add(&s->span_ms, out->span_ms);
-    sum_add(&s->ms, why == APART_NONE ? out->ms : 0);
+    out->whole = !out->hash || (!met && is_whole(d, span));
     return true;
 }

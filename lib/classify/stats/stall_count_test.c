@@ -6,6 +6,7 @@
 #include <cmocka.h>
 #include <stdio.h>
 
+#include "base/hash.h"
 #include "classify/stats/stall_count.h"
 
 enum { UNSAID = -1, DUMPS_MAX = 4 };
@@ -75,6 +76,47 @@ static void a_stall_counts_up_to_the_cap_whatever_its_dumps_say(void **state) {
     }
 }
 
+/* Dumps that lack members, and that contradict each other, in 200 orders. */
+static void the_sum_is_the_same_in_any_order(void **state) {
+    (void)state;
+    enum { STALLS = 300, ORDERS = 200, CAP = 30000 };
+    size_t capped = 0, several = 0;
+    for (uint64_t stall = 0; stall < STALLS; stall++) {
+        struct said dumps[DUMPS_MAX];
+        uint64_t first = 0, r = hash_u64(stall + 1);
+        size_t count = 1 + r % DUMPS_MAX;
+        several += count > 1;
+        for (size_t i = 0; i < count; i++) {
+            r = hash_u64(r);
+            dumps[i] =
+                (struct said){.seq = (int64_t)(r % 4),
+                              .at_ms = r >> 8 & 1 ? (int64_t)(r >> 10) % 40000 : UNSAID,
+                              .span_ms = r >> 9 & 1 ? (int64_t)(r >> 20) % 40000 : UNSAID,
+                              .duration_ms = r >> 3 & 1 ? (int64_t)(r >> 30) % 40000 : UNSAID,
+                              .more = r >> 4 & 1};
+        }
+        for (uint64_t order = 0; order < ORDERS; order++) {
+            struct stall_ledger l = {0};
+            uint64_t sum = 0, spans = 0;
+            for (size_t i = count; i-- > 0;) { /* Fisher and Yates */
+                size_t other = hash_u64(order * DUMPS_MAX + i) % (i + 1);
+                struct said taken = dumps[other];
+                dumps[other] = dumps[i];
+                dumps[i] = taken;
+                struct stall_count c = take(&l, "s", &taken, CAP);
+                sum += c.ms;
+                spans += c.span_ms;
+            }
+            assert_true(sum <= CAP && sum <= spans);
+            assert_true(order == 0 || sum + spans == first);
+            first = sum + spans;
+            capped += order == 0 && sum == CAP;
+            stall_ledger_release(&l);
+        }
+    }
+    assert_true(capped > 10 && several > 100);
+}
+
 static void only_the_first_dump_of_a_stall_is_all_of_it(void **state) {
     (void)state;
     struct stall_ledger l = {0};
@@ -113,9 +155,32 @@ static void stalls_are_known_for_a_generation(void **state) {
     stall_ledger_release(&l);
 }
 
+/* The system waited for an app that its watchdog ended, in the background, too. */
+static void the_watchdog_in_the_background_is_a_stall(void **state) {
+    (void)state;
+    static const struct {
+        const char *kind, *app_state;
+        enum triage_apart apart;
+    } rows[] = {{"watchdog", "background", APART_NONE},
+                {"watchdog", "foreground", APART_NONE},
+                {"hang", "background", APART_BACKGROUND},
+                {"suspension", "background", APART_BACKGROUND},
+                {"background-task", "background", APART_BACKGROUND},
+                {"background-task", "foreground", APART_NONE}};
+    const struct stall_key key = {.status = KEY_OK};
+    const bool open[APART_COUNT] = {false}, asked[APART_COUNT] = {[APART_BACKGROUND] = true};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const struct dump d = {.stall = {.kind = rows[i].kind, .app_state = rows[i].app_state}};
+        assert_int_equal(triage_apart_of(&d, &key, open), rows[i].apart);
+        assert_int_equal(triage_apart_of(&d, &key, asked), APART_NONE);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_watchdog_in_the_background_is_a_stall),
         cmocka_unit_test(a_stall_counts_up_to_the_cap_whatever_its_dumps_say),
+        cmocka_unit_test(the_sum_is_the_same_in_any_order),
         cmocka_unit_test(only_the_first_dump_of_a_stall_is_all_of_it),
         cmocka_unit_test(stalls_are_known_for_a_generation),
     };

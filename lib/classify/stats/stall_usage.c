@@ -1,5 +1,5 @@
-/* Counts a stall where rates are told: in the version, system, device, cause and kind that most of
- * its time lies in. */
+/* Counts a stall in the sums of which rates are made: for the version, system, device, cause and
+ * kind in which most of its time lies. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,7 +7,7 @@
 #include "classify/stats/sum.h"
 #include "classify/stats/triage_private.h"
 
-/* The time of one value of a facet. */
+/* A value of a facet, and the stall's time with it. */
 struct value_time {
     uint32_t text;
     uint64_t ms;
@@ -18,8 +18,8 @@ static int by_value_text(const void *a, const void *b) {
     return COMPARE(x->text, y->text);
 }
 
-/* The value with most time, of equals the one whose string sorts first; NO_INDEX: none is known.
- * Values are reordered. */
+/* Returns the value with most time, of equal ones the one whose string sorts first; NO_INDEX:
+ * none is known. The values are reordered. */
 static uint32_t main_value(const struct triage *t, struct value_time *values, size_t count) {
     struct value_time best = {.text = NO_INDEX};
     qsort(values, count, sizeof *values, by_value_text);
@@ -38,7 +38,7 @@ static uint32_t main_value(const struct triage *t, struct value_time *values, si
     return best.text;
 }
 
-/* The values of a stall; room: for as many as it has parts. */
+/* Sets found[] to a stall's value of each facet; `room` has an element for each part. */
 static void find_values(const struct triage *t, const struct stall_part *parts, size_t count,
                         struct value_time *room, uint32_t found[USAGE_FACETS]) {
     for (size_t f = 0; f < USAGE_FACETS; f++) {

@@ -1,5 +1,5 @@
-/* Stalls are counted whole: one with several dumps once, in the bucket that most of its time lies
- * in. */
+/* Counts whole stalls: one with several dumps counts once, in the bucket in which most of its
+ * time lies. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,7 +7,7 @@
 #include "classify/stats/sum.h"
 #include "classify/stats/triage_private.h"
 
-/* The sets of buckets that a stall is counted in. */
+/* The sets of buckets in which a stall is counted. */
 enum part_set { PART_LEVEL1, PART_LEVEL2, PART_ACTION, PART_HOLDER };
 
 static const struct bucket_set *set_of_part(const struct triage *t, enum part_set set) {
@@ -23,7 +23,7 @@ static const struct bucket_set *set_of_part(const struct triage *t, enum part_se
     }
 }
 
-/* The bucket of a part in a set; NO_INDEX = none. */
+/* Returns the index of a part's bucket in a set; NO_INDEX = none. */
 static uint32_t bucket_of_part(const struct stall_part *p, enum part_set set) {
     switch (set) {
     case PART_LEVEL1:
@@ -47,24 +47,24 @@ static int by_holder(const void *a, const void *b) {
     return COMPARE(x->holder, y->holder);
 }
 
-/* By level 1, then level 2. */
+/* Orders parts by level 1, then by level 2. */
 static int by_levels(const void *a, const void *b) {
     const struct stall_part *x = a, *y = b;
     int order = COMPARE(x->level1, y->level1);
     return order ? order : COMPARE(x->level2, y->level2);
 }
 
-/* A bucket's parts of a stall, which follow each other, and what they come to. */
+/* Adjacent parts of a stall that are in the same bucket, and their sums. */
 struct part_group {
-    uint32_t bucket; /* NO_INDEX = none */
+    uint32_t bucket; /* index of the bucket; NO_INDEX = none */
     const struct stall_part *parts;
     size_t count;
-    uint64_t ms, main_ms; /* main_ms: of it in the stall's bucket of level 1 */
+    uint64_t ms, main_ms; /* main_ms: time of those that are also in the stall's level-1 bucket */
     bool fatal;
 };
 
-/* The first of the parts, and those behind it that lie in the same bucket. level1: the stall's
- * bucket; NO_INDEX = not known yet. */
+/* Returns the group of the first part and of those behind it in the same bucket. level1: the
+ * stall's bucket; NO_INDEX = not known yet. */
 static struct part_group first_group(const struct stall_part *parts, size_t count,
                                      enum part_set set, uint32_t level1) {
     struct part_group g = {.bucket = bucket_of_part(&parts[0], set), .parts = parts};
@@ -76,9 +76,9 @@ static struct part_group first_group(const struct stall_part *parts, size_t coun
     return g;
 }
 
-/* Has a more of the stall than b? Of equals the one that has more of the stall's bucket of level 1,
- * so that an action has the stalls of its bucket; then the one whose key sorts first, as indexes
- * depend on the order of the dumps. */
+/* Does group a have more of the stall than b? Of equal ones the one with more time in the
+ * stall's level-1 bucket, so that an action has the stalls of its bucket; then the one whose key
+ * sorts first, as indexes depend on the order of the dumps. */
 static bool has_more(const struct bucket_set *set, const struct part_group *a,
                      const struct part_group *b) {
     if (a->ms != b->ms) {
@@ -90,7 +90,8 @@ static bool has_more(const struct bucket_set *set, const struct part_group *a,
     return bucket_compare(set->buckets.data[a->bucket], set->buckets.data[b->bucket]) < 0;
 }
 
-/* The bucket that most of the stall's time lies in. The parts are sorted by their buckets. */
+/* Returns the group of the bucket in which most of the stall's time lies. The parts are sorted
+ * by their buckets. */
 static struct part_group main_group(const struct triage *t, const struct stall_part *parts,
                                     size_t count, enum part_set set, uint32_t level1) {
     struct part_group best = {.bucket = NO_INDEX};
@@ -107,15 +108,32 @@ static struct part_group main_group(const struct triage *t, const struct stall_p
 
 static bool count_group(const struct triage *t, const struct part_group *g, enum part_set set,
                         uint32_t cell) {
-    return g->bucket == NO_INDEX ||
-           tally_stall(&set_of_part(t, set)->buckets.data[g->bucket]->tally, g->ms, g->fatal, cell);
+    if (g->bucket == NO_INDEX) {
+        return true;
+    }
+    struct bucket *b = set_of_part(t, set)->buckets.data[g->bucket];
+    return tally_own(&b->tally) && tally_stall(b->tally, g->ms, g->fatal, cell);
 }
 
-/* Counts a stall, whose dumps are all here, once in each set, so that the stalls of buckets add up
- * to the total. hash: of its id; 0 = it has none. Parts are reordered. */
+/* Counts a stall in its buckets of levels 1 and 2, once if the two share one tally. False: out
+ * of memory. */
+static bool count_levels(const struct triage *t, const struct part_group *one,
+                         const struct part_group *two, uint32_t cell) {
+    struct tally *of_one = t->level[0].buckets.data[one->bucket]->tally,
+                 *of_two = t->level[1].buckets.data[two->bucket]->tally;
+    if (of_one == of_two && one->ms == two->ms && one->fatal == two->fatal) {
+        return tally_stall(of_one, one->ms, one->fatal, cell);
+    }
+    return count_group(t, one, PART_LEVEL1, cell) && count_group(t, two, PART_LEVEL2, cell);
+}
+
+/* Counts a stall, all of whose dumps were read, once in each set, so that the stalls of buckets
+ * add up to the total. hash: of its id; 0 = it has none. The parts are reordered. False: out of
+ * memory. */
 static bool count_stall(struct triage *t, uint64_t hash, struct stall_part *parts, size_t count) {
     uint64_t ms = 0;
-    uint32_t cell = UINT32_MAX; /* one for all, unless the dumps contradict each other */
+    /* The smallest cell of the ranked parts: dumps may contradict each other. */
+    uint32_t cell = UINT32_MAX;
     size_t ranked = 0;
     bool fatal = false;
     for (size_t i = 0; i < count; i++) {
@@ -133,12 +151,11 @@ static bool count_stall(struct triage *t, uint64_t hash, struct stall_part *part
     }
     stall_ledger_mark(&t->ledger, hash);
     qsort(parts, ranked, sizeof *parts, by_levels);
-    struct part_group g = main_group(t, parts, ranked, PART_LEVEL1, NO_INDEX);
-    uint32_t level1 = g.bucket;
+    struct part_group one = main_group(t, parts, ranked, PART_LEVEL1, NO_INDEX);
+    uint32_t level1 = one.bucket;
+    struct part_group g = main_group(t, one.parts, one.count, PART_LEVEL2, level1);
     bool ok = stall_count_usage(t, parts, ranked, ms) && tally_stall(&t->total, ms, fatal, cell) &&
-              count_group(t, &g, PART_LEVEL1, cell);
-    g = main_group(t, g.parts, g.count, PART_LEVEL2, level1);
-    ok = ok && count_group(t, &g, PART_LEVEL2, cell);
+              count_levels(t, &one, &g, cell);
     qsort(parts, ranked, sizeof *parts, by_action);
     g = main_group(t, parts, ranked, PART_ACTION, level1);
     ok = ok && count_group(t, &g, PART_ACTION, cell);

@@ -1,4 +1,4 @@
-/* Sums, sets and extremes of stalls. */
+/* Implements tallies: sums, sets and extremes of stalls. */
 #include "classify/stats/tally.h"
 
 #include <stdlib.h>
@@ -15,6 +15,71 @@ void tally_release(struct tally *t) {
     for (size_t i = 0; i < FACET_COUNT; i++) {
         SMALL_VEC_RELEASE(&t->facets[i].values);
     }
+}
+
+struct tally *tally_new(void) {
+    return calloc(1, sizeof(struct tally));
+}
+
+void tally_free(struct tally *t) {
+    if (t && t->sharers) {
+        t->sharers--;
+    } else if (t) {
+        tally_release(t);
+        free(t);
+    }
+}
+
+void tally_share(struct tally **own, struct tally *other) {
+    other->sharers++;
+    tally_free(*own);
+    *own = other;
+}
+
+bool tally_own(struct tally **own) {
+    if ((*own)->sharers == 0) {
+        return true;
+    }
+    struct tally *copy = tally_new();
+    if (!copy || !tally_merge(copy, *own, NULL)) {
+        tally_free(copy);
+        return false;
+    }
+    tally_free(*own);
+    *own = copy;
+    return true;
+}
+
+static bool causes_equal(const struct tally *a, const struct tally *b) {
+    bool equal = a->causes.len == b->causes.len;
+    for (size_t i = 0; equal && i < a->causes.len; i++) {
+        const struct cause_tally *x = &a->causes.data[i], *y = &b->causes.data[i];
+        equal = x->cause == y->cause && x->dumps == y->dumps && x->ms == y->ms &&
+                x->confidence == y->confidence;
+    }
+    return equal;
+}
+
+static bool facets_equal(const struct facet *a, const struct facet *b) {
+    bool equal = a->values.len == b->values.len;
+    for (size_t i = 0; equal && i < a->values.len; i++) {
+        const struct facet_value *x = &a->values.data[i], *y = &b->values.data[i];
+        equal = x->text == y->text && x->dumps == y->dumps;
+    }
+    return equal;
+}
+
+bool tally_equals(const struct tally *a, const struct tally *b) {
+    bool equal = a->dumps == b->dumps && a->stalls == b->stalls && a->ms == b->ms &&
+                 a->max_ms == b->max_ms && a->fatal == b->fatal &&
+                 a->fatal_min_ms == b->fatal_min_ms && a->samples == b->samples &&
+                 a->hits == b->hits && strcmp(a->first_time, b->first_time) == 0 &&
+                 strcmp(a->last_time, b->last_time) == 0 && causes_equal(a, b);
+    for (size_t i = 0; equal && i < FACET_COUNT; i++) {
+        equal = facets_equal(&a->facets[i], &b->facets[i]);
+    }
+    return equal && histogram_equals(&a->durations, &b->durations) &&
+           distinct_equals(&a->users, &b->users) && clusters_equal(&a->clusters, &b->clusters);
 }
 
 void tally_time(struct tally *t, const char *time) {
@@ -70,7 +135,7 @@ struct cause_tally tally_of_cause(const struct tally *t, enum rule_cause cause) 
 }
 
 static void note_fatal(struct tally *t, uint64_t count, uint64_t min_ms) {
-    if (count && (t->fatal == 0 || min_ms < t->fatal_min_ms)) {
+    if (count && min_ms > 0 && (t->fatal_min_ms == 0 || min_ms < t->fatal_min_ms)) {
         t->fatal_min_ms = min_ms;
     }
     sum_add(&t->fatal, count);
@@ -127,15 +192,19 @@ void tally_map_texts(struct tally *t, const uint32_t *texts) {
     }
 }
 
+uint64_t tally_length_unknown(const struct tally *t) {
+    return histogram_below(&t->durations, 1);
+}
+
 struct tally_duration tally_percentile(const struct tally *t, unsigned permille) {
-    uint64_t ms = histogram_percentile(&t->durations, permille);
+    uint64_t ms = histogram_percentile(&t->durations, 1, permille);
     ms = ms < t->max_ms ? ms : t->max_ms;
-    /* A stall that was cut short at or below this value could lie above it. */
-    return (struct tally_duration){.ms = ms, .at_least = t->fatal && t->fatal_min_ms <= ms};
+    /* A stall that was cut short at or below ms could have lasted longer than ms. */
+    return (struct tally_duration){.ms = ms, .at_least = t->fatal_min_ms && t->fatal_min_ms <= ms};
 }
 
 struct tally_duration tally_max(const struct tally *t) {
-    return (struct tally_duration){.ms = t->max_ms, .at_least = t->fatal > 0};
+    return (struct tally_duration){.ms = t->max_ms, .at_least = t->fatal_min_ms > 0};
 }
 
 enum rule_cause tally_cause(const struct tally *t, unsigned *confidence) {
@@ -154,6 +223,12 @@ int tally_truth(const struct tally *t) {
     return t->samples ? (int)((unsigned __int128)t->hits * 1000 / t->samples) : -1;
 }
 
-uint64_t tally_share_ppm(const struct tally *t, uint64_t total_ms) {
-    return total_ms ? (uint64_t)((unsigned __int128)t->ms * 1000000 / total_ms) : 0;
+uint64_t tally_weight_of(const struct tally *t, enum tally_weight weight) {
+    return weight == WEIGHT_STALLS ? t->stalls : t->ms;
+}
+
+uint64_t tally_share_ppm(const struct tally *t, const struct tally *total,
+                         enum tally_weight weight) {
+    uint64_t part = tally_weight_of(t, weight), whole = tally_weight_of(total, weight);
+    return whole ? (uint64_t)((unsigned __int128)part * 1000000 / whole) : 0;
 }

@@ -1,6 +1,6 @@
-/* The aggregate of a set of stalls: of a bucket, of an action, of all. Every member is a sum, a set
- * or an extreme under a total order, so tallies of parts add up to the tally of the whole, exactly
- * and in any order. */
+/* A tally is the aggregate of a set of stalls: of a bucket, of an action, of all. Every member
+ * is a sum, a set or an extreme under a total order, so the tallies of parts add up exactly to
+ * the tally of the whole, in any order. */
 #ifndef STALLKIT_CLASSIFY_TALLY_H
 #define STALLKIT_CLASSIFY_TALLY_H
 
@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/err.h"
 #include "base/vec.h"
 #include "classify/rules/rules.h"
 #include "classify/stats/clusters.h"
@@ -16,7 +17,7 @@
 
 enum { TALLY_TIME_SIZE = 32 };
 
-/* What is counted value by value. */
+/* The properties whose values are counted one by one. */
 enum tally_facet { FACET_VERSION, FACET_OS, FACET_DEVICE, FACET_COUNT };
 
 struct facet_value {
@@ -24,7 +25,7 @@ struct facet_value {
     uint64_t dumps;
 };
 
-/* Ascending by text, which differs from the order of output. */
+/* The values of a facet, ascending by text, which is not the order of output. */
 struct facet {
     SMALL_VEC(struct facet_value) values;
 };
@@ -32,60 +33,92 @@ struct facet {
 struct cause_tally {
     enum rule_cause cause;
     uint64_t dumps, ms;
-    uint64_t confidence; /* sum over the dumps, in permille */
+    uint64_t confidence; /* sum over the dumps, each in permille */
 };
 
-/* Zero-initialised = empty. */
+/* Zero-initialised = empty and not shared. */
 struct tally {
+    uint32_t sharers; /* owners beside the first, for a tally that tally_new made */
     uint64_t dumps, stalls;
-    uint64_t ms;     /* stalled: the spans, each stall up to the cap */
+    uint64_t ms;     /* stalled time: the spans, each stall up to the cap */
     uint64_t max_ms; /* longest stall, before the cap */
-    /* Stalls in which the process died: how long they would have been nobody knows, their durations
-     * are lower bounds. And the shortest of them. */
+    /* fatal counts the stalls in which the process died: they would have lasted longer, so their
+     * durations are lower bounds. fatal_min_ms is the shortest of these durations; 0 = none is
+     * known. */
     uint64_t fatal, fatal_min_ms;
-    uint64_t samples, hits;     /* sampled stacks, and those of them that contain the key */
-    struct histogram durations; /* per stall, before the cap */
+    uint64_t samples, hits;     /* number of sampled stacks, and of those that contain the key */
+    struct histogram durations; /* of whole stalls, before the cap; 0 = no dump tells it */
     struct distinct users;
     struct clusters clusters; /* stalls, and ms up to the cap, by stratum and group of users */
     struct facet facets[FACET_COUNT];
-    SMALL_VEC(struct cause_tally) causes;                         /* ascending by cause */
-    char first_time[TALLY_TIME_SIZE], last_time[TALLY_TIME_SIZE]; /* "" = none */
+    SMALL_VEC(struct cause_tally) causes; /* ascending by cause, each once */
+    /* Earliest and latest time of a dump; "" = none. */
+    char first_time[TALLY_TIME_SIZE], last_time[TALLY_TIME_SIZE];
 };
 
 void tally_release(struct tally *t);
-/* Widens first and last to this time; NULL and "" are none. */
+
+/* ---- tallies with several owners ---- */
+
+/* Makes an empty tally with one owner, who calls tally_free; NULL = out of memory. */
+struct tally *tally_new(void);
+/* Gives up one owner's share of t, which may be NULL; with the last owner's it is freed. */
+void tally_free(struct tally *t);
+/* Gives up *own and makes it a further share of `other`. Until tally_own both must only be read,
+ * or changed for all owners alike. */
+void tally_share(struct tally **own, struct tally *other);
+/* Makes *own unshared, by a copy if needed, so that it can be changed. False: out of memory, and
+ * nothing changed. */
+bool tally_own(struct tally **own) BASE_MUST_USE;
+/* Are the contents of two tallies equal, whose texts have the same owner? */
+bool tally_equals(const struct tally *a, const struct tally *b);
+
+/* ---- counting ---- */
+
+/* Extends first_time and last_time by this time; NULL and "" are ignored. */
 void tally_time(struct tally *t, const char *time);
-/* Counts dumps that have this value of a facet. False: out of memory. */
+/* Adds dumps to a value of a facet. False: out of memory. */
 bool tally_facet(struct tally *t, enum tally_facet f, uint32_t text, uint64_t dumps);
-/* Counts dumps of a cause: their stalled time, and the sum of how sure it is. False: out of memory.
- */
+/* Adds dumps of a cause, with their stalled time and the sum of their confidences. False: out of
+ * memory. */
 bool tally_add_cause(struct tally *t, const struct cause_tally *add);
-/* What was counted of a cause; zeros if nothing was. */
+/* Returns what was counted of a cause; zeros if nothing was. */
 struct cause_tally tally_of_cause(const struct tally *t, enum rule_cause cause);
-/* Counts a whole stall by its duration, before the cap; cell: of its user, see clusters.h. False:
- * out of memory. */
+/* Counts a whole stall of ms, before the cap; cell: of its user, see clusters.h. False: out of
+ * memory. */
 bool tally_stall(struct tally *t, uint64_t ms, bool fatal, uint32_t cell);
-/* Adds what `from` holds. texts: for each string of from's owner its index in t's owner; NULL: they
- * are the same. False: out of memory; t may hold a part. */
+/* Adds all of `from`. texts: for each string of from's owner its index in t's owner; NULL: the
+ * indexes are equal. False: out of memory, and t may hold a part. */
 bool tally_merge(struct tally *t, const struct tally *from, const uint32_t *texts);
 
-/* Makes a tally one of another owner: texts has for each string its index there, all different. */
+/* Replaces the indexes of texts, for a tally that moves to another owner: texts has for each
+ * string its index there, all different. */
 void tally_map_texts(struct tally *t, const uint32_t *texts);
 
-/* A duration as it is printed. */
+/* A duration to be printed. */
 struct tally_duration {
     uint64_t ms;
-    bool at_least; /* a process died in such a stall: it would have been longer */
+    bool at_least; /* ms is a lower bound, as a process died in such a stall */
 };
-/* A percentile of the stalls' durations, 1 … 1000 permille; never above the longest one. */
+/* Returns how many stalls have no dump that tells their length. */
+uint64_t tally_length_unknown(const struct tally *t);
+/* Returns a percentile, 1 … 1000 permille, of the durations of the stalls that have one, at most
+ * the longest; 0: no stall has one. */
 struct tally_duration tally_percentile(const struct tally *t, unsigned permille);
 struct tally_duration tally_max(const struct tally *t);
-/* The cause with most stalled time, ties to the first in the enum, and how sure that is: over all
- * dumps, 0 for those of another cause. */
+/* Returns the cause with most stalled time, of equal ones the one with more dumps, and sets
+ * *confidence to its mean over all dumps, where those of another cause count 0. */
 enum rule_cause tally_cause(const struct tally *t, unsigned *confidence);
-/* Share of the samples that contain the key, in permille; -1 without samples. */
+/* Returns the share of the samples that contain the key, in permille; -1 without samples. */
 int tally_truth(const struct tally *t);
-/* Returns the tally's time in millionths of a total in ms; 0 if the total is 0. */
-uint64_t tally_share_ppm(const struct tally *t, uint64_t total_ms);
+/* The weight by which buckets are ranked and shares are computed. */
+enum tally_weight {
+    WEIGHT_MS,    /* stalled time in ms */
+    WEIGHT_STALLS /* number of stalls, of known length or not */
+};
+uint64_t tally_weight_of(const struct tally *t, enum tally_weight weight);
+/* Returns the tally's share of a total's weight, in millionths; 0 if the total is 0. */
+uint64_t tally_share_ppm(const struct tally *t, const struct tally *total,
+                         enum tally_weight weight);
 
 #endif

@@ -93,6 +93,71 @@ static void parts_add_up_to_the_whole_in_any_order(void **state) {
     tally_release(&whole);
 }
 
+static void a_shared_tally_is_copied_before_it_changes(void **state) {
+    (void)state;
+    struct tally *one = tally_new(), *two = tally_new();
+    assert_non_null(one);
+    assert_non_null(two);
+    add(one, 1, 0);
+    assert_false(tally_equals(one, two));
+    add(two, 1, 0);
+    assert_true(tally_equals(one, two));
+    struct tally *before = one;
+    assert_true(tally_own(&one)); /* it was the owner's alone */
+    assert_ptr_equal(one, before);
+    tally_share(&one, two);
+    assert_ptr_equal(one, two);
+    assert_true(tally_own(&one));
+    assert_ptr_not_equal(one, two);
+    assert_same(one, two);
+    add(one, 2, 0);
+    assert_false(tally_equals(one, two));
+    assert_int_equal(two->dumps, 1);
+    assert_int_equal(two->sharers, 0);
+    tally_free(one);
+    tally_free(two);
+    tally_free(NULL);
+}
+
+/* Tallies that differ in one value differ. */
+static void tallies_are_equal_where_every_value_is(void **state) {
+    (void)state;
+    for (int change = 0; change < 8; change++) {
+        struct tally a = {0}, b = {0};
+        add(&a, 7, 0);
+        add(&b, 7, 0);
+        assert_true(tally_equals(&a, &b));
+        switch (change) {
+        case 0:
+            b.hits++;
+            break;
+        case 1:
+            b.durations.cells.data[0].count++;
+            break;
+        case 2:
+            b.users.hashes.data[0]++;
+            break;
+        case 3:
+            b.clusters.cells.data[0].ms++;
+            break;
+        case 4:
+            b.causes.data[0].confidence++;
+            break;
+        case 5:
+            b.facets[FACET_OS].values.data[0].text++;
+            break;
+        case 6:
+            b.first_time[0]++;
+            break;
+        default:
+            assert_true(tally_facet(&b, FACET_DEVICE, 0, 1));
+        }
+        assert_false(tally_equals(&a, &b));
+        tally_release(&a);
+        tally_release(&b);
+    }
+}
+
 static void the_cause_is_the_one_with_most_time(void **state) {
     (void)state;
     struct tally t = {.dumps = 10};
@@ -106,6 +171,29 @@ static void the_cause_is_the_one_with_most_time(void **state) {
     tally_release(&t);
 }
 
+static void stalls_of_unknown_length_have_no_part_in_percentiles(void **state) {
+    (void)state;
+    struct tally t = {0}, whole = {0};
+    assert_int_equal(tally_percentile(&t, 500).ms, 0);
+    assert_true(tally_stall(&t, 0, true, 0));
+    assert_int_equal(tally_percentile(&t, 500).ms, 0);
+    assert_false(tally_max(&t).at_least); /* of what would it be a bound? */
+    for (int i = 0; i < 8; i++) {
+        assert_true(tally_stall(&t, 0, false, 0));
+    }
+    assert_true(tally_stall(&t, 100, false, 0) && tally_stall(&t, 120, true, 0));
+    assert_true(tally_merge(&whole, &t, NULL));
+    assert_int_equal(whole.stalls, 11);
+    assert_int_equal(tally_length_unknown(&whole), 9);
+    assert_int_equal(tally_percentile(&whole, 1).ms, 100);
+    assert_int_equal(tally_percentile(&whole, 500).ms, 100);
+    assert_false(tally_percentile(&whole, 500).at_least);
+    assert_int_equal(tally_percentile(&whole, 501).ms, 120);
+    assert_true(tally_percentile(&whole, 501).at_least && tally_max(&whole).at_least);
+    tally_release(&t);
+    tally_release(&whole);
+}
+
 static void no_samples_give_no_truth(void **state) {
     (void)state;
     assert_int_equal(tally_truth(&(struct tally){0}), -1);
@@ -115,7 +203,10 @@ static void no_samples_give_no_truth(void **state) {
 int main(void) {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(parts_add_up_to_the_whole_in_any_order),
+        cmocka_unit_test(a_shared_tally_is_copied_before_it_changes),
+        cmocka_unit_test(tallies_are_equal_where_every_value_is),
         cmocka_unit_test(the_cause_is_the_one_with_most_time),
+        cmocka_unit_test(stalls_of_unknown_length_have_no_part_in_percentiles),
         cmocka_unit_test(no_samples_give_no_truth),
     };
     return cmocka_run_group_tests_name("tally", tests, NULL, NULL);

@@ -1,4 +1,4 @@
-/* Counts a dump: finds its buckets, and adds to them. */
+/* Counts a dump: finds its buckets, and adds the dump to them. */
 #include "classify/stats/triage.h"
 
 #include <stdlib.h>
@@ -16,6 +16,7 @@ enum st triage_new(struct triage **out, const struct triage_options *o, struct e
         return err_nomem(e);
     }
     t->options = *o;
+    t->stored.limit = o->keep_bytes;
     t->level[0].level = '1';
     t->level[1].level = '2';
     t->actions.level = 'a';
@@ -33,6 +34,7 @@ void triage_free(struct triage *t) {
     for (size_t i = 0; i < KEY_LEVELS; i++) {
         bucket_set_release(&t->level[i]);
     }
+    stored_dumps_release(&t->stored);
     bucket_set_release(&t->actions);
     bucket_set_release(&t->idle);
     bucket_set_release(&t->holders);
@@ -42,6 +44,7 @@ void triage_free(struct triage *t) {
     usage_release(&t->usage);
     pending_release(&t->pending);
     seen_release(&t->seen);
+    id_sketch_release(&t->ids);
     stall_ledger_release(&t->ledger);
     map_release(&t->strings);
     map_release(&t->frames);
@@ -62,7 +65,7 @@ const char *triage_intern(struct triage *t, const char *s) {
 
 const struct bucket_frame *triage_frame(struct triage *t, const struct bucket_frame *f) {
     struct bucket_frame key;
-    memset(&key, 0, sizeof key); /* its padding is compared, too */
+    memset(&key, 0, sizeof key); /* padding is compared, too */
     key.image = f->image;
     key.function = f->function;
     key.image_name = f->image_name;
@@ -94,20 +97,20 @@ bool triage_cut_stack(struct triage *t, const struct dump *d, const struct dump_
 
 /* ---- one dump in one bucket ---- */
 
-/* The contribution of a dump to each of its buckets, computed once. */
+/* What a dump contributes to each of its buckets, computed once. */
 struct stall_share {
     const struct dump *d;
     const struct stall_key *key;
-    uint64_t span_ms, ms;         /* before and after the cap */
-    uint32_t facets[FACET_COUNT]; /* NO_INDEX = not said */
-    uint64_t user;                /* hash */
-    uint32_t cell;                /* of the user, see clusters.h */
+    uint64_t span_ms, ms;         /* the dump's time before and after the cap */
+    uint32_t facets[FACET_COUNT]; /* index of each facet's value; NO_INDEX = unknown */
+    uint64_t user;                /* hash of the user's name */
+    uint32_t cell;                /* cell of the user, see clusters.h */
     bool has_user;
-    bool has_hash; /* text_hash is known: it takes longer than all else, and few dumps need it */
+    bool has_hash; /* text_hash is computed: it takes longer than all else, and few dumps need it */
     uint64_t text_hash;
 };
 
-/* The cell of a dump's user. Without a user every stall counts as a user of its own. */
+/* Returns the cell of a dump's user. Without a user every stall counts as a user of its own. */
 static uint32_t triage_cell_of(const struct dump *d) {
     const char *const names[] = {d->user, d->stall.id, d->id, ""};
     size_t i = 0;
@@ -200,12 +203,20 @@ bool triage_show(struct triage *t, struct bucket *b, const struct key *key) {
     return true;
 }
 
-static uint64_t hash_of_text(struct stall_share *s) {
+/* Computes the hash of the dump as the device wrote it: what a host found is no part of it, so
+ * that partials do not depend on where symbols were, and when. False: out of memory. */
+static bool hash_captured(struct triage *t, struct stall_share *s) {
     if (!s->has_hash) {
-        s->text_hash = hash_bytes(s->d->text, s->d->text_len);
+        strbuf_clear(&t->scratch);
+        struct sink sink = sink_to_strbuf(&t->scratch);
+        dump_write_captured(s->d, &sink);
+        if (sink_close(&sink, NULL) != ST_OK) {
+            return false;
+        }
+        s->text_hash = hash_bytes(t->scratch.data, t->scratch.len);
         s->has_hash = true;
     }
-    return s->text_hash;
+    return true;
 }
 
 static bool offer_evidence(struct triage *t, struct bucket *b, struct stall_share *s,
@@ -215,9 +226,12 @@ static bool offer_evidence(struct triage *t, struct bucket *b, struct stall_shar
     struct evidence offer = {
         .id = s->d->id ? (char *)s->d->id : none, .span_ms = s->span_ms, .cause = s->key->cause};
     if (b->evidence.id && s->span_ms < b->evidence.span_ms) {
-        return true; /* the common case, in which nothing is hashed */
+        return true; /* the usual case, in which nothing is hashed */
     }
-    offer.hash = hash_of_text(s);
+    if (!hash_captured(t, s)) {
+        return false;
+    }
+    offer.hash = s->text_hash;
     if (!bucket_offers_better(b, &offer)) {
         return true;
     }
@@ -228,32 +242,53 @@ static bool offer_evidence(struct triage *t, struct bucket *b, struct stall_shar
     return ok;
 }
 
-/* The bucket that the dump was counted in; NULL = out of memory. */
+/* Counts a dump in the bucket of its key and returns that bucket; NULL = out of memory. */
 static struct bucket *add_to_bucket(struct triage *t, struct bucket_set *set, const struct key *key,
                                     struct stall_share *s) {
     struct bucket *b = triage_bucket(t, set, key);
-    return b && tally_dump(&b->tally, s) && offer_evidence(t, b, s, key, set->level == '2') ? b
-                                                                                            : NULL;
+    return b && tally_dump(b->tally, s) && offer_evidence(t, b, s, key, false) ? b : NULL;
+}
+
+/* Counts a dump in its buckets of levels 1 and 2, at[], which may share a tally. False: out of
+ * memory. */
+static bool add_to_levels(struct triage *t, struct stall_share *s, struct bucket *at[KEY_LEVELS]) {
+    for (size_t i = 0; i < KEY_LEVELS; i++) {
+        at[i] = triage_bucket(t, &t->level[i], &s->key->level[i]);
+        if (!at[i] || !offer_evidence(t, at[i], s, &s->key->level[i], i == 1)) {
+            return false;
+        }
+    }
+    if (!bucket_adopt(at[0], at[1])) {
+        return false;
+    }
+    if (at[1]->tally->dumps == 0) {
+        bucket_share_tally(at[0], at[1]);
+    }
+    if (at[0]->tally == at[1]->tally) {
+        return tally_dump(at[0]->tally, s);
+    }
+    return tally_own(&at[0]->tally) && tally_own(&at[1]->tally) && tally_dump(at[0]->tally, s) &&
+           tally_dump(at[1]->tally, s);
 }
 
 /* ---- dumps ---- */
 
-/* Records an earlier id of a bucket, if it is one. */
+/* Adds an earlier id to a bucket's aliases, if the text is one. False: out of memory. */
 static bool add_alias_text(struct bucket *b, const char *id) {
     uint64_t number;
     return !id || strcmp(id, b->id) == 0 || strlen(id) != KEY_ID_SIZE - 1 ||
            !parse_hex(id, KEY_ID_SIZE - 1, &number) || bucket_add_alias(b, number);
 }
 
-/* Notes the ids that a bucket had before names came: as the raw dump has it, and as the dump was
- * annotated, and before. */
+/* Adds the ids that a bucket had before names were known, and those with which the dump was
+ * annotated, to its aliases. False: out of memory. */
 static bool add_aliases(struct bucket *b, const struct stall_key *key, size_t level,
                         const char *annotated, const char *before) {
     return bucket_add_ways(b, key, level) && add_alias_text(b, annotated) &&
            add_alias_text(b, before);
 }
 
-/* That of a kind of stall, made if it is new; NULL = out of memory. */
+/* Returns the threshold of a kind of stall, made if it is new; NULL = out of memory. */
 static struct threshold *threshold_of(struct triage *t, const char *kind) {
     size_t at = 0;
     int order = -1;
@@ -298,7 +333,7 @@ bool triage_merge_thresholds(struct triage *t, const struct triage *from) {
     return true;
 }
 
-/* What the rates are told by. False: out of memory. */
+/* Sets facets[] to the dump's values by which rates are reported. False: out of memory. */
 static bool find_usage_facets(struct triage *t, const struct dump *d, const struct stall_key *key,
                               uint32_t facets[USAGE_FACETS]) {
     const char *kind = d->stall.kind && *d->stall.kind ? d->stall.kind : "hang";
@@ -316,8 +351,8 @@ static bool find_usage_facets(struct triage *t, const struct dump *d, const stru
     return true;
 }
 
-/* Counts a ranked dump's time where rates are told; the stall is counted when it is whole. False:
- * out of memory. */
+/* Adds a ranked dump's time to the sums of which rates are made; its stall is counted there once
+ * it is whole. False: out of memory. */
 static bool count_usage(struct triage *t, const struct stall_share *s,
                         const uint32_t facets[USAGE_FACETS]) {
     for (size_t f = 0; f < USAGE_FACETS; f++) {
@@ -330,7 +365,8 @@ static bool count_usage(struct triage *t, const struct stall_share *s,
     return !s->has_user || user_sample_add(&t->usage.users, s->user, 0, s->ms);
 }
 
-/* Adds a ranked dump that waits for a lock to the bucket of who holds it. */
+/* Counts a ranked dump that waits for a lock in the bucket of the lock's holder. False: out of
+ * memory. */
 static bool count_holder(struct triage *t, struct stall_share *s, struct stall_part *part) {
     const struct lock_holder *h = &s->key->holder;
     if (h->status == HOLDER_NONE) {
@@ -345,10 +381,17 @@ static bool count_holder(struct triage *t, struct stall_share *s, struct stall_p
     return part->action == NO_INDEX || bucket_add_action(b, part->action, s->ms);
 }
 
-/* Adds a ranked dump to its buckets; *part says which. */
+/* Returns the dump's own span, whatever other dumps of its stall say; evidence is chosen by it. */
+static uint64_t span_of_dump(const struct dump *d) {
+    int64_t span = dump_span_ms(d);
+    return span > 0 ? (uint64_t)span : 0;
+}
+
+/* Counts a ranked dump in its buckets, and sets *part to them. False: out of memory. */
 static bool rank_dump(struct triage *t, const struct dump *d, const struct stall_key *key,
                       uint64_t ms, struct stall_part *part) {
-    struct stall_share s = {.d = d, .key = key, .span_ms = part->ms, .ms = ms, .cell = part->cell};
+    struct stall_share s = {
+        .d = d, .key = key, .span_ms = span_of_dump(d), .ms = ms, .cell = part->cell};
     struct bucket *at[KEY_LEVELS];
     if (!make_share(t, &s)) {
         return false;
@@ -363,12 +406,12 @@ static bool rank_dump(struct triage *t, const struct dump *d, const struct stall
             return false;
         }
     }
+    if (!add_to_levels(t, &s, at)) {
+        return false;
+    }
     for (size_t i = 0; i < KEY_LEVELS; i++) {
-        at[i] = add_to_bucket(t, &t->level[i], &key->level[i], &s);
-        if (!at[i] || (part->action != NO_INDEX && !bucket_add_action(at[i], part->action, s.ms))) {
-            return false;
-        }
-        if (!add_aliases(at[i], key, i, i ? d->class.level2 : d->class.level1,
+        if ((part->action != NO_INDEX && !bucket_add_action(at[i], part->action, s.ms)) ||
+            !add_aliases(at[i], key, i, i ? d->class.level2 : d->class.level1,
                          i ? d->class.level2_was : d->class.level1_was)) {
             return false;
         }
@@ -380,21 +423,29 @@ static bool rank_dump(struct triage *t, const struct dump *d, const struct stall
     t->unresolved += key->unresolved;
     return find_usage_facets(t, d, key, part->facets) && count_usage(t, &s, part->facets) &&
            triage_note_threshold(t, d->stall.kind, d->stall.threshold_ms) &&
-           bucket_adopt(at[0], at[1]) && tally_dump(&t->total, &s);
+           tally_dump(&t->total, &s) && stored_dumps_add(&t->stored, &at[0]->stored, d, key, s.ms);
 }
 
-/* Counts a dump that is no stall by what it shows, so that a rule that is wrong can be seen. */
+/* Counts an idle dump by what it shows, so that a wrong rule is noticed. False: out of memory. */
 static bool count_idle(struct triage *t, const struct dump *d, const struct stall_key *key,
                        uint64_t ms, const struct stall_part *part) {
-    struct stall_share s = {.d = d, .key = key, .span_ms = part->ms, .ms = ms, .cell = part->cell};
+    struct stall_share s = {
+        .d = d, .key = key, .span_ms = span_of_dump(d), .ms = ms, .cell = part->cell};
     return make_share(t, &s) && add_to_bucket(t, &t->idle, &key->level[0], &s);
+}
+
+/* Adds the dump's id to those of the triage. False: out of memory. */
+static bool note_id(struct triage *t, const struct dump *d) {
+    bool told = d->id && *d->id;
+    sum_add(told ? &t->ids.told : &t->ids.untold, 1);
+    return !told || id_sketch_add(&t->ids, hash_bytes(d->id, strlen(d->id)), 1);
 }
 
 enum st triage_add(struct triage *t, const struct dump *d, const struct stall_key *key, bool wanted,
                    enum triage_apart *apart, struct err *e) {
     enum triage_apart why;
     struct stall_count count;
-    if (!stall_count_judge(&t->seen, d, key, wanted, t->options.open, &why) ||
+    if (t->torn || !stall_count_judge(&t->seen, d, key, wanted, t->options.open, &why) ||
         !stall_count_take(&t->ledger, d, why, t->options.cap_ms, &count)) {
         return err_nomem(e);
     }
@@ -405,7 +456,10 @@ enum st triage_add(struct triage *t, const struct dump *d, const struct stall_ke
     }
     if (why != APART_DUPLICATE && why != APART_LEFT_OUT) {
         sum_add(&t->usage.dumps, 1);
-        sum_add(&t->usage.dump_bytes, d->text_len);
+        sum_add(&t->usage.dump_bytes, d->captured_size);
+        if (!note_id(t, d)) {
+            return err_nomem(e);
+        }
     }
     if (why != APART_NONE && why != APART_IDLE && why != APART_LATE && why != APART_NO_STACK) {
         return ST_OK;
@@ -429,6 +483,10 @@ enum st triage_add(struct triage *t, const struct dump *d, const struct stall_ke
 
 bool triage_is_empty(const struct triage *t) {
     return t->dumps_read == 0 && t->exposure.cells.len == 0;
+}
+
+struct id_overlap triage_overlap(const struct triage *t) {
+    return id_sketch_overlap(&t->ids);
 }
 
 enum st triage_restart(struct triage **t, struct err *e) {

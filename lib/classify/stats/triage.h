@@ -1,5 +1,6 @@
-/* Triage: stalls counted by what they were doing, most stalled time first. Memory grows with
- * buckets and users, not with dumps, and nothing depends on the order of the dumps. */
+/* Triage: counts stalls by what they were doing, with most stalled time (or most stalls) first.
+ * Memory grows with buckets and users, not with dumps, and no result depends on the order of the
+ * dumps. */
 #ifndef STALLKIT_CLASSIFY_TRIAGE_H
 #define STALLKIT_CLASSIFY_TRIAGE_H
 
@@ -8,120 +9,147 @@
 #include <stdint.h>
 
 #include "base/sink.h"
+#include "base/strbuf.h"
 #include "classify/keys/key.h"
 #include "classify/keys/where.h"
+#include "classify/stats/seen_ids.h"
 #include "classify/stats/stall_count.h"
+#include "classify/stats/tally.h"
 
 struct triage_options {
-    uint64_t cap_ms;        /* more of one stall does not count; 0 = no cap */
-    uint64_t max_buckets;   /* of level 1 that an output has, see triage_fold; 0 = all */
-    uint64_t rules_hash;    /* printed with every output */
-    bool open[APART_COUNT]; /* of crash, background and prewarmed: these are ranked, too */
-    const char *rules;      /* what the rules are, in words ("built-in"), borrowed */
-    const char *where;      /* which dumps are wanted, in words; borrowed, NULL = all */
+    uint64_t cap_ms;          /* most that one stall counts; 0 = no cap */
+    uint64_t max_buckets;     /* most level-1 buckets of an output, see triage_fold; 0 = all */
+    enum tally_weight weight; /* weight by which buckets are ranked */
+    uint64_t rules_hash;      /* hash of the rules, printed with every output */
+    size_t keep_bytes;        /* bytes for dumps to be shown, see stored_dumps.h; 0 = none */
+    /* The reasons, among crash, background and prewarmed, whose dumps are ranked all the same. */
+    bool open[APART_COUNT];
+    const char *rules; /* name of the rules ("built-in"), borrowed */
+    const char *where; /* text of the filter of the dumps; borrowed, NULL = all */
 };
 
 struct triage;
 
-/* Options are copied but for the text they borrow. */
+/* Makes an empty triage. Options are copied, except for the texts that they borrow. */
 enum st triage_new(struct triage **out, const struct triage_options *o,
                    struct err *e) BASE_MUST_USE;
-/* NULL is allowed. */
+/* Frees a triage, which may be NULL. */
 void triage_free(struct triage *t);
 
-/* Counts one dump under its key; one that is not wanted is only counted as left out. Borrows
- * nothing. *apart (may be NULL) says why it was not ranked. ST_ERR: out of memory. */
+/* Counts one dump under its key; one that is not wanted is only counted as left out. *apart (may
+ * be NULL) becomes the reason why it is not ranked. Nothing is borrowed. ST_ERR: out of memory. */
 enum st triage_add(struct triage *t, const struct dump *d, const struct stall_key *key, bool wanted,
                    enum triage_apart *apart, struct err *e) BASE_MUST_USE;
-/* Closes the stalls of which dumps may be missing, and ranks. Call once, before printing; no
- * triage_add after it. */
+/* Counts the stalls of which dumps may be missing, and ranks the buckets. It is called once,
+ * before printing; triage_add must not follow. */
 enum st triage_finish(struct triage *t, struct err *e) BASE_MUST_USE;
 
-/* Folds buckets: of level 1 the options.max_buckets first ones stay, in the order of output, with
- * those of level 2 in them, and as many actions; all others become one bucket "other" that stands
- * behind them. Sums stay exact. triage_finish does so itself; call it before a partial is written,
- * when all inputs were counted: what is folded is not found again, so that partials with it do not
- * merge as their dumps would. Each bucket then has a bound of what it may lack. ST_ERR: out of
- * memory, t is only good for triage_free. */
+/* Folds buckets into one: the first options.max_buckets of level 1 stay, in the order of output,
+ * with their buckets of level 2, and as many actions; all others become one bucket "other"
+ * behind them. Sums stay exact, and each bucket gets a bound of what it may lack. triage_finish
+ * calls it; a caller that writes a partial calls it when all inputs were counted. Folded buckets
+ * are lost, so partials with them do not merge as their dumps would. ST_ERR: out of memory, and
+ * t can only be freed. */
 enum st triage_fold(struct triage *t, struct err *e) BASE_MUST_USE;
-/* Sets options.max_buckets of a triage that was read. */
-void triage_limit(struct triage *t, uint64_t max_buckets);
+/* Sets those options of a triage that concern its output: max_buckets and weight. */
+void triage_set_output(struct triage *t, const struct triage_options *o);
 /* Was a bucket folded, in t or in a partial that was merged into it? */
 bool triage_is_folded(const struct triage *t);
 
 /* ---- exposure ---- */
 
-/* The filter for exposure: that of the same users and devices as the dumps'. */
+/* The filter of exposure, which selects the same users and devices as the filter of dumps. */
 struct exposure_filter {
-    const struct where *where; /* NULL = all */
-    struct where_seen *seen;   /* notes what records say; NULL = nobody asks */
+    const struct where *where; /* terms, NULL = all exposure counts */
+    struct where_seen *seen;   /* notes the fields that records have; NULL = they are not noted */
 };
-/* Counts a stall-session/1 record, see stall-dump(5): what rates are of. One whose id was read
- * before does not count. ST_ERR: it is none; out of memory. */
+/* Counts a stall-session/1 record, see stall-dump(5), which gives exposure. A record whose id
+ * was read before is ignored. ST_ERR: the text is no such record, or out of memory. */
 enum st triage_add_session(struct triage *t, const struct exposure_filter *filter, const char *text,
                            size_t len, struct err *e) BASE_MUST_USE;
-/* Counts a table of comma-separated values, see stallclassify(1): rows of which the filter's terms
- * hold, those that the table has no column for aside. ST_ERR: which line is wrong, and those before
- * it are counted; out of memory. */
-enum st triage_add_exposure_table(struct triage *t, const struct exposure_filter *filter,
-                                  const char *text, size_t len, struct err *e) BASE_MUST_USE;
-/* Counts a text of either kind: session records, one on a line, if it begins with a brace, else a
- * table. A byte order mark is passed over. ST_ERR: as above, with the line; the text is empty. */
-enum st triage_add_exposure(struct triage *t, const struct exposure_filter *sessions,
-                            const struct exposure_filter *table, const char *text, size_t len,
+/* The origin of a session record. Texts are "" where the record lacks them. */
+struct session_origin {
+    uint64_t id_hash; /* hash of the record's id; 0 = it has none */
+    struct strbuf text;
+    const char *time, *version, *build; /* borrowed from `text` */
+};
+/* Reads the origin of a session record; the caller releases o->text in any case. ST_ERR: the
+ * text is no session record, or out of memory. */
+enum st session_origin_read(struct session_origin *o, const char *text, size_t len,
                             struct err *e) BASE_MUST_USE;
+/* Counts a table of comma-separated values, see stallclassify(1): the rows that match the filter,
+ * whose terms on columns that the table lacks are ignored. The caller hands over each line, without
+ * its line feed, and stops at the first that fails (it is malformed, or memory ran out), which the
+ * error names; those before it are counted. Free it with exposure_table_free. */
+struct exposure_table;
+enum { EXPOSURE_LINE_MAX = 64 << 20 }; /* most bytes of a line that a caller should keep */
+enum st exposure_table_new(struct exposure_table **out, struct triage *t,
+                           const struct exposure_filter *filter, struct err *e) BASE_MUST_USE;
+enum st exposure_table_line(struct exposure_table *table, const char *line, size_t len,
+                            struct err *e) BASE_MUST_USE;
+void exposure_table_free(struct exposure_table *table);
 
 /* ---- partials ---- */
 
-/* Empties t except for the ids that detect duplicates: for one partial after another of one input.
- * ST_ERR: out of memory, *t is unchanged. */
+/* Replaces *t by an empty triage with the same ids for finding duplicates, to write one partial
+ * after another of one input. ST_ERR: out of memory, and *t is unchanged. */
 enum st triage_restart(struct triage **t, struct err *e) BASE_MUST_USE;
-/* A new triage, not finished, of what `from`, not finished, has counted, its buckets sorted anew by
- * the keyer of other rules, whose o is: each by the one stack it has kept, so that what the old
- * rules took together stays together. Aliases are those of that stack; actions, which gate_compare
- * does not ask for, are not kept. Stalls of which dumps are missing count as they are. ST_ERR: out
- * of memory; or a bucket has no stack (it comes from elsewhere). */
+/* Makes a new triage, not finished, of the counts of `from`, not finished: its buckets are
+ * sorted anew by the keyer k of other rules, with the options o. Each bucket is sorted by the
+ * one stack that it has kept, so stalls that the old rules put into one bucket stay together.
+ * Aliases are those of that stack; actions, which gate_compare does not use, are dropped. Stalls
+ * of which dumps are missing are counted as they are. ST_ERR: out of memory, or a bucket has
+ * kept no stack (ERR_UNSUPPORTED). */
 enum st triage_rekey(struct triage **out, struct triage *from, struct keyer *k,
                      const struct triage_options *o, struct err *e) BASE_MUST_USE;
-/* Gives frames of a dump, made of the stack of a bucket, the names that are known now. ST_ERR: out
- * of memory. */
+/* A callback that gives names known now to frames of a dump, made of the stack of a bucket.
+ * ST_ERR: out of memory. */
 typedef enum st (*triage_resolve)(void *ctx, struct dump *d, struct err *e);
-/* A new triage, not finished, of all that `from`, not finished, has counted, with the names that
- * `resolve` knows: each bucket is sorted anew by the one stack it has kept, which then has the
- * names, and its earlier id is an alias. An action gets the name that it has in the stacks, if they
- * agree. Holders, causes and counts stay as they were; but a bucket that shows, with names, nothing
- * but the loop that waits is idle. k has the rules that `from` was filled by. from's buckets of
- * actions, holders and idle dumps are empty then, and it is only good for triage_free. ST_ERR: as
- * triage_rekey. */
+/* Makes a new triage, not finished, of the counts of `from`, not finished, with names from
+ * `resolve`. Each bucket is sorted anew by the one stack that it has kept, which then has the
+ * names, and its earlier id becomes an alias. An action gets the name that it has in the stacks,
+ * if they agree. Holders, causes and counts are unchanged, but a bucket that with names shows
+ * only the loop that waits is idle. k has the rules of `from`, whose buckets of actions, holders
+ * and idle dumps move, so that it can only be freed. ST_ERR: as triage_rekey. */
 enum st triage_rename(struct triage **out, struct triage *from, struct keyer *k,
                       triage_resolve resolve, void *ctx, struct err *e) BASE_MUST_USE;
-/* Is a frame of a bucket of levels 1 or 2 without a name? */
+/* Does a bucket of level 1 or 2 have a frame without a name, or with one that Apple's bitcode
+ * compiler hid? */
 bool triage_lacks_names(const struct triage *t);
-/* Has t counted nothing, neither dumps nor exposure? */
+/* Takes out of t, not finished, what names a user: the hash of the name (hash_bytes) in sets of few
+ * users and in the sample of users, and user_day, the hash of a day such as "2026-11-20" followed
+ * by the name. All counts of stalls and time stay, and so do numbers of many users, whose registers
+ * name none. Returns whether something was taken out. */
+bool triage_forget_user(struct triage *t, uint64_t user, uint64_t user_day);
+/* Is t without any counts, of dumps and of exposure? */
 bool triage_is_empty(const struct triage *t);
-/* The options with which t was filled; borrowed until it changes. */
+/* Returns the options with which t was filled; borrowed until t changes. */
 const struct triage_options *triage_options_of(const struct triage *t);
 
-/* Adds all that `from` holds, as if t had read its dumps: in any order and grouping of parts the
- * same. Only duplicates are not found across parts. Neither may be finished; from's buckets are
- * empty then, and it is only good for triage_free. ST_ERR: out of memory, t may hold a part; or
- * other options (ERR_USAGE), t is unchanged. */
+/* Adds all counts of `from`, as if t had read its dumps; the order and grouping of parts do not
+ * matter. Only duplicates in different parts are not found. Neither may be finished; from's
+ * buckets move, and it can only be freed. ST_ERR: out of memory, and t can only be freed: it
+ * takes, finishes and writes nothing any more; or the options differ (ERR_USAGE), and t is
+ * unchanged. */
 enum st triage_merge(struct triage *t, struct triage *from, struct err *e) BASE_MUST_USE;
-/* Writes all that t holds, not finished, as text: stall-partial(5). Equal states give equal bytes.
+/* Returns how many dumps were counted again, as they are in several of the merged partials.
+ * Partials of earlier versions, which tell no ids, count as having none in common. */
+struct id_overlap triage_overlap(const struct triage *t);
+/* Writes the whole state of t, not finished, as stall-partial(5). Equal states give equal bytes.
  * Errors of writing stick to the sink. ST_ERR: out of memory. */
 enum st triage_write_partial(const struct triage *t, struct sink *out, struct err *e) BASE_MUST_USE;
 
-/* Reads partials line by line. */
+/* A reader of partials, line by line. */
 struct partial_reader;
 enum st partial_reader_new(struct partial_reader **out, struct err *e) BASE_MUST_USE;
-/* NULL is allowed. */
+/* Frees a reader, which may be NULL. */
 void partial_reader_free(struct partial_reader *r);
-enum { PARTIAL_LINE_MAX = 64 << 20 }; /* bytes of one line */
-/* Takes one line, without its end. ST_NONE: the partial is not complete yet. ST_OK: it is, and
- * *done is the caller's to free. ST_ERR: no partial, or one that contradicts itself. */
+enum { PARTIAL_LINE_MAX = 64 << 20 }; /* most bytes of one line */
+/* Reads one line, without its end. ST_NONE: the partial is not complete yet. ST_OK: it is, and
+ * the caller frees *done. ST_ERR: the line is no partial's, or contradicts an earlier one. */
 enum st partial_reader_line(struct partial_reader *r, const char *text, size_t len,
                             struct triage **done, struct err *e) BASE_MUST_USE;
-/* The input has ended. ST_ERR: in the middle of a partial. */
+/* Ends the input. ST_ERR: it ended inside of a partial. */
 enum st partial_reader_end(struct partial_reader *r, struct err *e) BASE_MUST_USE;
 
 #endif

@@ -1,4 +1,5 @@
-/* Brings a triage into the order of output, when all inputs were counted. */
+/* Brings a triage into the order of output, after all inputs were counted; and takes out what names
+ * a user. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -6,7 +7,7 @@
 #include "classify/keys/version.h"
 #include "classify/stats/triage_private.h"
 
-/* Most time first; equal times by the actions' own rank, which is total. */
+/* Orders actions by most time, equal ones by their own rank, which is total. */
 static int by_share(const void *a, const void *b) {
     const struct action_share *x = a, *y = b;
     int order = COMPARE(y->ms, x->ms);
@@ -25,7 +26,7 @@ static void rank_actions(const struct bucket_set *set, const uint32_t *rank_of) 
     }
 }
 
-/* ---- values, in the order to print ---- */
+/* ---- values in the order of output ---- */
 
 struct named_value {
     const char *text;
@@ -43,7 +44,8 @@ static int by_dumps(const void *a, const void *b) {
     return order ? order : strcmp(x->text, y->text);
 }
 
-/* Versions of the app and of the system ascend; devices come by how many dumps they have. */
+/* Orders the values of facets: versions of the app and of the system ascend, devices are by
+ * their dumps. False: out of memory. */
 static bool order_facets(const struct triage *t, struct tally *tally) {
     for (size_t f = 0; f < FACET_COUNT; f++) {
         struct facet *facet = &tally->facets[f];
@@ -69,7 +71,7 @@ static bool order_facets(const struct triage *t, struct tally *tally) {
 
 static bool order_set_facets(const struct triage *t, const struct bucket_set *set) {
     for (size_t i = 0; i < set->buckets.len; i++) {
-        if (!order_facets(t, &set->buckets.data[i]->tally)) {
+        if (!order_facets(t, set->buckets.data[i]->tally)) {
             return false;
         }
     }
@@ -77,14 +79,16 @@ static bool order_set_facets(const struct triage *t, const struct bucket_set *se
 }
 
 enum st triage_finish(struct triage *t, struct err *e) {
-    bool ok = triage_join_aliases(t) && stalls_flush(t) && triage_fold(t, e) == ST_OK &&
-              rank_set(&t->level[0]) && rank_set(&t->level[1]) && rank_set(&t->actions) &&
-              rank_set(&t->idle) && rank_set(&t->holders) && order_set_facets(t, &t->holders) &&
+    enum tally_weight weight = t->options.weight;
+    bool ok = !t->torn && triage_join_aliases(t) && stalls_flush(t) && triage_fold(t, e) == ST_OK &&
+              rank_set(&t->level[0], weight) && rank_set(&t->level[1], weight) &&
+              rank_set(&t->actions, weight) && rank_set(&t->idle, weight) &&
+              rank_set(&t->holders, weight) && order_set_facets(t, &t->holders) &&
               order_facets(t, &t->total) && order_set_facets(t, &t->level[0]) &&
               order_set_facets(t, &t->level[1]) && order_set_facets(t, &t->actions);
     for (size_t i = 0; ok && i < t->level[0].buckets.len; i++) {
         struct bucket *b = t->level[0].buckets.data[i];
-        ok = rank_indexes(&t->level[1], b->children.data, b->children.len);
+        ok = rank_indexes(&t->level[1], weight, b->children.data, b->children.len);
     }
     size_t actions = t->actions.buckets.len;
     uint32_t *rank_of = ok ? calloc(actions + 1, sizeof *rank_of) : NULL;
@@ -100,4 +104,51 @@ enum st triage_finish(struct triage *t, struct err *e) {
     free(rank_of);
     t->total_users = distinct_count(&t->total.users);
     return ST_OK;
+}
+
+/* ---- forgetting a user ---- */
+
+/* Takes a user out of a set that names its users; registers name none. False: it is not there. */
+static bool forget_in_set(struct distinct *d, uint64_t hash) {
+    size_t low;
+    LOWER_BOUND(low, d->hashes.len, d->hashes.data[low], hash);
+    if (low == d->hashes.len || d->hashes.data[low] != hash) {
+        return false;
+    }
+    memmove(d->hashes.data + low, d->hashes.data + low + 1,
+            (d->hashes.len - low - 1) * sizeof *d->hashes.data);
+    d->hashes.len--;
+    return true;
+}
+
+static bool forget_in_sample(struct user_sample *s, uint64_t hash) {
+    size_t low;
+    LOWER_BOUND(low, s->users.len, s->users.data[low].hash, hash);
+    if (low == s->users.len || s->users.data[low].hash != hash) {
+        return false;
+    }
+    memmove(s->users.data + low, s->users.data + low + 1,
+            (s->users.len - low - 1) * sizeof *s->users.data);
+    s->users.len--;
+    return true;
+}
+
+/* Takes a user out of all tallies of a set. One with several owners is changed for all alike. */
+static bool forget_in_buckets(const struct bucket_set *set, uint64_t hash) {
+    bool found = false;
+    for (size_t i = 0; i < set->buckets.len; i++) {
+        found = forget_in_set(&set->buckets.data[i]->tally->users, hash) || found;
+    }
+    return found;
+}
+
+bool triage_forget_user(struct triage *t, uint64_t user, uint64_t user_day) {
+    const struct bucket_set *const sets[] = {&t->level[0], &t->level[1], &t->actions, &t->idle,
+                                             &t->holders};
+    bool found = forget_in_set(&t->total.users, user);
+    for (size_t i = 0; i < sizeof sets / sizeof *sets; i++) {
+        found = forget_in_buckets(sets[i], user) || found;
+    }
+    found = forget_in_sample(&t->usage.users, user) || found;
+    return forget_in_set(&t->usage.user_days, user_day) || found;
 }

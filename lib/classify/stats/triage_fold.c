@@ -1,7 +1,7 @@
-/* Folds the buckets past a limit into one, so that an output has a bound; sums stay exact. What a
- * bucket may have lost to folding, in partials that it came from, is bounded as in mergeable
- * summaries (Agarwal, Cormode, Huang, Phillips, Wei, Yi, "Mergeable summaries", PODS 2012): in each
- * of them it had at most the time of the largest bucket that was folded. */
+/* Folds the buckets past a limit into one, which bounds an output; sums stay exact. What a
+ * bucket may have lost to folding in the partials that it came from is bounded as in mergeable
+ * summaries (Agarwal, Cormode, Huang, Phillips, Wei, Yi, "Mergeable summaries", PODS 2012): in
+ * each of them it had at most the time of the largest folded bucket. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,13 +12,14 @@ bool triage_is_folded(const struct triage *t) {
     return t->level[0].fold.folds || t->level[1].fold.folds || t->actions.fold.folds;
 }
 
-void triage_limit(struct triage *t, uint64_t max_buckets) {
-    t->options.max_buckets = max_buckets;
+void triage_set_output(struct triage *t, const struct triage_options *o) {
+    t->options.max_buckets = o->max_buckets;
+    t->options.weight = o->weight;
 }
 
-/* ---- the bucket that takes the others in ---- */
+/* ---- the bucket "other" ---- */
 
-/* The set's one bucket for all others, made if there is none; NULL = out of memory. */
+/* Returns the set's bucket for all folded ones, made if there is none; NULL = out of memory. */
 static struct bucket *put_other(struct triage *t, struct bucket_set *set) {
     struct strbuf text = {0};
     bool added = false;
@@ -41,10 +42,11 @@ static struct bucket *put_other(struct triage *t, struct bucket_set *set) {
 
 /* ---- folding ---- */
 
-/* The bucket is taken in by another: what it was called is no alias of that. */
+/* Marks a bucket to be folded into `other`; its aliases are dropped, as they are no ids of
+ * `other`. *most becomes its largest possible time if that is more. */
 static void fold_bucket(struct bucket_set *set, struct bucket *b, const struct bucket *other,
                         uint32_t *into, uint64_t *most) {
-    uint64_t ms = b->tally.ms;
+    uint64_t ms = b->tally->ms;
     into[b->index] = other->index;
     b->aliases.len = 0;
     sum_add(&ms, bucket_error_ms(set, b));
@@ -52,8 +54,8 @@ static void fold_bucket(struct bucket_set *set, struct bucket *b, const struct b
     sum_add(&set->fold.buckets, 1);
 }
 
-/* Adds the largest time that was folded to the set's sum, and to that of each bucket that stays,
- * which did not lose it. */
+/* Ends a folding: adds `most`, the largest time of a folded bucket, to the set's sum, and to the
+ * kept_ms of each bucket that stays, which did not lose it. */
 static void end_fold(struct bucket_set *set, const uint32_t *into, uint64_t most) {
     sum_add(&set->fold.folds, 1);
     for (size_t i = 0; i < set->buckets.len; i++) {
@@ -64,7 +66,7 @@ static void end_fold(struct bucket_set *set, const uint32_t *into, uint64_t most
     sum_add(&set->fold.ms, most);
 }
 
-/* Maps each bucket to itself. NULL = out of memory. */
+/* Returns an array that maps each bucket to itself. NULL = out of memory. */
 static uint32_t *into_itself(const struct bucket_set *set) {
     uint32_t *into = calloc(set->buckets.len + 1, sizeof *into);
     for (size_t i = 0; into && i < set->buckets.len; i++) {
@@ -73,11 +75,12 @@ static uint32_t *into_itself(const struct bucket_set *set) {
     return into;
 }
 
-/* Folds the buckets behind the first max, in the order of output, into one. */
+/* Folds the buckets behind the first max_buckets, in the order of output, into one. False: out
+ * of memory. */
 static bool fold_set(struct triage *t, struct bucket_set *set, uint32_t **into) {
     uint64_t most = 0;
     struct bucket *other = put_other(t, set);
-    *into = other && rank_set(set) ? into_itself(set) : NULL;
+    *into = other && rank_set(set, t->options.weight) ? into_itself(set) : NULL;
     for (size_t i = 0; *into && i < set->buckets.len; i++) {
         struct bucket *b = set->buckets.data[set->ranked[i]];
         if (i >= t->options.max_buckets && b != other) {
@@ -92,7 +95,7 @@ static bool fold_set(struct triage *t, struct bucket_set *set, uint32_t **into) 
     return *into != NULL;
 }
 
-/* Level 2 goes with its level 1. */
+/* Folds the level-2 buckets of folded level-1 buckets into one. False: out of memory. */
 static bool fold_children(struct triage *t, const uint32_t *into1, uint32_t **into) {
     struct bucket_set *set = &t->level[1];
     uint64_t most = 0;
@@ -110,7 +113,7 @@ static bool fold_children(struct triage *t, const uint32_t *into1, uint32_t **in
     return *into != NULL;
 }
 
-/* Does the set have more buckets than the limit, without the one for all others? */
+/* Does the set have more buckets than the limit, without the one for folded buckets? */
 static bool is_full(const struct triage *t, const struct bucket_set *set) {
     size_t count = set->buckets.len - (bucket_find_other(set) != NULL);
     return t->options.max_buckets && count > t->options.max_buckets;

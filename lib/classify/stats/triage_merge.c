@@ -1,4 +1,4 @@
-/* Adds up triages: the result equals that of one run over all dumps. */
+/* Adds triages: the result equals the triage of one run over all dumps. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,12 +8,12 @@
 #include "classify/stats/sum.h"
 #include "classify/stats/triage_private.h"
 
-/* Translates the indexes of the part that is merged into those of the whole: each array is indexed
- * by the part's. */
+/* Maps indexes of the part that is merged to those of the whole; each array is indexed by the
+ * part's. */
 struct mapping {
-    uint32_t *texts, *pieces; /* NULL = part and whole share one table */
+    uint32_t *texts, *pieces; /* indexes in the whole; NULL = part and whole share one table */
     uint32_t *level[KEY_LEVELS], *actions, *holders;
-    struct number_map frame_of; /* address of the part's frame -> index into frames */
+    struct number_map frame_of; /* address of a frame of the part -> index in frames */
     VEC(const struct bucket_frame *) frames;
 };
 
@@ -51,7 +51,7 @@ uint32_t *triage_map_strings(struct map *to, const struct map *from) {
     return indexes;
 }
 
-/* The frame of the whole that is the part's frame; NULL: out of memory. */
+/* Returns the frame of the whole that equals a frame of the part; NULL: out of memory. */
 static const struct bucket_frame *map_frame(struct triage *t, const struct triage *of,
                                             struct mapping *m, const struct bucket_frame *from) {
     size_t at;
@@ -77,9 +77,9 @@ static const struct bucket_frame *map_frame(struct triage *t, const struct triag
     return at < m->frames.len ? m->frames.data[at] : NULL;
 }
 
-/* ---- a bucket that both have ---- */
+/* ---- buckets that both have ---- */
 
-/* Copies the frames of one whose evidence is now `from`'s. */
+/* Gives b the frames as printed of `from`, whose evidence it has now. False: out of memory. */
 static bool take_frames(struct triage *t, const struct triage *of, struct mapping *m,
                         struct bucket *b, const struct bucket *from) {
     for (size_t i = 0; i < b->frame_count; i++) {
@@ -100,7 +100,7 @@ static void map_evidence(const struct triage *t, const struct triage *of, const 
     }
 }
 
-/* Merges the evidence and the frames as printed. */
+/* Merges the evidence of a bucket, and with it its frames as printed. False: out of memory. */
 static bool merge_evidence(struct triage *t, const struct triage *of, struct mapping *m,
                            struct bucket *b, const struct bucket *from) {
     if (!from->evidence.id || !bucket_offers_better(b, &from->evidence)) {
@@ -113,8 +113,9 @@ static bool merge_evidence(struct triage *t, const struct triage *of, struct map
     return true;
 }
 
-/* Adds the counts of a bucket; its evidence and frames are merge_evidence's. */
-static bool merge_counts(const struct mapping *m, struct bucket *b, const struct bucket *from) {
+/* Adds the counts of `from` to b, or moves them if b is empty; merge_evidence merges the rest.
+ * False: out of memory. */
+static bool merge_counts(const struct mapping *m, struct bucket *b, struct bucket *from) {
     for (size_t i = 0; i < from->aliases.len; i++) {
         if (!bucket_add_alias(b, from->aliases.data[i])) {
             return false;
@@ -128,17 +129,22 @@ static bool merge_counts(const struct mapping *m, struct bucket *b, const struct
     }
     sum_add(&b->waiters, from->waiters);
     sum_add(&b->kept_ms, from->kept_ms);
-    return tally_merge(&b->tally, &from->tally, m->texts);
+    if (!b->tally) {
+        b->tally = from->tally;
+        from->tally = NULL;
+        return true;
+    }
+    return tally_own(&b->tally) && tally_merge(b->tally, from->tally, NULL);
 }
 
-/* ---- a bucket that the whole lacks ---- */
+/* ---- buckets that only the part has ---- */
 
 static int by_action_index(const void *a, const void *b) {
     const struct action_share *x = a, *y = b;
     return COMPARE(x->action, y->action);
 }
 
-/* Makes the part's bucket one of the whole: nothing of it is copied. */
+/* Makes a bucket of the part one of the whole, without copying it. False: out of memory. */
 static bool adapt_bucket(struct triage *t, const struct triage *of, struct mapping *m,
                          struct bucket *b) {
     if (!take_frames(t, of, m, b, b)) {
@@ -151,9 +157,6 @@ static bool adapt_bucket(struct triage *t, const struct triage *of, struct mappi
     if (b->actions.len > 1) {
         qsort(b->actions.data, b->actions.len, sizeof *b->actions.data, by_action_index);
     }
-    if (m->texts) {
-        tally_map_texts(&b->tally, m->texts);
-    }
     b->parent = NO_INDEX;
     b->children.len = 0;
     b->joined = 0;
@@ -162,7 +165,8 @@ static bool adapt_bucket(struct triage *t, const struct triage *of, struct mappi
 
 /* ---- sets of buckets ---- */
 
-/* Merges a bucket of the part into `set`, and takes it from the part; NULL: out of memory. */
+/* Merges a bucket of the part into `set`, takes it from the part, and returns the merged one;
+ * NULL: out of memory. */
 static struct bucket *merge_bucket(struct triage *t, const struct triage *of, struct mapping *m,
                                    struct bucket_set *set, struct bucket **from) {
     struct bucket *other = *from, *b = bucket_find(set, other);
@@ -181,8 +185,8 @@ static struct bucket *merge_bucket(struct triage *t, const struct triage *of, st
     return adapt_bucket(t, of, m, other) ? other : NULL;
 }
 
-/* Merges the buckets of `from` into `set`, and notes in *indexes where each one went; `from` keeps
- * none of them. */
+/* Moves the buckets of `from` into `set`, and sets *indexes to the index in `set` of each one.
+ * False: out of memory. */
 static bool merge_set(struct triage *t, const struct triage *of, struct mapping *m,
                       struct bucket_set *set, struct bucket_set *from, uint32_t **indexes) {
     *indexes = calloc(from->buckets.len + 1, sizeof **indexes);
@@ -196,7 +200,7 @@ static bool merge_set(struct triage *t, const struct triage *of, struct mapping 
     return *indexes != NULL;
 }
 
-/* An empty bucket with this key; NULL: out of memory. */
+/* Makes an empty bucket with the key of `like`, without a tally; NULL: out of memory. */
 static struct bucket *bucket_like(struct bucket_set *set, const struct bucket *like) {
     struct bucket *b = calloc(1, sizeof *b);
     if (!b) {
@@ -217,8 +221,9 @@ static struct bucket *bucket_like(struct bucket_set *set, const struct bucket *l
     return b;
 }
 
-/* The same within a triage whose buckets are joined. into: for each bucket of `from`, the index of
- * the bucket of `from` that it is joined to, its own if to none. */
+/* Merges the buckets of `from` into `set` for a triage whose buckets are joined. into: for each
+ * bucket of `from`, the index in `from` of the one that it is joined to, or its own. *indexes is
+ * as in merge_set. False: out of memory. */
 static bool join_set(struct triage *t, struct mapping *m, struct bucket_set *set,
                      struct bucket_set *from, const uint32_t *into, uint32_t **indexes) {
     *indexes = calloc(from->buckets.len + 1, sizeof **indexes);
@@ -230,14 +235,33 @@ static bool join_set(struct triage *t, struct mapping *m, struct bucket_set *set
         } else {
             b = bucket_like(set, other);
         }
-        if (!b || !merge_counts(m, b, from->buckets.data[i]) ||
+        struct bucket *one = from->buckets.data[i];
+        struct stored_bucket *stored = one->stored;
+        if (!b || !merge_counts(m, b, one) ||
             (into[i] == i && !merge_evidence(t, t, m, b, other))) {
             return false;
         }
+        one->stored = NULL;
+        if (!stored_bucket_merge(&t->stored, &b->stored, stored)) {
+            return false;
+        }
         (*indexes)[i] = b->index;
-        bucket_drop(from->buckets.data[i]); /* the joined ones may need as much memory at once */
+        /* The counts of this bucket are merged: they are freed here, so that both sets are never in
+         * memory at once. Its key stays, as later buckets are joined by it. */
+        bucket_drop(from->buckets.data[i]);
     }
     return *indexes != NULL;
+}
+
+/* Maps the texts of a set's tallies to those of the whole, before a bucket leaves the set. A
+ * tally that two buckets share is mapped with level 2. */
+static void map_tallies(const struct mapping *m, const struct bucket_set *set) {
+    for (size_t i = 0; m->texts && i < set->buckets.len; i++) {
+        struct tally *tally = set->buckets.data[i]->tally;
+        if (set->level != '1' || tally->sharers == 0) {
+            tally_map_texts(tally, m->texts);
+        }
+    }
 }
 
 static bool take_set(struct triage *t, const struct triage *of, struct mapping *m,
@@ -250,7 +274,7 @@ static bool take_set(struct triage *t, const struct triage *of, struct mapping *
                 : merge_set(t, of, m, set, from, indexes);
 }
 
-/* For each bucket of level 2 its level 1; NULL: out of memory. */
+/* Returns, for each bucket of level 2, its level-1 bucket; NULL: out of memory. */
 static uint32_t *parents_of(const struct bucket_set *level2) {
     uint32_t *parents = calloc(level2->buckets.len + 1, sizeof *parents);
     for (size_t i = 0; parents && i < level2->buckets.len; i++) {
@@ -262,11 +286,15 @@ static uint32_t *parents_of(const struct bucket_set *level2) {
 static bool merge_parents(struct triage *t, const uint32_t *parents, size_t count,
                           const struct mapping *m) {
     for (size_t i = 0; i < count; i++) {
-        if (parents[i] != NO_INDEX &&
-            !bucket_adopt(t->level[0].buckets.data[m->level[0][parents[i]]],
-                          t->level[1].buckets.data[m->level[1][i]])) {
+        if (parents[i] == NO_INDEX) {
+            continue;
+        }
+        struct bucket *parent = t->level[0].buckets.data[m->level[0][parents[i]]];
+        struct bucket *child = t->level[1].buckets.data[m->level[1][i]];
+        if (!bucket_adopt(parent, child)) {
             return false;
         }
+        bucket_share_tally(parent, child);
     }
     return true;
 }
@@ -315,11 +343,15 @@ static enum st merge_check_options(const struct triage *t, const struct triage *
     return ST_OK;
 }
 
-/* All that is kept by bucket. */
+/* Merges all counts that are kept by bucket. False: out of memory. */
 static bool merge_buckets(struct triage *t, struct triage *from, struct mapping *m,
                           const struct triage_into *into) {
     size_t count = from->level[1].buckets.len;
     uint32_t *parents = parents_of(&from->level[1]);
+    map_tallies(m, &from->actions);
+    map_tallies(m, &from->level[0]);
+    map_tallies(m, &from->level[1]);
+    map_tallies(m, &from->holders);
     bool ok = parents &&
               take_set(t, from, m, &t->actions, &from->actions, into->actions, &m->actions) &&
               take_set(t, from, m, &t->level[0], &from->level[0], into->level[0], &m->level[0]) &&
@@ -348,6 +380,7 @@ bool triage_take_in(struct triage *t, const struct triage_into *into) {
     bucket_set_release(&old.actions);
     bucket_set_release(&old.holders);
     pending_release(&old.pending);
+    t->torn = t->torn || !ok;
     return ok;
 }
 
@@ -358,7 +391,8 @@ static void merge_dump_counts(struct triage *t, const struct triage *from) {
     }
 }
 
-/* Merges an action that has got names, and takes it from the part; NULL: out of memory. */
+/* Merges an action, which has got names, into the action with this key, and takes it from the
+ * part; NULL: out of memory. */
 static struct bucket *merge_named_action(struct triage *t, const struct triage *of,
                                          const struct mapping *m, const struct key *key,
                                          struct bucket **from) {
@@ -403,37 +437,46 @@ static bool merge_actions(struct triage *t, struct triage *from, struct mapping 
 bool triage_merge_rest(struct triage *t, struct triage *from, struct triage_rest *rest) {
     struct mapping m = {.texts = rest->texts, .pieces = rest->pieces};
     uint32_t *idle = NULL;
+    map_tallies(&m, &from->actions);
+    map_tallies(&m, &from->holders);
+    map_tallies(&m, &from->idle);
     bool ok = merge_actions(t, from, &m, rest);
     m.actions = rest->actions;
     m.level[1] = rest->level2;
     ok = ok && take_set(t, from, &m, &t->holders, &from->holders, NULL, &m.holders) &&
          take_set(t, from, &m, &t->idle, &from->idle, NULL, &idle) && merge_stalls(t, from, &m);
-    m.texts = m.pieces = m.actions = m.level[1] = NULL; /* the caller's */
+    m.texts = m.pieces = m.actions = m.level[1] = NULL; /* the caller frees these */
     merge_release(&m);
     free(idle);
     merge_dump_counts(t, from);
+    t->torn = t->torn || !ok;
     return ok;
 }
 
 enum st triage_merge(struct triage *t, struct triage *from, struct err *e) {
     const struct triage_into none = {0};
     struct mapping m = {0};
+    if (t->torn || from->torn) {
+        return err_nomem(e);
+    }
     if (merge_check_options(t, from, e) != ST_OK) {
         return ST_ERR;
     }
     m.texts = triage_map_strings(&t->strings, &from->strings);
     m.pieces = triage_map_strings(&t->pieces, &from->pieces);
     uint32_t *idle = NULL;
+    map_tallies(&m, &from->idle);
     bool ok = m.texts && m.pieces && merge_buckets(t, from, &m, &none) &&
               take_set(t, from, &m, &t->idle, &from->idle, NULL, &idle) &&
               tally_merge(&t->total, &from->total, m.texts) &&
               clusters_merge(&t->exposure, &from->exposure) &&
-              usage_merge(&t->usage, &from->usage, m.texts) && triage_merge_thresholds(t, from) &&
+              usage_merge(&t->usage, &from->usage, m.texts) &&
+              id_sketch_merge(&t->ids, &from->ids) && triage_merge_thresholds(t, from) &&
               triage_name_others(t);
     merge_release(&m);
     free(idle);
-    /* Rules with one hash may have several names: the choice must not depend on the order of the
-     * parts. */
+    /* Rules with one hash may have several names: the smallest is chosen, so that the order of
+     * the parts does not matter. */
     const char *rules = from->options.rules;
     if (ok && strcmp(rules, t->options.rules) < 0) {
         uint32_t index = triage_string(t, rules);
@@ -442,5 +485,6 @@ enum st triage_merge(struct triage *t, struct triage *from, struct err *e) {
     }
     merge_dump_counts(t, from);
     sum_add(&t->unresolved, from->unresolved);
+    t->torn = t->torn || !ok;
     return ok ? ST_OK : err_nomem(e);
 }

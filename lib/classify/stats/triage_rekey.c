@@ -1,5 +1,5 @@
-/* Sorts a triage anew by other rules, or by names that came late, from the one stack that each of
- * its buckets has kept. */
+/* Sorts a triage anew by other rules, or by names that became known later, with the one stack
+ * that each of its buckets has kept. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,30 +8,31 @@
 #include "classify/stats/sum.h"
 #include "classify/stats/triage_private.h"
 
-/* What stacks call an action now. */
+/* The key that stacks give an action now. */
 struct named_action {
-    struct key *key;           /* as in the best evidence of them; NULL = nothing */
-    const struct evidence *by; /* of that */
-    bool disagree;             /* another stack calls it differently */
+    struct key *key; /* key by the best evidence among the stacks; NULL = no stack tells */
+    const struct evidence *by; /* evidence that gave `key` */
+    bool disagree;             /* another stack gives another key */
 };
 
 struct rekeying {
     struct triage *t;
     const struct triage *from;
     struct keyer *k;
-    uint32_t *texts, *pieces; /* for each string and piece of from its index in t */
-    uint32_t *level1;   /* for each level-2 bucket of from its level 1 in t; NO_INDEX = no stall */
-    struct strbuf text; /* of the stack at hand */
-    VEC(const char *) stack; /* its pieces */
-    triage_resolve resolve;  /* NULL: by other rules, else by names */
+    uint32_t *texts, *pieces; /* for each string and piece of `from` its index in t */
+    /* For each level-2 bucket of `from` its level-1 bucket in t; NO_INDEX = idle. */
+    uint32_t *level1;
+    struct strbuf text;      /* dump of the current stack */
+    VEC(const char *) stack; /* pieces of the current stack */
+    triage_resolve resolve;  /* gives the names; NULL: the sorting is by other rules */
     void *ctx;
-    /* By names: */
-    uint32_t *level2; /* for each level-2 bucket of from its bucket in t; NO_INDEX = idle */
-    struct named_action *actions; /* for each action of from */
-    uint32_t raw_action;          /* of the stack at hand, without names; NO_INDEX = none */
+    /* The members from here on are used with `resolve` only. */
+    uint32_t *level2; /* for each level-2 bucket of `from` its bucket in t; NO_INDEX = idle */
+    struct named_action *actions; /* for each action of `from` its new key */
+    uint32_t raw_action; /* action of the current stack without the new names; NO_INDEX = none */
 };
 
-/* Fills r->text with the dump of a bucket's stack. */
+/* Puts the dump made of a bucket's stack into r->text. */
 static enum st rekey_stack(struct rekeying *r, const struct bucket *b, struct err *e) {
     r->stack.len = 0;
     strbuf_clear(&r->text);
@@ -48,7 +49,8 @@ static enum st rekey_stack(struct rekeying *r, const struct bucket *b, struct er
                : err_context(e, "the stack of bucket %s", b->id);
 }
 
-/* Notes the action that the stack at hand has without the new names, then gives it those. */
+/* Notes the action of the current stack without the new names, then resolves the names of the
+ * dump. */
 static enum st rekey_resolve(struct rekeying *r, struct dump *d, struct err *e) {
     struct stall_key raw;
     if (keyer_key(r->k, d, &raw, e) != ST_OK) {
@@ -73,7 +75,7 @@ static bool equal_keys(const struct key *a, const struct key *b) {
     return equal;
 }
 
-/* Notes what the action of the stack at hand, of bucket b, is called now. False: out of memory. */
+/* Notes the key that the current stack, of bucket b, gives its action. False: out of memory. */
 static bool rekey_note_action(struct rekeying *r, const struct bucket *b, const struct key *now) {
     if (!r->resolve || r->raw_action == NO_INDEX || now->count == 0) {
         return true;
@@ -89,7 +91,8 @@ static bool rekey_note_action(struct rekeying *r, const struct bucket *b, const 
     }
     *a->key = *now;
     a->by = &b->evidence;
-    for (size_t i = 0; i < now->count; i++) { /* the dump's text goes with it */
+    for (size_t i = 0; i < now->count;
+         i++) { /* files are interned, as the dump that lends them will be freed */
         a->key->frames[i].file = triage_intern(r->t, now->frames[i].file);
         if (now->frames[i].file && !a->key->frames[i].file) {
             return false;
@@ -98,8 +101,8 @@ static bool rekey_note_action(struct rekeying *r, const struct bucket *b, const 
     return true;
 }
 
-/* Makes the key of a bucket's stack, which is in *d, to be released unless ST_ERR is returned.
- * ST_NONE: it is no stall. */
+/* Makes the key of a bucket's stack; *d is its dump, which the caller releases unless ST_ERR is
+ * returned. ST_NONE: the stack is idle. */
 static enum st rekey_key_of(struct rekeying *r, const struct bucket *b, struct dump *d,
                             struct stall_key *key, struct err *e) {
     struct strbuf *text = &r->text;
@@ -126,8 +129,8 @@ static enum st rekey_key_of(struct rekeying *r, const struct bucket *b, struct d
     return key->status == KEY_OK ? ST_OK : ST_NONE;
 }
 
-/* Offers the evidence of a bucket to one of t; the stack, which level 2 keeps, has the new names.
- */
+/* Offers the evidence of a bucket to a bucket of t; its stack, which level 2 keeps, gets the new
+ * names. False: out of memory. */
 static bool rekey_offer_named(struct rekeying *r, struct bucket *b, const struct evidence *from,
                               const struct dump *d, const struct stall_key *key, size_t level) {
     struct evidence offer = *from;
@@ -153,15 +156,14 @@ static bool rekey_take_evidence(const struct rekeying *r, struct bucket *b,
     return true;
 }
 
-/* The id that a bucket had before is one of what it is now. False: out of memory. */
+/* Adds the id of a bucket's former state as an alias. False: out of memory. */
 static bool keep_id(struct bucket *now, const struct bucket *was) {
     uint64_t number;
     return strcmp(now->id, was->id) == 0 || !parse_hex(was->id, strlen(was->id), &number) ||
            bucket_add_alias(now, number);
 }
 
-/* Keeps the ids that the bucket had earlier as aliases, where only names are new. False: out of
- * memory. */
+/* Copies the bucket's aliases to its new state, if only names are new. False: out of memory. */
 static bool rekey_keep_aliases(const struct rekeying *r, struct bucket *now,
                                const struct bucket *was) {
     for (size_t i = 0; r->resolve && i < was->aliases.len; i++) {
@@ -172,8 +174,9 @@ static bool rekey_keep_aliases(const struct rekeying *r, struct bucket *now,
     return true;
 }
 
-/* Level 2, and what level 1 shows. Actions are left out: one stack tells one of those that led to
- * the bucket, and nobody asks. */
+/* Adds the bucket of level 2, and to level 1 its frames. Actions are left out: one stack tells
+ * only one of those that led to the bucket, and the gate does not use them. False: out of
+ * memory. */
 static bool rekey_add_bucket(struct rekeying *r, const struct bucket *from, const struct dump *d,
                              const struct stall_key *key) {
     struct triage *t = r->t;
@@ -195,22 +198,22 @@ static bool rekey_add_bucket(struct rekeying *r, const struct bucket *from, cons
     r->level1[from->index] = at[0]->index;
     if (r->resolve) {
         r->level2[from->index] = at[1]->index;
-        sum_add(&t->unresolved, key->unresolved ? from->tally.dumps : 0);
+        sum_add(&t->unresolved, key->unresolved ? from->tally->dumps : 0);
     }
-    return tally_merge(&at[1]->tally, &from->tally, r->texts) && bucket_adopt(at[0], at[1]);
+    return tally_merge(at[1]->tally, from->tally, r->texts) && bucket_adopt(at[0], at[1]);
 }
 
-/* Counts a bucket that is no stall. */
+/* Counts the dumps of a bucket that is idle now. False: out of memory. */
 static bool rekey_add_idle(struct rekeying *r, const struct bucket *from,
                            const struct stall_key *key) {
     r->level1[from->index] = NO_INDEX;
-    sum_add(&r->t->apart[APART_IDLE], from->tally.dumps);
+    sum_add(&r->t->apart[APART_IDLE], from->tally->dumps);
     if (!r->resolve) {
         return true;
     }
     struct bucket *b = triage_bucket(r->t, &r->t->idle, &key->level[0]);
     r->level2[from->index] = NO_INDEX;
-    return b && tally_merge(&b->tally, &from->tally, r->texts) &&
+    return b && tally_merge(b->tally, from->tally, r->texts) &&
            (!bucket_offers_better(b, &from->evidence) ||
             (triage_show(r->t, b, &key->level[0]) &&
              rekey_offer_named(r, b, &from->evidence, NULL, key, 0)));
@@ -233,8 +236,8 @@ static enum st rekey_add_all(struct rekeying *r, struct err *e) {
     return st;
 }
 
-/* The level 1 of t that all buckets of b are in now; NO_INDEX: there are several, or some are no
- * stalls. */
+/* Returns the level-1 bucket of t that all children of b are in now; NO_INDEX: there are
+ * several, or some are idle. */
 static uint32_t together(const struct rekeying *r, const struct bucket *b) {
     uint32_t at = b->children.len ? r->level1[b->children.data[0]] : NO_INDEX;
     for (size_t i = 0; i < b->children.len; i++) {
@@ -245,31 +248,32 @@ static uint32_t together(const struct rekeying *r, const struct bucket *b) {
     return at;
 }
 
-/* Adds b's counts to level 1. Where b was split its parts are added up: a stall of several dumps
- * counts where most of its time is, also if that is no stall by these rules. */
+/* Adds b's counts to level 1. If b was split, those of its parts are added: a stall of several
+ * dumps counts where most of its time is, even if that part is idle now. False: out of memory. */
 static bool count_level1(struct rekeying *r, const struct bucket *b) {
     struct bucket *const *buckets = r->t->level[0].buckets.data;
     uint32_t at = together(r, b);
     if (at != NO_INDEX) {
-        return tally_merge(&buckets[at]->tally, &b->tally, r->texts);
+        return tally_merge(buckets[at]->tally, b->tally, r->texts);
     }
     for (size_t i = 0; i < b->children.len; i++) {
         const struct bucket *child = r->from->level[1].buckets.data[b->children.data[i]];
         at = r->level1[child->index];
-        if (at != NO_INDEX && !tally_merge(&buckets[at]->tally, &child->tally, r->texts)) {
+        if (at != NO_INDEX && !tally_merge(buckets[at]->tally, child->tally, r->texts)) {
             return false;
         }
     }
     return true;
 }
 
-/* Adds all stalls, in the same way without those that are none any more. */
+/* Computes the total: that of `from`, or the sum of level 1 if some buckets are idle now. False:
+ * out of memory. */
 static bool count_total(struct rekeying *r) {
     if (r->t->apart[APART_IDLE] == 0) {
         return tally_merge(&r->t->total, &r->from->total, r->texts);
     }
     for (size_t i = 0; i < r->t->level[0].buckets.len; i++) {
-        if (!tally_merge(&r->t->total, &r->t->level[0].buckets.data[i]->tally, NULL)) {
+        if (!tally_merge(&r->t->total, r->t->level[0].buckets.data[i]->tally, NULL)) {
             return false;
         }
     }
@@ -283,7 +287,8 @@ static enum st rekey(struct rekeying *r, struct err *e) {
     r->level1 = calloc(r->from->level[1].buckets.len + 1, sizeof *r->level1);
     if (!r->texts || !r->pieces || !r->level1 ||
         !clusters_merge(&r->t->exposure, &r->from->exposure) ||
-        !usage_merge(&r->t->usage, &r->from->usage, r->texts)) {
+        !usage_merge(&r->t->usage, &r->from->usage, r->texts) ||
+        !id_sketch_merge(&r->t->ids, &r->from->ids)) {
         return err_nomem(e);
     }
     if (rekey_add_all(r, e) != ST_OK) {
@@ -329,9 +334,10 @@ enum st triage_rekey(struct triage **out, struct triage *from, struct keyer *k,
     return ST_OK;
 }
 
-/* ---- names that came late ---- */
+/* ---- names that became known later ---- */
 
-/* Adds the shares of actions to the level-2 bucket of each, and to its level 1. */
+/* Adds the shares of actions to the level-2 bucket of each, and to its level-1 bucket. False:
+ * out of memory. */
 static bool share_actions(const struct rekeying *r, const uint32_t *actions) {
     for (size_t i = 0; i < r->from->level[1].buckets.len; i++) {
         const struct bucket *from = r->from->level[1].buckets.data[i];
@@ -347,7 +353,7 @@ static bool share_actions(const struct rekeying *r, const uint32_t *actions) {
     return true;
 }
 
-/* For each action the key that it is merged by; NULL: out of memory. */
+/* Returns, for each action, the key by which it is merged, NULL = its own; NULL: out of memory. */
 static const struct key **action_keys(const struct rekeying *r, size_t count) {
     const struct key **keys = calloc(count + 1, sizeof(const struct key *));
     for (size_t i = 0; keys && i < count; i++) {
@@ -358,7 +364,7 @@ static const struct key **action_keys(const struct rekeying *r, size_t count) {
 
 static enum st rename_all(struct rekeying *r, struct triage *from, struct err *e) {
     size_t actions = from->actions.buckets.len;
-    struct triage_options *o = &r->t->options; /* with texts of from so far */
+    struct triage_options *o = &r->t->options; /* its texts still belong to `from` */
     r->level2 = calloc(from->level[1].buckets.len + 1, sizeof *r->level2);
     r->actions = calloc(actions + 1, sizeof *r->actions);
     o->rules = triage_intern(r->t, o->rules);
@@ -395,13 +401,19 @@ enum st triage_rename(struct triage **out, struct triage *from, struct keyer *k,
     return ST_OK;
 }
 
+/* Has the frame a name, and none that Apple's bitcode compiler hid ("__hidden#" once normalised)?
+ */
+static bool has_true_name(const struct bucket_frame *f) {
+    return f->resolved && strncmp(f->function, "__hidden#", 9) != 0;
+}
+
 bool triage_lacks_names(const struct triage *t) {
     for (size_t level = 0; level < KEY_LEVELS; level++) {
         const struct bucket_set *set = &t->level[level];
         for (size_t i = 0; i < set->buckets.len; i++) {
             const struct bucket *b = set->buckets.data[i];
             for (size_t k = 0; k < b->frame_count; k++) {
-                if (!b->frames[k]->resolved) {
+                if (!has_true_name(b->frames[k])) {
                     return true;
                 }
             }

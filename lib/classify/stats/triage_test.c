@@ -172,7 +172,7 @@ static void idle_dumps_are_listed_by_what_they_show(void **state) {
     assert_int_equal(ADD(&b, .id = "3", .span_ms = 500, .in = "f"), APART_NONE);
     assert_int_equal(triage_finish(b.triage, NULL), ST_OK);
     assert_int_equal(b.triage->idle.buckets.len, 1);
-    assert_int_equal(b.triage->idle.buckets.data[0]->tally.dumps, 2);
+    assert_int_equal(b.triage->idle.buckets.data[0]->tally->dumps, 2);
     assert_int_equal(b.triage->total.ms, 500);
     text_add_idle(&text, b.triage);
     assert_non_null(strstr(strbuf_cstr(&text), " 40ms"));
@@ -222,12 +222,12 @@ static void a_stall_counts_once_and_its_spans_add_up(void **state) {
     assert_int_equal(b.triage->total.dumps, 3);
     assert_int_equal(b.triage->total.max_ms, 6000);
     const struct bucket *f = top(&b, 0), *g = top(&b, 1);
-    assert_int_equal(f->tally.stalls, 1);
-    assert_int_equal(f->tally.dumps, 2);
-    assert_int_equal(f->tally.ms, 5000);
-    assert_int_equal(f->tally.max_ms, 5000);
-    assert_int_equal(g->tally.stalls, 0); /* most of it was in f */
-    assert_int_equal(g->tally.ms, 1000);
+    assert_int_equal(f->tally->stalls, 1);
+    assert_int_equal(f->tally->dumps, 2);
+    assert_int_equal(f->tally->ms, 5000);
+    assert_int_equal(f->tally->max_ms, 5000);
+    assert_int_equal(g->tally->stalls, 0); /* most of it was in f */
+    assert_int_equal(g->tally->ms, 1000);
     teardown(&b);
 }
 
@@ -251,8 +251,8 @@ static void a_stall_counts_where_most_of_its_time_is(void **state) {
             const struct bucket_set *set = &b.triage->level[level];
             for (size_t i = 0; i < set->buckets.len; i++) {
                 const struct bucket *bucket = set->buckets.data[i];
-                stalls[level] += bucket->tally.stalls;
-                assert_int_equal(bucket->tally.stalls,
+                stalls[level] += bucket->tally->stalls;
+                assert_int_equal(bucket->tally->stalls,
                                  strcmp(bucket->frames[0]->function, "e") == 0);
             }
         }
@@ -275,8 +275,8 @@ static void an_action_has_the_stalls_of_its_bucket(void **state) {
     assert_int_equal(triage_finish(b.triage, NULL), ST_OK);
     for (size_t i = 0; i < 2; i++) {
         const struct bucket *action = b.triage->actions.buckets.data[i];
-        assert_int_equal(action->tally.stalls, strcmp(action->frames[0]->function, "on_y") == 0);
-        assert_int_equal(top(&b, i)->tally.stalls,
+        assert_int_equal(action->tally->stalls, strcmp(action->frames[0]->function, "on_y") == 0);
+        assert_int_equal(top(&b, i)->tally->stalls,
                          strcmp(top(&b, i)->frames[0]->function, "f") == 0);
     }
     teardown(&b);
@@ -293,7 +293,7 @@ static void a_stall_with_a_dump_missing_still_counts(void **state) {
     assert_int_equal(b.triage->total.stalls, 0);
     assert_int_equal(triage_finish(b.triage, NULL), ST_OK);
     assert_int_equal(b.triage->total.stalls, 1);
-    assert_int_equal(top(&b, 0)->tally.max_ms, 3000);
+    assert_int_equal(top(&b, 0)->tally->max_ms, 3000);
     teardown(&b);
 }
 
@@ -309,12 +309,12 @@ static void one_stall_counts_up_to_the_cap(void **state) {
     ADD(&b, .id = "4", .span_ms = 3600000, .in = "i");
     assert_int_equal(triage_finish(b.triage, NULL), ST_OK);
     assert_string_equal(top(&b, 0)->frames[0]->function, "i");
-    assert_int_equal(top(&b, 0)->tally.ms, 30000);
-    assert_int_equal(top(&b, 0)->tally.max_ms,
+    assert_int_equal(top(&b, 0)->tally->ms, 30000);
+    assert_int_equal(top(&b, 0)->tally->max_ms,
                      3600000); /* percentiles are of what was, not of what counts */
-    assert_int_equal(top(&b, 1)->tally.ms, 20000);
-    assert_int_equal(top(&b, 2)->tally.ms, 10000);
-    assert_int_equal(top(&b, 3)->tally.ms, 0);
+    assert_int_equal(top(&b, 1)->tally->ms, 20000);
+    assert_int_equal(top(&b, 2)->tally->ms, 10000);
+    assert_int_equal(top(&b, 3)->tally->ms, 0);
     assert_int_equal(b.triage->total.ms, 60000);
     teardown(&b);
 }
@@ -333,7 +333,7 @@ static void evidence_is_the_longest_span_then_the_smallest_id(void **state) {
 }
 
 static const char *value(const struct bench *b, enum tally_facet f, size_t i) {
-    const struct facet *facet = &top(b, 0)->tally.facets[f];
+    const struct facet *facet = &top(b, 0)->tally->facets[f];
     assert_true(i < facet->values.len);
     return map_string(&b->triage->strings, facet->values.data[i].text);
 }
@@ -350,7 +350,7 @@ static void versions_ascend_and_devices_come_by_how_many_dumps_they_have(void **
     assert_string_equal(value(&b, FACET_VERSION, 1), "5.10");
     assert_string_equal(value(&b, FACET_OS, 0), "iOS 9");
     assert_string_equal(value(&b, FACET_DEVICE, 0), "b");
-    assert_int_equal(top(&b, 0)->tally.facets[FACET_DEVICE].values.data[0].dumps, 2);
+    assert_int_equal(top(&b, 0)->tally->facets[FACET_DEVICE].values.data[0].dumps, 2);
     teardown(&b);
 }
 
@@ -363,7 +363,7 @@ static void a_stall_in_which_the_process_died_is_at_least_as_long(void **state) 
     }
     ADD(&b, .span_ms = 5000, .in = "f", .fatal = true);
     assert_int_equal(triage_finish(b.triage, NULL), ST_OK);
-    const struct tally *t = &top(&b, 0)->tally;
+    const struct tally *t = top(&b, 0)->tally;
     assert_int_equal(t->fatal, 1);
     assert_false(tally_percentile(t, 500).at_least); /* it could only have moved up */
     assert_true(tally_percentile(t, 990).at_least);

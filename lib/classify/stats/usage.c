@@ -1,4 +1,4 @@
-/* Sums of exposure and stalls, and the rates that they give. */
+/* Adds exposure and stalls, and computes rates from them. */
 #include "classify/stats/usage.h"
 
 #include <stddef.h>
@@ -82,7 +82,7 @@ bool usage_add_reason(struct usage_watch *w, uint32_t text, uint64_t ms) {
     return true;
 }
 
-/* All but the launches' durations. */
+/* Adds all sums except for the launches' durations. */
 static void add_sums(struct usage_sums *s, const struct usage_sums *from) {
     sum_add(&s->sessions, from->sessions);
     sum_add(&s->launches, from->launches);

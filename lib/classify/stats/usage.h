@@ -1,7 +1,7 @@
-/* How much an app was used, and how much it stalled of that: sums by version, system, device, cause
- * and kind of stall, what the recorder watched, what it sent, and a sample of users. Exposure comes
- * from session records, from tables and from MetricKit (exposure.c), stalls from dumps. Everything
- * is a sum or a set, so that parts merge exactly and in any order. */
+/* Counts how much an app was used and how much of that time it stalled: sums by version, system,
+ * device, cause and kind of stall, what the recorder watched and sent, and a sample of users.
+ * Exposure comes from session records, from tables and from MetricKit (exposure.c), stalls from
+ * dumps. Every member is a sum or a set, so parts merge exactly and in any order. */
 #ifndef STALLKIT_CLASSIFY_USAGE_H
 #define STALLKIT_CLASSIFY_USAGE_H
 
@@ -9,98 +9,102 @@
 #include "classify/stats/histogram.h"
 #include "classify/stats/user_sample.h"
 
-/* What rates are told by. Exposure has no cause and no kind: there it is that of all. */
+/* The properties by which rates are reported. Exposure has no cause and no kind: rates by these
+ * use that of all stalls. */
 enum usage_facet {
-    USAGE_VERSION, /* of the app */
+    USAGE_VERSION, /* version of the app */
     USAGE_OS,
     USAGE_DEVICE,
     USAGE_CAUSE,
-    USAGE_KIND, /* of the stall: "hang", "launch" … */
+    USAGE_KIND, /* kind of the stall: "hang", "launch" … */
     USAGE_FACETS
 };
-/* "version", "os", "device", "cause", "kind"; NULL behind the last. */
+/* Words for the facets: "version", "os", "device", "cause", "kind"; NULL behind the last. */
 extern const char *const usage_facet_words[USAGE_FACETS + 1];
 
-/* All sums saturate (sum.h). */
+/* The sums of which rates are made; all saturate (sum.h). */
 struct usage_sums {
     uint64_t sessions, launches; /* launches: of all sessions and rows of tables */
-    uint64_t foreground_ms;      /* of which the loop was watched */
+    uint64_t foreground_ms;      /* time in the foreground in which the loop was watched */
     uint64_t low_rate_s;         /* seconds with too few frames */
-    uint64_t stalls, stalled_ms; /* whole ones, up to the cap */
-    struct histogram launch_ms;  /* launches of which the duration is known */
+    uint64_t stalls, stalled_ms; /* whole stalls, and their time up to the cap */
+    struct histogram launch_ms;  /* durations of the launches that are known */
 };
 
-/* What has one value of a facet. text: index into the strings of the usage's owner; "" = not
- * said. */
+/* The sums of one value of a facet. text: index into the strings of the usage's owner; "" =
+ * unknown. */
 struct usage_value {
     uint32_t text;
     struct usage_sums sums;
 };
-/* Ascending by text, which differs from the order of output. */
+/* The values of a facet, ascending by text, which is not the order of output. */
 struct usage_values {
     VEC(struct usage_value) values;
 };
 
-/* Why time was not watched. */
+/* A reason why time was not watched, and that time. */
 struct usage_reason {
     uint32_t text;
     uint64_t ms;
 };
 
-enum { USAGE_WATCHED_PERMILLE = 900 }; /* a run of which less was watched proves nothing */
+enum { USAGE_WATCHED_PERMILLE = 900 }; /* a run with a smaller watched share proves nothing */
 
 /* How much of the sessions' time the recorder watched. */
 struct usage_watch {
-    uint64_t sessions, watched_ms, wall_ms; /* of sessions that say it */
-    uint64_t little; /* of these, sessions of which less than 90 % was watched */
-    uint64_t unknown_sessions, unknown_ms; /* of sessions that do not, with their foreground time */
-    VEC(struct usage_reason) reasons;      /* ascending by text */
+    uint64_t sessions, watched_ms, wall_ms; /* sums over sessions that tell the watched time */
+    uint64_t little;                        /* of these, sessions with less than 90 % watched */
+    /* The number of sessions that do not tell the watched time, and their foreground time. */
+    uint64_t unknown_sessions, unknown_ms;
+    VEC(struct usage_reason) reasons; /* reasons for unwatched time, ascending by text */
 };
 
-/* Zero-initialised = empty. */
+/* The usage of an app. Zero-initialised = empty. */
 struct app_usage {
     struct usage_values by[USAGE_FACETS];
     struct usage_watch watch;
     struct user_sample users;
-    struct distinct user_days;             /* of users and days on which they had a session */
-    uint64_t dumps, dump_bytes;            /* read, without duplicates and what was left out */
-    uint64_t told_stalls, told_ms;         /* what session records counted themselves */
-    uint64_t suppressed, over_quota, lost; /* dumps that sessions did not write, send, or keep */
+    struct distinct user_days;     /* pairs of a user and a day with a session */
+    uint64_t dumps, dump_bytes;    /* dumps read, without duplicates and those left out */
+    uint64_t told_stalls, told_ms; /* counts that session records state themselves */
+    /* Dumps that sessions did not write, not send, or not keep. */
+    uint64_t suppressed, over_quota, lost;
 };
 
-/* The counters of a usage and of its watch, which are sums. */
+/* Number of counters of a usage and its watch, which are sums. */
 enum { USAGE_COUNTERS = 13 };
-/* The word of the i-th counter in stall-partial(5). */
+/* Returns the name of counter i in stall-partial(5). */
 const char *usage_counter_name(size_t i);
 uint64_t *usage_counter(struct app_usage *u, size_t i);
 uint64_t usage_counter_value(const struct app_usage *u, size_t i);
 
 void usage_release(struct app_usage *u);
-/* The sums of a value of a facet, made if they are new; NULL = out of memory. Valid until the next
- * call. */
+/* Returns the sums of a value of a facet, made if it is new, valid until the next call; NULL =
+ * out of memory. */
 struct usage_sums *usage_sums_of(struct app_usage *u, enum usage_facet f, uint32_t text);
-/* Counts time that was not watched. False: out of memory. */
+/* Adds time that was not watched for a reason. False: out of memory. */
 bool usage_add_reason(struct usage_watch *w, uint32_t text, uint64_t ms);
-/* Adds what `from` holds. texts: for each string of from's owner its index in u's; NULL: they are
- * the same. False: out of memory; u may hold a part. */
+/* Adds all of `from`. texts: for each string of from's owner its index in u's; NULL: the indexes
+ * are equal. False: out of memory, and u may hold a part. */
 bool usage_merge(struct app_usage *u, const struct app_usage *from, const uint32_t *texts);
 
-/* Sums over all values of a facet, but for the launches' durations. */
+/* Returns the sums over all values of a facet, without the launches' durations. */
 struct usage_sums usage_total(const struct app_usage *u, enum usage_facet f);
-/* Returns the watched share, in permille, of the time of the sessions that say it; -1: none does.
- */
+/* Returns the watched share, in permille, of the time of the sessions that tell it; -1: none
+ * does. */
 int usage_watched_permille(const struct usage_watch *w);
 
 /* ---- launches ---- */
 
-/* A percentile of launches. */
+/* A percentile of the durations of launches. */
 struct usage_launch {
     uint64_t ms;
-    bool below; /* it is less than ms: such launches left no dump */
+    bool below; /* the duration is less than ms: such launches left no dump */
 };
-/* The nearest rank over `launches`, of which those in `known` have a duration; the others were
- * shorter than threshold_ms (0: unknown, then shorter than any known one). More known ones than
- * launches: over the known ones. permille: 1 … 1000. Nothing known: below the threshold. */
+/* Returns the nearest-rank percentile over `launches`, of which those in `known` have a
+ * duration; the others were shorter than threshold_ms (0: unknown, then shorter than any known
+ * one). If there are more known ones than launches, it is over the known ones; if none is known,
+ * it is below the threshold. permille: 1 … 1000. */
 struct usage_launch usage_launch_percentile(const struct histogram *known, uint64_t launches,
                                             uint64_t threshold_ms, unsigned permille);
 

@@ -73,7 +73,7 @@ static void add_stall_to(const struct made *m, struct triage *t, const struct st
     f.d.stall.threshold_ms = 2000;
     static const char text[100] = "{}";
     f.d.text = text;
-    f.d.text_len = sizeof text;
+    f.d.text_len = f.d.captured_size = sizeof text;
     assert_int_equal(keyer_key(m->keyer, &f.d, &key, NULL), ST_OK);
     assert_int_equal(triage_add(t, &f.d, &key, true, NULL, NULL), ST_OK);
 }

@@ -1,4 +1,4 @@
-/* A sample of users by their hashes. */
+/* Samples users by their hashes. */
 #include "classify/stats/user_sample.h"
 
 #include <stdlib.h>
@@ -24,7 +24,7 @@ bool user_sample_add(struct user_sample *s, uint64_t hash, uint64_t foreground_m
             if (low == USER_SAMPLE_MAX) {
                 return true;
             }
-            s->users.len--; /* the largest hash */
+            s->users.len--; /* drops the largest hash */
         }
         if (!VEC_INSERT(&s->users, low)) {
             return false;
@@ -52,8 +52,10 @@ static int user_by_rate(const void *a, const void *b) {
     return COMPARE(*x, *y);
 }
 
-/* Of a sample of k users that was cut, with the largest hash h, all are (k - 1) / h of the range of
- * hashes (Bar-Yossef and others, 2002), and those in the foreground their share of it. */
+/* Estimates the number of users with time in the foreground. If k users are sampled and the
+ * largest hash is the fraction h of the range of hashes, there are about (k - 1) / h users
+ * (Bar-Yossef and others, 2002); those in the foreground have the same share of them as of the
+ * sample. */
 static uint64_t estimate_users(const struct user_sample *s, uint64_t sampled) {
     if (!s->cut) {
         return sampled;
@@ -81,7 +83,7 @@ bool user_sample_rates(const struct user_sample *s, struct user_rates *out) {
     }
     qsort(rates, out->sampled, sizeof *rates, user_by_rate);
     for (size_t p = 0; p < USER_PERCENTILES && out->sampled; p++) {
-        uint64_t rank = (out->sampled * user_percentiles[p] + 999) / 1000; /* 1 and up */
+        uint64_t rank = (out->sampled * user_percentiles[p] + 999) / 1000; /* counts from 1 */
         out->ms_per_hour[p] = rates[rank - 1];
     }
     out->users = out->sampled ? estimate_users(s, out->sampled) : 0;

@@ -1,10 +1,10 @@
-/* The stalled time of each user in a sample of the users: the 4,096 whose names have the smallest
- * hashes (a bottom-k sketch; Cohen and Kaplan, "Summarizing data using bottom-k sketches", 2007),
- * or all users if there are no more. Each has the sums over everything that is known of that user.
- * A user who is in the sample of the whole is also in the sample of each part that has the user, so
- * samples merge exactly and in any order. Hashes do not depend on stalls, so percentiles over the
- * sample estimate those over all users. One standard error is 0.8 % of the ranks at the median, and
- * 0.16 % at p99. */
+/* The stalled time of each user in a sample of the users: the 4,096 whose names have the
+ * smallest hashes (a bottom-k sketch; Cohen and Kaplan, "Summarizing data using bottom-k
+ * sketches", 2007), or all users if there are no more. Each has the sums over all that is known
+ * of that user. A user who is in the sample of the whole is also in the sample of each part that
+ * has the user, so samples merge exactly and in any order. Hashes do not depend on stalls, so
+ * percentiles over the sample estimate those over all users. One standard error is 0.8 % of the
+ * ranks at the median, and 0.16 % at p99. */
 #ifndef STALLKIT_CLASSIFY_USER_SAMPLE_H
 #define STALLKIT_CLASSIFY_USER_SAMPLE_H
 
@@ -17,33 +17,36 @@
 enum { USER_SAMPLE_MAX = 4096 };
 
 struct user_sum {
-    uint64_t hash;                      /* of the user's name */
+    uint64_t hash;                      /* hash of the user's name */
     uint64_t foreground_ms, stalled_ms; /* of all sessions; of all stalls, each up to the cap */
 };
 
-/* Zero-initialised = empty. */
+/* A sample of users. Zero-initialised = empty. */
 struct user_sample {
     VEC(struct user_sum) users; /* ascending by hash */
-    bool cut;                   /* there are more users than these */
+    bool cut;                   /* there are more users than those in the sample */
 };
 
 void user_sample_release(struct user_sample *s);
-/* Adds to a user's sums, which saturate (sum.h). False: out of memory, nothing counted. */
+/* Adds to a user's sums, which saturate (sum.h). False: out of memory, and nothing was counted. */
 bool user_sample_add(struct user_sample *s, uint64_t hash, uint64_t foreground_ms,
                      uint64_t stalled_ms);
-/* Adds what `from` holds. False: out of memory, s may hold a part. */
+/* Adds all users of `from`. False: out of memory, and s may hold a part. */
 bool user_sample_merge(struct user_sample *s, const struct user_sample *from);
 
 enum { USER_PERCENTILES = 4 };
-extern const unsigned user_percentiles[USER_PERCENTILES]; /* in permille: 500, 900, 950, 990 */
+/* The percentiles of ms_per_hour, in permille: 500, 900, 950, 990. */
+extern const unsigned user_percentiles[USER_PERCENTILES];
 
-/* How long users stall in an hour in the foreground. */
+/* The stalled time per hour in the foreground of the users. */
 struct user_rates {
-    uint64_t users;   /* with time in the foreground; estimated (1.6 % standard error) if sampled */
-    uint64_t sampled; /* of these, those that the percentiles are of */
-    uint64_t never;   /* of the sampled, those without a stall */
-    uint64_t unwatched; /* sampled users with stalls, of whom no time in the foreground is known */
-    uint64_t ms_per_hour[USER_PERCENTILES]; /* nearest rank, those who never stalled included */
+    /* Number of users with time in the foreground; estimated (1.6 % standard error) if sampled. */
+    uint64_t users;
+    uint64_t sampled; /* number of these in the sample, which the percentiles are over */
+    uint64_t never;   /* number of these without stalled time: no stall, or of unknown length */
+    /* Number of sampled users with stalls but without known time in the foreground. */
+    uint64_t unwatched;
+    uint64_t ms_per_hour[USER_PERCENTILES]; /* nearest rank, including users without a stall */
 };
 /* Computes the rates of the sampled users; all are 0 without a user. False: out of memory. */
 bool user_sample_rates(const struct user_sample *s, struct user_rates *out);

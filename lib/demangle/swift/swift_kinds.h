@@ -9,22 +9,23 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What a node may be used as; a kind has any number of roles. */
+/* The roles in which a node may be used; a kind has any number of them. */
 enum swift_role {
-    ROLE_CONTEXT = 1 << 0,         /* what a declaration can stand in */
-    ROLE_DECL_NAME = 1 << 1,       /* the name of a declaration */
-    ROLE_NOMINAL = 1 << 2,         /* a declared type that may have generic parameters */
-    ROLE_REQUIREMENT = 1 << 3,     /* of a generic signature */
-    ROLE_ATTRIBUTE = 1 << 4,       /* comes after a whole entity and is printed before it */
+    ROLE_CONTEXT = 1 << 0,     /* a context, in which declarations can stand */
+    ROLE_DECL_NAME = 1 << 1,   /* the name of a declaration */
+    ROLE_NOMINAL = 1 << 2,     /* a declared type that may have generic parameters */
+    ROLE_REQUIREMENT = 1 << 3, /* a requirement of a generic signature */
+    /* follows a whole entity in the mangling and is printed before it */
+    ROLE_ATTRIBUTE = 1 << 4,
     ROLE_SIMPLE = 1 << 5,          /* a type that needs no parentheses before a suffix */
     ROLE_CONFORMANCE = 1 << 6,     /* any reference to a protocol conformance */
     ROLE_DEPENDENT = 1 << 7,       /* a conformance that depends on a generic parameter */
-    ROLE_MACRO_EXPANSION = 1 << 8, /* the context of another macro expansion */
-    ROLE_ISOLATION = 1 << 9,       /* where a function type's functions run */
-    ROLE_THROWS = 1 << 10          /* that, or what, a function type throws */
+    ROLE_MACRO_EXPANSION = 1 << 8, /* a macro expansion that can be the context of another */
+    ROLE_ISOLATION = 1 << 9,       /* the isolation of a function type: where its functions run */
+    ROLE_THROWS = 1 << 10          /* says that, or what, a function type throws */
 };
 
-/* X(name, roles), in alphabetic order. */
+/* The list of all kinds as X(name, roles), in alphabetic order. */
 #define SWIFT_KINDS(X)                                                                             \
     X(ACCESSIBLE_FUNCTION_RECORD, ROLE_ATTRIBUTE)                                                  \
     X(ACCESSOR_ATTACHED_MACRO_EXPANSION, ROLE_MACRO_EXPANSION)                                     \

@@ -33,7 +33,8 @@ enum st swift_tree_check(const struct swift_tree *t, struct err *e) {
     return t->too_large ? ST_NONE : ST_OK;
 }
 
-/* As arena_array, and notes why there is nothing. */
+/* Allocates as arena_array does; on failure it notes whether a cap was reached or memory ran
+ * out. */
 static void *room_for(struct swift_tree *t, size_t count, size_t size) {
     void *p = arena_array(&t->arena, count, size);
     if (!p) {
@@ -70,7 +71,7 @@ struct swift_node *swift_index_leaf(struct swift_tree *t, enum swift_kind kind, 
     return n;
 }
 
-/* Room for one more child; the third child moves all out of the pair. */
+/* Makes room for one more child; the third child moves all of them from `pair` to `many`. */
 static bool make_room(struct swift_tree *t, struct swift_node *n) {
     if (n->size < (n->room ? n->room : 2)) {
         return true;

@@ -1,7 +1,6 @@
-/* Punycode decoding, RFC 3492 section 6.2, with Swift's variations ("Identifiers"): the delimiter
- * is
- * '_', the digits are a-z and A-J, and U+D800 to U+D87F stand for ASCII characters that a symbol
- * may not hold. */
+/* Decodes Punycode, RFC 3492 section 6.2, in Swift's variant ("Identifiers"): the delimiter is '_',
+ * the digits are a-z and A-J, and U+D800 to U+D87F stand for ASCII characters that a symbol cannot
+ * hold. */
 #include "demangle/swift/swift_punycode.h"
 
 #include <limits.h>
@@ -9,7 +8,7 @@
 
 #include "base/utf8.h"
 
-/* RFC 3492, section 5 */
+/* The parameters of RFC 3492, section 5. */
 enum { BASE = 36, TMIN = 1, TMAX = 26, SKEW = 38, DAMP = 700, INITIAL_BIAS = 72, INITIAL_N = 128 };
 enum { ESCAPED_FIRST = 0xd800, ESCAPED_END = 0xd880 };
 
@@ -25,7 +24,7 @@ static int digit_of(char c) {
     return c >= 'A' && c <= 'J' ? c - 'A' + 26 : -1;
 }
 
-/* RFC 3492, section 6.1 */
+/* Adapts the bias, RFC 3492, section 6.1. */
 static int adapt_bias(int delta, int points, bool first) {
     delta = first ? delta / DAMP : delta / 2;
     delta += delta / points;
@@ -64,7 +63,8 @@ static bool add_delta(const char **s, const char *end, int bias, int *i) {
     }
 }
 
-/* What stands behind the last delimiter says which characters go where. */
+/* Inserts the non-ASCII characters as the text behind the last delimiter says; false: it is
+ * malformed. */
 static bool insert_all(struct swift_tree *t, struct code_points *out, const char *s,
                        const char *end) {
     int n = INITIAL_N, i = 0, bias = INITIAL_BIAS;
@@ -112,7 +112,7 @@ static char *to_utf8(struct swift_tree *t, const struct code_points *in, size_t 
 }
 
 char *swift_punycode(struct swift_tree *t, const char *s, size_t len, size_t *out_len) {
-    /* A code point takes a byte of input at least. */
+    /* Each code point takes at least one byte of the input. */
     struct code_points out = {(uint32_t *)(void *)swift_text_room(t, len * sizeof *out.at), 0};
     if (!out.at) {
         return NULL;

@@ -1,4 +1,4 @@
-/* Punycode (RFC 3492) as Swift's manglings use it. */
+/* Decodes the Punycode (RFC 3492) of Swift's manglings. */
 #ifndef STALLKIT_DEMANGLE_SWIFT_PUNYCODE_H
 #define STALLKIT_DEMANGLE_SWIFT_PUNYCODE_H
 
@@ -6,8 +6,9 @@
 
 #include "demangle/swift/swift_node.h"
 
-/* The UTF-8 of an encoded identifier, in the tree's arena, and its length in *out_len. NULL if it
- * is not well-formed, or as the builders of the tree. The work is charged with swift_spend. */
+/* Decodes an identifier to UTF-8 in the tree's arena, with its length in *out_len. NULL: it is
+ * malformed, or a cap was reached or memory ran out, as for the tree's builders. The work is
+ * charged with swift_spend. */
 char *swift_punycode(struct swift_tree *t, const char *s, size_t len, size_t *out_len);
 
 #endif

@@ -1,9 +1,9 @@
-/* What a function signature specialisation did to a parameter or result. */
+/* The changes that a function signature specialisation makes to a parameter or result. */
 #ifndef STALLKIT_DEMANGLE_SWIFT_SPECIALIZATION_H
 #define STALLKIT_DEMANGLE_SWIFT_SPECIALIZATION_H
 
-/* The index of SWIFT_FUNCTION_SIGNATURE_SPECIALIZATION_PARAM_KIND: one of the first, or a mask of
- * the last. */
+/* What SWIFT_FUNCTION_SIGNATURE_SPECIALIZATION_PARAM_KIND has as index: one of the first values, or
+ * a mask of the last ones. */
 enum swift_param_change {
     CHANGE_CONSTANT_FUNCTION = 0,
     CHANGE_CONSTANT_GLOBAL = 1,

@@ -1,4 +1,4 @@
-/* The table of value witnesses, in the order of Swift's runtime. */
+/* Lists the value witnesses in the order of Swift's runtime. */
 #include "demangle/swift/swift_value_witness.h"
 
 const struct swift_value_witness swift_value_witnesses[SWIFT_VALUE_WITNESS_COUNT] = {

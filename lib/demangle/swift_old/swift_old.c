@@ -1,5 +1,5 @@
-/* What a whole symbol of Swift 3 or older is: a function, metadata, a witness table, a thunk
- * (swift: docs/ABI/OldMangling.rst, "global"). */
+/* Reads whole symbols of Swift 3 or older: functions, metadata, witness tables, thunks (swift:
+ * docs/ABI/OldMangling.rst, "global"). */
 #include "demangle/swift_old/swift_old.h"
 
 #include <string.h>
@@ -31,12 +31,13 @@ static bool add_thunk_signature(struct old_name *n, struct swift_node *thunk) {
            swift_add(n->tree, thunk, old_generic_signature(n, SWIFT_DEPENDENT_GENERIC_SIGNATURE));
 }
 
-/* A protocol as a type. */
+/* Reads a protocol and returns it as a type. */
 static struct swift_node *read_protocol_type(struct old_name *n) {
     return swift_type(n->tree, old_protocol(n));
 }
 
-/* The parts of a symbol, in their order, a letter each. */
+/* Reads one part of a symbol, as its letter in `parts` says, and adds it to the parent. False:
+ * damaged. */
 static bool add_part(struct old_name *n, struct swift_node *parent, char part) {
     struct swift_node *child = NULL;
     switch (part) {
@@ -71,11 +72,11 @@ static bool add_part(struct old_name *n, struct swift_node *parent, char part) {
 }
 
 static struct swift_node *read_global(struct old_name *n) {
-    /* Of several prefixes that fit, the longest stands first. */
+    /* Of several prefixes that match, the longest comes first in this table. */
     static const struct {
         const char *prefix;
         enum swift_kind kind;
-        const char *parts; /* of add_part */
+        const char *parts; /* letters of add_part */
     } symbols[] = {
         {"MP", SWIFT_GENERIC_TYPE_METADATA_PATTERN, "t"},
         {"Ma", SWIFT_TYPE_METADATA_ACCESS_FUNCTION, "t"},
@@ -123,7 +124,7 @@ static struct swift_node *read_global(struct old_name *n) {
     return old_entity(n);
 }
 
-/* What the compiler says of the whole symbol in front of it. False: damaged. */
+/* Reads the attributes of the whole symbol, which stand in front of it. False: damaged. */
 static bool add_attributes(struct old_name *n, struct swift_node *root) {
     static const struct {
         const char *prefix;
@@ -138,7 +139,7 @@ static bool add_attributes(struct old_name *n, struct swift_node *root) {
             if (!swift_add(n->tree, root, old_specialization(n))) {
                 return false;
             }
-            n->seen.count = 0; /* substitutions are not shared with what follows */
+            n->seen.count = 0; /* the attribute and the symbol do not share substitutions */
         } while (old_take_word(n, "_TTS"));
         return old_take_word(n, "_T");
     }

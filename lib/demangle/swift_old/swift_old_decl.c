@@ -1,4 +1,4 @@
-/* Declarations in the manglings of Swift 3 and older: types, contexts, entities (swift:
+/* Reads declarations in the manglings of Swift 3 and older: types, contexts, entities (swift:
  * docs/ABI/OldMangling.rst, "context", "entity", "nominal-type"). */
 #include <string.h>
 
@@ -31,7 +31,7 @@ struct swift_node *old_protocol_in(struct old_name *n, struct swift_node *contex
     return declaration_in(n, SWIFT_PROTOCOL, context);
 }
 
-/* A substitution is the protocol itself or the module that it is in. */
+/* Reads a protocol; a substitution may stand for the protocol or for its module. */
 struct swift_node *old_protocol(struct old_name *n) {
     if (old_take(n, 'S')) {
         struct swift_node *node = old_substitution(n);
@@ -46,7 +46,7 @@ struct swift_node *old_protocol(struct old_name *n) {
     return old_declaration(n, SWIFT_PROTOCOL);
 }
 
-/* conformance ::= type protocol context (the module that declares it) */
+/* Reads conformance ::= type protocol context (the module that declares it) */
 struct swift_node *old_conformance(struct old_name *n) {
     struct swift_node *type = old_type(n);
     struct swift_node *protocol = type ? swift_type(n->tree, old_protocol(n)) : NULL;
@@ -84,7 +84,7 @@ static enum swift_kind bound_kind(const struct swift_node *nominal) {
     }
 }
 
-/* The nominal type with its arguments, those of the types around it first. */
+/* Binds the generic arguments to a nominal type, those of the enclosing types first. */
 static struct swift_node *bind_arguments(struct old_name *n, struct swift_node *nominal) {
     struct swift_node *parent = swift_child(nominal, 0), *type;
     if (!parent || !old_enter(n)) {
@@ -113,7 +113,7 @@ static struct swift_node *bind_arguments(struct old_name *n, struct swift_node *
                             : swift_with2(n->tree, kind, swift_type(n->tree, nominal), arguments));
 }
 
-/* bound-generic ::= nominal (type* '_')+, a list for each level of nesting */
+/* Reads bound-generic ::= nominal (type* '_')+, a list for each level of nesting */
 struct swift_node *old_bound_generic(struct old_name *n) {
     struct swift_node *nominal = read_nominal(n);
     return nominal ? bind_arguments(n, nominal) : NULL;
@@ -121,7 +121,7 @@ struct swift_node *old_bound_generic(struct old_name *n) {
 
 /* ---- contexts and entities ---- */
 
-/* extension ::= 'E' module context | 'e' module generic-signature context */
+/* Reads extension ::= 'E' module context | 'e' module generic-signature context */
 static struct swift_node *read_extension(struct old_name *n, bool constrained) {
     struct swift_node *module = read_module(n), *signature = NULL;
     if (module && constrained) {
@@ -159,12 +159,12 @@ struct swift_node *old_context(struct old_name *n) {
     return old_enter(n) ? old_leave(n, read_context(n)) : NULL;
 }
 
-/* How an entity goes on behind its context. */
+/* The form of an entity's mangling behind its context. */
 enum part_of_entity {
     ENTITY_BARE,     /* neither name nor type */
-    ENTITY_TYPED,    /* a type only */
-    ENTITY_NUMBERED, /* an index, a type */
-    ENTITY_ACCESSOR  /* a name and a type, of the variable or subscript */
+    ENTITY_TYPED,    /* only a type */
+    ENTITY_NUMBERED, /* an index and a type */
+    ENTITY_ACCESSOR  /* the variable's or subscript's name and type */
 };
 
 static const struct entity_form {
@@ -199,7 +199,8 @@ static const struct entity_form {
     {"u", SWIFT_IMPLICIT_CLOSURE, ENTITY_NUMBERED},
 };
 
-/* The form whose code stands here; NULL: it is a name, or 'A' or 'i' of an initializer. */
+/* Takes the code of an entity's form; NULL: a name, or 'A' or 'i' of an initializer, stands
+ * here. */
 static const struct entity_form *take_form(struct old_name *n) {
     for (size_t i = 0; i < sizeof entity_forms / sizeof *entity_forms; i++) {
         if (old_take_word(n, entity_forms[i].code)) {
@@ -216,8 +217,8 @@ static bool names_subscript(const struct swift_node *name) {
     return swift_text_is(word, SWIFT_IDENTIFIER, "subscript");
 }
 
-/* The variable: context, name, type; the subscript, which has no name: context, type, and where it
- * is private to a file, the discriminator. */
+/* Makes an accessor's node around its storage: a variable (context, name, type), or a subscript,
+ * which has no name (context, type and, if it is private to a file, the discriminator). */
 static struct swift_node *read_accessor(struct old_name *n, enum swift_kind kind,
                                         struct swift_node *context) {
     struct swift_tree *t = n->tree;
@@ -237,7 +238,8 @@ static struct swift_node *read_accessor(struct old_name *n, enum swift_kind kind
     return swift_with1(t, kind, storage);
 }
 
-/* Behind the context of an 'I': the value of a default argument, or of a variable. */
+/* Reads the rest of an 'I' behind its context: the initial value of a default argument, or of a
+ * variable. */
 static struct swift_node *read_initializer(struct old_name *n, struct swift_node *context) {
     if (old_take(n, 'A')) {
         return swift_with2(n->tree, SWIFT_DEFAULT_ARGUMENT_INITIALIZER, context,
@@ -268,7 +270,7 @@ static struct swift_node *read_entity_in(struct old_name *n, enum swift_kind kin
     return swift_with3(n->tree, form ? form->kind : kind, context, name, type);
 }
 
-/* entity ::= 'Z'? [FviI] context entity-name type? | nominal */
+/* Reads entity ::= 'Z'? [FviI] context entity-name type? | nominal */
 static struct swift_node *read_entity(struct old_name *n) {
     bool is_static = old_take(n, 'Z');
     enum swift_kind kind;

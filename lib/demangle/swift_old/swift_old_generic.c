@@ -1,5 +1,5 @@
-/* Generic parameters, signatures and specialisations in the manglings of Swift 3 and older (swift:
- * docs/ABI/OldMangling.rst, "generic-signature", "specialized"). */
+/* Reads generic parameters, signatures and specialisations in the manglings of Swift 3 and older
+ * (swift: docs/ABI/OldMangling.rst, "generic-signature", "specialized"). */
 #include <string.h>
 
 #include "demangle/swift/swift_specialization.h"
@@ -13,7 +13,8 @@ struct swift_node *old_generic_param(struct old_name *n, uint64_t depth, uint64_
                        swift_index_leaf(n->tree, SWIFT_INDEX, index));
 }
 
-/* generic-param ::= 'x' (the first) | index (the next ones) | 'd' index index (of an inner type) */
+/* Reads generic-param ::= 'x' (the first) | index (the next ones) | 'd' index index (of an inner
+ * type) */
 static struct swift_node *read_param(struct old_name *n) {
     uint64_t depth = 0, index = 0;
     if (old_take(n, 'x')) {
@@ -27,7 +28,7 @@ static struct swift_node *read_param(struct old_name *n) {
     return old_index(n, &index) && index < UINT64_MAX ? old_generic_param(n, 0, index + 1) : NULL;
 }
 
-/* member ::= 'S' … | ('P' protocol)? identifier: the associated type of a base */
+/* Reads member ::= 'S' … | ('P' protocol)? identifier, the associated type of `base`. */
 static struct swift_node *read_member_of(struct old_name *n, struct swift_node *base) {
     struct swift_node *member;
     if (!base) {
@@ -54,7 +55,7 @@ struct swift_node *old_member_type(struct old_name *n) {
     return read_member_of(n, swift_type(n->tree, read_param(n)));
 }
 
-/* member-path ::= generic-param member* '_' */
+/* Reads member-path ::= generic-param member* '_' */
 struct swift_node *old_member_type_path(struct old_name *n) {
     struct swift_node *base = read_param(n);
     while (base && !old_take(n, '_')) {
@@ -85,8 +86,8 @@ static struct swift_node *read_constrained(struct old_name *n) {
     return swift_type(n->tree, type);
 }
 
-/* layout ::= letter (natural ('_' natural)?)?: how the values are stored, of which size and
- * alignment */
+/* Reads layout ::= letter (natural ('_' natural)?)?, how values are stored, with size and
+ * alignment. */
 static struct swift_node *read_layout(struct old_name *n, struct swift_node *constrained) {
     static const struct {
         const char *name;
@@ -112,7 +113,7 @@ static struct swift_node *read_layout(struct old_name *n, struct swift_node *con
     return NULL;
 }
 
-/* The class or protocol that a parameter must be or conform to. */
+/* Reads the class or protocol that a generic parameter must be or conform to. */
 static struct swift_node *read_constraint(struct old_name *n) {
     if (old_peek(n) == 'C') {
         return old_type(n);
@@ -129,7 +130,7 @@ static struct swift_node *read_constraint(struct old_name *n) {
     return swift_type(n->tree, node);
 }
 
-/* requirement ::= constrained ('z' type (the same one) | 'l' layout | class | protocol) */
+/* Reads requirement ::= constrained ('z' type (the same one) | 'l' layout | class | protocol) */
 static struct swift_node *read_requirement(struct old_name *n) {
     struct swift_node *constrained = read_constrained(n);
     if (!constrained) {
@@ -146,8 +147,8 @@ static struct swift_node *read_requirement(struct old_name *n) {
                        read_constraint(n));
 }
 
-/* How many parameters each level has: 'z' for none, or an index; one, if nothing is said. False:
- * damaged. */
+/* Reads the number of generic parameters at each depth: 'z' for none, or an index; without any it
+ * is one. False: damaged. */
 static bool add_param_counts(struct old_name *n, struct swift_node *signature) {
     enum swift_kind kind = SWIFT_DEPENDENT_GENERIC_PARAM_COUNT;
     bool counted = false;
@@ -167,7 +168,7 @@ static bool add_param_counts(struct old_name *n, struct swift_node *signature) {
     return counted || swift_add(n->tree, signature, swift_index_leaf(n->tree, kind, 1));
 }
 
-/* generic-signature ::= count* ('r' | 'R' requirement* 'r') */
+/* Reads generic-signature ::= count* ('r' | 'R' requirement* 'r') */
 struct swift_node *old_read_signature(struct old_name *n, enum swift_kind kind) {
     struct swift_node *signature = swift_leaf(n->tree, kind);
     if (!signature || !add_param_counts(n, signature)) {
@@ -176,7 +177,7 @@ struct swift_node *old_read_signature(struct old_name *n, enum swift_kind kind) 
     if (old_take(n, 'r')) {
         return signature;
     }
-    n->at++; /* the R at which the counts end */
+    n->at++; /* skips the 'R' at which the counts end */
     while (signature && !old_take(n, 'r')) {
         signature = swift_add(n->tree, signature, read_requirement(n));
     }
@@ -204,7 +205,7 @@ static struct swift_node *add_identifier_payload(struct old_name *n, struct swif
     return name ? add_payload(n, param, name->text, name->size) : NULL;
 }
 
-/* Text up to the next '_'. */
+/* Adds the text up to the next '_' as the parameter's payload. */
 static struct swift_node *add_literal_payload(struct old_name *n, struct swift_node *param) {
     const char *start = n->text + n->at;
     const char *end = n->at < n->len ? memchr(start, '_', n->len - n->at) : NULL;
@@ -215,7 +216,7 @@ static struct swift_node *add_literal_payload(struct old_name *n, struct swift_n
     return add_payload(n, param, start, (size_t)(end - start));
 }
 
-/* A constant that the compiler put in the place of a parameter. */
+/* Reads a constant that the compiler substituted for a parameter. */
 static struct swift_node *add_constant(struct old_name *n, struct swift_node *param) {
     if (old_take_word(n, "fr")) {
         param = add_identifier_payload(n, add_param_kind(n, param, CHANGE_CONSTANT_FUNCTION));
@@ -238,7 +239,8 @@ static struct swift_node *add_constant(struct old_name *n, struct swift_node *pa
     return old_take(n, '_') ? param : NULL;
 }
 
-/* A closure that was put in: its name, and the types of what it captured. */
+/* Reads a closure that was substituted for a parameter: its name, and the types that it
+ * captures. */
 static struct swift_node *add_closure(struct old_name *n, struct swift_node *param) {
     param = add_identifier_payload(n, add_param_kind(n, param, CHANGE_CLOSURE));
     while (param && !old_take(n, '_')) {
@@ -247,7 +249,7 @@ static struct swift_node *add_closure(struct old_name *n, struct swift_node *par
     return param;
 }
 
-/* What several passes did with it, each a letter; then '_'. */
+/* Reads how several passes changed a parameter: a letter for each change, then '_'. */
 static struct swift_node *add_options(struct old_name *n, struct swift_node *param) {
     static const struct {
         char letter;
@@ -265,7 +267,7 @@ static struct swift_node *add_options(struct old_name *n, struct swift_node *par
 
 static struct swift_node *read_changed_param(struct old_name *n) {
     struct swift_node *param = swift_leaf(n->tree, SWIFT_FUNCTION_SIGNATURE_SPECIALIZATION_PARAM);
-    if (!param || old_take_word(n, "n_")) { /* it stayed as it was */
+    if (!param || old_take_word(n, "n_")) { /* "n_": the parameter is unchanged */
         return param;
     }
     if (old_take_word(n, "cp")) {
@@ -286,7 +288,7 @@ static struct swift_node *read_changed_param(struct old_name *n) {
     return add_options(n, param);
 }
 
-/* A type and how it conforms to what the parameter asks for. */
+/* Reads a generic argument: a type, and its conformances to what the parameter requires. */
 static struct swift_node *read_generic_argument(struct old_name *n) {
     struct swift_node *argument =
         swift_with1(n->tree, SWIFT_GENERIC_SPECIALIZATION_PARAM, old_type(n));
@@ -296,7 +298,8 @@ static struct swift_node *read_generic_argument(struct old_name *n) {
     return argument;
 }
 
-/* specialized ::= ('g' | 'r') 'q'? pass generic-argument* '_' | 'f' 'q'? pass changed-param* '_' */
+/* Reads specialized ::= ('g' | 'r') 'q'? pass generic-argument* '_' | 'f' 'q'? pass changed-param*
+ * '_' */
 struct swift_node *old_specialization(struct old_name *n) {
     enum swift_kind kind = SWIFT_FUNCTION_SIGNATURE_SPECIALIZATION;
     if (old_take(n, 'g')) {
@@ -310,7 +313,7 @@ struct swift_node *old_specialization(struct old_name *n) {
     if (node && old_take(n, 'q')) {
         node = swift_add(n->tree, node, swift_leaf(n->tree, SWIFT_IS_SERIALIZED));
     }
-    /* The pass is a digit; others than those are counted on from it, as Swift does. */
+    /* The pass is a digit; other characters continue the count, as in Swift's demangler. */
     uint32_t pass = (uint32_t)(old_peek(n) - '0');
     n->at += n->at < n->len;
     node = swift_add(n->tree, node, swift_index_leaf(n->tree, SWIFT_SPECIALIZATION_PASS_ID, pass));

@@ -1,11 +1,11 @@
-/* Identifiers, numbers and substitutions in the manglings of Swift 3 and older (swift:
+/* Reads identifiers, numbers and substitutions in the manglings of Swift 3 and older (swift:
  * docs/ABI/OldMangling.rst, "identifier", "index", "substitution"). */
 #include <string.h>
 
 #include "demangle/swift/swift_punycode.h"
 #include "demangle/swift_old/swift_old_private.h"
 
-/* One reader calls another this often at most: no compiler nested as deeply. */
+/* Deepest nesting of the readers' calls: no compiler makes names that nest as deeply. */
 enum { OLD_DEPTH_MAX = 1024 };
 
 bool old_take_word(struct old_name *n, const char *word) {
@@ -38,7 +38,8 @@ bool old_natural(struct old_name *n, uint64_t *out) {
     while (old_peek(n) >= '0' && old_peek(n) <= '9') {
         uint64_t digit = (uint64_t)(old_peek(n) - '0');
         bool small = value < NATURAL_MAX / 10;
-        value = small ? value * 10 + digit : NATURAL_MAX; /* as large as any that is too large */
+        /* stands for any number that is too large */
+        value = small ? value * 10 + digit : NATURAL_MAX;
         n->at++;
     }
     *out = value;
@@ -64,10 +65,11 @@ struct swift_node *old_index_leaf(struct old_name *n, enum swift_kind kind) {
 
 /* ---- identifiers ---- */
 
-/* Operators are spelt in letters; other bytes are parts of Unicode characters. The text, of the
- * same length; NULL: not an operator. */
+/* Decodes an operator, which is spelt in letters; bytes above 0x7f are parts of Unicode characters.
+ * Returns its text, of the same length; NULL: it is not an operator. */
 static const char *operator_text(struct old_name *n, const char *letters, size_t len) {
-    static const char symbols[] = "& @/= >    <*!|+?%-~   ^ ."; /* of a … z */
+    /* symbols for a … z; a space for none */
+    static const char symbols[] = "& @/= >    <*!|+?%-~   ^ .";
     char *text = swift_text_room(n->tree, len);
     for (size_t i = 0; text && i < len; i++) {
         char c = letters[i];
@@ -119,7 +121,8 @@ struct swift_node *old_identifier(struct old_name *n, enum swift_kind kind) {
     return swift_text_leaf(n->tree, kind, text, size);
 }
 
-/* decl-name ::= identifier | 'L' index identifier (local) | 'P' identifier identifier (private) */
+/* Reads decl-name ::= identifier | 'L' index identifier (local) | 'P' identifier identifier
+ * (private) */
 struct swift_node *old_decl_name(struct old_name *n) {
     enum swift_kind kind;
     struct swift_node *discriminator;

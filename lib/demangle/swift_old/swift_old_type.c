@@ -1,4 +1,4 @@
-/* Types in the manglings of Swift 3 and older (swift: docs/ABI/OldMangling.rst, "type"). */
+/* Reads types in the manglings of Swift 3 and older (swift: docs/ABI/OldMangling.rst, "type"). */
 #include <string.h>
 
 #include "base/strbuf.h"
@@ -6,7 +6,7 @@
 
 /* ---- built-in types ---- */
 
-/* "Builtin." and the words, each followed by a number. */
+/* Makes a built-in type's node: "Builtin.", then each word followed by its number. */
 static struct swift_node *numbered_builtin(struct old_name *n, const char *word, uint64_t number,
                                            const char *second_word, uint64_t second) {
     static const char prefix[] = "Builtin.";
@@ -34,7 +34,7 @@ static struct swift_node *numbered_builtin(struct old_name *n, const char *word,
     return swift_text_leaf(n->tree, SWIFT_BUILTIN_TYPE_NAME, text, size);
 }
 
-/* 'v' natural 'B' ('i' natural '_' | 'f' natural '_' | 'p'), behind the 'v' */
+/* Reads a vector behind its 'v': natural 'B' ('i' natural '_' | 'f' natural '_' | 'p'). */
 static struct swift_node *read_vector(struct old_name *n) {
     uint64_t count, size = 0;
     if (!old_natural(n, &count) || !old_take(n, 'B')) {
@@ -83,7 +83,7 @@ static struct swift_node *read_builtin(struct old_name *n) {
 
 /* ---- function types ---- */
 
-/* What a function type says of the function, in front of its arguments. False: damaged. */
+/* Reads a function type's attributes, which stand in front of its arguments. False: damaged. */
 static bool add_function_marks(struct old_name *n, struct swift_node *function) {
     struct swift_tree *t = n->tree;
     bool throws = old_take(n, 'z'), concurrent = old_take(n, 'y'), async = old_take(n, 'Z');
@@ -111,7 +111,7 @@ static bool add_function_marks(struct old_name *n, struct swift_node *function) 
            swift_add(t, function, swift_with1(t, SWIFT_GLOBAL_ACTOR_FUNCTION_TYPE, actor));
 }
 
-/* function ::= mark* type (arguments) type (result) */
+/* Reads function ::= mark* type (arguments) type (result) */
 static struct swift_node *read_function(struct old_name *n, enum swift_kind kind) {
     struct swift_tree *t = n->tree;
     struct swift_node *function = swift_leaf(t, kind);
@@ -128,7 +128,8 @@ static struct swift_node *read_function(struct old_name *n, enum swift_kind kind
 
 enum impl_place { IMPL_CALLEE, IMPL_PARAMETER, IMPL_RESULT };
 
-/* impl-convention: what the letter means in its place. NULL: nothing. */
+/* Reads an impl-convention: a letter whose meaning depends on the place. NULL: it has none
+ * there. */
 static struct swift_node *read_impl_convention(struct old_name *n, enum impl_place place) {
     static const struct {
         char letter;
@@ -154,7 +155,7 @@ static struct swift_node *read_impl_convention(struct old_name *n, enum impl_pla
     return NULL;
 }
 
-/* 'C' and the language that calls the function. False: damaged. */
+/* Reads an optional 'C' and the calling convention of the function. False: damaged. */
 static bool add_impl_caller(struct old_name *n, struct swift_node *type) {
     static const struct {
         char letter;
@@ -175,7 +176,7 @@ static bool add_impl_caller(struct old_name *n, struct swift_node *type) {
     return false;
 }
 
-/* Convention and type of each parameter or result, up to the '_'. False: damaged. */
+/* Reads the convention and type of each parameter or result, up to the '_'. False: damaged. */
 static bool add_impl_values(struct old_name *n, struct swift_node *type, enum impl_place place) {
     while (!old_take(n, '_')) {
         enum swift_kind kind = SWIFT_IMPL_PARAMETER;
@@ -191,8 +192,8 @@ static bool add_impl_values(struct old_name *n, struct swift_node *type, enum im
     return true;
 }
 
-/* impl-function-type ::= impl-convention caller? 'h'? 'H'? (('G' | 'g') signature)? '_'
- *                        impl-parameter* '_' impl-result* '_' */
+/* Reads impl-function-type ::= impl-convention caller? 'h'? 'H'? (('G' | 'g') signature)? '_'
+ * impl-parameter* '_' impl-result* '_' */
 static struct swift_node *read_impl_function(struct old_name *n) {
     struct swift_tree *t = n->tree;
     struct swift_node *type =
@@ -217,7 +218,8 @@ static struct swift_node *read_impl_function(struct old_name *n) {
     return whole ? type : NULL;
 }
 
-/* box ::= ('G' signature)? (('m' | 'i') type)* '_' (type* '_')?, the types where a signature is */
+/* Reads box ::= ('G' signature)? (('m' | 'i') type)* '_' (type* '_')?; the last types are there if
+ * a signature is. */
 static struct swift_node *read_box(struct old_name *n) {
     struct swift_tree *t = n->tree;
     struct swift_node *signature = NULL, *layout = swift_leaf(t, SWIFT_SIL_BOX_LAYOUT);
@@ -245,7 +247,7 @@ static struct swift_node *read_box(struct old_name *n) {
 
 /* ---- types made of types ---- */
 
-/* tuple ::= (label? type)* '_'; the last element may be variadic */
+/* Reads tuple ::= (label? type)* '_'; variadic: its last element is. */
 static struct swift_node *read_tuple(struct old_name *n, bool variadic) {
     struct swift_tree *t = n->tree;
     struct swift_node *tuple = swift_leaf(t, SWIFT_TUPLE);
@@ -273,7 +275,7 @@ static struct swift_node *read_tuple(struct old_name *n, bool variadic) {
     return tuple;
 }
 
-/* protocols ::= protocol* '_' */
+/* Reads protocols ::= protocol* '_'. */
 static struct swift_node *read_protocol_list(struct old_name *n) {
     struct swift_node *list = swift_leaf(n->tree, SWIFT_TYPE_LIST);
     while (list && !old_take(n, '_')) {
@@ -282,7 +284,7 @@ static struct swift_node *read_protocol_list(struct old_name *n) {
     return swift_with1(n->tree, SWIFT_PROTOCOL_LIST, list);
 }
 
-/* A type of a type, which is stored in one of three ways. */
+/* Reads a metatype with the letter of its representation. */
 static struct swift_node *read_represented(struct old_name *n, enum swift_kind kind) {
     static const struct {
         char letter;
@@ -298,7 +300,7 @@ static struct swift_node *read_represented(struct old_name *n, enum swift_kind k
     return NULL;
 }
 
-/* archetype ::= 'Q' archetype identifier | 'S' … identifier | 's' identifier */
+/* Reads archetype ::= 'Q' archetype identifier | 'S' … identifier | 's' identifier */
 static struct swift_node *read_archetype(struct old_name *n) {
     struct swift_node *root = NULL;
     if (!old_enter(n)) {
@@ -328,7 +330,7 @@ enum type_form {
     FORM_ARCHETYPE,
     FORM_BOX,
     FORM_BUILTIN,
-    FORM_BARE_TYPE, /* around a type without its SWIFT_TYPE */
+    FORM_BARE_TYPE, /* a code around a type without its SWIFT_TYPE */
     FORM_DECLARED,
     FORM_DEPENDENT,
     FORM_FIRST_PARAM,
@@ -345,11 +347,11 @@ enum type_form {
     FORM_SUBSTITUTION,
     FORM_TUPLE,
     FORM_TUPLE_VARIADIC,
-    FORM_TYPE, /* around a type */
-    FORM_WORD  /* all of it is read */
+    FORM_TYPE, /* a code around a type */
+    FORM_WORD  /* the code is all of the type */
 };
 
-/* Of several that fit, the longest stands first. */
+/* The codes of types; of several that match, the longest comes first. */
 static const struct type_code {
     char code[4];
     enum type_form form;
@@ -398,7 +400,7 @@ static const struct type_code {
 
 static struct swift_node *read_bare_type(struct old_name *n);
 
-/* generic ::= signature type */
+/* Reads generic ::= signature type. */
 static struct swift_node *read_generic(struct old_name *n) {
     struct swift_node *signature = old_generic_signature(n, SWIFT_DEPENDENT_GENERIC_SIGNATURE);
     struct swift_node *type = signature ? old_type(n) : NULL;

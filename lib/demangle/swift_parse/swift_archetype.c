@@ -1,7 +1,7 @@
-/* "Types": associated types, opaque result types, packs ('Q'). */
+/* Reads associated types, opaque result types and packs ("Types", 'Q'). */
 #include "demangle/swift_parse/swift_parser_private.h"
 
-/* assoc-type-name. Children: name, protocol?. */
+/* Pops assoc-type-name. Its node's children: name, protocol?. */
 struct swift_node *swift_pop_associated_name(struct swift_parser *p) {
     struct swift_node *protocol = swift_pop_type(p);
     if (protocol && !swift_is(swift_child(protocol, 0), SWIFT_PROTOCOL)) {
@@ -15,7 +15,8 @@ struct swift_node *swift_pop_associated_name(struct swift_parser *p) {
     return n;
 }
 
-/* assoc-type-list, the innermost name on top of the stack: here an empty list is none. */
+/* Pops assoc-type-list, whose innermost name is on top of the stack; an empty list is not
+ * allowed. */
 struct swift_node *swift_pop_associated_path(struct swift_parser *p) {
     struct swift_node *path = swift_leaf(p->tree, SWIFT_ASSOC_TYPE_PATH);
     bool first;
@@ -29,7 +30,8 @@ struct swift_node *swift_pop_associated_path(struct swift_parser *p) {
     return path;
 }
 
-/* The type that an associated type is one of. */
+/* Returns the type that has the associated type: `base`, or the type on the stack if that is
+ * NULL. */
 static struct swift_node *base_type(struct swift_parser *p, struct swift_node *base) {
     return base ? swift_type(p->tree, base) : swift_pop_type(p);
 }
@@ -55,15 +57,15 @@ struct swift_node *swift_compound_associated_type(struct swift_parser *p, struct
     return type;
 }
 
-/* "Qa". Children: type, name. */
+/* Makes the node of "Qa", a reference to an associated type. Its children: type, name. */
 static struct swift_node *make_associated_type_ref(struct swift_parser *p, enum swift_kind kind) {
     struct swift_node *name = swift_pop_kind(p, SWIFT_IDENTIFIER);
     struct swift_node *type = swift_pop_type_child(p);
     return swift_remember(p, swift_type(p->tree, swift_with2(p->tree, kind, type, name)));
 }
 
-/* "Qx", "Qy", "Qz": of the type on the stack, of a generic parameter, of the first one; compound:
- * "QX", "QY", "QZ". */
+/* Makes the node of "Qx", "Qy", "Qz": an associated type of the type on the stack, of a generic
+ * parameter, or of the first one. "QX", "QY" and "QZ" do so for a path of associated types. */
 static struct swift_node *make_of_type(struct swift_parser *p, enum swift_kind kind) {
     (void)kind;
     return swift_remember(p, swift_associated_type(p, NULL));
@@ -74,7 +76,8 @@ static struct swift_node *make_compound_of_type(struct swift_parser *p, enum swi
     return swift_remember(p, swift_compound_associated_type(p, NULL));
 }
 
-/* Without a parameter there is no base; the stack must not stand in for it. */
+/* Makes an associated type of a generic parameter; NULL without one, as the type on the stack must
+ * not replace it. */
 static struct swift_node *make_of_param(struct swift_parser *p, enum swift_kind kind) {
     (void)kind;
     struct swift_node *param = swift_generic_param_index(p);
@@ -97,12 +100,13 @@ static struct swift_node *make_compound_of_first(struct swift_parser *p, enum sw
     return swift_remember(p, swift_compound_associated_type(p, swift_generic_param(p, 0, 0)));
 }
 
-/* "QO": opaque-type-decl-name */
+/* Makes the node of "QO", opaque-type-decl-name. */
 static struct swift_node *make_opaque_name(struct swift_parser *p, enum swift_kind kind) {
     return swift_with1(p->tree, kind, swift_pop_context(p));
 }
 
-/* "Qo". Children: declaration, ordinal, bound arguments, conformances?. */
+/* Makes the node of "Qo", an opaque type. Its children: declaration, ordinal, bound arguments,
+ * conformances?. */
 static struct swift_node *make_opaque_type(struct swift_parser *p, enum swift_kind kind) {
     struct swift_tree *t = p->tree;
     int ordinal = swift_index(p);
@@ -124,7 +128,7 @@ static struct swift_node *make_opaque_type(struct swift_parser *p, enum swift_ki
     return swift_remember(p, swift_type(t, n));
 }
 
-/* "Qr", "QR": the opaque result type of the declaration around it. */
+/* Makes the node of "Qr" or "QR": the opaque result type of the enclosing declaration. */
 static struct swift_node *make_opaque_result(struct swift_parser *p, enum swift_kind kind) {
     return swift_type(p->tree, swift_leaf(p->tree, kind));
 }
@@ -137,14 +141,14 @@ static struct swift_node *make_later_opaque_result(struct swift_parser *p, enum 
     return swift_type(t, swift_with1(t, kind, n));
 }
 
-/* "Qp". Children: pattern, count. */
+/* Makes the node of "Qp", a pack expansion. Its children: pattern, count. */
 static struct swift_node *make_pack_expansion(struct swift_parser *p, enum swift_kind kind) {
     struct swift_node *count = swift_pop_type_child(p);
     struct swift_node *pattern = swift_pop_type_child(p);
     return swift_type(p->tree, swift_with2(p->tree, kind, pattern, count));
 }
 
-/* "Qe". Children: pack, level. */
+/* Makes the node of "Qe", an element of a pack. Its children: pack, level. */
 static struct swift_node *make_pack_element(struct swift_parser *p, enum swift_kind kind) {
     struct swift_tree *t = p->tree;
     struct swift_node *pack = swift_pop_type_child(p);
@@ -154,7 +158,7 @@ static struct swift_node *make_pack_element(struct swift_parser *p, enum swift_k
     return swift_type(t, swift_with2(t, kind, pack, n));
 }
 
-/* "QP", "QSd", "QSi" */
+/* Makes the node of a pack, "QP", "QSd" or "QSi". */
 static struct swift_node *make_pack_type(struct swift_parser *p, enum swift_kind kind) {
     return swift_type(p->tree, swift_pop_list(p, kind, swift_pop_type));
 }

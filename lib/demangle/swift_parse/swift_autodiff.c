@@ -1,14 +1,14 @@
-/* "Globals": derivatives of differentiable functions ("TJ", "WJ"). */
+/* Reads derivatives of differentiable functions ("Globals", "TJ" and "WJ"). */
 #include "demangle/swift_parse/swift_parser_private.h"
 
-/* AUTODIFF-FUNCTION-KIND */
+/* Reads AUTODIFF-FUNCTION-KIND. */
 static struct swift_node *derivative_kind(struct swift_parser *p) {
     char c = swift_next(p);
     bool known = c == 'f' || c == 'r' || c == 'd' || c == 'p';
     return known ? swift_index_leaf(p->tree, SWIFT_AUTODIFF_FUNCTION_KIND, (uint64_t)c) : NULL;
 }
 
-/* INDEX-SUBSET: 'S' for each index that is in it, 'U' for each that is not. */
+/* Reads INDEX-SUBSET: 'S' for each index in the subset, 'U' for each other one. */
 static struct swift_node *index_subset(struct swift_parser *p) {
     const char *start = p->text + p->pos;
     while (swift_peek(p) == 'S' || swift_peek(p) == 'U') {
@@ -18,13 +18,13 @@ static struct swift_node *index_subset(struct swift_parser *p) {
     return len ? swift_text_leaf(p->tree, SWIFT_INDEX_SUBSET, start, len) : NULL;
 }
 
-/* Appends a subset and reads the letter behind it. */
+/* Reads an index subset and the letter that must follow it, and appends the subset to n. */
 static struct swift_node *with_subset(struct swift_parser *p, struct swift_node *n, char end) {
     n = swift_add(p->tree, n, index_subset(p));
     return swift_skip(p, end) ? n : NULL;
 }
 
-/* Around all of the stack, in its order. */
+/* Makes a node with all nodes of the stack as children, in their order. */
 static struct swift_node *around_stack(struct swift_parser *p, enum swift_kind kind) {
     struct swift_node *n = swift_leaf(p->tree, kind);
     for (size_t i = 0; n && i < p->stack.count; i++) {
@@ -34,7 +34,8 @@ static struct swift_node *around_stack(struct swift_parser *p, enum swift_kind k
     return n;
 }
 
-/* Children: what is differentiated, kind, parameters, results. */
+/* Makes a derivative's node. Its children: the function differentiated, kind, parameters,
+ * results. */
 static struct swift_node *make_function(struct swift_parser *p, enum swift_kind kind) {
     struct swift_node *n = around_stack(p, kind);
     n = swift_add(p->tree, n, derivative_kind(p));
@@ -42,12 +43,12 @@ static struct swift_node *make_function(struct swift_parser *p, enum swift_kind 
     return with_subset(p, n, 'r');
 }
 
-/* As above, then the parameters that it is made for. */
+/* Makes a subset thunk's node: the children of make_function, then the parameters of the thunk. */
 static struct swift_node *make_subset_thunk(struct swift_parser *p, enum swift_kind kind) {
     return with_subset(p, make_function(p, kind), 'P');
 }
 
-/* Children: from, to, signature?, kind. */
+/* Makes a reordering thunk's node. Its children: from, to, signature?, kind. */
 static struct swift_node *make_reordering_thunk(struct swift_parser *p, enum swift_kind kind) {
     struct swift_tree *t = p->tree;
     struct swift_node *n = swift_leaf(t, kind);
@@ -61,7 +62,7 @@ static struct swift_node *make_reordering_thunk(struct swift_parser *p, enum swi
     return swift_add(t, n, derivative_kind(p));
 }
 
-/* "TJ" */
+/* Makes the node of "TJ": a derivative, or a thunk for one. */
 struct swift_node *swift_make_autodiff(struct swift_parser *p, enum swift_kind kind) {
     if (swift_skip(p, 'S')) {
         return make_subset_thunk(p, SWIFT_AUTODIFF_SUBSET_PARAMETERS_THUNK);
@@ -75,7 +76,8 @@ struct swift_node *swift_make_autodiff(struct swift_parser *p, enum swift_kind k
     return make_function(p, kind);
 }
 
-/* "WJ". Children: function, kind, parameters, results, signature?. */
+/* Makes the node of "WJ", a differentiability witness. Its children: function, kind, parameters,
+ * results, signature?. */
 struct swift_node *swift_make_differentiability_witness(struct swift_parser *p,
                                                         enum swift_kind kind) {
     struct swift_tree *t = p->tree;

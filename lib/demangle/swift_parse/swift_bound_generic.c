@@ -1,5 +1,5 @@
-/* "Types": bound-generic-type ('G'), a nominal type with the arguments of its generic parameters.
- */
+/* Reads bound-generic-type ("Types", 'G'): a nominal type with arguments for its generic
+ * parameters. */
 #include "demangle/swift_parse/swift_parser_private.h"
 
 struct swift_node *swift_pop_retroactive(struct swift_parser *p) {
@@ -36,7 +36,8 @@ bool swift_pop_bound_args(struct swift_parser *p, struct swift_list *lists,
     }
 }
 
-/* Variables and closures have no generic parameters of their own. */
+/* Does one of the lists of generic arguments belong to a node of this kind? Variables,
+ * subscripts, closures, initial values and `static` have none of their own. */
 static bool takes_arguments(const struct swift_node *n) {
     switch (n->kind) {
     case SWIFT_VARIABLE:
@@ -54,7 +55,7 @@ static bool takes_arguments(const struct swift_node *n) {
     }
 }
 
-/* Children of what it returns: type, arguments. */
+/* Makes a bound type's node. Its children: type, arguments. */
 static struct swift_node *apply_arguments(struct swift_tree *t, struct swift_node *n,
                                           struct swift_node *arguments) {
     switch (n->kind) {
@@ -81,7 +82,7 @@ static struct swift_node *apply_arguments(struct swift_tree *t, struct swift_nod
 static struct swift_node *bind(struct swift_tree *t, struct swift_node *n,
                                const struct swift_list *lists, size_t level, size_t depth);
 
-/* The context of n with its own arguments, and the rest of n as it was. */
+/* Returns n with generic arguments bound to its context, and its other children unchanged. */
 static struct swift_node *bind_context(struct swift_tree *t, const struct swift_node *n,
                                        const struct swift_list *lists, size_t level, size_t depth) {
     struct swift_node *context = swift_child(n, 0), *bound;
@@ -101,7 +102,8 @@ static struct swift_node *bind_context(struct swift_tree *t, const struct swift_
     return copy;
 }
 
-/* n with its arguments, which are list `level`, and its contexts with theirs. */
+/* Returns n with the arguments of list `level` bound to it, and those of further lists to its
+ * contexts. */
 static struct swift_node *bind(struct swift_tree *t, struct swift_node *n,
                                const struct swift_list *lists, size_t level, size_t depth) {
     if (!n || level >= lists->count || swift_count(n) == 0 || depth > SWIFT_CONTEXT_DEPTH) {

@@ -1,4 +1,5 @@
-/* "Types": the types of the compiler's Builtin module ('B'), and integers as types ('$'). */
+/* Reads the types of the compiler's Builtin module ('B'), and integers in type arguments ('$')
+ * ("Types"). */
 #include <string.h>
 
 #include "base/strbuf.h"
@@ -6,7 +7,7 @@
 
 enum { BITS_OR_ELEMENTS_MAX = 4096 };
 
-/* The text "Builtin.", a prefix, a number, and a tail. */
+/* Makes a built-in type's node: the text is prefix, number and tail. */
 static struct swift_node *numbered(struct swift_parser *p, const char *prefix, int number,
                                    const char *tail, size_t tail_len) {
     size_t len = strlen(prefix);
@@ -20,7 +21,7 @@ static struct swift_node *numbered(struct swift_parser *p, const char *prefix, i
     return swift_text_leaf(p->tree, SWIFT_BUILTIN_TYPE_NAME, text, len + tail_len);
 }
 
-/* NATURAL '_': bits or elements; -1 if there is none, or too many. */
+/* Reads NATURAL '_', a number of bits or elements; -1 if there is none, or it is too large. */
 static int size_of_builtin(struct swift_parser *p) {
     int n = swift_index(p) - 1;
     return n > 0 && n <= BITS_OR_ELEMENTS_MAX ? n : -1;
@@ -31,7 +32,7 @@ static struct swift_node *sized(struct swift_parser *p, const char *prefix) {
     return bits > 0 ? numbered(p, prefix, bits, "", 0) : NULL;
 }
 
-/* "Builtin.Vec4xFloat32" of "Builtin.Float32" */
+/* Makes "Builtin.Vec4xFloat32" from "Builtin.Float32" on the stack. */
 static struct swift_node *vector(struct swift_parser *p) {
     static const char module[] = "Builtin.";
     int elements = size_of_builtin(p);
@@ -75,7 +76,7 @@ static const char *const builtin_names[128] = {
     ['w'] = "Builtin.Word",
 };
 
-/* 'B' */
+/* Makes the node of operator 'B', a built-in type. */
 struct swift_node *swift_make_builtin(struct swift_parser *p, enum swift_kind kind) {
     struct swift_tree *t = p->tree;
     unsigned char c = (unsigned char)swift_next(p);
@@ -97,7 +98,7 @@ struct swift_node *swift_make_builtin(struct swift_parser *p, enum swift_kind ki
     }
 }
 
-/* '$': an integer in a type's arguments, 'n' in front of a negative one. */
+/* Makes the node of '$', an integer in type arguments; 'n' precedes a negative one. */
 struct swift_node *swift_make_integer(struct swift_parser *p, enum swift_kind kind) {
     bool negative = swift_skip(p, 'n');
     int n = swift_index(p);

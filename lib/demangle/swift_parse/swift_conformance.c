@@ -1,7 +1,9 @@
-/* "Generics": protocol conformances, the references to them, and runtime records ('H', 'g'). */
+/* Reads protocol conformances, references to them, and runtime records ("Generics", 'H' and
+ * 'g'). */
 #include "demangle/swift_parse/swift_parser_private.h"
 
-/* protocol-conformance. Children: type, protocol, module, and of a property behaviour its name. */
+/* Pops protocol-conformance. Its node's children: type, protocol, module and, for a property
+ * behaviour, the behaviour's name. */
 struct swift_node *swift_pop_conformance(struct swift_parser *p) {
     struct swift_tree *t = p->tree;
     struct swift_node *signature = swift_pop_signature(p);
@@ -26,12 +28,13 @@ static struct swift_node *pop_any_conformance(struct swift_parser *p) {
     return swift_pop_role(p, ROLE_CONFORMANCE);
 }
 
-/* any-protocol-conformance-list */
+/* Pops any-protocol-conformance-list. */
 static struct swift_node *pop_conformances(struct swift_parser *p) {
     return swift_pop_list(p, SWIFT_ANY_PROTOCOL_CONFORMANCE_LIST, pop_any_conformance);
 }
 
-/* protocol-conformance-ref: where the conformance is declared; elsewhere it is retroactive. */
+/* Pops protocol-conformance-ref: the conformance is declared in the type's, the protocol's or
+ * another module (it is then retroactive). */
 static struct swift_node *pop_conformance_ref(struct swift_parser *p) {
     struct swift_node *n = swift_pop_kind(p, SWIFT_PROTOCOL_CONFORMANCE_REF_IN_TYPE_MODULE);
     if (!n) {
@@ -45,7 +48,7 @@ static struct swift_node *pop_conformance_ref(struct swift_parser *p) {
     return swift_with2(p->tree, SWIFT_PROTOCOL_CONFORMANCE_REF_IN_OTHER_MODULE, protocol, module);
 }
 
-/* Children: type, reference, conditional conformances. */
+/* Makes a concrete conformance. Its node's children: type, reference, conditional conformances. */
 static struct swift_node *make_concrete(struct swift_parser *p, enum swift_kind kind) {
     struct swift_node *conditional = pop_conformances(p);
     struct swift_node *reference = pop_conformance_ref(p);
@@ -56,7 +59,8 @@ static struct swift_node *make_pack_conformance(struct swift_parser *p, enum swi
     return swift_with1(p->tree, kind, pop_conformances(p));
 }
 
-/* DEPENDENT-CONFORMANCE-INDEX: 0 is none, 1 says that it is not known, others are 2 too large. */
+/* Reads DEPENDENT-CONFORMANCE-INDEX: 0 is malformed, 1 means unknown, and others are 2 too
+ * large. */
 static struct swift_node *conformance_index(struct swift_parser *p) {
     int i = swift_index(p);
     if (i <= 0) {
@@ -66,8 +70,7 @@ static struct swift_node *conformance_index(struct swift_parser *p) {
                   : swift_index_leaf(p->tree, SWIFT_INDEX, (uint64_t)i - 2);
 }
 
-/* Children: the type or the conformance on whose path it lies, protocol or associated conformance,
- * index. */
+/* Makes the root of a dependent conformance. Its node's children: type, protocol, index. */
 static struct swift_node *make_root(struct swift_parser *p, enum swift_kind kind) {
     struct swift_node *i = conformance_index(p);
     struct swift_node *protocol = swift_pop_protocol(p);
@@ -90,19 +93,19 @@ static struct swift_node *make_associated(struct swift_parser *p, enum swift_kin
     return swift_with3(t, kind, swift_pop_role(p, ROLE_DEPENDENT), path, i);
 }
 
-/* Children: conformance, type. */
+/* Makes the node of a conformance of an opaque type. Its children: conformance, type. */
 static struct swift_node *make_opaque(struct swift_parser *p, enum swift_kind kind) {
     struct swift_node *type = swift_pop_type(p);
     return swift_with2(p->tree, kind, swift_pop_role(p, ROLE_DEPENDENT), type);
 }
 
-/* 'g'. Children: index, conformance. */
+/* Makes the node of 'g', a retroactive conformance. Its children: index, conformance. */
 struct swift_node *swift_make_retroactive(struct swift_parser *p, enum swift_kind kind) {
     struct swift_node *i = swift_index_number(p);
     return swift_with2(p->tree, kind, i, pop_any_conformance(p));
 }
 
-/* 'H'; the last of these rules are "Globals". */
+/* Makes the node of 'H', a conformance; the last of these rules are from "Globals". */
 struct swift_node *swift_make_conformance(struct swift_parser *p, enum swift_kind kind) {
     static const struct swift_rule rules[SWIFT_RULES] = {
         ['A'] = {make_associated, SWIFT_DEPENDENT_PROTOCOL_CONFORMANCE_ASSOCIATED},

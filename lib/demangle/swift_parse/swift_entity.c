@@ -1,14 +1,17 @@
-/* "Entities" and "Declaration Contexts": what a name is the name of. */
+/* Reads entities and contexts, the declarations that names stand for ("Entities" and "Declaration
+ * Contexts"). */
 #include "demangle/swift_parse/swift_parser_private.h"
 
-/* 'C', 'O', 'V', 'P', 'a', "XY": context decl-name. Children: context, name. */
+/* Makes the node of a declared type, 'C', 'O', 'V', 'P', 'a' or "XY". Its children: context,
+ * name. */
 struct swift_node *swift_make_nominal(struct swift_parser *p, enum swift_kind kind) {
     struct swift_node *name = swift_pop_role(p, ROLE_DECL_NAME);
     struct swift_node *context = swift_pop_context(p);
     return swift_remember(p, swift_type(p->tree, swift_with2(p->tree, kind, context, name)));
 }
 
-/* 'E': an extension, from another module, of a type. Children: module, type, signature?. */
+/* Makes the node of 'E': an extension of a type in another module. Its children: module, type,
+ * signature?. */
 struct swift_node *swift_make_extension(struct swift_parser *p, enum swift_kind kind) {
     struct swift_node *signature = swift_pop_signature(p);
     struct swift_node *module = swift_pop_module(p);
@@ -17,7 +20,7 @@ struct swift_node *swift_make_extension(struct swift_parser *p, enum swift_kind 
     return n && signature ? swift_add(p->tree, n, signature) : n;
 }
 
-/* Children: context, name, labels?, type. */
+/* Makes a named entity's node. Its children: context, name, labels?, type. */
 static struct swift_node *named_entity(struct swift_parser *p, enum swift_kind kind,
                                        struct swift_node *labels, struct swift_node *type) {
     struct swift_node *name = swift_pop_role(p, ROLE_DECL_NAME);
@@ -26,7 +29,7 @@ static struct swift_node *named_entity(struct swift_parser *p, enum swift_kind k
                   : swift_with3(p->tree, kind, context, name, type);
 }
 
-/* 'F' */
+/* Makes the node of 'F', a function. */
 struct swift_node *swift_make_function(struct swift_parser *p, enum swift_kind kind) {
     struct swift_tree *t = p->tree;
     struct swift_node *signature = swift_pop_signature(p);
@@ -44,7 +47,7 @@ struct swift_node *swift_make_named_entity(struct swift_parser *p, enum swift_ki
     return named_entity(p, kind, labels, type);
 }
 
-/* --- ACCESSOR: which code of a variable or a subscript --------------------------------------- */
+/* --- ACCESSOR: the code for a variable or a subscript --------------------------------------- */
 
 static const struct swift_rule mutable_addressors[SWIFT_RULES] = {
     ['O'] = {swift_make_leaf, SWIFT_OWNING_MUTABLE_ADDRESSOR},
@@ -86,7 +89,7 @@ static const struct swift_rule accessors[SWIFT_RULES] = {
     ['y'] = {swift_make_leaf, SWIFT_READ2_ACCESSOR},
 };
 
-/* 'p' is the storage itself. */
+/* Makes the accessor's node around its storage; 'p' stands for the storage itself. */
 static struct swift_node *accessor_of(struct swift_parser *p, struct swift_node *storage) {
     if (swift_skip(p, 'p')) {
         return storage;
@@ -94,12 +97,12 @@ static struct swift_node *accessor_of(struct swift_parser *p, struct swift_node 
     return swift_add(p->tree, swift_apply(p, accessors), storage);
 }
 
-/* 'v' */
+/* Makes the node of 'v', a variable or its accessor. */
 struct swift_node *swift_make_variable(struct swift_parser *p, enum swift_kind kind) {
     return accessor_of(p, swift_make_named_entity(p, kind));
 }
 
-/* 'i'. Children: context, labels?, type, file?. */
+/* Makes the node of 'i', a subscript. Its children: context, labels?, type, file?. */
 struct swift_node *swift_make_subscript(struct swift_parser *p, enum swift_kind kind) {
     struct swift_tree *t = p->tree;
     struct swift_node *file = swift_pop_kind(p, SWIFT_PRIVATE_DECL_NAME);
@@ -117,14 +120,13 @@ struct swift_node *swift_make_subscript(struct swift_parser *p, enum swift_kind 
     return accessor_of(p, n);
 }
 
-/* --- 'f': functions without a name of their own ------------------------------------------------
- */
+/* --- 'f': functions without a name of their own --- */
 
 static struct swift_node *make_untyped(struct swift_parser *p, enum swift_kind kind) {
     return swift_with1(p->tree, kind, swift_pop_context(p));
 }
 
-/* Children: context, labels?, type, file?. */
+/* Makes a constructor's node. Its children: context, labels?, type, file?. */
 static struct swift_node *make_constructor(struct swift_parser *p, enum swift_kind kind) {
     struct swift_tree *t = p->tree;
     struct swift_node *file = swift_pop_kind(p, SWIFT_PRIVATE_DECL_NAME);
@@ -141,14 +143,14 @@ static struct swift_node *make_constructor(struct swift_parser *p, enum swift_ki
     return n;
 }
 
-/* Children: context, number, type. */
+/* Makes a closure's node. Its children: context, number, type. */
 static struct swift_node *make_closure(struct swift_parser *p, enum swift_kind kind) {
     struct swift_node *number = swift_index_number(p);
     struct swift_node *type = swift_pop_type(p);
     return swift_with3(p->tree, kind, swift_pop_context(p), number, type);
 }
 
-/* Children: context, number. */
+/* Makes a default argument's node. Its children: context, number. */
 static struct swift_node *make_default_argument(struct swift_parser *p, enum swift_kind kind) {
     struct swift_node *number = swift_index_number(p);
     return swift_with2(p->tree, kind, swift_pop_context(p), number);

@@ -1,7 +1,7 @@
-/* "Types": function-signature, the types of functions, their annotations and argument labels. */
+/* Reads function types ("Types": function-signature), their annotations and argument labels. */
 #include "demangle/swift_parse/swift_parser_private.h"
 
-/* params-type and result-type: an empty list is short for an empty tuple. */
+/* Pops params-type or result-type; an empty list stands for an empty tuple. */
 static struct swift_node *pop_params(struct swift_parser *p, enum swift_kind kind) {
     struct swift_tree *t = p->tree;
     struct swift_node *type = swift_pop_kind(p, SWIFT_EMPTY_LIST)
@@ -20,8 +20,9 @@ struct swift_node *swift_clang_type(struct swift_parser *p) {
     return swift_text_leaf(p->tree, SWIFT_CLANG_TYPE, text, (size_t)n);
 }
 
-/* Children: C type?, sending result?, isolation?, differentiable?, throws?, sendable?, async?, then
- * the arguments and the result: the reverse of the order in which they are mangled. */
+/* Makes a function type's node. Its children: C type?, sending result?, isolation?,
+ * differentiable?, throws?, sendable?, async?, then arguments and result: the reverse of their
+ * order in the mangling. */
 static struct swift_node *function_type(struct swift_parser *p, enum swift_kind kind,
                                         struct swift_node *c_type) {
     struct swift_tree *t = p->tree;
@@ -45,12 +46,13 @@ struct swift_node *swift_make_function_type(struct swift_parser *p, enum swift_k
     return function_type(p, kind, NULL);
 }
 
-/* A C type that differs from what the function's Swift type would be in C stands in front. */
+/* Makes the node of a C function type; a C type comes first if it differs from what the Swift type
+ * would be in C. */
 struct swift_node *swift_make_c_function_type(struct swift_parser *p, enum swift_kind kind) {
     return function_type(p, kind, swift_clang_type(p));
 }
 
-/* The arguments of a function of this type; NULL if it is none. */
+/* Returns the arguments of a function of this type; NULL if it is no function type. */
 static const struct swift_node *arguments_of(const struct swift_node *type) {
     const struct swift_node *n = swift_is(type, SWIFT_TYPE) ? swift_child(type, 0) : NULL;
     if (swift_is(n, SWIFT_DEPENDENT_GENERIC_TYPE)) {
@@ -62,7 +64,7 @@ static const struct swift_node *arguments_of(const struct swift_node *type) {
     return swift_child(swift_child(swift_child_of_kind(n, SWIFT_ARGUMENT_TUPLE), 0), 0);
 }
 
-/* _T0: the label stands in the tuple's element, and moves out of it. */
+/* Takes the label out of a tuple's element, where _T0 names have it, and returns it. */
 static struct swift_node *take_label(struct swift_parser *p, struct swift_node *element) {
     for (size_t i = 0; element && i < swift_count(element); i++) {
         const struct swift_node *n = swift_child(element, i);
@@ -109,21 +111,21 @@ struct swift_node *swift_pop_labels(struct swift_parser *p, const struct swift_n
     return labels;
 }
 
-/* 'D': a type as debug information has it. Children: labels?, type. */
+/* Makes the node of 'D', a type as debug information has it. Its children: labels?, type. */
 struct swift_node *swift_make_type_mangling(struct swift_parser *p, enum swift_kind kind) {
     struct swift_node *type = swift_pop_type(p);
     struct swift_node *labels = swift_pop_labels(p, type);
     return labels ? swift_with2(p->tree, kind, labels, type) : swift_with1(p->tree, kind, type);
 }
 
-/* "Yj": @differentiable, of which kind. */
+/* Makes the node of "Yj", @differentiable with its kind. */
 static struct swift_node *make_differentiable(struct swift_parser *p, enum swift_kind kind) {
     char c = swift_next(p);
     bool known = c == 'f' || c == 'r' || c == 'd' || c == 'l';
     return known ? swift_index_leaf(p->tree, kind, (uint64_t)c) : NULL;
 }
 
-/* 'Y': annotations on types of functions, of their arguments and results. */
+/* Makes the node of 'Y', an annotation of a function's, an argument's or a result's type. */
 struct swift_node *swift_make_annotation(struct swift_parser *p, enum swift_kind kind) {
     static const struct swift_rule rules[SWIFT_RULES] = {
         ['A'] = {swift_make_leaf, SWIFT_ISOLATED_ANY_FUNCTION_TYPE},

@@ -1,4 +1,4 @@
-/* "Identifiers" and the names of declarations ("Entities": decl-name). */
+/* Reads identifiers ("Identifiers") and the names of declarations ("Entities": decl-name). */
 #include <string.h>
 
 #include "demangle/swift_parse/swift_parser_private.h"
@@ -32,7 +32,8 @@ static bool append(struct swift_tree *t, struct spelling *s, const char *text, s
     return true;
 }
 
-/* Where the word at `start` ends: at the end, at '_', at a capital letter behind a small one. */
+/* Returns the end of the word at `start`: the end of the text, a '_', or a capital letter behind a
+ * small one. */
 static size_t end_of_word(const char *text, size_t len, size_t start) {
     bool was_upper = swift_upper(text[start]);
     size_t i = start + 1;
@@ -46,7 +47,8 @@ static size_t end_of_word(const char *text, size_t len, size_t start) {
     return i;
 }
 
-/* The words of an identifier, of two letters and more, can be referred to by later ones. */
+/* Notes the words of an identifier, of two letters or more, so that later identifiers can refer to
+ * them. */
 static void note_words(struct swift_parser *p, const char *text, size_t len) {
     for (size_t i = 0; i < len && p->word_count < SWIFT_WORDS_MAX;) {
         if (swift_digit(text[i]) || text[i] == '_') {
@@ -68,7 +70,8 @@ static void read_all(struct swift_parser *p) {
     p->unread_count = 0;
 }
 
-/* Many names refer to no word: an identifier is looked into when a later one does. */
+/* Keeps an identifier so that its words can be found when a later one refers to a word, which many
+ * names never do. */
 static void note_identifier(struct swift_parser *p, const char *text, size_t len) {
     if (p->unread_count == SWIFT_UNREAD_MAX) {
         read_all(p);
@@ -76,14 +79,14 @@ static void note_identifier(struct swift_parser *p, const char *text, size_t len
     p->unread[p->unread_count++] = (struct swift_slice){text, len};
 }
 
-/* The word that a letter stands for, 0 the first; NULL if there is none. */
+/* Returns word i, which a letter stands for; NULL if there is none. */
 static const struct swift_slice *known_word(struct swift_parser *p, size_t i) {
     read_all(p);
     return i < p->word_count ? &p->words[i] : NULL;
 }
 
-/* The next n bytes as IDENTIFIER-STRING, not copied and without a NUL. NULL: n < 1, or fewer are
- * left. */
+/* Takes the next n bytes, an IDENTIFIER-STRING, not copied and without a NUL. NULL: n < 1, or fewer
+ * bytes are left. */
 static const char *take_string(struct swift_parser *p, int n) {
     if (n <= 0 || (size_t)n > p->len - p->pos) {
         return NULL;
@@ -93,8 +96,8 @@ static const char *take_string(struct swift_parser *p, int n) {
     return text;
 }
 
-/* '0', then letters that stand for words and strings by turns; a capital letter, or "0", is the
- * last. */
+/* Reads '0', then letters for known words and new strings by turns; a capital letter, or "0", is
+ * the last. */
 static struct swift_node *identifier_with_words(struct swift_parser *p) {
     struct spelling s = {0};
     bool more = true;
@@ -110,7 +113,7 @@ static struct swift_node *identifier_with_words(struct swift_parser *p) {
         if (swift_skip(p, '0')) {
             break;
         }
-        /* A string follows even behind the last word, if its length does. */
+        /* A string may follow even the last word, if its length stands there. */
         int n = swift_natural(p);
         const char *text = take_string(p, n);
         if (!text || !append(p->tree, &s, text, (size_t)n)) {
@@ -142,7 +145,7 @@ static struct swift_node *plain_identifier(struct swift_parser *p) {
     return swift_text_leaf(p->tree, SWIFT_IDENTIFIER, text, (size_t)n);
 }
 
-/* An operator that starts with a digit is an identifier; the digit is read already. */
+/* Makes an identifier's node; its first digit was taken as the operator. */
 struct swift_node *swift_make_identifier(struct swift_parser *p, enum swift_kind kind) {
     (void)kind;
     struct swift_node *n;
@@ -157,7 +160,8 @@ struct swift_node *swift_make_identifier(struct swift_parser *p, enum swift_kind
     return swift_remember(p, n);
 }
 
-/* 'o': the characters of an operator are spelled as letters ("Identifiers"). */
+/* Makes the node of 'o', an operator's name, whose characters are spelled as letters
+ * ("Identifiers"). */
 struct swift_node *swift_make_operator_name(struct swift_parser *p, enum swift_kind kind) {
     static const char characters[] = "& @/= >    <*!|+?%-~   ^ .";
     (void)kind;
@@ -186,7 +190,7 @@ struct swift_node *swift_make_operator_name(struct swift_parser *p, enum swift_k
     }
 }
 
-/* 'L': names that are told apart by a file, a number, or what they are related to. */
+/* Makes the node of 'L', a name that is told apart by a file, a number, or a related entity. */
 struct swift_node *swift_make_local_name(struct swift_parser *p, enum swift_kind kind) {
     struct swift_tree *t = p->tree;
     if (swift_skip(p, 'L')) {

@@ -1,10 +1,10 @@
-/* "Types": impl-function-type ('I'), the type of a function as it is called, not as it is written.
- */
+/* Reads impl-function-type ("Types", 'I'), the type of a function in SIL: how it is called, not how
+ * it is written. */
 #include "demangle/swift_parse/swift_parser_private.h"
 
 typedef const char *const letter_names[SWIFT_RULES];
 
-/* CALLEE-CONVENTION */
+/* The text of each CALLEE-CONVENTION, by its letter. */
 static letter_names callee_conventions = {
     ['g'] = "@callee_guaranteed",
     ['t'] = "@convention(thin)",
@@ -12,20 +12,20 @@ static letter_names callee_conventions = {
     ['y'] = "@callee_unowned",
 };
 
-/* FUNC-REPRESENTATION */
+/* The text of each FUNC-REPRESENTATION, by its letter. */
 static letter_names representations = {
     ['B'] = "block",  ['C'] = "c",           ['K'] = "closure",
     ['M'] = "method", ['O'] = "objc_method", ['W'] = "witness_method",
 };
 
-/* COROUTINE-KIND */
+/* The text of each COROUTINE-KIND, by its letter. */
 static letter_names coroutine_kinds = {
     ['A'] = "yield_once",
     ['G'] = "yield_many",
     ['I'] = "yield_once_2",
 };
 
-/* PARAM-CONVENTION */
+/* The text of each PARAM-CONVENTION, by its letter. */
 static letter_names param_conventions = {
     ['X'] = "@in_cxx",          ['b'] = "@inout_aliasable", ['c'] = "@in_constant",
     ['e'] = "@deallocating",    ['g'] = "@guaranteed",      ['i'] = "@in",
@@ -34,13 +34,13 @@ static letter_names param_conventions = {
     ['y'] = "@unowned",
 };
 
-/* RESULT-CONVENTION */
+/* The text of each RESULT-CONVENTION, by its letter. */
 static letter_names result_conventions = {
     ['a'] = "@autoreleased", ['d'] = "@unowned", ['k'] = "@pack_out",
     ['o'] = "@owned",        ['r'] = "@out",     ['u'] = "@unowned_inner_pointer",
 };
 
-/* The name of the next byte, which is read if it has one. */
+/* Takes the next byte if it has a name in the table, and returns the name; NULL: it has none. */
 static const char *take_letter(struct swift_parser *p, letter_names names) {
     unsigned char c = (unsigned char)swift_peek(p);
     const char *name = c < SWIFT_RULES ? names[c] : NULL;
@@ -48,7 +48,7 @@ static const char *take_letter(struct swift_parser *p, letter_names names) {
     return name;
 }
 
-/* A node of this kind around a convention; NULL if there is none. */
+/* Makes a node of this kind with a convention as child; NULL if there is no convention. */
 static struct swift_node *convention(struct swift_parser *p, enum swift_kind kind,
                                      letter_names names) {
     const char *name = take_letter(p, names);
@@ -61,7 +61,7 @@ static void add_text_leaf(struct swift_parser *p, struct swift_node *n, enum swi
     swift_add_if(p->tree, n, swift_fixed_leaf(p->tree, kind, text));
 }
 
-/* PATTERN-SUBS, INVOCATION-SUB: the types that stand for generic parameters. */
+/* Reads PATTERN-SUBS or INVOCATION-SUB, the types substituted for generic parameters. */
 static bool add_substitutions(struct swift_parser *p, struct swift_node *type,
                               enum swift_kind kind) {
     struct swift_list lists = {0};
@@ -101,7 +101,7 @@ static void add_representation(struct swift_parser *p, struct swift_node *type) 
     swift_add_if(t, type, n);
 }
 
-/* What stands in front of the parameters. */
+/* Reads the attributes in front of the parameters. */
 static bool add_function_attributes(struct swift_parser *p, struct swift_node *type) {
     struct swift_tree *t = p->tree;
     if (swift_skip(p, 'e')) {
@@ -142,7 +142,8 @@ static void add_differentiability(struct swift_parser *p, struct swift_node *n) 
                   swift_skip(p, 'w') ? "@noDerivative" : "");
 }
 
-/* Children of a parameter: convention, differentiability, attributes?, then its type. */
+/* Reads the parameters; a parameter's node has convention, differentiability and attributes, its
+ * type comes last. Returns how many there are. */
 static size_t add_parameters(struct swift_parser *p, struct swift_node *type) {
     size_t count = 0;
     struct swift_node *n;
@@ -164,7 +165,7 @@ static size_t add_parameters(struct swift_parser *p, struct swift_node *type) {
     return count;
 }
 
-/* Results, yields and the error; false if one lacks its convention. */
+/* Reads the results, yields and the error; false if one lacks its convention. */
 static bool add_results(struct swift_parser *p, struct swift_node *type, size_t *count) {
     struct swift_node *n;
     while ((n = convention(p, SWIFT_IMPL_RESULT, result_conventions)) != NULL) {
@@ -187,7 +188,8 @@ static bool add_results(struct swift_parser *p, struct swift_node *type, size_t 
     return true;
 }
 
-/* Children: substitutions?, attributes, signature?, parameters, results. */
+/* Makes an impl-function-type's node. Its children: substitutions?, attributes, signature?,
+ * parameters, results. */
 struct swift_node *swift_make_impl_function(struct swift_parser *p, enum swift_kind kind) {
     struct swift_tree *t = p->tree;
     struct swift_node *type = swift_leaf(t, kind);

@@ -1,4 +1,4 @@
-/* "Entities": macro-discriminator-list, what macros expand to ("fM"). */
+/* Reads macro expansions ("Entities": macro-discriminator-list, "fM"). */
 #include "demangle/swift_parse/swift_parser_private.h"
 
 /* Pops the context of a macro expansion: the enclosing expansion if one is on the stack, else a
@@ -8,7 +8,8 @@ static struct swift_node *pop_expansion_context(struct swift_parser *p) {
     return outer ? outer : swift_pop_context(p);
 }
 
-/* Children: context, declaration?, macro, number. */
+/* Makes the node of an attached macro's expansion. Its children: context, declaration?, macro,
+ * number. */
 static struct swift_node *make_attached(struct swift_parser *p, enum swift_kind kind) {
     struct swift_tree *t = p->tree;
     struct swift_node *macro = swift_pop_kind(p, SWIFT_IDENTIFIER);
@@ -19,14 +20,15 @@ static struct swift_node *make_attached(struct swift_parser *p, enum swift_kind 
                        : swift_with3(t, kind, context, macro, number);
 }
 
-/* Children: context, macro, number. */
+/* Makes the node of a unique name in a macro. Its children: context, macro, number. */
 static struct swift_node *make_unique_name(struct swift_parser *p, enum swift_kind kind) {
     struct swift_node *macro = swift_pop_kind(p, SWIFT_IDENTIFIER);
     struct swift_node *context = pop_expansion_context(p);
     return swift_with3(p->tree, kind, context, macro, swift_index_number(p));
 }
 
-/* Children: context, macro, number, file?. */
+/* Makes the node of a freestanding macro's expansion. Its children: context, macro, number,
+ * file?. */
 static struct swift_node *make_freestanding(struct swift_parser *p, enum swift_kind kind) {
     struct swift_tree *t = p->tree;
     struct swift_node *macro = swift_pop_kind(p, SWIFT_IDENTIFIER);
@@ -40,7 +42,7 @@ static struct swift_node *make_freestanding(struct swift_parser *p, enum swift_k
     return n;
 }
 
-/* Children: module, file, line, column. */
+/* Makes the node of an expansion's source location. Its children: module, file, line, column. */
 static struct swift_node *make_location(struct swift_parser *p, enum swift_kind kind) {
     struct swift_tree *t = p->tree;
     int line = swift_index(p), column = swift_index(p);

@@ -1,4 +1,4 @@
-/* "Globals": the data that describes types, protocols and conformances ('M'). */
+/* Reads the data that describes types, protocols and conformances ("Globals", 'M'). */
 #include "demangle/swift_parse/swift_parser_private.h"
 
 static struct swift_node *make_superclass(struct swift_parser *p, enum swift_kind kind) {
@@ -16,13 +16,13 @@ static struct swift_node *make_on_module(struct swift_parser *p, enum swift_kind
     return swift_with1(p->tree, kind, swift_pop_module(p));
 }
 
-/* Children: context, discriminator. */
+/* Makes the node of a context with a discriminator. Its children: context, discriminator. */
 static struct swift_node *make_discriminated(struct swift_parser *p, enum swift_kind kind) {
     struct swift_node *discriminator = swift_pop(p);
     return discriminator ? swift_with2(p->tree, kind, swift_pop_context(p), discriminator) : NULL;
 }
 
-/* Children: type, path. */
+/* Makes the node of a reference to an associated type. Its children: type, path. */
 static struct swift_node *make_param_ref(struct swift_parser *p, enum swift_kind kind) {
     struct swift_node *path = swift_pop_associated_path(p);
     return path ? swift_with2(p->tree, kind, swift_pop_type(p), path) : NULL;

@@ -1,5 +1,5 @@
-/* Swift names of all compilers: $s…, $S…, $e…, _T0…, @__swiftmacro_… of those from version 4 on,
- * and other _T… of older ones (swift_old.h). */
+/* Reads Swift names of all compilers: $s…, $S…, $e…, _T0…, @__swiftmacro_… from version 4 on, and
+ * other _T… of older ones (swift_old.h). */
 #ifndef STALLKIT_DEMANGLE_SWIFT_PARSE_H
 #define STALLKIT_DEMANGLE_SWIFT_PARSE_H
 
@@ -7,11 +7,12 @@
 
 #include "demangle/swift/swift_node.h"
 
-/* Bytes of the prefix ("Mangling") of a name of version 4 or later, 0 if the name has none. */
+/* Returns the length of the prefix ("Mangling") of a name of version 4 or later; 0 if it has
+ * none. */
 size_t swift_prefix_length(const char *name, size_t len);
 
-/* Reads a name, of SWIFT_NAME_MAX bytes at most, into the tree; the nodes borrow from it. Returns
- * the root, SWIFT_GLOBAL; NULL: not such a name, a damaged one, or a cap or memory ran out
+/* Reads a name of at most SWIFT_NAME_MAX bytes into the tree; the nodes borrow from it. Returns the
+ * SWIFT_GLOBAL root; NULL: no Swift name, a damaged one, or a cap was reached or memory ran out
  * (swift_tree_check). The work is linear in len. */
 struct swift_node *swift_parse(struct swift_tree *t, const char *name, size_t len);
 

@@ -1,4 +1,4 @@
-/* The stack machine that reads the new mangling, and the table of its operators. */
+/* Runs the stack machine that reads the new mangling, by the table of its operators. */
 #include "demangle/swift_parse/swift_parse.h"
 
 #include <string.h>
@@ -6,7 +6,7 @@
 #include "demangle/swift_old/swift_old.h"
 #include "demangle/swift_parse/swift_parser_private.h"
 
-enum { USUAL_DEPTH = 64 }; /* of the stack: more is allocated */
+enum { USUAL_DEPTH = 64 }; /* usual depth of the stack, which is allocated at first */
 
 int swift_natural(struct swift_parser *p) {
     if (!swift_digit(swift_peek(p))) {
@@ -82,7 +82,7 @@ struct swift_node *swift_pop_module(struct swift_parser *p) {
     return name ? swift_rekind(p->tree, name, SWIFT_MODULE) : swift_pop_kind(p, SWIFT_MODULE);
 }
 
-/* "Declaration Contexts" */
+/* Pops a context ("Declaration Contexts"). */
 struct swift_node *swift_pop_context(struct swift_parser *p) {
     struct swift_node *module = swift_pop_module(p);
     if (module) {
@@ -95,7 +95,7 @@ struct swift_node *swift_pop_context(struct swift_parser *p) {
     return n && swift_kind_has(n->kind, ROLE_CONTEXT) ? n : NULL;
 }
 
-/* Is it a protocol, or a type that is one? */
+/* Is the node a protocol, or a type that is one? */
 static bool is_protocol(const struct swift_node *n) {
     while (swift_is(n, SWIFT_TYPE)) {
         n = swift_child(n, 0);
@@ -103,7 +103,7 @@ static bool is_protocol(const struct swift_node *n) {
     return swift_is(n, SWIFT_PROTOCOL);
 }
 
-/* "Types": protocol */
+/* Pops a protocol ("Types": protocol). */
 struct swift_node *swift_pop_protocol(struct swift_parser *p) {
     struct swift_node *type = swift_pop_type(p);
     if (type) {
@@ -180,12 +180,13 @@ struct swift_node *swift_make_on_conformance(struct swift_parser *p, enum swift_
     return swift_with1(p->tree, kind, swift_pop_conformance(p));
 }
 
-/* 's', known-module: the standard library. */
+/* Makes the node of 's', known-module: the standard library. */
 static struct swift_node *make_swift_module(struct swift_parser *p, enum swift_kind kind) {
     return swift_fixed_leaf(p->tree, kind, "Swift");
 }
 
-/* '.': what the compiler or LLVM appended to make a symbol's name unique is not mangled. */
+/* Makes the node of '.': a suffix of the compiler or LLVM that makes a symbol unique and is not
+ * mangled. */
 static struct swift_node *make_suffix(struct swift_parser *p, enum swift_kind kind) {
     const char *suffix = p->text + p->pos - 1;
     size_t len = p->len - p->pos + 1;
@@ -200,7 +201,7 @@ struct swift_node *swift_apply(struct swift_parser *p, const struct swift_rule r
 }
 
 /* The operators by their first byte. Symbolic references (bytes 1 to 0x1f) refer to the memory of a
- * running process: a name with one is none ("Symbolic references"). */
+ * running process, so a name with one is refused ("Symbolic references"). */
 static const struct swift_rule operators[SWIFT_RULES] = {
     ['0'] = {swift_make_identifier, SWIFT_IDENTIFIER},
     ['1'] = {swift_make_identifier, SWIFT_IDENTIFIER},
@@ -263,7 +264,8 @@ static const struct swift_rule operators[SWIFT_RULES] = {
     ['$'] = {swift_make_integer, SWIFT_INTEGER},
 };
 
-/* A node that a partial application forwards to hangs below it, whatever stands between. */
+/* Collects the stack's nodes below the root. What a partial application forwards to becomes its
+ * child, whatever stands between them. */
 static struct swift_node *root_of(struct swift_parser *p) {
     struct swift_node *root = swift_leaf(p->tree, SWIFT_GLOBAL);
     struct swift_node *suffix = swift_pop_kind(p, SWIFT_SUFFIX);
@@ -316,7 +318,7 @@ struct swift_node *swift_parse(struct swift_tree *t, const char *name, size_t le
         return NULL;
     }
     while (p.pos < len) {
-        /* Padding in front of a symbolic reference. */
+        /* 0xff is padding in front of a symbolic reference. */
         if (name[p.pos] == '\xff') {
             p.pos++;
         } else if (!swift_push_node(&p, swift_apply(&p, operators))) {

@@ -1,8 +1,7 @@
-/* The parser of Swift's new mangling: a stack machine. Each operator pops the nodes it is about and
- * pushes the one it makes; the operators are in files by what they make.
- *
- * A function that pops or makes a node returns NULL if what it needs is not there; the name is then
- * not one, or one of a later Swift. The section names are those of docs/ABI/Mangling.rst. */
+/* The parser of Swift's new mangling, a stack machine: each operator pops the nodes that it needs
+ * and pushes the one that it makes. The operators are in files by what they make. A function that
+ * pops or makes a node returns NULL if what it needs is not there; the text is then no name, or one
+ * of a later Swift. The section names are those of docs/ABI/Mangling.rst. */
 #ifndef STALLKIT_DEMANGLE_SWIFT_PARSER_PRIVATE_H
 #define STALLKIT_DEMANGLE_SWIFT_PARSER_PRIVATE_H
 
@@ -13,15 +12,16 @@
 #include "demangle/swift/swift_node.h"
 
 enum {
-    SWIFT_WORDS_MAX = 26,          /* that later identifiers can refer to by a letter */
-    SWIFT_UNREAD_MAX = 16,         /* identifiers that are kept to be looked into later */
-    SWIFT_REPEATS_MAX = 2048,      /* of one substitution */
-    SWIFT_INDEX_MAX = INT_MAX - 8, /* its adjustments do not overflow */
-    SWIFT_NO_NUMBER = -1000,       /* stays negative when the adjustments of an index are applied */
-    SWIFT_CONTEXT_DEPTH = 768,     /* contexts in contexts whose generic arguments are bound */
+    SWIFT_WORDS_MAX = 26,          /* words that later identifiers can refer to by a letter */
+    SWIFT_UNREAD_MAX = 16,         /* identifiers kept before their words are searched for */
+    SWIFT_REPEATS_MAX = 2048,      /* most repeats of one substitution */
+    SWIFT_INDEX_MAX = INT_MAX - 8, /* adjustments of an index up to this do not overflow */
+    SWIFT_NO_NUMBER = -1000,       /* an index without number: stays negative after adjustments */
+    /* deepest nesting of contexts whose generic arguments are bound */
+    SWIFT_CONTEXT_DEPTH = 768,
 };
 
-/* A piece of the name. */
+/* A part of the name. */
 struct swift_slice {
     const char *text;
     size_t len;
@@ -33,24 +33,25 @@ struct swift_parser {
     size_t len;
     size_t pos;
     struct swift_list stack;
-    struct swift_list seen;    /* what substitutions refer to */
-    struct swift_slice *words; /* room for SWIFT_WORDS_MAX */
+    struct swift_list seen;    /* nodes that substitutions refer to */
+    struct swift_slice *words; /* has room for SWIFT_WORDS_MAX */
     size_t word_count;
-    struct swift_slice *unread; /* identifiers whose words nobody asked for: SWIFT_UNREAD_MAX */
+    /* up to SWIFT_UNREAD_MAX identifiers whose words were not needed yet */
+    struct swift_slice *unread;
     size_t unread_count;
-    bool labels_in_types; /* _T0: argument labels are in the function's type */
+    bool labels_in_types; /* _T0 names: argument labels are in the function's type */
 };
 
-/* How an operator, or the rest of one, makes its node; `kind` is what the table says. */
+/* A rule of an operator, or of its next byte: make builds the node, with the kind in this table. */
 struct swift_rule {
     struct swift_node *(*make)(struct swift_parser *p, enum swift_kind kind);
     enum swift_kind kind;
 };
 enum { SWIFT_RULES = 128 };
-/* Reads one byte and applies its rule; NULL if there is none. */
+/* Reads one byte and applies its rule; NULL if it has none. */
 struct swift_node *swift_apply(struct swift_parser *p, const struct swift_rule rules[SWIFT_RULES]);
 
-/* --- bytes: 0 at the end, and of no byte within a name ------------------------------------- */
+/* --- bytes: functions return 0 at the end of the name, which has no such byte --- */
 
 static inline char swift_peek(const struct swift_parser *p) {
     return p->pos < p->len ? p->text[p->pos] : '\0';
@@ -72,70 +73,73 @@ static inline bool swift_lower(char c) {
 static inline bool swift_upper(char c) {
     return c >= 'A' && c <= 'Z';
 }
-/* NATURAL ("Numbers and Indexes"), at most SWIFT_INDEX_MAX; SWIFT_NO_NUMBER if there is none. */
+/* Reads a NATURAL ("Numbers and Indexes"), at most SWIFT_INDEX_MAX; SWIFT_NO_NUMBER if there is
+ * none. */
 int swift_natural(struct swift_parser *p);
-/* INDEX ("Numbers and Indexes"): "_" is 0, "N_" is N + 1; SWIFT_NO_NUMBER if there is none. */
+/* Reads an INDEX ("Numbers and Indexes"): "_" is 0, "N_" is N + 1; SWIFT_NO_NUMBER if there is
+ * none. */
 int swift_index(struct swift_parser *p);
-/* An INDEX as SWIFT_NUMBER; NULL if there is none. */
+/* Reads an INDEX as a SWIFT_NUMBER node; NULL if there is none. */
 struct swift_node *swift_index_number(struct swift_parser *p);
 
-/* --- the stack: NULL if its top is not what is asked for ------------------------------------ */
+/* --- the stack: functions return NULL if another node is on top --- */
 
 struct swift_node *swift_pop(struct swift_parser *p);
 struct swift_node *swift_pop_kind(struct swift_parser *p, enum swift_kind kind);
-/* One that has one of these roles (enum swift_role). */
+/* Pops a node that has one of these roles (enum swift_role). */
 struct swift_node *swift_pop_role(struct swift_parser *p, unsigned roles);
-/* A context or a type. */
+/* Pops a context or a type. */
 struct swift_node *swift_pop_entity(struct swift_parser *p);
-/* The only child of a type. */
+/* Pops a type and returns its only child. */
 struct swift_node *swift_pop_type_child(struct swift_parser *p);
-/* The only child of a type, if it is a nominal type. */
+/* Pops a type and returns its only child, which must be a nominal type. */
 struct swift_node *swift_pop_nominal(struct swift_parser *p);
 struct swift_node *swift_pop_module(struct swift_parser *p);
 struct swift_node *swift_pop_context(struct swift_parser *p);
 struct swift_node *swift_pop_protocol(struct swift_parser *p);
-/* type-list, of this kind: what pop_element pops, up to and with a first-element marker, or an
- * empty list. */
+/* Pops a type-list as a node of this kind: what pop_element pops, up to and with a first-element
+ * marker, or an empty list. */
 struct swift_node *swift_pop_list(struct swift_parser *p, enum swift_kind kind,
                                   struct swift_node *(*pop_element)(struct swift_parser *p));
 struct swift_node *swift_pop_type(struct swift_parser *p);
 struct swift_node *swift_pop_type_list(struct swift_parser *p);
 struct swift_node *swift_pop_signature(struct swift_parser *p);
-/* Pushes a node on the stack; false if it is NULL or the work is too much. */
+/* Pushes a node on the stack; false if it is NULL or the work passes its cap. */
 bool swift_push_node(struct swift_parser *p, struct swift_node *n);
 /* Lets later substitutions refer to n, which may be NULL; returns n. */
 struct swift_node *swift_remember(struct swift_parser *p, struct swift_node *n);
 
-/* --- rules that many operators share --------------------------------------------------------- */
+/* --- rules of several operators --- */
 
 struct swift_node *swift_make_leaf(struct swift_parser *p, enum swift_kind kind);
-/* Around the type on the stack, and around its child, both made a type again. */
+/* Make a node around the type on the stack or around its child (…_on_child); swift_make_type_…
+ * returns the node as a type. */
 struct swift_node *swift_make_on_type(struct swift_parser *p, enum swift_kind kind);
 struct swift_node *swift_make_type_on_type(struct swift_parser *p, enum swift_kind kind);
 struct swift_node *swift_make_type_on_child(struct swift_parser *p, enum swift_kind kind);
 struct swift_node *swift_make_on_child(struct swift_parser *p, enum swift_kind kind);
-/* Around an entity, any node, a protocol, a protocol conformance. */
+/* Make a node around an entity, any node, a protocol, or a protocol conformance. */
 struct swift_node *swift_make_on_entity(struct swift_parser *p, enum swift_kind kind);
 struct swift_node *swift_make_on_any(struct swift_parser *p, enum swift_kind kind);
 struct swift_node *swift_make_on_protocol(struct swift_parser *p, enum swift_kind kind);
 struct swift_node *swift_make_on_conformance(struct swift_parser *p, enum swift_kind kind);
 
-/* --- by section ------------------------------------------------------------------------------- */
+/* --- rules by file --- */
 
-/* swift_identifier.c */
+/* Functions of swift_identifier.c: */
 struct swift_node *swift_make_identifier(struct swift_parser *p, enum swift_kind kind);
 struct swift_node *swift_make_operator_name(struct swift_parser *p, enum swift_kind kind);
 struct swift_node *swift_make_local_name(struct swift_parser *p, enum swift_kind kind);
 
-/* swift_substitution.c */
+/* Functions of swift_substitution.c: */
 struct swift_node *swift_make_substitution(struct swift_parser *p, enum swift_kind kind);
 struct swift_node *swift_make_standard(struct swift_parser *p, enum swift_kind kind);
 
-/* swift_builtin.c */
+/* Functions of swift_builtin.c: */
 struct swift_node *swift_make_builtin(struct swift_parser *p, enum swift_kind kind);
 struct swift_node *swift_make_integer(struct swift_parser *p, enum swift_kind kind);
 
-/* swift_entity.c */
+/* Functions of swift_entity.c: */
 struct swift_node *swift_make_nominal(struct swift_parser *p, enum swift_kind kind);
 struct swift_node *swift_make_extension(struct swift_parser *p, enum swift_kind kind);
 struct swift_node *swift_make_function(struct swift_parser *p, enum swift_kind kind);
@@ -144,68 +148,68 @@ struct swift_node *swift_make_named_entity(struct swift_parser *p, enum swift_ki
 struct swift_node *swift_make_variable(struct swift_parser *p, enum swift_kind kind);
 struct swift_node *swift_make_subscript(struct swift_parser *p, enum swift_kind kind);
 
-/* swift_macro.c */
+/* Functions of swift_macro.c: */
 struct swift_node *swift_make_macro_expansion(struct swift_parser *p, enum swift_kind kind);
 
-/* swift_function_type.c */
+/* Functions of swift_function_type.c: */
 struct swift_node *swift_make_function_type(struct swift_parser *p, enum swift_kind kind);
 struct swift_node *swift_make_c_function_type(struct swift_parser *p, enum swift_kind kind);
 struct swift_node *swift_make_type_mangling(struct swift_parser *p, enum swift_kind kind);
 struct swift_node *swift_make_annotation(struct swift_parser *p, enum swift_kind kind);
-/* C-TYPE: SWIFT_CLANG_TYPE. */
+/* Reads a C-TYPE as a SWIFT_CLANG_TYPE node. */
 struct swift_node *swift_clang_type(struct swift_parser *p);
-/* label-list of a function of this type, which may be NULL; NULL if it has none. */
+/* Pops the label-list of a function of this type, which may be NULL; NULL if it has none. */
 struct swift_node *swift_pop_labels(struct swift_parser *p, const struct swift_node *type);
 
-/* swift_impl_function.c */
+/* Functions of swift_impl_function.c: */
 struct swift_node *swift_make_impl_function(struct swift_parser *p, enum swift_kind kind);
 
-/* swift_type.c */
+/* Functions of swift_type.c: */
 struct swift_node *swift_make_tuple(struct swift_parser *p, enum swift_kind kind);
 struct swift_node *swift_make_protocol_list(struct swift_parser *p, enum swift_kind kind);
 struct swift_node *swift_make_special_type(struct swift_parser *p, enum swift_kind kind);
 
-/* swift_archetype.c */
+/* Functions of swift_archetype.c: */
 struct swift_node *swift_make_archetype(struct swift_parser *p, enum swift_kind kind);
-/* An associated type of `base`, of the type on the stack if that is NULL; compound: reached over a
- * list of names. */
+/* Make an associated type of `base`, or of the type on the stack if that is NULL; swift_compound_…
+ * reads a path of several names. */
 struct swift_node *swift_associated_type(struct swift_parser *p, struct swift_node *base);
 struct swift_node *swift_compound_associated_type(struct swift_parser *p, struct swift_node *base);
-/* assoc-type-name, assoc-type-list. */
+/* Pop an assoc-type-name, an assoc-type-list. */
 struct swift_node *swift_pop_associated_name(struct swift_parser *p);
 struct swift_node *swift_pop_associated_path(struct swift_parser *p);
 
-/* swift_signature.c */
+/* Functions of swift_signature.c: */
 struct swift_node *swift_make_one_param_signature(struct swift_parser *p, enum swift_kind kind);
 struct swift_node *swift_make_signature(struct swift_parser *p, enum swift_kind kind);
 struct swift_node *swift_make_requirement(struct swift_parser *p, enum swift_kind kind);
 struct swift_node *swift_make_generic_type(struct swift_parser *p, enum swift_kind kind);
 struct swift_node *swift_make_param_type(struct swift_parser *p, enum swift_kind kind);
 struct swift_node *swift_make_first_param(struct swift_parser *p, enum swift_kind kind);
-/* The generic parameter at this depth and index, NULL if one is negative. */
+/* Makes the node of the generic parameter at this depth and index; NULL if either is negative. */
 struct swift_node *swift_generic_param(struct swift_parser *p, int depth, int index);
-/* GENERIC-PARAM-INDEX. */
+/* Reads a GENERIC-PARAM-INDEX. */
 struct swift_node *swift_generic_param_index(struct swift_parser *p);
 
-/* swift_bound_generic.c */
+/* Functions of swift_bound_generic.c: */
 struct swift_node *swift_make_bound_generic(struct swift_parser *p, enum swift_kind kind);
-/* bound-generic-args: type lists, the innermost first, and the retroactive conformances, NULL if
- * there are none. */
+/* Pops bound-generic-args: lists of types, the innermost first, and the retroactive conformances,
+ * NULL if there are none. */
 bool swift_pop_bound_args(struct swift_parser *p, struct swift_list *lists,
                           struct swift_node **conformances);
 struct swift_node *swift_pop_retroactive(struct swift_parser *p);
 
-/* swift_conformance.c */
+/* Functions of swift_conformance.c: */
 struct swift_node *swift_make_conformance(struct swift_parser *p, enum swift_kind kind);
 struct swift_node *swift_make_retroactive(struct swift_parser *p, enum swift_kind kind);
 struct swift_node *swift_pop_conformance(struct swift_parser *p);
 
-/* swift_metadata.c, swift_witness.c */
+/* Functions of swift_metadata.c, swift_witness.c: */
 struct swift_node *swift_make_metadata(struct swift_parser *p, enum swift_kind kind);
 struct swift_node *swift_make_witness(struct swift_parser *p, enum swift_kind kind);
 struct swift_node *swift_make_value_witness(struct swift_parser *p, enum swift_kind kind);
 
-/* swift_thunk.c, swift_specialization.c, swift_autodiff.c */
+/* Functions of swift_thunk.c, swift_specialization.c, swift_autodiff.c: */
 struct swift_node *swift_make_thunk(struct swift_parser *p, enum swift_kind kind);
 struct swift_node *swift_make_generic_specialization(struct swift_parser *p, enum swift_kind kind);
 struct swift_node *swift_make_partial_specialization(struct swift_parser *p, enum swift_kind kind);

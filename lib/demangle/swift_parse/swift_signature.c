@@ -1,7 +1,7 @@
-/* "Generics": generic parameters, signatures and their requirements. */
+/* Reads generic parameters, signatures and their requirements ("Generics"). */
 #include "demangle/swift_parse/swift_parser_private.h"
 
-/* Children: depth, index. */
+/* Makes a generic parameter's node. Its children: depth, index. */
 struct swift_node *swift_generic_param(struct swift_parser *p, int depth, int index) {
     struct swift_tree *t = p->tree;
     if (depth < 0 || index < 0) {
@@ -27,7 +27,7 @@ struct swift_node *swift_generic_param_index(struct swift_parser *p) {
     return swift_generic_param(p, 0, swift_index(p) + 1);
 }
 
-/* 'q', 'x' */
+/* Makes the node of 'q' or 'x', a generic parameter as a type. */
 struct swift_node *swift_make_param_type(struct swift_parser *p, enum swift_kind kind) {
     (void)kind;
     return swift_type(p->tree, swift_generic_param_index(p));
@@ -38,8 +38,8 @@ struct swift_node *swift_make_first_param(struct swift_parser *p, enum swift_kin
     return swift_type(p->tree, swift_generic_param(p, 0, 0));
 }
 
-/* Appends the requirements on the stack. Children of a signature: a count of parameters for each
- * depth, then requirements. */
+/* Appends the requirements on the stack to a signature, whose children are a number of parameters
+ * for each depth, then requirements. */
 static struct swift_node *with_requirements(struct swift_parser *p, struct swift_node *signature) {
     size_t counts = signature ? swift_count(signature) : 0;
     struct swift_node *requirement;
@@ -56,12 +56,12 @@ static struct swift_node *param_count(struct swift_parser *p, int count) {
                : swift_index_leaf(p->tree, SWIFT_DEPENDENT_GENERIC_PARAM_COUNT, (uint64_t)count);
 }
 
-/* 'l' */
+/* Makes the node of 'l', the signature of one generic parameter. */
 struct swift_node *swift_make_one_param_signature(struct swift_parser *p, enum swift_kind kind) {
     return with_requirements(p, swift_with1(p->tree, kind, param_count(p, 1)));
 }
 
-/* 'r' GENERIC-PARAM-COUNT* 'l' */
+/* Makes the node of a signature, 'r' GENERIC-PARAM-COUNT* 'l'. */
 struct swift_node *swift_make_signature(struct swift_parser *p, enum swift_kind kind) {
     struct swift_node *n = swift_leaf(p->tree, kind);
     while (n && !swift_skip(p, 'l')) {
@@ -71,7 +71,7 @@ struct swift_node *swift_make_signature(struct swift_parser *p, enum swift_kind 
     return with_requirements(p, n);
 }
 
-/* 'u'. Children: signature, type. */
+/* Makes the node of 'u', a generic type. Its children: signature, type. */
 struct swift_node *swift_make_generic_type(struct swift_parser *p, enum swift_kind kind) {
     struct swift_tree *t = p->tree;
     struct swift_node *signature = swift_pop_signature(p);
@@ -106,14 +106,15 @@ static struct swift_node *subject_type(struct swift_parser *p, enum subject subj
 typedef struct swift_node *constraint_maker(struct swift_parser *p, enum subject subject,
                                             enum swift_kind kind);
 
-/* Children: type, protocol. */
+/* Makes a conformance requirement's node. Its children: type, protocol. */
 static struct swift_node *protocol_constraint(struct swift_parser *p, enum subject subject,
                                               enum swift_kind kind) {
     struct swift_node *type = subject_type(p, subject);
     return swift_with2(p->tree, kind, type, swift_pop_protocol(p));
 }
 
-/* Children: type, the type that it is, or inherits from, or has the shape of. */
+/* Makes a requirement's node with two types. Its children: the constrained type, and the type that
+ * it must be, inherit from, or have the shape of. */
 static struct swift_node *type_constraint(struct swift_parser *p, enum subject subject,
                                           enum swift_kind kind) {
     struct swift_node *type = subject_type(p, subject);
@@ -125,14 +126,15 @@ static struct swift_node *pack_marker(struct swift_parser *p, enum subject subje
     return swift_with1(p->tree, kind, subject_type(p, subject));
 }
 
-/* Children: type, the bit of the protocol that it need not conform to. */
+/* Makes an inverse requirement's node. Its children: type, the bit of the protocol to which it need
+ * not conform. */
 static struct swift_node *inverse_constraint(struct swift_parser *p, enum subject subject,
                                              enum swift_kind kind) {
     struct swift_node *protocol = swift_index_number(p);
     return protocol ? swift_with2(p->tree, kind, subject_type(p, subject), protocol) : NULL;
 }
 
-/* LAYOUT-CONSTRAINT. Children: type, letter, size?, alignment?. */
+/* Makes the node of LAYOUT-CONSTRAINT. Its children: type, letter, size?, alignment?. */
 static struct swift_node *layout_constraint(struct swift_parser *p, enum subject subject,
                                             enum swift_kind kind) {
     struct swift_tree *t = p->tree;
@@ -185,7 +187,8 @@ static const struct requirement_rule requirements[SWIFT_RULES] = {
     ['v'] = {pack_marker, PARAM, SWIFT_DEPENDENT_GENERIC_PARAM_PACK_MARKER},
 };
 
-/* Without a letter of its own a requirement is a protocol on a parameter. */
+/* Makes a requirement's node by the next letter; without a known one it is a protocol for a generic
+ * parameter. */
 struct swift_node *swift_make_requirement(struct swift_parser *p, enum swift_kind kind) {
     (void)kind;
     unsigned char c = (unsigned char)swift_peek(p);

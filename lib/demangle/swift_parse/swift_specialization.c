@@ -1,11 +1,12 @@
-/* "Function Specializations": copies of a function that the optimiser made for some of its uses. */
+/* Reads specialisations, copies of a function that the optimiser made for some of its uses
+ * ("Function Specializations"). */
 #include "demangle/swift/swift_specialization.h"
 
 #include "demangle/swift_parse/swift_parser_private.h"
 
 enum { PASSES = 10 };
 
-/* SPEC-INFO. Children: serialized?, async removed?, pass. */
+/* Reads SPEC-INFO. Its node's children: serialized?, async removed?, pass. */
 static struct swift_node *attributes(struct swift_parser *p, enum swift_kind kind) {
     struct swift_tree *t = p->tree;
     bool serialized = swift_skip(p, 'q'), async_removed = swift_skip(p, 'a');
@@ -23,7 +24,7 @@ static struct swift_node *attributes(struct swift_parser *p, enum swift_kind kin
     return swift_add(t, n, swift_index_leaf(t, SWIFT_SPECIALIZATION_PASS_ID, (uint64_t)pass));
 }
 
-/* Appends the types that stand for the generic parameters. */
+/* Appends the types that are substituted for the generic parameters. */
 static struct swift_node *with_arguments(struct swift_parser *p, struct swift_node *n) {
     struct swift_tree *t = p->tree;
     const struct swift_node *types = n ? swift_pop_type_list(p) : NULL;
@@ -37,12 +38,13 @@ static struct swift_node *with_arguments(struct swift_parser *p, struct swift_no
     return n;
 }
 
-/* "Tg", "TG", "TB", "Ti", "Ts" */
+/* Makes the node of a generic specialisation, "Tg", "TG", "TB", "Ti" or "Ts". */
 struct swift_node *swift_make_generic_specialization(struct swift_parser *p, enum swift_kind kind) {
     return with_arguments(p, attributes(p, kind));
 }
 
-/* "Tt": arguments that the specialised function no longer has, then one of "Tg", "TG", "TB". */
+/* Makes the node of "Tt": arguments that the specialised function no longer has, then the rest of
+ * "Tg", "TG" or "TB". */
 struct swift_node *swift_make_dropping_specialization(struct swift_parser *p,
                                                       enum swift_kind kind) {
     struct swift_tree *t = p->tree;
@@ -74,7 +76,7 @@ struct swift_node *swift_make_dropping_specialization(struct swift_parser *p,
     return with_arguments(p, n);
 }
 
-/* "Tp", "TP" */
+/* Makes the node of a partial specialisation, "Tp" or "TP". */
 struct swift_node *swift_make_partial_specialization(struct swift_parser *p, enum swift_kind kind) {
     struct swift_tree *t = p->tree;
     struct swift_node *n = attributes(p, kind);
@@ -97,7 +99,7 @@ static struct swift_node *add_change_payload(struct swift_parser *p, struct swif
     return swift_add(p->tree, param, n);
 }
 
-/* A constant's digits. */
+/* Reads the digits of a constant. */
 static struct swift_node *add_number(struct swift_parser *p, struct swift_node *param,
                                      unsigned change) {
     const char *start = p->text + p->pos;
@@ -108,7 +110,7 @@ static struct swift_node *add_number(struct swift_parser *p, struct swift_node *
     return len ? add_change_payload(p, add_change(p, param, change), start, len) : NULL;
 }
 
-/* The encoding of a constant string; the string itself is on the stack. */
+/* Reads the encoding of a constant string; the string itself is on the stack. */
 static struct swift_node *add_string(struct swift_parser *p, struct swift_node *param) {
     param = add_change(p, param, CHANGE_CONSTANT_STRING);
     switch (swift_next(p)) {
@@ -123,7 +125,7 @@ static struct swift_node *add_string(struct swift_parser *p, struct swift_node *
     }
 }
 
-/* "p": a constant stands for the parameter. */
+/* Reads a change of "p": a constant replaces the parameter. */
 static struct swift_node *add_constant_change(struct swift_parser *p, struct swift_node *param) {
     switch (swift_next(p)) {
     case 'f':
@@ -143,7 +145,7 @@ static struct swift_node *add_constant_change(struct swift_parser *p, struct swi
     }
 }
 
-/* The changes that can come together, in this order from `letters` on. */
+/* Reads changes that can be combined, of which `letters` has the letters in their order. */
 static unsigned more_changes(struct swift_parser *p, unsigned changes, const char *letters) {
     for (; *letters; letters++) {
         if (!swift_skip(p, *letters)) {
@@ -167,7 +169,8 @@ static unsigned more_changes(struct swift_parser *p, unsigned changes, const cha
     return changes;
 }
 
-/* FUNC-SPEC-PARAM. Children: change?, payload; what is on the stack is added later. */
+/* Reads FUNC-SPEC-PARAM. Its node's children: change?, payload; parts that are on the stack are
+ * added later. */
 static struct swift_node *changed_param(struct swift_parser *p, enum swift_kind kind) {
     struct swift_node *n = swift_leaf(p->tree, kind);
     switch (swift_next(p)) {
@@ -198,7 +201,7 @@ static struct swift_node *changed_param(struct swift_parser *p, enum swift_kind 
     }
 }
 
-/* A parameter's name and types, which stand on the stack. */
+/* Adds a parameter's name and types, which are on the stack. */
 static bool add_from_stack(struct swift_parser *p, struct swift_node *param, unsigned change) {
     bool typed = change == CHANGE_CLOSURE || change == CHANGE_CONSTANT_KEY_PATH;
     size_t fixed = swift_count(param);
@@ -212,7 +215,7 @@ static bool add_from_stack(struct swift_parser *p, struct swift_node *param, uns
     if (!name) {
         return false;
     }
-    /* An underscore keeps a string from starting with a digit. */
+    /* The compiler puts an underscore in front of a string that starts with a digit. */
     size_t skip = change == CHANGE_CONSTANT_STRING && name->size && name->text[0] == '_';
     if (!add_change_payload(p, param, name->text + skip, name->size - skip)) {
         return false;
@@ -221,14 +224,14 @@ static bool add_from_stack(struct swift_parser *p, struct swift_node *param, uns
     return true;
 }
 
-/* Does the change name something that is on the stack? */
+/* Does the change have a part that is on the stack? */
 static bool is_on_stack(uint64_t change) {
     return change == CHANGE_CONSTANT_FUNCTION || change == CHANGE_CONSTANT_GLOBAL ||
            change == CHANGE_CONSTANT_STRING || change == CHANGE_CONSTANT_KEY_PATH ||
            change == CHANGE_CLOSURE;
 }
 
-/* Children: attributes, parameters, result?. */
+/* Makes a signature specialisation's node. Its children: attributes, parameters, result?. */
 struct swift_node *swift_make_signature_specialization(struct swift_parser *p,
                                                        enum swift_kind kind) {
     struct swift_tree *t = p->tree;

@@ -1,8 +1,8 @@
-/* "Substitutions": what was seen before, and the types of the standard library that have a letter.
- */
+/* Reads substitutions: nodes seen before, and the types of the standard library that have a letter
+ * ("Substitutions"). */
 #include "demangle/swift_parse/swift_parser_private.h"
 
-/* The node at this index, pushed `repeats` times but for the last, which the caller pushes. */
+/* Pushes node n repeats - 1 times and returns it, for the caller to push once more. */
 static struct swift_node *repeated(struct swift_parser *p, struct swift_node *n, int repeats) {
     if (!n || repeats > SWIFT_REPEATS_MAX) {
         return NULL;
@@ -19,8 +19,8 @@ static struct swift_node *seen_at(const struct swift_parser *p, size_t i) {
     return i < p->seen.count ? p->seen.items[i] : NULL;
 }
 
-/* 'A': letters, lower case but for the last, each perhaps with a number of repeats in front; or one
- * number above 26 and '_'. */
+/* Makes the nodes of 'A': letters, lower case but for the last, each with an optional number of
+ * repeats in front; or one number above 26 and '_'. */
 struct swift_node *swift_make_substitution(struct swift_parser *p, enum swift_kind kind) {
     (void)kind;
     int number = -1;
@@ -53,7 +53,7 @@ struct standard_type {
     enum swift_kind kind;
 };
 
-/* "Types": KNOWN-TYPE-KIND */
+/* The standard types of "Types": KNOWN-TYPE-KIND, by their letter. */
 static const struct standard_type standard_types[128] = {
     ['A'] = {"AutoreleasingUnsafeMutablePointer", SWIFT_STRUCTURE},
     ['B'] = {"BinaryFloatingPoint", SWIFT_PROTOCOL},
@@ -105,7 +105,7 @@ static const struct standard_type standard_types[128] = {
     ['z'] = {"BinaryInteger", SWIFT_PROTOCOL},
 };
 
-/* "Types": KNOWN-TYPE-KIND-2, behind a 'c' */
+/* The standard types of "Types": KNOWN-TYPE-KIND-2, by the letter behind a 'c'. */
 static const struct standard_type concurrency_types[128] = {
     ['A'] = {"Actor", SWIFT_PROTOCOL},
     ['C'] = {"CheckedContinuation", SWIFT_STRUCTURE},
@@ -128,7 +128,7 @@ static const struct standard_type concurrency_types[128] = {
     ['t'] = {"UnsafeCurrentTask", SWIFT_STRUCTURE},
 };
 
-/* A declared type of the module Swift. */
+/* Makes the node of a type declared in the module Swift. */
 static struct swift_node *standard_type(struct swift_parser *p, const struct standard_type *type) {
     struct swift_tree *t = p->tree;
     struct swift_node *module = swift_fixed_leaf(t, SWIFT_MODULE, "Swift");
@@ -136,7 +136,7 @@ static struct swift_node *standard_type(struct swift_parser *p, const struct sta
     return swift_type(t, swift_with2(t, type->kind, module, name));
 }
 
-/* "Sg" is short for "ySqG": an optional. */
+/* Makes the node of "Sg", an optional type; it is short for "ySqG". */
 static struct swift_node *optional_type(struct swift_parser *p) {
     struct swift_tree *t = p->tree;
     struct swift_node *wrapped = swift_with1(t, SWIFT_TYPE_LIST, swift_pop_type(p));
@@ -145,7 +145,7 @@ static struct swift_node *optional_type(struct swift_parser *p) {
     return swift_remember(p, swift_type(t, n));
 }
 
-/* 'S' */
+/* Makes the node of 'S', a known module or standard type. */
 struct swift_node *swift_make_standard(struct swift_parser *p, enum swift_kind kind) {
     (void)kind;
     if (swift_skip(p, 'o')) {

@@ -1,17 +1,19 @@
-/* "Globals": thunks, forwarders and attributes of whole entities ('T'). */
+/* Reads thunks, forwarders and attributes of whole entities ("Globals", 'T'). */
 #include "demangle/swift_parse/swift_parser_private.h"
 
-/* "TTI": a thunk that is an instruction of SIL. */
+/* Makes the node of "TTI", a thunk that is an instruction of SIL. */
 static struct swift_node *make_sil_thunk(struct swift_parser *p, enum swift_kind kind) {
     return swift_skip(p, 'I') ? swift_make_on_entity(p, kind) : NULL;
 }
 
-/* "TQ", "TY": the part of an async function behind a suspension. Child: number. */
+/* Makes the node of "TQ" or "TY", the part of an async function behind a suspension. Its child:
+ * number. */
 static struct swift_node *make_resume_part(struct swift_parser *p, enum swift_kind kind) {
     return swift_with1(p->tree, kind, swift_index_number(p));
 }
 
-/* "Tz", "TZ". Children: block's type, result's type, flags, signature?. */
+/* Makes the node of "Tz" or "TZ", a completion handler. Its children: block's type, result's type,
+ * flags, signature?. */
 static struct swift_node *make_completion_handler(struct swift_parser *p, enum swift_kind kind) {
     struct swift_node *flags = swift_index_number(p);
     struct swift_node *signature = swift_pop_signature(p);
@@ -24,20 +26,20 @@ static struct swift_node *make_completion_handler(struct swift_parser *p, enum s
     return n;
 }
 
-/* "TV". Children: derived, base. */
+/* Makes the node of "TV", a vtable thunk. Its children: derived, base. */
 static struct swift_node *make_vtable_thunk(struct swift_parser *p, enum swift_kind kind) {
     struct swift_node *base = swift_pop_entity(p);
     return swift_with2(p->tree, kind, swift_pop_entity(p), base);
 }
 
-/* "TW". Children: conformance, entity. */
+/* Makes the node of "TW", a protocol witness. Its children: conformance, entity. */
 static struct swift_node *make_protocol_witness(struct swift_parser *p, enum swift_kind kind) {
     struct swift_node *entity = swift_pop_entity(p);
     return swift_with2(p->tree, kind, swift_pop_conformance(p), entity);
 }
 
-/* "TR", "Tr", "Ty". Children: signature?, self's type?, to, from; types that are not there are left
- * out. */
+/* Makes the node of "TR", "Tr" or "Ty", a reabstraction thunk. Its children: signature?, self's
+ * type?, to, from; absent types are left out. */
 static struct swift_node *make_reabstraction(struct swift_parser *p, enum swift_kind kind) {
     struct swift_tree *t = p->tree;
     struct swift_node *n = swift_leaf(t, kind);
@@ -53,7 +55,7 @@ static struct swift_node *make_reabstraction(struct swift_parser *p, enum swift_
     return n;
 }
 
-/* "TU". Children: thunk, actor. */
+/* Makes the node of "TU", a thunk for an actor. Its children: thunk, actor. */
 static struct swift_node *make_actor_reabstraction(struct swift_parser *p, enum swift_kind kind) {
     struct swift_node *actor = swift_pop_type(p);
     return actor ? swift_with2(p->tree, kind, swift_pop(p), actor) : NULL;
@@ -61,7 +63,7 @@ static struct swift_node *make_actor_reabstraction(struct swift_parser *p, enum 
 
 /* --- key paths -------------------------------------------------------------------------------- */
 
-/* Pops types into a list; the node behind them stays. */
+/* Pops types into a list; the node below them stays on the stack. */
 static void pop_types(struct swift_parser *p, struct swift_list *types) {
     struct swift_node *type;
     while ((type = swift_pop_type(p)) != NULL) {
@@ -69,7 +71,7 @@ static void pop_types(struct swift_parser *p, struct swift_list *types) {
     }
 }
 
-/* Appends the list from its end, then whether the code is serialized. */
+/* Appends the types in reverse order, the signature, and whether the code is serialized. */
 static struct swift_node *finish_key_path(struct swift_parser *p, struct swift_node *n,
                                           const struct swift_list *types,
                                           struct swift_node *signature, bool serialized) {
@@ -89,7 +91,8 @@ static bool skip_pair(struct swift_parser *p, char first, char second) {
     return both;
 }
 
-/* "TK", "Tk", "Tkmu", "TkMA". Children: declaration, signature?, types, serialized?. */
+/* Makes the node of a key path's accessor, "TK", "Tk", "Tkmu" or "TkMA". Its children: declaration,
+ * signature?, types, serialized?. */
 static struct swift_node *make_key_path(struct swift_parser *p, enum swift_kind kind) {
     struct swift_tree *t = p->tree;
     if (skip_pair(p, 'm', 'u')) {
@@ -111,7 +114,8 @@ static struct swift_node *make_key_path(struct swift_parser *p, enum swift_kind 
     return finish_key_path(p, n, &types, NULL, serialized);
 }
 
-/* "TH", "Th". Children: types, signature?, serialized?. */
+/* Makes the node of a key path's operator, "TH" or "Th". Its children: types, signature?,
+ * serialized?. */
 static struct swift_node *make_key_path_operator(struct swift_parser *p, enum swift_kind kind) {
     bool serialized = swift_skip(p, 'q');
     struct swift_node *signature = swift_pop_signature(p);
@@ -129,7 +133,8 @@ static struct swift_node *make_on_associated_name(struct swift_parser *p, enum s
     return swift_with1(p->tree, kind, swift_pop_associated_name(p));
 }
 
-/* Children: protocol, path, protocol that the associated type conforms to. */
+/* Makes an associated conformance's node. Its children: protocol, path, and the protocol to which
+ * the associated type conforms. */
 static struct swift_node *make_associated_conformance(struct swift_parser *p,
                                                       enum swift_kind kind) {
     struct swift_node *requirement = swift_pop_protocol(p);
@@ -137,7 +142,7 @@ static struct swift_node *make_associated_conformance(struct swift_parser *p,
     return swift_with3(p->tree, kind, swift_pop_type(p), path, requirement);
 }
 
-/* Children: protocol, base. */
+/* Makes a base conformance's node. Its children: protocol, base. */
 static struct swift_node *make_base_conformance(struct swift_parser *p, enum swift_kind kind) {
     struct swift_node *base = swift_pop_protocol(p);
     return swift_with2(p->tree, kind, swift_pop_type(p), base);
@@ -154,7 +159,7 @@ static struct swift_node *make_outlined_variable(struct swift_parser *p, enum sw
     return swift_index_leaf(p->tree, kind, (uint64_t)i);
 }
 
-/* bridge-spec: which parameters of an Objective-C method are bridged. */
+/* Reads bridge-spec: which parameters of an Objective-C method are bridged. */
 static struct swift_node *make_bridged_method(struct swift_parser *p, enum swift_kind kind) {
     const char *start = p->text + p->pos;
     char c = swift_next(p);
@@ -171,7 +176,7 @@ static struct swift_node *make_bridged_method(struct swift_parser *p, enum swift
     return swift_text_leaf(p->tree, kind, start, len);
 }
 
-/* "Tw" */
+/* Makes the node of "Tw": code for back deployment, symbol queries and default overrides. */
 static struct swift_node *make_deployment(struct swift_parser *p, enum swift_kind kind) {
     static const struct swift_rule rules[SWIFT_RULES] = {
         ['B'] = {swift_make_leaf, SWIFT_BACK_DEPLOYMENT_FALLBACK},

@@ -1,7 +1,7 @@
-/* "Types": tuples, protocol compositions, and the types behind an 'X'. */
+/* Reads tuples, protocol compositions, and the types behind an 'X' ("Types"). */
 #include "demangle/swift_parse/swift_parser_private.h"
 
-/* Children: variadic marker?, label?, type. */
+/* Pops a tuple's element. Its node's children: variadic marker?, label?, type. */
 static struct swift_node *pop_tuple_element(struct swift_parser *p) {
     struct swift_tree *t = p->tree;
     struct swift_node *n = swift_leaf(t, SWIFT_TUPLE_ELEMENT);
@@ -14,7 +14,7 @@ static struct swift_node *pop_tuple_element(struct swift_parser *p) {
     return swift_add(t, n, swift_pop_type(p));
 }
 
-/* 't' */
+/* Makes the node of 't', a tuple. */
 struct swift_node *swift_make_tuple(struct swift_parser *p, enum swift_kind kind) {
     return swift_type(p->tree, swift_pop_list(p, kind, pop_tuple_element));
 }
@@ -24,7 +24,7 @@ static struct swift_node *pop_protocol_list(struct swift_parser *p) {
     return swift_with1(p->tree, SWIFT_PROTOCOL_LIST, list);
 }
 
-/* 'p' */
+/* Makes the node of 'p', a protocol composition. */
 struct swift_node *swift_make_protocol_list(struct swift_parser *p, enum swift_kind kind) {
     (void)kind;
     return swift_type(p->tree, pop_protocol_list(p));
@@ -40,7 +40,7 @@ static struct swift_node *make_list_with_any_object(struct swift_parser *p, enum
     return swift_type(p->tree, swift_with1(p->tree, kind, pop_protocol_list(p)));
 }
 
-/* METATYPE-REPR. Children: representation, type. */
+/* Makes a metatype's node with METATYPE-REPR. Its children: representation, type. */
 static struct swift_node *make_metatype(struct swift_parser *p, enum swift_kind kind) {
     const char *name = NULL;
     switch (swift_next(p)) {
@@ -64,7 +64,8 @@ static struct swift_node *pop_requirement(struct swift_parser *p) {
     return swift_pop_role(p, ROLE_REQUIREMENT);
 }
 
-/* requirement '_' requirement*: here an empty list is none. Children: type, requirements. */
+/* Pops requirement '_' requirement*, which may not be empty. Its node's children: type,
+ * requirements. */
 static struct swift_node *make_constrained_existential(struct swift_parser *p,
                                                        enum swift_kind kind) {
     struct swift_tree *t = p->tree;
@@ -80,7 +81,7 @@ static struct swift_node *make_constrained_existential(struct swift_parser *p,
     return swift_type(t, swift_with2(t, kind, swift_pop_type(p), requirements));
 }
 
-/* A box's field: mutable ones are mangled as "inout". */
+/* Makes the node of a box's field; a mutable field is mangled as "inout". */
 static struct swift_node *box_field(struct swift_tree *t, struct swift_node *type) {
     const struct swift_node *n = swift_child(type, 0);
     if (swift_is(n, SWIFT_IN_OUT)) {
@@ -89,7 +90,7 @@ static struct swift_node *box_field(struct swift_tree *t, struct swift_node *typ
     return swift_with1(t, SWIFT_SIL_BOX_IMMUTABLE_FIELD, type);
 }
 
-/* Children: layout, then of a generic box signature and arguments. */
+/* Makes a box's node. Its children: layout and, for a generic box, signature and arguments. */
 static struct swift_node *box(struct swift_parser *p, enum swift_kind kind,
                               struct swift_node *signature, struct swift_node *arguments) {
     struct swift_tree *t = p->tree;
@@ -115,7 +116,7 @@ static struct swift_node *make_generic_box(struct swift_parser *p, enum swift_ki
     return arguments ? box(p, kind, signature, arguments) : NULL;
 }
 
-/* Children: identifier, context, types. */
+/* Makes an anonymous context's node. Its children: identifier, context, types. */
 static struct swift_node *make_anonymous_context(struct swift_parser *p, enum swift_kind kind) {
     struct swift_node *types = swift_pop_type_list(p);
     struct swift_node *name = swift_pop_kind(p, SWIFT_IDENTIFIER);
@@ -123,7 +124,7 @@ static struct swift_node *make_anonymous_context(struct swift_parser *p, enum sw
     return swift_with3(p->tree, kind, name, context, types);
 }
 
-/* "Xg", "XG". Children: signature?, type. */
+/* Makes the node of "Xg" or "XG", an existential's shape. Its children: signature?, type. */
 static struct swift_node *make_shape(struct swift_parser *p, enum swift_kind kind) {
     return swift_with1(p->tree, kind, swift_pop_type(p));
 }
@@ -135,14 +136,14 @@ static struct swift_node *make_generic_shape(struct swift_parser *p, enum swift_
                      : swift_with1(p->tree, kind, type);
 }
 
-/* Two types, the second of which is on top of the stack. */
+/* Makes a node around two types, of which the second is on top of the stack. */
 static struct swift_node *make_sugared_pair(struct swift_parser *p, enum swift_kind kind) {
     struct swift_node *second = swift_pop_type(p);
     struct swift_node *first = swift_pop_type(p);
     return swift_type(p->tree, swift_with2(p->tree, kind, first, second));
 }
 
-/* "XS": types as they were written, for debug information. */
+/* Makes the node of "XS", a type as it was written, for debug information. */
 static struct swift_node *make_sugared(struct swift_parser *p, enum swift_kind kind) {
     static const struct swift_rule rules[SWIFT_RULES] = {
         ['A'] = {make_sugared_pair, SWIFT_SUGARED_INLINE_ARRAY},
@@ -155,7 +156,7 @@ static struct swift_node *make_sugared(struct swift_parser *p, enum swift_kind k
     return swift_apply(p, rules);
 }
 
-/* "Xz" */
+/* Makes the node of "Xz", a C function type. */
 static struct swift_node *make_c_function(struct swift_parser *p, enum swift_kind kind) {
     static const struct swift_rule rules[SWIFT_RULES] = {
         ['B'] = {swift_make_c_function_type, SWIFT_OBJC_BLOCK},
@@ -169,7 +170,8 @@ static struct swift_node *make_error_type(struct swift_parser *p, enum swift_kin
     return swift_type(p->tree, swift_leaf(p->tree, kind));
 }
 
-/* 'X'. "Xj" takes a symbolic reference and is never one of a name. */
+/* Makes the node of 'X', a special type. "Xj" takes a symbolic reference, so it is never in a
+ * name. */
 struct swift_node *swift_make_special_type(struct swift_parser *p, enum swift_kind kind) {
     static const struct swift_rule rules[SWIFT_RULES] = {
         ['A'] = {swift_make_function_type, SWIFT_ESCAPING_AUTO_CLOSURE_TYPE},

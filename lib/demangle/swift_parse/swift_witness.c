@@ -1,11 +1,12 @@
-/* "Globals": witness tables, value witnesses, outlined code, one-time initialisers ('W', 'w'). */
+/* Reads witness tables, value witnesses, outlined code and one-time initialisers ("Globals", 'W'
+ * and 'w'). */
 #include <string.h>
 
 #include "demangle/swift_parse/swift_parser_private.h"
 #include "demangle/swift/swift_value_witness.h"
 
-/* "Wvd", "Wvi": a field's offset in the object, or where to find it. Children: directness, entity.
- */
+/* Makes the node of "Wvd" or "Wvi": a field's offset in the object, or a pointer to it. Its
+ * children: directness, entity. */
 static struct swift_node *make_field_offset(struct swift_parser *p, enum swift_kind kind) {
     struct swift_tree *t = p->tree;
     char c = swift_next(p);
@@ -16,32 +17,33 @@ static struct swift_node *make_field_offset(struct swift_parser *p, enum swift_k
     return swift_with2(t, kind, directness, swift_pop_entity(p));
 }
 
-/* Children: type, conformance. */
+/* Makes the node of a lazy witness table's accessor. Its children: type, conformance. */
 static struct swift_node *make_lazy(struct swift_parser *p, enum swift_kind kind) {
     struct swift_node *conformance = swift_pop_conformance(p);
     return swift_with2(p->tree, kind, swift_pop_type(p), conformance);
 }
 
-/* Children: conformance, name. */
+/* Makes the node of an associated type's accessor. Its children: conformance, name. */
 static struct swift_node *make_type_accessor(struct swift_parser *p, enum swift_kind kind) {
     struct swift_node *name = swift_pop_role(p, ROLE_DECL_NAME);
     return swift_with2(p->tree, kind, swift_pop_conformance(p), name);
 }
 
-/* Children: conformance, path, protocol. */
+/* Makes the node of an associated witness table's accessor. Its children: conformance, path,
+ * protocol. */
 static struct swift_node *make_table_accessor(struct swift_parser *p, enum swift_kind kind) {
     struct swift_node *protocol = swift_pop_type(p);
     struct swift_node *path = swift_pop_associated_path(p);
     return swift_with3(p->tree, kind, swift_pop_conformance(p), path, protocol);
 }
 
-/* Children: conformance, protocol. */
+/* Makes the node of a base witness table's accessor. Its children: conformance, protocol. */
 static struct swift_node *make_base_accessor(struct swift_parser *p, enum swift_kind kind) {
     struct swift_node *protocol = swift_pop_type(p);
     return swift_with2(p->tree, kind, swift_pop_conformance(p), protocol);
 }
 
-/* Children: context, names. */
+/* Makes the node of a one-time initialiser. Its children: context, names. */
 static struct swift_node *make_once(struct swift_parser *p, enum swift_kind kind) {
     struct swift_tree *t = p->tree;
     struct swift_node *names = swift_leaf(t, SWIFT_GLOBAL_VARIABLE_ONCE_DECL_LIST);
@@ -52,9 +54,9 @@ static struct swift_node *make_once(struct swift_parser *p, enum swift_kind kind
     return names ? swift_with2(t, kind, swift_pop_context(p), names) : NULL;
 }
 
-/* --- "WO": code on values of a type, which several functions share -------------------------- */
+/* --- "WO": code for values of a type that functions share --- */
 
-/* Children: type, signature?. */
+/* Makes an outlined operation's node. Its children: type, signature?. */
 static struct swift_node *make_outlined(struct swift_parser *p, enum swift_kind kind) {
     struct swift_node *signature = swift_pop_signature(p);
     struct swift_node *type = swift_pop_type(p);
@@ -62,7 +64,8 @@ static struct swift_node *make_outlined(struct swift_parser *p, enum swift_kind 
                      : swift_with1(p->tree, kind, type);
 }
 
-/* As above, then the number of the enum's case. */
+/* Makes an outlined operation's node for an enum case. Its children: type, signature?, the case's
+ * number. */
 static struct swift_node *make_outlined_case(struct swift_parser *p, enum swift_kind kind) {
     struct swift_node *number = swift_index_number(p);
     return swift_add(p->tree, make_outlined(p, kind), number);
@@ -119,7 +122,7 @@ struct swift_node *swift_make_witness(struct swift_parser *p, enum swift_kind ki
     return swift_apply(p, rules);
 }
 
-/* 'w' VALUE-WITNESS-KIND. Children: its index in swift_value_witnesses, type. */
+/* Makes the node of 'w' VALUE-WITNESS-KIND. Its children: index in swift_value_witnesses, type. */
 struct swift_node *swift_make_value_witness(struct swift_parser *p, enum swift_kind kind) {
     struct swift_tree *t = p->tree;
     char code[2];

@@ -18,7 +18,8 @@ static size_t first_of_kind(const struct swift_node *n, enum swift_kind kind) {
     return i;
 }
 
-/* Children: what is differentiated, signature?, kind, parameters, results. */
+/* Prints a derivative. Its children: the function differentiated, signature?, kind, parameters,
+ * results. */
 void swift_print_derivative(struct swift_printer *r, const struct swift_node *n) {
     size_t kind = first_of_kind(n, SWIFT_AUTODIFF_FUNCTION_KIND), end = kind;
     const struct swift_node *signature = NULL;
@@ -41,7 +42,7 @@ void swift_print_derivative(struct swift_printer *r, const struct swift_node *n)
     }
 }
 
-/* Children: from, to, signature?, kind. */
+/* Prints a reordering thunk. Its children: from, to, signature?, kind. */
 void swift_print_reordering_thunk(struct swift_printer *r, const struct swift_node *n) {
     swift_put(r, "autodiff self-reordering reabstraction thunk for ");
     if (r->simplified) {
@@ -60,14 +61,15 @@ void swift_print_reordering_thunk(struct swift_printer *r, const struct swift_no
     swift_print_child(r, n, 1);
 }
 
-/* Children: from, to?, kind, parameters, results, parameters that it is made for. */
+/* Prints a subset thunk. Its children: from, to?, kind, parameters, results, parameters of the
+ * thunk. */
 void swift_print_subset_thunk(struct swift_printer *r, const struct swift_node *n) {
     size_t count = swift_count(n);
     if (count < 5) {
         swift_print_fail(r);
         return;
     }
-    size_t last = count - 5; /* of what is differentiated */
+    size_t last = count - 5; /* index of the last child that belongs to the function */
     swift_put(r, "autodiff subset parameters thunk for ");
     swift_print_child(r, n, last + 1);
     swift_put(r, " from ");
@@ -122,7 +124,8 @@ static const char *mode(uint64_t letter) {
     }
 }
 
-/* Children: function, kind, parameters, results, signature?. */
+/* Prints a differentiability witness. Its children: function, kind, parameters, results,
+ * signature?. */
 void swift_print_differentiability_witness(struct swift_printer *r, const struct swift_node *n) {
     size_t kind = first_of_kind(n, SWIFT_INDEX);
     if (kind + 2 >= swift_count(n)) {

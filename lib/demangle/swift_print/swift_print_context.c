@@ -1,7 +1,8 @@
-/* Prints contexts that are no entities, names that stand in a file or a function, and suffixes. */
+/* Prints contexts that are no entities, names that are local to a file or a function, and
+ * suffixes. */
 #include "demangle/swift_print/swift_printer_private.h"
 
-/* Children: module, type, signature?. */
+/* Prints an extension. Its children: module, type, signature?. */
 void swift_print_extension(struct swift_printer *r, const struct swift_node *n) {
     if (!r->simplified) {
         swift_put(r, "(extension in ");
@@ -14,7 +15,7 @@ void swift_print_extension(struct swift_printer *r, const struct swift_node *n) 
     }
 }
 
-/* Children: identifier, context, types. */
+/* Prints an anonymous context. Its children: identifier, context, types. */
 void swift_print_anonymous(struct swift_printer *r, const struct swift_node *n) {
     const struct swift_node *types = swift_child(n, 2);
     if (r->simplified) {
@@ -31,7 +32,7 @@ void swift_print_anonymous(struct swift_printer *r, const struct swift_node *n) 
     }
 }
 
-/* As a string of a programming language. */
+/* Prints a character with the escapes of a string literal. */
 static void put_quoted(struct swift_printer *r, char c) {
     static const char digits[] = "0123456789ABCDEF";
     unsigned char byte = (unsigned char)c;
@@ -74,7 +75,7 @@ void swift_print_suffix(struct swift_printer *r, const struct swift_node *n) {
     swift_put(r, "\"");
 }
 
-/* Children: file, name?. */
+/* Prints a name that is private to a file. Its children: file, name?. */
 void swift_print_private_name(struct swift_printer *r, const struct swift_node *n) {
     bool named = swift_count(n) > 1;
     if (r->simplified) {
@@ -93,7 +94,7 @@ void swift_print_private_name(struct swift_printer *r, const struct swift_node *
     swift_put(r, ")");
 }
 
-/* Children: number, name. */
+/* Prints a local name. Its children: number, name. */
 void swift_print_local_name(struct swift_printer *r, const struct swift_node *n) {
     swift_print_child(r, n, 1);
     swift_put(r, " #");

@@ -1,4 +1,4 @@
-/* Prints declarations: CONTEXT.NAME, or what a declaration without a name is and its context behind
+/* Prints declarations: CONTEXT.NAME, or for those without a name their kind and the context behind
  * it ("closure #1 in CONTEXT"). */
 #include <string.h>
 
@@ -6,16 +6,16 @@
 
 enum type_style { NO_TYPE, WITH_COLON, FUNCTION_STYLE };
 
-/* How a kind of entity is printed. */
+/* The form in which a kind of entity is printed. */
 struct form {
     enum type_style type;
     bool named;        /* child 1 is the name */
-    const char *fixed; /* stands for the name */
-    const char *extra; /* stands behind the name, or is all there is */
-    int number;        /* the child whose number follows the extra text; 0: none */
-    bool from_zero;    /* the numbers are printed as they are, not from 1 on */
-    bool accessor;     /* of the storage that is its child */
-    bool expansion;    /* the extra text is the role of a macro, child 2 */
+    const char *fixed; /* text that replaces the name */
+    const char *extra; /* text behind the name, or the only text */
+    int number;        /* index of the child whose number follows `extra`; 0: none */
+    bool from_zero;    /* the number is printed as it is, not plus 1 */
+    bool accessor;     /* the node is an accessor, and its child the storage */
+    bool expansion;    /* `extra` is the role of a macro, which is child 2 */
 };
 
 static const struct form forms[SWIFT_KIND_COUNT] = {
@@ -94,8 +94,7 @@ bool swift_is_entity(const struct swift_node *n) {
     return forms[n->kind].named || forms[n->kind].fixed || forms[n->kind].extra;
 }
 
-/* What is left to decide when the node is known: constructors of classes have names of their own.
- */
+/* Adapts the form to the node: constructors and destructors of classes have names of their own. */
 static void adjust(const struct swift_printer *r, const struct swift_node *n, struct form *form) {
     bool of_class = swift_is(swift_child(n, 0), SWIFT_CLASS);
     switch (n->kind) {
@@ -152,7 +151,7 @@ static void print_name(struct swift_printer *r, const struct swift_node *n,
     }
 }
 
-/* NAME.extra, or "extra of NAME" if the extra text is of several words. */
+/* Prints NAME.extra, or "extra of NAME" if the extra text has several words. */
 static void print_name_and_extra(struct swift_printer *r, const struct swift_node *n,
                                  const struct form *form, bool many_words) {
     bool has_name = form->named || form->fixed;
@@ -173,10 +172,10 @@ static void print_name_and_extra(struct swift_printer *r, const struct swift_nod
     }
 }
 
-/* --- the type -----------------------------------------------------------------------------------
- */
+/* --- the type --- */
 
-/* A function's type with its argument labels, or with the types that its parameters stand for. */
+/* Prints a function's type with its argument labels, or with the types substituted for its generic
+ * parameters. */
 static void print_type(struct swift_printer *r, const struct swift_node *n,
                        const struct swift_node *type, const struct swift_node *arguments) {
     const struct swift_node *labels = swift_child_of_kind(n, SWIFT_LABEL_LIST);
@@ -230,8 +229,7 @@ static void print_entity_type(struct swift_printer *r, const struct swift_node *
     }
 }
 
-/* --- the whole ----------------------------------------------------------------------------------
- */
+/* --- the whole declaration --- */
 
 static bool is_of(const struct swift_node *n) {
     return n->kind == SWIFT_DEFAULT_ARGUMENT_INITIALIZER || n->kind == SWIFT_INITIALIZER ||
@@ -245,7 +243,7 @@ static const struct swift_node *print_form(struct swift_printer *r, const struct
     bool many_words = form->expansion || (form->extra && strchr(form->extra, ' ')) ||
                       (form->named && swift_is(swift_child(n, 1), SWIFT_LOCAL_DECL_NAME));
     if (prefix && (form->type != NO_TYPE || many_words)) {
-        return n; /* with a type, or of several words: nothing can stand behind it */
+        return n; /* a type, or several words, cannot be followed by a name */
     }
     const struct swift_node *context = swift_child(n, 0), *postfix = context;
     if (!many_words) {

@@ -3,7 +3,7 @@
 
 enum { PARAMS_SHOWN = 128 };
 
-/* A, B, … Z, AB, …, with the depth behind it but for the outermost. */
+/* Prints a generic parameter as A, B, … Z, AB, …, followed by the depth unless it is 0. */
 static void print_param_name(struct swift_printer *r, uint64_t depth, uint64_t index) {
     do {
         strbuf_addc(r->out, (char)('A' + index % 26));
@@ -23,8 +23,7 @@ void swift_print_param(struct swift_printer *r, const struct swift_node *n) {
     print_param_name(r, depth->index, index->index);
 }
 
-/* --- signatures ----------------------------------------------------------------------------------
- */
+/* --- signatures --- */
 
 static bool is_marker(const struct swift_node *n) {
     n = swift_is(n, SWIFT_TYPE) ? swift_child(n, 0) : n;
@@ -50,8 +49,8 @@ static struct parts parts_of(const struct swift_node *n) {
     return parts;
 }
 
-/* Does a marker of this kind stand for the parameter? As in Swift's own printer, which reads a
- * parameter's depth as its index and its index as its depth. */
+/* Has the parameter a marker of this kind? As in Swift's own printer, the marker's depth is
+ * compared with the index, and its index with the depth. */
 static bool is_marked(struct swift_printer *r, const struct swift_node *n,
                       const struct parts *parts, enum swift_kind kind, uint64_t depth,
                       uint64_t index) {
@@ -110,8 +109,9 @@ void swift_print_generic_type(struct swift_printer *r, const struct swift_node *
     swift_print_child(r, n, 1);
 }
 
-/* A shape's requirements are all that it is, so they are shown in both forms. What stands behind
- * "any" is as Swift's own printer has it, which looks for the type one child too far. */
+/* Prints an existential's shape; its requirements are all that it has, so both styles show them.
+ * The text behind "any" is that of Swift's own printer, which looks for the type one child too
+ * far. */
 void swift_print_shape(struct swift_printer *r, const struct swift_node *n) {
     bool where_clauses = r->where_clauses;
     r->where_clauses = true;
@@ -124,8 +124,7 @@ void swift_print_shape(struct swift_printer *r, const struct swift_node *n) {
     r->where_clauses = where_clauses;
 }
 
-/* --- requirements --------------------------------------------------------------------------------
- */
+/* --- requirements --- */
 
 void swift_print_inverse(struct swift_printer *r, const struct swift_node *n) {
     static const char *const protocols[] = {"Copyable", "Escapable"};
@@ -193,8 +192,7 @@ void swift_print_associated_path(struct swift_printer *r, const struct swift_nod
     swift_print_children(r, n, 0, ".");
 }
 
-/* --- conformances
- * --------------------------------------------------------------------------------- */
+/* --- conformances --- */
 
 void swift_print_conformance(struct swift_printer *r, const struct swift_node *n) {
     if (swift_count(n) == 4) {

@@ -1,9 +1,9 @@
-/* Prints the types of functions as they are called: conventions, parameters, results. */
+/* Prints SIL function types: conventions, parameters, results. */
 #include "demangle/swift_print/swift_printer_private.h"
 
 enum section { ATTRIBUTES, PARAMETERS, RESULTS };
 
-/* What stands between the sections. */
+/* Prints the text between two sections of the type, and moves *now to the new section. */
 static void enter(struct swift_printer *r, const struct swift_node *n, enum section *now,
                   enum section section) {
     if (*now == ATTRIBUTES && section > ATTRIBUTES) {
@@ -61,7 +61,7 @@ void swift_print_impl_function(struct swift_printer *r, const struct swift_node 
         case SWIFT_IMPL_PATTERN_SUBSTITUTIONS:
         case SWIFT_IMPL_INVOCATION_SUBSTITUTIONS:
         case SWIFT_IMPL_SENDING_RESULT:
-            break; /* between or behind the sections */
+            break; /* other kinds are printed between or behind the sections */
         default:
             swift_print(r, child);
             swift_put(r, " ");
@@ -87,7 +87,7 @@ void swift_print_impl_convention(struct swift_printer *r, const struct swift_nod
     swift_put(r, ")");
 }
 
-/* Convention, the first two attributes if there are not more, type. */
+/* Prints a parameter: its convention, one or two attributes if there are not more, and its type. */
 void swift_print_impl_parameter(struct swift_printer *r, const struct swift_node *n) {
     size_t count = swift_count(n);
     swift_print_child(r, n, 0);

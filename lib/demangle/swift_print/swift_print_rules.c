@@ -1,4 +1,4 @@
-/* How each kind of node is printed. Kinds that are entities are in swift_print_entity.c. */
+/* Says how each kind of node is printed; kinds that are entities are in swift_print_entity.c. */
 #include "demangle/swift_print/swift_printer_private.h"
 
 #define EITHER(full_text, simplified_text)                                                         \
@@ -7,8 +7,8 @@
 #define FUNCTION(function)                                                                         \
     { function, NULL, NULL, 0, 0 }
 
-/* In the order of swift_kinds.h. Kinds that only other kinds print have no row: a tree in which one
- * stands elsewhere is damaged. */
+/* The rules, in the order of swift_kinds.h. Kinds that only other kinds print have no row: a tree
+ * with one of them elsewhere is damaged. */
 const struct swift_print_rule swift_print_rules[SWIFT_KIND_COUNT] = {
     [SWIFT_ACCESSIBLE_FUNCTION_RECORD] = EITHER("accessible function runtime record for ", ""),
     [SWIFT_ACCESSOR_FUNCTION_REFERENCE] = PATTERN("accessor function at %#"),

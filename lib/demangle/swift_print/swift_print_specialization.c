@@ -1,4 +1,4 @@
-/* Prints what the optimiser specialised a function for. */
+/* Prints the specialisations that the optimiser made of a function. */
 #include "demangle/swift_print/swift_printer_private.h"
 #include "demangle/swift/swift_specialization.h"
 
@@ -21,7 +21,7 @@ static const char *description(enum swift_kind kind) {
     }
 }
 
-/* The children of a parameter from *i on that belong to one change. */
+/* Prints the `count` children from *i on that belong to one change, between separators. */
 static void print_parts(struct swift_printer *r, const struct swift_node *n, size_t *i,
                         size_t count, const char *const separators[]) {
     if (*i + count > swift_count(n)) {
@@ -36,7 +36,7 @@ static void print_parts(struct swift_printer *r, const struct swift_node *n, siz
     swift_put(r, separators[count]);
 }
 
-/* A closure and the types that it captures. */
+/* Prints a closure and the types that it captures. */
 static void print_closure(struct swift_printer *r, const struct swift_node *n, size_t *i) {
     static const char *const separators[] = {"", " : ", ", Argument Types : ["};
     if (*i + 2 > swift_count(n)) {
@@ -96,7 +96,7 @@ static bool is_partial(const struct swift_node *n) {
            n->kind == SWIFT_GENERIC_PARTIAL_SPECIALIZATION_NOT_RE_ABSTRACTED;
 }
 
-/* A parameter, a result, or the type that stands for a generic parameter. */
+/* Prints a parameter, a result, or the type substituted for a generic parameter. */
 static void print_specialized(struct swift_printer *r, const struct swift_node *n,
                               uint64_t argument) {
     if (n->kind == SWIFT_FUNCTION_SIGNATURE_SPECIALIZATION_PARAM) {

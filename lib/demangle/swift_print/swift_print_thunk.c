@@ -17,7 +17,7 @@ void swift_print_partial_apply(struct swift_printer *r, const struct swift_node 
     }
 }
 
-/* Children: signature?, to, from. */
+/* Prints a reabstraction thunk. Its children: signature?, to, from. */
 void swift_print_reabstraction(struct swift_printer *r, const struct swift_node *n) {
     size_t count = swift_count(n), to = count == 3;
     if (r->simplified) {
@@ -37,7 +37,7 @@ void swift_print_reabstraction(struct swift_printer *r, const struct swift_node 
     swift_print_child(r, n, to);
 }
 
-/* Children: signature?, self, to, from. */
+/* Prints a reabstraction thunk with self. Its children: signature?, self, to, from. */
 void swift_print_self_reabstraction(struct swift_printer *r, const struct swift_node *n) {
     size_t self = swift_count(n) == 4;
     swift_put(r, "reabstraction thunk ");
@@ -76,7 +76,7 @@ void swift_print_key_path(struct swift_printer *r, const struct swift_node *n) {
     }
 }
 
-/* Children: types, signature?, serialized?. */
+/* Prints a key path's operator. Its children: types, signature?, serialized?. */
 void swift_print_key_path_operator(struct swift_printer *r, const struct swift_node *n) {
     bool equality = n->kind == SWIFT_KEY_PATH_EQUALS_THUNK_HELPER;
     swift_put(r, equality ? "key path index equality operator for "

@@ -21,7 +21,7 @@ static void print_label(struct swift_printer *r, const struct swift_node *label)
     swift_put(r, ":");
 }
 
-/* Simplified: a parameter is its label. */
+/* Prints a parameter's label, which is all that the simplified style shows of it. */
 static void print_element_label(struct swift_printer *r, const struct swift_node *element) {
     const struct swift_node *label = swift_child_of_kind(element, SWIFT_TUPLE_ELEMENT_NAME);
     if (label) {
@@ -32,7 +32,7 @@ static void print_element_label(struct swift_printer *r, const struct swift_node
     }
 }
 
-/* The labels stand apart, or in the elements of the tuple. */
+/* Prints parameters with their labels, which stand apart or in the tuple's elements. */
 static void print_labelled_parameters(struct swift_printer *r, const struct swift_node *tuple,
                                       const struct swift_node *labels) {
     bool labelled = labels && swift_count(labels) > 0;
@@ -125,13 +125,14 @@ static const char *differentiability(uint64_t letter) {
     }
 }
 
-/* As an annotation of a type, with a blank; as an attribute of an implementation, without. */
+/* Prints @differentiable, with a blank behind it if it annotates a function type, without one if it
+ * is an attribute of a SIL type. */
 void swift_print_differentiability(struct swift_printer *r, const struct swift_node *n) {
     swift_put(r, differentiability(n->index));
     swift_put(r, n->kind == SWIFT_DIFFERENTIABLE_FUNCTION_TYPE ? " " : "");
 }
 
-/* A child of this kind is printed; there need not be one. */
+/* Prints the child of this kind, if there is one. */
 static void print_if(struct swift_printer *r, const struct swift_node *n, enum swift_kind kind) {
     const struct swift_node *child = swift_child_of_kind(n, kind);
     if (child) {
@@ -203,8 +204,7 @@ bool swift_needs_space(const struct swift_node *type) {
            type->kind != SWIFT_DEPENDENT_GENERIC_TYPE;
 }
 
-/* --- tuples, packs, boxes -----------------------------------------------------------------------
- */
+/* --- tuples, packs, boxes --- */
 
 void swift_print_tuple_element(struct swift_printer *r, const struct swift_node *n) {
     print_if(r, n, SWIFT_TUPLE_ELEMENT_NAME);
@@ -245,10 +245,9 @@ void swift_print_box_layout(struct swift_printer *r, const struct swift_node *n)
     swift_put(r, " }");
 }
 
-/* --- generic types ------------------------------------------------------------------------------
- */
+/* --- generic types --- */
 
-/* Can a '?' or ".Type" follow without parentheses? */
+/* Can '?' or ".Type" follow the type without parentheses? */
 static bool is_simple(const struct swift_node *n) {
     n = without_type(n);
     if (swift_is(n, SWIFT_PROTOCOL_LIST)) {
@@ -269,7 +268,7 @@ static void print_in_parentheses(struct swift_printer *r, const struct swift_nod
     swift_put(r, simple ? "" : ")");
 }
 
-/* Is it Swift.NAME with so many arguments? */
+/* Is the type Swift.NAME with this number of arguments? */
 static bool is_standard(const struct swift_node *n, const char *name, size_t arguments) {
     const struct swift_node *type = swift_child(swift_child(n, 0), 0);
     return swift_text_is(swift_child(type, 1), SWIFT_IDENTIFIER, name) &&
@@ -307,7 +306,8 @@ static bool print_with_sugar(struct swift_printer *r, const struct swift_node *n
     return true;
 }
 
-/* With retroactive conformances, a third child, there is no sugar. */
+/* Prints a generic type with its arguments; with retroactive conformances, its third child, it is
+ * printed without sugar. */
 void swift_print_bound_generic(struct swift_printer *r, const struct swift_node *n) {
     if (swift_count(n) < 2) {
         return;
@@ -326,10 +326,9 @@ void swift_print_sugared_optional(struct swift_printer *r, const struct swift_no
     swift_put(r, "?");
 }
 
-/* --- metatypes and compositions ------------------------------------------------------------------
- */
+/* --- metatypes and compositions --- */
 
-/* The representation, if there is one, stands in front. Returns the type. */
+/* Prints the representation in front of a metatype, if there is one, and returns the type. */
 static const struct swift_node *print_representation(struct swift_printer *r,
                                                      const struct swift_node *n) {
     if (swift_count(n) != 2) {

@@ -7,9 +7,9 @@
 #include "demangle/swift_print/swift_printer_private.h"
 
 enum {
-    PRINT_DEPTH_MAX = 768,  /* nodes in nodes */
-    NAMES_IN_NAMES_MAX = 8, /* names that specialisations carry */
-    SPENT_ON_A_NODE = 4     /* printing one takes longer than making one */
+    PRINT_DEPTH_MAX = 768,  /* deepest nesting of nodes */
+    NAMES_IN_NAMES_MAX = 8, /* deepest nesting of names that specialisations carry */
+    SPENT_ON_A_NODE = 4     /* steps charged for a node: printing takes longer than making */
 };
 
 void swift_put_text(struct swift_printer *r, const struct swift_node *n) {
@@ -38,7 +38,7 @@ void swift_print_children(struct swift_printer *r, const struct swift_node *n, s
     }
 }
 
-/* The part of a node that stands for the letter behind a '%'. */
+/* Prints the part of a node that the letter behind a '%' stands for. */
 static void print_placeholder(struct swift_printer *r, const struct swift_node *n, char letter) {
     switch (letter) {
     case 't':
@@ -79,7 +79,7 @@ static const struct swift_node *print_node(struct swift_printer *r, const struct
                                            bool prefix) {
     const struct swift_node *postfix = NULL;
     while (swift_is(n, SWIFT_TYPE)) {
-        n = swift_child(n, 0); /* prints as what it is */
+        n = swift_child(n, 0); /* the node prints as its child */
     }
     if (!n || r->depth >= PRINT_DEPTH_MAX || !swift_print_more(r, SPENT_ON_A_NODE)) {
         swift_print_fail(r);
@@ -109,7 +109,7 @@ const struct swift_node *swift_print_prefix(struct swift_printer *r, const struc
     return print_node(r, n, true);
 }
 
-/* Prints a tree behind what out holds; false, and nothing is appended, if it is damaged. */
+/* Appends the text of a tree; false, with nothing appended, if the tree is damaged. */
 static bool print_root(struct swift_printer *r, const struct swift_node *root) {
     r->start = r->out->len;
     swift_print(r, root);

@@ -1,4 +1,4 @@
-/* The printer of Swift trees: one table says how each kind is printed, by a pattern or a function;
+/* The printer of Swift trees: one table has for each kind a pattern or a function that prints it;
  * the functions are in files by what they print. */
 #ifndef STALLKIT_DEMANGLE_SWIFT_PRINTER_PRIVATE_H
 #define STALLKIT_DEMANGLE_SWIFT_PRINTER_PRIVATE_H
@@ -12,16 +12,16 @@
 #include "demangle/swift/swift_node.h"
 
 struct swift_printer {
-    struct swift_tree *tree; /* of the names within the name; its work is charged */
+    struct swift_tree *tree; /* tree for names inside the name; the work is charged to it */
     struct strbuf *out;
-    size_t start;       /* of the text in out */
-    bool simplified;    /* SWIFT_SIMPLIFIED */
-    bool sugar;         /* T?, [T], [K : V] */
-    bool where_clauses; /* requirements of generic signatures */
+    size_t start;       /* offset of the text in out */
+    bool simplified;    /* print the simplified style */
+    bool sugar;         /* print T?, [T], [K : V] */
+    bool where_clauses; /* print the requirements of generic signatures */
     bool specialized;   /* simplified: "specialized " was printed */
-    bool failed;        /* the tree is not one of a name, or a cap was reached */
-    unsigned depth;     /* nodes from the root */
-    unsigned names;     /* names around this one */
+    bool failed;        /* the tree is not a name's, or a cap was reached */
+    unsigned depth;     /* nesting of nodes */
+    unsigned names;     /* nesting of names in names */
 };
 
 /* A kind's row: a function, or the pattern that is the text with the node's parts in it:
@@ -38,46 +38,46 @@ struct swift_print_rule {
 extern const struct swift_print_rule swift_print_rules[SWIFT_KIND_COUNT];
 
 static inline void swift_put(struct swift_printer *r, const char *text) {
-    size_t len = strlen(text); /* known when it is compiled, of most */
+    size_t len = strlen(text); /* a constant for most texts */
     if (len) {
         strbuf_add(r->out, text, len);
     }
 }
 void swift_put_text(struct swift_printer *r, const struct swift_node *n);
-/* The node's index plus `more`. */
+/* Prints the node's index plus `more`. */
 void swift_put_index(struct swift_printer *r, const struct swift_node *n, uint64_t more);
-/* A damaged tree: nothing of it is shown. */
+/* Marks the tree as damaged, so that none of its text is shown. */
 static inline void swift_print_fail(struct swift_printer *r) {
     r->failed = true;
 }
-/* Charges work. False if printing has failed, or fails now because there is too much work or text.
- */
+/* Charges steps of work. False: printing has failed, or fails now because the work or the text
+ * passes its cap. */
 static inline bool swift_print_more(struct swift_printer *r, size_t steps) {
     r->failed |= r->out->len - r->start > SWIFT_TEXT_MAX || !swift_spend(r->tree, steps);
     return !r->failed;
 }
 
-/* Prints n; NULL is a damaged tree. */
+/* Prints n; for NULL the tree is damaged. */
 void swift_print(struct swift_printer *r, const struct swift_node *n);
-/* As the context in front of a name. Returns the context that has to be printed behind the name
- * ("… in CONTEXT") instead, NULL if all was printed. */
+/* Prints n as the context in front of a name. Returns the context that has to be printed behind the
+ * name ("… in CONTEXT") instead; NULL if all was printed. */
 const struct swift_node *swift_print_prefix(struct swift_printer *r, const struct swift_node *n);
 static inline void swift_print_child(struct swift_printer *r, const struct swift_node *n,
                                      size_t i) {
     swift_print(r, swift_child(n, i));
 }
-/* Children from `first` on, with a separator between them. */
+/* Prints the children from `first` on, with a separator between them. */
 void swift_print_children(struct swift_printer *r, const struct swift_node *n, size_t first,
                           const char *separator);
-/* A name within the name: it is demangled, or printed as it is. */
+/* Prints a name inside the name: demangled, or as it is if that fails. */
 void swift_print_name(struct swift_printer *r, const struct swift_node *n);
 
-/* swift_print_entity.c: declarations, from the context on. */
+/* Functions of swift_print_entity.c, which print declarations with their context: */
 bool swift_is_entity(const struct swift_node *n);
 const struct swift_node *swift_print_entity(struct swift_printer *r, const struct swift_node *n,
                                             bool prefix);
 
-/* swift_print_type.c */
+/* Functions of swift_print_type.c: */
 void swift_print_function_type(struct swift_printer *r, const struct swift_node *n);
 void swift_print_labelled_function(struct swift_printer *r, const struct swift_node *n,
                                    const struct swift_node *labels);
@@ -100,7 +100,7 @@ void swift_print_box_layout(struct swift_printer *r, const struct swift_node *n)
 /* Must a blank stand between a name or a signature and this type? */
 bool swift_needs_space(const struct swift_node *type);
 
-/* swift_print_generic.c */
+/* Functions of swift_print_generic.c: */
 void swift_print_signature(struct swift_printer *r, const struct swift_node *n);
 void swift_print_param(struct swift_printer *r, const struct swift_node *n);
 void swift_print_generic_type(struct swift_printer *r, const struct swift_node *n);
@@ -114,7 +114,7 @@ void swift_print_concrete_conformance(struct swift_printer *r, const struct swif
 void swift_print_dependent_conformance(struct swift_printer *r, const struct swift_node *n);
 void swift_print_shape(struct swift_printer *r, const struct swift_node *n);
 
-/* swift_print_impl_function.c */
+/* Functions of swift_print_impl_function.c: */
 void swift_print_impl_function(struct swift_printer *r, const struct swift_node *n);
 void swift_print_impl_convention(struct swift_printer *r, const struct swift_node *n);
 void swift_print_impl_parameter(struct swift_printer *r, const struct swift_node *n);
@@ -122,12 +122,12 @@ void swift_print_impl_result(struct swift_printer *r, const struct swift_node *n
 void swift_print_impl_attribute(struct swift_printer *r, const struct swift_node *n);
 void swift_print_impl_coroutine(struct swift_printer *r, const struct swift_node *n);
 
-/* swift_print_specialization.c */
+/* Functions of swift_print_specialization.c: */
 void swift_print_specialization(struct swift_printer *r, const struct swift_node *n);
 void swift_print_specialized_param(struct swift_printer *r, const struct swift_node *n);
 void swift_print_param_change(struct swift_printer *r, const struct swift_node *n);
 
-/* swift_print_thunk.c */
+/* Functions of swift_print_thunk.c: */
 void swift_print_partial_apply(struct swift_printer *r, const struct swift_node *n);
 void swift_print_key_path(struct swift_printer *r, const struct swift_node *n);
 void swift_print_key_path_operator(struct swift_printer *r, const struct swift_node *n);
@@ -138,7 +138,7 @@ void swift_print_directness(struct swift_printer *r, const struct swift_node *n)
 void swift_print_value_witness(struct swift_printer *r, const struct swift_node *n);
 void swift_print_once_names(struct swift_printer *r, const struct swift_node *n);
 
-/* swift_print_autodiff.c */
+/* Functions of swift_print_autodiff.c: */
 void swift_print_derivative(struct swift_printer *r, const struct swift_node *n);
 void swift_print_subset_thunk(struct swift_printer *r, const struct swift_node *n);
 void swift_print_reordering_thunk(struct swift_printer *r, const struct swift_node *n);
@@ -146,7 +146,7 @@ void swift_print_derivative_kind(struct swift_printer *r, const struct swift_nod
 void swift_print_differentiability_witness(struct swift_printer *r, const struct swift_node *n);
 void swift_print_index_subset(struct swift_printer *r, const struct swift_node *n);
 
-/* swift_print_context.c */
+/* Functions of swift_print_context.c: */
 void swift_print_extension(struct swift_printer *r, const struct swift_node *n);
 void swift_print_anonymous(struct swift_printer *r, const struct swift_node *n);
 void swift_print_suffix(struct swift_printer *r, const struct swift_node *n);

@@ -7,40 +7,53 @@
 #include "base/gz.h"
 #include "base/sink.h"
 #include "dump/dump.h"
+#include "dump/path_map.h"
 
 enum { DUMP_PIPELINE_JOBS_MAX = 256 };
 
-/* The operations on dumps. ctx is the one of struct dump_pipeline. */
+/* The command's operations on dumps. ctx is the member of struct dump_pipeline. */
 struct dump_pipeline_ops {
-    size_t result_size; /* bytes that work leaves for take; 0 = none */
-    unsigned window;    /* documents in flight for each thread, at least 1: they cost memory */
-    /* Runs on a worker: is a document, of which nothing was parsed yet, of use? One that is not is
-     * passed over. NULL: all are. */
+    size_t result_size; /* bytes of result that work fills for take; 0 = none */
+    unsigned window;    /* documents in flight for each thread, at least 1; each takes memory */
+    /* Runs on a worker before parsing: is this document of use? If not, it is skipped. NULL: all
+     * are. */
     bool (*wanted)(void *ctx, const char *text, size_t len);
-    /* Runs on worker 0 … jobs-1, several at once. *result is zeroed. NULL: parsing is all. */
+    /* Works on a parsed dump, on worker 0 … jobs-1, several at once. *result is zeroed. NULL: dumps
+     * are only parsed. */
     enum st (*work)(void *ctx, struct dump *d, void *result, unsigned worker, struct err *e);
-    /* Runs on the thread of dump_pipeline_read, in the order of the input, if work returned ST_OK.
-     */
+    /* Takes a finished dump, on the thread of dump_pipeline_read in the order of the input, if work
+     * returned ST_OK. */
     enum st (*take)(void *ctx, struct dump *d, void *result, struct err *e);
-    /* Frees what is in *result, after take or without it; it may be zeroed. May be NULL. */
+    /* Frees what *result holds, whether take ran or not; *result may be zeroed. May be NULL. */
     void (*release)(void *result);
-    /* As take, for a document that is no dump but a session record, see stall-dump(5). NULL: they
-     * are passed over. Its strings hold no raw line ends. where: "INPUT:LINE". */
+    /* Takes a document that is no dump but a session record, see stall-dump(5); called where take
+     * would be. NULL: they are skipped. Its strings hold no raw line ends. where: "INPUT:LINE". */
     void (*take_session)(void *ctx, const char *where, const char *text, size_t len);
-    /* Called on the thread of dump_pipeline_read with each input, opened. ST_NONE: it is to be read
-     * as dumps, and what was read of it was given back. ST_OK: it was something else and has been
-     * read. ST_ERR: it is unreadable. NULL: all inputs are dumps. in stays the caller's. */
+    /* Called with each opened input on the thread of dump_pipeline_read. ST_NONE: the input holds
+     * dumps, and what was read of it was put back. ST_OK: it was something else and has been read.
+     * ST_ERR: it is unreadable. NULL: all inputs are dumps. The caller keeps ownership of in. */
     enum st (*other_input)(void *ctx, struct gz_input *in, const char *name, struct err *e);
-    /* All that was read so far has been taken, and the next read may have to wait: a command that
-     * writes as it reads flushes now. May be NULL. */
+    /* Called when all that was read has been taken and the next read may wait: a command that
+     * writes as it reads flushes its output. May be NULL. */
     void (*idle)(void *ctx);
-    /* True: the output is closed, so further input is useless. May be NULL. */
+    /* Returns in how many ms idle is to be called again although no data came; -1: not before the
+     * next read. Called behind idle, on its thread. NULL: -1. */
+    int (*wait_ms)(void *ctx);
+    /* Returns true if the output is closed, so that further input is useless. May be NULL. */
     bool (*unwanted)(void *ctx);
+    /* Callbacks for lines that dump_pipeline_answer reads, called on its thread in the order of
+     * the input; NULL if it is not used. refuse: a line, or a part of it, gave no dump; where:
+     * "INPUT:LINE". pass_refused: a line is a stall-refused/1 of an earlier filter, valid JSON.
+     * answered: all dumps of a line have been taken, or it was refused. */
+    void (*refuse)(void *ctx, const char *where, const struct err *why);
+    void (*pass_refused)(void *ctx, const char *text, size_t len);
+    void (*answered)(void *ctx);
 };
 
 /* The listener for progress and errors, on the thread of dump_pipeline_read. */
 struct dump_pipeline_watch {
-    /* What cannot be read, in the order of the input; where: "INPUT:LINE" or "INPUT". */
+    /* Called with each failure, in the order of the input; where: "INPUT:LINE" or "INPUT".
+     * ERR_NOTHING is none: a report that was met in a folder or an archive holds no stall. */
     void (*fail)(void *ctx, const char *where, const struct err *why);
     void (*progress)(void *ctx, uint64_t dumps);
     void *ctx;
@@ -48,38 +61,54 @@ struct dump_pipeline_watch {
 
 struct document;
 
-/* Set the first members; dump_pipeline_open, dump_pipeline_read for each input,
- * dump_pipeline_close. All from one thread. */
+/* A pipeline: set the members before `dumps`, call dump_pipeline_open, dump_pipeline_read for each
+ * input, and dump_pipeline_close, all from one thread. */
 struct dump_pipeline {
     const struct dump_pipeline_ops *ops; /* borrowed */
-    void *ctx;                           /* of the ops */
+    void *ctx;                           /* first argument of the ops */
+    const char *process; /* process to choose in reports, see report_convert_process; borrowed, NULL
+                            = none is chosen */
     struct dump_pipeline_watch watch;
-    uint64_t dumps, sessions;      /* taken so far */
-    struct pool *pool;             /* NULL unless open; private, as all below */
-    struct dump_scratch **scratch; /* one per thread */
+    const struct report_maps *maps; /* maps for reports; NULL: the built-in ones */
+    const struct path_map *paths;   /* other beginnings of the files of dumps; NULL: none */
+    uint64_t replaced;              /* bytes of what was delivered that were not UTF-8 */
+    uint64_t dumps, sessions;       /* dumps and session records delivered so far */
+    uint64_t cut_values;            /* texts of delivered dumps that were cut, see dump.h */
+    struct pool *pool;              /* NULL unless open; this and all members below are private */
+    struct dump_scratch **scratch;  /* one scratch per thread */
     unsigned jobs;
     struct document *spare;
+    struct report_maps *own_maps; /* built-in maps, made if `maps` is NULL */
 };
 
-/* jobs: threads, 1 … DUMP_PIPELINE_JOBS_MAX. ST_ERR: out of memory or threads. */
+/* Starts `jobs` threads, 1 … DUMP_PIPELINE_JOBS_MAX. ST_ERR: out of memory or threads. */
 enum st dump_pipeline_open(struct dump_pipeline *d, unsigned jobs, struct err *e) BASE_MUST_USE;
-/* Reads an input of dumps, reports or session records, which may be packed by gzip; owns fd. An
- * input without a document is a failure, too. found: it was met in a folder, nobody named it: then
- * it is skipped, and false returned, if neither its name ends as that of a dump, a report or a
- * profile does (.json, .gz, .ips …) nor its first bytes begin one. Damage is not skipped. */
+/* Reads an input of dumps, reports or session records, plain or compressed with gzip; closes fd. An
+ * input without any document is a failure. found: the file was met in a folder rather than named;
+ * it is then skipped, and false returned, if neither its name ends like that of a dump, report or
+ * profile (.json, .gz, .ips …) nor a document begins in it (dump_stream_sees_document). Damaged
+ * files are not skipped. Lines that were passed over and texts that were mended are told as
+ * failures of ERR_UNREAD, which are notices. */
 bool dump_pipeline_read(struct dump_pipeline *d, int fd, const char *name, bool found);
-/* Does a file name end as that of a dump, a report or a profile does? Upper and lower case alike.
- */
+/* Reads lines and answers each: a line holds what an input of dump_pipeline_read holds, or is
+ * empty, and calls ops->answered once, in order, whatever is in it; for a failure of a line
+ * ops->refuse is called and not watch.fail. A line of more than DUMP_TEXT_MAX bytes is refused
+ * without being kept. Compressed data is not inflated. Closes fd. watch.fail is called if fd cannot
+ * be read. */
+void dump_pipeline_answer(struct dump_pipeline *d, int fd, const char *name);
+/* Does a file name end like that of a dump, a report or a profile? Case does not matter. */
 bool dump_pipeline_named(const char *name);
-/* Takes all that is in flight, then tells the failure. */
+/* Delivers all documents in flight, then reports a failure. */
 void dump_pipeline_fail(struct dump_pipeline *d, const char *where, const struct err *why);
-/* Takes all that is in flight. For other_input only: its own output comes after that. */
+/* Delivers all documents in flight, for an other_input that writes output of its own behind
+ * theirs. */
 void dump_pipeline_settle(struct dump_pipeline *d);
-/* Takes all that is in flight and ends the threads. Harmless if it is not open. */
+/* Delivers all documents in flight and ends the threads; does nothing if the pipeline is not
+ * open. */
 void dump_pipeline_close(struct dump_pipeline *d);
 
-/* Writes a document that is no dump but belongs to the stream on one line, with spaces for line
- * ends. */
+/* Writes a document that is no dump but belongs to the stream (a session record) as one line, with
+ * spaces for its line ends. */
 void dump_pipeline_write_line(struct sink *out, const char *text, size_t len);
 
 #endif

@@ -1,4 +1,4 @@
-/* The way from a file or a pipe to its documents. */
+/* Cuts a file or a pipe into documents. */
 #ifndef STALLKIT_DUMP_DUMP_STREAM_H
 #define STALLKIT_DUMP_DUMP_STREAM_H
 
@@ -9,41 +9,60 @@
 #include "base/err.h"
 #include "base/gz.h"
 
-/* Documents of one input, one at a time: JSON Lines, a single object over many lines, text reports
- * and .ips files (report_formats.h), in any order, or a gzip of them (by content). Memory: one
- * document. */
+/* The stream of one input's documents, one at a time: JSON Lines, an object over many lines, text
+ * reports and .ips files (report_formats.h), in any order, plain or compressed with gzip (found by
+ * content). It holds one document in memory. */
 struct dump_stream;
+struct report_maps;
 
-/* name is for messages, copied. Takes over fd. */
+/* Opens a stream on fd, which it owns from now on. name is for messages, and copied. */
 enum st dump_stream_open(struct dump_stream **out, int fd, const char *name, struct err *e);
-/* As dump_stream_open, of an input that the caller has opened and perhaps looked into
- * (gz_input_unread). Takes over in, also when it fails. */
+/* Opens a stream on an input that the caller has opened and perhaps looked into (gz_input_unread).
+ * It owns `in`, even on failure. */
 enum st dump_stream_open_input(struct dump_stream **out, struct gz_input *in, struct err *e);
-/* A stream of a text that stands in an input: line and offset are those of its first byte there.
- * text is copied. ERR_NOMEM. */
+/* Opens a stream on a text that is part of an input: line and offset are where its first byte
+ * stands there. text is copied. ST_ERR: ERR_NOMEM. */
 enum st dump_stream_open_text(struct dump_stream **out, const char *text, size_t len, uint64_t line,
                               uint64_t offset, struct err *e) BASE_MUST_USE;
-/* ready(ctx) is asked before each read of the input: does it give something without a wait? */
-void dump_stream_ask(struct dump_stream *s, bool (*ready)(void *ctx), void *ctx);
-/* The next document's text, borrowed until the next call, and the line (1 …) where it starts.
- * ST_NONE: end. ST_ERR: this document is unreadable (too long, cut, damaged gzip), *line says where
- * it starts; the stream is still usable: call again for the next one, until ST_NONE. Blank lines
- * are skipped. It returns as soon as a whole line is there. */
+/* Sets callbacks: `ready` is asked whether the input has data that can be read without waiting;
+ * `before` (NULL: ready) is called before each read that may wait. */
+void dump_stream_ask(struct dump_stream *s, bool (*ready)(void *ctx), bool (*before)(void *ctx),
+                     void *ctx);
+/* Sets the maps by which JSON in Markdown is recognised; they are borrowed. Without them the
+ * built-in formats are known. */
+void dump_stream_use_maps(struct dump_stream *s, const struct report_maps *maps);
+/* Reads the next document's text, borrowed until the next call, and the number (from 1) of its
+ * first line. ST_NONE: the input has ended. ST_ERR: this document is unreadable (too long, cut,
+ * damaged gzip), and *line is its first line; call again for the next one, until ST_NONE. Blank
+ * lines are skipped. It returns as soon as the document's last line is there. */
 enum st dump_stream_next(struct dump_stream *s, const char **text, size_t *len, uint64_t *line,
                          struct err *e) BASE_MUST_USE;
 
-/* A line of an input. */
+/* A line of an input that looks like a dump. */
 struct dump_stream_line {
     const char *text; /* borrowed until the next call, without its line feed */
     size_t len;
-    uint64_t line, offset; /* its number, from 1, and where it begins in the input, in bytes */
+    uint64_t line, offset; /* line: number of the line, from 1; offset: bytes of input before it */
 };
-/* The next line, if it looks like a document of its own: it was read as a whole, begins as the
- * recorder writes dumps and ends with a brace, and so the next line begins. Much cheaper than
- * dump_stream_next, because nobody looks inside. So a line that is refused by dump_parse has to be
- * read again: its documents, with its line feed, are those of dump_stream_open_text. False: call
- * dump_stream_next. Reads only if that needs no waiting. */
+/* Takes the next line if it looks like a whole document: it is complete, begins as the recorder
+ * writes dumps and ends with a brace, and the next line begins so, too. This is much cheaper than
+ * dump_stream_next, because the line is not scanned; so a line that dump_parse refuses has to be
+ * read again, through dump_stream_open_text with its line feed. False: call dump_stream_next. It
+ * reads only if that needs no waiting. */
 bool dump_stream_line(struct dump_stream *s, struct dump_stream_line *out);
+/* Does the input, of which no document was read yet, hold one that begins with its first line, or a
+ * report that dump_stream_next would find behind other lines? An input that fails counts as
+ * one that does. */
+bool dump_stream_sees_document(struct dump_stream *s);
+/* Does an input that starts with these bytes hold a text report, at its beginning or behind other
+ * lines? *more is set to whether further bytes would decide about its beginning. ST_NONE: no.
+ * ST_ERR: ERR_NOMEM. */
+enum st dump_stream_is_text(const char *bytes, size_t len, bool *more, struct err *e) BASE_MUST_USE;
+/* Returns the number of lines that dump_stream_next has passed over outside of text reports;
+ * lines of a log are not counted. */
+uint64_t dump_stream_passed_over(const struct dump_stream *s);
+/* Returns the number of text reports that had to be mended (text_mend.h). */
+uint64_t dump_stream_mended(const struct dump_stream *s);
 void dump_stream_close(struct dump_stream *s);
 
 #endif

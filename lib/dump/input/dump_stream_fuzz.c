@@ -56,7 +56,7 @@ static bool read_input(const uint8_t *data, size_t size, bool lines, stream_see 
     if (dump_stream_open(&s, fd, "input", NULL) != ST_OK) {
         return false;
     }
-    dump_stream_ask(s, stream_is_ready, NULL);
+    dump_stream_ask(s, stream_is_ready, NULL, NULL);
     stream_walk(s, lines, what, ctx);
     dump_stream_close(s);
     return true;

@@ -44,7 +44,7 @@ static struct strbuf transcript(int fd, bool lines) {
     struct strbuf out = {0};
     struct dump_stream *s;
     assert_int_equal(dump_stream_open(&s, fd, "in", NULL), ST_OK);
-    dump_stream_ask(s, stream_is_ready, NULL);
+    dump_stream_ask(s, stream_is_ready, NULL, NULL);
     stream_walk(s, lines, note, &out);
     const char *text;
     size_t len;
@@ -91,6 +91,29 @@ static void a_pretty_printed_object_is_one_document(void **state) {
     check("{\n'a': 1} {\n'b': 2}\n", "1:{'a':1}|2:{'b':2}|");
     check("{}{}{}\n{}", "1:{}|1:{}|1:{}|2:{}|");
     check("\n\n{'a'\n:\n1\n}\n", "3:{'a':1}|");
+}
+
+#define E "{'event_id':'a','sent_at':'b'}"
+
+static void an_envelope_is_one_document(void **state) {
+    (void)state;
+    check(E "\n{'type':'event'}\n{'x':1}\n" D("a") "\n",
+          "1:" E "{'type':'event'}{'x':1}|4:" D("a") "|");
+    /* A payload of a length may hold anything, line feeds and what looks like another item. */
+    check(E "\n{'type':'attachment','length':99}\n{{\n\n]]\n" E "\n",
+          "1!the document is cut short at byte 65|3:{{|6:" E "|");
+    check(E "\n{'type':'attachment','length':7}\n{{\n\n]]x\n\n{'type':'b'}\ny\n\n" D("a"),
+          "1:" E "{'type':'attachment','length':7}{{]]x{'type':'b'}y|10:" D("a") "|");
+    check(E "\n{'type':'event','length':0}\n\n" E "\n{'type':'c'}\n{}",
+          "1:" E "{'type':'event','length':0}|4:" E "{'type':'c'}{}|");
+    /* None of these is one. */
+    check(E "\n", "1:" E "|");
+    check(E "\n" E "\n", "1:" E "|2:" E "|");
+    check(E "\n{'length':1}\nx\n", "1:" E "|2:{'length':1}|3:x|");
+    check("{'event_id':'a','exception':{}}\n{'type':'event'}\n",
+          "1:{'event_id':'a','exception':{}}|2:{'type':'event'}|");
+    check("{'event_id':'a'}\n{'event_id':'b','type':'error'}\n",
+          "1:{'event_id':'a'}|2:{'event_id':'b','type':'error'}|");
 }
 
 static void a_bad_line_costs_that_line(void **state) {
@@ -330,14 +353,33 @@ static void a_text_report_goes_on_until_something_begins(void **state) {
     check("Incident Identifier: 1\nProcess:    x\nThread 0:\n",
           "1:IncidentIdentifier:1Process:xThread0:|"); /* headers belong together */
     check("Incident\n", "1:Incident|");
+    /* Behind its images a report may be followed by one without its beginning, … */
+    check("Process:    x\nThread 0:\nBinary Images:\n1\nException Type: y\nThread 0:\n0 a 0x1\n",
+          "1:Process:xThread0:BinaryImages:1|5:ExceptionType:yThread0:0a0x1|");
+    /* … and of samples each process has a header: the date begins another report. */
+    check("Date/Time:  1\nSteps:  2\nProcess:   x\nProcess:   y\nDate/Time:  3\nSteps: 4\n",
+          "1:Date/Time:1Steps:2Process:xProcess:y|5:Date/Time:3Steps:4|");
     check("Translated Report\nProcess: x\nFull Report\n-----\n" IPS "\n{'threads':[]}\n",
           "1:TranslatedReportProcess:xFullReport-----" IPS "{'threads':[]}|");
 }
 
+/* Only in a log that has one: else a line that is no JSON is told. */
+static void reports_in_a_log_are_found(void **state) {
+#define STALL      "Reactor stalled for 33 ms on shard 0. Backtrace: 0x1 0x2\n"
+#define STALL_BARE "Reactorstalledfor33msonshard0.Backtrace:0x10x2"
+    (void)state;
+    check("INFO a\nINFO b\n" STALL "INFO c\n" STALL "kernel callstack: 0x9\n\nINFO d\n",
+          "3:" STALL_BARE "|5:" STALL_BARE "kernelcallstack:0x9|");
+    check(STALL "INFO c\n" D("b") "\nINFO\n", "1:" STALL_BARE "|3:" D("b") "|");
+    check("INFO a\nINFO b\n" D("b") "\n", "1:INFOa|2:INFOb|3:" D("b") "|");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(reports_in_a_log_are_found),
         cmocka_unit_test(lines_are_documents),
         cmocka_unit_test(a_pretty_printed_object_is_one_document),
+        cmocka_unit_test(an_envelope_is_one_document),
         cmocka_unit_test(a_bad_line_costs_that_line),
         cmocka_unit_test(a_line_that_looks_whole_may_be_anything),
         cmocka_unit_test(a_document_that_is_cut_costs_no_other),

@@ -5,12 +5,17 @@
 #include <string.h>
 
 #include "dump/dump.h"
+#include "dump/input/envelope.h"
+#include "dump/input/text_mend.h"
 #include "dump/json/scan_private.h"
+#include "dump/maps/map_private.h"
 #include "dump/reports/report_format_private.h"
 
-/* The formats; what could be several of them is the first. */
+/* The report formats; a document that fits several of them is read by the first. */
 static const struct report_format *const report_formats[] = {
-    &report_metrickit_format, &report_ips_format, &report_kscrash_format, &report_text_format};
+    &report_metrickit_format, &report_metrics_format, &report_ips_format,
+    &report_kscrash_format,   &report_text_format,    &report_android_format,
+    &report_sample_format,    &report_perf_format,    &report_seastar_format};
 
 enum { FORMATS = sizeof report_formats / sizeof *report_formats };
 
@@ -20,7 +25,7 @@ void dump_library_init(void) {
 
 /* ---- recognition ---- */
 
-/* The document without a byte order mark and what is blank before it. */
+/* Skips a byte order mark and white space at the start of a document. */
 static struct span skip_to_text(const char *p, size_t len) {
     size_t mark = len >= 3 && memcmp(p, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
     struct span text = {p + mark, p + len};
@@ -28,8 +33,8 @@ static struct span skip_to_text(const char *p, size_t len) {
     return text;
 }
 
-/* Does the text begin with one of the heads? *more: it is the beginning of one, so that the bytes
- * behind it decide. */
+/* Does the text begin with one of the heads? *more is set if it ends within one, so that further
+ * bytes would decide. */
 static bool begins_so(struct span text, const char *const *heads, bool *more) {
     size_t left = (size_t)(text.end - text.p);
     for (; *heads; heads++) {
@@ -42,28 +47,60 @@ static bool begins_so(struct span text, const char *const *heads, bool *more) {
     return false;
 }
 
+/* Is the text a report in this text format? *more is set if further bytes would decide. */
+static bool is_text_of(const struct report_format *f, struct span text, bool *more) {
+    return (f->heads && begins_so(text, f->heads, more)) || (f->begins && f->begins(text, more));
+}
+
 static const struct report_format *format_of_text(struct span text, bool *more) {
+    enum { TEXT_SEEN = 256 /* bytes in which a file that is no text shows a NUL */ };
+    size_t seen = (size_t)(text.end - text.p);
     *more = text.p == text.end;
+    if (seen && memchr(text.p, '\0', seen < TEXT_SEEN ? seen : TEXT_SEEN)) {
+        return NULL;
+    }
     for (size_t i = 0; i < FORMATS; i++) {
-        if (report_formats[i]->heads && begins_so(text, report_formats[i]->heads, more)) {
+        if (is_text_of(report_formats[i], text, more)) {
             return report_formats[i];
         }
     }
     return NULL;
 }
 
-bool report_is_text(const char *bytes, size_t len, bool *more) {
-    return format_of_text(skip_to_text(bytes, len), more) != NULL;
+const struct report_format *report_text_format_of(const char *bytes, size_t len, bool *more) {
+    return format_of_text(skip_to_text(bytes, len), more);
 }
 
-static const struct report_format *format_of_object(struct span object) {
-    for (size_t i = 0; i < FORMATS; i++) {
-        const struct report_format *f = report_formats[i];
-        if (f->members && f->recognise(report_members(object, f->members))) {
-            return f;
-        }
+static bool is_object_of(const struct report_format *f, struct span object) {
+    return f->members && f->recognise(report_members(object, f->members));
+}
+
+/* What reads a document: a built-in format, or a map. */
+struct report_reader {
+    const struct report_format *format;
+    const struct report_map *map;
+};
+
+static bool reader_is(const struct report_reader *r) {
+    return r->format || r->map;
+}
+
+static enum st reader_read(const struct report_reader *r, const struct report_document *d,
+                           struct err *e) {
+    return r->map ? report_map_read(r->map, d, e) : r->format->read(d, e);
+}
+
+/* Chooses the reader of a JSON object: a user's map first, which thus overrides formats; then the
+ * formats, which check few names; then the built-in maps. */
+static struct report_reader reader_of_object(struct span object, const struct report_maps *maps) {
+    struct report_reader r = {.map = report_maps_find(maps, MAP_OF_USER, object)};
+    for (size_t i = 0; i < FORMATS && !reader_is(&r); i++) {
+        r.format = is_object_of(report_formats[i], object) ? report_formats[i] : NULL;
     }
-    return NULL;
+    if (!reader_is(&r)) {
+        r.map = report_maps_find(maps, MAP_BUILTIN, object);
+    }
+    return r;
 }
 
 /* ---- lists of reports ---- */
@@ -76,10 +113,12 @@ static enum st report_list_read(const struct report_document *d, struct err *e) 
     }
     for (size_t i = 0; span_next(&rest, NULL, &value); i++) {
         struct err why = {0};
-        const struct report_document element = {value, d->take, d->ctx};
-        const struct report_format *format =
-            value.p < value.end && *value.p == '{' ? format_of_object(value) : NULL;
-        enum st one = format ? format->read(&element, &why) : ST_NONE;
+        const struct report_document element = {value, d->take, d->ctx, d->maps, d->process};
+        struct report_reader reader = {0};
+        if (value.p < value.end && *value.p == '{') {
+            reader = reader_of_object(value, d->maps);
+        }
+        enum st one = reader_is(&reader) ? reader_read(&reader, &element, &why) : ST_NONE;
         if (one == ST_NONE) {
             one = err_set(&why, ERR_FORMAT, "not a report");
         }
@@ -91,45 +130,125 @@ static enum st report_list_read(const struct report_document *d, struct err *e) 
     return st;
 }
 
-/* A JSON array whose first element is a report. */
+/* The reader of a JSON array whose first element is a report. */
 static const struct report_format report_list_format = {.read = report_list_read};
 
-static const struct report_format *format_of_list(struct span array) {
+static struct report_reader reader_of_list(struct span array, const struct report_maps *maps) {
+    struct report_reader r = {0};
     struct span value;
-    if (!span_next(&array, NULL, &value) || value.p == value.end || *value.p != '{') {
-        return NULL;
+    if (span_next(&array, NULL, &value) && value.p < value.end && *value.p == '{') {
+        r = reader_of_object(value, maps);
     }
-    return format_of_object(value) ? &report_list_format : NULL;
+    return reader_is(&r) ? (struct report_reader){.format = &report_list_format} : r;
 }
 
-/* ---- all of them ---- */
+/* ---- envelopes ---- */
 
-static const struct report_format *report_recognise(struct span document) {
+/* Chooses the reader of an envelope item's payload, JSON or text; an empty one: the payload is no
+ * report. */
+static struct report_reader reader_of_item(struct span payload, const struct report_maps *maps) {
+    struct report_reader r = {0};
+    bool more;
+    if (payload.p < payload.end && *payload.p == '{') {
+        r = reader_of_object(payload, maps);
+    } else {
+        r.format = format_of_text(payload, &more);
+    }
+    return r;
+}
+
+static enum st envelope_read(const struct report_document *d, struct err *e) {
+    struct span items = envelope_items(d->text), payload;
+    enum st result = ST_NONE, st;
+    for (size_t i = 0; (st = envelope_next(&items, &payload, e)) == ST_OK; i++) {
+        struct err why = {0};
+        const struct report_document item = {payload, d->take, d->ctx, d->maps, d->process};
+        struct report_reader r = reader_of_item(payload, d->maps);
+        enum st one = reader_is(&r) ? reader_read(&r, &item, &why) : ST_NONE;
+        if (one == ST_ERR) {
+            (void)err_context(&why, "item %zu", i);
+            result = err_set(e, why.code, "%s", why.text);
+        } else if (one == ST_OK && result == ST_NONE) {
+            result = ST_OK;
+        }
+    }
+    if (st == ST_ERR) {
+        return ST_ERR;
+    }
+    return result == ST_NONE ? err_set(e, ERR_UNSUPPORTED, "an envelope without an event") : result;
+}
+
+/* The reader of Sentry's envelopes, which reads the reports among the items. */
+static const struct report_format envelope_format = {.read = envelope_read};
+
+/* ---- all formats ---- */
+
+/* Is the document JSON, rather than the text of a logger that writes brackets? */
+static bool is_json(struct span document) {
+    return text_begins_json(document) || text_is_wrapped(document);
+}
+
+static struct report_reader report_recognise(struct span document, const struct report_maps *maps) {
+    struct report_reader r = {0};
     bool more;
     if (document.p == document.end) {
-        return NULL;
+        return r;
     }
-    switch (*document.p) {
-    case '[':
-        return format_of_list(document);
-    case '{':
-        return format_of_object(document);
-    default:
-        return format_of_text(document, &more);
+    if (!is_json(document)) {
+        r.format = format_of_text(document, &more);
+    } else if (*document.p == '[') {
+        r = reader_of_list(document, maps);
+    } else if (envelope_is(document)) {
+        r.format = &envelope_format;
+    } else {
+        r = reader_of_object(document, maps);
     }
+    return r;
 }
 
-enum st report_convert(const char *text, size_t len, report_take take, void *ctx, struct err *e) {
-    struct report_document d = {skip_to_text(text, len), take, ctx};
-    const struct report_format *format = report_recognise(d.text);
-    if (!format) {
+const struct report_format *report_format_at(size_t i) {
+    return i < FORMATS ? report_formats[i] : NULL;
+}
+
+bool report_format_describe(size_t i, struct report_format_words *out) {
+    const struct report_format *f = report_format_at(i);
+    if (f) {
+        *out = (struct report_format_words){f->name, f->source, f->since};
+    }
+    return f != NULL;
+}
+
+bool report_format_claims(const struct report_format *f, const char *text, size_t len) {
+    struct span document = skip_to_text(text, len);
+    bool more = false;
+    if (document.p == document.end) {
+        return false;
+    }
+    return *document.p == '{' ? is_object_of(f, document) : is_text_of(f, document, &more);
+}
+
+bool report_is_recognised(const char *text, size_t len, const struct report_maps *maps) {
+    const struct report_reader r = report_recognise(skip_to_text(text, len), maps);
+    return reader_is(&r);
+}
+
+enum st report_convert(const char *text, size_t len, const struct report_maps *maps,
+                       report_take take, void *ctx, struct err *e) {
+    return report_convert_process(text, len, maps, NULL, take, ctx, e);
+}
+
+enum st report_convert_process(const char *text, size_t len, const struct report_maps *maps,
+                               const char *process, report_take take, void *ctx, struct err *e) {
+    struct report_document d = {skip_to_text(text, len), take, ctx, maps, process};
+    struct report_reader r = report_recognise(d.text, maps);
+    if (!reader_is(&r)) {
         return ST_NONE;
     }
     if (len > DUMP_TEXT_MAX) {
         return err_set(e, ERR_LIMIT, "a document of more than %d bytes", DUMP_TEXT_MAX);
     }
-    if (format->heads) {
-        d.text.p = text; /* text is kept as it is */
+    if (!is_json(d.text)) {
+        d.text.p = text; /* a text report keeps its byte order mark and blank lines */
     }
-    return format->read(&d, e);
+    return reader_read(&r, &d, e);
 }

@@ -1,6 +1,6 @@
-/* Reports of other tools as stall dumps: KSCrash and Matrix, MetricKit, Apple's .ips and .crash.
- * What each of them gives, and what is assumed where it says nothing, stands in stall-reports(5).
- */
+/* Converts reports of other tools to stall dumps: KSCrash and Matrix, MetricKit, Apple's .ips and
+ * .crash, and what a map describes (report_map.h). stall-reports(5) says what each of them gives,
+ * and what is assumed where it says nothing. */
 #ifndef STALLKIT_DUMP_REPORT_FORMATS_H
 #define STALLKIT_DUMP_REPORT_FORMATS_H
 
@@ -8,18 +8,45 @@
 #include <stddef.h>
 
 #include "base/err.h"
+#include "dump/maps/report_map.h"
 #include "dump/reports/report_take.h"
 
-/* Does an input that starts with these bytes hold a text report? *more: these bytes are too few to
- * tell. */
-bool report_is_text(const char *bytes, size_t len, bool *more);
+struct report_format;
 
-/* Converts one document, as the stream hands it out, into the dumps that it holds: one, or for a
- * MetricKit payload or a list one for each diagnostic or report, in their order. The document is
- * kept in them, in the member "report". ST_NONE: it is no report. ST_ERR: damaged, past a limit of
- * dump.h, or a report without a stack to speak of (ERR_UNSUPPORTED); of a payload or list the
- * undamaged rest has been taken. Thread safe as long as dump_library_init ran. */
-enum st report_convert(const char *text, size_t len, report_take take, void *ctx,
-                       struct err *e) BASE_MUST_USE;
+/* Returns the format of the text report that starts with these bytes; NULL: they start none. *more
+ * is set if they are too few to tell. */
+const struct report_format *report_text_format_of(const char *bytes, size_t len, bool *more);
+
+/* A report format in words, for listings. */
+struct report_format_words {
+    const char *name;   /* name in the dump's "report" */
+    const char *source; /* the tool that writes it */
+    const char *since;  /* the first version of Stallkit that reads it */
+};
+/* Describes built-in format i; maps are not among them. False: there are no more. */
+bool report_format_describe(size_t i, struct report_format_words *out);
+/* Returns built-in format i; NULL: there are no more. */
+const struct report_format *report_format_at(size_t i);
+/* Does this format recognise the document as one of its own? */
+bool report_format_claims(const struct report_format *f, const char *text, size_t len);
+
+/* Does a reader recognise the document? maps: as in report_convert. */
+bool report_is_recognised(const char *text, size_t len, const struct report_maps *maps);
+
+/* Converts one document, as dump_stream_next returns it, into the dumps that it holds, in order:
+ * one, or one for each diagnostic of a MetricKit payload or each report of a list. Each dump keeps
+ * the document in its member "report". ST_NONE: the document is no report. ST_ERR: it is damaged,
+ * past a limit of dump.h, or has no usable stack (ERR_UNSUPPORTED, or ERR_NOTHING if reports of its
+ * kind hold no stall); the undamaged rest of a payload or list has been taken. maps may be NULL;
+ * users' maps (report_maps_add) are tried before the built-in formats, built-in maps after them.
+ * Thread safe once dump_library_init has run. */
+enum st report_convert(const char *text, size_t len, const struct report_maps *maps,
+                       report_take take, void *ctx, struct err *e) BASE_MUST_USE;
+/* Converts as report_convert does; of a report of several processes the one with this name or id is
+ * read, and a report that lacks it is refused. process NULL: the process that the report is about,
+ * see stall-reports(5). */
+enum st report_convert_process(const char *text, size_t len, const struct report_maps *maps,
+                               const char *process, report_take take, void *ctx,
+                               struct err *e) BASE_MUST_USE;
 
 #endif

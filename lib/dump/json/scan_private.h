@@ -1,6 +1,6 @@
-/* The grammar of JSON (RFC 8259), one step at a time. The stream uses it to find where a document
- * ends, the tape and the loader to read one. It does not check UTF-8 or surrogates: those are
- * repaired. */
+/* The grammar of JSON (RFC 8259), one token at a time. The stream uses it to find where a document
+ * ends, the tape and the loader to read one. UTF-8 and surrogates are not checked here: the readers
+ * repair them. */
 #ifndef STALLKIT_DUMP_SCAN_PRIVATE_H
 #define STALLKIT_DUMP_SCAN_PRIVATE_H
 
@@ -12,8 +12,8 @@
 #include "dump/json/text_limits.h"
 #include "dump/json/token_private.h"
 
-/* Values of one document: bounds the memory that readers take for it (Jansson some 40 bytes each,
- * the tape 16 to 32). */
+/* Most values of one document, which bounds the memory that readers take for it (Jansson some 40
+ * bytes for each, the tape 16 to 32). */
 enum { SCAN_VALUES_MAX = 4 * 1024 * 1024 };
 
 enum scan_event {
@@ -21,16 +21,16 @@ enum scan_event {
     SCAN_DONE,  /* the document ends here */
     SCAN_BAD,   /* this byte cannot stand here */
     SCAN_DEEP,  /* this container is nested too deep */
-    SCAN_MANY,  /* this value is one too many */
+    SCAN_MANY,  /* this value is one more than the limit */
     SCAN_KEY,   /* the token is a member's name */
     SCAN_VALUE, /* the token is a value */
     SCAN_OPEN,  /* a container begins: token.kind says which */
-    SCAN_CLOSE  /* the innermost one ends */
+    SCAN_CLOSE  /* the innermost container ends */
 };
 
-/* What has to come next. */
+/* The kinds of token that the grammar expects next. */
 enum scan_expect {
-    EXPECT_START, /* the document's bracket */
+    EXPECT_START, /* the document's opening bracket */
     EXPECT_VALUE,
     EXPECT_VALUE_OR_END, /* behind '[' */
     EXPECT_KEY,          /* behind a member and ',' */
@@ -40,14 +40,14 @@ enum scan_expect {
     EXPECT_NOTHING
 };
 
-/* Zero-initialised = before the document, with the limits of dump.h. Only objects and arrays are
- * documents. */
+/* The scanner's state. Zero-initialised it stands before the document, with the limits of dump.h.
+ * Only objects and arrays are documents. */
 struct scan {
     enum scan_expect expect;
-    unsigned depth;      /* open containers */
-    uint64_t values;     /* values begun; names are none */
-    unsigned depth_max;  /* 0 = DUMP_DEPTH_MAX, which is the most */
-    uint64_t values_max; /* 0 = SCAN_VALUES_MAX */
+    unsigned depth;      /* containers that are open */
+    uint64_t values;     /* values so far; members' names do not count */
+    unsigned depth_max;  /* deepest nesting; 0 = DUMP_DEPTH_MAX, which is also the most */
+    uint64_t values_max; /* most values; 0 = SCAN_VALUES_MAX */
     uint8_t is_object[DUMP_DEPTH_MAX / 8];
 };
 
@@ -56,7 +56,7 @@ static inline bool scan_in_object(const struct scan *s) {
     return s->is_object[at / 8] >> at % 8 & 1;
 }
 
-/* A value begins at p. */
+/* Reads the value that begins at *at. */
 static inline enum scan_event scan_value(struct scan *s, const char **at, const char *end,
                                          struct token *t) {
     const char *p = *at;
@@ -109,9 +109,9 @@ static inline enum scan_event scan_close(struct scan *s, const char **at) {
     return SCAN_CLOSE;
 }
 
-/* Reads the next token: *at moves behind it, or to the wrong byte. A token that the end of the text
- * cuts cannot be continued, so text is fed in whole lines, which no token crosses. Inline, because
- * the readers spend most of their time here. */
+/* Reads the next token: *at moves behind it, or to the wrong byte. A token that is cut by the end
+ * of the text cannot be continued, so the text is fed in whole lines, which no token crosses.
+ * Inline, because the readers spend most of their time here. */
 static inline enum scan_event scan_next(struct scan *s, const char **at, const char *end,
                                         struct token *t) {
     while (s->expect != EXPECT_NOTHING) {
@@ -150,26 +150,26 @@ static inline enum scan_event scan_next(struct scan *s, const char **at, const c
     return SCAN_DONE;
 }
 
-/* Steps through whole lines of a document until it ends or breaks: one of the first five events.
- * *used = how many bytes were taken. */
+/* Scans whole lines of a document until it ends or breaks; returns SCAN_MORE, SCAN_DONE, SCAN_BAD,
+ * SCAN_DEEP or SCAN_MANY. *used is the number of bytes taken. */
 enum scan_event scan_feed(struct scan *s, const char *p, size_t len, size_t *used);
 
-/* Looks at the first byte that is not white space: ST_OK if it can begin a document or there is
- * none. Else ST_NONE if the text is a number, string or word by itself, which is JSON, too, and
- * ST_ERR if it is not JSON. */
+/* Checks the first byte that is not white space. ST_OK: it can begin a document, or there is none.
+ * ST_NONE: the text is JSON, but a number, string or word by itself. ST_ERR: it is not JSON. */
 enum st scan_begin(const char *text, size_t len, struct err *e) BASE_MUST_USE;
 
-/* The document has come to `event`, one of the first five, at `at`: ST_OK if it is done and nothing
- * follows it. Else ERR_TRUNCATED, ERR_FORMAT or ERR_LIMIT, with line and column. */
+/* Turns the event at which scanning stopped (one that scan_feed returns), at byte `at`, into a
+ * status. ST_OK: the document is complete and nothing follows it. ST_ERR: ERR_TRUNCATED, ERR_FORMAT
+ * or ERR_LIMIT, with line and column. */
 enum st scan_end(enum scan_event event, const char *at, const char *text, size_t len,
                  struct err *e) BASE_MUST_USE;
 
-/* Scans the whole text. depth_max: of nesting, 0 = DUMP_DEPTH_MAX. ST_OK: it is one document.
- * ST_NONE or ST_ERR: as scan_begin and scan_end return them. */
+/* Checks that the whole text is one document. depth_max: the deepest nesting, 0 = DUMP_DEPTH_MAX.
+ * ST_NONE and ST_ERR are those of scan_begin and scan_end. */
 enum st scan_check(const char *text, size_t len, unsigned depth_max, struct err *e) BASE_MUST_USE;
 
-/* ERR_FORMAT or another code for a byte of a document: "WHY at column 7", or "WHY at line 2, column
- * 7 of the document". */
+/* Sets an error of this code that names the byte `at` of the text: "WHY at column 7", or "WHY at
+ * line 2, column 7 of the document". */
 enum st scan_refuse(const char *text, const char *at, enum err_code code, const char *why,
                     struct err *e);
 

@@ -1,4 +1,4 @@
-/* The walk over valid text. */
+/* Walks over valid JSON text. */
 #include "dump/json/span_private.h"
 
 #include <string.h>
@@ -10,7 +10,7 @@ void span_skip_space(struct span *s) {
     s->p = token_skip_space(s->p, s->end);
 }
 
-/* Past the string whose opening quote is at p. */
+/* Returns the end of the string whose opening quote is at p; `end` if it has no closing quote. */
 static const char *string_end(const char *p, const char *end) {
     for (p++; p < end && *p != '"'; p++) {
         p += *p == '\\' && p + 1 < end;
@@ -18,23 +18,26 @@ static const char *string_end(const char *p, const char *end) {
     return p < end ? p + 1 : end;
 }
 
-/* The bytes that end a run inside a container. */
+/* The bytes that quote strings, and open or close containers. */
 enum { QUOTE = 1, OPEN, CLOSE };
 static const uint8_t kinds[UINT8_MAX + 1] = {
     ['"'] = QUOTE, ['{'] = OPEN, ['['] = OPEN, ['}'] = CLOSE, [']'] = CLOSE};
 
-/* The position of a walk through a container. */
+/* The state of a walk through a container. */
 struct inside {
     size_t depth;
     bool in_string;
 };
 
-/* Skips a word if the container cannot end in it, and nothing in it is escaped. */
+/* Skips a word of eight bytes unless the container may end in it or it has a backslash; false: not
+ * skipped. */
 static bool skip_word(struct inside *at, const char *p) {
-    const uint64_t word = word_load(p), folded = word | word_of(0x20); /* '[' is as '{' */
+    const uint64_t word = word_load(p), folded = word | word_of(0x20); /* bit 5 set: '[' becomes
+                                                                          '{' and ']' becomes '}' */
     uint64_t quotes = word_equal(word, '"'), opens = word_equal(folded, '{');
     uint64_t closes = word_equal(folded, '}');
-    /* Behind an odd number of quotes there is a string; a sum of at most nine fits its byte. */
+    /* A byte with an odd number of quotes before it is in a string; a sum of at most nine fits its
+     * byte. */
     uint64_t before = (quotes >> 7) * word_of(1) + word_of(at->in_string);
     uint64_t outside = ~(before << 7) & word_of(0x80);
     size_t closed = word_count(closes & outside);
@@ -46,7 +49,7 @@ static bool skip_word(struct inside *at, const char *p) {
     return true;
 }
 
-/* Skips a byte, or an escape of two. Inside a string the depth stays. */
+/* Skips a byte, or the two bytes of an escape. Brackets inside a string do not change the depth. */
 static const char *skip_byte(struct inside *at, const char *p, const char *end) {
     int kind = kinds[(unsigned char)*p];
     if (kind == QUOTE) {
@@ -59,7 +62,7 @@ static const char *skip_byte(struct inside *at, const char *p, const char *end) 
     return p + 1;
 }
 
-/* Past the container whose opening bracket is at p; NULL: it has no end. */
+/* Returns the end of the container whose opening bracket is at p; NULL: it has no end. */
 static const char *container_end(const char *p, const char *end) {
     struct inside at = {1, false};
     p++;
@@ -144,7 +147,7 @@ bool span_is(struct span string, const char *name) {
     if (string.end - string.p < 2) {
         return false;
     }
-    const char *p = string.p + 1, *end = string.end - 1; /* inside the quotes */
+    const char *p = string.p + 1, *end = string.end - 1; /* the text between the quotes */
     for (; p < end && *name; name++) {
         if (*p != '\\') {
             if (*p++ != *name) {

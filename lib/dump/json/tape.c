@@ -18,12 +18,12 @@ static const char *skip_blanks(const char *p) {
     return p;
 }
 
-/* A text that is read. It ends with a bracket, which no number, no word and no white space runs
- * past: only strings have to look where it ends. */
+/* The text that is being read. It ends with a bracket, and no number, word or white space goes past
+ * a bracket: only the reader of strings has to check for the end. */
 struct tape_text {
     const char *start, *end;
     size_t depth_max;
-    struct token token; /* the last one that was not plain */
+    struct token token; /* last token that token_read has read */
 };
 
 static void tape_fill(struct tape_value *v, size_t at, enum value_kind kind, uint32_t extent) {
@@ -32,7 +32,8 @@ static void tape_fill(struct tape_value *v, size_t at, enum value_kind kind, uin
     v->extent = extent & 0xffffff;
 }
 
-/* Each reads the token at p into v, and returns its end; NULL: there is none. */
+/* Reads the token at p into v, whatever its kind, and returns its end; NULL: there is none.
+ * read_string, read_number and read_scalar are its fast paths. */
 static const char *read_any(struct tape_text *t, const char *p, struct tape_value *v) {
     p = token_read(p, t->end, &t->token);
     if (p) {
@@ -59,7 +60,7 @@ static inline const char *read_string(struct tape_text *t, const char *p, struct
 static inline const char *read_number(struct tape_text *t, const char *p, struct tape_value *v) {
     const char *first = p, *digit = p + 1;
     uint64_t n = (uint64_t)(*p - '0');
-    if (token_is_digit(*digit)) { /* else, as for a third of the numbers, that is all */
+    if (token_is_digit(*digit)) { /* a third of the numbers have one digit */
         n = n * 10 + (uint64_t)(*digit++ - '0');
     }
     if (token_is_digit(*digit)) {
@@ -88,7 +89,8 @@ static inline const char *read_scalar(struct tape_text *t, const char *p, struct
     return token_is_digit(*p) ? read_number(t, p, v) : read_any(t, p, v);
 }
 
-/* Reads a member's name and the colon behind it, up to the value. */
+/* Reads a member's name and the colon behind it, and returns where the value begins; NULL:
+ * something else stands there. */
 static inline const char *read_name(struct tape_text *t, const char *p, struct tape_value *v) {
     p = *p == '"' ? read_string(t, p, v) : NULL;
     if (!p) {
@@ -98,15 +100,15 @@ static inline const char *read_name(struct tape_text *t, const char *p, struct t
     return *p == ':' ? skip_blanks(p + 1) : NULL;
 }
 
-/* The containers around the value that comes next, outermost first. */
+/* The open containers around the next value, outermost first. */
 struct tape_open {
     uint32_t index[DUMP_DEPTH_MAX];
     size_t depth;
-    char closer;    /* of the innermost one */
-    uint32_t count; /* of its elements or members so far */
+    char closer;    /* closing bracket of the innermost container */
+    uint32_t count; /* elements or members of the innermost container so far */
 };
 
-/* A container begins. The outer one's count is kept where its own extent will be. */
+/* Opens a container. Its `extent` holds the outer container's count until it is closed. */
 static inline void open_container(struct tape_open *open, const struct tape_text *t, const char *p,
                                   const struct tape_value *values, struct tape_value *v) {
     tape_fill(v, (size_t)(p - t->start), *p == '{' ? VALUE_OBJECT : VALUE_ARRAY, open->count);
@@ -115,7 +117,7 @@ static inline void open_container(struct tape_open *open, const struct tape_text
     open->count = 0;
 }
 
-/* The innermost one ends before the value `next`. */
+/* Closes the innermost container, which ends before the value `next`. */
 static inline void close_container(struct tape_open *open, struct tape_value *values,
                                    const struct tape_value *next) {
     struct tape_value *v = &values[open->index[--open->depth]];
@@ -130,7 +132,8 @@ static inline void close_container(struct tape_open *open, struct tape_value *va
 
 enum tape_end { TAPE_WHOLE, TAPE_REFUSED, TAPE_NO_ROOM };
 
-/* Reads the document whose bracket is at p. What it refuses, and where, scan_check tells. */
+/* Reads the document whose bracket is at p. Of an error it only says that there is one: scan_check
+ * finds which, and where. */
 static enum tape_end read_document(struct tape *tape, struct tape_text *t, const char *p) {
     struct tape_open open;
     uint32_t values = 0;
@@ -138,7 +141,7 @@ static enum tape_end read_document(struct tape *tape, struct tape_text *t, const
     open.depth = open.count = 0;
     open.closer = 0;
     for (;;) {
-        if (limit - v < 2) { /* a name and a value */
+        if (limit - v < 2) { /* room for a name and a value */
             tape->values.len = (size_t)(v - tape->values.data);
             if (!VEC_RESERVE(&tape->values, 2)) {
                 return TAPE_NO_ROOM;
@@ -181,7 +184,8 @@ static enum tape_end read_document(struct tape *tape, struct tape_text *t, const
 }
 
 enum st tape_read(struct tape *t, const char *text, size_t len, struct err *e) {
-    enum { BYTES_A_VALUE = 6 }; /* for dumps with symbols; those without have longer numbers */
+    /* average of dumps with symbols; without symbols it is more, as addresses are longer */
+    enum { BYTES_A_VALUE = 6 };
     struct tape_text whole = {.start = text,
                               .end = text + len,
                               .depth_max = t->depth_max ? t->depth_max : DUMP_DEPTH_MAX};
@@ -209,7 +213,7 @@ enum st tape_read(struct tape *t, const char *text, size_t len, struct err *e) {
     return st != ST_OK ? st : err_set(e, ERR_INTERNAL, "the readers of JSON disagree");
 }
 
-/* Is one of the object's names without escapes the same as another one? */
+/* Are two names of the object equal? None of them may have escapes. */
 static bool has_plain_twin(const struct tape *t, const struct tape_value *object) {
     const struct tape_value *end = tape_end(object);
     for (const struct tape_value *key = tape_first(object); key < end; key = tape_next(key + 1)) {
@@ -225,7 +229,8 @@ static bool has_plain_twin(const struct tape *t, const struct tape_value *object
 }
 
 bool tape_names_differ(const struct tape *t) {
-    enum { COMPARED_MAX = 64 }; /* each with each: of more it is not looked for */
+    /* a larger object is not searched: each name is compared with each other one */
+    enum { COMPARED_MAX = 64 };
     const struct tape_value *end = t->values.data + t->values.len;
     for (const struct tape_value *v = t->values.data; v < end; v++) {
         if (v->kind != VALUE_OBJECT) {
@@ -261,8 +266,8 @@ const struct tape_value *tape_element(const struct tape_value *array, size_t ind
     return v;
 }
 
-/* Are they the same? A call of memcmp takes longer than the few bytes of a name; what is left
- * behind whole words is compared with the last of them once more. */
+/* Are two texts of this length equal? memcmp takes longer for the few bytes of a name. The bytes
+ * behind the last whole word are compared as part of the word that ends with them. */
 static inline bool is_same_text(const char *a, const char *b, size_t len) {
     if (len < WORD_BYTES / 2) {
         return len == 0 || (a[0] == b[0] && a[len / 2] == b[len / 2] && a[len - 1] == b[len - 1]);
@@ -308,7 +313,7 @@ size_t tape_which(const struct tape *t, const struct tape_value *key, const void
 
 void tape_members(const struct tape *t, const struct tape_value *object,
                   const struct tape_name *names, size_t count, const struct tape_value **values) {
-    size_t likely = 0; /* the name behind the last one that was found */
+    size_t likely = 0; /* index of the name behind the last one found */
     for (size_t i = 0; i < count; i++) {
         values[i] = NULL;
     }

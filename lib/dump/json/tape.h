@@ -16,35 +16,40 @@
 #include "base/vec.h"
 #include "dump/json/value_kind.h"
 
-/* In an object a member is two values: its name, a string, and what it holds. */
+/* A value of the document. A member of an object is two of them: its name, a string, and its
+ * value. */
 struct tape_value {
-    uint32_t at; /* its first byte in the text: of a string the one behind its quote */
+    /* offset of its first byte in the text; of a string, of the byte behind its quote */
+    uint32_t at;
     uint32_t kind : 8;
-    uint32_t extent : 24; /* this value and all inside it, in values: where the next one is */
+    /* number of values in this one, itself included; the next value is that far */
+    uint32_t extent : 24;
     union {
         int64_t integer;
-        uint32_t len;   /* of a string, in bytes of the text */
-        uint32_t count; /* of elements or members */
+        uint32_t len;   /* length of a string, in bytes of the text */
+        uint32_t count; /* number of elements or members */
     };
 };
 
-/* Zero-initialised = empty. */
+/* A document's values and the text that they point into. Zero-initialised = empty. */
 struct tape {
     const char *text; /* borrowed */
     VEC(struct tape_value) values;
-    uint64_t replaced;  /* numbers, escapes and bytes that were repaired */
-    unsigned depth_max; /* of nesting, set before a text is read; 0 = DUMP_DEPTH_MAX, the most */
+    uint64_t replaced; /* numbers, escapes and bytes that were repaired */
+    /* deepest nesting, set before a text is read; 0 = DUMP_DEPTH_MAX, the most */
+    unsigned depth_max;
 };
 
-/* Reads a text that is one object or array; its value is values.data[0]. ST_NONE: it is a number,
- * string or word by itself. ST_ERR: ERR_FORMAT not JSON, ERR_TRUNCATED ends too early, ERR_LIMIT
- * nested too deep or too many values, ERR_NOMEM. t is zeroed, or was read before: then its memory
- * is used again. It holds nothing on anything but ST_OK. Thread safe. */
+/* Reads a text that is one object or array, which becomes values.data[0]. t is zeroed, or was read
+ * before, and then its memory is used again. ST_NONE: the text is a number, string or word by
+ * itself. ST_ERR: ERR_FORMAT if it is not JSON, ERR_TRUNCATED if it ends too early, ERR_LIMIT if it
+ * is nested too deep or has too many values, ERR_NOMEM. t is empty on anything but ST_OK. Thread
+ * safe. */
 enum st tape_read(struct tape *t, const char *text, size_t len, struct err *e) BASE_MUST_USE;
 void tape_release(struct tape *t);
 
-/* Are in no object two names alike? False, too, where that is not clear at once: an object has very
- * many members, or a name has an escape. */
+/* Are the names of each object distinct? It also returns false where that is not cheap to tell: an
+ * object has very many members, or a name has an escape. */
 bool tape_names_differ(const struct tape *t);
 
 static inline bool tape_is(const struct tape_value *v, enum value_kind kind) {
@@ -68,10 +73,10 @@ static inline const struct tape_value *tape_next(const struct tape_value *v) {
     return v + v->extent;
 }
 
-/* An element of an array; NULL: it is no array, or too short. */
+/* Returns an element of an array; NULL: the value is no array, or too short. */
 const struct tape_value *tape_element(const struct tape_value *array, size_t index);
 
-/* A member's name: ASCII, and its length, which tells most names apart. */
+/* A member's name, in ASCII, with its length, which tells most names apart. */
 struct tape_name {
     const char *text;
     size_t len;
@@ -79,19 +84,20 @@ struct tape_name {
 #define TAPE_NAME(literal)                                                                         \
     { (literal), sizeof(literal) - 1 }
 
-/* Which of these names a member has: a row's number, `count` if it is none. Each row begins with a
- * struct tape_name and has row_size bytes; the search begins with the row `likely`. */
+/* Finds a member's name in a table: the number of its row, or `count` if it is in none. Each row
+ * has row_size bytes and begins with a struct tape_name; the search begins with the row
+ * `likely`. */
 size_t tape_which(const struct tape *t, const struct tape_value *key, const void *rows,
                   size_t count, size_t row_size, size_t likely);
-/* The values of these members of an object, NULL for one that is absent; all are absent from any
- * other value and NULL. Fastest if the names come in the order of the text. */
+/* Finds the values of these members of an object; values[i] is NULL for an absent one. NULL, and
+ * any value but an object, has no members. Fastest if the names come in the order of the text. */
 void tape_members(const struct tape *t, const struct tape_value *object,
                   const struct tape_name *names, size_t count, const struct tape_value **values);
-/* One member's value, or NULL. */
+/* Returns one member's value; NULL: it is absent. */
 const struct tape_value *tape_member(const struct tape *t, const struct tape_value *object,
                                      const char *name);
 
-/* A string's text, NUL-terminated, in the arena; NULL when memory runs out. */
+/* Copies a string's decoded text into the arena, NUL-terminated; NULL: out of memory. */
 char *tape_string(const struct tape *t, const struct tape_value *string, struct arena *arena,
                   size_t *len);
 

@@ -198,11 +198,17 @@ static inline size_t repair_number(struct repairs *r, size_t at) {
         p += more;
         right = right && more > 0;
     }
-    const char *quote = r->quote ? "\"" : "";
+    const char *quote = r->quote ? "\"" : "", *limit = "18446744073709551615";
+    limit = r->text[at] == '-' ? "9223372036854775808" : limit;
+    size_t first = at + (r->text[at] == '-'), most = strlen(limit);
+    bool fits =
+        p - first < most || (p - first == most && memcmp(r->text + first, limit, most) <= 0);
+    bool integer = p - first == whole;
     if (right && (digits > 18 || exponent)) {
         strbuf_addstr(&r->out, quote);
         strbuf_add(&r->out, r->quote ? r->text + at : "0", r->quote ? p - at : 1);
-        repaired_text(r, quote);
+        strbuf_addstr(&r->out, quote);
+        r->count += integer && !fits;
     } else {
         strbuf_add(&r->out, r->text + at, p - at);
     }

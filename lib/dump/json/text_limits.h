@@ -3,7 +3,7 @@
 #define STALLKIT_DUMP_TEXT_LIMITS_H
 
 enum {
-    DUMP_TEXT_MAX = 64 * 1024 * 1024, /* bytes */
+    DUMP_TEXT_MAX = 64 * 1024 * 1024, /* bytes of text */
     DUMP_DEPTH_MAX = 2000             /* levels of nesting: a call tree takes two levels a frame */
 };
 

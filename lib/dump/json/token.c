@@ -1,8 +1,9 @@
-/* Strings, numbers and words of JSON. */
+/* Reads the strings, numbers and words of JSON. */
 #include "dump/json/token_private.h"
 
 #include <string.h>
 
+#include "base/parse.h"
 #include "base/utf8.h"
 
 enum { REPLACEMENT = 0xfffd };
@@ -14,7 +15,7 @@ static const char *token_fail(struct token *t, const char *at) {
 
 /* ---- strings ---- */
 
-/* Reads four hex digits. */
+/* Reads four hex digits and returns their end; NULL: they are not all there. */
 static const char *token_hex4(const char *p, const char *end, unsigned *out, struct token *t) {
     *out = 0;
     for (int i = 0; i < 4; i++, p++) {
@@ -38,7 +39,8 @@ static bool is_low_surrogate(unsigned unit) {
     return unit >= 0xdc00 && unit <= 0xdfff;
 }
 
-/* Reads the digits of a \u escape, and the escape behind it if both are a surrogate pair. */
+/* Reads the digits of a \u escape, and a second escape behind it if the two are a surrogate
+ * pair. */
 static const char *token_unicode(const char *p, const char *end, uint32_t *code_point,
                                  struct token *t) {
     unsigned unit, low;
@@ -58,7 +60,7 @@ static const char *token_unicode(const char *p, const char *end, uint32_t *code_
     return p;
 }
 
-/* Reads what follows a backslash. */
+/* Reads the rest of an escape, behind its backslash. */
 static const char *token_escape(const char *p, const char *end, uint32_t *code_point,
                                 struct token *t) {
     static const char pairs[] = "\"\"\\\\//b\bf\fn\nr\rt\t";
@@ -142,12 +144,20 @@ static const char *skip_digits(const char *p, const char *end) {
     return p;
 }
 
-/* Reads what follows a number's integer digits: a fraction, an exponent, or nothing if they are too
- * many for an integer. */
+/* Is the text of a number one of 64 bits, unsigned or signed? */
+static bool fits_64_bits(const char *s, size_t len) {
+    uint64_t u;
+    int64_t i;
+    return parse_u64(s, len, UINT64_MAX, &u) || parse_i64(s, len, &i);
+}
+
+/* Reads the rest of a number behind its integer digits: a fraction, an exponent, or nothing if the
+ * digits are too many for an integer. */
 static const char *token_long_number(const char *p, const char *end, size_t digits,
                                      struct token *t) {
     const char *start = p;
-    if (p < end && *p == '.') {
+    bool fraction = p < end && *p == '.';
+    if (fraction) {
         p = skip_digits(++start, end);
         if (p == start) {
             return token_fail(t, p);
@@ -166,8 +176,8 @@ static const char *token_long_number(const char *p, const char *end, size_t digi
     }
     bool text = exponent || digits > TOKEN_DIGITS_MAX;
     t->kind = text ? VALUE_DIGITS : VALUE_REAL;
-    t->repairs += text;
     t->len = (uint32_t)(p - t->text);
+    t->repairs += text && !exponent && !fraction && !fits_64_bits(t->text, t->len);
     return p;
 }
 

@@ -1,7 +1,8 @@
-/* The tokens of JSON (RFC 8259), for every reader of it: strings, numbers and words. What JSON
- * allows and few readers take is repaired here, and counted:
- *   - a number of 19 and more digits, or with an exponent, is its own text
- *   - \u0000, lone surrogates, and bytes of strings that are not UTF-8 are U+FFFD */
+/* Reads the tokens of JSON (RFC 8259) for every reader: strings, numbers and words. What JSON
+ * allows and few readers accept is repaired here, and counted:
+ *   - an integer that does not fit 64 bits becomes a string of its text; so does, uncounted, any
+ *     other number with 19 or more digits or with an exponent
+ *   - \u0000, lone surrogates, and bytes that are not UTF-8 become U+FFFD */
 #ifndef STALLKIT_DUMP_TOKEN_PRIVATE_H
 #define STALLKIT_DUMP_TOKEN_PRIVATE_H
 
@@ -12,20 +13,20 @@
 #include "dump/json/value_kind.h"
 #include "dump/json/word_private.h"
 
-/* Digits of which any number fits 63 bits: 10^18 - 1 < 2^63. */
+/* Every number of this many digits fits 63 bits: 10^18 - 1 < 2^63. */
 enum { TOKEN_DIGITS_MAX = 18 };
 
-/* What every JSON reader holds exactly: 2^53 - 1. */
+/* The largest integer that every JSON reader holds exactly: 2^53 - 1. */
 #define TOKEN_NUMBER_MAX UINT64_C(9007199254740991)
 
 /* A string, number or word as it stands in the text. */
 struct token {
     enum value_kind kind;
-    const char *text; /* its first byte: of a string the one behind its quote */
-    uint32_t len;     /* in bytes, without quotes; not set for words and integers */
+    const char *text; /* first byte; of a string, the byte behind its quote */
+    uint32_t len;     /* bytes without quotes; not set for words and integers */
     int64_t integer;
-    uint64_t repairs;  /* repairs in all tokens that were read into this one */
-    const char *wrong; /* where a reading failed; the end: the text is cut short */
+    uint64_t repairs;  /* sum of the repairs in all tokens read with this struct */
+    const char *wrong; /* byte at which reading failed; the end of the text if that was cut short */
 };
 
 static inline bool token_is_digit(char c) {
@@ -43,8 +44,7 @@ static inline const char *token_skip_space(const char *p, const char *end) {
     return p;
 }
 
-/* Finds the first byte of a string that ends it, or is not plain ASCII; the end if there is none.
- */
+/* Finds the first byte of a string that ends it or is not plain ASCII; `end` if there is none. */
 static inline const char *token_skip_plain(const char *p, const char *end) {
     for (; end - p >= WORD_BYTES; p += WORD_BYTES) {
         uint64_t special = word_special(word_load(p));
@@ -58,19 +58,19 @@ static inline const char *token_skip_plain(const char *p, const char *end) {
     return p;
 }
 
-/* Each reads the token that begins at p, which must not be the end, and returns where it ends; NULL
- * with t->wrong set if it is none. token_read takes any token. */
+/* Read the token at p, which must not be the end, and return its end; NULL with t->wrong set if
+ * there is none. token_read takes any token, token_string a string. */
 const char *token_read(const char *p, const char *end, struct token *t);
 const char *token_string(const char *p, const char *end, struct token *t);
 
-/* Reads one character of a string, which is not its closing quote: raw, or an escape. Returns its
- * end and the code point; NULL with t->wrong set if it cannot stand in a string. *raw: its bytes
- * are its text. */
+/* Reads one character of a string, raw or escaped, but not the closing quote. Returns its end; NULL
+ * with t->wrong set if it cannot stand in a string. *raw: the character's bytes need no
+ * decoding. */
 const char *token_character(const char *p, const char *end, uint32_t *code_point, bool *raw,
                             struct token *t);
 
-/* Writes the text of a VALUE_ESCAPED, without a NUL, and returns its length. out has room for three
- * bytes for each byte of the token, which a byte that is not UTF-8 becomes. */
+/* Writes the text of a VALUE_ESCAPED, without a NUL, and returns its length. out must have room for
+ * three bytes for each byte of the token, because an invalid byte becomes three. */
 size_t token_decode(const char *text, uint32_t len, char *out);
 
 #endif

@@ -1,4 +1,4 @@
-/* What a value of JSON is, as the readers here tell values apart. */
+/* The kinds of JSON value that the readers of this folder distinguish. */
 #ifndef STALLKIT_DUMP_VALUE_KIND_H
 #define STALLKIT_DUMP_VALUE_KIND_H
 
@@ -8,8 +8,8 @@ enum value_kind {
     VALUE_TRUE,
     VALUE_INTEGER,
     VALUE_REAL,
-    VALUE_STRING,  /* its bytes are its text, as they are */
-    VALUE_DIGITS,  /* a number whose text counts as a string */
+    VALUE_STRING,  /* a string whose bytes need no decoding */
+    VALUE_DIGITS,  /* a large number, which counts as a string of its text */
     VALUE_ESCAPED, /* a string with escapes, or with bytes to repair */
     VALUE_ARRAY,
     VALUE_OBJECT

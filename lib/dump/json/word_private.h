@@ -1,6 +1,6 @@
 /* Tests eight bytes of text at a time, since a branch on each quote and bracket would be
- * mispredicted. A found byte is 0x80 in the resulting word, any other 0, but of word_special only
- * the first found byte counts; the first byte is the lowest one. */
+ * mispredicted. In a resulting word each byte that was found is 0x80 and any other is 0; in that of
+ * word_special only the first found byte counts. The first byte is the lowest one. */
 #ifndef STALLKIT_DUMP_WORD_PRIVATE_H
 #define STALLKIT_DUMP_WORD_PRIVATE_H
 
@@ -10,7 +10,7 @@
 
 enum { WORD_BYTES = 8 };
 
-/* A word with this byte eight times. */
+/* Returns a word of this byte eight times. */
 static inline uint64_t word_of(uint8_t byte) {
     return UINT64_C(0x0101010101010101) * byte;
 }
@@ -22,33 +22,34 @@ static inline uint64_t word_load(const char *p) {
            (uint64_t)b[7] << 56;
 }
 
-/* Bytes that are less than this one (at most 0x80). No sum leaves its byte. */
+/* Finds the bytes that are less than `byte` (at most 0x80). No sum carries into the next byte. */
 static inline uint64_t word_less(uint64_t word, uint8_t byte) {
     uint64_t sums = (word & word_of(0x7f)) + word_of((uint8_t)(0x80 - byte));
     return ~(sums | word) & word_of(0x80);
 }
 
-/* Bytes that are this one. */
+/* Finds the bytes that equal `byte`. */
 static inline uint64_t word_equal(uint64_t word, uint8_t byte) {
     return word_less(word ^ word_of(byte), 1);
 }
 
-/* The first byte of a string that is not plain ASCII: quote, backslash, control character, or part
- * of a longer character. Only the first found byte counts, since a difference may borrow from the
- * bytes behind one that is found. */
+/* Finds the first byte that is not plain ASCII of a string: a quote, backslash, control character,
+ * or part of a multi-byte character. Bytes behind it may be found falsely, since a difference may
+ * borrow from the next byte. */
 static inline uint64_t word_special(uint64_t word) {
     uint64_t quotes = (word ^ word_of('"')) - word_of(1);
     uint64_t backslashes = (word ^ word_of('\\')) - word_of(1);
     return (quotes | backslashes | (word - word_of(0x20)) | word) & word_of(0x80);
 }
 
-/* Are all its bytes digits? Their high half is 3, also when 6 is added. */
+/* Are all eight bytes digits? The high half of a digit is 3, and stays so when 6 is added. */
 static inline bool word_is_digits(uint64_t word) {
     uint64_t both = word | (word + word_of(0x06));
     return (both & word_of(0xf0)) == word_of(0x30) && (word & word_of(0xf0)) == word_of(0x30);
 }
 
-/* The number that its eight digits make: pairs of digits are joined, then pairs of pairs. */
+/* Returns the number that the word's eight digits make: digits are joined to pairs, then pairs to
+ * fours. */
 static inline uint32_t word_number(uint64_t word) {
     word = (word & word_of(0x0f)) * 10 + (word >> 8 & word_of(0x0f));
     word =
@@ -56,12 +57,12 @@ static inline uint32_t word_number(uint64_t word) {
     return (uint32_t)((word & 0xffff) * 10000 + (word >> 32 & 0xffff));
 }
 
-/* How many were found. */
+/* Returns how many bytes were found. */
 static inline size_t word_count(uint64_t found) {
     return (size_t)((found >> 7) * word_of(1) >> 56);
 }
 
-/* The first that was found; there has to be one. */
+/* Returns the index of the first byte that was found; there must be one. */
 static inline size_t word_first(uint64_t found) {
     return (size_t)__builtin_ctzll(found) / 8;
 }

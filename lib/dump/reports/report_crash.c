@@ -1,5 +1,5 @@
-/* Apple's text reports (.crash; Technical Note TN2151), also as KSCrash and PLCrashReporter write
- * them:
+/* Reads Apple's text reports (.crash; Technical Note TN2151), also those of KSCrash and
+ * PLCrashReporter:
  *
  *     Incident Identifier: …                         headers: "Key: value"
  *     Thread 0 name:  Dispatch queue: com.apple.main-thread
@@ -16,22 +16,37 @@
 #include <string.h>
 
 #include "dump/dump.h"
+#include "dump/reports/report_crash_private.h"
 
-/* One text, line by line. */
+/* The reader's state: one report is read line by line. */
 struct reading {
     struct report *r;
     struct report_lines lines;
-    const char *line; /* the current one */
+    const char *line; /* current line */
     struct report_thread thread;
     bool in_thread, in_images;
-    bool named; /* "Thread N name:" was read, and "Thread N:" was not */
+    uint64_t next;              /* index that the thread's next frame should have */
+    const char *frame;          /* the frame whose lines are being read; NULL = none */
+    size_t folds;               /* number of lines of that frame behind its first one */
+    bool strayed;               /* the thread's frames went on with those of another thread */
+    bool gap;                   /* empty lines follow what was read of the thread */
+    uint64_t missing;           /* frames that the numbers of others skip */
+    uint64_t stray;             /* frames left out because their numbers are out of order */
+    int64_t last_thread;        /* highest number of a thread that the text tells */
+    uint64_t numbered;          /* threads that have a number */
+    size_t digits;              /* digits of the address of the last frame */
+    struct crash_images images; /* images that the frames name */
+    bool named;                 /* "Thread N name:" was read, and "Thread N:" was not */
+    size_t own_words; /* lines of "Application Specific Information:" taken, plus one; 0 = not
+                         reached */
     const char *termination;
-    const char *version, *os, *exception, *form; /* values of headers; NULL = not there yet */
+    /* header values; NULL = not read yet */
+    const char *version, *os, *exception, *subtype, *message, *form;
 };
 
 /* ---- headers ---- */
 
-static void read_process(struct report *r, const char *value) {
+static void crash_read_process(struct report *r, const char *value) {
     const char *pid = strrchr(value, '[');
     size_t len = pid ? (size_t)(pid - value) : strlen(value);
     while (len > 0 && value[len - 1] == ' ') {
@@ -40,17 +55,80 @@ static void read_process(struct report *r, const char *value) {
     r->process = r->process ? r->process : report_text(r, value, len);
 }
 
+/* Reads the lines of "Application Specific Information:", which up to iOS 10 say why the system
+ * ended the process. */
+static void crash_read_own_words(struct reading *t) {
+    enum { LINES_MAX = 32 };
+    if (strcmp(t->line, "Application Specific Information:") == 0) {
+        t->own_words = 1;
+    } else if (report_line_value(t->line, "Triggered by Thread")) {
+        t->own_words = LINES_MAX + 1;
+    } else if (t->own_words > 0 && t->own_words <= LINES_MAX && *t->line) {
+        t->termination = report_join(t->r, t->termination, " | ", t->line);
+        t->own_words++;
+    }
+}
+
+/* Reads Cr4shed's "iPhone10,6, iOS 11.3.1". */
+static void crash_read_device(struct report *r, const char *value) {
+    const char *comma = strstr(value, ", ");
+    if (comma) {
+        r->model = report_text(r, value, (size_t)(comma - value));
+        report_os(r, comma + 2);
+    }
+}
+
+/* Reads a header line about why the process was reported; false: it is another line. */
+static bool crash_read_exception(struct reading *t) {
+    struct report *r = t->r;
+    const char *value;
+    uint64_t thread;
+    if (((value = report_line_value(t->line, "Triggered by Thread")) != NULL ||
+         (value = report_line_value(t->line, "Crashed Thread")) != NULL)) {
+        if (report_take_decimal(&value, &thread) && thread <= INT32_MAX) {
+            t->last_thread = (int64_t)thread; /* so the text should have this thread */
+        }
+    } else if ((value = report_line_value(t->line, "Exception Type")) != NULL) {
+        t->exception = value;
+        r->reason = r->reason ? r->reason : value;
+    } else if ((value = report_line_value(t->line, "Exception Codes")) != NULL ||
+               (value = report_line_value(t->line, "Termination Reason")) != NULL ||
+               (value = report_line_value(t->line, "Termination Description")) != NULL) {
+        t->termination = report_join(r, t->termination, " | ", value);
+    } else if (strcmp(t->line, "Application main thread deadlocked") == 0) {
+        r->kind = "hang"; /* the line is from KSCrash's deadlock detector */
+        r->reason = t->line;
+    } else if ((value = report_line_value(t->line, "Reason")) != NULL &&
+               strncmp(value, "Namespace ", 10) == 0) {
+        /* pasted without a line feed: "EXC_CORPSE_NOTIFYTermination" ends the line before */
+        t->termination = report_join(r, t->termination, " | ", value);
+    } else if (t->termination && t->own_words == 0 && !report_line_value(t->line, "Process") &&
+               *t->line &&
+               (*t->line == '<' || *t->line == '"' || strncmp(t->line, "Process", 7) == 0 ||
+                strncmp(t->line, "Watchdog", 8) == 0 || strncmp(t->line, "Thermal", 7) == 0 ||
+                strstr(t->line, "allowance"))) {
+        /* a termination reason of several lines */
+        t->termination = report_join(r, t->termination, " | ", t->line);
+    } else if (report_says_watchdog(t->line)) { /* the heading of this line is unknown or missing */
+        t->termination = report_join(r, t->termination, " | ", t->line);
+    } else {
+        return false;
+    }
+    return true;
+}
+
 static void crash_read_header(struct reading *t) {
     struct report *r = t->r;
     const struct {
         const char *key;
         const char **to;
-    } texts[] = {{"Incident Identifier", &r->id},
-                 {"CrashReporter Key", &r->user},
-                 {"Hardware Model", &r->model},
-                 {"Identifier", &r->app_id}};
+    } texts[] = {{"Incident Identifier", &r->id},    {"CrashReporter Key", &r->user},
+                 {"Hardware Model", &r->model},      {"Identifier", &r->app_id},
+                 {"Bundle id", &r->app_id}, /* Cr4shed's */
+                 {"Exception Subtype", &t->subtype}, {"Exception Message", &t->message}};
     const char *value;
     report_own_lock(r, t->line);
+    crash_read_own_words(t);
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         value = report_line_value(t->line, texts[i].key);
         if (value) {
@@ -58,8 +136,11 @@ static void crash_read_header(struct reading *t) {
             return;
         }
     }
+    if (crash_read_exception(t)) {
+        return;
+    }
     if ((value = report_line_value(t->line, "Process")) != NULL) {
-        read_process(r, value);
+        crash_read_process(r, value);
     } else if ((value = report_line_value(t->line, "Path")) != NULL) {
         report_executable(r, value);
     } else if ((value = report_line_value(t->line, "Version")) != NULL) {
@@ -71,43 +152,33 @@ static void crash_read_header(struct reading *t) {
         report_os(r, value);
     } else if ((value = report_line_value(t->line, "Report Version")) != NULL) {
         t->form = value;
+    } else if ((value = report_line_value(t->line, "Device")) != NULL) {
+        crash_read_device(r, value);
+    } else if ((value = report_line_value(t->line, "Date")) != NULL) {
+        r->time = report_time(r, value);
     } else if ((value = report_line_value(t->line, "Date/Time")) != NULL) {
         r->time = report_time(r, value);
-        r->activity = value; /* start time for Launch Time; the event replaces it */
+        r->activity = value; /* kept here for "Launch Time"; cleared at the end */
     } else if ((value = report_line_value(t->line, "Launch Time")) != NULL) {
         r->since_launch_ms = report_time_between(value, r->activity);
     } else if ((value = report_line_value(t->line, "Role")) != NULL) {
         r->app_state = report_role(value);
-    } else if ((value = report_line_value(t->line, "Exception Type")) != NULL) {
-        t->exception = value;
-        r->reason = r->reason ? r->reason : value;
-    } else if ((value = report_line_value(t->line, "Exception Codes")) != NULL ||
-               (value = report_line_value(t->line, "Termination Reason")) != NULL ||
-               (value = report_line_value(t->line, "Termination Description")) != NULL) {
-        t->termination = report_join(r, t->termination, " | ", value);
-    } else if (strcmp(t->line, "Application main thread deadlocked") == 0) {
-        r->kind = "hang"; /* KSCrash's deadlock detector */
-        r->reason = t->line;
-    } else if (t->termination && !report_line_value(t->line, "Triggered by Thread") && *t->line &&
-               (*t->line == '<' || *t->line == '"' || strncmp(t->line, "Process", 7) == 0 ||
-                strncmp(t->line, "Watchdog", 8) == 0 || strncmp(t->line, "Thermal", 7) == 0 ||
-                strstr(t->line, "allowance"))) {
-        t->termination = report_join(r, t->termination, " | ", t->line); /* it goes on */
     }
 }
 
-/* In "Version: A (B)", is A the build? KSCrash always writes it so. Apple does on iOS up to 14,
- * whose text was written on the device; the texts of later systems, made from the .ips, and those
- * of macOS have the version first, as PLCrashReporter's, which names a signal as the exception. */
+/* Does "Version: A (B)" give the build first? KSCrash always writes it so. Apple does on iOS up to
+ * 14, whose text was written on the device; the texts of later systems, which are made from the
+ * .ips, and those of macOS give the version first. So does PLCrashReporter, which names a signal as
+ * the exception. */
 static bool crash_build_first(const struct reading *t) {
     static const struct {
         const char *system;
-        uint64_t since; /* the first one with the version first */
+        uint64_t since; /* major release that gives the version first */
     } systems[] = {
         {"iPhone OS ", 15},
         {"Watch OS ", 8},
         {"Apple TVOS ", 15},
-        /* Apple's name in iOS 8 and 9, KSCrash's since; then KSCrash's own. */
+        /* "iOS" is Apple's name in iOS 8 and 9, and KSCrash's since; the others are KSCrash's. */
         {"iOS ", UINT64_MAX},
         {"tvOS ", UINT64_MAX},
         {"watchOS ", UINT64_MAX},
@@ -124,22 +195,87 @@ static bool crash_build_first(const struct reading *t) {
             return report_take_decimal(&number, &major) && major < systems[i].since;
         }
     }
-    /* KSCrash gives the form of iOS to reports from every system. */
+    /* KSCrash writes iOS's report version, 104, on every system. */
     return strncmp(t->os, "macOS ", 6) == 0 && t->form && strcmp(t->form, "104") == 0;
 }
 
 /* ---- threads ---- */
+
+/* Checks a frame's number against those before it; false: the frame belongs to another thread,
+ * whose heading is missing. Inlined frames may repeat the number of their caller. */
+static enum st check_order(struct reading *t, uint64_t index, bool *belongs) {
+    const size_t count = t->r->frames.len - t->thread.stack.first;
+    enum st st = ST_OK;
+    t->strayed = t->strayed || (count > 0 && index + 1 < t->next);
+    *belongs = !t->strayed;
+    if (t->strayed) {
+        t->stray++;
+        return ST_OK;
+    }
+    if (index > t->next) { /* part of the stack was cut out */
+        uint64_t skipped = index - t->next;
+        t->missing += skipped < DUMP_FRAMES_MAX ? skipped : DUMP_FRAMES_MAX;
+        t->thread.stack.returns = t->thread.stack.returns || count == 0;
+        st = count > 0 ? report_frame(t->r, 0) : ST_OK;
+    }
+    t->next = index < UINT64_MAX ? index + 1 : index;
+    return st;
+}
+
+/* Is the address one whose end was cut off with the text's? All addresses of a text have as many
+ * digits. */
+static bool is_cut_address(const struct reading *t, const struct crash_frame *f) {
+    bool last = t->lines.at >= t->lines.end && t->lines.end[-1] != '\n';
+    return last && f->digits < t->digits;
+}
+
+/* Adds the frame that was read. One without an address is added as 0, to keep its place. */
+static enum st end_frame(struct reading *t) {
+    struct crash_frame f;
+    bool belongs;
+    const char *line = t->frame;
+    t->frame = NULL;
+    if (!line || !crash_frame_line(t->r, line, &f) ||
+        t->r->frames.len - t->thread.stack.first >= DUMP_FRAMES_MAX) {
+        return ST_OK; /* frames beyond the limit are only in the kept report */
+    }
+    if (check_order(t, f.index, &belongs) != ST_OK || !belongs) {
+        return belongs ? ST_ERR : ST_OK;
+    }
+    if (!f.has_address || is_cut_address(t, &f)) {
+        t->r->frames_unread++;
+        return report_frame(t->r, 0);
+    }
+    t->digits = f.digits;
+    if (f.symbol) {
+        (void)report_symbol(t->r, f.address, f.symbol);
+    }
+    crash_images_note(&t->images, t->r, &f);
+    return report_frame(t->r, f.address);
+}
+
+static void begin_frames(struct reading *t) {
+    t->thread.stack = report_begin_stack(t->r);
+    t->in_thread = true;
+    t->strayed = t->gap = false;
+    t->frame = NULL;
+    t->next = 0;
+}
 
 static enum st crash_end_thread(struct reading *t) {
     if (!t->in_thread) {
         return ST_OK;
     }
     t->in_thread = false;
+    if (end_frame(t) != ST_OK) {
+        return ST_ERR;
+    }
     report_end_stack(t->r, &t->thread.stack);
     return report_add_thread(t->r, &t->thread);
 }
 
-/* The name in "Dispatch queue: com.apple.main-thread". */
+/* Returns the name in "Dispatch queue: com.apple.main-thread", else the whole text; NULL: it is
+ * empty. */
 static const char *queue_name(const char *s) {
     static const char prefix[] = "Dispatch queue:";
     s = report_skip_blanks(s);
@@ -147,128 +283,80 @@ static const char *queue_name(const char *s) {
     return *s ? s : NULL;
 }
 
-/* "Thread 3:", "Thread 3 Crashed:", "Thread 3 name: …", "Thread 3:: Dispatch queue: …". Lines such
- * as "Thread 0 crashed with ARM Thread State" are none of them. */
+/* Reads a thread's heading. *taken = false: the line is another one. */
 static enum st take_thread_line(struct reading *t, bool *taken) {
-    const char *s = t->line;
-    uint64_t id;
-    *taken = false;
-    if (strncmp(s, "Thread ", 7) != 0) {
+    struct crash_heading h;
+    *taken = crash_heading((struct span){t->line, t->line + strlen(t->line)}, &h);
+    if (!*taken) {
         return ST_OK;
     }
-    s += 7;
-    if (!report_take_decimal(&s, &id) || id > INT32_MAX) {
-        return ST_OK;
-    }
-    bool crashed = strncmp(s, " Crashed:", 9) == 0, name = strncmp(s, " name:", 6) == 0;
-    if (!crashed && !name && *s != ':') {
-        return ST_OK;
-    }
-    *taken = true;
-    if (!(t->named && t->thread.id == (int64_t)id)) {
+    const int64_t id = (int64_t)h.id;
+    if (!(t->named && t->thread.id == id)) {
         if (crash_end_thread(t) != ST_OK) {
             return ST_ERR;
         }
-        t->thread = (struct report_thread){.id = (int64_t)id, .main = id == 0};
+        t->thread = (struct report_thread){.id = id, .main = id == 0};
+        t->last_thread = id > t->last_thread ? id : t->last_thread;
+        t->numbered++;
     }
-    if (name) {
-        t->thread.name = queue_name(s + 6);
-        t->named = true;
+    t->thread.name = h.name ? queue_name(h.name) : t->thread.name;
+    t->named = h.is_name;
+    if (h.is_name) {
         return ST_OK;
     }
-    s += crashed ? 9 : 1;
-    if (*s == ':') { /* macOS: the name follows */
-        t->thread.name = queue_name(s + 1);
-    }
-    t->named = false;
-    t->thread.crashed = crashed;
-    t->thread.stack = report_begin_stack(t->r);
-    t->in_thread = true;
+    t->thread.crashed = h.crashed;
+    t->r->top_thread = h.attributed ? id : t->r->top_thread;
+    begin_frames(t);
     return ST_OK;
 }
 
-/* Steps over the blanks-delimited address at *s. Address 0 has no "0x": printf's # adds none to a
- * zero. */
-static bool take_address_word(const char **s, uint64_t *out) {
-    enum { ZEROS_MIN = 8 };
-    const char *end = *s;
-    size_t zeros = strspn(end, "0");
-    if (zeros >= ZEROS_MIN) {
-        *out = 0;
-        end += zeros;
-    } else if (!report_take_hex(&end, out)) {
-        return false;
-    }
-    if (*end != ' ' && *end != '\t' && *end != 0) {
-        return false;
-    }
-    *s = end;
-    return true;
+/* Does the line hold the frame that the thread goes on with behind an empty line? Inlined frames
+ * repeat the number of their caller; a second frame 0 is taken for another thread's. */
+static bool goes_on(const struct reading *t) {
+    const char *s = report_skip_blanks(t->line);
+    const uint64_t next = t->next + (t->frame != NULL);
+    uint64_t index;
+    return report_take_decimal(&s, &index) && (*s == ' ' || *s == '\t') && !t->strayed &&
+           (index == next || (index > 0 && index + 1 == next));
 }
 
-/* The address in the words behind a frame's index, and what follows it in *rest. The image's name
- * may hold blanks: the address is the first word that is one. */
-static bool find_address(const char *s, uint64_t *out, const char **rest) {
-    while (*(s = report_skip_blanks(s)) != 0) {
-        if (take_address_word(&s, out)) {
-            *rest = report_skip_blanks(s);
-            return true;
-        }
-        s += strcspn(s, " \t");
-    }
-    return false;
-}
-
-/* The symbol in what follows a frame's address, NULL for none: "SYMBOL + 24" or "BASE + 24", or
- * KSCrash's "BASE + 24 (SYMBOL + 24)". A frame in no image has the base 0. */
-static const char *frame_symbol(struct report *r, const char *s) {
-    const char *rest = s;
-    uint64_t base, offset;
-    bool based = report_take_hex(&rest, &base) || (*rest == '0' && *++rest == ' ');
-    if (!based || strncmp(rest, " + ", 3) != 0) {
-        return *s ? s : NULL;
-    }
-    rest += 3;
-    s = report_take_decimal(&rest, &offset) ? report_skip_blanks(rest) : "";
-    size_t len = strlen(s);
-    if (len > 2 && s[0] == '(' && s[len - 1] == ')') {
-        s = report_text(r, s + 1, len - 2);
-    }
-    return s && *s ? s : NULL;
-}
-
-/* A frame's line; *taken = false: it is not one. One without an address keeps its place. */
-static enum st take_frame(struct reading *t, bool *taken) {
-    const char *s = report_skip_blanks(t->line), *rest;
-    uint64_t index, address = 0;
-    *taken = false;
-    if (!report_take_decimal(&s, &index) || (*s != ' ' && *s != '\t')) {
+/* Takes a line of a thread: a frame, or the rest of one that was folded. The thread ends behind
+ * empty lines, unless its frames go on there as in a text whose lines were spaced; other text is
+ * passed over. */
+static enum st take_frame_line(struct reading *t) {
+    enum { FOLDS_MAX = 3 };
+    if (!*t->line) {
+        t->gap = true;
         return ST_OK;
     }
-    *taken = true;
-    if (find_address(s, &address, &rest)) {
-        const char *symbol = frame_symbol(t->r, rest);
-        if (symbol) {
-            report_symbol(t->r, address, symbol);
-        }
-    } else {
-        t->r->frames_unread++;
+    if (t->gap && !goes_on(t)) {
+        return crash_end_thread(t);
     }
-    if (t->r->frames.len - t->thread.stack.first >= DUMP_FRAMES_MAX) {
-        return ST_OK; /* the rest is in the report */
+    t->gap = false;
+    if (crash_is_frame(t->line, t->next + (t->frame != NULL))) {
+        enum st st = end_frame(t);
+        t->frame = t->line;
+        t->folds = 0;
+        return st;
     }
-    return report_frame(t->r, address);
+    if (t->frame && t->folds < FOLDS_MAX &&
+        crash_frame_goes_on(t->frame, report_skip_blanks(t->line)) &&
+        strncmp(t->line, "Thread ", 7) != 0) {
+        t->frame = report_join(t->r, t->frame, " ", report_skip_blanks(t->line));
+        t->folds++;
+    }
+    return ST_OK;
 }
 
-/* "Last Exception Backtrace:", whose frames follow, or stand in one line: "(0x1 0x2 …)". */
+/* Begins the thread of "Last Exception Backtrace:", whose frames follow, or stand in one line:
+ * "(0x1 0x2 …)". */
 static enum st begin_last_exception(struct reading *t) {
     if (crash_end_thread(t) != ST_OK) {
         return ST_ERR;
     }
     t->thread = (struct report_thread){.id = -1, .name = "Last Exception Backtrace"};
-    t->thread.stack = report_begin_stack(t->r);
+    begin_frames(t);
     t->thread.stack.returns = true;
-    t->in_thread = true;
     return ST_OK;
 }
 
@@ -285,11 +373,12 @@ static enum st take_addresses(struct reading *t) {
     return ST_OK;
 }
 
-/* ---- the whole ---- */
+/* ---- the whole report ---- */
 
 static enum st crash_take_line(struct reading *t) {
+    struct crash_frame outside;
     bool taken = false;
-    if (strncmp(t->line, "Binary Images:", 14) == 0) {
+    if (report_begins_images(t->line)) {
         t->in_images = true;
         return crash_end_thread(t);
     }
@@ -307,48 +396,77 @@ static enum st crash_take_line(struct reading *t) {
         if (t->line[0] == '(' && t->thread.stack.returns) {
             return take_addresses(t);
         }
-        if (take_frame(t, &taken) != ST_OK) {
-            return ST_ERR;
+        if (take_frame_line(t) != ST_OK || t->in_thread) {
+            return err_is(t->r->e) ? ST_ERR : ST_OK;
         }
-        /* Text that was broken into lines goes on; an empty line ends a thread. */
-        return taken || *t->line ? ST_OK : crash_end_thread(t);
     }
     if (t->r->threads.len == 0) {
         crash_read_header(t);
+    } else if (crash_frame_line(t->r, t->line, &outside) && outside.has_address) {
+        t->stray++;
     }
     return ST_OK;
 }
 
-/* The thread without a number in its header: on macOS the crashed one always has a number; a header
- * of a name alone is none. */
-enum st report_fill_crash(struct report *r, struct span text) {
-    struct reading t = {.r = r, .lines = {.at = text.p, .end = text.end}};
-    r->kind = "crash";
-    r->detector = "apple";
-    r->fatal = true;
-    while ((t.line = report_next_line(r, &t.lines)) != NULL) {
-        if (crash_take_line(&t) != ST_OK) {
-            return err_context(r->e, "line %zu", t.lines.number);
-        }
+/* Tells what the text lacks: it may be cut, or a part of a report that somebody pasted. */
+static void tell_lacks(struct reading *t) {
+    struct report *r = t->r;
+    const uint64_t wanted = (uint64_t)(t->last_thread + 1);
+    size_t unlisted = crash_images_add(&t->images, r, t->in_images);
+    report_lack_count(r, wanted > t->numbered ? wanted - t->numbered : 0,
+                      "thread that the text leaves out", "threads that the text leaves out");
+    report_lack_count(r, t->missing, "frame that the text leaves out",
+                      "frames that the text leaves out");
+    report_lack_count(r, t->stray, "frame whose number is out of order",
+                      "frames whose numbers are out of order");
+    report_lack_frames(r);
+    if (!t->in_images) {
+        report_lack(r, "the text ends without \"Binary Images\", so images have no UUID");
+    } else {
+        report_lack_count(r, unlisted, "image that \"Binary Images\" leaves out",
+                          "images that \"Binary Images\" leaves out");
     }
+}
+
+static enum st crash_finish(struct reading *t) {
+    struct report *r = t->r;
     if (r->no_memory) {
         return err_nomem(r->e);
     }
-    if (crash_end_thread(&t) != ST_OK) {
+    if (crash_end_thread(t) != ST_OK) {
         return ST_ERR;
     }
     r->activity = NULL;
-    if (t.version) {
-        report_version(r, t.version, crash_build_first(&t));
+    if (t->version) {
+        report_version(r, t->version, crash_build_first(t));
     }
-    (void)report_watchdog(r, t.termination);
+    if (report_says_watchdog(t->subtype)) {
+        t->termination = report_join(r, t->termination, " | ", t->subtype);
+    }
+    if (report_kill(r, t->termination)) {
+        r->reason = t->termination;
+    } else if (t->exception && strncmp(t->exception, "EXC_RESOURCE", 12) == 0) {
+        (void)report_resource(r, t->subtype, t->message);
+    }
     if (r->threads.len == 0) {
         return err_set(r->e, ERR_FORMAT, "a text report without a thread");
     }
-    if (!t.in_images) {
-        return err_set(r->e, ERR_TRUNCATED,
-                       "a text report that is cut short: no \"Binary Images\" at byte %zu",
-                       (size_t)(text.end - text.p));
+    tell_lacks(t);
+    return r->no_memory ? err_nomem(r->e) : ST_OK;
+}
+
+enum st report_fill_crash(struct report *r, struct span text) {
+    struct reading t = {.r = r, .lines = report_lines_of(text), .last_thread = -1};
+    enum st st = ST_OK;
+    r->kind = "crash";
+    r->detector = "apple";
+    r->fatal = true;
+    while (st == ST_OK && (t.line = report_next_line(r, &t.lines)) != NULL) {
+        if (crash_take_line(&t) != ST_OK) {
+            st = err_context(r->e, "line %zu", t.lines.number);
+        }
     }
-    return ST_OK;
+    st = st == ST_OK ? crash_finish(&t) : st;
+    crash_images_release(&t.images);
+    return st;
 }

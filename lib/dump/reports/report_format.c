@@ -1,4 +1,5 @@
-/* The functions that readers of JSON share before there is a draft. */
+/* Functions that the report readers use before they have a draft: recognising members and loading
+ * JSON. */
 #include "dump/document.h"
 #include "dump/reports/report_private.h"
 
@@ -7,7 +8,7 @@ unsigned report_members(struct span object, const char *const *names) {
     unsigned present = 0;
     while (span_next(&object, &key, &value)) {
         if (span_is(key, "format")) {
-            return 0; /* dumps have it first, so that recognising them is cheap */
+            return 0; /* dumps have this member first, so that recognising them is cheap */
         }
         for (size_t i = 0; names[i]; i++) {
             if (span_is(key, names[i])) {

@@ -1,4 +1,5 @@
-/* A report format: how it is recognised, and its reader. Each has one row in report_formats. */
+/* A report format: how it is recognised, and its reader. report_formats in report_formats.c has a
+ * row for each. */
 #ifndef STALLKIT_DUMP_REPORT_FORMAT_PRIVATE_H
 #define STALLKIT_DUMP_REPORT_FORMAT_PRIVATE_H
 
@@ -9,38 +10,60 @@
 #include "dump/json/span_private.h"
 #include "dump/reports/report_take.h"
 
-/* A document of a known format, and who gets its dumps. */
+struct report_maps;
+
+/* A document of a known format, with the receiver of its dumps. */
 struct report_document {
-    struct span text; /* as it was; not empty */
+    struct span text; /* the unchanged document; not empty */
     report_take take;
     void *ctx;
+    /* maps for the reports inside a list or an envelope; may be NULL */
+    const struct report_maps *maps;
+    const char *process; /* name or id of the process to read from a report of several; NULL = the
+                            format chooses */
 };
 
-enum { REPORT_MEMBERS_MAX = 32 };
+enum { REPORT_MEMBERS_MAX = 32, REPORT_LOOK_MAX = 16 * 1024 };
 
 struct report_format {
-    /* JSON: names of members by which an object is known, NULL behind the last one. NULL: text. */
+    const char *name;   /* name in the dump's "report" and in --list-formats */
+    const char *source; /* the tool that writes it, for people */
+    const char *since;  /* the first version of Stallkit that reads it */
+    /* JSON formats: names of the members that identify it, ended by NULL. NULL: a text format. */
     const char *const *members;
-    /* Is an object that has these members (bit i: members[i]) of this format? */
+    /* JSON formats: does an object with these members (bit i: members[i]) have this format? */
     bool (*recognise)(unsigned present);
-    /* Text: how its first line begins, NULL behind the last one. NULL: JSON. */
+    /* Text formats: beginnings of its first line, ended by NULL. NULL: a JSON format, or one with
+     * `begins`. */
     const char *const *heads;
-    /* As report_convert. */
+    /* Text formats: do the first lines show this format? At most REPORT_LOOK_MAX bytes are read.
+     * *more is set if the text is too short to tell, else left alone. */
+    bool (*begins)(struct span text, bool *more);
+    /* Text formats with `begins`: does this line, behind these lines of a report, belong to
+     * something else? */
+    bool (*ends)(struct span report, struct span line);
+    bool in_log; /* reports stand in a log, whose other lines are skipped */
+    /* Converts a document, as report_convert does. */
     enum st (*read)(const struct report_document *d, struct err *e);
 };
 
-/* The names of an object's members that the list has, as recognise takes them. An object with a
- * member "format" is a dump, or another record of ours, and has none. */
+/* Returns which of these names the object has as members, as a bit mask for `recognise`. An object
+ * with a member "format" is a dump or another record of Stallkit, and gives 0. */
 unsigned report_members(struct span object, const char *const *names);
 
 extern const struct report_format report_kscrash_format;
 extern const struct report_format report_metrickit_format;
+extern const struct report_format report_metrics_format;
 extern const struct report_format report_ips_format;
 extern const struct report_format report_text_format;
+extern const struct report_format report_android_format;
+extern const struct report_format report_sample_format;
+extern const struct report_format report_perf_format;
+extern const struct report_format report_seastar_format;
 
-/* Is the document the first line of an .ips, which has its body behind it? */
+/* Is the document an .ips's first line, which its body follows? */
 bool report_is_ips_header(struct span text);
-/* Reads an .ips that stands in another document. */
+/* Reads an .ips that is part of another document. */
 enum st report_read_ips(const struct report_document *d, struct err *e) BASE_MUST_USE;
 
 #endif

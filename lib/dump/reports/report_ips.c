@@ -1,5 +1,6 @@
-/* Apple's .ips ("Interpreting the JSON format of a crash report"): a line of JSON, then JSON, or
- * text: of older systems that of a .crash, of all the samples of a process that used too much. */
+/* Reads Apple's .ips ("Interpreting the JSON format of a crash report"): a line of JSON, then a
+ * body of JSON or text. Older systems write a .crash as text, or the sampled stacks of a process
+ * that used too much. */
 #include "dump/reports/report_private.h"
 
 #include <string.h>
@@ -8,15 +9,13 @@
 #include "base/path.h"
 #include "dump/dump.h"
 
-enum { WATCHDOG_CODE = 0x8badf00d };
-
-/* ---- what the app and the device are ---- */
+/* ---- the app and the device ---- */
 
 static const char *either(const char *a, const char *b) {
     return a ? a : b;
 }
 
-/* Takes members of the first line that the body lacks. */
+/* Copies members of the header line that the body lacks. */
 static void ips_read_header(struct report *r, const json_t *header) {
     r->id = either(r->id, report_member(r, header, "incident_id"));
     r->app_id = either(r->app_id, report_member(r, header, "bundleID"));
@@ -81,22 +80,35 @@ static void ips_read_images(struct report *r, const json_t *images) {
     }
 }
 
+/* Finds a frame's offset and its image's load address, which is 0 for a frame in no image: its
+ * offset is the address. False: the two do not name a place. */
+static bool ips_frame_place(const json_t *images, const json_t *frame, uint64_t *base,
+                            uint64_t *offset) {
+    const json_t *in = json_object_get(frame, "imageIndex");
+    uint64_t index;
+    *base = 0;
+    if (!report_address(json_object_get(frame, "imageOffset"), offset)) {
+        return false;
+    }
+    if (!in || json_is_null(in)) {
+        return true;
+    }
+    if (*offset > INT64_MAX || !report_u64(in, &index) || index >= json_array_size(images)) {
+        return false;
+    }
+    if (!report_address(json_object_get(json_array_get(images, (size_t)index), "base"), base)) {
+        *base = 0;
+    }
+    return true;
+}
+
 static enum st read_frame(struct report *r, const json_t *images, const json_t *frame) {
-    uint64_t offset, index, base = 0, line;
+    uint64_t offset, base, line;
     struct report_name name = {.symbol = report_member(r, frame, "symbol"),
                                .file = report_member(r, frame, "sourceFile")};
-    if (!report_address(json_object_get(frame, "imageOffset"), &offset)) {
-        return err_set(r->e, ERR_FORMAT, "a frame without \"imageOffset\"");
-    }
-    if (report_u64(json_object_get(frame, "imageIndex"), &index)) {
-        if (index >= json_array_size(images)) {
-            return err_set(r->e, ERR_FORMAT, "a frame in image %llu of %zu",
-                           (unsigned long long)index, json_array_size(images));
-        }
-        const json_t *image = json_array_get(images, (size_t)index);
-        if (!report_address(json_object_get(image, "base"), &base)) {
-            base = 0;
-        }
+    if (!ips_frame_place(images, frame, &base, &offset)) {
+        r->frames_unread++;
+        return report_frame(r, 0);
     }
     name.address = base + offset;
     if (!report_address(json_object_get(frame, "symbolLocation"), &name.offset) ||
@@ -109,7 +121,8 @@ static enum st read_frame(struct report *r, const json_t *images, const json_t *
     } else {
         name.file = NULL;
     }
-    report_name(r, &name);
+    name.inlined = json_is_true(json_object_get(frame, "inline"));
+    (void)report_name(r, &name);
     return report_frame(r, name.address);
 }
 
@@ -166,9 +179,9 @@ static enum st ips_read_threads(struct report *r, const json_t *body) {
     return ST_OK;
 }
 
-/* ---- what happened ---- */
+/* ---- the cause ---- */
 
-/* Joins the texts of an array of strings. */
+/* Joins the first 64 texts of an array of strings with " | ". */
 static const char *join_texts(struct report *r, const json_t *array) {
     const char *all = NULL;
     size_t i;
@@ -181,11 +194,12 @@ static const char *join_texts(struct report *r, const json_t *array) {
     return all;
 }
 
-/* "Application Specific Information": what libraries said last, by library. */
+/* Reads "Application Specific Information", the last messages of each library, for a lock that its
+ * own holder waited for. */
 static void read_own_lock(struct report *r, const json_t *said) {
     const char *library;
     json_t *texts;
-    /* The macro lacks a const; nothing is written. */
+    /* Jansson's macro wants an object that is not const; nothing is written. */
     json_object_foreach((json_t *)(uintptr_t)said, library, texts) {
         report_own_lock(r, join_texts(r, texts));
     }
@@ -200,11 +214,11 @@ static void read_cause(struct report *r, const json_t *body, int64_t bug_type) {
     r->detector = "apple";
     r->fatal = true;
     switch (bug_type) {
-    case 202: /* cpu_resource */
+    case 202: /* bug type cpu_resource */
         r->kind = "cpu";
         r->fatal = false;
         break;
-    case 145: /* diskwrites_resource */
+    case 145: /* bug type diskwrites_resource */
         r->kind = "disk-write";
         r->fatal = false;
         break;
@@ -212,12 +226,14 @@ static void read_cause(struct report *r, const json_t *body, int64_t bug_type) {
         break;
     }
     read_own_lock(r, json_object_get(body, "asi"));
-    r->reason = either(reasons, report_member(r, end, "indicator"));
-    r->reason = either(r->reason, report_member(r, exception, "type"));
-    if (report_number(json_object_get(end, "code")) == (int64_t)WATCHDOG_CODE) {
-        (void)report_watchdog(r, "0x8badf00d");
+    const char *indicator = report_member(r, end, "indicator");
+    if (report_says_watchdog(indicator) && !report_says_watchdog(reasons)) {
+        reasons = report_join(r, reasons, " | ", indicator);
     }
-    (void)report_watchdog(r, reasons);
+    r->reason = either(reasons, indicator);
+    r->reason = either(r->reason, report_member(r, exception, "type"));
+    (void)report_kill_by(r, report_member(r, end, "namespace"),
+                         report_number(json_object_get(end, "code")), reasons);
 }
 
 static int64_t bug_type_of(const json_t *header, const json_t *body) {
@@ -233,7 +249,7 @@ static enum st fill_json(struct report *r, const json_t *header, const json_t *b
         return st;
     }
     if (!json_is_array(json_object_get(body, "threads"))) {
-        return err_set(r->e, ERR_UNSUPPORTED, "an .ips of bug_type %lld, which holds no threads",
+        return err_set(r->e, ERR_NOTHING, "an .ips of bug_type %lld, which holds no threads",
                        (long long)bug_type);
     }
     read_body_head(r, body);
@@ -243,7 +259,7 @@ static enum st fill_json(struct report *r, const json_t *header, const json_t *b
     return ips_read_threads(r, body);
 }
 
-/* ---- the file: a line of JSON, then JSON or text; or its JSON alone ---- */
+/* ---- the file: a line of JSON and a body of JSON or text; or one JSON object alone ---- */
 
 enum { IPS_BUG_TYPE = 1, IPS_PROCESSES = 2, IPS_IMAGES = 4, IPS_THREADS = 8 };
 static const char *const ips_members[] = {"bug_type", "processByPid", "usedImages", "threads",
@@ -272,7 +288,8 @@ bool report_is_ips_header(struct span text) {
     return false;
 }
 
-/* One .ips: header and root are NULL if it has none, or a body of text. */
+/* The parts of one .ips. header is NULL if there is no first line, root is NULL if the body is
+ * text. */
 struct ips {
     const struct report_document *d;
     struct span header_text, body;
@@ -287,7 +304,7 @@ static enum st ips_fill(struct report *r, const struct ips *ips) {
                                               : report_fill_crash(r, ips->body);
     report_own_uuid(r, report_member(r, ips->header, "slice_uuid"));
     const char *version = report_member(r, ips->header, "app_version");
-    if (version) { /* the text does not say which of its two is the build */
+    if (version) { /* the text does not say which of two numbers is the build */
         r->app_version = version;
         r->app_build = report_member(r, ips->header, "build_version");
     }
@@ -302,6 +319,10 @@ static enum st ips_convert(const struct ips *ips, struct err *e) {
         report_keep(&r, "header", ips->header_text, false);
     }
     report_keep(&r, "body", ips->body, !ips->root);
+    if (!ips->root) {
+        report_lack_end(&r, ips->body);
+    }
+    r.wanted = ips->d->process;
     enum st st = ips_fill(&r, ips);
     if (st == ST_OK) {
         st = report_finish(&r, ips->d);
@@ -310,7 +331,7 @@ static enum st ips_convert(const struct ips *ips, struct err *e) {
     return st;
 }
 
-/* Loads what is JSON of it. */
+/* Splits the .ips and parses its JSON parts. */
 static enum st ips_load(struct ips *ips, struct err *e) {
     struct span rest = ips->d->text, first = span_value(&rest);
     span_skip_space(&rest);
@@ -340,4 +361,10 @@ enum st report_read_ips(const struct report_document *d, struct err *e) {
 }
 
 const struct report_format report_ips_format = {
-    .members = ips_members, .recognise = ips_recognise, .read = report_read_ips};
+    .name = "ips",
+    .source = "Apple .ips: crashes, watchdogs, use of processor and disk, stackshots",
+    .since = "0.1.0",
+
+    .members = ips_members,
+    .recognise = ips_recognise,
+    .read = report_read_ips};

@@ -1,6 +1,6 @@
-/* KSCrash's JSON (github.com/kstenerud/KSCrash, Report Field Reference), of all its versions, and
- * of Matrix, which adds to it. Addresses are decimal; `image_vmaddr` is often wrong and not read.
- */
+/* Reads KSCrash's JSON of all versions (github.com/kstenerud/KSCrash, Report Field Reference) and
+ * that of Matrix, which extends it. Addresses are decimal; `image_vmaddr` is often wrong, and so
+ * not read. */
 #include "dump/reports/report_private.h"
 
 #include <string.h>
@@ -9,9 +9,7 @@
 #include "base/path.h"
 #include "dump/dump.h"
 
-enum { WATCHDOG_CODE = 0x8badf00d };
-
-/* ---- what the app and the device are ---- */
+/* ---- the app and the device ---- */
 
 static void read_system(struct report *r, const json_t *system) {
     const char *name = report_member(r, system, "system_name");
@@ -23,7 +21,7 @@ static void read_system(struct report *r, const json_t *system) {
     report_os(r, report_join(r, name, " ", version));
     r->os_build = report_member(r, system, "os_version");
     r->user = report_member(r, system, "device_app_hash");
-    /* The slice that ran, which may differ from the processor's. */
+    /* The slice that ran may have another architecture than the processor. */
     const json_t *type = json_object_get(system, "binary_cpu_type");
     const json_t *subtype = json_object_get(system, "binary_cpu_subtype");
     r->arch = json_is_integer(type)
@@ -69,7 +67,7 @@ static void kscrash_read_images(struct report *r, const json_t *images) {
         report_own_lock(r, json_string_value(json_object_get(object, "crash_info_message")));
         if (i >= DUMP_IMAGES_MAX ||
             !report_address(json_object_get(object, "image_addr"), &image.load)) {
-            continue; /* frames in it will have no image */
+            continue; /* its frames will have no image */
         }
         if (!report_address(json_object_get(object, "image_size"), &image.size)) {
             image.size = 0;
@@ -98,10 +96,11 @@ static enum st read_contents(struct report *r, const json_t *contents, struct re
     json_array_foreach(contents, i, frame) {
         uint64_t address;
         if (i >= DUMP_FRAMES_MAX) {
-            break; /* the rest is in the report */
+            break; /* further frames are only in the kept report */
         }
         if (!report_kscrash_frame(r, frame, &address)) {
-            return err_set(r->e, ERR_FORMAT, "frame %zu of a thread is not an address", i);
+            r->frames_unread++;
+            address = 0; /* the frame keeps its place */
         }
         if (report_frame(r, address) != ST_OK) {
             return ST_ERR;
@@ -111,7 +110,7 @@ static enum st read_contents(struct report *r, const json_t *contents, struct re
     return ST_OK;
 }
 
-/* KSCrash numbers threads in the kernel's order: 0 is the main thread. */
+/* Reads the threads. KSCrash numbers them in the kernel's order, in which the main thread is 0. */
 static enum st kscrash_read_threads(struct report *r, const json_t *threads) {
     size_t i;
     json_t *object;
@@ -134,7 +133,7 @@ static enum st kscrash_read_threads(struct report *r, const json_t *threads) {
     return ST_OK;
 }
 
-/* ---- profiles: a table of frames, and samples that refer to it ---- */
+/* ---- profiles: a table of frames, and samples that refer to it by index ---- */
 
 static enum st read_profile_stack(struct report *r, const json_t *frames, const json_t *indexes,
                                   struct report_stack *stack) {
@@ -148,7 +147,8 @@ static enum st read_profile_stack(struct report *r, const json_t *frames, const 
         }
         if (!report_u64(index, &at) || at >= json_array_size(frames) ||
             !report_kscrash_frame(r, json_array_get(frames, (size_t)at), &address)) {
-            return err_set(r->e, ERR_FORMAT, "a sample of the profile has no such frame");
+            r->frames_unread++;
+            address = 0;
         }
         if (report_frame(r, address) != ST_OK) {
             return ST_ERR;
@@ -200,7 +200,7 @@ static enum st read_profile(struct report *r, const json_t *profile) {
     return read_profile_samples(r, frames, json_object_get(json_array_get(threads, 0), "samples"));
 }
 
-/* ---- what happened ---- */
+/* ---- the cause ---- */
 
 static const json_t *first_of(const json_t *a, const json_t *b, const json_t *c) {
     if (json_is_object(a)) {
@@ -209,7 +209,7 @@ static const json_t *first_of(const json_t *a, const json_t *b, const json_t *c)
     return json_is_object(b) ? b : c;
 }
 
-/* The watchdog monitor's own record of a hang. */
+/* Reads the watchdog monitor's record of a hang. */
 static void read_hang(struct report *r, const json_t *hang) {
     int64_t from = report_number(json_object_get(hang, "hang_start_nanos"));
     int64_t to = report_number(json_object_get(hang, "hang_end_nanos"));
@@ -220,7 +220,8 @@ static void read_hang(struct report *r, const json_t *hang) {
     }
 }
 
-/* Matrix writes its dump type with the user reports of KSCrash, or at the top. */
+/* Returns Matrix's dump type, which stands among KSCrash's "user_reported" members or at the top;
+ * -1: none. */
 static int64_t matrix_type(const json_t *root, const json_t *error) {
     const json_t *user = json_object_get(error, "user_reported");
     const json_t *places[] = {json_object_get(user, "dump_type"),
@@ -256,10 +257,12 @@ static void read_error(struct report *r, const json_t *root, const json_t *crash
     } else if (type && strcmp(type, "user") == 0) {
         r->fatal = false;
     }
-    if (report_number(json_object_get(exit, "code")) == (int64_t)WATCHDOG_CODE) {
-        (void)report_watchdog(r, "0x8badf00d");
-    }
-    (void)report_watchdog(r, r->reason);
+    (void)report_kill_by(r, NULL, report_number(json_object_get(exit, "code")), r->reason);
+}
+
+static bool has_stacks(const json_t *crash) {
+    return json_array_size(json_object_get(crash, "threads")) > 0 ||
+           json_is_object(json_object_get(crash, "crashed_thread"));
 }
 
 static enum st kscrash_fill(struct report *r, const json_t *root) {
@@ -267,9 +270,8 @@ static enum st kscrash_fill(struct report *r, const json_t *root) {
     const json_t *profile = json_object_get(json_object_get(crash, "error"), "profile");
     const json_t *inner = json_object_get(root, "recrash_report");
     const json_t *first = root;
-    if (json_is_object(inner) && json_array_size(json_object_get(crash, "threads")) == 0 &&
-        json_array_size(json_object_get(json_object_get(inner, "crash"), "threads")) > 0) {
-        first = inner; /* the handler crashed, too, and this is what it had written before */
+    if (!has_stacks(crash) && has_stacks(json_object_get(inner, "crash"))) {
+        first = inner; /* the crash handler crashed, too; this is the report of the first crash */
         crash = json_object_get(inner, "crash");
     }
     kscrash_read_head(r, first);
@@ -281,7 +283,7 @@ static enum st kscrash_fill(struct report *r, const json_t *root) {
     if (json_is_object(profile) && read_profile(r, profile) != ST_OK) {
         return ST_ERR;
     }
-    /* A minimal report has a single thread outside of a list. */
+    /* A minimal report has one thread, outside of the list. */
     const json_t *threads = json_object_get(crash, "threads");
     const json_t *alone = json_object_get(crash, "crashed_thread");
     if (kscrash_read_threads(r, threads) != ST_OK) {
@@ -297,21 +299,28 @@ static enum st kscrash_fill(struct report *r, const json_t *root) {
             return ST_ERR;
         }
     }
-    if (report_matrix_stacks(r, root) != ST_OK) {
-        return ST_ERR;
+    enum st st = report_matrix_stacks(r, root);
+    if (r->threads.len == 0 && r->samples.len == 0) {
+        report_lack(r, "a stack: the report has no thread");
     }
-    return ST_OK;
+    return st;
 }
 
 /* ---- the document ---- */
 
-enum { KSCRASH_HEAD = 3 << 0, KSCRASH_CRASH = 3 << 2, KSCRASH_STACKS = 7 << 4 /* Matrix's */ };
+enum {
+    KSCRASH_HEAD = 3 << 0,
+    KSCRASH_CRASH = 1 << 2,
+    KSCRASH_RECRASH = 1 << 3,
+    KSCRASH_STACKS = 7 << 4 /* Matrix's members */
+};
 static const char *const kscrash_members[] = {
     "report",       "binary_images",   "crash",       "recrash_report",
     "stack_string", "threads_profile", "frame_stack", NULL};
 
 static bool kscrash_recognise(unsigned present) {
-    return (present & KSCRASH_STACKS) || ((present & KSCRASH_CRASH) && (present & KSCRASH_HEAD));
+    return (present & (KSCRASH_STACKS | KSCRASH_RECRASH)) ||
+           ((present & KSCRASH_CRASH) && (present & KSCRASH_HEAD));
 }
 
 static enum st report_kscrash_read(const struct report_document *d, struct err *e) {
@@ -332,5 +341,10 @@ static enum st report_kscrash_read(const struct report_document *d, struct err *
     return st;
 }
 
-const struct report_format report_kscrash_format = {
-    .members = kscrash_members, .recognise = kscrash_recognise, .read = report_kscrash_read};
+const struct report_format report_kscrash_format = {.name = "kscrash, matrix",
+                                                    .source = "KSCrash, and Matrix for iOS",
+                                                    .since = "0.1.0",
+
+                                                    .members = kscrash_members,
+                                                    .recognise = kscrash_recognise,
+                                                    .read = report_kscrash_read};

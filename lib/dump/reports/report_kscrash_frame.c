@@ -1,11 +1,12 @@
-/* Reads a frame as KSCrash writes it, in threads, profiles and the trees of Matrix. */
+/* Reads a frame in KSCrash's form, for threads, profiles and the trees of Matrix. */
 #include <string.h>
 
 #include "base/parse.h"
 #include "base/path.h"
 #include "dump/reports/report_private.h"
 
-/* An image that only frames mention: reports without a list of images have no other. */
+/* Adds the image that a frame mentions if its load address is new; reports without a list of images
+ * have no others. */
 static void read_own_image(struct report *r, const json_t *frame) {
     struct report_image image = {.name = report_member(r, frame, "object_name")};
     const char *uuid = json_string_value(json_object_get(frame, "object_uuid"));
@@ -40,8 +41,8 @@ bool report_kscrash_frame(void *report, const json_t *frame, uint64_t *out) {
         start = report_strip(r, start);
         name.offset = start <= at ? at - start : 0;
     }
-    report_name(r, &name);
-    if (r->images.len < 4096) { /* limit: each new image is searched among the others */
+    (void)report_name(r, &name);
+    if (r->images.len < 4096) { /* limits the cost: the list is searched for each new image */
         read_own_image(r, frame);
     }
     return true;

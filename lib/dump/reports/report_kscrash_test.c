@@ -210,8 +210,29 @@ static void damage_is_refused(void **state) {
     (void)state;
     check_refused("{'report':{},'crash':{'threads':[", "cut short");
     check_refused("{'report':{},'crash':{'threads':[}]}", "not JSON at column 34");
-    check_refused("{'report':{},'crash':{'threads':[{'backtrace':{'contents':[{}]}}]}}",
-                  "thread 0: frame 0 of a thread is not an address");
+}
+
+static void an_unreadable_frame_keeps_its_place(void **state) {
+    (void)state;
+    struct converted c =
+        convert_json_of("{'report':{},'crash':{'threads':[{'backtrace':{'contents':[{},{"
+                        "'instruction_addr':7},{'instruction_addr':'x'}]}}]}}");
+    const struct dump *d = only_dump(&c);
+    assert_int_equal(d->threads[0].stack.frame_count, 3);
+    assert_int_equal(d->threads[0].stack.frames[0], 0);
+    assert_int_equal(d->threads[0].stack.frames[1], 7);
+    assert_int_equal(d->threads[0].stack.frames[2], 0);
+    assert_string_equal(d->lack, "2 frames that could not be read");
+    release_converted(&c);
+}
+
+static void a_report_without_a_thread_lacks_a_stack(void **state) {
+    (void)state;
+    struct converted c = convert_json_of("{'report':{},'crash':{'error':{'type':'hang'}}}");
+    const struct dump *d = only_dump(&c);
+    assert_int_equal(d->thread_count, 0);
+    assert_string_equal(d->lack, "a stack: the report has no thread");
+    release_converted(&c);
 }
 
 static void nesting_past_the_limit_is_refused(void **state) {
@@ -263,6 +284,8 @@ int main(void) {
         cmocka_unit_test(a_list_gives_a_dump_for_each_report),
         cmocka_unit_test(what_is_no_report_is_left_alone),
         cmocka_unit_test(damage_is_refused),
+        cmocka_unit_test(an_unreadable_frame_keeps_its_place),
+        cmocka_unit_test(a_report_without_a_thread_lacks_a_stack),
         cmocka_unit_test(nesting_past_the_limit_is_refused),
         cmocka_unit_test(a_tree_that_unfolds_without_end_is_refused),
     };

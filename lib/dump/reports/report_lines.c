@@ -1,4 +1,4 @@
-/* The elements of Apple's text reports: lines, numbers, symbols and images. */
+/* Parses the elements of Apple's text reports: lines, numbers, symbols and images. */
 #include "dump/reports/report_private.h"
 
 #include <string.h>
@@ -6,6 +6,17 @@
 #include "base/parse.h"
 #include "base/path.h"
 #include "dump/dump.h"
+
+struct report_lines report_lines_of(struct span text) {
+    struct report_lines t = {.at = text.p, .end = text.end};
+    const char *line = text.p, *p = text.p;
+    while (p < text.end && strchr(" \t\r\n", *p) && *p) {
+        line = *p == '\n' ? p + 1 : line;
+        p++;
+    }
+    t.indent = (size_t)(p - line);
+    return t;
+}
 
 const char *report_next_line(struct report *r, struct report_lines *t) {
     if (t->at >= t->end) {
@@ -17,6 +28,10 @@ const char *report_next_line(struct report *r, struct report_lines *t) {
     const char *start = t->at;
     t->at += len + (feed != NULL);
     t->number++;
+    for (size_t i = 0; i < t->indent && len > 0 && (*start == ' ' || *start == '\t'); i++) {
+        start++;
+        len--;
+    }
     while (len > 0 && (start[len - 1] == '\r' || start[len - 1] == ' ' || start[len - 1] == '\t')) {
         len--;
     }
@@ -70,8 +85,7 @@ const char *report_role(const char *text) {
     return text && strncmp(text, "Background", 10) == 0 ? "background" : NULL;
 }
 
-/* The text at s without blanks at its end; NULL for none, and for what Apple writes in its place.
- */
+/* Returns the text at s without trailing blanks; NULL if it is empty or Apple's "???". */
 static const char *known_text(struct report *r, const char *s, size_t len) {
     while (len > 0 && s[len - 1] == ' ') {
         len--;
@@ -89,9 +103,47 @@ void report_version(struct report *r, const char *value, bool build_first) {
     r->app_build = swapped ? first : second;
 }
 
-void report_symbol(struct report *r, uint64_t address, const char *s) {
+/* Returns the length of "NAME + 24", or of "NAME + 0x18", without the offset, which *offset gets.
+ */
+static size_t cut_offset(const char *s, size_t len, uint64_t *offset) {
+    static const char hex[] = "x0";
+    size_t digits = 0;
+    while (digits < len && strchr("0123456789abcdefABCDEF", s[len - 1 - digits])) {
+        digits++;
+    }
+    const size_t marks =
+        digits + 1 < len && s[len - 1 - digits] == hex[0] && s[len - 2 - digits] == hex[1]
+            ? digits + 2
+            : digits;
+    const size_t rest = len - marks;
+    if (digits == 0 || rest <= 3 || memcmp(s + rest - 3, " + ", 3) != 0) {
+        return len;
+    }
+    bool read = marks > digits ? parse_hex(s + rest, marks, offset)
+                               : parse_u64(s + rest, digits, UINT64_MAX, offset);
+    return read ? rest - 3 : len;
+}
+
+static size_t cut_blanks(const char *s, size_t len) {
+    while (len > 0 && s[len - 1] == ' ') {
+        len--;
+    }
+    return len;
+}
+
+/* Cuts the mark of an inlined function, and blanks, off the end of a symbol. */
+static size_t cut_inlined(const char *s, size_t len, bool *inlined) {
+    static const char mark[] = " [inlined]";
+    const size_t size = sizeof mark - 1;
+    len = cut_blanks(s, len);
+    *inlined = len > size && memcmp(s + len - size, mark, size) == 0;
+    return *inlined ? cut_blanks(s, len - size) : len;
+}
+
+uint64_t report_symbol(struct report *r, uint64_t address, const char *s) {
     struct report_name name = {.address = address};
-    size_t len = strlen(s);
+    bool behind; /* the mark stands behind file and line */
+    size_t len = cut_inlined(s, strlen(s), &behind);
     const char *open = len > 0 && s[len - 1] == ')' ? strrchr(s, '(') : NULL;
     const char *colon = open ? strrchr(open, ':') : NULL;
     uint64_t line = 0;
@@ -101,20 +153,22 @@ void report_symbol(struct report *r, uint64_t address, const char *s) {
         name.line = name.file ? (uint32_t)line : 0;
         len = (size_t)(open - s);
     }
-    while (len > 0 && s[len - 1] == ' ') {
-        len--;
-    }
-    size_t digits = 0;
-    while (digits < len && s[len - 1 - digits] >= '0' && s[len - 1 - digits] <= '9') {
-        digits++;
-    }
-    size_t rest = len - digits;
-    if (digits > 0 && rest > 3 && memcmp(s + rest - 3, " + ", 3) == 0 &&
-        parse_u64(s + rest, digits, UINT64_MAX, &name.offset)) {
-        len = rest - 3;
-    }
+    len = cut_inlined(s, len, &name.inlined);
+    name.inlined = name.inlined || behind;
+    len = cut_offset(s, len, &name.offset);
     name.symbol = report_text(r, s, len);
-    report_name(r, &name);
+    return report_name(r, &name);
+}
+
+bool report_begins_images(const char *line) {
+    static const char words[] = "Binary Images";
+    if (strncmp(line, words, sizeof words - 1) != 0) {
+        return false;
+    }
+    const char *s = report_skip_blanks(line + sizeof words - 1);
+    const char *close = *s == '(' ? strchr(s, ')') : NULL;
+    s = close ? report_skip_blanks(close + 1) : s;
+    return *s == ':';
 }
 
 void report_text_image(struct report *r, const char *line) {
@@ -126,7 +180,7 @@ void report_text_image(struct report *r, const char *line) {
     }
     s = report_skip_blanks(s + 1);
     if (strncmp(s, "???", 3) == 0) {
-        s += 3; /* its end is not known */
+        s += 3; /* the image's end is not known */
     } else if (report_take_hex(&s, &last) && last >= image.load) {
         image.size = last - image.load < UINT64_MAX ? last - image.load + 1 : 0;
     } else {
@@ -136,8 +190,9 @@ void report_text_image(struct report *r, const char *line) {
         return;
     }
     s = report_skip_blanks(s);
-    image.in_app = *s == '+';
-    s += image.in_app;
+    bool marked = *s == '+';
+    s += marked;
+    image.in_app = marked && strncmp(s, "com.apple.", 10) != 0;
     const char *open = strchr(s, '<'), *close = open ? strchr(open, '>') : NULL;
     size_t len = close ? (size_t)(open - s) : strcspn(s, "/");
     if (close) {

@@ -1,28 +1,29 @@
-/* What Matrix for iOS (github.com/Tencent/matrix) adds to KSCrash's reports: the type of a dump,
- * and the stacks that it had sampled before, as trees or as lists of frames. */
+/* Reads what Matrix for iOS (github.com/Tencent/matrix) adds to KSCrash's reports: the type of the
+ * dump, and the stacks sampled before it, as trees or as lists of frames. */
 #include "dump/reports/report_private.h"
 
 #include "dump/dump.h"
 
-/* The run loop is watched for this long by default (g_RunLoopTimeOut); dumps do not say what an app
- * has set, nor how long the stall was. */
+/* Default time for which a run loop may be busy, in ms (g_RunLoopTimeOut); dumps say neither what
+ * an app has set nor how long the stall was. */
 enum { RUN_LOOP_TIMEOUT_MS = 2000 };
 
-/* EDumpType of WCBlockTypeDef.h, with the types that older and newer versions have. */
+/* Sets kind and state by Matrix's dump type: EDumpType of WCBlockTypeDef.h, with types of older and
+ * newer versions. */
 void report_matrix_type(struct report *r, int64_t dump_type) {
     static const struct {
         int64_t type;
         const char *kind, *state;
         bool lag, fatal;
     } types[] = {
-        {2000, "hang", NULL, false, false},        /* asked for, without a stall */
+        {2000, "hang", NULL, false, false},        /* dump on request, without a stall */
         {2001, "hang", "foreground", true, false}, /* the main thread blocked */
-        {2002, "hang", "background", true, false}, /* in the background */
+        {2002, "hang", "background", true, false}, /* blocked in the background */
         {2003, "cpu", NULL, false, false},         /* too much CPU time */
         {2004, "hang", NULL, false, false},        /* dropped frames */
-        {2006, "hang", NULL, true, false},         /* from background to foreground */
+        {2006, "hang", NULL, true, false},         /* blocked from background to foreground */
         {2007, "launch", NULL, true, false},       /* blocked while launching */
-        {2008, "cpu", NULL, false, false},         /* too much of it over a while */
+        {2008, "cpu", NULL, false, false},         /* too much CPU time over a while */
         {2009, "hang", NULL, true, false},         /* blocked, with more than 64 threads */
         {2010, "hang", NULL, true, true},          /* blocked and killed */
         {2011, "cpu", NULL, false, false},         /* power */
@@ -31,7 +32,8 @@ void report_matrix_type(struct report *r, int64_t dump_type) {
     };
     r->format = "matrix";
     r->detector = "matrix";
-    r->kind = dump_type < 0 ? "cpu" : "hang"; /* trees alone are the power monitor's */
+    /* a dump without a type, of trees alone, is from the power monitor */
+    r->kind = dump_type < 0 ? "cpu" : "hang";
     r->fatal = false;
     for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
         if (types[i].type == dump_type) {
@@ -45,11 +47,11 @@ void report_matrix_type(struct report *r, int64_t dump_type) {
     }
 }
 
-/* The member names of this tree's nodes, which changed over time. */
+/* Returns the names that the members of this tree's nodes have; versions of Matrix differ. */
 static struct report_tree tree_of(struct report *r, const json_t *roots) {
     static const char *const counts[] = {"repeat_count", "sample"};
     static const char *const lists[] = {"child", "children", "childs"};
-    struct report_tree tree = {"child", "repeat_count", false, report_kscrash_frame, r};
+    struct report_tree tree = {"child", "repeat_count", NULL, false, report_kscrash_frame, r};
     size_t i;
     json_t *node;
     json_array_foreach(roots, i, node) {
@@ -67,7 +69,7 @@ static struct report_tree tree_of(struct report *r, const json_t *roots) {
     return tree;
 }
 
-/* An array of trees, or (frame_stack) of lists of frames. */
+/* Adds samples from an array of trees or, in "frame_stack", of lists of frames. */
 static enum st read_stacks(struct report *r, const json_t *stacks) {
     size_t i, k;
     json_t *list, *frame;
@@ -92,7 +94,7 @@ static enum st read_stacks(struct report *r, const json_t *stacks) {
     return ST_OK;
 }
 
-/* A member that holds stacks: JSON, or JSON inside a string. */
+/* Reads a member that holds stacks, as JSON or as a string of JSON. */
 static enum st matrix_read_member(struct report *r, const json_t *value) {
     if (!json_is_string(value)) {
         return read_stacks(r, value);
@@ -101,7 +103,7 @@ static enum st matrix_read_member(struct report *r, const json_t *value) {
     enum st st = report_load_string(value, &inner, r->e);
     if (st == ST_NONE || (st == ST_ERR && r->e && r->e->code != ERR_NOMEM)) {
         err_clear(r->e);
-        return ST_OK; /* plain words, which stay in the report only */
+        return ST_OK; /* the string is plain text, which only the kept report has */
     }
     if (st == ST_OK) {
         st = read_stacks(r, inner);
@@ -110,8 +112,8 @@ static enum st matrix_read_member(struct report *r, const json_t *value) {
     return st;
 }
 
-/* The main thread's frames in a lag dump carry how often the sampled stacks had each of them: the
- * stack was seen as often as its innermost frame. */
+/* Adds the main thread's stack of a lag dump as a sample. Its innermost frame's "repeat_count" says
+ * how often the stack was sampled. */
 static void count_main_stack(struct report *r, const json_t *root) {
     const json_t *threads = json_object_get(json_object_get(root, "crash"), "threads");
     const json_t *backtrace = json_object_get(json_array_get(threads, 0), "backtrace");
@@ -123,7 +125,7 @@ static void count_main_stack(struct report *r, const json_t *root) {
     struct report_stack stack = r->threads.data[0].stack;
     stack.samples = (uint64_t)repeats;
     if (report_add_sample(r, &stack) != ST_OK) {
-        r->no_memory = true; /* reached only if there is no sample yet */
+        r->no_memory = true; /* ST_ERR with no sample yet means out of memory */
     }
 }
 

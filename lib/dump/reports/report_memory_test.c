@@ -17,7 +17,7 @@ static void convert_it(void *ctx, bool refused) {
     const struct strbuf *text = ctx;
     struct err e = {0};
     size_t count = 0;
-    enum st st = report_convert(text->data, text->len, take_none, &count, &e);
+    enum st st = report_convert(text->data, text->len, NULL, take_none, &count, &e);
     if (!refused) {
         assert_int_equal(st, ST_OK);
         assert_true(count > 0);

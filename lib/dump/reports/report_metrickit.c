@@ -2,6 +2,7 @@
  * jsonRepresentation). Apple documents the members, not their meaning in full; what is known from
  * payloads of the field and from other readers of them:
  *   - offsetIntoBinaryTextSegment is a true offset in some and the image's load address in others;
+ *     since iOS 18 it is that of the byte before a return address, which `address` itself is;
  *   - a crash's frames run from the innermost (root) to the outermost, those of sampled trees the
  *     other way round;
  *   - the trees of one payload may come from several launches, which loaded an image at different
@@ -17,32 +18,34 @@
 #include "base/search.h"
 #include "dump/dump.h"
 
-/* Nothing is loaded below: __PAGEZERO ends there. No image is as large either. */
-#define LOAD_MIN (UINT64_C(1) << 32)
-/* On 64-bit systems the app's own images lie below the shared cache. */
-#define APP_END     UINT64_C(0x180000000)
+/* The lowest load address: __PAGEZERO ends there. It also bounds the size of an image. */
+#define LOAD_MIN    (UINT64_C(1) << 32)
 #define LOAD_MAX    (UINT64_C(1) << 62)
 #define ALIGN_IMAGE UINT64_C(0x4000)
+#define ALIGN_LOAD  UINT64_C(0x1000)
 
-/* The facts about an image that its frames tell. */
+/* What the frames in an image tell about that image. */
 struct binary {
     struct report_image image;
-    bool loaded;  /* its load address was told */
-    bool aligned; /* and is one that a loader gives */
-    uint64_t end; /* one more than the largest offset */
+    bool loaded;  /* some frame tells the image's load address */
+    bool aligned; /* the load address is page-aligned, as a loader's is */
+    uint64_t end; /* largest offset of a frame, plus one */
 };
 
-/* One diagnostic. */
+/* A diagnostic while it is converted. */
 struct diagnostic {
     struct report r;
     struct map index; /* UUID, else name -> binary */
     VEC(struct binary) binaries;
-    uint64_t outer_roots, inner_roots; /* evidence of the trees' direction, in samples */
+    /* samples that speak for outermost or for innermost frames as roots */
+    uint64_t outer_roots, inner_roots;
+    /* one stack for each thread, at one moment; the system may have ended the process */
+    bool crash;
 };
 
-/* Where a frame lies. */
+/* The place of a frame. */
 struct metrickit_place {
-    size_t binary; /* SIZE_MAX = in none */
+    size_t binary; /* index into binaries, SIZE_MAX = in no image */
     uint64_t offset, load;
     bool has_load;
 };
@@ -57,8 +60,10 @@ static size_t find_binary(struct diagnostic *d, const json_t *frame) {
     if (!json_is_string(key) || json_string_length(key) == 0) {
         return SIZE_MAX;
     }
-    struct map_entry *entry = map_put(&d->index, json_string_value(key), json_string_length(key),
-                                      d->binaries.len, &added);
+    struct map_entry *entry = VEC_RESERVE(&d->binaries, 1)
+                                  ? map_put(&d->index, json_string_value(key),
+                                            json_string_length(key), d->binaries.len, &added)
+                                  : NULL;
     if (!entry) {
         d->r.no_memory = true;
         return SIZE_MAX;
@@ -68,13 +73,7 @@ static size_t find_binary(struct diagnostic *d, const json_t *frame) {
         if (json_is_string(uuid)) {
             (void)parse_uuid(json_string_value(uuid), json_string_length(uuid), &b.image.id);
         }
-        if (!VEC_PUSH(&d->binaries, b)) {
-            d->r.no_memory = true;
-            return SIZE_MAX;
-        }
-    }
-    if (entry->value >= d->binaries.len) {
-        return SIZE_MAX; /* memory ran out when it was added */
+        d->binaries.data[d->binaries.len++] = b;
     }
     struct binary *b = &d->binaries.data[entry->value];
     b->image.name = b->image.name ? b->image.name : path_name(report_string(&d->r, name));
@@ -91,7 +90,7 @@ static bool place_frame(struct diagnostic *d, const json_t *frame, struct metric
         return false;
     }
     address = has_address ? report_strip(&d->r, address) : 0;
-    p->offset = address; /* without an image */
+    p->offset = address; /* used if the frame has no image */
     if (!has_offset) {
         return true;
     }
@@ -104,6 +103,7 @@ static bool place_frame(struct diagnostic *d, const json_t *frame, struct metric
             return has_address;
         }
     } else if (has_address && address >= offset) {
+        offset += (address - offset) % ALIGN_LOAD == 1; /* the offset was that of the byte before */
         p->load = address - offset;
         p->has_load = true;
     }
@@ -125,8 +125,8 @@ static bool name_is(const json_t *frame, const char *const *names) {
     return false;
 }
 
-/* Function names that tell the direction: every thread begins in one of the first, and none in the
- * second. */
+/* Counts evidence of a tree's direction from the image names of its roots and leaves: threads begin
+ * in the images of `starts`, and only end in those of `traps`. */
 static void note_direction(struct diagnostic *d, const json_t *frame, bool root, bool leaf) {
     static const char *const starts[] = {"dyld", "libdyld.dylib", "libsystem_pthread.dylib", NULL};
     static const char *const traps[] = {"libsystem_kernel.dylib", NULL};
@@ -144,8 +144,8 @@ static void note_direction(struct diagnostic *d, const json_t *frame, bool root,
     }
 }
 
-/* Collects the images of a list of frames and of all below: recursion ends with the document's
- * nesting. */
+/* Collects the images of a list of frames and of all frames below them. The recursion is bounded by
+ * the limit on the document's nesting. */
 static void collect(struct diagnostic *d, const json_t *frames, bool root) {
     size_t i;
     json_t *frame;
@@ -155,7 +155,7 @@ static void collect(struct diagnostic *d, const json_t *frames, bool root) {
         note_direction(d, frame, root, json_array_size(below) == 0);
         if (place_frame(d, frame, &p) && p.binary != SIZE_MAX) {
             struct binary *b = &d->binaries.data[p.binary];
-            bool aligned = p.has_load && p.load % 4096 == 0;
+            bool aligned = p.has_load && p.load % ALIGN_LOAD == 0;
             if (p.has_load && (!b->loaded || (aligned && !b->aligned))) {
                 b->image.load = p.load;
                 b->aligned = aligned;
@@ -173,15 +173,8 @@ static int metrickit_by_load(const void *a, const void *b) {
     return order ? order : COMPARE(*x, *y);
 }
 
-/* Does the name look like a system image's? Only asked for images in the app's address range. */
-static bool is_system_name(const char *name) {
-    size_t len = name ? strlen(name) : 0;
-    return len == 0 || strncmp(name, "dyld", 4) == 0 ||
-           (len > 6 && strncmp(name, "lib", 3) == 0 && strcmp(name + len - 6, ".dylib") == 0);
-}
-
-/* Gives every image an address range of its own: images of different launches may overlap, and some
- * payloads hold no address at all. */
+/* Gives each image an address range of its own: images of different launches may overlap, and some
+ * payloads have no addresses. */
 static enum st settle_images(struct diagnostic *d) {
     size_t count = d->binaries.len;
     struct binary **order = arena_array(&d->r.arena, count, sizeof(struct binary *));
@@ -192,8 +185,7 @@ static enum st settle_images(struct diagnostic *d) {
     for (size_t i = 0; i < count; i++) {
         struct binary *b = order[i] = &d->binaries.data[i];
         b->image.size = (b->end + ALIGN_IMAGE - 1) / ALIGN_IMAGE * ALIGN_IMAGE;
-        b->image.in_app = b->loaded && b->image.load >= LOAD_MIN && b->image.load < APP_END &&
-                          !is_system_name(b->image.name);
+        b->image.in_app = b->loaded && report_is_app_place(b->image.name, b->image.load);
         uint64_t behind = b->image.load + b->image.size;
         top = b->loaded && behind > top ? behind : top;
     }
@@ -243,14 +235,14 @@ static bool is_flat(const json_t *roots) {
     return json_array_size(roots) > 1;
 }
 
-/* Takes the one stack of a call stack, or the heaviest of many. */
+/* Adds a thread with its only stack, or with the heaviest path of its call tree. */
 static enum st add_thread(struct diagnostic *d, const struct report_tree *tree, const json_t *roots,
                           struct report_thread *t, bool crash) {
     size_t i;
     json_t *root;
     enum st st = ST_OK;
     t->stack = report_begin_stack(&d->r);
-    if (crash && is_flat(roots)) { /* a list of frames, not of trees */
+    if (crash && is_flat(roots)) { /* the roots are one list of frames, not trees */
         json_array_foreach(roots, i, root) {
             uint64_t address;
             if (st == ST_OK && i < DUMP_FRAMES_MAX && frame_address(d, root, &address)) {
@@ -267,8 +259,8 @@ static enum st add_thread(struct diagnostic *d, const struct report_tree *tree, 
 static enum st add_stacks(struct diagnostic *d, const json_t *call_tree) {
     const json_t *stacks = json_object_get(call_tree, "callStacks");
     bool per_thread = !json_is_false(json_object_get(call_tree, "callStackPerThread"));
+    /* false: the system ended the process for a stall */
     bool plain_crash = strcmp(d->r.kind, "crash") == 0;
-    bool crash = plain_crash || strcmp(d->r.kind, "watchdog") == 0;
     size_t i, main_thread = 0;
     json_t *stack;
     json_array_foreach(stacks, i, stack) {
@@ -285,7 +277,7 @@ static enum st add_stacks(struct diagnostic *d, const json_t *call_tree) {
     bool sure = d->outer_roots != d->inner_roots;
     struct report_tree tree = {.children = "subFrames",
                                .count = "sampleCount",
-                               .leaf_first = sure ? d->inner_roots > d->outer_roots : crash,
+                               .leaf_first = sure ? d->inner_roots > d->outer_roots : d->crash,
                                .address = frame_address,
                                .ctx = d};
     json_array_foreach(stacks, i, stack) {
@@ -293,10 +285,10 @@ static enum st add_stacks(struct diagnostic *d, const json_t *call_tree) {
         struct report_thread t = {.id = (int64_t)i};
         t.main = i == main_thread;
         t.crashed = plain_crash && json_is_true(json_object_get(stack, "threadAttributed"));
-        if ((per_thread || t.main) && add_thread(d, &tree, roots, &t, crash) != ST_OK) {
+        if ((per_thread || t.main) && add_thread(d, &tree, roots, &t, d->crash) != ST_OK) {
             return ST_ERR;
         }
-        if (!crash && (t.main || !per_thread) &&
+        if (!d->crash && (t.main || !per_thread) &&
             report_tree_samples(&d->r, &tree, roots, NULL) != ST_OK) {
             return ST_ERR;
         }
@@ -304,7 +296,7 @@ static enum st add_stacks(struct diagnostic *d, const json_t *call_tree) {
     return ST_OK;
 }
 
-/* ---- what happened ---- */
+/* ---- the cause ---- */
 
 static int64_t member_duration(const json_t *meta, const char *name) {
     const json_t *value = json_object_get(meta, name);
@@ -315,9 +307,8 @@ static int64_t member_duration(const json_t *meta, const char *name) {
     return seconds >= 0 && seconds < INT32_MAX ? seconds * 1000 : -1;
 }
 
-/* A diagnostic by itself has its kind in its meta data. A tree by itself has none, but only crashes
- * hold one stack for each thread. */
-static const char *metrickit_kind_of(const json_t *diagnostic, const json_t *meta) {
+/* Returns the kind of a diagnostic by its meta data; NULL: they do not tell it. */
+static const char *metrickit_kind_of(const json_t *meta) {
     static const char *const kinds[][2] = {
         {"hangDuration", "hang"},      {"launchDuration", "launch"}, {"writesCaused", "disk-write"},
         {"totalCPUTime", "cpu"},       {"signal", "crash"},          {"exceptionType", "crash"},
@@ -327,8 +318,43 @@ static const char *metrickit_kind_of(const json_t *diagnostic, const json_t *met
             return kinds[i][1];
         }
     }
-    bool per_thread = json_is_true(json_object_get(diagnostic, "callStackPerThread"));
-    return per_thread ? "crash" : "hang";
+    return NULL;
+}
+
+/* Was any of these frames, or of those below them, seen in several samples? The recursion is
+ * bounded by the limit on the document's nesting. */
+static bool is_sampled(const json_t *frames) {
+    size_t i;
+    json_t *frame;
+    json_array_foreach(frames, i, frame) {
+        if (report_number(json_object_get(frame, "sampleCount")) > 1 ||
+            is_sampled(json_object_get(frame, "subFrames"))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Sets the kind of a tree whose meta data do not tell it: trees of all threads together come with
+ * use of processor and disk, trees by thread with hangs, and with crashes if each has one sample.
+ * What happened to the process is not told, and the reason says so. */
+static void guess_kind(struct report *r, const json_t *tree) {
+    size_t i;
+    json_t *stack;
+    bool sampled = false;
+    json_array_foreach(json_object_get(tree, "callStacks"), i, stack) {
+        sampled = sampled || is_sampled(json_object_get(stack, "callStackRootFrames"));
+    }
+    if (!json_is_true(json_object_get(tree, "callStackPerThread"))) {
+        r->kind = "cpu";
+        r->reason = "a call stack tree alone: use of the processor or of the disk";
+    } else if (sampled) {
+        r->kind = "hang";
+        r->reason = "a call stack tree alone: samples by thread, as of hangs";
+    } else {
+        r->kind = "crash";
+        r->reason = "a call stack tree alone: one stack of each thread, as of crashes";
+    }
 }
 
 static void read_meta(struct report *r, const json_t *meta) {
@@ -346,10 +372,7 @@ static void read_meta(struct report *r, const json_t *meta) {
         r->duration_ms = member_duration(meta, "totalSampledTime");
     }
     r->cpu_ms = member_duration(meta, "totalCPUTime");
-    r->reason = report_member(r, meta, "terminationReason");
-    r->fatal = strcmp(r->kind, "crash") == 0;
-    r->ended = !r->fatal;
-    (void)report_watchdog(r, r->reason);
+    (void)report_kill(r, r->reason);
 }
 
 static const json_t *meta_of(const json_t *diagnostic) {
@@ -357,16 +380,16 @@ static const json_t *meta_of(const json_t *diagnostic) {
     return meta ? meta : json_object_get(diagnostic, "metaData");
 }
 
-/* kind: NULL = the diagnostic tells. */
+/* Fills the draft from a diagnostic. kind: the kind of stall; NULL = the diagnostic's own
+ * members tell it. */
 static enum st metrickit_fill(struct diagnostic *d, const json_t *diagnostic, const char *kind) {
     const json_t *meta = meta_of(diagnostic);
     const json_t *tree = json_object_get(diagnostic, "callStackTree");
     json_t *inner = NULL;
     enum st st = ST_OK;
     d->r.detector = "metrickit";
-    d->r.kind = kind ? kind : metrickit_kind_of(diagnostic, meta);
-    read_meta(&d->r, meta);
-    if (json_is_string(tree)) { /* as some apps store it */
+    d->r.kind = kind ? kind : metrickit_kind_of(meta);
+    if (json_is_string(tree)) { /* some apps store the tree as a string */
         st = report_load_string(tree, &inner, d->r.e);
         tree = inner;
     } else if (!tree) {
@@ -375,6 +398,16 @@ static enum st metrickit_fill(struct diagnostic *d, const json_t *diagnostic, co
     if (st != ST_ERR && !json_is_array(json_object_get(tree, "callStacks"))) {
         st = err_set(d->r.e, ERR_FORMAT, "a MetricKit diagnostic without \"callStacks\"");
     }
+    if (d->r.kind) {
+        d->crash = strcmp(d->r.kind, "crash") == 0;
+        d->r.fatal = d->crash;
+        d->r.ended = !d->crash;
+        d->r.reason = report_member(&d->r, meta, "terminationReason");
+    } else {
+        guess_kind(&d->r, tree);
+        d->crash = strcmp(d->r.kind, "crash") == 0;
+    }
+    read_meta(&d->r, meta);
     st = st == ST_ERR ? st : add_stacks(d, tree);
     json_decref(inner);
     return st;
@@ -395,7 +428,7 @@ static const char *const lists[][2] = {{"hangDiagnostics", "hang"},
                                        {"crashDiagnostics", "crash"}};
 enum { LISTS = sizeof lists / sizeof *lists };
 
-/* A payload: its lists, and its other members, which every dump keeps. */
+/* A payload: its lists of diagnostics, and in `rest` its other members, which every dump keeps. */
 struct payload {
     const struct report_document *d;
     const json_t *root;
@@ -421,7 +454,7 @@ static enum st split_payload(struct payload *p, struct err *e) {
     for (struct span rest = p->d->text; span_next(&rest, &key, &value);) {
         size_t i = list_index(key);
         if (i < LISTS) {
-            p->spans[i] = value; /* of two the last counts */
+            p->spans[i] = value; /* of two members with one name the last one counts */
             continue;
         }
         if (s.total > 1) {
@@ -484,7 +517,7 @@ static enum st read_payload(struct payload *p, struct err *e) {
     return result;
 }
 
-/* A diagnostic or a call stack tree by itself. */
+/* Reads a diagnostic or a call stack tree that is a document by itself. */
 static enum st read_alone(const struct report_document *doc, const json_t *root, struct err *e) {
     struct diagnostic d = {0};
     report_init(&d.r, "metrickit", 0, e);
@@ -533,4 +566,10 @@ static enum st report_metrickit_read(const struct report_document *d, struct err
 }
 
 const struct report_format report_metrickit_format = {
-    .members = metrickit_members, .recognise = metrickit_recognise, .read = report_metrickit_read};
+    .name = "metrickit",
+    .source = "Apple MetricKit: diagnostic payloads, diagnostics, call stack trees",
+    .since = "0.1.0",
+
+    .members = metrickit_members,
+    .recognise = metrickit_recognise,
+    .read = report_metrickit_read};

@@ -43,6 +43,24 @@ static void a_sampled_tree_becomes_counted_stacks(void **state) {
     release_converted(&c);
 }
 
+/* Since iOS 18 an offset is that of the byte before a return address, and the address is not. */
+static void an_offset_may_be_of_the_byte_before(void **state) {
+    (void)state;
+    struct converted c =
+        convert_json_of("{'callStackPerThread':false,'callStacks':[{'callStackRootFrames':[{" FRAME(
+            "dyld", DYLD, 7000101892, 1027,
+            1) ",'subFrames':[{" FRAME("Shop", SHOP, 4300204048, 2063,
+                                       1) ",'subFrames':[{" FRAME("Shop", SHOP, 4300203048, 1064,
+                                                                  1) "}]}]}]}]}");
+    const struct dump *d = only_dump(&c);
+    assert_int_equal(d->image_count, 2);
+    assert_int_equal(d->images[0].load, 7000100864);
+    assert_int_equal(d->images[1].load, 4300201984);
+    assert_int_equal(d->images[0].load % 4096 + d->images[1].load % 4096, 0);
+    check_frames(&d->samples[0], FRAMES(4300203048, 4300204048, 7000101892));
+    release_converted(&c);
+}
+
 static void an_offset_may_be_the_load_address(void **state) {
     (void)state;
     struct converted c =
@@ -175,6 +193,29 @@ static void a_payload_gives_a_dump_for_each_diagnostic(void **state) {
     release_converted(&again);
 }
 
+static void a_tree_alone_is_what_its_samples_look_like(void **state) {
+    (void)state;
+#define BARE(per_thread, count)                                                                    \
+    "{'callStackPerThread':" per_thread ",'callStacks':[{'callStackRootFrames':[{"                 \
+    "'address':7000101892,'sampleCount':" count "}]}]}"
+    static const struct {
+        const char *json, *kind, *reason;
+    } cases[] = {
+        {BARE("false", "9"), "cpu", "use of the processor or of the disk"},
+        {BARE("false", "1"), "cpu", "use of the processor or of the disk"},
+        {BARE("true", "9"), "hang", "samples by thread"},
+        {BARE("true", "1"), "crash", "one stack of each thread"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct converted c = convert_json_of(cases[i].json);
+        const struct dump *d = only_dump(&c);
+        assert_string_equal(d->stall.kind, cases[i].kind);
+        assert_non_null(strstr(d->text, cases[i].reason));
+        assert_false(d->stall.fatal || d->stall.ended); /* nobody says so */
+        release_converted(&c);
+    }
+}
+
 static void odd_trees_do_no_harm(void **state) {
     (void)state;
     static const char *const trees[] = {
@@ -197,12 +238,14 @@ static void odd_trees_do_no_harm(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_sampled_tree_becomes_counted_stacks),
+        cmocka_unit_test(an_offset_may_be_of_the_byte_before),
         cmocka_unit_test(an_offset_may_be_the_load_address),
         cmocka_unit_test(launches_are_brought_together),
         cmocka_unit_test(a_crash_runs_from_the_innermost_frame),
         cmocka_unit_test(the_direction_is_seen_in_the_frames),
         cmocka_unit_test(the_watchdog_is_no_crash),
         cmocka_unit_test(a_payload_gives_a_dump_for_each_diagnostic),
+        cmocka_unit_test(a_tree_alone_is_what_its_samples_look_like),
         cmocka_unit_test(odd_trees_do_no_harm),
     };
     return cmocka_run_group_tests_name("report_metrickit", tests, NULL, NULL);

@@ -1,5 +1,5 @@
-/* The functions that the readers of reports share: a draft of a dump that they fill, and values
- * that several formats write in their own ways. */
+/* What the readers of reports share: the draft of a dump that they fill, and parsers of values that
+ * several formats write in their own ways. */
 #ifndef STALLKIT_DUMP_REPORT_PRIVATE_H
 #define STALLKIT_DUMP_REPORT_PRIVATE_H
 
@@ -8,14 +8,17 @@
 #include <stdint.h>
 
 #include "base/arena.h"
+#include "base/jsonw.h"
 #include "base/map.h"
+#include "base/number_map.h"
 #include "base/vec.h"
 #include "dump/dump.h"
 #include "dump/reports/report_format_private.h"
 
-/* Frames of all stacks of one dump: a call tree can unfold to far more than it has nodes. */
+/* Most frames in all stacks of one dump: a call tree can unfold to far more frames than it has
+ * nodes. */
 enum { REPORT_FRAMES_MAX = 2 * 1024 * 1024 };
-/* What a dump adds around the report that it keeps, in levels of JSON. */
+/* Deepest nesting of a report: the dump adds up to four levels around the report that it keeps. */
 enum { REPORT_DEPTH_MAX = DUMP_DEPTH_MAX - 4 };
 
 struct report_image {
@@ -26,78 +29,140 @@ struct report_image {
 };
 
 struct report_stack {
-    size_t first, count; /* frames of the draft */
+    size_t first, count; /* its part of the draft's frames */
     uint64_t samples;
     bool returns; /* frame 0 is a return address, too */
+    bool calls;   /* all frames are addresses of calls, so none is a return address */
 };
 
 struct report_thread {
     int64_t id; /* -1 = unknown */
     const char *name;
+    const char *state; /* state in the words of stall-dump(5); NULL = not told */
+    int64_t cpu_ms;    /* processor time of the thread; 0 = not told */
     bool main, crashed;
-    const char *waits_for; /* kind of what it waits for; NULL = not told */
-    int64_t owner;         /* id of the thread that holds that; meaningful with waits_for */
+    const char *waits_for; /* kind of what the thread waits for; NULL = not told */
+    int64_t owner;         /* id of the thread that holds it; meaningful with waits_for */
     struct report_stack stack;
 };
 
-/* What a report calls an address. */
+/* A frame of a stack of the draft. */
+struct report_frame {
+    uint64_t address;
+    uint64_t name; /* index of its name in names, plus one; 0 = none */
+};
+
+/* A symbol that a report gives for an address. */
 struct report_name {
     uint64_t address;
     const char *symbol;
     uint64_t offset;
-    const char *file; /* NULL = none */
+    const char *file; /* source file of line; NULL = none */
     uint32_t line;
+    bool in_app;  /* the address is in no image, but belongs to the app's own code */
+    bool inlined; /* the report says that the function is inlined into that of the next row */
 };
 
-/* A piece of the original, kept under a key of the dump's "report". */
+/* The rows of one address, innermost first: a function and the functions inlined into it. */
+struct report_chain {
+    uint64_t address;
+    size_t first, count; /* its part of the draft's rows */
+    bool torn;           /* the report gives the address different names, so that these rows
+                            cannot all be right */
+};
+
+/* A member of the dump's "context". */
+struct report_context {
+    const char *name, *value;
+};
+
+/* A piece of the original document, kept under a key of the dump's "report". */
 struct report_part {
     const char *key;
     struct span span;
-    bool text; /* to be written as a string, else it is JSON */
+    bool text; /* true: written as a string; false: it is JSON */
 };
 
 enum { REPORT_PARTS_MAX = 3 };
 
-/* A dump in the making. Strings live in the arena or in the binary; NULL and -1 are absent. */
+/* The draft of a dump. Its strings live in the arena or are literals; NULL and -1 are absent. */
 struct report {
     struct arena arena;
     struct err *e;
-    bool no_memory; /* checked once, by report_finish */
+    bool no_memory; /* an allocation failed; report_finish checks it */
 
-    const char *format; /* of the original: "kscrash" … */
+    const char *format; /* format of the original: "kscrash" … */
     struct report_part parts[REPORT_PARTS_MAX];
     size_t part_count;
-    uint64_t ordinal; /* among the dumps of one document */
+    uint64_t ordinal; /* number among the dumps of one document */
 
     const char *id, *time, *user;
     const char *app_id, *app_version, *app_build;
     const char *model, *os, *os_build, *arch, *thermal;
-    const char *kind, *detector, *activity, *app_state, *reason;
+    const char *kind, *detector, *activity, *app_state, *visibility, *reason;
     int64_t threshold_ms, at_ms, duration_ms, cpu_ms, since_launch_ms;
+    int64_t top_thread; /* id of the thread that used the processor most; -1 = not told */
     bool fatal, ended;
-    const char *own_lock; /* kind of what the crashed thread holds and waits for; NULL = not told */
-    const char *bundle; /* path of the app's bundle, with its last slash: what is below is in_app */
-    const char *process; /* name of the app's executable */
+    /* kind of lock that the crashed thread holds and waits for; NULL = not told */
+    const char *own_lock;
+    /* path of the app's bundle with its last slash: images below it are in_app */
+    const char *bundle;
+    const char *process; /* name of the process's executable */
+    /* name or id of the process to read from a report of several; NULL = the format chooses */
+    const char *wanted;
 
     VEC(struct report_image) images;
     VEC(struct report_thread) threads;
     VEC(struct report_stack) samples;
     int64_t sample_interval_ms;
-    VEC(uint64_t) frames;
-    uint64_t frames_unread; /* of these, how many are 0 because the report's could not be read */
-    struct map name_index;  /* address -> index into names */
+    VEC(struct report_frame) frames;
+    uint64_t others;        /* samples of other events than the dump's, which were left out */
+    uint64_t frames_unread; /* frames added with address 0 because they could not be parsed */
+    const char *lack;       /* further parts that the dump lacks; NULL = none */
+    struct map name_index;  /* address -> index into names of the name that was given last */
+    struct map name_keys;   /* address, symbol, file and line -> index into names, of addresses that
+                               have several names */
     VEC(struct report_name) names;
+    VEC(struct report_frame) rows;   /* the frames as they were before report_join_inlined */
+    VEC(struct report_chain) chains; /* chains of rows; empty = every address has one name */
+    struct map chain_index;          /* address -> index into chains */
+    VEC(struct report_context) context;
+    uint64_t named_first;    /* the first made-up address; 0 = the usual one */
+    struct map named_places; /* name, file and line of a frame without an address -> index of its
+                                made-up address */
+    struct map file_places;  /* path of a file whose load address is unknown -> index of its address
+                                range */
 };
 
 void report_init(struct report *r, const char *format, uint64_t ordinal, struct err *e);
 void report_release(struct report *r);
-/* Writes the dump and passes it to the document's taker. */
+/* Writes the dump and passes it to the document's receiver. */
 enum st report_finish(struct report *r, const struct report_document *d) BASE_MUST_USE;
 
-/* Keeps a part of the original. */
+enum { REPORT_ID_TEXT = 37 };
+/* Makes a UUID (version 8 of RFC 9562) from a document, always the same for the same bytes.
+ * ordinal: number among the dumps of one document. */
+void report_made_up_id(const void *bytes, size_t len, uint64_t ordinal, char out[REPORT_ID_TEXT]);
+
+/* Writes what a dump and a session record begin with: format, id, time, app and device. */
+void report_write_head(const struct report *r, struct jsonw *w, const char *format, const char *id);
+
+/* Adds words to the dump's "lack", which tells what the report holds, or should hold, and the
+ * dump does not. */
+void report_lack(struct report *r, const char *words);
+/* Adds "COUNT ONE" or "COUNT MANY" to the dump's "lack", unless count is 0. */
+void report_lack_count(struct report *r, uint64_t count, const char *one, const char *many);
+/* Adds to the dump's "lack" that a text report whose last line has no line feed may be cut. */
+void report_lack_end(struct report *r, struct span text);
+/* Adds to the dump's "lack" that no thread has a frame, if that is so. */
+void report_lack_frames(struct report *r);
+/* Writes the dump's "lack", if there is one. */
+void report_write_lack(struct report *r, struct jsonw *w);
+
+/* Keeps a part of the original document under `key`; text: as a string rather than as JSON. */
 void report_keep(struct report *r, const char *key, struct span span, bool text);
 
-/* Copies; NULL for a value of another type, for NULL and for empty text. */
+/* Return a copy in the draft's arena; NULL if the value is NULL, empty or of another type. */
 const char *report_string(struct report *r, const json_t *value);
 const char *report_text(struct report *r, const char *s, size_t len);
 const char *report_join(struct report *r, const char *a, const char *between, const char *b);
@@ -105,35 +170,81 @@ static inline const char *report_member(struct report *r, const json_t *object, 
     return report_string(r, json_object_get(object, name));
 }
 
-/* An integer >= 0, or the digits of one that the pre-pass quoted. */
+/* Returns an ASCII letter in lower case, any other character unchanged. */
+static inline char report_lower(char c) {
+    return c >= 'A' && c <= 'Z' ? (char)(c + ('a' - 'A')) : c;
+}
+
+/* Reads an integer >= 0, or a string of digits, as large integers become when they are loaded. */
 bool report_u64(const json_t *value, uint64_t *out);
-/* An integer in 0 … 2^53 - 1 (what every JSON reader holds exactly), else -1. */
+/* Returns an integer from 0 to 2^53 - 1 (which every JSON reader holds exactly), or -1 for any
+ * other value. */
 int64_t report_number(const json_t *value);
-/* An address in any way that JSON writers have: decimal, negative (64 bits as signed), or a string
- * of digits. */
+/* Reads an address in any form that JSON writers use: decimal, negative (64 bits as signed), or a
+ * string of digits. */
 bool report_address(const json_t *value, uint64_t *out);
 
-/* A Mach-O CPU type as the name of a slice; NULL = unknown. */
+/* Returns the architecture's name for a Mach-O CPU type; NULL = unknown. */
 const char *report_cpu(int64_t type, int64_t subtype);
-/* "ARM-64 (Native)", "x86", "arm64e" … as the name of a slice; NULL = unknown. */
+/* Returns the architecture's name for a text such as "ARM-64 (Native)", "x86" or "arm64e"; NULL
+ * = unknown. */
 const char *report_code_type(const char *text);
-/* "iPhone OS 16.0 (20A362)" into os and os_build. */
+/* Splits "iPhone OS 16.0 (20A362)" into os and os_build. */
 void report_os(struct report *r, const char *text);
-/* The app's executable: its name, and the bundle that it is in. */
+/* Sets the app's process name and bundle from the path of its executable. */
 void report_executable(struct report *r, const char *path);
 
-/* An image, if it is not there yet (load says which it is). */
+/* Adds an image to the draft. */
 void report_image(struct report *r, const struct report_image *image);
-/* The UUID, as text or NULL, of the image that the process was started from: of the one with the
- * process's name, if no UUID stands with it. */
+/* Is this image the app's own code? */
+bool report_is_in_app(const struct report *r, const struct report_image *image);
+/* Lends the draft's images as those of a dump, for dump_image_at. */
+enum st report_probe_images(struct report *r, struct dump *out) BASE_MUST_USE;
+/* Gives the image of the process's executable, found by its name, this UUID if it has none;
+ * uuid: text or NULL. */
 void report_own_uuid(struct report *r, const char *uuid);
-/* A frame behind the last one; r->arch must be known. ERR_LIMIT. */
+
+/* ---- frames and their names (report_names.c) ---- */
+
+/* Adds a frame to the stack that was begun, with the name that was given last for its address;
+ * r->arch must be known. ST_ERR: ERR_LIMIT or ERR_NOMEM. */
 enum st report_frame(struct report *r, uint64_t address) BASE_MUST_USE;
-/* A name for a frame's address; the first one stays. */
-void report_name(struct report *r, const struct report_name *name);
-/* The address as frames hold it: without pointer authentication bits. */
+/* Adds a frame as report_frame does, with its own name. */
+enum st report_add_frame(struct report *r, struct report_frame frame) BASE_MUST_USE;
+/* Returns the frame that report_frame adds. */
+struct report_frame report_frame_at(const struct report *r, uint64_t address);
+/* Adds a symbol for the frames of an address that are added next, and returns its number in struct
+ * report_frame; 0: the symbol is NULL, or out of memory. */
+uint64_t report_name(struct report *r, const struct report_name *name);
+
+/* ---- inlined functions (report_inlined.c) ---- */
+
+/* Joins neighbouring frames of one address that have different names to one frame with inlined
+ * functions. Frames of an address that has other names elsewhere, or that no code can have, become
+ * frames without an address, and are told in the dump's "lack". */
+enum st report_join_inlined(struct report *r) BASE_MUST_USE;
+/* Writes the dump's "names", if there are any. */
+void report_write_names(const struct report *r, struct jsonw *w);
+
+/* ---- frames without a run-time address (report_places.c) ---- */
+
+/* Adds a frame that has a name but no address: it gets a made-up address in no image, the same for
+ * the same name, file and line. A "+24" behind the symbol is cut off; name->address and
+ * name->offset are not read. */
+enum st report_named_frame(struct report *r, const struct report_name *name) BASE_MUST_USE;
+/* Adds a frame without an address as report_named_frame does, but with its symbol unchanged. */
+enum st report_unplaced_frame(struct report *r, const struct report_name *name) BASE_MUST_USE;
+/* Adds a frame of which only its file, image->path, and the address in that file are known: the
+ * image gets a made-up load address. image->load is not read; the other members count in the file's
+ * first frame. symbol: "NAME" or "NAME+24"; NULL = none. */
+enum st report_file_frame(struct report *r, const struct report_image *image, uint64_t offset,
+                          const char *symbol) BASE_MUST_USE;
+/* May an image with this name and load address be the app's, on 64-bit systems of Apple? Those of
+ * the system lie elsewhere. */
+bool report_is_app_place(const char *name, uint64_t load);
+/* Returns an address without its pointer authentication bits, as frames store it. */
 uint64_t report_strip(const struct report *r, uint64_t address);
-/* Begins a stack; its frames follow, then report_end_stack. */
+/* Begin and end a stack; its frames are added between the two calls. */
 struct report_stack report_begin_stack(const struct report *r);
 void report_end_stack(const struct report *r, struct report_stack *s);
 enum st report_add_thread(struct report *r, const struct report_thread *t) BASE_MUST_USE;
@@ -141,90 +252,175 @@ enum st report_add_sample(struct report *r, const struct report_stack *s) BASE_M
 
 /* ---- values (report_value.c) ---- */
 
-/* A point in time as "2026-11-21T10:00:00.123Z"; NULL if it cannot be read. From "2022-09-18
- * 15:28:37.3451 +0900", ISO 8601 and the like (no zone = UTC). */
+/* Converts "2022-09-18 15:28:37.3451 +0900", ISO 8601 and the like (no zone = UTC) to
+ * "2026-11-21T10:00:00.123Z"; NULL if it cannot be read. */
 const char *report_time(struct report *r, const char *s);
-/* The same from seconds, milli- or microseconds since 1970, by magnitude. */
+/* Converts seconds, milliseconds or microseconds since 1970, told apart by magnitude, to the form
+ * of report_time. */
 const char *report_unix_time(struct report *r, uint64_t value);
-/* Milliseconds from one time to another as report_time reads them, -1 if there is no answer. */
+/* Returns the milliseconds from one time to another, both as report_time reads them; -1 if either
+ * cannot be read. */
 int64_t report_time_between(const char *from, const char *to);
-/* Milliseconds in a duration as people write it, in many languages ("20 sec", "1,234 ms", "٣٫٥ ث");
- * -1 if it cannot be read. */
+/* ---- durations (report_duration.c) ---- */
+
+/* Returns a duration in many languages ("20 sec", "1,234 ms", "٣٫٥ ث") in milliseconds; -1 if it
+ * cannot be read. */
 int64_t report_duration(const char *s, size_t len);
-/* "12.345" seconds as milliseconds; -1. Stops at the first other character. */
+/* Returns, as report_duration does, a duration in whole units: "7,200 sec" are two hours. */
+int64_t report_total_duration(const char *s, size_t len);
+/* Returns the duration that a sentence tells ("Hang of 1 min 20 sec"), or a measurement by itself
+ * as report_duration does; -1: it tells none, or several. */
+int64_t report_told_duration(const char *s, size_t len);
+/* Returns "12.345" seconds as milliseconds, up to the first other character; -1: no number. */
 int64_t report_seconds(const char *s);
-/* Does the text say that the crashed thread waited for what it held itself? libdispatch and
- * libplatform end the process with such words. */
+
+/* ---- kills (report_kill.c) ---- */
+
+/* Notes the kind of lock if the text says that the crashed thread waited for a lock that it held
+ * itself. libdispatch and libplatform end a process with such words. */
 void report_own_lock(struct report *r, const char *text);
-/* Reads what iOS says when it ends a process. True, and kind, duration, CPU time and so on are set,
- * if that was its watchdog (0x8badf00d). */
-bool report_watchdog(struct report *r, const char *text);
+/* Does the text (NULL: none) have the words with which the watchdog ends a process? */
+bool report_says_watchdog(const char *text);
+/* Reads the text that the system writes when it ends a process (NULL: none). True, with kind,
+ * duration, CPU time and so on set, if the process took too long: for the watchdog (0x8badf00d),
+ * for a background task, or with a lock held while suspended. */
+bool report_kill(struct report *r, const char *text);
+/* Reads as report_kill does, with who ended the process (NULL = not told) and the code (-1 = not
+ * told) apart from the text; without a text they become the reason. */
+bool report_kill_by(struct report *r, const char *who, int64_t code, const char *text);
+
+/* Reads why a process was reported for what it used (EXC_RESOURCE): subtype "CPU" and message
+ * "(Limit 50%) Observed 60% over 180 secs", each NULL if not told. True, with kind, duration and
+ * CPU time set, if the resource is processor time, wake-ups or writes to the disk. Such a report
+ * does not end the process; the caller knows if something else did. */
+bool report_resource(struct report *r, const char *subtype, const char *message);
 
 /* ---- text (report_lines.c) ---- */
 
-/* A text, line by line. */
+/* The state of reading a text line by line. */
 struct report_lines {
     const char *at, *end;
-    size_t number; /* of the line taken last */
+    size_t number; /* number of the line taken last */
+    size_t indent; /* at most this many leading blanks are cut off each line */
 };
-/* The next line without what is blank at its end, in the arena. NULL: no more, or no memory. */
+/* Returns the lines of a text; the first line's indent is cut off all of them, as for text in an
+ * issue. */
+struct report_lines report_lines_of(struct span text);
+/* Returns a copy of the next line in the arena, without trailing blanks. NULL: no more lines, or
+ * out of memory. */
 const char *report_next_line(struct report *r, struct report_lines *t);
 const char *report_skip_blanks(const char *s);
-/* What follows "KEY:" on the line, NULL if it does not begin so or nothing follows. */
+/* Returns what follows "KEY:" on the line; NULL: the line does not begin so, or nothing follows. */
 const char *report_line_value(const char *line, const char *key);
-/* A number at *s, in hex with its 0x or in decimal; steps over it. */
+/* Take a number at *s, in hex with its 0x or in decimal. */
 bool report_take_hex(const char **s, uint64_t *out);
 bool report_take_decimal(const char **s, uint64_t *out);
-/* "Foreground", "Background …" as an app state; NULL for another text and for NULL. */
+/* Returns the app state for "Foreground", "Background …"; NULL for any other text and for NULL. */
 const char *report_role(const char *text);
-/* "1234 (5.3.1)", or "5.3.1 (1234)" without build_first, into the app's version and build; "???" is
- * neither. */
+/* Sets the app's version and build from "1234 (5.3.1)", or from "5.3.1 (1234)" without build_first;
+ * "???" counts as absent. */
 void report_version(struct report *r, const char *value, bool build_first);
-/* The symbol in s: "NAME + 24", "NAME (File.m:12)", "NAME + 24 (File.m:12)", "NAME". */
-void report_symbol(struct report *r, uint64_t address, const char *s);
-/* "0x… - 0x… [+]NAME [ARCH] [(VERSION)] <UUID> PATH"; the end may be "???". */
+/* Adds the symbol for an address from "NAME + 24", "NAME (File.m:12)", "NAME + 24 (File.m:12)" or
+ * "NAME", each perhaps with "[inlined]" behind the offset or the name. Returns its number as
+ * report_name does. */
+uint64_t report_symbol(struct report *r, uint64_t address, const char *s);
+/* Is the line "Binary Images:" or "Binary Images (WORDS):", which images follow? */
+bool report_begins_images(const char *line);
+/* Adds the image of a line "0x… - 0x… [+]NAME [ARCH] [(VERSION)] <UUID> PATH"; its end may be
+ * "???". */
 void report_text_image(struct report *r, const char *line);
 
 /* ---- call trees (report_tree.c) ---- */
 
-/* How a format writes the nodes of its trees. */
+/* How a format writes the nodes of its call trees. */
 struct report_tree {
     const char *children, *count;
-    bool leaf_first; /* the root is the innermost frame, as in a list of frames */
-    /* The address of a node; false: it has none and its children are passed over. */
+    const char *name; /* member with the number of the node's name; NULL = the name that was given
+                         last for its address */
+    bool leaf_first;  /* the root is the innermost frame */
+    /* Returns the address of a node; false: it has none, and is left out of the stacks. */
     bool (*address)(void *ctx, const json_t *node, uint64_t *out);
     void *ctx;
 };
 
-/* Adds every stack of the trees (an array of roots) as counted samples; a node's own samples are
- * those that its children do not have. *total, if not NULL, gets how many samples were added. */
+/* Adds every stack of the trees (an array of roots) as counted samples. A node's own samples are
+ * those that its children do not have. *total, if not NULL, gets the number of samples added. */
 enum st report_tree_samples(struct report *r, const struct report_tree *tree, const json_t *roots,
                             uint64_t *total) BASE_MUST_USE;
 /* Adds the frames of the heaviest path, innermost first, to the stack that was begun: from the
- * roots the node with most samples on each level, as in Apple's "Heaviest stack", until more
- * samples end at a node than go on below it to any other. */
+ * roots on, the node with most samples of each level, as in Apple's "Heaviest stack", until more
+ * samples end at a node than go on to any of its children. */
 enum st report_tree_heaviest(struct report *r, const struct report_tree *tree,
                              const json_t *roots) BASE_MUST_USE;
 
+/* Do the samples at the roots of a thread's trees, `total`, add up to more than the thread has?
+ * Then the text has lost the indentation that made nodes children, and the error is set to
+ * ERR_FORMAT. announced: samples that the text says the thread has; 0 = not told. */
+bool report_tree_is_flat(uint64_t total, uint64_t announced, struct err *e);
+
+/* A thread of a process, with call trees from text that has one node on each line, indented more
+ * than its parent's line. */
+struct report_outline_thread {
+    struct report_thread thread; /* its stack and `main` are found at the end */
+    bool main_queue;             /* the text says that it ran the main queue */
+    uint64_t announced;          /* number of samples that the text says the thread has; 0 = not
+                                    told */
+    uint64_t blocked;            /* number of samples in which the thread waited for thread.owner */
+    bool started;                /* private: the outermost function is one with which threads
+                                    begin */
+    json_t *roots;               /* private: the thread's trees */
+};
+/* The threads of a process. Zero-initialised = none. */
+struct report_outline {
+    VEC(struct report_outline_thread) threads;
+    struct number_map ids; /* id of a thread -> its index */
+    VEC(struct report_outline_level) path;
+    size_t now; /* index of the thread that is being read */
+    bool begun;
+};
+struct report_outline_node {
+    size_t column;           /* the line's indent */
+    uint64_t count, address; /* count: at most DUMP_COUNT_MAX */
+    const char *symbol;      /* begins with the function's name; NULL = not told */
+    uint64_t name;           /* number that report_name returned for the symbol; 0 = none */
+};
+/* Begins a thread, or goes on with the one that has the same id: a text may have an entry for each
+ * queue that the thread ran. */
+enum st report_outline_begin(struct report *r, struct report_outline *o,
+                             const struct report_outline_thread *fresh) BASE_MUST_USE;
+/* Returns the thread that is being read, valid until another begins; NULL: none has begun. */
+struct report_outline_thread *report_outline_now(const struct report_outline *o);
+/* Adds the node of a line to the thread that is being read. */
+enum st report_outline_add(struct report *r, struct report_outline *o,
+                           const struct report_outline_node *n) BASE_MUST_USE;
+/* Ends the process: its threads that have a tree are added with the heaviest path as their stack;
+ * the tree of the main one, which is that of the main queue or else the first, becomes the samples.
+ * joined: if the draft has a thread, the trees are further samples of it. steps: most samples that
+ * a thread has; 0 = not told. */
+enum st report_outline_end(struct report *r, struct report_outline *o, bool joined,
+                           uint64_t steps) BASE_MUST_USE;
+void report_outline_release(struct report_outline *o);
+
 /* ---- readers ---- */
 
-/* Fills a draft from Apple's text; without a stack in it ERR_FORMAT. */
+/* Fills a draft from Apple's text report; ERR_FORMAT: it has no thread. */
 enum st report_fill_crash(struct report *r, struct span text) BASE_MUST_USE;
-/* The same of text with sampled stacks: is it that, and its reader. */
+/* Is the text a report of sampled stacks? report_fill_sampled fills a draft from such a text. */
 bool report_is_sampled(struct span text);
 enum st report_fill_sampled(struct report *r, struct span text) BASE_MUST_USE;
-/* The same of the body of a stackshot. */
+/* Fills a draft from the body of a stackshot. */
 enum st report_fill_stackshot(struct report *r, const json_t *body) BASE_MUST_USE;
-/* What Matrix adds: its dump type as kind, and its trees as samples. */
+/* Read what Matrix adds to a report: report_matrix_type sets the kind by the dump type,
+ * report_matrix_stacks adds the stacks as samples. */
 void report_matrix_type(struct report *r, int64_t dump_type);
 enum st report_matrix_stacks(struct report *r, const json_t *root) BASE_MUST_USE;
-/* An address of a KSCrash frame, with its image and name remembered. */
+/* Returns the address of a KSCrash frame and adds the frame's image and symbol to the draft. */
 bool report_kscrash_frame(void *report, const json_t *frame, uint64_t *out);
 
-/* JSON of a report, checked and repaired as a dump's; json_decref it. ST_NONE: a number, string or
- * word by itself. */
+/* Parses the JSON of a report with a dump's checks and repairs; the caller frees *root with
+ * json_decref. ST_NONE: it is a number, string or word by itself. */
 enum st report_load(struct span text, json_t **root, struct err *e) BASE_MUST_USE;
-/* The same of JSON inside a string. */
+/* Parses the JSON in a string, as report_load does. */
 enum st report_load_string(const json_t *string, json_t **root, struct err *e) BASE_MUST_USE;
 
 #endif

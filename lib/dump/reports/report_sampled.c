@@ -1,5 +1,6 @@
-/* Apple's text of sampled stacks: of a process that used too much of something ("Microstackshots",
- * the body of an .ips of bug_type 202, 145 and others, and .diag), and spindump's:
+/* Reads Apple's texts of sampled stacks: those of a process that used too much of something
+ * ("Microstackshots", the body of an .ips of bug_type 202, 145 and others, and .diag), and
+ * spindump's:
  *
  *     Command:          Shop                         headers: "Key: value"
  *     Event:            cpu usage
@@ -18,32 +19,40 @@
  */
 #include "dump/reports/report_private.h"
 
+#include <stdio.h>
 #include <string.h>
 
+#include "base/parse.h"
 #include "base/path.h"
 #include "dump/dump.h"
+#include "dump/reports/report_blocker_private.h"
+#include "dump/reports/report_sections_private.h"
 
-/* A node that may get children, and the index of its count. */
-struct open_node {
-    size_t column;
-    json_t *children;
-};
-
-enum place { IN_HEAD, ELSEWHERE, IN_PROCESS, IN_IMAGES, AT_END };
+enum place { IN_HEAD, IN_HEAVIEST, ELSEWHERE, IN_PROCESS, IN_IMAGES, AT_END };
 
 struct sampling {
     struct report *r;
+    struct span text;
     struct report_lines lines;
     const char *line;
     enum place place;
-    const char *command;           /* the process that the report is about; NULL = the first */
-    const char *process;           /* whose section it is: "Shop [301]" */
-    const char *uuid, *executable; /* of its executable; NULL = not told */
-    uint64_t load; /* where the frames tell that the executable was loaded; 0 = nowhere */
-    struct report_thread thread;
-    uint64_t blocked; /* samples in which the thread waited for thread.owner */
-    json_t *roots;    /* of the thread */
-    VEC(struct open_node) path;
+    const char *command, *pid;     /* name and id of the process that the report is about; NULL =
+                                      not told */
+    struct report_section section; /* section of the process that is being read */
+    size_t sections;               /* number of sections begun */
+    const char *process;           /* process of the current section: "Shop [301]" */
+    bool event;                    /* the head has an "Event" */
+    bool of_another;               /* the head is about another process than the one read */
+    bool states; /* sections are of "Powerstats", of which a process may have several */
+    const char *uuid, *executable; /* UUID and path of the process's executable; NULL = not told */
+    uint64_t load; /* load address of the executable, computed from frames; 0 = unknown */
+    struct report_outline outline; /* call trees of the threads */
+    uint64_t unread;               /* lines of the trees that are no node */
+    uint64_t truncated;            /* stacks that the system could not read to their end */
+    uint64_t steps;  /* samples that the head or the section announces; 0 = not told */
+    size_t heaviest; /* frames of the heaviest stack, if the text has nothing else */
+    bool in_kernel;  /* the lines being read are a kernel stack */
+    bool profile;    /* the report is a profile of the whole system: nothing hung */
 };
 
 /* ---- recognition ---- */
@@ -65,7 +74,8 @@ static bool has_line(struct span text, const char *key) {
 }
 
 bool report_is_sampled(struct span text) {
-    return has_line(text, "Event:") && has_line(text, "Steps:");
+    return has_line(text, "Steps:") || has_line(text, "Num samples:") ||
+           has_line(text, "Powerstats for:");
 }
 
 /* ---- headers ---- */
@@ -74,13 +84,13 @@ static const char *sampled_kind_of(const char *event) {
     if (strstr(event, "disk writes")) {
         return "disk-write";
     }
-    if (strstr(event, "cpu") || strstr(event, "wakeups")) {
+    if (strstr(event, "cpu") || strstr(event, "wakeups") || strstr(event, "powerstats")) {
         return "cpu";
     }
     return strstr(event, "launch") ? "launch" : "hang";
 }
 
-/* "49 (100ms sampling interval)" */
+/* Returns 100 for "49 (100ms sampling interval)"; -1: no interval. */
 static int64_t interval_of(const char *steps) {
     const char *open = strchr(steps, '(');
     uint64_t ms;
@@ -95,10 +105,15 @@ static void sampled_read_header(struct sampling *t) {
     const struct {
         const char *key;
         const char **to;
-    } texts[] = {{"Incident Identifier", &r->id}, {"CrashReporter Key", &r->user},
-                 {"Hardware model", &r->model},   {"Identifier", &r->app_id},
-                 {"Command", &t->command},        {"CPU", &r->reason},
-                 {"Writes", &r->reason},          {"Wakeups", &r->reason}};
+    } texts[] = {{"Incident Identifier", &r->id},
+                 {"CrashReporter Key", &r->user},
+                 {"Hardware model", &r->model},
+                 {"Identifier", &r->app_id},
+                 {"Command", &t->command},
+                 {"PID", &t->pid},
+                 {"CPU", &r->reason},
+                 {"Writes", &r->reason},
+                 {"Wakeups", &r->reason}};
     const char *value;
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         value = report_line_value(t->line, texts[i].key);
@@ -112,7 +127,8 @@ static void sampled_read_header(struct sampling *t) {
     } else if ((value = report_line_value(t->line, "Version")) != NULL) {
         report_version(r, value, false);
     } else if ((value = report_line_value(t->line, "Architecture")) != NULL) {
-        r->arch = report_code_type(value); /* the process's value comes behind the system's */
+        /* the process's value overwrites the system's, which comes first */
+        r->arch = report_code_type(value);
     } else if ((value = report_line_value(t->line, "OS Version")) != NULL) {
         report_os(r, value);
     } else if ((value = report_line_value(t->line, "Date/Time")) != NULL) {
@@ -120,163 +136,78 @@ static void sampled_read_header(struct sampling *t) {
     } else if ((value = report_line_value(t->line, "Event")) != NULL) {
         r->kind = sampled_kind_of(value);
         r->reason = value;
+        t->event = true;
+        t->profile = strstr(value, "powerstats") != NULL;
     } else if ((value = report_line_value(t->line, "Action taken")) != NULL) {
         r->fatal = strstr(value, "killed") != NULL;
     } else if ((value = report_line_value(t->line, "Duration")) != NULL) {
         r->duration_ms = report_seconds(value);
     } else if ((value = report_line_value(t->line, "Steps")) != NULL) {
         r->sample_interval_ms = interval_of(value);
+        (void)report_take_decimal(&value, &t->steps);
     }
 }
 
 /* ---- a thread's tree ---- */
 
-static bool node_address(void *ctx, const json_t *node, uint64_t *out) {
-    (void)ctx;
-    return report_address(json_object_get(node, "address"), out);
-}
-
-/* ---- who waits for whom ---- */
-
-static const char *lock_kind(const char *symbol) {
-    symbol += strspn(symbol, "_");
-    if (strncmp(symbol, "psynch_mtx", 10) == 0 || strncmp(symbol, "psynch_mutex", 12) == 0) {
-        return "mutex";
-    }
-    return strncmp(symbol, "psynch_rw", 9) == 0 ? "rwlock" : "lock";
-}
-
-/* The thread of this process in "Shop [301] [unique pid 301] thread 0x2caa0)", or "this thread".
- * False: it is another process's, or not the next one of a longer chain. */
-static bool take_blocker(const struct sampling *t, const char *s, int64_t *owner) {
-    size_t len = t->process ? strlen(t->process) : 0;
-    const char *end = strchr(s, ')'), *thread;
-    uint64_t id;
-    if (strncmp(s, "this thread", 11) == 0) {
-        *owner = t->thread.id;
-        return t->thread.id >= 0;
-    }
-    if (!end || len == 0 || strncmp(s, t->process, len) != 0 || s[len] != ' ') {
-        return false;
-    }
-    thread = strstr(s + len, " thread 0x");
-    if (!thread || thread > end) {
-        return false;
-    }
-    thread += sizeof " thread " - 1;
-    if (!report_take_hex(&thread, &id) || id > INT64_MAX || *thread != ')') {
-        return false;
-    }
-    *owner = (int64_t)id;
-    return true;
-}
-
-/* Notes for whom the thread waits in the samples of this line; for several that of most. */
-static void note_blocker(struct sampling *t, const char *why) {
-    const char *s = report_skip_blanks(t->line);
-    int64_t owner;
-    uint64_t count;
-    s += *s == '*';
-    if (!report_take_decimal(&s, &count) || count > DUMP_COUNT_MAX ||
-        !take_blocker(t, why, &owner)) {
-        return;
-    }
-    bool same = t->thread.waits_for && t->thread.owner == owner;
-    if (!same && count <= t->blocked) {
-        return;
-    }
-    t->blocked = count + (same ? t->blocked : 0);
-    t->thread.waits_for = lock_kind(report_skip_blanks(s));
-    t->thread.owner = owner;
-}
-
-/* It waits for whom it waited for in most of its samples. */
-static void settle_blocker(struct sampling *t) {
-    uint64_t total = 0;
-    size_t i;
-    json_t *root;
-    json_array_foreach(t->roots, i, root) {
-        total += (uint64_t)json_integer_value(json_object_get(root, "count"));
-    }
-    if (t->blocked <= total / 2) {
-        t->thread.waits_for = NULL;
-    }
-    t->blocked = 0;
-}
-
-/* Only the main thread's stacks are samples: the main thread did not wait for the others. */
-static enum st sampled_end_thread(struct sampling *t) {
-    const struct report_tree tree = {"child", "count", false, node_address, NULL};
-    struct report *r = t->r;
-    enum st st = ST_OK;
-    t->path.len = 0;
-    if (json_array_size(t->roots) == 0) {
-        return ST_OK;
-    }
-    t->thread.main = r->threads.len == 0;
-    settle_blocker(t);
-    t->thread.stack = report_begin_stack(r);
-    st = report_tree_heaviest(r, &tree, t->roots);
-    report_end_stack(r, &t->thread.stack);
-    if (st == ST_OK && t->thread.main) {
-        st = report_tree_samples(r, &tree, t->roots, NULL);
-    }
-    (void)json_array_clear(t->roots);
-    return st == ST_OK ? report_add_thread(r, &t->thread) : st;
-}
-
-/* The text between the first pair of quotes behind the word, NULL if there is none. */
+/* Returns the text between the first pair of quotes behind the word; NULL: there is none. */
 static const char *quoted(struct report *r, const char *s, const char *word) {
     const char *at = strstr(s, word), *open = at ? strchr(at, '"') : NULL;
     const char *close = open ? strchr(open + 1, '"') : NULL;
     return close ? report_text(r, open + 1, (size_t)(close - open - 1)) : NULL;
 }
 
-static enum st begin_thread(struct sampling *t, const char *s) {
+/* Returns the number in "… 49 samples (1-49) …"; 0: none. */
+static uint64_t announced_by(const char *s) {
+    const char *word = strstr(s, " samples"), *digits = word;
+    uint64_t count;
+    while (digits && digits > s && digits[-1] >= '0' && digits[-1] <= '9') {
+        digits--;
+    }
+    return digits && digits < word && report_take_decimal(&digits, &count) ? count : 0;
+}
+
+/* Did the thread run the main queue: 'DispatchQueue "com.apple.main-thread"(1)', in old texts
+ * "DispatchQueue 1"? */
+static bool ran_main_queue(const char *s) {
+    static const char first[] = "DispatchQueue 1";
+    const char *at = strstr(s, first);
+    bool number = at && !(at[sizeof first - 1] >= '0' && at[sizeof first - 1] <= '9');
+    return number || strstr(s, "DispatchQueue \"com.apple.main-thread\"");
+}
+
+static enum st begin_sampled_thread(struct sampling *t, const char *s) {
+    struct report_outline_thread fresh = {
+        .thread = {.id = -1}, .main_queue = ran_main_queue(s), .announced = announced_by(s)};
     uint64_t id;
-    if (sampled_end_thread(t) != ST_OK) {
-        return ST_ERR;
-    }
-    t->thread = (struct report_thread){.id = -1};
-    t->blocked = 0;
     if (report_take_hex(&s, &id) && id <= INT64_MAX) {
-        t->thread.id = (int64_t)id;
+        fresh.thread.id = (int64_t)id;
     }
-    t->thread.name = quoted(t->r, s, "Thread name");
-    t->thread.name = t->thread.name ? t->thread.name : quoted(t->r, s, "DispatchQueue");
-    return ST_OK;
+    fresh.thread.name = quoted(t->r, s, "Thread name");
+    fresh.thread.name = fresh.thread.name ? fresh.thread.name : quoted(t->r, s, "DispatchQueue");
+    return report_outline_begin(t->r, &t->outline, &fresh);
 }
 
-/* Takes over the node. */
-static enum st add_node(struct sampling *t, size_t column, json_t *node) {
-    while (t->path.len > 0 && t->path.data[t->path.len - 1].column >= column) {
-        t->path.len--;
-    }
-    json_t *below = json_object_get(node, "child");
-    json_t *list = t->path.len > 0 ? t->path.data[t->path.len - 1].children : t->roots;
-    struct open_node open = {column, below};
-    if (!node || !below || json_array_append_new(list, node) != 0) {
-        return err_nomem(t->r->e);
-    }
-    /* Nodes nested too deep for a stack hang from the deepest one that is kept. */
-    return t->path.len >= DUMP_FRAMES_MAX || VEC_PUSH(&t->path, open) ? ST_OK : err_nomem(t->r->e);
+/* Ends the threads of a section. */
+static enum st end_section_threads(struct sampling *t) {
+    return report_outline_end(t->r, &t->outline, t->states, t->steps);
 }
 
-/* The symbol in front of "(IMAGE + 24)", which is the last thing in parentheses. */
-static void name_frame(struct report *r, uint64_t address, const char *s, size_t len) {
+/* Adds the symbol in front of "(IMAGE + 24)", which is the last parenthesis, and returns its
+ * number; 0: there is none. */
+static uint64_t name_frame(struct report *r, uint64_t address, const char *s, size_t len) {
     while (len > 1 && !(s[len - 1] == '(' && s[len - 2] == ' ')) {
         len--;
     }
     if (len > 2 && strncmp(s, "???", 3) != 0) {
         const char *symbol = report_text(r, s, len - 2);
-        if (symbol) {
-            report_symbol(r, address, symbol);
-        }
+        return symbol ? report_symbol(r, address, symbol) : 0;
     }
+    return 0;
 }
 
-/* "(Shop + 6324)" in front of the address of a frame in the executable tells where that was loaded,
- * should the images not. */
+/* Computes the executable's load address from a frame's "(Shop + 6324)" and address, in case the
+ * images do not list it. */
 static void note_load(struct sampling *t, uint64_t address, const char *s, size_t len) {
     const char *name = path_name(t->executable);
     size_t size = name ? strlen(name) : 0;
@@ -284,6 +215,7 @@ static void note_load(struct sampling *t, uint64_t address, const char *s, size_
     while (len > 0 && s[len - 1] != '(') {
         len--;
     }
+    len += strncmp(s + len, "in ", 3) == 0 ? 3 : 0; /* up to Mac OS X 10.8 */
     if (t->load > 0 || len == 0 || size == 0 || strncmp(s + len, name, size) != 0 ||
         strncmp(s + len + size, " + ", 3) != 0) {
         return;
@@ -294,7 +226,7 @@ static void note_load(struct sampling *t, uint64_t address, const char *s, size_
     }
 }
 
-/* The executable is listed with its UUID, whatever the section's images say. */
+/* Adds the executable to the images if the section does not list it, and gives it its UUID. */
 static void complete_executable(struct sampling *t) {
     struct report *r = t->r;
     bool listed = false;
@@ -311,12 +243,13 @@ static void complete_executable(struct sampling *t) {
     report_own_uuid(r, t->uuid);
 }
 
-/* "12  start + 462 (dyld + 21806) [0x115b4652e] 1-49"; a kernel's frame has a star in front. */
-static enum st take_sample(struct sampling *t) {
+/* Takes a node "12 start + 462 (dyld + 21806) [0x115b4652e] 1-49"; a kernel's frame begins with a
+ * star. column: how deep it stands. */
+static enum st take_sample(struct sampling *t, size_t column) {
     const char *s = report_skip_blanks(t->line), *from = s, *at = NULL;
-    size_t column = (size_t)(s - t->line);
     uint64_t count, address;
     if (!report_take_decimal(&s, &count) || *s != ' ' || count > DUMP_COUNT_MAX) {
+        t->unread += report_outline_now(&t->outline) && *from && *from != '<' && *from != '*';
         return ST_OK;
     }
     s = report_skip_blanks(s);
@@ -325,72 +258,169 @@ static enum st take_sample(struct sampling *t) {
     }
     const char *digits = at ? at + 1 : from;
     if (!at || !report_take_hex(&digits, &address) || *digits != ']') {
-        return ST_OK; /* tells how its parent was reached, "<User mode>" */
+        t->unread += *s != '<'; /* "<User mode>" is no node: it tells how its parent was reached */
+        t->truncated += strstr(s, "truncated backtrace>") != NULL;
+        return ST_OK;
     }
-    name_frame(t->r, address, s, (size_t)(at - s));
-    note_load(t, address, s, (size_t)(at - s));
-    return add_node(t, column,
-                    json_pack("{s:I,s:I,s:[]}", "count", (json_int_t)count, "address",
-                              (json_int_t)address, "child"));
-}
-
-/* ---- the whole ---- */
-
-/* Does the section of a process begin here? */
-static const char *process_of(const struct sampling *t) {
-    const char *name = report_line_value(t->line, "Powerstats for");
-    if (name || t->place == IN_HEAD) {
-        return name;
-    }
-    return report_line_value(t->line, "Process");
-}
-
-static enum st begin_section(struct sampling *t, const char *name) {
-    if (sampled_end_thread(t) != ST_OK) {
+    struct report_outline_thread nameless = {.thread = {.id = -1}};
+    if (!report_outline_now(&t->outline) &&
+        report_outline_begin(t->r, &t->outline, &nameless) != ST_OK) {
         return ST_ERR;
     }
-    size_t len = t->command ? strlen(t->command) : 0;
-    t->process = name;
-    bool ours = strncmp(name, t->command ? t->command : "", len) == 0 &&
-                (len == 0 || name[len] == 0 || strncmp(name + len, " [", 2) == 0);
-    t->place = ours ? IN_PROCESS : ELSEWHERE;
-    if (t->r->threads.len > 0) {
+    uint64_t name = name_frame(t->r, address, s, (size_t)(at - s));
+    note_load(t, address, s, (size_t)(at - s));
+    return report_outline_add(t->r, &t->outline,
+                              &(struct report_outline_node){column, count, address, s, name});
+}
+
+/* ---- the whole report ---- */
+
+/* Chooses the section to read, once the head has told which process the report is about. */
+static enum st choose_section(struct sampling *t) {
+    struct report *r = t->r;
+    struct report_wanted wanted = {.name = t->command, .pid = t->pid};
+    if (r->wanted) {
+        wanted = (struct report_wanted){r->wanted, r->wanted, true};
+    }
+    if (!report_choose_section(t->text, &wanted, &t->section)) {
+        return r->wanted ? err_set(r->e, ERR_FORMAT, "no process '%s' among the %zu of the report",
+                                   r->wanted, t->section.count)
+                         : err_set(r->e, ERR_FORMAT,
+                                   "a report of samples without a stack of its process");
+    }
+    struct span value = t->section.value;
+    const char *name = report_text(r, value.p, (size_t)(value.end - value.p));
+    const char *own = name ? report_text(r, name, report_process_name_len(name)) : NULL;
+    t->of_another = !t->command || !own || strcmp(own, t->command) != 0;
+    if (r->wanted && t->of_another) {
+        r->id = NULL; /* several processes of this report may be read, and the id is the report's */
+        r->ordinal = t->section.number;
+    }
+    if (t->of_another) { /* the head describes another process */
+        r->app_id = r->app_version = r->app_build = r->bundle = r->reason = NULL;
+        r->kind = t->profile ? r->kind : "hang";
+        r->cpu_ms = -1;
+        r->fatal = false;
+        r->duration_ms = t->section.unresponsive_s > 0 && t->section.unresponsive_s < INT32_MAX
+                             ? (int64_t)t->section.unresponsive_s * 1000
+                             : -1;
+        r->process = own;
+    } else if (!t->event) {
+        r->duration_ms = -1; /* the head's duration is that of the sampling */
+    }
+    return ST_OK;
+}
+
+/* Returns the process of a line that begins a section, such as "Shop [301]"; NULL: it is another
+ * line. */
+static const char *sampled_section_name(struct sampling *t) {
+    const char *name = report_line_value(t->line, "Powerstats for");
+    t->states = t->states || name;
+    return name ? name : report_line_value(t->line, "Process");
+}
+
+/* Begins a section. A process may have several, one for each state that it was in. */
+static enum st begin_process_section(struct sampling *t, const char *name) {
+    if (end_section_threads(t) != ST_OK || (t->sections == 0 && choose_section(t) != ST_OK)) {
+        return ST_ERR;
+    }
+    t->sections++;
+    struct span value = t->section.value;
+    bool again = t->states && t->sections > t->section.number &&
+                 parse_is(value.p, (size_t)(value.end - value.p), name);
+    t->place = t->sections == t->section.number || again ? IN_PROCESS : ELSEWHERE;
+    t->process = t->place == IN_PROCESS ? name : t->process;
+    if (t->place == ELSEWHERE && t->sections > t->section.number && !t->states) {
         t->place = AT_END;
     }
     return ST_OK;
 }
 
+/* Reads the section's own header lines; those that the head has, too, count only if it was about
+ * another process. */
+static void read_section_head(struct sampling *t) {
+    struct report *r = t->r;
+    const char *value;
+    if ((value = report_line_value(t->line, "Num samples")) != NULL) {
+        (void)report_take_decimal(&value, &t->steps);
+    }
+    if (!t->uuid && (value = report_line_value(t->line, "UUID")) != NULL) {
+        t->uuid = value;
+    } else if (!t->executable && (value = report_line_value(t->line, "Path")) != NULL) {
+        t->executable = value;
+        if (t->of_another) {
+            report_executable(r, value);
+        }
+    } else if (t->of_another && (value = report_line_value(t->line, "Architecture")) != NULL) {
+        r->arch = report_code_type(value);
+    } else if (t->of_another && ((value = report_line_value(t->line, "Codesigning ID")) != NULL ||
+                                 (value = report_line_value(t->line, "Identifier")) != NULL)) {
+        r->app_id = value;
+    } else if (t->of_another && ((value = report_line_value(t->line, "App Version")) != NULL ||
+                                 (value = report_line_value(t->line, "Version")) != NULL)) {
+        report_version(r, value, false);
+    }
+}
+
+/* Sets the reason to why this process was chosen, if the report has others and nobody named one. */
+static void tell_choice(struct sampling *t) {
+    const struct report_section *s = &t->section;
+    char text[256];
+    if (!t->command && !t->r->wanted && s->count > 1) {
+        (void)snprintf(text, sizeof text, "%.128s: %s, of %zu processes",
+                       t->r->process ? t->r->process : "?", report_section_why(s), s->count);
+        t->r->reason = report_text(t->r, text, strlen(text));
+    }
+}
+
+/* Is the line the heading of the heaviest stack, in a text that ends before its first process
+ * and so has no other stack? */
+static bool begins_heaviest(struct sampling *t) {
+    static const char head[] = "Heaviest stack for the main thread of the target process:";
+    struct report_section any;
+    return strncmp(t->line, head, sizeof head - 1) == 0 &&
+           !report_choose_section(t->text, &(struct report_wanted){0}, &any);
+}
+
+/* Does the line begin a part of a thread's stack, "User stack:" or "Kernel stack:" of Mac OS X 10.6
+ * to 10.8? */
+static bool begin_stack_part(struct sampling *t, const char *s) {
+    bool user = strcmp(s, "User stack:") == 0;
+    bool part = user || strcmp(s, "Kernel stack:") == 0;
+    t->in_kernel = part ? !user : t->in_kernel;
+    return part;
+}
+
 static enum st sampled_take_line(struct sampling *t) {
-    static const char blocked[] = "blocked by turnstile waiting for ";
-    const char *s = report_skip_blanks(t->line), *name = process_of(t);
+    const char *s = report_skip_blanks(t->line), *name = sampled_section_name(t);
     if (name) {
-        return begin_section(t, name);
+        return begin_process_section(t, name);
     }
     switch (t->place) {
     case IN_HEAD:
-        if (strncmp(t->line, "Heaviest stack for", 18) == 0) {
-            t->place = ELSEWHERE;
+        if (begins_heaviest(t)) {
+            t->place = IN_HEAVIEST;
+            return begin_sampled_thread(t, "DispatchQueue 1");
         }
         sampled_read_header(t);
         return ST_OK;
     case IN_PROCESS:
-        if (strncmp(s, "Binary Images:", 14) == 0) {
+        if (report_begins_images(s)) {
             t->place = IN_IMAGES;
-            return sampled_end_thread(t);
+            return end_section_threads(t);
         }
-        if (!t->uuid && (t->uuid = report_line_value(t->line, "UUID")) != NULL) {
-            return ST_OK;
-        }
-        if (!t->executable && (t->executable = report_line_value(t->line, "Path")) != NULL) {
-            return ST_OK;
-        }
+        read_section_head(t);
         if (strncmp(s, "Thread ", 7) == 0) {
-            return begin_thread(t, s + 7);
+            t->in_kernel = false;
+            return begin_sampled_thread(t, s + 7);
         }
-        if ((s = strstr(t->line, blocked)) != NULL) {
-            note_blocker(t, s + sizeof blocked - 1);
+        if (begin_stack_part(t, s)) {
+            return ST_OK;
         }
-        return take_sample(t);
+        report_note_blocker(report_outline_now(&t->outline), t->process, t->line);
+        return t->in_kernel ? ST_OK : take_sample(t, (size_t)(s - t->line));
+    case IN_HEAVIEST:
+        return *s ? take_sample(t, ++t->heaviest) : ST_OK;
     case IN_IMAGES:
         if (t->r->images.len < DUMP_IMAGES_MAX) {
             report_text_image(t->r, t->line);
@@ -403,6 +433,18 @@ static enum st sampled_take_line(struct sampling *t) {
     return ST_OK;
 }
 
+/* Reads "90 seconds cpu time over 150 seconds (…)", the line "CPU:". The samples, whose time
+ * "Duration:" tells, are only some of what used the processor. */
+static void read_cpu_use(struct report *r) {
+    static const char words[] = " seconds cpu time over ";
+    const char *over = r->reason ? strstr(r->reason, words) : NULL;
+    if (over) {
+        int64_t ms = report_seconds(over + sizeof words - 1);
+        r->cpu_ms = report_seconds(r->reason);
+        r->duration_ms = ms >= 0 ? ms : r->duration_ms;
+    }
+}
+
 static enum st sampled_fill(struct sampling *t, struct span text) {
     struct report *r = t->r;
     while (t->place != AT_END && (t->line = report_next_line(r, &t->lines)) != NULL) {
@@ -410,14 +452,23 @@ static enum st sampled_fill(struct sampling *t, struct span text) {
             return err_context(r->e, "line %zu", t->lines.number);
         }
     }
+    if (t->place == IN_HEAVIEST && end_section_threads(t) == ST_OK) {
+        report_lack(r, "all but the main thread's heaviest stack: the text ends behind it");
+    }
     if (r->no_memory) {
         return err_nomem(r->e);
     }
-    r->process = t->command ? t->command : r->process;
+    r->process = t->command && !t->of_another ? t->command : r->process;
     complete_executable(t);
-    if (r->reason && strstr(r->reason, "cpu time")) {
-        r->cpu_ms = report_seconds(r->reason); /* "90 seconds cpu time over 150 seconds (…)" */
+    tell_choice(t);
+    report_lack_count(r, t->unread, "line within its call trees that could not be read",
+                      "lines within its call trees that could not be read");
+    report_lack_count(r, t->truncated, "stack that the system truncated",
+                      "stacks that the system truncated");
+    if (t->section.cut) {
+        report_lack(r, "what follows: the text ends within its last process");
     }
+    read_cpu_use(r);
     if (t->place == IN_PROCESS) {
         return err_set(r->e, ERR_TRUNCATED,
                        "a text report that is cut short: no \"Binary Images\" at byte %zu",
@@ -429,14 +480,10 @@ static enum st sampled_fill(struct sampling *t, struct span text) {
 }
 
 enum st report_fill_sampled(struct report *r, struct span text) {
-    struct sampling t = {.r = r,
-                         .lines = {.at = text.p, .end = text.end},
-                         .thread = {.id = -1},
-                         .roots = json_array()};
+    struct sampling t = {.r = r, .text = text, .lines = report_lines_of(text)};
     r->kind = "hang";
     r->detector = "apple";
-    enum st st = t.roots ? sampled_fill(&t, text) : err_nomem(r->e);
-    json_decref(t.roots);
-    VEC_RELEASE(&t.path);
+    enum st st = sampled_fill(&t, text);
+    report_outline_release(&t.outline);
     return st;
 }

@@ -1,5 +1,7 @@
-/* Text of sampled stacks, and stackshots. */
+/* Text of sampled stacks. */
 #include "dump/reports/report_support_test.h"
+
+#include <stdio.h>
 
 #define HEAD(event, more)                                                                          \
     "Date/Time:        2026-11-20 10:10:14.120 +0100\n"                                            \
@@ -33,8 +35,9 @@ static void a_process_that_used_too_much_is_counted_stacks(void **state) {
     assert_string_equal(d->stall.kind, "cpu");
     assert_string_equal(d->app.version, "5.3.1");
     assert_string_equal(d->app.build, "1234");
-    assert_string_equal(d->device.arch, "arm64"); /* the process's, not the system's */
-    assert_int_equal(d->stall.duration_ms, 12500);
+    assert_string_equal(d->device.arch, "arm64");   /* the process's, not the system's */
+    assert_int_equal(d->stall.duration_ms, 150000); /* not the 12.5 s of the samples */
+    assert_int_equal(d->stall.cpu_permille, 600);
     assert_int_equal(d->thread_count, 1);
     assert_true(d->threads[0].main);
     check_frames(&d->threads[0].stack, FRAMES(0x100000200, 0x100000100, 0x180000010));
@@ -154,71 +157,115 @@ static void samples_without_their_process_are_refused(void **state) {
         "without a stack of its process");
 }
 
-#define SHOT(front, more) SHOT_OF(front, more, "")
-#define SHOT_OF(front, more, waits)                                                                \
-    "{'bug_type':'288','os_version':'iPhone OS 18.7 (22H20)'}\n{'incident':'i-2','date':"          \
-    "'2026-11-20 10:12:44.12 +0100','product':'iPhone13,3','build':'iPhone OS 18.7 (22H20)',"      \
-    "'frontmostPids':[" front "],'reason':'why'" more ",'processByPid':{'0':{'threadById':{'1':{"  \
-    "'id':1,'kernelFrames':[[0,4]]}}},'7':{'procname':'also','threadById':{'5':{'id':5,"           \
-    "'userFrames':[[2,4]]}}},'301':{'procname':'Shop','threadById':{'12':{'id':12,'name':'net',"   \
-    "'userFrames':[[1,32],[3,77]]},'11':{'id':11,'dispatch_queue_label':'com.apple.main-thread',"  \
-    "'userFrames':[[1,16],[0,256]],'kernelFrames':[[0,1]]},'13':{'id':13}}" waits                  \
-    "}},'binaryImages':[["                                                                         \
-    "'4C4C442C-5555-3144-A1DE-7AABF56A019C',4294967296,'P'],['00000000-0000-4000-8000-"            \
-    "000000000001',6442450944,'C'],['00000000-0000-4000-8000-000000000002',4294967296,'P'],"       \
-    "['00000000-0000-0000-0000-000000000000',0,'A']]}"
+/* A system's report: no event, no command, no heaviest stack. */
+#define SYSTEM                                                                                     \
+    "Date/Time:        2026-11-20 10:10:14.120 +0100\n"                                            \
+    "OS Version:       iPhone OS 18.7 (Build 22H20)\nArchitecture:     arm64e\n"                   \
+    "Report Version:   53\n\nData Source:      Stackshots\n\nDuration:         2.00s\n"            \
+    "Steps:            8 (250ms sampling interval)\n\nHardware model:   iPhone13,3\n\n\n"
+#define SECTION(name, pid, path, note, leaf)                                                       \
+    "Process:          " name " [" pid                                                             \
+    "]\nUUID:             4C4C442C-5555-3144-A1DE-7AABF56A019C\n"                                  \
+    "Codesigning ID:   com.example." name "\nPath:             " path "\n"                         \
+    "Architecture:     arm64\n" note "Num samples:      8 (1-8)\n\n"                               \
+    "  Thread 0x" pid "    DispatchQueue \"com.apple.main-thread\"(1)    8 samples (1-8)\n"        \
+    "  8  ??? (" name " + 256) [0x100000100]\n" leaf "\n  Binary Images (1 of 9):\n"               \
+    "     0x100000000 -        0x100000fff  " name                                                 \
+    " <4c4c442c-5555-3144-a1de-7aabf56a019c>  " path "\n\n\n"
+#define WAITING(n) "   *" #n "  ??? (kernel + 64) [0xfffffff007004040] (blocked by mutex)\n"
+#define DAEMON     SECTION("logd", "20", "/usr/libexec/logd", "Note: Unresponsive for 9 seconds\n", "")
+#define HOME                                                                                       \
+    SECTION("SpringBoard", "34", "/System/Library/CoreServices/SpringBoard.app/SpringBoard", "",   \
+            WAITING(8))
+#define MAIL       SECTION("Mail", "40", "/Applications/Mail.app/Mail", "", WAITING(2))
+#define SHOP(note) SECTION("Shop", "41", "/x/Shop.app/Shop", note, WAITING(5))
+#define GAME       SECTION("Game", "42", "/x/Game.app/Game", "", "  <process frontmost>\n")
 
-static void a_stackshot_is_the_process_in_front(void **state) {
+static void a_systems_report_is_of_its_most_blocked_app(void **state) {
     (void)state;
-    struct converted c = convert_json_of(SHOT("301", ""));
-    const struct dump *d = only_dump(&c);
-    assert_string_equal(d->id, "i-2");
-    assert_string_equal(d->time, "2026-11-20T09:12:44.120Z");
-    assert_string_equal(d->stall.kind, "hang");
-    assert_false(d->stall.fatal);
-    assert_string_equal(d->device.model, "iPhone13,3");
-    assert_int_equal(d->thread_count, 2); /* one has nothing of its own on its stack */
-    assert_true(!d->threads[0].main && d->threads[1].main);
-    assert_int_equal(d->threads[1].id, 11);
-    check_frames(&d->threads[1].stack, FRAMES(6442450960, 4294967552));
-    check_frames(&d->threads[0].stack, FRAMES(6442450976, 77));
-    assert_int_equal(d->image_count, 2); /* not the other process's at the same address */
-    for (size_t i = 0; i < d->image_count; i++) {
-        assert_int_equal(d->images[i].in_app, d->images[i].load == 4294967296);
+    static const struct {
+        const char *text, *process, *app, *reason;
+        int64_t ms;
+    } cases[] = {
+        {SYSTEM DAEMON HOME MAIL SHOP("") GAME, NULL, "com.example.Shop",
+         "Shop: the app with most blocked samples, of 5 processes", -1},
+        {SYSTEM DAEMON SHOP("") SECTION("Slow", "7", "/x/Slow.app/Slow",
+                                        "Note:             Unresponsive for 6 seconds before "
+                                        "sampling\n",
+                                        ""),
+         NULL, "com.example.Slow", "Slow: the app that did not respond, of 3 processes", 6000},
+        {SYSTEM DAEMON SECTION("Calm", "7", "/x/Calm.app/Calm", "", "") GAME, NULL,
+         "com.example.Game", "Game: the app in front, of 3 processes", -1},
+        {SYSTEM DAEMON SECTION("Calm", "7", "/x/Calm.app/Calm", "CPU Time:         0.034s\n", "")
+             SECTION("Busy (My Busy)", "8", "/x/Busy.app/Busy", "CPU Time:         0.120s (3M)\n",
+                     ""),
+         NULL, "com.example.Busy (My Busy)",
+         "Busy: the app that ran most, none was blocked, of 3 processes", -1},
+        {SYSTEM SECTION("Gone", "7", "/x/Gone.app/Gone",
+                        "Note:             Suspended for 8 samples\n", WAITING(7))
+             DAEMON SECTION("Calm", "8", "/x/Calm.app/Calm", "", "")
+                 SECTION("Part", "9", "/x/Calm.app/PlugIns/Part.appex/Part",
+                         "CPU Time:         0.120s\n", ""),
+         NULL, "com.example.Calm", "Calm: the first app, none was blocked, of 4 processes", -1},
+        {SYSTEM DAEMON SECTION("Busy (My Busy)", "8", "/x/Busy.app/Busy", "", ""), "Busy",
+         "com.example.Busy (My Busy)", NULL, -1},
+        {SYSTEM DAEMON HOME, NULL, "com.example.logd",
+         "logd: the process that did not respond, of 2 processes", 9000},
+        {SYSTEM GAME, NULL, "com.example.Game", NULL, -1},
+        {SYSTEM DAEMON HOME MAIL SHOP("") GAME, "Mail", "com.example.Mail", NULL, -1},
+        {SYSTEM DAEMON HOME MAIL SHOP("") GAME, "42", "com.example.Game", NULL, -1},
+        {HEAD("hang", "") SHOP("") GAME, "Game", "com.example.Game", NULL, -1},
+        {HEAD("hang", "") GAME SHOP(""), NULL, NULL, "hang", 12500},
+        {SHOP(""), NULL, "com.example.Shop", NULL, -1},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct converted c = convert_process_of(cases[i].text, cases[i].process);
+        const struct dump *d = only_dump(&c);
+        char reason[128];
+        assert_string_equal(d->app.id ? d->app.id : "", cases[i].app ? cases[i].app : "");
+        (void)snprintf(reason, sizeof reason, "\"reason\":\"%s\"",
+                       cases[i].reason ? cases[i].reason : "");
+        assert_int_equal(strstr(d->text, cases[i].reason ? reason : "\"reason\":") != NULL,
+                         cases[i].reason != NULL);
+        assert_int_equal(d->stall.duration_ms, cases[i].ms);
+        assert_string_equal(d->stall.kind, "hang");
+        assert_int_equal(d->image_count, 1);
+        assert_int_equal(d->threads[0].stack.frame_count, 1);
+        assert_true(d->images[0].in_app);
+        release_converted(&c);
     }
-    release_converted(&c);
-    c = convert_json_of(SHOT("301", ",'exception':'0x8badf00d'"));
-    assert_string_equal(only_dump(&c)->stall.kind, "watchdog");
+}
+
+static void a_process_that_is_not_there_is_refused(void **state) {
+    (void)state;
+    struct converted c = convert_process_of(SYSTEM DAEMON HOME, "Shop");
+    assert_int_equal(c.st, ST_ERR);
+    assert_non_null(strstr(c.err.text, "no process 'Shop' among the 2 of the report"));
     release_converted(&c);
 }
 
-static void a_stackshot_tells_who_waits_for_whom(void **state) {
+/* A process has a section for each state that it was in. */
+static void all_sections_of_a_process_are_counted(void **state) {
     (void)state;
-    struct converted c = convert_json_of(SHOT_OF(
-        "301", "",
-        ",'waitInfo':['thread 99: pthread mutex 1','thread 11: workloop sync wait, owned by "
-        "thread 12, workloop id 7f [no turnstile]','thread 12: unfair lock 16b09 owned by "
-        "thread 11 [blocked on: 11, hops: 1, priority: 47]','thread 5',7]"));
+    struct converted c = convert_text_of(
+        HEAD("cpu usage",
+             CPU) "Powerstats for:   Shop [301]\n  4  f (Shop + 256) [0x100000100]\n" SHOP_IMAGES
+                  "Powerstats for:   Shop [302]\n  9  f (Shop + 256) [0x100000108]\n" SHOP_IMAGES
+                  "Powerstats for:   Shop [301]\n  5  f (Shop + 512) [0x100000200]\n" SHOP_IMAGES);
     const struct dump *d = only_dump(&c);
-    assert_string_equal(d->threads[1].waits_for.kind, "queue");
-    assert_int_equal(d->threads[1].waits_for.owner, 12);
-    assert_string_equal(d->threads[0].waits_for.kind, "unfair lock");
-    assert_int_equal(d->threads[0].waits_for.owner, 11);
-    release_converted(&c);
-    /* Nobody says who owns it. */
-    c = convert_json_of(
-        SHOT_OF("301", "",
-                ",'waitInfo':['thread 11: workloop sync wait, unknown owner','thread "
-                "12: kernel mutex 3 owned by thread 11','thread : x']"));
-    assert_null(only_dump(&c)->threads[0].waits_for.kind);
-    assert_null(only_dump(&c)->threads[1].waits_for.kind);
+    assert_int_equal(d->thread_count, 1);
+    assert_int_equal(d->sample_count, 2);
+    assert_int_equal(d->samples[0].count, 4);
+    assert_int_equal(d->samples[1].count, 5);
+    check_frames(&d->samples[1], FRAMES(0x100000200));
+    assert_int_equal(d->image_count, 1);
     release_converted(&c);
 }
 
 /* A spindump of two threads: one waits for the other, which waits as `how` says. */
 #define BLOCKED(how)                                                                               \
     HEAD("hang", "")                                                                               \
-    "Process:          Shop [301]\n  Thread 0x2ca9e    DispatchQueue "                             \
+    "Process:          Shop (My Shop) [301] [unique pid 7]\n  Thread 0x2ca9e    DispatchQueue "    \
     "\"com.apple.main-thread\"(1)\n"                                                               \
     "  9  start + 4 (libx.dylib + 16) [0x180000010]\n"                                             \
     "    9  __psynch_mutexwait + 8 (libx.dylib + 64) [0x180000040]\n"                              \
@@ -257,11 +304,137 @@ static void a_spindump_tells_by_whom_a_thread_is_blocked(void **state) {
     }
 }
 
-static void a_stackshot_of_nobody_is_refused(void **state) {
+static void a_tree_without_its_indentation_is_refused(void **state) {
     (void)state;
-    check_refused(SHOT("", ""), "without a stack of a process in front");
-    check_refused(SHOT("0,9", ""), "without a stack of a process in front");
-    check_refused(SHOT("301", ",'panicString':'x'"), "kernel panic");
+    struct converted c = convert_text_of(
+        HEAD("cpu usage", CPU) "Powerstats for:   Shop [301]\nNum samples:      9\n"
+                               "9  start + 4 (libx.dylib + 16) [0x180000010]\n"
+                               "6  f + 12 (Shop + 256) [0x100000100]\n" SHOP_IMAGES);
+    assert_int_equal(c.st, ST_ERR);
+    assert_non_null(strstr(c.err.text, "lost their indentation: 15 samples of a thread of 9"));
+    release_converted(&c);
+    c = convert_text_of("Date/Time:    2026-11-20 10:10:14 +0100\nSteps: 99\n\nProcess: Shop [1]\n"
+                        "  Thread 0x1  DispatchQueue 1  9 samples (1-9)\n"
+                        "9  start + 4 (libx.dylib + 16) [0x180000010]\n"
+                        "9  f + 12 (Shop + 256) [0x100000100]\n" SHOP_IMAGES);
+    assert_int_equal(c.st, ST_ERR);
+    release_converted(&c);
+}
+
+static void a_profile_of_the_system_is_no_hang(void **state) {
+    (void)state;
+    struct converted c = convert_text_of(
+        "Date/Time:        2026-11-20 10:10:14 +0100\nEvent:            powerstats\n"
+        "Duration:         99.00s\nSteps:            9\n\n"
+        "Powerstats for:   Few\nPath:             /Applications/Few.app/Few\n"
+        "Num samples:      1 (10%)\n  1  f + 1 (Few + 2) [0x100000001]\n"
+        "  Binary Images:\n     0x100000000 - ??? Few <> /Applications/Few.app/Few\n\n"
+        "Powerstats for:   Shop\nPath:             /Applications/Shop.app/Shop\n"
+        "Num samples:      8 (80%)\n  8  f + 1 (Shop + 2) [0x100000001]\n" SHOP_IMAGES);
+    const struct dump *d = only_dump(&c);
+    assert_string_equal(d->stall.kind, "cpu");
+    assert_int_equal(d->stall.duration_ms, -1);
+    assert_non_null(strstr(c.texts[0].data,
+                           "\"reason\":\"Shop: the app with most samples, none was "
+                           "blocked, of 2 processes\""));
+    release_converted(&c);
+}
+
+static void a_spindump_that_ends_in_another_process_says_so(void **state) {
+    (void)state;
+    struct converted c =
+        convert_text_of("Date/Time:    2026-11-20 10:10:14 +0100\nSteps: 9\n\nProcess: Shop [1]\n"
+                        "Path: /x/Shop.app/Shop\n  Thread 0x1  DispatchQueue 1  9 samples (1-9)\n"
+                        "  9  f + 12 (Shop + 256) [0x100000100]\n" SHOP_IMAGES
+                        "\nProcess: other [2]\nPath: /usr/bin/oth");
+    assert_non_null(strstr(only_dump(&c)->lack, "ends within its last process"));
+    release_converted(&c);
+}
+
+/* A thread has an entry for each queue that it ran; the main one need not come first. */
+static void entries_of_one_thread_are_joined(void **state) {
+    (void)state;
+    struct converted c = convert_text_of(HEAD(
+        "hang", "") "Process:          Shop [301]\n"
+                    "  Thread 0x104    Thread name \"net\"    9 samples (1-9)\n"
+                    "  9  ??? (libx.dylib + 32) [0x180000020] 1-9\n"
+                    "  Thread 0x103    DispatchQueue \"store\"(12)    7 samples (3-9)\n"
+                    "  7  main + 8 (Shop + 256) [0x100000100] 3-9\n"
+                    "    7  wait + 8 (libx.dylib + 48) [0x180000030] 3-9\n"
+                    "  Thread 0x103    DispatchQueue \"com.apple.main-thread\"(1)    2 samples\n"
+                    "  2  main + 8 (Shop + 256) [0x100000100] 1-2\n" SHOP_IMAGES);
+    const struct dump *d = only_dump(&c);
+    assert_int_equal(d->thread_count, 2);
+    assert_false(d->threads[0].main);
+    assert_int_equal(d->threads[1].id, 0x103);
+    assert_string_equal(d->threads[1].name, "com.apple.main-thread");
+    assert_true(d->threads[1].main);
+    check_frames(&d->threads[1].stack, FRAMES(0x180000030, 0x100000100));
+    assert_int_equal(d->sample_count, 2);
+    assert_int_equal(d->samples[0].count + d->samples[1].count, 9);
+    assert_null(d->lack);
+    release_converted(&c);
+}
+
+static void a_main_thread_that_is_missing_is_told(void **state) {
+    (void)state;
+    struct converted c = convert_text_of(
+        HEAD("hang", "") "Process:          Shop [301]\n"
+                         "  Thread 0x104    Thread name \"net\"    9 samples (1-9)\n"
+                         "  9  thread_start + 8 (libx.dylib + 32) [0x180000020] 1-9\n"
+                         "    9  f + 8 (libx.dylib + 48) [0x180000030] 1-9\n"
+                         "    ...\n" SHOP_IMAGES);
+    const struct dump *d = only_dump(&c);
+    assert_true(d->threads[0].main);
+    assert_string_equal(d->lack, "the main thread: another thread started the first one; "
+                                 "1 line within its call trees that could not be read");
+    release_converted(&c);
+}
+
+static void the_kernels_stacks_of_old_systems_are_left_out(void **state) {
+    (void)state;
+    struct converted c = convert_text_of(
+        HEAD("hang", "") "Process:          Shop [301]\n  Thread 0x28a    DispatchQueue 1\n"
+                         "  User stack:\n"
+                         "    9 f + 12 (in Shop + 256) [0x100000100]\n"
+                         "      9 g + 8 (in libx.dylib) [0x180000020]\n"
+                         "  Kernel stack:\n"
+                         "    9 ipc_mqueue_receive + 0 (in mach_kernel) [0xffffff8000215930]\n\n"
+                         "  Thread 0x2c0    DispatchQueue 2\n  User stack:\n"
+                         "    9 h + 8 (in libx.dylib) [0x180000030]\n" SHOP_IMAGES);
+    const struct dump *d = only_dump(&c);
+    assert_int_equal(d->thread_count, 2);
+    check_frames(&d->threads[0].stack, FRAMES(0x180000020, 0x100000100));
+    check_frames(&d->threads[1].stack, FRAMES(0x180000030));
+    assert_null(d->lack);
+    release_converted(&c);
+}
+
+static void the_heaviest_stack_alone_is_read(void **state) {
+    (void)state;
+    struct converted c = convert_text_of(
+        "Date/Time:  2026-11-20 10:10:14 +0100\nCommand: Shop\nEvent: hang\nSteps: 9\n\n"
+        "Heaviest stack for the main thread of the target process:\n"
+        "  9  start + 1 (libx.dylib + 16) [0x180000010]\n  9  f (Shop + 256) [0x100000100]\n\n");
+    const struct dump *d = only_dump(&c);
+    check_frames(&d->threads[0].stack, FRAMES(0x100000100, 0x180000010));
+    assert_int_equal(d->sample_count, 1);
+    assert_int_equal(d->samples[0].count, 9);
+    assert_non_null(strstr(d->lack, "all but the main thread's heaviest stack"));
+    release_converted(&c);
+}
+
+static void a_truncated_stack_is_told(void **state) {
+    (void)state;
+    struct converted c = convert_text_of(
+        HEAD("hang", "") "Process:          Shop [301]\n"
+                         "  Thread 0x103    DispatchQueue \"com.apple.main-thread\"(1)\n"
+                         "  9  f (Shop + 256) [0x100000100]\n"
+                         "  Thread 0x104\n"
+                         "  9  <patched truncated backtrace>\n"
+                         "    9  g (libx.dylib + 16) [0x180000010]\n" SHOP_IMAGES);
+    assert_string_equal(only_dump(&c)->lack, "1 stack that the system truncated");
+    release_converted(&c);
 }
 
 int main(void) {
@@ -273,10 +446,18 @@ int main(void) {
         cmocka_unit_test(a_hang_is_the_main_threads_samples),
         cmocka_unit_test(what_used_too_much_is_the_kind),
         cmocka_unit_test(samples_without_their_process_are_refused),
+        cmocka_unit_test(a_systems_report_is_of_its_most_blocked_app),
+        cmocka_unit_test(a_process_that_is_not_there_is_refused),
+        cmocka_unit_test(all_sections_of_a_process_are_counted),
         cmocka_unit_test(a_spindump_tells_by_whom_a_thread_is_blocked),
-        cmocka_unit_test(a_stackshot_is_the_process_in_front),
-        cmocka_unit_test(a_stackshot_tells_who_waits_for_whom),
-        cmocka_unit_test(a_stackshot_of_nobody_is_refused),
+        cmocka_unit_test(a_tree_without_its_indentation_is_refused),
+        cmocka_unit_test(a_profile_of_the_system_is_no_hang),
+        cmocka_unit_test(a_spindump_that_ends_in_another_process_says_so),
+        cmocka_unit_test(entries_of_one_thread_are_joined),
+        cmocka_unit_test(a_main_thread_that_is_missing_is_told),
+        cmocka_unit_test(the_kernels_stacks_of_old_systems_are_left_out),
+        cmocka_unit_test(the_heaviest_stack_alone_is_read),
+        cmocka_unit_test(a_truncated_stack_is_told),
     };
     return cmocka_run_group_tests_name("report_sampled", tests, NULL, NULL);
 }

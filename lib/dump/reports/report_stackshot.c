@@ -1,10 +1,12 @@
-/* Apple's stackshots (.ips of bug_type 288; xnu's kcdata.py writes the same): all threads of all
- * processes at one moment. The process in front is the one that somebody waited for:
+/* Reads Apple's stackshots (.ips of bug_type 288; xnu's kcdata.py writes the same), which have all
+ * threads of all processes at one moment. The process that the reason names is taken for the one
+ * that hung, else the one in front:
  *
  *     {"frontmostPids":[301],"reason":…,"processByPid":{"301":{"procname":"Shop","threadById":
  *       {"4711":{"id":4711,"dispatch_queue_label":"com.apple.main-thread","userFrames":[[2,1234],…],
- *                "kernelFrames":…}},"waitInfo":["thread 4711:
- * …",…]}},"binaryImages":[["UUID",LOAD,"P"],…]}
+ *                "kernelFrames":…}},
+ *       "waitInfo":["thread 4711: …",…]}},
+ *      "binaryImages":[["UUID",LOAD,"P"],…]}
  */
 #include "dump/reports/report_private.h"
 
@@ -16,10 +18,10 @@
 
 struct shot {
     struct report *r;
-    const json_t *images;      /* [UUID, load address, where from] */
-    bool *listed;              /* of each image: the draft has it */
-    const json_t *waits;       /* texts: which thread of the process waits for whom */
-    struct number_map waiters; /* thread -> its text */
+    const json_t *images;      /* each element: [UUID, load address, source] */
+    bool *listed;              /* per image: the draft has it */
+    const json_t *waits;       /* texts that say which thread waits for which */
+    struct number_map waiters; /* thread id -> index of its text in waits */
 };
 
 static bool has_frames(const json_t *thread) {
@@ -30,14 +32,83 @@ static bool has_threads(const json_t *process) {
     const char *key;
     json_t *thread;
     bool found = false;
-    /* The macro lacks a const; nothing is written. */
+    /* Jansson's macro wants an object that is not const; nothing is written. */
     json_object_foreach((json_t *)(uintptr_t)json_object_get(process, "threadById"), key, thread) {
         found = found || has_frames(thread);
     }
     return found;
 }
 
-/* The process in front, else the only one that there is. */
+/* Returns the process of this name or id that has threads; NULL = there is none. */
+static const json_t *named_process(const json_t *body, const char *wanted) {
+    json_t *processes = json_object_get(body, "processByPid"), *process;
+    const char *key;
+    const json_t *first = NULL;
+    json_object_foreach(processes, key, process) {
+        const char *name = json_string_value(json_object_get(process, "procname"));
+        bool fits = strcmp(key, wanted) == 0 || (name && strcmp(name, wanted) == 0);
+        first = !first && fits && has_threads(process) ? process : first;
+    }
+    return first;
+}
+
+static bool is_name_char(char c) {
+    return (report_lower(c) >= 'a' && report_lower(c) <= 'z') || (c >= '0' && c <= '9') || c == '_';
+}
+
+/* Does the text name this process at byte i, where its id of `len` digits stands: as in
+ * "Shop:301", or as "[301]" or "pid 301" with the name elsewhere? Names may be cut to the 15
+ * bytes that the kernel keeps. */
+static bool tells_process(const char *text, size_t i, size_t len, const json_t *process) {
+    enum { KERNEL_NAME_MAX = 15 };
+    char name[KERNEL_NAME_MAX + 1];
+    const char *full = json_string_value(json_object_get(process, "procname"));
+    if (!full || !*full || i == 0 || text[i + len] == '.' || is_name_char(text[i + len])) {
+        return false;
+    }
+    (void)snprintf(name, sizeof name, "%s", full);
+    if (text[i - 1] == ':') {
+        const char *before[] = {name, full};
+        for (size_t k = 0; k < 2; k++) {
+            size_t n = strlen(before[k]);
+            if (n <= i - 1 && memcmp(text + i - 1 - n, before[k], n) == 0 &&
+                (n == i - 1 || !is_name_char(text[i - 2 - n]))) {
+                return true;
+            }
+        }
+        return false;
+    }
+    bool named = text[i - 1] == '[' || (i >= 4 && memcmp(text + i - 4, "pid ", 4) == 0);
+    return named && strstr(text, name);
+}
+
+/* Returns the process that the system's reason is about: the first one whose id stands there
+ * together with its name. NULL: the reason names none; then *told is the beginning of the
+ * reason, such as "Shop:301", if that has the form of a process. */
+static const json_t *reason_process(struct report *r, const json_t *body, const char **told) {
+    const char *reason = json_string_value(json_object_get(body, "reason"));
+    const json_t *processes = json_object_get(body, "processByPid");
+    *told = NULL;
+    for (size_t i = 0, len; reason && reason[i]; i += len) {
+        char pid[16];
+        len = strspn(reason + i, "0123456789");
+        if (len == 0) {
+            len = 1;
+            continue;
+        }
+        (void)snprintf(pid, sizeof pid, "%.*s", (int)(len < 15 ? len : 15), reason + i);
+        const json_t *process = json_object_get(processes, pid);
+        if (has_threads(process) && tells_process(reason, i, len, process)) {
+            return process;
+        }
+        bool begins = i > 0 && reason[i - 1] == ':' && strcspn(reason, ": \n") == i - 1;
+        *told = begins ? report_text(r, reason, i + len) : *told;
+    }
+    return NULL;
+}
+
+/* Returns the frontmost process that has threads, else the only process that has some; NULL:
+ * none. */
 static const json_t *front_process(const json_t *body) {
     json_t *processes = json_object_get(body, "processByPid"), *process;
     const json_t *front = json_object_get(body, "frontmostPids"), *only = NULL;
@@ -61,8 +132,9 @@ static const json_t *front_process(const json_t *body) {
     return count == 1 ? only : NULL;
 }
 
-/* The image's load address; 0 = addresses count from nowhere. The first frame in an image lists
- * it: those of other processes may lie at the same place. */
+/* Finds the load address of image `index`; 0 = its frames' addresses are absolute. An image is
+ * added to the draft with its first frame, because images of other processes may have the same
+ * address. */
 static enum st image_load(struct shot *s, uint64_t index, uint64_t *load) {
     const json_t *entry = json_array_get(s->images, (size_t)index);
     const char *source = json_string_value(json_array_get(entry, 2));
@@ -82,7 +154,8 @@ static enum st image_load(struct shot *s, uint64_t index, uint64_t *load) {
         if (json_is_string(uuid)) {
             (void)parse_uuid(json_string_value(uuid), json_string_length(uuid), &image.id);
         }
-        image.in_app = source && strcmp(source, "P") == 0; /* not of the shared cache */
+        /* "P": the process's own, not of the shared cache */
+        image.in_app = source && strcmp(source, "P") == 0;
         report_image(s->r, &image);
     }
     return ST_OK;
@@ -90,8 +163,9 @@ static enum st image_load(struct shot *s, uint64_t index, uint64_t *load) {
 
 /* ---- who waits for whom ---- */
 
-/* The thread that a text is about, in the words of xnu's kcdata.py: "thread 4711: unfair lock 16b…
- * owned by thread 4712 [turnstile …]"; *rest = what follows. */
+/* Reads the waiting thread's id from a text of xnu's kcdata.py: "thread 4711: unfair lock 16b…
+ * owned by thread 4712 [turnstile …]"; *rest becomes what follows the id. False: the text has no
+ * such form. */
 static bool take_waiter(const char *text, uint64_t *id, const char **rest) {
     static const char thread[] = "thread ";
     *rest = text;
@@ -102,7 +176,7 @@ static bool take_waiter(const char *text, uint64_t *id, const char **rest) {
     return report_take_decimal(rest, id) && *id < UINT64_MAX;
 }
 
-/* Which text is about which thread. */
+/* Maps each waiting thread's id to its text in waits. */
 static enum st index_waits(struct shot *s) {
     size_t i, known;
     json_t *info;
@@ -170,7 +244,8 @@ static enum st read_thread(struct shot *s, const json_t *object, bool main_threa
     return report_add_thread(r, &t);
 }
 
-/* The one of the main queue, else the one that was made first. */
+/* Returns, of the threads that have frames, the main queue's, else the one with the smallest id;
+ * NULL: no thread has frames. */
 static const json_t *main_thread_of(json_t *threads) {
     const json_t *first = NULL;
     const char *key;
@@ -207,14 +282,34 @@ static enum st stackshot_read_threads(struct shot *s, const json_t *process) {
     return ST_OK;
 }
 
+/* Finds the process to read: the wanted one, the one of the reason, or the one in front. */
+static enum st shot_find_process(struct report *r, const json_t *body, const json_t **out) {
+    const char *told = NULL;
+    if (r->wanted) {
+        *out = named_process(body, r->wanted);
+        return *out ? ST_OK
+                    : err_set(r->e, ERR_FORMAT, "no process '%s' with a stack in the report",
+                              r->wanted);
+    }
+    *out = reason_process(r, body, &told);
+    if (!*out && told) {
+        return err_set(r->e, ERR_UNSUPPORTED, "a stackshot without a stack of '%s', its reason",
+                       told);
+    }
+    *out = *out ? *out : front_process(body);
+    return *out ? ST_OK
+                : err_set(r->e, ERR_UNSUPPORTED,
+                          "a stackshot without a stack of a process in front");
+}
+
 enum st report_fill_stackshot(struct report *r, const json_t *body) {
-    const json_t *process = front_process(body);
+    const json_t *process;
     struct shot s = {.r = r, .images = json_object_get(body, "binaryImages")};
     if (json_object_get(body, "panicString")) {
-        return err_set(r->e, ERR_UNSUPPORTED, "an .ips of a kernel panic");
+        return err_set(r->e, ERR_NOTHING, "an .ips of a kernel panic");
     }
-    if (!process) {
-        return err_set(r->e, ERR_UNSUPPORTED, "a stackshot without a stack of a process in front");
+    if (shot_find_process(r, body, &process) != ST_OK) {
+        return ST_ERR;
     }
     s.listed = arena_array(&r->arena, json_array_size(s.images), sizeof *s.listed);
     if (!s.listed) {
@@ -229,8 +324,8 @@ enum st report_fill_stackshot(struct report *r, const json_t *body) {
     r->model = report_member(r, body, "product");
     report_os(r, report_member(r, body, "build"));
     r->process = report_member(r, process, "procname");
-    (void)report_watchdog(r, report_member(r, body, "exception"));
-    (void)report_watchdog(r, r->reason);
+    r->app_id = r->process; /* no other member tells which process was read */
+    (void)report_kill_by(r, report_member(r, body, "exception"), -1, r->reason);
     enum st st = stackshot_read_threads(&s, process);
     number_map_release(&s.waiters);
     return st;

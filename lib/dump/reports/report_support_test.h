@@ -20,14 +20,26 @@ static inline enum st take_one(void *ctx, const char *text, size_t len, struct e
     assert_null(memchr(text, '\n', len));
     strbuf_add(&c->texts[c->count], text, len);
     const struct strbuf *t = &c->texts[c->count];
-    assert_int_equal(dump_parse(&c->dumps[c->count], t->data, t->len, e), ST_OK);
+    enum st want = report_is_session(text, len) ? ST_NONE : ST_OK;
+    assert_int_equal(dump_parse(&c->dumps[c->count], t->data, t->len, e), want);
     c->count++;
     return ST_OK;
 }
 
 static inline struct converted convert_text_of(const char *text) {
     struct converted c = {.st = ST_OK};
-    c.st = report_convert(text, strlen(text), take_one, &c, &c.err);
+    struct report_maps *maps = NULL;
+    if (report_maps_new(&maps, NULL) == ST_OK && report_maps_add_builtin(maps, NULL) == ST_OK) {
+        c.st = report_convert(text, strlen(text), maps, take_one, &c, &c.err);
+    }
+    report_maps_free(maps);
+    return c;
+}
+
+/* The same of this one of the report's processes. */
+static inline struct converted convert_process_of(const char *text, const char *process) {
+    struct converted c = {.st = ST_OK};
+    c.st = report_convert_process(text, strlen(text), NULL, process, take_one, &c, &c.err);
     return c;
 }
 

@@ -1,6 +1,7 @@
-/* Reads Apple's text reports, and those of tools that write like it. */
+/* Reads Apple's text reports, and those of tools that write the same form. */
 #include <string.h>
 
+#include "dump/reports/report_crash_private.h"
 #include "dump/reports/report_private.h"
 
 static const char *const text_heads[] = {"Incident Identifier:",
@@ -15,8 +16,111 @@ static const char *const text_heads[] = {"Incident Identifier:",
                                          "Date/Time:  ",
                                          NULL};
 
-/* Where the .ips that a text was made from begins, below a line "Full Report"; NULL: there is none.
- * The line may have blanks or a CR at its end. */
+/* ---- pasted texts, which may lack their beginning or have changed blanks ---- */
+
+/* Takes the next line without its leading blanks; false: no line is complete. */
+static bool take_pasted_line(struct span *text, struct span *line) {
+    const char *feed = memchr(text->p, '\n', (size_t)(text->end - text->p));
+    if (!feed) {
+        return false;
+    }
+    *line = (struct span){text->p, feed};
+    while (line->p < feed && (*line->p == ' ' || *line->p == '\t')) {
+        line->p++;
+    }
+    text->p = feed + 1;
+    return true;
+}
+
+/* Does the line begin with one of these words? */
+static bool begins_with_any(struct span line, const char *const *words) {
+    for (; *words; words++) {
+        size_t len = strlen(*words);
+        if ((size_t)(line.end - line.p) >= len && memcmp(line.p, *words, len) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Is the line a frame: a number, blanks, a name and an address, as in "0 libfoo.dylib
+ * 0x00000001a6896634 …"? */
+static bool is_frame_line(struct span line) {
+    const char *p = line.p;
+    while (p < line.end && *p >= '0' && *p <= '9') {
+        p++;
+    }
+    if (p == line.p || p == line.end || (*p != ' ' && *p != '\t')) {
+        return false;
+    }
+    for (; line.end - p > 3; p++) {
+        bool address = (p[0] == ' ' || p[0] == '\t') && p[1] == '0' && p[2] == 'x';
+        if (address) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Is the text a report, perhaps pasted, which begins with any of the headers or with a thread?
+ * It must have a thread with a frame within REPORT_LOOK_MAX bytes. *more is set if further bytes
+ * may show that: a thread has begun, two headers were seen, or fewer than two lines are there. */
+static bool text_begins(struct span text, bool *more) {
+    static const char *const headers[] = {"Process:",
+                                          "Path:",
+                                          "Identifier:",
+                                          "Version:",
+                                          "Code Type:",
+                                          "Parent Process:",
+                                          "Date/Time:",
+                                          "OS Version:",
+                                          "Report Version:",
+                                          "Exception Type:",
+                                          "Exception Codes:",
+                                          "Termination Reason:",
+                                          "Triggered by",
+                                          "Crashed Thread:",
+                                          "Hardware Model:",
+                                          "Incident Identifier:",
+                                          "Command:",
+                                          "Event:",
+                                          "Steps:",
+                                          "Role:",
+                                          "Exception Note:",
+                                          "Launch Time:",
+                                          "Date:",
+                                          "Bundle id:",
+                                          NULL};
+    enum { HEADERS_MIN = 2, LINES_MIN = 2 };
+    static const char *const fences[] = {"```", "~~~", NULL};
+    struct span rest = text, line;
+    struct crash_heading heading;
+    size_t lines = 0, known = 0;
+    bool thread = false;
+    if (begins_with_any(rest, fences) && !take_pasted_line(&rest, &line)) {
+        *more = true;
+        return false;
+    }
+    if ((size_t)(rest.end - rest.p) > REPORT_LOOK_MAX) {
+        rest.end = rest.p + REPORT_LOOK_MAX;
+    }
+    for (; take_pasted_line(&rest, &line); lines++) {
+        known += begins_with_any(line, headers);
+        thread = thread || crash_heading(line, &heading);
+        if (lines == 0 && known == 0 && !thread) {
+            return false;
+        }
+        if (thread && is_frame_line(line)) {
+            return true;
+        }
+    }
+    bool whole = (size_t)(text.end - text.p) > REPORT_LOOK_MAX;
+    *more = *more || (!whole && (thread || known >= HEADERS_MIN || lines < LINES_MIN));
+    return false;
+}
+
+/* Returns where the original .ips begins, below a line "Full Report" that may end with blanks or a
+ * CR; NULL: there is none. */
 static const char *text_original(struct span text) {
     static const char mark[] = "\nFull Report";
     const size_t size = sizeof mark - 1;
@@ -36,17 +140,21 @@ static const char *text_original(struct span text) {
     return NULL;
 }
 
-/* The console of macOS puts the .ips that a text was made from behind it. */
+/* Reads a text report. The macOS console appends the original .ips to the text; that is then read
+ * instead. */
 static enum st report_text_read(const struct report_document *d, struct err *e) {
     const char *original = text_original(d->text);
     if (original) {
-        const struct report_document ips = {{original, d->text.end}, d->take, d->ctx};
+        struct report_document ips = *d;
+        ips.text.p = original;
         return report_read_ips(&ips, e);
     }
     struct report r;
     bool sampled = report_is_sampled(d->text);
     report_init(&r, sampled ? "spindump" : "crash", 0, e);
     report_keep(&r, "text", d->text, true);
+    report_lack_end(&r, d->text);
+    r.wanted = d->process;
     enum st st = sampled ? report_fill_sampled(&r, d->text) : report_fill_crash(&r, d->text);
     if (st == ST_OK) {
         st = report_finish(&r, d);
@@ -55,4 +163,10 @@ static enum st report_text_read(const struct report_document *d, struct err *e) 
     return st;
 }
 
-const struct report_format report_text_format = {.heads = text_heads, .read = report_text_read};
+const struct report_format report_text_format = {
+    .name = "crash, spindump",
+    .source = "Apple .crash, KSCrash and PLCrashReporter as text; spindump, .diag",
+    .since = "0.1.0",
+    .heads = text_heads,
+    .begins = text_begins,
+    .read = report_text_read};

@@ -1,22 +1,23 @@
-/* Call trees, as MetricKit and Matrix write them: every node counts the samples that passed through
- * it, so that a stack's own are those that no child has. */
+/* Reads call trees as MetricKit and Matrix write them: each node counts the samples that passed
+ * through it, so that a node's own samples are those that its children do not have. */
 #include "dump/reports/report_private.h"
 
 #include "dump/dump.h"
 
 /* The position of a walk on one level of a tree. */
 struct tree_level {
-    const json_t *nodes; /* an array */
-    size_t next;         /* the child to visit after this one */
-    size_t path;         /* addresses of the path above this level */
+    const json_t *nodes; /* array of the level's nodes */
+    size_t next;         /* index of the next node to visit */
+    size_t path;         /* length of the path above this level */
 };
 
-/* A walk over trees, without recursion: depth is bounded by the document's. */
+/* A walk over trees without recursion; its depth is bounded by the limit on the document's
+ * nesting. */
 struct tree_walk {
     struct report *r;
     const struct report_tree *tree;
     VEC(struct tree_level) levels;
-    VEC(uint64_t) path; /* root first */
+    VEC(struct report_frame) path; /* frames from the root to the current node */
 };
 
 static uint64_t node_count(const struct report_tree *tree, const json_t *node) {
@@ -34,11 +35,25 @@ static uint64_t own_count(const struct report_tree *tree, const json_t *node) {
     for (size_t i = 0; i < json_array_size(children) && below < count; i++) {
         below += node_count(tree, json_array_get(children, i));
     }
-    /* In a tree without counts every leaf is a sample. */
+    /* In a tree without counts every leaf counts as one sample. */
     if (!json_object_get(node, tree->count)) {
         return json_array_size(children) == 0;
     }
     return count > below ? count - below : 0;
+}
+
+/* Adds the node's frame to the path, if it has one. */
+static enum st push_frame(struct tree_walk *w, const json_t *node) {
+    struct report_frame frame;
+    if (!w->tree->address(w->tree->ctx, node, &frame.address)) {
+        return ST_OK;
+    }
+    frame = report_frame_at(w->r, frame.address);
+    if (w->tree->name) {
+        int64_t number = report_number(json_object_get(node, w->tree->name));
+        frame.name = number > 0 && (uint64_t)number <= w->r->names.len ? (uint64_t)number : 0;
+    }
+    return VEC_PUSH(&w->path, frame) ? ST_OK : err_nomem(w->r->e);
 }
 
 static enum st push_level(struct tree_walk *w, const json_t *nodes) {
@@ -46,24 +61,24 @@ static enum st push_level(struct tree_walk *w, const json_t *nodes) {
     return VEC_PUSH(&w->levels, level) ? ST_OK : err_nomem(w->r->e);
 }
 
-/* Copies the path to the frames, innermost first. */
-static enum st tree_add_path(struct tree_walk *w, const uint64_t *path, size_t len) {
+/* Adds the path to the draft's frames, innermost first. */
+static enum st tree_add_path(struct tree_walk *w, const struct report_frame *path, size_t len) {
     bool leaf_first = w->tree->leaf_first;
     for (size_t i = 0; i < len && i < DUMP_FRAMES_MAX; i++) {
-        if (report_frame(w->r, path[leaf_first ? i : len - 1 - i]) != ST_OK) {
+        if (report_add_frame(w->r, path[leaf_first ? i : len - 1 - i]) != ST_OK) {
             return ST_ERR;
         }
     }
     return ST_OK;
 }
 
-/* Takes the next node and sets w's samples and path to the node's own. ST_NONE: the end. */
+/* Visits the next node: *own becomes its own samples, w->path its path. ST_NONE: there are no
+ * more. */
 static enum st walk_next(struct tree_walk *w, uint64_t *own) {
     while (w->levels.len > 0) {
         struct tree_level *level = &w->levels.data[w->levels.len - 1];
         w->path.len = level->path;
         const json_t *node = json_array_get(level->nodes, level->next++);
-        uint64_t address;
         if (!node) {
             w->levels.len--;
             continue;
@@ -72,8 +87,8 @@ static enum st walk_next(struct tree_walk *w, uint64_t *own) {
             continue;
         }
         *own = own_count(w->tree, node);
-        if (w->tree->address(w->tree->ctx, node, &address) && !VEC_PUSH(&w->path, address)) {
-            return err_nomem(w->r->e);
+        if (push_frame(w, node) != ST_OK) {
+            return ST_ERR;
         }
         const json_t *children = json_object_get(node, w->tree->children);
         if (json_array_size(children) > 0 && push_level(w, children) != ST_OK) {
@@ -120,7 +135,8 @@ enum st report_tree_samples(struct report *r, const struct report_tree *tree, co
     return st == ST_NONE ? ST_OK : st;
 }
 
-/* The node with most samples, the first of several; NULL: none has as many as ended above them. */
+/* Returns the node with most samples, of equals the first; NULL: no node has samples, or each
+ * has fewer than `ended`, the number of samples that ended at their parent. */
 static const json_t *heaviest_node(const struct report_tree *tree, const json_t *nodes,
                                    uint64_t ended) {
     const json_t *best = NULL, *node;
@@ -142,10 +158,7 @@ enum st report_tree_heaviest(struct report *r, const struct report_tree *tree,
     uint64_t ended = 0;
     enum st st = ST_OK;
     while (st == ST_OK && (node = heaviest_node(tree, roots, ended)) != NULL) {
-        uint64_t address;
-        if (tree->address(tree->ctx, node, &address) && !VEC_PUSH(&w.path, address)) {
-            st = err_nomem(r->e);
-        }
+        st = push_frame(&w, node);
         ended = own_count(tree, node);
         roots = json_object_get(node, tree->children);
     }
@@ -154,4 +167,14 @@ enum st report_tree_heaviest(struct report *r, const struct report_tree *tree,
     }
     walk_end(&w);
     return st;
+}
+
+bool report_tree_is_flat(uint64_t total, uint64_t announced, struct err *e) {
+    if (announced == 0 || total <= announced) {
+        return false;
+    }
+    (void)err_set(e, ERR_FORMAT,
+                  "call trees that have lost their indentation: %llu samples of a thread of %llu",
+                  (unsigned long long)total, (unsigned long long)announced);
+    return true;
 }

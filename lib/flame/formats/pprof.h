@@ -1,8 +1,7 @@
-/* pprof's profiles: gzip of one Profile message of profile.proto
- * (github.com/google/pprof/blob/main/proto/profile.proto).
- *
- * A function that was inlined is one more line of its caller's location. A frame's module is its
- * location's mapping; its file and line (frame_place.h) are the function's. */
+/* Reads and writes pprof's profiles: a Profile message of profile.proto, compressed with gzip
+ * (github.com/google/pprof/blob/main/proto/profile.proto). An inlined function is a further line of
+ * its caller's location. A frame's module is its location's mapping; its file and line
+ * (frame_place.h) are those of the function. */
 #ifndef STALLKIT_FLAME_PPROF_H
 #define STALLKIT_FLAME_PPROF_H
 
@@ -16,36 +15,38 @@
 #include "flame/stacks/stack_tree.h"
 
 struct pprof_options {
-    const char *unit;    /* what weights count: "ms" is written as time, in nanoseconds where they
+    const char *unit;    /* unit of the weights; "ms" is written as time, in nanoseconds if weights
                             have decimal places. NULL = "samples" */
     const char *comment; /* NULL = none */
-    /* The build-id of a module as hex digits, "" if it is not known. NULL = none is. */
+    /* Returns the build-id of a module as hex digits, "" if it is not known. NULL = no
+     * build-ids. */
     const char *(*build_id)(void *ctx, const char *module, size_t len);
     void *ctx;
 };
 
-/* Writes a tree; equal trees and options give equal bytes. `samples`: what else each stack counts,
- * as a value of its own before the tree's; NULL = nothing. pprof's values are integers: counts with
- * decimal places, other than times, are rounded so that their sum stays the nearest integer. Not
- * for two ordered trees. Write errors stick to the sink; ERR_NOMEM, ERR_LIMIT. */
+/* Writes a tree; equal trees and options give equal bytes. `samples`: a second weight for the
+ * stacks, written as a value before the tree's; NULL = none. pprof's values are integers: weights
+ * with decimal places, other than times, are rounded so that their sum stays the nearest integer.
+ * Not for two ordered trees. Write errors stick to the sink; ST_ERR: ERR_NOMEM, ERR_LIMIT. */
 enum st pprof_write(const struct stack_tree *t, const struct stack_tree *samples,
                     const struct pprof_options *o, struct sink *out, struct err *e) BASE_MUST_USE;
 
-/* Could these first bytes of an input, inflated, be a profile? No text begins as one does. */
+/* Could these first bytes of an input, after gunzip, begin a profile? No text begins like one. */
 bool pprof_recognise(const char *bytes, size_t len);
 
 struct pprof_stats {
-    uint64_t samples;  /* added to the tree */
-    uint64_t negative; /* left out: values below 0, of a difference of two profiles */
-    char unit[32]; /* of what was added: "ms" for any time, of counts what is counted ("samples",
-                      "stalls"), else their unit */
+    uint64_t samples;  /* samples added to the tree */
+    uint64_t negative; /* samples left out because their value is below 0, as in a difference of two
+                          profiles */
+    char unit[32];     /* unit of the weights added: "ms" for times, for counts what is counted
+                          ("samples", "stalls"), else the profile's unit */
 };
 
-/* Adds an inflated profile to a tree. Of several values a sample may have, the one whose unit is a
- * time or, if `counts`, a count; else the profile's default, else the last. Times become
- * milliseconds. A location without a function is MODULE+0xADDRESS or 0xADDRESS. ERR_TRUNCATED,
- * ERR_FORMAT, ERR_LIMIT (more text than PPROF_TEXT_MAX), ERR_NOMEM; some of it may have been added
- * then. name is for the error text. */
+/* Adds a profile, after gunzip, to a tree. Of several values per sample it takes the one whose unit
+ * is a time or, if `counts`, a count; else the profile's default; else the last. Times become
+ * milliseconds. A location without a function is MODULE+0xADDRESS or 0xADDRESS. name is for
+ * messages. ST_ERR: ERR_TRUNCATED, ERR_FORMAT, ERR_LIMIT (more text than PPROF_TEXT_MAX),
+ * ERR_NOMEM; a part of the profile may have been added then. */
 enum { PPROF_TEXT_MAX = 1 << 30 };
 enum st pprof_read(struct stack_tree *t, const char *name, const void *bytes, size_t len,
                    bool counts, struct pprof_stats *stats, struct err *e) BASE_MUST_USE;

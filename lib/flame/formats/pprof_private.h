@@ -1,4 +1,4 @@
-/* Field numbers of profile.proto. */
+/* The field numbers of profile.proto. */
 #ifndef STALLKIT_FLAME_PPROF_PRIVATE_H
 #define STALLKIT_FLAME_PPROF_PRIVATE_H
 

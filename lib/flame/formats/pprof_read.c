@@ -1,5 +1,5 @@
-/* pprof's profiles as a tree. Two passes: the tables, which may stand anywhere in the message, then
- * the samples. */
+/* Reads a pprof profile into a tree, in two passes: first the tables, which may stand anywhere in
+ * the message, then the samples. */
 #include <string.h>
 
 #include "base/arena.h"
@@ -21,10 +21,10 @@ struct profile_location {
     size_t frame_count;
 };
 struct profile_function {
-    uint64_t name, file; /* strings */
+    uint64_t name, file; /* indexes into strings */
 };
 struct profile_text {
-    const char *at; /* no NUL behind it */
+    const char *at; /* not NUL-terminated */
     size_t len;
 };
 
@@ -35,17 +35,18 @@ struct profile {
     VEC(struct profile_text) strings;
     VEC(struct profile_function) functions;
     VEC(struct profile_location) locations;
-    VEC(uint64_t) mappings;                    /* their files */
-    VEC(uint64_t) types;                       /* type, unit; type, unit … */
-    VEC(const struct profile_location *) path; /* scratch: innermost first */
-    VEC(uint64_t) values;                      /* scratch */
-    VEC(char *) frames;                        /* scratch: innermost first */
+    VEC(uint64_t) mappings; /* file of each mapping, as index into strings */
+    /* type and unit of each value, as indexes into strings */
+    VEC(uint64_t) types;
+    VEC(const struct profile_location *) path; /* scratch: locations of a sample, innermost first */
+    VEC(uint64_t) values;                      /* scratch: values of a sample */
+    VEC(char *) frames;                        /* scratch: frames of a location, innermost first */
     struct number_map function_ids, location_ids, mapping_ids;
     uint64_t default_type;
-    size_t column; /* of the values of a sample */
+    size_t column; /* index of the chosen value in a sample */
     struct value_unit unit;
-    uint64_t text_left; /* budget of bytes for names and stacks: a few bytes of references can stand
-                           for many */
+    uint64_t text_left; /* bytes left for names and stacks: a few bytes of references can stand for
+                           many */
     struct arena arena;
     struct strbuf line, name, plain; /* scratch */
 };
@@ -56,7 +57,7 @@ static struct profile_text profile_string(const struct profile *p, uint64_t inde
     return index < p->strings.len ? p->strings.data[index] : (struct profile_text){.at = ""};
 }
 
-/* The part of a path behind its last '/'. */
+/* Returns the part of a path behind its last '/'. */
 static struct profile_text text_base_name(struct profile_text t) {
     for (size_t i = t.len; i > 0; i--) {
         if (t.at[i - 1] == '/') {
@@ -72,15 +73,15 @@ static enum st profile_too_large(struct err *e) {
     return err_set(e, ERR_LIMIT, "more than %d bytes of stacks", PPROF_TEXT_MAX);
 }
 
-/* Maps an id to an index; the first of equal ids stays. */
+/* Maps an id to an index; the first of equal ids stays. False: out of memory. */
 static bool profile_put_id(struct number_map *ids, uint64_t id, size_t index) {
     size_t value;
     bool added;
     return id == UINT64_MAX || number_map_put(ids, id, index, &value, &added);
 }
 
-/* Reads numeric fields of a message: a missing one is 0, of a repeated one the last value counts.
- */
+/* Reads numeric fields of a message: a missing field is 0, of a repeated one the last value
+ * counts. */
 static void read_numbers(struct profile *p, struct reader m, const unsigned *fields, size_t count,
                          uint64_t *values) {
     struct protobuf_field f;
@@ -130,7 +131,7 @@ static bool profile_read_string(struct profile *p, struct reader m) {
 }
 
 static enum st profile_read_tables(struct profile *p, struct err *e) {
-    /* By field; false: no memory. */
+    /* Readers by field number; they return false when memory runs out. */
     static bool (*const readers[])(struct profile * p,
                                    struct reader m) = {[PROFILE_SAMPLE_TYPE] = profile_read_type,
                                                        [PROFILE_MAPPING] = profile_read_mapping,
@@ -149,7 +150,7 @@ static enum st profile_read_tables(struct profile *p, struct err *e) {
     return !memory ? err_nomem(e) : reader_check(&p->message, e, "profile");
 }
 
-/* ---- which value ---- */
+/* ---- the choice of a value ---- */
 
 static struct value_unit unit_of(const struct profile *p, size_t column) {
     struct profile_text name = profile_string(p, p->types.data[2 * column + 1]);
@@ -157,7 +158,8 @@ static struct value_unit unit_of(const struct profile *p, size_t column) {
     return known ? *known : (struct value_unit){.factor = 1};
 }
 
-/* The name of what the values count: a unit "count" counts what its type names. */
+/* Returns what the values of a column count: the name of their type if the unit is "count", else
+ * the unit. */
 static struct profile_text counted(const struct profile *p, size_t column) {
     struct profile_text type = profile_string(p, p->types.data[2 * column]);
     struct profile_text unit = profile_string(p, p->types.data[2 * column + 1]);
@@ -202,7 +204,7 @@ static void add_text(struct strbuf *out, struct profile_text t) {
     }
 }
 
-/* Keeps the name of a frame in the arena; NULL when memory or the budget runs out. */
+/* Makes a frame's name in the arena; NULL: out of memory, or over the budget text_left. */
 static char *keep_name(struct profile *p, struct profile_text module, const char *name,
                        bool inlined) {
     struct strbuf file = {0};
@@ -219,7 +221,7 @@ static char *keep_name(struct profile *p, struct profile_text module, const char
     return arena_strdup(&p->arena, strbuf_cstr(&p->plain), p->plain.len);
 }
 
-/* The name of a line's frame, without its module. */
+/* Writes the name of a line's frame, without its module, to out. */
 static void line_name(struct profile *p, struct reader m, struct strbuf *out) {
     static const unsigned fields[] = {LINE_FUNCTION, LINE_LINE};
     uint64_t v[2];
@@ -238,7 +240,7 @@ static void line_name(struct profile *p, struct reader m, struct strbuf *out) {
     }
     struct strbuf plain = {0}, file = {0};
     add_text(&plain, name);
-    if (line > 0 && line <= UINT32_MAX) { /* A place without a line says nothing. */
+    if (line > 0 && line <= UINT32_MAX) { /* a file without a line is left out */
         add_text(&file, text_base_name(profile_string(p, p->functions.data[index].file)));
     }
     frame_place_join(out, strbuf_cstr(&plain), strbuf_cstr(&file), (uint32_t)line);
@@ -247,21 +249,22 @@ static void line_name(struct profile *p, struct reader m, struct strbuf *out) {
     strbuf_release(&file);
 }
 
-/* Reads a location's lines into p->frames, innermost first, and its mapping and address. */
+/* Reads a location's lines into p->frames, innermost first, and its module and address. False:
+ * out of memory, or over the budget text_left. */
 static bool profile_read_lines(struct profile *p, const struct profile_location *l,
                                struct profile_text *module, uint64_t *address) {
     struct protobuf_field f;
     struct reader m = l->message;
     size_t index;
     uint64_t mapping = 0;
-    while (protobuf_next(&m, &f)) { /* the mapping may stand behind the lines */
+    while (protobuf_next(&m, &f)) { /* a first pass, as the mapping may stand behind the lines */
         mapping = f.number == LOCATION_MAPPING ? f.value : mapping;
         *address = f.number == LOCATION_ADDRESS ? f.value : *address;
     }
     if (number_map_get(&p->mapping_ids, mapping, &index)) {
         *module = text_base_name(profile_string(p, p->mappings.data[index]));
     }
-    struct protobuf_field last = {0}; /* the outermost line is the function itself */
+    struct protobuf_field last = {0}; /* the last line is the outermost: the function itself */
     bool any = false;
     m = l->message;
     p->frames.len = 0;
@@ -391,8 +394,9 @@ static enum st profile_read_samples(struct profile *p, struct err *e) {
 
 /* ---- the message ---- */
 
-/* Go's runtime writes times or the period first; the first message has to be a ValueType, whose
- * first field is a number: a control character, in text. */
+/* Looks for the first nested message, in front of which Go's runtime writes times or the period.
+ * It has to be a ValueType, which begins with a number field: in text that byte would be a
+ * control character. */
 bool pprof_recognise(const char *bytes, size_t len) {
     enum { LOOK_AT = 256 };
     struct reader m = reader_init("profile", bytes, len < LOOK_AT ? len : LOOK_AT);
@@ -409,6 +413,26 @@ bool pprof_recognise(const char *bytes, size_t len) {
     return false;
 }
 
+/* Checks that the file holds each string that its tables name. Tables have no length of their
+ * own, so that a file that is cut between two fields is told by what it names and does not hold. */
+static enum st check_strings(const struct profile *p, struct err *e) {
+    bool missing = false;
+    for (size_t i = 0; i < p->types.len; i++) {
+        missing = missing || p->types.data[i] >= p->strings.len;
+    }
+    for (size_t i = 0; i < p->functions.len; i++) {
+        const struct profile_function *f = &p->functions.data[i];
+        missing = missing || (f->name && f->name >= p->strings.len) ||
+                  (f->file && f->file >= p->strings.len);
+    }
+    for (size_t i = 0; i < p->mappings.len; i++) {
+        missing = missing || (p->mappings.data[i] && p->mappings.data[i] >= p->strings.len);
+    }
+    return missing ? err_set(e, ERR_FORMAT, "profile in '%s' names a string that is not there",
+                             p->message.name)
+                   : ST_OK;
+}
+
 enum st pprof_read(struct stack_tree *t, const char *name, const void *bytes, size_t len,
                    bool counts, struct pprof_stats *stats, struct err *e) {
     struct profile p = {.message = reader_init(name, bytes, len),
@@ -417,6 +441,9 @@ enum st pprof_read(struct stack_tree *t, const char *name, const void *bytes, si
                         .text_left = PPROF_TEXT_MAX};
     *stats = (struct pprof_stats){0};
     enum st st = profile_read_tables(&p, e);
+    if (st == ST_OK) {
+        st = check_strings(&p, e);
+    }
     if (st == ST_OK) {
         st = choose_value(&p, counts, e);
     }

@@ -1,7 +1,8 @@
-/* A tree as pprof's profile. */
+/* Writes a tree as a pprof profile. */
 #include <string.h>
 
 #include "base/checked.h"
+#include "base/escape.h"
 #include "base/gz.h"
 #include "base/map.h"
 #include "base/vec.h"
@@ -18,21 +19,22 @@ enum { GZIP_LEVEL = 6, VALUES_MAX = 2 };
 
 struct pprof_writer {
     const struct pprof_options *options;
-    const struct stack_pair *pair;            /* NULL: one value */
-    struct weigh_running columns[VALUES_MAX]; /* how weights become integers */
+    const struct stack_pair *pair;            /* tree and `samples` side by side; NULL: one value */
+    struct weigh_running columns[VALUES_MAX]; /* rounding of each value to integers */
     unsigned column_count;
-    struct strbuf out;       /* the message */
+    struct strbuf out;       /* the Profile message */
     struct map strings;      /* text -> index in the string table */
-    struct map locations;    /* text of a frame and what was inlined into it -> index */
+    struct map locations;    /* frame and frames inlined into it, as text -> index */
     struct map functions;    /* NAME NUL FILE -> index */
     struct map mappings;     /* module -> index */
-    VEC(uint64_t) path;      /* scratch: a sample's locations */
-    struct strbuf part, sub; /* scratch */
-    struct strbuf name, key; /* scratch */
-    bool failed;             /* a map has no memory */
+    VEC(uint64_t) path;      /* scratch: locations of a sample */
+    struct strbuf part, sub; /* scratch: nested messages */
+    struct strbuf name, key; /* scratch: a name, a key of a map */
+    struct strbuf shown;     /* scratch: a text of the string table */
+    bool failed;             /* a map ran out of memory */
 };
 
-/* Adds the message in `from` as a field of `to`. */
+/* Adds the message in `from` as a field of the message in `to`. */
 static void pprof_put_message(struct pprof_writer *w, struct strbuf *to, unsigned field,
                               const struct strbuf *from) {
     protobuf_put_bytes(to, field, strbuf_cstr(from), from->len);
@@ -48,7 +50,10 @@ static uint64_t pprof_intern(struct pprof_writer *w, struct map *m, const char *
 }
 
 static uint64_t string_index(struct pprof_writer *w, const char *text, size_t len) {
-    return pprof_intern(w, &w->strings, text, len);
+    strbuf_clear(&w->shown);
+    text_add_replaced(&w->shown, text, len);
+    w->failed = w->failed || w->shown.failed;
+    return pprof_intern(w, &w->strings, strbuf_cstr(&w->shown), w->shown.len);
 }
 
 static void pprof_put_string(struct pprof_writer *w, struct strbuf *out, unsigned field,
@@ -66,7 +71,8 @@ static uint64_t function_id(struct pprof_writer *w, const char *name, size_t len
     return w->failed ? 0 : pprof_intern(w, &w->functions, strbuf_cstr(&w->key), w->key.len) + 1;
 }
 
-/* The module of a frame; of one that is not resolved, IMAGE of IMAGE+0xOFFSET. */
+/* Finds the module of a frame, for an unresolved IMAGE+0xOFFSET its IMAGE, and returns its length;
+ * 0: none. */
 static size_t module_of(const struct frame_name *f, const char **module) {
     if (f->module) {
         *module = f->module;
@@ -79,8 +85,8 @@ static size_t module_of(const struct frame_name *f, const char **module) {
 
 /* ---- locations ---- */
 
-/* Writes the line of one frame, `within`: of one that was inlined into the location's own. The last
- * frame with a module gives the location its mapping. */
+/* Writes the line of one frame. within: the frame is inlined into another of the location. *mapping
+ * is set to the frame's module if it has one. */
 static void pprof_put_line(struct pprof_writer *w, const char *frame, size_t len, bool within,
                            uint64_t *mapping) {
     const char *module;
@@ -90,8 +96,8 @@ static void pprof_put_line(struct pprof_writer *w, const char *frame, size_t len
     w->failed |= w->name.failed;
     struct frame_name f = frame_name_split(strbuf_cstr(&w->name), w->name.len);
     size_t module_len = module_of(&f, &module);
-    if (f.mark && !(f.mark == 'i' && within)) { /* The line's position in its location says that it
-                                                   is inlined; the mark is left out. */
+    /* the mark _[i] is left out: the line's position says that it is inlined */
+    if (f.mark && !(f.mark == 'i' && within)) {
         f.name_len += FRAME_MARK_LEN;
     }
     frame_place_split(f.name, &f.name_len, &place);
@@ -104,8 +110,8 @@ static void pprof_put_line(struct pprof_writer *w, const char *frame, size_t len
     pprof_put_message(w, &w->part, LOCATION_LINE, &w->sub);
 }
 
-/* Writes a location: its text is a frame and what was inlined into it, outermost first; pprof wants
- * the innermost line first. */
+/* Writes a location from its text: a frame and the frames inlined into it, outermost first. pprof
+ * wants the innermost line first. */
 static void pprof_put_location(struct pprof_writer *w, uint64_t id, const char *text, size_t len) {
     uint64_t mapping = 0;
     strbuf_clear(&w->part);
@@ -125,7 +131,7 @@ static void pprof_put_location(struct pprof_writer *w, uint64_t id, const char *
     pprof_put_message(w, &w->out, PROFILE_LOCATION, &w->part);
 }
 
-/* The locations of a stack, outermost first. */
+/* Splits a stack's text into locations, in w->path, the outermost first. False: out of memory. */
 static bool split_locations(struct pprof_writer *w, const char *text, size_t len) {
     w->path.len = 0;
     for (size_t start = 0; start <= len;) {
@@ -193,7 +199,7 @@ static void pprof_put_mappings(struct pprof_writer *w) {
         protobuf_put_u64(&w->part, MAPPING_ID, i + 1);
         pprof_put_string(w, &w->part, MAPPING_FILE, m->key, m->len);
         pprof_put_string(w, &w->part, MAPPING_BUILD_ID, id, strlen(id));
-        /* Says that there is nothing left to symbolicate. */
+        /* Marks the mapping as completely symbolicated. */
         for (unsigned f = MAPPING_HAS_FUNCTIONS; f <= MAPPING_HAS_INLINES; f++) {
             protobuf_put_u64(&w->part, f, 1);
         }
@@ -205,7 +211,7 @@ static void pprof_put_functions(struct pprof_writer *w) {
     for (size_t i = 0; i < w->functions.count; i++) {
         const struct map_entry *f = &w->functions.entries[i];
         size_t name_len = f->len;
-        while (f->key[name_len - 1] != '\0') { /* A name may hold a NUL, a file name cannot. */
+        while (f->key[name_len - 1] != '\0') { /* only the name may have a NUL */
             name_len--;
         }
         name_len--;
@@ -235,7 +241,8 @@ static void pprof_put_tables(struct pprof_writer *w) {
     w->failed |= w->out.failed;
 }
 
-/* Adds a column of values; times are written in the unit that holds all their decimals. */
+/* Adds a column of values. Times with decimal places are written in nanoseconds, which hold all of
+ * them. */
 static enum st pprof_add_column(struct pprof_writer *w, const char *type, uint64_t total,
                                 unsigned decimals, struct err *e) {
     bool time = strcmp(type, "ms") == 0, fits = true;
@@ -264,7 +271,7 @@ static enum st pprof_write_message(struct pprof_writer *w, const struct stack_tr
     const char *unit = w->options->unit ? w->options->unit : "samples";
     const char *type = strcmp(unit, "ms") == 0 ? "stalled" : unit;
     const uint64_t *totals = w->pair && w->pair->nodes ? w->pair->nodes[0].total : NULL;
-    string_index(w, "", 0); /* String 0 has to be empty. */
+    string_index(w, "", 0); /* string 0 must be empty */
     if (totals && pprof_add_column(w, "samples", totals[STACK_BASE], t->decimals, e) != ST_OK) {
         return ST_ERR;
     }
@@ -307,6 +314,7 @@ enum st pprof_write(const struct stack_tree *t, const struct stack_tree *samples
     strbuf_release(&w.sub);
     strbuf_release(&w.name);
     strbuf_release(&w.key);
+    strbuf_release(&w.shown);
     map_release(&w.strings);
     map_release(&w.locations);
     map_release(&w.functions);

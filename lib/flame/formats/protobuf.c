@@ -1,15 +1,15 @@
-/* Protocol buffers' wire format. */
+/* Reads and writes protocol buffers' wire format. */
 #include "flame/formats/protobuf.h"
 
 #include "base/leb128.h"
 
 enum wire_type { WIRE_VARINT = 0, WIRE_64 = 1, WIRE_BYTES = 2, WIRE_32 = 5 };
-enum { FIELD_MAX = 536870911 }; /* 2^29 - 1: the largest number that a field may have */
+enum { FIELD_MAX = 536870911 }; /* 2^29 - 1: the largest field number */
 
 /* ---- writing ---- */
 
 void protobuf_varint(struct strbuf *out, uint64_t v) {
-    char bytes[LEB128_MAX], *end = leb128_put(bytes, v); /* the same numbers */
+    char bytes[LEB128_MAX], *end = leb128_put(bytes, v); /* a varint is LEB128 */
     strbuf_add(out, bytes, (size_t)(end - bytes));
 }
 

@@ -1,5 +1,5 @@
-/* Protocol buffers' wire format, as much as profile.proto needs: varints and length-delimited
- * fields. Source: developers.google.com/protocol-buffers/docs/encoding. */
+/* Protocol buffers' wire format, as far as profile.proto needs it: varints and length-delimited
+ * fields (developers.google.com/protocol-buffers/docs/encoding). */
 #ifndef STALLKIT_FLAME_PROTOBUF_H
 #define STALLKIT_FLAME_PROTOBUF_H
 
@@ -13,26 +13,26 @@
 /* ---- writing; failures stick to `out` ---- */
 
 void protobuf_varint(struct strbuf *out, uint64_t v);
-/* A field; one of value 0 is left out, as proto3 does. */
+/* Appends an integer field; a value of 0 is left out, as in proto3. */
 void protobuf_put_u64(struct strbuf *out, unsigned field, uint64_t v);
-/* A field of bytes: a string, a nested message, packed varints. Written even if it is empty. */
+/* Appends a field of bytes (a string, a nested message, packed varints), even if it is empty. */
 void protobuf_put_bytes(struct strbuf *out, unsigned field, const char *bytes, size_t len);
 
 /* ---- reading ---- */
 
 struct protobuf_field {
     unsigned number;
-    bool is_bytes;       /* else a varint or a fixed integer */
-    uint64_t value;      /* of an integer */
-    struct reader bytes; /* of bytes */
+    bool is_bytes;       /* the field has bytes, else an integer */
+    uint64_t value;      /* the integer, if is_bytes is false */
+    struct reader bytes; /* the bytes, if is_bytes is true */
 };
 
-/* The next field of a message; false at its end, or when the reader fails: a field that is cut, or
- * of a wire type that no longer exists. Its name is that of the message's reader. */
+/* Reads the next field of a message. False: the message ends, or its reader has failed because a
+ * field is cut or has an obsolete wire type. f->bytes has the name of the message's reader. */
 bool protobuf_next(struct reader *message, struct protobuf_field *f);
 
-/* The next of a repeated integer field: packed in `bytes`, or, as old writers do, one a field.
- * *done is false at first. False when there are no more. */
+/* Reads the next value of a repeated integer field: all packed in `bytes`, or, from old writers,
+ * one value in each field. *done must be false at first. False: there are no more. */
 bool protobuf_next_packed(struct protobuf_field *f, bool *done, uint64_t *v);
 
 #endif

@@ -1,7 +1,7 @@
-/* speedscope's file format (speedscope.app/file-format-schema.json): JSON with a table of frames
- * and profiles that point into it. A frame's `file` is its module, as in what speedscope makes of
- * other profilers' files; with a `line`, it is the source. Inlined functions keep their mark _[i].
- */
+/* Reads and writes speedscope's file format (speedscope.app/file-format-schema.json): JSON with a
+ * table of frames and profiles that refer to it. A frame's `file` is its module, as in speedscope's
+ * conversions of other profiles; with a `line` it is the source file. Inlined functions keep their
+ * mark _[i]. */
 #ifndef STALLKIT_FLAME_SPEEDSCOPE_H
 #define STALLKIT_FLAME_SPEEDSCOPE_H
 
@@ -14,30 +14,33 @@
 #include "flame/stacks/stack_tree.h"
 
 struct speedscope_options {
-    const char *title;    /* NULL = "Flame graph" */
-    const char *unit;     /* what weights count; "ms" is a time, others have no name there */
-    const char *exporter; /* who wrote it, "stallflame@0.1.0"; NULL = not said */
+    const char *title; /* NULL = "Flame graph" */
+    /* unit of the weights; "ms" is a time, most others have no name in the format */
+    const char *unit;
+    const char *exporter; /* program that writes the file, "stallflame@0.1.0"; NULL = left out */
 };
 
-/* Writes a tree as one profile: its stacks in order, or, of an ordered tree, in the order of time.
- * Equal trees and options give equal bytes. Write errors stick to the sink; ERR_NOMEM. */
+/* Writes a tree as one profile, with its stacks sorted, or in the order of time for an ordered
+ * tree. Equal trees and options give equal bytes. Write errors stick to the sink; ST_ERR:
+ * ERR_NOMEM. */
 enum st speedscope_write(const struct stack_tree *t, const struct speedscope_options *o,
                          struct sink *out, struct err *e) BASE_MUST_USE;
 
-/* Could these first bytes of an input be such a file? */
+/* Could these first bytes of an input begin a speedscope file? */
 bool speedscope_recognise(const char *bytes, size_t len);
 
 struct speedscope_stats {
-    uint64_t profiles; /* that were added */
-    uint64_t left_out; /* profiles that count something else than the first */
-    uint64_t stacks;   /* samples, or intervals between events, that were added */
-    const char *unit;  /* of what was added: "ms" for any time, "bytes" or "samples"; static */
+    uint64_t profiles; /* profiles added */
+    uint64_t left_out; /* profiles left out, as they count something else than the first */
+    uint64_t stacks;   /* stacks added: samples, or intervals between events */
+    /* unit of the weights added: "ms" for times, "bytes" or "samples"; static text */
+    const char *unit;
 };
 
-/* Adds all profiles of a file that count what the first does to a tree; of several, each has its
- * name as outermost frame. Times become milliseconds; counts are rounded to STACK_DECIMALS_MAX
- * places. ERR_FORMAT, ERR_LIMIT (more text than SPEEDSCOPE_TEXT_MAX), ERR_NOMEM; some of it may
- * have been added then. name is for the error text. */
+/* Adds to a tree all profiles of a file that count the same as the first; if the file has several,
+ * each profile's name becomes its outermost frame. Times become milliseconds; counts are rounded to
+ * STACK_DECIMALS_MAX places. name is for messages. ST_ERR: ERR_FORMAT, ERR_LIMIT (more text than
+ * SPEEDSCOPE_TEXT_MAX), ERR_NOMEM; a part of the file may have been added then. */
 enum { SPEEDSCOPE_TEXT_MAX = 1 << 30 };
 enum st speedscope_read(struct stack_tree *t, const char *name, const char *text, size_t len,
                         struct speedscope_stats *stats, struct err *e) BASE_MUST_USE;

@@ -1,4 +1,4 @@
-/* speedscope's JSON as a tree. */
+/* Reads speedscope's JSON into a tree. */
 #include <string.h>
 
 #include "base/arena.h"
@@ -15,12 +15,12 @@ struct speedscope_file {
     const char *name;
     struct stack_tree *tree;
     struct speedscope_stats *stats;
-    json_t *frames; /* shared.frames */
-    char **names;   /* of frames met so far, in the arena */
+    json_t *frames; /* the table shared.frames */
+    char **names;   /* names of the frames used so far, in the arena */
     struct arena arena;
     const char *label;             /* outermost frame, NULL = none */
-    const struct value_unit *unit; /* of the profile at hand */
-    VEC(size_t) open;              /* frames of the stack at hand */
+    const struct value_unit *unit; /* unit of the current profile */
+    VEC(size_t) open;              /* frames of the current stack */
     uint64_t text_left;
     struct strbuf line, frame, plain; /* scratch */
 };
@@ -31,8 +31,8 @@ static enum st speedscope_bad(const struct speedscope_file *f, const char *what,
 
 /* ---- numbers ---- */
 
-/* A number at least 0 as an integer in units of 10^-decimals; what a double cannot hold exactly is
- * refused. */
+/* Reads a weight as an integer in units of 10^-decimals; false: it is negative, or too large to be
+ * exact. */
 static bool take_weight(const struct speedscope_file *f, const json_t *v, uint64_t *weight,
                         unsigned *decimals) {
     const double most = (double)(UINT64_C(1) << 53);
@@ -48,7 +48,7 @@ static bool take_weight(const struct speedscope_file *f, const json_t *v, uint64
         real *= 10;
         ++*decimals;
     }
-    if (!(real >= 0) || real >= most) { /* The negated comparison also refuses NaN. */
+    if (!(real >= 0) || real >= most) { /* the negated comparison also refuses NaN */
         return false;
     }
     *weight = (uint64_t)(real + 0.5);
@@ -57,7 +57,7 @@ static bool take_weight(const struct speedscope_file *f, const json_t *v, uint64
 
 /* ---- frames ---- */
 
-/* Makes a frame's name, in f->frame, from its parts. */
+/* Makes a frame's name in f->frame from its name, file and line. False: it has no name. */
 static bool make_name(struct speedscope_file *f, const json_t *frame) {
     const char *name = json_string_value(json_object_get(frame, "name"));
     const char *file = json_string_value(json_object_get(frame, "file"));
@@ -80,7 +80,7 @@ static bool make_name(struct speedscope_file *f, const json_t *frame) {
     return true;
 }
 
-/* Checks the budget: a few bytes of a stack may stand for long names. */
+/* Checks the budget of text: a few bytes of a stack may stand for long names. */
 static enum st check_text(const struct speedscope_file *f, struct err *e) {
     if (f->line.len > f->text_left) {
         return err_set(e, ERR_LIMIT, "more than %d bytes of stacks in '%s'", SPEEDSCOPE_TEXT_MAX,
@@ -112,11 +112,11 @@ static enum st speedscope_add_frame(struct speedscope_file *f, size_t index, boo
     return check_text(f, e);
 }
 
-/* Adds the stack of f->open. */
+/* Adds the stack of the open frames to the tree. */
 static enum st speedscope_add_stack(struct speedscope_file *f, uint64_t weight, unsigned decimals,
                                     struct err *e) {
     if (weight == 0 || (f->open.len == 0 && !f->label)) {
-        return ST_OK; /* No frame was open: nothing ran. */
+        return ST_OK; /* no frame was open, so nothing ran */
     }
     strbuf_clear(&f->line);
     if (f->label) {
@@ -127,7 +127,7 @@ static enum st speedscope_add_stack(struct speedscope_file *f, uint64_t weight, 
             return ST_ERR;
         }
     }
-    if (check_text(f, e) != ST_OK) { /* The label alone may exceed the budget, too. */
+    if (check_text(f, e) != ST_OK) { /* the label alone may exceed the budget */
         return ST_ERR;
     }
     f->text_left -= f->line.len;
@@ -174,7 +174,8 @@ static enum st speedscope_read_sampled(struct speedscope_file *f, const json_t *
     return ST_OK;
 }
 
-/* The time from one event to the next belongs to the frames that are open in between. */
+/* Takes an event of an evented profile. The time `passed` since the last event belongs to the
+ * frames that were open until now. */
 static enum st take_event(struct speedscope_file *f, const json_t *event, json_t *passed,
                           struct err *e) {
     const char *type = json_string_value(json_object_get(event, "type"));

@@ -1,4 +1,4 @@
-/* A tree as speedscope's JSON. */
+/* Writes a tree as speedscope's JSON. */
 #include <string.h>
 
 #include "base/jsonw.h"
@@ -10,12 +10,12 @@
 
 struct speedscope_writer {
     const struct stack_tree *tree;
-    struct map frames; /* text -> index */
+    struct map frames; /* frame's text -> index */
     struct jsonw json;
     struct strbuf scratch;
 };
 
-/* Calls visit with the index of each frame of a stack. */
+/* Calls visit with the index of each frame of a stack; false: out of memory. */
 static bool each_frame(struct speedscope_writer *w, const char *text, size_t len,
                        void (*visit)(struct speedscope_writer *w, size_t index)) {
     for (size_t at = 0; at <= len;) {
@@ -134,7 +134,7 @@ static enum st speedscope_put_profile(struct speedscope_writer *w, const char *t
     return ST_OK;
 }
 
-/* What speedscope calls a unit of weights. */
+/* Returns speedscope's name for a unit of weights. */
 static const char *speedscope_unit(const char *unit) {
     if (unit && strcmp(unit, "ms") == 0) {
         return "milliseconds";

@@ -1,4 +1,4 @@
-/* Units of other profilers' values. */
+/* Knows the units of other profilers' values. */
 #include "flame/formats/value_unit.h"
 
 #include "base/parse.h"

@@ -1,16 +1,26 @@
-/* Folded text in and out, and the escapes of its names. */
+/* Reads and writes folded text, and the escapes in its names. */
 #include "flame/stacks/folded.h"
 
 #include <string.h>
 
 #include "base/checked.h"
 #include "base/parse.h"
+#include "base/utf8.h"
 #include "flame/stacks/weigh.h"
 
 /* ---- escapes ---- */
 
-static bool must_escape(unsigned char c) {
-    return c < 0x20 || c == 0x7f || c == ';';
+/* Returns how many of the bytes at s, at least 1, are to be escaped; 0 = none. *next is set to how
+ * many the character has. */
+static size_t must_escape(const char *s, size_t len, size_t *next) {
+    uint32_t c = 0;
+    if (*s >= 0x20 && *s < 0x7f) {
+        *next = 1;
+        return *s == ';';
+    }
+    size_t n = utf8_decode(s, len, &c);
+    *next = n ? n : 1;
+    return n == 0 || !utf8_is_printable(c) ? *next : 0;
 }
 
 static int escape_digit(char c) {
@@ -18,8 +28,8 @@ static int escape_digit(char c) {
     return at ? (int)(at - digits) : -1;
 }
 
-/* The byte that an escape at s stands for, -1 if there is none. Only what folded_escape may write
- * is one. */
+/* Returns the byte that an escape at s stands for, -1 if there is no escape. Only what
+ * folded_escape may write is one. */
 static int escape_at(const char *s, size_t len) {
     if (len < 4 || s[0] != '\\' || s[1] != 'x') {
         return -1;
@@ -29,7 +39,7 @@ static int escape_at(const char *s, size_t len) {
         return -1;
     }
     int c = high * 16 + low;
-    return must_escape((unsigned char)c) || c == '\\' || c == '#' ? c : -1;
+    return c < 0x20 || c >= 0x7f || c == ';' || c == '\\' || c == '#' ? c : -1;
 }
 
 static void add_escape(struct strbuf *out, unsigned char c) {
@@ -39,13 +49,18 @@ static void add_escape(struct strbuf *out, unsigned char c) {
 
 void folded_escape(struct strbuf *out, const char *name, size_t len, bool first) {
     size_t plain = 0; /* start of the bytes that need no escape */
-    for (size_t i = 0; i < len; i++) {
-        unsigned char c = (unsigned char)name[i];
-        if (must_escape(c) || (c == '\\' && escape_at(name + i, len - i) >= 0) ||
-            (c == '#' && first && i == 0)) {
+    for (size_t i = 0, next; i < len; i += next) {
+        size_t bytes = must_escape(name + i, len - i, &next);
+        if ((name[i] == '\\' && escape_at(name + i, len - i) >= 0) ||
+            (name[i] == '#' && first && i == 0)) {
+            bytes = 1;
+        }
+        if (bytes > 0) {
             strbuf_add(out, name + plain, i - plain);
-            add_escape(out, c);
-            plain = i + 1;
+            plain = i + next;
+        }
+        for (size_t k = 0; k < bytes; k++) {
+            add_escape(out, (unsigned char)name[i + k]);
         }
     }
     strbuf_add(out, name + plain, len - plain);
@@ -67,8 +82,8 @@ void folded_unescape(struct strbuf *out, const char *frame, size_t len) {
 
 /* ---- reading ---- */
 
-/* Can canonical text hold every byte as it is? False may be wrong, which only costs time. The inner
- * loop has a constant length and no branch, so compilers vectorise it. */
+/* Is the text canonical as it stands? False may be wrong, which only costs time. The inner loop has
+ * a constant length and no branch, so that compilers vectorise it. */
 static bool folded_is_plain(const char *s, size_t len) {
     enum { BLOCK = 16 };
     unsigned char found[BLOCK] = {0};
@@ -110,8 +125,9 @@ static enum st make_canonical(struct folded_reader *r, const char *text, size_t 
     return failed ? err_nomem(e) : ST_OK;
 }
 
-/* "12" or "12.50": digits, at least one before the point. The value comes in units of
- * 10^-*decimals; further decimal places are cut off. */
+/* Reads "12" or "12.50": digits, at least one before the point. *value is in units of
+ * 10^-*decimals; more decimal places than STACK_DECIMALS_MAX are cut off. Returns NULL, or why the
+ * count is bad. */
 static const char *parse_count(const char *s, size_t len, uint64_t *value, unsigned *decimals,
                                bool *rounded) {
     const char *point = memchr(s, '.', len);
@@ -201,66 +217,44 @@ static enum st folded_read_line(struct folded_reader *r, const char *line, size_
     return ST_OK;
 }
 
-/* Keeps the start of a line that continues in the next piece. */
-static enum st folded_carry(struct folded_reader *r, const char *bytes, size_t len, struct err *e) {
-    if (r->skipping) {
-        return ST_OK;
-    }
-    r->carry.limit = STACK_TEXT_MAX;
-    strbuf_add(&r->carry, bytes, len);
-    if (!r->carry.failed) {
-        return ST_OK;
-    }
-    if (!r->carry.too_large) {
-        return err_nomem(e);
-    }
-    strbuf_release(&r->carry);
-    r->skipping = true;
-    return ST_OK;
-}
-
-/* Reads the line that was kept, now that its end is here. */
-static enum st folded_end_line(struct folded_reader *r, struct err *e) {
-    enum st st = ST_OK;
-    if (r->skipping) {
-        r->stats.lines++;
-        folded_bad_line(r, "longer than 64 MiB");
-    } else {
-        st = folded_read_line(r, strbuf_cstr(&r->carry), r->carry.len, e);
-    }
-    r->skipping = false;
-    strbuf_clear(&r->carry);
-    return st;
-}
-
 enum st folded_feed(struct folded_reader *r, const char *bytes, size_t len, struct err *e) {
-    while (len > 0) {
-        const char *end = memchr(bytes, '\n', len);
-        size_t line = end ? (size_t)(end - bytes) : len;
-        enum st st = ST_OK;
-        if (!end || r->carry.len > 0 || r->skipping) {
-            st = folded_carry(r, bytes, line, e);
-            if (st == ST_OK && end) {
-                st = folded_end_line(r, e);
-            }
+    const char *line;
+    size_t size;
+    struct err why = {0};
+    enum st st;
+    r->lines.limit = STACK_TEXT_MAX;
+    while ((st = line_cutter_next(&r->lines, &bytes, &len, &line, &size, &why)) != ST_NONE) {
+        if (st == ST_OK) {
+            st = folded_read_line(r, line, size, e);
+        } else if (why.code == ERR_LIMIT) {
+            r->stats.lines++;
+            folded_bad_line(r, "longer than 64 MiB");
+            err_clear(&why);
+            st = ST_OK;
         } else {
-            st = folded_read_line(r, bytes, line, e);
+            err_set(e, why.code, "%s", why.text);
         }
         if (st != ST_OK) {
             return st;
         }
-        bytes += line + (end != NULL);
-        len -= line + (end != NULL);
     }
     return ST_OK;
 }
 
 enum st folded_end(struct folded_reader *r, struct err *e) {
-    return r->carry.len > 0 || r->skipping ? folded_end_line(r, e) : ST_OK;
+    const char *line;
+    size_t len;
+    enum st st = ST_OK;
+    if (line_cutter_end(&r->lines, &line, &len)) {
+        st = folded_read_line(r, line, len, e);
+    }
+    r->stats.unended = r->lines.unended;
+    r->lines.unended = false;
+    return st;
 }
 
 void folded_release(struct folded_reader *r) {
-    strbuf_release(&r->carry);
+    line_cutter_release(&r->lines);
     strbuf_release(&r->canonical);
 }
 

@@ -6,11 +6,11 @@
  * The count is what follows the last space, so names may hold spaces; it is a whole or decimal
  * number. Lines that are empty or begin with '#' are comments. CRLF is accepted.
  *
- * Names may hold any byte. In text, ';' and the control characters (0x00 … 0x1f, 0x7f) are written
- * as \x and two lower-case hex digits: "operator;" is operator\x3b. So is a '#' at the start of a
- * line, and a backslash, but only where it would be read as such an escape; every other backslash
- * stands for itself, as other tools write it (App\Http\Kernel). Text in which exactly that is
- * escaped is called canonical: equal names have equal canonical text. */
+ * Names may hold any byte. In text, ';' and the bytes of what may not be shown (utf8_is_printable)
+ * or is no UTF-8 are written as \x and two lower-case hex digits: "operator;" is operator\x3b. So
+ * is a '#' at the start of a line, and a backslash, but only where it would be read as such an
+ * escape; every other backslash stands for itself, as other tools write it (App\Http\Kernel). Text
+ * in which exactly that is escaped is called canonical: equal names have equal canonical text. */
 #ifndef STALLKIT_FLAME_FOLDED_H
 #define STALLKIT_FLAME_FOLDED_H
 
@@ -19,56 +19,57 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "base/gz.h"
 #include "base/sink.h"
 #include "base/strbuf.h"
 #include "flame/stacks/stack_tree.h"
 
-/* Appends a name as one frame of canonical text; `first` says that it begins its line. */
+/* Appends a name as a frame of canonical text; first: the frame begins its line. */
 void folded_escape(struct strbuf *out, const char *name, size_t len, bool first);
-/* Appends the name that a frame's text stands for. */
+/* Appends the name that a frame's canonical text stands for. */
 void folded_unescape(struct strbuf *out, const char *frame, size_t len);
 
-/* What a reader has seen. A bad line is one without a stack or a count, with a count that is no
- * number or too large, or longer than STACK_TEXT_MAX. */
+/* What a reader has seen. A line is bad if it has no stack, no count, a count that is no number or
+ * too large, or more than STACK_TEXT_MAX bytes. */
 struct folded_stats {
-    uint64_t lines;     /* all, comments included */
-    uint64_t stacks;    /* lines added, zero counts included */
-    uint64_t bad;       /* lines left out */
-    uint64_t first_bad; /* its number, from 1 */
-    const char *reason; /* why it is bad; static text, NULL = none was */
+    uint64_t lines;     /* all lines, even comments */
+    uint64_t stacks;    /* lines added, even with a count of 0 */
+    uint64_t bad;       /* bad lines, which were left out */
+    uint64_t first_bad; /* number of the first bad line, from 1 */
+    const char *reason; /* why the first bad line is bad; static text, NULL = none was */
     uint64_t rounded;   /* counts with more than STACK_DECIMALS_MAX decimal places */
-    bool foreign;       /* suspicious, and its first line was bad: nothing of it was added */
+    bool unended;       /* the last line has no '\n': its count may lack digits */
+    bool foreign;       /* the input is suspicious and its first line was bad: nothing was added */
 };
 
 /* Reads folded text in pieces of any size and adds it to a tree. Zero-initialise, then set tree. */
 struct folded_reader {
     struct stack_tree *tree; /* borrowed */
     struct folded_stats stats;
-    struct strbuf carry;     /* a line that is not complete yet */
-    struct strbuf canonical; /* scratch */
-    bool skipping;           /* inside a line that is too long */
-    /* Set by the caller for a file that nobody named (found in a folder): if its first line that is
-     * no comment is bad, it is some other text, and none of it is added. */
+    struct line_cutter lines; /* private, as the next one */
+    struct strbuf canonical;  /* scratch */
+    /* Set by the caller for a file that was found in a folder rather than named: if its first line
+     * that is no comment is bad, it is some other text, and none of it is added. */
     bool suspicious;
 };
 
-/* Takes the next bytes. Bad lines are counted and left out; ST_ERR only for ERR_NOMEM. */
+/* Takes the next bytes of the input. Bad lines are counted and left out; ST_ERR: ERR_NOMEM. */
 enum st folded_feed(struct folded_reader *r, const char *bytes, size_t len,
                     struct err *e) BASE_MUST_USE;
-/* The input ends: a last line without '\n' counts too. The reader can then be used for the next
- * input after its stats were taken and cleared. */
+/* Ends the input: a last line without '\n' counts, too. The reader can then read another input,
+ * once the caller has taken and cleared stats. */
 enum st folded_end(struct folded_reader *r, struct err *e) BASE_MUST_USE;
 void folded_release(struct folded_reader *r);
 
-/* Could the first bytes of an input be folded text rather than JSON? Only a '{' or '[' that goes on
- * as JSON does (white space, then '"', '{', '}' or ']') says no. */
+/* Could the first bytes of an input be folded text rather than JSON? Only '{' or '[' followed by
+ * white space and '"', '{', '}' or ']' is taken for JSON. */
 bool folded_recognise(const char *bytes, size_t len);
 
-/* Writes the tree as canonical folded text, siblings in stack_node_order: equal trees give equal
- * bytes. Write errors stick to the sink; ST_ERR only for ERR_NOMEM. */
+/* Writes the tree as canonical folded text, siblings in stack_node_order, so that equal trees give
+ * equal bytes. Write errors stick to the sink; ST_ERR: ERR_NOMEM. */
 enum st folded_write(const struct stack_tree *t, struct sink *out, struct err *e) BASE_MUST_USE;
 
-/* A weight as text: "12", "3.25". */
+/* Appends a weight as text: "12", "3.25". */
 void folded_weight(struct strbuf *out, uint64_t weight, unsigned decimals);
 
 #endif

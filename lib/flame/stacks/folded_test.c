@@ -124,12 +124,19 @@ static void names_survive_escaping(void **state) {
     assert_escape("\\x41", 4, false, "\\x41");    /* one that no escape reads like */
     assert_escape("\\\\x3b", 5, false, "\\\\x5cx3b");
     assert_escape("", 0, true, "");
-    assert_escape("\xff\xfe", 2, true, "\xff\xfe"); /* bytes are kept */
+    assert_escape("\xff\xfe", 2, true, "\\xff\\xfe"); /* bytes that are no UTF-8 */
+    assert_escape("\xc2\x9b"
+                  "2J\xe2\x80\xae",
+                  7, true,
+                  "\\xc2\\x9b"
+                  "2J\\xe2\\x80\\xae");
+    assert_escape("caf\xc3\xa9", 5, true, "caf\xc3\xa9");
 }
 
 static void every_name_survives_escaping(void **state) {
     (void)state;
-    const char alphabet[] = {'\\', 'x', '3', 'b', '5', 'c', ';', '#', '\n', 'a'};
+    const char alphabet[] = {'\\', 'x',  '3', 'b',    '5',    'c',    ';',
+                             '#',  '\n', 'a', '\xc2', '\xa9', '\x9b', '9'};
     uint32_t seed = 5;
     for (int i = 0; i < 20000; i++) {
         char name[12];
@@ -195,7 +202,7 @@ static void a_line_past_the_limit_costs_that_line(void **state) {
     for (size_t fed = 0; fed <= (size_t)STACK_TEXT_MAX + piece; fed += piece) {
         assert_int_equal(folded_feed(&r, bytes, piece, NULL), ST_OK);
     }
-    assert_true(r.carry.cap < piece); /* it is not kept */
+    assert_true(r.lines.carry.cap < piece); /* it is not kept */
     assert_int_equal(folded_feed(&r, " 5\nb 2\n", 7, NULL), ST_OK);
     assert_int_equal(folded_end(&r, NULL), ST_OK);
     assert_int_equal(r.stats.bad, 1);

@@ -1,4 +1,4 @@
-/* The conventions in frame names. */
+/* Splits and joins frame names. */
 #include "flame/stacks/frame_name.h"
 
 #include <string.h>
@@ -15,11 +15,11 @@ static char take_mark(const char *text, size_t *len) {
     return 0;
 }
 
-/* Could these bytes be a module's name? In MSVC's `anonymous namespace' and a shell's `command` the
- * text in front of the backtick is not one. */
+/* Could these bytes be a module's name? The text before the backtick of MSVC's `anonymous
+ * namespace' or a shell's `command` is none. */
 static bool is_module(const char *s, size_t len) {
     for (size_t i = 0; i < len; i++) {
-        if (strchr(" ()<>[]{}:;,'\"", s[i])) { /* also a NUL */
+        if (strchr(" ()<>[]{}:;,'\"", s[i])) { /* strchr also finds a NUL */
             return false;
         }
     }

@@ -17,20 +17,20 @@ struct frame_name {
     size_t module_len;
     const char *name;
     size_t name_len;
-    char mark; /* 'i', 'k', 'j' or 0 */
+    char mark; /* 'i' inlined, 'k' kernel, 'j' JIT, or 0 */
     bool unresolved;
 };
 
-enum { FRAME_MARK_LEN = 4 }; /* "_[i]" */
+enum { FRAME_MARK_LEN = 4 }; /* length of "_[i]" */
 
 /* Does a frame's text, escaped or not, end in _[i]? */
 bool frame_is_inlined(const char *text, size_t len);
 
-/* Splits a name (not its escaped text); the result points into it. */
+/* Splits a frame's name, unescaped; the result points into text. */
 struct frame_name frame_name_split(const char *text, size_t len);
 
-/* Appends a module's name as it stands in frames: characters that would change how the text is
- * split are made harmless. */
+/* Appends a module's name for use in frames: characters that would change how the name is split are
+ * replaced. */
 void frame_name_module(struct strbuf *out, const char *module);
 /* Appends MODULE`NAME, or NAME without a module, with _[i] behind it if `inlined`. */
 void frame_name_join(struct strbuf *out, const char *module, const char *name, bool inlined);

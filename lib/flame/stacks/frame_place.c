@@ -1,4 +1,4 @@
-/* Splits and joins the source place behind a name. */
+/* Splits and joins the source place at the end of a name. */
 #include "flame/stacks/frame_place.h"
 
 #include "base/parse.h"
@@ -6,7 +6,7 @@
 
 bool frame_place_split(const char *name, size_t *len, struct frame_place *out) {
     size_t end = *len;
-    if (end < 6 || name[end - 1] != ')') { /* "f (a:1)" */
+    if (end < 6 || name[end - 1] != ')') { /* the shortest is "f (a:1)" */
         return false;
     }
     size_t open = end - 1;

@@ -1,4 +1,4 @@
-/* Where a function is in its source, as frames of folded stacks say it: "parse (json.c:120)". */
+/* A function's source place, as frames of folded stacks have it: "parse (json.c:120)". */
 #ifndef STALLKIT_FLAME_FRAME_PLACE_H
 #define STALLKIT_FLAME_FRAME_PLACE_H
 
@@ -14,9 +14,11 @@ struct frame_place {
     uint32_t line; /* at least 1 */
 };
 
-/* Does a name of *len bytes end in a place? Then *len is what stands before it. */
+/* Does a name of *len bytes end with a source place? Then *len becomes the length of what precedes
+ * it. */
 bool frame_place_split(const char *name, size_t *len, struct frame_place *out);
-/* Appends NAME (FILE:LINE), of FILE what is behind its last '/'; NAME only without file or line. */
+/* Appends NAME (FILE:LINE), with FILE cut to what follows its last '/'; only NAME if file or line
+ * is missing. */
 void frame_place_join(struct strbuf *out, const char *name, const char *file, uint32_t line);
 
 #endif

@@ -23,7 +23,7 @@ static bool is_base(struct filtering *f, const char *frame, size_t len) {
            (n.name_len == f->base_len && memcmp(n.name, base, f->base_len) == 0);
 }
 
-/* Where the outermost frame of the base's name begins, 0 if there is none. */
+/* Returns where the outermost frame with the base's name begins; 0 if there is none. */
 static size_t find_base(struct filtering *f, const char *text, size_t len) {
     for (size_t at = 0; at <= len;) {
         size_t frame = stack_frame_len(text + at, len - at);
@@ -35,8 +35,8 @@ static size_t find_base(struct filtering *f, const char *text, size_t len) {
     return 0;
 }
 
-/* Appends a frame to the line. '#' and '\\' at the start of a line are escaped differently
- * (folded.h). */
+/* Appends a frame to f->line. A '#' or '\\' that begins a line is escaped differently (folded.h),
+ * so such a frame is escaped anew when it moves. */
 static void filter_add_frame(struct filtering *f, const char *frame, size_t len, bool was_first) {
     bool first = f->line.len == 0;
     if (first == was_first || len == 0 || (frame[0] != '#' && frame[0] != '\\')) {
@@ -46,7 +46,6 @@ static void filter_add_frame(struct filtering *f, const char *frame, size_t len,
     strbuf_clear(&f->name);
     folded_unescape(&f->name, frame, len);
     folded_escape(&f->line, strbuf_cstr(&f->name), f->name.len, first);
-    f->line.failed |= f->name.failed;
 }
 
 static void filter_add_reversed(struct filtering *f, const char *text, size_t len, bool whole) {
@@ -78,7 +77,7 @@ static enum st filter_stack(void *ctx, const char *text, size_t len, uint64_t we
         filter_add_frame(f, text, first, base == 0);
         strbuf_add(&f->line, text + first, len - first);
     }
-    if (strbuf_check(&f->line, e) != ST_OK) {
+    if (strbuf_check(&f->name, e) != ST_OK || strbuf_check(&f->line, e) != ST_OK) {
         return ST_ERR;
     }
     return stack_tree_add(f->out, strbuf_cstr(&f->line), f->line.len, weight, f->decimals, e);

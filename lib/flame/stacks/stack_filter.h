@@ -1,4 +1,4 @@
-/* Makes one tree of stacks from another. */
+/* Copies a tree of stacks with each stack changed. */
 #ifndef STALLKIT_FLAME_STACK_FILTER_H
 #define STALLKIT_FLAME_STACK_FILTER_H
 
@@ -7,15 +7,15 @@
 #include "base/err.h"
 #include "flame/stacks/stack_tree.h"
 
-/* Zero-initialised = change nothing. */
+/* How stacks are changed. Zero-initialised = not at all. */
 struct stack_filter {
-    const char *base; /* stacks begin at the outermost frame of this name; a stack without one is
-                         kept whole. NULL = stacks stay whole */
-    bool reverse;     /* the innermost frame first */
+    const char *base; /* stacks are cut to begin with the outermost frame of this name; those
+                         without it stay whole. NULL = nothing is cut */
+    bool reverse;     /* the innermost frame comes first */
 };
 
-/* Adds the stacks of `in` to `out`, each changed as the filter says. A name is that of a frame if
- * it is its text, or what that is without module and mark (frame_name.h). Errors as
+/* Adds the stacks of `in` to `out`, each changed as the filter says. A frame has a name if it is
+ * the frame's text, or that text without module and mark (frame_name.h). Errors are those of
  * stack_tree_add. */
 enum st stack_filter_add(struct stack_tree *out, const struct stack_tree *in,
                          const struct stack_filter *filter, struct err *e) BASE_MUST_USE;

@@ -1,4 +1,4 @@
-/* The union of two trees. */
+/* Makes the union of two trees. */
 #include "flame/stacks/stack_pair.h"
 
 #include <stdlib.h>
@@ -10,7 +10,7 @@ struct pair_adding {
     struct stack_pair *pair;
     enum stack_side side;
     unsigned decimals;
-    unsigned places; /* powers of ten that this side's weights lack */
+    unsigned places; /* decimal places by which this side's weights are scaled */
     struct weigh_running scaling;
 };
 
@@ -27,13 +27,13 @@ static enum st pair_set_self(void *ctx, const char *text, size_t len, uint64_t w
     struct pair_adding *a = ctx;
     uint64_t v = weigh_next(&a->scaling, weight * weigh_power_of_ten(a->places));
     uint32_t node = stack_tree_find(&a->pair->tree, text, len);
-    if (node != 0) { /* A stack whose share was rounded to 0 has no node. */
+    if (node != 0) { /* a stack whose share was rounded to 0 has no node */
         a->pair->nodes[node].self[a->side] = v;
     }
     return ST_OK;
 }
 
-/* Sums up every node's self weights into those above it. */
+/* Adds every node's self weights to the totals of the nodes above it. */
 static enum st pair_sum_up(struct stack_pair *pair, struct err *e) {
     const struct stack_tree *t = &pair->tree;
     struct stack_children children;
@@ -45,7 +45,7 @@ static enum st pair_sum_up(struct stack_pair *pair, struct err *e) {
         free(order);
         return ST_ERR;
     }
-    size_t count = 1; /* The root comes first, then each node behind its parent. */
+    size_t count = 1; /* the root comes first, each node behind its parent */
     for (size_t i = 0; i < count; i++) {
         for (uint32_t c = children.start[order[i]]; c < children.start[order[i] + 1]; c++) {
             order[count++] = children.child[c];

@@ -16,26 +16,27 @@
 
 enum stack_side { STACK_BASE, STACK_NEW, STACK_SIDES };
 
-/* What a node weighs on both sides: the stacks that end at it, and all that go through it. */
+/* The weights of a node on both sides: of the stacks that end at it, and of all that pass through
+ * it. */
 struct stack_sides {
     uint64_t self[STACK_SIDES];
     uint64_t total[STACK_SIDES];
 };
 
-/* Zero-initialised = empty. */
+/* The union of two trees, with the weights of both. Zero-initialised = empty. */
 struct stack_pair {
-    struct stack_tree tree;    /* the union; a stack weighs what both sides weigh together */
-    struct stack_sides *nodes; /* as tree.nodes, in units of 10^-tree.decimals */
+    struct stack_tree tree;    /* the union; a stack weighs the sum of both sides */
+    struct stack_sides *nodes; /* one for each of tree.nodes, in units of 10^-tree.decimals */
 };
 
-/* Makes the union of two trees, neither of them ordered. pair: empty. The trees can be released
- * afterwards. `normalise`: the weights of base are scaled so that they add up to the total of the
- * new side, exactly in spite of rounding; if the new side weighs nothing, base is not scaled.
- * ST_ERR: ERR_LIMIT if the sums pass 64 bits, or ERR_NOMEM; *pair has to be released then, too. */
+/* Makes the union of two trees that are not ordered; they may be released afterwards. pair: empty.
+ * normalise: the base's weights are scaled to add up exactly to the total of the new side; if that
+ * is 0 they stay. ST_ERR: ERR_LIMIT if sums pass 64 bits, or ERR_NOMEM; *pair must be released even
+ * then. */
 enum st stack_pair_make(struct stack_pair *pair, const struct stack_tree *base,
                         const struct stack_tree *new_side, bool normalise,
                         struct err *e) BASE_MUST_USE;
-/* What the stack of this text weighs on both sides; the root's weights if the union has no node for
+/* Returns the weights of this stack on both sides; those of the root if the union has no node for
  * it. */
 const struct stack_sides *stack_pair_sides(const struct stack_pair *pair, const char *text,
                                            size_t len);

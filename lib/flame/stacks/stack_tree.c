@@ -10,7 +10,8 @@
 
 enum { CHUNK_SIZE = 256 * 1024, FIRST_SLOTS = 256, FIRST_NODES = 128 };
 
-/* Texts never move: nodes point into them, and a node that is split shares them. */
+/* A block of texts. Blocks never move: nodes point into them, and a node that is split shares its
+ * text. */
 struct stack_chunk {
     struct stack_chunk *next;
     size_t used, size;
@@ -34,7 +35,7 @@ void stack_tree_release(struct stack_tree *t) {
     *t = (struct stack_tree){0};
 }
 
-/* Makes sure that len bytes fit the newest chunk. */
+/* Makes sure that len bytes fit into the newest block. False: out of memory. */
 static bool reserve_text(struct stack_tree *t, size_t len) {
     if (t->chunks && len <= t->chunks->size - t->chunks->used) {
         return true;
@@ -62,8 +63,8 @@ static const char *store_text(struct stack_tree *t, const char *text, size_t len
 
 static void put_slot(struct stack_tree *t, uint32_t index) {
     if (t->ordered) {
-        return; /* An ordered tree is never searched, and its equal siblings would form one long
-                   probe chain. */
+        return; /* an ordered tree is never searched, and its equal siblings would make one long
+                   probe chain */
     }
     size_t mask = t->slot_count - 1;
     size_t i = t->nodes[index].hash & mask;
@@ -88,7 +89,7 @@ static bool tree_grow_slots(struct stack_tree *t) {
     return true;
 }
 
-/* Room for the two nodes that one stack may add, so that adding cannot fail half way. */
+/* Makes room for the two nodes that a stack may add, so that adding cannot fail half way. */
 static enum st reserve_nodes(struct stack_tree *t, struct err *e) {
     if (t->node_count >= UINT32_MAX / 2) {
         return err_set(e, ERR_LIMIT, "more than %u distinct stacks", UINT32_MAX / 4);
@@ -127,7 +128,7 @@ static uint64_t load_word(const char *s) {
     return v;
 }
 
-/* Bytes that a and b begin with in common, at most len. */
+/* Returns how many bytes a and b have in common at their beginning, at most len. */
 static size_t common_prefix(const char *a, const char *b, size_t len) {
     size_t i = 0;
     while (len - i >= 8 && load_word(a + i) == load_word(b + i)) {
@@ -139,8 +140,8 @@ static size_t common_prefix(const char *a, const char *b, size_t len) {
     return i;
 }
 
-/* Bytes of the whole frames that an edge and a stack's rest have in common, without a ';' behind
- * them. False if not even the first frame is. */
+/* Finds the whole frames that a node's edge and the rest of a stack have in common; *out is their
+ * length without a ';' behind them. False: there is none. */
 static bool common_frames(const struct stack_node *n, const char *rest, size_t len, size_t *out) {
     size_t at = common_prefix(n->text, rest, n->len < len ? n->len : len);
     if ((at == n->len || n->text[at] == ';') && (at == len || rest[at] == ';')) {
@@ -166,8 +167,8 @@ size_t stack_frame_len(const char *text, size_t len) {
     return end ? (size_t)(end - text) : len;
 }
 
-/* The child of `parent` whose first frame is that of rest, 0 if there is none; *hash is for a new
- * one. */
+/* Finds the child of `parent` with the first frame of rest; 0 if there is none. *hash is set for
+ * adding one. */
 static uint32_t find_child(const struct stack_tree *t, uint32_t parent, const char *rest,
                            size_t len, uint32_t *hash) {
     size_t frame = stack_frame_len(rest, len);
@@ -183,9 +184,9 @@ static uint32_t find_child(const struct stack_tree *t, uint32_t parent, const ch
     return 0;
 }
 
-/* Cuts the edge of a node after its first `at` bytes. The new upper part takes the node's place
+/* Splits the edge of a node behind its first `at` bytes. The new upper node takes the node's place
  * under its parent; the node keeps its index, its children and the rest of its text. Returns the
- * upper part. */
+ * upper node. */
 static uint32_t split_edge(struct stack_tree *t, uint32_t index, size_t at) {
     uint32_t upper = (uint32_t)t->node_count++;
     struct stack_node *n = &t->nodes[index];
@@ -231,7 +232,8 @@ static void add_leaf(struct stack_tree *t, uint32_t parent, uint32_t hash, const
     put_slot(t, leaf);
 }
 
-/* Walks down from the root as far as frames agree, adding the weight on the way. */
+/* Adds a stack: walks down from the root as far as frames agree, adding the weight to the nodes
+ * passed. */
 static void tree_insert(struct stack_tree *t, const char *rest, size_t len, uint64_t weight) {
     uint32_t at = 0;
     t->nodes[0].total += weight;
@@ -254,7 +256,7 @@ static void tree_insert(struct stack_tree *t, const char *rest, size_t len, uint
         t->nodes[child].total += weight;
         if (same == len) {
             t->nodes[child].self += weight;
-            if (t->ordered) { /* The next stack must not merge with the children so far. */
+            if (t->ordered) { /* the next stack must not merge with earlier children */
                 t->nodes[child].last_child = 0;
             }
             return;
@@ -275,8 +277,8 @@ static bool scale_weight(uint64_t weight, unsigned places, uint64_t *out) {
     return true;
 }
 
-/* Brings a weight and the tree to the same decimals. False, and nothing changed, if one of them
- * does not fit 64 bits then. */
+/* Scales a weight and the tree to the same decimals. False, with nothing changed, if either would
+ * not fit 64 bits. */
 static bool agree_on_decimals(struct stack_tree *t, uint64_t *weight, unsigned decimals) {
     uint64_t total;
     if (decimals <= t->decimals) {
@@ -358,7 +360,8 @@ enum st stack_tree_children(const struct stack_tree *t, struct stack_children *o
         free(child);
         return err_nomem(e);
     }
-    /* Counting sort by parent, one place to the right so that filling moves the starts in place. */
+    /* This is a counting sort by parent. Counts are stored one place to the right, so that filling
+     * turns them into the starts. */
     for (size_t i = 1; i < n; i++) {
         start[t->nodes[i].parent + 2]++;
     }
@@ -388,7 +391,7 @@ int stack_node_order(const struct stack_node *a, const struct stack_node *b) {
     return COMPARE(x, y);
 }
 
-/* qsort has no context argument: the elements carry the nodes. */
+/* An element to sort with its node, because qsort has no context argument. */
 struct sort_entry {
     const struct stack_node *node;
     uint32_t index;

@@ -22,62 +22,65 @@
 
 #include "base/err.h"
 
-/* Most bytes of one stack's text. */
+/* Most bytes of a stack's text. */
 enum { STACK_TEXT_MAX = 64 * 1024 * 1024 };
 
 /* Most decimal places of a weight. */
 enum { STACK_DECIMALS_MAX = 6 };
 
 struct stack_node {
-    const char
-        *text; /* its frames, ';' between them; borrowed from the tree; the root's is empty */
+    /* frames of the edge, ';' between them, borrowed from the tree; empty for the root */
+    const char *text;
     uint32_t len;
     uint32_t parent;
-    uint32_t hash;       /* of (parent, first frame) */
-    uint32_t last_child; /* the child met last: input tends to be sorted. 0 = none */
-    uint64_t self;       /* weight of the stacks that end here */
-    uint64_t total;      /* self and everything below; > 0 in every node but an empty tree's root */
+    uint32_t hash;       /* hash of (parent, first frame) */
+    uint32_t last_child; /* child that was added to last, tried first as input tends to be sorted; 0
+                            = none */
+    uint64_t self;       /* weight of the stacks that end at this node */
+    uint64_t total; /* self and the weights of all nodes below; > 0 but for an empty tree's root */
 };
 
 struct stack_chunk;
 
-/* Zero-initialised = empty. Weights are integers in units of 10^-decimals. */
+/* A tree of stacks. Weights are integers in units of 10^-decimals. Zero-initialised = empty. */
 struct stack_tree {
-    struct stack_node *nodes; /* [0] is the root once anything was added */
+    struct stack_node *nodes; /* [0] is the root, once a stack was added */
     size_t node_count, node_cap;
-    uint32_t *slots; /* hash table of node indexes, 0 = free */
+    uint32_t *slots; /* hash table of indexes into nodes, 0 = free */
     size_t slot_count;
-    struct stack_chunk *chunks; /* the texts */
+    struct stack_chunk *chunks; /* blocks that hold the texts */
     unsigned decimals;
-    bool ordered;     /* set it before anything is added */
-    uint64_t *starts; /* ordered: what all stacks before a node's first one weigh together */
+    bool ordered;     /* keep the order of adding; set before anything is added */
+    uint64_t *starts; /* ordered trees: total weight of all stacks before each node's first one */
 };
 
 void stack_tree_release(struct stack_tree *t);
 
 /* Adds a weight, in units of 10^-decimals (at most STACK_DECIMALS_MAX), to a stack: len bytes of
- * canonical text, outermost frame first, copied as far as they are new. The tree takes on as many
- * decimals as it needs. A weight of 0 changes nothing. ERR_LIMIT if the sum of all weights would
- * pass 64 bits, or len STACK_TEXT_MAX; ERR_NOMEM. On an error the tree holds what it held. */
+ * canonical text, outermost frame first, copied as far as it is new. The tree takes on as many
+ * decimals as it needs. A weight of 0 changes nothing. ST_ERR: ERR_LIMIT if the sum of all weights
+ * would pass 64 bits or len is above STACK_TEXT_MAX, ERR_NOMEM; the tree is then unchanged. */
 enum st stack_tree_add(struct stack_tree *t, const char *text, size_t len, uint64_t weight,
                        unsigned decimals, struct err *e) BASE_MUST_USE;
 
-/* The next stack merges with none before it. For ordered trees; nothing happens to others. */
+/* Keeps the next stack of an ordered tree from merging with those before it; does nothing to other
+ * trees. */
 void stack_tree_break(struct stack_tree *t);
 
-/* Sum of all weights. */
+/* Returns the sum of all weights. */
 uint64_t stack_tree_total(const struct stack_tree *t);
 
-/* The node at which a stack of this text ends; 0 = none does, or the tree is ordered. */
+/* Returns the node at which the stack of this text ends; 0 = there is none, or the tree is
+ * ordered. */
 uint32_t stack_tree_find(const struct stack_tree *t, const char *text, size_t len);
 
-/* Bytes of the first frame of a stack's text, or of what is left of it, without the ';' behind it.
- */
+/* Returns the length of the first frame of a stack's text, or of a rest of it, without the ';'
+ * behind it. */
 size_t stack_frame_len(const char *text, size_t len);
 
 /* The children of every node, in no order: those of n are child[start[n]] up to but not
- * child[start[n + 1]]. Valid until the next stack_tree_add. Both arrays are the caller's; release
- * with stack_children_release. */
+ * child[start[n + 1]]. Valid until the next stack_tree_add; the caller releases both arrays with
+ * stack_children_release. */
 struct stack_children {
     uint32_t *start, *child;
 };
@@ -85,15 +88,16 @@ enum st stack_tree_children(const struct stack_tree *t, struct stack_children *o
                             struct err *e) BASE_MUST_USE;
 void stack_children_release(struct stack_children *c);
 
-/* The order of siblings: by their first frames' bytes, a frame before its extensions. As strcmp. */
+/* Compares siblings, with strcmp's result: by the bytes of their first frames, a frame before its
+ * extensions. */
 int stack_node_order(const struct stack_node *a, const struct stack_node *b);
 
-/* Sorts `count` node indexes of siblings, as stack_tree_children gives them, by stack_node_order;
- * those of an ordered tree are in order. False when memory runs out. */
+/* Sorts `count` siblings, indexes from stack_tree_children, by stack_node_order; those of an
+ * ordered tree are in order already. False: out of memory. */
 bool stack_tree_sort(const struct stack_tree *t, uint32_t *siblings, size_t count) BASE_MUST_USE;
 
-/* Calls visit with each stack, its text borrowed until it returns, and stops when it fails: sorted
- * frame by frame; in an ordered tree as they were added, a stack as often as it came anew. */
+/* Calls visit with each stack, its text borrowed for the call, until one fails: sorted frame by
+ * frame; in an ordered tree in the order of adding, once for each run of merged stacks. */
 typedef enum st (*stack_visit)(void *ctx, const char *text, size_t len, uint64_t weight,
                                struct err *e);
 enum st stack_tree_each(const struct stack_tree *t, stack_visit visit, void *ctx,

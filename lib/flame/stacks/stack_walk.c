@@ -1,11 +1,11 @@
-/* Visits the stacks of a tree: an explicit stack instead of recursion, because stacks may be deep.
- */
+/* Visits the stacks of a tree, with an explicit stack instead of recursion, because call stacks may
+ * be deep. */
 #include "base/strbuf.h"
 #include "base/vec.h"
 #include "flame/stacks/stack_tree.h"
 
-/* A node to visit below `above` bytes of text; or, where self is not 0, a visit to make: the first
- * `above` bytes are a stack of that weight. */
+/* A step of the walk. self == 0: visit `node`, whose parents have the first `above` bytes of the
+ * text. Else: visit the stack that these bytes are, with weight self. */
 struct walk_step {
     uint32_t node;
     size_t above;
@@ -24,8 +24,8 @@ static bool walk_push_self(struct stack_walk *w, uint64_t weight) {
            VEC_PUSH(&w->todo, (struct walk_step){.above = w->line.len, .self = weight});
 }
 
-/* Queues a node's own visits and its children, the last first. In an ordered tree what the node
- * weighs itself lies between its children, wherever they do not touch. */
+/* Queues the children of a node and the visits for its own weight, the last first. In an ordered
+ * tree the own weight lies in the gaps between the children. False: out of memory. */
 static bool walk_queue(struct stack_walk *w, uint32_t node) {
     const struct stack_tree *t = w->tree;
     uint32_t *child = w->children.child + w->children.start[node];

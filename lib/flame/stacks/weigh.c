@@ -1,4 +1,4 @@
-/* Exact shares: 128-bit products and the method of the largest remainder. */
+/* Computes exact shares with 128-bit products and the method of the largest remainder. */
 #include "flame/stacks/weigh.h"
 
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 #include "base/checked.h"
 #include "base/search.h"
 
-/* A GNU extension that every 64-bit target of gcc and clang has. */
+/* A GNU extension of gcc and clang for every 64-bit target. */
 __extension__ typedef unsigned __int128 wide_uint;
 
 uint64_t weigh_muldiv(uint64_t a, uint64_t b, uint64_t c, uint64_t *remainder) {
@@ -60,8 +60,8 @@ enum st weigh_split(uint64_t total, const uint64_t *counts, size_t n, uint64_t *
         out[i] = weigh_muldiv(total, counts[i], sum, &shares[i].remainder);
         left -= out[i];
     }
-    /* The remainders add up to left * sum, each less than sum: more than `left` of them are not 0,
-     * or left is 0. */
+    /* The remainders add up to left * sum, and each is less than sum: so more than `left` of them
+     * are above 0, or left is 0. */
     qsort(shares, n, sizeof *shares, larger_remainder_first);
     for (size_t i = 0; i < left; i++) {
         out[shares[i].index]++;

@@ -1,4 +1,4 @@
-/* Exact shares of integers. */
+/* Computes exact shares of integers. */
 #ifndef STALLKIT_FLAME_WEIGH_H
 #define STALLKIT_FLAME_WEIGH_H
 
@@ -7,23 +7,23 @@
 
 #include "base/err.h"
 
-/* floor(a * b / c) without overflow in between; *remainder (may be NULL) gets a * b mod c. c > 0,
- * and a <= c or b <= c, so that the result fits. */
+/* Returns floor(a * b / c) without overflow in between; *remainder, if not NULL, becomes a * b mod
+ * c. c must be > 0, and a <= c or b <= c, so that the result fits. */
 uint64_t weigh_muldiv(uint64_t a, uint64_t b, uint64_t c, uint64_t *remainder);
 
-/* 10^places; places <= 19. */
+/* Returns 10^places; places <= 19. */
 uint64_t weigh_power_of_ten(unsigned places);
 
-/* Splits total in proportion to counts[n] into out[n], whose sum is exactly total: the method of
- * the largest remainder (Hamilton), ties to the lower index.
- * out may be counts. If all counts are 0 all go to out[0].
- * n >= 1. ERR_LIMIT if the sum of the counts passes 64 bits, ERR_NOMEM. */
+/* Splits total in proportion to counts[n] into out[n], whose sum is exactly total, by the method of
+ * the largest remainder (Hamilton); of equal remainders the lower index wins. out may be counts. If
+ * all counts are 0, out[0] gets everything. n >= 1. ST_ERR: ERR_LIMIT if the counts' sum passes 64
+ * bits, ERR_NOMEM. */
 enum st weigh_split(uint64_t total, const uint64_t *counts, size_t n, uint64_t *out,
                     struct err *e) BASE_MUST_USE;
 
-/* The same for weights that come one by one: shares of `to` in proportion to weights that sum up to
- * `from`. Each share is the difference of two rounded running sums, so the shares add up exactly.
- * Set from and to. */
+/* State for splitting `to` in proportion to weights that come one by one and add up to `from`. Each
+ * share is the difference of two rounded running sums, so the shares add up exactly. Set from and
+ * to; weigh_next returns the share of the next weight. */
 struct weigh_running {
     uint64_t from, to;
     uint64_t seen, given;

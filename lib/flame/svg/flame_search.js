@@ -3,13 +3,39 @@ let hits = []; // indexes of the frames that match, in the model
 let term = '';
 let badTerm = false;
 
-// A regular expression, or plain text if it is not one; capitals make it case-sensitive.
+// How much of a name an expression searches: the time that a backtracking matcher takes grows with a power of the length, one more for
+// each choice (a repetition, or a group with branches). 0: it may grow without bound, as with choices that are repeated, references and
+// look-arounds.
+function reach(text) {
+  const plain = text.replace(/\\[^1-9k]/g, 'x').replace(/\[[^\]]*\]/g, 'x').replace(/\(\?:/g, '(');
+  if (/[\\]|\(\?/.test(plain)) { return 0; }
+  const open = [false]; // of each open group: is there a choice inside?
+  let closed = false, choices = 0;
+  for (let i = 0; i < plain.length; i++) {
+    const c = plain[i], before = plain[i - 1], repeats = '*+?{'.includes(c) && !(c === '?' && '*+?}'.includes(before));
+    if (c === '(') { open.push(false); }
+    if (c === '|' || repeats) { open[open.length - 1] = true; }
+    choices += repeats;
+    if (repeats && before === ')' && closed && c !== '?') { return 0; }
+    if (c === ')' && open.length > 1) {
+      closed = open.pop();
+      choices += closed;
+      open[open.length - 1] = open[open.length - 1] || closed;
+    }
+  }
+  return [4096, 4096, 256, 100][choices] || 0;
+}
+
+// A regular expression, or plain text if it is not one that is soon found; capitals make it case-sensitive.
 function matcher(text) {
-  const flags = text === text.toLowerCase() ? 'i' : '';
-  for (const unicode of ['u', '']) {
+  const flags = text === text.toLowerCase() ? 'i' : '', most = reach(text);
+  for (const unicode of most > 0 ? ['u', ''] : []) {
     try {
-      const r = new RegExp(text, flags + unicode);
-      return (s) => r.test(s);
+      const r = new RegExp(text, flags + unicode), end = Date.now() + 1000;
+      return (s) => {
+        badTerm = badTerm || Date.now() > end;
+        return !badTerm && r.test(s.slice(0, most));
+      };
     } catch (e) {
       // Some expressions are only one without u.
     }

@@ -1,14 +1,15 @@
-/* Shortens names from the left or in the middle, and never so that a bracket ends them. */
+/* Shortens names from the left or in the middle; a shortened name never ends with a bracket cut
+ * open. */
 #include "flame/svg/label.h"
 
 #include <string.h>
 
-#include "base/xml_text.h"
+#include "base/escape.h"
 
 #define ELLIPSIS "\xe2\x80\xa6"
 
-/* Where the last part of a name begins: behind the last "::", '.' or '/' that is in no brackets, or
- * behind an Objective-C class. */
+/* Returns where the last part of a name begins: behind the last "::", '.' or '/' outside of
+ * brackets, or behind the class of an Objective-C method. */
 static size_t last_part(const char *s, size_t len) {
     size_t part = 0, depth = 0;
     if (len > 2 && (s[0] == '-' || s[0] == '+') && s[1] == '[') {
@@ -28,8 +29,8 @@ static size_t last_part(const char *s, size_t len) {
     return part;
 }
 
-/* Bytes of a part before its brackets; all of it if it has none. Those of `operator()` are a name.
- */
+/* Returns the length of a part up to its parameter list; all of it if it has none. The brackets of
+ * `operator()` belong to the name. */
 static size_t before_brackets(const char *part, size_t len) {
     static const char call[] = "operator";
     const char *open = len ? memchr(part, '(', len) : NULL;
@@ -42,7 +43,7 @@ static size_t before_brackets(const char *part, size_t len) {
     return at > 0 ? at : len;
 }
 
-/* The longest end of a text that is at most `cells` wide: where it begins. */
+/* Returns where the longest end of a text begins that is at most `cells` wide. */
 static size_t end_of_width(const char *s, size_t len, size_t cells) {
     size_t all = xml_text_cells(s, len);
     size_t at = 0;
@@ -63,7 +64,8 @@ void label_add(struct strbuf *out, const char *name, size_t len, size_t cells, s
     if (cells < least || cells == 0) {
         return;
     }
-    if (len <= cells || xml_text_cells(name, len) <= cells) { /* no character is wider than long */
+    /* no character has more cells than bytes */
+    if (len <= cells || xml_text_cells(name, len) <= cells) {
         xml_text_add(out, name, len);
         return;
     }

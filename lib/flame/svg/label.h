@@ -6,7 +6,7 @@
 
 #include "base/strbuf.h"
 
-/* Appends a name as XML text (xml_text.h), at most `cells` character cells wide; nothing if there
+/* Appends a name as XML text (escape.h), at most `cells` character cells wide; nothing if there
  * are fewer than `least`. What says most of a name stands at its end, so a name that is too long
  * loses, in this order, and an ellipsis stands for what it lost:
  *

@@ -1,7 +1,7 @@
 #include "flame/svg/label.h"
 
 #include "flame/flame_support_test.h"
-#include "base/xml_text.h"
+#include "base/escape.h"
 
 static void assert_label(const char *name, size_t cells, const char *want) {
     struct strbuf b = {0};

@@ -1,12 +1,12 @@
-/* Lays a tree out: an explicit stack instead of recursion, because stacks may be deep. */
+/* Lays out a tree, with an explicit stack instead of recursion, because call stacks may be deep. */
 #include "flame/svg/layout.h"
 
 #include <string.h>
 
-/* A subtree that is still to be placed, or a rest: siblings too narrow to draw, merged into one
+/* A subtree that is still to be placed; or a rest: siblings too narrow to draw, merged into one
  * frame. */
 struct layout_place {
-    uint32_t node; /* 0: this is a rest */
+    uint32_t node; /* 0: a rest */
     uint32_t depth, merged;
     uint64_t x, w;
 };
@@ -35,9 +35,8 @@ static uint32_t edge_frame_count(const char *text, size_t len) {
     return n;
 }
 
-/* Adds the frames of a node's edge, as many as max_depth lets pass. *cut says that it did not let
- * all pass; then what is left has become one frame. Returns the depth of the last frame, 0 when
- * memory runs out. */
+/* Adds the frames of a node's edge down to max_depth. *cut: the edge goes deeper, and what is left
+ * of it became one frame. Returns the depth of the last frame; 0: out of memory. */
 static uint32_t layout_add_edge(struct layout_run *r, const struct layout_place *p, bool *cut) {
     const struct stack_node *n = &r->tree->nodes[p->node];
     uint32_t depth = p->depth;
@@ -69,7 +68,7 @@ static uint32_t layout_add_edge(struct layout_run *r, const struct layout_place 
     }
 }
 
-/* Ends a run of narrow siblings and queues it as one rest. */
+/* Ends a run of narrow siblings and queues them as one rest. */
 static void queue_rest(struct layout_run *r, struct layout_place *rest) {
     if (rest->merged > 0) {
         r->todo.data[r->todo.len++] = *rest;
@@ -80,12 +79,12 @@ static void queue_rest(struct layout_run *r, struct layout_place *rest) {
     }
 }
 
-/* Queues the children of a node of an ordered tree at their own times. */
+/* Queues the children of a node of an ordered tree, each at its own time. */
 static void queue_in_time(struct layout_run *r, const uint32_t *child, size_t count,
                           uint32_t depth) {
     const struct stack_tree *t = r->tree;
     struct layout_place rest = {.depth = depth};
-    uint64_t end = 0; /* where the previous child ends */
+    uint64_t end = 0; /* end of the previous child */
     for (size_t i = 0; i < count; i++) {
         uint32_t c = child[i];
         uint64_t w = t->nodes[c].total;
@@ -105,8 +104,8 @@ static void queue_in_time(struct layout_run *r, const uint32_t *child, size_t co
     queue_rest(r, &rest);
 }
 
-/* Queues the wide children of a node in the order of their names, then the narrow ones as one rest.
- */
+/* Queues the wide children of a node sorted by name, then the narrow ones as one rest. False:
+ * out of memory. */
 static bool queue_by_name(struct layout_run *r, uint32_t *child, size_t count, uint64_t x,
                           uint32_t depth) {
     const struct stack_node *nodes = r->tree->nodes;
@@ -135,7 +134,8 @@ static bool queue_by_name(struct layout_run *r, uint32_t *child, size_t count, u
     return true;
 }
 
-/* Queues the children of a node, then reverses them: the last one queued is placed first. */
+/* Queues the children of a node and reverses their order, because the last one queued is placed
+ * first. */
 static enum st queue_children(struct layout_run *r, uint32_t node, uint64_t x, uint32_t depth,
                               struct err *e) {
     uint32_t *child = r->children.child + r->children.start[node];

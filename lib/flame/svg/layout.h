@@ -1,12 +1,10 @@
-/* Where the frames of a tree go in a picture: nested intervals, in units of the tree's weights.
- *
- * A frame spans [x, x + w). Its children stand at its left end in stack_node_order without gaps;
- * what is left at its right end is its self weight. Children too narrow to draw become one rest,
- * behind the others, so the widths of the children and the self weight add up to w at every frame.
- *
- * In an ordered tree children stand where their time is, and self weight lies where they leave
- * gaps. Each run of neighbours too narrow to draw is a rest then; gaps as narrow as they are move
- * behind it. */
+/* Computes where the frames of a tree go in a picture: nested intervals, in units of the tree's
+ * weights. A frame spans [x, x + w). Its children stand at its left end without gaps, in
+ * stack_node_order; the space at its right end is its self weight. Children too narrow to draw
+ * become one rest behind the others, so that the widths of the children and the self weight always
+ * add up to w. In an ordered tree children stand at their times, and the self weight is in the gaps
+ * between them. There each run of neighbours too narrow to draw becomes a rest; equally narrow gaps
+ * in it move behind it. */
 #ifndef STALLKIT_FLAME_LAYOUT_H
 #define STALLKIT_FLAME_LAYOUT_H
 
@@ -18,10 +16,10 @@
 #include "flame/stacks/stack_tree.h"
 
 enum layout_kind {
-    LAYOUT_ROOT, /* everything; has no text */
+    LAYOUT_ROOT, /* the whole picture; has no text */
     LAYOUT_FRAME,
-    LAYOUT_NARROW, /* the rest: `merged` siblings narrower than min_weight */
-    LAYOUT_DEEPER  /* all that lies below the depth limit; `merged` frames or stacks */
+    LAYOUT_NARROW, /* a rest: `merged` siblings narrower than min_weight */
+    LAYOUT_DEEPER  /* everything below the depth limit: `merged` frames or stacks */
 };
 
 struct layout_frame {
@@ -29,21 +27,22 @@ struct layout_frame {
     uint32_t len;
     uint32_t depth; /* 0 = root */
     enum layout_kind kind;
-    uint32_t node; /* of the tree: the one whose text this is of; 0 = the root, or a rest */
+    uint32_t node; /* tree node that the text belongs to; 0 = the root, or a rest */
     uint32_t merged;
     uint64_t x, w;
-    uint64_t self; /* of w, the part of no child; all of w in a rest */
+    uint64_t self; /* part of w in no child; all of w in a rest */
 };
 
 struct layout {
-    VEC(struct layout_frame) frames; /* pre-order: a frame, then all that is above it */
-    uint32_t depth;                  /* of the deepest frame */
+    VEC(struct layout_frame) frames; /* in pre-order: a frame, then all frames above it */
+    uint32_t depth;                  /* depth of the deepest frame */
     uint64_t narrow_count;           /* siblings merged into rests */
-    uint64_t narrow_weight;          /* and their weight, each part counted once */
+    uint64_t narrow_weight;          /* their weight, each part counted once */
 };
 
-/* Frames lighter than min_weight are merged (0: none), frames deeper than max_depth (>= 1) cut. The
- * layout borrows the tree's texts; an empty tree gives no frames. ERR_NOMEM. */
+/* Lays out a tree. Frames lighter than min_weight are merged (0: none), frames deeper than
+ * max_depth (>= 1) are cut off. The layout borrows the tree's texts; an empty tree gives no frames.
+ * ST_ERR: ERR_NOMEM. */
 enum st layout_make(struct layout *l, const struct stack_tree *t, uint64_t min_weight,
                     uint32_t max_depth, struct err *e) BASE_MUST_USE;
 void layout_release(struct layout *l);

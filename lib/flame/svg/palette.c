@@ -44,16 +44,16 @@ static size_t word_len(const char *s, size_t len) {
     return n;
 }
 
-/* The group that a name without a module belongs to; false if it says none. C++ and Rust: what
- * stands before the first "::"; Objective-C: the class; paths and packages: the first two words of
- * a/b/c. */
+/* Finds the group that the name of a frame without a module belongs to: for C++ and Rust the word
+ * before the first "::", for Objective-C the class, for paths and packages the first two words of
+ * a/b/c. False: it has none of these. */
 static bool find_group(const char *s, size_t len, const char **group, size_t *group_len) {
     if (len > 2 && (s[0] == '-' || s[0] == '+') && s[1] == '[') {
         *group = s + 2;
         *group_len = word_len(s + 2, len - 2);
         return *group_len > 0;
     }
-    while (len > 0 && (*s == '<' || *s == '&' || *s == '(')) { /* <T as Trait>::f */
+    while (len > 0 && (*s == '<' || *s == '&' || *s == '(')) { /* skips to T in <T as Trait>::f */
         s++;
         len--;
     }
@@ -90,8 +90,8 @@ static bool find_hue(const struct palette *p, const struct frame_name *f, char *
 
 void palette_colour(const struct palette *p, const struct frame_name *f,
                     char out[PALETTE_COLOUR_SIZE]) {
-    /* PALETTE_HASH takes the hue from the lower half of the hash and the shade from the upper one.
-     */
+    /* PALETTE_HASH takes the hue from the lower half of the hash, so the shade has to come from the
+     * upper one. */
     uint64_t shade = hash_bytes(f->name, f->name_len) >> (p->kind == PALETTE_HASH ? 32 : 0);
     out[2] = 0;
     if (f->unresolved) {

@@ -1,4 +1,4 @@
-/* Prints the picture: what stands around the frames, the style and the script. */
+/* Prints the picture: what surrounds the frames, the style and the script. */
 #include "flame/svg/svg.h"
 
 #include <stdio.h>
@@ -6,25 +6,25 @@
 
 #include "flame/svg/svg_private.h"
 #include "flame/stacks/weigh.h"
-#include "base/xml_text.h"
+#include "base/escape.h"
 
-/* The scripts and styles, made into arrays by the Makefile. */
+/* The Makefile turns the scripts and styles into these arrays. */
 extern const unsigned char embed_flame_model_js[], embed_flame_view_js[], embed_flame_search_js[],
     embed_flame_ui_js[];
 extern const size_t embed_flame_model_js_len, embed_flame_view_js_len, embed_flame_search_js_len,
     embed_flame_ui_js_len;
-extern const unsigned char embed_flame_css[];
-extern const size_t embed_flame_css_len;
-extern const unsigned char embed_flame_dark_css[];
-extern const size_t embed_flame_dark_css_len;
+extern const unsigned char embed_flame_css[], embed_flame_colours_css[], embed_flame_live_css[];
+extern const size_t embed_flame_css_len, embed_flame_colours_css_len, embed_flame_live_css_len;
+extern const unsigned char embed_flame_dark_css[], embed_flame_dark_colours_css[];
+extern const size_t embed_flame_dark_css_len, embed_flame_dark_colours_css_len;
 
 enum {
     WIDTH_DEFAULT = 1200,
-    ROW_DEFAULT = 18,    /* one row of frames, a pixel of it the gap */
-    FONT_DEFAULT = 1150, /* hundredths of a pixel, in such a row */
-    FOOT = 36,           /* below the frames: one line of text */
-    FOOT_LINE = 18,      /* each further line */
-    NOTE_CELL = 7        /* pixels of a character there, on average */
+    ROW_DEFAULT = 18,    /* height of a row in pixels, one of them the gap */
+    FONT_DEFAULT = 1150, /* font size in 1/100 pixel for the default row */
+    FOOT = 36,           /* height below the frames, with one line of text */
+    FOOT_LINE = 18,      /* height of each further line */
+    NOTE_CELL = 7        /* average width of a character there, in pixels */
 };
 
 /* ---- text around the frames ---- */
@@ -72,14 +72,29 @@ static void svg_print_root(struct svg_run *r) {
 static void svg_print_style(struct svg_run *r) {
     sink_str(r->out, "<style>\n");
     sink_write(r->out, embed_flame_css, embed_flame_css_len);
+    sink_write(r->out, embed_flame_colours_css, embed_flame_colours_css_len);
+    sink_write(r->out, embed_flame_live_css, embed_flame_live_css_len);
     sink_str(r->out,
              r->options->dark ? "@media all {\n" : "@media (prefers-color-scheme: dark) {\n");
     sink_write(r->out, embed_flame_dark_css, embed_flame_dark_css_len);
+    sink_write(r->out, embed_flame_dark_colours_css, embed_flame_dark_colours_css_len);
     sink_str(r->out, "}\n</style>\n");
 }
 
-/* A font family is words, commas and quotes; what else it holds is left out, since quotes of
- * another kind would end the attribute. */
+void svg_write_style(struct sink *out) {
+    sink_str(out, ".flame-graph svg { width: 100%; font: 11px ui-monospace, SFMono-Regular, Menlo, "
+                  "Consolas, \"DejaVu Sans Mono\", monospace }\n"
+                  ".flame-graph text { pointer-events: none; white-space: pre; fill: #16181b }\n"
+                  ".flame-graph {\n");
+    sink_write(out, embed_flame_colours_css, embed_flame_colours_css_len);
+    sink_str(out, "}\n@media (prefers-color-scheme: dark) {\n.flame-graph text { fill: #f1f1ee }\n"
+                  ".flame-graph {\n");
+    sink_write(out, embed_flame_dark_colours_css, embed_flame_dark_colours_css_len);
+    sink_str(out, "}\n}\n");
+}
+
+/* Appends a font family of words and commas; other characters are left out, since a quote could end
+ * the attribute. */
 static void add_font(struct strbuf *b, const char *font) {
     strbuf_addstr(b, "font-family:");
     for (; *font; font++) {
@@ -174,7 +189,8 @@ static void svg_print_foot(struct svg_run *r) {
     sink_str(r->out, "</g>\n");
 }
 
-/* The scripts are one function, which keeps their names from those of a page around the picture. */
+/* Prints the scripts as one function, so that their names do not clash with those of a page around
+ * the picture. */
 static void svg_print_script(struct sink *out) {
     sink_str(out, "<script><![CDATA[\n(function () {\n'use strict';\n");
     sink_write(out, embed_flame_model_js, embed_flame_model_js_len);
@@ -184,7 +200,30 @@ static void svg_print_script(struct sink *out) {
     sink_str(out, "}());\n]]></script>\n</svg>\n");
 }
 
+/* Prints the frames as an element of a page, without the root frame, which the page describes in
+ * words. */
+static void svg_print_element(struct svg_run *r) {
+    struct strbuf *b = &r->line;
+    uint32_t width = r->width + 2 * SVG_MARGIN, height = r->layout.depth * r->row;
+    uint32_t top = SVG_HEAD + (r->options->inverted ? r->row : 0);
+    strbuf_clear(b);
+    strbuf_addf(b, "<svg role=\"img\" viewBox=\"0 %u %u %u\"", top, width, height);
+    add_attribute(b, "aria-label", r->options->title ? r->options->title : "Flame graph");
+    strbuf_addstr(b, ">\n");
+    sink_write(r->out, strbuf_cstr(b), b->len);
+    for (size_t i = 0; i < r->layout.frames.len; i++) {
+        if (r->layout.frames.data[i].kind != LAYOUT_ROOT) {
+            svg_print_frame(r, &r->layout.frames.data[i]);
+        }
+    }
+    sink_str(r->out, "</svg>\n");
+}
+
 static void svg_print_all(struct svg_run *r) {
+    if (r->options->element) {
+        svg_print_element(r);
+        return;
+    }
     svg_print_root(r);
     svg_print_head(r);
     for (size_t i = 0; i < r->layout.frames.len; i++) {
@@ -204,7 +243,7 @@ static uint32_t clamp(uint32_t v, uint32_t fallback, uint32_t least, uint32_t mo
     return v < most ? v : most;
 }
 
-/* The lightest frame that is at least min_width wide. */
+/* Returns the least weight with which a frame is at least min_width wide. */
 static uint64_t lightest(const struct svg_run *r) {
     uint64_t remainder = 0;
     uint64_t full = r->options->min_is_share ? 10000 : (uint64_t)r->width * 100;

@@ -1,8 +1,7 @@
-/* A tree as an interactive picture: one SVG file with everything in it.
- *
- * It is a picture first: without scripts it can be read, and every frame's full name and weight is
- * its <title>. The script (flame.js) adds zoom, search, keyboard, state in the URL fragment, and
- * fits the picture to the window. */
+/* Draws a tree as an interactive picture: one SVG file that contains everything. Without scripts it
+ * is still readable, with every frame's full name and weight as its <title>. The script (flame.js)
+ * adds zoom, search, keyboard control and state in the URL fragment, and fits the picture to the
+ * window. */
 #ifndef STALLKIT_FLAME_SVG_H
 #define STALLKIT_FLAME_SVG_H
 
@@ -16,15 +15,15 @@
 #include "flame/svg/palette.h"
 #include "flame/stacks/stack_tree.h"
 
-/* What the caller knows of frames and the tree does not say, such as how they have changed. */
+/* What the caller adds to frames that the tree does not know, such as how they changed. */
 struct svg_marks {
-    /* Called once for each frame, in the order of the layout; name: the parts of its text. May
-     * write another colour, and to `note` lines of plain text for the frame's <title>, with '\n'
-     * between them. */
+    /* Called once for each frame, in the layout's order, with the parts of its name. It may change
+     * the colour, and add lines of plain text, '\n' between them, to `note` for the frame's
+     * <title>. */
     void (*mark)(void *ctx, const struct layout_frame *f, const struct frame_name *name,
                  char colour[PALETTE_COLOUR_SIZE], struct strbuf *note);
     void *ctx;
-    const struct svg_key *keys; /* what the colours mean, shown below the graph */
+    const struct svg_key *keys; /* meanings of the colours, shown below the graph */
     size_t key_count;
 };
 struct svg_key {
@@ -32,23 +31,27 @@ struct svg_key {
     const char *text;
 };
 
-/* Zero-initialised = defaults. Strings are borrowed; they may hold anything. */
+/* How the picture is drawn. Strings are borrowed and may have any content. Zero-initialised = the
+ * defaults. */
 struct svg_options {
     const char *title;    /* NULL = "Flame graph" */
     const char *subtitle; /* NULL = none */
-    const char *notes;    /* below the graph; NULL = none */
-    const char *unit;     /* what weights count, "ms"; NULL = "samples" */
-    const char *font;     /* a CSS font family for the names in frames; NULL = a monospaced one */
-    const char *search;   /* what is searched for when the file is opened; NULL = nothing */
-    uint32_t width;       /* pixels, 0 = 1200; SVG_WIDTH_MIN … SVG_WIDTH_MAX */
-    uint32_t row;         /* of a frame's height, pixels, 0 = 18; SVG_ROW_MIN … SVG_ROW_MAX */
-    uint32_t min_width;   /* narrowest frame drawn, in 1/100 pixel; narrower ones are merged */
-    bool min_is_share;    /* min_width is in 1/100 % of the whole instead */
-    uint32_t max_depth;   /* deepest frame drawn, 0 = 2000 */
-    bool inverted;        /* the outermost frame is drawn on top (icicle graph) */
-    bool dark;            /* whatever the reader prefers */
+    const char *notes;    /* lines of text below the graph; NULL = none */
+    const char *unit;     /* unit of the weights, "ms"; NULL = "samples" */
+    const char *font;     /* CSS font family for the names in frames; NULL = a monospaced one */
+    const char *search;   /* expression searched for when the file is opened; NULL = none */
+    uint32_t width;       /* width in pixels, SVG_WIDTH_MIN … SVG_WIDTH_MAX; 0 = 1200 */
+    uint32_t row;       /* height of a frame's row in pixels, SVG_ROW_MIN … SVG_ROW_MAX; 0 = 18 */
+    uint32_t min_width; /* width of the narrowest frame drawn, in 1/100 pixel; narrower ones are
+                           merged */
+    bool min_is_share;  /* min_width is in 1/100 % of the picture's width instead */
+    uint32_t max_depth; /* depth of the deepest frame drawn; 0 = 2000 */
+    bool inverted;      /* the outermost frame is drawn on top (icicle graph) */
+    bool dark;          /* always use dark colours, whatever the reader's system prefers */
+    bool element; /* write only the frames, as an element for a page that has svg_write_style: no
+                     head, foot, script or ids; title is its label */
     struct palette palette;
-    const struct svg_marks *marks; /* NULL = none */
+    const struct svg_marks *marks; /* what to add to frames; NULL = nothing */
 };
 enum {
     SVG_WIDTH_MIN = 200,
@@ -58,12 +61,16 @@ enum {
     SVG_DEPTH_DEFAULT = 2000
 };
 
-/* Equal trees and options give equal bytes. An empty tree gives a picture that says so. Write
- * errors stick to the sink; ST_ERR only for ERR_NOMEM. */
+/* Writes the picture. Equal trees and options give equal bytes; an empty tree gives a picture that
+ * says so. Write errors stick to the sink; ST_ERR: ERR_NOMEM. */
 enum st svg_write(const struct stack_tree *t, const struct svg_options *o, struct sink *out,
                   struct err *e) BASE_MUST_USE;
 
-/* Appends a weight with its thousands grouped, "12,345.5", to at most three decimal places. */
+/* Writes the style for pictures made with `element`, which must be in an element of class
+ * "flame-graph". */
+void svg_write_style(struct sink *out);
+
+/* Appends a weight with its thousands grouped and at most three decimal places: "12,345.5". */
 void svg_count(struct strbuf *out, uint64_t weight, unsigned decimals);
 
 #endif

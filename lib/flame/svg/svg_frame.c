@@ -8,13 +8,13 @@
 #include "flame/svg/label.h"
 #include "flame/svg/svg_private.h"
 #include "flame/stacks/weigh.h"
-#include "base/xml_text.h"
+#include "base/escape.h"
 
 enum {
-    TEXT_LEFT = 5,     /* of a frame's text, inside the frame */
+    TEXT_LEFT = 5,     /* left margin of a frame's text, in pixels */
     NAME_CELLS = 4096, /* most characters of a name in a <title> */
-    THIN = 200,        /* hundredths of a pixel: wider frames have a stroke, class o */
-    CELLS_LEAST = 2    /* shorter stubs of names are noise */
+    THIN = 200,        /* in 1/100 pixel: wider frames have a stroke, class o */
+    CELLS_LEAST = 2    /* least characters of a name that are drawn */
 };
 
 /* ---- numbers ---- */
@@ -64,7 +64,7 @@ void svg_add_px(struct strbuf *out, uint64_t hundredths) {
 
 /* ---- what a frame says ---- */
 
-/* Fills r->name with what is drawn in a frame, and returns its parts. */
+/* Puts the name to draw in a frame into r->name, and returns its parts. */
 static struct frame_name frame_text(struct svg_run *r, const struct layout_frame *f) {
     strbuf_clear(&r->name);
     switch (f->kind) {
@@ -84,7 +84,7 @@ static struct frame_name frame_text(struct svg_run *r, const struct layout_frame
     return (struct frame_name){.name = strbuf_cstr(&r->name), .name_len = r->name.len};
 }
 
-/* The second line of the <title>. */
+/* Appends the second line of the <title>: the module and the mark's meaning. */
 static void add_mark(struct strbuf *b, const struct frame_name *f) {
     if (f->module) {
         strbuf_addstr(b, "\nin ");
@@ -121,7 +121,7 @@ static void add_amount(struct svg_run *r, const struct layout_frame *f) {
     }
 }
 
-/* Appends the caller's note behind the amount. */
+/* Appends the caller's note to the <title>, behind the weight. */
 static void add_note(struct svg_run *r) {
     const char *at = strbuf_cstr(&r->note);
     while (*at) {
@@ -148,8 +148,8 @@ static void add_title(struct svg_run *r, const struct layout_frame *f,
 
 /* ---- drawing ---- */
 
-/* Appends as much of a name as fits a frame of that width, in hundredths of a pixel. A character of
- * any common monospaced font is 0.61 times as wide as it is high. */
+/* Appends as much of a name as fits a frame of this width, in 1/100 pixel. A character of any
+ * common monospaced font is 0.61 times as wide as the font's size. */
 static void add_label(struct svg_run *r, const struct layout_frame *f,
                       const struct frame_name *name, uint64_t width) {
     uint64_t margins = 2 * TEXT_LEFT * 100;
@@ -175,6 +175,15 @@ static void choose_colour(struct svg_run *r, const struct layout_frame *f,
     }
 }
 
+/* Appends the attributes that the script reads: the frame's weight and, in an ordered tree, its
+ * time. */
+static void add_weights(struct svg_run *r, const struct layout_frame *f, uint64_t width) {
+    strbuf_addf(&r->line, "%s\" data-w=\"%" PRIu64, width < THIN ? "" : " o", f->w);
+    if (r->tree->ordered) {
+        strbuf_addf(&r->line, "\" data-x=\"%" PRIu64, f->x);
+    }
+}
+
 void svg_print_frame(struct svg_run *r, const struct layout_frame *f) {
     struct strbuf *b = &r->line;
     uint64_t full = (uint64_t)r->width * 100;
@@ -190,10 +199,9 @@ void svg_print_frame(struct svg_run *r, const struct layout_frame *f) {
     }
     strbuf_clear(b);
     choose_colour(r, f, &name, colour);
-    strbuf_addf(b, "<g class=\"%s%s%s\" data-w=\"%" PRIu64, colour, class, width < THIN ? "" : " o",
-                f->w);
-    if (r->tree->ordered) {
-        strbuf_addf(b, "\" data-x=\"%" PRIu64, f->x);
+    strbuf_addf(b, "<g class=\"%s%s", colour, class);
+    if (!r->options->element) {
+        add_weights(r, f, width);
     }
     strbuf_addstr(b, "\">");
     add_title(r, f, &name);

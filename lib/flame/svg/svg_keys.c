@@ -1,5 +1,5 @@
-/* The legend: squares below the graph, with a word behind each, for the colours of the caller, or
- * the modules that weigh most. */
+/* Draws the legend: squares below the graph, each with a word behind it, for the caller's colours
+ * or for the modules that weigh most. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,17 +7,17 @@
 #include "flame/stacks/folded.h"
 #include "flame/svg/svg_private.h"
 #include "base/search.h"
-#include "base/xml_text.h"
+#include "base/escape.h"
 
 enum {
     MODULES_MAX = 8,
-    TEXT_CELLS = 32, /* most of a key's text that is drawn */
-    CELL = 7,        /* pixels of a character, on average */
+    TEXT_CELLS = 32, /* most characters of a key's text */
+    CELL = 7,        /* average width of a character, in pixels */
     SQUARE = 12,
-    GAP = 14 /* between two keys */
+    GAP = 14 /* pixels between two keys */
 };
 
-/* Adds a key, unless the row has no room left for it. */
+/* Adds a key, unless the row has no room for it. */
 static void add_key(struct svg_run *r, const char *colour, const char *text, size_t len) {
     struct strbuf *b = &r->keys;
     size_t cells = xml_text_cells(text, len);
@@ -37,7 +37,7 @@ static void add_key(struct svg_run *r, const char *colour, const char *text, siz
 
 struct module_weight {
     const char *name;
-    size_t len, first; /* first: the order of the frames decides between equals */
+    size_t len, first; /* first: position of the first frame, which orders equal weights */
     uint64_t weight;
 };
 
@@ -47,7 +47,7 @@ static int heaviest_first(const void *a, const void *b) {
     return order ? order : COMPARE(x->first, y->first);
 }
 
-/* Sums up the self weights of each module's frames. */
+/* Adds up the self weights of each module's frames. False: out of memory. */
 static bool weigh_modules(struct svg_run *r, struct map *modules, uint64_t *weights) {
     for (size_t i = 0; i < r->layout.frames.len; i++) {
         const struct layout_frame *f = &r->layout.frames.data[i];

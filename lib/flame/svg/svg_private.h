@@ -1,12 +1,12 @@
-/* What svg.c and svg_frame.c share. */
+/* The state and helpers that the files drawing the picture share. */
 #ifndef STALLKIT_FLAME_SVG_PRIVATE_H
 #define STALLKIT_FLAME_SVG_PRIVATE_H
 
 #include "flame/svg/svg.h"
 
 enum {
-    SVG_MARGIN = 16, /* left and right of the frames */
-    SVG_HEAD = 68    /* above the frames: title and subtitle */
+    SVG_MARGIN = 16, /* pixels left and right of the frames */
+    SVG_HEAD = 68    /* pixels above the frames, for title and subtitle */
 };
 
 struct svg_run {
@@ -15,24 +15,25 @@ struct svg_run {
     struct layout layout;
     struct sink *out;
     struct strbuf line, name, note; /* scratch */
-    struct strbuf keys;             /* what the colours mean; empty = nothing to say */
-    uint32_t keys_end;              /* pixels that they take, with a gap behind */
+    struct strbuf keys;             /* the legend; empty = there is none */
+    uint32_t keys_end;              /* pixels that the legend takes, with a gap behind */
     const char *unit;
     uint64_t total;
-    uint32_t width;  /* of the frames, in pixels */
-    uint32_t height; /* of everything */
-    uint32_t row;    /* of a frame and the gap above it */
-    uint32_t font;   /* of the names, in 1/100 pixel */
-    uint32_t foot;   /* below the frames */
+    uint32_t width;  /* width of the frames in pixels */
+    uint32_t height; /* height of the picture in pixels */
+    uint32_t row;    /* height of a frame with the gap above it */
+    uint32_t font;   /* font size of the names, in 1/100 pixel */
+    uint32_t foot;   /* height below the frames */
 };
 
-/* "12.34 %" of a total, rounded; what rounds to nothing is "under 0.01 %". part <= total. */
+/* Appends a share of a total, rounded: "12.34 %", or "under 0.01 %" for what rounds to 0. part <=
+ * total. */
 void svg_add_percent(struct strbuf *out, uint64_t part, uint64_t total);
-/* A number of hundredths, "16", "16.5", "16.25". */
+/* Appends a number of hundredths as "16", "16.5" or "16.25". */
 void svg_add_px(struct strbuf *out, uint64_t hundredths);
-/* Fills r->keys. */
+/* Fills r->keys with the legend. */
 enum st svg_make_keys(struct svg_run *r, struct err *e) BASE_MUST_USE;
-/* One frame, with all that a reader without scripts sees of it. */
+/* Prints one frame with its <title> and the name in it. */
 void svg_print_frame(struct svg_run *r, const struct layout_frame *f);
 
 #endif

@@ -497,6 +497,29 @@ static void draw_once(void *ctx, bool refused) {
     assert_int_equal(sink_close(&sink, NULL), ST_OK);
 }
 
+static void an_element_of_a_page_is_the_frames_alone(void **state) {
+    (void)state;
+    struct stack_tree t = {0};
+    struct strbuf b = {0};
+    struct sink sink = sink_to_strbuf(&b);
+    read_string(&t, "a;b 5\na;c 6\n");
+    assert_int_equal(
+        svg_write(&t, &(struct svg_options){.element = true, .inverted = true}, &sink, NULL),
+        ST_OK);
+    assert_int_equal(sink_close(&sink, NULL), ST_OK);
+    const char *const never[] = {"<?xml", "<script", "<style", " id=", "style=", ">all<"};
+    for (size_t i = 0; i < sizeof never / sizeof *never; i++) {
+        assert_null(strstr(strbuf_cstr(&b), never[i]));
+    }
+    const char *const parts[] = {"<svg role=\"img\" viewBox=\"0 86 1200 36\"", ">a</text>",
+                                 ">b</text>", ">c</text>", "</svg>\n"};
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        assert_non_null(strstr(strbuf_cstr(&b), parts[i]));
+    }
+    strbuf_release(&b);
+    stack_tree_release(&t);
+}
+
 static void no_memory_is_an_error(void **state) {
     (void)state;
     if (!failmalloc_works()) {
@@ -524,6 +547,7 @@ int main(void) {
         cmocka_unit_test(modules_are_explained),
         cmocka_unit_test(dark_is_a_preference_or_a_choice),
         cmocka_unit_test(every_width_is_its_childrens_and_self),
+        cmocka_unit_test(an_element_of_a_page_is_the_frames_alone),
         cmocka_unit_test(no_memory_is_an_error),
     };
     return cmocka_run_group_tests_name("svg", tests, NULL, NULL);

@@ -1,4 +1,4 @@
-/* Which package has an installed file, by dpkg's own lists: one path a line in PACKAGE.list. */
+/* Finds the package of an installed file in dpkg's own lists: one path a line in PACKAGE.list. */
 #include "index/fetch/debug_packages.h"
 
 #include <dirent.h>
@@ -11,12 +11,12 @@
 
 enum { LIST_MAX = 64 << 20 };
 
-/* Without the /usr that a list may lack. */
+/* Returns a path without its leading /usr, as some lists have it. */
 static const char *merged_path(const char *path) {
     return strncmp(path, "/usr/", 5) == 0 ? path + 4 : path;
 }
 
-/* Does a line, from start to end, name the path? */
+/* Is the line from start to end this path, with or without /usr? */
 static bool is_line_of(const char *start, const char *end, const char *path) {
     const size_t len = (size_t)(end - start);
     const char *merged = merged_path(path);
@@ -39,7 +39,8 @@ static bool lists_any(const struct filemap *list, const char *const *paths, size
     return false;
 }
 
-/* Notes the package of a list that has one of the paths: "libc6" of "libc6:amd64.list". */
+/* Adds the package of a list that has one of the paths, as "libc6-dbgsym" for "libc6:amd64.list".
+ */
 static enum st look_in_list(const char *info, const char *file, const char *const *paths,
                             size_t count, struct map *found, struct err *e) {
     const size_t len = strlen(file), suffix = strlen(".list");

@@ -1,4 +1,4 @@
-/* Splitting and filling in a fetch command. */
+/* Splits and fills in a fetch command. */
 #include "index/fetch/fetch_command.h"
 
 #include <stdbool.h>
@@ -14,7 +14,7 @@ static bool separates_words(char c) {
     return c == ' ' || c == '\t' || c == '\n';
 }
 
-/* Reads the word at *at, which is no blank, and moves *at behind it. */
+/* Reads the word that begins at *at, and moves *at behind it. */
 static enum st read_command_word(const char **at, struct strbuf *word, struct err *e) {
     char quote = 0;
     const char *s = *at;
@@ -45,7 +45,7 @@ static enum st add_command_word(struct fetch_command *c, struct strbuf *word, st
     return ST_OK;
 }
 
-/* Notes which of %u and %o a word has. */
+/* Sets *id if a word has %u and *output if it has %o. ST_ERR: another % is in it. */
 static enum st check_command_word(const char *word, bool *id, bool *output, struct err *e) {
     for (const char *s = strchr(word, '%'); s; s = strchr(s + 2, '%')) {
         if (s[1] != 'u' && s[1] != 'o' && s[1] != '%') {

@@ -147,10 +147,10 @@ static void what_has_the_id_is_filed_and_found_again(void **state) {
     struct image_id id = shop_id();
     struct strbuf filed = {0}, found = {0};
     struct err e = {0};
-    assert_int_equal(fetched_files_find(folder, &id, &found, &e), ST_NONE);
+    assert_int_equal(fetched_files_find(folder, true, &id, &found, &e), ST_NONE);
     assert_int_equal(fetch_copy(SHOP, &filed, &e), ST_OK);
     strbuf_clear(&found);
-    assert_int_equal(fetched_files_find(folder, &id, &found, &e), ST_OK);
+    assert_int_equal(fetched_files_find(folder, true, &id, &found, &e), ST_OK);
     assert_string_equal(strbuf_cstr(&found), strbuf_cstr(&filed));
     assert_non_null(strstr(strbuf_cstr(&found), "/4c/" STEM ".debug"));
     strbuf_release(&filed);
@@ -161,14 +161,16 @@ static void what_has_another_id_is_no_object_or_is_not_there_is_not_filed(void *
     (void)state;
     struct image_id id = shop_id();
     struct strbuf filed = {0}, found = {0};
-    struct err other = {0}, text = {0}, none = {0}, e = {0};
+    struct err other = {0}, text = {0}, empty = {0}, none = {0}, e = {0};
     assert_int_equal(fetch_copy("testdata/objects/elf-dwarf5/libshop.so", &filed, &other), ST_ERR);
     assert_non_null(strstr(other.text, "another id"));
     assert_int_equal(fetch_copy("testdata/dumps/README.md", &filed, &text), ST_ERR);
-    assert_int_equal(fetch_copy("/dev/null", &filed, &none), ST_NONE);
+    assert_null(strstr(text.text, folder)); /* the file is gone by then */
+    assert_int_equal(fetch_copy("/dev/null", &filed, &empty), ST_ERR);
+    assert_non_null(strstr(empty.text, "an empty file"));
     assert_int_equal(fetch_copy(NULL, &filed, &none), ST_NONE);
     assert_false(err_is(&none));
-    assert_int_equal(fetched_files_find(folder, &id, &found, &e), ST_NONE);
+    assert_int_equal(fetched_files_find(folder, true, &id, &found, &e), ST_NONE);
     strbuf_release(&filed);
     strbuf_release(&found);
 }

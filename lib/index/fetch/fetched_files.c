@@ -1,4 +1,4 @@
-/* Filing of fetched debug files. */
+/* Files fetched debug files in the store. */
 #include "index/fetch/fetched_files.h"
 
 #include <dirent.h>
@@ -11,9 +11,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "object/find.h"
+#include "base/owned.h"
+#include "object/find/find.h"
+#include "object/find/packed.h"
 
-/* A fetch has ended long before: its run was killed. */
+/* FETCH_LEFT_SECONDS: a fetch's folder that is older was left by a killed run. */
 enum { FETCH_LEFT_SECONDS = 3600, TREE_DEPTH = 16 };
 
 static void add_lower_hex(const struct image_id *id, struct strbuf *out) {
@@ -22,7 +24,7 @@ static void add_lower_hex(const struct image_id *id, struct strbuf *out) {
     }
 }
 
-/* STORE/ab/<id> */
+/* Appends STORE/ab/<id>. */
 static void add_stem(const char *store, const struct image_id *id, struct strbuf *out) {
     strbuf_addf(out, "%s/%02x/", store, id->bytes[0]);
     add_lower_hex(id, out);
@@ -30,18 +32,31 @@ static void add_stem(const char *store, const struct image_id *id, struct strbuf
 
 /* ---- what is there ---- */
 
-enum st fetched_files_find(const char *store, const struct image_id *id, struct strbuf *path,
-                           struct err *e) {
+/* Is STORE/ab a folder that only this user and root may write to? */
+static bool id_folder_is_own(const char *store, const struct image_id *id) {
+    struct strbuf folder = {0};
+    strbuf_addf(&folder, "%s/%02x", store, id->bytes[0]);
+    bool own = !folder.failed && owned_folder_alone(folder.data);
+    strbuf_release(&folder);
+    return own;
+}
+
+enum st fetched_files_find(const char *store, bool own, const struct image_id *id,
+                           struct strbuf *path, struct err *e) {
     struct stat st;
     add_stem(store, id, path);
     strbuf_addstr(path, ".debug");
     if (strbuf_check(path, e) != ST_OK) {
         return ST_ERR;
     }
-    if (stat(strbuf_cstr(path), &st) != 0 || !S_ISREG(st.st_mode)) {
+    if (lstat(strbuf_cstr(path), &st) != 0 || !S_ISREG(st.st_mode)) {
         return ST_NONE;
     }
-    (void)!utimensat(AT_FDCWD, strbuf_cstr(path), NULL, 0); /* not ours: then it ages */
+    if (own && !(owned_alone(&st) && id_folder_is_own(store, id))) {
+        return ST_NONE;
+    }
+    /* fails for another user's file, whose time of last use then stays */
+    (void)!utimensat(AT_FDCWD, strbuf_cstr(path), NULL, 0);
     return ST_OK;
 }
 
@@ -62,13 +77,13 @@ bool fetched_files_missed(const char *store, const struct image_id *id, uint64_t
     return missed;
 }
 
-/* STORE/ab, whose parent is there: a fetch has made it. */
+/* Makes the folder STORE/ab; the store itself was made by a fetch. */
 static void make_id_folder(const char *store, const struct image_id *id) {
     struct strbuf folder = {0};
     strbuf_addf(&folder, "%s/%02x", store, id->bytes[0]);
     if (!folder.failed) {
         (void)mkdir(strbuf_cstr(&folder),
-                    0777); /* that it failed shows when a file is made in it */
+                    0777); /* a failure shows when a file is made in the folder */
     }
     strbuf_release(&folder);
 }
@@ -89,7 +104,8 @@ void fetched_files_note_miss(const char *store, const struct image_id *id, uint6
 
 /* ---- one fetch ---- */
 
-/* Removes a folder and what is in it, some folders deep: commands put files there, not trees. */
+/* Removes a folder and its content, down to TREE_DEPTH levels: fetch commands write files there,
+ * not trees. */
 static void remove_tree(const char *path, unsigned depth) {
     DIR *d = opendir(path);
     for (struct dirent *f; d && (f = readdir(d)) != NULL;) {
@@ -111,7 +127,7 @@ static void remove_tree(const char *path, unsigned depth) {
     (void)rmdir(path);
 }
 
-/* Removes folders of fetches that have not ended. */
+/* Removes the folders of fetches that killed runs have left. */
 static void remove_left_fetches(const char *folder) {
     DIR *d = opendir(folder);
     time_t now = time(NULL);
@@ -146,29 +162,61 @@ enum st fetched_files_begin(const char *store, const struct image_id *id, uint64
     if (strbuf_check(path, e) != ST_OK) {
         return ST_ERR;
     }
-    if (mkdir(strbuf_cstr(path), 0777) != 0) {
+    if (mkdir(strbuf_cstr(path), 0700) != 0) {
         return err_sys(e, errno, "cannot make '%s'", strbuf_cstr(path));
     }
     strbuf_addstr(path, "/file");
     return strbuf_check(path, e);
 }
 
-/* Is there an object file of this id in the file, which may be an archive? */
+/* Is the file packed, in a build that cannot read packed files? */
+static bool is_packed_in_vain(const char *path) {
+    uint8_t head[PACKED_HEAD];
+    int fd = packed_supported() ? -1 : open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t got = fd < 0 ? -1 : read(fd, head, sizeof head);
+    if (fd >= 0) {
+        close(fd);
+    }
+    return got > 0 && packed_kind_of(head, (size_t)got) != PACKED_NOT;
+}
+
+/* Does the fetched file, which may be an archive, have an object file of this id? What others
+ * could still write to is made unwritable for them first. ST_NONE: there is no file. ST_ERR: it
+ * has none, or is empty or no plain file. */
 static enum st check_fetched(const char *path, const struct image_id *id, const char *temporary,
                              struct err *e) {
     struct finder *f = NULL;
     struct stat st;
-    if (lstat(path, &st) != 0 || (S_ISREG(st.st_mode) && st.st_size == 0)) {
+    struct err why = {0};
+    if (lstat(path, &st) != 0) {
         return ST_NONE;
     }
     if (!S_ISREG(st.st_mode)) {
         return err_set(e, ERR_FORMAT, "what was fetched is no plain file");
     }
+    if (st.st_size == 0) {
+        return err_set(e, ERR_FORMAT, "what was fetched is an empty file");
+    }
+    if ((st.st_mode & (S_IWGRP | S_IWOTH)) &&
+        chmod(path, st.st_mode & ~(mode_t)(S_IFMT | S_IWGRP | S_IWOTH)) != 0) {
+        return err_sys(e, errno, "what was fetched belongs to others");
+    }
     enum st found = finder_new(&f, e);
     if (found == ST_OK) {
         const struct find_candidate *c;
         finder_use_temporary_folder(f, temporary);
-        found = finder_add(f, path, NULL, NULL, e);
+        found = finder_add(f, path, NULL, NULL, &why);
+        if (found == ST_ERR) { /* the error names the path, from which the file will be removed */
+            if (why.code == ERR_NOMEM) {
+                err_nomem(e);
+            } else if (is_packed_in_vain(path)) {
+                err_set(e, ERR_UNSUPPORTED,
+                        "what was fetched is packed, and cannot be read: the build or the host "
+                        "lacks libarchive");
+            } else {
+                err_set(e, why.code, "what was fetched is no debug file, or is damaged");
+            }
+        }
         if (found == ST_OK && finder_find(f, id, &c, e) != ST_OK) {
             found = err_set(e, ERR_FORMAT, "what was fetched is of another id");
         }

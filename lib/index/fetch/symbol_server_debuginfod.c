@@ -1,4 +1,4 @@
-/* libdebuginfod, loaded when a debug file is missing: its own libraries (libcurl and some thirty
+/* Loads libdebuginfod only when a debug file is missing: its own libraries (libcurl and some thirty
  * more) take longer to load than a short run lasts. */
 #include "index/fetch/symbol_server.h"
 
@@ -10,7 +10,7 @@
 
 #include <elfutils/debuginfod.h>
 
-/* The functions that are called, without their prefix. */
+/* The functions of libdebuginfod that are called, without their prefix "debuginfod_". */
 #define SERVER_CALLS(X)                                                                            \
     X(begin)                                                                                       \
     X(end)                                                                                         \
@@ -32,7 +32,8 @@ struct symbol_server {
     void *ctx;
 };
 
-/* libcurl keeps state that outlives its users, so the library is never unloaded. */
+/* Loads the library's functions. libcurl keeps state that outlives its users, so the library is
+ * never unloaded. */
 static enum st load_calls(struct server_calls *out, struct err *e) {
     void *library = dlopen(DEBUGINFOD_SONAME, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
     const char *missing = NULL;
@@ -52,8 +53,8 @@ static enum st load_calls(struct server_calls *out, struct err *e) {
                    : ST_OK;
 }
 
-/* The library hands over its client alone. The struct behind that is known to a function of the
- * library, which is loaded by now, so that it is only found again. */
+/* Callback of the library, which gives only its client; the library's get_user_data gives our
+ * struct. The library is loaded already, so load_calls only finds the function again. */
 static int tell_progress(debuginfod_client *client, long done, long total) {
     struct server_calls calls;
     if (load_calls(&calls, NULL) != ST_OK) {
@@ -109,7 +110,7 @@ enum st symbol_server_find(struct symbol_server *s, const struct image_id *id, c
         *path = found;
         return ST_OK;
     }
-    if (fd == -ENOENT || fd == -ENOSYS) { /* ENOSYS: no server is named */
+    if (fd == -ENOENT || fd == -ENOSYS) { /* ENOSYS: no server is set */
         return ST_NONE;
     }
     return err_sys(e, -fd, "debuginfod");

@@ -1,4 +1,4 @@
-/* A build without libdebuginfod. */
+/* Stands in for the client of debuginfod in a build without libdebuginfod. */
 #include "index/fetch/symbol_server.h"
 
 enum st symbol_server_open(struct symbol_server **out, symbol_server_progress progress, void *ctx,

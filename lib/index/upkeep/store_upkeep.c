@@ -1,4 +1,4 @@
-/* Listing, checking and shrinking permanent stores. */
+/* Lists, checks and shrinks permanent stores. */
 #include "index/upkeep/store_upkeep.h"
 
 #include <dirent.h>
@@ -20,7 +20,7 @@
 
 static const char index_suffix[] = ".index";
 
-/* The path of a key's index, as index_store_path has it. */
+/* Appends the path of a key's index, as index_store_path does. */
 static void add_index_path(const char *store, const char *key, struct strbuf *out) {
     strbuf_addf(out, "%s/%.2s/%s%s", store, key, key, index_suffix);
 }
@@ -63,7 +63,7 @@ void store_items_release(struct store_items *items) {
     catalog_release(&items->catalog);
 }
 
-/* "2026-11-23T08:36:11Z"; "-" for what is no time. */
+/* Prints a time as "2026-11-23T08:36:11Z"; "-" if it cannot be expressed so. */
 static void print_time(int64_t seconds, struct sink *out) {
     time_t t = (time_t)seconds;
     struct tm tm;
@@ -128,7 +128,7 @@ enum st store_item_check(const char *store, const struct store_item *item, struc
 
 /* ---- making smaller ---- */
 
-/* A store in the course of store_gc. */
+/* The state of store_gc. */
 struct collection {
     const char *store;
     struct store_items items;
@@ -142,7 +142,7 @@ static void note_key(struct collection *c, struct map *keys, const char *key) {
     c->failed = !map_put(keys, key, strlen(key), 0, NULL) || c->failed;
 }
 
-/* The longest unused first; of those used at one time by key. */
+/* Orders items from the least recently used one on, those used at one time by key. */
 static int by_last_use(const void *a, const void *b) {
     const struct store_item *x = a, *y = b;
     int order = COMPARE(x->used, y->used);
@@ -153,7 +153,7 @@ static bool is_too_old(const struct store_item *item, const struct store_limits 
     return limits->now > item->used && (uint64_t)(limits->now - item->used) > limits->age;
 }
 
-/* Decides which lines go. Sorts the items. */
+/* Sorts the items, and decides which lines of the catalog are removed. */
 static void choose(struct collection *c, const struct store_limits *limits) {
     uint64_t total = 0;
     for (size_t i = 0; i < c->items.len; i++) {
@@ -197,8 +197,8 @@ static void remove_chosen(struct collection *c) {
     strbuf_release(&path);
 }
 
-/* Removes an index that no line lists. The run that made it was killed before it wrote the line, or
- * used the store as a cache: either makes another one. */
+/* Removes an index that no line of the catalog lists: the run that made it was killed before it
+ * wrote the line, or used the store as a cache. Either can make another one. */
 static void remove_unlisted(struct collection *c, const char *folder, const char *name) {
     size_t len = strlen(name), suffix = sizeof index_suffix - 1;
     struct strbuf path = {0};
@@ -230,7 +230,7 @@ static void look_for_unlisted(struct collection *c) {
     }
 }
 
-/* The lock keeps away who adds. */
+/* Removes lines and indexes; the caller holds the store's lock, so that no process adds to it. */
 static enum st shrink_store(struct collection *c, const struct store_limits *limits,
                             struct err *e) {
     enum st st = store_items_read(&c->items, c->store, e);
@@ -241,13 +241,18 @@ static enum st shrink_store(struct collection *c, const struct store_limits *lim
     if (c->failed) {
         return err_nomem(e);
     }
-    st = catalog_keep(c->store, stays, c, e);
-    if (st == ST_OK) {
-        remove_chosen(c);
-        look_for_unlisted(c);
-        store_trim(c->store, 0, "");
+    /* Indexes that no line lists are removed first: on a full disk that makes room for the new
+     * catalog. */
+    look_for_unlisted(c);
+    store_trim(c->store, 0, "");
+    struct err why = {0};
+    st = catalog_keep(c->store, stays, c, &why);
+    remove_chosen(c);
+    if (st == ST_ERR && c->doomed.count > 0) {
+        return catalog_keep(c->store, stays, c, e); /* the removals may have made room for the
+                                                       catalog */
     }
-    return st;
+    return st == ST_ERR ? err_set(e, why.code, "%s", why.text) : st;
 }
 
 enum st store_gc(const char *store, const struct store_limits *limits, struct store_removal *out,
@@ -256,7 +261,7 @@ enum st store_gc(const char *store, const struct store_limits *limits, struct st
     struct store_options options = {.path = store, .permanent = true};
     struct index_store *held = NULL;
     struct catalog catalog;
-    enum st st = catalog_read(&catalog, store, e); /* no lock is made where there is no store */
+    enum st st = catalog_read(&catalog, store, e); /* a folder that is no store gets no lock file */
     if (st != ST_OK) {
         return st;
     }

@@ -1,4 +1,4 @@
-/* The recording of an attached process: its threads, the session, and what is said at the end. */
+/* Records an attached process: its watched threads, its session, and the totals for the end. */
 #include "attach/attach.h"
 
 #include <errno.h>
@@ -13,7 +13,7 @@
 #include "support/wall_clock.h"
 
 #define MS UINT64_C(1000000)
-enum { LIST_MS = 100 /* how often threads are looked for */, NAME_MS = 1000 };
+enum { LIST_MS = 100 /* ms between two looks for new threads */, NAME_MS = 1000 };
 
 /* ---- what is counted ---- */
 
@@ -69,9 +69,9 @@ static const char *remedy_for(int error) {
 
 /* ---- the program ---- */
 
-/* The program's name, which another program's may replace. In the midst of an exec there is none to
- * be read: the next step asks again, and the name stays meanwhile, as does that of a process that
- * has ended. */
+/* Reads the program's name. While the process executes an exec, the name cannot be read:
+ * a->program becomes 0, so that the next step reads it again, and the old name stays meanwhile. It
+ * also stays after the process has ended. */
 static void name_program(struct attach *a) {
     char path[REC_PATH_MAX];
     remote_process_program(&a->process, path, sizeof path);
@@ -94,14 +94,14 @@ static void describe_app(struct attach *a) {
     device_linux_describe(&a->device, &a->about);
 }
 
-/* Another program runs in the process: its images are others. */
+/* Forgets the images and the name, because the process runs another program. */
 static void change_program(struct attach *a) {
     remote_images_forget(a->unwinder.images);
     remote_images_refresh(a->unwinder.images);
     name_program(a);
 }
 
-/* ---- its threads ---- */
+/* ---- threads ---- */
 
 static bool is_thread_watched(const struct attach *a, pid_t tid) {
     for (size_t i = 0; i < a->loop_count; i++) {
@@ -122,11 +122,12 @@ static bool is_wanted(const struct attach *a, pid_t tid) {
     if (fd >= 0) {
         close(fd);
     }
-    name[size > 0 ? size - 1 : 0] = '\0'; /* the newline */
+    name[size > 0 ? size - 1 : 0] = '\0'; /* drops the newline */
     return size > 0 && fnmatch(a->threads, name, 0) == 0;
 }
 
-/* False: see errno; *what names what the system refused. */
+/* Begins to watch a thread; if there is no room, it only counts the thread. False, with errno set:
+ * *what names what the system refused. */
 static bool add_loop(struct attach *a, pid_t tid, const char **what) {
     if (a->loop_count == ATTACH_LOOPS_MAX) {
         a->threads_left++;
@@ -141,7 +142,7 @@ static bool add_loop(struct attach *a, pid_t tid, const char **what) {
     return true;
 }
 
-/* Watches threads that are new. A thread that cannot be watched is not. */
+/* Watches the wanted threads that are new; a thread that the system refuses is left out. */
 static void find_threads(struct attach *a) {
     pid_t *ids = NULL;
     const char *what;
@@ -158,7 +159,8 @@ static void find_threads(struct attach *a) {
     a->listed_ns = stallrec_clock_ns();
 }
 
-/* The loop of a thread that was watched best; of the main thread before others. */
+/* Returns a watched thread whose loop was found, the main thread before others; NULL: no loop was
+ * found. */
 static const struct attach_loop *best_loop(const struct attach *a) {
     const struct attach_loop *best = NULL;
     for (size_t i = 0; i < a->loop_count; i++) {
@@ -171,7 +173,8 @@ static const struct attach_loop *best_loop(const struct attach *a) {
     return best;
 }
 
-/* Threads that wait for descriptors now, and are not watched: there is a loop, as a rule. */
+/* Adds to totals.other_loops the names of the threads that are not watched and wait for
+ * descriptors now, as such a thread usually has a loop. */
 static void name_others(struct attach *a) {
     pid_t *ids = NULL;
     char *names = a->totals.other_loops;
@@ -207,8 +210,8 @@ bool attach_ended(const struct attach *a) {
     return remote_process_ended(&a->process);
 }
 
-/* Returns the time between two looks in the sampled way, in which a stall has to be seen at four.
- */
+/* Returns the ms between two looks; if threads are watched by samples, four looks have to fit into
+ * the threshold, so that a stall is seen. */
 static uint64_t look_ms(const struct attach *a) {
     uint64_t ms = a->config.threshold_ms / 4;
     if (a->totals.by_events || ms > ATTACH_LOOK_MS) {
@@ -217,7 +220,7 @@ static uint64_t look_ms(const struct attach *a) {
     return ms > 0 ? ms : 1;
 }
 
-/* Does the process run another program since the last step? */
+/* Has the process begun to run another program since the last step? */
 static bool changes_program(struct attach *a) {
     uint64_t program = remote_thread_program(&a->leader);
     bool changes = program != a->program;
@@ -275,9 +278,14 @@ uint64_t attach_step(struct attach *a) {
     return next;
 }
 
+size_t attach_children(const struct attach *a, pid_t **out) {
+    return remote_children(&a->process, out);
+}
+
 /* ---- what is said at the end ---- */
 
-/* Sums the watched time of all watched threads that have a loop. */
+/* Sums up the samples and limits of all watched threads, and the watched time of the threads that
+ * have a loop. */
 static void sum_time(struct attach *a, uint64_t now_ns) {
     struct attach_totals *t = &a->totals;
     t->loops = 0;
@@ -353,7 +361,8 @@ static bool open_process(struct attach *a, pid_t pid, struct attach_problem *pro
     }
     if (!remote_images_refresh(a->unwinder.images)) {
         snprintf(name, sizeof name, "/proc/%d/maps", (int)pid);
-        errno = errno ? errno : ESRCH; /* a kernel thread has none, a zombie no more */
+        errno = errno ? errno : ESRCH; /* errno is 0 if the file is empty: a kernel thread has no
+                                          mappings, and a zombie none any more */
         return refuse(problem, name, remedy_for(errno));
     }
     if (remote_images_first(a->unwinder.images, &word) &&
@@ -373,11 +382,13 @@ static bool open_trace(struct attach *a, const char *path, struct attach_problem
     return true;
 }
 
-/* By events where the system allows it; else by samples, and totals.why_not says why. */
+/* Watches the main thread by events where the system allows it, else by samples; totals.why_not
+ * then says why. */
 static bool open_main_loop(struct attach *a, bool samples, struct attach_problem *problem) {
     const char *what = "tracefs";
     pid_t tid = a->process.pid;
-    a->jit = jit_names_new(); /* without it, code made at run time has no names */
+    a->jit = jit_names_new(); /* on lack of memory it is NULL, and code made at run time stays
+                                 without names */
     a->others = (struct attach_others){.unwinder = &a->unwinder};
     a->totals.by_events = !samples && perf_tracing_find(&a->tracing);
     if (a->totals.by_events && add_loop(a, tid, &what)) {
@@ -391,8 +402,8 @@ static bool open_main_loop(struct attach *a, bool samples, struct attach_problem
     return add_loop(a, tid, &what) || refuse(problem, what, remedy_for(errno));
 }
 
-/* With a glob the main thread is watched only if that matches; it was a trial of what is allowed.
- */
+/* Watches the wanted threads. The main thread is opened in any case, to find out what the system
+ * allows; if it is not wanted, it is dropped again. */
 static bool open_loops(struct attach *a, bool samples, struct attach_problem *problem) {
     if (!open_main_loop(a, samples, problem)) {
         return false;
@@ -434,8 +445,8 @@ static bool open_files(struct attach *a, struct attach_problem *problem) {
         return refuse(problem, "memory for the recorder", NULL);
     }
     errno = 0;
-    enum stallrec_error st =
-        rec_dumpfile_init(&a->file, a->file_memory, a->config.directory, a->config.flags);
+    enum stallrec_error st = rec_dumpfile_init(&a->file, a->file_memory, a->config.directory,
+                                               a->config.flags, a->config.file_mode);
     if (st == STALLREC_OK) {
         st = rec_policy_open(&a->policy, &a->config, rec_dumpfile_directory(a->file, directory),
                              rec_wall_ms_async(NULL), fill_install, NULL);

@@ -1,5 +1,5 @@
-/* Records a process from outside (stallrec -p): nothing of ours runs in it, it is not stopped, and
- * it may be static, of any language, in a container, or started long ago.
+/* Records a process from outside (stallrec -p). None of our code runs in the process, the process
+ * is not stopped, and it may be static, of any language, in a container, or started long ago.
  *
  *     attach_open                      finds the process, begins to watch it
  *     do wait until attach_step's time, or attach_ends_fd is readable
@@ -7,8 +7,9 @@
  *     attach_finish                    closes what is open, writes
  *     attach_close
  *
- * The caller's thread does all of it; one at a time. Threads are watched through perf events where
- * the system allows it (attach_watch.h), else by looking at them. */
+ * The caller's thread runs all of it, and only one thread may call at a time. Threads are watched
+ * through perf events where the system allows it (attach_watch.h), else by samples of their
+ * state. */
 #ifndef STALLREC_ATTACH_H
 #define STALLREC_ATTACH_H
 
@@ -27,80 +28,94 @@ enum { ATTACH_TEXT = 256 };
 
 struct attach_options {
     pid_t pid;
-    bool started; /* for the recording: it has not run its program yet */
+    bool started; /* the process was started for the recording, and has not run its program yet */
     /* Thresholds, detectors, directory, limits, as stallrec_start takes them; copied, but for the
-     * strings, which are borrowed until attach_close. Of the callbacks stall_begin and stall_end
-     * are called, by the caller's thread. */
+     * strings, which are borrowed until attach_close. Of the callbacks only stall_begin and
+     * stall_end are called, by the caller's thread. */
     const struct stallrec_config *config;
-    bool samples; /* without perf events, though they may be allowed */
-    /* Places of which only one can be the loop, one a line, as place_is_called takes them; NULL: it
-     * is found. Borrowed until attach_close. */
+    bool samples; /* the threads are watched by samples, though perf events may be allowed */
+    /* The places that the loop may have, one on each line, in the form that place_is_called takes;
+     * NULL: any place is allowed. Borrowed until attach_close. */
     const char *loop_at;
-    /* The file to write a trace of the first thread's events to (trace_write.h); NULL: none.
-     * Borrowed until attach_open returns. */
+    /* The file to which a trace of the first thread's events is written (trace_write.h); NULL: no
+     * trace. Borrowed until attach_open returns. */
     const char *trace;
-    const char *threads; /* watch those whose names match this glob; NULL: the main thread */
-    /* "KEY=VALUE", one a line; NULL: none. */
+    const char *threads; /* a glob on names of threads to watch; NULL: the main thread */
+    /* The context of the dumps, "KEY=VALUE" on each line; NULL: none. */
     const char *context;
 };
 
 /* Why a process is not watched: "what: strerror(error) (remedy)". */
 struct attach_problem {
-    int error; /* an errno; 0: none applies */
+    int error; /* an errno; 0: no errno applies */
     char what[ATTACH_TEXT];
-    const char *remedy; /* NULL: none is known */
+    const char *remedy; /* what a user can do about it; NULL: nothing is known */
 };
 
-/* Begins. False: *problem says why. */
+/* Begins to record the process options->pid. False: *problem says why. */
 bool attach_open(struct attach **out, const struct attach_options *options,
                  struct attach_problem *problem);
 
-/* A descriptor that is readable when the process has ended. */
+/* Returns a descriptor that is readable once the process has ended. */
 int attach_ends_fd(const struct attach *a);
-/* Has it? */
+/* Has the process ended? */
 bool attach_ended(const struct attach *a);
 
-/* Looks at the process, and writes what is complete. Returns when to do so again, at the latest. */
+/* Looks at the watched threads and writes the dumps that are due. Returns the time (ns of
+ * stallrec_clock_ns) by which the next call is due. */
 uint64_t attach_step(struct attach *a);
 
-/* The end of the recording: what is open is written. killed: a signal ended the process; -1: not
- * known. */
+/* Ends the recording and writes all open dumps. killed: 1 = a signal ended the process, 0 = none
+ * did, -1 = not known. */
 void attach_finish(struct attach *a, int killed);
 
-/* What was recorded so far. */
+/* Lists the child processes that have not ended of all threads of the process. Returns their
+ * number; *out: their ids, which the caller frees, or NULL if there are none. A process whose
+ * parent has ended is not found. */
+size_t attach_children(const struct attach *a, pid_t **out);
+
+/* What was recorded so far: counts, and times in ms. */
 struct attach_totals {
     uint64_t stalls, dumps, lost;
-    uint64_t wall_ms;               /* since the begin */
-    uint64_t looped_ms, watched_ms; /* the times of all threads that have a loop; of that watched */
-    uint64_t unwatched_ms[REC_UNWATCHED_REASONS]; /* the rest */
-    uint64_t limited;               /* how often a loop turned more often than is read */
-    uint64_t samples, busy_samples; /* by samples: looks; of them not in the loop's wait */
-    uint32_t threads, loops;        /* that were watched; of them with a loop */
-    bool trace_failed;              /* not all of the trace could be written */
-    uint32_t threads_left_out;      /* the most that a dump had no room for */
-    uint32_t threads_left;          /* that were wanted, and not watched: there are too many */
-    bool by_events;                 /* else by samples, and why_not says why */
+    uint64_t wall_ms; /* time since the recording began */
+    /* looped_ms: time of all threads that have a loop; watched_ms: the part of it that was
+     * watched. */
+    uint64_t looped_ms, watched_ms;
+    uint64_t unwatched_ms[REC_UNWATCHED_REASONS]; /* the parts of looped_ms that were not watched,
+                                                     by reason */
+    uint64_t limited; /* number of pauses in reading, because a loop turned too often */
+    /* samples: looks at threads with a known loop; busy_samples: those looks that found the loop
+     * busy. */
+    uint64_t samples, busy_samples;
+    uint32_t threads,
+        loops;         /* threads: number of watched threads; loops: number of those with a loop */
+    bool trace_failed; /* a part of the trace could not be written */
+    uint32_t threads_left_out; /* the largest number of threads for which a dump had no room */
+    uint32_t
+        threads_left; /* number of wanted threads that are not watched, since there are too many */
+    bool by_events;   /* perf events are used; false: samples are, and why_not says why */
     struct attach_problem why_not;
-    char loop_at[ATTACH_TEXT];     /* "": no loop was seen */
-    enum finder_kind loop_kind;    /* of that */
-    char other_loops[ATTACH_TEXT]; /* if so: names of threads that seem to have one */
-    char program[ATTACH_TEXT];     /* its file name */
+    char loop_at[ATTACH_TEXT];     /* the place of the best loop; "": no loop was seen */
+    enum finder_kind loop_kind;    /* kind of object on which the loop at loop_at waits */
+    char other_loops[ATTACH_TEXT]; /* names of threads that seem to have a loop, if none was seen */
+    char program[ATTACH_TEXT];     /* the program's file name */
 };
 struct attach_totals attach_totals(struct attach *a);
 
-/* What the loop of the thread that was watched first did since the last call, for people who look.
- */
+/* What the loop of the first watched thread did since the last call of attach_look_at_top, for
+ * `stallrec --top`. */
 struct attach_top {
-    bool known; /* there is a loop */
+    bool known; /* the loop is known, and the other members are set */
     uint32_t busy_permille;
-    uint64_t longest_ms;     /* the longest busy stretch, up to now if it goes on */
-    char inner[ATTACH_TEXT]; /* the innermost function of the last stack that was taken; "": none
-                                was */
-    char app[ATTACH_TEXT];   /* its innermost function of the program's own files; "": none is */
+    uint64_t longest_ms;     /* ms of the longest busy stretch, up to now if it goes on */
+    char inner[ATTACH_TEXT]; /* the innermost function of the last stack that was taken; "": no
+                                stack was taken */
+    char app[ATTACH_TEXT];   /* the innermost function of that stack in the program's own files; "":
+                                there is none */
 };
 struct attach_top attach_look_at_top(struct attach *a);
 
-/* NULL is allowed. */
+/* Closes the recording and frees it; NULL is allowed. */
 void attach_close(struct attach *a);
 
 #endif

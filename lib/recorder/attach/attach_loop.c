@@ -1,4 +1,4 @@
-/* A watched thread: what its core asks, is told, and has found. */
+/* A watched thread: answers its core's questions, tells the core events, and writes its dumps. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -63,7 +63,8 @@ static bool find_busiest(void *ctx, struct rec_thread *out) {
     return attach_others_top(&l->attach->others, out);
 }
 
-/* As the kernel encodes it (include/linux/posix-timers.h): inverted id, CPUCLOCK_SCHED. */
+/* Returns the CPU clock of a process as the kernel encodes it (include/linux/posix-timers.h): the
+ * inverted pid in the upper bits, CPUCLOCK_SCHED in the lower three. */
 static clockid_t process_clock(pid_t pid) {
     return (clockid_t)(~(unsigned)pid << 3 | 2);
 }
@@ -75,7 +76,7 @@ static void read_cpu(void *ctx, struct rec_cpu *out) {
     out->monitor_ns = copy_cpu_ns_async(CLOCK_THREAD_CPUTIME_ID);
 }
 
-/* Ids must differ, not be secret. */
+/* Fills in random bytes for ids, which must differ but need not be secret. */
 static void fill_random(void *ctx, uint8_t *out, size_t size) {
     (void)ctx;
     if (getrandom(out, size, 0) != (ssize_t)size) {
@@ -88,7 +89,8 @@ static const char *tell_lack(void *ctx) {
     return python_linux_lack_async(l->attach->unwinder.python);
 }
 
-/* Python's, and what the process wrote for perf(1), in its own /tmp. */
+/* Names code that is in no image: Python functions by the interpreter's state, other code by the
+ * map for perf(1) that the process wrote in its own /tmp. */
 static void name_made_code(void *ctx, struct rec_code_name *names, uint32_t count) {
     const struct attach_loop *l = ctx;
     const struct remote_process *process = &l->attach->process;
@@ -135,7 +137,7 @@ static const char *file_name(const char *path) {
     return slash ? slash + 1 : path;
 }
 
-/* Is it one of those that may be the loop's? */
+/* Is the place one of those that options.loop_at allows for the loop? */
 static bool is_place_allowed(void *ctx, uint64_t place) {
     const struct attach *a = ((const struct attach_loop *)ctx)->attach;
     struct rec_image image;
@@ -155,7 +157,7 @@ static bool is_place_allowed(void *ctx, uint64_t place) {
     return false;
 }
 
-/* "libuv.so.1+0x1f30 (uv__io_poll)", as by injection. */
+/* Names the loop's place as the preloaded recorder does: "libuv.so.1+0x1f30 (uv__io_poll)". */
 static void name_loop(struct attach_loop *l) {
     struct remote_images *images = l->attach->unwinder.images;
     struct rec_image image;
@@ -179,7 +181,7 @@ static void name_loop(struct attach_loop *l) {
 
 /* ---- what the core is told ---- */
 
-/* Adds the stretch that runs, up to at_ns, to what attach_top tells. */
+/* Adds the current busy stretch, up to at_ns, to the sums for attach_loop_top. */
 static void count_stretch(struct attach_loop *l, uint64_t at_ns) {
     if (l->stretch_ns == 0 || at_ns < l->stretch_ns) {
         return;
@@ -209,8 +211,8 @@ static uint64_t tell(struct attach_loop *l, const struct rec_event *event) {
     return next;
 }
 
-static uint64_t tell_loop_now(struct attach_loop *l, enum rec_event_kind kind) {
-    return tell(l, &(struct rec_event){.kind = kind, .at_ns = stallrec_clock_ns()});
+static uint64_t tell_loop(struct attach_loop *l, enum rec_event_kind kind, uint64_t at_ns) {
+    return tell(l, &(struct rec_event){.kind = kind, .at_ns = at_ns});
 }
 
 static void name_top_frame(const struct attach_loop *l, uint64_t pc, char *name, size_t room) {
@@ -247,13 +249,18 @@ struct attach_top attach_loop_top(struct attach_loop *l) {
     return top;
 }
 
-/* Of a thread that ran before, the time up to the first wait of its loop is no launch. */
+/* For a thread that ran before it was watched, the time up to the first wait of its loop counts as
+ * time without a certain loop, and not as its launch. */
 struct rec_watched attach_loop_watched(const struct attach_loop *l, uint64_t now_ns) {
     struct rec_watched time = rec_core_watched(l->core, now_ns);
     uint64_t missed_ms = l->missed_ns / MS;
     missed_ms = missed_ms < time.watched_ms ? missed_ms : time.watched_ms;
     time.watched_ms -= missed_ms;
     time.unwatched_ms[REC_UNWATCHED_FORGOTTEN] += missed_ms;
+    uint64_t elsewhere_ms = l->watch.elsewhere_ns / MS;
+    elsewhere_ms = elsewhere_ms < time.watched_ms ? elsewhere_ms : time.watched_ms;
+    time.watched_ms -= elsewhere_ms;
+    time.unwatched_ms[REC_UNWATCHED_NO_LOOP] += elsewhere_ms;
     if (l->began_late) {
         time.unwatched_ms[REC_UNWATCHED_NO_LOOP] += time.unwatched_ms[REC_UNWATCHED_LAUNCH];
         time.unwatched_ms[REC_UNWATCHED_LAUNCH] = 0;
@@ -280,17 +287,25 @@ static void count_look(struct attach_loop *l) {
 
 uint64_t attach_loop_step(struct attach_loop *l) {
     struct attach *a = l->attach;
-    /* We may come late on a busy machine: that says nothing of the process, which is no gap. */
-    rec_core_wait_begin(l->core, stallrec_clock_ns());
+    /* A step that comes late on a busy machine is no gap in watching, as the process ran
+     * meanwhile, unless it was stopped. */
+    if (!l->watch.stopped) {
+        rec_core_wait_begin(l->core, stallrec_clock_ns());
+    }
     attach_watch_look(&l->watch, stallrec_clock_ns());
-    if (l->watch.execs) {
+    if (l->watch.execs) { /* the stall of the program that exec replaced has ended */
+        wait_edges_miss(&l->watch.edges, stallrec_clock_ns());
         tell_queue(l);
+        attach_loop_write(l, true);
         attach_watch_restart(&l->watch, &a->tracing);
     }
     tell_queue(l);
     name_loop(l);
     count_look(l);
-    uint64_t next = tell_loop_now(l, REC_EVENT_STEP);
+    if (l->watch.stopped) {
+        return stallrec_clock_ns() + ATTACH_LOOK_MS * MS;
+    }
+    uint64_t next = tell_loop(l, REC_EVENT_STEP, stallrec_clock_ns());
     attach_loop_write(l, false);
     rec_core_wait_begin(l->core, stallrec_clock_ns());
     if (l->trace && rec_trace_waiting(l->trace) >= REC_TRACE_BUFFER / 4) {
@@ -306,11 +321,14 @@ void attach_loop_finish(struct attach_loop *l) {
     }
     l->ended = true;
     attach_watch_look(&l->watch, stallrec_clock_ns());
-    wait_edges_finish(&l->watch.edges, stallrec_clock_ns());
+    /* On a busy machine the thread's end is noticed late: a stall lasts until that end, not until
+     * now. */
+    uint64_t ended_ns = l->watch.ended_ns ? l->watch.ended_ns : stallrec_clock_ns();
+    wait_edges_finish(&l->watch.edges, ended_ns);
     tell_queue(l);
     name_loop(l);
     count_look(l);
-    tell_loop_now(l, REC_EVENT_FINISH);
+    tell_loop(l, REC_EVENT_FINISH, ended_ns);
     attach_loop_write(l, true);
     if (l->trace) {
         rec_trace_flush(l->trace);
@@ -333,7 +351,8 @@ static bool write_loop_dump(struct attach_loop *l, const struct rec_dump *dump, 
     return st == STALLREC_OK;
 }
 
-/* One that cannot be written is lost: nobody else's start would write it while we run. */
+/* Writes closed dumps. A dump that cannot be written is lost, as no other recorder would write it
+ * later while this one runs. */
 void attach_loop_write(struct attach_loop *l, bool all) {
     struct attach *a = l->attach;
     const struct rec_dump *dump;
@@ -376,8 +395,9 @@ static void take_stall_back(void *ctx, bool ended, uint64_t was_ms) {
     l->attach->totals.stalls -= l->attach->totals.stalls > 0;
 }
 
-/* The spool is for the case that we are killed, in which no stall of the process was fatal: it is
- * told as one of an app in the background. */
+/* Opens the spool, from which dumps survive if this recorder is killed. The recorder's death makes
+ * no stall of the watched process fatal, so the spool is marked as that of an app in the
+ * background. */
 static void open_loop_spool(struct attach_loop *l) {
     struct attach *a = l->attach;
     struct rec_spool_header header = {.pid = (uint32_t)getpid(),
@@ -432,7 +452,7 @@ void attach_loop_begin(struct attach_loop *l) {
     const struct stallrec_config *config = &l->attach->core_config;
     l->topped_ns = l->watch.last_ns;
     l->trace = l->attach->traced ? NULL : l->attach->trace;
-    if (l->trace) { /* one thread's events make a trace */
+    if (l->trace) { /* a trace has the events of one thread only */
         l->attach->traced = true;
         rec_trace_begin(l->trace, config, &table, &l->attach->trace_file.out, l->watch.last_ns);
         table = rec_trace_capture(l->trace);

@@ -1,4 +1,4 @@
-/* Stacks and processor times of the other threads. */
+/* Captures the stacks and processor times of the other threads. */
 #include "attach/attach_others.h"
 
 #include <stdlib.h>
@@ -9,7 +9,8 @@
 #include "stallrec.h"
 
 enum {
-    RUNNING_PERIOD_NS = 1000000, /* of processor time, to a copy of a thread that runs */
+    RUNNING_PERIOD_NS =
+        1000000, /* processor time of a running thread after which its stack is copied */
     RUNNING_STEP_NS = 5000000,
     RUNNING_STEPS = 10
 };
@@ -20,8 +21,9 @@ void attach_others_release(struct attach_others *o) {
     o->use_count = 0;
 }
 
-/* Our own C library's layout, which a trial told, is that of the process's as well: the mutex's and
- * the rwlock's are part of its ABI, and a thread's descriptor is checked before it is believed. */
+/* Finds the layout of the locks in the process. A trial tells the layout of our own C library,
+ * which is taken for the process's as well: the layouts of mutex and rwlock are part of the ABI,
+ * and a thread's descriptor is checked before it is believed. */
 static void find_lock_layout(struct attach_others *o) {
     const struct remote_images *images = o->unwinder->images;
     uint64_t generation = remote_images_generation(images) + 1;
@@ -41,7 +43,7 @@ struct rec_wait attach_wait(struct attach_others *o, pid_t tid, const struct pro
     return lock_wait_async(&o->locks, o->unwinder->process->pid, tid, call);
 }
 
-/* False: the thread is gone. */
+/* Describes a thread, with its stack if it is blocked. False: the thread is gone. */
 static bool fill_thread(struct attach_others *o, pid_t tid, struct rec_thread *out) {
     struct rec_stack stack = {
         .frames = out->stack.frames, .starts = out->stack.starts, .cap = out->stack.cap};
@@ -76,7 +78,7 @@ static bool lacks_running_stack(const struct rec_thread *thread) {
     return thread->state == REC_STATE_RUNNING && thread->stack.count == 0 && thread->stack.cap > 0;
 }
 
-/* Unwinds the first stack that the kernel copied, if there is one by now. */
+/* Unwinds the first stack that the kernel has copied of a running thread, if it has copied one. */
 static void unwind_running(struct attach_others *o, struct running_copy *copy) {
     struct perf_record r;
     while (!copy->done && perf_ring_take(&copy->events.stacks, &copy->events.layouts, &r)) {
@@ -107,7 +109,8 @@ static uint32_t open_running(const struct attach_others *o, struct rec_thread *t
     return n;
 }
 
-/* Those that run are copied at the same time, each after some of its own processor time. */
+/* Captures the stacks of the threads that run: the kernel copies all at the same time, each after
+ * RUNNING_PERIOD_NS of the thread's own processor time. */
 static void capture_running(struct attach_others *o, struct rec_thread *threads, uint32_t count) {
     struct running_copy copies[ATTACH_RUNNING_MAX];
     uint32_t n = open_running(o, threads, count, copies), left = n;
@@ -156,12 +159,13 @@ static uint64_t cpu_of(const struct remote_process *process, pid_t tid) {
     return cpu_ns;
 }
 
-/* What it had used by the last call; 0: it was not there. */
+/* Returns the processor time in ns that the thread had used at the last call of attach_others_top;
+ * 0: the thread was not seen then. */
 static uint64_t used_before(const struct attach_others *o, pid_t tid, uint64_t now) {
     for (size_t i = 0; i < o->use_count; i++) {
         if (o->uses[i].tid == tid) {
             return o->uses[i].cpu_ns <= now ? o->uses[i].cpu_ns
-                                            : 0; /* the id is another's by now */
+                                            : 0; /* the id is another thread's by now */
         }
     }
     return 0;

@@ -1,4 +1,5 @@
-/* An attached process, as the files of the recording share it. */
+/* The state of an attached process and of its watched threads, which the files of the recording
+ * share. */
 #ifndef STALLREC_ATTACH_PRIVATE_H
 #define STALLREC_ATTACH_PRIVATE_H
 
@@ -20,51 +21,52 @@ enum { ATTACH_TOP_FRAMES = 32 };
 struct attach_loop {
     struct attach *attach;
     struct attach_watch watch;
-    struct rec_core *core;   /* NULL: not begun */
-    struct rec_trace *trace; /* NULL: none is written */
+    struct rec_core *core;   /* NULL: the recording has not begun */
+    struct rec_trace *trace; /* the trace of this thread's events; NULL: none is written */
     void *core_memory;
     struct rec_spool *spool;
-    uint64_t told_ns;          /* the latest event's time */
-    uint64_t looked_ns;        /* when samples were counted last */
-    uint64_t named_place;      /* whose name loop_at is */
+    uint64_t told_ns;          /* time of the latest event that the core was told */
+    uint64_t looked_ns;        /* time at which samples were counted last */
+    uint64_t named_place;      /* the place that loop_at names */
     char loop_at[ATTACH_TEXT]; /* "": no loop is known */
     enum finder_kind loop_kind;
-    char name[ATTACH_TEXT]; /* of the thread */
+    char name[ATTACH_TEXT]; /* the thread's name */
     struct rec_transition edges[REC_TRANSITIONS];
     uint64_t edge_count;
-    uint64_t missed_ns; /* time that was not watched, though the loop is known */
+    uint64_t missed_ns; /* ns that were not watched although the loop is known */
     uint64_t samples, busy_samples;
-    /* For attach_top, since its last call: */
+    /* Sums for attach_loop_top since its last call. */
     uint64_t topped_ns, busy_ns, longest_ns;
-    uint64_t stretch_ns;                     /* begin of the busy stretch that runs; 0: none */
-    uint64_t last_frames[ATTACH_TOP_FRAMES]; /* of the last stack that was taken */
+    uint64_t stretch_ns; /* begin of the current busy stretch; 0: the loop is not busy */
+    uint64_t last_frames[ATTACH_TOP_FRAMES]; /* frames of the last stack that was taken */
     uint32_t last_count;
-    bool began_late; /* the thread ran before it was watched */
-    bool ended;      /* it has */
+    bool began_late; /* the thread had run before it was watched */
+    bool ended;      /* the thread, or its recording, has ended */
 };
 
 struct attach {
     struct stallrec_config config;
-    struct stallrec_config core_config;  /* the same, with callbacks that count */
-    struct stallrec_callbacks callbacks; /* the caller's */
+    struct stallrec_config core_config;  /* config with the policy's callbacks */
+    struct stallrec_callbacks callbacks; /* the caller's callbacks */
     void *user_data;
     struct remote_process process;
     struct remote_thread leader; /* the main thread, watched or not */
-    uint64_t program;            /* its remote_thread_program; 0: not named yet */
+    uint64_t program; /* result of remote_thread_program for the leader; 0: the program is not named
+                         yet */
     struct perf_tracing tracing;
     struct remote_unwinder unwinder;
     struct attach_others others;
     struct jit_names *jit;
-    struct attach_loop **loops; /* those of threads that ended, too */
+    struct attach_loop **loops; /* the watched threads, ended ones included */
     size_t loop_count;
-    const char *loop_at; /* as attach_options; NULL: every place may be */
+    const char *loop_at; /* attach_options.loop_at; NULL: every place may be the loop's */
     struct rec_trace_file trace_file;
-    struct rec_trace *trace;   /* NULL: none is written */
-    bool traced;               /* it is a thread's */
+    struct rec_trace *trace;   /* the trace that is written; NULL: none */
+    bool traced;               /* the trace already belongs to a thread */
     char threads[ATTACH_TEXT]; /* a glob on names of threads; "": the main thread */
-    uint64_t named_ns;         /* when threads with loops were named last */
-    uint64_t listed_ns;        /* when threads were looked for last */
-    uint32_t threads_left;     /* for which there was no room */
+    uint64_t named_ns;         /* time of the last call of name_others */
+    uint64_t listed_ns;        /* time at which threads were looked for last */
+    uint32_t threads_left;     /* number of wanted threads for which there was no room */
     void *file_memory;
     struct rec_dumpfile *file;
     struct rec_context context;
@@ -72,9 +74,9 @@ struct attach {
     struct device_linux device;
     struct rec_about about;
     uint64_t began_ns, ended_ns;
-    bool started; /* for the recording */
+    bool started; /* the process was started for the recording */
     bool fatal;   /* a signal ended the process */
-    bool untidy;  /* files were written since the limits were enforced */
+    bool untidy;  /* files were written since the limits of the folder were enforced */
     struct attach_totals totals;
 };
 
@@ -82,23 +84,24 @@ enum { ATTACH_LOOPS_MAX = 64 };
 
 /* ---- attach_loop.c ---- */
 
-/* Begins to watch a thread; its waits are seen from now on. False: see errno; *what names what the
- * system refused. */
+/* Begins to watch a thread, whose waits are seen from now on. False, with errno set: *what names
+ * what the system refused. */
 bool attach_loop_open(struct attach *a, pid_t tid, bool events, struct attach_loop **out,
                       const char **what);
-/* Begins to record it, once the session has begun. */
+/* Begins to record the thread, once the session has begun. */
 void attach_loop_begin(struct attach_loop *l);
 void attach_loop_free(struct attach_loop *l);
 
-/* Looks at the thread, and tells its core. Returns when the core wants to be stepped again. */
+/* Looks at the thread and tells its core the new events. Returns the time (ns of
+ * stallrec_clock_ns) by which the next call is due. */
 uint64_t attach_loop_step(struct attach_loop *l);
-/* The thread has ended, or the recording has. */
+/* Ends the recording of the thread, because the thread or the whole recording has ended. */
 void attach_loop_finish(struct attach_loop *l);
-/* How much of its time was watched. */
+/* Returns how much of the thread's time until now_ns was watched. */
 struct rec_watched attach_loop_watched(const struct attach_loop *l, uint64_t now_ns);
-/* What it did since the last call. */
+/* Returns what the thread's loop did since the last call. */
 struct attach_top attach_loop_top(struct attach_loop *l);
-/* Writes its dumps, all of them or what is due. */
+/* Writes the thread's closed dumps: all of them, or those that are due. */
 void attach_loop_write(struct attach_loop *l, bool all);
 
 #endif

@@ -4,19 +4,23 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "attach/ptrace_stop.h"
 #include "attach/wait_object.h"
 #include "stallrec.h"
 
 enum {
-    SAMPLE_AFTER_MS = 10, /* of busy time: stacks are taken from then on */
-    SAMPLE_MS = 8,        /* of processor time between two: seven between two looks */
-    SAMPLE_AGE_MS = 75,   /* an older one is of something else, unless it hardly ran since */
+    SAMPLE_AFTER_MS = 10, /* busy time after which stacks are copied */
+    SAMPLE_MS =
+        8, /* processor time between two copies of the stack: some seven copies between two looks */
+    SAMPLE_AGE_MS = 75, /* an older copy is out of date, unless the thread has hardly run since */
     QUEUE_MAX = 1 << 20,
     LET_GO_TRIES = 1000,
-    QUIET_MS = 400 /* by samples: of one wait, for each time that it counts */
+    QUIET_MS = 400 /* a wait that is seen by samples counts once more each time that it has lasted
+                      this long */
 };
 #define MS UINT64_C(1000000)
 
@@ -46,8 +50,9 @@ bool attach_watch_take(struct attach_watch *w, struct rec_event *out) {
     return true;
 }
 
-/* Memory as it was when a wait began, as far as the copy of the stack reaches, else as it is now:
- * by then the rest of the stack is another function's, unless the wait goes on. */
+/* Memory to which a wait's arguments point. The bytes are those at the begin of the wait as far as
+ * the copy of the stack reaches, else the bytes as they are now. Stack memory beyond the copy is
+ * not read unless the wait goes on, as it may be another function's by now. */
 struct wait_memory {
     const struct attach_watch *watch;
     const struct cfi_stack *stack;
@@ -66,7 +71,8 @@ static bool read_wait_memory(void *arg, uint64_t address, void *to, size_t size)
     return (m->goes_on || !on_stack) && remote_read(m->watch->thread.process, address, to, size);
 }
 
-/* The place of a wait, by what is known of the stack. Without the caller it is the wait itself. */
+/* Reports to w->edges that a wait begins at at_ns. The wait's place is that of its caller by call
+ * frame information; without that it is the wait itself. */
 static void wait_begins(struct attach_watch *w, const struct wait_call *call,
                         const uint64_t args[6], const struct cfi_registers *regs,
                         const struct cfi_stack *stack, bool goes_on, uint64_t at_ns) {
@@ -79,22 +85,47 @@ static void wait_begins(struct attach_watch *w, const struct wait_call *call,
     remote_caller(w->unwinder, regs, stack, condition, &wait.place, &wait.depth);
     if (w->thread.tid == w->thread.process->pid &&
         !remote_images_on_stack(w->unwinder->images, wait.depth)) {
-        wait.depth = 0; /* a coroutine's: deeper than all others */
+        wait.depth =
+            0; /* the depth of a coroutine's stack is 0, which counts as deeper than any other */
     }
     wait.blocking = wait_call_blocks(call, args, read_wait_memory, &memory);
     wait_object_read(call, args, read_wait_memory, &memory, &wait.object);
     wait_edges_enter(&w->edges, &wait, at_ns);
+    w->rests = false;
+    w->idle_call = (struct proc_syscall){0};
+    if (w->edges.idle) {
+        w->idle_call.pc = regs->value[CFI_PC];
+        w->idle_call.sp = regs->value[CFI_SP];
+    }
 }
 
-/* Is the thread in a wait of any kind? */
+/* Is the thread in a wait of any kind? A wait that a stop interrupted goes on as
+ * restart_syscall(2). */
 static bool is_waiting(const struct attach_watch *w) {
     struct proc_syscall call;
-    return remote_thread_call(&w->thread, &call) && wait_call_numbered(call.number) != NULL;
+    return remote_thread_call(&w->thread, &call) &&
+           (wait_call_numbered(call.number) != NULL || call.number == SYS_restart_syscall);
 }
 
-/* Takes the thread as it is now: in its loop's wait, or busy. */
+/* Is the call the loop's last wait, which goes on after a stop, or will once the stop ends? No
+ * event tells of that. */
+static bool is_wait_that_goes_on(const struct attach_watch *w, const struct proc_syscall *call) {
+    return w->idle_call.pc != 0 && call->pc == w->idle_call.pc && call->sp == w->idle_call.sp &&
+           (call->number == SYS_restart_syscall || w->stopped);
+}
+
+/* Counts the thread as idle from now on: it is in a wait whose begin was not seen, or, if
+ * `elsewhere`, another thread waits for the loop's descriptors in its place. */
+static void rest(struct attach_watch *w, bool elsewhere, uint64_t now_ns) {
+    wait_edges_rest(&w->edges, now_ns);
+    w->rests = true;
+    w->elsewhere = elsewhere;
+    w->elsewhere_until_ns = now_ns;
+}
+
+/* Starts from what the thread does now: it waits, or is busy. */
 static void look_at_thread(struct attach_watch *w, uint64_t now_ns) {
-    struct proc_syscall call;
+    struct proc_syscall call = {.number = -1};
     struct cfi_registers regs;
     struct cfi_stack stack;
     const struct wait_call *wait = NULL;
@@ -103,6 +134,8 @@ static void look_at_thread(struct attach_watch *w, uint64_t now_ns) {
     }
     if (wait) {
         wait_begins(w, wait, call.args, &regs, &stack, true, now_ns);
+    } else if (call.number == SYS_restart_syscall && is_wait_that_goes_on(w, &call)) {
+        rest(w, false, now_ns);
     }
     if (!w->edges.idle) {
         wait_edges_resume(&w->edges, now_ns);
@@ -124,6 +157,9 @@ static void take_record(struct attach_watch *w, const struct perf_record *r) {
     w->execs |= r->kind == PERF_RECORD_IS_EXEC;
     if (r->kind == PERF_RECORD_IS_LOST) {
         edge_budget_lose(&w->budget);
+    }
+    if (r->kind == PERF_RECORD_IS_END) {
+        w->ended_ns = r->time_ns;
     }
     if (!source) {
         return;
@@ -153,7 +189,7 @@ static void take_edges(struct attach_watch *w) {
     }
 }
 
-/* Reads the stacks that the kernel copied; only the newest is kept. */
+/* Reads the stacks that the kernel has copied, and keeps only the newest. */
 static void take_stacks(struct attach_watch *w) {
     struct perf_record r;
     while (perf_ring_take(&w->events.stacks, &w->events.layouts, &r)) {
@@ -176,7 +212,7 @@ static bool waits_on_conditions(const struct attach_watch *w) {
     return loop && loop->object.kind == FINDER_CONDITION;
 }
 
-/* Turns events on and off as the budget says. */
+/* Turns events on and off as the budget has decided. */
 static void switch_events(struct attach_watch *w) {
     const struct edge_budget *b = &w->budget;
     uint32_t changed = w->calls_on ^ b->calls;
@@ -192,7 +228,8 @@ static void switch_events(struct attach_watch *w) {
     }
 }
 
-/* While no waits are read the thread counts as idle, as it was in its last one. */
+/* Lets the budget decide what is read. While no waits are read, the thread counts as idle, as in
+ * its last wait. */
 static void follow_budget(struct attach_watch *w, bool busy_long, uint64_t now_ns) {
     w->unwatched_ns += w->budget.lost && now_ns > w->last_ns ? now_ns - w->last_ns : 0;
     unsigned changes = edge_budget_look(&w->budget, busy_long, waits_on_conditions(w), now_ns);
@@ -213,8 +250,66 @@ static bool is_busy_long(const struct attach_watch *w, uint64_t now_ns) {
     return w->edges.busy && now_ns - w->edges.busy_ns >= SAMPLE_AFTER_MS * MS;
 }
 
+/* Does a thread other than the watched one wait for the epoll instance now? At most THREADS_LOOKED
+ * threads are looked at. */
+static bool is_waited_for(const struct attach_watch *w, uint64_t epoll) {
+    enum { THREADS_LOOKED = 64 };
+    pid_t *ids = NULL;
+    size_t count = remote_threads(w->thread.process, &ids);
+    bool found = false;
+    for (size_t i = 0; i < count && i < THREADS_LOOKED && !found; i++) {
+        char text[256];
+        struct proc_syscall call;
+        int fd =
+            ids[i] != w->thread.tid ? remote_thread_file(w->thread.process, ids[i], "syscall") : -1;
+        size_t size = fd >= 0 ? remote_text(fd, text, sizeof text) : 0;
+        const struct wait_call *wait =
+            proc_parse_syscall_async(text, size, &call) ? wait_call_numbered(call.number) : NULL;
+        found = wait && wait->on == WAIT_ON_EPOLL && (uint32_t)call.args[0] == epoll;
+        if (fd >= 0) {
+            close(fd);
+        }
+    }
+    free(ids);
+    return found;
+}
+
+/* Is the thread parked while another one runs its loop? The threads of a runtime's pool, as in Go,
+ * wait for one epoll instance by turns; the others meanwhile sleep on a futex, and none of them is
+ * busy. */
+static bool is_loop_elsewhere(const struct attach_watch *w, const struct proc_syscall *call) {
+    const struct finder_candidate *loop = finder_loop(&w->edges.finder);
+    return call->number == SYS_futex && w->edges.known && loop &&
+           loop->object.kind == FINDER_EPOLL && is_waited_for(w, loop->object.id);
+}
+
+/* Checks whether a thread that seems busy is stopped, or idle although no event told so, and
+ * whether a thread that was found so is so no longer. */
+static void look_behind_events(struct attach_watch *w, uint64_t now_ns) {
+    struct proc_syscall call;
+    if (w->rests && w->edges.idle) {
+        uint64_t from_ns = w->elsewhere_until_ns;
+        w->elsewhere_ns += w->elsewhere && now_ns > from_ns ? now_ns - from_ns : 0;
+        w->elsewhere_until_ns = now_ns;
+        if (!is_waiting(w)) {
+            wait_edges_exit(&w->edges, now_ns);
+        }
+    }
+    w->rests &= w->edges.idle;
+    w->stopped = is_busy_long(w, now_ns) && !w->stopping && remote_thread_stopped(&w->thread);
+    if (is_busy_long(w, now_ns) && remote_thread_call(&w->thread, &call)) {
+        if (is_wait_that_goes_on(w, &call)) {
+            rest(w, false, now_ns);
+            w->stopped = false;
+        } else if (is_loop_elsewhere(w, &call)) {
+            rest(w, true, now_ns);
+        }
+    }
+}
+
 static void look_by_events(struct attach_watch *w, uint64_t now_ns) {
     take_edges(w);
+    look_behind_events(w, now_ns);
     follow_budget(w, is_busy_long(w, now_ns), now_ns);
     take_stacks(w);
     bool want = is_busy_long(w, now_ns);
@@ -224,7 +319,7 @@ static void look_by_events(struct attach_watch *w, uint64_t now_ns) {
     }
 }
 
-/* One that was asked to stop for a copy, and stopped too late, is let go as soon as it has. */
+/* Lets the thread run on if it was asked to stop for a copy and has stopped only now, too late. */
 static void let_go(struct attach_watch *w) {
     if (w->stopping && ptrace_release(w->thread.tid)) {
         w->stopping = false;
@@ -232,8 +327,9 @@ static void let_go(struct attach_watch *w) {
     }
 }
 
-/* A thread that went to sleep since the last look may have been in its loop's wait, so the stretch
- * is broken there. One that did not has left the wait that it was in, or none. */
+/* Looks at the thread by samples. A thread that slept since the last look may have been in its
+ * loop's wait, so its busy stretch ends here. A thread that did not sleep, and is in no wait now,
+ * has left the wait that it was in. */
 static void look_by_samples(struct attach_watch *w, uint64_t now_ns) {
     let_go(w);
     uint64_t sleeps = remote_thread_sleeps(&w->thread);
@@ -245,7 +341,7 @@ static void look_by_samples(struct attach_watch *w, uint64_t now_ns) {
     } else if (w->edges.blocks && !is_waiting(w)) {
         wait_edges_exit(&w->edges, now_ns);
     } else if (!w->edges.known && w->edges.idle && now_ns - w->edges.edge_ns >= QUIET_MS * MS) {
-        look_at_thread(w, now_ns); /* a wait that is long counts as several */
+        look_at_thread(w, now_ns); /* a long wait counts as several waits */
     }
 }
 
@@ -253,10 +349,11 @@ bool attach_watch_execs(struct attach_watch *w) {
     if (w->way == ATTACH_BY_SAMPLES) {
         w->execs |= remote_thread_program(&w->thread) != w->program;
     } else {
+        /* When a thread ends, the kernel removes its events only after it has written the record
+         * of the end, so the records are read after the check. */
+        bool gone = perf_events_gone(&w->events);
         take_edges(w);
-        w->execs |= perf_events_gone(&w->events);
-        /* Events that are off do not tell of another program. */
-        w->execs |= w->budget.some && remote_thread_program(&w->thread) != w->program;
+        w->execs |= gone && !w->ended_ns;
     }
     return w->execs;
 }
@@ -282,7 +379,8 @@ void attach_watch_look(struct attach_watch *w, uint64_t now_ns) {
 
 /* ---- stacks ---- */
 
-/* What the kernel copied while the thread ran. */
+/* Unwinds the newest stack that the kernel copied while the thread ran. False: no copy is
+ * recent. */
 static bool sample_running(struct attach_watch *w, struct rec_stack *out) {
     take_stacks(w);
     uint64_t now = stallrec_clock_ns(), cpu = remote_thread_cpu_ns(&w->thread);
@@ -296,7 +394,7 @@ static bool sample_running(struct attach_watch *w, struct rec_stack *out) {
     return out->count > 0;
 }
 
-/* The thread is stopped while it is copied. */
+/* Stops a running thread, copies its stack, lets the thread run on, and unwinds the copy. */
 static bool sample_stopped(struct attach_watch *w, struct rec_stack *out) {
     struct cfi_registers regs;
     struct cfi_stack stack;
@@ -305,7 +403,7 @@ static bool sample_stopped(struct attach_watch *w, struct rec_stack *out) {
                                       REMOTE_STACK_MAX, &regs, &stack, &pause_ns, &w->stopping)) {
         return false;
     }
-    w->sleeps++; /* the stop counts as one */
+    w->sleeps++; /* the kernel counts the stop as a sleep */
     remote_unwind(w->unwinder, w->thread.own_tid, &regs, &stack, out);
     out->pause_ns = pause_ns < UINT32_MAX ? (uint32_t)pause_ns : UINT32_MAX;
     return out->count > 0;
@@ -360,6 +458,8 @@ bool attach_watch_describe(void *ctx, struct rec_thread *out) {
 
 static void begin_edges(struct attach_watch *w) {
     w->last_ns = stallrec_clock_ns();
+    w->idle_call = (struct proc_syscall){0};
+    w->stopped = w->rests = false;
     edge_budget_begin(&w->budget, w->last_ns);
     switch_events(w);
     wait_edges_begin(&w->edges, w->threshold_ns, w->way == ATTACH_BY_SAMPLES, &w->places,
@@ -398,8 +498,8 @@ bool attach_watch_restart(struct attach_watch *w, const struct perf_tracing *tra
     const char *what;
     bool ok = true;
     if (w->way == ATTACH_BY_EVENTS && perf_events_gone(&w->events)) {
-        /* The new ones come first: the kernel waits long where a tracepoint loses its last event.
-         */
+        /* The new events are opened before the old ones are closed, as the kernel waits long where
+         * a tracepoint loses its last event. */
         ok = perf_events_open(&events, tracing, w->thread.tid, &what);
         perf_events_close(&w->events);
         w->events = events;
@@ -419,7 +519,7 @@ bool attach_watch_restart(struct attach_watch *w, const struct perf_tracing *tra
 
 void attach_watch_release(struct attach_watch *w) {
     for (int i = 0; i < LET_GO_TRIES && w->stopping; i++) {
-        let_go(w); /* the kernel does it, too, when we end */
+        let_go(w); /* the kernel also lets the thread go when this process ends */
         nanosleep(&(struct timespec){.tv_nsec = MS}, NULL);
     }
     perf_events_close(&w->events);

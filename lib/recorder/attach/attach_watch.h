@@ -1,5 +1,5 @@
-/* One watched thread of an attached process: the edges of its loop, and its stacks. It holds the
- * table of functions (core/capture.h) that a core of the recorder needs. */
+/* One watched thread of an attached process: the edges of its loop, and its stacks. Some of its
+ * functions are those of struct rec_capture for the thread's core. */
 #ifndef STALLREC_ATTACH_WATCH_H
 #define STALLREC_ATTACH_WATCH_H
 
@@ -12,70 +12,85 @@
 #include "core/event.h"
 
 enum attach_way {
-    ATTACH_BY_EVENTS, /* perf events: every edge of the loop, exactly */
-    ATTACH_BY_SAMPLES /* looks at fixed times: an edge is where one was seen */
+    ATTACH_BY_EVENTS, /* the thread is watched by perf events, which show each edge of the loop at
+                         its exact time */
+    ATTACH_BY_SAMPLES /* the thread is looked at in fixed intervals, and an edge has the time of the
+                         look that showed it */
 };
 
-enum { ATTACH_LOOK_MS = EDGE_BUDGET_LOOK_MS /* from one look at the thread to the next */ };
+enum { ATTACH_LOOK_MS = EDGE_BUDGET_LOOK_MS /* ms from one look at the thread to the next */ };
 
 struct attach_watch {
     enum attach_way way;
-    struct remote_unwinder *unwinder; /* borrowed, as the next */
+    struct remote_unwinder *unwinder; /* borrowed, as `others` is */
     struct attach_others *others;
     struct remote_thread thread;
     struct perf_events events;
     struct wait_edges edges;
-    uint64_t threshold_ns; /* of the shortest stall */
+    uint64_t threshold_ns; /* the length of the shortest stall */
     struct wait_places places;
-    struct rec_event *queue; /* events that were not told yet, by time */
+    struct rec_event *queue; /* events that attach_watch_take has not passed on yet, by time */
     size_t queue_count, queue_taken, queue_room;
     bool out_of_memory;
-    bool execs;                /* it runs another program: attach_watch_restart is due */
-    struct edge_budget budget; /* which events are read; those that are: */
+    bool execs; /* the thread runs another program: attach_watch_restart is due */
+    struct edge_budget
+        budget; /* decides what is read; calls_on and sleeps_on tell what is read now */
     uint32_t calls_on;
     bool sleeps_on;
-    bool sampling;    /* stacks are taken while it runs */
-    uint64_t last_ns; /* the last record */
-    /* The registers with which the thread went to sleep last. */
+    bool sampling;    /* stacks are copied while the thread runs */
+    uint64_t last_ns; /* the time of the last record */
+    uint64_t
+        ended_ns; /* time at which the thread ended; 0: it has not ended, or events do not tell */
+    /* The call of the last wait whose begin was seen, if that was the loop's; else pc is 0. */
+    struct proc_syscall idle_call;
+    bool stopped; /* the thread is stopped, by a signal or a debugger, in no wait of its loop */
+    bool rests;   /* the thread is idle by wait_edges_rest; each look checks whether it still is */
+    bool elsewhere; /* the thread rests because another thread waits for its loop's descriptors */
+    uint64_t elsewhere_ns, elsewhere_until_ns; /* ns for which other threads waited so, and the time
+                                                  up to which they are counted */
+    /* The registers with which the thread last went to sleep. */
     struct cfi_registers sleep;
-    /* The copy that was taken last while it ran. */
+    /* The newest copy of the stack that the kernel took while the thread ran. */
     struct cfi_registers runs;
     uint8_t *runs_stack;
-    uint64_t runs_size, runs_ns, runs_cpu_ns; /* its processor time when it was read */
-    uint64_t sampled_cpu_ns;                  /* its processor time at the last good sample */
+    /* size and time of the copy in runs_stack, and the thread's processor time when it was read */
+    uint64_t runs_size, runs_ns, runs_cpu_ns;
+    uint64_t sampled_cpu_ns; /* the thread's processor time at the last good sample */
     bool have_sample;
-    bool stopping; /* it was asked to stop for a copy, and has not yet */
-    /* By samples: what the last look saw. */
+    bool stopping; /* the thread was asked to stop for a copy, and has not stopped yet */
+    /* What the last look by samples read: how often the thread slept, and its program. */
     uint64_t sleeps, program;
-    uint64_t unwatched_ns; /* time of which edges were lost, to be taken by the caller */
+    uint64_t unwatched_ns; /* ns in which edges were lost; the caller takes and clears them */
 };
 
-/* Begins to watch the thread `tid` for stalls of threshold_ns and more. `w` stays where it is.
- * False: see errno; *what names what the system refused. tracing:
- * NULL to watch by samples. Zeroed before; release it in any case. */
+/* Begins to watch the thread `tid` for stalls of threshold_ns and more. w must be zeroed before,
+ * must not move, and must be released in any case. tracing is NULL to watch by samples. False,
+ * with errno set: *what names what the system refused. */
 bool attach_watch_open(struct attach_watch *w, struct remote_unwinder *unwinder,
                        struct attach_others *others, const struct perf_tracing *tracing, pid_t tid,
                        uint64_t threshold_ns, const struct wait_places *places, const char **what);
 void attach_watch_release(struct attach_watch *w);
 
-/* The thread runs another program, of which nothing is known. Events that the kernel has taken away
- * are opened anew; false: they cannot be (errno), and it is watched by samples from now on. */
+/* Starts anew, because the thread runs another program, of which nothing is known. Events that the
+ * kernel has removed are opened again. False: they cannot be opened (errno), and the thread is
+ * watched by samples from now on. */
 bool attach_watch_restart(struct attach_watch *w, const struct perf_tracing *tracing);
 
-/* Does the thread run another program since it was looked at last? */
+/* Has the thread begun another program since it was looked at last? */
 bool attach_watch_execs(struct attach_watch *w);
-/* Is it a wait for descriptors, for some time? */
+/* Is the call a wait for descriptors, as a loop's is? */
 bool attach_watch_is_loop_call(const struct proc_syscall *call);
 
-/* Takes in what the thread did, up to now_ns, and sees to it that its stack is had when it is
- * wanted. To be called every ATTACH_LOOK_MS, and at attach_watch_due. */
+/* Reads what the thread did up to now_ns, and has its stack copied while it is busy for long. It
+ * must be called every ATTACH_LOOK_MS, and at attach_watch_due. */
 void attach_watch_look(struct attach_watch *w, uint64_t now_ns);
-/* When to look again, if that is sooner than ATTACH_LOOK_MS; UINT64_MAX: it is not. */
+/* Returns the time of the next look if it may have to be sooner than in ATTACH_LOOK_MS; else
+ * UINT64_MAX. */
 uint64_t attach_watch_due(const struct attach_watch *w);
-/* Takes the next event for the core. */
+/* Takes the next event for the core; false: there is none. */
 bool attach_watch_take(struct attach_watch *w, struct rec_event *out);
 
-/* Of rec_capture; ctx is the watch. */
+/* Functions of struct rec_capture; ctx is the watch. */
 enum rec_sample attach_watch_sample(void *ctx, bool may_repeat, struct rec_stack *out);
 bool attach_watch_still_busy(void *ctx, uint64_t since_ns);
 bool attach_watch_describe(void *ctx, struct rec_thread *out);

@@ -2,16 +2,19 @@
 #include "attach/edge_budget.h"
 
 enum {
-    LIMITED_MS = 2,    /* from one look to the next, of a limited thread that is read */
-    LIMITED_WAITS = 8, /* after so many it pauses again */
-    RECENT_MS = 2000,  /* calls that were seen within that are read of a loop that turns often */
-    CONDITIONS_OFF_MS = 250, /* at first, and at most: */
+    LIMITED_MS = 2,    /* ms between two looks while a limited thread is read */
+    LIMITED_WAITS = 8, /* waits after which a limited thread's reading pauses again */
+    /* Of a loop that turns often, only those calls are read that were seen within this time. */
+    RECENT_MS = 2000,
+    /* First time for which futex(2) is not read; each later time is longer, up to the next
+     * constant. */
+    CONDITIONS_OFF_MS = 250,
     CONDITIONS_OFF_MAX_MS = 8000
 };
 #define MS UINT64_C(1000000)
 
-/* Returns the set of system calls that wait on this processor, or those of them that wait for
- * condition variables. */
+/* Returns the set of waiting system calls that this processor has; if `conditions`, only those
+ * that wait for condition variables. */
 static uint32_t all_calls(bool conditions) {
     const struct wait_call *call;
     uint32_t calls = 0;
@@ -94,7 +97,8 @@ static unsigned resume_reading(struct edge_budget *b, uint64_t now_ns) {
     return EDGE_BUDGET_RESUMED;
 }
 
-/* Are the waits since the last look more than are to be read, or enough of those that are? */
+/* Decides by the number of waits since the last look. Reading pauses if they are too many, or, for
+ * a limited thread, if they are enough. */
 static unsigned look_at_waits(struct edge_budget *b, uint64_t now_ns) {
     uint32_t waits = b->waits + b->conditions;
     if (b->lost || waits >= (b->limited ? LIMITED_WAITS : EDGE_BUDGET_WAITS)) {

@@ -1,17 +1,18 @@
-/* Which events of a watched thread are read, so that what they cost it stays small. Pure: no OS,
- * times are the caller's.
+/* Decides which events of a watched thread are read, so that they cost the thread little. Pure: no
+ * OS, times are the caller's.
  *
  *     waits between two looks
- *     few                   all is read
- *     EDGE_BUDGET_SOME      of the calls those that were seen of late
- *     EDGE_BUDGET_OFTEN     nor the registers at the begin of a sleep
- *     EDGE_BUDGET_WAITS     nothing until the next look; then a few waits each time
+ *     few                   all events are read
+ *     EDGE_BUDGET_SOME      only the calls that were seen recently are read
+ *     EDGE_BUDGET_OFTEN     nor are the registers at the begin of a sleep read
+ *     EDGE_BUDGET_WAITS     nothing is read until the next look; then a few waits each time
  *
- * An event costs at each switch of threads, whether it comes or not.
+ * An open event costs time at each switch of threads, even if it never occurs.
  *
- * A thread that is busy for long has all read at once: the wait that it is in may be of another
- * call than those of late. Calls of futex(2) have a limit of their own, above which they are locks,
- * and are read again later, since a program that starts may use those before its loop does. */
+ * All events of a thread that is busy for long are read at once, as its current wait may be of
+ * another call than the recent ones. Calls of futex(2) have a limit of their own, above which they
+ * are taken for locks; they are read again later, since a program that starts may use locks before
+ * its loop waits. */
 #ifndef STALLREC_EDGE_BUDGET_H
 #define STALLREC_EDGE_BUDGET_H
 
@@ -21,7 +22,7 @@
 #include "attach/wait_call.h"
 
 enum {
-    EDGE_BUDGET_LOOK_MS = 50, /* from one look to the next */
+    EDGE_BUDGET_LOOK_MS = 50, /* ms from one look at the budget to the next */
     EDGE_BUDGET_SOME = 3,
     EDGE_BUDGET_OFTEN = 16,
     EDGE_BUDGET_WAITS = 66
@@ -30,37 +31,38 @@ enum {
 /* What edge_budget_look changed. */
 enum {
     EDGE_BUDGET_PAUSED = 1,    /* no waits are read from now on */
-    EDGE_BUDGET_RESUMED = 2,   /* they are again */
-    EDGE_BUDGET_WIDENED = 4,   /* calls are read that were not */
-    EDGE_BUDGET_CONDITIONS = 8 /* so are waits for condition variables */
+    EDGE_BUDGET_RESUMED = 2,   /* waits are read again */
+    EDGE_BUDGET_WIDENED = 4,   /* calls are read that were not read before */
+    EDGE_BUDGET_CONDITIONS = 8 /* waits for condition variables are read again */
 };
 
 struct edge_budget {
     uint32_t calls;             /* bit n: the waits of wait_call_at(n) are to be read */
-    bool sleeps;                /* the registers at the begin of a sleep are */
-    uint64_t look_ns;           /* when to look next, at the latest */
-    uint64_t limits;            /* how often it paused */
-    uint32_t waits, conditions; /* since the last look: waits, and calls of futex(2) */
+    bool sleeps;                /* the registers at the begin of a sleep are to be read */
+    uint64_t look_ns;           /* the time of the next look, at the latest */
+    uint64_t limits;            /* number of pauses in reading */
+    uint32_t waits, conditions; /* waits, and futex(2) calls, since the last look */
     uint64_t seen_ns[WAIT_CALLS_MAX];
-    bool lost; /* records were, since then */
+    bool lost; /* records were lost since the last look */
     bool some, often, limited, paused;
-    uint64_t on_ns; /* when it resumed */
+    uint64_t on_ns; /* time at which reading resumed */
     bool no_conditions;
-    uint64_t conditions_ns;     /* until then */
-    uint64_t conditions_off_ns; /* how long, the last time */
+    uint64_t conditions_ns;     /* time until which no_conditions holds */
+    uint64_t conditions_off_ns; /* ns for which no_conditions held the last time */
 };
 
-/* All is read. */
+/* Begins with all events read. */
 void edge_budget_begin(struct edge_budget *b, uint64_t now_ns);
 
-/* Was read: the begin of a wait; the end of one, or for condition variables of any call; that
- * records were lost. */
+/* Count what was read: the begin of a wait; the end of a wait, or of any futex(2) call; a loss of
+ * records. */
 void edge_budget_enter(struct edge_budget *b, const struct wait_call *call, uint64_t at_ns);
 void edge_budget_exit(struct edge_budget *b, const struct wait_call *call);
 void edge_budget_lose(struct edge_budget *b);
 
-/* Decides what is read from now on. busy_long: the thread has been busy for some time.
- * on_conditions: its loop waits on a condition variable. Returns what changed. */
+/* Decides what is read from now on. busy_long: the thread has been busy for long. on_conditions:
+ * the thread's loop waits on a condition variable. Returns what changed, a set of
+ * EDGE_BUDGET_PAUSED … EDGE_BUDGET_CONDITIONS. */
 unsigned edge_budget_look(struct edge_budget *b, bool busy_long, bool on_conditions,
                           uint64_t now_ns);
 

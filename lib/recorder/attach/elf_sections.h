@@ -5,8 +5,8 @@
 
 #include "attach/remote_elf.h"
 
-/* Where the section `name` is in memory, by the file's own addresses. read: at an offset of the
- * file. False: it has none, or is damaged. */
+/* Finds the address and the size of the section `name` in memory, by the addresses in the file.
+ * `read` reads at offsets of the file. False: there is no such section, or the file is damaged. */
 bool elf_section_find(remote_read_fn *read, void *arg, const char *name, uint64_t *address,
                       uint64_t *size);
 

@@ -16,14 +16,14 @@
 #include "attach/remote_process.h"
 
 enum {
-    EDGE_PAGES = 128, /* 512 KiB: 500 waits between two looks */
-    STACK_PAGES = 128 /* 8 stacks */
+    EDGE_PAGES = 128, /* 512 KiB: room for 500 waits between two looks */
+    STACK_PAGES = 128 /* 512 KiB: room for 8 copies of stacks */
 };
 
 /* ---- tracefs ---- */
 
-/* The n-th word of a line, from 0, as a string of its own in `word`; false: there is none, or it
- * has no room. */
+/* Copies the n-th word of a line, counted from 0, as a string into `word`. False: there is no such
+ * word, or it does not fit into `room` bytes. */
 static bool nth_word(const char *line, unsigned n, char *word, size_t room) {
     for (; n > 0; n--) {
         line += strcspn(line, " ");
@@ -38,7 +38,8 @@ static bool nth_word(const char *line, unsigned n, char *word, size_t room) {
     return true;
 }
 
-/* A path with a space or a backslash is written with escapes: such a mount is passed over. */
+/* Finds tracefs in /proc/mounts. A mount whose path has a space or a backslash is skipped, as the
+ * file writes these with escapes. */
 bool perf_tracing_find(struct perf_tracing *tracing) {
     char line[1024], kind[64];
     FILE *mounts = fopen("/proc/mounts", "re");
@@ -55,7 +56,7 @@ bool perf_tracing_find(struct perf_tracing *tracing) {
     return found;
 }
 
-/* The number of a tracepoint; false: errno. */
+/* Reads the number of a tracepoint; false: see errno. */
 static bool tracepoint_id(const struct perf_tracing *tracing, const char *group, const char *prefix,
                           const char *name, uint64_t *id) {
     char path[512], text[32];
@@ -85,7 +86,8 @@ static struct perf_event_attr base_attributes(enum perf_layout layout) {
     };
 }
 
-/* Opens one event, whose records go into the ring of the event `into` (-1: none yet). */
+/* Opens one event. Its records go into the ring of the event `into`; -1: the event will get a ring
+ * of its own. `like` has the other members of its source. */
 static bool open_event(struct perf_events *events, struct perf_event_attr *attributes,
                        enum perf_layout layout, pid_t tid, int into,
                        const struct perf_event_source *like) {
@@ -119,7 +121,23 @@ static enum perf_layout sample_layout(enum perf_event_kind kind) {
     }
 }
 
-/* A tracepoint's event, in the ring of the first. */
+/* Opens the first event, whose ring gets all records but those with stacks. Its records tell of an
+ * exec and of the thread's end; it is never turned off, as the kernel writes neither for an event
+ * that is off. */
+static bool open_life(struct perf_events *events, pid_t tid) {
+    struct perf_event_attr attributes = base_attributes(PERF_LAYOUT_TIME);
+    attributes.type = PERF_TYPE_SOFTWARE;
+    attributes.config = PERF_COUNT_SW_DUMMY;
+    attributes.disabled = 0;
+    attributes.comm = 1;
+    attributes.comm_exec = 1;
+    attributes.task = 1;
+    struct perf_event_source source = {.kind = PERF_EVENT_LIFE};
+    return open_event(events, &attributes, PERF_LAYOUT_TIME, tid, -1, &source) &&
+           perf_ring_open(&events->edges, events->source[0].fd, EDGE_PAGES);
+}
+
+/* Opens a tracepoint's event, whose records go into the ring of the first event. */
 static bool open_edge(struct perf_events *events, uint64_t id, pid_t tid, enum perf_event_kind kind,
                       const struct wait_call *call) {
     enum perf_layout layout = sample_layout(kind);
@@ -128,15 +146,11 @@ static bool open_edge(struct perf_events *events, uint64_t id, pid_t tid, enum p
     attributes.config = id;
     attributes.sample_period = 1;
     attributes.sample_stack_user = layout == PERF_LAYOUT_CALLER ? PERF_TOP_BYTES : 0;
-    attributes.comm = events->count == 0; /* one tells of another program */
-    attributes.comm_exec = attributes.comm;
     struct perf_event_source source = {.kind = kind, .call = call};
-    int into = events->count > 0 ? events->source[0].fd : -1;
-    return open_event(events, &attributes, layout, tid, into, &source) &&
-           (into >= 0 || perf_ring_open(&events->edges, events->source[0].fd, EDGE_PAGES));
+    return open_event(events, &attributes, layout, tid, events->source[0].fd, &source);
 }
 
-/* A call that this kernel does not have is no reason to fail. */
+/* Opens the events of a call's begin and end; a call that this kernel does not have is skipped. */
 static bool open_wait(struct perf_events *events, const struct perf_tracing *tracing, pid_t tid,
                       const struct wait_call *call) {
     uint64_t enter, leave;
@@ -148,7 +162,8 @@ static bool open_wait(struct perf_events *events, const struct perf_tracing *tra
     if (!open_edge(events, enter, tid, PERF_EVENT_ENTER, call)) {
         return false;
     }
-    if (filter) { /* refused, it costs the thread more: all calls are told then */
+    /* a kernel that refuses the filter records all calls, which costs the thread more */
+    if (filter) {
         ioctl(events->source[events->count - 1].fd, PERF_EVENT_IOC_SET_FILTER, filter);
     }
     return open_edge(events, leave, tid, PERF_EVENT_EXIT, call);
@@ -169,6 +184,10 @@ static bool open_all(struct perf_events *events, const struct perf_tracing *trac
                      const char **what) {
     const struct wait_call *call;
     uint64_t id;
+    *what = "the event dummy";
+    if (!open_life(events, tid)) {
+        return false;
+    }
     *what = "the tracepoints of tracefs (events/syscalls)";
     for (size_t i = 0; (call = wait_call_at(i)) != NULL; i++) {
         if (!open_wait(events, tracing, tid, call)) {
@@ -228,7 +247,8 @@ const struct perf_event_source *perf_events_source(const struct perf_events *eve
 void perf_events_switch(struct perf_events *events, const struct wait_call *call, bool on) {
     for (size_t i = 0; i < events->count; i++) {
         const struct perf_event_source *source = &events->source[i];
-        if (source->kind != PERF_EVENT_RUNS && source->call == call) {
+        bool of_sleep = !call && source->kind == PERF_EVENT_SLEEP;
+        if (of_sleep || (call && source->call == call)) {
             ioctl(source->fd, on ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE, 0);
         }
     }

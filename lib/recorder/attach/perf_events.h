@@ -5,11 +5,12 @@
  *     the waits' syscalls:sys_exit_*     edges     time
  *     sched:sched_switch                 edges     registers
  *     PERF_COUNT_SW_CPU_CLOCK            stacks    registers and stack
+ *     PERF_COUNT_SW_DUMMY                edges     execs, and the thread's end
  *
- * Each costs the thread some 0.7 us where it runs often, and several us where each wait leaves the
- * processor's caches to others: who wants fewer of them turns them off for a while.
- * (PERF_EVENT_IOC_REFRESH, by which the kernel would do so after a number of them, leaves a
- * tracepoint off for good in Linux 6.18.) */
+ * Each record costs the thread some 0.7 us where it runs often, and several us where each wait
+ * leaves the processor's caches to others; to have fewer records, events are turned off for a
+ * while. (PERF_EVENT_IOC_REFRESH, by which the kernel would turn one off after a number of
+ * records, leaves a tracepoint off for good in Linux 6.18.) */
 #ifndef STALLREC_PERF_EVENTS_H
 #define STALLREC_PERF_EVENTS_H
 
@@ -22,7 +23,8 @@
 #include "attach/wait_call.h"
 
 enum perf_event_kind {
-    PERF_EVENT_NONE, /* of no event of ours */
+    PERF_EVENT_NONE, /* no event that was opened here */
+    PERF_EVENT_LIFE, /* counts nothing; its records tell of an exec and of the thread's end */
     PERF_EVENT_ENTER,
     PERF_EVENT_EXIT,
     PERF_EVENT_SLEEP,
@@ -33,52 +35,53 @@ struct perf_event_source {
     int fd;
     uint64_t id;
     enum perf_event_kind kind;
-    const struct wait_call *call; /* of ENTER and EXIT */
+    const struct wait_call *call; /* the system call, of ENTER and EXIT; else NULL */
 };
 
-enum { PERF_SOURCES_MAX = 2 * WAIT_CALLS_MAX + 2 };
+enum { PERF_SOURCES_MAX = 2 * WAIT_CALLS_MAX + 3 };
 _Static_assert((int)PERF_SOURCES_MAX <= (int)PERF_LAYOUTS_MAX, "each has a layout");
 
-/* Zero-initialised = closed. */
+/* The open events of a thread; zero-initialised = closed. */
 struct perf_events {
     struct perf_event_source source[PERF_SOURCES_MAX];
     size_t count;
-    struct perf_layouts layouts; /* of the sources, in their order */
+    struct perf_layouts layouts; /* the layouts of the sources, in their order */
     struct perf_ring edges, stacks;
 };
 
 /* The file system in which the tracepoints are described, tracefs. */
 struct perf_tracing {
-    char path[256]; /* where it is mounted */
+    char path[256]; /* the folder at which tracefs is mounted */
 };
-/* Finds it by /proc/mounts. False, with errno ENOENT: it is not mounted. */
+/* Finds tracefs by /proc/mounts. False, with errno ENOENT: it is not mounted. */
 bool perf_tracing_find(struct perf_tracing *tracing);
 
 enum {
-    PERF_TOP_BYTES = 1024,   /* of the stack, with each wait: its caller's frame */
-    PERF_STACK_BYTES = 61440 /* with each sample; a record holds 65,535 bytes */
+    PERF_TOP_BYTES = 1024,   /* bytes of the stack with each wait, for its caller's frame */
+    PERF_STACK_BYTES = 61440 /* bytes of the stack with each sample; a record holds 65,535 bytes */
 };
 
-/* Opens the events of a thread, of which none is on. False: see
- * errno; *what names what the system refused. */
+/* Opens the events of a thread; all but PERF_EVENT_LIFE are turned off. False, with errno set:
+ * *what names what the system refused. */
 bool perf_events_open(struct perf_events *events, const struct perf_tracing *tracing, pid_t tid,
                       const char **what);
-/* The same with the event of stacks alone, which needs no tracepoints. */
+/* Opens only the event that copies stacks, which needs no tracepoints. False: see errno. */
 bool perf_events_open_stacks(struct perf_events *events, pid_t tid);
 void perf_events_close(struct perf_events *events);
 
-/* The source of a record; NULL: it is no sample, or of no event of ours. */
+/* Returns the source of a record; NULL: the record is no sample, or belongs to no event of
+ * `events`. */
 const struct perf_event_source *perf_events_source(const struct perf_events *events,
                                                    const struct perf_record *record);
 
-/* Turns the events of one call's waits on or off; NULL: of the registers with which the thread goes
- * to sleep. */
+/* Turns the events of one call's waits on or off; if call is NULL, the event that records
+ * registers at the begin of a sleep. */
 void perf_events_switch(struct perf_events *events, const struct wait_call *call, bool on);
 
-/* Takes a copy of the stack after each period_ns that the thread runs; 0: no more. */
+/* Makes the kernel copy the stack each time that the thread has run for period_ns; 0: no longer. */
 void perf_events_sample(struct perf_events *events, uint64_t period_ns);
 
-/* Has the kernel taken the events away? It does when the thread ends, or begins a program with
+/* Has the kernel removed the events? It does so when the thread ends, or begins a program with
  * other rights. */
 bool perf_events_gone(const struct perf_events *events);
 

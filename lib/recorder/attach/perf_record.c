@@ -5,8 +5,8 @@
 #include <linux/perf_event.h>
 #include <string.h>
 
-/* The kernel's number of each register of call frame information, in its order: registers come in a
- * sample by rising number. */
+/* The kernel's number of each register, indexed by its number in call frame information; a sample
+ * has registers by rising kernel number. */
 #if defined(__x86_64__)
 static const uint8_t kernel_number[CFI_REGISTERS] = {
     PERF_REG_X86_AX,  PERF_REG_X86_DX,  PERF_REG_X86_CX,  PERF_REG_X86_BX,  PERF_REG_X86_SI,
@@ -21,7 +21,8 @@ static unsigned kernel_register(unsigned reg) {
 #else
 enum { SAMPLE_ABI = PERF_SAMPLE_REGS_ABI_64 };
 
-/* x0 to x30 have the same numbers in both. */
+/* Returns the kernel's number of a register of call frame information; x0 to x30 have the same
+ * number in both. */
 static unsigned kernel_register(unsigned reg) {
     if (reg == CFI_SP) {
         return PERF_REG_ARM64_SP;
@@ -30,7 +31,8 @@ static unsigned kernel_register(unsigned reg) {
 }
 #endif
 
-/* By their numbers of call frame information. */
+/* Returns the registers of a layout as a set: bit n stands for number n of call frame
+ * information. */
 static uint64_t asked_registers(enum perf_layout layout) {
     const uint64_t place = UINT64_C(1) << CFI_SP | UINT64_C(1) << CFI_PC | UINT64_C(1) << CFI_FP |
                            UINT64_C(1) << CFI_RA;
@@ -135,13 +137,13 @@ static void read_sample_stack(struct perf_bytes *b, struct perf_record *r) {
     uint64_t room = bytes_u64(b);
     r->stack_size = 0;
     r->stack = bytes_take(b, room);
-    if (room > 0) { /* of these bytes the first were written */
+    if (room > 0) { /* the kernel wrote only the first of these bytes, whose number follows */
         uint64_t written = bytes_u64(b);
         r->stack_size = written < room ? written & ~UINT64_C(7) : room;
     }
 }
 
-/* False: it is of no event that is known. */
+/* Finds the layout of the samples of an event, given by its id. False: the event is not known. */
 static bool find_layout(const struct perf_layouts *layouts, uint64_t event,
                         enum perf_layout *layout) {
     for (size_t i = 0; i < layouts->count; i++) {
@@ -179,7 +181,7 @@ bool perf_record_read(const uint8_t *bytes, size_t size, const struct perf_layou
     struct perf_bytes b = {bytes, size, false};
     struct perf_record r = {.kind = PERF_RECORD_IS_OTHER};
     uint32_t type = bytes_u32(&b);
-    uint32_t rest = bytes_u32(&b); /* flags below, size above, on a little-endian processor */
+    uint32_t rest = bytes_u32(&b); /* on a little-endian processor the size is the upper half */
     uint16_t flags = (uint16_t)(rest & UINT16_MAX);
     switch (b.failed ? UINT32_MAX : type) {
     case PERF_RECORD_SAMPLE:
@@ -187,11 +189,17 @@ bool perf_record_read(const uint8_t *bytes, size_t size, const struct perf_layou
         break;
     case PERF_RECORD_LOST:
         r.kind = PERF_RECORD_IS_LOST;
-        bytes_u64(&b); /* which event's is not asked: they share the ring */
+        bytes_u64(&b); /* skips the event's id: all events share the ring */
         r.lost = bytes_u64(&b);
         break;
     case PERF_RECORD_COMM:
         r.kind = flags & PERF_RECORD_MISC_COMM_EXEC ? PERF_RECORD_IS_EXEC : PERF_RECORD_IS_OTHER;
+        break;
+    case PERF_RECORD_EXIT:
+        r.kind = PERF_RECORD_IS_END;
+        bytes_take(&b, 4 * sizeof(uint32_t)); /* skips the ids of thread and parent: the events are
+                                                 of the watched thread */
+        r.time_ns = bytes_u64(&b);
         break;
     default:
         break;

@@ -223,6 +223,24 @@ static void only_an_exec_is_another_program(void **state) {
     }
 }
 
+static void end_of_a_thread_has_its_time(void **state) {
+    (void)state;
+    struct made m;
+    struct perf_record r;
+    begin_made(&m, PERF_RECORD_EXIT, 0);
+    put64(&m, 7);
+    put64(&m, 8);
+    put64(&m, 123456789);
+    end_made(&m);
+    assert_true(perf_record_read(m.bytes, m.size, &layouts, &r));
+    assert_int_equal(r.kind, PERF_RECORD_IS_END);
+    assert_int_equal(r.time_ns, 123456789);
+    begin_made(&m, PERF_RECORD_EXIT, 0);
+    put64(&m, 7);
+    end_made(&m);
+    assert_false(perf_record_read(m.bytes, m.size, &layouts, &r));
+}
+
 static void size_that_no_record_has_is_refused(void **state) {
     (void)state;
     uint8_t header[PERF_RECORD_HEADER] = {0};
@@ -247,6 +265,7 @@ int main(void) {
         T(record_cut_at_any_byte_is_refused),
         T(lost_records_are_counted),
         T(only_an_exec_is_another_program),
+        T(end_of_a_thread_has_its_time),
         T(size_that_no_record_has_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

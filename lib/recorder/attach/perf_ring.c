@@ -42,7 +42,7 @@ void perf_ring_close(struct perf_ring *ring) {
     *ring = (struct perf_ring){0};
 }
 
-/* The bytes of the ring from position `at` on, in one piece. */
+/* Returns `size` bytes of the ring from position `at` on in one piece; if they wrap, in a copy. */
 static const uint8_t *ring_bytes(struct perf_ring *ring, uint64_t at, size_t size) {
     const uint8_t *data = ring->map + (ring->map_size - ring->data_size);
     size_t from = (size_t)(at % ring->data_size), first = ring->data_size - from;
@@ -60,7 +60,8 @@ bool perf_ring_take(struct perf_ring *ring, const struct perf_layouts *layouts,
         return false;
     }
     struct perf_event_mmap_page *control = (struct perf_event_mmap_page *)(void *)ring->map;
-    /* Only now is the last record done with, and the kernel may write over it. */
+    /* The caller is done with the last record only now, so the kernel may overwrite it from here
+     * on. */
     __atomic_store_n(&control->data_tail, ring->tail, __ATOMIC_RELEASE);
     uint64_t head = __atomic_load_n(&control->data_head, __ATOMIC_ACQUIRE);
     bool found = false;
@@ -71,7 +72,8 @@ bool perf_ring_take(struct perf_ring *ring, const struct perf_layouts *layouts,
             size = perf_record_size(ring_bytes(ring, ring->tail, PERF_RECORD_HEADER));
         }
         if (size == 0 || size > there) {
-            ring->tail = head; /* no boundary of records is known any more */
+            ring->tail = head; /* the boundaries of records are no longer known, so all records in
+                                  the ring are skipped */
             break;
         }
         found = perf_record_read(ring_bytes(ring, ring->tail, size), size, layouts, out);

@@ -8,22 +8,22 @@
 
 #include "attach/perf_record.h"
 
-/* Zero-initialised = none. */
+/* A mapped ring; zero-initialised = none. */
 struct perf_ring {
-    uint8_t *map; /* a page of control, then the records */
+    uint8_t *map; /* the mapping: a page of control, then the records */
     size_t map_size, data_size;
-    uint64_t tail;   /* where the next record begins */
-    uint8_t *record; /* a copy of one that wraps */
+    uint64_t tail;   /* position at which the next record begins */
+    uint8_t *record; /* buffer for a record that wraps */
 };
 
-/* Maps the ring of the event `fd`, `pages` (a power of two) of records large; half as many, and so
- * on, where the system grants no more locked memory. False: see errno. */
+/* Maps the ring of the event `fd` with `pages` pages (a power of two) for records; if the system
+ * does not grant so much locked memory, with half as many, and so on. False: see errno. */
 bool perf_ring_open(struct perf_ring *ring, int fd, size_t pages);
 void perf_ring_close(struct perf_ring *ring);
 
-/* Takes the next record; layouts: of the events that write into the ring. False: there is none by
- * now. What cannot be read is passed over, and all of a ring that is damaged. *out refers to the
- * ring until the next call. */
+/* Takes the next record. layouts are those of the events that write into the ring. False: there is
+ * no record now. A damaged record is skipped; if its size is wrong, all records in the ring are.
+ * *out refers to the ring until the next call. */
 bool perf_ring_take(struct perf_ring *ring, const struct perf_layouts *layouts,
                     struct perf_record *out);
 

@@ -14,13 +14,13 @@
 
 enum { STOP_MS = 20, NAP_NS = 20000 };
 
-/* Reads the registers in the kernel's layout of a core file. */
+/* Reads the registers of a stopped thread, in the kernel's layout for core files. */
 static bool registers_of_stopped(pid_t tid, struct cfi_registers *regs) {
     struct user_regs_struct u;
     struct iovec io = {&u, sizeof u};
     if (ptrace(PTRACE_GETREGSET, tid, (void *)(uintptr_t)NT_PRSTATUS, &io) != 0 ||
         io.iov_len != sizeof u) {
-        return false; /* of another size: a program for another processor */
+        return false; /* registers of another size: a program for another processor */
     }
     regs->known = 0;
 #if defined(__x86_64__)
@@ -42,8 +42,9 @@ static bool registers_of_stopped(pid_t tid, struct cfi_registers *regs) {
 
 enum stop { STOP_THERE, STOP_NOT_YET, STOP_NEVER };
 
-/* Has the thread stopped? *signal: one that was on its way to it, to be passed on. The end of the
- * thread is left for who waits for that. */
+/* Has the thread stopped? *signal becomes the signal that was on its way to the thread, which has
+ * to be passed on, or 0. The end of the thread is not consumed, so that its parent still sees
+ * it. */
 static enum stop look_for_stop(pid_t tid, int *signal) {
     enum { EVENT_SHIFT = 8 };
     siginfo_t info = {.si_pid = 0};

@@ -1,21 +1,23 @@
-/* Stops a running thread of another process for as long as its registers and its stack are copied:
- * PTRACE_SEIZE, which needs no signal and ends with its tracer, so that the thread runs on even if
- * we are killed (ptrace(2)). For a thread that runs only: one that waits in the kernel would see
- * its wait end early. */
+/* Stops a running thread of another process while its registers and its stack are copied.
+ * PTRACE_SEIZE needs no signal and ends with its tracer, so that the thread runs on even if this
+ * process is killed (ptrace(2)). Only a running thread may be stopped, as the wait of a thread in
+ * the kernel would end early. */
 #ifndef STALLREC_PTRACE_STOP_H
 #define STALLREC_PTRACE_STOP_H
 
 #include "attach/remote_process.h"
 #include "unwind/cfi.h"
 
-/* Copies registers, and at most `room` bytes of the stack from the red zone on. *pause_ns: how long
- * the thread stood. False: it may not be traced (errno), or, if *pending becomes true, it did not
- * stop in time: it will, and ptrace_release has to be called until it has. */
+/* Copies the thread's registers, and at most `room` bytes of its stack, beginning with the red
+ * zone. *pause_ns: ns for which the thread was stopped. False: the thread may not be traced
+ * (errno), or, if *pending becomes true, it did not stop in time; it will stop later, and
+ * ptrace_release must be called until it returns true. */
 bool ptrace_copy(const struct remote_process *process, pid_t tid, uint8_t *buffer, size_t room,
                  struct cfi_registers *regs, struct cfi_stack *stack, uint64_t *pause_ns,
                  bool *pending);
 
-/* Lets a thread run on that stopped too late. False: it has not stopped yet. */
+/* Lets a thread run on that was asked to stop but stopped too late. False: the thread has not
+ * stopped yet. */
 bool ptrace_release(pid_t tid);
 
 #endif

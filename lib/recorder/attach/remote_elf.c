@@ -11,7 +11,7 @@ enum {
     HEADERS_MAX = 64,
     NOTES_MAX = 64 * 1024,
     DYNAMIC_MAX = 512,
-    SYMBOLS_MAX = 256 * 1024, /* 6 MiB of symbols */
+    SYMBOLS_MAX = 256 * 1024, /* the most symbols that are read, which are 6 MiB */
     NAME_MAX_BYTES = 128,
     PAGE = 4096
 };
@@ -31,7 +31,8 @@ static uint64_t page_up(uint64_t address) {
     return page_down(address + PAGE - 1);
 }
 
-/* The lowest page and the end of the segments, as the file names them. */
+/* Finds the first page and the end of all segments, by the addresses in the file. False: there are
+ * no segments, or they are too large. */
 static bool find_extent(const Elf64_Phdr *headers, size_t count, uint64_t *lo, uint64_t *hi) {
     *lo = UINT64_MAX;
     *hi = 0;
@@ -62,7 +63,8 @@ static void read_notes(remote_read_fn *read, void *arg, const Elf64_Phdr *p,
     free(notes);
 }
 
-/* The end of the file part of the segment that holds the address; 0: none does. */
+/* Returns the end of the file-backed part of the segment that holds the address; 0: no segment
+ * does. */
 static uint64_t end_of_segment(const Elf64_Phdr *headers, size_t count, uint64_t address) {
     for (size_t i = 0; i < count; i++) {
         const Elf64_Phdr *p = &headers[i];
@@ -78,7 +80,7 @@ static void take_segment(const Elf64_Phdr *headers, size_t count, const Elf64_Ph
                          struct remote_elf *out) {
     uint64_t end = end_of_segment(headers, count, p->p_vaddr);
     if (end == 0 || p->p_memsz > end - p->p_vaddr) {
-        return; /* not in memory */
+        return; /* the table is not in memory */
     }
     if (p->p_type == PT_GNU_EH_FRAME) {
         out->frame_header = out->bias + p->p_vaddr;
@@ -115,13 +117,13 @@ bool remote_elf_read(remote_read_fn *read, void *arg, uint64_t load, struct remo
 
 /* ---- dynamic symbols ---- */
 
-/* Where the tables are in memory, and how large. */
+/* Addresses of the tables of dynamic symbols in memory, and the size of the strings. */
 struct dynamic_tables {
     uint64_t symbols, strings, strings_size, hash, gnu_hash;
 };
 
-/* The dynamic linker makes addresses in most tables absolute, but not in those that it cannot write
- * to. */
+/* Returns the address of a table in memory. The dynamic linker has replaced the addresses of most
+ * entries by run-time ones, but not in a dynamic section that it cannot write to. */
 static uint64_t table_address(const struct remote_elf *elf, uint64_t value) {
     return value >= elf->load && value < elf->end ? value : elf->bias + value;
 }
@@ -160,8 +162,8 @@ static bool read_tables(remote_read_fn *read, void *arg, const struct remote_elf
     return out->symbols != 0 && out->strings != 0;
 }
 
-/* How many symbols there are. No header says it: DT_HASH does, and else the string table follows
- * the symbols, as linkers lay them out. */
+/* Returns the number of dynamic symbols, which no header tells: it is that of DT_HASH, or else
+ * follows from the string table, which linkers place behind the symbols. */
 static uint64_t count_dynamic(remote_read_fn *read, void *arg, const struct dynamic_tables *t) {
     uint32_t words[2];
     if (t->hash != 0 && read(arg, t->hash, words, sizeof words)) {
@@ -176,7 +178,8 @@ static bool symbol_covers(const Elf64_Sym *symbol, uint64_t address) {
            address - symbol->st_value < symbol->st_size;
 }
 
-/* Copies a string of at most room - 1 bytes; "" if it cannot be read. */
+/* Copies a name of at most room - 1 bytes from the string table; name is "" if it cannot be
+ * read. */
 static void read_symbol_name(remote_read_fn *read, void *arg, const struct dynamic_tables *t,
                              uint64_t offset, char *name, size_t room) {
     *name = '\0';
@@ -217,7 +220,7 @@ void remote_elf_symbol(remote_read_fn *read, void *arg, const struct remote_elf 
     }
 }
 
-/* ---- by name ---- */
+/* ---- look-up by name ---- */
 
 static uint32_t gnu_hash_of(const char *name) {
     uint32_t hash = 5381;
@@ -227,7 +230,7 @@ static uint32_t gnu_hash_of(const char *name) {
     return hash;
 }
 
-/* Is symbol number i the one that is asked for? */
+/* Is symbol number i called symbol->name? If so, its address and size are set in *symbol. */
 static bool is_symbol_named(remote_read_fn *read, void *arg, const struct remote_elf *elf,
                             const struct dynamic_tables *t, uint64_t i,
                             struct dynamic_symbol *symbol) {
@@ -246,8 +249,9 @@ static bool is_symbol_named(remote_read_fn *read, void *arg, const struct remote
     return true;
 }
 
-/* The table: counts of buckets and of symbols that it leaves out, of words of a filter, a shift;
- * the filter; a symbol number for each bucket; hashes, of which a chain's last has bit 0 set. */
+/* Reads DT_GNU_HASH, which has four counts (buckets, symbols that are left out, filter words, and
+ * a shift), the filter, a symbol number for each bucket, and hashes; the last hash of a chain has
+ * bit 0 set. */
 bool remote_elf_find(remote_read_fn *read, void *arg, const struct remote_elf *elf,
                      struct dynamic_symbol *symbol) {
     enum { HEADER_WORDS = 4, CHAIN_MAX = 65536 };

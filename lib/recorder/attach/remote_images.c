@@ -16,30 +16,32 @@
 enum {
     IMAGES_MAX = 16384,
     MAPS_MAX = 262144,
-    CODE_BEFORE = 16 * 1024, /* of an address that is unwound: its function's first instructions */
+    CODE_BEFORE = 16 * 1024, /* bytes of code that are copied before the unwound address, to hold
+                                the function's first instructions */
     CODE_BEHIND = 256,
 };
 #define FRAMES_MAX (UINT64_C(256) << 20)
 
 enum { OWN_HEADER = 20 };
 
-/* What the unwinder reads of an image, copied when it is first asked for. A static program often
- * has no .eh_frame_hdr: one without a search table is made for it, at an address behind the image.
- */
+/* The memory of an image that the unwinder reads, copied when it is first needed. A static program
+ * often has no .eh_frame_hdr: then a header without a search table is made, at an address behind
+ * the image. */
 struct image_frames {
-    uint8_t *bytes; /* what lies at `address` */
+    uint8_t *bytes; /* a copy of the memory at `address` */
     uint64_t address, size;
     uint64_t header, header_size;
-    uint8_t own[OWN_HEADER]; /* the header that was made; then `header` is behind the image */
+    uint8_t own[OWN_HEADER]; /* the header that was made, if `made`; `header` is then behind the
+                                image */
     bool made, tried;
 };
 
 struct remote_image {
     struct remote_elf elf;
     uint64_t device, inode;
-    uint64_t first_end; /* of its first mapping */
+    uint64_t first_end; /* the end of the image's first mapping */
     char *path;
-    bool loaded; /* as of the last refresh */
+    bool loaded; /* the image was mapped at the last refresh */
     bool in_app;
     struct image_frames frames;
 };
@@ -49,8 +51,8 @@ struct remote_images {
     struct remote_image *image;
     size_t count, room;
     uint64_t generation;
-    uint64_t stack_end; /* of the main thread; 0: not known */
-    bool looked;        /* since remote_images_look */
+    uint64_t stack_end; /* the end of the main thread's stack; 0: it is not known */
+    bool looked;        /* the mappings were read since the last call of remote_images_look */
     char program[REMOTE_PATH_MAX];
     uint8_t code[CODE_BEFORE + CODE_BEHIND];
 };
@@ -95,8 +97,9 @@ static bool read_file(void *arg, uint64_t offset, void *to, size_t size) {
     return offset <= INT64_MAX && pread(*(int *)arg, to, size, (off_t)offset) == (ssize_t)size;
 }
 
-/* Opens the file of an image: as it is mapped, for which the system may want more rights than for
- * its memory; the program's; or by its name, if that still is the same file. -1: it cannot be. */
+/* Opens the file of an image: first as it is mapped, for which the system may demand more rights
+ * than for the memory; then, if the path is the program's, as /proc/PID/exe; then by its path, if
+ * that still names the same file. -1: it cannot be opened. */
 static int open_image(const struct remote_images *t, const struct remote_image *image) {
     char path[REMOTE_PATH_MAX + 8];
     struct stat sb;
@@ -117,7 +120,8 @@ static int open_image(const struct remote_images *t, const struct remote_image *
     return fd;
 }
 
-/* A build id that no program header tells of: those of Go. It is read from memory, too. */
+/* Finds a build id that no program header names, as in Go's programs: the file's section headers
+ * tell its address, at which it is read from memory. */
 static void find_id(const struct remote_images *t, struct remote_image *image) {
     enum { NOTE_MAX = 256 };
     uint8_t note[NOTE_MAX];
@@ -136,11 +140,11 @@ static void find_id(const struct remote_images *t, struct remote_image *image) {
 
 /* ---- the table ---- */
 
-/* A file that is mapped from its first byte on, until it turns out to be an image, or not. */
+/* A file that is mapped from its first byte on, and may turn out to be an image. */
 struct candidate {
     struct remote_map map; /* the first mapping */
     bool open;
-    bool code; /* one of its mappings is executable */
+    bool code; /* a mapping of the file is executable */
 };
 
 static bool is_vdso(const struct remote_map *map) {
@@ -172,7 +176,7 @@ static struct remote_image *image_add(struct remote_images *t) {
     return &t->image[t->count];
 }
 
-/* Images that were unloaded give way to one at their place. */
+/* Drops unloaded images that overlap a new one. */
 static void drop_overlapped(struct remote_images *t, const struct remote_elf *elf) {
     for (size_t i = t->count; i-- > 0;) {
         struct remote_image *image = &t->image[i];
@@ -217,7 +221,8 @@ static void end_candidate(struct remote_images *t, struct candidate *c) {
     c->open = false;
 }
 
-/* Mappings of a file follow each other; what lies between them belongs to none. */
+/* Adds a mapping to the candidate. Mappings of one file follow each other; mappings of no file
+ * between them are ignored. */
 static void take_map(struct remote_images *t, struct candidate *c, const struct remote_map *map) {
     bool file = map->inode != 0 || is_vdso(map);
     if (strcmp(map->path, "[stack]") == 0) {
@@ -273,7 +278,8 @@ bool remote_images_refresh(struct remote_images *t) {
     free(line);
     fclose(maps);
     errno = why;
-    return lines > 0; /* of a process without rights over it, the file opens and does not read */
+    return lines >
+           0; /* without rights over the process, the maps file can be opened but holds no line */
 }
 
 static struct remote_image *image_at(const struct remote_images *t, uint64_t address) {
@@ -353,8 +359,8 @@ void remote_images_look(struct remote_images *t) {
 
 /* ---- frames of an image ---- */
 
-/* A header of version 1 that names the address of .eh_frame, of 8 bytes, and has no table (Linux
- * Standard Base 5.0, 10.6.2). */
+/* Makes a .eh_frame_hdr of version 1 that holds the address of .eh_frame in 8 bytes and has no
+ * table (Linux Standard Base 5.0, 10.6.2). */
 static void make_header(struct image_frames *f, uint64_t end) {
     static const uint8_t head[4] = {1, 0 /* absolute */, 0xff, 0xff /* omitted */};
     f->made = true;
@@ -396,13 +402,14 @@ static void copy_image_frames(struct remote_images *t, struct remote_image *imag
     f->size = f->bytes ? remote_read_some(t->process, f->address, f->bytes, (size_t)f->size) : 0;
 }
 
-/* The code around an address. */
+/* Copies the code around pc, CODE_BEFORE bytes before it and CODE_BEHIND behind it, as far as it
+ * can be read. */
 static void copy_code(struct remote_images *t, const struct remote_image *image, uint64_t pc,
                       struct cfi_segment *out) {
     uint64_t from = pc - image->elf.load < CODE_BEFORE ? image->elf.load : pc - CODE_BEFORE;
     uint64_t end = image->elf.end - pc < CODE_BEHIND ? image->elf.end : pc + CODE_BEHIND;
     size_t size = remote_read_some(t->process, from, t->code, (size_t)(end - from));
-    if (size <= pc - from) { /* the pages before it are not there */
+    if (size <= pc - from) { /* the pages before pc cannot be read */
         from = pc & ~UINT64_C(4095);
         size = remote_read_some(t->process, from, t->code, (size_t)(end - from));
     }
@@ -423,7 +430,7 @@ static bool module_find(void *arg, uint64_t pc, unwind_visit_fn *visit, void *vi
     copy_image_frames(t, image);
     const struct image_frames *f = &image->frames;
     struct cfi_module module = {.header = f->size ? f->header : 0, .header_size = f->header_size};
-    if (f->size > 0) { /* first: the code's copy may reach into it */
+    if (f->size > 0) { /* the frames come first, as the copy of the code may overlap them */
         module.segments[module.segment_count++] =
             (struct cfi_segment){.address = f->address, .bytes = f->bytes, .size = f->size};
     }

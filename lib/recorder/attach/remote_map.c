@@ -33,7 +33,7 @@ static uint64_t map_number(struct map_text *t, unsigned base) {
     return value;
 }
 
-/* "r-xp" */
+/* Reads the rights of a mapping, such as "r-xp". */
 static void take_rights(struct map_text *t, struct remote_map *map) {
     if (t->end - t->at < 4) {
         t->failed = true;

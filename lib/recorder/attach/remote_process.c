@@ -14,10 +14,13 @@
 #include "linux/signal_linux.h"
 
 #ifndef SYS_pidfd_open
-#define SYS_pidfd_open 434 /* the same everywhere */
+#define SYS_pidfd_open 434 /* the number is the same on every processor */
 #endif
 
-enum { COPY_AT_ONCE = 64 * 1024 }; /* of stack_copy_mapped_async */
+enum {
+    COPY_AT_ONCE = 64 * 1024, /* the most bytes that one call of stack_copy_mapped_async copies */
+    CHILDREN_TEXT = 16 * 1024 /* bytes of one thread's list of children: some 2,000 of them */
+};
 
 bool remote_process_open(struct remote_process *process, pid_t pid) {
     char path[32];
@@ -148,6 +151,44 @@ size_t remote_threads(const struct remote_process *process, pid_t **out) {
         qsort(ids, count, sizeof *ids, by_thread_id);
     }
     *out = ids;
+    return count;
+}
+
+/* Appends the numbers in a text to a list that grows. False: out of memory. */
+static bool add_process_ids(const char *text, pid_t **ids, size_t *count) {
+    size_t most = strlen(text) / 2 + 1;
+    uint64_t id;
+    pid_t *more = realloc(*ids, (*count + most) * sizeof **ids);
+    if (!more) {
+        return false;
+    }
+    *ids = more;
+    while (remote_number(text, &id)) {
+        if (id > 0 && id <= INT32_MAX) {
+            more[(*count)++] = (pid_t)id;
+        }
+        text += strspn(text, "0123456789");
+        text += strspn(text, " ");
+    }
+    return true;
+}
+
+size_t remote_children(const struct remote_process *process, pid_t **out) {
+    char text[CHILDREN_TEXT];
+    pid_t *threads = NULL;
+    size_t thread_count = remote_threads(process, &threads), count = 0;
+    *out = NULL;
+    for (size_t i = 0; i < thread_count; i++) {
+        int fd = remote_thread_file(process, threads[i], "children");
+        bool any = remote_text(fd, text, sizeof text) > 0;
+        if (fd >= 0) {
+            close(fd);
+        }
+        if (any && !add_process_ids(text, out, &count)) {
+            break;
+        }
+    }
+    free(threads);
     return count;
 }
 

@@ -1,5 +1,5 @@
-/* Another process, seen from outside: its files of /proc and its memory. Nothing is written to it.
- * Needs the rights of ptrace(2) over it to read (PTRACE_MODE_READ, PTRACE_MODE_ATTACH). */
+/* Another process, seen from outside: its files of /proc and its memory. Nothing is written to the
+ * process. Reading needs the rights of ptrace(2) over it (PTRACE_MODE_READ, PTRACE_MODE_ATTACH). */
 #ifndef STALLREC_REMOTE_PROCESS_H
 #define STALLREC_REMOTE_PROCESS_H
 
@@ -10,50 +10,57 @@
 
 #include "linux/proc_linux.h"
 
-/* Zero-initialised is not valid: REMOTE_PROCESS_NONE is. */
+/* Another process. REMOTE_PROCESS_NONE means none; a zeroed struct is not valid. */
 struct remote_process {
     pid_t pid;
-    int folder;  /* /proc/PID: of this process, whoever has its number later */
+    int folder;  /* /proc/PID, opened; it stays this process's, even if another process gets the pid
+                    later */
     int ends_fd; /* a pidfd: readable when the process has ended */
 };
 
 #define REMOTE_PROCESS_NONE ((struct remote_process){.folder = -1, .ends_fd = -1})
 
-/* False: see errno; ESRCH: there is no such process. */
+/* Opens the process. False: see errno; ESRCH: there is no such process. */
 bool remote_process_open(struct remote_process *process, pid_t pid);
 void remote_process_close(struct remote_process *process);
 
-/* Has it ended, as a zombie too? */
+/* Has the process ended? True also for a zombie. */
 bool remote_process_ended(const struct remote_process *process);
 
 /* Opens /proc/PID/NAME for reading; -1: see errno. */
 int remote_process_file(const struct remote_process *process, const char *name);
-/* Opens /proc/PID/task/TID/NAME. */
+/* Opens /proc/PID/task/TID/NAME for reading; -1: see errno. */
 int remote_thread_file(const struct remote_process *process, pid_t tid, const char *name);
 /* Reads the start of an open file of /proc; the text is NUL-terminated and cut to fit. Returns its
  * length, 0 on failure. */
 size_t remote_text(int fd, char *text, size_t room);
 
-/* The decimal number that a text of /proc or tracefs begins with. False: there is none, or it is
- * too large. */
+/* Reads the decimal number at the start of a text of /proc or tracefs. False: there is no number,
+ * or it is too large. */
 bool remote_number(const char *text, uint64_t *value);
 
-/* A number of a line of /proc/PID/status, which begins with `name`; of several its first, or with
- * `last` its last, which of NSpid is the id as the process sees it. False: there is none. */
+/* Reads a number from the line of /proc/PID/status that begins with `name`: the first one, or,
+ * with `last`, the last one, which in NSpid is the id inside the innermost namespace. False: there
+ * is no such number. */
 bool remote_status_number(const char *status, const char *name, bool last, uint64_t *value);
 
-/* The file that the process runs, as it names it; "" if that cannot be read. */
+/* Copies the path of the file that the process runs, as the process names it; "" if it cannot be
+ * read. */
 void remote_process_program(const struct remote_process *process, char *path, size_t room);
 
 /* Copies memory of the process. False: not all of it can be read. */
 bool remote_read(const struct remote_process *process, uint64_t address, void *to, size_t size);
-/* Copies what can be read from `address` on, up to the first page that cannot, at most `size`
- * bytes. Returns how many. */
+/* Copies at most `size` bytes from `address` on, up to the first page that cannot be read. Returns
+ * the number of bytes copied. */
 size_t remote_read_some(const struct remote_process *process, uint64_t address, uint8_t *to,
                         size_t size);
 
-/* Its threads, by rising id, malloc'ed; the caller's to free. Returns how many, 0: none, or no
- * memory. */
+/* Lists the ids of the process's threads in *out, in rising order; the caller frees *out. Returns
+ * their number; 0: there are none, or memory ran out. */
 size_t remote_threads(const struct remote_process *process, pid_t **out);
+
+/* Lists the ids of the processes that the threads have started, as far as /proc tells, in *out,
+ * which the caller frees (NULL if there are none). Returns their number. */
+size_t remote_children(const struct remote_process *process, pid_t **out);
 
 #endif

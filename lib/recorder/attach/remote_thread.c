@@ -8,7 +8,9 @@
 
 #include "linux/copy_linux.h"
 
-enum { RULES = 16384 }; /* of the unwinder: several threads share it */
+enum {
+    RULES = 16384
+}; /* number of unwind rules that the unwinder caches; several threads share the rules */
 
 static bool read_host(void *arg, uint64_t address, void *to, size_t size) {
     const struct remote_unwinder *u = arg;
@@ -154,18 +156,25 @@ uint64_t remote_thread_sleeps(const struct remote_thread *t) {
     return at && remote_number(at + sizeof key - 1, &value) ? value : UINT64_MAX;
 }
 
-/* Where its stack begins, field 28 of stat (proc(5)), which the kernel draws by lot. */
+/* Reads the address at which the stack begins, field 28 of stat (proc(5)), which the kernel
+ * randomises at each exec. */
 uint64_t remote_thread_program(const struct remote_thread *t) {
-    enum { FIELDS_BETWEEN = 25 }; /* from the state on, field 3 */
+    enum { FIELDS_BETWEEN = 25 }; /* fields behind the state, which is field 3 */
     char text[1024];
     uint64_t value;
     remote_text(t->stat_fd, text, sizeof text);
-    const char *at = strrchr(text, ')'); /* the last one: the name may hold others */
+    const char *at = strrchr(text, ')'); /* the last ')' ends the name, which may hold others */
     at = at ? strchr(at, ' ') : NULL;
     for (int i = 0; at && i < FIELDS_BETWEEN; i++) {
         at = strchr(at + 1, ' ');
     }
     return at && remote_number(at + 1, &value) ? value : 0;
+}
+
+bool remote_thread_stopped(const struct remote_thread *t) {
+    char text[512];
+    size_t size = remote_text(t->stat_fd, text, sizeof text);
+    return proc_parse_state_async(text, size) == REC_STATE_STOPPED;
 }
 
 bool remote_thread_ended(const struct remote_thread *t) {

@@ -8,64 +8,73 @@
 #include "linux/python_linux.h"
 #include "unwind/unwind.h"
 
-enum { REMOTE_STACK_MAX = 256 * 1024 }; /* bytes of a stack that are looked at */
+enum { REMOTE_STACK_MAX = 256 * 1024 }; /* the most bytes of a stack that are copied */
 
-/* What unwinding the threads of a process takes; one thread at a time. */
+/* State for unwinding the threads of a process, one thread at a time. */
 struct remote_unwinder {
     const struct remote_process *process; /* borrowed */
     struct remote_images *images;
     struct unwinder *unwinder;
-    struct unwind_frame *frames; /* [max_frames] */
+    struct unwind_frame *frames; /* [max_frames] frames of one stack */
     uint32_t max_frames;
-    uint8_t *stack; /* [REMOTE_STACK_MAX], the last copy */
+    uint8_t *stack; /* [REMOTE_STACK_MAX] the last copied stack */
     struct python_linux *python;
-    bool same_ids; /* the process numbers its threads as we do */
+    bool same_ids; /* the process numbers its threads as this process does */
 };
 
-/* False: no memory. `process` is borrowed until the release. */
+/* Initialises an unwinder; `process` is borrowed until remote_unwinder_release. False: out of
+ * memory. */
 bool remote_unwinder_init(struct remote_unwinder *u, const struct remote_process *process,
                           uint32_t max_frames);
 void remote_unwinder_release(struct remote_unwinder *u);
 
-/* Walks a stack of the thread `own_tid` (struct remote_thread). out->frames, starts (NULL: not
- * wanted) and cap are the caller's. */
+/* Unwinds a stack of the thread `own_tid` (struct remote_thread) into out; out->frames, starts
+ * (NULL: not wanted) and cap are the caller's. */
 void remote_unwind(struct remote_unwinder *u, pid_t own_tid, const struct cfi_registers *regs,
                    const struct cfi_stack *stack, struct rec_stack *out);
-/* The caller of the function that `regs` are in: the return address, and how deep the stack is
- * there. beyond: the first caller in another image than that, which is the C library, if there is
- * one. False: it cannot be told. */
+/* Finds the caller of the function that `regs` are in: *address becomes its return address, *depth
+ * the stack's depth there. beyond: the function is one of the C library, and the caller is the
+ * first one in another image, if there is one. False: the caller cannot be found. */
 bool remote_caller(struct remote_unwinder *u, const struct cfi_registers *regs,
                    const struct cfi_stack *stack, bool beyond, uint64_t *address, uint64_t *depth);
 
 struct remote_thread {
     const struct remote_process *process; /* borrowed */
-    pid_t tid, own_tid;                   /* as we and as the process itself number it */
-    int syscall_fd, schedstat_fd, stat_fd, comm_fd, status_fd; /* -1: cannot be read */
+    pid_t tid,
+        own_tid; /* the thread's id in this process's namespace, and in that of its own process */
+    int syscall_fd, schedstat_fd, stat_fd, comm_fd, status_fd; /* -1: the file cannot be read */
 };
 
-/* The thread's id as the innermost namespace that it is in numbers it. */
+/* Returns the thread's id in the innermost pid namespace that it is in. */
 pid_t remote_own_tid(const struct remote_process *process, pid_t tid);
 
-/* False: it is gone, or /proc does not show it (errno). */
+/* Opens the thread's files of /proc. False: the thread is gone, or /proc does not show it
+ * (errno). */
 bool remote_thread_open(struct remote_thread *t, const struct remote_process *process, pid_t tid);
 void remote_thread_close(struct remote_thread *t);
 
-/* The system call that it is blocked in. False: it runs, or cannot be read. */
+/* Reads the system call in which the thread is blocked. False: the thread runs, or cannot be
+ * read. */
 bool remote_thread_call(const struct remote_thread *t, struct proc_syscall *call);
-/* Its processor time; UINT64_MAX: not known. The kernel brings it up to date at each tick. */
+/* Returns the thread's processor time in ns; UINT64_MAX: it is not known. The kernel updates it at
+ * each tick. */
 uint64_t remote_thread_cpu_ns(const struct remote_thread *t);
-/* How often it went to sleep; UINT64_MAX: not known. */
+/* Returns how often the thread went to sleep; UINT64_MAX: it is not known. */
 uint64_t remote_thread_sleeps(const struct remote_thread *t);
-/* A number that is another one once its process runs another program, as a rule; 0: not known. */
+/* Returns a number that usually changes when the thread's process runs another program; 0: it is
+ * not known. */
 uint64_t remote_thread_program(const struct remote_thread *t);
-/* Has it ended? */
+/* Is the thread stopped, by a signal or by a debugger? */
+bool remote_thread_stopped(const struct remote_thread *t);
+/* Has the thread ended? */
 bool remote_thread_ended(const struct remote_thread *t);
-/* Name, state and processor time; out->stack is left alone. */
+/* Fills in id, name, state and processor time; out->stack is not changed. */
 void remote_thread_describe(const struct remote_thread *t, struct rec_thread *out);
 
-/* Copies the stack of a blocked thread, into u->stack, without disturbing it. `sleep`: the
- * registers with which it went to sleep last, if they are known (NULL: not); they count if they are
- * of the call that it is in. *call is that call. False: it runs, or did meanwhile. */
+/* Copies the stack of a blocked thread into u->stack without disturbing the thread. `sleep` has
+ * the registers with which the thread last went to sleep (NULL: not known); they are used if they
+ * belong to the call in which it is blocked, which *call becomes. False: the thread runs, or ran
+ * during the copy. */
 bool remote_thread_blocked(struct remote_unwinder *u, const struct remote_thread *t,
                            const struct cfi_registers *sleep, struct proc_syscall *call,
                            struct cfi_registers *regs, struct cfi_stack *stack);

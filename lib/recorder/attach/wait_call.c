@@ -1,4 +1,4 @@
-/* The table of waits, and what their arguments say. */
+/* The table of waiting system calls, and the meaning of their arguments. */
 #include "attach/wait_call.h"
 
 #include <linux/futex.h>
@@ -6,7 +6,7 @@
 #include <sys/syscall.h>
 
 #ifndef SYS_epoll_pwait2
-#define SYS_epoll_pwait2 441 /* the same everywhere */
+#define SYS_epoll_pwait2 441 /* the number is the same on every processor */
 #endif
 
 static const struct wait_call calls[] = {
@@ -52,7 +52,8 @@ bool wait_call_blocks(const struct wait_call *call, const uint64_t args[6], wait
     return value == 0 || !read(arg, value, time, sizeof time) || time[0] != 0 || time[1] != 0;
 }
 
-/* A mutex of glibc waits for the value 2 in its word. */
+/* Does a call of futex(2) wait for a condition variable? A wait of FUTEX_WAIT for the value 2 does
+ * not, as this is how glibc's mutexes wait. */
 static bool waits_for_condition(const uint64_t args[6]) {
     switch (args[1] & (uint64_t)FUTEX_CMD_MASK) {
     case FUTEX_WAIT:
@@ -64,8 +65,9 @@ static bool waits_for_condition(const uint64_t args[6]) {
     }
 }
 
-/* The commands with and without FUTEX_PRIVATE_FLAG (128) and FUTEX_CLOCK_REALTIME (256): the
- * kernel's filters do not mask. */
+/* Returns a filter that passes waits for condition variables, NULL for any other call. It lists
+ * each command with and without FUTEX_PRIVATE_FLAG (128) and FUTEX_CLOCK_REALTIME (256), as the
+ * kernel's filters cannot mask bits. */
 const char *wait_call_filter(const struct wait_call *call) {
     if (call->on != WAIT_ON_CONDITION) {
         return NULL;

@@ -16,42 +16,43 @@ enum wait_on {
 
 enum wait_timeout {
     WAIT_TIMEOUT_MS,    /* the argument is the time in ms, as an int */
-    WAIT_TIMEOUT_STRUCT /* it points to a struct timespec or timeval; NULL = for ever */
+    WAIT_TIMEOUT_STRUCT /* the argument points to a struct timespec or timeval; NULL = for ever */
 };
 
-/* A row of the table. */
+/* A row of the table of waiting system calls. */
 struct wait_call {
-    const char *name; /* without "sys_" */
-    int64_t number;   /* on this processor; -1: it has no such call */
+    const char *name; /* name of the call, without "sys_" */
+    int64_t number;   /* number of the call on this processor; -1: there is no such call */
     enum wait_on on;
     enum wait_timeout timeout;
-    unsigned timeout_arg; /* index of the argument */
-    unsigned count_arg;   /* of the count of descriptors; WAIT_NO_ARG: there is none */
+    unsigned timeout_arg; /* index of the argument with the timeout */
+    unsigned count_arg; /* index of the argument with the number of descriptors; WAIT_NO_ARG: there
+                           is none */
 };
 
 enum { WAIT_NO_ARG = 6, WAIT_CALLS_MAX = 9 };
 
-/* The i-th row; NULL behind the last. */
+/* Returns the i-th row of the table; NULL behind the last. */
 const struct wait_call *wait_call_at(size_t i);
-/* Finds a system call by its number; NULL: it does not wait. */
+/* Finds the row of a system call by its number; NULL: the call is no wait. */
 const struct wait_call *wait_call_numbered(int64_t number);
 
-/* Reads memory of the thread that waits; false: it cannot be read. */
+/* Reads memory of the waiting thread; false: it cannot be read. */
 typedef bool wait_read_fn(void *arg, uint64_t address, void *to, size_t size);
 
-/* Does a call with these arguments wait at all? False with a timeout of 0; a timeout that cannot be
- * read is taken for another one. */
+/* Does a call with these arguments wait at all? It does not if its timeout is 0; a timeout that
+ * cannot be read is taken for another value. */
 bool wait_call_blocks(const struct wait_call *call, const uint64_t args[6], wait_read_fn *read,
                       void *arg);
-/* The filter of the tracepoint sys_enter_NAME that passes what wait_call_is_other does not; NULL:
- * it passes all. */
+/* Returns the filter of the tracepoint sys_enter_NAME that passes only the calls for which
+ * wait_call_is_other is false; NULL: no filter is needed. */
 const char *wait_call_filter(const struct wait_call *call);
-/* Is it no wait of a loop: a sleep, for no descriptor, or another use of a futex than a wait for a
- * condition? */
+/* Is the call something else than a loop's wait: a sleep, which has no descriptor, or a use of a
+ * futex that waits for no condition variable? */
 bool wait_call_is_other(const struct wait_call *call, const uint64_t args[6]);
 
-/* The arguments of a call from the record of its tracepoint, syscalls:sys_enter_NAME: a header of 8
- * bytes, the number, then six words, or fewer. Those that are not there are 0. */
+/* Reads the arguments of a call from the record of its tracepoint, syscalls:sys_enter_NAME: a
+ * header of 8 bytes, the call's number, then up to six words. Missing words become 0. */
 void wait_call_arguments(const uint8_t *trace, size_t size, uint64_t args[6]);
 
 #endif

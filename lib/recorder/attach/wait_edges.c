@@ -1,4 +1,4 @@
-/* Waits of a thread, as events for its core. */
+/* Turns the waits of a thread into events for its core. */
 #include "attach/wait_edges.h"
 
 enum { PAST_MAX = FINDER_RUNS };
@@ -9,7 +9,7 @@ static void tell_core(struct wait_edges *e, enum rec_event_kind kind, uint64_t v
     e->tell(e->tell_ctx, &event);
 }
 
-static void tell_edge(struct wait_edges *e, enum rec_loop_event kind, uint64_t at_ns) {
+static void tell_wait_edge(struct wait_edges *e, enum rec_loop_event kind, uint64_t at_ns) {
     e->busy = kind != REC_LOOP_SLEEP;
     e->busy_ns = e->busy ? at_ns : 0;
     e->edge_ns = at_ns;
@@ -32,8 +32,9 @@ void wait_edges_begin(struct wait_edges *e, uint64_t threshold_ns, bool sampled,
     doubt(e, at_ns);
 }
 
-/* The loop is known, or another one is: what was idle before is told. By samples only from now on,
- * for between two waits that were seen there may have been others. */
+/* Tells the core that the loop, or another loop, is known, and when it was idle before. If the
+ * thread is watched by samples, the core is told of the time from now on only, as there may have
+ * been waits between those that were seen. */
 static void attribute(struct wait_edges *e, uint64_t at_ns) {
     struct finder_interval idle[PAST_MAX];
     enum rec_past past;
@@ -75,9 +76,9 @@ void wait_edges_enter(struct wait_edges *e, const struct finder_wait *wait, uint
     e->blocks = wait->blocking;
     e->idle = verdict == FINDER_IDLE && wait->blocking;
     if (e->idle) {
-        tell_edge(e, REC_LOOP_SLEEP, at_ns);
+        tell_wait_edge(e, REC_LOOP_SLEEP, at_ns);
     } else if (verdict == FINDER_TURN) {
-        tell_edge(e, REC_LOOP_TURN, at_ns);
+        tell_wait_edge(e, REC_LOOP_TURN, at_ns);
     }
 }
 
@@ -86,7 +87,7 @@ void wait_edges_exit(struct wait_edges *e, uint64_t at_ns) {
         finder_end(&e->finder, at_ns);
     }
     if (e->idle) {
-        tell_edge(e, REC_LOOP_WAKE, at_ns);
+        tell_wait_edge(e, REC_LOOP_WAKE, at_ns);
     }
     e->blocks = e->idle = false;
 }
@@ -101,13 +102,20 @@ void wait_edges_miss(struct wait_edges *e, uint64_t at_ns) {
         doubt(e, at_ns);
     }
     if (e->busy) {
-        tell_edge(e, REC_LOOP_SLEEP, at_ns);
+        tell_wait_edge(e, REC_LOOP_SLEEP, at_ns);
     }
 }
 
 void wait_edges_resume(struct wait_edges *e, uint64_t at_ns) {
     if (!e->busy) {
-        tell_edge(e, REC_LOOP_WAKE, at_ns);
+        tell_wait_edge(e, REC_LOOP_WAKE, at_ns);
+    }
+}
+
+void wait_edges_rest(struct wait_edges *e, uint64_t at_ns) {
+    e->idle = true;
+    if (e->busy) {
+        tell_wait_edge(e, REC_LOOP_SLEEP, at_ns);
     }
 }
 

@@ -1,6 +1,6 @@
-/* From the waits of a thread to what its core is told: edges of its loop, and, since it is found
- * only after some waits, what the time before was (loop/loop_finder.h). Pure: no OS, times are the
- * caller's. */
+/* Turns the waits of a thread into events for its core: edges of its loop, and, since the loop is
+ * found only after some waits, idle times before that (loop/loop_finder.h). Pure: no OS, times are
+ * the caller's. */
 #ifndef STALLREC_WAIT_EDGES_H
 #define STALLREC_WAIT_EDGES_H
 
@@ -10,48 +10,53 @@
 #include "core/event.h"
 #include "loop/loop_finder.h"
 
-/* Takes what the core is to be told, in order. */
+/* Takes an event for the core; it is called in the order of the events. */
 typedef void wait_tell_fn(void *ctx, const struct rec_event *event);
 
 struct wait_edges {
     struct loop_finder finder;
     wait_tell_fn *tell;
     void *tell_ctx;
-    bool sampled;      /* waits may be missed at any time: nothing is said of the past */
+    bool sampled;      /* waits may be missed at any time, so no past idle times are told */
     bool known;        /* a loop is believed */
-    bool blocks;       /* in a wait that blocks: finder_end is due */
-    bool idle;         /* that wait is the loop's */
-    bool busy;         /* as the edges so far say */
-    uint64_t busy_ns;  /* since then */
-    uint64_t edge_ns;  /* the last edge */
-    uint64_t begin_ns; /* of the watching */
+    bool blocks;       /* the thread is in a blocking wait, whose end must be told to the finder
+                          (finder_end) */
+    bool idle;         /* the wait that the thread is in is the loop's */
+    bool busy;         /* the loop is busy, as the edges so far say */
+    uint64_t busy_ns;  /* time since which the loop is busy; 0: it is not busy */
+    uint64_t edge_ns;  /* the time of the last edge */
+    uint64_t begin_ns; /* time at which the watching began */
 };
 
-/* Which places may be a loop's, as of finder_init; all NULL: every one. */
+/* Which places may be a loop's, for finder_init; both members NULL: any place may. */
 struct wait_places {
     bool (*allowed)(void *ctx, uint64_t place);
     void *ctx;
 };
 
-/* Begins to watch at at_ns: nothing is known. threshold_ns: of the shortest stall. */
+/* Begins to watch at at_ns, with no loop known. threshold_ns: ns of the shortest stall. */
 void wait_edges_begin(struct wait_edges *e, uint64_t threshold_ns, bool sampled,
                       const struct wait_places *places, wait_tell_fn *tell, void *tell_ctx,
                       uint64_t at_ns);
-/* A wait begins. */
+/* Tells of a wait that begins at at_ns. */
 void wait_edges_enter(struct wait_edges *e, const struct finder_wait *wait, uint64_t at_ns);
-/* The thread's wait ends, if one had begun. */
+/* Tells that the thread's wait ends at at_ns, if one had begun. */
 void wait_edges_exit(struct wait_edges *e, uint64_t at_ns);
-/* From at_ns on waits may have been missed: the thread counts as idle until it is seen again, and
- * what was not attributed until then never is. */
+/* Tells that waits may be missed from at_ns on: the thread counts as idle until it is seen again,
+ * and time that is not attributed by then never is. */
 void wait_edges_miss(struct wait_edges *e, uint64_t at_ns);
-/* The thread is seen again, in no wait of its loop. */
+/* Tells that the thread is seen again at at_ns, in no wait of its loop. */
 void wait_edges_resume(struct wait_edges *e, uint64_t at_ns);
-/* No more is seen. */
+/* Tells that the thread is idle from at_ns on in a wait whose begin was not seen: a wait that goes
+ * on, or another wait than its loop's. wait_edges_exit ends it. */
+void wait_edges_rest(struct wait_edges *e, uint64_t at_ns);
+/* Tells that nothing is seen after at_ns, so that the finder decides on what it has. */
 void wait_edges_finish(struct wait_edges *e, uint64_t at_ns);
 
-/* The place of the loop that is believed, or was before there was doubt; 0: none. */
+/* Returns the place of the loop that is believed, or was before the loop came into doubt; 0:
+ * none. */
 uint64_t wait_edges_place(const struct wait_edges *e);
-/* What that loop waits on. */
+/* Returns the kind of object on which the loop of wait_edges_place waits. */
 enum finder_kind wait_edges_kind(const struct wait_edges *e);
 
 #endif

@@ -83,6 +83,25 @@ static void loop_sleeps_in_its_wait_and_wakes_behind_it(void **state) {
     assert_int_equal(wait_edges_place(&e), LOOP);
 }
 
+/* As after SIGSTOP, which ends a poll, and SIGCONT, after which it goes on. */
+static void wait_that_goes_on_is_idle_until_it_ends(void **state) {
+    (void)state;
+    learn_loop();
+    enter(LOOP, SHALLOW, true, 9000 * MS);
+    wait_edges_exit(&e, 9100 * MS);
+    told_count = 0;
+    wait_edges_rest(&e, 9120 * MS);
+    wait_edges_rest(&e, 9140 * MS);
+    assert_int_equal(told_count, 1);
+    assert_int_equal(told[0].value, REC_LOOP_SLEEP);
+    assert_int_equal(told[0].at_ns, 9120 * MS);
+    assert_false(e.busy);
+    wait_edges_exit(&e, 9500 * MS);
+    assert_int_equal(told_count, 2);
+    assert_int_equal(told[1].value, REC_LOOP_WAKE);
+    assert_int_equal(e.busy_ns, 9500 * MS);
+}
+
 static void what_was_before_the_loop_was_known_is_told(void **state) {
     (void)state;
     learn_loop();
@@ -263,6 +282,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         T(nothing_is_known_at_first),
         T(loop_sleeps_in_its_wait_and_wakes_behind_it),
+        T(wait_that_goes_on_is_idle_until_it_ends),
         T(what_was_before_the_loop_was_known_is_told),
         T(samples_say_nothing_of_the_past),
         T(wait_elsewhere_is_part_of_the_turn),

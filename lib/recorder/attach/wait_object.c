@@ -1,4 +1,4 @@
-/* Reads the descriptors of poll and select. */
+/* Reads what a wait waits on: an epoll instance, sets of descriptors, a condition variable. */
 #include "attach/wait_object.h"
 
 #include <poll.h>
@@ -19,7 +19,9 @@ static void add_descriptor(struct finder_object *out, uint32_t descriptor, bool 
     finder_set_add(out, descriptor);
 }
 
-/* The array may be another's by the time that it is read: what no program asks for shows it. */
+/* Reads the descriptors of poll into *out. The array may belong to another function by the time
+ * that it is read; events that no program requests show this. False: the array cannot be read or
+ * is no longer the call's. */
 static bool read_poll(const uint64_t args[6], wait_read_fn *read, void *arg,
                       struct finder_object *out) {
     struct pollfd fds[SET_MAX];
@@ -39,8 +41,9 @@ static bool read_poll(const uint64_t args[6], wait_read_fn *read, void *arg,
     return any;
 }
 
-/* The kernel writes the answer over the question, so that only sets of a wait that goes on, or that
- * were copied when it began, are whole: one that ended with nothing ready is empty. */
+/* Reads the sets of select into *out. The kernel overwrites the sets with the answer, so they are
+ * whole only if the wait goes on, or if they were copied when it began; after a wait in which
+ * nothing became ready they are empty. False: no set can be read, or all are empty. */
 static bool read_select(const uint64_t args[6], wait_read_fn *read, void *arg,
                         struct finder_object *out) {
     uint64_t words[SET_MAX / 64], count = args[0];
@@ -82,7 +85,7 @@ void wait_object_read(const struct wait_call *call, const uint64_t args[6], wait
         break;
     case WAIT_ON_CONDITION:
         out->kind = FINDER_CONDITION;
-        out->id = args[0] & ~UINT64_C(7); /* glibc's condition variables use two words in turn */
+        out->id = args[0] & ~UINT64_C(7); /* glibc's condition variables use two words by turns */
         break;
     case WAIT_ON_SIGNALS:
         out->kind = FINDER_SIGNALS;

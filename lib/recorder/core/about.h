@@ -5,26 +5,29 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What every dump says about the app and the device. Strings may be NULL (left out) and hold any
- * bytes (what is not UTF-8 becomes U+FFFD). */
+/* What every dump says about the app and the device. A NULL string is left out of the dump;
+ * strings hold any bytes, and bytes that are not UTF-8 become U+FFFD. */
 struct rec_about {
     const char *app_id, *app_version, *app_build;
     const char *user;
     const char *preset;
     const char *model, *os, *os_build, *arch;
-    uint32_t cpus;       /* 0 = not known */
+    uint32_t cpus;       /* number of processors; 0 = not known */
     const char *loop_at; /* the place that counts as the program's event loop; NULL = the program
                             calls the hooks itself */
-    bool other_thread;   /* the watched thread, the first of the dump's, is not the main thread */
-    bool sampled_edges; /* begin and end of a busy stretch are where the recorder saw one, not where
-                           they were */
-    const char *home;   /* written as "~" in paths of images; NULL = none */
-    uint32_t user_share_ppm; /* 0 = not known */
-    uint32_t seq_today;      /* of this dump: 1 …; 0 = not counted */
-    bool policy_known;       /* false: whitelisting is not configured, and not written */
+    bool other_thread;   /* the watched thread, which is the dump's first thread, is not the main
+                            thread */
+    bool sampled_edges;  /* the begin and end of a busy stretch are the times at which the recorder
+                            looked at the loop, not those of the true edges */
+    const char *home; /* the home folder, which is written as "~" in paths of images; NULL = none */
+    uint32_t
+        user_share_ppm; /* share of the users that are recorded, in millionths; 0 = not known */
+    uint32_t seq_today; /* this dump's number among the day's, from 1; 0 = not counted */
+    bool policy_known; /* false: whitelisting is not configured, and `whitelisted` is not written */
     bool whitelisted;
-    bool unspooled;  /* a process that is killed loses what it has not written yet: no spool */
-    bool over_quota; /* this dump is not for upload: its file's name says so */
+    bool unspooled;  /* there is no spool, so a process that is killed loses the dumps that are not
+                        written yet */
+    bool over_quota; /* this dump is not for upload, and its file's name says so */
 };
 
 #endif

@@ -45,7 +45,7 @@ void rec_anneal_remember(struct rec_anneal *anneal, const struct rec_stack *stac
 
 void rec_anneal_grow(struct rec_anneal *anneal, uint32_t max) {
     uint32_t limit = max != 0 && max < INTERVAL_MAX ? max : INTERVAL_MAX;
-    uint32_t next = anneal->last + anneal->interval; /* <= 2^31 */
+    uint32_t next = anneal->last + anneal->interval; /* at most 2^31, as both are at most 2^30 */
     anneal->last = anneal->interval;
     anneal->interval = next < limit ? next : limit;
 }

@@ -11,25 +11,26 @@
 #include "core/capture.h"
 
 struct rec_anneal {
-    uint64_t *functions; /* [cap] of the last dump's stack */
+    uint64_t *functions; /* [cap] functions of the remembered stack, innermost first */
     uint32_t cap;
     uint32_t count;
-    bool known;        /* there is a last dump */
-    uint32_t interval; /* check periods until the next detection */
-    uint32_t last;     /* the interval before */
+    bool known; /* a stack is remembered; it may be the NULL of a stack that could not be taken */
+    uint32_t interval; /* number of check periods from the last detection to the next */
+    uint32_t last;     /* the interval before `interval`; 0 = none */
 };
 
-/* functions[cap] stays the caller's. */
+/* Starts with interval 1 and no remembered stack. functions[cap] stays the caller's. */
 void rec_anneal_init(struct rec_anneal *anneal, uint64_t *functions, uint32_t cap);
-/* No stall, or one of another kind: sets the interval to 1 and forgets the stack. */
+/* Forgets the remembered stack and sets the interval to 1. Called when there is no stall, or a
+ * stall of another kind. */
 void rec_anneal_reset(struct rec_anneal *anneal);
-/* Is the stack, function by function, that of the last dump? NULL stands for a stack that could not
- * be taken, and equals itself. */
+/* Has the stack the same functions, frame by frame, as the remembered one? NULL stands for a stack
+ * that could not be taken, and equals NULL. */
 bool rec_anneal_same(const struct rec_anneal *anneal, const struct rec_stack *stack);
-/* The stack of a new dump; interval 1. */
+/* Remembers the stack of a new dump and sets the interval to 1. */
 void rec_anneal_remember(struct rec_anneal *anneal, const struct rec_stack *stack);
-/* The same stack again: successive intervals are 1 (before the first call), 1, 2, 3, 5, 8 … up to
- * max (0: up to 2^30). */
+/* Grows the interval when the remembered stack is found again: successive intervals are 1 (before
+ * the first call), 1, 2, 3, 5, 8 … up to max (0: up to 2^30) check periods. */
 void rec_anneal_grow(struct rec_anneal *anneal, uint32_t max);
 
 #endif

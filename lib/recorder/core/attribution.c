@@ -1,9 +1,10 @@
-/* What was told before the loop was known: it is sampled first and attributed later.
+/* Attribution: the watched thread is sampled while its loop is not known, and stalls are attributed
+ * to the loop once it is.
  *
- * In doubt, edges are those of all waits: they say when to sample, and the samples go into the
- * history. A stall that was open when doubt began stays as it was. With the loop comes what was
- * idle in the past; the stretches between are judged from the history, and the open stall gets its
- * right end. */
+ * While the loop is in doubt, the edges of all waits decide when to sample, and the samples go into
+ * the history. A stall that was open when doubt began stays unchanged. Once the loop is known, its
+ * past idle times are told: the stretches between them are judged from the history, and the open
+ * stall gets its right end. */
 #include <string.h>
 
 #include "core/core_private.h"
@@ -29,7 +30,7 @@ void rec_core_doubt(struct rec_core *core, uint64_t begin_ns, uint64_t at_ns) {
 
 /* ---- attribution ---- */
 
-/* All time before `from_ns` that counted as watched so far. */
+/* Returns the ns before from_ns that have counted as watched so far; 0 if no loop was known. */
 static uint64_t watched_before(const struct rec_core *core, uint64_t from_ns) {
     uint64_t all = from_ns > core->begin_ns ? from_ns - core->begin_ns : 0;
     for (uint32_t i = 0; i < REC_UNWATCHED_REASONS; i++) {
@@ -64,7 +65,7 @@ void rec_core_attribute(struct rec_core *core, enum rec_past past, uint64_t from
         start_anew(core, from_ns);
     }
     if (core->launch || (past != REC_PAST_ANEW && loop->running && loop->since_ns == from_ns)) {
-        return; /* the stretch that runs ends with the first wait */
+        return; /* the first past wait ends the current stretch */
     }
     if (past != REC_PAST_ANEW && loop->running && loop->since_ns < from_ns) {
         core->unwatched_ns[REC_UNWATCHED_FORGOTTEN] += from_ns - loop->since_ns;
@@ -78,7 +79,7 @@ void rec_core_attribute(struct rec_core *core, enum rec_past past, uint64_t from
     }
 }
 
-/* The stretch that runs ended at t. */
+/* Ends the current stretch at t, a past time, and judges it by the samples of the history. */
 static void end_past_stretch(struct rec_core *core, uint64_t t) {
     struct rec_track *loop = &core->tracks[REC_TRACK_LOOP];
     rec_stall_shorten(core, loop, t);
@@ -118,6 +119,9 @@ void rec_core_attributed(struct rec_core *core, uint64_t hold_until_ns, uint64_t
     }
     if (loop->running && !core->launch && !loop->stall.active) {
         rec_sampler_recall(core, loop->since_ns, at_ns);
+    }
+    if (loop->running && !core->launch) {
+        rec_core_unpark(core, at_ns);
     }
     core->past = false;
     core->hold_ns = hold_until_ns;

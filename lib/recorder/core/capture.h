@@ -1,5 +1,5 @@
 /* What the recorder's core needs from a platform: stacks, images, threads, CPU time, wall time and
- * random bytes, behind one table of functions. A test gives scripted ones.
+ * random bytes, behind one table of functions. Tests have a table of scripted functions.
  *
  * Every function runs on the monitor thread, from within rec_core_step, rec_core_loop_event or
  * rec_core_finish. None may allocate, and none may take a lock that the watched thread can hold
@@ -17,20 +17,23 @@ enum { REC_EXACT_MAX = 8, REC_NAME_MAX = 64, REC_IMAGE_ID_MAX = 20, REC_UUID_SIZ
 /* One stack, innermost frame first. The caller owns both arrays and sets them and cap; the capture
  * fills in the rest. */
 struct rec_stack {
-    uint64_t *frames; /* [cap] frame 0: the exact program counter; the others: return addresses */
-    uint64_t
-        *starts; /* [cap] first byte of each frame's function; 0 = not known; NULL = not wanted */
+    uint64_t *frames; /* [cap] frame 0 is the exact program counter, the others are return
+                         addresses, except for those in `exact` */
+    uint64_t *starts; /* [cap] address of the first byte of each frame's function; 0 = not known;
+                         NULL = not wanted */
     uint32_t cap;
-    uint32_t count;                /* <= cap */
-    uint32_t exact[REC_EXACT_MAX]; /* ascending indexes of exact frames, if not just frame 0 */
+    uint32_t count;                /* frames filled in, <= cap */
+    uint32_t exact[REC_EXACT_MAX]; /* ascending indexes of the frames that are exact program
+                                      counters, if exact_count > 0 */
     uint32_t exact_count;          /* 0: only frame 0 is exact */
-    bool truncated;  /* there are more frames than cap, or than fit the copy of the stack */
-    bool incomplete; /* frames[count - 1] is not the thread's first: truncated, or no rule led on */
+    bool truncated;  /* there are more frames than cap, or more than the copy of the stack holds */
+    bool incomplete; /* frames[count - 1] is not the thread's outermost frame, because the stack is
+                        truncated or no unwind rule led further */
     bool idle;       /* the stack is the loop's own wait, which never counts as a stall */
-    uint32_t pause_ns; /* how long the thread was held up for the sample */
+    uint32_t pause_ns; /* ns for which the thread was stopped for the sample */
 };
 
-/* What the loop did, and when. */
+/* A transition of the loop: its kind and its time. */
 struct rec_transition {
     uint64_t at_ns;
     uint32_t what; /* enum stallrec_activity, or REC_WENT_… */
@@ -51,59 +54,62 @@ struct rec_image {
     uint8_t id_len; /* bytes of id: 16 for a UUID, 1 … 20 for a build-id */
     uint8_t id[REC_IMAGE_ID_MAX];
     const char
-        *path; /* as loaded; the main program's full path; "[vdso]" and the like are allowed */
-    const char *arch; /* NULL = the process's */
+        *path; /* path as loaded; the main program's full path; "[vdso]" and the like are allowed */
+    const char *arch; /* architecture; NULL = the process's */
     uint64_t load;    /* run-time address of its first mapped byte: stall-dump(5) */
     uint64_t size;    /* bytes from load to the end of its last mapping */
-    bool in_app;      /* part of the app, not of the system */
+    bool in_app;      /* the image is a part of the app, not of the system */
 };
 
 /* A name for code that is in no image: made at run time, or run by an interpreter. */
 struct rec_code_name {
-    uint64_t address;   /* a frame's */
-    bool exact;         /* else it is a return address, and what is before it counts */
-    const char *symbol; /* NULL = not known */
-    uint64_t offset;    /* from the symbol's start */
-    const char *file;   /* NULL = not known */
-    uint32_t line;      /* 0 = not known */
-    bool in_app;        /* the app's own, by its file */
+    uint64_t address; /* the frame's address */
+    bool exact;       /* false: `address` is a return address, and the name is that of the code just
+                         before it */
+    const char *symbol; /* name of the function; NULL = not known */
+    uint64_t offset;    /* bytes from the symbol's start */
+    const char *file;   /* source file; NULL = not known */
+    uint32_t line;      /* line in `file`; 0 = not known */
+    bool in_app;        /* the code is the app's own, by its file */
 };
 
 enum rec_thread_state {
     REC_STATE_UNKNOWN = 0,
-    REC_STATE_RUNNING, /* on a processor, or ready to be */
-    REC_STATE_WAITING, /* in an interruptible wait */
-    REC_STATE_BLOCKED, /* in an uninterruptible wait: disk */
-    REC_STATE_STOPPED  /* by a signal or a debugger */
+    REC_STATE_RUNNING, /* the thread runs on a processor, or is ready to run */
+    REC_STATE_WAITING, /* the thread sleeps interruptibly */
+    REC_STATE_BLOCKED, /* the thread sleeps uninterruptibly, mostly for a disk */
+    REC_STATE_STOPPED  /* the thread is stopped by a signal or a debugger */
 };
 
 enum rec_wait_kind {
-    REC_WAIT_NONE = 0, /* for nothing known */
+    REC_WAIT_NONE = 0, /* the thread waits for nothing that is known */
     REC_WAIT_MUTEX,
     REC_WAIT_RWLOCK,
-    REC_WAIT_THREAD /* for another thread's end */
+    REC_WAIT_THREAD /* the thread waits for another thread's end */
 };
 
 struct rec_wait {
     enum rec_wait_kind kind;
-    uint64_t address; /* of the lock; 0 = none */
-    int64_t owner;    /* thread id; -1 = not known */
+    uint64_t address; /* the lock's address; 0 = none */
+    int64_t owner; /* id of the thread that is waited for, which holds the lock or has to end; -1 =
+                      not known */
 };
 
 struct rec_thread {
     int64_t id;
-    char name[REC_NAME_MAX]; /* NUL-terminated; any bytes */
+    char name[REC_NAME_MAX]; /* NUL-terminated; holds any bytes */
     enum rec_thread_state state;
     bool main;
-    uint64_t cpu_ns; /* used since the thread began; UINT64_MAX = not known */
-    /* The thread's use of one processor between the last two calls of top_thread; 0: none, or not
-     * known. */
+    uint64_t cpu_ns; /* ns of CPU time used since the thread began; UINT64_MAX = not known */
+    /* Share of one processor that the thread used between the last two calls of top_thread, in
+     * thousandths; 0: none, or not known. */
     uint32_t cpu_permille;
     struct rec_wait waits_for;
     struct rec_stack stack;
 };
 
-/* CPU time used since each began; UINT64_MAX = not known. */
+/* CPU times in ns of the process, its main thread and the monitor thread, each since it began;
+ * UINT64_MAX = not known. */
 struct rec_cpu {
     uint64_t process_ns, main_ns, monitor_ns;
 };
@@ -113,45 +119,46 @@ struct rec_context;
 struct rec_capture {
     void *ctx;
 
-    /* The watched thread's stack. may_repeat: the answer REC_SAMPLE_SAME is allowed. Out is written
-     * only on REC_SAMPLE_OK. */
+    /* Takes the watched thread's stack. may_repeat: the result REC_SAMPLE_SAME is allowed. *out is
+     * written only on REC_SAMPLE_OK. */
     enum rec_sample (*sample)(void *ctx, bool may_repeat, struct rec_stack *out);
-    /* False if the loop had an edge since the one at since_ns, which was the last that the core was
-     * told of: asked after the last sample and before a detection counts, and after threads. NULL =
-     * always true. */
+    /* Is the loop still busy since since_ns, the time of the last edge that the core was told?
+     * False: the loop had a later edge. The core asks after a sample, before a detection counts,
+     * and after `threads`. A NULL member = always true. */
     bool (*still_busy)(void *ctx, uint64_t since_ns);
-    /* The loop's last transitions, oldest first; returns how many. NULL = not known. */
+    /* Sets out[0 … result) to the loop's last transitions, oldest first, and returns their number.
+     * A NULL member = not known. */
     uint32_t (*transitions)(void *ctx, struct rec_transition out[REC_TRANSITIONS]);
-    /* The mode that the loop runs in, NULL = not known; valid until the process ends. NULL = the
-     * same. */
+    /* Returns the name of the mode in which the loop runs, valid until the process ends; NULL =
+     * not known. A NULL member = not known. */
     const char *(*mode)(void *ctx);
-    /* The image that holds the address; false if there is none. */
+    /* Sets *out to the image that holds the address; false: no image does. */
     bool (*image_at)(void *ctx, uint64_t address, struct rec_image *out);
-    /* Fills in the symbols of addresses that no image holds; those that are not known stay. Strings
-     * are valid until the next call. NULL = cannot. */
+    /* Sets the names of addresses that are in no image; a name that is not known stays unchanged.
+     * Strings are valid until the next call. A NULL member = no names. */
     void (*name_code)(void *ctx, struct rec_code_name *names, uint32_t count);
-    /* What of the process cannot be read, in a few words; valid until the process ends. NULL:
-     * nothing to say. NULL = the same. */
+    /* Returns, in a few words, which data of the process cannot be read, as a text that is valid
+     * until the process ends; NULL = all can be read. A NULL member = all can be read. */
     const char *(*lack)(void *ctx);
-    /* The watched thread without its stack (out->stack is left alone). NULL or false = not known.
-     */
+    /* Describes the watched thread, except for its stack, which is not changed. False or a NULL
+     * member = not known. */
     bool (*main_thread)(void *ctx, struct rec_thread *out);
-    /* Other threads, with their stacks, whose arrays the caller has set: fills out[0 … max) and
-     * returns how many; *left_out: those for which there was no room. The monitor itself is
-     * neither. NULL = cannot. */
+    /* Fills out[0 … result) with the threads other than the watched one and the monitor, and their
+     * stacks, whose arrays the caller has set; returns the number of threads. *left_out: number of
+     * threads for which there was no room. A NULL member = not possible. */
     uint32_t (*threads)(void *ctx, struct rec_thread *out, uint32_t max, uint32_t *left_out);
-    /* NULL = not known. */
+    /* Reads the CPU times. A NULL member = not known. */
     void (*cpu)(void *ctx, struct rec_cpu *out);
     /* Asks the loop to run a task that leads to rec_core_ping_done(number). False: it cannot now.
-     * NULL = never: the ping detector is then off. */
+     * A NULL member = it never can, and the ping detector is off. */
     bool (*post)(void *ctx, uint64_t number);
-    /* Reads the processor time of all threads, for their cpu_permille. *out: the thread that used
-     * most since the last call, without its stack. The first call only begins to count. NULL or
-     * false = not known. */
+    /* Reads the CPU time of all threads, for their cpu_permille. *out becomes the thread that used
+     * most since the last call, without its stack. The first call only begins to measure. False or
+     * a NULL member = not known. */
     bool (*top_thread)(void *ctx, struct rec_thread *out);
-    /* Unix time in ms, UTC. */
+    /* Returns the Unix time in ms. */
     int64_t (*wall_ms)(void *ctx);
-    /* Random bytes for ids. */
+    /* Fills out[len] with random bytes, for ids. */
     void (*random)(void *ctx, uint8_t *out, size_t len);
     /* What the app says about itself, copied into each dump (context.h). NULL = nothing. */
     const struct rec_context *context;

@@ -16,7 +16,8 @@ static bool in_range(uint32_t value, uint32_t low, uint32_t high) {
 
 static bool policy_ok(const struct stallrec_config *c) {
     return c->user_share_ppm <= 1000000 && c->epoch <= STALLREC_EPOCH_RELEASE &&
-           c->keep_days <= 36500 && c->reserved_ == 0;
+           c->keep_days <= 36500 &&
+           (c->file_mode == 0 || ((c->file_mode & 0600) == 0600 && (c->file_mode & ~0666u) == 0));
 }
 
 static bool ranges_ok(const struct stallrec_config *c) {
@@ -30,7 +31,8 @@ static bool ranges_ok(const struct stallrec_config *c) {
            c->signal_number >= 0 && policy_ok(c);
 }
 
-/* A detector's values are checked only if it is on: an older caller's struct lacks them. */
+/* Are the values of the detectors valid? Values of a detector that is off are not checked, as an
+ * older caller's struct lacks them. */
 static bool detectors_ok(const struct stallrec_config *c) {
     const uint32_t hour = 3600000, on = c->detectors;
     const uint32_t all = 2 * STALLREC_DETECT_SPAN - 1;
@@ -47,7 +49,8 @@ static bool detectors_ok(const struct stallrec_config *c) {
 }
 
 enum stallrec_error rec_config_read(struct stallrec_config *out, const struct stallrec_config *in) {
-    /* The first version ends with user_data: no smaller struct was ever published. */
+    /* The first published version of the struct ends with user_data; no smaller one was
+     * published. */
     if (in->size < offsetof(struct stallrec_config, user_data) + sizeof in->user_data) {
         return STALLREC_ERR_CONFIG;
     }

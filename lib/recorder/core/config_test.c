@@ -87,7 +87,7 @@ static void values_are_accepted_up_to_their_limits(void **state) {
         {offsetof(struct stallrec_config, user_share_ppm), 0, 1000000},
         {offsetof(struct stallrec_config, epoch), 0, 1},
         {offsetof(struct stallrec_config, keep_days), 0, 36500},
-        {offsetof(struct stallrec_config, reserved_), 0, 0},
+        {offsetof(struct stallrec_config, file_mode), 0, 0},
         {offsetof(struct stallrec_config, signal_number), 0, INT32_MAX},
     };
     for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++) {

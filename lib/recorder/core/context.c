@@ -1,8 +1,8 @@
-/* Context slots: sequence locks that their reader can give up.
+/* Context slots: sequence locks whose reader gives up after TRIES attempts.
  *
  * H.-J. Boehm, "Can seqlocks get along with programming language memory models?", MSPC 2012, gives
- * the orders: a reader that sees a word of a write (acquire, release) also sees that its sequence
- * was odd, and no later look at the sequence can come before the words (acquire). */
+ * the memory orders: a reader that sees a word of a write (acquire, release) also sees that its
+ * sequence was odd, and no later load of the sequence can come before the words (acquire). */
 #include "core/context.h"
 
 #include <string.h>
@@ -15,9 +15,9 @@ _Static_assert(sizeof(struct rec_context_pair) == REC_CONTEXT_WORDS * sizeof(uin
                "a slot holds a pair");
 
 struct rec_app_state {
-    uint64_t total_ns; /* time in the foreground before `since` */
+    uint64_t total_ns; /* ns in the foreground before since_ns, in all */
     uint64_t since_ns;
-    uint32_t app; /* enum rec_app */
+    uint32_t app; /* enum rec_app, as last told by the app */
     uint32_t unused;
 };
 
@@ -25,7 +25,7 @@ _Static_assert(sizeof(struct rec_app_state) % sizeof(uint32_t) == 0 &&
                    sizeof(struct rec_app_state) <= sizeof(struct rec_context_pair),
                "a slot holds the app's state");
 
-/* size: a multiple of 4. */
+/* Writes `size` bytes, a multiple of 4, into the slot. */
 static void slot_write(struct rec_context_slot *slot, const void *from, size_t size) {
     unsigned sequence = atomic_load_explicit(&slot->sequence, memory_order_relaxed);
     atomic_store_explicit(&slot->sequence, sequence + 1, memory_order_relaxed);
@@ -76,8 +76,8 @@ static bool is_allowed(const char *key, const char *list) {
     return false;
 }
 
-/* The slot of the key, else a free one, else NULL. Only writers call it, one at a time, so no read
- * fails because of a write under way. */
+/* Returns the slot of the key, else a free slot, else NULL. Only writers call it, one at a time,
+ * so no write is under way that could make a read fail. */
 static struct rec_context_slot *context_slot(struct rec_context *context, const char *key) {
     struct rec_context_slot *free_slot = NULL;
     for (unsigned i = 0; i < STALLREC_CONTEXT_SLOTS; i++) {
@@ -116,7 +116,7 @@ enum stallrec_error rec_context_set(struct rec_context *context, const char *key
 
 /* ---- the app's state ---- */
 
-/* Time of the foreground stretch that has not ended. */
+/* Returns the length in ns of the foreground stretch that has not ended; 0 in the background. */
 static uint64_t running_ns(const struct rec_app_state *state, uint64_t now_ns) {
     return state->app != REC_APP_BACKGROUND && now_ns > state->since_ns ? now_ns - state->since_ns
                                                                         : 0;
@@ -130,7 +130,7 @@ void rec_context_begin(struct rec_context *context, uint64_t now_ns) {
 void rec_context_app(struct rec_context *context, bool foreground, uint64_t now_ns) {
     struct rec_app_state state;
     if (!slot_read(&context->app, &state, sizeof state)) {
-        return; /* two writers at once break the contract */
+        return; /* the read fails only if there is a second writer, which the contract forbids */
     }
     state.total_ns += running_ns(&state, now_ns);
     state.since_ns = now_ns;

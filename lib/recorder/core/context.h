@@ -13,21 +13,22 @@
 
 enum { REC_CONTEXT_WORDS = (STALLREC_CONTEXT_KEY + STALLREC_CONTEXT_VALUE) / 4 };
 
-/* Odd: it is being written. The words are atomic so that a read during a write is no data race. */
+/* A sequence lock: an odd sequence says that a write is under way. The words are atomic so that a
+ * read during a write is no data race. */
 struct rec_context_slot {
     atomic_uint sequence;
-    atomic_uint words[REC_CONTEXT_WORDS]; /* key, then value; the first word 0: free */
+    atomic_uint words[REC_CONTEXT_WORDS]; /* a struct rec_context_pair; first word 0: free */
 };
 
-/* Zeroed: nothing is known. */
+/* All slots of the recorder; a zeroed struct has no keys and an unknown state. */
 struct rec_context {
     struct rec_context_slot slots[STALLREC_CONTEXT_SLOTS];
-    struct rec_context_slot app; /* struct rec_app_state */
+    struct rec_context_slot app; /* holds a struct rec_app_state */
 };
 
 enum rec_app { REC_APP_UNKNOWN = 0, REC_APP_FOREGROUND, REC_APP_BACKGROUND };
 
-/* A copy, as a dump holds it. */
+/* A key and its value, NUL-terminated, as a dump holds them. */
 struct rec_context_pair {
     char key[STALLREC_CONTEXT_KEY];
     char value[STALLREC_CONTEXT_VALUE];
@@ -38,27 +39,29 @@ struct rec_context_copy {
     struct rec_context_pair pairs[STALLREC_CONTEXT_SLOTS]; /* in the order of the slots */
 };
 
-/* Sets a key; value NULL or "" = removes it. Longer values are cut between characters; `home`
- * becomes "~" in them (redact.h). allowed: the keys that may be set, separated by commas or spaces;
- * NULL = all. STALLREC_ERR_CONTEXT: not allowed, no key, too long a key, or no slot is free. Any
- * thread, not two at once. */
+/* Sets a key to a value; NULL or "" removes the key. Longer values are cut between characters; the
+ * path `home` in them becomes "~" (redact.h). allowed: the keys that may be set, separated by
+ * commas or spaces; NULL = all. STALLREC_ERR_CONTEXT: the key is not allowed, empty or too long,
+ * or no slot is free. It may be called on any thread, but not on two at once. */
 enum stallrec_error rec_context_set(struct rec_context *context, const char *key, const char *value,
                                     const char *allowed, const char *home);
 
-/* The recorder starts: the app counts as in the foreground until it says otherwise. Before all
- * else. */
+/* Begins to count the time in the foreground, where the app is taken to be until it says
+ * otherwise. It must be called before all other functions. */
 void rec_context_begin(struct rec_context *context, uint64_t now_ns);
-/* Foreground or background from now_ns on. Any thread, not two at once, nor with rec_context_set.
- */
+/* Tells whether the app is in the foreground or background from now_ns on. Called on any thread,
+ * but not on two at once, nor at the same time as rec_context_set. */
 void rec_context_app(struct rec_context *context, bool foreground, uint64_t now_ns);
-/* Time in the foreground from rec_context_begin to now_ns; UINT64_MAX if it is being written for
- * too long. Any thread. */
+/* Returns the time in the foreground from rec_context_begin to now_ns, in ns; UINT64_MAX if every
+ * attempt to read it met a write. Called on any thread. */
 uint64_t rec_context_foreground_ns(const struct rec_context *context, uint64_t now_ns);
 
-/* What the app said last; REC_APP_UNKNOWN also if it is being written for too long. Any thread. */
+/* Returns the last state that the app told; REC_APP_UNKNOWN also if each attempt to read it met a
+ * write. It may be called on any thread. */
 enum rec_app rec_context_app_now(const struct rec_context *context);
 
-/* Copies what is whole: a slot that is being written for too long is left out. Any thread. */
+/* Copies all pairs and the app's state into *out. A slot is left out if each attempt to read it
+ * met a write. It may be called on any thread. */
 void rec_context_read(const struct rec_context *context, struct rec_context_copy *out);
 
 #endif

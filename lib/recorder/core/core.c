@@ -23,8 +23,8 @@ struct rec_core *rec_core_init(void *memory, const struct stallrec_config *confi
 
 /* ---- time ---- */
 
-/* A monitor that returns long after the time it asked for shows that the process did not run
- * meanwhile (SIGSTOP, a debugger, a suspended app): the gap counts for no stall, and samples from
+/* Notes a gap if the monitor returns long after the time it asked for: the process did not run
+ * meanwhile (SIGSTOP, a debugger, a suspended app). The gap counts for no stall, and samples from
  * before it say nothing about what follows. */
 void rec_core_observe_time(struct rec_core *core, uint64_t t) {
     if (core->told_ns == REC_NEVER || t <= core->told_ns) {
@@ -58,8 +58,7 @@ void rec_core_wait_begin(struct rec_core *core, uint64_t now_ns) {
     }
 }
 
-/* The event at t wakes a parked monitor: lateness is measured from then on. */
-static void unpark(struct rec_core *core, uint64_t t) {
+void rec_core_unpark(struct rec_core *core, uint64_t t) {
     if (core->told_ns == REC_NEVER) {
         core->told_ns = t;
         core->stepped_ns = t;
@@ -72,8 +71,9 @@ void rec_core_begin_stretch(struct rec_core *core, uint64_t t) {
     rec_track_begin(&core->tracks[REC_TRACK_LOOP], t);
     rec_sampler_start(core, t);
     rec_detect_stretch(core, t);
-    if (!core->launch) { /* a launch may have begun long before */
-        unpark(core, t);
+    if (!core->launch &&
+        !core->past) { /* a t in the past, as in a launch, must not be taken for a gap */
+        rec_core_unpark(core, t);
     }
 }
 
@@ -88,7 +88,8 @@ void rec_core_end_stretch(struct rec_core *core, uint64_t t, bool ended) {
     }
 }
 
-/* The loop is seen in its wait for the first time: the launch ends. */
+/* Ends the launch at t, where the loop first waits or the app marks the launch as done, and counts
+ * it. */
 void rec_core_end_launch(struct rec_core *core, uint64_t t) {
     uint64_t age_ms = rec_track_age(&core->tracks[REC_TRACK_LOOP], t) / REC_NS_PER_MS;
     rec_core_end_stretch(core, t, true);
@@ -117,7 +118,7 @@ void rec_core_loop_event(struct rec_core *core, enum rec_loop_event event, uint6
     core->asked_ns = REC_NEVER;
     if (core->doubt) {
         rec_sampler_doubt(core, event, at_ns);
-        unpark(core, at_ns);
+        rec_core_unpark(core, at_ns);
         return;
     }
     if (core->loop_ns == 0) {
@@ -135,10 +136,12 @@ void rec_core_loop_event(struct rec_core *core, enum rec_loop_event event, uint6
     if (event == REC_LOOP_TURN || (event == REC_LOOP_WAKE && !was_busy)) {
         if (core->activity == STALLREC_ACTIVITY_BEFORE_WAITING ||
             core->activity == STALLREC_ACTIVITY_EXIT) {
-            core->activity = STALLREC_ACTIVITY_AFTER_WAITING; /* it is over */
+            /* the wait, or the loop's exit, is over */
+            core->activity = STALLREC_ACTIVITY_AFTER_WAITING;
         }
         if (core->attributing && at_ns >= core->hold_ns) {
-            rec_history_clear(&core->history); /* what was before is settled */
+            /* the stretches before hold_ns are final, and need their samples no longer */
+            rec_history_clear(&core->history);
         }
         rec_core_begin_stretch(core, at_ns);
         rec_detect_signal(core, at_ns);
@@ -210,8 +213,8 @@ void rec_core_launch(struct rec_core *core, enum rec_launch_mark mark, uint64_t 
     rec_core_begin_stretch(core, at_ns);
 }
 
-/* Gives up a launch that was only presumed: a program that calls no hook would be sampled for ever.
- * What was found so far is reported. */
+/* Gives up a launch that was only presumed (REC_LAUNCH_START) and lasts too long, since a program
+ * that calls no hook would be sampled for ever. Dumps of the launch are closed as not ended. */
 static void give_up_launch(struct rec_core *core, uint64_t now) {
     enum { LAUNCH_MAX_MS = 60000 };
     const struct rec_track *loop = &core->tracks[REC_TRACK_LOOP];

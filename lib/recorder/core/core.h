@@ -28,211 +28,233 @@ struct rec_core;
 
 #define REC_NEVER UINT64_MAX
 
-/* Reads a caller's config into *out, a full struct of this version, and checks it: sizes, ranges.
- * Strings stay the caller's. STALLREC_ERR_CONFIG if the caller's struct has fields that this
- * library does not know and that are not zero. Used by stallrec_start before anything else. */
+/* Reads a caller's config into *out, a full struct of this version, and checks its size and
+ * ranges. Strings stay the caller's. STALLREC_ERR_CONFIG: a value is out of range, or the caller's
+ * struct has members that this library does not know and that are not zero. stallrec_start calls
+ * it before anything else. */
 enum stallrec_error rec_config_read(struct stallrec_config *out, const struct stallrec_config *in);
 
-/* Dumps in memory: three open (of loop or ping, span and CPU), the others waiting to be written. */
+/* The most dumps in memory: three open ones (one of loop or ping, one of a span, one of CPU use),
+ * and closed ones that wait to be written. */
 enum { REC_RECORDS = 6 };
 
 /* Bytes that rec_core_init needs, for a config that rec_config_read accepted. */
 size_t rec_core_size(const struct stallrec_config *config);
 
 /* Builds a core in `memory` (rec_core_size bytes, aligned for any type, zeroed or not), which it
- * fills and never leaves. config and capture are copied (config's strings are not used; the
- * callbacks are). The loop is idle. now_ns is the origin of periodic checks. */
+ * uses for all its state. config and capture are copied; of config the callbacks are used, the
+ * strings are not. The loop starts idle. now_ns is the origin of periodic checks. */
 struct rec_core *rec_core_init(void *memory, const struct stallrec_config *config,
                                const struct rec_capture *capture, uint64_t now_ns);
 
 enum rec_loop_event {
-    REC_LOOP_WAKE,  /* idle -> busy; busy: no effect */
-    REC_LOOP_SLEEP, /* busy -> idle */
+    REC_LOOP_WAKE,  /* the idle loop becomes busy; no effect on a busy one */
+    REC_LOOP_SLEEP, /* the busy loop becomes idle */
     REC_LOOP_TURN   /* a busy stretch ends, another begins */
 };
 
-/* Tells the core of an edge at at_ns, not before any earlier event. Closes the open dump if it ends
- * a stall. */
+/* Tells the core of an edge at at_ns, which must not lie before an earlier event. If the edge ends
+ * a stall, its open dump is closed. */
 void rec_core_loop_event(struct rec_core *core, enum rec_loop_event event, uint64_t at_ns);
-/* Of the idle time from the last edge that was told up to until_ns, the next that will be or that
- * of the monitor's look, the loop was busy for busy_ns: in stretches that were too short to be
- * told. For the frame-rate detector, which takes them as spread evenly. */
+/* Tells the core that the loop was busy for busy_ns within the idle time from the last told edge
+ * to until_ns, in stretches too short to be told as edges. until_ns is the time of the next edge
+ * or of the monitor's look. The frame-rate detector takes busy_ns as spread evenly over that
+ * time. */
 void rec_core_busy(struct rec_core *core, uint64_t busy_ns, uint64_t until_ns);
-/* A notification: what the loop begins (enum stallrec_activity), for stall.activity, the semaphore
- * detector and STALLREC_RESTART_ACTIVITY. Busy and idle are told by edges, before it. The same
- * activity with the same time is the same notification, told again. */
+/* Tells the core which activity the loop begins (enum stallrec_activity), for stall.activity, the
+ * semaphore detector and STALLREC_RESTART_ACTIVITY. An edge at the same time is told first. The
+ * same activity with the same time, told again, is ignored. */
 void rec_core_activity(struct rec_core *core, uint32_t activity, uint64_t at_ns);
 
 /* ---- a loop that is found while it runs ---- */
 
-/* What becomes of the time before a loop was found. */
+/* How the time before a loop was found is judged. */
 enum rec_past {
-    REC_PAST_ANEW,      /* all is judged again, from the start: nothing was believed, or deeper
-                           waits for a short time, those of a library that starts up, say */
-    REC_PAST_CONTINUES, /* all since the last wait of the loop that was believed, which another one
-                           follows, or which goes on */
-    REC_PAST_GIVEN_UP   /* the same, and what was believed for long was wrong: what was before is
-                           not known */
+    REC_PAST_ANEW, /* all time is judged anew, from the start: no loop was believed before, or only,
+                      for a short time, a deeper wait, such as that of a library that starts up */
+    REC_PAST_CONTINUES, /* the time since the last wait of the loop that was believed is judged
+                           anew: another loop follows, or the same one goes on */
+    REC_PAST_GIVEN_UP   /* judged as REC_PAST_CONTINUES, but the place that was believed for long is
+                           not the   loop: the time before counts as unwatched */
 };
 
-/* From at_ns on, when a wait begins, nothing is known of the loop: the edges that are told are
- * those of all waits that may be its own. They decide when the thread is sampled, and nothing else,
- * until rec_core_attribute. begin_ns: when the process began, for rec_core_watched. */
+/* Tells the core that from at_ns on, when a wait begins, the loop is not known. The edges told
+ * until rec_core_attribute are then those of all waits that may be the loop's, and only decide
+ * when the thread is sampled. begin_ns: time at which the process began, for rec_core_watched. */
 void rec_core_doubt(struct rec_core *core, uint64_t begin_ns, uint64_t at_ns);
-/* At at_ns the loop is known since from_ns. rec_core_past_idle follows for each time that it was
- * idle since then, in order, and rec_core_attributed; edges are then the loop's again. Stalls are
- * found in the samples that were kept. What had been found since from_ns is dropped, unless it
- * agrees. */
+/* Tells the core, at at_ns, that the loop is known since from_ns. The caller then calls
+ * rec_core_past_idle, in order, for each time since from_ns in which the loop was idle, and then
+ * rec_core_attributed; later edges are the loop's again. Stalls are found in the samples of the
+ * history. Stalls that were found since from_ns are dropped, unless a launch goes on or, but for
+ * REC_PAST_ANEW, the current busy stretch began at from_ns, too. */
 void rec_core_attribute(struct rec_core *core, enum rec_past past, uint64_t from_ns,
                         uint64_t at_ns);
 void rec_core_past_idle(struct rec_core *core, uint64_t begin_ns, uint64_t end_ns);
-/* What is found before hold_until_ns is not written before that time, unless the memory for dumps
- * is used up: it may be judged anew. */
+/* Ends the attribution. Dumps are not written before hold_until_ns, since the loop may be judged
+ * anew, unless the memory for dumps is used up or the core has finished. */
 void rec_core_attributed(struct rec_core *core, uint64_t hold_until_ns, uint64_t at_ns);
 
 /* The names of enum rec_past in traces. */
 extern const char *const rec_past_names[REC_PAST_GIVEN_UP + 1];
 
-/* Why time was not watched. */
+/* The reasons why time was not watched. */
 enum rec_unwatched {
-    REC_UNWATCHED_LAUNCH,    /* before the first wait of the loop */
-    REC_UNWATCHED_NO_LOOP,   /* none was found, or it was not certain which */
-    REC_UNWATCHED_GIVEN_UP,  /* another place was taken for it */
-    REC_UNWATCHED_FORGOTTEN, /* more happened before it was known than was kept */
+    REC_UNWATCHED_LAUNCH,    /* the time before the first wait of the loop */
+    REC_UNWATCHED_NO_LOOP,   /* no loop was found, or it was not certain which wait is the loop's */
+    REC_UNWATCHED_GIVEN_UP,  /* another place had been taken for the loop */
+    REC_UNWATCHED_FORGOTTEN, /* the time was before the loop was known, and its samples were no
+                                longer kept */
     REC_UNWATCHED_SUSPENDED, /* the process did not run */
     REC_UNWATCHED_REASONS
 };
 
-/* How much of the time is known as waits and turns of the loop that is believed now. */
+/* How much of the time, in ms, was watched: it is known to be waits and turns of the loop that is
+ * believed now. */
 struct rec_watched {
-    uint64_t wall_ms; /* watched_ms and all of unwatched_ms */
+    uint64_t wall_ms; /* the sum of watched_ms and all of unwatched_ms */
     uint64_t watched_ms;
     uint64_t unwatched_ms[REC_UNWATCHED_REASONS];
 };
 struct rec_watched rec_core_watched(const struct rec_core *core, uint64_t now_ns);
 
-/* The task that capture.post was asked for with this number has run. Others are ignored. */
+/* Tells the core that the task with this number, which capture.post posted, has run. Other numbers
+ * are ignored. */
 void rec_core_ping_done(struct rec_core *core, uint64_t number, uint64_t at_ns);
-/* The display drew a frame, or asked the loop to. The frame-rate detector judges from the first. */
+/* Tells the core that the display drew a frame, or asked the loop to draw one. The frame-rate
+ * detector judges from the first call on. */
 void rec_core_tick(struct rec_core *core, uint64_t at_ns);
 
 enum rec_launch_mark {
-    REC_LAUNCH_BEGIN,     /* the process started, for its user */
-    REC_LAUNCH_PREWARMED, /* the process started, ahead of any user: its time is nobody's yet */
-    REC_LAUNCH_ACTIVE,    /* the user came to a prewarmed process: its launch begins */
-    REC_LAUNCH_DONE,      /* the launch is over; without it, the loop's first idle wait ends it */
-    REC_LAUNCH_START,     /* as BEGIN, if nobody says otherwise: BEGIN and PREWARMED replace it */
-    REC_LAUNCH_IDLE       /* the loop's first idle wait, whose edge may have been missed */
+    REC_LAUNCH_BEGIN,     /* the user started the process */
+    REC_LAUNCH_PREWARMED, /* the process was started ahead of any user, so that its time counts for
+                             no launch yet */
+    REC_LAUNCH_ACTIVE,    /* the user came to a prewarmed process, whose launch begins now */
+    REC_LAUNCH_DONE, /* the launch is over; without this mark, the loop's first idle wait ends it */
+    REC_LAUNCH_START, /* the presumed start: as REC_LAUNCH_BEGIN, but a later BEGIN or PREWARMED
+                         replaces it */
+    REC_LAUNCH_IDLE   /* the loop's first idle wait, whose edge may have been missed */
 };
-/* at_ns may lie before the start of the recorder. Marks that do not follow are ignored. */
+/* Tells the core of a mark of the launch at at_ns, which may lie before the recorder's start. A
+ * mark that cannot follow the earlier ones is ignored. */
 void rec_core_launch(struct rec_core *core, enum rec_launch_mark mark, uint64_t at_ns);
 
-/* An action begins. id: the caller's, unique among those that run. name: copied, cut to
- * REC_NAME_MAX - 1 bytes; may be NULL. limit_ms 0: config.span_ms. False: too many run; it is not
- * watched. */
+/* Tells the core that an action begins. id is the caller's, and unique among the running actions.
+ * name is copied, cut to REC_NAME_MAX - 1 bytes; it may be NULL. limit_ms: ms after which the
+ * action is late; 0: config.span_ms. False: the action is not watched, because too many run or no
+ * detector wants it. */
 bool rec_core_span_begin(struct rec_core *core, uint64_t id, const char *name, uint32_t limit_ms,
                          uint64_t at_ns);
-/* The action with this id ended; unknown ids are ignored. */
+/* Tells the core that the action with this id ended; unknown ids are ignored. */
 void rec_core_span_end(struct rec_core *core, uint64_t id, uint64_t at_ns);
 
-/* Samples and checks what is due at now_ns; returns when it wants to be called next, REC_NEVER
- * while the loop is idle and no other detector has a time to keep. To be called at that time, after
- * every event, and may be called at any other. A call that comes later than max(1 s, 4 x the wait
- * it asked for) is taken as a gap: the process did not run. */
+/* Takes the samples and checks that are due at now_ns. Returns the time of the next call, or
+ * REC_NEVER if the loop is idle and no other detector needs one. It must be called at that time
+ * and after every event, and may be called at any other time. A call that is later than max(1 s, 4
+ * x the wait that it asked for) is taken for a gap, in which the process did not run. */
 uint64_t rec_core_step(struct rec_core *core, uint64_t now_ns);
 
-/* The monitor was busy with its own work (writing, callbacks, captures) until now_ns and begins to
- * wait only now: being late by that is no gap. Called by rec_loop_wait. */
+/* Tells the core that the monitor was busy with its own work (writing, callbacks, captures) until
+ * now_ns, so that a step that is late by this is no gap. rec_loop_wait calls it. */
 void rec_core_wait_begin(struct rec_core *core, uint64_t now_ns);
 
-/* Is a stall of the loop open? While it is, the end of the stretch wakes the monitor (loop.h). */
+/* Is a stall of the loop open? While one is, the end of the busy stretch wakes the monitor
+ * (loop.h). */
 bool rec_core_stalled(const struct rec_core *core);
-/* A dump that still grows: captured, and its stall goes on. The loop's own first. NULL if there is
- * none. */
+/* Returns a dump whose stall is still open, that of the loop first; NULL if no stall is open. */
 const struct rec_dump *rec_core_open(const struct rec_core *core);
-/* Start of the busy stretch, 0 if the loop is idle. */
+/* Returns the time at which the busy stretch began, or, if the loop is not known, at which the
+ * last wait ended; 0 in a wait. */
 uint64_t rec_core_busy_since(const struct rec_core *core);
-/* For how long nothing is due once a stretch has begun, in ns. */
+/* Returns for how many ns after the begin of a busy stretch no sample and no check is due. */
 uint64_t rec_core_grace_ns(const struct rec_core *core);
 
-/* Stop: closes an open dump as not ended. Only rec_core_closed and rec_core_release may follow. */
+/* Finishes the core: closes open dumps as not ended. Only rec_core_closed and rec_core_release may
+ * be called after it. */
 void rec_core_finish(struct rec_core *core, uint64_t now_ns);
 
-/* Is it time to encode and write closed dumps? True if there is one and the loop is idle while the
- * process uses less than 40 % of one processor (cpu_permille, -1 = not known: not a reason to
- * wait), or one waits longer than its deadline, or the memory for dumps is used up, or after
- * finish. */
+/* Is it time to encode and write closed dumps? True if there is one, and the loop is idle while
+ * the process uses less than 40 % of one processor (cpu_permille; -1 = not known, which counts as
+ * less), or a dump waits longer than its deadline, or the memory for dumps is used up, or the core
+ * has finished. */
 bool rec_core_write_due(const struct rec_core *core, uint64_t now_ns, int32_t cpu_permille);
-/* When write_due becomes true at the latest, REC_NEVER if nothing waits. */
+/* Returns the time at which rec_core_write_due becomes true at the latest; REC_NEVER if no dump
+ * waits. */
 uint64_t rec_core_write_deadline(const struct rec_core *core);
-/* The oldest closed dump, or NULL. Borrowed until rec_core_release, which must get the same one. */
+/* Returns the oldest closed dump, or NULL. It is borrowed until rec_core_release, which must be
+ * called with this dump. */
 const struct rec_dump *rec_core_closed(struct rec_core *core);
 void rec_core_release(struct rec_core *core, const struct rec_dump *dump);
-/* The dump could not be written: it is the last of those that wait now, and none is due before
- * until_ns unless the memory for dumps is used up, one is released, or the core has finished. */
+/* Postpones a closed dump that could not be written: it becomes the last of those that wait, and
+ * none is due before until_ns unless the memory for dumps is used up, one is released, or the core
+ * has finished. */
 void rec_core_postpone(struct rec_core *core, const struct rec_dump *dump, uint64_t until_ns);
-/* Is the memory for dumps used up, so that the next one would be lost? */
+/* Is the memory for dumps used up, so that the next dump would be lost? */
 bool rec_core_full(const struct rec_core *core);
 
-/* Told of each dump in memory as it changes, so that it can be kept in a place that outlives the
- * process. slot < REC_RECORDS is the dump's, from the first keep to drop. Called from within the
- * core's calls, before the app is told (stall_begin); may not call the core. */
+/* Functions that are told each change of a dump in memory, so that a copy can outlive the process.
+ * slot < REC_RECORDS identifies the dump from its first `keep` to its `drop`. They are called
+ * within the core's calls, before the app is told (stall_begin), and must not call the core. A
+ * NULL member is not called. */
 struct rec_keeper {
     void *ctx;
-    /* The dump was captured, or has its threads now. */
+    /* The dump was captured, or its other threads were. */
     void (*keep)(void *ctx, uint32_t slot, const struct rec_dump *dump);
-    /* The dump's times and counts went on: told with each sample. closed: at once, it waits to
-     * be written. */
+    /* The dump's times and counts changed: called at most once a sample, or, with `closed`, when
+     * the dump is closed and waits to be written. */
     void (*grow)(void *ctx, uint32_t slot, const struct rec_dump *dump, bool closed);
-    void (*drop)(void *ctx, uint32_t slot); /* it was released */
-    /* A stall that the app was told of was none; ended: its end was told, after was_ms. NULL =
-     * nobody has to know. */
+    void (*drop)(void *ctx, uint32_t slot); /* the dump was released */
+    /* A stall of which the app was told was no stall. ended: the app was told the end, too, and
+     * was_ms is the stall's length; else was_ms is the age up to which closed dumps cover the
+     * stall, 0 = none is closed. */
     void (*take_back)(void *ctx, bool ended, uint64_t was_ms);
 };
-/* Before the first step. Copied. */
+/* Sets the keeper, which is copied. Called before the first step. */
 void rec_core_keep(struct rec_core *core, const struct rec_keeper *keeper);
 
-/* What was seen since init. */
+/* Counts of what the core saw since rec_core_init. */
 struct rec_totals {
-    uint64_t samples, unavailable;    /* stacks wanted; not had */
-    uint64_t detections;              /* written or suppressed */
-    uint64_t stalls;                  /* with at least one detection */
-    uint64_t stalled_ms;              /* their durations, ended ones */
-    uint64_t dumps;                   /* begun */
-    uint64_t suppressed;              /* detections of the stack of the last dump */
-    uint64_t suppressed_alone;        /* of those, of a stall that has no dump to say so */
-    uint64_t vetoed;                  /* detections whose stack was the loop's own wait */
-    uint64_t gaps, gap_ms;            /* times the process did not run */
-    uint64_t gap_stalls;              /* over the threshold only because of a gap */
-    uint64_t lost;                    /* dumps for which no memory was free */
-    uint64_t severe;                  /* ended stalls of severe_ms and more */
-    uint64_t low_rates;               /* seconds with too few frames */
-    uint64_t launches, launches_ms;   /* ended ones, and their time together */
-    uint64_t prewarmed, prewarmed_ms; /* those of prewarmed processes, apart */
-    uint64_t spans, spans_unwatched;  /* actions begun; of them not watched, or not dumped */
-    uint32_t threads_left_out;        /* the most for which a dump had no room: max_threads */
+    uint64_t samples, unavailable; /* wanted stacks; those of them that could not be taken */
+    uint64_t detections;           /* all detections, those that made no dump included */
+    uint64_t stalls;               /* stalls begun, without those taken back */
+    uint64_t stalled_ms;           /* the sum of the durations of ended stalls */
+    uint64_t dumps;                /* dumps begun, without those taken back */
+    uint64_t suppressed;           /* detections that had the last dump's stack and made no dump */
+    uint64_t suppressed_alone;     /* suppressed detections whose stall has no open dump */
+    uint64_t vetoed;               /* detections whose stack was the loop's own wait */
+    uint64_t gaps, gap_ms; /* number of gaps in which the process did not run; their time in all */
+    uint64_t gap_stalls;   /* stretches that exceed the threshold only because of a gap */
+    uint64_t lost;         /* dumps for which no memory was free */
+    uint64_t severe;       /* ended stalls of severe_ms or more */
+    uint64_t low_rates;    /* seconds in which a busy loop left time for too few frames */
+    uint64_t launches, launches_ms;   /* ended launches; their time in all */
+    uint64_t prewarmed, prewarmed_ms; /* ended launches of prewarmed processes; their time in all */
+    uint64_t spans, spans_unwatched;  /* actions begun; those of them that were not watched, or were
+                                         late without a dump */
+    uint32_t threads_left_out; /* the largest number of threads that a dump left out for lack of
+                                  room (config.max_threads) */
 };
 struct rec_totals rec_core_totals(const struct rec_core *core);
 
-/* ---- what the core does, as it does it: for replays ---- */
+/* ---- what the core does, for replays ---- */
 
 enum rec_note_kind {
-    REC_NOTE_BEGIN, /* a stall: its first detection */
+    REC_NOTE_BEGIN, /* a stall begins: its first detection */
     REC_NOTE_DUMP,  /* a dump was captured */
-    REC_NOTE_SAME,  /* detected again with the last dump's stack; dump NULL = it has none */
-    REC_NOTE_VETO,  /* the stack is the loop's own wait */
-    REC_NOTE_LOST,  /* no memory for a dump */
-    REC_NOTE_END,   /* a stall; value = its duration in ms */
+    REC_NOTE_SAME,  /* a detection had the last dump's stack; dump NULL = the stall has no open dump
+                     */
+    REC_NOTE_VETO,  /* a detection's stack was the loop's own wait */
+    REC_NOTE_LOST,  /* there was no memory for a dump */
+    REC_NOTE_END,   /* a stall ended; value = its duration in ms */
     REC_NOTE_GAP,   /* the process did not run for value ms */
     REC_NOTE_GAP_STALL,
     REC_NOTE_LOW_RATE, /* value = frames a second that the loop left time for */
     REC_NOTE_LAUNCH    /* a launch ended after value ms */
 };
 
-/* Valid during the call. */
+/* A note of what the core did, valid during the call of rec_watch. */
 struct rec_note {
     enum rec_note_kind kind;
-    uint64_t stall; /* its number, 0 = of none */
+    uint64_t stall; /* the stall's number; 0 = the note is about no stall */
     const char *detector;
     const struct rec_dump *dump;
     uint64_t value;
@@ -240,7 +262,7 @@ struct rec_note {
 };
 
 typedef void (*rec_watch)(void *ctx, const struct rec_note *note);
-/* Tells `watch` everything from now on; it may not call the core. NULL: nobody. */
+/* Calls `watch` for every note from now on; NULL = for none. `watch` must not call the core. */
 void rec_core_watch(struct rec_core *core, rec_watch watch, void *ctx);
 
 #endif

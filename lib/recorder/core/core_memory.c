@@ -1,7 +1,8 @@
 /* Lays out the core's memory: one block, allocated at start. */
 #include "core/core_private.h"
 
-/* The layout runs twice: with base NULL it only measures, then it hands out addresses. */
+/* State of laying out the memory, which runs twice: with base NULL it only measures, then it hands
+ * out addresses. */
 struct carve {
     unsigned char *base;
     size_t used;
@@ -10,7 +11,8 @@ struct carve {
 static void *carve(struct carve *c, size_t count, size_t size) {
     const size_t align = _Alignof(max_align_t);
     void *at = c->base != NULL ? c->base + c->used : NULL;
-    c->used += (count * size + align - 1) / align * align; /* ranges: rec_config_read */
+    /* no overflow, as rec_config_read checked the ranges */
+    c->used += (count * size + align - 1) / align * align;
     return at;
 }
 
@@ -32,8 +34,8 @@ static void carve_record(struct carve *c, struct rec_record *record,
     dump->ring = carve(c, config->ring, sizeof *dump->ring);
 }
 
-/* Reserves frames, images and text, which are written before they are read. Only stacks that are
- * compared have function starts. */
+/* Lays out the frames, images and texts of a record, which need no zeroing, as they are written
+ * before they are read. Of the record's stacks only the first thread's has function starts. */
 static void carve_contents(struct carve *c, struct rec_record *record,
                            const struct stallrec_config *config) {
     struct rec_dump *dump = &record->dump;

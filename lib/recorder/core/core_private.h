@@ -1,4 +1,4 @@
-/* The core's state, and the floors that an event goes down through:
+/* The core's state, and its layers, through which an event passes downwards:
  *
  *     event.c         one record -> the call that it stands for
  *     attribution.c   what was told before the loop was known
@@ -10,9 +10,9 @@
  *     sampler.c       the ring, and the history; is the stretch over?
  *     track.c         the clocks of what can stall
  *     dump_queue.c    dumps that wait to be written
- *     observers.c     who is told
+ *     observers.c     notes for replays, and the keeper of dumps
  *
- * Each calls what stands below it here, and nothing above: scripts/check-layers. */
+ * A file calls only files that stand below it here; scripts/check-layers checks this. */
 #ifndef STALLREC_CORE_PRIVATE_H
 #define STALLREC_CORE_PRIVATE_H
 
@@ -31,70 +31,72 @@ struct rec_record {
     struct rec_dump dump;
     enum rec_record_state state;
     uint64_t closed_ns;
-    uint64_t grown_ns; /* when its times were brought up to date, 0 = not yet */
-    uint64_t cpu_ns;   /* when its use of the processor was, 0 = not yet */
-    uint64_t order;    /* order of closing: the oldest dump is written first */
+    uint64_t grown_ns; /* time to which the open dump's times are up to date; 0 = none yet */
+    uint64_t cpu_ns;   /* time to which the open dump's CPU use is up to date; 0 = none yet */
+    uint64_t order;    /* position in the order of closing; the oldest dump is written first */
     bool threads;      /* the other threads were asked for */
-    bool about_work;   /* the dump is about what used the processor, on any thread */
-    char *text;        /* [REC_TEXT_MAX] */
+    bool about_work;   /* the dump is about any thread's use of the processor: a CPU stall or a slow
+                          action */
+    char *text;        /* [REC_TEXT_MAX] texts of the images */
     uint32_t text_len;
-    char *code_text; /* [REC_CODE_TEXT_MAX] */
+    char *code_text; /* [REC_CODE_TEXT_MAX] texts of the names */
     uint32_t code_text_len;
 };
 
-/* The stall of a track: begins with the first detection, ends when what stalls does. */
+/* The stall of a track. It begins with the first detection and ends when the track ends. */
 struct rec_open_stall {
     bool active;
     uint64_t number;
     uint8_t id[REC_UUID_SIZE];
-    uint32_t dumps;             /* begun */
-    uint64_t told_ms;           /* age at the last dump, up to which spans are counted */
-    uint32_t quiet;             /* checks that remain before the same stack is a detection again */
-    uint32_t pause, last_pause; /* checks between two dumps, once there are many */
-    uint32_t pausing;           /* checks that remain before another stack is a detection, too */
-    struct rec_record *record;  /* the open dump, or NULL */
+    uint32_t dumps;   /* dumps of this stall begun so far */
+    uint64_t told_ms; /* age at which the last closed dump's span ends, 0 = none is closed */
+    uint32_t quiet;   /* checks that remain before an unchanged stack is a detection again */
+    uint32_t pause, last_pause; /* checks from one dump to the next, now and before; 0 = there are
+                                   only few dumps yet */
+    uint32_t pausing; /* checks that remain before even a changed stack is a detection again */
+    struct rec_record *record; /* the open dump, or NULL */
     const char *kind, *detector;
     uint64_t threshold_ms;
 };
 
 enum rec_track_id {
-    REC_TRACK_LOOP, /* a busy stretch of the loop, or a launch */
+    REC_TRACK_LOOP, /* the loop: a busy stretch, or a launch */
     REC_TRACK_PING, /* a posted task that has not run yet */
     REC_TRACK_SPAN, /* the action that is late */
-    REC_TRACK_CPU,  /* the processor's use */
+    REC_TRACK_CPU,  /* the process's use of the processor */
     REC_TRACKS
 };
 
-/* Something that can stall, with its own clock. At most one stall of loop and ping is open: while
- * one of them stalls the other does not, and starts anew when it is over, so that no time counts
- * twice. */
+/* Something that can stall, with its own clock. Of loop and ping at most one has an open stall:
+ * while one of them stalls the other does not, and restarts when that stall is over, so that no
+ * time counts twice. */
 struct rec_track {
     bool running;
     uint64_t since_ns;
-    uint64_t gap_ns; /* taken out of it so far */
+    uint64_t gap_ns; /* ns of gaps since since_ns, which do not count */
     uint64_t next_check_ns;
     bool cpu_known;
-    uint64_t cpu_ns; /* when the CPU times were read first */
+    uint64_t cpu_ns; /* time at which `cpu` was read */
     struct rec_cpu cpu;
     struct rec_anneal anneal;
     struct rec_open_stall stall;
 };
 
-/* Actions that run at a time. */
+/* The most actions that run at a time. */
 enum { REC_SPANS = 16 };
 
 struct rec_span {
     uint64_t id;
-    bool running, late; /* late: it has the track */
+    bool running, late; /* late: REC_TRACK_SPAN is about this action */
     uint64_t since_ns, gap_ns, due_ns;
-    bool measured; /* the threads' processor time was read, a moment before due_ns */
+    bool measured; /* the threads' CPU time was read, SPAN_MEASURE_MS before due_ns */
     uint32_t limit_ms;
     char name[REC_NAME_MAX];
 };
 
 struct rec_semaphore {
-    uint64_t next_ns; /* when the wait that runs times out */
-    uint32_t count;   /* waits in a row that did */
+    uint64_t next_ns; /* time at which the current wait times out */
+    uint32_t count;   /* waits in a row that timed out */
     uint32_t skip;    /* detections that remain to be skipped by backing off */
 };
 
@@ -104,14 +106,15 @@ struct rec_cpu_window {
     uint64_t since_ns;
     struct rec_cpu cpu;
     bool top_known;
-    struct rec_thread top; /* used most in the window before this one */
+    struct rec_thread top; /* the thread that used most CPU time in the window before this one */
 };
 
 /* The window of the frame-rate detector: one second. */
 struct rec_frames {
-    bool known; /* there was a tick */
+    bool known; /* a frame was drawn, so that the first window has begun */
     uint64_t since_ns, upto_ns, busy_ns;
-    uint64_t short_ns, short_until_ns; /* busy time within the idle time up to there */
+    uint64_t short_ns, short_until_ns; /* busy ns not yet counted, spread over the idle time up to
+                                          short_until_ns */
     uint32_t ticks;
 };
 
@@ -131,27 +134,31 @@ struct rec_core {
     struct rec_span spans[REC_SPANS];
     /* attribution.c */
     struct rec_history history;
-    bool attributing;       /* the loop is found while it runs */
-    bool doubt, past;       /* it is not known; what is told lies in the past */
-    uint64_t doubt_ns;      /* since when it is not */
-    uint64_t past_ns;       /* when it was told */
-    uint64_t waits_busy_ns; /* in doubt: since when the thread is in no wait, 0 = it waits */
-    uint64_t hold_ns;       /* nothing is written before */
-    uint64_t begin_ns;      /* of all time */
-    uint64_t loop_ns;       /* the loop's first edge, 0 = none yet */
+    bool attributing; /* the loop is being found while it runs */
+    bool doubt,
+        past; /* doubt: the loop is not known; past: the events that are told lie in the past */
+    uint64_t doubt_ns;      /* time since which the loop is not known */
+    uint64_t past_ns;       /* time at which rec_core_attribute was called */
+    uint64_t waits_busy_ns; /* in doubt, the time at which the thread's last wait ended; 0 = the
+                               thread waits */
+    uint64_t hold_ns;       /* no dump is written before this time */
+    uint64_t begin_ns;      /* begin of the time that rec_core_watched covers */
+    uint64_t loop_ns;       /* time of the loop's first edge; 0 = there was none yet */
     uint64_t unwatched_ns[REC_UNWATCHED_REASONS];
 
     uint64_t ping_number, next_post_ns;
-    bool launch, prewarmed; /* the loop's track is a launch; of a process that was prewarmed */
-    bool prewarm_waits;     /* prewarmed, and no user came yet */
+    bool launch, prewarmed; /* launch: the loop's track is a launch; prewarmed: it is that of a
+                               prewarmed process */
+    bool prewarm_waits;     /* the process was prewarmed, and no user has come yet */
     bool presumed;          /* the launch was begun by REC_LAUNCH_START */
 
     uint64_t next_sample_ns, sampled_ns;
-    uint64_t told_ns;    /* when the monitor promised to return, REC_NEVER = parked */
-    uint64_t stepped_ns; /* when it began to wait for that */
-    uint64_t edge_ns;    /* the last edge of the loop */
-    uint64_t asked_ns;   /* when still_busy was asked; REC_NEVER = not yet */
-    bool gone;           /* it did */
+    uint64_t told_ns; /* time at which the monitor promised to return; REC_NEVER = it is parked */
+    uint64_t stepped_ns; /* time at which the monitor began to wait for told_ns */
+    uint64_t edge_ns;    /* time of the loop's last edge */
+    uint64_t asked_ns; /* time of the last call of still_busy; REC_NEVER = none since the last edge
+                          or sample */
+    bool gone;         /* the call of still_busy at asked_ns returned that the stretch is over */
     uint32_t activity;
     uint64_t activity_ns;
     bool finished;
@@ -177,61 +184,72 @@ static inline bool rec_detects(const struct rec_core *core, enum stallrec_detect
     return (core->config.detectors & (uint32_t)detector) != 0;
 }
 
-/* Backs off as published: blind until the next check. */
+/* Does the config back off as the published systems do, without any check until the next interval
+ * is over? */
 static inline bool rec_backs_off_checks(const struct rec_core *core) {
     return core->config.backoff == STALLREC_BACKOFF_CHECKS;
 }
 
-/* Is what stalls the watched thread itself? */
+/* Is a stall of this track one of the watched thread itself? */
 static inline bool rec_is_hang(const struct rec_core *core, const struct rec_track *track) {
     return track == &core->tracks[REC_TRACK_LOOP] || track == &core->tracks[REC_TRACK_PING];
 }
 
 /* ---- core.c ---- */
 
-/* A stretch of the loop begins; ends (abandoned: ended = false). */
+/* Begin and end a busy stretch of the loop at t. If ended is false, the stretch is abandoned, and
+ * its stall is closed as not ended. */
 void rec_core_begin_stretch(struct rec_core *core, uint64_t t);
 void rec_core_end_stretch(struct rec_core *core, uint64_t t, bool ended);
 void rec_core_end_launch(struct rec_core *core, uint64_t t);
-/* Takes time into account that passed until t without the process running. */
+/* Notes a gap if t is long after the time at which the monitor promised to return, as the process
+ * did not run in between. */
 void rec_core_observe_time(struct rec_core *core, uint64_t t);
+/* Tells that the event at t wakes a parked monitor, whose lateness is measured from t on. */
+void rec_core_unpark(struct rec_core *core, uint64_t t);
 
 /* ---- core_memory.c ---- */
 
-/* Lays out the core's memory and returns its size. base NULL: only measures. The first *cleared
- * bytes must be zero before; what follows is not touched before it is needed, so that it takes no
- * memory. */
+/* Lays out the core's memory and returns its size; base NULL: only returns the size. The caller
+ * zeroes the first *cleared bytes before; the bytes behind them stay untouched until they are
+ * needed, so that they occupy no memory. */
 size_t rec_core_lay_out(unsigned char *base, const struct stallrec_config *config, size_t *cleared);
 
 /* ---- detectors.c ---- */
 
 void rec_detect_init(struct rec_core *core, uint64_t now);
-/* The loop's stretch begins at t: when its first check is due. */
+/* Schedules the first check of the loop's busy stretch that begins at t. */
 void rec_detect_stretch(struct rec_core *core, uint64_t t);
-/* The loop's stretch ends at t: runs a check that was due and that a late monitor missed. */
+/* Catches up, when the loop's busy stretch ends at t, on a check that was due and that a late
+ * monitor missed. */
 void rec_detect_late(struct rec_core *core, uint64_t t);
-/* A notification or an edge signals the semaphore. */
+/* Signals the semaphore at t, as a notification or an edge does: the count of its timeouts
+ * restarts. */
 void rec_detect_signal(struct rec_core *core, uint64_t t);
-/* The process did not run between `from` and `to`: that time counts for nothing. */
+/* Removes the time between `from` and `to`, in which the process did not run, from all tracks and
+ * due times. */
 void rec_detect_gap(struct rec_core *core, uint64_t from, uint64_t to);
 /* Runs the checks that are due at now. */
 void rec_detect_due(struct rec_core *core, uint64_t now);
-/* When the next is. */
+/* Returns the time at which the next check is due; REC_NEVER if none is. */
 uint64_t rec_detect_next(const struct rec_core *core);
-/* A track ends at t, or is abandoned (ended = false), and with it its stall. */
+/* Ends the open stall of a track at t, or, if ended is false, abandons it. The time of a hang does
+ * not count on the other tracks. */
 void rec_detect_end(struct rec_core *core, struct rec_track *track, uint64_t t, bool ended);
-/* Is this the number of the task that has not run yet? */
+/* Is `number` that of the posted task that has not run yet? */
 bool rec_detect_ping_waits(const struct rec_core *core, uint64_t number);
-/* That task has run. */
+/* Ends the ping: the posted task has run at at_ns. */
 void rec_detect_ping_done(struct rec_core *core, uint64_t at_ns);
-/* As rec_core_span_begin and rec_core_span_end. */
+/* Implement rec_core_span_begin and rec_core_span_end; called only if a detector wants the
+ * event. */
 bool rec_detect_span_begin(struct rec_core *core, uint64_t id, const char *name, uint32_t limit_ms,
                            uint64_t at_ns);
 void rec_detect_span_end(struct rec_core *core, uint64_t id, uint64_t at_ns);
 
 /* ---- frames.c ---- */
 
-/* Frames up to t; before anything changes at t. */
+/* Counts the loop's busy time up to t and judges the seconds that are over. It must be called
+ * before anything changes at t. */
 void rec_frames_advance(struct rec_core *core, uint64_t t);
 void rec_frames_tick(struct rec_core *core, uint64_t at_ns);
 
@@ -243,83 +261,93 @@ struct rec_detection {
     uint64_t threshold_ms;
 };
 
-/* A detector finds the track stalling. False: it is vetoed, and no stall. */
+/* Handles a detector's finding that the track stalls, and takes a sample for it if one is needed.
+ * False: there is no stall, since the stretch is over or the stack is the loop's own wait. */
 bool rec_stall_detect(struct rec_core *core, struct rec_track *track,
                       const struct rec_detection *detection, uint64_t now);
-/* The same for a stall that is over: judged from the samples that exist. */
+/* Does the same as rec_stall_detect with the samples in the ring alone, for a stretch that is
+ * over. */
 bool rec_stall_detect_sampled(struct rec_core *core, struct rec_track *track,
                               const struct rec_detection *detection, uint64_t now);
-/* Ends a check: schedules the track's next one, and resets annealing if there was no stall. */
+/* Ends a check: schedules the track's next check, and resets annealing if no stall was found and
+ * none is open. */
 void rec_stall_checked(struct rec_core *core, struct rec_track *track, bool found, uint64_t now);
-/* Captures the other threads into the open dumps whose stalls have lasted long enough. */
+/* Captures the other threads for the open dumps whose stalls have lasted long enough. */
 void rec_stall_threads(struct rec_core *core, uint64_t now);
-/* Brings the times of the open dumps up to now, unless that happened a moment ago. */
+/* Updates the times of the open dumps to now, unless they were updated a moment ago. */
 void rec_stall_grow(struct rec_core *core, uint64_t now);
-/* A stall ends at t (or is abandoned, ended = false): closes its open dump. */
+/* Ends the track's stall at t, or, if ended is false, abandons it: closes its open dump. */
 void rec_stall_end(struct rec_core *core, struct rec_track *track, uint64_t t, bool ended);
 
 /* ---- stall_revise.c ---- */
 
-/* The track's stall ended at t, earlier than was thought: takes back what was found after. The
- * stall is gone if it was not over the threshold by then; else rec_stall_end is to follow. */
+/* Tells that the track's stall ended at t, earlier than was thought: drops the dumps that were
+ * captured after t. A stall that had not reached its threshold at t is taken back whole; any other
+ * stall still needs rec_stall_end. */
 void rec_stall_shorten(struct rec_core *core, struct rec_track *track, uint64_t t);
-/* Takes back the loop's stalls that began at from_ns or later and are not written yet. */
+/* Takes back the loop's stalls that began at from_ns or later and whose dumps are not written
+ * yet. */
 void rec_stall_forget(struct rec_core *core, uint64_t from_ns);
 
 /* ---- record.c ---- */
 
-/* Copies ring, threads and images of the moment into a free record's dump; its stall and about_work
- * members are the caller's to fill. A dump that is about work has all threads, with their shares of
- * the processor; others have them from config.threads_after_ms on. */
+/* Copies the ring, the threads and the images of this moment into the dump of a free record; the
+ * caller sets the dump's stall and the record's about_work before. A dump that is about work gets
+ * all threads, with their shares of the processor; others get the threads once the stall has
+ * lasted config.threads_after_ms. */
 void rec_record_fill(struct rec_core *core, struct rec_record *record,
                      const struct rec_heaviest *heaviest);
-/* Adds the other threads to a dump and refreshes the main thread's state, not its stack. If the
- * loop's stall ends meanwhile, neither happens; if the main thread waits for nothing any more, its
- * state stays. */
+/* Adds the other threads to a dump and updates the main thread's state, but not its stack. If the
+ * loop's stall ends meanwhile, neither is done; if the main thread no longer waits, and no other
+ * thread waits for it, its earlier state stays. */
 void rec_record_threads(struct rec_core *core, struct rec_record *record);
-/* CPU used since the track began, brought up to date at t: into the stall and the main thread. */
+/* Writes the CPU use from the track's begin to t into the dump's stall, main thread and meter. */
 void rec_record_cpu(struct rec_core *core, const struct rec_track *track, struct rec_record *record,
                     uint64_t t);
 
 /* ---- sampler.c ---- */
 
-/* Should the watched thread be sampled now? */
+/* Is the watched thread being sampled? */
 bool rec_sampler_runs(const struct rec_core *core);
-/* Starts sampling with an empty ring, first_sample_ms after t. */
+/* Empties the ring and schedules the first sample for first_sample_ms after t. */
 void rec_sampler_start(struct rec_core *core, uint64_t t);
 void rec_sampler_stop(struct rec_core *core);
-/* The process did not run for gap_ns: samples from before it are dropped. */
+/* Handles a gap of gap_ns in which the process did not run: drops the samples before the gap and
+ * postpones the next sample. */
 void rec_sampler_gap(struct rec_core *core, uint64_t gap_ns);
 /* Takes a sample if one is due. */
 void rec_sampler_step(struct rec_core *core, uint64_t now);
-/* Makes sure that a detection has a stack: takes one unless the ring has it. */
+/* Makes sure that a detection has a stack: takes a sample if the newest one is older than
+ * sample_ms, unless the stretch is over. */
 void rec_sampler_refresh(struct rec_core *core, uint64_t now);
-/* Did the loop make progress between the last edge that was told and now? All detections of one
- * step use the same answer, so that a trace needs one word for it. A launch has no edge yet. */
+/* Has the loop had an edge after the last one that the core was told? All detections of one step
+ * use the same answer, so that a trace needs one word for it. False in a launch, which has no edge
+ * yet. */
 bool rec_stretch_over(struct rec_core *core, uint64_t now);
-/* The same, asked anew, for uses other than detections. */
+/* Does the same as rec_stretch_over, but always asks the capture; for uses other than
+ * detections. */
 bool rec_stretch_over_now(const struct rec_core *core);
 
-/* An edge of any wait while the loop is not known: samples what is in between, and once the wait.
- */
+/* Handles an edge of any wait while the loop is not known: starts sampling when a wait ends, and
+ * has a wait itself sampled once. */
 void rec_sampler_doubt(struct rec_core *core, enum rec_loop_event event, uint64_t at_ns);
-/* Takes the samples of that time back out of the history, into the ring. */
+/* Refills the ring with the history's samples from from_ns to to_ns. */
 void rec_sampler_recall(struct rec_core *core, uint64_t from_ns, uint64_t to_ns);
 
 /* ---- track.c ---- */
 
-/* Age of the track at t, without gaps. */
+/* Returns the age of the track at t in ns, gaps not counted. */
 uint64_t rec_track_age(const struct rec_track *track, uint64_t t);
-/* The track starts running at t. Its check is scheduled elsewhere. */
+/* Starts the track at t; the caller schedules its first check. */
 void rec_track_begin(struct rec_track *track, uint64_t t);
-/* Reads the CPU times against which the track's use is measured, unless they are known. */
+/* Reads the CPU times from which the track's CPU use is measured, unless they are known. */
 void rec_track_cpu(struct rec_core *core, struct rec_track *track, uint64_t now);
 
 /* ---- dump_queue.c ---- */
 
-/* A record for a new dump; NULL: none is free. */
+/* Returns a free record for a new dump; NULL if none is free. */
 struct rec_record *rec_queue_free(struct rec_core *core);
-/* Gives a record back that is not to be written. */
+/* Frees the record of a dump that is taken back and never written. */
 void rec_queue_drop(struct rec_core *core, struct rec_record *record);
 /* Closes an open dump at t: it is complete and waits to be written. */
 void rec_queue_close(struct rec_core *core, struct rec_record *record, uint64_t t);
@@ -327,7 +355,8 @@ void rec_queue_close(struct rec_core *core, struct rec_record *record, uint64_t 
 /* ---- observers.c ---- */
 
 void rec_observers_note(const struct rec_core *core, const struct rec_note *note);
-/* Calls the keeper of dumps. */
+/* Tell the keeper that a dump was captured, that it changed, that it was released, and that a
+ * stall was none. */
 void rec_observers_kept(const struct rec_core *core, const struct rec_record *record);
 void rec_observers_grown(const struct rec_core *core, const struct rec_record *record);
 void rec_observers_dropped(const struct rec_core *core, const struct rec_record *record);

@@ -279,6 +279,30 @@ static void a_long_wait_may_be_late_in_proportion(void **state) {
     assert_int_equal(rec_core_totals(f->core).gaps, 1);
 }
 
+static void past_told_to_a_parked_monitor_is_no_gap(void **state) {
+    struct fixture *f = *state;
+    rec_core_doubt(f->core, 0, 0);
+    rec_core_attribute(f->core, REC_PAST_ANEW, 0, 100 * MS);
+    rec_core_past_idle(f->core, 10 * MS, 20 * MS);
+    rec_core_attributed(f->core, 0, 100 * MS);
+    rec_core_loop_event(f->core, REC_LOOP_SLEEP, 100 * MS);
+    assert_true(rec_core_step(f->core, 100 * MS) == REC_NEVER);
+    rec_core_attribute(f->core, REC_PAST_CONTINUES, 1000 * MS, 9000 * MS);
+    rec_core_past_idle(f->core, 1500 * MS, 2000 * MS);
+    rec_core_attributed(f->core, 0, 9000 * MS);
+    rec_core_loop_event(f->core, REC_LOOP_SLEEP, 9000 * MS);
+    assert_int_equal(rec_core_totals(f->core).gaps, 0);
+    assert_int_equal(rec_core_watched(f->core, 9000 * MS).unwatched_ms[REC_UNWATCHED_SUSPENDED], 0);
+    /* A stretch that runs on is watched for gaps from now on. */
+    assert_true(rec_core_step(f->core, 9000 * MS) == REC_NEVER);
+    rec_core_attribute(f->core, REC_PAST_CONTINUES, 9500 * MS, 12000 * MS);
+    rec_core_attributed(f->core, 0, 12000 * MS);
+    rec_core_step(f->core, 12001 * MS);
+    assert_int_equal(rec_core_totals(f->core).gaps, 0);
+    rec_core_step(f->core, 15000 * MS);
+    assert_int_equal(rec_core_totals(f->core).gaps, 1);
+}
+
 static void nothing_happens_after_finish(void **state) {
     struct fixture *f = *state;
     rec_core_finish(f->core, 10 * MS);
@@ -298,7 +322,7 @@ static void stepping_and_writing_allocate_nothing(void **state) {
     struct rec_dumpfile *file;
     void *memory = malloc(rec_dumpfile_size());
     assert_non_null(memory);
-    assert_int_equal(rec_dumpfile_init(&file, memory, folder, 0), STALLREC_OK);
+    assert_int_equal(rec_dumpfile_init(&file, memory, folder, 0, 0), STALLREC_OK);
     struct rec_about about = {.app_id = "test"};
     const char *path;
 
@@ -372,6 +396,7 @@ int main(void) {
         T(more_actions_than_there_is_room_for_are_counted),
         T(a_late_wake_up_is_a_gap_unless_the_monitor_was_at_work),
         T(a_long_wait_may_be_late_in_proportion),
+        T(past_told_to_a_parked_monitor_is_no_gap),
         T(a_stack_that_moves_at_every_check_gives_few_dumps_of_a_long_stall),
         T(nothing_happens_after_finish),
         T(stepping_and_writing_allocate_nothing),

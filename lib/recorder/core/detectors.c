@@ -5,7 +5,7 @@ static struct rec_track *track_of(struct rec_core *core, enum rec_track_id id) {
     return &core->tracks[id];
 }
 
-/* A stall of the watched thread is open. */
+/* Is a stall of the watched thread open? */
 static bool hangs(const struct rec_core *core) {
     return core->tracks[REC_TRACK_LOOP].stall.active || core->tracks[REC_TRACK_PING].stall.active;
 }
@@ -20,8 +20,7 @@ void rec_detect_stretch(struct rec_core *core, uint64_t t) {
         return;
     }
     if (core->config.check == STALLREC_CHECK_PERIODIC) {
-        /* The checks up to here found no stall: the loop was idle, or this stretch had not begun.
-         */
+        /* Earlier checks found no stall: the loop was idle then, or this stretch had not begun. */
         if (loop->next_check_ns <= t) {
             uint64_t period = rec_ms(core->config.check_ms);
             loop->next_check_ns += ((t - loop->next_check_ns) / period + 1) * period;
@@ -36,7 +35,7 @@ void rec_detect_stretch(struct rec_core *core, uint64_t t) {
     }
 }
 
-/* Launch and run loop share the check of a busy stretch. */
+/* Checks a busy stretch of the loop, which may be a launch, for a stall. */
 static void loop_check(struct rec_core *core, uint64_t now) {
     struct rec_track *loop = track_of(core, REC_TRACK_LOOP);
     const struct rec_detection detection =
@@ -53,8 +52,9 @@ static bool loop_checks(const struct rec_core *core) {
            (core->launch || (!core->doubt && rec_detects(core, STALLREC_DETECT_RUNLOOP)));
 }
 
-/* A monitor that was not scheduled in time, or that looks just as the stretch ends, finds that the
- * loop has moved on. The published systems look at their own times only. */
+/* Detects a stall that the monitor missed because it was not scheduled in time or looked just as
+ * the stretch ended. With STALLREC_CHECK_PERIODIC only past stretches are judged so, as the
+ * published systems look at their own times only. */
 void rec_detect_late(struct rec_core *core, uint64_t t) {
     struct rec_track *loop = track_of(core, REC_TRACK_LOOP);
     const struct rec_detection detection = {"runloop", "hang", core->config.threshold_ms};
@@ -67,7 +67,8 @@ void rec_detect_late(struct rec_core *core, uint64_t t) {
     }
 }
 
-/* Does a timeout count? A loop that tells no activities is only busy or idle. */
+/* Does a timeout count in the loop's current activity? A loop whose activities are not told is
+ * only busy or idle, and counts when it is busy. */
 static bool semaphore_waits(const struct rec_core *core) {
     return rec_detects(core, STALLREC_DETECT_SEMAPHORE) && core->tracks[REC_TRACK_LOOP].running &&
            !core->launch && !core->doubt &&
@@ -80,15 +81,16 @@ void rec_detect_signal(struct rec_core *core, uint64_t t) {
     core->semaphore = (struct rec_semaphore){.next_ns = t + rec_ms(core->config.sem_ms)};
 }
 
-/* A wait timed out and the next one begins. The last of sem_count timeouts is a detection and
- * restarts the count. */
+/* Handles a timeout of the wait; the next wait begins. Every sem_count-th timeout in a row is a
+ * detection and restarts the count. */
 static void semaphore_timeout(struct rec_core *core, uint64_t now) {
     struct rec_semaphore *semaphore = &core->semaphore;
     struct rec_track *loop = track_of(core, REC_TRACK_LOOP);
     const struct rec_detection detection = {"semaphore", "hang",
                                             (uint64_t)core->config.sem_ms * core->config.sem_count};
     semaphore->next_ns += rec_ms(core->config.sem_ms);
-    if (semaphore->next_ns <= now) { /* a late monitor waited once */
+    if (semaphore->next_ns <=
+        now) { /* a monitor that is late by several timeouts counts one only */
         semaphore->next_ns = now + rec_ms(core->config.sem_ms);
     }
     if (++semaphore->count < core->config.sem_count) {
@@ -106,13 +108,13 @@ static void semaphore_timeout(struct rec_core *core, uint64_t now) {
 
 /* ---- the end of a hang ---- */
 
-/* The part of from … to that lies after `since`. */
+/* Returns the ns between `from` and `to` that lie after `since`. */
 static uint64_t overlap(uint64_t since, uint64_t from, uint64_t to) {
     from = rec_max(from, since);
     return to > from ? to - from : 0;
 }
 
-/* A stall of the loop, or of a ping, is over: the other tracks subtract its time. */
+/* Subtracts the time of a hang (of the loop or of a ping) that ends at t from the other tracks. */
 static void hang_over(struct rec_core *core, const struct rec_track *track, uint64_t t) {
     struct rec_track *loop = track_of(core, REC_TRACK_LOOP), *ping = track_of(core, REC_TRACK_PING);
     if (track == loop && ping->running) {
@@ -161,7 +163,7 @@ static void ping_post(struct rec_core *core, uint64_t now) {
 static void ping_check(struct rec_core *core, uint64_t now) {
     struct rec_track *ping = track_of(core, REC_TRACK_PING);
     const struct rec_detection detection = {"ping", "hang", core->config.ping_ms};
-    /* A loop that stalls or starts up cannot answer, and that is already known. */
+    /* It is known already that a loop that stalls or starts up cannot answer. */
     bool found = !track_of(core, REC_TRACK_LOOP)->stall.active && !core->launch &&
                  rec_track_age(ping, now) >= rec_ms(core->config.ping_ms) &&
                  rec_stall_detect(core, ping, &detection, now);
@@ -228,7 +230,7 @@ void rec_detect_span_end(struct rec_core *core, uint64_t id, uint64_t at_ns) {
     }
 }
 
-/* The action that exceeded its limit first; NULL if none did. */
+/* Returns the running action that exceeded its limit first; NULL if none did. */
 static struct rec_span *latest_span(struct rec_core *core, uint64_t now) {
     struct rec_span *latest = NULL;
     for (uint32_t i = 0; i < REC_SPANS; i++) {
@@ -251,7 +253,8 @@ static uint32_t late_limit(const struct rec_core *core) {
     return limit;
 }
 
-/* How long before its limit the threads' processor time is read for what works in a late action. */
+/* Time before an action's limit at which the threads' CPU time is first read, in ms, so that the
+ * dump of a late action tells which threads used the processor. */
 enum { SPAN_MEASURE_MS = 200 };
 
 static uint64_t measure_ns(const struct rec_span *span) {
@@ -280,8 +283,8 @@ static void spans_measure(struct rec_core *core, uint64_t now) {
     }
 }
 
-/* Only one late action is looked at at a time; while the loop hangs, the hang itself is the reason.
- */
+/* Checks the running actions. Only one late action is examined at a time, and none while the loop
+ * hangs, as the hang is then the reason. */
 static void span_check(struct rec_core *core, uint64_t now) {
     struct rec_track *track = track_of(core, REC_TRACK_SPAN);
     if (!track->running) {
@@ -335,7 +338,7 @@ static void open_window(struct rec_core *core, uint64_t now) {
                              core->capture.top_thread(core->capture.ctx, &core->window.top);
 }
 
-/* Was the process's CPU use above the limit between the two readings? */
+/* Was the process's CPU use between the two readings above the limit? */
 static bool over_limit(const struct rec_core *core, const struct rec_cpu_window *from,
                        const struct rec_cpu_window *to) {
     uint64_t before = from->cpu.process_ns, after = to->cpu.process_ns;
@@ -352,7 +355,7 @@ static void cpu_check(struct rec_core *core, uint64_t now) {
     const struct rec_cpu_window before = core->window;
     open_window(core, now);
     bool found = false;
-    /* CPU time that a hanging loop burns is reported with the hang. */
+    /* CPU time that a hanging loop uses is reported with the hang. */
     if (!hangs(core) && over_limit(core, &before, &core->window)) {
         if (!track->running) {
             rec_track_begin(track, before.since_ns);
@@ -366,11 +369,11 @@ static void cpu_check(struct rec_core *core, uint64_t now) {
         track->running = false;
     }
     rec_stall_checked(core, track, found, now);
-    /* After a late reading the next window has its full length again. */
+    /* The next check is a full check_ms after this reading, even if this one was late. */
     track->next_check_ns = rec_max(track->next_check_ns, now + rec_ms(core->config.check_ms));
 }
 
-/* ---- all of them ---- */
+/* ---- all detectors ---- */
 
 void rec_detect_init(struct rec_core *core, uint64_t now) {
     uint64_t check = rec_ms(core->config.check_ms);

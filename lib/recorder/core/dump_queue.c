@@ -1,7 +1,7 @@
 /* The dumps in memory: open ones, and closed ones that wait to be written. */
 #include "core/core_private.h"
 
-/* The first free record; REC_RECORDS: none is free. */
+/* Returns the index of the first free record; REC_RECORDS: none is free. */
 static uint32_t queue_find_free(const struct rec_core *core) {
     uint32_t i = 0;
     while (i < REC_RECORDS && core->records[i].state != REC_RECORD_FREE) {
@@ -46,7 +46,7 @@ uint64_t rec_core_write_deadline(const struct rec_core *core) {
                    rec_max(core->postponed_ns, core->hold_ns));
 }
 
-/* Another loop may be found, and the stall have been none. */
+/* Must the dump wait because its stall may be taken back, as another loop may be found? */
 static bool queue_is_held(const struct rec_core *core, const struct rec_record *record,
                           uint64_t now_ns) {
     const struct rec_open_stall *stall = &core->tracks[REC_TRACK_LOOP].stall;

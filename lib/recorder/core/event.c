@@ -1,4 +1,4 @@
-/* Events for the core, one record each. */
+/* Calls the core's function for which an event record stands. */
 #include "core/event.h"
 
 uint64_t rec_event_tell(struct rec_core *core, const struct rec_event *event) {

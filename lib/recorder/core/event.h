@@ -1,5 +1,5 @@
-/* Everything that steps a core, as one record: what the monitor takes from the loop and the inbox,
- * what a replay reads from a trace, and what a trace is written from. */
+/* The record of an event that steps a core. The monitor makes it from the loop and the inbox, a
+ * replay reads it from a trace, and a trace is written from it. */
 #ifndef STALLREC_EVENT_H
 #define STALLREC_EVENT_H
 
@@ -11,31 +11,33 @@ enum rec_event_kind {
     REC_EVENT_EDGE,       /* value: enum rec_loop_event */
     REC_EVENT_BUSY,       /* value: ns that the loop was busy before mark_ns without an edge */
     REC_EVENT_ACTIVITY,   /* value: enum stallrec_activity */
-    REC_EVENT_TICK,       /* of the display */
+    REC_EVENT_TICK,       /* the display drew a frame */
     REC_EVENT_PING_DONE,  /* value: the task's number */
-    REC_EVENT_LAUNCH,     /* value: enum rec_launch_mark; mark_ns: when */
-    REC_EVENT_SPAN_BEGIN, /* value: its id; name, limit_ms */
-    REC_EVENT_SPAN_END,   /* value: its id */
-    REC_EVENT_DOUBT,      /* of the loop; mark_ns: when the process began */
-    REC_EVENT_ATTRIBUTE,  /* value: enum rec_past; mark_ns: since when */
-    REC_EVENT_PAST_IDLE,  /* value: its begin; mark_ns: its end */
-    REC_EVENT_ATTRIBUTED, /* mark_ns: what is found is not written before */
+    REC_EVENT_LAUNCH,     /* value: enum rec_launch_mark; mark_ns: the time of the mark */
+    REC_EVENT_SPAN_BEGIN, /* value: the action's id; name and limit_ms: those of the action */
+    REC_EVENT_SPAN_END,   /* value: the action's id */
+    REC_EVENT_DOUBT,      /* the loop is in doubt; mark_ns: time at which the process began */
+    REC_EVENT_ATTRIBUTE,  /* value: enum rec_past; mark_ns: time since which the loop is known */
+    REC_EVENT_PAST_IDLE, /* value: time at which an idle time began; mark_ns: time at which it ended
+                          */
+    REC_EVENT_ATTRIBUTED, /* mark_ns: time before which dumps found until now are not written */
     REC_EVENT_STEP,
-    REC_EVENT_WAIT, /* the monitor's own work is over */
+    REC_EVENT_WAIT, /* the monitor's own work is over, and it begins to wait */
     REC_EVENT_FINISH
 };
 
 struct rec_event {
     enum rec_event_kind kind;
     uint32_t limit_ms;
-    uint64_t at_ns; /* not before any earlier event's */
+    uint64_t at_ns; /* time of the event, not before any earlier event's */
     uint64_t value;
-    uint64_t mark_ns; /* of busy and attributed: not before at_ns; of others: not after */
+    uint64_t mark_ns; /* the time that enum rec_event_kind describes; for BUSY and ATTRIBUTED not
+                         before at_ns, for others not after it */
     char name[REC_NAME_MAX];
 };
 
-/* Calls the function of core.h that the event stands for. Returns what rec_core_step does, for
- * others 0. */
+/* Calls the function of core.h for which the event stands. Returns the result of rec_core_step, or
+ * 0 for other functions. */
 uint64_t rec_event_tell(struct rec_core *core, const struct rec_event *event);
 
 #endif

@@ -6,12 +6,14 @@
 
 #define SECOND (1000 * REC_NS_PER_MS)
 
-/* Judges the second that began at since_ns and is over. */
+/* Judges the second that began at since_ns and is over, and counts it if its frame rate is too
+ * low. */
 static void frames_judge(struct rec_core *core) {
     const struct rec_frames *frames = &core->frames;
     uint64_t wanted = frames->busy_ns * core->config.frame_hz / SECOND;
     uint64_t missed = wanted > frames->ticks ? wanted - frames->ticks : 0;
-    uint64_t rate = core->config.frame_hz - missed; /* busy_ns <= SECOND */
+    /* missed <= frame_hz, since busy_ns <= SECOND */
+    uint64_t rate = core->config.frame_hz - missed;
     if (rate * 100 < (uint64_t)core->config.frame_hz * core->config.frame_percent) {
         core->totals.low_rates++;
         rec_observers_note(
@@ -20,14 +22,15 @@ static void frames_judge(struct rec_core *core) {
     }
 }
 
-/* Adds the busy part of upto_ns … end: all of a long stretch, a share of short ones. */
+/* Returns how many ns of upto_ns … end were busy: all of them in a busy stretch, else a share of
+ * short_ns, from which the share is subtracted. */
 static uint64_t frames_take_busy(struct rec_frames *frames, bool busy, uint64_t end) {
     uint64_t span = end - frames->upto_ns;
     if (busy || frames->short_until_ns <= frames->upto_ns) {
         return busy ? span : 0;
     }
     uint64_t left = frames->short_until_ns - frames->upto_ns, part = frames->short_ns;
-    if (span < left) { /* in µs, so that the product of two times fits */
+    if (span < left) { /* computed in µs, so that the product of two times does not overflow */
         part = rec_min(part, part / 1000 * (span / 1000) / rec_max(left / 1000, 1) * 1000);
     }
     frames->short_ns -= part;
@@ -50,7 +53,8 @@ void rec_frames_advance(struct rec_core *core, uint64_t t) {
         frames_count(frames, busy, end);
         frames_judge(core);
         bool idle = !busy && frames->short_until_ns <= end;
-        end += idle ? (t - end) / SECOND * SECOND : 0; /* seconds without anything */
+        /* whole seconds in which the loop was idle are skipped */
+        end += idle ? (t - end) / SECOND * SECOND : 0;
         *frames = (struct rec_frames){.known = true,
                                       .since_ns = end,
                                       .upto_ns = end,

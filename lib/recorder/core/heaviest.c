@@ -1,4 +1,4 @@
-/* Which of the ring's stacks the stall is about. */
+/* Finds the ring's heaviest stack, which stands for the stall. */
 #include "core/heaviest.h"
 
 static bool has_top(const struct rec_slot *slot) {
@@ -7,7 +7,7 @@ static bool has_top(const struct rec_slot *slot) {
 
 struct rec_heaviest rec_heaviest_find(const struct rec_ring *ring) {
     struct rec_heaviest best = {0};
-    /* Quadratic over at most 256 samples, and usually 20: no table is worth it. */
+    /* The search is quadratic over at most 256 samples, usually 20, which needs no table. */
     for (uint32_t i = ring->count; i > 0; i--) {
         const struct rec_slot *slot = rec_ring_at(ring, i - 1);
         if (!has_top(slot)) {
@@ -19,8 +19,8 @@ struct rec_heaviest rec_heaviest_find(const struct rec_ring *ring) {
             const struct rec_slot *other = rec_ring_at(ring, k);
             repeats += has_top(other) && rec_stack_function(&other->stack, 0) == top;
         }
-        /* Runs from the newest to the oldest: the first sample of a function counts all of its
-         * samples, and only a larger count replaces it. */
+        /* The search goes from the newest sample to the oldest: the newest sample of a function
+         * counts all samples of it, and only a larger count replaces the best. */
         if (repeats > best.repeats) {
             best = (struct rec_heaviest){.slot = slot, .index = i - 1, .repeats = repeats};
         }

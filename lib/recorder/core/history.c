@@ -1,4 +1,4 @@
-/* Samples of the watched thread that are kept until its loop is known. */
+/* Keeps samples of the watched thread until its loop is known. */
 #include "core/history.h"
 
 #include <string.h>
@@ -44,8 +44,8 @@ void rec_history_extend(struct rec_history *history, uint64_t until_ns, uint64_t
     }
 }
 
-/* How many of a stack's samples were taken between the two times: they were as far apart as each
- * other. */
+/* Returns how many of a stack's samples were taken between from_ns and to_ns, if its samples are
+ * assumed to be evenly spaced. */
 static uint32_t count_between(const struct rec_kept_stack *kept, uint64_t from_ns, uint64_t to_ns) {
     uint64_t begin = kept->from_ns > from_ns ? kept->from_ns : from_ns;
     uint64_t end = kept->to_ns < to_ns ? kept->to_ns : to_ns;

@@ -1,4 +1,4 @@
-/* Samples of the watched thread that are kept until its loop is known. */
+/* Keeps samples of the watched thread until its loop is known. */
 #ifndef STALLREC_HISTORY_H
 #define STALLREC_HISTORY_H
 
@@ -6,33 +6,34 @@
 
 #include "core/ring.h"
 
-/* Stacks that are kept: the newest. */
+/* The most stacks that are kept; a new stack then replaces the oldest. */
 enum { REC_HISTORY = 256 };
 
 /* A stack that was seen in `count` samples in a row. */
 struct rec_kept_stack {
     struct rec_stack stack;
-    uint64_t from_ns, to_ns; /* the first and the last of them */
+    uint64_t from_ns, to_ns; /* times of the first and the last of these samples */
     uint32_t count;
 };
 
-/* Memory that is not touched before it is needed. */
+/* A ring of the newest stacks. Its memory is not touched before it is needed. */
 struct rec_history {
-    struct rec_kept_stack *kept; /* [REC_HISTORY] */
-    uint64_t *frames;            /* [2 * REC_HISTORY * cap] of the stacks and their functions */
-    uint32_t cap;                /* frames of a stack */
+    struct rec_kept_stack *kept; /* [REC_HISTORY] the ring */
+    uint64_t *frames; /* [2 * REC_HISTORY * cap] for each stack its frames, then the starts of their
+                         functions */
+    uint32_t cap;     /* the most frames of a stack */
     uint32_t next, count;
 };
 
-/* Adds a sample that was taken at at_ns, not before any other. */
+/* Adds a sample that was taken at at_ns, which must not be before an earlier sample. */
 void rec_history_add(struct rec_history *history, const struct rec_stack *stack, uint64_t at_ns);
-/* The thread was in the newest stack until then, as samples every interval_ns would have shown. */
+/* Extends the newest stack to until_ns, as if it had been sampled every interval_ns. */
 void rec_history_extend(struct rec_history *history, uint64_t until_ns, uint64_t interval_ns);
-/* Fills an empty ring with what was sampled between the two times, oldest first. Of more than it
- * holds each stack keeps its share. */
+/* Fills an empty ring with the samples taken from from_ns to to_ns, oldest first. If there are
+ * more than the ring holds, each stack gets a share of the ring by its number of samples. */
 void rec_history_recall(const struct rec_history *history, uint64_t from_ns, uint64_t to_ns,
                         struct rec_ring *ring);
-/* Forgets all. */
+/* Removes all stacks. */
 void rec_history_clear(struct rec_history *history);
 
 #endif

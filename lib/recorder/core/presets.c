@@ -43,7 +43,7 @@ static const char *const restarts[] = {"idle", "activity", NULL};
 static const struct field {
     const char *name;
     size_t offset;
-    uint32_t needs; /* one of these detectors */
+    uint32_t needs; /* a set of detectors: the field has a meaning if one of them is on */
     const char *const *words;
 } fields[] = {
     {"detectors", AT(detectors), ANY, NULL},
@@ -90,19 +90,19 @@ enum { SOURCES = 20 };
 struct preset {
     const char *title;
     struct stallrec_config values;
-    struct source sources[SOURCES]; /* a field that is not listed here has our own value */
+    struct source sources[SOURCES]; /* the sources of fields; a field that is not listed has a value
+                                       of our own */
 };
 
-/* Detectors that a preset leaves off can be switched on by the app; they then have these values,
- * all ours. */
+/* Values, all our own, of detectors that a preset leaves off, but that the app can switch on. */
 #define OTHER_DETECTORS                                                                            \
     .sem_ms = 88, .sem_count = 3, .ping_every_ms = 1000, .frame_hz = 60, .frame_percent = 50,      \
     .launch_ms = 2000, .span_ms = 2000
 
-/* What the presets share. */
+/* The values that all presets share. */
 #define SHARED .check_ms = 1000, .sample_ms = 50
 
-/* For presets whose source says nothing about users, quotas and disks. */
+/* Our own limits, for presets whose source says nothing about users, quotas and disks. */
 #define OUR_LIMITS                                                                                 \
     .user_share_ppm = 1000000, .upload_per_day = 20, .keep_days = 7, .keep_bytes = 10 << 20,       \
     .keep_files = 200
@@ -333,7 +333,7 @@ const char *rec_preset_title(size_t i) {
 bool rec_config_field(size_t i, struct rec_config_field *out) {
     const size_t count = sizeof fields / sizeof *fields;
     for (size_t f = 0; f < count; f++) {
-        if (fields[f].offset != AT(keep_bytes) && i-- == 0) { /* the one of 64 bits */
+        if (fields[f].offset != AT(keep_bytes) && i-- == 0) { /* keep_bytes alone has 64 bits */
             *out = (struct rec_config_field){fields[f].name, fields[f].offset, fields[f].words};
             return true;
         }
@@ -393,7 +393,7 @@ bool rec_preset_value(size_t i, size_t k, struct rec_preset_value *out) {
         const struct field *field = &fields[f];
         uint32_t value;
         memcpy(&value, (const char *)&preset->values + field->offset, sizeof value);
-        if (field->offset == AT(keep_bytes)) { /* the one of 64 bits */
+        if (field->offset == AT(keep_bytes)) { /* keep_bytes alone has 64 bits */
             value = (uint32_t)preset->values.keep_bytes;
         }
         if (!has_meaning(&preset->values, field, value) || k-- > 0) {

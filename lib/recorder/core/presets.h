@@ -10,41 +10,44 @@
 #include "stallrec.h"
 
 struct rec_detector_info {
-    uint32_t bit;        /* enum stallrec_detector */
-    const char *name;    /* as in a dump's stall.detector */
-    const char *summary; /* one line: what it finds */
-    const char *calls;   /* functions that the app has to call for it; NULL = none but the loop's */
+    uint32_t bit;        /* the detector's bit: enum stallrec_detector */
+    const char *name;    /* name of the detector in a dump's stall.detector */
+    const char *summary; /* one line that says what the detector finds */
+    const char *calls;   /* functions that the app has to call for the detector; NULL = only the
+                            loop's hooks */
 };
 
-/* The bits of detectors by their names, separated by commas; 0 if one is not known. */
+/* Returns the bits of the detectors that are named in a list separated by commas; 0 if a name is
+ * not known. */
 uint32_t rec_detectors_named(const char *names);
 
-/* The i-th detector, in the order of their bits; NULL behind the last. */
+/* Returns the i-th detector, in the order of their bits; NULL behind the last. */
 const struct rec_detector_info *rec_detector_at(size_t i);
 
-/* A field of struct stallrec_config, a uint32_t. */
+/* A member of struct stallrec_config that is a uint32_t. */
 struct rec_config_field {
     const char *name;
     size_t offset;
-    const char *const *words; /* of its values, NULL-terminated; NULL: a number, or detectors */
+    const char *const *words; /* words for the values, NULL-terminated; NULL: the value is a number,
+                                 or a set of bits */
 };
 
-/* The i-th field that a preset sets, of those of 32 bits; false behind the last. */
+/* Returns the i-th 32-bit field that a preset sets in *out; false behind the last. */
 bool rec_config_field(size_t i, struct rec_config_field *out);
 
 struct rec_preset_value {
-    const char *field;  /* of struct stallrec_config */
-    uint32_t value;     /* of a number, or of detectors: the bits */
-    const char *word;   /* of an enumeration; NULL for the others */
-    const char *source; /* who published it; NULL = unpublished, ours */
+    const char *field;  /* name of the field of struct stallrec_config */
+    uint32_t value;     /* the number, the enumeration's value, or the bits of detectors */
+    const char *word;   /* the word for an enumeration's value; NULL for other fields */
+    const char *source; /* the publication that has this value; NULL = the value is our own */
 };
 
-/* The i-th preset's name; NULL behind the last. */
+/* Returns the name of the i-th preset; NULL behind the last. */
 const char *rec_preset_name(size_t i);
-/* The system that the preset imitates, in one line. */
+/* Returns one line about the system that the i-th preset imitates. */
 const char *rec_preset_title(size_t i);
-/* The k-th value of a preset that has an effect: values of detectors that are off are left out.
- * False behind the last. */
+/* Sets *out to the k-th value of the i-th preset that has an effect; values of detectors that are
+ * off are left out. False behind the last. */
 bool rec_preset_value(size_t i, size_t k, struct rec_preset_value *out);
 
 #endif

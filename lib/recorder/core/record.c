@@ -12,7 +12,8 @@ static bool stacks_equal(const struct rec_stack *a, const struct rec_stack *b) {
            memcmp(a->exact, b->exact, a->exact_count * sizeof *a->exact) == 0;
 }
 
-/* The index of the slot's stack among the dump's distinct ones, added if it is new. */
+/* Returns the index of the slot's stack among the dump's distinct stacks, and adds the stack if it
+ * is new. */
 static int32_t intern_stack(struct rec_dump *dump, const struct rec_slot *slot) {
     for (uint32_t i = 0; i < dump->stack_count; i++) {
         if (stacks_equal(&dump->stacks[i].stack, &slot->stack)) {
@@ -46,7 +47,7 @@ static void fill_samples(struct rec_core *core, struct rec_dump *dump,
 
 /* ---- threads ---- */
 
-/* Fills in everything about the main thread but its stack. */
+/* Sets all members of the main thread except its stack. */
 static void describe_main(struct rec_core *core, struct rec_thread *main) {
     const struct rec_capture *capture = &core->capture;
     struct rec_stack stack = main->stack;
@@ -59,11 +60,11 @@ static void describe_main(struct rec_core *core, struct rec_thread *main) {
         main->waits_for = (struct rec_wait){.owner = -1};
     }
     main->main = true;
-    main->cpu_ns = UINT64_MAX; /* until rec_record_cpu */
+    main->cpu_ns = UINT64_MAX; /* its CPU time is filled in by rec_record_cpu */
     main->stack = stack;
 }
 
-/* Other dumps say how much a thread used, not how much of late. */
+/* Clears the threads' cpu_permille, which only dumps that are about work tell. */
 static void drop_shares(struct rec_dump *dump) {
     for (uint32_t i = 0; i < dump->thread_count; i++) {
         dump->threads[i].cpu_permille = 0;
@@ -88,7 +89,8 @@ static bool image_holds(const struct rec_image *image, uint64_t address) {
     return address >= image->load && address - image->load < image->size;
 }
 
-/* Copies a text into the record; without room it returns NULL and marks the dump. */
+/* Returns a copy of the text in the record's memory; NULL for NULL, and without room, in which case
+ * it sets dump.images_lost. */
 static const char *record_keep_text(struct rec_record *record, const char *text) {
     if (text == NULL) {
         return NULL;
@@ -104,7 +106,8 @@ static const char *record_keep_text(struct rec_record *record, const char *text)
     return kept;
 }
 
-/* False: no image holds the address. */
+/* Adds the image that holds the address, unless the dump has it already. False: no image holds the
+ * address. */
 static bool add_image(struct rec_core *core, struct rec_record *record, uint64_t address) {
     struct rec_dump *dump = &record->dump;
     for (uint32_t i = 0; i < dump->image_count; i++) {
@@ -117,7 +120,8 @@ static bool add_image(struct rec_core *core, struct rec_record *record, uint64_t
         return false;
     }
     for (uint32_t i = 0; i < dump->image_count; i++) {
-        if (dump->images[i].load == image.load) { /* its size is not known */
+        /* the dump already has this image, whose size is not known */
+        if (dump->images[i].load == image.load) {
             return true;
         }
     }
@@ -138,7 +142,7 @@ static bool add_image(struct rec_core *core, struct rec_record *record, uint64_t
 
 /* ---- code in no image ---- */
 
-/* Asks for a name of the address; without room it stays without one. */
+/* Adds the address to those that need a name; without room it stays without one. */
 static void add_name(struct rec_dump *dump, uint64_t address, bool exact) {
     uint32_t at = dump->name_count;
     while (at > 0 && dump->names[at - 1].address > address) {
@@ -154,7 +158,8 @@ static void add_name(struct rec_dump *dump, uint64_t address, bool exact) {
     dump->names[at] = (struct rec_code_name){.address = address, .exact = exact};
 }
 
-/* The record's copy of a text, one for equal ones; NULL for NULL, and without room. */
+/* Returns the record's copy of a text, of which equal texts share one; NULL if text is NULL or
+ * there is no room. */
 static const char *keep_code_text(struct rec_record *record, const char *text) {
     if (text == NULL) {
         return NULL;
@@ -180,7 +185,8 @@ static bool is_kept(const struct rec_record *record, const char *text) {
     return text >= record->code_text && text < record->code_text + record->code_text_len;
 }
 
-/* Names what was added since the last call, and drops what has no name. */
+/* Asks the capture for names of the addresses that were added since the last call, keeps them in
+ * the record, and drops addresses without a name. */
 static void fill_names(struct rec_core *core, struct rec_record *record) {
     struct rec_dump *dump = &record->dump;
     uint32_t left = 0;
@@ -217,8 +223,8 @@ static bool frame_exact(const struct rec_stack *stack, uint32_t frame) {
 static void add_stack_images(struct rec_core *core, struct rec_record *record,
                              const struct rec_stack *stack) {
     for (uint32_t i = 0; i < stack->count; i++) {
-        /* A call can be the last instruction of its image; its return address then lies behind the
-         * image. */
+        /* A call can be the last instruction of its image, and its return address then lies behind
+         * the image. */
         uint64_t address = stack->frames[i];
         bool exact = frame_exact(stack, i);
         if (address > 0 && !add_image(core, record, exact ? address : address - 1)) {
@@ -243,8 +249,8 @@ static void fill_images(struct rec_core *core, struct rec_record *record) {
 
 /* ---- the other threads ---- */
 
-/* The loop's stall ended while the threads were captured: they show what came after it, and are
- * dropped. */
+/* Did the loop's stall end while the threads were captured? The captured threads then show what
+ * came after the stall, and are dropped. */
 static bool came_too_late(const struct rec_core *core, const struct rec_record *record) {
     return record == core->tracks[REC_TRACK_LOOP].stall.record && rec_stretch_over_now(core);
 }
@@ -268,7 +274,8 @@ void rec_record_threads(struct rec_core *core, struct rec_record *record) {
     if (room == 0 || capture->threads == NULL) {
         return;
     }
-    /* Who waits for whom has to be of one moment: a mixture could look like a deadlock. */
+    /* The waits of all threads must be of one moment, as a mixture of moments could look like a
+     * deadlock. */
     describe_main(core, &dump->threads[0]);
     uint32_t left_out = 0;
     uint32_t got = capture->threads(capture->ctx, dump->threads + 1, room, &left_out);
@@ -288,8 +295,8 @@ void rec_record_threads(struct rec_core *core, struct rec_record *record) {
     if (!record->about_work) {
         drop_shares(dump);
     }
-    /* The main thread waits no longer. Its earlier wait stays with its earlier stack, unless
-     * another thread waits for it by now. */
+    /* The main thread no longer waits. Its earlier wait stays with its earlier stack, unless
+     * another thread waits for it now. */
     if (dump->threads[0].waits_for.kind == REC_WAIT_NONE && !is_waited_for(dump, before.id)) {
         dump->threads[0] = before;
     }
@@ -297,7 +304,8 @@ void rec_record_threads(struct rec_core *core, struct rec_record *record) {
 
 /* ---- cost ---- */
 
-/* Counts the samples that held the thread up for less than `pause`, and for exactly that. */
+/* Returns how many samples stopped the thread for less than `pause` ns; *equal: how many for
+ * exactly that. */
 static uint32_t count_below(const struct rec_ring *ring, uint32_t pause, uint32_t *equal) {
     uint32_t below = 0;
     *equal = 0;
@@ -322,7 +330,8 @@ static void fill_meter(struct rec_core *core, struct rec_dump *dump) {
             max = slot->stack.pause_ns;
         }
     }
-    /* The median by rank, without sorting: the ring is small and may not be touched. */
+    /* The median is found by rank, without sorting, as the ring is small and must not be
+     * changed. */
     uint32_t rank = available > 0 ? (available - 1) / 2 : 0;
     for (uint32_t i = 0; i < core->ring.count; i++) {
         const struct rec_slot *slot = rec_ring_at(&core->ring, i);
@@ -339,7 +348,7 @@ static void fill_meter(struct rec_core *core, struct rec_dump *dump) {
 
 /* ---- what the loop did ---- */
 
-/* Copies a text, NULL is "", cut to the room. */
+/* Copies a text, or "" for NULL, cut to `room` bytes with its NUL. */
 static void copy_text(char *to, size_t room, const char *text) {
     size_t i = 0;
     for (; text && i + 1 < room && text[i] != '\0'; i++) {
@@ -351,7 +360,8 @@ static void copy_text(char *to, size_t room, const char *text) {
 static void fill_states(struct rec_core *core, struct rec_stall *stall) {
     const struct rec_capture *capture = &core->capture;
     struct rec_transition transitions[REC_TRANSITIONS];
-    bool told = capture->transitions != NULL && !core->past; /* of now */
+    /* The capture tells present transitions, which do not belong to a past stall. */
+    bool told = capture->transitions != NULL && !core->past;
     uint32_t count = told ? capture->transitions(capture->ctx, transitions) : 0;
     const char *mode = capture->mode ? capture->mode(capture->ctx) : NULL;
     for (uint32_t i = 0; i < count; i++) {

@@ -1,4 +1,4 @@
-/* The newest samples of the watched thread. */
+/* A ring of the newest samples of the watched thread. */
 #include "core/ring.h"
 
 #include <string.h>
@@ -71,8 +71,8 @@ const struct rec_slot *rec_ring_sample(struct rec_ring *ring, const struct rec_c
     enum rec_sample got = capture->sample(capture->ctx, may_repeat, &slot->stack);
     if (got == REC_SAMPLE_SAME && may_repeat) {
         if (slot == last) {
-            /* A ring of one slot: its frames are still the last sample's, so the header that was
-             * cleared above is put back. */
+            /* If the ring has one slot, its frames are still those of the last sample, so only the
+             * header that was cleared above is restored. */
             slot->stack = before;
         } else {
             rec_stack_copy(&slot->stack, &last->stack);

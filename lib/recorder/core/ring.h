@@ -1,4 +1,4 @@
-/* The newest samples of the watched thread, in memory given at start. */
+/* A ring of the newest samples of the watched thread, in memory given at start. */
 #ifndef STALLREC_RING_H
 #define STALLREC_RING_H
 
@@ -9,34 +9,35 @@
 
 struct rec_slot {
     struct rec_stack stack;
-    bool available; /* false: no stack could be had, and the stack is empty */
+    bool available; /* false: no stack could be taken, and the stack is empty */
 };
 
 struct rec_ring {
-    struct rec_slot *slots; /* [cap]; their stacks' arrays are set */
+    struct rec_slot *slots; /* [cap] slots, whose stacks have their arrays set */
     uint32_t cap;
-    uint32_t next;  /* the slot that the next sample goes to */
-    uint32_t count; /* samples held, <= cap */
-    bool dropped;   /* the last sample was taken out again */
+    uint32_t next;  /* index of the slot that gets the next sample */
+    uint32_t count; /* number of samples in the ring, <= cap */
+    bool dropped;   /* the newest sample was removed by rec_ring_drop */
 };
 
 void rec_ring_clear(struct rec_ring *ring);
-/* Takes one sample; a full ring drops its oldest. An earlier sample may stand for the new one
- * (capture.h: REC_SAMPLE_SAME) only if it is in the ring. Returns the new slot. */
+/* Takes one sample and returns its slot; a full ring drops its oldest sample. The capture may
+ * answer REC_SAMPLE_SAME (capture.h) only if the last sample is still in the ring. */
 const struct rec_slot *rec_ring_sample(struct rec_ring *ring, const struct rec_capture *capture);
-/* Adds a stack that was sampled earlier, as rec_ring_sample does. */
+/* Adds a stack that was sampled earlier; a full ring drops its oldest sample. */
 void rec_ring_push(struct rec_ring *ring, const struct rec_stack *stack);
-/* Removes the newest sample again. */
+/* Removes the newest sample. */
 void rec_ring_drop(struct rec_ring *ring);
-/* The i-th oldest of `count`. */
+/* Returns the i-th oldest of the ring's `count` samples, i from 0. */
 const struct rec_slot *rec_ring_at(const struct rec_ring *ring, uint32_t i);
-/* The newest sample with a stack, or NULL. */
+/* Returns the newest sample that has a stack, or NULL. */
 const struct rec_slot *rec_ring_newest(const struct rec_ring *ring);
 
-/* Copies all but the array pointers and cap; `to` loses outer frames if it is smaller. */
+/* Copies all members except the array pointers and cap; if cap of `to` is smaller, the outer
+ * frames are left out. */
 void rec_stack_copy(struct rec_stack *to, const struct rec_stack *from);
-/* The identity of frame i's function: its start, or the address itself where the start is not
- * known. */
+/* Returns the identity of frame i's function: its start, or, where that is not known, the frame's
+ * address. */
 uint64_t rec_stack_function(const struct rec_stack *stack, uint32_t i);
 
 #endif

@@ -35,7 +35,7 @@ bool rec_stretch_over(struct rec_core *core, uint64_t now) {
     return core->gone;
 }
 
-/* Takes a sample into the ring, unless it shows what came after the stretch. */
+/* Takes a sample into the ring, and removes it if it was taken after the stretch had ended. */
 static void sampler_take(struct rec_core *core, uint64_t now) {
     const struct rec_slot *slot = rec_ring_sample(&core->ring, &core->capture);
     core->totals.samples++;
@@ -46,7 +46,7 @@ static void sampler_take(struct rec_core *core, uint64_t now) {
         rec_history_add(&core->history, &slot->stack, now);
     }
     if (core->doubt) {
-        return; /* whose stretch it is will be known later */
+        return; /* it will be known later to which stretch the sample belongs */
     }
     if (rec_stretch_over(core, now)) {
         rec_ring_drop(&core->ring);
@@ -59,10 +59,10 @@ void rec_sampler_step(struct rec_core *core, uint64_t now) {
     }
     sampler_take(core, now);
     if (core->doubt && core->waits_busy_ns == 0 && !core->launch) {
-        core->next_sample_ns = REC_NEVER; /* one is enough of a wait */
+        core->next_sample_ns = REC_NEVER; /* no further sample, as one sample of a wait is enough */
         return;
     }
-    /* The next sample is on the grid of the stretch; missed ones are not made up for. */
+    /* The next sample is on the time grid of the stretch; missed samples are skipped. */
     uint64_t interval = rec_ms(core->config.sample_ms);
     uint64_t missed = (now - core->next_sample_ns) / interval;
     core->next_sample_ns += (missed + 1) * interval;
@@ -74,7 +74,7 @@ void rec_sampler_recall(struct rec_core *core, uint64_t from_ns, uint64_t to_ns)
 }
 
 void rec_sampler_doubt(struct rec_core *core, enum rec_loop_event event, uint64_t at_ns) {
-    if (core->launch) { /* it is sampled all the time */
+    if (core->launch) { /* a launch is sampled throughout */
         core->waits_busy_ns = event == REC_LOOP_SLEEP ? 0 : at_ns;
         return;
     }
@@ -95,7 +95,7 @@ void rec_sampler_refresh(struct rec_core *core, uint64_t now) {
         rec_ring_clear(&core->ring);
     }
     if (core->asked_ns == now && core->gone) {
-        return; /* this step's sample was of another stretch, and another one would be, too */
+        return; /* this step's sample came after the stretch, and so would another one */
     }
     if (core->ring.count == 0 || now - core->sampled_ns >= rec_ms(core->config.sample_ms)) {
         sampler_take(core, now);

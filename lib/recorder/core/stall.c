@@ -10,22 +10,23 @@
 
 #include "support/rec_text.h"
 
-/* A stack that moves at every check (a recursion, a state machine) would give a dump at each. After
- * this many dumps of one stall the next ones are 1, 1, 2, 3, 5, 8 … checks apart, without a cap, so
- * that their number grows with the logarithm of the stall's length. */
+/* Number of dumps of one stall from which on dumps are spread out: a stack that differs at each
+ * check (a recursion, a state machine) would give a dump at each. The later dumps are 1, 1, 2, 3,
+ * 5, 8 … checks apart, up to PAUSE_MAX, so that their number grows with the logarithm of the
+ * stall's length. */
 enum { DUMPS_UNPAUSED = 8, PAUSE_MAX = 1 << 20 };
 
-/* The times of an open dump go on with each sample: of a process that is killed no more is lost.
- * Reading the processor's use each time would cost a third of the sample itself. */
+/* Ms between two updates of an open dump's CPU use, as reading it costs a third of a sample. The
+ * dump's times are updated with each sample, so that a killed process loses no more than that. */
 enum { CPU_MS = 200 };
 
-/* A stack of one frame that stands for a thread. */
+/* A stack of one frame, which identifies the threads of one name. */
 struct thread_identity {
     struct rec_stack stack;
     uint64_t id, none;
 };
 
-/* ---- telling ---- */
+/* ---- callbacks ---- */
 
 typedef void (*stall_callback)(void *user, const struct stallrec_stall *stall);
 
@@ -55,7 +56,7 @@ static void stall_note(const struct rec_core *core, const struct rec_track *trac
                                                 .value = value});
 }
 
-/* 16 random bytes as a version 4 UUID (RFC 9562, section 5.4). */
+/* Sets id to 16 random bytes as a version 4 UUID (RFC 9562, section 5.4). */
 static void stall_new_id(struct rec_core *core, uint8_t id[REC_UUID_SIZE]) {
     core->capture.random(core->capture.ctx, id, REC_UUID_SIZE);
     id[6] = (uint8_t)((id[6] & 0x0f) | 0x40);
@@ -64,7 +65,7 @@ static void stall_new_id(struct rec_core *core, uint8_t id[REC_UUID_SIZE]) {
 
 /* ---- dumps ---- */
 
-/* Closes the open dump at t, when the stall is age_ms old: its span ends there. */
+/* Closes the open dump at t, when the stall's age is age_ms; the dump's span ends there. */
 static void stall_close_dump(struct rec_core *core, struct rec_track *track, uint64_t t,
                              uint64_t age_ms, bool ended) {
     struct rec_record *record = track->stall.record;
@@ -98,7 +99,7 @@ static void stall_tell_waiting_dumps(struct rec_core *core, const struct rec_tra
     }
 }
 
-/* Fills in the members that only some kinds of stall have. */
+/* Sets the members that only some kinds of stall have: top_thread, action, prewarmed. */
 static void stall_describe(struct rec_core *core, const struct rec_track *track,
                            struct rec_stall *stall) {
     if (track == &core->tracks[REC_TRACK_CPU] && core->window.top_known) {
@@ -149,7 +150,7 @@ static void stall_open_dump(struct rec_core *core, struct rec_track *track,
     stall_note(core, track, REC_NOTE_DUMP, detection->detector, age_ms);
 }
 
-/* FNV-1a. */
+/* Returns the FNV-1a hash of the name. */
 static uint64_t name_hash(const char *name) {
     uint64_t hash = UINT64_C(0xcbf29ce484222325);
     for (; *name != '\0'; name++) {
@@ -158,9 +159,9 @@ static uint64_t name_hash(const char *name) {
     return hash;
 }
 
-/* The stack by which detections of the track are told apart. A CPU stall goes on as long as a
- * thread of the same name uses most, one or another of a pool, whatever it does, and whatever the
- * main thread does meanwhile: *by_thread stands for that. NULL: there is none. */
+/* Returns the stack that identifies a detection of the track; NULL: there is none. A CPU stall
+ * goes on as long as a thread of the same name uses most, such as one or another thread of a pool,
+ * whatever code runs: its stack is made of that name, in *by_thread. */
 static const struct rec_stack *identity(const struct rec_core *core, const struct rec_track *track,
                                         const struct rec_heaviest *heaviest,
                                         struct thread_identity *by_thread) {
@@ -181,7 +182,7 @@ static void stall_begin_dump(struct rec_core *core, struct rec_track *track,
     uint64_t age_ms = rec_track_age(track, now) / REC_NS_PER_MS;
     struct rec_record *record = rec_queue_free(core);
     if (record == NULL) {
-        /* The open dump, if there is one, continues and takes this detection's time. */
+        /* The open dump, if there is one, continues and covers the time of this detection, too. */
         core->totals.lost++;
         if (core->config.callbacks.dump_lost != NULL) {
             core->config.callbacks.dump_lost(core->config.user_data, NULL, STALLREC_ERR_MEMORY);
@@ -201,7 +202,8 @@ static void stall_begin(struct rec_core *core, struct rec_track *track,
                         const struct rec_detection *detection, uint64_t now) {
     struct rec_track *cpu = &core->tracks[REC_TRACK_CPU];
     if (rec_is_hang(core, track) && cpu->running) {
-        rec_stall_end(core, cpu, now, true); /* from now on its CPU use belongs to the hang */
+        /* From now on the CPU use is that of the hang. */
+        rec_stall_end(core, cpu, now, true);
         cpu->running = false;
     }
     track->stall = (struct rec_open_stall){.active = true,
@@ -227,7 +229,8 @@ static void stall_suppress(struct rec_core *core, struct rec_track *track, const
     stall_note(core, track, REC_NOTE_SAME, detector, 0);
 }
 
-/* Sets the distance to the next dump, for backoff "dumps" only; the others are as published. */
+/* Sets how many checks pass before the next dump, for STALLREC_BACKOFF_DUMPS only, as the other
+ * ways to back off follow their publications. */
 static void stall_pause_dumps(const struct rec_core *core, struct rec_track *track) {
     struct rec_open_stall *stall = &track->stall;
     if (core->config.backoff != STALLREC_BACKOFF_DUMPS || stall->dumps < DUMPS_UNPAUSED) {
@@ -243,7 +246,8 @@ bool rec_stall_detect(struct rec_core *core, struct rec_track *track,
                       const struct rec_detection *detection, uint64_t now) {
     rec_sampler_refresh(core, now);
     if (track == &core->tracks[REC_TRACK_LOOP] && rec_stretch_over(core, now)) {
-        return false; /* its end comes next: rec_detect_late */
+        return false; /* the end of the stretch is about to be told, and rec_detect_late judges it
+                         then */
     }
     return rec_stall_detect_sampled(core, track, detection, now);
 }
@@ -279,7 +283,7 @@ bool rec_stall_detect_sampled(struct rec_core *core, struct rec_track *track,
         core->totals.detections++;
         stall_begin_dump(core, track, detection, now, &heaviest);
     }
-    if (first) { /* the observers are told of a stall only when its dump survives a kill */
+    if (first) { /* the observers learn of a stall only once its dump can survive a kill */
         stall_tell(core, track, core->config.callbacks.stall_begin,
                    rec_track_age(track, now) / REC_NS_PER_MS);
     }
@@ -297,12 +301,12 @@ void rec_stall_checked(struct rec_core *core, struct rec_track *track, bool foun
     uint64_t checks = found && rec_backs_off_checks(core) ? track->anneal.interval : 1;
     uint64_t period = rec_ms(core->config.check_ms);
     track->next_check_ns += checks * period;
-    if (track->next_check_ns <= now) { /* late: the next on the grid */
+    if (track->next_check_ns <= now) { /* the check is late, and the next one is on the time grid */
         track->next_check_ns += ((now - track->next_check_ns) / period + 1) * period;
     }
 }
 
-/* While the loop is not known its stall stays as it was. */
+/* Does the track's stall stay unchanged for now, because the loop is not known? */
 static bool is_frozen(const struct rec_core *core, const struct rec_track *track) {
     return core->doubt && !core->launch && track == &core->tracks[REC_TRACK_LOOP];
 }
@@ -342,7 +346,8 @@ void rec_stall_grow(struct rec_core *core, uint64_t now) {
     }
 }
 
-/* Did the stall pass the threshold only with the time in which the process did not run? */
+/* Counts a stall that passed the threshold only because of a gap, in which the process did not
+ * run. */
 static void stall_count_gap(struct rec_core *core, const struct rec_track *track, uint64_t age) {
     uint64_t threshold = rec_ms(core->config.threshold_ms);
     if (track == &core->tracks[REC_TRACK_LOOP] && !core->launch &&
@@ -359,7 +364,7 @@ void rec_stall_end(struct rec_core *core, struct rec_track *track, uint64_t t, b
         stall_count_gap(core, track, age);
         return;
     }
-    /* The stall may have ended between its last sample and a detection, but never before that
+    /* The stall may have ended between its last sample and a detection, but not before that
      * sample. */
     uint64_t age_ms = rec_max(age / REC_NS_PER_MS, track->stall.told_ms);
     if (track->stall.record != NULL) {

@@ -1,4 +1,5 @@
-/* Takes back what was found of stalls that were none, or were shorter. */
+/* Takes back stalls that were none, and the later dumps of stalls that were shorter than was
+ * thought. */
 #include <string.h>
 
 #include "core/core_private.h"
@@ -7,7 +8,8 @@ static bool is_dump_of(const struct rec_record *record, uint64_t number) {
     return record->state != REC_RECORD_FREE && record->dump.stall.number == number;
 }
 
-/* The stall is none. ended: it was told as such. */
+/* Subtracts a stall that was none from the totals and tells the observers. ended: the stall's end
+ * was told, too, with the length was_ms. */
 static void take_back(struct rec_core *core, bool ended, uint64_t was_ms) {
     core->totals.stalls--;
     if (ended) {
@@ -17,7 +19,7 @@ static void take_back(struct rec_core *core, bool ended, uint64_t was_ms) {
     rec_observers_revised(core, ended, was_ms);
 }
 
-/* The stall that is open is none. */
+/* Takes back the track's open stall, which was none, and drops its dumps. */
 static void take_back_open(struct rec_core *core, struct rec_track *track) {
     for (uint32_t i = 0; i < REC_RECORDS; i++) {
         if (is_dump_of(&core->records[i], track->stall.number)) {
@@ -30,8 +32,8 @@ static void take_back_open(struct rec_core *core, struct rec_track *track) {
     take_back(core, false, told_ms);
 }
 
-/* The stall's newest dump in memory that was captured before it was age_ms old, or its first;
- * later ones are dropped. NULL: none is left. */
+/* Drops the stall's dumps that were captured after the age age_ms, except the first dump. Returns
+ * the newest dump of the stall that is left in memory, NULL if none is. */
 static struct rec_record *drop_later_dumps(struct rec_core *core, uint64_t number,
                                            uint64_t age_ms) {
     struct rec_record *newest = NULL;
@@ -61,7 +63,8 @@ void rec_stall_shorten(struct rec_core *core, struct rec_track *track, uint64_t 
         return;
     }
     struct rec_record *newest = drop_later_dumps(core, stall->number, age_ms);
-    if (newest != NULL && newest != stall->record) { /* its span goes on to the end */
+    if (newest != NULL &&
+        newest != stall->record) { /* the newest dump's span now lasts until the stall's end */
         newest->state = REC_RECORD_OPEN;
         stall->told_ms = newest->dump.stall.duration_ms - newest->dump.stall.span_ms;
     }

@@ -1,4 +1,5 @@
-/* The clocks of what can stall. */
+/* The clocks of the tracks: the time at which a track began, its age without gaps, and the CPU
+ * times at its begin. */
 #include "core/core_private.h"
 
 uint64_t rec_track_age(const struct rec_track *track, uint64_t t) {

@@ -1,14 +1,15 @@
 /* The CFRunLoop adapter: two observers and a source of the watched thread's run loop.
  *
- *     Entry  BeforeTimers  BeforeSources  (sources, timers)  BeforeWaiting  (wait)  AfterWaiting
- * Exit first     busy ------------------------------------------>|                      busy last
- * idle                              idle
+ *            Entry  BeforeTimers  BeforeSources  BeforeWaiting  (wait)  AfterWaiting  Exit
+ *     first         busy          busy                                  busy
+ *     last                                       idle                                 idle
  *
- * The first observer's edges come before the work of other observers and the last one's after it.
+ * The first observer's edges come before the work of other observers, the last observer's after
+ * it.
  *
- * The begin of another iteration is no turn, although timers and sources are served: while a run
- * loop does not come to its wait, Core Animation does not commit, and the user sees nothing new.
- * (As in Matrix, whose clock runs on until BeforeWaiting.) */
+ * The begin of another iteration is no turn, although timers and sources are served, as Core
+ * Animation commits nothing, and the user sees nothing new, until the run loop comes to its wait.
+ * (Matrix does the same: its clock runs on until BeforeWaiting.) */
 #include "stallrec_cfrunloop.h"
 
 #include <CoreFoundation/CoreFoundation.h>
@@ -18,18 +19,21 @@
 
 enum { MODES = 8, MODE_TEXT = 64 };
 
-/* The recorder is one per process, and so is its run loop. The watched thread owns this state; post
- * reads a part that changes only while nobody posts. */
+/* State of the attached run loop. The recorder is one per process, and so is its run loop. The
+ * watched thread owns the state; cfrunloop_post reads a part of it that changes only while nobody
+ * posts. */
 static struct {
-    struct stallrec *rec; /* NULL: not attached */
+    struct stallrec *rec; /* the recorder to which the run loop is attached; NULL: none */
     struct stallrec_loop *loop;
     CFRunLoopRef run_loop;
     CFRunLoopObserverRef first, last;
     CFRunLoopSourceRef source;
-    uint64_t asked;               /* the number of the ping to answer */
-    unsigned depth;               /* depth of nested run loops; 0 = none runs */
-    bool returned;                /* a nested one ended: its mode is no longer that of the loop */
-    char modes[MODES][MODE_TEXT]; /* names that were seen, which stay; "" = free */
+    uint64_t asked; /* number of the ping to answer */
+    unsigned depth; /* number of nested run loops that run; 0 = none runs */
+    bool returned;  /* a nested run loop ended, so the mode that was told last is no longer the
+                       loop's */
+    char modes[MODES][MODE_TEXT]; /* names of the modes that were seen, which are never removed; ""
+                                     = free */
 } hook;
 
 /* ---- observers ---- */
@@ -53,7 +57,8 @@ static enum stallrec_activity activity_of(CFRunLoopActivity activity) {
     }
 }
 
-/* The name as it is kept; NULL if it is too long, or there are too many. */
+/* Returns the stored copy of the mode's name; NULL if it is too long, or there are too many
+ * modes. */
 static const char *keep_mode(CFStringRef mode) {
     char name[MODE_TEXT];
     if (!CFStringGetCString(mode, name, sizeof name, kCFStringEncodingUTF8)) {
@@ -70,7 +75,8 @@ static const char *keep_mode(CFStringRef mode) {
     return NULL;
 }
 
-/* A run loop has one mode from its entry to its exit. */
+/* Tells the recorder the loop's mode, which stays the same from the run loop's entry to its
+ * exit. */
 static void tell_mode(void) {
     CFStringRef mode = CFRunLoopCopyCurrentMode(hook.run_loop);
     stallrec_loop_mode(hook.loop, mode != NULL ? keep_mode(mode) : NULL);
@@ -85,7 +91,7 @@ static void on_first(CFRunLoopObserverRef observer, CFRunLoopActivity activity, 
     if (activity == kCFRunLoopEntry) {
         hook.depth++;
     } else if (hook.depth == 0) {
-        hook.depth = 1; /* it was entered before the attach */
+        hook.depth = 1; /* the run loop had been entered before stallrec_attach_cfrunloop */
     }
     if (activity == kCFRunLoopEntry || hook.returned) {
         tell_mode();
@@ -115,9 +121,10 @@ static void on_last(CFRunLoopObserverRef observer, CFRunLoopActivity activity, v
 
 /* ---- pings ---- */
 
-/* On the monitor thread. A source that is there already: CFRunLoopPerformBlock would allocate, and
- * the stalled thread may hold the allocator's lock. Those of the source and of the run loop, which
- * these two calls take, are held for a few instructions and never while a callback runs. */
+/* Posts a ping from the monitor thread by signalling a source that exists already.
+ * CFRunLoopPerformBlock would allocate, and the stalled thread may hold the allocator's lock. The
+ * locks of the source and of the run loop, which the two calls take, are held for a few
+ * instructions only and never while a callback runs. */
 static int cfrunloop_post(void *ctx, uint64_t number) {
     (void)ctx;
     __atomic_store_n(&hook.asked, number, __ATOMIC_SEQ_CST);
@@ -141,7 +148,7 @@ static bool in_extension(void) {
            CFBundleGetValueForInfoDictionaryKey(bundle, CFSTR("NSExtension")) != NULL;
 }
 
-/* Is this called from a callback of the run loop? */
+/* Is this called from a callback of the run loop, so that the run loop runs? */
 static bool is_running(CFRunLoopRef run_loop) {
     CFStringRef mode = CFRunLoopCopyCurrentMode(run_loop);
     if (mode != NULL) {
@@ -150,7 +157,8 @@ static bool is_running(CFRunLoopRef run_loop) {
     return mode != NULL;
 }
 
-/* An app's launch runs its loop in a mode of its own, which is not a common one. */
+/* Adds the observers and the source to the common modes, and to the mode in which an app's launch
+ * runs its loop, which is not a common mode. */
 static void add_to_modes(CFRunLoopRef run_loop) {
     const CFStringRef modes[] = {kCFRunLoopCommonModes, CFSTR("UIInitializationRunLoopMode")};
     for (size_t i = 0; i < sizeof modes / sizeof *modes; i++) {
@@ -160,7 +168,8 @@ static void add_to_modes(CFRunLoopRef run_loop) {
     }
 }
 
-/* Invalidates the observers and timers that were made, so that they leave every mode. */
+/* Invalidates the observers and the source, as far as they were made, so that they leave all
+ * modes. */
 static void drop_all(void) {
     if (hook.first != NULL) {
         CFRunLoopObserverInvalidate(hook.first);
@@ -217,8 +226,8 @@ void stallrec_detach_cfrunloop(void) {
     if (hook.rec == NULL) {
         return;
     }
-    stallrec_set_poster(hook.rec, NULL, NULL); /* from here on nobody posts */
+    stallrec_set_poster(hook.rec, NULL, NULL); /* from here on nobody posts pings */
     drop_all();
     hook.rec = NULL;
-    stallrec_loop_sleep(hook.loop); /* nobody tells the next edge */
+    stallrec_loop_sleep(hook.loop); /* the loop is left idle, as no further edge will be told */
 }

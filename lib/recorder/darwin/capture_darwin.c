@@ -1,10 +1,10 @@
-/* Capturing a thread's stack:
+/* Captures a thread's stack on Darwin:
  *
- *   1. it is blocked and has not run since the last sample: its stack is the same;
- *   2. else it is suspended while its registers and as much of its stack as its frames need are
- *      copied. One that is blocked does not notice: suspending interrupts no wait.
+ *   1. A thread that is blocked and has not run since the last sample has the same stack.
+ *   2. Any other thread is suspended while its registers and as much of its stack as its frames
+ *      need are copied. A blocked thread is not disturbed, as suspending interrupts no wait.
  *
- * The copy is walked here, on the monitor's own time. */
+ * The copy is unwound afterwards, by the monitor thread. */
 #include "darwin/capture_darwin.h"
 
 #include <pthread.h>
@@ -21,7 +21,7 @@
 enum { COPY_ROOM = 512 * 1024 };
 
 struct capture_darwin {
-    thread_t thread; /* the watched thread: our own right, from start to end */
+    thread_t thread; /* the watched thread, as a port right of our own from start to end */
     const struct stallrec_loop *loop;
     struct task_copier copier;
     struct images *images;
@@ -50,7 +50,7 @@ static enum rec_sample sample_async(void *ctx, bool may_repeat, struct rec_stack
     }
     known = task_usage_async(c->thread, &after);
     if (known && before.waiting && after.waiting && before.ticks == after.ticks) {
-        copy.pause_ns = 0; /* it would not have run */
+        copy.pause_ns = 0; /* the pause was none, as the thread would not have run */
         c->counts.blocked++;
         c->sampled_ticks = after.ticks;
         c->have_sample = true;
@@ -141,7 +141,8 @@ enum stallrec_error capture_darwin_new(struct capture_darwin **out, uint32_t max
         return STALLREC_ERR_MEMORY;
     }
     void *buffer = mmap(NULL, COPY_ROOM, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANON, -1, 0);
-    c->thread = mach_thread_self(); /* a right of our own, unlike pthread_mach_thread_np's */
+    c->thread = mach_thread_self(); /* gives a port right of our own, which pthread_mach_thread_np
+                                       does not */
     c->loop = loop;
     c->copier = (struct task_copier){buffer == MAP_FAILED ? NULL : buffer, COPY_ROOM, max_frames};
     c->images = images_new();

@@ -8,13 +8,13 @@
 
 struct capture_darwin;
 
-/* Makes a capture of the calling thread. max_frames: of any stack that will be asked for. `loop` is
- * borrowed. *out is written on STALLREC_OK only. */
+/* Makes a capture of the calling thread. max_frames: the most frames of any stack that will be
+ * captured. `loop` is borrowed. *out is written on STALLREC_OK only. */
 enum stallrec_error capture_darwin_new(struct capture_darwin **out, uint32_t max_frames,
                                        const struct stallrec_loop *loop);
 void capture_darwin_free(struct capture_darwin *c);
 
-/* The functions, with ctx set; valid until capture_darwin_free. */
+/* Returns the table of the capture's functions, with ctx set; valid until capture_darwin_free. */
 struct rec_capture capture_darwin_table(struct capture_darwin *c);
 
 struct capture_counts capture_darwin_counts(const struct capture_darwin *c);

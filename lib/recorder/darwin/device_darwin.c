@@ -1,4 +1,4 @@
-/* The machine by sysctl, the app by its bundle. */
+/* Reads the machine's description by sysctl, and the app's from its bundle. */
 #include "darwin/device_darwin.h"
 
 #include <TargetConditionals.h>
@@ -21,7 +21,7 @@
 #define OS_NAME "macOS"
 #endif
 
-/* Reads a text; it is empty if there is none, or it does not fit. */
+/* Reads a text of sysctl; `out` becomes "" if there is no such text, or it does not fit. */
 static void read_sysctl(const char *name, char *out, size_t room) {
     size_t size = room - 1;
     if (sysctlbyname(name, out, &size, NULL, 0) != 0) {
@@ -34,8 +34,8 @@ static void read_machine(struct device_darwin *d) {
     char version[32];
     int32_t cpus = 0;
     size_t size = sizeof cpus;
-    /* iPhone13,3 and the like; on a Mac hw.machine is the processor's, and the model has another
-     * name. */
+    /* On iOS hw.machine is the model ("iPhone13,3"); on a Mac it is the processor, and hw.model is
+     * the model. */
     read_sysctl(TARGET_OS_IPHONE && !TARGET_OS_MACCATALYST ? "hw.machine" : "hw.model", d->model,
                 sizeof d->model);
     read_sysctl("kern.osproductversion", version, sizeof version);
@@ -71,7 +71,8 @@ struct bundle_api {
 
 #define UTF8 UINT32_C(0x08000100) /* kCFStringEncodingUTF8 */
 
-/* POSIX lets dlsym return functions as object pointers. */
+/* Stores the address of the function `name` in the pointer at `function`; false: there is none.
+ * POSIX lets dlsym return functions as object pointers. */
 static bool look_up(void *function, const char *name) {
     void *found = dlsym(RTLD_DEFAULT, name);
     memcpy(function, &found, sizeof found);
@@ -112,7 +113,7 @@ static void read_bundle(struct device_darwin *d) {
                    sizeof d->app_version);
         copy_value(&api, bundle, "CFBundleVersion", d->app_build, sizeof d->app_build);
     }
-    if (d->app_id[0] == '\0') { /* a program without a bundle */
+    if (d->app_id[0] == '\0') { /* the program has no bundle */
         const char *program = getprogname();
         size_t size = strnlen(program, sizeof d->app_id - 1);
         memcpy(d->app_id, program, size);

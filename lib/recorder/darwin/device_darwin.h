@@ -12,12 +12,13 @@ struct device_darwin {
     uint32_t cpus;
 };
 
-/* Reads it from sysctl and, if the program has CoreFoundation, from the main bundle's Info.plist;
- * what cannot be had is empty. Thermal state and low power mode have no C interface on iOS: an app
- * that wants them in its dumps sets them as context. */
+/* Reads the description from sysctl and, if the program has CoreFoundation, from the main bundle's
+ * Info.plist; members that cannot be read are empty. Thermal state and low power mode have no C
+ * interface on iOS, so an app that wants them in its dumps sets them as context. */
 void device_darwin_read(struct device_darwin *d);
 
-/* Points *about's device members into *d, and those of the app that are NULL. */
+/* Points the members of *about that describe the device into *d, and those that describe the app
+ * if they are NULL. */
 void device_darwin_describe(const struct device_darwin *d, struct rec_about *about);
 
 #endif

@@ -1,15 +1,15 @@
-/* The caller of the innermost frame, then the chain of frame records. */
+/* Walks a stack: the caller of the innermost frame, then the chain of frame records. */
 #include "darwin/fp_walk.h"
 
 enum {
-    RECORD_SIZE = 16, /* the caller's frame pointer, the return address */
-    PAGE_ZERO = 4096, /* no code below */
-    SETUP_BYTES = 256 /* a prologue is at most this long; later code is assumed to have its frame */
+    RECORD_SIZE = 16, /* bytes of a frame record: the caller's frame pointer, the return address */
+    PAGE_ZERO = 4096, /* no code lies below this address */
+    SETUP_BYTES = 256 /* most bytes of a prologue; code behind them is assumed to have its frame */
 };
 
-/* The place of the innermost frame's return address. */
+/* Where the return address of the innermost frame is. */
 enum caller {
-    CALLER_RECORD, /* in the record that the frame pointer names */
+    CALLER_RECORD, /* in the frame record at the frame pointer */
     CALLER_LINK    /* in the link register, or in the word of the stack at link_at */
 };
 
@@ -25,7 +25,7 @@ static bool load_async(const struct fp_stack *stack, uint64_t address, uint64_t 
     return true;
 }
 
-/* The record at fp: false if it is not in the copy. */
+/* Reads the frame record at fp; false: it is not in the copy of the stack. */
 static bool record_async(enum unwind_cpu cpu, const struct fp_stack *stack, uint64_t fp,
                          uint64_t *caller_fp, uint64_t *pc) {
     if (fp % 8 != 0 || fp > UINT64_MAX - RECORD_SIZE || !load_async(stack, fp, caller_fp) ||
@@ -58,24 +58,24 @@ uint64_t fp_reach_async(enum unwind_cpu cpu, const struct fp_stack *stack, uint6
 
 /* ---- arm64: instructions (Arm Architecture Reference Manual, C6) ---- */
 
-/* add x29, sp, #imm, and mov x29, sp, which is the same with 0 */
+/* Is the instruction add x29, sp, #imm, or mov x29, sp, which is an add of 0? */
 static bool sets_up_async(uint32_t insn) {
     return (insn & 0xff8003ff) == 0x910003fd;
 }
 
-/* ldp x29, x30, [sp], #imm, and [sp, #imm] */
+/* Is the instruction ldp x29, x30 with [sp], #imm or [sp, #imm]? */
 static bool restores_async(uint32_t insn) {
     uint32_t form = insn & 0xffc00000;
     return (form == 0xa8c00000 || form == 0xa9400000) && (insn & 0x7fff) == 0x7bfd;
 }
 
-/* ret, retaa, retab */
+/* Is the instruction ret, retaa or retab? */
 static bool returns_async(uint32_t insn) {
     return insn == 0xd65f03c0 || insn == 0xd65f0bff || insn == 0xd65f0fff;
 }
 
-/* Does the instruction stand between the restored frame and the return? It restores more registers,
- * moves the stack pointer, or authenticates the return address. */
+/* May the instruction stand between the restoring of the frame and the return? It restores more
+ * registers, moves the stack pointer, or authenticates the return address. */
 static bool ends_async(uint32_t insn) {
     bool pair = (insn & 0xfe4003e0) == 0xa84003e0 || (insn & 0xfe4003e0) == 0x6c4003e0;
     return pair || (insn & 0xff8003ff) == 0x910003ff || insn == 0xd50323ff || insn == 0xd50323bf;
@@ -94,7 +94,7 @@ static bool insn_async(const struct fp_code *code, uint64_t address, uint32_t *i
     return true;
 }
 
-/* Does a function with a frame have it at pc? Without code to look at, yes. */
+/* Has a function with a frame set up the frame before pc? True if its code cannot be read. */
 static bool is_set_up_async(const struct fp_code *code, uint64_t start, uint64_t pc) {
     uint8_t raw[SETUP_BYTES];
     uint64_t size = pc - start;
@@ -112,7 +112,7 @@ static bool is_set_up_async(const struct fp_code *code, uint64_t start, uint64_t
     return false;
 }
 
-/* Has the function that ends behind pc torn down its frame by then? */
+/* Is pc among a function's last instructions, behind those that remove its frame? */
 static bool is_torn_down_async(const struct fp_code *code, uint64_t pc) {
     enum { LOOK_AHEAD = 12 };
     uint32_t insn;
@@ -133,23 +133,25 @@ static bool is_torn_down_async(const struct fp_code *code, uint64_t pc) {
     return false;
 }
 
-/* Code without unwind information: hand-written, or a system call's stub. */
+/* Is the caller in the link register, in code without unwind information: hand-written code, or a
+ * system call's stub? */
 static bool link_is_caller_async(const struct fp_code *code, const struct fp_function *at,
                                  const struct fp_registers *regs, const struct fp_stack *stack) {
     struct fp_function of;
     uint32_t insn;
     uint64_t caller_fp, pc, lr = fp_strip_async(code->cpu, regs->lr);
     if (!code->function_async(code->arg, lr - 1, &of)) {
-        return false; /* used for something else */
+        return false; /* the link register is used for something else than a return address */
     }
     if (record_async(code->cpu, stack, fp_strip_async(code->cpu, regs->fp), &caller_fp, &pc) &&
         pc == lr) {
-        return false; /* it is kept in the record */
+        return false; /* the return address is in the frame record */
     }
     if (insn_async(code, regs->pc - 4, &insn) && is_call_to_kernel_async(insn)) {
         return true;
     }
-    return of.start != at->start; /* else it is left over from a call that the function made */
+    /* the link register may still hold the return address of a call that the function made */
+    return of.start != at->start;
 }
 
 static enum caller judge_arm64_async(const struct fp_code *code, const struct fp_function *at,
@@ -176,8 +178,7 @@ static bool byte_async(const struct fp_code *code, uint64_t address, uint8_t *by
     return code->memory.read_async(code->memory.arg, address, byte, 1);
 }
 
-/* Finds the return address of a function without a frame from the bytes that it took from the
- * stack. */
+/* Finds where the return address of a function without a frame is, by the size of its stack. */
 static bool frameless_async(const struct fp_code *code, const struct fp_function *at,
                             const struct fp_registers *regs, uint64_t *link_at) {
     uint64_t size = at->rule.stack_size;
@@ -195,7 +196,8 @@ static bool frameless_async(const struct fp_code *code, const struct fp_function
     return *link_at >= regs->sp;
 }
 
-/* push %rbp; mov %rsp,%rbp … pop %rbp; ret */
+/* Finds where the return address is in a function of the form push %rbp; mov %rsp,%rbp … pop %rbp;
+ * ret. */
 static enum caller judge_framed_async(const struct fp_code *code, const struct fp_function *at,
                                       const struct fp_registers *regs, uint64_t *link_at) {
     uint8_t byte;
@@ -225,7 +227,7 @@ static enum caller judge_x86_64_async(const struct fp_code *code, const struct f
     case UNWIND_RULE_NONE:
         break;
     }
-    /* syscall: a kernel stub, which keeps nothing on the stack */
+    /* a syscall instruction before pc shows a kernel stub, which keeps nothing on the stack */
     bool stub = code->memory.read_async(code->memory.arg, regs->pc - 2, before, 2) &&
                 before[0] == 0x0f && before[1] == 0x05;
     return stub ? CALLER_LINK : CALLER_RECORD;
@@ -233,7 +235,7 @@ static enum caller judge_x86_64_async(const struct fp_code *code, const struct f
 
 /* ---- the walk ---- */
 
-/* False: the stack is full. */
+/* Adds a frame. False: the stack is full. */
 static bool fp_add_async(const struct fp_code *code, struct rec_stack *out, uint64_t pc,
                          bool exact) {
     struct fp_function at = {0};
@@ -249,11 +251,11 @@ static bool fp_add_async(const struct fp_code *code, struct rec_stack *out, uint
     return true;
 }
 
-/* The caller of the innermost frame, if it has no record; 0 if it has one. */
+/* Returns the caller of the innermost frame if no frame record holds it; else 0. */
 static uint64_t link_async(const struct fp_code *code, const struct fp_registers *regs,
                            const struct fp_stack *stack) {
     struct fp_function at = {0}, of;
-    enum caller caller = CALLER_LINK; /* the call went to an address without code */
+    enum caller caller = CALLER_LINK; /* also if the thread called an address without code */
     uint64_t link_at = regs->sp, link = regs->lr;
     bool arm64 = code->cpu == UNWIND_ARM64;
     if (code->function_async(code->arg, regs->pc, &at)) {
@@ -296,7 +298,7 @@ void fp_walk_async(const struct fp_code *code, const struct fp_registers *regs,
             return;
         }
         if (caller_fp != 0 && caller_fp <= fp) {
-            out->incomplete = true; /* frame records must ascend */
+            out->incomplete = true; /* the addresses of frame records must ascend */
             return;
         }
         fp = caller_fp;

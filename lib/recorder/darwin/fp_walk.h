@@ -1,12 +1,12 @@
-/* Stacks of Darwin's ABIs: frame records that the frame pointer chains, over a copy of a stack.
+/* Unwinds stacks of Darwin's ABIs, from a copy of a stack: frame pointers chain the frame records.
  *
- * Both ABIs keep frame pointers, so only the innermost frame needs thought: a function may have set
- * up no record (a leaf, a system call's stub), or not yet, or no longer. Then its caller is in the
+ * Both ABIs keep frame pointers, so only the innermost frame needs care: its function may have no
+ * frame record (a leaf, a system call's stub), or not yet, or no longer. Then its caller is in the
  * link register (arm64) or on top of the stack (x86-64), and the frame pointer is still the
- * caller's. The image's __unwind_info says what kind of function it is, its code how far it got.
+ * caller's. The image's __unwind_info tells the kind of function, and its code how far it has run.
  *
- * Pure code: no mach call, no allocation. Sources: Apple, "Writing ARM64 code for Apple platforms";
- * <mach-o/compact_unwind_encoding.h>. */
+ * Pure code: no mach call, no allocation. Sources: Apple, "Writing ARM64 code for Apple
+ * platforms"; <mach-o/compact_unwind_encoding.h>. */
 #ifndef STALLREC_FP_WALK_H
 #define STALLREC_FP_WALK_H
 
@@ -15,7 +15,7 @@
 
 struct fp_registers {
     uint64_t pc, sp, fp;
-    uint64_t lr; /* arm64 */
+    uint64_t lr; /* link register; arm64 only */
 };
 
 /* A copy of a stack: byte i of `copy` was at address lo + i; hi = lo + size. */
@@ -24,35 +24,35 @@ struct fp_stack {
     uint64_t lo, hi;
 };
 
-/* A function, and what is known of how it keeps its frame. */
+/* A function, and the rule of how it keeps its frame. */
 struct fp_function {
     uint64_t start, end;
     struct unwind_rule rule;
 };
 
-/* What is known of the program's code. */
+/* Access to the program's code. */
 struct fp_code {
     enum unwind_cpu cpu;
-    struct memory memory; /* of instructions */
+    struct memory memory; /* reads instructions */
     void *arg;
-    /* The function that holds the address. False: it is in no image's code. With start 0 it is in
-     * an image and nothing more is known. */
+    /* Finds the function that holds the address. False: the address is in no image's code. If
+     * out->start is 0, the address is in an image, and nothing more is known. */
     bool (*function_async)(void *arg, uint64_t address, struct fp_function *out);
 };
 
-/* An address or frame pointer without what Darwin keeps in the bits above the 47 of user space: a
- * pointer's authentication code, bit 60 of frame pointers of Swift's async functions. */
+/* Returns an address or frame pointer without the bits that Darwin keeps above the 47 bits of user
+ * space: a pointer authentication code, or bit 60 in frame pointers of Swift's async functions. */
 uint64_t fp_strip_async(enum unwind_cpu cpu, uint64_t value);
 
-/* How far the copy has to reach: the first frame pointer of the chain whose record is not wholly in
- * it, 0 if the chain ends, breaks or has `max` records in the copy. Makes it possible to copy no
- * more of a stack than it takes, while its thread is held. */
+/* Returns how far the copy has to reach: the address of the first frame record in the chain that
+ * is not wholly in the copy; 0 if the chain ends, breaks, or has `max` records in the copy. With
+ * it, no more of a stack is copied than the walk needs while the thread is suspended. */
 uint64_t fp_reach_async(enum unwind_cpu cpu, const struct fp_stack *stack, uint64_t fp,
                         uint32_t max);
 
-/* Fills in frames, starts (if not NULL), count, truncated and incomplete of *out, at most out->cap
- * frames, > 0. The other fields are left alone. The innermost frame is the pc, also when it is in
- * no image. */
+/* Walks the stack: sets frames, starts (if not NULL), count, truncated and incomplete of *out,
+ * with at most out->cap frames, which must be > 0. The other members are not changed. The
+ * innermost frame is the pc, even if it is in no image. */
 void fp_walk_async(const struct fp_code *code, const struct fp_registers *regs,
                    const struct fp_stack *stack, struct rec_stack *out);
 

@@ -1,6 +1,6 @@
-/* The image table, from dyld's list for debuggers. The whole list is read when it changes, which is
- * rare; a single image is read only when a frame lies in it. Tables have a fixed size, in memory
- * that is touched as it fills. */
+/* The image table, from dyld's list for debuggers. The whole list is read whenever it changes,
+ * which is rare; an image's headers are read only when a frame lies in it. Tables have a fixed
+ * size, in memory that is touched only as they fill. */
 #include "darwin/images_darwin.h"
 
 #include <mach-o/dyld.h>
@@ -18,47 +18,49 @@ enum {
     PATH_SIZE = 1024,
     PAGE = 4096,
     BATCH = 64,
-    CACHED = 2048,       /* a power of two */
-    MARKED = 32,         /* images that have marks at a time */
-    MARKED_FROM = 16384, /* shorter lists of function starts are read from the front */
+    CACHED = 2048, /* entries of the cache; a power of two */
+    MARKED = 32,   /* number of images that can have marks at the same time */
+    MARKED_FROM =
+        16384, /* bytes of function starts; a shorter list is read from the front, without marks */
     ATTEMPTS = 3
 };
 
-/* As dyld lists it. */
+/* An image as dyld lists it. */
 struct listed {
     uint64_t load, path;
 };
 
-/* One that a frame was in. */
+/* An image in which a frame was found. */
 struct known {
     struct macho_image image;
-    uint32_t path; /* offset into paths */
+    uint32_t path; /* offset of its path in images.paths */
     bool loaded, in_app;
 };
 
 struct cached {
-    uint64_t address; /* 0: none */
+    uint64_t address; /* 0: the entry is free */
     struct fp_function function;
 };
 
-/* A program may have a million functions; without marks their starts would be read from the front
- * for each uncached address. */
+/* The marks among an image's function starts. A program may have a million functions, and without
+ * marks their starts would be read from the front for each uncached address. */
 struct marked {
-    uint32_t owner; /* index of the known image, + 1; 0: none */
+    uint32_t owner; /* index of the image in `known`, + 1; 0: none */
     struct macho_marks marks;
 };
 
 struct images {
     struct memory memory;
-    uint64_t infos, infos_size; /* struct dyld_all_image_infos */
-    uint64_t stamp;             /* of the list that was read; 0: none was */
+    uint64_t infos, infos_size; /* address and size of struct dyld_all_image_infos */
+    uint64_t stamp;             /* stamp of the list that was read last; 0: no list was read */
     uint32_t listed_count, known_count;
     uint32_t paths_used;
     char program[PATH_SIZE];
     struct listed listed[LISTED_MAX];
     struct known known[READ_MAX];
     struct cached cached[CACHED];
-    uint32_t next_marked; /* the image that loses its marks when another one needs some */
+    uint32_t next_marked; /* number of entries of `marked` that were taken; modulo MARKED, the index
+                             of the next one */
     struct marked marked[MARKED];
     char paths[PATHS_SIZE];
 };
@@ -70,12 +72,12 @@ static bool image_read_darwin_async(const struct images *t, uint64_t address, vo
 
 /* ---- dyld's list ---- */
 
-/* Where the list is now; false while dyld changes it. */
+/* Reads the head of dyld's list; false while dyld changes the list. */
 static bool read_head_async(const struct images *t, struct dyld_all_image_infos *head) {
     size_t size = sizeof *head;
     memset(head, 0, sizeof *head);
     if (t->infos_size < size) {
-        size = (size_t)t->infos_size; /* an older system, without a time of change */
+        size = (size_t)t->infos_size; /* an older system's struct lacks the time of change */
     }
     return size >= offsetof(struct dyld_all_image_infos, notification) &&
            image_read_darwin_async(t, t->infos, head, size) && head->infoArray != NULL;
@@ -127,7 +129,7 @@ static bool is_same_async(const struct macho_image *a, const struct macho_image 
            memcmp(a->uuid, b->uuid, sizeof a->uuid) == 0;
 }
 
-/* Marks the images of earlier frames that are still loaded. */
+/* Sets for each known image whether it is still loaded. */
 static void check_known_async(struct images *t) {
     for (uint32_t i = 0; i < t->known_count; i++) {
         struct known *k = &t->known[i];
@@ -157,11 +159,11 @@ void images_refresh_async(struct images *t) {
 
 /* ---- one image ---- */
 
-/* Offset of a copy of the path; the empty path at 0 when there is no room. */
+/* Copies the path and returns its offset; without room 0, which is the offset of "". */
 static uint32_t keep_path_async(struct images *t, uint64_t from) {
     uint32_t at = t->paths_used, size = 0;
     while (from != 0 && size < PATH_SIZE && PATHS_SIZE - at > size + BATCH) {
-        size_t n = PAGE - (size_t)(from % PAGE); /* the next page may not be there */
+        size_t n = PAGE - (size_t)(from % PAGE); /* the next page may not be mapped */
         n = n < BATCH ? n : BATCH;
         if (!image_read_darwin_async(t, from, t->paths + at + size, n)) {
             return 0;
@@ -177,7 +179,8 @@ static uint32_t keep_path_async(struct images *t, uint64_t from) {
     return 0;
 }
 
-/* The image that dyld's list has loaded there. */
+/* Adds the image of dyld's list that holds the address, and returns it; NULL: there is none, or no
+ * room. */
 static struct known *read_image_async(struct images *t, uint64_t address) {
     const struct listed *best = NULL;
     struct known added = {.loaded = true};
@@ -235,7 +238,7 @@ bool images_find_async(struct images *t, uint64_t address, struct rec_image *out
 
 /* ---- functions ---- */
 
-/* The image's marks, if it is large. */
+/* Returns the marks of an image with a long list of function starts; NULL for any other image. */
 static struct macho_marks *marks_async(struct images *t, const struct known *k) {
     uint32_t owner = (uint32_t)(k - t->known) + 1;
     if (k->image.starts_size < MARKED_FROM) {

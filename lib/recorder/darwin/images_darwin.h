@@ -1,9 +1,9 @@
 /* The loaded images with what a dump says of them, and their functions.
  *
- * dyld's list is read as a debugger reads it (TASK_DYLD_INFO, <mach-o/dyld_images.h>, both public):
+ * dyld's list is read as debuggers read it (TASK_DYLD_INFO, <mach-o/dyld_images.h>, both public):
  * with checked reads, on the monitor's thread, without dyld's lock, which a thread that stalls in
  * dlopen holds. A callback of _dyld_register_func_for_add_image would run in the app's threads
- * under that lock, and could never be taken back. */
+ * under that lock, and could never be removed. */
 #ifndef STALLREC_IMAGES_DARWIN_H
 #define STALLREC_IMAGES_DARWIN_H
 
@@ -12,19 +12,20 @@
 
 struct images;
 
-/* NULL when there is no memory. Reads nothing of the list yet: that is the monitor's to do. */
+/* Makes an empty table; NULL: out of memory. dyld's list is not read yet, as that is the monitor's
+ * task. */
 struct images *images_new(void);
 void images_free(struct images *images);
 
-/* Brings the list up to date if an image came or went since the last call. An image that was
- * unloaded stays known if a frame was in it. Does not allocate. */
+/* Reads dyld's list again if an image was loaded or unloaded since the last call. An unloaded
+ * image stays known if a frame was in it. Does not allocate. */
 void images_refresh_async(struct images *images);
 
-/* The image that holds the address: a loaded one before an unloaded one. out->path is valid until
- * the next refresh. False if none does. */
+/* Finds the image that holds the address, a loaded one before an unloaded one. out->path is valid
+ * until the next refresh. False: no image holds the address. */
 bool images_find_async(struct images *images, uint64_t address, struct rec_image *out);
 
-/* fp_code.function_async; arg is a struct images. */
+/* Implements fp_code.function_async; `images` is a struct images. */
 bool images_function_async(void *images, uint64_t address, struct fp_function *out);
 
 #endif

@@ -1,4 +1,4 @@
-/* Load commands, function starts and paths of a loaded Mach-O image. */
+/* Reads load commands, function starts and paths of a loaded Mach-O image. */
 #include "darwin/macho_image.h"
 
 #include <string.h>
@@ -19,17 +19,18 @@ enum {
     SUBTYPE_MASK = 0x00ffffff,
     SUBTYPE_ARM64E = 2,
     SUBTYPE_X86_64_H = 8,
-    /* Ours. */
+    /* Limits of this reader. */
     COMMANDS_MAX = 4096,
     SECTIONS_MAX = 1024,
-    CHUNK = 4096 /* of a list that is read in pieces, and least bytes between marks */
+    CHUNK = 4096 /* bytes of a list that are read at a time, and the least distance of two marks */
 };
 
-/* Facts that several load commands tell together. */
+/* Values that the load commands tell together. */
 struct macho_layout {
-    uint64_t text, linkedit, linkedit_at, linkedit_size; /* vmaddr, vmaddr, fileoff, filesize */
-    uint64_t unwind;                                     /* vmaddr */
-    uint32_t starts_at;                                  /* file offset */
+    uint64_t text, linkedit, linkedit_at,
+        linkedit_size;  /* vmaddr of __TEXT and of __LINKEDIT; fileoff and filesize of __LINKEDIT */
+    uint64_t unwind;    /* vmaddr of __unwind_info */
+    uint32_t starts_at; /* file offset of the function starts */
     bool has_text, has_linkedit;
 };
 
@@ -41,7 +42,7 @@ static bool macho_read_async(const struct memory *m, uint64_t address, void *to,
     return address <= UINT64_MAX - size && m->read_async(m->arg, address, to, size);
 }
 
-/* The sections of __TEXT, which follow its command. */
+/* Reads the headers of __TEXT's sections, which follow its load command. */
 static void read_sections_async(const struct memory *m, uint64_t at, uint32_t count,
                                 struct macho_image *image, struct macho_layout *layout) {
     for (uint32_t i = 0; i < count; i++) {
@@ -93,7 +94,8 @@ static void read_command_async(const struct memory *m, uint64_t at, uint32_t com
     }
 }
 
-/* In the process all of an image is moved by the same distance, also in the shared cache. */
+/* Sets the run-time addresses. In the process all segments of an image are moved by the same
+ * distance, in the shared cache, too. */
 static void macho_place_async(struct macho_image *image, const struct macho_layout *layout) {
     uint64_t slide = image->load - layout->text; /* wraps as addresses do */
     uint64_t unwind = layout->unwind - layout->text;
@@ -156,10 +158,10 @@ const char *macho_arch_async(uint32_t cpu_type, uint32_t cpu_subtype) {
 
 /* ---- function starts ---- */
 
-/* A cursor over the list, which is read in pieces. */
+/* A cursor over the list of function starts, which is read in pieces. */
 struct starts {
     const struct memory *memory;
-    uint64_t address, left; /* of what is not read yet */
+    uint64_t address, left; /* address and size of the part that is not read yet */
     uint8_t bytes[CHUNK];
     size_t size, pos;
 };
@@ -179,8 +181,8 @@ static bool next_byte_async(struct starts *s, uint8_t *byte) {
     return true;
 }
 
-/* The next difference, a ULEB128. 0 at the end of the list, which is padded with zeroes, and for
- * what does not fit 64 bits. */
+/* Returns the next difference of the list, a ULEB128 number; 0 at the end of the list, which is
+ * padded with zeroes, and for a number that does not fit into 63 bits. */
 static uint64_t next_step_async(struct starts *s) {
     uint64_t value = 0;
     uint8_t byte;
@@ -193,14 +195,14 @@ static uint64_t next_step_async(struct starts *s) {
     return 0;
 }
 
-/* The distance in bytes between two marks in the list. */
+/* Returns the least distance, in bytes of the list, between two marks. */
 static uint64_t stride_async(const struct macho_image *image) {
     uint64_t stride = image->starts_size / MACHO_MARKS + 1;
     return stride < CHUNK ? CHUNK : stride;
 }
 
-/* Moves to the last mark at or before the offset and returns the function start there, 0 = to the
- * front. */
+/* Moves the cursor to the last mark at or before the offset and returns the function start at that
+ * mark; 0: there is no mark, and the cursor stays at the front. */
 static uint64_t seek_async(struct starts *s, const struct macho_marks *marks, uint64_t offset) {
     uint32_t lo = 0, hi = marks != NULL ? marks->count : 0;
     while (lo < hi) {
@@ -219,7 +221,8 @@ static uint64_t seek_async(struct starts *s, const struct macho_marks *marks, ui
     return marks->marks[lo - 1].start;
 }
 
-/* A function starts at `at`, and the cursor is behind that. */
+/* Adds a mark for the function that starts at `at`, whose difference the cursor has just read, if
+ * the last mark is far enough away. */
 static void mark_async(struct macho_marks *marks, const struct macho_image *image,
                        const struct starts *s, uint64_t at) {
     uint64_t next = image->starts_size - s->left - (s->size - s->pos);
@@ -257,13 +260,13 @@ bool macho_function_async(const struct memory *memory, const struct macho_image 
 
 /* ---- paths ---- */
 
-/* iOS has two names for one folder. */
+/* Skips "/private", since /var has two names on iOS. */
 static const char *without_private_async(const char *path) {
     return strncmp(path, "/private/var/", 13) == 0 ? path + 8 : path;
 }
 
-/* Bytes of the path up to and with the '/' after the outermost bundle ("Shop.app/"); those of its
- * folder if it is in none. */
+/* Returns the length of the path up to the '/' behind the outermost bundle ("Shop.app/"), or, if
+ * it is in no bundle, up to its folder's '/'. */
 static size_t app_root_async(const char *path, bool *bundle) {
     static const char *const kinds[] = {".app/", ".appex/", ".xctest/"};
     size_t folder = 0;
@@ -280,7 +283,7 @@ static size_t app_root_async(const char *path, bool *bundle) {
     return folder;
 }
 
-/* Folders that system programs share. */
+/* Is the path in a folder of system programs? */
 static bool is_system_async(const char *path) {
     static const char *const folders[] = {"/System/", "/usr/",     "/bin/",
                                           "/sbin/",   "/Library/", "/Applications/Xcode"};

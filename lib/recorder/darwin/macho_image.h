@@ -1,8 +1,9 @@
-/* What a loaded Mach-O image says of itself: UUID, extent, where its unwind information and its
- * function starts are; and which paths belong to the app.
+/* Reads what a loaded Mach-O image says of itself: UUID, extent, and the places of its unwind
+ * information and function starts. It also tells which paths belong to the app.
  *
- * Pure code over memory that is read with checks: an image may be unloaded meanwhile. Source:
- * <mach-o/loader.h>. 64-bit little-endian images only, which is all that Darwin runs today. */
+ * Pure code over memory that is read with checks, as an image may be unloaded meanwhile. Source:
+ * <mach-o/loader.h>. Only 64-bit little-endian images are read, which is all that Darwin runs
+ * today. */
 #ifndef STALLREC_MACHO_IMAGE_H
 #define STALLREC_MACHO_IMAGE_H
 
@@ -18,36 +19,36 @@ struct macho_image {
     uint64_t starts, starts_size; /* run-time address of LC_FUNCTION_STARTS' data; size 0: none */
 };
 
-/* Reads the header and load commands at `load`. False when there is no such image, or it is
- * damaged. *out is written on true only. */
+/* Reads the header and load commands at `load` into *out. False: there is no such image, or it is
+ * damaged, and *out is not written. */
 bool macho_image_read_async(const struct memory *memory, uint64_t load, struct macho_image *out);
 
-/* "arm64", "arm64e", "x86_64", "x86_64h"; NULL for any other. */
+/* Returns "arm64", "arm64e", "x86_64" or "x86_64h"; NULL for any other processor. */
 const char *macho_arch_async(uint32_t cpu_type, uint32_t cpu_subtype);
 
-/* Marks in an image's LC_FUNCTION_STARTS, a list of differences: places that earlier look-ups
- * passed, at which reading can begin. Zero-initialised = none; they belong to one image for as long
- * as it is used. */
+/* Marks in an image's LC_FUNCTION_STARTS, which is a list of differences: places that earlier
+ * look-ups passed, from which reading can start. Zero-initialised = none. The marks belong to one
+ * image as long as they are used. */
 enum { MACHO_MARKS = 256 };
 struct macho_marks {
     uint32_t count;
     struct {
-        uint32_t start; /* a function's, from load */
-        uint32_t next;  /* offset in the list of what comes after it */
+        uint32_t start; /* start of a function, from load */
+        uint32_t next;  /* offset in the list of the difference that follows this start */
     } marks[MACHO_MARKS];
 };
 
-/* The function that holds `address`: from its first byte to the next function's, or the end of
- * __TEXT. Reads the list from the last mark before the address, and leaves marks where it had not
- * been before; `marks` NULL: from the front. False when the address lies before the first function
- * or outside __TEXT, or the list is damaged. */
+/* Finds the function that holds `address`: it reaches from its first byte to the next function's,
+ * or to the end of __TEXT. Reads the list from the last mark before the address, and adds marks
+ * where it reads; if `marks` is NULL, it reads from the front. False: the address lies before the
+ * first function or outside __TEXT, or the list is damaged. */
 bool macho_function_async(const struct memory *memory, const struct macho_image *image,
                           struct macho_marks *marks, uint64_t address, uint64_t *start,
                           uint64_t *end);
 
-/* True for an image that came with the app: inside the bundle of `program`, the main executable's
- * path, or beside a program that has no bundle. Copies of Swift's run-time libraries in a bundle
- * are the system's. */
+/* Did the image come with the app: is it inside the bundle of `program`, which is the main
+ * executable's path, or beside a program that has no bundle? Copies of Swift's run-time libraries
+ * in a bundle belong to the system. */
 bool macho_in_app_async(const char *path, const char *program);
 
 #endif

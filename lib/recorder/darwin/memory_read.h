@@ -8,8 +8,8 @@
 
 struct memory {
     void *arg;
-    /* Copies the `size` bytes at `address`. False, and nothing of `to` is meaningful, when not all
-     * of them can be read. */
+    /* Copies the `size` bytes at `address`. False: not all of them can be read, and the bytes at
+     * `to` are undefined. */
     bool (*read_async)(void *arg, uint64_t address, void *to, size_t size);
 };
 

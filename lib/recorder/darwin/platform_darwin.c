@@ -1,5 +1,5 @@
-/* Darwin for the monitor: clock, semaphore, priority, forks, and the capture beside a description
- * of the machine. Public interfaces only. */
+/* Darwin's functions for the monitor: clock, semaphore, priority, forks, and the capture with a
+ * description of the machine. Public interfaces only. */
 #include "platform.h"
 
 #include <mach/mach.h>
@@ -21,8 +21,9 @@ struct rec_platform {
 /* ---- clock ---- */
 
 uint64_t stallrec_clock_ns(void) {
-    return clock_gettime_nsec_np(CLOCK_UPTIME_RAW); /* mach_absolute_time in ns: stands still during
-                                                       sleep, unlike CLOCK_MONOTONIC_RAW */
+    /* The clock is mach_absolute_time in ns, which stands still during sleep, unlike
+     * CLOCK_MONOTONIC_RAW. */
+    return clock_gettime_nsec_np(CLOCK_UPTIME_RAW);
 }
 
 uint64_t rec_platform_process_cpu_ns(void) {
@@ -30,7 +31,7 @@ uint64_t rec_platform_process_cpu_ns(void) {
     return ns != 0 ? ns : UINT64_MAX;
 }
 
-/* The kernel tells the start in civil time only. */
+/* Converts the process's start from civil time, as the kernel tells it in no other time. */
 uint64_t rec_platform_process_start_ns(void) {
     struct timespec ts;
     uint64_t start = rec_process_start((uint32_t)getpid()), clock = stallrec_clock_ns();
@@ -42,7 +43,7 @@ uint64_t rec_platform_process_start_ns(void) {
     return age < clock / 1000 ? clock - age * 1000 : 0;
 }
 
-/* getentropy is avoided: App Store review takes it for a private function. */
+/* arc4random_buf is used since App Store review takes getentropy for a private function. */
 void rec_platform_random(void *ctx, uint8_t *out, size_t len) {
     (void)ctx;
     arc4random_buf(out, len);
@@ -50,21 +51,25 @@ void rec_platform_random(void *ctx, uint8_t *out, size_t len) {
 
 /* ---- words ----
  *
- * os_sync_wait_on_address needs iOS 17.4, and what it is made of is private. A semaphore of Mach is
- * as old as Darwin, and signalling it takes no lock and no memory. It counts: a signal that comes
- * when nobody waits ends a later wait early, which the callers allow. There are a few, for ever,
- * because hooks outlive a recorder; each is the word's that is waited for while it is.
+ * A thread waits for a change of a word by a Mach semaphore: os_sync_wait_on_address needs iOS
+ * 17.4, and the functions below it are private. Mach semaphores are as old as Darwin, and
+ * signalling one takes no lock and no memory. A semaphore counts, so that a signal that comes when
+ * nobody waits ends a later wait early, which the callers allow. There are WORDS semaphores, which
+ * are never freed, because hooks outlive a recorder; while a thread waits, its semaphore belongs
+ * to its word.
  *
  *     wait: take a semaphore for the word      wake, after the word was changed:
  *           read the word; changed -> give up        the word has none -> nobody sleeps, and who
  *           sleep                                        takes one later sees the change
  *           give the semaphore back              signal it */
 
-enum { WORDS = 4 }; /* threads that wait at once: the monitor, and one that waits for its end */
+enum {
+    WORDS = 4
+}; /* threads that wait at the same time: the monitor, and one that waits for the monitor's end */
 
 static struct {
     _Atomic(semaphore_t) semaphore;
-    _Atomic(uint32_t *) word; /* NULL: free */
+    _Atomic(uint32_t *) word; /* the word for which a thread waits; NULL: the semaphore is free */
 } sleepers[WORDS];
 
 static bool make_semaphore(_Atomic(semaphore_t) *to) {
@@ -128,8 +133,8 @@ void rec_word_wake(uint32_t *word) {
 
 void rec_platform_enter_monitor(void) {
     pthread_setname_np("stallrec");
-    /* The quality-of-service class of the main thread: a main thread at 100 % leaves the monitor
-     * its turn, and the scheduler prefers a thread that mostly sleeps. */
+    /* The quality-of-service class is that of the main thread: a main thread at 100 % then leaves
+     * the monitor its turn, as the scheduler prefers a thread that mostly sleeps. */
     pthread_set_qos_class_self_np(QOS_CLASS_USER_INTERACTIVE, 0);
 }
 
@@ -137,7 +142,8 @@ void rec_platform_enter_monitor(void) {
 
 static void (*forked)(void); /* set once, before the handler exists */
 
-/* Ports are not inherited: their names may mean something else in the child. */
+/* Forgets the semaphores in the child of a fork, which inherits no ports, and in which their names
+ * may mean other ports. */
 static void darwin_in_child(void) {
     for (unsigned i = 0; i < WORDS; i++) {
         atomic_store(&sleepers[i].semaphore, MACH_PORT_NULL);
@@ -171,6 +177,18 @@ enum stallrec_error rec_platform_new(struct rec_platform **out,
     device_darwin_read(&platform->device);
     *out = platform;
     return STALLREC_OK;
+}
+
+/* Makes a capture for each thread, as little of its state could be shared. */
+enum stallrec_error rec_platform_new_beside(struct rec_platform **out, struct rec_platform *first,
+                                            const struct stallrec_config *config,
+                                            const struct stallrec_loop *loop) {
+    (void)first;
+    return rec_platform_new(out, config, loop);
+}
+
+bool rec_platform_is_main_thread(void) {
+    return pthread_main_np() != 0;
 }
 
 void rec_platform_free(struct rec_platform *platform) {

@@ -1,5 +1,6 @@
-/* The spool's platform side on Darwin. A lock ends with its descriptor there, which the spool does
- * not keep, so only the process tells whether a spool is in use. */
+/* The spool's functions for Darwin. A lock there ends when its descriptor is closed, even
+ * while the file stays mapped, and the spool keeps no descriptor, so only its process tells whether
+ * a spool is in use. */
 #include "platform.h"
 
 #include <errno.h>
@@ -13,11 +14,11 @@
 
 enum {
     UNTIL_FIRST_UNLOCK = 3, /* "Complete Until First User Authentication" */
-    PIECE = 16384           /* what the kernel copies by way of a buffer of its own */
+    PIECE = 16384           /* the most bytes that the kernel copies through a buffer of its own */
 };
 
-/* In an iOS app whose files can be read only while the device is unlocked, the mapped spool needs a
- * weaker class. Failure is accepted: Macs have no classes. */
+/* Gives the mapped spool a data protection class that allows reading it while the device is
+ * locked, as the app's files may not. Failure is ignored, as Macs have no such classes. */
 static void let_be_read_when_locked(int fd) {
     fcntl(fd, F_SETPROTECTIONCLASS, UNTIL_FIRST_UNLOCK);
 }
@@ -39,7 +40,8 @@ void rec_spool_keep_from_children(void *map, size_t size) {
     minherit(map, size, VM_INHERIT_NONE);
 }
 
-/* The kernel copies, and returns an error where a plain store would raise a signal. */
+/* Copies by the kernel, which returns an error where a store of this process would raise a
+ * signal. */
 bool rec_spool_store(unsigned char *to, const unsigned char *from, size_t len) {
     for (size_t done = 0; done < len;) {
         vm_size_t size = len - done < PIECE ? len - done : PIECE, got = 0;

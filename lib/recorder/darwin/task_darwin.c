@@ -1,4 +1,4 @@
-/* Mach calls on threads. */
+/* Reads threads and memory of this process by Mach calls. */
 #include "darwin/task_darwin.h"
 
 #include <pthread.h>
@@ -7,18 +7,20 @@
 
 enum {
 #if defined(__arm64__)
-    STEP = 16384, /* one page of slack, so that a copy at the stack's end does not fail */
+    STEP = 16384, /* an arm64 page: a copy ends at a page's end, and so does not fail at the stack's
+                     end */
 #else
     STEP = 4096,
 #endif
-    /* The kernel copies that much by way of a buffer of its own. More it shares copy-on-write, and
-     * each page that the thread then writes to faults (XNU: vm_map_copyin_internal,
-     * msg_ool_size_small). */
+    /* Most bytes of one copy, which the kernel copies through a buffer of its own. It would share
+     * a larger range copy-on-write, and each page that the thread then writes to would fault (XNU:
+     * vm_map_copyin_internal, msg_ool_size_small). */
     PIECE = 16384,
     NS_PER_US = 1000
 };
 
-/* <mach/vm_map.h>: the functions of mach_vm.h are barred on iOS, and these are as wide. */
+/* Reads this process's memory by <mach/vm_map.h>, as the functions of mach_vm.h are barred on iOS;
+ * addresses are as wide in both. */
 static bool read_own_async(void *arg, uint64_t address, void *to, size_t size) {
     vm_size_t got = 0;
     (void)arg;
@@ -41,8 +43,8 @@ bool task_registers_async(thread_t thread, struct task_registers *out) {
         KERN_SUCCESS) {
         return false;
     }
-    /* The accessors of arm64e authenticate what the kernel signed, and abort if that fails: after
-     * the strip there is nothing to fail. */
+    /* The accessors of arm64e authenticate the pointers that the kernel signed, and abort if that
+     * fails; after the strip there is nothing to authenticate. */
     arm_thread_state64_ptrauth_strip(state);
     out->walk = (struct fp_registers){
         .pc = arm_thread_state64_get_pc(state),
@@ -103,7 +105,8 @@ static uint64_t ns_of(time_value_t t) {
     return (uint64_t)t.seconds * 1000000000 + (uint64_t)t.microseconds * NS_PER_US;
 }
 
-/* THREAD_EXTENDED_INFO is finer, in a unit that differs between systems. */
+/* Returns the CPU time of THREAD_BASIC_INFO. THREAD_EXTENDED_INFO is finer, but its unit differs
+ * between systems. */
 uint64_t task_cpu_ns_async(thread_t thread) {
     thread_basic_info_data_t info;
     mach_msg_type_number_t count = THREAD_BASIC_INFO_COUNT;
@@ -169,7 +172,7 @@ void task_list_release_async(struct task_list *list) {
 
 /* ---- waits ---- */
 
-/* Did the thread enter the kernel by the instruction before its pc? */
+/* Is the instruction before the thread's pc a system call? */
 static bool in_call_async(const struct task_registers *registers) {
 #if defined(__arm64__)
     static const uint8_t enter[] = {0x01, 0x10, 0x00, 0xd4}; /* svc #0x80 */
@@ -181,9 +184,9 @@ static bool in_call_async(const struct task_registers *registers) {
            memcmp(code, enter, sizeof code) == 0;
 }
 
-/* The id of the owner, if it is a thread of the process; -1 if not. A name that the lock holds is
- * compared and never used: if the lock is gone by now, it may be that of a port to another process,
- * which a call would wait for. */
+/* Returns the id of the lock's owner if it is a thread of this process; -1 if not. The port name
+ * in the lock is only compared and never used: once the lock is freed, it may name a port of
+ * another process, for which a call would wait. */
 static int64_t owner_async(const struct xnu_wait *wait) {
     int64_t owner = -1;
     struct task_list list = task_list_async();
@@ -219,7 +222,8 @@ struct rec_wait task_wait_async(thread_t thread) {
 
 /* ---- copies ---- */
 
-/* Extends the copy to the end of the page that holds `last`. False: the page cannot be read. */
+/* Extends the copy to the end of the page that holds `last`. False: the page cannot be read, or
+ * there is no room. */
 static bool extend_async(const struct task_copier *copier, struct fp_stack *stack, uint64_t last) {
     uint64_t end = (last | (STEP - 1)) + 1;
     if (end <= stack->hi || end - stack->lo > copier->room) {
@@ -244,7 +248,7 @@ static bool copy_suspended_async(const struct task_copier *copier, thread_t thre
     uint64_t lo = out->registers.walk.sp & ~UINT64_C(7), reach;
     out->stack = (struct fp_stack){copier->buffer, lo, lo};
     if (lo == 0 || lo > UINT64_MAX - copier->room || !extend_async(copier, &out->stack, lo)) {
-        return true; /* registers alone still give a frame */
+        return true; /* the registers alone still give one frame */
     }
     while ((reach = fp_reach_async(TASK_CPU, &out->stack, out->registers.walk.fp,
                                    copier->max_frames)) != 0 &&
@@ -270,5 +274,5 @@ void task_prepare(const struct task_copier *copier) {
     task_registers_async(self, &registers);
     read_own_async(NULL, (uint64_t)(uintptr_t)copier->buffer, &registers.call.number, 8);
     clock_gettime_nsec_np(CLOCK_UPTIME_RAW);
-    thread_resume(self); /* fails: it runs */
+    thread_resume(self); /* thread_resume fails here, as the thread runs */
 }

@@ -1,8 +1,8 @@
-/* Threads and memory of this process through Mach, by the kernel's own checks. Monitor thread only,
- * but for task_memory.
+/* Threads and memory of this process, read by Mach calls, which check all addresses. All functions
+ * but task_memory and task_prepare run on the monitor thread only.
  *
- * A thread_t here is a name of a right that the caller holds for the call. None of these functions
- * takes or gives up rights. */
+ * A thread_t here is the name of a port right that the caller holds during the call. No function
+ * here takes or gives up such a right. */
 #ifndef STALLREC_TASK_DARWIN_H
 #define STALLREC_TASK_DARWIN_H
 
@@ -18,7 +18,8 @@
 #define TASK_CPU UNWIND_X86_64
 #endif
 
-/* Memory of the process: reading what is not mapped fails. Any thread. */
+/* Returns a reader of this process's memory, which fails where memory is not mapped. It may be
+ * called on any thread. */
 struct memory task_memory(void);
 
 struct task_registers {
@@ -26,22 +27,24 @@ struct task_registers {
     struct xnu_call call; /* meaningful if the thread is blocked in a system call */
 };
 
-/* The thread must be suspended or blocked; registers of a running one would be outdated at once. */
+/* Reads the registers of a thread, which must be suspended or blocked, as those of a running
+ * thread would be out of date at once. */
 bool task_registers_async(thread_t thread, struct task_registers *out);
 
 struct task_usage {
-    bool waiting;   /* it is blocked, and has been charged for all it ran */
-    uint64_t ticks; /* CPU time in the kernel's unit: good for "has it run since" only */
+    bool waiting;   /* the thread is blocked, and `ticks` covers all of its running time */
+    uint64_t ticks; /* CPU time in a unit of the kernel; only whether it changed has a meaning */
 };
 bool task_usage_async(thread_t thread, struct task_usage *out);
 
-/* System-wide id, 0 if there is no such thread. */
+/* Returns the thread's system-wide id; 0 if there is no such thread. */
 uint64_t task_thread_id_async(thread_t thread);
-/* CPU time used, in ns, by steps of 1 us; UINT64_MAX if there is no such thread. */
+/* Returns the CPU time that the thread has used, in ns, in steps of 1 us; UINT64_MAX if there is
+ * no such thread. */
 uint64_t task_cpu_ns_async(thread_t thread);
 
-/* All threads of the process: a right for each, in memory that the kernel mapped. Empty if it
- * cannot be had. Both go back by task_list_release_async. */
+/* All threads of the process: a port right for each, in memory that the kernel mapped;
+ * task_list_release_async releases both. Empty if the list cannot be read. */
 struct task_list {
     thread_t *threads;
     uint32_t count;
@@ -49,33 +52,34 @@ struct task_list {
 struct task_list task_list_async(void);
 void task_list_release_async(struct task_list *list);
 
-/* Describes everything but main and stack. False: there is no such thread. */
+/* Sets id, name, state and CPU time. False: there is no such thread. */
 bool task_describe_async(thread_t thread, struct rec_thread *out);
-/* What the thread waits for. An owner that is not a thread of the process is none. */
+/* Returns what the thread waits for; an owner that is no thread of the process becomes -1. */
 struct rec_wait task_wait_async(thread_t thread);
 
 /* ---- copies ---- */
 
 struct task_copier {
-    uint8_t *buffer; /* [room] */
+    uint8_t *buffer; /* [room] memory for a copy of a stack */
     size_t room;
     uint32_t max_frames;
 };
 
 struct task_copy {
     struct task_registers registers;
-    struct fp_stack stack; /* in the copier's buffer: until its next copy */
-    uint64_t pause_ns;     /* between suspend and resume */
+    struct fp_stack stack; /* the copied stack, in the copier's buffer, valid until its next copy */
+    uint64_t pause_ns;     /* ns between suspend and resume */
 };
 
-/* Makes each call that task_copy_async makes while the thread is suspended once before: where the
- * program is linked for systems before iOS 15, the first call of a function asks dyld for it, and
- * the suspended thread may hold dyld's lock. Any thread. */
+/* Makes each call once that task_copy_async makes while the thread is suspended. Where the program
+ * is linked for systems before iOS 15, the first call of a function asks dyld for its address, and
+ * the suspended thread may hold dyld's lock. It may be called on any thread. */
 void task_prepare(const struct task_copier *copier);
 
-/* Copies registers and as much of the stack as the chain of frames needs. The thread is suspended
- * meanwhile; what runs then makes four kernel calls at most for a usual stack, and takes no lock
- * and no memory of the process. */
+/* Copies the registers and as much of the stack as the chain of frames needs. The thread is
+ * suspended meanwhile; for a usual stack, the code that runs then makes at most four kernel calls,
+ * and it takes no lock and no memory of the process. False: the thread cannot be suspended or
+ * read. */
 bool task_copy_async(const struct task_copier *copier, thread_t thread, struct task_copy *out);
 
 #endif

@@ -1,4 +1,5 @@
-/* All threads through task_threads, whose rights and list are given back each time. */
+/* Captures all threads of task_threads, whose port rights and list are released after each
+ * capture. */
 #include "darwin/threads_darwin.h"
 
 #include <pthread.h>
@@ -10,31 +11,32 @@ enum { BUDGET_NS = 100000000, LISTED_MAX = 2048 };
 
 struct usage {
     uint64_t id, cpu_ns;
-    uint64_t used_ns; /* of it since the look before */
+    uint64_t used_ns; /* the part of cpu_ns that was used between the last two looks */
 };
 
 struct choice {
-    thread_t thread; /* the list's right */
+    thread_t thread; /* a port right that belongs to the list */
     uint64_t id;
-    bool chosen; /* before the others */
+    bool chosen; /* the thread is to be captured */
 };
 
 struct threads_darwin {
     thread_t watched;
     const struct task_copier *copier;
     struct images *images;
-    struct usage usage[THREADS_DARWIN_MAX]; /* at the last look */
+    struct usage usage[THREADS_DARWIN_MAX]; /* the threads' CPU times at the last look */
     uint32_t usage_count;
-    bool looked;                   /* there was one */
-    uint64_t looked_ns, window_ns; /* when; from the one before to it, 0 = not known */
+    bool looked; /* there was a look already */
+    /* looked_ns: time of the last look; window_ns: ns between the last two looks, 0 = not known */
+    uint64_t looked_ns, window_ns;
     struct choice listed[LISTED_MAX];
     uint32_t listed_count;
 };
 
-/* ---- which ---- */
+/* ---- choosing threads ---- */
 
-/* Looks up the list's threads by id; 0 for one that is gone, and for the watched thread and the
- * monitor, which are left out. */
+/* Looks up the ids of the threads in the list, except for threads that are gone, the watched
+ * thread and the monitor. */
 static void identify_async(struct threads_darwin *t, const struct task_list *list) {
     thread_t monitor = pthread_mach_thread_np(pthread_self());
     t->listed_count = 0;
@@ -56,8 +58,8 @@ static struct choice *thread_find_darwin_async(struct threads_darwin *t, int64_t
     return NULL;
 }
 
-/* The chain of owners ends in a thread that waits for none, or in one that is in it. Returns how
- * long it is. */
+/* Chooses `owner`, the thread for which that one waits, and so on, until a thread waits for none
+ * or was chosen before. Returns the number of chosen threads. */
 static uint32_t choose_chain_async(struct threads_darwin *t, int64_t owner, uint32_t max) {
     uint32_t count = 0;
     for (struct choice *c;
@@ -69,10 +71,11 @@ static uint32_t choose_chain_async(struct threads_darwin *t, int64_t owner, uint
     return count;
 }
 
-/* Moves the chosen threads to the front, by rising id: the chain, then the oldest. */
+/* Moves the chosen threads to the front, by rising id: the chain of owners, then the threads with
+ * the lowest ids. Returns their number. */
 static uint32_t choose_async(struct threads_darwin *t, int64_t owner, uint32_t max) {
     for (uint32_t i = 1; i < t->listed_count;
-         i++) { /* the kernel mostly lists them in this order */
+         i++) { /* the kernel mostly lists threads by rising id */
         struct choice add = t->listed[i];
         uint32_t at = i;
         for (; at > 0 && t->listed[at - 1].id > add.id; at--) {
@@ -98,8 +101,9 @@ void threads_darwin_walk_async(struct images *images, const struct task_copy *co
     struct fp_code code = {TASK_CPU, task_memory(), images, images_function_async};
     fp_walk_async(&code, &copy->registers.walk, &copy->stack, out);
     out->exact_count = 0;
-    /* The run loop's adapter tells its wait exactly. What waits in a mode that it does not watch is
-     * a callback's, mostly for an answer, and looks the same: a stall. */
+    /* The run loop's adapter tells exactly when the loop waits. A wait in a mode that it does not
+     * watch belongs to a callback, which mostly waits for an answer, and looks the same; it is a
+     * stall. */
     out->idle = false;
     out->pause_ns = copy->pause_ns < UINT32_MAX ? (uint32_t)copy->pause_ns : UINT32_MAX;
 }

@@ -1,4 +1,5 @@
-/* Look-up in the two levels of __unwind_info: a sorted index of pages, each with sorted entries. */
+/* Looks functions up in the two levels of __unwind_info: a sorted index of pages, each with sorted
+ * entries. */
 #include "darwin/unwind_info.h"
 
 enum {
@@ -18,16 +19,18 @@ struct header {
     uint32_t index, index_count;
 };
 
-/* One second-level page. */
+/* A second-level page: a sorted array of entries. */
 struct page {
-    uint64_t at;    /* offset in the section */
-    uint64_t first; /* of the functions of a compressed page: what its offsets count from */
+    uint64_t at;    /* offset of the page in the section */
+    uint64_t first; /* address from which a compressed page's function offsets count, as an offset
+                       from the image's base */
     uint32_t kind;
     uint32_t entries, count;
-    uint32_t encodings, encoding_count; /* of a compressed page */
+    uint32_t encodings, encoding_count; /* encodings that only this compressed page has */
 };
 
-/* All offsets below are within the section; sums of 32-bit values cannot overflow 64 bits. */
+/* Reads bytes at an offset in the section, with checks; `at` may be a sum of 32-bit offsets, which
+ * cannot overflow 64 bits. */
 static bool bytes_async(const struct unwind_info *u, uint64_t at, void *to, size_t size) {
     return at <= u->size && size <= u->size - at && u->address <= UINT64_MAX - u->size &&
            u->memory.read_async(u->memory.arg, u->address + at, to, size);
@@ -79,7 +82,7 @@ static bool read_page_async(const struct unwind_info *u, uint64_t at, uint64_t f
            fits_async(u, at + page->encodings, page->encoding_count, 4);
 }
 
-/* The start of entry i of the page, as an offset from the image's base. */
+/* Sets *start to the start of entry i of the page, as an offset from the image's base. */
 static bool entry_start_async(const struct unwind_info *u, const struct page *page, uint32_t i,
                               uint64_t *start) {
     uint32_t value;
@@ -100,10 +103,11 @@ static bool index_start_async(const struct unwind_info *u, const struct header *
     return ok;
 }
 
-/* The two sorted arrays, for one search. */
+/* One of the two sorted arrays that page_search_async searches. */
 struct sorted {
-    const struct header *header; /* of the index; or */
-    const struct page *page;     /* of a page's entries */
+    const struct header *header; /* the array is the index of this header, if page is NULL */
+    const struct page
+        *page; /* the array is the entries of this page; NULL: it is the header's index */
 };
 
 static bool start_at_async(const struct unwind_info *u, const struct sorted *in, uint32_t i,
@@ -112,7 +116,7 @@ static bool start_at_async(const struct unwind_info *u, const struct sorted *in,
                     : index_start_async(u, in->header, i, start);
 }
 
-/* The last of `count` that begins at or before `offset`. */
+/* Sets *found to the last of `count` entries that begins at or before `offset`. */
 static enum unwind_info_status page_search_async(const struct unwind_info *u,
                                                  const struct sorted *in, uint32_t count,
                                                  uint64_t offset, uint32_t *found) {
@@ -174,7 +178,8 @@ enum unwind_info_status unwind_info_find_async(const struct unwind_info *info, u
         return st;
     }
     if (i + 1 == header.index_count) {
-        return UNWIND_INFO_NONE; /* the last entry of the index only ends the one before */
+        return UNWIND_INFO_NONE; /* the last entry of the index only tells where the one before ends
+                                  */
     }
     if (!index_start_async(info, &header, i, &first) ||
         !index_start_async(info, &header, i + 1, &next) ||
@@ -201,7 +206,7 @@ enum unwind_info_status unwind_info_find_async(const struct unwind_info *info, u
     return UNWIND_INFO_OK;
 }
 
-/* UNWIND_ARM64_MODE_*, UNWIND_ARM64_FRAMELESS_STACK_SIZE_MASK */
+/* Decodes an encoding of arm64: UNWIND_ARM64_MODE_*, UNWIND_ARM64_FRAMELESS_STACK_SIZE_MASK. */
 static struct unwind_rule rule_arm64_async(uint32_t encoding) {
     switch (encoding >> MODE_SHIFT & MODE_MASK) {
     case 2:
@@ -215,7 +220,8 @@ static struct unwind_rule rule_arm64_async(uint32_t encoding) {
     }
 }
 
-/* UNWIND_X86_64_MODE_*, UNWIND_X86_64_FRAMELESS_STACK_SIZE, _STACK_ADJUST */
+/* Decodes an encoding of x86-64: UNWIND_X86_64_MODE_*, UNWIND_X86_64_FRAMELESS_STACK_SIZE,
+ * _STACK_ADJUST. */
 static struct unwind_rule rule_x86_64_async(uint32_t encoding) {
     uint32_t size = encoding >> 16 & 0xff;
     switch (encoding >> MODE_SHIFT & MODE_MASK) {

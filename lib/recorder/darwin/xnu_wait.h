@@ -1,11 +1,10 @@
-/* What a thread that is blocked in a system call of XNU waits for: a lock, and who holds it.
+/* Finds what a thread that is blocked in a system call of XNU waits for: a lock, and its owner.
  *
- * A blocked thread's saved registers are those with which it entered the kernel, so they hold the
- * call's number and arguments. Neither is a contract, so an answer counts only if the owner that it
- * names is a thread of the process (the caller of this checks), and everything that does not look
- * as expected is no answer. Sources: XNU's bsd/kern/syscalls.master, bsd/sys/ulock.h and
- * bsd/kern/sys_ulock.c; libplatform's os/lock_private.h; libpthread's pthread_mutex.c and
- * pthread_cancelable.c. */
+ * The saved registers of a blocked thread are those with which it entered the kernel, so they hold
+ * the call's number and arguments. Neither is guaranteed, so an answer counts only if its owner is
+ * a thread of the process, which the caller checks, and anything unexpected gives no answer.
+ * Sources: XNU's bsd/kern/syscalls.master, bsd/sys/ulock.h and bsd/kern/sys_ulock.c; libplatform's
+ * os/lock_private.h; libpthread's pthread_mutex.c and pthread_cancelable.c. */
 #ifndef STALLREC_XNU_WAIT_H
 #define STALLREC_XNU_WAIT_H
 
@@ -13,20 +12,22 @@
 #include "darwin/memory_read.h"
 
 struct xnu_call {
-    uint64_t number;  /* arm64: x16; x86-64: rax */
-    uint64_t args[4]; /* x0 … x3; rdi, rsi, rdx, r10 */
+    uint64_t number;  /* system call number: arm64: x16; x86-64: rax */
+    uint64_t args[4]; /* arguments: arm64: x0 … x3; x86-64: rdi, rsi, rdx, r10 */
 };
 
 struct xnu_wait {
-    enum rec_wait_kind kind; /* REC_WAIT_NONE: for nothing that has an owner */
-    uint64_t address;        /* of the lock */
-    uint32_t owner_port;     /* the owner's name as a Mach port of this process; 0 = not by port */
-    uint64_t owner_id;       /* the owner's system-wide thread id; 0 = not by id */
+    enum rec_wait_kind kind; /* REC_WAIT_NONE: the thread waits for nothing that has an owner */
+    uint64_t address;        /* the lock's address */
+    uint32_t
+        owner_port; /* name of the owner's Mach port in this process; 0 = it is not known by port */
+    uint64_t owner_id; /* system-wide thread id of the owner; 0 = it is not known by id */
 };
 
-/* os_unfair_lock and what is built on it, by the port that the lock holds now: among that
- * the wait for a thread's end, and pthread mutexes where the system makes them so; other pthread
- * mutexes, by the id that the waiter gave to the kernel. */
+/* Returns what a call waits for, and its owner. The owner of an os_unfair_lock, and of what is
+ * built on it (the wait for a thread's end, and on some systems pthread mutexes), is known by the
+ * port that the lock holds now; the owner of other pthread mutexes by the id that the waiter gave
+ * to the kernel. */
 struct xnu_wait xnu_wait_async(const struct memory *memory, const struct xnu_call *call);
 
 #endif

@@ -1,15 +1,16 @@
 /* Batches of dumps for upload.
  *
- * A batch is two files, both made under another name, flushed and renamed; the second makes it
- * exist:
+ * A batch is two files, each made under another name, flushed and renamed; the second rename makes
+ * the batch exist:
  *
  *     .stall-batch-<id>.list        names of the files in it, one a line
  *     .stall-batch-<id>.jsonl.gz    their content
  *
- * done removes the files of the list, then the content, then the list. Killed anywhere before the
- * second rename there is no batch, and nothing was taken from the folder; killed anywhere in done
- * the batch is still there and done can be called again; a list without content is junk. The id is
- * a hash of the list, so that gathering again after a kill gives the same. */
+ * stallrec_batch_done removes the files of the list, then the content, then the list. If a process
+ * is killed before the second rename, there is no batch, and nothing was taken from the folder; if
+ * it is killed in stallrec_batch_done, the batch is still there, and the call can be repeated. A
+ * list without content is junk. The id is a hash of the list, so that gathering again after a kill
+ * gives the same batch. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -32,9 +33,9 @@
 #define PART    PREFIX "new.part"
 
 enum {
-    FILES_MAX = 4096, /* in one batch; more wait for the next */
+    FILES_MAX = 4096, /* the most files in one batch; others wait for the next batch */
     CHUNK = 16 * 1024,
-    INPUT_MAX = 64 << 20, /* of one dump, unpacked: the format's limit */
+    INPUT_MAX = 64 << 20, /* the most bytes of one unpacked dump, which is the format's limit */
     NAME = 96,
     GZIP = 16,
     WINDOW = 15,
@@ -47,7 +48,7 @@ struct gather {
     int dir, fd;
     z_stream z;
     uint64_t written, limit;
-    file_name *names; /* sorted: sessions, dumps by time */
+    file_name *names; /* names of the folder's files, sorted: sessions, then dumps, each by time */
     uint32_t count, cap;
     file_name *taken;
     uint32_t taken_count;
@@ -58,7 +59,8 @@ struct gather {
 /* ---- the folder ---- */
 
 static int batch_compare_names(const void *left, const void *right) {
-    return strcmp(left, right); /* "session-" comes before "stall-", both have their time first */
+    return strcmp(left,
+                  right); /* "session-" sorts before "stall-", and in both the time comes first */
 }
 
 static bool gather_add_name(struct gather *g, const char *name) {
@@ -100,7 +102,7 @@ static enum stallrec_error gather_list_files(struct gather *g) {
 
 /* ---- packing ---- */
 
-/* read(2), whatever signals come. */
+/* Reads as read(2) does, and repeats it after a signal. */
 static ssize_t batch_read(int fd, void *bytes, size_t size) {
     ssize_t n;
     do {
@@ -111,7 +113,7 @@ static ssize_t batch_read(int fd, void *bytes, size_t size) {
 
 enum pack { PACK_OK, PACK_FULL, PACK_DAMAGED, PACK_WRITE, PACK_MEMORY };
 
-/* Compresses len bytes of text. */
+/* Compresses len bytes of text into the batch's content file. */
 static enum pack deflate_text(struct gather *g, const unsigned char *text, size_t len, int flush) {
     g->z.next_in = (z_const Bytef *)text;
     g->z.avail_in = (uInt)len;
@@ -133,16 +135,16 @@ static enum pack deflate_text(struct gather *g, const unsigned char *text, size_
     return PACK_OK;
 }
 
-/* The state of a file's text as it is checked. */
+/* What is known of a file's text while it is checked. */
 struct line {
     uint64_t len;
-    bool ended; /* its last byte is a newline */
+    bool ended; /* the text's last byte is a newline */
 };
 
 static enum pack pack_text(struct gather *g, struct line *line, const unsigned char *text,
                            size_t len) {
-    /* Accepts one object on one line, as the recorder writes it: any other text would damage its
-     * neighbours. */
+    /* Only one JSON object on one line is accepted, as the recorder writes it; any other text
+     * would damage the lines beside it. */
     const unsigned char *newline = len > 0 ? memchr(text, '\n', len) : NULL;
     if (len > 0 && (line->ended || (line->len == 0 && text[0] != '{') ||
                     (newline != NULL && newline != text + len - 1))) {
@@ -153,7 +155,8 @@ static enum pack pack_text(struct gather *g, struct line *line, const unsigned c
     return line->len > INPUT_MAX ? PACK_DAMAGED : deflate_text(g, text, len, Z_NO_FLUSH);
 }
 
-/* One step of a gzip file. *end: the stream is complete. */
+/* Inflates the len bytes in g->in and packs the text. *end becomes true when the gzip stream is
+ * complete. */
 static enum pack pack_gzip(struct gather *g, z_stream *z, struct line *line, size_t len,
                            bool *end) {
     z->next_in = g->in;
@@ -204,11 +207,12 @@ static enum pack pack_open_file(struct gather *g, int fd, bool gzip) {
     if (st == PACK_OK && (!line.ended || (gzip && !end))) {
         st = PACK_DAMAGED;
     }
-    /* The compressor's output ended, or its size is not known. */
+    /* Flushes the compressor, as the size of its output is not known before. */
     return st == PACK_OK ? deflate_text(g, NULL, 0, Z_SYNC_FLUSH) : st;
 }
 
-/* Undoes a file that does not belong into the batch. */
+/* Restores the compressor and the content file to their state before a file that does not belong
+ * into the batch; `written` was the file's size then. */
 static bool roll_back(struct gather *g, z_stream *saved, uint64_t written) {
     deflateEnd(&g->z);
     if (deflateCopy(&g->z, saved) != Z_OK) {
@@ -230,7 +234,7 @@ static enum pack pack_file(struct gather *g, const char *name) {
         if (fd >= 0) {
             close(fd);
         }
-        return PACK_DAMAGED; /* or removed meanwhile */
+        return PACK_DAMAGED; /* the file is not a regular one, or was removed meanwhile */
     }
     if (deflateCopy(&saved, &g->z) != Z_OK) {
         close(fd);
@@ -245,7 +249,8 @@ static enum pack pack_file(struct gather *g, const char *name) {
     return packed;
 }
 
-/* Bytes that the end of the stream adds behind a flush: an empty block, checksum and length. */
+/* Bytes that the end of the gzip stream adds behind a flush: an empty block, checksum and
+ * length. */
 enum { TRAILER = 16 };
 
 static enum stallrec_error pack_files(struct gather *g, uint64_t max_bytes) {
@@ -260,7 +265,7 @@ static enum stallrec_error pack_files(struct gather *g, uint64_t max_bytes) {
             return packed == PACK_MEMORY ? STALLREC_ERR_MEMORY : STALLREC_ERR_WRITE;
         }
         if (packed == PACK_FULL && g->taken_count > 0) {
-            break; /* the next batch begins with this file, so that the order is kept */
+            break; /* the next batch begins with this file, so that the order of files is kept */
         }
         if (packed != PACK_OK) {
             g->left_out++;
@@ -281,7 +286,7 @@ static enum stallrec_error pack_files(struct gather *g, uint64_t max_bytes) {
 
 /* ---- the two files ---- */
 
-/* Name of one of a batch's files. */
+/* Sets name to that of one of a batch's files: PREFIX, the id, and the end. */
 static void batch_name(char name[NAME], const char *id, const char *end) {
     size_t len = sizeof PREFIX - 1, id_len = strlen(id);
     memcpy(name, PREFIX, len);
@@ -293,7 +298,8 @@ static bool is_id(const char *id, size_t len) {
     return len == STALLREC_BATCH_ID - 1 && strspn(id, "0123456789abcdef") >= len;
 }
 
-/* 128 bits of the names: two hashes with different starts. */
+/* Sets id to the batch's id: 128 bits from the names of its files, as two hashes with different
+ * starts. */
 static void name_batch(const struct gather *g, char id[STALLREC_BATCH_ID]) {
     uint64_t hash[2] = {REC_HASH_START, ~REC_HASH_START};
     uint8_t bytes[16];
@@ -332,9 +338,9 @@ static bool batch_write_list(const struct gather *g, const char *id) {
     return false;
 }
 
-/* One name of a list: counted, and with `remove` removed. False: see errno. */
+/* Counts a file that a list names, and with `remove` removes it. False: see errno. */
 static bool handle_listed(int dir, const char *name, bool remove, struct stallrec_batch *batch) {
-    if (!may_be_sent(name)) { /* nothing else is ever removed, whatever the list names */
+    if (!may_be_sent(name)) { /* no other file is ever removed, whatever the list names */
         return true;
     }
     bool dump = rec_file_name_read(name).kind == REC_FILE_DUMP;
@@ -343,8 +349,8 @@ static bool handle_listed(int dir, const char *name, bool remove, struct stallre
     return !remove || unlinkat(dir, name, 0) == 0 || errno == ENOENT;
 }
 
-/* Counts what a list names into *batch, and with `remove` removes it. False: see errno; the list
- * may name more. */
+/* Counts the files that a batch's list names into *batch, and with `remove` removes them. False:
+ * see errno; the list may name more files. */
 static bool batch_read_list(int dir, const char *id, bool remove, struct stallrec_batch *batch) {
     char name[NAME], line[REC_FILE_NAME], bytes[1024];
     size_t len = 0;
@@ -374,9 +380,10 @@ static bool batch_read_list(int dir, const char *id, bool remove, struct stallre
     return ok;
 }
 
-/* ---- batches that are there ---- */
+/* ---- finding batches ---- */
 
-/* The id in the name of a batch's file with this end. */
+/* Reads the id in the name of a batch's file with this end; false: the name is that of another
+ * file. */
 static bool batch_read_id(const char *name, const char *end, char id[STALLREC_BATCH_ID]) {
     const size_t prefix = sizeof PREFIX - 1, id_len = STALLREC_BATCH_ID - 1;
     if (strlen(name) != prefix + id_len + strlen(end) || strncmp(name, PREFIX, prefix) != 0 ||
@@ -388,8 +395,8 @@ static bool batch_read_id(const char *name, const char *end, char id[STALLREC_BA
     return true;
 }
 
-/* Finds the batch that was not done: of several, the first by id. Removes what a killed call left.
- */
+/* Finds the first batch, by id, for which stallrec_batch_done is due. Removes the files that a
+ * killed call left. */
 static bool find_batch(int dir, char found[STALLREC_BATCH_ID]) {
     char id[STALLREC_BATCH_ID], other[NAME];
     DIR *folder = rec_folder_list(dir);
@@ -399,7 +406,7 @@ static bool find_batch(int dir, char found[STALLREC_BATCH_ID]) {
             batch_name(other, id, LIST);
             if (faccessat(dir, other, F_OK, 0) != 0 && errno == ENOENT) {
                 unlinkat(dir, e->d_name,
-                         0); /* another process removed its list; its files are still here */
+                         0); /* another process removed its list; its dumps are in the folder */
             } else if (found[0] == '\0' || strcmp(id, found) < 0) {
                 memcpy(found, id, sizeof id);
             }

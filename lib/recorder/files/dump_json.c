@@ -1,4 +1,4 @@
-/* A dump as stall-dump/1 text. */
+/* Writes a dump as stall-dump/1 text, and a session as stall-session/1. */
 #include "files/dump_json.h"
 
 #include <string.h>
@@ -8,11 +8,12 @@
 #include "files/session.h"
 #include "stallrec.h"
 
-/* Collects small pieces, so that the compressor behind is not called for every comma. */
+/* A writer of JSON. It buffers small pieces, so that the compressor behind it is not called for
+ * each comma. */
 struct json {
     struct rec_out *out;
     size_t len;
-    bool comma; /* a value precedes the next one in this container */
+    bool comma; /* a comma is due before the next value of this container */
     char buf[1024];
 };
 
@@ -55,8 +56,8 @@ static void json_end(struct json *j, char bracket) {
 
 /* ---- strings ---- */
 
-/* Length of the well-formed UTF-8 sequence at s (RFC 3629, table 3-7 of Unicode), 0 if there is
- * none. */
+/* Returns the length of the well-formed UTF-8 sequence at s (RFC 3629, table 3-7 of Unicode), 0 if
+ * there is none. */
 static size_t sequence(const unsigned char *s) {
     static const struct {
         unsigned char first, last, low, high, len;
@@ -68,7 +69,8 @@ static size_t sequence(const unsigned char *s) {
         if (s[0] < forms[i].first || s[0] > forms[i].last) {
             continue;
         }
-        for (size_t k = 1; k < forms[i].len; k++) { /* a NUL is refused, so the end is not passed */
+        for (size_t k = 1; k < forms[i].len;
+             k++) { /* a NUL matches no later byte, so the end of the string is not passed */
             unsigned char low = k == 1 ? forms[i].low : 0x80;
             unsigned char high = k == 1 ? forms[i].high : 0xbf;
             if (s[k] < low || s[k] > high) {
@@ -197,7 +199,7 @@ static void who(struct json *j, const struct rec_about *about) {
     json_member_string(j, "user", about->user);
 }
 
-/* seq_today 0: the dump is not counted among the day's dumps. */
+/* Writes the member "policy". If seq_today is 0, the dump has no number among the day's dumps. */
 static void policy(struct json *j, const struct rec_about *about, uint32_t seq_today) {
     object(j, "policy");
     json_member_string(j, "preset", about->preset);
@@ -375,7 +377,7 @@ static void images(struct json *j, const struct rec_dump *dump, const struct rec
     json_end(j, ']');
 }
 
-/* Members of the stack, inside its thread or sample. */
+/* Writes the members of a stack into the open object of its thread or sample. */
 static void frames(struct json *j, const struct rec_stack *stack) {
     array(j, "frames");
     for (uint32_t i = 0; i < stack->count; i++) {

@@ -1,5 +1,5 @@
-/* A dump as stall-dump/1 text (stall-dump(5)): one line of JSON, written as it is made, without
- * memory of its own beyond the stack. */
+/* Writes a dump as stall-dump/1 text (stall-dump(5)): one line of JSON, which is written piece by
+ * piece and needs no memory but the stack. */
 #ifndef STALLREC_DUMP_JSON_H
 #define STALLREC_DUMP_JSON_H
 
@@ -8,10 +8,11 @@
 #include "stallrec.h"
 #include "support/rec_out.h"
 
-/* What dumps and traces call each enum stallrec_activity; NULL for none. */
+/* The word for each value of enum stallrec_activity in dumps and traces; NULL for
+ * STALLREC_ACTIVITY_NONE. */
 extern const char *const rec_activity_names[STALLREC_ACTIVITY_EXIT + 1];
 
-/* Writes the dump and a newline. Failure is in out->failed. */
+/* Writes the dump and a newline. On failure out->failed is set. */
 void rec_dump_json(struct rec_out *out, const struct rec_dump *dump, const struct rec_about *about);
 
 #endif

@@ -333,7 +333,10 @@ static void a_long_text_is_passed_on_in_pieces(void **state) {
     write_dump(&d, &with);
     assert_true(text.writes > 90);
     assert_int_equal(dump_parse(&model, text.bytes, text.len, &e), ST_OK);
-    assert_string_equal(model.app.id, name);
+    text.bytes[text.len - 1] = '\0'; /* instead of the line end */
+    assert_non_null(strstr(text.bytes, name));
+    assert_int_equal(strlen(model.app.id), DUMP_VALUE_MAX); /* the reader cuts it */
+    assert_int_equal(model.cut_values, 1);
     dump_release(&model);
 }
 

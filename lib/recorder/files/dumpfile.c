@@ -1,4 +1,4 @@
-/* Dumps as files in a folder. */
+/* Writes dumps as files into a folder. */
 #include "files/dumpfile.h"
 
 #include <errno.h>
@@ -16,6 +16,7 @@
 struct rec_dumpfile {
     size_t directory_len;
     bool plain;
+    uint32_t mode; /* file_mode of struct stallrec_config */
     int fd;
     char path[REC_PATH_MAX + REC_FILE_NAME + 1];
     char temporary[REC_PATH_MAX + REC_FILE_NAME + 1];
@@ -33,7 +34,8 @@ static void name_files(struct rec_dumpfile *file, const struct rec_dump *dump, b
     *at++ = '/';
     rec_dump_name(at, dump, local, !file->plain);
 
-    /* Hidden, and not *.json: collectors of dumps skip the unfinished file. */
+    /* The temporary name is hidden and does not end in .json, so that collectors of dumps skip the
+     * unfinished file. */
     at = file->temporary + file->directory_len;
     memcpy(at, "/.stall-", 8);
     rec_hex_text(dump->id, 4, at + 8);
@@ -42,7 +44,7 @@ static void name_files(struct rec_dumpfile *file, const struct rec_dump *dump, b
 
 /* ---- start ---- */
 
-/* The folder's absolute path: the program may change its working directory later. */
+/* Stores the folder's absolute path, since the program may change its working directory later. */
 static bool keep_directory(struct rec_dumpfile *file, const char *directory) {
     size_t len = 0;
     if (directory[0] != '/') {
@@ -63,9 +65,11 @@ static bool keep_directory(struct rec_dumpfile *file, const char *directory) {
     return true;
 }
 
-static bool make_directory(const char *path) {
+/* Makes the folder, with access for the owner and for those who may read the files; an existing
+ * folder keeps its mode. */
+static bool make_directory(const char *path, uint32_t mode) {
     struct stat st;
-    if (mkdir(path, 0777) == 0) {
+    if (mkdir(path, rec_folder_mode(mode)) == 0) {
         return true;
     }
     if (errno != EEXIST) {
@@ -87,15 +91,16 @@ static bool discard(void *ctx, const void *bytes, size_t len) {
 }
 
 enum stallrec_error rec_dumpfile_init(struct rec_dumpfile **out, void *memory,
-                                      const char *directory, uint32_t flags) {
+                                      const char *directory, uint32_t flags, uint32_t mode) {
     struct rec_dumpfile *file = memory;
-    if (!keep_directory(file, directory) || !make_directory(file->path)) {
+    if (!keep_directory(file, directory) || !make_directory(file->path, mode)) {
         return STALLREC_ERR_DIRECTORY;
     }
-    /* A zlib that refuses our memory is no reason to lose dumps: they are written uncompressed. */
+    /* If zlib refuses this memory, no dump is lost: dumps are written uncompressed. */
     struct rec_out nowhere = {.write = discard};
     struct rec_gzip *gzip = rec_gzip_open(file->gzip, &nowhere);
     file->plain = (flags & STALLREC_PLAIN_JSON) != 0 || gzip == NULL || !rec_gzip_close(gzip);
+    file->mode = mode;
     *out = file;
     return STALLREC_OK;
 }
@@ -135,11 +140,12 @@ enum stallrec_error rec_dumpfile_write(struct rec_dumpfile *file, const struct r
     if (path != NULL) {
         *path = file->path;
     }
-    file->fd = open(file->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    file->fd =
+        open(file->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, rec_file_mode(file->mode));
     if (file->fd < 0) {
         return STALLREC_ERR_WRITE;
     }
-    /* The lock tells others that the file is in use. It ends with the process. */
+    /* The lock, which ends with the process, tells other processes that the file is in use. */
     struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
     fcntl(file->fd, F_SETLK, &lock);
     bool ok = encode(file, dump, about);

@@ -1,5 +1,5 @@
-/* Dumps as files in a folder: written under a temporary name, then renamed, so that a reader of the
- * folder never sees half of one. POSIX only; shared by the platforms. */
+/* Writes dumps as files into a folder: under a temporary name, then renamed, so that a reader of
+ * the folder never sees half a dump. POSIX only; all platforms use it. */
 #ifndef STALLREC_DUMPFILE_H
 #define STALLREC_DUMPFILE_H
 
@@ -12,21 +12,23 @@
 
 struct rec_dumpfile;
 
-/* Bytes rec_dumpfile_init needs (the compressor's state and the paths). */
+/* Returns the number of bytes that rec_dumpfile_init needs, for the compressor's state and the
+ * paths. */
 size_t rec_dumpfile_size(void);
 
-/* Makes `directory` if it is missing (not its parents) and checks that files can be made there.
- * memory: rec_dumpfile_size() bytes, aligned for any type, used until the last write. flags:
- * STALLREC_PLAIN_JSON. STALLREC_ERR_DIRECTORY: see errno. */
+/* Makes `directory` if it is missing (but not its parents) and checks that files can be made in
+ * it. memory: rec_dumpfile_size() bytes, aligned for any type, in use until the last write. flags:
+ * STALLREC_PLAIN_JSON or 0. mode: file_mode of struct stallrec_config. STALLREC_ERR_DIRECTORY: see
+ * errno. */
 enum stallrec_error rec_dumpfile_init(struct rec_dumpfile **out, void *memory,
-                                      const char *directory, uint32_t flags);
+                                      const char *directory, uint32_t flags, uint32_t mode);
 
-/* The folder's absolute path. Returns path. */
+/* Copies the folder's absolute path into `path`, and returns `path`. */
 const char *rec_dumpfile_directory(const struct rec_dumpfile *file, char path[REC_PATH_MAX]);
 
-/* Writes one dump into the folder, under the name that dumpname.h gives it.
- * *path (may be NULL) is that name, borrowed until the next write, also on failure. Opens, writes
- * and renames; allocates nothing. STALLREC_ERR_WRITE: see errno; nothing is left behind. */
+/* Writes one dump into the folder, under the name by dumpname.h, without allocating. *path (path
+ * may be NULL) becomes the file's path, borrowed until the next write, also on failure.
+ * STALLREC_ERR_WRITE: see errno; no file is left. */
 enum stallrec_error rec_dumpfile_write(struct rec_dumpfile *file, const struct rec_dump *dump,
                                        const struct rec_about *about, const char **path);
 

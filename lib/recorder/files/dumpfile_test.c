@@ -180,7 +180,7 @@ static void a_dump_is_a_file_named_by_time_id_and_seq(void **state) {
     struct fixture *f = *state;
     char expected[160], text[4096];
     const char *path;
-    assert_int_equal(rec_dumpfile_init(&f->file, f->memory, f->folder, 0), STALLREC_OK);
+    assert_int_equal(rec_dumpfile_init(&f->file, f->memory, f->folder, 0, 0), STALLREC_OK);
     assert_int_equal(rec_dumpfile_write(f->file, &f->dump, &f->about, &path), STALLREC_OK);
     snprintf(expected, sizeof expected, "%s/stall-20261121T100000.123Z-abcdef01-3-00000000.json.gz",
              f->folder);
@@ -192,10 +192,41 @@ static void a_dump_is_a_file_named_by_time_id_and_seq(void **state) {
     assert_int_equal(files_in(f->folder), 1);
 }
 
+static mode_t mode_of(const char *path) {
+    struct stat st;
+    assert_int_equal(stat(path, &st), 0);
+    return st.st_mode & 07777;
+}
+
+static void dumps_are_their_owners_unless_asked_otherwise(void **state) {
+    struct fixture *f = *state;
+    static const struct {
+        uint32_t asked;
+        mode_t file, folder;
+    } cases[] = {{0, 0600, 0700}, {0640, 0640, 0750}, {0644, 0644, 0755}, {0660, 0660, 0770}};
+    mode_t umask_before = umask(0);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char folder[128];
+        const char *path;
+        snprintf(folder, sizeof folder, "%s/new%zu", f->folder, i);
+        assert_int_equal(rec_dumpfile_init(&f->file, f->memory, folder, 0, cases[i].asked),
+                         STALLREC_OK);
+        assert_int_equal(rec_dumpfile_write(f->file, &f->dump, &f->about, &path), STALLREC_OK);
+        assert_int_equal(mode_of(path), cases[i].file);
+        assert_int_equal(mode_of(folder), cases[i].folder);
+        unlink(path);
+        assert_int_equal(chmod(folder, 0751), 0); /* one that is there keeps its mode */
+        assert_int_equal(rec_dumpfile_init(&f->file, f->memory, folder, 0, 0), STALLREC_OK);
+        assert_int_equal(mode_of(folder), 0751);
+        rmdir(folder);
+    }
+    umask(umask_before);
+}
+
 static void plain_json_is_written_on_request(void **state) {
     struct fixture *f = *state;
     const char *path;
-    assert_int_equal(rec_dumpfile_init(&f->file, f->memory, f->folder, STALLREC_PLAIN_JSON),
+    assert_int_equal(rec_dumpfile_init(&f->file, f->memory, f->folder, STALLREC_PLAIN_JSON, 0),
                      STALLREC_OK);
     assert_int_equal(rec_dumpfile_write(f->file, &f->dump, &f->about, &path), STALLREC_OK);
     assert_string_equal(path + strlen(path) - 16, "-3-00000000.json");
@@ -211,7 +242,7 @@ static void a_missing_folder_is_made_and_found_after_chdir(void **state) {
     const char *path;
     assert_non_null(getcwd(before, sizeof before));
     assert_int_equal(chdir(f->folder), 0);
-    enum stallrec_error made = rec_dumpfile_init(&f->file, f->memory, "new", 0);
+    enum stallrec_error made = rec_dumpfile_init(&f->file, f->memory, "new", 0, 0);
     assert_int_equal(chdir(before), 0);
     assert_int_equal(made, STALLREC_OK);
     assert_int_equal(rec_dumpfile_write(f->file, &f->dump, &f->about, &path), STALLREC_OK);
@@ -224,19 +255,20 @@ static void a_folder_that_cannot_be_had_is_refused(void **state) {
     struct fixture *f = *state;
     char path[128], *long_path = malloc(REC_PATH_MAX + 10);
     assert_non_null(long_path);
-    assert_int_equal(rec_dumpfile_init(&f->file, f->memory, "", 0), STALLREC_ERR_DIRECTORY);
+    assert_int_equal(rec_dumpfile_init(&f->file, f->memory, "", 0, 0), STALLREC_ERR_DIRECTORY);
     snprintf(path, sizeof path, "%s/a/b", f->folder); /* one level is made, not two */
-    assert_int_equal(rec_dumpfile_init(&f->file, f->memory, path, 0), STALLREC_ERR_DIRECTORY);
+    assert_int_equal(rec_dumpfile_init(&f->file, f->memory, path, 0, 0), STALLREC_ERR_DIRECTORY);
     assert_int_equal(errno, ENOENT);
     snprintf(path, sizeof path, "%s/file", f->folder);
     FILE *file = fopen(path, "w");
     assert_non_null(file);
     fclose(file);
-    assert_int_equal(rec_dumpfile_init(&f->file, f->memory, path, 0), STALLREC_ERR_DIRECTORY);
+    assert_int_equal(rec_dumpfile_init(&f->file, f->memory, path, 0, 0), STALLREC_ERR_DIRECTORY);
     assert_int_equal(errno, ENOTDIR);
     memset(long_path, '/', REC_PATH_MAX);
     long_path[REC_PATH_MAX] = '\0';
-    assert_int_equal(rec_dumpfile_init(&f->file, f->memory, long_path, 0), STALLREC_ERR_DIRECTORY);
+    assert_int_equal(rec_dumpfile_init(&f->file, f->memory, long_path, 0, 0),
+                     STALLREC_ERR_DIRECTORY);
     assert_int_equal(errno, ENAMETOOLONG);
     free(long_path);
 }
@@ -245,7 +277,7 @@ static void a_write_that_fails_leaves_nothing_behind(void **state) {
     struct fixture *f = *state;
     const char *path;
     struct rlimit before, none = {0, 0};
-    assert_int_equal(rec_dumpfile_init(&f->file, f->memory, f->folder, 0), STALLREC_OK);
+    assert_int_equal(rec_dumpfile_init(&f->file, f->memory, f->folder, 0, 0), STALLREC_OK);
     assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
     none.rlim_max = before.rlim_max;
     signal(SIGXFSZ, SIG_IGN);
@@ -275,6 +307,7 @@ int main(void) {
         cmocka_unit_test(a_failure_behind_the_compressor_is_told),
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
         T(a_dump_is_a_file_named_by_time_id_and_seq),
+        T(dumps_are_their_owners_unless_asked_otherwise),
         T(plain_json_is_written_on_request),
         T(a_missing_folder_is_made_and_found_after_chdir),
         T(a_folder_that_cannot_be_had_is_refused),

@@ -1,4 +1,4 @@
-/* Names of files in the recorder's folder. */
+/* Writes and reads the names of files in the recorder's folder. */
 #include "files/dumpname.h"
 
 #include <string.h>
@@ -19,7 +19,7 @@ const char *rec_stamp_text(int64_t unix_ms, char text[REC_STAMP_TEXT]) {
     rec_time_text(unix_ms, time);
     for (const char *t = time; *t != '\0'; t++) {
         if (*t != '-' &&
-            *t != ':') { /* the name has no character that shells or file systems treat specially */
+            *t != ':') { /* leaves out characters that shells or file systems treat specially */
             text[len++] = *t;
         }
     }
@@ -27,7 +27,8 @@ const char *rec_stamp_text(int64_t unix_ms, char text[REC_STAMP_TEXT]) {
     return text;
 }
 
-/* Images are sorted by load address; one of unknown size extends to the next. */
+/* Returns the image that holds the address, or NULL. Images are sorted by load address; an image
+ * of unknown size extends to the next one. */
 static const struct rec_image *image_of(const struct rec_dump *dump, uint64_t address) {
     const struct rec_image *found = NULL;
     for (uint32_t i = 0; i < dump->image_count && dump->images[i].load <= address; i++) {
@@ -96,7 +97,7 @@ void rec_spool_name(char name[REC_FILE_NAME], const uint8_t id[REC_UUID_SIZE], i
 
 /* ---- reading ---- */
 
-/* Skips `text`; NULL (which stays NULL) if it is not there. */
+/* Is c a decimal digit? */
 static bool is_digit(char c) {
     return c >= '0' && c <= '9';
 }
@@ -104,7 +105,9 @@ static bool is_digit(char c) {
 static const char *skip_stamp(const char *at, char stamp[REC_STAMP_TEXT]) {
     static const char form[] = "00000000T000000.000Z";
     for (size_t i = 0; at != NULL && i < sizeof form - 1; i++) {
-        if (form[i] == '0' ? !is_digit(at[i]) : at[i] != form[i]) { /* a NUL is neither */
+        if (form[i] == '0'
+                ? !is_digit(at[i])
+                : at[i] != form[i]) { /* a NUL equals neither a digit nor a character of the form */
             return NULL;
         }
     }
@@ -145,7 +148,7 @@ bool rec_spool_name_read(const char *text, uint32_t *pid) {
         rec_skip_text(name_skip_hex(rec_skip_text(skip_stamp(at, stamp), "-"), &id), "-");
     const char *end = name_skip_number(begin);
     for (at = begin; end != NULL && at < end; at++) {
-        number = number * 10 + (uint64_t)(*at - '0'); /* at most ten digits */
+        number = number * 10 + (uint64_t)(*at - '0'); /* the number has at most ten digits */
     }
     if (end == NULL || *end != '\0' || number > UINT32_MAX) {
         return false;

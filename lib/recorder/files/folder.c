@@ -11,6 +11,14 @@ static struct rec_fd open_path(const char *path) {
     return rec_fd_hold_async(open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
 }
 
+mode_t rec_file_mode(uint32_t file_mode) {
+    return file_mode != 0 ? (mode_t)file_mode : 0600;
+}
+
+mode_t rec_folder_mode(uint32_t file_mode) {
+    return rec_file_mode(file_mode) | 0100 | (mode_t)((file_mode & 044) >> 2);
+}
+
 bool rec_folder_open(struct rec_folder *folder, const char *path) {
     size_t len = strlen(path);
     folder->fd = REC_FD_NONE;
@@ -37,7 +45,7 @@ int rec_folder_fd(struct rec_folder *folder) {
     if (again.fd < 0) {
         return -1;
     }
-    rec_fd_close_async(&folder->fd); /* a descriptor that the program took over is not closed */
+    rec_fd_close_async(&folder->fd); /* a number that is the program's by now is not closed */
     folder->fd = again;
     return again.fd;
 }

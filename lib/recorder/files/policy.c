@@ -9,7 +9,7 @@
 
 enum {
     EPOCH_TEXT = 256,
-    GROW_MS = 1000 /* the session file is updated once a second during a stall */
+    GROW_MS = 1000 /* ms between two updates of the session file during a stall */
 };
 
 static bool whitelisted(const struct rec_policy *policy) {
@@ -20,7 +20,7 @@ static uint32_t share(const struct rec_policy *policy) {
     return policy->config.user_share_ppm != 0 ? policy->config.user_share_ppm : REC_SHARE_ALL;
 }
 
-/* ---- who ---- */
+/* ---- users ---- */
 
 static void epoch_text(const struct stallrec_config *config, int64_t wall_ms,
                        char text[EPOCH_TEXT]) {
@@ -29,11 +29,12 @@ static void epoch_text(const struct stallrec_config *config, int64_t wall_ms,
     if (config->epoch == STALLREC_EPOCH_DAY) {
         char stamp[REC_STAMP_TEXT];
         rec_stamp_text(wall_ms, stamp);
-        memcpy(text, stamp, 8); /* "20261121" */
+        memcpy(text, stamp, 8); /* the date: "20261121" */
         text[8] = '\0';
         return;
     }
-    for (size_t i = 0; i < 2; i++) { /* very long names differ by their beginning */
+    for (size_t i = 0; i < 2; i++) { /* a text that does not fit is cut, so that very long versions
+                                        differ only in their beginning */
         size_t part = parts[i] != NULL ? strlen(parts[i]) : 0;
         part = part < EPOCH_TEXT / 2 - 1 ? part : EPOCH_TEXT / 2 - 1;
         if (part > 0) {
@@ -44,7 +45,8 @@ static void epoch_text(const struct stallrec_config *config, int64_t wall_ms,
     }
 }
 
-/* An installation without a user's name counts as a user of its own, the same at each start. */
+/* Is this user recorded? An installation without a user's name counts as a user of its own, which
+ * is the same at each start. */
 static bool sampled(const struct rec_policy *policy, int64_t wall_ms) {
     char epoch[EPOCH_TEXT], install[2 * REC_INSTALL_SIZE + 1];
     if (whitelisted(policy) || share(policy) == REC_SHARE_ALL) {
@@ -89,7 +91,8 @@ static void bring_up_to_date(struct rec_policy *policy, bool ended) {
     session.suppressed += policy->suppressed_alone;
     session.ended = ended;
     if (policy->stalled > 0) {
-        /* A process that dies now died of this stall, unless the system may end it at any time. */
+        /* If the process dies now, it dies of this stall, unless it is in the background, where
+         * the system may end it at any time. */
         bool background =
             policy->context != NULL && rec_context_app_now(policy->context) == REC_APP_BACKGROUND;
         struct rec_tier *tier = ended || background ? &session.hang : &session.fatal;
@@ -176,7 +179,7 @@ static void policy_describe(const struct rec_policy *policy, struct rec_about *a
 void rec_policy_begin(struct rec_policy *policy, struct stallrec_config *config,
                       struct rec_about *about, const struct rec_context *context, int64_t wall_ms,
                       uint64_t (*clock_ns)(void)) {
-    uint8_t *id = policy->session.id; /* a UUID of version 4: RFC 9562, section 5.4 */
+    uint8_t *id = policy->session.id; /* set to a UUID of version 4: RFC 9562, section 5.4 */
     id[6] = (uint8_t)((id[6] & 0x0f) | 0x40);
     id[8] = (uint8_t)((id[8] & 0x3f) | 0x80);
     policy_describe(policy, about);
@@ -190,11 +193,13 @@ void rec_policy_begin(struct rec_policy *policy, struct stallrec_config *config,
     config->callbacks.stall_end = on_end;
     config->callbacks.dump_lost = policy_on_lost;
     config->user_data = policy;
-    /* Runs before there are files of our own: a process does not see its own locks. */
+    /* These run before this process has files of its own, as a process does not see its own
+     * locks. */
     int dir = rec_folder_fd(&policy->folder);
     rec_retention_remove_junk(dir);
     rec_session_recover(dir);
-    rec_session_open(&policy->file, dir, &policy->session, &policy->about);
+    rec_session_open(&policy->file, dir, policy->config.file_mode, &policy->session,
+                     &policy->about);
 }
 
 /* ---- dumps ---- */
@@ -203,14 +208,16 @@ void rec_policy_count(struct rec_policy *policy, struct rec_about *about, int64_
     bool again = policy->spare && wall_ms / 86400000 <= policy->state.day;
     uint32_t quota = policy->config.upload_per_day;
     if (again && !policy->remembered) {
-        policy->state.dumps -= policy->state.dumps > 0; /* nobody else has seen it */
+        policy->state.dumps -=
+            policy->state.dumps > 0; /* takes the number back from the dump that was not written */
     }
     if (!again || !policy->remembered) {
         policy->remembered =
             rec_state_count(rec_folder_fd(&policy->folder), &policy->state, wall_ms);
     }
     about->seq_today = policy->state.dumps;
-    /* A quota that cannot be stored counts as used up: each start would otherwise begin anew. */
+    /* If the count cannot be stored, the quota counts as used up, as each start would otherwise
+     * begin at 0 again. */
     about->over_quota =
         quota != 0 && !whitelisted(policy) && (policy->state.dumps > quota || !policy->remembered);
 }

@@ -455,7 +455,7 @@ static void a_text_that_gets_shorter_leaves_nothing_behind(void **state) {
     struct rec_session session = {.written = 1000000};
     struct rec_about about = {0};
     char name[MAX_NAME], text[4096];
-    assert_true(rec_session_open(&file, f->dir, &session, &about));
+    assert_true(rec_session_open(&file, f->dir, 0, &session, &about));
     session.written = 1;
     assert_true(rec_session_close(&file, f->dir, &session, &about));
     assert_int_equal(folder_count(f, "session-", name, sizeof name), 1);
@@ -471,7 +471,7 @@ static void a_session_too_long_to_write_is_no_session(void **state) {
     struct rec_session session = {0};
     struct rec_about about = {.app_id = long_name};
     memset(long_name, 'a', sizeof long_name - 1);
-    assert_false(rec_session_open(&file, f->dir, &session, &about));
+    assert_false(rec_session_open(&file, f->dir, 0, &session, &about));
     assert_int_equal(file.fd.fd, -1);
     assert_false(rec_session_update(&file, f->dir, &session, &about));
     assert_int_equal(folder_count(f, "session-", NULL, 0), 0);

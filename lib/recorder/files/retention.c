@@ -11,7 +11,7 @@
 #include "files/dumpname.h"
 #include "files/folder.h"
 
-/* More files are left for the next call. */
+/* The most files that one call examines; others are left for the next call. */
 enum { ENTRIES_MAX = 1 << 16 };
 
 struct retention_entry {
@@ -20,10 +20,11 @@ struct retention_entry {
     uint64_t bytes;
 };
 
-/* The files of one bucket: a run in the sorted list. */
+/* The files of one bucket, which are consecutive in the sorted list. */
 struct retention_bucket {
-    uint32_t begin, end; /* begin is the bucket's first file, which is removed last */
-    uint32_t next;       /* the oldest file that may go: begin + 1 … end */
+    uint32_t begin,
+        end;       /* the bucket's files are begin … end; the first one, begin, is removed last */
+    uint32_t next; /* index of the oldest file that may be removed, in begin + 1 … end */
 };
 
 struct listing {
@@ -81,8 +82,8 @@ static bool read_folder(int dir, struct listing *list) {
 }
 
 static void retention_drop(int dir, struct listing *list, const struct retention_entry *entry) {
-    /* A file that another process or the uploader removed is gone as well. One that cannot be
-     * removed counts as removed, or all others would be removed in its place. */
+    /* A file that another process or the uploader has removed counts as removed. So does a file
+     * that cannot be removed, or all others would be removed in its place. */
     if (unlinkat(dir, entry->name, 0) == 0) {
         list->removed++;
     }
@@ -133,7 +134,7 @@ static bool same_bucket(const struct retention_entry *a, const struct retention_
     return a->parsed.kind == b->parsed.kind && a->parsed.bucket == b->parsed.bucket;
 }
 
-/* Sorts by bucket, then by time; names make the order total. */
+/* Compares by bucket, then by time, then by name, which makes the order total. */
 static int compare(const void *left, const void *right) {
     const struct retention_entry *a = left, *b = right;
     if (a->parsed.kind != b->parsed.kind) {
@@ -163,7 +164,7 @@ static struct retention_bucket *find_buckets(const struct listing *list, uint32_
     return buckets;
 }
 
-/* Files left in the bucket; 0: its first file is gone, too. */
+/* Returns the number of files left in the bucket; 0 if its first file is removed, too. */
 static uint32_t left_in(const struct retention_bucket *bucket) {
     return bucket->begin == bucket->end ? 0 : 1 + bucket->end - bucket->next;
 }
@@ -173,20 +174,33 @@ static const struct retention_entry *oldest(const struct listing *list,
     return &list->entries[left_in(bucket) > 1 ? bucket->next : bucket->begin];
 }
 
-/* Chooses the bucket that loses a file: the fullest; of two, the one with the older candidate. */
-static struct retention_bucket *fullest(const struct listing *list,
-                                        struct retention_bucket *buckets, uint32_t count) {
-    struct retention_bucket *best = NULL;
-    for (uint32_t i = 0; i < count; i++) {
-        struct retention_bucket *bucket = &buckets[i];
-        uint32_t left = left_in(bucket), most = best != NULL ? left_in(best) : 0;
-        if (left > most ||
-            (left == most && left > 0 &&
-             strcmp(oldest(list, bucket)->parsed.stamp, oldest(list, best)->parsed.stamp) < 0)) {
-            best = bucket;
-        }
+/* Does bucket a lose a file before bucket b? The bucket with more files does; of equals, that with
+ * the older candidate, then that which is first in the list. */
+static bool loses_before(const struct listing *list, const struct retention_bucket *a,
+                         const struct retention_bucket *b) {
+    uint32_t left_a = left_in(a), left_b = left_in(b);
+    if (left_a != left_b || left_a == 0) {
+        return left_a > left_b;
     }
-    return best;
+    int order = strcmp(oldest(list, a)->parsed.stamp, oldest(list, b)->parsed.stamp);
+    return order != 0 ? order < 0 : a->begin < b->begin;
+}
+
+/* Moves the bucket at index `at` of the heap down to its place: each bucket loses a file before
+ * its two children, so that the first bucket is the next to lose one. */
+static void sift_down(const struct listing *list, struct retention_bucket *heap, uint32_t count,
+                      uint32_t at) {
+    for (uint32_t child; (child = 2 * at + 1) < count; at = child) {
+        if (child + 1 < count && loses_before(list, &heap[child + 1], &heap[child])) {
+            child++;
+        }
+        if (!loses_before(list, &heap[child], &heap[at])) {
+            return;
+        }
+        struct retention_bucket moved = heap[at];
+        heap[at] = heap[child];
+        heap[child] = moved;
+    }
 }
 
 static bool drop_overflow(int dir, struct listing *list, const struct rec_retention *limits) {
@@ -199,17 +213,18 @@ static bool drop_overflow(int dir, struct listing *list, const struct rec_retent
     if (buckets == NULL) {
         return false;
     }
-    while (retention_exceeded(list, limits)) {
-        struct retention_bucket *bucket = fullest(list, buckets, count);
-        if (bucket == NULL) {
-            break;
-        }
+    for (uint32_t i = count / 2; i-- > 0;) {
+        sift_down(list, buckets, count, i);
+    }
+    while (retention_exceeded(list, limits) && left_in(buckets) > 0) {
+        struct retention_bucket *bucket = buckets;
         retention_drop(dir, list, oldest(list, bucket));
         if (left_in(bucket) > 1) {
             bucket->next++;
         } else {
             bucket->begin = bucket->end;
         }
+        sift_down(list, buckets, count, 0);
     }
     free(buckets);
     return true;

@@ -1,12 +1,12 @@
-/* Limits what is kept in the recorder's folder. POSIX only; allocates, so it is called while the
- * watched loop is idle, never during a stall. */
+/* Enforces the limits of the recorder's folder. POSIX only. It allocates, so it is called while
+ * the watched loop is idle, never during a stall. */
 #ifndef STALLREC_RETENTION_H
 #define STALLREC_RETENTION_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* 0 = no limit. */
+/* Limits of the folder: age in days, bytes, number of files; 0 = no limit. */
 struct rec_retention {
     uint32_t days;
     uint64_t bytes;
@@ -14,25 +14,25 @@ struct rec_retention {
 };
 
 struct rec_retained {
-    uint32_t files; /* dumps and sessions that remain */
+    uint32_t files; /* number of dumps and sessions that remain */
     uint64_t bytes;
     uint32_t removed;
 };
 
-/* Removes from the folder `dir` (a descriptor) what is over the limits: first what is older than
- * `days` at the wall time, a batch (batch.c) too; then, while there are too many files or bytes,
- * the oldest of the bucket with the most files. The first file of a bucket, which may be all there
- * is of a stall, goes only when no bucket has a second one: the limits hold in any case. Sessions
- * are one bucket. Nothing but files that dumpname.h names is touched. False if the folder cannot be
- * read or no memory is left; out is set on true and may be NULL. */
+/* Removes files from the folder `dir` (a descriptor) until the limits hold: first those older than
+ * `days` at the wall time, batches (batch.c) included; then, while there are too many files or
+ * bytes, the oldest file of the bucket with the most files. The first file of a bucket, which may
+ * be the only one of a stall, is removed only when no bucket has a second file. Sessions form one
+ * bucket. Only files that dumpname.h names are touched. False: the folder cannot be read, or
+ * memory ran out; *out is set on true, and out may be NULL. */
 bool rec_retention_apply(int dir, const struct rec_retention *limits, int64_t wall_ms,
                          struct rec_retained *out);
 
-/* Removes unfinished files of killed processes: .stall-*.part files that nobody holds locked. Those
- * of batches belong to stallrec_batch_next. */
+/* Removes unfinished files of killed processes: .stall-*.part files on which nobody holds a lock.
+ * Those of batches are left to stallrec_batch_next. */
 void rec_retention_remove_junk(int dir);
 
-/* Is the file, of the folder `dir`, locked by another process? A lock ends with its process. */
+/* Is the file in the folder `dir` locked by another process? A lock ends with its process. */
 bool rec_file_is_held(int dir, const char *name);
 
 #endif

@@ -1,4 +1,4 @@
-/* The record of a session in its file. */
+/* Writes the record of a session into its file. */
 #include "files/session.h"
 
 #include <dirent.h>
@@ -25,8 +25,9 @@ static struct flock whole_file(void) {
     return (struct flock){.l_type = F_WRLCK, .l_whence = SEEK_SET};
 }
 
-/* The program closed our descriptor, and with it the lock. Finds the file again, under the final
- * name if another process took it for a dead one's. Another file of that name is not ours. */
+/* Opens the session's file again after the program closed its descriptor, which also released the
+ * lock. The file has its final name if another process took this process for dead. Another file of
+ * that name is left alone. */
 static bool open_again(struct rec_session_file *file, int dir, const struct rec_session *session) {
     struct flock lock = whole_file();
     struct rec_fd before = file->fd;
@@ -58,7 +59,8 @@ bool rec_session_update(struct rec_session_file *file, int dir, const struct rec
         file->len = before;
         return false;
     }
-    /* The text never shrinks: no part of an older text stands behind it. */
+    /* The text is padded to the length of the earlier one, so that no part of that is left behind
+     * it. */
     while (file->len < before && file->len < sizeof file->text) {
         file->text[file->len - 1] = ' ';
         file->text[file->len++] = '\n';
@@ -66,14 +68,14 @@ bool rec_session_update(struct rec_session_file *file, int dir, const struct rec
     return pwrite(file->fd.fd, file->text, file->len, 0) == (ssize_t)file->len;
 }
 
-bool rec_session_open(struct rec_session_file *file, int dir, const struct rec_session *session,
-                      const struct rec_about *about) {
+bool rec_session_open(struct rec_session_file *file, int dir, uint32_t mode,
+                      const struct rec_session *session, const struct rec_about *about) {
     char name[REC_FILE_NAME];
     struct flock lock = whole_file();
     rec_session_name(name, session->id, session->start_ms, true);
     file->len = 0;
     file->fd = rec_fd_hold_async(
-        openat(dir, name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666));
+        openat(dir, name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, rec_file_mode(mode)));
     if (file->fd.fd < 0) {
         return false;
     }
@@ -102,9 +104,9 @@ bool rec_session_close(struct rec_session_file *file, int dir, const struct rec_
     return ok;
 }
 
-/* ---- sessions of the dead ---- */
+/* ---- sessions of dead processes ---- */
 
-/* The final name of ".session-….live"; false for any other file. */
+/* Sets final to the final name of the file ".session-….live"; false for any other file name. */
 static bool final_name(const char *live, char final[REC_FILE_NAME]) {
     size_t len = strlen(live), end = sizeof ".live" - 1;
     if (live[0] != '.' || len <= end + 1 || len >= REC_FILE_NAME ||
@@ -112,11 +114,12 @@ static bool final_name(const char *live, char final[REC_FILE_NAME]) {
         return false;
     }
     memcpy(final, live + 1, len - end - 1);
-    memcpy(final + len - end - 1, ".json", sizeof ".json"); /* as long as ".live" */
+    memcpy(final + len - end - 1, ".json", sizeof ".json"); /* ".json" is as long as ".live" */
     return rec_file_name_read(final).kind == REC_FILE_SESSION;
 }
 
-/* Has the file a complete line? A process killed before its first write leaves an empty one. */
+/* Does the file end in a complete line? It is empty if the process was killed before its first
+ * write. */
 static bool session_is_whole(int dir, const char *name) {
     char last = '\0';
     int fd = openat(dir, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);

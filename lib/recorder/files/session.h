@@ -1,6 +1,6 @@
-/* The record of a session, stalled or not, against which stalls are counted. It is written when the
- * recorder starts and updated in place, so that a killed session leaves one, too; the next start
- * gives that its final name. POSIX only. */
+/* The record of a session, with or without stalls, so that stalls can be counted against sessions.
+ * The record is written when the recorder starts and updated in place, so that a killed session
+ * leaves a record, too, to which the next start gives its final name. POSIX only. */
 #ifndef STALLREC_SESSION_H
 #define STALLREC_SESSION_H
 
@@ -20,41 +20,44 @@ struct rec_tier {
 
 struct rec_session {
     uint8_t id[REC_UUID_SIZE];
-    int64_t start_ms; /* Unix time */
+    int64_t start_ms; /* Unix time of the session's start, in ms */
     uint64_t length_ms, foreground_ms;
     struct rec_watched watched;
     uint32_t launches;
-    struct rec_tier hang, severe, fatal; /* each stall in one */
-    uint64_t low_rates;                  /* seconds with too few frames */
-    uint64_t events_dropped;             /* told by the app's threads while the queue was full */
+    struct rec_tier hang, severe, fatal; /* counts of stalls, each of which is in one of these */
+    uint64_t low_rates; /* seconds in which a busy loop left time for too few frames */
+    uint64_t
+        events_dropped; /* events of the app's threads that were lost because the queue was full */
     uint64_t written, suppressed, over_quota, lost;
-    bool ended; /* false: the recorder was not stopped, the process died */
+    bool ended; /* false: the process died before the recorder was stopped */
 };
 
-/* The session as stall-session/1 and a newline; see stall-dump(5). */
+/* Writes the session as stall-session/1 and a newline; see stall-dump(5). */
 void rec_session_json(struct rec_out *out, const struct rec_session *session,
                       const struct rec_about *about);
 
-/* The file of the session that runs. */
+/* The file of the current session. */
 struct rec_session_file {
     struct rec_fd fd;
     uint32_t len;
     char text[REC_SESSION_TEXT];
 };
 
-/* Makes the file of a session in the folder `dir` and writes it. False: see errno; nothing is left
- * and file->fd is none. */
-bool rec_session_open(struct rec_session_file *file, int dir, const struct rec_session *session,
-                      const struct rec_about *about);
+/* Makes the file of a session, with this file_mode, in the folder `dir` and writes the record.
+ * False: see errno; no file is left, and file->fd is none. */
+bool rec_session_open(struct rec_session_file *file, int dir, uint32_t mode,
+                      const struct rec_session *session, const struct rec_about *about);
 /* Updates the record in one write, so that a kill leaves the old or the new text. If the program
- * closed the descriptor, the file is opened again; a file that got its number is left alone. */
+ * closed the descriptor, the session's file is opened again; another file that got the number is
+ * left alone. */
 bool rec_session_update(struct rec_session_file *file, int dir, const struct rec_session *session,
                         const struct rec_about *about);
-/* The last update; puts the file under its final name. */
+/* Updates the record for the last time, and renames its file to the final name. */
 bool rec_session_close(struct rec_session_file *file, int dir, const struct rec_session *session,
                        const struct rec_about *about);
 
-/* Gives sessions whose processes died their final names. */
+/* Gives the session files of dead processes their final names, and removes those without a
+ * record. */
 void rec_session_recover(int dir);
 
 #endif

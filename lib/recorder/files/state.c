@@ -1,4 +1,4 @@
-/* The state that outlives a process is one line of text,
+/* Stores the state that outlives a process, which is one line of text,
  *
  *     stallrec-state/1 install=<32 hex digits> day=20778 dumps=3 sum=<16 hex digits>
  *
@@ -18,9 +18,10 @@
 #define PART_NAME  ".stallrec-state.part"
 #define LOCK_NAME  ".stallrec-lock"
 
-/* How long to wait for the lock. Its holder flushes to a disk, which may be busy. At a start the
- * holder is another start, which flushes nothing: the wait is long only if no processor is free, or
- * endless if that process is stopped. */
+/* Times in ms: the longest wait for the lock, that at a start, and the time between two tries. A
+ * holder of the lock flushes to a disk, which may be busy. At a start the holder is another start,
+ * which flushes nothing, so the lock is late only if no processor is free or that process is
+ * stopped. */
 enum { LOCK_MS = 2000, LOCK_AT_START_MS = 500, LOCK_LOOK_MS = 2 };
 
 /* ---- text ---- */
@@ -84,7 +85,7 @@ bool rec_state_parse(const char *text, uint32_t len, struct rec_state *out) {
     }
     state.day = (int64_t)day;
     state.dumps = (uint32_t)dumps;
-    /* One comparison checks the sum, the end, and that each number is written in its only form. */
+    /* One comparison checks the sum, the end, and that each number has its canonical form. */
     if (rec_state_format(&state, again) != len || memcmp(copy, again, len) != 0) {
         return false;
     }
@@ -94,7 +95,8 @@ bool rec_state_parse(const char *text, uint32_t len, struct rec_state *out) {
 
 /* ---- files ---- */
 
-/* A folder may be shared with others, so their links are not followed. */
+/* Opens a file of the folder. The folder may be shared with other users, so links are not
+ * followed. */
 static int open_own(int dir, const char *name, int flags) {
     return openat(dir, name, flags | O_CLOEXEC | O_NOFOLLOW, 0600);
 }
@@ -145,7 +147,8 @@ static uint64_t clock_ms(void) {
     return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
 }
 
-/* -1: see errno. A holder may be stopped for ever: the wait then ends without the lock. */
+/* Locks the folder and returns the lock's descriptor; -1: see errno. As a holder may be stopped
+ * for ever, the wait ends without the lock after limit_ms. */
 static int lock_folder(int dir, uint64_t limit_ms) {
     struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
     uint64_t begin = clock_ms();
@@ -175,7 +178,8 @@ bool rec_state_open(int dir, struct rec_state *state, const uint8_t install[REC_
         return true;
     }
     int lock = lock_folder(dir, LOCK_AT_START_MS);
-    bool ok = lock >= 0 && rec_state_load(dir, state); /* another one was first */
+    bool ok =
+        lock >= 0 && rec_state_load(dir, state); /* another process has made the state first */
     if (!ok) {
         *state = (struct rec_state){0};
         memcpy(state->install, install, REC_INSTALL_SIZE);

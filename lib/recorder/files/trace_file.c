@@ -1,10 +1,10 @@
-/* The file of a trace that is being written. POSIX. */
+/* Writes a trace to its file. POSIX. */
 #include "files/trace_file.h"
 
 #include <fcntl.h>
 
-/* Writes everything or ends the trace: after the program closed the descriptor its number may be
- * another file's. */
+/* Writes all bytes; false ends the trace. If the program closed the descriptor, its number may be
+ * another file's by now, so nothing is written then. */
 static bool write_all(void *ctx, const void *bytes, size_t len) {
     const struct rec_trace_file *file = ctx;
     return rec_fd_is_ours_async(&file->fd) && rec_write_all(file->fd.fd, bytes, len);

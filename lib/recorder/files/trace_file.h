@@ -9,13 +9,13 @@
 #include "support/rec_out.h"
 
 struct rec_trace_file {
-    struct rec_out out; /* its ctx is this struct, which stays where it is */
+    struct rec_out out; /* its ctx is this struct, which must not move */
     struct rec_fd fd;
 };
 
 /* Creates the file; false, with errno: it cannot be created. */
 bool rec_trace_file_open(struct rec_trace_file *file, const char *path);
-/* May be called on a file that is not open: REC_FD_NONE. */
+/* Closes the file, which may be none (REC_FD_NONE). */
 void rec_trace_file_close(struct rec_trace_file *file);
 
 #endif

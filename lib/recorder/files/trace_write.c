@@ -1,5 +1,5 @@
-/* Events as a trace. Text is put together in a buffer of our own: this runs between the samples of
- * a program that may be in the middle of malloc. */
+/* Writes events as a trace. Text is composed in a buffer of the trace, without allocating, because
+ * this runs between the samples of a program that may be in the middle of malloc. */
 #include "files/trace_write.h"
 
 #include <string.h>
@@ -11,12 +11,12 @@
 /* ---- text ---- */
 
 enum {
-    WORD_MAX = 3 * REC_NAME_MAX + 1, /* a name, each byte as %XX */
+    WORD_MAX = 3 * REC_NAME_MAX + 1, /* bytes of a name with each byte as %XX, and a NUL */
     LINE_MAX = REC_TRACE_LINE,
-    FRAME_MAX = 48 /* of a stack's line, a frame: f, 16 digits, +, 10 digits */
+    FRAME_MAX = 48 /* bytes of a frame in a stack's line: " f", 16 digits, "+", 10 digits */
 };
 
-/* The limit is reached: the trace ends here, and says so. */
+/* Ends the trace with a line that says why. */
 static void end_trace(struct rec_trace *trace, const char *why) {
     if (!trace->ended) {
         trace->ended = true;
@@ -28,8 +28,9 @@ static void end_trace(struct rec_trace *trace, const char *why) {
     }
 }
 
-/* Returns the place for a line of at most `size` bytes. Without room for it and for the last line
- * the trace ends: there are LINE_MAX bytes at the place all the same, and end_line drops them. */
+/* Returns the position for a line of at most `size` bytes. If the buffer or the trace has no room
+ * for the line and for the trace's last line, the trace ends; LINE_MAX bytes may be written at the
+ * position even then, and end_line drops them. */
 static char *begin_line(struct rec_trace *trace, size_t size) {
     if (size + LINE_MAX > REC_TRACE_BUFFER - trace->len) {
         end_trace(trace, "too much at once");
@@ -58,7 +59,7 @@ static char *put_hex(char *at, uint64_t value) {
     return at;
 }
 
-/* ns as ms, with as many digits behind the point as it needs. */
+/* Writes ns as ms, with as many decimal places as are needed. */
 static char *put_ms(char *at, uint64_t ns) {
     uint64_t rest = ns % 1000000;
     at = rec_put_number(at, ns / 1000000);
@@ -73,7 +74,7 @@ static char *put_ms(char *at, uint64_t ns) {
     return at;
 }
 
-/* Writes a name as one word: replay.h. */
+/* Writes a name as one word, in the form that replay.h describes. */
 static char *put_word(char *at, const char *name) {
     if (name[0] == '\0') {
         *at++ = '%';
@@ -92,7 +93,7 @@ static char *put_word(char *at, const char *name) {
     return at;
 }
 
-/* "at TIME what" */
+/* Begins a line with "at TIME " and the text `what`. */
 static char *begin_at(struct rec_trace *trace, uint64_t at_ns, const char *what) {
     char *at = rec_put_text(begin_line(trace, LINE_MAX), "at ");
     at = put_ms(at, at_ns > trace->origin_ns ? at_ns - trace->origin_ns : 0);
@@ -159,7 +160,8 @@ static uint64_t hash_stack(const struct rec_stack *stack) {
     return hash != 0 ? hash : 1;
 }
 
-/* A function is identified by its first byte; a frame without one by its own address. */
+/* Writes a frame as its function's start and an offset, or, if the start is not known, as its own
+ * address. */
 static char *put_frame(char *at, uint64_t frame, uint64_t start) {
     bool known = start != 0 && frame >= start && frame - start <= UINT32_MAX;
     at = rec_put_text(at, known ? " f" : " ?");
@@ -184,8 +186,8 @@ static void add_stack(struct rec_trace *trace, const struct rec_stack *stack, ui
     end_line(trace, at);
 }
 
-/* The number under which the trace has described the stack. A full table is emptied: stacks are
- * then described again, under other numbers. */
+/* Returns the number under which the trace describes the stack. When the table is full it is
+ * emptied: stacks are then described again, with new numbers. */
 static uint32_t name_stack(struct rec_trace *trace, const struct rec_stack *stack) {
     uint64_t hash = hash_stack(stack);
     if (trace->stack_count >= REC_TRACE_STACKS / 4 * 3) {
@@ -210,7 +212,7 @@ static enum rec_sample traced_sample(void *ctx, bool may_repeat, struct rec_stac
     struct rec_trace *trace = ctx;
     enum rec_sample got = trace->capture.sample(trace->capture.ctx, may_repeat, out);
     if (got == REC_SAMPLE_SAME && may_repeat) {
-        /* The stack that was sampled last. */
+        /* The answer is the stack of the last sample. */
         uint32_t last =
             trace->asked_count > 0 ? trace->asked[trace->asked_count - 1] : trace->running;
         if (trace->asked_count > 0 && trace->asked_count < REC_TRACE_ASKED) {
@@ -228,7 +230,7 @@ static enum rec_sample traced_sample(void *ctx, bool may_repeat, struct rec_stac
 static bool traced_still_busy(void *ctx, uint64_t since_ns) {
     struct rec_trace *trace = ctx;
     bool busy = trace->capture.still_busy(trace->capture.ctx, since_ns);
-    if (!trace->busy_asked) { /* detections use the first answer */
+    if (!trace->busy_asked) { /* detections use the first answer only */
         trace->busy_asked = true;
         trace->gone = !busy;
     }
@@ -341,8 +343,8 @@ static void add_sample(struct rec_trace *trace, uint64_t at_ns, const char *what
     end_line(trace, at);
 }
 
-/* Writes the answers that the core got during the event, in front of it: all samples but the last
- * are used once. */
+/* Writes the answers that the core got during the event, in front of the event. All samples but
+ * the last are each used once in a replay. */
 static void add_answers(struct rec_trace *trace, uint64_t at_ns) {
     for (uint32_t i = 0; i + 1 < trace->asked_count; i++) {
         add_sample(trace, at_ns, "sample", trace->asked[i]);
@@ -370,7 +372,7 @@ static void add_answers(struct rec_trace *trace, uint64_t at_ns) {
     trace->cpu_read = trace->gone = trace->busy_asked = false;
 }
 
-/* An event of which the trace has a word only. */
+/* Writes an event whose line in the trace is its time and one word. */
 static void add_plain(struct rec_trace *trace, const struct rec_event *event) {
     static const char *const words[] = {[REC_EVENT_TICK] = "tick",
                                         [REC_EVENT_STEP] = "step",

@@ -1,5 +1,5 @@
-/* Writes what a core is told and asks for as an event trace (replay.h), such that a replay detects
- * and dumps the same: a tap of the core's events and a wrap of its capture, on any platform.
+/* Writes what a core is told and what it asks for as an event trace (replay.h), so that a replay
+ * detects and dumps the same. It taps the core's events and wraps its capture, on any platform.
  *
  *     rec_trace_begin(…), rec_trace_capture(trace)      // before rec_core_init
  *     rec_trace_started(trace);                         // after it
@@ -8,8 +8,8 @@
  *     rec_trace_flush(trace);                           // between events; writes
  *
  * The trace says `set steps told`: the replay steps when this core was stepped, so that a late
- * monitor is late there, too. Nothing but rec_trace_flush and rec_trace_end calls the output; all
- * of it is one thread's. */
+ * monitor is late in the replay, too. Only rec_trace_flush calls the output. All calls come from
+ * one thread. */
 #ifndef STALLREC_TRACE_WRITE_H
 #define STALLREC_TRACE_WRITE_H
 
@@ -24,28 +24,28 @@
 
 enum {
     REC_TRACE_BUFFER = 128 * 1024,
-    REC_TRACE_LINE = 512,    /* of any line but a stack's */
-    REC_TRACE_STACKS = 4096, /* known at a time; a power of two */
-    REC_TRACE_ASKED = 8      /* samples that one event may take */
+    REC_TRACE_LINE = 512,    /* the most bytes of a line that is not a stack's */
+    REC_TRACE_STACKS = 4096, /* the most stacks in the table; a power of two */
+    REC_TRACE_ASKED = 8      /* the most samples that one event may take */
 };
 
-#define REC_TRACE_BYTES (UINT64_C(64) << 20) /* if the config does not say */
+#define REC_TRACE_BYTES (UINT64_C(64) << 20) /* limit of a trace's bytes if the config has none */
 
 struct rec_trace_stack {
-    uint64_t hash; /* 0: none */
+    uint64_t hash; /* 0: the entry is free */
     uint32_t number;
 };
 
 struct rec_trace {
     struct rec_out *out;
-    struct rec_capture capture; /* the one that is wrapped */
+    struct rec_capture capture; /* the capture that is wrapped */
     uint64_t origin_ns, bytes, bytes_max;
     bool ended; /* the limit was reached, or the output failed */
 
     struct rec_trace_stack stacks[REC_TRACE_STACKS];
-    uint32_t stack_count; /* in the table */
-    uint32_t numbers;     /* given */
-    uint32_t running;     /* the last that was told; 0 = none */
+    uint32_t stack_count; /* number of stacks in the table */
+    uint32_t numbers;     /* number of stacks that were given a number */
+    uint32_t running;     /* number of the stack in the last "run" line; 0 = none */
 
     /* The answers that the core got during the current event. */
     uint32_t asked[REC_TRACE_ASKED], asked_count;
@@ -54,22 +54,25 @@ struct rec_trace {
     char top[REC_NAME_MAX];
 
     size_t len;
-    char text[REC_TRACE_BUFFER + REC_TRACE_LINE]; /* the last: for a line that is dropped */
+    char text[REC_TRACE_BUFFER +
+              REC_TRACE_LINE]; /* the last REC_TRACE_LINE bytes take a line that is dropped */
 };
 
-/* Begins the trace with the config's values; now_ns: as for rec_core_init. out is borrowed. The
- * struct is large and may be zeroed or not. */
+/* Begins the trace with the config's values. now_ns is that of rec_core_init; out is borrowed. The
+ * struct is large, and need not be zeroed before. */
 void rec_trace_begin(struct rec_trace *trace, const struct stallrec_config *config,
                      const struct rec_capture *capture, struct rec_out *out, uint64_t now_ns);
-/* The capture for the core: asks `capture`, and remembers its answers. Valid as long as trace. */
+/* Returns the capture for the core, which calls `capture` and records its answers. It is valid as
+ * long as trace. */
 struct rec_capture rec_trace_capture(struct rec_trace *trace);
-/* After rec_core_init. */
+/* Writes the answers that rec_core_init got. It must be called after rec_core_init. */
 void rec_trace_started(struct rec_trace *trace);
-/* An event that the core was just told. */
+/* Writes an event that the core was just told, behind the answers that the core got during the
+ * event. */
 void rec_trace_event(struct rec_trace *trace, const struct rec_event *event);
-/* The oldest closed dump was released at at_ns. */
+/* Writes that the oldest closed dump was released at at_ns. */
 void rec_trace_wrote(struct rec_trace *trace, uint64_t at_ns);
-/* Bytes that wait to be written. */
+/* Returns the number of bytes that rec_trace_flush will write. */
 size_t rec_trace_waiting(const struct rec_trace *trace);
 void rec_trace_flush(struct rec_trace *trace);
 

@@ -1,4 +1,4 @@
-/* Linux's waits with the loop hooks around them, and pings through an eventfd. */
+/* Linux's waiting calls with the loop hooks around them, and pings through an eventfd. */
 #include "stallrec_poll.h"
 
 #include <errno.h>
@@ -34,18 +34,20 @@ REC_WAITS int stallrec_epoll_pwait(struct stallrec_loop *loop, int fd, struct ep
 
 /* ---- pings ---- */
 
-/* The recorder is one per process, and so is the descriptor that it posts to. */
+/* State of the pings. The recorder is one per process, and so is the descriptor to which it
+ * posts. */
 static struct {
-    /* Serialises an answer and the detach: a GMainContext may be run by another thread. Never taken
-     * by the monitor. */
+    /* Guards answering a ping against the detach, as another thread may run a GMainContext. The
+     * monitor never takes it. */
     pthread_mutex_t lock;
     struct stallrec *rec;
     int fd;         /* -1: not attached */
-    uint64_t asked; /* the number to answer; 0 = none */
+    uint64_t asked; /* number of the ping to answer; 0 = none */
 } ping = {.lock = PTHREAD_MUTEX_INITIALIZER, .fd = -1};
 
-/* On the monitor thread: no lock and no allocation, whatever the watched thread holds. The counter
- * cannot be full: the recorder asks once and waits for the answer. */
+/* Posts a ping through the eventfd. It runs on the monitor thread, so it takes no lock and
+ * allocates nothing, whatever the watched thread holds. The counter of the eventfd cannot be full,
+ * as the recorder posts one ping and waits for its answer. */
 static int epoll_post(void *ctx, uint64_t number) {
     const uint64_t one = 1;
     (void)ctx;
@@ -91,7 +93,8 @@ void stallrec_detach_ping_fd(void) {
     if (ping.fd < 0) {
         return;
     }
-    stallrec_set_poster(ping.rec, NULL, NULL); /* from here on nobody writes */
+    stallrec_set_poster(ping.rec, NULL,
+                        NULL); /* from here on no ping is written to the descriptor */
     pthread_mutex_lock(&ping.lock);
     close(ping.fd);
     ping.fd = -1;

@@ -8,14 +8,16 @@
 #include "loop/adapter_wait.h"
 #include "stallrec_poll.h"
 
-/* A GPollFunc has no context argument, so its state is global; one context is watched. */
+/* State of the adapter, which is global because a GPollFunc has no context argument; only one
+ * context is watched. */
 static struct {
-    bool on; /* false: pass everything on */
+    bool on; /* false: watched_poll only calls `next` */
     pthread_t thread;
     struct stallrec_loop *loop;
-    GMainContext *context; /* the context whose poll function is ours, or was when another one was
-                              set over it */
-    GPollFunc next;        /* the poll function that ours calls; set before ours is installed */
+    GMainContext *context; /* the context whose poll function is watched_poll, or was when another
+                              function replaced it */
+    GPollFunc
+        next; /* the poll function that watched_poll calls; set before watched_poll is installed */
     GSource *ping;
 } hook;
 
@@ -27,7 +29,8 @@ REC_WAITS static gint watched_poll(GPollFD *fds, guint count, gint timeout_ms) {
     }
     rec_wait_begin(hook.loop, timeout_ms != 0);
     gint result = next(fds, count, timeout_ms);
-    if (__atomic_load_n(&hook.on, __ATOMIC_RELAXED)) { /* nobody detached in there */
+    if (__atomic_load_n(&hook.on,
+                        __ATOMIC_RELAXED)) { /* the adapter was not detached during the poll */
         stallrec_loop_wake(hook.loop);
     }
     return result;
@@ -39,9 +42,9 @@ static gboolean glib_on_ping(gint fd, GIOCondition condition, gpointer data) {
     return G_SOURCE_CONTINUE;
 }
 
-/* The source exists before the first ping: to make one, as g_main_context_invoke does, would
- * allocate and lock the context on the monitor thread, while the stalled thread may hold either
- * lock. */
+/* Adds the source of pings before the first ping: making one later, as g_main_context_invoke does,
+ * would allocate and lock the context on the monitor thread, while the stalled thread may hold
+ * either lock. */
 static enum stallrec_error add_ping(struct stallrec *rec, GMainContext *context) {
     int fd = -1;
     enum stallrec_error st = stallrec_attach_ping_fd(rec, &fd);
@@ -49,7 +52,8 @@ static enum stallrec_error add_ping(struct stallrec *rec, GMainContext *context)
         return st;
     }
     hook.ping = g_unix_fd_source_new(fd, G_IO_IN);
-    /* GLib calls a descriptor's callback with its own signature, through GSourceFunc. */
+    /* The cast is safe, as GLib calls the callback of a descriptor's source with that callback's
+     * own type. */
     g_source_set_callback(hook.ping, (GSourceFunc)(void (*)(void))glib_on_ping, NULL, NULL);
     g_source_set_name(hook.ping, "stallrec ping");
     g_source_attach(hook.ping, context);
@@ -78,7 +82,7 @@ enum stallrec_error stallrec_attach_glib(struct stallrec *rec, GMainContext *con
         g_main_context_set_poll_func(context, watched_poll);
     }
     __atomic_store_n(&hook.on, true, __ATOMIC_RELEASE);
-    if (g_main_depth() > 0) { /* called in a callback: the loop is busy */
+    if (g_main_depth() > 0) { /* the attach runs in a callback, so the loop is busy */
         stallrec_loop_wake(hook.loop);
     }
     return STALLREC_OK;
@@ -98,5 +102,5 @@ void stallrec_detach_glib(void) {
         g_main_context_unref(hook.context);
         hook.context = NULL;
     }
-    stallrec_loop_sleep(hook.loop); /* nobody tells the next edge */
+    stallrec_loop_sleep(hook.loop); /* no hook will tell another edge, so the loop is left idle */
 }

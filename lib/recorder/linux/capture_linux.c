@@ -1,14 +1,13 @@
-/* Capturing a thread's stack with as little disturbance as can be:
+/* Captures a thread's stack with as little disturbance as possible:
  *
- *   1. its CPU clock has not moved since the last sample: it has not run, and its stack is the
- * same;
- *   2. the clock does not move now, and it is blocked in a system call: /proc tells sp and pc, the
- * stack is copied from the outside, and reading both again shows whether it ran meanwhile. No
- * signal, so no EINTR for a poll, epoll_wait, select or nanosleep, which SA_RESTART does not
- * restart (signal(7));
- *   3. it runs: a signal handler copies registers and stack (signal_linux.h).
+ *   1. If the thread's CPU clock has not moved since the last sample, its stack is still the same.
+ *   2. If the clock does not move now, and the thread is blocked in a system call, /proc tells sp
+ *      and pc, the stack is copied from outside, and reading both again shows whether the thread
+ *      ran meanwhile. This sends no signal, so no poll, epoll_wait, select or nanosleep fails with
+ *      EINTR, which SA_RESTART does not prevent (signal(7)).
+ *   3. If the thread runs, a signal handler copies registers and stack (signal_linux.h).
  *
- * The copy is unwound here, on the monitor's own time. */
+ * The copy is unwound on the monitor thread. */
 #include "linux/capture_linux.h"
 
 #include <pthread.h>
@@ -31,28 +30,36 @@ enum {
     CACHE_ENTRIES = 4096,
     RETRIES = 2,
     OWN_STACK_MAX = 1 << 30,
-    ANSWER_MS = 20,   /* for a thread that runs */
-    STARVED_MS = 250, /* longer wait for a thread that would run if it had a processor */
+    ANSWER_MS = 20,   /* longest wait for the signal handler of a running thread */
+    STARVED_MS = 250, /* longest further wait for a runnable thread without a processor */
+};
+
+/* State about the process that the captures of all its watched threads share. */
+struct capture_process {
+    struct copy_unwinder unwinder;
+    struct jit_names *jit;
+    uid_t owner; /* user who owns the files that the process writes */
+    struct lock_layout locks;
 };
 
 struct capture_linux {
     struct copy_source source; /* the watched thread */
     struct proc_file stat_file, comm_file;
     const struct stallrec_loop *loop;
-    struct copy_unwinder unwinder;
+    struct capture_process *process; /* &own, or the first capture's */
+    struct capture_process own;
+    _Atomic uint64_t
+        alternate; /* size of the thread's alternate signal stack; not used in the first capture */
     struct threads_linux *others;
-    struct jit_names *jit;
-    uid_t owner; /* of files that the process writes */
-    struct lock_layout locks;
-    struct copy copy;        /* the last that was made */
-    uint64_t cpu_ns;         /* the thread's CPU time a moment ago; UINT64_MAX = not known */
-    uint64_t sampled_cpu_ns; /* at the last good sample */
+    struct copy copy;        /* the last copy of the thread */
+    uint64_t cpu_ns;         /* the thread's CPU time at the last reading; UINT64_MAX = not known */
+    uint64_t sampled_cpu_ns; /* the thread's CPU time when it was last sampled */
     bool have_sample;
     struct capture_counts counts;
 };
 
-/* A thread alternates between running and waiting, so after one way of copying fails the other is
- * worth a try. */
+/* Copies the thread: from outside if it is blocked, by a signal if it runs. A thread may change
+ * between the two, so after one way fails the other is tried. held: module loading is blocked. */
 static bool capture_take_async(void *arg, bool held, struct copy *copy) {
     struct capture_linux *c = arg;
     struct proc_syscall call;
@@ -83,7 +90,7 @@ static enum rec_sample sample_async(void *ctx, bool may_repeat, struct rec_stack
     }
     c->cpu_ns = cpu;
     c->sampled_cpu_ns = cpu;
-    c->have_sample = out->cap > 0 && copy_stack_async(&c->unwinder, c->source.target.tid,
+    c->have_sample = out->cap > 0 && copy_stack_async(&c->process->unwinder, c->source.target.tid,
                                                       capture_take_async, c, &c->copy, out);
     if (c->have_sample) {
         return REC_SAMPLE_OK;
@@ -125,35 +132,36 @@ static bool find_symbols_async(void *arg, struct dynamic_symbol *symbols, unsign
 
 static bool find_image_async(void *arg, uint64_t address, struct rec_image *out) {
     const struct capture_linux *c = arg;
-    return images_find_async(c->unwinder.images, address, out);
+    return images_find_async(c->process->unwinder.images, address, out);
 }
 
-/* ---- what is asked ---- */
+/* ---- images, names and threads ---- */
 
 static bool image_at_async(void *ctx, uint64_t address, struct rec_image *out) {
     const struct capture_linux *c = ctx;
-    if (!images_find_async(c->unwinder.images, address, out)) {
+    if (!images_find_async(c->process->unwinder.images, address, out)) {
         return false;
     }
-    out->in_app = out->in_app && !python_linux_is_in_async(c->unwinder.python, out);
+    out->in_app = out->in_app && !python_linux_is_in_async(c->process->unwinder.python, out);
     return true;
 }
 
 static void name_code_async(void *ctx, struct rec_code_name *names, uint32_t count) {
     const struct capture_linux *c = ctx;
-    python_linux_name_async(c->unwinder.python, names, count);
-    jit_names_fill_async(c->jit, "", c->source.pid, "/proc/self/maps", c->owner, names, count);
+    python_linux_name_async(c->process->unwinder.python, names, count);
+    jit_names_fill_async(c->process->jit, "", c->source.pid, "/proc/self/maps", c->process->owner,
+                         names, count);
 }
 
 static const char *lack_async(void *ctx) {
     const struct capture_linux *c = ctx;
-    return python_linux_lack_async(c->unwinder.python);
+    return python_linux_lack_async(c->process->unwinder.python);
 }
 
 static struct rec_wait main_wait_async(const struct capture_linux *c) {
     struct proc_syscall call = {.number = -1};
     copy_read_call_async(&c->source, &call);
-    return lock_wait_async(&c->locks, c->source.pid, c->source.target.tid, &call);
+    return lock_wait_async(&c->process->locks, c->source.pid, c->source.target.tid, &call);
 }
 
 static bool main_thread_async(void *ctx, struct rec_thread *out) {
@@ -189,7 +197,8 @@ static void cpu_async(void *ctx, struct rec_cpu *out) {
     out->monitor_ns = copy_cpu_ns_async(CLOCK_THREAD_CPUTIME_ID);
 }
 
-/* Ids must differ, not be secret: a system without entropy yet derives them from clocks. */
+/* Fills `out` with bytes for ids, which must differ but need not be secret: a system that has no
+ * entropy yet derives them from clocks. */
 static void random_async(void *ctx, uint8_t *out, size_t size) {
     const struct capture_linux *c = ctx;
     if (getrandom(out, size, GRND_NONBLOCK) == (ssize_t)size) {
@@ -234,10 +243,10 @@ const struct copy *capture_linux_copy(const struct capture_linux *c) {
 
 /* ---- start and end ---- */
 
-/* The calling thread's. Of the main thread's, glibc knows no more than /proc/self/maps and the
- * limit tell: without /proc or a free descriptor nothing, and the bounds stay 0; without a limit,
- * all the space below up to the next mapping, where there may be a heap and a coroutine's stack in
- * it by tomorrow. */
+/* Finds the bounds of the calling thread's stack; they stay 0 if they are not known. For the main
+ * thread glibc knows only what /proc/self/maps and the stack limit tell. Without a limit the
+ * bounds include all addresses down to the next mapping, where heaps and coroutines' stacks may be
+ * mapped later. */
 static void capture_find_stack(struct signal_target *target) {
     pthread_attr_t attr;
     void *base = NULL;
@@ -252,63 +261,91 @@ static void capture_find_stack(struct signal_target *target) {
     pthread_attr_destroy(&attr);
 }
 
-void capture_linux_look_at_alternate(void) {
+static uint64_t alternate_size(void) {
     stack_t stack;
-    uint64_t size = SIGNAL_STACK_UNKNOWN;
-    if (sigaltstack(NULL, &stack) == 0) {
-        size = (stack.ss_flags & SS_DISABLE) != 0 ? 0 : stack.ss_size;
+    if (sigaltstack(NULL, &stack) != 0) {
+        return SIGNAL_STACK_UNKNOWN;
     }
-    signal_linux_set_alternate_async(size);
+    return (stack.ss_flags & SS_DISABLE) != 0 ? 0 : stack.ss_size;
 }
 
-enum stallrec_error capture_linux_new(struct capture_linux **out, int signal_number,
-                                      uint32_t max_frames, const struct stallrec_loop *loop) {
-    struct capture_linux *c = calloc(1, sizeof *c);
-    if (!c) {
-        return STALLREC_ERR_MEMORY;
-    }
-    enum stallrec_error st = STALLREC_ERR_MEMORY;
-    struct unwind_modules modules = modules_linux();
+void capture_linux_look_at_alternate(void) {
+    atomic_store(signal_linux_alternate(), alternate_size());
+}
+
+/* Opens the calling thread as the source of copies: ids, clock, /proc files and stack bounds. */
+static void open_own_source(struct capture_linux *c, int signal_number) {
     struct copy_source *source = &c->source;
     source->target.tid = gettid();
-    source->target.watched = true;
     source->pid = getpid();
     source->clock = copy_thread_clock_async(source->target.tid);
-    source->signal_number = signal_number ? signal_number : signal_linux_choose();
-    c->loop = loop;
+    source->signal_number = signal_number;
     proc_file_open_async(&source->syscall_file, source->target.tid, "syscall");
     proc_file_open_async(&source->status_file, source->target.tid, "status");
     proc_file_open_async(&c->stat_file, source->target.tid, "stat");
     proc_file_open_async(&c->comm_file, source->target.tid, "comm");
-    lock_layout_probe(&c->locks);
-    c->unwinder.max_frames = max_frames;
-    c->unwinder.frames = calloc(max_frames, sizeof *c->unwinder.frames);
-    c->unwinder.unwinder = unwinder_new(&modules, CACHE_ENTRIES);
-    c->others = threads_linux_new(source, &c->locks, &c->unwinder);
-    c->unwinder.images = images_new();
-    c->owner = geteuid();
-    c->jit = jit_names_new();
-    struct python_host host = {c, read_this_process_async, find_symbols_async, find_image_async};
-    c->unwinder.python =
-        python_linux_new(&host, source->target.tid, (uint64_t)(uintptr_t)pthread_self());
-    if (!c->unwinder.frames || !c->unwinder.unwinder || !c->others || !c->unwinder.images ||
-        !c->jit || !c->unwinder.python) {
-        goto out;
-    }
-    own_code_find(&c->unwinder.own, c->unwinder.images);
-    st = STALLREC_ERR_UNSUPPORTED;
     capture_find_stack(&source->target);
-    capture_linux_look_at_alternate();
-    if (!signal_linux_install(source->signal_number)) {
-        goto out;
+}
+
+static enum stallrec_error learn_process(struct capture_linux *c, uint32_t max_frames) {
+    struct capture_process *p = &c->own;
+    struct unwind_modules modules = modules_linux();
+    struct python_host host = {c, read_this_process_async, find_symbols_async, find_image_async};
+    lock_layout_probe(&p->locks);
+    p->unwinder.max_frames = max_frames;
+    p->unwinder.frames = calloc(max_frames, sizeof *p->unwinder.frames);
+    p->unwinder.unwinder = unwinder_new(&modules, CACHE_ENTRIES);
+    p->unwinder.images = images_new();
+    p->owner = geteuid();
+    p->jit = jit_names_new();
+    p->unwinder.python =
+        python_linux_new(&host, c->source.target.tid, (uint64_t)(uintptr_t)pthread_self());
+    if (!p->unwinder.frames || !p->unwinder.unwinder || !p->unwinder.images || !p->jit ||
+        !p->unwinder.python) {
+        return STALLREC_ERR_MEMORY;
     }
-    *out = c;
-    st = STALLREC_OK;
-out:
+    own_code_find(&p->unwinder.own, p->unwinder.images);
+    return STALLREC_OK;
+}
+
+static enum stallrec_error capture_new(struct capture_linux **out,
+                                       const struct capture_linux *first, int signal_number,
+                                       uint32_t max_frames, const struct stallrec_loop *loop) {
+    struct capture_linux *c = calloc(1, sizeof *c);
+    if (!c) {
+        return STALLREC_ERR_MEMORY;
+    }
+    c->loop = loop;
+    c->process = first ? first->process : &c->own;
+    open_own_source(c, signal_number);
+    enum stallrec_error st = first ? STALLREC_OK : learn_process(c, max_frames);
+    c->others = threads_linux_new(&c->source, &c->process->locks, &c->process->unwinder);
+    if (st == STALLREC_OK && !c->others) {
+        st = STALLREC_ERR_MEMORY;
+    }
+    c->source.target.alternate = first ? &c->alternate : signal_linux_alternate();
+    atomic_store(c->source.target.alternate, alternate_size());
+    if (st == STALLREC_OK && !first && !signal_linux_install(signal_number)) {
+        st = STALLREC_ERR_UNSUPPORTED;
+    }
     if (st != STALLREC_OK) {
         capture_linux_free(c);
+        return st;
     }
-    return st;
+    *out = c;
+    return STALLREC_OK;
+}
+
+enum stallrec_error capture_linux_new(struct capture_linux **out, int signal_number,
+                                      uint32_t max_frames, const struct stallrec_loop *loop) {
+    return capture_new(out, NULL, signal_number ? signal_number : signal_linux_choose(), max_frames,
+                       loop);
+}
+
+enum stallrec_error capture_linux_new_beside(struct capture_linux **out,
+                                             const struct capture_linux *first,
+                                             const struct stallrec_loop *loop) {
+    return capture_new(out, first, first->source.signal_number, 0, loop);
 }
 
 void capture_linux_free(struct capture_linux *c) {
@@ -319,11 +356,11 @@ void capture_linux_free(struct capture_linux *c) {
     proc_file_close_async(&c->source.status_file);
     proc_file_close_async(&c->stat_file);
     proc_file_close_async(&c->comm_file);
-    images_free(c->unwinder.images);
     threads_linux_free(c->others);
-    jit_names_free(c->jit);
-    python_linux_free(c->unwinder.python);
-    unwinder_free(c->unwinder.unwinder);
-    free(c->unwinder.frames);
+    images_free(c->own.unwinder.images);
+    jit_names_free(c->own.jit);
+    python_linux_free(c->own.unwinder.python);
+    unwinder_free(c->own.unwinder.unwinder);
+    free(c->own.unwinder.frames);
     free(c);
 }

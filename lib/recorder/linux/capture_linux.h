@@ -1,5 +1,5 @@
-/* The recorder's platform side on Linux: struct rec_capture over /proc, a signal and the unwinder.
- */
+/* The recorder's platform functions on Linux: struct rec_capture by /proc, a signal and the
+ * unwinder. */
 #ifndef STALLREC_CAPTURE_LINUX_H
 #define STALLREC_CAPTURE_LINUX_H
 
@@ -9,25 +9,32 @@
 
 struct capture_linux;
 
-/* Makes a capture of the calling thread. signal_number: 0 = chosen. max_frames: of any stack that
- * will be asked for. `loop` is borrowed. *out is written on STALLREC_OK only. */
+/* Makes a capture of the calling thread. signal_number: the signal to use; 0: the capture chooses
+ * one. max_frames: the most frames of a stack. `loop` is borrowed. *out is written on STALLREC_OK
+ * only. */
 enum stallrec_error capture_linux_new(struct capture_linux **out, int signal_number,
                                       uint32_t max_frames, const struct stallrec_loop *loop);
+/* Makes a capture of the calling thread beside `first`, with which it shares the state about the
+ * process; `first` must be freed after it. Otherwise as capture_linux_new. */
+enum stallrec_error capture_linux_new_beside(struct capture_linux **out,
+                                             const struct capture_linux *first,
+                                             const struct stallrec_loop *loop);
 /* Frees the capture. The signal handler stays installed, without effect. */
 void capture_linux_free(struct capture_linux *c);
 
-/* Called by the watched thread when it changes its alternate signal stack, where that can be seen;
- * otherwise the next sample by a signal learns it. */
+/* Reads the size of the alternate signal stack of the calling thread, which is watched. It is
+ * called when that stack changes, where this can be noticed; otherwise the next sample by a signal
+ * learns the size. */
 void capture_linux_look_at_alternate(void);
 
-/* The functions, with ctx set; valid until capture_linux_free. */
+/* Returns the table of the capture's functions, with ctx set; valid until capture_linux_free. */
 struct rec_capture capture_linux_table(struct capture_linux *c);
 
 struct capture_counts capture_linux_counts(const struct capture_linux *c);
 
 struct copy;
-/* The copy that the last sample that was REC_SAMPLE_OK was unwound from, valid until the next
- * capture of any thread. For tests that unwind it in another way. */
+/* Returns the copy from which the last sample with REC_SAMPLE_OK was unwound, valid until the next
+ * capture of any thread. It is for tests that unwind the copy in another way. */
 const struct copy *capture_linux_copy(const struct capture_linux *c);
 
 #endif

@@ -13,6 +13,7 @@
 #include <semaphore.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -379,6 +380,27 @@ static void thread_that_loads_and_unloads_libraries_is_captured(void **state) {
     assert_true(check_running(run_dlopen, 1500, 15) >= 1450);
 }
 
+/* Is any signal pending for the target alone, as its /proc status tells? */
+static bool has_pending_signal(struct target *t) {
+    struct rec_thread thread = {0};
+    char path[64], line[256];
+    static const char key[] = "SigPnd:";
+    assert_true(t->table.main_thread(t->table.ctx, &thread));
+    snprintf(path, sizeof path, "/proc/self/task/%d/status", (int)thread.id);
+    FILE *f = fopen(path, "r");
+    assert_non_null(f);
+    bool found = false, pending = false;
+    while (fgets(line, sizeof line, f)) {
+        if (strncmp(line, key, sizeof key - 1) == 0) {
+            found = true;
+            pending = strpbrk(line + sizeof key - 1, "123456789abcdef") != NULL;
+        }
+    }
+    fclose(f);
+    assert_true(found);
+    return pending;
+}
+
 static void running_thread_that_takes_no_signals_is_not_available(void **state) {
     (void)state;
     struct target *t = start(run_spin, true);
@@ -392,6 +414,7 @@ static void running_thread_that_takes_no_signals_is_not_available(void **state) 
     }
     assert_true(took < 200); /* not as long as for one that is starved */
     assert_int_equal(capture_linux_counts(t->capture).unavailable, tries);
+    assert_false(has_pending_signal(t)); /* sigwait would give it to the program */
     finish(t);
 }
 

@@ -1,4 +1,4 @@
-/* Keeps texts of names, and takes apart those that hold a place. */
+/* Stores names of code, and splits texts that end in a file and a line. */
 #include "linux/code_text.h"
 
 #include <string.h>
@@ -35,14 +35,15 @@ bool code_text_has_async(const char *path, const char *part) {
 }
 
 bool code_text_is_app_file_async(const char *file) {
-    /* Where the package managers of Python and JavaScript put what the app uses. */
+    /* The package managers of Python and JavaScript put packages, which are not the app's own
+     * code, into these folders. */
     return file && file[0] == '/' && images_in_app_async(file, "") &&
            !code_text_has_async(file, "/site-packages/") &&
            !code_text_has_async(file, "/dist-packages/") &&
            !code_text_has_async(file, "/node_modules/");
 }
 
-/* Takes ":DIGITS" off the end of a text. False: it does not end in that. */
+/* Removes ":DIGITS" from the end of a text and sets *number. False: the text does not end so. */
 static bool take_number_async(const char *bytes, size_t *size, uint32_t *number) {
     size_t at = *size;
     uint64_t value = 0, unit = 1;
@@ -67,7 +68,7 @@ void code_text_name_async(struct code_text *text, const char *bytes, size_t size
     bool placed = take_number_async(bytes, &end, &last);
     line = last;
     if (placed && take_number_async(bytes, &end, &line)) {
-        last = 0; /* it was the column */
+        last = 0; /* the number read before this one was the column */
     }
     for (file = end; placed && file > 0 && bytes[file - 1] != ' ';) {
         file--;

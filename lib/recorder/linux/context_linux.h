@@ -1,4 +1,4 @@
-/* The registers that the kernel hands to a signal handler. */
+/* Reads the registers that the kernel passes to a signal handler. */
 #ifndef STALLREC_CONTEXT_LINUX_H
 #define STALLREC_CONTEXT_LINUX_H
 
@@ -6,7 +6,7 @@
 
 #include "unwind/cfi.h"
 
-/* All registers of the interrupted code. Async-signal-safe. */
+/* Sets regs to all registers of the interrupted code. Async-signal-safe. */
 void context_registers_async(const ucontext_t *uc, struct cfi_registers *regs);
 
 #endif

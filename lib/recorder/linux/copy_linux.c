@@ -1,14 +1,23 @@
 /* Copies a thread's stack: of a blocked thread through /proc, of a running one by a signal. */
 #include "linux/copy_linux.h"
 
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
 #include "linux/images_linux.h"
 #include "linux/modules_linux.h"
 
-enum { STATUS_SIZE = 4096, ATTEMPTS = 6 };
+enum {
+    STATUS_SIZE = 4096,
+    ATTEMPTS = 6,
+    BLOCKED_PAUSE_NS = 1000000 /* 1 ms between two checks of a thread that blocks the signal */
+};
 
-/* As the kernel encodes it (include/linux/posix-timers.h: inverted id, CPUCLOCK_PERTHREAD |
- * CPUCLOCK_SCHED). pthread_getcpuclockid gives the same, but must not be called once the thread is
- * gone. */
+/* Returns the id of the thread's CPU clock as the kernel encodes it (include/linux/posix-timers.h:
+ * inverted id, CPUCLOCK_PERTHREAD | CPUCLOCK_SCHED). pthread_getcpuclockid returns the same, but
+ * must not be called once the thread is gone. */
 clockid_t copy_thread_clock_async(pid_t tid) {
     return (clockid_t)(~(unsigned)tid << 3 | 6);
 }
@@ -27,9 +36,9 @@ bool copy_read_call_async(const struct copy_source *s, struct proc_syscall *call
     return proc_parse_syscall_async(text, size, call);
 }
 
-/* Copies the stack from `from` on; returns the size, 0 on failure. The main thread's stack is there
- * as long as the process is; another's may go with its thread, and a coroutine's or a signal
- * handler's at any time. */
+/* Copies the stack from `from` on; returns the number of bytes, 0 on failure. The main thread's
+ * stack stays mapped as long as the process lives; another thread's may be unmapped when it ends,
+ * and a coroutine's or a signal handler's at any time. */
 static uint64_t copy_outside_async(const struct copy_source *s, uint8_t *to, uint64_t sp,
                                    uint64_t from, uint64_t room) {
     if (!stack_is_own_async(&s->target, sp)) {
@@ -67,8 +76,8 @@ bool copy_blocked_async(const struct copy_source *s, struct copy *copy, struct p
     return true;
 }
 
-/* As reliable as /proc, whose answer is equally old when a signal is sent, at a tenth of the cost.
- */
+/* Compares two readings of the thread's CPU clock. This is as reliable as the state in /proc,
+ * which may also be out of date when the signal is sent, at a tenth of its cost. */
 bool copy_is_running_async(const struct copy_source *s, uint64_t cpu_ns) {
     uint64_t now = copy_cpu_ns_async(s->clock);
     return cpu_ns != UINT64_MAX && now != UINT64_MAX && now != cpu_ns;
@@ -80,6 +89,28 @@ static bool takes_no_signal_async(const struct copy_source *s) {
     return proc_parse_blocked_async(text, size, s->signal_number);
 }
 
+/* Waits for at most `ms` until the thread does not block the signal, as libc blocks all signals
+ * for a moment while it makes a thread. False: the thread blocks it throughout; a signal sent to
+ * it would stay pending until sigwait(3) or signalfd(2) gives it to the program. */
+static bool await_unblocked_async(const struct copy_source *s, uint32_t ms) {
+    /* The pause is a futex wait, as a seccomp filter that lets the monitor sleep allows futexes. */
+    const struct timespec pause = {.tv_nsec = BLOCKED_PAUSE_NS};
+    uint32_t word = 0;
+    for (uint32_t pauses = 0; takes_no_signal_async(s); pauses++) {
+        if (pauses == ms) {
+            return false;
+        }
+        syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, word, &pause, NULL, 0);
+    }
+    return true;
+}
+
+/* Is the thread in sigwait(3), which unblocks the signals for which it waits? */
+static bool waits_for_signals_async(const struct copy_source *s) {
+    struct proc_syscall call;
+    return copy_read_call_async(s, &call) && call.number == SYS_rt_sigtimedwait;
+}
+
 bool copy_running_async(const struct copy_source *s, bool runs, uint32_t answer_ms,
                         uint32_t starved_ms, struct copy *copy) {
     struct signal_copy from;
@@ -89,7 +120,12 @@ bool copy_running_async(const struct copy_source *s, bool runs, uint32_t answer_
     if (!signal_linux_has_room_async(&s->target) && proc_parse_handling_async(text, size)) {
         return false;
     }
-    target.filtered = proc_parse_filtered_async(text, size); /* a filter may come at any time */
+    bool blocks = size > 0 && proc_parse_blocked_async(text, size, s->signal_number);
+    if ((blocks && !await_unblocked_async(s, answer_ms)) || waits_for_signals_async(s)) {
+        return false;
+    }
+    target.filtered =
+        proc_parse_filtered_async(text, size); /* a seccomp filter may be installed at any time */
     if (!signal_linux_send_async(&target)) {
         return false;
     }
@@ -119,7 +155,7 @@ void copy_fill_async(const struct unwind_frame *frames, size_t n, enum unwind_en
         }
     }
     if (out->exact_count == 1) {
-        out->exact_count = 0; /* 0 already says that frame 0 is the only exact one */
+        out->exact_count = 0; /* 0 already means that only frame 0 is exact */
     }
     out->truncated = end == UNWIND_FULL || end == UNWIND_CUT;
     out->incomplete = end != UNWIND_OUTERMOST;
@@ -133,9 +169,9 @@ struct attempt {
     void *arg;
     struct copy *copy;
     struct rec_stack *out;
-    uint64_t pause_ns; /* of all */
-    bool held, had;    /* a copy */
-    bool good;         /* and its stack is in *out */
+    uint64_t pause_ns; /* sum of the pauses of all attempts */
+    bool held, had;    /* held: module loading is blocked; had: a copy was made */
+    bool good;         /* *out has the copy's stack */
 };
 
 static void attempt_async(void *arg) {
@@ -162,9 +198,10 @@ static void attempt_async(void *arg) {
     }
 }
 
-/* The thread runs on while its copy is unwound, and may have replaced the library of one of its
- * frames, whose rules are then of other code. So a copy counts only if no module came or went
- * meanwhile; while a thread loads modules all the time, loading is blocked. */
+/* A copy counts only if no module came or went while it was unwound, since the thread runs on
+ * meanwhile, and may have replaced the library of one of its frames, whose unwind rules are then
+ * those of other code. For a thread that keeps loading modules, every second attempt blocks
+ * loading. */
 bool copy_stack_async(const struct copy_unwinder *u, pid_t tid, copy_take_fn *take_async, void *arg,
                       struct copy *copy, struct rec_stack *out) {
     struct attempt a = {

@@ -1,5 +1,6 @@
-/* Registers and stack of one thread of this process, copied with as little disturbance as can be;
- * capture_linux.c says how. Monitor thread only: there is one buffer, the signal's. */
+/* Registers and stack of one thread of this process, copied with as little disturbance as
+ * possible, as capture_linux.c describes. Monitor thread only, as there is one buffer, the
+ * signal's. */
 #ifndef STALLREC_COPY_LINUX_H
 #define STALLREC_COPY_LINUX_H
 
@@ -23,32 +24,36 @@ struct copy_source {
 struct copy {
     struct cfi_registers regs;
     struct cfi_stack stack; /* valid until the next copy of any thread */
-    uint64_t pause_ns;      /* how long the thread was held up */
+    uint64_t pause_ns;      /* ns for which the thread was held up */
 };
 
-/* The CPU-time clock of a thread, by its id; it may be read after the thread has ended. */
+/* Returns the CPU-time clock of a thread, by its id; the clock may be read after the thread has
+ * ended. */
 clockid_t copy_thread_clock_async(pid_t tid);
-/* Reads a thread's clock of processor time in ns; UINT64_MAX if the thread is gone. */
+/* Returns the CPU time in ns of a thread's clock; UINT64_MAX if the thread is gone. */
 uint64_t copy_cpu_ns_async(clockid_t clock);
 
-/* The system call that the thread is blocked in. False if it runs, or /proc does not tell. */
+/* Reads the system call in which the thread is blocked. False: the thread runs, or /proc does not
+ * tell. */
 bool copy_read_call_async(const struct copy_source *s, struct proc_syscall *call);
 
-/* Copies a blocked thread from outside; *call is the system call that it is blocked in. False if it
- * runs or did meanwhile, or /proc does not tell. */
+/* Copies a blocked thread from outside; *call becomes the system call in which it is blocked.
+ * False: the thread runs or ran meanwhile, or /proc does not tell. */
 bool copy_blocked_async(const struct copy_source *s, struct copy *copy, struct proc_syscall *call);
 
-/* Is the thread on a processor, by its clock, which read cpu_ns a moment ago? False: it may be. */
+/* Does the thread run on a processor? True if its CPU clock has moved since it read cpu_ns; false
+ * if that is not known. */
 bool copy_is_running_async(const struct copy_source *s, uint64_t cpu_ns);
 
-/* Copies a running thread by a signal; runs: the result of copy_is_running_async. Waits answer_ms
- * for it, and starved_ms more if it would answer and has no processor. False if it did not answer,
- * is gone, blocks the signal, or may be in a handler on an alternate stack without room for ours.
- */
+/* Copies a running thread by a signal. runs: the result of copy_is_running_async. Waits answer_ms
+ * for the signal handler, and starved_ms more if the thread accepts the signal but has no
+ * processor. False: the handler did not answer, or the thread is gone, blocks the signal, or may
+ * be in a handler on an alternate stack without room for another one. */
 bool copy_running_async(const struct copy_source *s, bool runs, uint32_t answer_ms,
                         uint32_t starved_ms, struct copy *copy);
 
-/* What a walk of n frames says of a stack. out's arrays are the caller's, with room for n. */
+/* Sets *out to the n frames of a stack walk that ended by `end`. out's arrays are the caller's,
+ * with room for n. */
 void copy_fill_async(const struct unwind_frame *frames, size_t n, enum unwind_end end,
                      struct rec_stack *out);
 
@@ -56,22 +61,22 @@ struct copy_unwinder {
     struct unwinder *unwinder;
     struct images *images;
     struct own_code own;
-    struct python_linux *python; /* NULL: Python's frames are not looked for */
+    struct python_linux *python; /* NULL: Python's frames are not read */
     struct unwind_frame *frames; /* [max_frames] */
     uint32_t max_frames;
 };
 
-/* Copies the thread that arg names; false if it cannot be copied. held: module loading is blocked
- * meanwhile, and the thread may be the one that waits for it. */
+/* Copies the thread that `arg` identifies; false: it cannot be copied. held: module loading is
+ * blocked during the call, and the thread may be one that waits for it. */
 typedef bool copy_take_fn(void *arg, bool held, struct copy *copy);
 
 enum {
     COPY_HELD_ANSWER_MS = 5
-}; /* the time limit for copy_running_async while loading is blocked */
+}; /* ms that copy_running_async waits for an answer while module loading is blocked */
 
-/* The stack of a copy of the thread `tid`, *copy, by the modules that were there when it was made,
- * which are those of the images then. False: there is none. out->frames, starts (NULL: not wanted)
- * and cap are the caller's; the rest is written on true only. */
+/* Copies the thread `tid` into *copy and unwinds the copy, by the modules that were loaded when it
+ * was made. False: there is no stack. out->frames, starts (NULL = not wanted) and cap are the
+ * caller's; the other members of *out are written on true only. */
 bool copy_stack_async(const struct copy_unwinder *u, pid_t tid, copy_take_fn *take_async, void *arg,
                       struct copy *copy, struct rec_stack *out);
 

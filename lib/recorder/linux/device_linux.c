@@ -1,4 +1,4 @@
-/* The machine and the program, from Linux's usual places. */
+/* Reads the machine's and the program's description from Linux's files and calls. */
 #include "linux/device_linux.h"
 
 #include <errno.h>
@@ -13,7 +13,8 @@ static void copy_text(char *out, size_t room, const char *text) {
     out[n] = '\0';
 }
 
-/* The start of a small file, NUL-terminated; empty if it cannot be read. */
+/* Reads the start of a small file into out, NUL-terminated; out is "" if the file cannot be
+ * read. */
 static void device_read_text(const char *path, char *out, size_t room) {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     ssize_t n = fd < 0 ? -1 : read(fd, out, room - 1);

@@ -12,15 +12,15 @@ struct device_linux {
     uint32_t cpus;
 };
 
-/* Reads it from uname, os-release, the firmware's product name and /proc; what cannot be had is
- * empty. */
+/* Reads the machine and the program from uname, os-release, the firmware's product name and glibc;
+ * a text that cannot be read is empty. */
 void device_linux_read(struct device_linux *d);
 
-/* Points *about's device members, and app_id if it is NULL, into *d. */
+/* Points the members of *about that describe the device into *d, and app_id if it is NULL. */
 void device_linux_describe(const struct device_linux *d, struct rec_about *about);
 
-/* The value of `key` in os-release(5) text (quotes and backslashes removed) into out[0 .. room),
- * NUL-terminated and cut to fit; empty if it is not there. */
+/* Copies the value of `key` in the text of os-release(5), without quotes and backslashes, to out[0
+ * .. room), NUL-terminated and cut to fit; out is "" if the text has no such key. */
 void device_linux_os_value(const char *text, const char *key, char *out, size_t room);
 
 #endif

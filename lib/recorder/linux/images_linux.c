@@ -1,7 +1,8 @@
 /* The image table, from dl_iterate_phdr.
  *
- * A table of fixed size in memory that is touched as it fills: nothing is allocated while the
- * program runs, and paths are copied because the dynamic linker frees its own on dlclose. */
+ * The table has a fixed size, in memory that is touched only as it fills, so that nothing is
+ * allocated while the program runs. Paths are copied, as the dynamic linker frees its own on
+ * dlclose. */
 #include "linux/images_linux.h"
 
 #include <elf.h>
@@ -18,7 +19,8 @@ enum { IMAGES_MAX = 4096, PATHS_SIZE = 1 << 20, PATH_SIZE = 4096, PAGE = 4096 };
 struct image {
     uint64_t load, end;
     uint32_t path;   /* offset into paths */
-    uint32_t serial; /* order of first sight; at equal addresses the later image counts */
+    uint32_t serial; /* order in which images were first seen; of images at one address the later
+                        one counts */
     uint8_t id[REC_IMAGE_ID_MAX];
     uint8_t id_size;
     bool loaded;
@@ -78,14 +80,14 @@ bool images_in_app_async(const char *path, const char *program) {
         return true;
     }
     if (!strrchr(path, '/') || images_is_preload_async(path)) {
-        return false; /* the vdso, and ourselves */
+        return false; /* the vdso, and the preloaded recorder, are not the app's */
     }
     return !begins_async(path, "/lib") &&
            (!begins_async(path, "/usr/") || begins_async(path, "/usr/local/"));
 }
 
 struct extent {
-    uint64_t lo, hi; /* of PT_LOADs, page-truncated and rounded up */
+    uint64_t lo, hi; /* address range of all PT_LOAD segments, widened to whole pages */
 };
 
 static struct extent extent_async(const struct dl_phdr_info *info) {
@@ -118,7 +120,7 @@ static uint8_t read_id_async(const struct dl_phdr_info *info, uint8_t id[REC_IMA
     return 0;
 }
 
-/* Offset of a copy of the path; the empty path at 0 when there is no room. */
+/* Copies the path into t->paths. Returns its offset; 0, the empty path, if there is no room. */
 static uint32_t keep_path_async(struct images *t, const char *path) {
     size_t size = strlen(path) + 1;
     if (size > PATHS_SIZE - t->paths_used) {
@@ -130,7 +132,8 @@ static uint32_t keep_path_async(struct images *t, const char *path) {
     return at;
 }
 
-/* Returns a place for a new image: the next one, or that of the longest unloaded image. */
+/* Returns a place for a new image: an unused one, or that of the unloaded image that was seen
+ * first; NULL if all images are loaded. */
 static struct image *image_place_async(struct images *t) {
     if (t->count < IMAGES_MAX) {
         return &t->image[t->count++];
@@ -153,7 +156,7 @@ static bool is_same_async(const struct images *t, const struct image *a, const s
 
 struct visit {
     struct images *images;
-    bool first; /* the main program comes first, with an empty name */
+    bool first; /* the next image is the first one, the main program, whose name is empty */
 };
 
 static int image_visit_async(struct dl_phdr_info *info, size_t size, void *arg) {
@@ -188,7 +191,8 @@ static int image_visit_async(struct dl_phdr_info *info, size_t size, void *arg) 
     return 0;
 }
 
-/* Paths of replaced images are not reused; when the memory is full, all paths are stored anew. */
+/* Empties the table, so that the refresh stores all paths again, as the memory of replaced images'
+ * paths is reused in no other way. */
 static void forget_async(struct images *t) {
     t->count = 0;
     t->paths_used = 1;
@@ -232,7 +236,7 @@ bool images_find_async(const struct images *t, uint64_t address, struct rec_imag
     return true;
 }
 
-/* The program's path; without /proc, the name given to exec. */
+/* Sets path to the program's path, or, without /proc, to the name given to exec. */
 static void find_program(char path[PATH_SIZE]) {
     ssize_t n = readlink("/proc/self/exe", path, PATH_SIZE - 1);
     const char *name = (const char *)getauxval(AT_EXECFN);

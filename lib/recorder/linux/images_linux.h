@@ -10,28 +10,29 @@
 
 struct images;
 
-/* Reads the loaded images. NULL when there is no memory. */
+/* Reads the loaded images. NULL: out of memory. */
 struct images *images_new(void);
 void images_free(struct images *images);
 
-/* Brings the table up to date if a module came or went since the last call; a look costs some 10
- * ns. An image that was unloaded stays known, so that older samples keep their images, until its
- * place or its address is needed. Does not allocate. Returns modules_generation_async() as of the
- * table. */
+/* Updates the table if a module came or went since the last call; a call without such a change
+ * costs some 10 ns. An unloaded image stays known, so that older samples keep their images, until
+ * its entry or its address is needed. Does not allocate. Returns modules_generation_async() as of
+ * the table. */
 uint64_t images_refresh_async(struct images *images);
 
-/* The image that holds the address: a loaded one before an unloaded one. out->path is valid until
- * the next refresh. False if none does. */
+/* Finds the image that holds the address, a loaded one before an unloaded one. out->path is valid
+ * until the next refresh. False: no image holds the address. */
 bool images_find_async(const struct images *images, uint64_t address, struct rec_image *out);
 
-/* The GNU build-id in `size` bytes of notes (ELF gABI, note section); its size, 0 if there is none
- * or it is longer than REC_IMAGE_ID_MAX. */
+/* Copies the GNU build-id from `size` bytes of notes (ELF gABI, note section); returns its size, 0
+ * if there is none or it is longer than REC_IMAGE_ID_MAX. */
 uint8_t images_build_id_async(const uint8_t *notes, size_t size, uint8_t id[REC_IMAGE_ID_MAX]);
 
-/* Is the path that of the library which stallrec(1) preloads? */
+/* Is the path that of the library that stallrec(1) preloads? */
 bool images_is_preload_async(const char *path);
 
-/* True for a path that belongs to the app rather than to the system. */
+/* Does the path belong to the app rather than to the system? program: the path of the main
+ * program. */
 bool images_in_app_async(const char *path, const char *program);
 
 #endif

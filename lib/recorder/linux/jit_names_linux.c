@@ -1,4 +1,4 @@
-/* Opens the files that name code made at run time. */
+/* Finds, checks and opens the files that name JIT-compiled code: perf maps and jitdump files. */
 #include "linux/jit_names_linux.h"
 
 #include <fcntl.h>
@@ -32,7 +32,7 @@ void jit_names_free(struct jit_names *jit) {
     }
 }
 
-/* Joins texts; false when they do not fit. */
+/* Joins `count` texts into path; false: they do not fit. */
 static bool join_async(char path[PATH_MAX_SIZE], const char *const *parts, size_t count) {
     size_t used = 0;
     for (size_t i = 0; i < count; i++) {
@@ -56,7 +56,8 @@ static const char *decimal_async(pid_t pid, char text[12]) {
     return at;
 }
 
-/* Opens a path as a process sees it whose root is `root`; no link of it leads out of there. */
+/* Opens a file by its path in the folder `root`, out of which no symbolic link leads; if root is
+ * "", by its path alone. */
 static int open_in_async(const char *root, const char *path) {
     const int flags = O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY;
     if (root[0] == '\0') {
@@ -71,7 +72,7 @@ static int open_in_async(const char *root, const char *path) {
     return fd;
 }
 
-/* -1 unless the file is one that only the owner, or root, can have written. */
+/* Opens a regular file that only `owner` or root can have written; -1: the file is another one. */
 static int open_own_async(const char *root, const char *path, uid_t owner) {
     struct stat sb;
     int fd = open_in_async(root, path);
@@ -102,8 +103,8 @@ static size_t read_dump_async(void *arg, uint64_t offset, void *to, size_t size)
     return n > 0 ? (size_t)n : 0;
 }
 
-/* The path in a line of /proc/PID/maps whose file is called `name`; NULL if it is another's. The
- * line is ended. */
+/* Returns the path in a line of /proc/PID/maps if its file is called `name`, else NULL. It ends
+ * the line with a NUL in place. */
 static const char *mapped_path_async(char *line, size_t size, const char *name) {
     size_t length = strlen(name), at = 0;
     while (at < size && line[at] != '/') {
@@ -117,7 +118,8 @@ static const char *mapped_path_async(char *line, size_t size, const char *name) 
     return line + at;
 }
 
-/* Opens the jitdump file that the process has mapped, to say where it is. */
+/* Opens the process's jitdump file, whose path is in its list of mappings, as a program maps the
+ * file so that it can be found. */
 static int open_dump_async(struct jit_names *jit, const char *root, pid_t pid, const char *maps,
                            uid_t owner) {
     char number[12], name[64], path[PATH_MAX_SIZE];
@@ -141,7 +143,8 @@ static int open_dump_async(struct jit_names *jit, const char *root, pid_t pid, c
             }
             begin = i + 1;
         }
-        held += begin > 0 ? begin : size; /* lines that are cut are read again */
+        held += begin > 0 ? begin
+                          : size; /* a line that is cut at the end of this piece is read again */
     }
     if (fd >= 0) {
         close(fd);

@@ -1,4 +1,4 @@
-/* Reads the records of a jitdump file, for some addresses. */
+/* Reads the records of a jitdump file that name given addresses. */
 #include "linux/jitdump.h"
 
 #include <string.h>
@@ -13,18 +13,18 @@ enum {
     CODE_LOAD = 0,
     CODE_MOVE = 1,
     CODE_DEBUG_INFO = 2,
-    LOAD_HEAD = RECORD_HEAD + 40, /* then the name, then the code */
+    LOAD_HEAD = RECORD_HEAD + 40, /* the name and the code follow */
     MOVE_SIZE = RECORD_HEAD + 48,
-    DEBUG_HEAD = RECORD_HEAD + 16, /* then the entries */
-    ENTRY_HEAD = 16,               /* then the file's name */
+    DEBUG_HEAD = RECORD_HEAD + 16, /* the line entries follow */
+    ENTRY_HEAD = 16,               /* the file's name follows */
     PIECE = 4096,
-    LINES = 64 /* places that one record of lines is kept for */
+    LINES = 64 /* number of frames whose lines are kept from one record */
 };
 
 struct jit_line {
-    uint32_t name; /* index */
+    uint32_t name; /* index into names */
     uint32_t line;
-    uint64_t file_at; /* where the file's name is in the jitdump file */
+    uint64_t file_at; /* offset of the file's name in the jitdump file */
 };
 
 struct jitdump {
@@ -33,7 +33,7 @@ struct jitdump {
     struct rec_code_name *names;
     uint32_t count;
     struct code_text *text;
-    /* The lines of the function that comes next. */
+    /* Lines of a debug-info record, which are for the function of the next load record. */
     uint64_t lines_of;
     uint32_t line_count;
     struct jit_line lines[LINES];
@@ -52,7 +52,7 @@ static uint64_t jit_long_async(const unsigned char *p) {
     return v;
 }
 
-/* The frame as an address to look up. */
+/* Returns the address to look up for a frame: for a return address the address before it. */
 static uint64_t jit_place_async(const struct rec_code_name *name) {
     return name->address - (name->exact ? 0 : 1);
 }
@@ -69,7 +69,8 @@ static void set_line_async(struct jitdump *j, const struct jit_line *line,
     }
 }
 
-/* Gives the places in [start, start + size) the name, and lines that were told before. */
+/* Names the frames in [start, start + size), and sets their lines if the debug-info record before
+ * is about this function. */
 static void name_range_async(struct jitdump *j, uint64_t start, uint64_t size, const char *symbol,
                              size_t length) {
     uint32_t i = perf_map_first_async(j->names, j->count, start);
@@ -96,8 +97,9 @@ static void take_load_async(struct jitdump *j, size_t had, uint64_t record) {
     j->lines_of = j->line_count = 0;
 }
 
-/* The record says where code went, not what it was: that is the name of the place it had, which is
- * known only if a frame is in it. Other frames of the new place get no name that is wrong. */
+/* Applies a move record, which tells the new place of code but not its name. Frames at the new
+ * place get the name of a frame at the old place; if there is none they lose their names, which
+ * would be wrong. */
 static void take_move_async(struct jitdump *j, size_t had) {
     if (had < MOVE_SIZE) {
         return;
@@ -119,7 +121,7 @@ static void take_move_async(struct jitdump *j, size_t had) {
     }
 }
 
-/* Notes the last entry at or before each place. */
+/* Stores a line entry for each frame at or above the entry's address; later entries replace it. */
 static void take_entry_async(struct jitdump *j, uint64_t from, uint32_t line, uint64_t file_at) {
     uint32_t i = perf_map_first_async(j->names, j->count, from);
     for (; i < j->count; i++) {
@@ -139,7 +141,7 @@ static void take_lines_async(struct jitdump *j, uint64_t offset, size_t had, uin
     if (had < DEBUG_HEAD) {
         return;
     }
-    static const char same[] = "\xff"; /* the name of the entry before */
+    static const char same[] = "\xff"; /* this file name stands for that of the previous entry */
     uint64_t entries = jit_long_async(j->piece + RECORD_HEAD + 8), at = DEBUG_HEAD, file_at = 0;
     j->lines_of = jit_long_async(j->piece + RECORD_HEAD);
     j->line_count = 0;

@@ -1,9 +1,9 @@
-/* Owners of glibc's locks, from the futex that a thread is blocked on.
+/* Finds owners of glibc's locks, from the futex on which a thread is blocked.
  *
- * The futex system call's arguments name the address and the value waited on; the value is
- * particular to the kind of lock, and the words around the address must then be those of such a
- * lock with an owner that lives. Nothing is told on less. The layouts (glibc 2.25 to 2.41 on x86-64
- * and AArch64):
+ * The arguments of the futex system call tell the address and the value that is waited on. The
+ * value is particular to the kind of lock, and the words around the address must then be those of
+ * such a lock with a living owner; otherwise no owner is told. The layouts (glibc 2.25 to 2.41 on
+ * x86-64 and AArch64):
  *
  *     pthread_mutex_t     0 lock  4 count  8 owner  12 users  16 kind
  *                         waited on: lock, while it is 2; robust: owner | FUTEX_WAITERS
@@ -39,9 +39,10 @@ enum {
     RWLOCK_WRITERS = 12,
     RWLOCK_WRITER = 24,
     RWLOCK_SIZE = 28,
-    READERS_WRITING = 3,    /* bits of readers: writer phase, write-locked */
-    READERS_LOCKED = 2,     /* the second of them */
-    WAITED_FOR_BY_SOME = 3, /* the futex words: 1, and a bit for waiters */
+    READERS_WRITING = 3, /* bits 0 and 1 of readers: writer phase, and write-locked */
+    READERS_LOCKED = 2,  /* bit 1 of readers: write-locked */
+    WAITED_FOR_BY_SOME =
+        3, /* value of a rwlock's futex word while threads wait: 1, and a bit for waiters */
 
     SELF = 16,
     LINKS_SIZE = 16,
@@ -54,18 +55,18 @@ static uint32_t word_at_async(const uint8_t *bytes, size_t offset) {
     return v;
 }
 
-/* ---- looking ---- */
+/* ---- reading locks ---- */
 
 struct waiter {
     const struct lock_layout *layout;
     pid_t pid, tid;
-    uint64_t address; /* the futex */
-    uint32_t value;   /* the value when the thread went to sleep */
+    uint64_t address; /* address of the futex */
+    uint32_t value;   /* value that the futex had when the thread went to sleep */
 };
 
 static const struct rec_wait nothing = {.kind = REC_WAIT_NONE, .owner = -1};
 
-/* Is it another living thread of the process? */
+/* Is `tid` another living thread of the process? */
 static bool can_own_async(const struct waiter *w, uint32_t tid) {
     return tid > 0 && tid <= INT32_MAX && (pid_t)tid != w->tid &&
            syscall(SYS_tgkill, w->pid, (pid_t)tid, 0) == 0;
@@ -93,8 +94,9 @@ static struct rec_wait mutex_async(const struct waiter *w) {
     return found_async(w, REC_WAIT_MUTEX, w->address, owner);
 }
 
-/* Readers wait for the end of the writer phase, writers for the lock that the writers share. Both
- * can also be held up by a reader, which leaves no trace of itself. */
+/* Finds the writer that holds a rwlock. Readers wait for the end of the writer phase, writers for
+ * the lock that the writers share. Both may also be held up by a reader, whose id is not in the
+ * rwlock. */
 static struct rec_wait rwlock_async(const struct waiter *w) {
     uint8_t l[RWLOCK_SIZE];
     bool reader = w->address % 8 == RWLOCK_PHASE % 8;
@@ -110,14 +112,14 @@ static struct rec_wait rwlock_async(const struct waiter *w) {
     return found_async(w, REC_WAIT_RWLOCK, base, word_at_async(l, RWLOCK_WRITER));
 }
 
-/* Does the descriptor at `base` hold its own address, as on x86-64? */
+/* Does the thread descriptor at `base` hold its own address, as on x86-64? */
 static bool names_itself_async(pid_t pid, uint64_t base) {
     uint64_t self[SELF / 8 + 1];
     return proc_read_memory_async(pid, base, self, sizeof self) && self[0] == base &&
            self[SELF / 8] == base;
 }
 
-/* Are the words before the id at `address` list links whose neighbours link back? */
+/* Are the words before the thread id at `address` list links whose neighbours link back to them? */
 static bool is_listed_async(pid_t pid, uint64_t address) {
     uint64_t at = address - LINKS_SIZE, link[2], back[2];
     return at % 8 == 0 && proc_read_memory_async(pid, at, link, sizeof link) && link[0] != at &&
@@ -169,7 +171,7 @@ struct rec_wait lock_wait_async(const struct lock_layout *layout, pid_t pid, pid
     return w.value == WAITED_FOR_BY_SOME ? rwlock_async(&w) : join_async(&w);
 }
 
-/* ---- trying ---- */
+/* ---- trying layouts ---- */
 
 static bool mutex_is(const pthread_mutex_t *mutex, uint32_t lock, uint32_t count, uint32_t owner,
                      uint32_t users, uint32_t kind) {
@@ -191,6 +193,7 @@ static bool try_mutex(uint32_t tid) {
     memset(&mutex, 0xff, sizeof mutex);
     if (pthread_mutex_init(&mutex, &attr) == 0) {
         ok = mutex_is(&mutex, 0, 0, 0, 0, PTHREAD_MUTEX_RECURSIVE);
+        /* NOLINTNEXTLINE(misc-redundant-expression): a recursive mutex is locked twice */
         ok = pthread_mutex_lock(&mutex) == 0 && pthread_mutex_lock(&mutex) == 0 && ok;
         ok = ok && mutex_is(&mutex, 1, 2, tid, 1, PTHREAD_MUTEX_RECURSIVE);
         pthread_mutex_unlock(&mutex);
@@ -224,8 +227,8 @@ static bool try_rwlock(uint32_t tid) {
     return ok;
 }
 
-/* Finds the place of the id in the caller's descriptor. pthread_self() is the descriptor's address,
- * which is no contract either, so it is read through the kernel. */
+/* Finds the offset of the thread's id in the caller's descriptor. Neither is it guaranteed that
+ * pthread_self() is the descriptor's address, so the memory is read through the kernel. */
 static void try_join(uint32_t tid, struct lock_layout *out) {
     uint8_t bytes[DESCRIPTOR_SIZE];
     uint64_t base = (uint64_t)pthread_self();

@@ -1,4 +1,4 @@
-/* Which thread holds the lock that a blocked thread waits for. */
+/* Finds the thread that holds the lock that a blocked thread waits for. */
 #ifndef STALLREC_LOCKOWNER_LINUX_H
 #define STALLREC_LOCKOWNER_LINUX_H
 
@@ -7,28 +7,31 @@
 #include "core/capture.h"
 #include "linux/proc_linux.h"
 
-/* The layouts of the C library's private structs that were confirmed by a trial, since they are no
- * contract. All false: only what the kernel defines (priority inheritance) is reported. */
+/* The layouts of the C library's private structs that a trial confirmed, since they are not
+ * guaranteed. All false: only the owners that the kernel defines (priority inheritance) are
+ * told. */
 struct lock_layout {
-    bool mutex;          /* pthread_mutex_t says who holds it */
-    bool rwlock;         /* pthread_rwlock_t says which writer holds it */
-    bool self;           /* a thread's descriptor holds its own address */
-    bool join;           /* it holds the thread's id … */
-    uint32_t tid_offset; /* … here */
+    bool mutex;          /* pthread_mutex_t tells its owner */
+    bool rwlock;         /* pthread_rwlock_t tells the writer that holds it */
+    bool self;           /* a thread's descriptor holds the descriptor's address */
+    bool join;           /* the descriptor holds the thread's id, at tid_offset */
+    uint32_t tid_offset; /* offset of the id in the descriptor, in bytes */
 };
 
-/* Locks a mutex and a rwlock of its own and looks for the caller's id in them. */
+/* Sets *out by a trial: locks a mutex and a rwlock of its own, and looks for the caller's thread
+ * id in them and in the caller's descriptor. */
 void lock_layout_probe(struct lock_layout *out);
 
-/* What the thread `waiter` of process `pid`, ours, waits for while it is blocked in `call`:
+/* Returns what the thread `waiter` of this process, `pid`, waits for while it is blocked in
+ * `call`:
  *
  *     mutex     with its owner: normal, recursive, error-checking, adaptive, robust, PI
  *     rwlock    with the writer that holds it
  *     thread    that it joins
  *
  * and kind REC_WAIT_NONE, owner -1 for anything else, such as a condition variable, a semaphore, a
- * rwlock that readers hold, or a lock whose owner is gone. The answer is of the moment. Any thread.
- */
+ * rwlock that readers hold, or a lock whose owner is gone. The answer is that of the moment. It
+ * may be called on any thread. */
 struct rec_wait lock_wait_async(const struct lock_layout *layout, pid_t pid, pid_t waiter,
                                 const struct proc_syscall *call);
 

@@ -1,10 +1,10 @@
-/* Modules through dl_iterate_phdr.
+/* Lists the modules by dl_iterate_phdr.
  *
- * The callback runs under the lock that dlclose unmaps under, so a module's memory is there as long
- * as the callback runs, and only so long. _dl_find_object is faster and not an alternative: dlclose
- * updates its table after the unmapping. dladdr and dlsym are none either: they take the lock that
- * is held while a library's constructors run, so a stall inside dlopen would stop the recorder too.
- */
+ * The callback runs under the lock under which dlclose unmaps, so a module's memory stays mapped
+ * as long as the callback runs, and no longer. _dl_find_object is faster but cannot be used, as
+ * dlclose updates its table after the unmapping. Nor can dladdr and dlsym: they take the lock that
+ * is held while a library's constructors run, so a stall inside dlopen would stop the recorder,
+ * too. */
 #include "linux/modules_linux.h"
 
 #include <elf.h>
@@ -16,8 +16,9 @@
 
 #include "linux/proc_linux.h"
 
-/* Global to the process, like the lock that it guards. Recursive, because a signal handler may fork
- * while the thread forks. */
+/* A lock that is held during a fork, and by each user of the dynamic linker's lock, so that no
+ * fork happens meanwhile. It is global to the process, as that lock is, and recursive, because a
+ * signal handler may fork while the thread forks. */
 static pthread_mutex_t not_forking = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
 
 int modules_iterate_async(int (*visit)(struct dl_phdr_info *, size_t, void *), void *arg) {
@@ -36,7 +37,8 @@ void modules_after_fork(void) {
 }
 
 void modules_in_forked_child(void) {
-    /* The child's thread has another id than the owner. */
+    /* The mutex is initialised and not unlocked, as the child's thread has another id than its
+     * owner. */
     not_forking = (pthread_mutex_t)PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
 }
 
@@ -50,7 +52,8 @@ static bool holds_async(const struct dl_phdr_info *info, uint64_t pc) {
     return false;
 }
 
-/* Only bytes that come from the file count: those behind them are zero. */
+/* Describes a module for the unwinder. Only the bytes of a segment that come from the file count,
+ * as those behind them are zero. */
 static void describe_async(const struct dl_phdr_info *info, struct cfi_module *module) {
     memset(module, 0, sizeof *module);
     for (unsigned i = 0; i < info->dlpi_phnum; i++) {
@@ -97,7 +100,7 @@ static bool module_find_async(void *arg, uint64_t pc, unwind_visit_fn *visit, vo
 static int count_async(struct dl_phdr_info *info, size_t size, void *arg) {
     uint64_t *generation = arg;
     (void)size;
-    *generation = info->dlpi_adds + info->dlpi_subs; /* both only ever rise */
+    *generation = info->dlpi_adds + info->dlpi_subs; /* neither counter ever falls */
     return 1;
 }
 
@@ -138,7 +141,7 @@ struct unwind_modules modules_linux(void) {
     struct unwind_modules modules = {NULL, module_find_async, generation_async, module_read_async};
     uint8_t probe = 0, copy;
     if (!module_read_async(NULL, (uint64_t)(uintptr_t)&probe, &copy, sizeof copy)) {
-        modules.read_async = NULL; /* a sandbox refuses it */
+        modules.read_async = NULL; /* process_vm_readv is forbidden, as in a sandbox */
     }
     return modules;
 }

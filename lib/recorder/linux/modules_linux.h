@@ -4,24 +4,25 @@
 
 #include "unwind/unwind.h"
 
-struct dl_phdr_info; /* of <link.h>, which declares it for _GNU_SOURCE only */
+struct dl_phdr_info; /* <link.h> declares it for _GNU_SOURCE only */
 
 struct unwind_modules modules_linux(void);
 
-/* dl_iterate_phdr, but never while the process forks. The dynamic linker's lock would be locked in
- * the child for good, where its holder, the monitor, does not exist: glibc makes only its other
- * lock anew, and the child would hang in its first dlopen or C++ exception. Not recursive. */
+/* Calls dl_iterate_phdr, but never while the process forks. Otherwise the dynamic linker's lock
+ * could stay locked for good in the child, in which its holder, the monitor, does not exist: glibc
+ * reinitialises only its other lock, and the child would hang in its first dlopen or C++
+ * exception. `visit` may call this function again. */
 int modules_iterate_async(int (*visit)(struct dl_phdr_info *, size_t, void *), void *arg);
 
-/* A number that rises whenever a module comes or goes. */
+/* Returns a number that rises whenever a module comes or goes. */
 uint64_t modules_generation_async(void);
 
-/* Does the work while modules can neither come nor go, where the dynamic linker's lock keeps them
- * (glibc; musl never unloads). A thread that loads one meanwhile waits, so the work has to be
- * short. */
+/* Calls work_async(arg) while no module can come or go, under the dynamic linker's lock (glibc;
+ * musl never unloads). A thread that loads a module meanwhile waits, so the work must be short. */
 void modules_hold_async(void (*work_async)(void *), void *arg);
 
-/* The handlers for pthread_atfork that keep the lock sound. */
+/* Handlers for pthread_atfork, which keep the lock of modules_iterate_async usable in parent and
+ * child. */
 void modules_before_fork(void);
 void modules_after_fork(void);
 void modules_in_forked_child(void);

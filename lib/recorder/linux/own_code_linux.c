@@ -1,10 +1,10 @@
-/* Where the recorder's own code is, and stacks without it. */
+/* Finds the recorder's own code, and removes its frames from stacks. */
 #include "linux/own_code_linux.h"
 
 #include <string.h>
 
-/* The section of the functions that are marked REC_WAITS (loop/adapter_wait.h), by the linker. It
- * is absent from a program that calls none of them. */
+/* The bounds, set by the linker, of the section that holds the functions marked REC_WAITS
+ * (loop/adapter_wait.h). They are NULL in a program that calls none of these functions. */
 extern const char __start_stallrec_waits[] __attribute__((weak, visibility("hidden")));
 extern const char __stop_stallrec_waits[] __attribute__((weak, visibility("hidden")));
 

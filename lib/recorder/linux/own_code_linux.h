@@ -1,6 +1,6 @@
-/* The recorder's own code on the app's stacks. A program waits in its loop through functions of
- * the recorder: those of the adapters, and of the preloaded library all. They are no frames of a
- * dump, which is about the program. */
+/* Removes the recorder's own code from the app's stacks. A program waits in its loop through
+ * functions of the recorder: those of the adapters, or those of the preloaded library. A dump is
+ * about the program, so their frames are left out. */
 #ifndef STALLREC_OWN_CODE_LINUX_H
 #define STALLREC_OWN_CODE_LINUX_H
 
@@ -12,18 +12,20 @@
 #include "unwind/unwind.h"
 
 struct code_range {
-    uint64_t lo, hi; /* hi == lo: none */
+    uint64_t lo, hi; /* addresses [lo, hi); hi == lo: empty */
 };
 
 struct own_code {
     struct code_range waits, library;
 };
 
-/* Finds it. Neither part of it is ever unloaded before the recorder ends. */
+/* Finds the recorder's code: the section of the adapters' waits, and the image if it is the
+ * preloaded library. Neither is unloaded before the recorder ends. */
 void own_code_find(struct own_code *own, const struct images *images);
 
-/* Removes its frames; returns how many of `count` are left. If the innermost was one of them, the
- * thread is told to be in the call of it. */
+/* Removes the recorder's frames from frames[0 .. count); returns the number of frames left. If the
+ * innermost frame was removed, the first frame left becomes exact: its address is that of its call
+ * into the recorder. */
 size_t own_code_drop_async(const struct own_code *own, struct unwind_frame *frames, size_t count);
 
 #endif

@@ -1,4 +1,4 @@
-/* Reads the lines of a perf map, for some addresses. */
+/* Reads the lines of a perf map that name given addresses. */
 #include "linux/perf_map.h"
 
 #include <string.h>
@@ -28,8 +28,8 @@ static int digit_async(char c) {
     return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* Reads a hexadecimal number and the space behind it; NULL if there is none. Some writers put "0x"
- * before it. */
+/* Reads a hexadecimal number and the space behind it. Returns the text that follows, NULL if there
+ * is no such number. Some writers put "0x" before it. */
 static const char *take_hex_async(const char *at, const char *end, uint64_t *value) {
     const char *begin;
     if (end - at > 2 && at[0] == '0' && (at[1] | 0x20) == 'x') {

@@ -1,5 +1,5 @@
-/* Places through dl_iterate_phdr, whose lock is held for no longer than a visit takes, and the
- * modules' own dynamic symbols. */
+/* Finds the library and function of an address by dl_iterate_phdr, whose lock is held only during
+ * the iteration, and by the modules' own dynamic symbols. */
 #include "linux/place_linux.h"
 
 #include <elf.h>
@@ -11,7 +11,7 @@
 
 enum { PAGE = 4096 };
 
-/* The tables that PT_DYNAMIC names (System V ABI, chapter 5). */
+/* The tables to which PT_DYNAMIC points (System V ABI, chapter 5). */
 struct place_dynamic {
     const ElfW(Sym) * symbols;
     const char *strings;
@@ -19,8 +19,8 @@ struct place_dynamic {
     const uint32_t *hash, *gnu_hash;
 };
 
-/* The dynamic linker makes the table addresses of most modules absolute, but not of those that it
- * cannot write to, as the vdso. */
+/* Returns a table's address from its value in PT_DYNAMIC. The dynamic linker makes these values
+ * absolute, except in modules to which it cannot write, such as the vdso. */
 static const void *table_async(uint64_t base, uint64_t value) {
     return (const void *)(uintptr_t)(value < base ? base + value : value);
 }
@@ -57,9 +57,9 @@ static void read_dynamic_async(const struct dl_phdr_info *info, struct place_dyn
     }
 }
 
-/* No header says how many symbols there are; the hash tables do. That of DT_GNU_HASH: buckets,
- * first symbol, bloom words, shift; the words; the buckets; a chain for each bucket, whose last
- * entry has bit 0 set. */
+/* Returns the number of dynamic symbols by a hash table, as no header tells it. DT_GNU_HASH holds:
+ * number of buckets, first symbol, number of bloom words, shift; the bloom words; the buckets; a
+ * chain for each bucket, whose last entry has bit 0 set. */
 static uint32_t count_symbols_async(const struct place_dynamic *d) {
     if (d->hash) {
         return d->hash[1];
@@ -75,7 +75,7 @@ static uint32_t count_symbols_async(const struct place_dynamic *d) {
         last = bucket[i] > last ? bucket[i] : last;
     }
     if (last < first) {
-        return first; /* none is defined */
+        return first; /* the module defines no symbol */
     }
     while ((chain[last - first] & 1) == 0) {
         last++;
@@ -147,14 +147,15 @@ bool place_find_async(uint64_t address, struct code_place *out) {
     return modules_iterate_async(place_visit_async, &s) != 0;
 }
 
-/* ---- by name ---- */
+/* ---- look-up by name ---- */
 
 struct symbol_search {
     struct dynamic_symbol *symbols;
     unsigned count;
 };
 
-/* Looks one up by the table DT_GNU_HASH, which nearly all modules have; NULL: it is not there. */
+/* Looks up a symbol by the table DT_GNU_HASH, which nearly all modules have; NULL: the module does
+ * not define it. */
 static const ElfW(Sym) * find_by_hash_async(const struct place_dynamic *d, const char *name) {
     uint32_t hash = 5381;
     for (const char *c = name; *c; c++) {

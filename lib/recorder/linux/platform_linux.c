@@ -1,5 +1,5 @@
-/* Linux for the monitor: futex, priority, forks, and the capture beside a description of the
- * machine. */
+/* Linux's functions of platform.h: clock, futex, priority, forks, and the capture with a
+ * description of the machine. */
 #include "platform.h"
 
 #include <errno.h>
@@ -30,7 +30,7 @@ struct rec_platform {
 
 uint64_t stallrec_clock_ns(void) {
     struct timespec ts;
-    clock_gettime(CLOCK_MONOTONIC, &ts); /* stands still during suspend, unlike CLOCK_BOOTTIME */
+    clock_gettime(CLOCK_MONOTONIC, &ts); /* CLOCK_MONOTONIC stands still in suspend */
     return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
 }
 
@@ -55,7 +55,8 @@ uint64_t rec_platform_process_cpu_ns(void) {
     return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
 }
 
-/* The kernel tells the start in ticks since boot, suspended time included. */
+/* Converts the process's start, which the kernel tells in ticks since boot with suspended time, to
+ * the recorder's clock, which leaves suspended time out. */
 uint64_t rec_platform_process_start_ns(void) {
     struct proc_file stat;
     struct timespec boot;
@@ -85,14 +86,14 @@ void rec_platform_random(void *ctx, uint8_t *out, size_t len) {
 
 void rec_platform_enter_monitor(void) {
     pthread_setname_np(pthread_self(), "stallrec");
-    /* Needs a privilege or RLIMIT_NICE; without it the scheduler still prefers a thread that sleeps
-     * most of the time. */
+    /* Raising the priority needs a privilege or RLIMIT_NICE; without it the scheduler still
+     * prefers a thread that mostly sleeps. */
     setpriority(PRIO_PROCESS, (id_t)gettid(), NICE);
 }
 
 /* ---- forks ---- */
 
-static void (*forked)(void); /* set once, before the handlers exist */
+static void (*forked)(void); /* the caller's function to run in a forked child; set once */
 
 static void linux_in_child(void) {
     modules_in_forked_child();
@@ -106,22 +107,42 @@ void rec_platform_watch_forks(void (*in_child)(void)) {
 
 /* ---- start and end ---- */
 
-enum stallrec_error rec_platform_new(struct rec_platform **out,
-                                     const struct stallrec_config *config,
-                                     const struct stallrec_loop *loop) {
+static enum stallrec_error new_platform(struct rec_platform **out, const struct rec_platform *first,
+                                        const struct stallrec_config *config,
+                                        const struct stallrec_loop *loop) {
     struct rec_platform *platform = calloc(1, sizeof *platform);
     if (!platform) {
         return STALLREC_ERR_MEMORY;
     }
     enum stallrec_error st =
-        capture_linux_new(&platform->capture, config->signal_number, config->max_frames, loop);
+        first ? capture_linux_new_beside(&platform->capture, first->capture, loop)
+              : capture_linux_new(&platform->capture, config->signal_number, config->max_frames,
+                                  loop);
     if (st != STALLREC_OK) {
         free(platform);
         return st;
     }
-    device_linux_read(&platform->device);
+    if (!first) {
+        device_linux_read(&platform->device);
+    }
     *out = platform;
     return STALLREC_OK;
+}
+
+enum stallrec_error rec_platform_new(struct rec_platform **out,
+                                     const struct stallrec_config *config,
+                                     const struct stallrec_loop *loop) {
+    return new_platform(out, NULL, config, loop);
+}
+
+enum stallrec_error rec_platform_new_beside(struct rec_platform **out, struct rec_platform *first,
+                                            const struct stallrec_config *config,
+                                            const struct stallrec_loop *loop) {
+    return new_platform(out, first, config, loop);
+}
+
+bool rec_platform_is_main_thread(void) {
+    return gettid() == getpid();
 }
 
 void rec_platform_free(struct rec_platform *platform) {

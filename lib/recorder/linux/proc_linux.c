@@ -1,4 +1,4 @@
-/* Reading /proc/self/task/TID/... without allocation. */
+/* Reads /proc/self/task/TID/... without allocation. */
 #include "linux/proc_linux.h"
 
 #include <fcntl.h>
@@ -66,18 +66,18 @@ bool proc_parse_syscall_async(const char *text, size_t size, struct proc_syscall
     return true;
 }
 
-/* The index of the fields behind the name, at the space before the state; size if there are none.
- */
+/* Returns the index of the space between name and state in a text of stat; `size` if there is
+ * none. */
 static size_t behind_name_async(const char *text, size_t size) {
     size_t at = size;
-    while (at > 0 && text[at - 1] != ')') { /* the last one: the name may hold others */
+    while (at > 0 && text[at - 1] != ')') { /* the last ')' ends the name, which may hold others */
         at--;
     }
     return at == 0 || size - at < 2 || text[at] != ' ' ? size : at;
 }
 
 uint64_t proc_parse_start_async(const char *text, size_t size) {
-    enum { FIELDS_BEFORE = 20 }; /* of the fields behind the name; proc(5) numbers from the pid */
+    enum { FIELDS_BEFORE = 20 }; /* number of spaces from the name's end to field 22 of proc(5) */
     size_t at = behind_name_async(text, size);
     for (int spaces = 0; at < size; at++) {
         spaces += text[at] == ' ';
@@ -123,7 +123,7 @@ bool proc_parse_dead_async(const char *text, size_t size) {
     return at < size && (text[at + 1] == 'Z' || text[at + 1] == 'X');
 }
 
-/* The number behind "\nKEY:\t". */
+/* Reads the number behind `key`, such as "\nSigBlk:\t". False: the text has no such number. */
 static bool find_number_async(const char *text, size_t size, const char *key, unsigned base,
                               uint64_t *number) {
     struct text t = {text, text + size};
@@ -154,7 +154,7 @@ bool proc_parse_filtered_async(const char *text, size_t size) {
     return size == 0 || (find_number_async(text, size, "\nSeccomp:\t", 10, &mode) && mode != 0);
 }
 
-/* "/proc/self/task/TID/NAME"; empty if it has no room. */
+/* Writes "/proc/self/task/TID/NAME" to `path`; if it does not fit, `path` becomes "". */
 static void make_path_async(char *path, size_t room, pid_t tid, const char *name) {
     static const char folder[] = "/proc/self/task/";
     char digits[12];
@@ -195,7 +195,7 @@ size_t proc_file_read_async(const struct proc_file *f, char *buffer, size_t size
 
 void proc_file_check_async(struct proc_file *f) {
     if (!rec_fd_is_ours_async(&f->fd)) {
-        open_async(f); /* a number that another file has by now is not closed */
+        open_async(f); /* opens without closing the number, which another file may have by now */
     }
 }
 

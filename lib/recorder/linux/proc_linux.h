@@ -1,4 +1,4 @@
-/* What /proc tells about a thread of this process, as text and parsed. */
+/* Reads and parses what /proc tells about a thread of this process. */
 #ifndef STALLREC_PROC_LINUX_H
 #define STALLREC_PROC_LINUX_H
 
@@ -10,66 +10,68 @@
 #include "core/capture.h"
 #include "support/rec_fd.h"
 
-/* /proc/self/task/TID/syscall of a thread that is blocked: proc(5). */
+/* The content of /proc/self/task/TID/syscall for a blocked thread: proc(5). */
 struct proc_syscall {
-    int64_t number; /* of the system call; -1: blocked elsewhere, as by a page fault */
+    int64_t number; /* number of the system call; -1: the thread is blocked elsewhere, as by a page
+                       fault */
     uint64_t args[6];
     uint64_t sp, pc;
 };
 
-/* Parses the file's text. False for "running" and for anything else that is not such a line: the
- * descriptor may have been closed by the program and its number be another file's now. */
+/* Parses the text of /proc/self/task/TID/syscall. False: the text is "running", or no such line,
+ * since the program may have closed the descriptor, and its number may be another file's. */
 bool proc_parse_syscall_async(const char *text, size_t size, struct proc_syscall *out);
 
-/* Are two answers of one thread's file of the same call, from the same place? */
+/* Do two readings of one thread's file show the same system call, from the same pc and sp? */
 bool proc_same_call_async(const struct proc_syscall *a, const struct proc_syscall *b);
 
-/* The state letter of /proc/self/task/TID/stat, which follows a name that may hold anything. */
+/* Parses the state letter in a text of /proc/self/task/TID/stat; it follows the name, which may
+ * hold any bytes. */
 enum rec_thread_state proc_parse_state_async(const char *text, size_t size);
 
-/* The start of the process or thread, field 22 of the same text: clock ticks since the system's
- * boot. UINT64_MAX if the text does not tell. */
+/* Parses field 22 of a text of stat: the start of the process or thread in clock ticks since the
+ * system's boot. UINT64_MAX: the text does not tell it. */
 uint64_t proc_parse_start_async(const char *text, size_t size);
 
-/* Is the process a zombie, as the same text says? */
+/* Is the process or thread a zombie or dead, by its text of stat? */
 bool proc_parse_dead_async(const char *text, size_t size);
 
-/* Does the thread block the signal, by the text of its /proc/self/task/TID/status? True also if the
- * text does not tell: the thread is then gone. */
+/* Does the thread block the signal, by the text of its /proc/self/task/TID/status? True also if
+ * the text does not tell, as the thread is then gone. */
 bool proc_parse_blocked_async(const char *text, size_t size, int signal_number);
 
-/* May the thread be in a signal handler, by the same text: does it block a signal that the process
- * handles? True, too, if the text does not tell. A handler that blocks nothing, not even its own
- * signal, is not seen. */
+/* May the thread be in a signal handler: does it, by its text of status, block a signal that the
+ * process handles? True also if the text does not tell. A handler that blocks nothing, not even
+ * its own signal, is not noticed. */
 bool proc_parse_handling_async(const char *text, size_t size);
 
-/* Are the thread's system calls judged by a seccomp filter, or is it in strict mode, by the same
- * text? True, too, if there is no text; a kernel without seccomp tells nothing of it, which is no.
- */
+/* Does a seccomp filter judge the thread's system calls, or is the thread in strict mode, by its
+ * text of status? True also if the text is empty; false if the text does not mention seccomp, as
+ * under a kernel without it. */
 bool proc_parse_filtered_async(const char *text, size_t size);
 
-/* Copies memory of this process (pid) through the kernel, since it may have been unmapped
- * meanwhile. False if not all of it can be read. */
+/* Copies memory of this process, `pid`, through the kernel, since it may be unmapped by now.
+ * False: not all of it can be read. */
 bool proc_read_memory_async(pid_t pid, uint64_t from, void *to, size_t size);
 
-/* A file of one thread, kept open: with a descriptor from the start it can be read in a process
- * that may not open files any more. Zero-initialised is not valid; use proc_file_open_async. */
+/* A file of one thread, kept open from the start, so that it can still be read when the process
+ * may no longer open files. A zeroed struct is not valid; use proc_file_open_async. */
 struct proc_file {
     struct rec_fd fd;
     char path[64];
 };
 
-/* Opens /proc/self/task/TID/NAME (a short name). Reads of a file that cannot be opened fail; errno
- * says why. */
+/* Opens /proc/self/task/TID/NAME (a short name). If it cannot be opened, errno says why, and reads
+ * of it fail. */
 void proc_file_open_async(struct proc_file *f, pid_t tid, const char *name);
 /* Closes the descriptor, unless its number is another file's by now. */
 void proc_file_close_async(struct proc_file *f);
-/* Reads from the start of the file; returns the size, 0 on failure. Does not allocate. Nothing is
- * read from a file that took the descriptor's number: of an event descriptor or a terminal, even a
- * read at an offset takes what is there. */
+/* Reads from the start of the file; returns the number of bytes, 0 on failure. Does not allocate.
+ * If another file has the descriptor's number, nothing is read from it, as reading from an event
+ * descriptor or a terminal, even at an offset, would consume its data. */
 size_t proc_file_read_async(const struct proc_file *f, char *buffer, size_t size);
-/* Opens the file again, if the descriptor no longer is what it was: some programs close every
- * descriptor that they did not open. */
+/* Opens the file again if its descriptor was closed or is another file's, as some programs close
+ * all descriptors that they did not open. */
 void proc_file_check_async(struct proc_file *f);
 
 #endif

@@ -1,4 +1,4 @@
-/* Walks CPython's thread states and frames. */
+/* Reads CPython's thread states and frames. */
 #include "linux/python_frames.h"
 
 #include <string.h>
@@ -65,7 +65,8 @@ uint64_t python_thread_state_async(const struct python_process *p,
 
 /* ---- frames ---- */
 
-/* Finds the instruction of a frame object, which has an index into the code's bytes. */
+/* Sets *instruction to the address of a frame object's instruction, from its index in the code's
+ * bytes, which Python 3.10 counts in units of two bytes. */
 static bool object_instruction_async(const struct python_process *p, uint64_t code, int32_t index,
                                      uint64_t *instruction) {
     uint64_t bytes;
@@ -77,8 +78,8 @@ static bool object_instruction_async(const struct python_process *p, uint64_t co
     return true;
 }
 
-/* Reads the start of a code object. *stamp tells it from another one at the same address. False: it
- * is none. */
+/* Reads the start of a code object. *stamp differs if another code object is at the same address
+ * later. False: there is no code object. */
 static bool read_code_async(const struct python_process *p, uint64_t address,
                             unsigned char code[CODE_BYTES], uint64_t *stamp) {
     const struct python_layout *l = p->layout;
@@ -135,7 +136,7 @@ size_t python_frames_async(const struct python_process *p, uint64_t state,
 
 /* ---- names ---- */
 
-/* Appends a code point as UTF-8. */
+/* Writes a code point as UTF-8; returns the number of bytes. */
 static size_t put_utf8_async(char *to, uint32_t c) {
     if (c < 0x80) {
         to[0] = (char)c;
@@ -159,7 +160,8 @@ static size_t put_utf8_async(char *to, uint32_t c) {
     return 4;
 }
 
-/* A str object's text: its characters have 1, 2 or 4 bytes each; those of ASCII begin earlier. */
+/* Returns the text of a str object as UTF-8, cut to 255 characters; NULL if the object is no str.
+ * The characters have 1, 2 or 4 bytes each; those of an ASCII str begin at a lower offset. */
 static const char *read_text_async(const struct python_process *p, uint64_t object,
                                    struct code_text *text) {
     enum { CHARACTERS = 255, COMPACT = 1u << 5, ASCII = 1u << 6 };
@@ -204,7 +206,8 @@ static uint32_t read_line_async(const struct python_process *p, uint64_t table, 
                : 0;
 }
 
-/* Is the file the app's own: neither of the interpreter's library nor of an installed package? */
+/* Is the file the app's own, and not one of the interpreter's library or of an installed
+ * package? */
 static bool is_own_file_async(const char *file) {
     if (file[0] == '<') {
         return strncmp(file, "<frozen", 7) != 0;

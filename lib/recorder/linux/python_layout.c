@@ -1,4 +1,4 @@
-/* The offsets of CPython's structs. */
+/* Tables of offsets in CPython's structs, and the reader of the offsets that 3.13 tells itself. */
 #include "linux/python_layout.h"
 
 #include <string.h>
@@ -55,7 +55,7 @@ const struct python_layout *python_layout_of_async(uint16_t version) {
     return NULL;
 }
 
-/* Words of struct _Py_DebugOffsets of 3.13, behind its cookie. */
+/* Indexes of the 8-byte words of struct _Py_DebugOffsets of 3.13; its cookie is word 0. */
 enum {
     AT_VERSION = 1,
     AT_FREE_THREADED = 2,

@@ -1,7 +1,7 @@
-/* Where CPython keeps what a stack is made of, version by version. Up to 3.12 the offsets are those
- * of its own headers (pycore_runtime.h, pycore_interp.h, cpython/pystate.h, pycore_frame.h,
- * frameobject.h, cpython/code.h) on 64-bit systems without a GIL-free or a debug build; 3.13 tells
- * them itself, at the start of _PyRuntime (struct _Py_DebugOffsets). */
+/* The offsets in CPython's structs that are needed to read stacks, by version. Up to 3.12 they are
+ * those of its own headers (pycore_runtime.h, pycore_interp.h, cpython/pystate.h, pycore_frame.h,
+ * frameobject.h, cpython/code.h) on 64-bit systems, for builds that are neither free-threaded nor
+ * debug builds; 3.13 tells them itself, at the start of _PyRuntime (struct _Py_DebugOffsets). */
 #ifndef STALLREC_PYTHON_LAYOUT_H
 #define STALLREC_PYTHON_LAYOUT_H
 
@@ -10,9 +10,10 @@
 #include <stdint.h>
 
 enum python_frames {
-    PYTHON_FRAME_OBJECTS, /* up to 3.10: a linked list of objects, one for each call of the loop */
-    PYTHON_FRAMES_OF_C,   /* 3.11, 3.12: what the loop has on the C stack leads to them */
-    PYTHON_FRAMES         /* since 3.13: the thread state leads to them */
+    PYTHON_FRAME_OBJECTS, /* up to 3.10: a linked list of objects, one for each call of the
+                             interpreter's loop */
+    PYTHON_FRAMES_OF_C,   /* 3.11, 3.12: the loop has a struct on the C stack that points to them */
+    PYTHON_FRAMES         /* since 3.13: the thread state points to the innermost one */
 };
 
 enum python_lines {
@@ -21,32 +22,38 @@ enum python_lines {
     PYTHON_LOCATIONS /* since 3.11: Objects/locations.md */
 };
 
-/* Offsets in bytes. */
+/* Offsets of members in CPython's structs, in bytes, for one version. */
 struct python_layout {
     uint16_t version; /* 0x030b is 3.11 */
     uint8_t frames;   /* enum python_frames */
     uint8_t lines;    /* enum python_lines */
     struct {
-        uint16_t interpreters; /* of the runtime: the first interpreter */
+        uint16_t interpreters; /* offset of the pointer to the first interpreter */
     } runtime;
     struct {
         uint32_t next, threads;
     } interpreter;
     struct {
-        uint16_t next, thread_id, native_id; /* native_id 0: there is none */
-        uint16_t frame;                      /* the innermost, or what leads to it */
+        uint16_t next, thread_id, native_id; /* native_id 0: there is no such member */
+        uint16_t frame; /* offset of the pointer to the innermost frame, or to the struct on the C
+                           stack */
     } thread;
     struct {
-        uint16_t current; /* of what PYTHON_FRAMES_OF_C leads through */
+        uint16_t current; /* offset of the innermost frame in the struct on the C stack
+                             (PYTHON_FRAMES_OF_C) */
         uint16_t code, previous, instruction;
-        uint16_t owner; /* 0: none; FRAME_OWNED_BY_CSTACK is a call of the loop */
-        uint16_t entry; /* 0: none; true: the loop was called for it */
+        uint16_t owner; /* 0: there is no such member; the value FRAME_OWNED_BY_CSTACK marks a call
+                           of the loop */
+        uint16_t entry; /* 0: there is no such member; the value true: the loop was called for this
+                           frame */
     } frame;
     struct {
-        uint16_t qualname, filename, first_line, lines, bytes; /* bytes: inline, or the object */
+        uint16_t qualname, filename, first_line, lines,
+            bytes; /* bytes: offset of the bytecode itself, or of a pointer to it */
     } code;
-    uint16_t text; /* size of PyASCIIObject */
-    uint16_t wide; /* size of PyCompactUnicodeObject */
+    uint16_t text; /* size of PyASCIIObject, behind which the characters of an ASCII str are */
+    uint16_t
+        wide; /* size of PyCompactUnicodeObject, behind which the characters of other strs are */
 };
 
 enum {
@@ -54,16 +61,16 @@ enum {
     PYTHON_SIZE = 16,          /* PyVarObject.ob_size, PyASCIIObject.length */
     PYTHON_STATE = 32,         /* PyASCIIObject.state */
     PYTHON_BYTES = 32,         /* PyBytesObject.ob_sval */
-    PYTHON_FRAME_BYTES = 112,  /* as much of a frame as any layout needs */
-    PYTHON_CODE_BYTES = 160,   /* of a code object, but for its bytes */
-    PYTHON_OFFSETS_SIZE = 1024 /* as much of _PyRuntime as python_layout_read_async wants */
+    PYTHON_FRAME_BYTES = 112,  /* bytes of a frame that are read, enough for all layouts */
+    PYTHON_CODE_BYTES = 160,   /* bytes of a code object that are read, enough for all layouts */
+    PYTHON_OFFSETS_SIZE = 1024 /* bytes of _PyRuntime that python_layout_read_async needs */
 };
 
-/* The layout of this version; NULL: it is not known. */
+/* Returns the layout of a version up to 3.12; NULL: it is not known. */
 const struct python_layout *python_layout_of_async(uint16_t version);
 
-/* The layout that _PyRuntime, whose first bytes these are, tells. False: it tells none, or one that
- * is not known. */
+/* Reads the layout that _PyRuntime of 3.13 tells in its first `size` bytes. False: they tell no
+ * layout, or one that is not supported. */
 bool python_layout_read_async(const unsigned char *runtime, size_t size, uint16_t version,
                               struct python_layout *out);
 

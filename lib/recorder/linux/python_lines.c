@@ -7,7 +7,8 @@ static uint32_t as_line_async(int64_t line) {
     return line > 0 && line <= UINT32_MAX ? (uint32_t)line : 0;
 }
 
-/* Pairs of bytes: how far the address and the line, which is signed, rise. */
+/* Looks up a line in a table of a version up to 3.9, which is pairs of bytes: by the first the
+ * address rises, by the second, which is signed, the line. */
 static uint32_t lnotab_async(const uint8_t *table, size_t size, int64_t line, uint64_t offset) {
     uint64_t address = 0;
     for (size_t i = 0; i + 1 < size; i += 2) {
@@ -20,8 +21,8 @@ static uint32_t lnotab_async(const uint8_t *table, size_t size, int64_t line, ui
     return as_line_async(line);
 }
 
-/* Pairs of bytes: the length of a range and how far its line is from the one before; -128: it has
- * none. */
+/* Looks up a line in a table of 3.10, which is pairs of bytes: the length of a range, and the
+ * signed difference between its line and that of the last range; -128: the range has no line. */
 static uint32_t ranges_async(const uint8_t *table, size_t size, int64_t line, uint64_t offset) {
     uint64_t end = 0;
     for (size_t i = 0; i + 1 < size; i += 2) {
@@ -40,7 +41,8 @@ struct line_cursor {
     const uint8_t *at, *end;
 };
 
-/* Six bits a byte, the lowest first; bit 6 says that more follow. */
+/* Reads an unsigned varint: six bits in each byte, the lowest first; bit 6 tells that another byte
+ * follows. */
 static uint64_t unsigned_async(struct line_cursor *t) {
     uint64_t value = 0;
     for (unsigned shift = 0; t->at < t->end && shift < 36; shift += 6) {
@@ -53,13 +55,14 @@ static uint64_t unsigned_async(struct line_cursor *t) {
     return value;
 }
 
-/* The sign is in the lowest bit. */
+/* Reads a signed varint, whose lowest bit is the sign. */
 static int64_t signed_async(struct line_cursor *t) {
     uint64_t value = unsigned_async(t);
     return (value & 1) != 0 ? -(int64_t)(value >> 1) : (int64_t)(value >> 1);
 }
 
-/* Entries: a byte with bit 7, the form and the length in units of two bytes, then columns, which
+/* Looks up a line in a table of 3.11 or later. An entry is a byte with bit 7 set, which holds the
+ * form and the length in units of two bytes, and then numbers for line and columns, whose bytes
  * have bit 7 clear. */
 static uint32_t locations_async(const uint8_t *table, size_t size, int64_t line, uint64_t offset) {
     enum {

@@ -14,20 +14,24 @@ struct python_linux {
     struct python_host host;
     pid_t main_tid;
     uint64_t main_self;
-    uint64_t generation; /* of the modules that were searched; UINT64_MAX: none */
+    uint64_t generation; /* generation of the modules that were searched for the interpreter;
+                            UINT64_MAX: none were searched */
     struct dynamic_symbol symbols[SYMBOLS];
-    struct python_layout told;     /* by the interpreter itself */
-    struct python_process process; /* layout NULL: there is none that can be read */
-    const struct cfi_stack *stack; /* while a thread is read */
+    struct python_layout told;     /* layout that the interpreter tells itself, if it does */
+    struct python_process process; /* layout NULL: there is no interpreter that can be read */
+    const struct cfi_stack
+        *stack; /* copied stack of the thread that is being read; NULL otherwise */
     uint64_t main_state;
     char lack[LACK_TEXT];
     struct python_frame frames[FRAMES_MAX];
     struct unwind_frame joined[FRAMES_MAX];
-    struct python_frame seen[SEEN]; /* those that dumps may ask for, by a hash of the instruction */
+    struct python_frame
+        seen[SEEN]; /* frames that dumps may need names for, by hash of the instruction */
     struct code_text text;
 };
 
-/* What the stack's copy holds is of the moment of the copy. */
+/* Reads the process's memory; bytes in the copied stack are read from the copy, as they were when
+ * the thread was sampled. */
 static bool python_read_async(void *arg, uint64_t address, void *to, size_t size) {
     const struct python_linux *py = arg;
     const struct cfi_stack *stack = py->stack;
@@ -62,7 +66,8 @@ void python_linux_free(struct python_linux *py) {
 
 /* ---- the interpreter ---- */
 
-/* 0x030b of "libpython3.11.so.1.0" or "python3.11"; 0 of another name. */
+/* Returns the version in a file name: 0x030b for "libpython3.11.so.1.0" or "python3.11", 0 for any
+ * other name. */
 static uint16_t version_of_name_async(const char *name) {
     static const char python[] = "python3.";
     for (; *name; name++) {
@@ -77,7 +82,8 @@ static uint16_t version_of_name_async(const char *name) {
     return 0;
 }
 
-/* Py_Version is there since 3.11. */
+/* Finds the interpreter's version by its symbol Py_Version, which exists since 3.11, or else by
+ * its image's name; 0 = not known. */
 static uint16_t find_version_async(struct python_linux *py) {
     uint64_t version = 0;
     struct rec_image image;
@@ -157,13 +163,13 @@ static bool is_loop_async(const struct python_linux *py, const struct unwind_fra
     return frame->function - eval->address < (eval->size > 0 ? eval->size : 1);
 }
 
-/* The set of places that frames with this instruction are kept in. */
+/* Returns the set of WAYS entries of `seen` that may hold a frame with this instruction. */
 static struct python_frame *seen_async(struct python_linux *py, uint64_t instruction) {
     uint64_t hash = instruction * UINT64_C(0x9e3779b97f4a7c15) >> 32;
     return py->seen + hash % (SEEN / WAYS) * WAYS;
 }
 
-/* Puts the frame in front of its set; the one that was not seen for longest leaves it. */
+/* Puts the frame at the front of its set; the frame that was not seen for longest is dropped. */
 static void remember_async(struct python_linux *py, const struct python_frame *frame) {
     struct python_frame *way = seen_async(py, frame->instruction);
     size_t at = 0;
@@ -188,7 +194,7 @@ static size_t put_python_async(struct python_linux *py, const struct python_fram
     return at + 1;
 }
 
-/* How many runs of the loop the Python frames are of. */
+/* Counts the runs of the interpreter's loop to which the Python frames belong. */
 static size_t count_runs_async(const struct python_frame *frames, size_t count) {
     size_t runs = 0;
     for (size_t i = 0; i < count; i++) {
@@ -197,7 +203,8 @@ static size_t count_runs_async(const struct python_frame *frames, size_t count) 
     return runs;
 }
 
-/* Each native frame of the loop stands for the Python frames of one run of it. */
+/* Joins native and Python frames in py->joined: each native frame of the interpreter's loop is
+ * replaced by the Python frames of one run of the loop. */
 static size_t join_async(struct python_linux *py, const struct unwind_frame *frames, size_t count,
                          size_t pythons, size_t max) {
     size_t n = 0, next = 0;
@@ -216,9 +223,10 @@ static size_t join_async(struct python_linux *py, const struct unwind_frame *fra
     return n;
 }
 
-/* Reads the thread's frames. A thread that was running has run on since its stack was copied: what
- * is read now counts only if it has as many runs of the loop, or more where the outer native frames
- * are missing. Otherwise it is read again, and in the end left out. */
+/* Reads the thread's Python frames. A running thread has run on since its stack was copied, so
+ * they count only if they belong to as many runs of the loop as there are native frames of the
+ * loop, or, where outer native frames are missing, to more. Otherwise they are read again, TRIES
+ * times at most, and then left out. */
 static size_t read_frames_async(struct python_linux *py, pid_t tid, size_t loops, bool whole,
                                 size_t max) {
     enum { TRIES = 4 };

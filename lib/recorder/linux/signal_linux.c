@@ -25,29 +25,32 @@ enum {
     PAGE = 4096,
     FINISH_MS = 1000,
     SPIN_NS = 100000,
-    POLL_NS = 50000, /* the first pause of a monitor that nobody wakes; each is twice as long */
+    POLL_NS = 50000, /* first pause of a monitor that no handler wakes; each further pause is twice
+                        as long */
     POLL_NS_MAX = 1000000,
-    HANDED_SPINS = 1 << 16, /* of a handler that waits for the monitor: some 3 ms */
+    HANDED_SPINS = 1 << 16, /* number of times that a handler looks for the monitor's copy, which
+                               takes some 3 ms */
     HANDLERS_STACK = 4096,
     FRAME_UNKNOWN = 4096
 };
 
-/* The low bits of a slot's word; the others count the signals that were sent. */
+/* The low bits of a slot's word are its state; the other bits count the signals that were sent. */
 enum slot_state { SLOT_IDLE, SLOT_ARMED, SLOT_BUSY, SLOT_DONE, SLOT_STATE = 3, SLOT_ROUND };
 
-/* A handler that may make no system call leaves the reading of a foreign stack to the monitor. */
+/* Progress of the monitor's reading of a foreign stack, for a handler that must make no system
+ * call. */
 enum slot_reading { READING_NONE, READING_WANTED, READING_DONE };
 
 struct signal_slot {
-    _Atomic uint32_t word;     /* what the monitor sleeps on */
-    _Atomic uint32_t sleeping; /* the monitor does sleep */
-    _Atomic pid_t asked;       /* the target's id */
+    _Atomic uint32_t word;     /* state and round; the monitor waits on it */
+    _Atomic uint32_t sleeping; /* 1 = the monitor sleeps on `word` */
+    _Atomic pid_t asked;       /* id of the thread that is asked for a copy */
     _Atomic uint32_t reading;  /* enum slot_reading */
     uint64_t sent_ns;
     struct signal_target target;
     struct cfi_registers regs;
     uint64_t lo, size, pause_ns;
-    uint64_t handed; /* bytes that the monitor read */
+    uint64_t handed; /* bytes that the monitor has read for the handler */
     _Alignas(64) uint8_t copy[COPY_SIZE];
 };
 
@@ -67,26 +70,27 @@ static void set_idle_async(struct signal_slot *slot) {
     atomic_store(&slot->word, with_state_async(atomic_load(&slot->word), SLOT_IDLE));
 }
 
-/* No handler may start any more. False: one has started. */
+/* Cancels the request, so that no handler starts any more. False: a handler has started already. */
 static bool disarm_async(struct signal_slot *slot) {
     uint32_t word = with_state_async(atomic_load(&slot->word), SLOT_ARMED);
     return atomic_compare_exchange_strong(&slot->word, &word, with_state_async(word, SLOT_IDLE));
 }
 
-/* A signal's disposition belongs to the process, and a handler has no context argument, so this is
- * the one place with global state. Written before the handler is installed, never freed. */
+/* The state of the signal handler, which is global because a signal's disposition belongs to the
+ * process, and a handler has no context argument. It is written before the handler is installed,
+ * and never freed. */
 static struct {
     struct signal_slot *slot;
     int number;
     pid_t pid;
     uid_t uid;
-    atomic_bool filtered; /* the latest target was */
+    atomic_bool filtered; /* the latest target has a seccomp filter */
     struct sigaction old;
-    _Atomic uint64_t alternate; /* size of the watched thread's alternate stack */
+    _Atomic uint64_t alternate; /* size of the starting thread's alternate signal stack */
     uint64_t room;              /* room that two signals and their handlers need at least */
 } ours = {.alternate = SIGNAL_STACK_UNKNOWN};
 
-/* A code that sigqueue and kill cannot produce, so that a signal with it is our own. */
+/* A si_code that sigqueue and kill cannot produce, which marks our own signals. */
 enum { SIGNAL_CODE = -0x57a1 };
 
 static uint64_t clock_async(void) {
@@ -101,7 +105,7 @@ static void futex_async(_Atomic uint32_t *word, int op, uint32_t value, const st
 
 __attribute__((no_sanitize("address", "thread", "undefined"))) void
 stack_copy_async(uint8_t *to, uint64_t from, uint64_t size) {
-    /* Volatile keeps the compiler from turning the loop into a call of memcpy. */
+    /* `volatile` keeps the compiler from replacing the loop by a call of memcpy. */
     const volatile uint64_t *f = (const volatile uint64_t *)(uintptr_t)from;
     uint64_t *t = (uint64_t *)(void *)to;
     uint64_t i = 0, words = size / 8;
@@ -119,7 +123,7 @@ bool stack_is_own_async(const struct signal_target *target, uint64_t sp) {
 }
 
 uint64_t stack_copy_mapped_async(pid_t pid, uint8_t *to, uint64_t from, uint64_t size) {
-    /* The kernel cuts a read short only between two ranges, so each page is a range of its own. */
+    /* Each page is a range of its own, as the kernel cuts a read short only between ranges. */
     struct iovec local = {to, size < COPY_SIZE ? size : COPY_SIZE};
     struct iovec pages[COPY_SIZE / PAGE + 1];
     unsigned long n = 0;
@@ -134,16 +138,17 @@ uint64_t stack_copy_mapped_async(pid_t pid, uint8_t *to, uint64_t from, uint64_t
     return got > 0 ? (uint64_t)got & ~UINT64_C(7) : 0;
 }
 
-void signal_linux_set_alternate_async(uint64_t size) {
-    atomic_store(&ours.alternate, size);
+_Atomic uint64_t *signal_linux_alternate(void) {
+    return &ours.alternate;
 }
 
 bool signal_linux_has_room_async(const struct signal_target *target) {
-    uint64_t size = atomic_load(&ours.alternate);
-    return !target->watched || size == 0 || (size != SIGNAL_STACK_UNKNOWN && size >= ours.room);
+    uint64_t size = target->alternate ? atomic_load(target->alternate) : 0;
+    return size == 0 || (size != SIGNAL_STACK_UNKNOWN && size >= ours.room);
 }
 
-/* Waits, without a system call, until the monitor has read the stack. */
+/* Asks the monitor to read the stack, and waits for that in the handler, without a system call,
+ * for at most HANDED_SPINS looks. */
 static void hand_over_async(struct signal_slot *slot) {
     atomic_store(&slot->reading, READING_WANTED);
     for (unsigned i = 0; i < HANDED_SPINS && atomic_load(&slot->reading) == READING_WANTED; i++) {
@@ -154,7 +159,7 @@ static void hand_over_async(struct signal_slot *slot) {
     slot->size = late ? 0 : slot->handed;
 }
 
-/* The monitor's part of it. */
+/* Reads the stack, on the monitor thread, for a handler that waits in hand_over_async. */
 static void read_handed_async(struct signal_slot *slot) {
     if (atomic_load(&slot->reading) == READING_WANTED) {
         uint32_t wanted = READING_WANTED;
@@ -166,8 +171,8 @@ static void read_handed_async(struct signal_slot *slot) {
 static void copy_async(struct signal_slot *slot, const ucontext_t *uc) {
     bool filtered = slot->target.filtered;
     uint64_t begin = filtered ? 0 : clock_async();
-    if (slot->target.watched) {
-        atomic_store(&ours.alternate,
+    if (slot->target.alternate) {
+        atomic_store(slot->target.alternate,
                      (uc->uc_stack.ss_flags & SS_DISABLE) != 0 ? 0 : uc->uc_stack.ss_size);
     }
     context_registers_async(uc, &slot->regs);
@@ -190,11 +195,12 @@ static bool is_handled_async(const struct sigaction *sa) {
     return (sa->sa_flags & SA_SIGINFO) || (sa->sa_handler != SIG_DFL && sa->sa_handler != SIG_IGN);
 }
 
-/* Passes a signal that is not ours to the handler that was there before, as nearly as a handler can
- * stand in for the kernel. Under a filter its mask is ours, all signals. */
+/* Passes a signal to the handler that was installed before ours, as the kernel would, as far as a
+ * handler can do that. For a thread under a seccomp filter the signal mask stays that of our
+ * handler, which blocks all signals. */
 static void chain_handler_async(int sig, siginfo_t *info, void *uc) {
     if (!is_handled_async(&ours.old)) {
-        return; /* SIGURG is ignored by default */
+        return; /* without a handler SIGURG is ignored */
     }
     sigset_t mask = ((ucontext_t *)uc)->uc_sigmask;
     sigorset(&mask, &mask, &ours.old.sa_mask);
@@ -219,8 +225,9 @@ static void on_signal_async(int sig, siginfo_t *info, void *uc) {
         errno = saved_errno;
         return;
     }
-    /* The signal may be of an earlier round and late. While it was pending the kernel accepted no
-     * other, so no second one follows. Its si_pid is the thread that it was sent to. */
+    /* The signal may belong to an earlier round and be late. While it was pending the kernel
+     * accepted no other, so no second one follows. Its si_pid is the id of the thread to which it
+     * was sent. */
     uint32_t word = atomic_load(&slot->word);
     if (state_of_async(word) == SLOT_ARMED && atomic_load(&slot->asked) == info->si_pid &&
         atomic_compare_exchange_strong(&slot->word, &word, with_state_async(word, SLOT_BUSY))) {
@@ -230,8 +237,9 @@ static void on_signal_async(int sig, siginfo_t *info, void *uc) {
             futex_async(&slot->word, FUTEX_WAKE, 1, NULL);
         }
     }
-    /* While ours was pending the kernel dropped any other of its kind that was sent to the thread:
-     * it may stand for two. (Go's runtime waits for the SIGURG that it sent to a thread.) */
+    /* While our signal was pending the kernel dropped any other signal of the same number to the
+     * thread, so our signal may stand for one of the program's, too. (Go's runtime waits for the
+     * SIGURG that it sent to a thread.) */
     info->si_code = SI_TKILL;
     info->si_pid = ours.pid;
     info->si_uid = ours.uid;
@@ -264,7 +272,7 @@ bool signal_linux_install(int number) {
         }
         ours.slot = memory;
     }
-    if (ours.pid != getpid()) { /* a forked child's slot may be a copy of one in use */
+    if (ours.pid != getpid()) { /* in a forked child the slot may be a copy of one in use */
         set_idle_async(ours.slot);
         ours.pid = getpid();
     }
@@ -279,11 +287,11 @@ bool signal_linux_install(int number) {
         return true;
     }
     if (is_handled_async(&now) && !(now.sa_flags & SA_RESTART)) {
-        sa.sa_flags &= ~SA_RESTART; /* the program wants its signal to end its waits */
+        sa.sa_flags &= ~SA_RESTART; /* keeps that the program's signal interrupts its waits */
     }
-    /* A frame holds the processor's registers: 1 to 12 kB on x86-64 (getauxval(3)); a kernel that
-     * does not tell the size has no large ones. MINSIGSTKSZ is no use: with _GNU_SOURCE it is
-     * sysconf(_SC_SIGSTKSZ), four frames. */
+    /* A signal frame holds the processor's registers: 1 to 12 kB on x86-64 (getauxval(3)); a
+     * kernel that does not tell the size has no large ones. MINSIGSTKSZ cannot be used: with
+     * _GNU_SOURCE it is sysconf(_SC_SIGSTKSZ), four frames. */
     uint64_t frame = getauxval(AT_MINSIGSTKSZ);
     ours.room = 2 * (frame > FRAME_UNKNOWN ? frame : FRAME_UNKNOWN) + HANDLERS_STACK;
     ours.number = number;
@@ -291,7 +299,8 @@ bool signal_linux_install(int number) {
     return sigaction(number, &sa, NULL) == 0;
 }
 
-/* Is the handler still ours? If not, our signal would reach a handler that does not expect it. */
+/* Is the installed handler still ours? If not, our signal would reach a handler that does not
+ * expect it. */
 static bool handler_in_place_async(void) {
     struct sigaction now;
     return sigaction(ours.number, NULL, &now) == 0 && is_ours_async(&now);
@@ -307,8 +316,8 @@ static bool send_async(pid_t tid) {
     return syscall(SYS_rt_tgsigqueueinfo, ours.pid, tid, ours.number, &info) == 0;
 }
 
-/* Spins for a moment: sleeping and waking up costs the monitor as much, and the handler would pay
- * for the wake-up. */
+/* Spins for SPIN_NS, as sleeping and waking up would cost the monitor as much, and the handler
+ * would have to wake it. */
 static void spin_async(struct signal_slot *slot) {
     uint64_t end = clock_async() + SPIN_NS;
     while (slot_state_async(slot) != SLOT_DONE && clock_async() < end) {
@@ -317,7 +326,8 @@ static void spin_async(struct signal_slot *slot) {
     }
 }
 
-/* The same where the handler does not wake the monitor. */
+/* Waits up to `ms` for SLOT_DONE by sleeping in pauses, where the handler does not wake the
+ * monitor. */
 static bool poll_async(struct signal_slot *slot, uint64_t ms) {
     uint64_t end = clock_async() + ms * 1000000;
     uint32_t word;
@@ -331,7 +341,7 @@ static bool poll_async(struct signal_slot *slot, uint64_t ms) {
     return slot_state_async(slot) == SLOT_DONE;
 }
 
-/* Waits until the state is DONE, for `ms` at most. */
+/* Waits at most `ms` until the slot's state is SLOT_DONE. */
 static bool await_async(struct signal_slot *slot, uint64_t ms) {
     if (slot->target.filtered) {
         return poll_async(slot, ms);

@@ -1,4 +1,4 @@
-/* Linux for the spool. */
+/* The spool's functions of platform.h for Linux. */
 #include "platform.h"
 
 #include <errno.h>
@@ -12,7 +12,7 @@
 #include "linux/proc_linux.h"
 #include "support/rec_text.h"
 
-enum { TRIES = 8 }; /* signals may interrupt a slow disk's allocation again and again */
+enum { TRIES = 8 }; /* tries of an allocation on a slow disk, which signals may interrupt */
 
 int rec_spool_allocate(int fd, off_t size) {
     int why = EINTR;
@@ -30,8 +30,8 @@ void rec_spool_keep_from_children(void *map, size_t size) {
     madvise(map, size, MADV_DONTFORK);
 }
 
-/* The kernel copies, from this process to itself: where a store would raise SIGBUS it returns less
- * (process_vm_readv(2)). A sandbox may forbid that. */
+/* Copies by the kernel, from this process to itself: where a store would raise SIGBUS, it copies
+ * less (process_vm_readv(2)). Where a sandbox forbids that, memcpy copies. */
 bool rec_spool_store(unsigned char *to, const unsigned char *from, size_t len) {
     const struct iovec into = {to, len}, out_of = {(void *)(uintptr_t)from, len};
     ssize_t n = process_vm_readv(getpid(), &into, 1, &out_of, 1, 0);
@@ -52,7 +52,8 @@ uint64_t rec_process_start(uint32_t pid) {
     }
     size_t size = n > 0 ? (size_t)n : 0;
     uint64_t ticks = proc_parse_start_async(text, size);
-    if (proc_parse_dead_async(text, size)) { /* a zombie, whose parent may never wait for it */
+    /* A zombie counts as dead, as its parent may never wait for it. */
+    if (proc_parse_dead_async(text, size)) {
         return 0;
     }
     return ticks != UINT64_MAX ? ticks : 0;

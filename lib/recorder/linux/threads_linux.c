@@ -1,4 +1,5 @@
-/* All threads through /proc/self/task, those that run by a signal. */
+/* Captures the process's threads: lists them by /proc/self/task, and reads them from outside or,
+ * if they run, by a signal. */
 #include "linux/threads_linux.h"
 
 #include <fcntl.h>
@@ -13,7 +14,7 @@ enum {
     LIST_SIZE = 4096,
     ANSWER_MS = 20,
     BUDGET_MS = 100,
-    /* struct linux_dirent64, getdents64(2) */
+    /* offsets in struct linux_dirent64, getdents64(2) */
     ENTRY_SIZE_AT = 16,
     ENTRY_NAME_AT = 19
 };
@@ -22,7 +23,7 @@ enum {
 struct thread_use {
     pid_t id;
     uint64_t cpu_ns;
-    uint64_t used_ns; /* of it since the reading before */
+    uint64_t used_ns; /* ns of CPU time since the previous reading */
 };
 
 struct threads_linux {
@@ -32,11 +33,12 @@ struct threads_linux {
     pid_t ids[THREADS_LINUX_MAX];
     uint32_t count, left_out;
     struct thread_use uses[2]
-                          [THREADS_LINUX_MAX]; /* of the last two calls for the top thread, by id */
+                          [THREADS_LINUX_MAX]; /* CPU times read by the last two top calls, by id */
     uint32_t use_count[2];
-    unsigned latest;             /* of the two */
-    bool used;                   /* there was a call */
-    uint64_t read_ns, window_ns; /* when the last was; from the one before to it, 0 = not known */
+    unsigned latest;             /* index in uses of the last call */
+    bool used;                   /* threads_linux_top_async was called before */
+    uint64_t read_ns, window_ns; /* read_ns: time of the last reading; window_ns: ns between the
+                                    last two readings */
     char list[LIST_SIZE];
 };
 
@@ -56,9 +58,9 @@ void threads_linux_free(struct threads_linux *t) {
     free(t);
 }
 
-/* ---- which ---- */
+/* ---- choosing threads ---- */
 
-/* Is the thread's folder one of ours that is not in the list yet? */
+/* Is the thread neither the watched one, nor the caller, nor in the list already? */
 static bool is_new_async(const struct threads_linux *t, pid_t tid) {
     if (tid == t->watched->target.tid || tid == (pid_t)syscall(SYS_gettid)) {
         return false;
@@ -71,8 +73,8 @@ static bool is_new_async(const struct threads_linux *t, pid_t tid) {
     return true;
 }
 
-/* Adds a thread that is not in the list. False: it is there, is none of ours, or there is no room.
- */
+/* Adds a thread to the list. False: the thread is in the list, is the watched one or the caller,
+ * or there is no room. */
 static bool thread_add_async(struct threads_linux *t, pid_t tid, uint32_t max) {
     if (t->count == max || !is_new_async(t, tid)) {
         return false;
@@ -90,14 +92,15 @@ static int64_t owner_for_async(const struct threads_linux *t, pid_t tid) {
     return lock_wait_async(t->locks, s.pid, tid, &call).owner;
 }
 
-/* Follows the chain of owners to a thread that waits for none, or that is already in it. */
+/* Adds the thread `owner`, the thread for which that one waits, and so on, until a thread waits
+ * for none or is in the list already. */
 static void add_chain_async(struct threads_linux *t, int64_t owner, uint32_t max) {
     while (owner > 0 && owner <= INT32_MAX && thread_add_async(t, (pid_t)owner, max)) {
         owner = owner_for_async(t, (pid_t)owner);
     }
 }
 
-/* The number that a name of /proc/PID/task is; 0 if it is none or too large. */
+/* Parses the name of an entry of /proc/PID/task as a thread's id; 0: it is no id, or too large. */
 static pid_t parse_id_async(const char *name, size_t size) {
     uint32_t id = 0;
     for (size_t i = 0; i < size && name[i] != '\0'; i++) {
@@ -109,7 +112,8 @@ static pid_t parse_id_async(const char *name, size_t size) {
     return (pid_t)id;
 }
 
-/* Reads the folder's entries once; returns the number of threads. */
+/* Adds the threads that the directory entries in t->list name; returns the number of threads that
+ * they name. */
 static uint32_t add_entries_async(struct threads_linux *t, size_t size, uint32_t max) {
     uint32_t listed = 0;
     for (size_t at = 0; size - at > ENTRY_NAME_AT;) {
@@ -128,8 +132,8 @@ static uint32_t add_entries_async(struct threads_linux *t, size_t size, uint32_t
     return listed;
 }
 
-/* Asks the kernel for the number of threads, because opendir and readdir allocate. False: the
- * folder has more threads than it told of. */
+/* Adds the threads of /proc/self/task, which is read by system calls, because opendir and readdir
+ * allocate. False: by its link count the folder has more threads than it listed. */
 static bool thread_list_async(struct threads_linux *t, uint32_t max) {
     struct stat sb;
     nlink_t listed = 2; /* "." and ".." */
@@ -146,7 +150,8 @@ static bool thread_list_async(struct threads_linux *t, uint32_t max) {
     return all;
 }
 
-/* A thread that ends during the listing can hide others, so the listing is repeated. */
+/* Adds all threads. The listing is repeated if threads are missing, as a thread that ends during
+ * it can hide others. */
 static void add_all_async(struct threads_linux *t, uint32_t max) {
     for (unsigned i = 0; i < LISTINGS && !thread_list_async(t, max); i++) {
     }
@@ -154,7 +159,7 @@ static void add_all_async(struct threads_linux *t, uint32_t max) {
 
 static void sort_ids_async(struct threads_linux *t) {
     for (uint32_t i = 1; i < t->count;
-         i++) { /* only the lock owners in front (add_chain_async) can be out of order */
+         i++) { /* only the owners in front (add_chain_async) can be out of order */
         pid_t id = t->ids[i];
         uint32_t at = i;
         for (; at > 0 && t->ids[at - 1] > id; at--) {
@@ -166,7 +171,8 @@ static void sort_ids_async(struct threads_linux *t) {
 
 /* ---- one thread ---- */
 
-/* Reads a file once; its size, 0 if the thread is gone. */
+/* Opens, reads and closes a thread's file in /proc; returns the size read, 0 if the thread is
+ * gone. */
 static size_t read_once_async(pid_t tid, const char *name, char *buffer, size_t size) {
     struct proc_file f;
     proc_file_open_async(&f, tid, name);
@@ -187,11 +193,11 @@ static bool takes_signal_async(const struct copy_source *s) {
 
 struct subject {
     struct copy_source source;
-    struct proc_syscall call; /* what it is blocked in */
+    struct proc_syscall call; /* the system call in which the thread is blocked */
 };
 
-/* A thread that falls asleep before the signal arrives is read from outside; one that wakes up
- * before it is read is signalled again. */
+/* Copies a blocked thread from outside, and any other by a signal. A thread that blocks before the
+ * signal arrives is then copied from outside. */
 static bool take_either_async(void *arg, bool held, struct copy *copy) {
     struct subject *subject = arg;
     struct copy_source *s = &subject->source;
@@ -232,7 +238,7 @@ uint32_t threads_linux_share_async(const struct threads_linux *t, pid_t tid) {
     return 0;
 }
 
-/* False: the thread is gone. */
+/* Describes a thread in *out, with its stack if with_stack. False: the thread is gone. */
 static bool thread_fill_async(const struct threads_linux *t, pid_t tid, bool with_stack,
                               struct rec_thread *out) {
     struct subject subject = {.source = {.target.tid = tid,
@@ -302,8 +308,8 @@ bool threads_linux_top_async(struct threads_linux *t, struct rec_thread *out) {
         while (before < end && before->id < now[i].id) {
             before++;
         }
-        /* A thread that was not there before, or whose id another one had, used all of its time
-         * since. */
+        /* A thread that did not exist at the previous call, or whose id was another thread's then,
+         * has used all of its CPU time since. */
         bool same = before < end && before->id == now[i].id && before->cpu_ns <= now[i].cpu_ns;
         now[i].used_ns = now[i].cpu_ns - (same ? before->cpu_ns : 0);
         if (now[i].used_ns > top.used_ns) {

@@ -1,4 +1,4 @@
-/* The POSIX waits with the loop hooks around them. The hooks keep errno. */
+/* Implements poll, select and pselect with the loop hooks around them. The hooks keep errno. */
 #include "stallrec_poll.h"
 
 #include "loop/adapter_wait.h"

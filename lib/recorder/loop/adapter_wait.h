@@ -1,5 +1,5 @@
-/* What the adapters of waits share: the edge before a wait. The one after it is
- * stallrec_loop_wake. */
+/* Tells the loop the edge before a wait, for all adapters of waits. The edge after a wait is told
+ * by stallrec_loop_wake. */
 #ifndef STALLREC_ADAPTER_WAIT_H
 #define STALLREC_ADAPTER_WAIT_H
 
@@ -9,23 +9,25 @@
 
 #include "stallrec.h"
 
-/* Marks a function that a thread waits in, so that stacks do not have it (own_code_linux.h). */
+/* Marks a function in which a thread waits, so that stacks leave the function out
+ * (own_code_linux.h). */
 #ifdef __linux__
 #define REC_WAITS __attribute__((section("stallrec_waits")))
 #else
 #define REC_WAITS
 #endif
 
-/* Makes the function that this is inlined into save its caller's frame pointer. Of a thread that
- * sleeps in a system call nothing but sp and pc can be read from outside, and callers further out
- * may be addressed through the frame pointer. AArch64 always saves it. */
+/* Makes the function into which this one is inlined save its caller's frame pointer. From outside,
+ * only sp and pc of a thread that sleeps in a system call can be read, and outer callers may be
+ * found by the frame pointer. On AArch64 functions always save it. */
 static inline __attribute__((always_inline)) void rec_wait_saves_frame_pointer(void) {
 #if defined(__x86_64__) && defined(REC_SAVES_FRAME_POINTER)
     __asm__ __volatile__("" ::: "rbp");
 #endif
 }
 
-/* A wait with timeout 0 is a turn: a loop with idle handlers never sleeps. */
+/* Tells the loop that a wait begins. A wait that does not block (timeout 0) is told as a turn, as
+ * a loop with idle handlers never sleeps. */
 static inline __attribute__((always_inline)) void rec_wait_begin(struct stallrec_loop *loop,
                                                                  bool blocks) {
     rec_wait_saves_frame_pointer();

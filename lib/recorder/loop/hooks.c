@@ -9,11 +9,12 @@
 
 static struct {
     pthread_once_t once;
-    bool forked; /* since the last start */
+    bool forked; /* the process is a fork's child, in which no recorder was started yet */
     struct rec_inbox inbox;
-    atomic_uint detectors; /* that are told; 0: no recorder runs here */
+    atomic_uint detectors; /* the detectors whose events are accepted; 0: no recorder runs in this
+                              process */
     atomic_uint launch_ms, span_ms;
-    atomic_uint_fast64_t spans; /* ids given */
+    atomic_uint_fast64_t spans; /* number of action ids given so far */
     pthread_mutex_t lock;       /* guards the poster; the other hooks do not take it */
     stallrec_poster post;
     void *ctx;
@@ -25,7 +26,8 @@ static void init_inbox(void) {
 
 struct rec_inbox *rec_hooks_open(const struct stallrec_config *config) {
     pthread_once(&hooks.once, init_inbox);
-    if (hooks.forked) { /* the lock may be held by a thread that does not exist in the child */
+    /* In the child the lock may be held by a thread that does not exist there. */
+    if (hooks.forked) {
         pthread_mutex_init(&hooks.lock, NULL);
         init_inbox();
         hooks.post = NULL;
@@ -73,14 +75,14 @@ static bool hooks_put(const struct rec_event *event, uint64_t due_ns) {
     return taken;
 }
 
-bool rec_hooks_tell(const struct rec_event *events, uint32_t count) {
+bool rec_hooks_tell(struct rec_inbox *inbox, const struct rec_event *events, uint32_t count) {
     bool wake = false;
-    if (!rec_inbox_has_room(&hooks.inbox, count)) {
+    if (!rec_inbox_has_room(inbox, count)) {
         return false;
     }
     for (uint32_t i = 0; i < count; i++) {
         bool wakes;
-        rec_inbox_put(&hooks.inbox, &events[i], 0, &wakes);
+        rec_inbox_put(inbox, &events[i], 0, &wakes);
         wake |= wakes;
     }
     if (wake) {

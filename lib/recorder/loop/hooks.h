@@ -1,6 +1,6 @@
-/* The monitor's side of what the app tells (stallrec.h): frames, launches, actions, posted tasks.
- * As the loop of the loop hooks, it is one per process and outlives every recorder, so that a call
- * that comes after stallrec_stop does nothing. */
+/* Receives the app's calls (stallrec.h) for frames, launches, actions and posted tasks, for the
+ * monitor. As the main loop, this state is one per process and outlives every recorder, so that a
+ * call after stallrec_stop does nothing. */
 #ifndef STALLREC_HOOKS_H
 #define STALLREC_HOOKS_H
 
@@ -10,19 +10,21 @@
 #include "loop/inbox.h"
 #include "stallrec.h"
 
-/* Starts accepting what the detectors of config need, and drops what earlier recorders left. Before
- * the monitor thread starts. */
+/* Starts accepting the events that config's detectors need, drops events that earlier recorders
+ * left, and returns the inbox. It must be called before the monitor thread starts. */
 struct rec_inbox *rec_hooks_open(const struct stallrec_config *config);
-/* Stops accepting, and forgets the poster. After the monitor thread has ended. */
+/* Stops accepting events and forgets the poster. It must be called after the monitor thread has
+ * ended. */
 void rec_hooks_close(void);
-/* The same, in the child of a fork, where any lock may be held for ever. */
+/* Stops accepting events in the child of a fork, in which any lock may be held for ever. */
 void rec_hooks_in_forked_child(void);
 
-/* Tells the monitor all of the events, or none: false. For a program that calls none of the hooks
- * that use the queue; on the watched thread. */
-bool rec_hooks_tell(const struct rec_event *events, uint32_t count);
+/* Puts all of the events into `inbox`, which is that of rec_hooks_open or of another loop; false:
+ * there is no room, and none is put. It is for a program that calls none of the hooks that use the
+ * inbox, and is called on the watched thread. */
+bool rec_hooks_tell(struct rec_inbox *inbox, const struct rec_event *events, uint32_t count);
 
-/* rec_capture.post: by the app's poster. ctx is not used. */
+/* Implements rec_capture.post by the app's poster. ctx is not used. */
 bool rec_hooks_post(void *ctx, uint64_t number);
 
 #endif

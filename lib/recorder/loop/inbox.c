@@ -21,13 +21,14 @@ void rec_inbox_init(struct rec_inbox *inbox) {
 
 /* ---- writers ---- */
 
-/* The reader may have moved on meanwhile, even past this place. */
+/* Is half of the queue before `place` unread? The reader may have moved on meanwhile, even past
+ * `place`. */
 static bool half_full(const struct rec_inbox *inbox, uint64_t place) {
     uint64_t head = atomic_load_explicit(&inbox->head, memory_order_relaxed);
     return place >= head && place - head >= REC_INBOX_CELLS / 2;
 }
 
-/* Must the reader be woken, and by this writer? */
+/* Must the reader be woken for an event due at due_ns, and is this writer the one to wake it? */
 static bool claim_wake(struct rec_inbox *inbox, uint64_t place, uint64_t due_ns) {
     uint64_t asleep = atomic_load(&inbox->asleep_ns);
     return asleep != 0 && (due_ns < asleep || half_full(inbox, place)) &&
@@ -42,12 +43,12 @@ bool rec_inbox_put(struct rec_inbox *inbox, const struct rec_event *event, uint6
     for (;;) {
         cell = &inbox->cells[place & CELL_MASK];
         uint64_t sequence = atomic_load_explicit(&cell->sequence, memory_order_acquire);
-        /* Or the reader has not reached this cell since the last round. */
+        /* sequence < place: the reader has not read this cell since the last round */
         if ((event->kind == REC_EVENT_SPAN_BEGIN && half_full(inbox, place)) || sequence < place) {
             atomic_fetch_add_explicit(&inbox->dropped, 1, memory_order_relaxed);
             return false;
         }
-        if (sequence > place) { /* another writer was */
+        if (sequence > place) { /* another writer has taken the place */
             place = atomic_load_explicit(&inbox->tail, memory_order_relaxed);
         } else if (atomic_compare_exchange_weak_explicit(&inbox->tail, &place, place + 1,
                                                          memory_order_relaxed,
@@ -56,8 +57,8 @@ bool rec_inbox_put(struct rec_inbox *inbox, const struct rec_event *event, uint6
         }
     }
     cell->event = *event;
-    /* Sequentially consistent, as the load of asleep_ns: the reader sets that and then looks here,
-     * so at least one of the two sees the other. */
+    /* The store is sequentially consistent, as is the load of asleep_ns: the reader sets asleep_ns
+     * and then looks at this sequence, so at least one of the two sees the other's store. */
     atomic_store(&cell->sequence, place + 1);
     *wake = claim_wake(inbox, place, due_ns);
     return true;
@@ -90,8 +91,7 @@ static void pass_cell(struct rec_inbox *inbox, struct rec_inbox_cell *cell) {
     atomic_store_explicit(&inbox->head, head + 1, memory_order_relaxed);
 }
 
-/* The time of the next tick, 0 if there is none. Ticks that were overwritten meanwhile are skipped.
- */
+/* Returns the time of the next tick, 0 if there is none, and skips ticks that were overwritten. */
 static uint64_t next_tick(struct rec_inbox *inbox) {
     uint64_t tail = atomic_load_explicit(&inbox->tick_tail, memory_order_relaxed);
     if (tail - inbox->tick_head > REC_INBOX_TICKS) {
@@ -105,7 +105,7 @@ static uint64_t next_tick(struct rec_inbox *inbox) {
         if (before == after && before == inbox->tick_head + 1) {
             return at;
         }
-        if (before <= inbox->tick_head) { /* being written */
+        if (before <= inbox->tick_head) { /* the tick is being written */
             return 0;
         }
         inbox->tick_head++;

@@ -11,14 +11,20 @@ enum {
 void stallrec_loop_notify_(struct stallrec_loop *loop, uint64_t now) {
     uint32_t notify = __atomic_load_n(&loop->notify_, __ATOMIC_SEQ_CST);
     if ((notify & KEPT) != 0) {
-        /* Keeps the first edge as the end, even if the monitor asks again before it looks. */
+        /* The first edge is stored as the end, even if the monitor asks again before it has read
+         * it. */
         uint64_t none = 0, edge = now & ~(uint64_t)1;
         __atomic_compare_exchange_n(&loop->end_, &none, edge, false, __ATOMIC_SEQ_CST,
                                     __ATOMIC_SEQ_CST);
     }
-    /* Makes the next edges cheap again. Only the monitor clears STOP. */
+    /* The next edges need not take this slow path. Only the monitor clears STOP. */
     notify = __atomic_fetch_and(&loop->notify_, ~(uint32_t)(WAKES | KEPT), __ATOMIC_SEQ_CST);
-    if ((notify & WAKES) != 0) {
+    if ((notify & WAKES) == 0) {
+        return;
+    }
+    if ((notify & STALLREC_NOTIFY_BESIDE_) != 0) {
+        rec_loop_interrupt(stallrec_main_loop(NULL));
+    } else {
         rec_word_wake(&loop->notify_);
     }
 }
@@ -31,9 +37,9 @@ static struct rec_event edge(enum rec_loop_event event, uint64_t at_ns) {
     return (struct rec_event){.kind = REC_EVENT_EDGE, .at_ns = at_ns, .value = event};
 }
 
-/* Reads the last edge and the sum of the stretches that had ended by then. Edges may follow
- * meanwhile: a sum that includes a later one is told with that one, since only differences of sums
- * are told. */
+/* Returns the last edge, and sets *busy_ns to the sum of the stretches that had ended by then. If
+ * edges follow meanwhile, the sum may include a later stretch; this is harmless, as only
+ * differences of sums are told. */
 static uint64_t read_state(const struct stallrec_loop *loop, uint64_t *busy_ns) {
     uint64_t state = __atomic_load_n(&loop->state_, __ATOMIC_SEQ_CST), again;
     for (int tries = 0; tries < 3; tries++, state = again) {
@@ -46,9 +52,9 @@ static uint64_t read_state(const struct stallrec_loop *loop, uint64_t *busy_ns) 
     return state;
 }
 
-/* As read_state; if the loop is busy, the hooks keep the edge that ends the stretch from now on.
- * Otherwise a monitor that is delayed before it waits would merge several stretches into one. This
- * fails only if edges come faster than it can ask. */
+/* Does the same as read_state, and, if the loop is busy, makes the hooks store the edge that ends
+ * the stretch. Otherwise a monitor that is delayed before it waits would merge several stretches
+ * into one. This fails only if edges come faster than the monitor can ask. */
 static uint64_t read_state_keeping_its_end(struct stallrec_loop *loop, uint64_t *busy_ns) {
     enum { TRIES = 4 };
     uint64_t state = read_state(loop, busy_ns);
@@ -63,11 +69,12 @@ static uint64_t read_state_keeping_its_end(struct stallrec_loop *loop, uint64_t 
     return state;
 }
 
-/* When the stretch that began at `seen` ended: at the kept edge `end`. Without one the latest edge
- * stands for it, limited by all busy time since. */
+/* Returns the time at which the stretch that began at `seen` ended: the stored edge `end`, or, if
+ * there is none, the latest edge, or earlier if all busy time since then, `grown`, is shorter. */
 static uint64_t end_of(uint64_t end, uint64_t seen, uint64_t state, uint64_t grown) {
     uint64_t begin = seen & ~(uint64_t)1, last = state & ~(uint64_t)1;
-    if (end > seen && end <= state) { /* not the edge that began it: seen has bit 0 */
+    /* seen has bit 0 set, so that `end` is not the edge that began the stretch */
+    if (end > seen && end <= state) {
         return end;
     }
     return grown > 0 && grown < last - begin ? begin + grown : last;
@@ -152,7 +159,8 @@ uint32_t rec_loop_transitions(const struct stallrec_loop *loop,
     for (uint64_t i = end > STALLREC_TRAIL_ ? end - STALLREC_TRAIL_ : 0; i < end; i++) {
         uint64_t word = __atomic_load_n(&loop->trail_[i % STALLREC_TRAIL_], __ATOMIC_RELAXED);
         uint64_t at_ns = word & ~(uint64_t)15;
-        /* A newer one stands where an older one was: those before it are as old as it seems. */
+        /* A newer transition has overwritten an old one here, so the transitions before it are
+         * older than they seem, and are dropped. */
         while (count > 0 && out[count - 1].at_ns > at_ns) {
             count--;
         }
@@ -165,7 +173,8 @@ const char *rec_loop_mode(const struct stallrec_loop *loop) {
     return __atomic_load_n(&loop->mode_, __ATOMIC_ACQUIRE);
 }
 
-/* Asks for `wanted` unless a message waits to be read. False: one does. */
+/* Sets notify_ to `wanted`, which the hooks then do; false, without doing so, if a message waits
+ * to be read. */
 static bool ask(struct stallrec_loop *loop, uint32_t wanted) {
     uint32_t old = __atomic_load_n(&loop->notify_, __ATOMIC_SEQ_CST);
     do {
@@ -177,24 +186,44 @@ static bool ask(struct stallrec_loop *loop, uint32_t wanted) {
     return true;
 }
 
-void rec_loop_wait(struct rec_loop_poll *poll, struct rec_core *core, uint64_t until_ns) {
+/* Adds to *wanted the bits that ask the hooks for the edge that matters next. False: an edge has
+ * come already. */
+static bool ask_for_edge(struct rec_loop_poll *poll, struct rec_core *core, uint32_t *wanted,
+                         uint64_t *until_ns) {
     struct stallrec_loop *loop = poll->loop;
     uint64_t now = stallrec_clock_ns(), grace = rec_core_grace_ns(core);
     rec_core_wait_begin(core, now);
-    uint32_t wanted = 0;
     if (rec_core_busy_since(core) == 0 && poll->restless && grace > 0) {
-        until_ns = now + grace < until_ns ? now + grace : until_ns;
+        *until_ns = now + grace < *until_ns ? now + grace : *until_ns;
     } else if (rec_core_busy_since(core) == 0) {
-        wanted = STALLREC_NOTIFY_BUSY_;
+        *wanted |= STALLREC_NOTIFY_BUSY_;
     } else {
-        wanted = rec_core_stalled(core) ? STALLREC_NOTIFY_END_ : STALLREC_NOTIFY_KEEP_;
+        *wanted |= rec_core_stalled(core) ? STALLREC_NOTIFY_END_ : STALLREC_NOTIFY_KEEP_;
         if (__atomic_load_n(&loop->end_, __ATOMIC_SEQ_CST) < poll->seen) {
-            /* The edge is of an earlier stretch and was written after the monitor had looked. */
+            /* This edge ended an earlier stretch, and was written after the monitor had looked. */
             __atomic_store_n(&loop->end_, 0, __ATOMIC_SEQ_CST);
         }
     }
-    if (ask(loop, wanted) && __atomic_load_n(&loop->state_, __ATOMIC_SEQ_CST) == poll->seen) {
+    return ask(loop, *wanted) && __atomic_load_n(&loop->state_, __ATOMIC_SEQ_CST) == poll->seen;
+}
+
+bool rec_loop_arm(struct rec_loop_poll *poll, struct rec_core *core, uint64_t *until_ns) {
+    uint32_t wanted = STALLREC_NOTIFY_BESIDE_;
+    return ask_for_edge(poll, core, &wanted, until_ns);
+}
+
+void rec_loop_wait(struct rec_loop_poll *poll, struct rec_core *core, uint64_t until_ns) {
+    struct stallrec_loop *loop = poll->loop;
+    uint32_t wanted = 0;
+    if (ask_for_edge(poll, core, &wanted, &until_ns)) {
         rec_word_wait(&loop->notify_, wanted, until_ns);
+    }
+    __atomic_fetch_and(&loop->notify_, ~(uint32_t)STALLREC_NOTIFY_STOP_, __ATOMIC_SEQ_CST);
+}
+
+void rec_loop_wait_for_interrupt(struct stallrec_loop *loop, uint64_t until_ns) {
+    if (ask(loop, 0)) {
+        rec_word_wait(&loop->notify_, 0, until_ns);
     }
     __atomic_fetch_and(&loop->notify_, ~(uint32_t)STALLREC_NOTIFY_STOP_, __ATOMIC_SEQ_CST);
 }

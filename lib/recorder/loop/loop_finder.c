@@ -1,27 +1,36 @@
-/* The heuristic that finds a program's event loop. */
+/* Finds a program's event loop by a heuristic. */
 #include "loop/loop_finder.h"
 
 #include <stddef.h>
 #include <string.h>
 
 enum {
-    SIBLING_BYTES = 512, /* of stack, by which waits of functions with the same caller may differ */
-    DEEPER_STREAK = 8,   /* waits that a deeper place needs to replace a loop, at least */
-    DEEPER_OFTEN = 16,   /* the same, of a loop that has not been seen for ABSENT_NS */
-    CLEARLY_MORE = 2,    /* times as much time waited, where more or less decides */
-    FINISH_QUALIFIES = 2, /* when nothing more will be seen */
-    RETURN_STREAK = 8,    /* waits of the believed loop that end a doubt */
-    LONGER_EACH = 8,      /* a loop's waits are that much longer than those for replies */
-    LONGER_ALL = 4,       /* and its last ones than all of those together */
-    RUNS_BACK = 8         /* runs of others between two that are joined */
+    /* bytes of stack by which the depths of siblings, which are functions with one caller, may
+     * differ */
+    SIBLING_BYTES = 512,
+    DEEPER_STREAK = 8, /* number of waits that a deeper place needs at least to replace a loop */
+    DEEPER_OFTEN =
+        16, /* number of waits that suffice for it if the loop was not seen for ABSENT_NS */
+    CLEARLY_MORE = 2, /* factor by which one candidate must have waited longer than the other for
+                         that to decide */
+    FINISH_QUALIFIES =
+        2, /* number of waits that qualify a candidate at the end, when no more waits come */
+    RETURN_STREAK = 8, /* number of waits of the believed loop that end a doubt */
+    LONGER_EACH = 8, /* factor by which each wait of a loop is longer than each wait for a reply */
+    LONGER_ALL = 4,  /* factor by which all waits of a loop are longer than all waits for replies */
+    RUNS_BACK =
+        8 /* number of runs of other candidates that may lie between two runs that are joined */
 };
 
 #define ABSENT_NS UINT64_C(30000000000)
-#define BUSY_NS   UINT64_C(1000000000) /* of a loop that never idles */
+/* Time in ns after which a place that never idles replaces an absent loop on a condition
+ * variable. */
+#define BUSY_NS UINT64_C(1000000000)
 #define MODAL_WAITS_NS                                                                             \
-    UINT64_C(1000000000)                  /* of waits at one depth before another was believed     \
-                                           */
-#define LOOP_WAITS_NS UINT64_C(100000000) /* a loop idles; waits for replies are short */
+    UINT64_C(1000000000) /* waits at one depth before another was believed are a modal loop's if   \
+                            they take this long */
+/* Time in ns that the waits of a loop, which idles, take in all; waits for replies take less. */
+#define LOOP_WAITS_NS UINT64_C(100000000)
 
 void finder_init(struct loop_finder *f, uint64_t threshold_ns,
                  bool (*allowed)(void *ctx, uint64_t place), void *ctx) {
@@ -37,8 +46,8 @@ static bool is_weak(const struct finder_candidate *c) {
     return c->object.kind == FINDER_CONDITION || c->object.kind == FINDER_SIGNALS;
 }
 
-/* Do two sets have a descriptor in common? One that was closed and whose number is another file's
- * now is none. */
+/* Do two sets have a descriptor in common? The lowest descriptor does not count if it now refers
+ * to another file. */
 static bool sets_share(const struct finder_object *a, const struct finder_object *b) {
     bool replaced = a->file != 0 && b->file != 0 && a->lowest == b->lowest && a->file != b->file;
     for (uint32_t i = 0; i < FINDER_SET_WORDS; i++) {
@@ -64,7 +73,7 @@ const struct finder_candidate *finder_loop(const struct loop_finder *f) {
     return f->believed != 0 ? &f->candidates[f->believed - 1] : NULL;
 }
 
-/* Is it the candidate's wait? A function may wait for its object at several places. */
+/* Is the wait one of the candidate's? A function may wait for the same object at several places. */
 static bool is_wait_of(const struct finder_candidate *c, const struct finder_wait *wait) {
     if (c->refused) {
         return c->place == wait->place;
@@ -73,8 +82,9 @@ static bool is_wait_of(const struct finder_candidate *c, const struct finder_wai
            same_object(&c->object, &wait->object);
 }
 
-/* Is it the believed loop's? Deeper down the loop is a modal one. It may replace all of its
- * descriptors between two turns, so at its own depth the sets are not compared. */
+/* Is the wait one of the believed loop's? At another depth it is a modal loop's if it has the same
+ * object. A loop may replace all of its descriptors between two turns, so at its own depth the
+ * sets are not compared. */
 static bool is_wait_of_loop(const struct finder_candidate *loop, const struct finder_wait *wait) {
     if (loop->place != wait->place) {
         return is_wait_of(loop, wait);
@@ -98,7 +108,7 @@ static struct finder_candidate *finder_match(struct loop_finder *f,
     return NULL;
 }
 
-/* Forgets the runs of a candidate whose entry is taken for another. */
+/* Removes the runs of a candidate whose entry is reused for another candidate. */
 static void drop_runs(struct loop_finder *f, uint32_t candidate) {
     uint32_t kept = 0;
     for (uint32_t i = 0; i < f->run_count; i++) {
@@ -109,7 +119,8 @@ static void drop_runs(struct loop_finder *f, uint32_t candidate) {
     f->run_count = kept;
 }
 
-/* A new entry; of a full table that which has not waited for longest. */
+/* Adds a candidate; in a full table it replaces the candidate whose latest wait is the oldest, but
+ * never the believed one. */
 static struct finder_candidate *finder_add_candidate(struct loop_finder *f,
                                                      const struct finder_wait *wait) {
     uint32_t at = f->count;
@@ -133,7 +144,7 @@ static struct finder_candidate *finder_add_candidate(struct loop_finder *f,
 
 /* ---- the log ---- */
 
-/* The candidate's latest run, if a wait that begins now is one with it. */
+/* Returns the candidate's latest run if a wait that begins now belongs to that run; else NULL. */
 static struct finder_run *run_to_join(struct loop_finder *f, uint32_t candidate, uint64_t now_ns) {
     for (uint32_t i = f->run_count; i > 0 && i + RUNS_BACK > f->run_count; i--) {
         struct finder_run *run = &f->runs[i - 1];
@@ -144,7 +155,7 @@ static struct finder_run *run_to_join(struct loop_finder *f, uint32_t candidate,
     return NULL;
 }
 
-/* Adds a wait that begins and, as far as is known, ends at now_ns. */
+/* Adds to the log a wait that begins at now_ns and, as far as is known, also ends then. */
 static void log_wait(struct loop_finder *f, const struct finder_candidate *c, uint64_t now_ns) {
     uint32_t number = (uint32_t)(c - f->candidates);
     struct finder_run *run = run_to_join(f, number, now_ns);
@@ -160,7 +171,8 @@ static void log_wait(struct loop_finder *f, const struct finder_candidate *c, ui
     f->runs[f->run_count++] = (struct finder_run){number, {now_ns, now_ns}};
 }
 
-/* What lies before a wait of a loop that is believed for long is settled. */
+/* Empties the log before a wait of a loop that has been believed for long, as earlier waits are
+ * settled. */
 static void settle_log(struct loop_finder *f, uint64_t now_ns) {
     if (!f->doubt && f->believed != 0 && !finder_is_young(f, now_ns)) {
         f->run_count = 0;
@@ -183,21 +195,22 @@ bool finder_wants_file(const struct loop_finder *f) {
     return f->believed == 0 || f->doubt;
 }
 
-/* Do both wait about as deep, as loops do that follow one another? What waits for a part of what
- * the other waits for is a library that the other one serves. */
+/* Do both wait at about the same depth, as loops do that follow one another, and on different
+ * objects? A candidate that waits for a part of the other's object is a library that the other
+ * serves. The depths of two coroutines' stacks are not known. */
 static bool are_siblings(const struct finder_candidate *a, const struct finder_candidate *b) {
     uint64_t apart = a->depth > b->depth ? a->depth - b->depth : b->depth - a->depth;
-    return apart <= SIBLING_BYTES && !same_object(&a->object, &b->object);
+    return apart <= SIBLING_BYTES && a->depth != 0 && !same_object(&a->object, &b->object);
 }
 
-/* Are the waits of `loop` short beside those of c since its last one? */
+/* Are the waits of `loop` short compared with the waits that c had since the last of them? */
 static bool waits_for_replies(const struct finder_candidate *loop,
                               const struct finder_candidate *c) {
     uint64_t each_ns = loop->waited_ns / (loop->all_waits + 1);
     return c->streak_ns / (c->streak + 1) >= LONGER_EACH * each_ns;
 }
 
-/* Was the loop none, now that c is believed in its place? */
+/* Does c, believed in place of `loop`, show that `loop` never was the loop? */
 static bool disproves(const struct finder_candidate *c, const struct finder_candidate *loop) {
     if (is_weak(c) != is_weak(loop)) {
         return is_weak(loop) || waits_for_replies(loop, c);
@@ -212,7 +225,7 @@ static void believe(struct loop_finder *f, struct finder_candidate *c, uint64_t 
     if (loop == NULL) {
         f->past = REC_PAST_ANEW;
     } else if (c != loop && c->trusted) {
-        /* What was taken for its successor was part of its turn. */
+        /* c was the loop before, and its successor's waits were part of one of its turns */
         f->from_ns = is_weak(loop) ? c->left_ns : c->latest_ns;
     } else if (c != loop && disproves(c, loop)) {
         f->past = finder_is_young(f, now_ns) ? REC_PAST_ANEW : REC_PAST_GIVEN_UP;
@@ -239,7 +252,7 @@ static void begin_doubt(struct loop_finder *f, uint64_t now_ns) {
     f->news = FINDER_DOUBTS;
 }
 
-/* Counts the wait among those since the believed loop's last one. */
+/* Counts a wait of c since the believed loop's last wait. */
 static void count_streak(struct finder_candidate *c, const struct finder_candidate *loop) {
     if (c->epoch != loop->all_waits) {
         c->epoch = loop->all_waits;
@@ -248,7 +261,7 @@ static void count_streak(struct finder_candidate *c, const struct finder_candida
     c->streak++;
 }
 
-/* Has a condition variable's loop taken the place of one on descriptors? */
+/* Has c, which waits on a condition variable, replaced a loop on descriptors? */
 static bool has_succeeded(const struct finder_candidate *c, const struct finder_candidate *loop,
                           uint64_t now_ns) {
     return (c->streak >= DEEPER_STREAK && waits_for_replies(loop, c) &&
@@ -256,7 +269,7 @@ static bool has_succeeded(const struct finder_candidate *c, const struct finder_
            (c->streak >= DEEPER_OFTEN && now_ns - loop->latest_ns >= ABSENT_NS);
 }
 
-/* Has a deeper place waited often enough while the believed loop did not? */
+/* Has c, which waits deeper, waited often enough while the believed loop did not wait? */
 static bool has_outlasted(const struct finder_candidate *c, const struct finder_candidate *loop,
                           uint64_t now_ns) {
     if (are_siblings(c, loop)) {
@@ -266,8 +279,23 @@ static bool has_outlasted(const struct finder_candidate *c, const struct finder_
            (c->streak >= DEEPER_OFTEN && now_ns - loop->latest_ns >= ABSENT_NS);
 }
 
-/* Does a place with descriptors wait as a loop does that idles, or for so long that the believed
- * one, on a condition variable, is not likely to be in a turn? */
+/* Has c, on descriptors, waited often and not much less than the believed loop, on a condition
+ * variable, because both wait by turns? It is called for each wait of c, and counts it. */
+static bool waits_by_turns(const struct loop_finder *f, struct finder_candidate *c) {
+    const struct finder_candidate *loop = finder_loop(f);
+    if (c->rival_ns != f->believed_ns) {
+        c->rival_ns = f->believed_ns;
+        c->beside_waits = c->all_waits;
+        c->beside_ns = c->waited_ns;
+        c->rival_waited_ns = loop->waited_ns;
+    }
+    uint64_t waited_ns = c->waited_ns - c->beside_ns;
+    return c->all_waits - c->beside_waits >= DEEPER_STREAK && waited_ns >= LOOP_WAITS_NS &&
+           waited_ns >= (loop->waited_ns - c->rival_waited_ns) / LONGER_ALL;
+}
+
+/* Does c, on descriptors, wait as a loop does that idles, or for so long that the believed loop,
+ * on a condition variable, is not likely to be in a turn? */
 static bool idles_beside(const struct finder_candidate *c, const struct finder_candidate *loop,
                          uint64_t now_ns) {
     uint64_t each_ns = loop->waited_ns / (loop->all_waits + 1);
@@ -278,11 +306,11 @@ static bool idles_beside(const struct finder_candidate *c, const struct finder_c
            (c->streak_ns >= LOOP_WAITS_NS || c->streak_ns / c->streak >= each_ns / LONGER_EACH);
 }
 
-/* Is it enough for a loop that is in doubt to be replaced? */
-static bool qualifies(const struct loop_finder *f, const struct finder_candidate *c,
-                      uint64_t now_ns) {
+/* Are c's waits enough to replace a loop that is in doubt? */
+static bool qualifies(const struct loop_finder *f, struct finder_candidate *c, uint64_t now_ns) {
     if (is_weak(finder_loop(f)) && !is_weak(c)) {
-        return c->waits >= FINDER_QUALIFIES && idles_beside(c, finder_loop(f), now_ns);
+        return waits_by_turns(f, c) ||
+               (c->waits >= FINDER_QUALIFIES && idles_beside(c, finder_loop(f), now_ns));
     }
     if (c->waits < FINDER_QUALIFIES || finder_is_young(f, now_ns) || is_weak(finder_loop(f))) {
         return c->waits >= FINDER_QUALIFIES;
@@ -290,7 +318,7 @@ static bool qualifies(const struct loop_finder *f, const struct finder_candidate
     return c->waits >= DEEPER_STREAK || c->waited_ns >= LOOP_WAITS_NS;
 }
 
-/* A wait of another candidate than the believed loop, of which there is no doubt. */
+/* Judges a wait of a candidate other than the believed loop, while that is not in doubt. */
 static enum finder_verdict judge_elsewhere(struct loop_finder *f, struct finder_candidate *c,
                                            const struct finder_wait *wait, uint64_t now_ns) {
     const struct finder_candidate *loop = finder_loop(f);
@@ -311,7 +339,8 @@ static enum finder_verdict judge_elsewhere(struct loop_finder *f, struct finder_
     return f->news != FINDER_NOTHING_NEW ? FINDER_IDLE : FINDER_PART;
 }
 
-/* A wait while there is doubt: the first of the two that goes on waiting is the loop. */
+/* Judges a wait while the loop is in doubt: of the two candidates, the first that goes on waiting
+ * is the loop. */
 static void judge_doubtful(struct loop_finder *f, struct finder_candidate *c,
                            const struct finder_wait *wait, uint64_t now_ns) {
     const struct finder_candidate *loop = finder_loop(f);
@@ -371,7 +400,8 @@ static enum finder_verdict judge_turn(struct loop_finder *f, const struct finder
     return turn ? FINDER_TURN : FINDER_PART;
 }
 
-/* A modal loop may have been believed before the one that it is in. */
+/* Counts a wait of c at `depth`. A modal loop may have been believed before the loop around it, so
+ * c's depth becomes that of the outer loop once c waits there often enough. */
 static void count_wait(struct finder_candidate *c, uint64_t depth) {
     c->latest_depth = depth;
     c->all_waits++;
@@ -432,16 +462,17 @@ void finder_end(struct loop_finder *f, uint64_t now_ns) {
     f->open = 0;
 }
 
-/* Is c more likely to be the program's loop than `than`, now that no more waits come? Both have
- * waited often enough to qualify. */
+/* Is c more likely to be the program's loop than `than`, now that no more waits come? Both must
+ * have waited often enough to qualify. */
 static bool is_better_at_end(const struct loop_finder *f, const struct finder_candidate *c,
                              const struct finder_candidate *than) {
     const struct finder_candidate *loop = finder_loop(f);
     if (is_weak(c) != is_weak(than)) {
         return is_weak(than);
     }
-    /* The other one may have raised the doubt about the loop. On a busy machine each wait is longer
-     * than was asked for, so that who waits more often gains: little more time says nothing. */
+    /* The doubt about the loop may be due to `than` or c. On a busy machine each wait takes longer
+     * than was asked for, which favours the candidate with more waits, so a slightly longer time
+     * decides nothing. */
     bool is_clear = c->waited_ns / CLEARLY_MORE > than->waited_ns ||
                     than->waited_ns / CLEARLY_MORE > c->waited_ns;
     if ((c == loop || than == loop) && is_clear) {
@@ -450,7 +481,7 @@ static bool is_better_at_end(const struct loop_finder *f, const struct finder_ca
     return c->depth > than->depth;
 }
 
-/* The best of the candidates that qualify at the end; NULL: none does. */
+/* Returns the best of the candidates that qualify at the end; NULL: no candidate does. */
 static struct finder_candidate *best_at_end(struct loop_finder *f) {
     struct finder_candidate *best = NULL;
     uint64_t enough = f->allowed != NULL ? 1 : FINISH_QUALIFIES;
@@ -466,7 +497,7 @@ static struct finder_candidate *best_at_end(struct loop_finder *f) {
     return best;
 }
 
-/* What had begun to wait in place of the loop; NULL: nothing. */
+/* Returns the candidate that had begun to wait in place of the loop; NULL: there is none. */
 static struct finder_candidate *successor_at_end(struct loop_finder *f) {
     const struct finder_candidate *loop = finder_loop(f);
     for (uint32_t i = 0; i < f->count; i++) {
@@ -507,8 +538,8 @@ enum finder_news finder_take_news(struct loop_finder *f) {
     return news;
 }
 
-/* Its own waits, and those of before it was believed that would be a modal loop's by now: waits for
- * replies while a library starts are shorter in all. */
+/* Is the run one of the believed loop's, or one of earlier waits that count as a modal loop's? The
+ * waits for replies while a library starts are shorter in all. */
 static bool is_told(const struct loop_finder *f, const struct finder_run *run, uint64_t from_ns) {
     const struct finder_candidate *loop = finder_loop(f), *c = &f->candidates[run->candidate];
     bool modal = loop != NULL && c->place == loop->place && c->depth < loop->depth && !c->refused &&
@@ -534,7 +565,8 @@ uint32_t finder_idle(const struct loop_finder *f, struct finder_interval *out, u
             left_out--;
             *from_ns = idle->end_ns > *from_ns ? idle->end_ns : *from_ns;
         } else if (count > 0 &&
-                   idle->begin_ns <= out[count - 1].end_ns) { /* a modal loop's in it */
+                   /* this run lies within that of a modal loop */
+                   idle->begin_ns <= out[count - 1].end_ns) {
             uint64_t end_ns = out[count - 1].end_ns;
             out[count - 1].end_ns = idle->end_ns > end_ns ? idle->end_ns : end_ns;
         } else {

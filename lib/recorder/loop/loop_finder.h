@@ -1,10 +1,10 @@
-/* Finds the event loop of a thread among its waits, and says afterwards what earlier waits were.
+/* Finds the event loop of a thread among its waits, and tells afterwards what earlier waits were.
  *
- * A loop is a place (the return address of the call that waits) and what is waited on there: one
- * epoll instance, sets of descriptors that share one from wait to wait, a condition variable, or
- * signals. What waits FINDER_QUALIFIES times at the same depth of the stack is a candidate, and of
- * these the shallowest is believed: the loop is what the thread always comes back to. A library
- * that waits for replies does so at many depths. Then
+ * A loop is a place (the return address of the call that waits) and the object that is waited on
+ * there: one epoll instance, sets of descriptors that share one from wait to wait, a condition
+ * variable, or signals. A place that waits FINDER_QUALIFIES times at the same depth of the stack
+ * is a candidate, and the shallowest candidate is believed, as the loop is what the thread always
+ * comes back to. A library that waits for replies does so at many depths. After that a wait means:
  *
  *     same place and object                  idle, at any depth: deeper down it is a modal loop
  *     same depth and object, other place     idle: a loop may wait at several places
@@ -12,17 +12,20 @@
  *     same place, deeper, other object       part of the turn: a nested loop for one reply
  *     any other place                        part of the turn
  *
- * Belief changes. A wait that is shallower than the believed loop raises doubt, until the one or
- * the other goes on waiting, for longer if the loop was believed for long; deeper waits replace a
- * loop only when it has not been seen for long. While nothing is believed, or there is doubt, every
+ * Belief changes. A wait that is shallower than the believed loop raises doubt, until one of the
+ * two goes on waiting, for longer if the loop was believed for long; deeper waits replace a loop
+ * only when it has not been seen for long. While no loop is believed, or there is doubt, every
  * wait that blocks counts as idle for the sampling, and nothing is judged: all waits are logged,
- * and when the loop is known, finder_idle tells which of them were its own, and enum rec_past from
+ * and once the loop is known, finder_idle tells which of them were its own, and enum rec_past from
  * when on. Time before the first wait of a thread's loop is its launch.
  *
- * Loops on condition variables and signals are believed only until one on descriptors qualifies:
- * a thread that waits for its worker would seem idle otherwise. They take its place again when it
- * waits no longer, and never waited but for replies: its waits together were short beside those
- * that they have had since, and each was. If it comes back and idles, all since then was its turn.
+ * Loops on condition variables and signals are believed only until a loop on descriptors
+ * qualifies, as a thread that waits for its worker would otherwise seem idle. They replace that
+ * loop again when it no longer waits, and only ever waited for replies: each of its waits, and all
+ * together, were short compared with theirs since. If it comes back and idles, all time since then
+ * was its turn. A loop on descriptors may ask a worker in each of its turns, and wait for the
+ * reply on a condition variable, so that neither outlasts the other; it is then believed unless
+ * its waits are short.
  *
  * Pure: no OS, no globals, no allocation. Used by one thread at a time, for one watched thread.
  * Times are ns of one monotonic clock and never fall. */
@@ -35,10 +38,10 @@
 #include "core/core.h"
 
 enum {
-    FINDER_QUALIFIES = 3,   /* blocking waits that make a candidate */
-    FINDER_CANDIDATES = 64, /* places with their objects and depths that are known at a time */
-    FINDER_RUNS = 128,      /* of waits in the log */
-    FINDER_SET_WORDS = 16   /* a set of descriptors: bit n mod 1024 */
+    FINDER_QUALIFIES = 3,   /* number of blocking waits that make a place a candidate */
+    FINDER_CANDIDATES = 64, /* number of candidates that are known at a time */
+    FINDER_RUNS = 128,      /* number of runs of waits in the log */
+    FINDER_SET_WORDS = 16   /* 64-bit words of a set, in which descriptor n is bit n mod 1024 */
 };
 
 #define FINDER_YOUNG_NS UINT64_C(10000000000)
@@ -50,59 +53,69 @@ enum finder_kind {
     FINDER_SIGNALS
 };
 
-/* What is waited on. Zeroed members that the kind does not have. */
+/* The object on which a wait waits. Members that its kind does not have are zero. */
 struct finder_object {
     enum finder_kind kind;
     uint64_t id;
     uint64_t set[FINDER_SET_WORDS];
-    /* The lowest descriptor of the set, and what tells its file from one that had the number
-     * before, as the inode of a socket does; 0 = not known. */
+    /* lowest: the lowest descriptor of the set; file: a number, such as a socket's inode, that
+     * differs from that of an earlier file with the same descriptor; 0 = not known. */
     uint32_t lowest;
     uint64_t file;
 };
 
 struct finder_wait {
-    uint64_t place; /* return address of the call */
-    uint64_t depth; /* stack address of the call: higher is shallower; 0 = not on the thread's own
-                       stack, which is deeper than all others */
-    bool blocking;  /* with a timeout other than 0 */
+    uint64_t place; /* return address of the call that waits */
+    uint64_t depth; /* stack address of the call that waits, which is higher in shallower calls; 0 =
+                       not on the thread's own stack, which counts as deeper than all others */
+    bool blocking;  /* the wait has no timeout of 0 */
     struct finder_object object;
 };
 
 enum finder_verdict {
-    FINDER_PART, /* part of what the loop is busy with */
-    FINDER_IDLE, /* the loop waits, until finder_end; without a belief: some wait that blocks */
+    FINDER_PART, /* the wait is part of the work of one of the loop's turns */
+    FINDER_IDLE, /* the loop waits, until finder_end; while no loop is believed, any wait that
+                    blocks */
     FINDER_TURN  /* the loop begins another turn */
 };
 
 enum finder_news {
     FINDER_NOTHING_NEW,
-    FINDER_DOUBTS, /* from now on nothing is believed */
-    FINDER_FOUND   /* another loop is believed, or the former again: see finder_idle */
+    FINDER_DOUBTS, /* no loop is believed from now on */
+    FINDER_FOUND   /* another loop is believed, or the former one again; finder_idle tells its waits
+                    */
 };
 
-/* From the begin of the first to the end of the last of waits with short pauses between them;
- * begin = end: turns that did not wait. */
+/* Waits with short pauses between them, from the begin of the first to the end of the last; begin
+ * = end: turns that did not wait. */
 struct finder_interval {
     uint64_t begin_ns, end_ns;
 };
 
 struct finder_candidate {
     uint64_t place;
-    struct finder_object object; /* of the latest wait */
+    struct finder_object object; /* the object of the latest wait */
     uint64_t depth;
-    uint64_t latest_depth; /* of the loop that is believed: of its latest wait that blocked */
-    uint64_t waits;        /* at its depth, that blocked */
-    uint64_t all_waits;    /* at any depth */
-    uint64_t outer_depth;  /* shallower than its depth, and how often it waited there */
+    uint64_t latest_depth; /* depth of the latest wait that blocked */
+    uint64_t waits;        /* number of blocking waits at `depth` */
+    uint64_t all_waits;    /* number of blocking waits at any depth */
+    uint64_t outer_depth;  /* a depth shallower than `depth`, at which the candidate waited
+                              outer_waits times in a row */
     uint64_t outer_waits;
-    uint64_t streak, epoch; /* waits since the believed loop's wait number `epoch` */
-    uint64_t streak_ns;     /* how long they were, but for one that goes on */
-    uint64_t waited_ns;     /* at any depth */
-    uint64_t latest_ns;     /* begin or end of the latest wait */
-    uint64_t left_ns;       /* the same, when another was believed in its place */
-    bool trusted;           /* it was believed once */
-    bool refused;           /* not among the places that may be loops */
+    uint64_t streak,
+        epoch;          /* streak: number of waits since the believed loop's wait number `epoch` */
+    uint64_t streak_ns; /* ns that the waits of the streak took, without one that goes on */
+    uint64_t waited_ns; /* ns that the candidate waited at any depth */
+    uint64_t rival_ns; /* loop_finder.believed_ns of the loop on a condition variable with which the
+                          candidate is compared */
+    uint64_t beside_waits; /* beside_waits, beside_ns, rival_waited_ns: the candidate's all_waits
+                              and waited_ns, and that loop's waited_ns, at the candidate's first
+                              wait since that loop is believed */
+    uint64_t beside_ns, rival_waited_ns;
+    uint64_t latest_ns; /* time at which the latest wait began or ended */
+    uint64_t left_ns;   /* latest_ns at the time when another candidate was believed in its place */
+    bool trusted;       /* the candidate was believed before */
+    bool refused;       /* the candidate's place is not allowed for a loop */
 };
 
 struct finder_run {
@@ -113,64 +126,69 @@ struct finder_run {
 struct loop_finder {
     struct finder_candidate candidates[FINDER_CANDIDATES];
     uint32_t count;
-    struct finder_run runs[FINDER_RUNS]; /* since log_ns, by time */
+    struct finder_run runs[FINDER_RUNS]; /* runs since log_ns, by time */
     uint32_t run_count;
-    uint64_t log_ns;   /* the log is complete from there on; 0 = from the thread's start */
-    uint64_t quiet_ns; /* pauses shorter than this do not part waits */
-    uint32_t believed; /* number of the candidate + 1; 0 = none */
+    uint64_t log_ns;   /* time since which the log is complete; 0 = the thread's start */
+    uint64_t quiet_ns; /* waits with pauses shorter than this, in ns, are joined to one run */
+    uint32_t believed; /* index of the believed candidate, + 1; 0 = none */
     uint64_t believed_ns;
-    uint64_t resolved_ns;  /* end of the last wait of the loop before any doubt */
-    uint64_t doubt_streak; /* waits of the believed loop since a shallower one */
+    uint64_t resolved_ns;  /* time at which the loop's last wait before any doubt ended */
+    uint64_t doubt_streak; /* number of waits of the believed loop since a shallower wait */
     bool doubt;
-    uint64_t doubt_ns; /* since when */
-    uint32_t open;     /* candidate of the wait that goes on, + 1; 0 = none */
+    uint64_t doubt_ns; /* time since which the loop is in doubt */
+    uint32_t open;     /* index of the candidate whose wait goes on, + 1; 0 = none */
     enum finder_news news;
-    uint64_t from_ns; /* of the latest FINDER_FOUND */
+    uint64_t
+        from_ns; /* time from which on finder_idle tells waits, as of the latest FINDER_FOUND */
     enum rec_past past;
     bool (*allowed)(void *ctx, uint64_t place);
     void *allowed_ctx;
 };
 
-/* Nothing is known. threshold_ns: of the shortest stall that will be asked for. allowed: may the
- * place be a loop's? Asked about once for each place; NULL = every place may. */
+/* Initialises a finder that knows nothing. threshold_ns: ns of the shortest stall that is of
+ * interest. allowed: may the place be a loop's? It is called once for each candidate; NULL = any
+ * place may. */
 void finder_init(struct loop_finder *f, uint64_t threshold_ns,
                  bool (*allowed)(void *ctx, uint64_t place), void *ctx);
 
-/* A wait begins at now_ns. */
+/* Judges a wait of the thread that begins at now_ns. */
 enum finder_verdict finder_begin(struct loop_finder *f, const struct finder_wait *wait,
                                  uint64_t now_ns);
-/* It ends; for each wait that blocked, whatever the verdict was. A wait that was left by a jump has
- * no end. */
+/* Ends the wait. It must be called for each wait that blocked, whatever the verdict was; a wait
+ * that was left by a jump has no end. */
 void finder_end(struct loop_finder *f, uint64_t now_ns);
-/* The thread ends, or is looked at no longer: decides on what is known, where fewer waits have to
- * do. News may follow. */
+/* Decides on what is known, by fewer waits than finder_begin needs, when the thread ends or is no
+ * longer watched. It may make news for finder_take_news. */
 void finder_finish(struct loop_finder *f, uint64_t now_ns);
 
-/* Waits for condition variables may have been missed: what is known of them is forgotten, but for a
- * loop that is believed. */
+/* Forgets the waits for condition variables, of which some may have been missed, except those of
+ * the believed loop. */
 void finder_forget_conditions(struct loop_finder *f);
 
-/* What finder_begin or finder_finish changed. Told once. */
+/* Returns the change made by finder_begin or finder_finish; a second call returns
+ * FINDER_NOTHING_NEW. */
 enum finder_news finder_take_news(struct loop_finder *f);
 
-/* After FINDER_FOUND: what was idle since *from_ns, oldest first, up to the begin of the wait that
- * goes on; at most `max`, the newest. Returns how many. *from_ns: since when the log tells all; of
- * REC_PAST_ANEW 0, unless it was too long. */
+/* After FINDER_FOUND: sets out to the times in which the loop was idle since *from_ns, oldest
+ * first, up to the begin of the current wait; if there are more than `max`, to the newest. Returns
+ * their number. *from_ns: time since which the log is complete; with REC_PAST_ANEW 0, unless the
+ * log was too long. */
 uint32_t finder_idle(const struct loop_finder *f, struct finder_interval *out, uint32_t max,
                      uint64_t *from_ns, enum rec_past *past);
 
-/* The loop that is believed, or was before there was doubt; NULL: none. Valid until the next call.
- */
+/* Returns the believed loop, or the one that was believed before doubt arose; NULL: none. Valid
+ * until the next call. */
 const struct finder_candidate *finder_loop(const struct loop_finder *f);
 
-/* Is the belief so young that it may be judged again from the start? It does not age in doubt. */
+/* Is the belief so young that all may be judged again from the start? A belief does not age while
+ * there is doubt. */
 bool finder_is_young(const struct loop_finder *f, uint64_t now_ns);
-/* Until when it is, 0 if it is not. */
+/* Returns the time until which the belief is young, 0 if it is not. */
 uint64_t finder_young_until(const struct loop_finder *f, uint64_t now_ns);
-/* Is it of use to tell finder_object.file? */
+/* Does the finder need finder_object.file, as no loop is believed or the loop is in doubt? */
 bool finder_wants_file(const struct loop_finder *f);
 
-/* Adds a descriptor to a set. */
+/* Adds a descriptor to an object's set. */
 static inline void finder_set_add(struct finder_object *object, uint32_t descriptor) {
     object->set[descriptor / 64 % FINDER_SET_WORDS] |= UINT64_C(1) << descriptor % 64;
 }

@@ -405,6 +405,44 @@ static void descriptors_that_never_idle_replace_a_condition(void **state) {
     assert_int_equal(d.verdict, FINDER_TURN);
 }
 
+/* The main thread asks a worker while it starts, and then once in each turn of its loop. */
+static void descriptors_that_ask_a_worker_each_turn_replace_the_condition(void **state) {
+    (void)state;
+    struct driver d = driver();
+    waits(&d, 8, REPLY, DEEP, condition(0x77));
+    assert_int_equal(place_of(&d), REPLY);
+    for (unsigned i = 0; i < 20; i++) {
+        wait_for(&d, 1, LOOP, DEEPER, set_of(3, 3, 0), 30);
+        wait_for(&d, 1, REPLY, DEEP, condition(0x77), 2);
+    }
+    assert_int_equal(place_of(&d), LOOP);
+    assert_int_equal(wait_for(&d, 1, REPLY, DEEP, condition(0x77), 700), FINDER_PART);
+    assert_int_equal(wait_for(&d, 1, LOOP, DEEPER, set_of(3, 3, 0), 30), FINDER_IDLE);
+}
+
+static void condition_that_polls_for_a_reply_each_turn_stays(void **state) {
+    (void)state;
+    struct driver d = driver();
+    waits(&d, 8, LOOP, SHALLOW, condition(0x77));
+    for (unsigned i = 0; i < 100; i++) {
+        wait_for(&d, 1, REPLY, DEEP, set_of(3, 3, 0), 2);
+        wait_for(&d, 1, LOOP, SHALLOW, condition(0x77), 30);
+    }
+    assert_int_equal(place_of(&d), LOOP);
+    assert_int_equal(d.verdict, FINDER_IDLE);
+}
+
+static void coroutine_that_waits_for_a_reply_does_not_replace_the_loop_of_another(void **state) {
+    (void)state;
+    struct driver d = driver();
+    waits(&d, 80, LOOP, 0, set_of(3, 3, 0));
+    for (unsigned i = 0; i < 10; i++) {
+        assert_int_equal(wait_for(&d, 1, REPLY, 0, set_of(5, 5, 0), 100), FINDER_PART);
+    }
+    assert_int_equal(wait_for(&d, 1, LOOP, 0, set_of(3, 3, 0), 20), FINDER_IDLE);
+    assert_int_equal(place_of(&d), LOOP);
+}
+
 static void two_places_of_one_loop_are_both_its_own(void **state) {
     (void)state;
     struct driver d = driver();
@@ -535,6 +573,9 @@ int main(void) {
         cmocka_unit_test(condition_replaces_descriptors_that_were_waited_for_once),
         cmocka_unit_test(descriptors_that_idle_again_take_all_since_back),
         cmocka_unit_test(descriptors_that_never_idle_replace_a_condition),
+        cmocka_unit_test(descriptors_that_ask_a_worker_each_turn_replace_the_condition),
+        cmocka_unit_test(condition_that_polls_for_a_reply_each_turn_stays),
+        cmocka_unit_test(coroutine_that_waits_for_a_reply_does_not_replace_the_loop_of_another),
         cmocka_unit_test(two_places_of_one_loop_are_both_its_own),
         cmocka_unit_test(old_belief_is_not_judged_from_the_start),
         cmocka_unit_test(place_that_is_not_allowed_is_asked_about_once),

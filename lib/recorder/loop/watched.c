@@ -1,4 +1,4 @@
-/* The watched thread: its loop, and its end. */
+/* Notices the end of the watched thread. */
 #include "loop/watched.h"
 
 #include <pthread.h>
@@ -7,27 +7,19 @@
 
 #include "loop/loop.h"
 
-/* Hooks keep using the loop after stallrec_stop, and there is one recorder per process. */
-static struct stallrec_loop main_loop;
-
-/* The watched thread may end before the process, by pthread_exit. Its thread-specific value is the
- * number of the start. */
+/* The start whose thread is watched, since that thread may end before the process, by
+ * pthread_exit. The value of `key` in that thread is the number of the start. */
 static struct {
     pthread_once_t once;
     pthread_key_t key;
     bool have_key;
-    atomic_uintptr_t start; /* which start is the latest */
-    atomic_uintptr_t ended; /* the start whose thread has ended */
+    atomic_uintptr_t start; /* number of the latest start */
+    atomic_uintptr_t ended; /* number of the start whose thread has ended */
 } watched = {.once = PTHREAD_ONCE_INIT};
-
-struct stallrec_loop *stallrec_main_loop(struct stallrec *rec) {
-    (void)rec;
-    return &main_loop;
-}
 
 static void on_watched_end(void *start) {
     atomic_store(&watched.ended, (uintptr_t)start);
-    rec_loop_interrupt(&main_loop);
+    rec_loop_interrupt(stallrec_main_loop(NULL));
 }
 
 static void make_key(void) {

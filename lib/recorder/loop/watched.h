@@ -1,15 +1,15 @@
-/* The watched thread, of which a process has one: its loop (stallrec_main_loop) and its end. */
+/* Notices the end of the thread on which the recorder was started. */
 #ifndef STALLREC_WATCHED_H
 #define STALLREC_WATCHED_H
 
 #include <stdbool.h>
 
-/* Called by the thread to be watched, at each start. Without a thread-specific key (a program may
- * use up all) the end of the thread goes unnoticed. */
+/* Watches the calling thread for its end; called at each start. If no thread-specific key is left,
+ * as a program may use up all, the end is not noticed. */
 void rec_watched_begin(void);
 
-/* Has it ended since? The last thread's end is that of the process, so a monitor that stayed would
- * keep it from ending at all. Any thread. */
+/* Has the thread of the latest rec_watched_begin ended? The monitor must then end, too, as a
+ * process ends only with its last thread. It may be called on any thread. */
 bool rec_watched_ended(void);
 
 #endif

@@ -1,7 +1,4 @@
-/* The library that stallrec(1) preloads: it records a program's main thread through its waits.
- *
- * The recorder starts with the first wait that blocks, so that programs without any get no thread.
- */
+/* The library that stallrec(1) preloads: it records a program's threads through their waits. */
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
@@ -18,42 +15,44 @@
 
 static _Atomic(int (*)(const stack_t *, stack_t *)) real_sigaltstack;
 
-/* The interposed functions have no context argument, so their state is global. Only the main thread
- * touches it. */
+/* State of the library, which is global because interposed functions have no context argument.
+ * Only the main thread uses it. */
 static struct {
     struct preload_config config;
     char program[PRELOAD_PATH];
 } state;
 
-/* Was a detector asked for that tells something before the loop is known, or without one? One that
- * the preset has is no reason to give each program a thread: unshare(2) and setns(2) refuse those
- * that have more than one. */
+/* Did the user ask for a detector that works before a loop is known, or without one? A detector of
+ * the preset alone does not start the recorder in each program, as its thread would make
+ * unshare(2) and setns(2) fail, which refuse processes with more than one. */
 static bool wants_start(const struct preload_config *config) {
     return (config->detectors & (STALLREC_DETECT_LAUNCH | STALLREC_DETECT_CPU)) != 0;
 }
 
-/* The way in which the calling thread, the process's only one, is watched. */
+/* Counts the process in the report, and watches it from now on. It is called by the process's only
+ * thread; frame: an address on that thread's stack. */
 static void watch_process(uint64_t frame) {
     __atomic_fetch_add(&state.config.report->processes, 1, __ATOMIC_RELAXED);
-    preload_watch_this_thread(&state.config, state.program, frame);
+    preload_watch_process(&state.config, state.program, frame);
 }
 
-/* A small alternate stack has no room for our signal: signal_linux.h. */
+/* Passes the call to the C library, and tells the capture the new size of the first watched
+ * thread's alternate stack, as a small one has no room for our signal (signal_linux.h). */
 INTERPOSED int sigaltstack(const stack_t *stack, stack_t *old) {
     if (!real_sigaltstack) {
         preload_resolve("sigaltstack", &real_sigaltstack);
     }
-    if (!stack || !preload_watches()) {
+    if (!stack || !preload_watches_first()) {
         return real_sigaltstack(stack, old);
     }
-    signal_linux_set_alternate_async(SIGNAL_STACK_UNKNOWN);
+    atomic_store(signal_linux_alternate(), SIGNAL_STACK_UNKNOWN);
     int result = real_sigaltstack(stack, old), error = errno;
     capture_linux_look_at_alternate();
     errno = error;
     return result;
 }
 
-/* Treats the child of a fork as a newly started program: it is recorded with --follow. */
+/* Treats the child of a fork as a newly started program, which is recorded with --follow only. */
 static void preload_in_child(void) {
     preload_watch_forked();
     if (state.config.follow) {
@@ -78,8 +77,9 @@ __attribute__((constructor)) static void load(void) {
     }
 }
 
-/* Writes at exit what is still open. Dumps that take too long stay in the spool, for the command;
- * and all of them where a filter would kill what it takes. */
+/* Stops the recorder at exit, which writes open dumps. Dumps that take too long to write stay in
+ * the spool, from which stallrec recovers them; so do all dumps if a seccomp filter would kill a
+ * system call of the recorder. */
 __attribute__((destructor)) static void unload(void) {
     if (preload_watch_ends() && preload_may_end()) {
         preload_stop_recorder();

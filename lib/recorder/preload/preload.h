@@ -1,4 +1,4 @@
-/* What the command stallrec hands to the library that it preloads, and gets back. */
+/* The data that the command stallrec and the library that it preloads exchange. */
 #ifndef STALLREC_PRELOAD_H
 #define STALLREC_PRELOAD_H
 
@@ -6,9 +6,10 @@
 
 #define PRELOAD_LIBRARY "libstallrec-preload.so"
 
-/* Environment variables. Without the first the library does nothing. */
+/* Environment variables. Without STALLREC_DIRECTORY the library does nothing. */
 #define PRELOAD_ENV_DIRECTORY "STALLREC_DIRECTORY"
-/* The same folder, open: for processes of other users, and in another root. With FOLLOW only. */
+/* A descriptor of the folder in STALLREC_DIRECTORY, for processes of other users and in another
+ * root; set with STALLREC_FOLLOW only. */
 #define PRELOAD_ENV_FOLDER      "STALLREC_DIRECTORY_FD"
 #define PRELOAD_ENV_THRESHOLD   "STALLREC_THRESHOLD_MS"
 #define PRELOAD_ENV_SAMPLE      "STALLREC_SAMPLE_MS"
@@ -23,11 +24,14 @@
 #define PRELOAD_ENV_KEEP_DAYS   "STALLREC_KEEP_DAYS"
 #define PRELOAD_ENV_KEEP_BYTES  "STALLREC_KEEP_BYTES"
 #define PRELOAD_ENV_KEEP_FILES  "STALLREC_KEEP_FILES"
+#define PRELOAD_ENV_FILE_MODE   "STALLREC_FILE_MODE"
 #define PRELOAD_ENV_CONTEXT     "STALLREC_CONTEXT" /* KEY=VALUE, one a line */
+#define PRELOAD_ENV_THREADS     "STALLREC_THREADS" /* a glob on names of threads */
 #define PRELOAD_ENV_FOLLOW      "STALLREC_FOLLOW"
 #define PRELOAD_ENV_REPORT      "STALLREC_REPORT_FD"
 
-/* A path to the same memory, for programs whose descriptors were closed before they began. */
+/* A path to the memory behind STALLREC_REPORT_FD, for programs whose descriptors were closed
+ * before they began. */
 #define PRELOAD_ENV_REPORT_AT "STALLREC_REPORT_AT"
 
 enum {
@@ -35,68 +39,81 @@ enum {
     PRELOAD_LOOP_AT_MAX = 4094 /* bytes of PRELOAD_ENV_LOOP_AT */
 };
 
-/* Processes of which more than their number is told. */
+/* Sizes of the report's arrays. Processes and failures beyond these sizes are only counted. */
 enum {
     PRELOAD_PROCESSES = 128,
     PRELOAD_LONGEST = 3,
     PRELOAD_UNWATCHED = 5,
-    PRELOAD_FAILURES = 8, /* recorders that did not start of which more is told */
+    PRELOAD_FAILURES = 8, /* failures to start that are described */
     PRELOAD_NAME = 64,    /* bytes of a program's name, with its NUL */
-    PRELOAD_NEWS = 64     /* of the latest stalls, for -v */
+    PRELOAD_NEWS = 64     /* number of the latest messages about stalls that are kept, for -v */
 };
 
-/* A time in which the main thread did not wait. */
+/* A stretch of time in which the main thread did not wait. */
 struct preload_stretch {
     uint64_t length_ms;
-    uint64_t at_ms; /* its begin, since that of the process */
+    uint64_t at_ms; /* begin of the stretch, in ms since the process's begin */
 };
 
-/* What a process with a recorder tells: written by its monitor when that goes to sleep. */
+/* The report of a process with a recorder, whose monitor writes the counts each time before it
+ * sleeps. */
 struct preload_process {
-    uint32_t pid;          /* 0: none */
-    uint32_t ended;        /* it ran to its end, and all is told */
-    uint32_t loop_kind;    /* enum finder_kind + 1 of the loop that is believed; 0 = none */
-    int32_t lost_error;    /* errno of the last dump that was lost; 0 = none was, or it has none */
-    uint32_t threads_left; /* the most that a dump had no room for */
-    uint32_t reserved;
+    uint32_t pid;          /* 0: the entry is free */
+    uint32_t ended;        /* 1: the process ran to its end, and the counts are complete */
+    uint32_t loop_kind;    /* enum finder_kind of the believed loop, + 1; 0 = none */
+    int32_t lost_error;    /* errno of the last lost dump; 0 = none lost, or not known */
+    uint32_t threads_left; /* the largest number of threads for which a dump had no room */
+    uint32_t threads;      /* number of threads that were watched */
+    uint32_t loops;        /* number of watched threads with an event loop */
+    uint32_t unwatched;    /* number of wanted threads for which there was no room */
+    uint32_t speaker;      /* id of the thread whose loop is in loop_at; 0: none is known */
+    uint32_t calling; /* number of watched threads that may be in a system call of the recorder */
     uint64_t stalls, dumps, lost;
-    uint64_t told_ns; /* by the clock of the recorder, when the rest was counted */
+    uint64_t told_ns; /* time at which the counts were taken, on the recorder's clock */
     uint64_t wall_ms, watched_ms;
-    uint64_t unwatched_ms[PRELOAD_UNWATCHED];        /* as enum rec_unwatched */
-    struct preload_stretch longest[PRELOAD_LONGEST]; /* before a loop was believed */
+    uint64_t unwatched_ms[PRELOAD_UNWATCHED]; /* ms that were not watched, by enum rec_unwatched */
+    struct preload_stretch
+        longest[PRELOAD_LONGEST]; /* the longest stretches before a loop was believed */
     char loop_at[PRELOAD_TEXT];
-    char program[PRELOAD_NAME]; /* its file's name */
-    char killed[PRELOAD_NAME];  /* a system call for which the recorder stepped aside; "": none */
+    char program[PRELOAD_NAME]; /* file name of the program */
+    char killed[PRELOAD_NAME];  /* system call that a filter would kill, so that the recorder
+                                   stopped; "": none */
 };
 
-/* A recorder that did not start. */
+/* A recorder that could not start. */
 struct preload_failure {
-    uint32_t pid, user; /* of the process; its effective user id */
-    int32_t error;      /* enum stallrec_error; 0 = not told yet */
-    int32_t number;     /* errno, for those errors that have one; else 0 */
+    uint32_t pid, user; /* id of the process; its effective user id */
+    int32_t error;      /* enum stallrec_error; 0 = the entry is not written yet */
+    int32_t number;     /* errno, if the error has one; else 0 */
     char program[PRELOAD_NAME];
 };
 
 enum preload_news_kind { PRELOAD_STALL_BEGINS, PRELOAD_STALL_ENDS, PRELOAD_STALL_TAKEN_BACK };
 
-/* What is told of a stall as it happens. */
+/* A message about a stall, sent as it happens. */
 struct preload_news {
-    uint64_t number; /* of it, from 1, written last; 0 while it is written */
+    uint64_t number; /* number of the message, from 1, which is written last; 0 while the other
+                        members are written */
     uint32_t kind;   /* enum preload_news_kind */
     uint32_t pid;
-    uint64_t age_ms; /* of the stall; at its end, its length */
-    char what[16];   /* "hang" */
+    uint64_t age_ms; /* the stall's age; at its end its length; of a stall that is taken back, the
+                        length that was told */
+    char what[16];   /* the stall's kind: "hang" … */
 };
 
-/* Shared memory behind the report descriptor; zeroed at first, counters are only added to. */
+/* The memory behind STALLREC_REPORT_FD, which the command and the recorded processes share. It is
+ * zeroed at first, and counters only grow. */
 struct preload_report {
-    uint32_t size;         /* sizeof(struct preload_report), set by the command */
-    uint32_t processes;    /* that loaded the library */
-    uint32_t recorded;     /* of them, that have a recorder: entries in use, if there are as many */
-    uint32_t failed;       /* of them, whose recorder did not start: the same of failures */
-    uint32_t trace_failed; /* not all of the trace could be written */
-    uint32_t reserved;
-    uint64_t told; /* news; number n is at (n - 1) % PRELOAD_NEWS, until another one is */
+    uint32_t size;      /* sizeof(struct preload_report), set by the command */
+    uint32_t processes; /* number of processes that loaded the library */
+    uint32_t recorded;  /* number of processes with a recorder; the first ones are in `process` */
+    uint32_t failed;    /* number of processes whose recorder did not start; the first ones are in
+                           `failure` */
+    uint32_t trace_failed; /* 1: not all of the trace could be written */
+    uint32_t cloned; /* with --follow: number of processes made by clone(2) past the C library,
+                        which are not recorded */
+    uint64_t told; /* number of messages so far; message n is news[(n - 1) % PRELOAD_NEWS] until it
+                      is overwritten */
     struct preload_news news[PRELOAD_NEWS];
     struct preload_failure failure[PRELOAD_FAILURES];
     struct preload_process process[PRELOAD_PROCESSES];

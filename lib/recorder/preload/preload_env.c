@@ -1,9 +1,9 @@
-/* The preloaded library's environment: read at start, taken away from the program's children, and
- * put back when the program replaces itself by another one.
+/* Reads the preloaded library's environment variables at start, removes them from the environment
+ * of the program's children, and restores them when the program replaces itself by another one.
  *
- * Many a program is started by a script that ends in `exec`. It is the same process, which the user
- * asked to be recorded; a child is not, unless --follow. With --follow nothing is taken away, and
- * what is put back is for the programs that are given an environment made anew. */
+ * Many a program is started by a script that ends in `exec`. The program is then the same process,
+ * which the user asked to record; a child is not, unless --follow is given. With --follow nothing
+ * is removed, and variables are restored only for programs that get a newly made environment. */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -13,33 +13,35 @@
 
 #include "preload/preload_private.h"
 
-enum { VARIABLES = 20, LINE_SIZE = 8192 };
+enum { VARIABLES = 22, LINE_SIZE = 8192 };
 
 static const char *const names[VARIABLES] = {
     "LD_PRELOAD",        PRELOAD_ENV_DIRECTORY,   PRELOAD_ENV_THRESHOLD,  PRELOAD_ENV_LOOP_AT,
     PRELOAD_ENV_REPORT,  PRELOAD_ENV_KEEP_DAYS,   PRELOAD_ENV_KEEP_BYTES, PRELOAD_ENV_KEEP_FILES,
     PRELOAD_ENV_CONTEXT, PRELOAD_ENV_PRESET,      PRELOAD_ENV_FOLLOW,     PRELOAD_ENV_DETECTORS,
     PRELOAD_ENV_TRACE,   PRELOAD_ENV_CPU_LIMIT,   PRELOAD_ENV_SAMPLE,     PRELOAD_ENV_RING,
-    PRELOAD_ENV_CHECK,   PRELOAD_ENV_MAX_THREADS, PRELOAD_ENV_FOLDER,     PRELOAD_ENV_REPORT_AT};
+    PRELOAD_ENV_CHECK,   PRELOAD_ENV_MAX_THREADS, PRELOAD_ENV_FOLDER,     PRELOAD_ENV_REPORT_AT,
+    PRELOAD_ENV_THREADS, PRELOAD_ENV_FILE_MODE};
 
-/* Written by the constructor only. */
+/* The library's variables and the report's descriptor as they were at start; only the constructor
+ * writes them. */
 static struct {
-    pid_t pid; /* the variables that this process, and with `follow` every child, puts back; 0: none
-                */
+    pid_t pid; /* the process in which `line` is restored, with `follow` also in its children; 0:
+                  none */
     bool follow;
     int report_fd;
     dev_t report_dev;
     ino_t report_ino;
     char line[VARIABLES]
-             [LINE_SIZE]; /* "NAME=value"; "" if it was not set. LD_PRELOAD: ours alone */
+             [LINE_SIZE]; /* "NAME=value"; "" if it was not set. LD_PRELOAD: our library alone */
 } taken;
 
-/* ---- taking out ---- */
+/* ---- removing variables ---- */
 
 extern char **environ;
 
-/* Reads and changes the environment in place: bash has a getenv and an unsetenv of its own, whose
- * variables do not exist yet when the constructor runs. */
+/* Returns the line of a variable in environ; NULL if there is none. getenv and unsetenv cannot be
+ * used, as bash has its own, whose variables do not exist yet when the constructor runs. */
 static char **find_line(const char *name) {
     size_t size = strlen(name);
     for (char **line = environ; line && *line; line++) {
@@ -68,7 +70,7 @@ static bool is_ours(const char *path, size_t size) {
     return size >= own && memcmp(path + size - own, PRELOAD_LIBRARY, own) == 0;
 }
 
-/* Writes "NAME=value" into a line that is large enough. */
+/* Writes "NAME=value" into `line`, which must be large enough. */
 static void env_keep(char *line, const char *name, const char *value, size_t size) {
     size_t n = strlen(name);
     memcpy(line, name, n);
@@ -77,9 +79,10 @@ static void env_keep(char *line, const char *name, const char *value, size_t siz
     line[n + 1 + size] = '\0';
 }
 
-/* Remembers the part of LD_PRELOAD that names this library; with `leave` removes that part only. */
+/* Stores the part of LD_PRELOAD that names this library. leave: also removes this part, and
+ * nothing else, from the environment. */
 static void take_ld_preload(bool leave) {
-    static char rest[LINE_SIZE]; /* the environment contains this line from then on */
+    static char rest[LINE_SIZE]; /* the environment refers to this line from then on */
     const size_t name_size = strlen("LD_PRELOAD=");
     const char *list = get_value("LD_PRELOAD");
     size_t used = name_size;
@@ -127,7 +130,7 @@ static void take_environment(bool leave) {
     taken.pid = getpid();
 }
 
-/* A decimal number of at most 18 digits; 0 for anything else. */
+/* Parses a decimal number of at most 18 digits; returns 0 for anything else. */
 static uint64_t read_long(const char *text) {
     uint64_t value = 0;
     size_t size = text ? strlen(text) : 0;
@@ -140,7 +143,7 @@ static uint64_t read_long(const char *text) {
     return value;
 }
 
-/* One of at most 9 digits. */
+/* Parses a decimal number of at most 9 digits; returns 0 for anything else. */
 static uint32_t read_number(const char *text) {
     return text && strlen(text) <= 9 ? (uint32_t)read_long(text) : 0;
 }
@@ -158,7 +161,8 @@ static void read_names(const char *lines, char *out, size_t room) {
     }
 }
 
-/* Maps the memory that is shared with the command. False: the descriptor is not that memory. */
+/* Maps the memory that is shared with the command. False: the descriptor is not that of this
+ * memory. */
 static bool map_report(int fd, struct preload_report **report) {
     struct stat sb;
     if (fd <= 2 || fstat(fd, &sb) != 0 || sb.st_size != (off_t)sizeof **report) {
@@ -185,7 +189,7 @@ static int folder_descriptor(const char *text) {
     return fd > 2 && fstat(fd, &sb) == 0 && S_ISDIR(sb.st_mode) ? fd : -1;
 }
 
-/* By its path. The mapping needs no descriptor. */
+/* Maps the report by its path, and closes the descriptor, which the mapping does not need. */
 static void find_report(const char *path, struct preload_report **report) {
     int fd = path ? open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOCTTY) : -1;
     if (fd >= 0) {
@@ -219,9 +223,14 @@ bool preload_read_environment(struct preload_config *config) {
     if (trace && strlen(trace) < sizeof config->trace) {
         memcpy(config->trace, trace, strlen(trace) + 1);
     }
+    const char *threads = get_value(PRELOAD_ENV_THREADS);
+    if (threads && strlen(threads) < sizeof config->threads) {
+        memcpy(config->threads, threads, strlen(threads) + 1);
+    }
     read_names(get_value(PRELOAD_ENV_LOOP_AT), config->names, sizeof config->names);
     config->keep_days = read_number(get_value(PRELOAD_ENV_KEEP_DAYS));
     config->keep_files = read_number(get_value(PRELOAD_ENV_KEEP_FILES));
+    config->file_mode = read_number(get_value(PRELOAD_ENV_FILE_MODE));
     config->keep_bytes = read_long(get_value(PRELOAD_ENV_KEEP_BYTES));
     read_names(get_value(PRELOAD_ENV_CONTEXT), config->context, sizeof config->context);
     config->report = &nobody_listens;
@@ -235,10 +244,10 @@ bool preload_read_environment(struct preload_config *config) {
     return true;
 }
 
-/* ---- putting back ---- */
+/* ---- restoring variables ---- */
 
-/* Lets the report's descriptor survive an exec, or not. Programs may have closed it, and then its
- * number is another file's. */
+/* Makes the report's descriptor survive an exec, or, if `pass` is false, be closed by it. Nothing
+ * is done if the program has closed the descriptor, as its number may be another file's. */
 static void pass_report(bool pass) {
     struct stat sb;
     if (taken.report_fd > 2 && fstat(taken.report_fd, &sb) == 0 && sb.st_dev == taken.report_dev &&
@@ -281,7 +290,7 @@ static size_t env_count(char *const *list) {
     return n;
 }
 
-/* The value of LD_PRELOAD in an environment; NULL if it has none. */
+/* Returns the value of LD_PRELOAD in an environment; NULL if it has none. */
 static const char *find_ld_preload(char *const envp[]) {
     size_t size = strlen("LD_PRELOAD=");
     for (; envp && *envp; envp++) {
@@ -326,13 +335,13 @@ char *const *preload_environment_open(struct preload_vector *v, char *const envp
     const char *own = find_ld_preload(envp);
     size_t n = env_count(envp), used = 0, ours = strlen(taken.line[0]);
     v->size = 0;
-    /* If our library is already named, whoever did that has set the other variables, too. */
+    /* If LD_PRELOAD names our library already, the other variables were set with it. */
     if (taken.pid == 0 || ours == 0 || (!taken.follow && getpid() != taken.pid) || has_ours(own) ||
         !preload_vector_open(v, n + VARIABLES + 1, own ? ours + strlen(own) + 2 : 0)) {
         return envp;
     }
     v->list[used++] = taken.line[0];
-    if (own) { /* our library precedes the program's own */
+    if (own) { /* our library precedes the program's own libraries */
         memcpy(v->text, taken.line[0], ours);
         v->text[ours] = ':';
         memcpy(v->text + ours + 1, own, strlen(own) + 1);

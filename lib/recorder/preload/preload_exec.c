@@ -1,9 +1,9 @@
-/* The exec and spawn functions, interposed: what they start is recorded if it is the same process,
- * or with --follow (preload_env.c).
+/* Interposes the exec and spawn functions: the program that they start is recorded if it runs in
+ * the same process, or with --follow (preload_env.c).
  *
  * They are called in children of a fork or vfork and in signal handlers, so nothing here allocates
- * or locks, and little is put on the stack. system(3) and popen(3) go to libc's own posix_spawn
- * with the environment as it is, which is right: it has what children are to have. */
+ * or locks, and little is put on the stack. system(3) and popen(3) call libc's own posix_spawn
+ * with the unchanged environment, which is right, as it is the one for children. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <spawn.h>
@@ -21,8 +21,9 @@ extern char **environ;
 typedef int spawn_fn(pid_t *, const char *, const posix_spawn_file_actions_t *,
                      const posix_spawnattr_t *, char *const[], char *const[]);
 
-/* Looked up by the constructor: dlsym may wait for a lock that nobody will unlock. Atomic, and
- * execve last, as in preload.c. */
+/* The real functions, looked up by the constructor, as a later dlsym may wait for a lock that
+ * nobody will unlock. They are atomic, and execve is stored last, so that a thread that finds it
+ * also finds the others. */
 static struct {
     _Atomic(int (*)(const char *, char *const[], char *const[])) execve, execvpe;
     _Atomic(int (*)(int, char *const[], char *const[])) fexecve;
@@ -30,7 +31,8 @@ static struct {
     _Atomic(spawn_fn *) posix_spawn, posix_spawnp;
 } real;
 
-/* The slot is taken for one of a void *: ISO C defines no conversion to a pointer to a function. */
+/* Stores the address of the real function `name` in *slot. The slot is accessed as a void *, as
+ * ISO C defines no conversion to a pointer to a function. */
 void preload_resolve(const char *name, void *slot) {
     __atomic_store_n((void **)slot, dlsym(RTLD_NEXT, name), __ATOMIC_RELEASE);
 }
@@ -44,7 +46,8 @@ void preload_resolve_exec(void) {
     preload_resolve("execve", &real.execve);
 }
 
-/* The constructor of a library that is initialised before ours may be the first caller. */
+/* Looks the real functions up unless that is done, as the constructor of a library that is
+ * initialised before this one may be the first caller. */
 static void exec_resolve_once(void) {
     if (!real.execve) {
         preload_resolve_exec();
@@ -102,7 +105,7 @@ INTERPOSED int execveat(int fd, const char *path, char *const argv[], char *cons
     struct preload_vector v;
     exec_resolve_once();
     if (!real.execveat) {
-        errno = ENOSYS; /* a libc before 2.34 */
+        errno = ENOSYS; /* libc is older than 2.34 */
         return -1;
     }
     char *const *list = preload_environment_open(&v, envp);
@@ -114,16 +117,17 @@ INTERPOSED int execveat(int fd, const char *path, char *const argv[], char *cons
 /* ---- with a list of arguments ---- */
 
 static size_t count_arguments(va_list args) {
-    size_t n = 1; /* the first has a name */
+    size_t n = 1; /* the first argument is a named parameter */
     while (va_arg(args, char *)) {
         n++;
     }
     return n;
 }
 
-/* Makes an array of the variadic list; args is left behind its NULL. */
+/* Copies the variadic list with its NULL to v->list; args is then behind the NULL. */
 static void take_arguments(struct preload_vector *v, const char *first, size_t n, va_list args) {
-    memcpy(v->list, &first, sizeof first); /* exec's arrays are of char * for historical reasons */
+    /* memcpy is used as exec's arrays are of char *, not const char *, for historical reasons. */
+    memcpy(v->list, &first, sizeof first);
     for (size_t i = 1; i <= n; i++) {
         v->list[i] = va_arg(args, char *);
     }
@@ -172,7 +176,7 @@ INTERPOSED int execle(const char *path, const char *first, ...) {
     return result;
 }
 
-/* ---- in a child of its own ---- */
+/* ---- spawn functions ---- */
 
 static int spawn(spawn_fn *how, pid_t *pid, const char *program,
                  const posix_spawn_file_actions_t *actions, const posix_spawnattr_t *attributes,

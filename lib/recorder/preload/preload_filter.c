@@ -1,10 +1,11 @@
-/* Filters of system calls (seccomp(2)): those that the program puts up, and those that it was
- * started under. A call of the recorder that a filter kills would end the program.
+/* Handles filters of system calls (seccomp(2)), both those that the program installs and those
+ * under which it was started. A filter that kills a system call of the recorder would end the
+ * program.
  *
- * prctl and syscall are interposed, since a filter is known before it is in force only there. What
- * it would do is tried in a child (preload_probe.h); the recorder stops before a filter that kills
- * what the watched thread calls for it, and does not start under one that kills any of its calls.
- */
+ * prctl and syscall are interposed, since only there a filter is known before it is in force. A
+ * child tries which calls it would kill (preload_probe.h). The recorder stops before the
+ * installation of a filter that kills a call which the watched thread makes for it, and does not
+ * start under a filter that kills any of its calls. */
 #include <linux/seccomp.h>
 #include <stdarg.h>
 #include <sys/prctl.h>
@@ -32,14 +33,21 @@ static void filter_resolve_once(void) {
     }
 }
 
-/* The program is about to put a filter up. synchronised: on all of its threads. */
+/* Handles a filter that the program is about to install, on all threads if `synchronised`. If the
+ * filter would kill the recorder's calls, the recorder stops, or never uses the calling thread
+ * again. */
 static void before_filter(const struct probe_filter *filter, bool synchronised) {
     struct probe_verdict verdict;
-    bool ours = preload_watches_process() && (synchronised || preload_watches());
+    bool of_watched = synchronised || preload_watches();
+    bool ours = preload_watches_process() && (of_watched || preload_chooses_threads());
     if (!ours || !preload_probe(filter, &verdict)) {
         return;
     }
-    if (verdict.hook || (synchronised && verdict.any)) {
+    if (!of_watched) {
+        if (verdict.any) {
+            preload_leave_thread();
+        }
+    } else if (verdict.hook || (synchronised && verdict.any)) {
         preload_step_aside(verdict.hook ? verdict.hook : verdict.any);
     }
 }
@@ -49,7 +57,8 @@ static void before_filter(const struct probe_filter *filter, bool synchronised) 
 INTERPOSED int prctl(int option, ...) {
     unsigned long arg[4];
     va_list args;
-    va_start(args, option); /* as libc's does: what was not passed is not looked at */
+    /* Four arguments are read, as libc's prctl does; the kernel ignores those not passed. */
+    va_start(args, option);
     for (unsigned i = 0; i < 4; i++) {
         arg[i] = va_arg(args, unsigned long);
     }

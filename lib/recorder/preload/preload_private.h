@@ -1,7 +1,8 @@
-/* What the files of the preloaded library share. */
+/* Declarations that the files of the preloaded library share. */
 #ifndef STALLREC_PRELOAD_PRIVATE_H
 #define STALLREC_PRELOAD_PRIVATE_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -9,6 +10,9 @@
 #include <poll.h>
 #include <sys/select.h>
 
+#include "core/event.h"
+#include "loop/loop_finder.h"
+#include "monitor.h"
 #include "preload/preload.h"
 #include "stallrec.h"
 
@@ -17,74 +21,157 @@ enum { PRELOAD_PATH = 4096, PRELOAD_CONTEXT = 4096 };
 /* The settings from stallrec(1). */
 struct preload_config {
     char directory[PRELOAD_PATH];
-    int folder;                          /* the same, open; -1: it is not */
-    char names[PRELOAD_LOOP_AT_MAX + 2]; /* --loop-at: NUL-terminated each, then an empty one */
-    char preset[PRELOAD_TEXT];           /* "": the default */
-    uint32_t threshold_ms;               /* 0: the preset's */
-    uint32_t sample_ms, ring, check_ms;  /* 0: the preset's */
-    uint32_t max_threads;                /* 0: the preset's */
-    uint32_t detectors;                  /* 0: the preset's */
-    uint32_t cpu_limit_permille;         /* 0: the preset's */
-    char trace[PRELOAD_PATH];            /* "": none */
-    uint32_t keep_days, keep_files;      /* 0: no limit */
+    int folder; /* descriptor of `directory`; -1: none */
+    char names[PRELOAD_LOOP_AT_MAX +
+               2]; /* values of --loop-at, each NUL-terminated, with an empty one behind the last */
+    char preset[PRELOAD_TEXT];          /* "": the preset "default" */
+    uint32_t threshold_ms;              /* 0: the preset's */
+    uint32_t sample_ms, ring, check_ms; /* 0: the preset's */
+    uint32_t max_threads;               /* 0: the preset's */
+    uint32_t detectors;                 /* 0: the preset's */
+    uint32_t cpu_limit_permille;        /* 0: the preset's */
+    char trace[PRELOAD_PATH];           /* file to which a trace is written; "": none */
+    uint32_t keep_days, keep_files;     /* 0: no limit */
     uint64_t keep_bytes;
-    char context[PRELOAD_CONTEXT]; /* "KEY=VALUE", NUL-terminated each, then an empty one */
+    uint32_t file_mode;         /* see struct stallrec_config */
+    char threads[PRELOAD_TEXT]; /* a glob on names of threads to watch; "": only the main thread */
+    char context[PRELOAD_CONTEXT]; /* values "KEY=VALUE", each NUL-terminated, with an empty one
+                                      behind the last */
     bool follow;
     struct preload_report *report; /* never NULL */
 };
 
 /* ---- preload_recorder.c ---- */
 
-/* Starts the recorder and sets *loop, whose edges it is to be told, and returns where the process
- * tells of itself. program: its path. *loop NULL: it could not be started, which the report says.
- * from: borrowed for ever. */
+/* Starts the recorder for the calling thread, which is watched since begin_ns, and returns the
+ * process's entry in the report. If the recorder does not start, the report says so, and
+ * thread->loop becomes NULL. program: the program's path. goes_on: as in struct monitor_finding.
+ * `from` is borrowed for ever. */
 struct preload_process *preload_start_recorder(const struct preload_config *from,
-                                               const char *program, struct stallrec_loop **loop);
-/* Writes what is open, as far as that can be done in a moment. */
+                                               const char *program, uint64_t begin_ns,
+                                               bool (*goes_on)(void *ctx),
+                                               struct monitor_thread *thread);
+/* Watches the calling thread as well (monitor_add_thread). False: it is not watched, and the
+ * report counts it. */
+bool preload_add_thread(struct monitor_thread *thread, uint64_t begin_ns);
+/* Counts in the report a wanted thread that is not watched. */
+void preload_tell_left(void);
+/* Stops the recorder, which writes open dumps; waits at most 2 s for that. */
 void preload_stop_recorder(void);
-/* Tells that the recorder does not run any more, since a filter kills this call. program: its path.
- */
+/* Reports that the recorder no longer runs, because a filter kills the system call `call`.
+ * program: the program's path. */
 void preload_tell_aside(const struct preload_config *config, const char *program, const char *call);
-/* Was that told of this process? By the program, too, that it was before exec: filters stay. */
+/* Has preload_tell_aside reported this process, maybe before an exec? Filters survive an exec. */
 bool preload_is_aside(const struct preload_config *config);
-/* Names the place that is believed to be the loop. The text lives until the next but one. */
-void preload_name_loop(const char *loop_at);
-/* Returns the duration of the shortest stall that is looked for. */
+/* Returns the threshold in ns: the length of the shortest stall. */
 uint64_t preload_threshold_ns(const struct preload_config *config);
 
 /* ---- preload_waits.c ---- */
 
 void preload_resolve_waits(void);
 
+/* ---- preload_threads.c ---- */
+
+enum {
+    PRELOAD_LOOPS = 4, /* number of loops of a thread, one after another, that are named */
+    PRELOAD_INTERVALS =
+        96 /* number of idle intervals that are told at once, for which an empty inbox has room */
+};
+
+/* A watched thread. Only that thread uses it, except for `shared`, `loop` and `inbox`. */
+struct thread_watch {
+    atomic_bool taken;
+    struct monitor_thread shared; /* if shared.loop is NULL, the thread is not recorded yet */
+    struct stallrec_loop loop;    /* the loop of this thread, unless it is the first one */
+    struct rec_inbox inbox;       /* the inbox of this thread, unless it is the first one */
+    uint64_t stack_top, stack_size;
+    uint64_t begin_ns;  /* time at which the process began, or the thread was first seen */
+    uint64_t waited_ns; /* time at which the last wait ended; 0 = there was none yet */
+    bool first;         /* the recorder was started for this thread */
+    bool waits;         /* the thread is in a blocking wait, which the finder knows */
+    bool idle;          /* the recorder was told that this wait is idle */
+    bool untold;        /* the loop was found, but could not be told yet */
+    struct loop_finder finder;
+    const struct preload_config *config;
+    const char *program; /* path of the program */
+    struct preload_process *process;
+    char loop_at[2][PRELOAD_TEXT]; /* the loop's name, in turns, as the monitor may still read the
+                                      previous one */
+    unsigned named;
+    uint64_t places[PRELOAD_LOOPS]; /* places of loops that followed one another; the last one is
+                                       believed */
+    unsigned place_count;
+    struct finder_interval intervals[PRELOAD_INTERVALS]; /* buffers of tell_found */
+    struct rec_event events[PRELOAD_INTERVALS + 3];
+};
+
+/* Count, in the report, the watched threads that may be in a system call of the recorder. A filter
+ * that the program installed without libc may end the process in that call; the report outlives
+ * the process. */
+static inline void preload_call_begins(const struct thread_watch *w) {
+    __atomic_fetch_add(&w->process->calling, 1, __ATOMIC_RELAXED);
+}
+static inline void preload_call_ends(const struct thread_watch *w) {
+    __atomic_fetch_sub(&w->process->calling, 1, __ATOMIC_RELAXED);
+}
+
+/* Watches the process from now on. It is called by the main thread while that is the only one;
+ * frame: an address on its stack. config is borrowed for ever. */
+void preload_watch_process(const struct preload_config *config, const char *program,
+                           uint64_t frame);
+/* Starts the recorder at once, rather than with the first wait, if the main thread is watched. */
+void preload_watch_from_start(void);
+/* Ends watching the process, and judges the remaining time of the calling thread. True: the caller
+ * has to stop the recorder. False: there is no recorder, or it is held up. */
+bool preload_watch_ends(void);
+/* Ends watching in the child of a fork, which has neither the other threads nor the recorder. */
+void preload_watch_forked(void);
+/* Returns the calling thread's watch; NULL: the thread is not recorded. begins: a blocking wait
+ * begins, at which a thread can be chosen by its name, and its recording starts. errno is kept. */
+struct thread_watch *preload_own_watch(bool begins);
+/* Is the calling thread watched? */
+bool preload_watches(void);
+/* Is the calling thread the one for which the recorder was started? */
+bool preload_watches_first(void);
+/* Stops watching the calling thread for good, as its filter would kill a system call of the
+ * recorder, or there is no room for it. */
+void preload_leave_thread(void);
+/* Are threads chosen by their names (--thread)? It may be called in a watched process only. */
+bool preload_chooses_threads(void);
+/* Is a thread of the calling process watched? False in the child of a vfork, although it has its
+ * parent's memory. */
+bool preload_watches_process(void);
+/* Stops the recorder, if there is one, for good, because a filter would kill the system call
+ * `call`, and reports that; if call is NULL, it was reported before. */
+void preload_step_aside(const char *call);
+
 /* ---- preload_loop.c ---- */
 
-/* The calling thread, the process's only one, is watched from now on. frame: one of its. Borrowed
- * for ever. */
-void preload_watch_this_thread(const struct preload_config *config, const char *program,
-                               uint64_t frame);
-/* Starts the recorder at once, not with the first wait. */
-void preload_watch_from_start(void);
-/* The process is about to end: judges what is left. False: it was not watched, or never waited. */
-bool preload_watch_ends(void);
-/* Ends watching in the child of a fork, which is not watched. */
-void preload_watch_forked(void);
-/* Is this the thread that is watched? */
-bool preload_watches(void);
-/* Is a thread of the calling process watched? The child of a vfork has its parent's memory, but is
- * not. */
-bool preload_watches_process(void);
-/* The recorder stops, if there is one, for good: a filter would kill the system call of this name;
- * NULL: that was told before. */
-void preload_step_aside(const char *call);
+struct preload_caller;
+
+/* Initialises *w for a thread of which no wait is known yet. config and program are borrowed. */
+void preload_watch_begin(struct thread_watch *w, const struct preload_config *config,
+                         const char *program);
+/* Tells that a wait of the calling thread, which is recorded, begins. False: preload_wait_ends
+ * must not be called. errno is kept. */
+bool preload_wait_begins(struct thread_watch *w, const struct preload_caller *caller,
+                         struct finder_wait *wait);
+/* Tells that the thread's blocking wait (w->waits) ends. errno is kept. */
+void preload_wait_ends(struct thread_watch *w);
+/* Judges the remaining time of the calling thread, because it or the process ends. */
+void preload_watch_finish(struct thread_watch *w);
+
+/* ---- preload_objects.c ---- */
 
 /* The call of a function that waits. */
 struct preload_caller {
-    const void *place; /* its return address */
+    const void *place; /* return address of the call */
     const void *frame;
     bool blocks; /* the timeout is not 0 */
 };
 
-/* A wait of the calling thread begins. False: its end is not to be told. errno is kept. */
+/* These functions tell that a wait of the calling thread begins, by the object of the wait. False:
+ * preload_end_wait must not be called. errno is kept. */
 bool preload_begin_poll(const struct preload_caller *caller, const struct pollfd *fds, nfds_t n);
 bool preload_begin_select(const struct preload_caller *caller, int n, const fd_set *in,
                           const fd_set *out, const fd_set *except);
@@ -100,39 +187,42 @@ void preload_resolve_filter(void);
 /* ---- preload_env.c, preload_exec.c ---- */
 
 /* Reads the environment and, unless --follow, removes our variables from it, so that the program's
- * children are not recorded. False when this process is not to be recorded. Main thread, once. */
+ * children are not recorded. False: this process is not to be recorded. It is called once, by the
+ * main thread. */
 bool preload_read_environment(struct preload_config *config);
 
-/* Stores the next function of this name, after ours, into the atomic function pointer at `slot`,
- * with release order; NULL if there is none. May take the dynamic linker's lock. */
+/* Stores the next function of this name behind ours into the atomic function pointer at `slot`,
+ * with release order; NULL if there is none. It may take the dynamic linker's lock. */
 void preload_resolve(const char *name, void *slot);
 
-/* Finds the functions that exec is passed on to. Main thread, as early as can be. */
+/* Looks up the real functions of the exec and spawn families. The main thread calls it as early as
+ * possible. */
 void preload_resolve_exec(void);
 
-/* Is everything that the program starts recorded, too (--follow)? */
+/* Are all programs that the program starts recorded, too (--follow)? */
 bool preload_follows(void);
 
 enum { PRELOAD_FEW = 128 };
 
-/* An array for exec, and room for a text. It avoids malloc, since exec may be called where that is
- * not allowed, and for a short list mmap, since a vfork'ed child that execs leaves a mapping behind
+/* An array for exec, and room for a text. It uses no malloc, which is not allowed wherever exec
+ * is, and for a short list no mmap, as a vfork'ed child that execs would leave the mapping behind
  * in its parent. */
 struct preload_vector {
     char **list;
-    size_t size; /* of the mapping; 0: list is `few` */
+    size_t size; /* size of the mapping; 0: list is `few` */
     char *text;
     char *few[PRELOAD_FEW];
 };
 
-/* Room for `count` pointers, and for `text` bytes at v->text. False: there is no memory. */
+/* Makes room for `count` pointers in v->list, and for `text` bytes at v->text. False: out of
+ * memory. */
 bool preload_vector_open(struct preload_vector *v, size_t count, size_t text);
-/* errno is kept. */
+/* Frees the vector's memory. errno is kept. */
 void preload_vector_close(struct preload_vector *v);
 
-/* The environment to exec a program with: envp, or a list in v that has ours, too, if what is
- * started is to be recorded. v and list go to preload_environment_close when exec returns. Any
- * process and thread; async-signal-safe. */
+/* Returns the environment for an exec: envp, or, if the program is to be recorded, a list in v
+ * that has our variables, too. If exec returns, v and the list must be passed to
+ * preload_environment_close. Any process and thread; async-signal-safe. */
 char *const *preload_environment_open(struct preload_vector *v, char *const envp[]);
 void preload_environment_close(struct preload_vector *v, char *const *list, char *const envp[]);
 

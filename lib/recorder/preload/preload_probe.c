@@ -1,4 +1,4 @@
-/* The calls of the recorder, tried in a child. */
+/* Tries the recorder's system calls in a child, which a seccomp filter may end. */
 #include "preload/preload_probe.h"
 
 #include <errno.h>
@@ -21,16 +21,16 @@
 
 #include "linux/proc_linux.h"
 
-enum { SIGNAL_MS = 200, /* for the timer's signal */ MASK_SIZE = 8 };
+enum { SIGNAL_MS = 200, /* ms to wait for the test signal */ MASK_SIZE = 8 };
 
-/* Shared with the child. */
+/* State that the child shares with its parent. */
 struct probe_board {
-    volatile bool refused;       /* the kernel does not take the filter */
-    const char *volatile trying; /* the call that goes on */
+    volatile bool refused;       /* the kernel refuses the filter */
+    const char *volatile trying; /* name of the system call that the child tries now */
     volatile bool hooks_done, all_done;
 };
 
-/* A call with arguments as the recorder's, but such that nothing comes of it. */
+/* A system call with arguments like the recorder's, but without an effect. */
 struct probe_call {
     const char *name;
     long number;
@@ -40,7 +40,7 @@ struct probe_call {
 #define NO_FD   ((unsigned long)-1)
 #define CALL(x) .name = #x, .number = SYS_##x
 #define TEXT(s) ((unsigned long)(uintptr_t)(s))
-/* A thread's, but for CLONE_SIGHAND, without which the kernel makes none. */
+/* The flags of a thread without CLONE_SIGHAND, so that the kernel refuses to make the thread. */
 #define CLONE_ALL (CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_THREAD | CLONE_SYSVSEM)
 
 static const struct probe_call calls[] = {
@@ -64,7 +64,7 @@ static const struct probe_call calls[] = {
     {CALL(fsync), .arg = {NO_FD}},
     {CALL(flock), .arg = {NO_FD, 6}},
     {CALL(fallocate), .arg = {NO_FD, 0, 0, 1}},
-#ifdef SYS_rename /* the others have those with a folder's descriptor only */
+#ifdef SYS_rename /* other processors have only the calls that take a folder's descriptor */
     {CALL(rename), .arg = {TEXT(""), TEXT("")}},
     {CALL(unlink), .arg = {TEXT("")}},
     {CALL(mkdir), .arg = {TEXT("")}},
@@ -112,14 +112,14 @@ static const struct probe_call calls[] = {
     {CALL(rt_tgsigqueueinfo), .arg = {NO_FD, NO_FD, SIGURG}},
 };
 
-/* Of the watched thread. Those who ask have no context argument, so it is global; two threads that
- * put filters up at once are the program's own race. */
+/* Verdict on the watched thread's filters, global because interposed functions have no context
+ * argument. Two threads that install filters at the same time are a race of the program itself. */
 static struct {
     bool probed;
-    const char *any; /* as struct probe_verdict has it, of all filters together */
+    const char *any; /* name of a system call that one of the filters kills; NULL: none is known */
 } filters;
 
-static volatile sig_atomic_t signalled; /* in the child */
+static volatile sig_atomic_t signalled; /* the child's signal handler has run */
 
 static void on_probe_signal(int number) {
     (void)number;
@@ -131,7 +131,8 @@ static void try_call(struct probe_board *board, const struct probe_call *c) {
     syscall(c->number, c->arg[0], c->arg[1], c->arg[2], c->arg[3], c->arg[4], c->arg[5]);
 }
 
-/* Waits, without a call where the clock needs none, until the handler has returned. */
+/* Waits for at most SIGNAL_MS until the test signal's handler has returned, without a system call
+ * where the clock needs none. */
 static void await_signal(struct probe_board *board) {
     struct timespec begin, now;
     board->trying = "clock_gettime";
@@ -153,8 +154,8 @@ static void send_own_signal(struct probe_board *board) {
     syscall(SYS_rt_tgsigqueueinfo, syscall(SYS_getpid), syscall(SYS_gettid), SIGURG, &info);
 }
 
-/* What the watched thread calls: the wake-up of the monitor, the file of a descriptor, the clock,
- * and the end of the signal's handler. */
+/* Tries the system calls of the watched thread: waking the monitor, fstat of a descriptor and, if
+ * `timed`, the clock and the return from a signal handler. */
 static void try_hooks(struct probe_board *board, bool timed) {
     static uint32_t word;
     struct stat sb;
@@ -171,13 +172,14 @@ static void try_hooks(struct probe_board *board, bool timed) {
 static bool install_filter(const struct probe_filter *f) {
     long got = syscall(f->number, f->arg[0], f->arg[1], f->arg[2], f->arg[3], f->arg[4]);
     if (got > 0) {
-        syscall(SYS_close, got); /* a listener's descriptor: calls that ask it end with an error */
+        /* Calls that would ask the filter's listener fail once it is closed. */
+        syscall(SYS_close, got);
     }
     return got >= 0;
 }
 
-/* Before the filter: no core of the child's death, and a timer's signal on its way, for which
- * nothing has to be sent. The handler of SIGSYS that the program may have stays. */
+/* Prepares the child before the filter: its death leaves no core, and, if `timed`, a timer will
+ * send the test signal, so that no call has to. The program's own handler of SIGSYS stays. */
 static void prepare_probe(bool timed) {
     struct sigaction sa = {.sa_handler = on_probe_signal};
     struct rlimit none = {0, 0};
@@ -195,7 +197,7 @@ static void prepare_probe(bool timed) {
     }
 }
 
-/* The child. */
+/* Runs in the child: installs the filter (NULL: none), tries the system calls, and exits. */
 static void run_probe(struct probe_board *board, const struct probe_filter *filter) {
     board->trying = "rt_sigaction";
     prepare_probe(filter != NULL);
@@ -212,18 +214,18 @@ static void run_probe(struct probe_board *board, const struct probe_filter *filt
         }
         board->all_done = true;
     }
-    syscall(SYS_exit, 0); /* the one that the strict mode allows */
+    syscall(SYS_exit, 0); /* exit is the only way to end that seccomp's strict mode allows */
 }
 
-/* A copy of the process as fork(2) makes it, but whose end nobody hears of, by raw calls: in a
- * program with threads the locks of its fork handlers may be held. */
+/* Forks by a raw system call, so that the child's end sends no signal. fork(2) would run fork
+ * handlers, whose locks other threads may hold. */
 static long fork_quietly(void) {
     return syscall(SYS_clone, 0UL, 0UL, 0UL, 0UL, 0UL);
 }
 
 static void await_probe(long child) {
     long got;
-    do { /* waitpid(3) may end the thread: it is a cancellation point */
+    do { /* waitpid(3) is not used, as it is a cancellation point and may end the thread */
         got = syscall(SYS_wait4, child, NULL, (long)__WCLONE, NULL);
     } while (got < 0 && errno == EINTR);
 }
@@ -238,7 +240,7 @@ bool preload_probe(const struct probe_filter *filter, struct probe_verdict *out)
         return false;
     }
     sigfillset(&all);
-    sigprocmask(SIG_SETMASK, &all, &before); /* no handler of the program's runs in the child */
+    sigprocmask(SIG_SETMASK, &all, &before); /* no handler of the program may run in the child */
     long child = fork_quietly();
     if (child == 0) {
         run_probe(board, filter);
@@ -259,8 +261,8 @@ bool preload_probe(const struct probe_filter *filter, struct probe_verdict *out)
     return known;
 }
 
-/* Is the calling thread under a filter? The files that say it are read with calls that any program
- * makes when it starts, and the recorder when it does. */
+/* Is the calling thread under a filter? Its status file is read by calls that each program makes
+ * when it starts, and that the recorder makes, too. */
 static bool is_filtered(void) {
     char text[4096];
     struct proc_file status;

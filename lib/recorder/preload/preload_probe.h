@@ -1,34 +1,37 @@
-/* What a filter of system calls (seccomp(2)) does to the recorder: its calls, tried in a child,
- * which a filter may end. */
+/* Finds out which of the recorder's system calls a filter (seccomp(2)) kills, by trying them in a
+ * child. */
 #ifndef STALLREC_PRELOAD_PROBE_H
 #define STALLREC_PRELOAD_PROBE_H
 
 #include <stdbool.h>
 
-/* The system call that puts a filter up: prctl or seccomp. */
+/* The system call, prctl or seccomp, that installs a filter, and its arguments. */
 struct probe_filter {
     long number;
     unsigned long arg[5];
 };
 
-/* Names of the first call that was killed; NULL: none was. */
+/* Names of the first system call that the filter killed in each of two sets of calls; NULL: it
+ * killed none of the set. */
 struct probe_verdict {
-    const char *hook; /* of the calls that the watched thread makes while the recorder runs */
-    const char *any;  /* of all that a recorder makes, from its start to its end */
+    const char *hook; /* first killed call of the watched thread while the recorder runs */
+    const char *any;  /* first killed call of a recorder, from its start to its end */
 };
 
-/* Tries the calls that the recorder makes, with the filter put up before them in the child; NULL:
- * under those that the calling thread has. A signal of the kernel's that ends the child, or of the
- * program's own handler of SIGSYS, counts as a kill; an error does not. The child is no child to
- * the program: no SIGCHLD, no wait(2) finds it. It runs none of the program's fork handlers. False:
- * the kernel refuses the filter, or no child could be made: nothing is known. errno is kept. Any
- * thread; no lock, no malloc. Of the watched thread only, whose verdict is kept. */
+/* Tries the recorder's system calls in a child in which *filter is installed; NULL: under the
+ * filters that the calling thread has already. A call at which the kernel, or the program's own
+ * handler of SIGSYS, ends the child counts as killed; a call that fails does not. The program does
+ * not notice the child: there is no SIGCHLD, no wait(2) finds it, no fork handler runs. False:
+ * nothing is known, because the kernel refuses the filter or no child could be made. errno is
+ * kept. It may be called on any thread, and takes no lock and no malloc. The verdict is stored as
+ * the watched thread's, so the filter must be one of that thread's. */
 bool preload_probe(const struct probe_filter *filter, struct probe_verdict *out);
 
-/* The name of a system call of the recorder's that a filter of the watched thread kills, tried now
- * if it has not been; NULL: none does. On that thread, before the recorder starts. */
+/* Returns the name of a system call of the recorder that a filter of the watched thread kills,
+ * which is tried now unless it was before; NULL: none is killed. It is called on that thread,
+ * before the recorder starts. */
 const char *preload_killed_call(void);
-/* May the watched thread make all calls of the recorder's, as far as was tried? */
+/* May the watched thread make all system calls of the recorder, as far as they were tried? */
 bool preload_may_end(void);
 
 #endif

@@ -1,4 +1,5 @@
-/* The recorder in a program that the library was preloaded into, and what it tells the command. */
+/* Starts and stops the recorder in a program that the library was preloaded into, and reports to
+ * the command. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,20 +10,22 @@
 #include "preload/preload_private.h"
 #include "stallrec.h"
 
-#define EXIT_NS UINT64_C(2000000000) /* how long the program's exit waits */
+#define EXIT_NS UINT64_C(2000000000) /* longest wait of the program's exit */
 
-/* Earlier than in an app: someone who looks for a stall wants to know who holds the lock, at the
- * price of a signal to running threads. */
+/* Age of a stall in ms at which the other threads are captured under the preset "default". It is
+ * earlier than in an app, at the price of a signal to running threads, as a user who looks for a
+ * stall wants to know who holds the lock. */
 enum { THREADS_AFTER_MS = 1000 };
 
 _Static_assert((int)PRELOAD_UNWATCHED == (int)REC_UNWATCHED_REASONS, "the same reasons");
 
-/* The interposed functions have no context argument, so their state is global. */
+/* State of the recorder, global because interposed functions have no context argument. */
 static struct {
     struct stallrec *rec;
     struct preload_process *process;
-    struct preload_process nobody_reads; /* where the report has no room */
-    uint64_t stalls, dumps, lost;        /* of the program that this process was before exec */
+    struct preload_process
+        nobody_reads;             /* the entry of a process for which the report has no room */
+    uint64_t stalls, dumps, lost; /* counts of the program that this process ran before an exec */
     const struct preload_config *config;
 } state;
 
@@ -37,7 +40,8 @@ static void copy_name(char to[PRELOAD_NAME], const char *program) {
     to[size] = '\0';
 }
 
-/* The entry of this process. A program that replaces itself goes on with its own. */
+/* Returns the report's entry of this process. After an exec the new program uses the old one's
+ * entry. */
 static struct preload_process *find_process(void) {
     struct preload_report *report = state.config->report;
     uint32_t pid = (uint32_t)getpid();
@@ -85,7 +89,7 @@ static void on_published(void *ctx, const struct monitor_totals *totals) {
     __atomic_store_n(&p->told_ns, totals->now_ns, __ATOMIC_RELEASE);
 }
 
-/* errno is of the attempt to start. */
+/* Reports that the recorder did not start. errno must still be that of the attempt. */
 static void tell_failure(const char *program, enum stallrec_error error) {
     int number = errno;
     struct preload_report *report = state.config->report;
@@ -109,9 +113,8 @@ static void preload_on_lost(void *user, const char *path, enum stallrec_error wh
     __atomic_fetch_add(&state.process->lost, 1, __ATOMIC_RELAXED);
 }
 
-/* Of several processes, each takes a number of its own; one that is slow may overwrite what is
- * newer.
- */
+/* Writes a message about a stall to the report. Each message, of whatever process, has a number of
+ * its own; a slow process may overwrite a newer message. */
 static void publish_news(enum preload_news_kind kind, const char *what, uint64_t age_ms) {
     struct preload_report *report = state.config->report;
     uint64_t number = __atomic_add_fetch(&report->told, 1, __ATOMIC_RELAXED);
@@ -142,7 +145,8 @@ static void on_taken_back(void *ctx, uint64_t was_ms) {
     publish_news(PRELOAD_STALL_TAKEN_BACK, "hang", was_ms);
 }
 
-/* Sets the values of --context. The command has checked them, but one slot may be given twice. */
+/* Sets the values of --context. The command has checked them; if a key is given twice, the last
+ * value counts. */
 static void set_context(void) {
     for (const char *pair = state.config->context; *pair; pair += strlen(pair) + 1) {
         char key[STALLREC_CONTEXT_KEY];
@@ -168,8 +172,8 @@ uint64_t preload_threshold_ns(const struct preload_config *from) {
     return (from->threshold_ms > 0 ? from->threshold_ms : config.threshold_ms) * UINT64_C(1000000);
 }
 
-/* The folder's path; where that leads nowhere, for another user or in another root, the one of the
- * descriptor that was handed on. */
+/* Returns the folder's path, or, if the path leads nowhere (for another user, in another root),
+ * the path of the inherited descriptor. */
 static const char *folder_path(const struct preload_config *from) {
     static char path[32];
     struct stat sb;
@@ -180,18 +184,20 @@ static const char *folder_path(const struct preload_config *from) {
     return path;
 }
 
-/* The configuration of the recorder: the preset's values, but for those that the user has set. */
+/* Sets the recorder's configuration: the preset's values, except for those that the user has
+ * set. */
 static void configure(struct stallrec_config *config) {
     const struct preload_config *from = state.config;
     preset_values(from, config);
     config->directory = folder_path(from);
-    if (strcmp(config->preset, "default") == 0) { /* the others are as published */
+    if (strcmp(config->preset, "default") == 0) { /* the other presets stay as published */
         config->threads_after_ms = THREADS_AFTER_MS;
     }
     if (from->threshold_ms > 0) {
         config->threshold_ms = from->threshold_ms;
         if (config->first_sample_ms > config->threshold_ms / 2) {
-            config->first_sample_ms = config->threshold_ms / 2; /* some samples before it */
+            config->first_sample_ms =
+                config->threshold_ms / 2; /* some samples precede a stall then */
         }
     }
     if (from->sample_ms > 0) {
@@ -206,7 +212,7 @@ static void configure(struct stallrec_config *config) {
     if (from->max_threads > 0) {
         config->max_threads = from->max_threads;
     }
-    /* A launch that is examined once the loop has been found is over by then. */
+    /* By the time at which the loop is found, its launch is over. */
     config->detectors &= ~(uint32_t)STALLREC_DETECT_LAUNCH;
     if (from->detectors != 0) {
         config->detectors = from->detectors;
@@ -221,40 +227,53 @@ static void configure(struct stallrec_config *config) {
     config->keep_days = from->keep_days;
     config->keep_bytes = from->keep_bytes;
     config->keep_files = from->keep_files;
+    config->file_mode = from->file_mode;
     config->callbacks.dump_lost = preload_on_lost;
     config->callbacks.stall_begin = on_stall_begins;
     config->callbacks.stall_end = on_stall_ends;
 }
 
 struct preload_process *preload_start_recorder(const struct preload_config *from,
-                                               const char *program, struct stallrec_loop **loop) {
+                                               const char *program, uint64_t begin_ns,
+                                               bool (*goes_on)(void *ctx),
+                                               struct monitor_thread *thread) {
     state.config = from;
     struct stallrec_config config;
     configure(&config);
     state.process = find_process();
     copy_name(state.process->program, program);
+    state.process->speaker = state.process->calling = 0;
     state.stalls = state.process->stalls;
     state.dumps = state.process->dumps;
-    const struct monitor_finding finding = {stallrec_process_start_ns(), on_published,
-                                            on_taken_back, state.process};
-    enum stallrec_error st = monitor_start(&state.rec, &config, &finding);
+    const struct monitor_finding finding = {begin_ns, on_published, on_taken_back, goes_on,
+                                            state.process};
+    enum stallrec_error st = monitor_start(&state.rec, &config, &finding, thread);
     if (st != STALLREC_OK) {
         state.rec = NULL;
         tell_failure(program, st);
         if (state.process->told_ns == 0) {
-            state.process->pid = 0; /* it has nothing to tell */
+            state.process->pid = 0; /* an entry without counts becomes free */
         }
-        *loop = NULL;
+        thread->loop = NULL;
         return state.process;
     }
     monitor_report_trace(state.rec, &state.config->report->trace_failed);
     set_context();
-    *loop = stallrec_main_loop(state.rec);
     return state.process;
 }
 
-void preload_name_loop(const char *loop_at) {
-    monitor_name_loop(state.rec, loop_at);
+bool preload_add_thread(struct monitor_thread *thread, uint64_t begin_ns) {
+    if (monitor_add_thread(state.rec, thread, begin_ns) == STALLREC_OK) {
+        return true;
+    }
+    preload_tell_left();
+    return false;
+}
+
+void preload_tell_left(void) {
+    if (state.process) {
+        __atomic_fetch_add(&state.process->unwatched, 1, __ATOMIC_RELAXED);
+    }
 }
 
 void preload_stop_recorder(void) {

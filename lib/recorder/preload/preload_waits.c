@@ -1,7 +1,8 @@
-/* The waits of libc, interposed: those of the main thread are told to the finder of its loop.
+/* Interposes the waiting functions of libc, and tells the waits of watched threads to the finders
+ * of their loops.
  *
- * A wait for no descriptor at all is a sleep. One that is not looked at is passed on as a tail
- * call; of the others this library is a frame, which stacks are without (own_code_linux.h). */
+ * A wait for no descriptor at all is a sleep. A wait that is not told is passed on as a tail call;
+ * in any other wait this library has a frame, which dumps leave out (own_code_linux.h). */
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
@@ -16,12 +17,12 @@
 
 #define INTERPOSED __attribute__((visibility("default")))
 
-/* Describes the call of the function in which this macro stands. */
+/* Describes the call of the function in which this macro is used. */
 #define CALLER(blocks)                                                                             \
     (&(struct preload_caller){__builtin_return_address(0), __builtin_dwarf_cfa(), (blocks)})
 
-/* The real functions. Any thread may be the first to look them up: atomic, and poll last, so that
- * who finds it finds the others. */
+/* The real functions. Any thread may be the first to look them up, so they are atomic, and poll is
+ * stored last, so that a thread that finds it also finds the others. */
 static struct {
     _Atomic(int (*)(struct pollfd *, nfds_t, int)) poll;
     _Atomic(int (*)(struct pollfd *, nfds_t, const struct timespec *, const sigset_t *)) ppoll;
@@ -44,7 +45,8 @@ static struct {
     _Atomic(int (*)(const sigset_t *, siginfo_t *, const struct timespec *)) sigtimedwait;
 } real;
 
-/* May run before the constructor: constructors of other libraries may wait. */
+/* Looks up the real functions. It may run before this library's constructor, as constructors of
+ * other libraries may wait. */
 void preload_resolve_waits(void) {
     preload_resolve("ppoll", &real.ppoll);
     preload_resolve("epoll_wait", &real.epoll_wait);
@@ -74,7 +76,7 @@ static inline __attribute__((always_inline)) void waits_resolve_once(void) {
     }
 }
 
-/* ---- for descriptors ---- */
+/* ---- waits for descriptors ---- */
 
 INTERPOSED int poll(struct pollfd *fds, nfds_t n, int timeout) {
     waits_resolve_once();
@@ -122,7 +124,7 @@ INTERPOSED int epoll_pwait2(int fd, struct epoll_event *events, int max,
                             const struct timespec *timeout, const sigset_t *mask) {
     waits_resolve_once();
     if (!real.epoll_pwait2) {
-        errno = ENOSYS; /* a libc before 2.35 */
+        errno = ENOSYS; /* libc is older than 2.35 */
         return -1;
     }
     if (!preload_begin_epoll(CALLER(waits(timeout)), fd)) {
@@ -179,7 +181,7 @@ INTERPOSED int __ppoll_chk(struct pollfd *fds, nfds_t n, const struct timespec *
     return result;
 }
 
-/* ---- for conditions and signals ---- */
+/* ---- waits for conditions and signals ---- */
 
 INTERPOSED int pthread_cond_wait(pthread_cond_t *cond, pthread_mutex_t *mutex) {
     waits_resolve_once();

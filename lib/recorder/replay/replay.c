@@ -1,4 +1,4 @@
-/* Steps a core over a written trace of events. */
+/* Steps a core by a trace of events. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,8 +13,8 @@ static bool set_detectors(struct replay *r, const char *list) {
     return r->config.detectors != 0 || replay_fail(r, "unknown value '%s'", list);
 }
 
-/* Sets a field that is neither a number nor a word of stallrec_config. False: it is none of them.
- */
+/* Sets "detectors", "preset", "used" or "steps", which have forms of their own. False: `name` is
+ * none of these. *ok tells whether the value was valid. */
 static bool set_other(struct replay *r, const char *name, const char *value, bool *ok) {
     if (strcmp(name, "detectors") == 0) {
         *ok = set_detectors(r, value);
@@ -78,9 +78,8 @@ static bool set_field(struct replay *r, struct replay_words *w) {
     return true;
 }
 
-/* A preset that the caller asks for stands in place of the trace's settings. A trace that a
- * recorder wrote is still stepped where it says, so that times are as exact as its steps are close.
- */
+/* Executes a "set" line. If the caller has chosen a preset, the line changes no setting; "steps"
+ * and "used" still apply, as they tell how the trace's times are meant. */
 static bool do_set(struct replay *r, struct replay_words *w) {
     struct stallrec_config config = r->config;
     bool ok = set_field(r, w);
@@ -90,7 +89,8 @@ static bool do_set(struct replay *r, struct replay_words *w) {
     return ok;
 }
 
-/* Address of FUNCTION or FUNCTION+OFFSET; 0 if there is no room for it. */
+/* Returns the address of FUNCTION or FUNCTION+OFFSET; 0: the word is not valid, or there is no
+ * room. */
 static uint64_t function_address(struct replay *r, char *word) {
     uint64_t offset = 1;
     char *plus = strchr(word, '+');
@@ -114,7 +114,7 @@ static uint64_t function_address(struct replay *r, char *word) {
     return (i + 1) * REPLAY_FUNCTION_SIZE + offset;
 }
 
-/* Room for one stack more. */
+/* Grows r->stacks by at least one entry if it is full. False: out of memory. */
 static bool grow_stacks(struct replay *r) {
     uint32_t count = r->stack_names.count;
     if (count < r->stack_cap) {
@@ -190,7 +190,8 @@ static bool start(struct replay *r) {
     return replay_step(r);
 }
 
-/* Runs everything that is due before t: an event at t precedes a step at t. */
+/* Steps the core at all times that are due before t, and sets the time to t, as an event at t
+ * precedes a step at t. */
 static bool run_until(struct replay *r, uint64_t t) {
     while (!r->told) {
         uint64_t due = r->next;

@@ -77,22 +77,26 @@
 #include "support/rec_out.h"
 
 struct rec_replay_sink {
-    /* One line without its newline; valid during the call. */
+    /* Receives each line that the replay tells, without its newline; text is valid during the
+     * call. */
     void (*line)(void *ctx, const char *text);
-    /* The next expected line of the trace. May be NULL. */
+    /* Receives the text of each "expect" line of the trace. May be NULL. */
     void (*expect)(void *ctx, const char *text);
-    /* A dump as it would be written. May be NULL. */
+    /* Receives each dump that would be written. May be NULL. */
     void (*dump)(void *ctx, const struct rec_dump *dump);
     void *ctx;
-    /* In place of the trace's settings; NULL: those of the trace, "default" to begin with. */
+    /* Name of a preset to use in place of the trace's settings; NULL: the trace's settings, on top
+     * of "default". */
     const char *preset;
-    /* Where to write a trace of the replay, whose replay tells the same. NULL = nowhere. */
+    /* Output for a trace of this replay, whose own replay tells the same lines. NULL = no trace is
+     * written. */
     struct rec_out *trace;
-    uint64_t steps_max; /* of the core, before the trace is refused as too long; 0 = no limit */
+    uint64_t
+        steps_max; /* most steps of the core, after which a longer trace is refused; 0 = no limit */
 };
 
-/* Runs the trace. False: it is not one, or too long; message says why, with the line.
- * Allocates one block; no global state. */
+/* Replays a trace. False: the text is no valid trace, is too long, or memory ran out; message
+ * tells the line and why. No global state. */
 bool rec_replay(const char *text, size_t len, const struct rec_replay_sink *sink, char *message,
                 size_t message_size);
 

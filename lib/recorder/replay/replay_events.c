@@ -37,7 +37,7 @@ static bool on_busy(struct replay *r, struct replay_words *w) {
     return true;
 }
 
-/* A stack's number + 1; none = 0. */
+/* Reads a stack's name; *out becomes the stack's number + 1, or 0 for `none`. */
 static bool events_find_stack(struct replay *r, struct replay_words *w, uint32_t *out) {
     const char *name = replay_next_word(w);
     uint32_t number;
@@ -86,7 +86,8 @@ static bool on_write(struct replay *r, struct replay_words *w) {
     return replay_write_one(r) || replay_fail(r, "no dump waits to be written");
 }
 
-/* What an observer of the loop sees: the notification and the edge that it stands for. */
+/* Tells the core an activity and, unless the trace tells edges itself, the edge that the activity
+ * stands for. */
 static bool on_activity(struct replay *r, struct replay_words *w) {
     uint32_t index;
     if (!replay_find_word(replay_next_word(w), rec_activity_names, STALLREC_ACTIVITY_EXIT + 1,
@@ -111,7 +112,8 @@ static bool on_suspend(struct replay *r, struct replay_words *w) {
     return true;
 }
 
-/* answer HOW [NUMBER]: of the task, when it is not the one that waits */
+/* Executes "answer HOW [NUMBER]". NUMBER is that of the task; without it the task is the one that
+ * waits. */
 static bool on_answer(struct replay *r, struct replay_words *w) {
     static const char *const words[] = {"once", "always", "never", "refuse"};
     uint32_t index;
@@ -138,8 +140,8 @@ static bool on_tick(struct replay *r, struct replay_words *w) {
     return replay_step(r);
 }
 
-/* cpu PERMILLE [THREAD]: from now on the process uses that much, and THREAD is the thread that uses
- * most of it; without THREAD none is known. */
+/* Executes "cpu PERMILLE [THREAD]": from now on the process uses so many thousandths of a
+ * processor, and THREAD is the thread that uses most; without THREAD none is known. */
 static bool on_cpu(struct replay *r, struct replay_words *w) {
     const char *number = replay_next_word(w), *thread = replay_next_word(w);
     uint64_t permille;
@@ -152,7 +154,7 @@ static bool on_cpu(struct replay *r, struct replay_words *w) {
     return replay_step(r);
 }
 
-/* used NS [THREAD]: the process has used that much so far. */
+/* Executes "used NS [THREAD]": the process has used NS ns of CPU time so far, THREAD most of it. */
 static bool on_used(struct replay *r, struct replay_words *w) {
     const char *number = replay_next_word(w), *thread = replay_next_word(w);
     if (!replay_parse_number(number, REPLAY_TIME_MAX * REPLAY_MS, &r->cpu_ns)) {
@@ -183,7 +185,7 @@ static bool on_launch(struct replay *r, struct replay_words *w) {
     return replay_step(r);
 }
 
-/* An action's name is its id: FNV-1a of it. */
+/* Returns the id of an action without a NUMBER: the FNV-1a hash of its name. */
 static uint64_t name_id(const char *name) {
     uint64_t hash = UINT64_C(0xcbf29ce484222325);
     for (; *name != '\0'; name++) {
@@ -192,7 +194,7 @@ static uint64_t name_id(const char *name) {
     return hash;
 }
 
-/* NAME [MS [NUMBER]], whose number is its name's unless it is told */
+/* Executes "span-begin NAME [MS [NUMBER]]"; without NUMBER the action's id is name_id(NAME). */
 static bool on_span_begin(struct replay *r, struct replay_words *w) {
     const char *name = replay_next_word(w), *limit = replay_next_word(w),
                *number = replay_next_word(w);
@@ -220,7 +222,7 @@ static bool on_span_end(struct replay *r, struct replay_words *w) {
     return replay_step(r);
 }
 
-/* A time before now: so many ms ago, a day at most. */
+/* Reads a number of ms, at most a day, and sets *out to the time by so much before now. */
 static bool read_ago(struct replay *r, struct replay_words *w, uint64_t *out) {
     uint64_t ago;
     if (!replay_parse_ms(replay_next_word(w), &ago) || ago > REPLAY_ORIGIN) {
@@ -271,7 +273,7 @@ static bool on_attributed(struct replay *r, struct replay_words *w) {
         return replay_fail(r, "'attributed' needs a time in ms");
     }
     replay_to_core(r, (struct rec_event){.kind = REC_EVENT_ATTRIBUTED, .mark_ns = r->now + hold});
-    return true; /* the edge that led to it comes next */
+    return true; /* no step here, as the edge that led to this event comes next */
 }
 
 static bool on_stop(struct replay *r, struct replay_words *w) {
@@ -284,7 +286,7 @@ bool replay_do_event(struct replay *r, const char *event, struct replay_words *w
     static const struct {
         const char *name;
         event_fn run;
-        bool late; /* in a trace that was recorded, it may be told after a later event */
+        bool late; /* in a recorded trace this event may be told after a later one */
     } events[] = {{"wake", on_wake, true},
                   {"sleep", on_sleep, true},
                   {"turn", on_turn, true},
@@ -316,7 +318,11 @@ bool replay_do_event(struct replay *r, const char *event, struct replay_words *w
         if (!events[i].late && r->now < r->last) {
             return replay_fail(r, "time does not go back");
         }
-        r->last = r->now > r->last ? r->now : r->last;
+        /* A write is not told to the core, so an event that waited while the dump was written is
+         * told behind the write, with its own time. */
+        if (events[i].run != on_write && r->now > r->last) {
+            r->last = r->now;
+        }
         return events[i].run(r, w);
     }
     return replay_fail(r, "unknown event '%s'", event);

@@ -1,4 +1,4 @@
-/* The fake platform that a replayed core uses, and the lines that report what the core does. */
+/* The fake platform of a replayed core, and the lines that report what the core does. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -121,13 +121,15 @@ void replay_tell_write(struct replay *r, const struct rec_dump *dump) {
 
 /* ---- the fake capture ---- */
 
-/* A function whose name begins with ? is not known: its frames stand for themselves. */
+/* Returns the start of a frame's function; 0 if the function's name begins with '?', as it is then
+ * not known. */
 static uint64_t function_start(const struct replay *r, uint64_t frame) {
     uint64_t function = frame / REPLAY_FUNCTION_SIZE;
     return r->functions.names[function - 1][0] == '?' ? 0 : function * REPLAY_FUNCTION_SIZE;
 }
 
-/* The number + 1 of the stack that is sampled now. */
+/* Returns the number + 1 of the stack for the sample that is taken now, and removes it from the
+ * list; 0 = no stack. */
 static uint32_t next_sample(struct replay *r) {
     if (r->sample_count == 0) {
         return r->running;
@@ -177,7 +179,8 @@ static int64_t fake_wall(void *ctx) {
 
 static void fake_random(void *ctx, uint8_t *out, size_t len) {
     struct replay *r = ctx;
-    for (size_t i = 0; i < len; i++) { /* Knuth's LCG: distinct and the same in every run */
+    /* The bytes come from a linear congruential generator, so that each run has the same ids. */
+    for (size_t i = 0; i < len; i++) {
         r->random = r->random * 1664525 + 1013904223;
         out[i] = (uint8_t)(r->random >> 24);
     }

@@ -1,4 +1,4 @@
-/* Names of a trace and their numbers. */
+/* Stores the names of a trace with their numbers, in a hash table. */
 #include "replay/replay_names.h"
 
 #include <stdlib.h>
@@ -6,7 +6,7 @@
 
 enum { FIRST_CAP = 64 };
 
-/* FNV-1a. */
+/* Returns the FNV-1a hash of a name. */
 static uint32_t hash_name(const char *name) {
     uint32_t hash = 0x811c9dc5;
     for (; *name != '\0'; name++) {
@@ -15,7 +15,8 @@ static uint32_t hash_name(const char *name) {
     return hash;
 }
 
-/* The slot that has the name, or the free one for it. cap is a power of two. */
+/* Returns the slot with the number of `name`, or the free slot for it. names->cap must be a power
+ * of two. */
 static uint32_t *names_slot(const struct replay_names *names, const char *name) {
     uint32_t mask = 2 * names->cap - 1, i = hash_name(name) & mask;
     while (names->slots[i] != 0 && strcmp(names->names[names->slots[i] - 1], name) != 0) {

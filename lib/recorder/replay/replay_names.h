@@ -1,5 +1,5 @@
-/* Names of a trace and their numbers, in the order in which they came: found by hash, since a
- * recorded trace may have a great many. */
+/* Stores the names of a trace, numbered in the order in which they were added. They are found by
+ * hash, since a recorded trace may have very many. */
 #ifndef STALLREC_REPLAY_NAMES_H
 #define STALLREC_REPLAY_NAMES_H
 
@@ -8,17 +8,17 @@
 
 enum { REPLAY_NAME = 48 };
 
-/* Zero-initialised = none. */
+/* A set of names; zero-initialised = empty. */
 struct replay_names {
     char (*names)[REPLAY_NAME];
     uint32_t count, cap;
-    uint32_t *slots; /* [2 * cap] number + 1; 0 = free */
+    uint32_t *slots; /* [2 * cap] number of a name + 1; 0 = free */
 };
 
-/* False: no such name. */
+/* Finds a name's number. False: there is no such name. */
 bool replay_names_find(const struct replay_names *names, const char *name, uint32_t *number);
-/* Adds a name of less than REPLAY_NAME bytes; one that is there already gets the new number. False:
- * out of memory, or more than max. */
+/* Adds a name of less than REPLAY_NAME bytes; a name that exists already gets the new number.
+ * False: out of memory, or there are more than max. */
 bool replay_names_add(struct replay_names *names, const char *name, uint32_t max);
 void replay_names_release(struct replay_names *names);
 

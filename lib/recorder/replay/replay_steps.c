@@ -1,4 +1,4 @@
-/* Steps the replayed core, and writes what it closes. */
+/* Steps the replayed core, and writes the dumps that it closes. */
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -54,7 +54,7 @@ static void replay_write_closed(struct replay *r) {
     }
 }
 
-/* Steps the core after each event, unless the trace tells when the core was stepped. */
+/* Counts a step, and steps the core unless the trace tells when the core was stepped. */
 bool replay_step(struct replay *r) {
     if (!replay_count_step(r)) {
         return false;

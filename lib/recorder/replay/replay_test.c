@@ -208,7 +208,11 @@ static void a_loop_that_goes_on_behind_a_detection_is_not_told_as_before(void **
     const struct rec_dump *dump = rec_core_closed(core);
     assert_non_null(dump);
     assert_int_equal(fake.thread_calls, 1);
-    rec_trace_wrote(&trace, end);
+    rec_trace_wrote(&trace, end + 900000);
+    event =
+        (struct rec_event){.kind = REC_EVENT_TICK, .at_ns = end + 100000}; /* waited meanwhile */
+    rec_event_tell(core, &event);
+    rec_trace_event(&trace, &event);
     rec_trace_flush(&trace);
     char message[256] = "", want[128];
     memset(&talk, 0, sizeof talk);
@@ -235,6 +239,7 @@ static void a_wrong_trace_is_refused_with_its_line(void **state) {
         {"at x wake", "line 1: 'at' needs a time in ms and an event"},
         {"\nat 5 jump", "line 2: unknown event 'jump'"},
         {"at 5 wake\nat 4 sleep", "line 2: time does not go back, nor do the suspended act"},
+        {"set steps told\nat 5 step\nat 4 tick", "line 3: time does not go back"},
         {"at 5 suspend 10\nat 14 sleep", "line 2: time does not go back, nor do the suspended act"},
         {"at 5 busy 3", "line 1: 'busy' needs times in ms: of a span"},
         {"at 5 busy 4 3", "line 1: 'busy' needs times in ms: of a span"},

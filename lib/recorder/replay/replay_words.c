@@ -1,4 +1,4 @@
-/* The words of a trace's lines, as numbers, times and names. */
+/* Parses the words of a trace's lines as numbers, times and names. */
 #include "replay/replay_words.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* The words of a trace's lines, as numbers, times and names. Any text may come. */
+/* Parses the words of a trace's lines as numbers, times and names. The text is untrusted. */
 #ifndef STALLREC_REPLAY_WORDS_H
 #define STALLREC_REPLAY_WORDS_H
 
@@ -8,26 +8,29 @@
 
 #include "core/capture.h"
 
-/* Ten years in ms: far from overflow in ns. */
+/* Ten years in ms, which do not overflow in ns. */
 #define REPLAY_TIME_MAX (UINT64_C(315360000000))
 
-/* What is left of a line, which is written to. */
+/* The rest of a line; taking a word changes the line. */
 struct replay_words {
     char *at;
 };
 
-/* The next word of the line, NUL-terminated in place; NULL at its end. */
+/* Returns the next word of the line, NUL-terminated in place; NULL at the line's end. */
 char *replay_next_word(struct replay_words *w);
 
-/* The whole of text, decimal, at most max. text may be NULL, which is no number. */
+/* Parses all of text as a decimal number of at most max; false: it is no such number, or NULL. */
 bool replay_parse_number(const char *text, uint64_t max, uint64_t *out);
-/* Milliseconds with up to six digits behind the point, as ns; text is written to. */
+/* Parses ms, with up to six digits behind the point, to ns; changes text. False: text is no such
+ * number. */
 bool replay_parse_ms(char *text, uint64_t *out);
 
-/* Which of words it is; those may be NULL, as may word. */
+/* Finds the index of word in words[]; false: it is not there. word and entries of words may be
+ * NULL. */
 bool replay_find_word(const char *word, const char *const *words, size_t count, uint32_t *index);
 
-/* A word as a name: %XX stands for a byte, a % without that for nothing. NULL: "". */
+/* Reads a word as a name: %XX stands for a byte, a % without two digits for nothing; NULL gives
+ * "". */
 void replay_read_name(char out[REC_NAME_MAX], const char *word);
 
 #endif

@@ -1,4 +1,4 @@
-/* Recovers what a recorded program that died left in the recorder's folder. */
+/* Recovers the dumps that a recorded program that died left in the recorder's folder. */
 #include "spool/recover.h"
 
 #include <stdlib.h>
@@ -15,8 +15,9 @@ enum { WAIT_MS = 10, PROGRAM_MS = 1000 };
 
 struct folder_state {
     const struct recover_request *request;
-    bool program_lives;    /* in the last look at the spools */
-    uint32_t others_alive; /* the same */
+    bool program_lives; /* the spool of request->pid was in use at the last look */
+    uint32_t
+        others_alive; /* number of spools of request->others that were in use at the last look */
     struct rec_folder folder;
     struct rec_state state;
 };
@@ -43,7 +44,8 @@ static void add_recovered(const struct rec_recovered *got, struct recover_counts
     out->lost_error = got->lost_error;
 }
 
-/* A process's memory, and with it the lock, may outlive the report of its end for a moment. */
+/* Recovers the spools of dead processes, and tries again while those of the request are in use, as
+ * a process's memory, and with it the lock, may outlive the report of its end for a moment. */
 static bool recover_spools(struct folder_state *at, struct rec_dumpfile *file,
                            struct recover_counts *out) {
     const struct recover_request *request = at->request;
@@ -84,10 +86,11 @@ bool recover_folder(const struct recover_request *request, struct recover_counts
     }
     void *memory = malloc(rec_dumpfile_size());
     struct rec_dumpfile *file;
-    /* A folder that the program removed is not made again. */
-    bool ok = at != NULL && memory != NULL && rec_folder_open(&at->folder, request->directory) &&
-              rec_dumpfile_init(&file, memory, request->directory, 0) == STALLREC_OK &&
-              recover_spools(at, file, out);
+    /* If the program has removed the folder, it is not made again. */
+    bool ok =
+        at != NULL && memory != NULL && rec_folder_open(&at->folder, request->directory) &&
+        rec_dumpfile_init(&file, memory, request->directory, 0, request->mode) == STALLREC_OK &&
+        recover_spools(at, file, out);
     if (at != NULL) {
         rec_folder_close(&at->folder);
     }

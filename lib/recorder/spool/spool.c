@@ -1,4 +1,4 @@
-/* The spool of a recorder that runs. */
+/* Writes the spool of a running recorder. */
 #include "spool/spool.h"
 
 #include <errno.h>
@@ -18,13 +18,13 @@ enum { LOCK_TRIES = 20 };
 
 /* ---- the file ---- */
 
-/* Allocates all of the file's blocks: a sparse file raises SIGBUS if the disk is full when a page
- * is first written. */
+/* Allocates all blocks of the file, as a store into a sparse file raises SIGBUS if the disk is
+ * full. */
 static bool allocate(int fd) {
     struct rlimit limit;
     unsigned char zeros[4096] = {0};
     if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur < REC_SPOOL_SIZE) {
-        errno = EFBIG; /* to try raises SIGXFSZ */
+        errno = EFBIG; /* allocating more would raise SIGXFSZ */
         return false;
     }
     int why = rec_spool_allocate(fd, REC_SPOOL_SIZE);
@@ -52,7 +52,8 @@ bool rec_spool_remains(const struct rec_spool *spool, int dir) {
            named.st_ino == spool->inode && named.st_dev == spool->device;
 }
 
-/* Remembers the file's identity; false if another process took it for a dead one's meanwhile. */
+/* Stores the identity of the spool's file. False: another process, which took this one for dead,
+ * has removed the file. */
 static bool spool_is_named(struct rec_spool *spool, int dir, int fd) {
     struct stat named, opened;
     if (fstat(fd, &opened) != 0 || fstatat(dir, spool->name, &named, AT_SYMLINK_NOFOLLOW) != 0) {
@@ -63,8 +64,8 @@ static bool spool_is_named(struct rec_spool *spool, int dir, int fd) {
     return named.st_ino == opened.st_ino && named.st_dev == opened.st_dev;
 }
 
-/* Locks the new file. Another starting process may hold the lock for a moment, to find out whether
- * this is a dead one's spool. */
+/* Locks the new file. Another process that starts may hold the lock for a moment, to find out
+ * whether this is a dead process's spool. */
 static bool lock_file(int fd) {
     for (unsigned i = 0; i < LOCK_TRIES; i++) {
         if (rec_spool_lock(fd)) {
@@ -93,12 +94,12 @@ static void *map_file(int fd) {
     if (map == MAP_FAILED) {
         return NULL;
     }
-    rec_spool_keep_from_children(map, REC_SPOOL_SIZE); /* which may outlive us */
+    /* Children of a fork may outlive this process. */
+    rec_spool_keep_from_children(map, REC_SPOOL_SIZE);
     return map;
 }
 
-/* Stores bytes in a slot. After one part could not be stored nothing more is written to the spool.
- */
+/* Stores bytes at an offset of the file. After one store has failed, nothing is stored any more. */
 static bool spool_store_slot(struct rec_spool *spool, size_t at, const unsigned char *bytes,
                              size_t len) {
     if (!rec_spool_works(spool)) {
@@ -148,7 +149,7 @@ void rec_spool_close(struct rec_spool *spool, int dir) {
         return;
     }
     if (dir >= 0) {
-        unlinkat(dir, spool->name, 0); /* before its lock ends */
+        unlinkat(dir, spool->name, 0); /* the mapping must still hold the lock at this point */
     }
     munmap(spool->map, REC_SPOOL_SIZE);
     spool->map = NULL;
@@ -160,7 +161,7 @@ static size_t spool_slot(uint32_t slot) {
     return REC_SPOOL_HEADER + (size_t)slot * REC_SPOOL_SLOT;
 }
 
-/* The head is written last: no store before it may move behind it. */
+/* Writes a slot's head, which must be stored last: no earlier store may be moved behind it. */
 static void commit(struct rec_spool *spool, uint32_t slot, const struct rec_slot_head *head) {
     unsigned char bytes[REC_SPOOL_HEAD];
     rec_slot_head_write(head, bytes);

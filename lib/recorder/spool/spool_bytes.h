@@ -1,4 +1,4 @@
-/* Writes and reads the spool's numbers and texts; every bound is checked here. */
+/* Writes and reads the spool's numbers and texts; all bounds are checked here. */
 #ifndef STALLREC_SPOOL_BYTES_H
 #define STALLREC_SPOOL_BYTES_H
 
@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* ---- fixed places ---- */
+/* ---- numbers at fixed places ---- */
 
 static inline void rec_store_u32(unsigned char *at, uint32_t value) {
     for (unsigned i = 0; i < 4; i++) {
@@ -33,9 +33,10 @@ static inline uint64_t rec_load_u64(const unsigned char *at) {
     return rec_load_u32(at) | (uint64_t)rec_load_u32(at + 4) << 32;
 }
 
-/* ---- one after the other ---- */
+/* ---- sequences of values ---- */
 
-/* A value that does not fit is not written, and `full` stays set. */
+/* A writer of values to [at, end). A value that does not fit is not written, and sets `full`,
+ * which stays set. */
 struct rec_put {
     unsigned char *at, *end;
     bool full;
@@ -50,7 +51,7 @@ static inline void rec_put_bytes(struct rec_put *put, const void *bytes, size_t 
     put->at += len;
 }
 
-/* LEB128: seven bits a byte, the lowest first. */
+/* Writes a number as LEB128: seven bits in each byte, the lowest first. */
 static inline void rec_put_uint(struct rec_put *put, uint64_t value) {
     unsigned char bytes[10];
     size_t len = 0;
@@ -61,12 +62,13 @@ static inline void rec_put_uint(struct rec_put *put, uint64_t value) {
     rec_put_bytes(put, bytes, len);
 }
 
-/* Zigzag coding: small numbers of either sign are short. */
+/* Writes a signed number in zigzag coding, in which small numbers of either sign are short. */
 static inline void rec_put_int(struct rec_put *put, int64_t value) {
     rec_put_uint(put, (uint64_t)value << 1 ^ (value < 0 ? UINT64_MAX : 0));
 }
 
-/* NULL and "" stay different. */
+/* Writes a text's length + 1 and the text, cut to `max` bytes; NULL is written as 0, so that it
+ * differs from "". */
 static inline void rec_put_string(struct rec_put *put, const char *text, size_t max) {
     size_t len = text != NULL ? strlen(text) : 0;
     len = len < max ? len : max;
@@ -74,7 +76,8 @@ static inline void rec_put_string(struct rec_put *put, const char *text, size_t 
     rec_put_bytes(put, text != NULL ? text : "", len);
 }
 
-/* A damaged part reads as 0, and `bad` stays set. */
+/* A reader of values in [at, end). A damaged value is read as 0, and sets `bad`, which stays
+ * set. */
 struct rec_get {
     const unsigned char *at, *end;
     bool bad;
@@ -106,7 +109,7 @@ static inline uint64_t rec_get_uint(struct rec_get *get) {
     return 0;
 }
 
-/* At most max; anything else is damage. */
+/* Reads a number; a number above max is damaged. */
 static inline uint32_t rec_get_upto(struct rec_get *get, uint32_t max) {
     uint64_t value = rec_get_uint(get);
     get->bad |= value > max;
@@ -118,7 +121,7 @@ static inline int64_t rec_get_int(struct rec_get *get) {
     return (int64_t)(value >> 1 ^ (0 - (value & 1)));
 }
 
-/* Copies a text of less than `room` bytes into `to`. False: there is none, or it is damaged. */
+/* Reads a text of less than `room` bytes into `to`. False: the text is NULL, or damaged. */
 static inline bool rec_get_string(struct rec_get *get, char *to, size_t room) {
     uint64_t len = rec_get_uint(get);
     to[0] = '\0';

@@ -1,5 +1,5 @@
-/* The spool's sections as a dump. Any bytes may come: counts are bounded by what record.h has room
- * for, indexes by what they index, and names of states by their lists. */
+/* Reads a dump from the spool's sections. The bytes are untrusted: counts are bounded by the room
+ * that record.h has, indexes by the number of their objects, and enums by their last value. */
 #include <string.h>
 
 #include "spool/spool_bytes.h"
@@ -7,7 +7,7 @@
 
 #define COUNT_OF(array) (sizeof(array) / sizeof *(array))
 
-/* A text in *out, or NULL. */
+/* Reads a text into out->texts and returns it; NULL if there is none. */
 static const char *decode_keep_text(struct rec_get *get, struct rec_spool_dump *out) {
     char *to = out->texts + out->text_len;
     if (!rec_get_string(get, to, sizeof out->texts - out->text_len)) {
@@ -17,7 +17,8 @@ static const char *decode_keep_text(struct rec_get *get, struct rec_spool_dump *
     return to;
 }
 
-/* Returns the innermost frame's function, 0 = not known. starts: [REC_SPOOL_FRAMES], or NULL. */
+/* Reads a stack into *stack; returns the start of the innermost frame's function, 0 = not known.
+ * starts: [REC_SPOOL_FRAMES], or NULL. */
 static uint64_t get_stack(struct rec_get *get, struct rec_spool_dump *out, struct rec_stack *stack,
                           uint64_t *starts) {
     uint64_t before = 0;
@@ -28,7 +29,7 @@ static uint64_t get_stack(struct rec_get *get, struct rec_spool_dump *out, struc
         stack->exact[i] = rec_get_upto(get, UINT32_MAX);
     }
     uint64_t start = rec_get_uint(get);
-    /* A frame takes a byte at least, so there is a word for each byte of the body. */
+    /* A frame takes at least one byte of the body, and out->words has a word for each of those. */
     uint32_t left = (uint32_t)(COUNT_OF(out->words) - out->word_count);
     stack->count = rec_get_upto(get, left < REC_SPOOL_FRAMES ? left : REC_SPOOL_FRAMES);
     stack->cap = stack->count;
@@ -95,7 +96,7 @@ static void get_identity(struct rec_get *get, struct rec_spool_dump *out) {
     get->bad |= stall->kind == NULL || stall->detector == NULL || stall->seq == 0;
 }
 
-/* -1 or an index below count. */
+/* Reads an index, which is -1 or less than count. */
 static int32_t get_index(struct rec_get *get, uint32_t count) {
     int64_t index = rec_get_int(get);
     get->bad |= index < -1 || index >= (int64_t)count;
@@ -189,7 +190,8 @@ static void get_names(struct rec_get *get, struct rec_spool_dump *out) {
     }
 }
 
-/* False: damaged, or not known. */
+/* Reads one section, which must be REC_SECTION_DUMP if `first`, and must not be if not. False: the
+ * section is damaged, or of an unknown kind. */
 static bool get_section(struct rec_get *get, struct rec_spool_dump *out, bool first) {
     const unsigned char *tag = rec_get_bytes(get, 1), *len = rec_get_bytes(get, 4);
     uint32_t size = len != NULL ? rec_load_u32(len) : 0;
@@ -220,7 +222,7 @@ static bool get_section(struct rec_get *get, struct rec_spool_dump *out, bool fi
     return !section.bad && section.at == section.end;
 }
 
-/* Times and counts, which stand in the head. */
+/* Copies times and counts from a slot's head to the dump. False: they contradict the dump. */
 static bool add_head(const struct rec_slot_head *head, struct rec_dump *dump) {
     struct rec_stall *stall = &dump->stall;
     stall->number = head->number;

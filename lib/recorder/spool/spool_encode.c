@@ -1,14 +1,17 @@
-/* A dump as the spool's sections: a tag, a length, and what record.h holds, without pointers. */
+/* Writes a dump as the spool's sections: each has a tag, a length, and data of record.h without
+ * pointers. */
 #include "spool/spool_bytes.h"
 #include "spool/spool_sections_private.h"
 
 enum {
-    SECTION_HEAD = 5,         /* tag and length */
-    SAMPLES_ROOM = 20 * 1024, /* leaves room for images, twice, and threads */
+    SECTION_HEAD = 5, /* bytes of a section's tag and length */
+    SAMPLES_ROOM =
+        20 * 1024, /* most bytes of the samples, so that images (twice) and threads have room */
     FRAMES_LEAST = 2
 };
 
-/* function: the innermost frame's, 0 = not known. */
+/* Writes a stack with at most its max_frames innermost frames. function: start of the innermost
+ * frame's function, 0 = not known. */
 static void put_stack(struct rec_put *put, const struct rec_stack *stack, uint64_t function,
                       uint32_t max_frames) {
     uint32_t count = stack->count < max_frames ? stack->count : max_frames;
@@ -22,7 +25,8 @@ static void put_stack(struct rec_put *put, const struct rec_stack *stack, uint64
     }
     rec_put_uint(put, function);
     rec_put_uint(put, count);
-    for (uint32_t i = 0; i < count; i++) { /* neighbours are often of one image */
+    /* Frames are written as differences, as neighbours are often in one image. */
+    for (uint32_t i = 0; i < count; i++) {
         rec_put_int(put, (int64_t)(stack->frames[i] - before));
         before = stack->frames[i];
     }
@@ -37,7 +41,7 @@ static struct rec_put encode_begin_section(struct rec_put *put, enum rec_section
     return section;
 }
 
-/* Appends the section to the body; without room the body stays as it was. */
+/* Appends the section to the body. False: there is no room, and the body stays unchanged. */
 static bool end_section(struct rec_put *put, struct rec_put *section) {
     if (section->full) {
         return false;
@@ -130,11 +134,12 @@ static void put_thread(struct rec_put *put, const struct rec_thread *thread) {
               UINT32_MAX);
 }
 
-/* Writes as many of the items as fit; a 1 precedes each, a 0 ends the list. */
+/* Writes as many images as fit. Each is preceded by a 1; the list ends with a 0, or with a 2 if
+ * images are missing. */
 static void put_images(struct rec_put *body, const struct rec_dump *dump) {
     struct rec_put put = encode_begin_section(body, REC_SECTION_IMAGES);
     bool lost = dump->images_lost;
-    put.end -= put.full ? 0 : put.end > put.at; /* the 0 */
+    put.end -= put.full ? 0 : put.end > put.at; /* room for the number that ends the list */
     for (uint32_t i = 0; i < dump->image_count; i++) {
         struct rec_put one = put;
         rec_put_uint(&one, 1);

@@ -110,7 +110,7 @@ static inline int setup(void **state) {
     assert_non_null(f->file_memory);
     assert_non_null(f->read);
     assert_int_equal(
-        rec_dumpfile_init(&f->file, f->file_memory, f->folder->path, STALLREC_PLAIN_JSON),
+        rec_dumpfile_init(&f->file, f->file_memory, f->folder->path, STALLREC_PLAIN_JSON, 0),
         STALLREC_OK);
     start_core(f);
     *state = f;

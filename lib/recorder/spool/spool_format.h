@@ -33,23 +33,23 @@
 
 enum {
     REC_SPOOL_HEADER = 8192,
-    REC_SPOOL_MARK = 4096, /* where the suspended mark is */
+    REC_SPOOL_MARK = 4096, /* offset of the suspended mark */
     REC_SPOOL_SLOT = 64 * 1024,
     REC_SPOOL_HEAD = 128,
     REC_SPOOL_BODY = REC_SPOOL_SLOT - 2 * REC_SPOOL_HEAD,
     REC_SPOOL_SIZE = REC_SPOOL_HEADER + REC_RECORDS * REC_SPOOL_SLOT,
-    REC_SPOOL_FRAMES = 1024, /* of one stack: what a config may ask for */
-    REC_SPOOL_TEXT = 256     /* longest text of the app and the device, with its NUL */
+    REC_SPOOL_FRAMES = 1024, /* most frames of one stack, the maximum of config.max_frames */
+    REC_SPOOL_TEXT = 256     /* bytes of the longest text of the app and the device, with its NUL */
 };
 
 enum rec_slot_state { REC_SLOT_FREE = 0, REC_SLOT_OPEN, REC_SLOT_CLOSED };
 
-/* The part of a dump that changes while it is held. */
+/* The head of a slot: the part of a dump that changes while the slot holds it. */
 struct rec_slot_head {
     uint32_t state; /* enum rec_slot_state */
     uint64_t sequence;
     uint32_t body_len, body_crc;
-    uint64_t number; /* identifies the stall: the dumps of one stall have one duration */
+    uint64_t number; /* identifies the stall, whose dumps share one duration */
     uint64_t duration_ms, span_ms, gap_ms, suppressed;
     uint64_t monitor_cpu_us, main_cpu_ns;
     int32_t cpu_permille;
@@ -57,23 +57,25 @@ struct rec_slot_head {
 };
 
 void rec_slot_head_write(const struct rec_slot_head *head, unsigned char bytes[REC_SPOOL_HEAD]);
-/* The valid one of a slot's two heads, the newer of two; false: neither fits its crc32 and its
- * ranges. */
+/* Reads the newer valid head of a slot's two heads; false: neither is valid, that is, fits its
+ * crc32 and its ranges. */
 bool rec_slot_head_read(const unsigned char bytes[2 * REC_SPOOL_HEAD], struct rec_slot_head *out);
-/* Where a head with this sequence stands in its slot. */
+/* Returns the offset in a slot of the head with this sequence. */
 size_t rec_slot_head_at(uint64_t sequence);
 
-/* The sections of a dump. All of it: what a body begins with; else its threads and images only, as
- * they are now, to be added behind. What has no room is left out as it is in memory: outer frames,
- * images, the last threads. Returns the bytes that were written, 0 if not even the first section
- * fits. loop_at: as in struct rec_about, may be NULL. */
+/* Writes the sections of a dump to body. If `all`, it writes all sections, with which a body
+ * begins; else only the present images, threads and names, which are to be appended. Data for
+ * which there is no room is left out: outer frames, images, the last threads. Returns the number
+ * of bytes written, 0 if `all` and not even the first section fits. loop_at: as in struct
+ * rec_about; it may be NULL. */
 size_t rec_spool_encode(const struct rec_dump *dump, const char *loop_at, bool all,
                         unsigned char *body, size_t room);
 
-/* A dump read from a spool. Large, and pointers go into it: not to be copied. */
+/* A dump read from a spool. The struct is large, and must not be copied, as it has pointers into
+ * itself. */
 struct rec_spool_dump {
     struct rec_dump dump;
-    const char *loop_at; /* or NULL */
+    const char *loop_at; /* as in struct rec_about, or NULL */
     struct rec_thread threads[256];
     struct rec_record_stack stacks[256];
     struct rec_image images[REC_IMAGES_MAX];
@@ -81,30 +83,33 @@ struct rec_spool_dump {
     int32_t ring[256];
     uint32_t word_count, text_len;
     uint64_t words[REC_SPOOL_BODY];
-    uint64_t main_starts[REC_SPOOL_FRAMES]; /* of the main thread: only the first is known */
-    char texts[REC_SPOOL_BODY + 1]; /* a text takes a byte more than its characters there, too */
+    uint64_t main_starts[REC_SPOOL_FRAMES]; /* function starts of the main thread's frames, of which
+                                               only the first is known */
+    char texts[REC_SPOOL_BODY + 1]; /* texts with their NULs; in a body each text also takes one
+                                       byte more than its characters */
 };
 
-/* Reads a body, which may be any bytes. False: it is damaged, and *out is not to be used. The
- * caller takes times and counts from the head and sets fatal. */
+/* Reads a slot's body, which may be any bytes, and the times and counts of its head, into *out.
+ * False: it is damaged, and *out must not be used. The caller sets stall.fatal. */
 bool rec_spool_decode(const struct rec_slot_head *head, const unsigned char *body, size_t len,
                       struct rec_spool_dump *out);
 
-/* The file's header. */
+/* The header of a spool's file. */
 struct rec_spool_header {
     uint32_t pid;
     uint64_t process_start;
     int64_t start_ms;
     uint8_t session[REC_UUID_SIZE];
     bool suspended;
-    struct rec_about about; /* loop_at and the members about a single dump are not in it */
+    struct rec_about about; /* without loop_at and the members about a single dump */
     char texts[10][REC_SPOOL_TEXT];
 };
 
-/* about's texts are cut to REC_SPOOL_TEXT - 1 bytes. */
+/* Writes the header; about's texts are cut to REC_SPOOL_TEXT - 1 bytes. */
 void rec_spool_header_write(const struct rec_spool_header *header,
                             unsigned char bytes[REC_SPOOL_HEADER]);
-/* False: it is no spool of this version, or damaged. *out's texts are in *out: not to be copied. */
+/* Reads the header. False: the file is no spool of this version, or is damaged. *out must not be
+ * copied, as its pointers to texts point into it. */
 bool rec_spool_header_read(const unsigned char *bytes, size_t len, struct rec_spool_header *out);
 
 #endif

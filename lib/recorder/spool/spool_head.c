@@ -1,11 +1,11 @@
-/* The fixed parts of the spool: its header, and the heads of its slots. */
+/* Writes and reads the fixed parts of the spool: its header, and the heads of its slots. */
 #include <string.h>
 #include <zlib.h>
 
 #include "spool/spool_bytes.h"
 #include "spool/spool_format.h"
 
-static const char magic[] = "stallrec-spool/2"; /* without its NUL */
+static const char magic[] = "stallrec-spool/2"; /* stored without its NUL */
 
 enum {
     HEAD_MAGIC = 0x746f6c53, /* "Slot" */
@@ -74,7 +74,7 @@ bool rec_slot_head_read(const unsigned char bytes[2 * REC_SPOOL_HEAD], struct re
 
 /* ---- the file's header ---- */
 
-/* The texts of about, in the order in which they are written. */
+/* Sets texts to pointers to the text members of *about, in the order in which they are written. */
 static void list_texts(struct rec_about *about, const char **texts[10]) {
     const char **all[] = {&about->app_id, &about->app_version, &about->app_build, &about->user,
                           &about->preset, &about->model,       &about->os,        &about->os_build,
@@ -100,7 +100,7 @@ void rec_spool_header_write(const struct rec_spool_header *header,
     rec_put_uint(&put, about.policy_known);
     rec_put_uint(&put, about.whitelisted);
     list_texts(&about, texts);
-    for (size_t i = 0; i < 10; i++) { /* there is room for ten of the longest */
+    for (size_t i = 0; i < 10; i++) { /* there is room for ten texts of the greatest length */
         rec_put_string(&put, *texts[i], REC_SPOOL_TEXT - 1);
     }
     size_t len = (size_t)(put.at - (bytes + ABOUT));

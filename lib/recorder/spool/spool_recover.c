@@ -1,4 +1,4 @@
-/* Writes the dumps in the spools of dead processes as files of their own. */
+/* Writes the dumps in the spools of dead processes to files. */
 #include "spool/spool_recover.h"
 
 #include <dirent.h>
@@ -14,7 +14,7 @@
 #include "spool/spool_format.h"
 #include "platform.h"
 
-enum { SPOOLS_MAX = 64 }; /* spools in one call; more wait for the next start */
+enum { SPOOLS_MAX = 64 }; /* most spools in one call; further ones wait for the next start */
 
 /* ---- one spool ---- */
 
@@ -38,8 +38,8 @@ static bool is_held(const struct room *room, uint32_t slot) {
     return room->known[slot] && room->heads[slot].state != REC_SLOT_FREE;
 }
 
-/* The dump of a stall whose slot was still open has the latest duration. Dumps of the same stall
- * that recorded a shorter one take its duration and its gap. */
+/* Gives all dumps of one stall the duration and the gap of the dump whose slot is still open, as
+ * that is the latest. */
 static void share_durations(struct room *room) {
     for (uint32_t i = 0; i < REC_RECORDS; i++) {
         for (uint32_t k = 0; k < REC_RECORDS; k++) {
@@ -61,8 +61,8 @@ static bool decode(struct room *room, const unsigned char *bytes, uint32_t slot)
            rec_spool_decode(head, body, head->body_len, &room->dump);
 }
 
-/* Has the dump been written before its slot was freed? Its file may have any suffix of quota and
- * format. */
+/* Was the dump's file written before the process died, although its slot was not freed? The file
+ * may have any suffix of quota and format. */
 static bool has_file(int dir, const struct rec_dump *dump) {
     for (unsigned form = 0; form < 4; form++) {
         char name[REC_FILE_NAME];
@@ -74,7 +74,7 @@ static bool has_file(int dir, const struct rec_dump *dump) {
     return false;
 }
 
-/* False: it could not be written. */
+/* Writes a dump to a file, unless it has one. False: it could not be written. */
 static bool write_one(const struct rec_recovery *how, struct room *room, bool fatal,
                       struct rec_recovered *out) {
     struct rec_dump *dump = &room->dump.dump;
@@ -110,7 +110,7 @@ static bool write_dumps(const struct rec_recovery *how, const struct rec_spool_f
     bool all = true;
     if (!rec_spool_header_read(spool->bytes, spool->len, &room->header)) {
         out->damaged++;
-        return true; /* nothing in it can be told */
+        return true; /* no dump in this spool can be recovered */
     }
     for (uint32_t i = 0; i < REC_RECORDS; i++) {
         room->known[i] = rec_slot_head_read(recover_slot_record(spool->bytes, i), &room->heads[i]);
@@ -144,14 +144,14 @@ bool rec_spool_write_dumps(const struct rec_recovery *how, const struct rec_spoo
 
 /* ---- files ---- */
 
-/* Frees the slot; the spool stays for the others. */
+/* Frees a slot in the file, which stays for the other slots. */
 static void free_slot(void *ctx, uint32_t slot, uint64_t sequence) {
     unsigned char bytes[REC_SPOOL_HEAD];
     struct rec_slot_head head = {.state = REC_SLOT_FREE, .sequence = sequence + 1};
     size_t at = recover_slot(slot) + rec_slot_head_at(head.sequence);
     rec_slot_head_write(&head, bytes);
     ssize_t n = pwrite(*(const int *)ctx, bytes, sizeof bytes, (off_t)at);
-    (void)n; /* the dump has its file, which the next recovery sees */
+    (void)n; /* on failure the next recovery finds that the dump has a file */
 }
 
 static bool spool_read_all(int fd, unsigned char *bytes, size_t len) {
@@ -169,19 +169,20 @@ static bool spool_read_all(int fd, unsigned char *bytes, size_t len) {
     return true;
 }
 
-/* The spool is this process's own, from before an exec. */
+/* Is this the spool of this process itself, from before an exec? */
 static bool is_own(const struct rec_recovery *how, const struct rec_spool_header *header) {
     return header->pid == how->pid && header->process_start == rec_process_start(how->pid);
 }
 
-/* On a file system without locks only the process tells: it lives if its number and start are those
- * in the spool. */
+/* Does another process with the pid and the start time in the spool live? On a file system without
+ * locks nothing else tells this. */
 static bool process_lives(const struct rec_recovery *how, const struct rec_spool_header *header) {
     uint64_t start = rec_process_start(header->pid);
     return !is_own(how, header) && start != 0 && start == header->process_start;
 }
 
-/* Takes the lock, if the name still refers to the same file. */
+/* Is the spool's process dead? Takes the spool's lock, and checks that the name still refers to
+ * the same file. */
 static bool is_dead(const struct rec_recovery *how, const char *name, int fd) {
     struct stat named, opened;
     return rec_spool_lock(fd) && fstat(fd, &opened) == 0 && S_ISREG(opened.st_mode) &&
@@ -205,7 +206,7 @@ static void recover_open(const struct rec_recovery *how, const char *name, int f
     uint32_t pid = 0;
     rec_spool_name_read(name, &pid);
     if (whole ? process_lives(how, header)
-              : rec_process_start(pid) != 0) { /* it may be being made */
+              : rec_process_start(pid) != 0) { /* an incomplete spool may still be in the making */
         pass_over(how, name, out);
         return;
     }
@@ -237,10 +238,11 @@ static void recover_file(const struct rec_recovery *how, const char *name, struc
 typedef char file_name[REC_FILE_NAME];
 
 static int spool_compare_names(const void *left, const void *right) {
-    return strcmp(left, right); /* by start */
+    /* The start time comes first in the names, so that they are sorted by it. */
+    return strcmp(left, right);
 }
 
-/* Collects the spools of other processes, sorted by name; the folder is closed before any file is
+/* Lists the spools of other processes, sorted by name. The folder is closed before any file is
  * made or removed. */
 static uint32_t list_spools(const struct rec_recovery *how, file_name names[SPOOLS_MAX]) {
     uint32_t count = 0;

@@ -1,5 +1,5 @@
-/* Writes the dumps in the spools of dead processes as files of their own. POSIX only. Allocates,
- * reads and writes files: not while the watched thread stalls. */
+/* Writes the dumps in the spools of dead processes to files. POSIX only. It allocates, reads and
+ * writes files, so it must not be called while the watched thread stalls. */
 #ifndef STALLREC_SPOOL_RECOVER_H
 #define STALLREC_SPOOL_RECOVER_H
 
@@ -9,46 +9,51 @@
 #include "files/dumpfile.h"
 
 struct rec_recovery {
-    int dir;                   /* the folder */
-    struct rec_dumpfile *file; /* that writes to the same one */
-    const char *own;           /* name of this process's own spool; NULL = it has none */
-    uint32_t pid;              /* this process: what it left before an exec; 0 = none of its own */
-    uint32_t ended_pid;        /* a process that exited normally: nothing was fatal; 0 = none */
-    int64_t since_ms;          /* what is left of recorders that started before is earlier */
-    /* Before and after each dump is written. about is the dead process's, to be completed. Either
-     * may be NULL. */
+    int dir;                   /* descriptor of the folder */
+    struct rec_dumpfile *file; /* writer of dumps to that folder */
+    const char *own;           /* file name of this process's own spool; NULL = there is none */
+    uint32_t pid; /* id of this process, whose spool from before an exec is recovered; 0 = there is
+                     none */
+    uint32_t ended_pid; /* id of a process that exited normally, so that no stall of it was fatal; 0
+                           = none */
+    int64_t since_ms; /* Unix time; dumps of recorders that started before this count as earlier */
+    /* count is called before a dump is written, wrote after it. about describes the dead process,
+     * and `count` may complete it. Either function may be NULL. */
     void (*count)(void *ctx, struct rec_about *about);
     void (*wrote)(void *ctx, const struct rec_dump *dump, const struct rec_about *about,
                   const char *path, enum stallrec_error st);
-    /* A spool's process lives, or another process recovers it. pid: of its name. May be NULL. */
+    /* Called for a spool whose process lives, or which another process recovers; pid is that in
+     * the spool's name. NULL: not called. */
     void (*alive)(void *ctx, uint32_t pid);
     void *ctx;
 };
 
 struct rec_recovered {
-    uint32_t dumps;   /* written */
-    uint32_t fatal;   /* of these, dumps of stalls in which their process died */
-    uint32_t earlier; /* written, too, but counted in neither */
-    uint32_t lost;    /* not written: their spools stay for the next call */
-    int lost_error;   /* errno of the last of these; 0 = none */
-    uint32_t damaged; /* slots that could not be read */
-    uint32_t alive;   /* spools of living processes, or that another process recovers */
+    uint32_t dumps;   /* number of dumps written */
+    uint32_t fatal;   /* number of those dumps whose process died in the stall */
+    uint32_t earlier; /* number of written dumps, counted only here, of recorders that started
+                         before since_ms */
+    uint32_t lost;  /* number of dumps that could not be written, and whose spools stay for the next
+                       call */
+    int lost_error; /* errno of the last lost dump; 0 = none */
+    uint32_t damaged; /* number of slots that could not be read */
+    uint32_t alive;   /* number of spools of living processes, or which another process recovers */
 };
 
-/* Writes the dumps of all spools of the folder whose processes are dead, and removes the spools.
- * What was still open is fatal and has not ended, unless the app was in the background; what was
- * closed is as it was. Killed anywhere, the next call goes on: a dump that has its file already is
- * not written again. One process at a time recovers a spool. False: no memory, or the folder cannot
- * be read. */
+/* Writes the dumps of all spools in the folder whose processes are dead, and removes the spools. A
+ * stall that was still open becomes fatal and not ended, unless the app was in the background; a
+ * closed dump stays as it was. If the process is killed meanwhile, the next call goes on, and a
+ * dump that has a file is not written again. Only one process at a time recovers a spool. False:
+ * out of memory. */
 bool rec_spool_recover(const struct rec_recovery *how, struct rec_recovered *out);
 
-/* The dumps of one spool, given as bytes; rest as above. held (REC_SPOOL_SIZE bytes of it read) may
- * be any bytes. done is told of each slot that needs the spool no more; may be NULL. Returns false
- * if a dump could not be written. Used by tests and the above. */
+/* One spool, given as bytes, which may be damaged. `done` is called for each slot that no longer
+ * needs the spool; it may be NULL. rec_spool_write_dumps writes the spool's dumps as
+ * rec_spool_recover does; false: a dump could not be written. For tests. */
 struct rec_spool_file {
     const unsigned char *bytes;
     size_t len;
-    bool fatal; /* the process did not end of its own will */
+    bool fatal; /* the process was killed */
     void (*done)(void *ctx, uint32_t slot, uint64_t sequence);
     void *ctx;
 };

@@ -1,4 +1,4 @@
-/* The sections of a slot's body, for the writer and the reader of them. */
+/* Declares the sections of a slot's body for their writer and their reader. */
 #ifndef STALLREC_SPOOL_SECTIONS_PRIVATE_H
 #define STALLREC_SPOOL_SECTIONS_PRIVATE_H
 
@@ -6,9 +6,10 @@
 
 enum { REC_LOOP_AT_MAX = 256 };
 
-/* u8 tag, u32 length, content. Of two with one tag the later one counts. */
+/* Tags of sections. A section is u8 tag, u32 length, content; of two sections with one tag the
+ * later one counts. */
 enum rec_section {
-    REC_SECTION_DUMP = 1, /* first, once */
+    REC_SECTION_DUMP = 1, /* the first section, which occurs once */
     REC_SECTION_SAMPLES,
     REC_SECTION_IMAGES,
     REC_SECTION_THREADS,

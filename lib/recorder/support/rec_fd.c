@@ -1,4 +1,4 @@
-/* A descriptor that is held open in somebody else's program. */
+/* Holds a descriptor open in a program that is not ours. */
 #include "support/rec_fd.h"
 
 #include <errno.h>
@@ -6,9 +6,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Moves the descriptor to a high number: programs count on the lowest numbers being free
+/* Moves the descriptor to a high number, as programs rely on the lowest numbers being free
  * (`close(0); open(...)`, descriptors that a parent passes by number, sets of select). A limit may
- * leave only low ones. */
+ * leave only low numbers. */
 static int move_up_async(int fd) {
     int high = fcntl(fd, F_DUPFD_CLOEXEC, REC_FD_FROM);
     if (high < 0) {

@@ -1,12 +1,13 @@
-/* gzip as a filter, in memory given by the caller. */
+/* Implements gzip as a filter, in memory given by the caller. */
 #include "support/rec_gzip.h"
 
 #include <stdalign.h>
 #include <stdint.h>
 #include <zlib.h>
 
-/* An 8 KiB window: a dump repeats itself within a few stacks, and memory is what the app pays for.
- * With these zlib 1.2 takes 71 KiB; the rest is for forks of it that want more. */
+/* Sizes of the compressor. The window has 8 KiB, as a dump repeats itself within a few stacks, and
+ * memory is what the app pays for. zlib 1.2 then needs 71 KiB; the rest of ARENA is for forks of
+ * it that need more. */
 enum { WINDOW_BITS = 13, MEM_LEVEL = 6, ARENA = 128 * 1024, CHUNK = 1024, GZIP_WRAP = 16 };
 
 struct rec_gzip {
@@ -40,10 +41,10 @@ static voidpf gzip_alloc(voidpf opaque, uInt items, uInt size) {
 
 static void gzip_free(voidpf opaque, voidpf address) {
     (void)opaque;
-    (void)address; /* zlib's memory is freed all at once by the caller */
+    (void)address; /* zlib's memory is freed as a whole by the caller */
 }
 
-/* Compresses the bytes at next_in; with Z_FINISH up to the member's end. */
+/* Compresses the bytes at next_in; with Z_FINISH up to the end of the gzip member. */
 static bool deflate_all(struct rec_gzip *gzip, int flush) {
     z_stream *z = &gzip->stream;
     int status;

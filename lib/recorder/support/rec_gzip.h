@@ -1,5 +1,5 @@
-/* gzip (RFC 1952) as a filter in front of a rec_out, in memory given by the caller: zlib allocates
- * nothing. */
+/* gzip (RFC 1952) as a filter in front of a rec_out, in memory given by the caller, so that zlib
+ * allocates nothing. */
 #ifndef STALLREC_REC_GZIP_H
 #define STALLREC_REC_GZIP_H
 
@@ -9,15 +9,15 @@
 
 struct rec_gzip;
 
-/* Bytes rec_gzip_open needs. */
+/* Returns the size of the memory that rec_gzip_open needs, in bytes. */
 size_t rec_gzip_size(void);
-/* Starts a member in `memory` (aligned for any type), passing compressed bytes to `to`, which must
- * outlive it. The header holds no time and no name, so equal input gives equal bytes. NULL if zlib
- * refuses. */
+/* Starts a gzip member in `memory` (aligned for any type), and passes compressed bytes to `to`,
+ * which must outlive it. The header holds no time and no name, so that equal input gives equal
+ * bytes. NULL: zlib refuses. */
 struct rec_gzip *rec_gzip_open(void *memory, struct rec_out *to);
-/* What to write to; valid until close. */
+/* Returns the output to which the plain bytes are written; valid until rec_gzip_close. */
 struct rec_out *rec_gzip_out(struct rec_gzip *gzip);
-/* Ends the member; false if anything failed since open. */
+/* Ends the gzip member; false: a write or the compression has failed since rec_gzip_open. */
 bool rec_gzip_close(struct rec_gzip *gzip);
 
 #endif

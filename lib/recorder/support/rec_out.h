@@ -1,4 +1,5 @@
-/* Where the recorder's writers put bytes. The first failure sticks; later writes do nothing. */
+/* An output to which the recorder's writers write bytes. After the first failure `failed` stays
+ * set, and later writes do nothing. */
 #ifndef STALLREC_REC_OUT_H
 #define STALLREC_REC_OUT_H
 
@@ -6,7 +7,7 @@
 #include <stddef.h>
 
 struct rec_out {
-    bool (*write)(void *ctx, const void *bytes, size_t len); /* all of it, or false */
+    bool (*write)(void *ctx, const void *bytes, size_t len); /* writes all, or returns false */
     void *ctx;
     bool failed;
 };

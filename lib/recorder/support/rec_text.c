@@ -1,4 +1,4 @@
-/* Ids and times as text. */
+/* Writes ids, times and numbers as text. */
 #include "support/rec_text.h"
 
 #include <string.h>
@@ -27,7 +27,8 @@ const char *rec_uuid_text(const uint8_t uuid[16], char text[REC_UUID_TEXT]) {
     return text;
 }
 
-/* Writes `width` decimal digits of value and what follows them; returns the position after it. */
+/* Writes `width` decimal digits of value and the character `after`; returns the position behind
+ * it. */
 static char *text_put(char *p, uint32_t value, unsigned width, char after) {
     for (unsigned i = width; i > 0; i--) {
         p[i - 1] = (char)('0' + value % 10);
@@ -43,9 +44,10 @@ const char *rec_time_text(int64_t unix_ms, char text[REC_TIME_TEXT]) {
     int64_t t = unix_ms < last ? unix_ms : last;
     t = t > first ? t : first;
 
-    /* Days since 0000-03-01, so that a leap day is the last of its year. Civil date from a day
-     * number in the proleptic Gregorian calendar: H. Hinnant, "chrono-compatible low-level date
-     * algorithms", civil_from_days. gmtime may take the time zone's lock. */
+    /* Counts days since 0000-03-01, so that a leap day is the last day of its year. The date
+     * follows from the day number in the proleptic Gregorian calendar by H. Hinnant,
+     * "chrono-compatible low-level date algorithms", civil_from_days. gmtime is not used, as it
+     * may take the time zone's lock. */
     uint64_t since_first = (uint64_t)(t - first);
     uint32_t day_ms = (uint32_t)(since_first % 86400000);
     uint32_t day =

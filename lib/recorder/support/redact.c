@@ -1,4 +1,4 @@
-/* The home directory as "~". */
+/* Replaces the home directory by "~". */
 #include "support/redact.h"
 
 #include <stdbool.h>
@@ -13,7 +13,8 @@ static size_t home_len(const char *home) {
     return len;
 }
 
-/* Can c continue a folder's name? "/home/ann" is not in "/home/anna". */
+/* Can c be part of a folder's name? If so, as in "/home/anna", the text does not name
+ * "/home/ann". */
 static bool in_name(char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
            (unsigned char)c >= 0x80 || c == '_' || c == '-';
@@ -27,13 +28,14 @@ const char *rec_redact_rest(const char *path, const char *home) {
     return path + len;
 }
 
-/* Length of the longest prefix of text[0 … len) that ends between characters. */
+/* Returns the length of the longest prefix of text[0 … len) that ends between characters. text[len]
+ * is read, too. */
 static size_t whole_characters(const char *text, size_t len) {
     size_t at = len;
     while (at > 0 && len - at < 3 && ((unsigned char)text[at] & 0xc0) == 0x80) {
         at--;
     }
-    /* Four continuation bytes are no UTF-8: the cut may be anywhere. */
+    /* Four continuation bytes are no UTF-8, so that the text may be cut anywhere. */
     return ((unsigned char)text[at] & 0xc0) == 0x80 ? len : at;
 }
 
@@ -42,7 +44,8 @@ char *rec_redact_text(char *to, size_t size, const char *text, const char *home)
     while (*text != '\0') {
         bool found = len > 0 && strncmp(text, home, len) == 0 && !in_name(text[len]);
         if (used == size - 1) {
-            to[used] = found ? '~' : *text; /* so that the cut can see the next byte */
+            to[used] =
+                found ? '~' : *text; /* the next byte is stored so that the cut can look at it */
             used = whole_characters(to, used);
             break;
         }

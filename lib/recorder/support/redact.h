@@ -1,15 +1,15 @@
-/* Keeps the user's name out of what is recorded: the home directory becomes "~". */
+/* Keeps the user's name out of dumps: the home directory becomes "~". */
 #ifndef STALLREC_REDACT_H
 #define STALLREC_REDACT_H
 
 #include <stddef.h>
 
-/* What follows the home directory in `path`: "" or "/…". NULL if the path is not in it. home is an
- * absolute path; NULL, "" and "/" are nobody's home. Slashes at its end do not count. */
+/* Returns the part of `path` behind the home directory: "" or "/…"; NULL if the path is not in it.
+ * home is an absolute path; NULL, "" and "/" are no home. Slashes at its end do not count. */
 const char *rec_redact_rest(const char *path, const char *home);
 
-/* Copies text into to[size], size > 0, each home directory that it names, wherever it stands, as
- * "~". What does not fit is cut off between characters (UTF-8). Returns to. */
+/* Copies text into to[size], size > 0, with "~" for each occurrence of the home directory. Text
+ * that does not fit is cut off between characters (UTF-8). Returns to. */
 char *rec_redact_text(char *to, size_t size, const char *text, const char *home);
 
 #endif

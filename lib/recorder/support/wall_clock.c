@@ -1,4 +1,4 @@
-/* The system's wall clock; POSIX. */
+/* Reads the system's wall clock; POSIX. */
 #include "support/wall_clock.h"
 
 #include <time.h>

@@ -1,9 +1,10 @@
-/* The processor's registers and conventions, for the unwinder and the capture. One header per
- * architecture defines the same names; the code that goes with it is in the files named so. */
+/* The processor's registers and conventions, for the unwinder and the capture. Each architecture
+ * has a header arch_NAME.h, which defines the same names as the others; its code is in the files
+ * *_NAME.c. */
 #ifndef STALLREC_ARCH_H
 #define STALLREC_ARCH_H
 
-/* A fuzzer decodes AArch64's code on any processor: it defines STALLREC_AS_AARCH64. */
+/* STALLREC_AS_AARCH64 is defined by a fuzzer that decodes AArch64's code on any processor. */
 #if defined(__x86_64__) && !defined(STALLREC_AS_AARCH64)
 #include "unwind/arch_x86_64.h"
 #elif defined(__aarch64__) || defined(STALLREC_AS_AARCH64)

@@ -9,8 +9,8 @@
 #error "the recorder reads little-endian memory"
 #endif
 
-/* DWARF register numbers: 0 to 30 are x0 to x30. Vector registers (64 on) are not followed: no
- * address is in them. */
+/* DWARF register numbers; 0 to 30 are x0 to x30. Vector registers (from 64 on) are not restored,
+ * as they hold no addresses. */
 enum {
     CFI_X0 = 0,
     CFI_X19 = 19,
@@ -31,24 +31,24 @@ enum {
     ARCH_SIGNS = 1,     /* a function may sign its return address before it stores it */
     ARCH_FP_IS_TOP = 0, /* a frame record may be anywhere in its frame */
     ARCH_ADDRESS_BITS = 48,
-    ARCH_RULE_SIZE = 48 /* of a cached rule, for these: */
+    ARCH_RULE_SIZE = 48 /* bytes of a cached rule for ARCH_SAVED */
 };
 
-/* The registers that a function keeps for its caller, ascending, and the pc. */
+/* The registers that a function preserves for its caller, ascending, and the pc. */
 #define ARCH_SAVED                                                                                 \
     { 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, CFI_X29, CFI_PC }
 enum { ARCH_SAVED_COUNT = 12, ARCH_FP_SLOT = 10 };
 
 #define ARCH_KEPT_MASK (UINT64_C(0x7ff) << CFI_X19)
 
-/* The plain form of a stored return address. Whether it is signed (Armv8.3 pointer authentication)
- * need not be known: the signature occupies bits that are zero in user code addresses, and clearing
- * them is what xpaclri does. */
+/* Returns the plain form of a stored return address, whether it is signed (Armv8.3 pointer
+ * authentication) or not: the signature occupies bits that are zero in user code addresses, and
+ * clearing them is what xpaclri does. */
 static inline uint64_t arch_return_async(uint64_t stored) {
     return stored & ((UINT64_C(1) << ARCH_ADDRESS_BITS) - 1);
 }
 
-/* A hint to the processor in a spin loop. */
+/* Hints to the processor that the caller spins in a loop. */
 static inline void arch_pause_async(void) {
 #ifdef __aarch64__
     __asm__ __volatile__("yield");

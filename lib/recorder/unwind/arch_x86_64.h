@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-/* DWARF register numbers; 16 is the return address, which names the program counter. */
+/* DWARF register numbers; 16 is the return address, which stands for the program counter. */
 enum {
     CFI_RAX = 0,
     CFI_RDX = 1,
@@ -27,27 +27,28 @@ enum {
 };
 
 enum {
-    ARCH_RED_ZONE = 128, /* a leaf function may use this much below sp */
+    ARCH_RED_ZONE = 128, /* bytes below sp that a leaf function may use */
     ARCH_LINKS = 0,      /* a call puts the return address on the stack, not into a register */
     ARCH_SIGNS = 0,      /* return addresses are stored in their plain form */
-    ARCH_FP_IS_TOP = 1,  /* a frame pointer is right below the return address: sp follows from it */
+    ARCH_FP_IS_TOP =
+        1, /* a frame pointer points right below the return address, so that sp follows from it */
     ARCH_ADDRESS_BITS = 47,
-    ARCH_RULE_SIZE = 32 /* of a cached rule, for these: */
+    ARCH_RULE_SIZE = 32 /* bytes of a cached rule for ARCH_SAVED */
 };
 
-/* The registers that a function keeps for its caller, ascending, and the pc. */
+/* The registers that a function preserves for its caller, ascending, and the pc. */
 #define ARCH_SAVED                                                                                 \
     { CFI_RBX, CFI_RBP, CFI_R12, CFI_R13, CFI_R14, CFI_R15, CFI_PC }
 enum { ARCH_SAVED_COUNT = 7, ARCH_FP_SLOT = 1 };
 
 #define ARCH_KEPT_MASK (UINT64_C(1) << CFI_RBX | UINT64_C(1) << CFI_RBP | UINT64_C(0xf) << CFI_R12)
 
-/* The plain form of a stored return address. */
+/* Returns the plain form of a stored return address, which is the address itself. */
 static inline uint64_t arch_return_async(uint64_t stored) {
     return stored;
 }
 
-/* A hint to the processor in a spin loop. */
+/* Hints to the processor that the caller spins in a loop. */
 static inline void arch_pause_async(void) {
     __builtin_ia32_pause();
 }

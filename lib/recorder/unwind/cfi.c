@@ -1,16 +1,17 @@
-/* Finding and reading the entries of .eh_frame: the header's search table, CIEs and FDEs. */
+/* Finds and reads the entries of .eh_frame: the search table of .eh_frame_hdr, CIEs and FDEs. */
 #include "unwind/cfi_private.h"
 
 #include <string.h>
 
 enum {
     HEADER_VERSION = 1,
-    TABLE_ENCODING = 0x3b, /* data-relative, signed 4 bytes: what every linker writes */
-    SCAN_MAX = 200000,     /* entries looked at when a module has no search table */
+    TABLE_ENCODING = 0x3b, /* data-relative, signed 4 bytes, as all linkers write */
+    SCAN_MAX = 200000,     /* most entries that are read in a module without a search table */
     AUGMENTATION_MAX = 8
 };
 
-/* A cursor from `address` to the end of the segment that holds it. */
+/* Returns a cursor from `address` to the end of the segment that holds it; a failed cursor if no
+ * segment does. */
 static struct cfi_cursor cursor_at_async(const struct cfi_module *m, uint64_t address) {
     for (unsigned i = 0; i < m->segment_count && i < CFI_SEGMENTS; i++) {
         const struct cfi_segment *s = &m->segments[i];
@@ -22,8 +23,8 @@ static struct cfi_cursor cursor_at_async(const struct cfi_module *m, uint64_t ad
     return (struct cfi_cursor){NULL, 0, address, true};
 }
 
-/* Reads the length of an entry and narrows *c to its bytes. False at the terminator, and when the
- * entry does not fit. */
+/* Reads the length of an entry and limits *c to the entry's bytes. False at the terminator, or if
+ * the entry does not fit. */
 static bool open_entry_async(struct cfi_cursor *c) {
     uint64_t length = cfi_fixed_async(c, 4);
     if (length == 0xffffffff) {
@@ -36,7 +37,8 @@ static bool open_entry_async(struct cfi_cursor *c) {
     return true;
 }
 
-/* Reads the augmentation string, then its data. */
+/* Reads the augmentation data of a CIE, as the letters of its augmentation string behind the 'z'
+ * tell. */
 static bool read_augmentation_async(struct cfi_cursor *c, const char *letters,
                                     struct cfi_cie *cie) {
     uint64_t size = cfi_uleb_async(c);
@@ -62,10 +64,10 @@ static bool read_augmentation_async(struct cfi_cursor *c, const char *letters,
         case 'S':
             cie->signal_frame = true;
             break;
-        case 'B': /* return addresses are signed with the other key (AArch64) */
+        case 'B': /* return addresses are signed with key B (AArch64) */
         case 'G': /* stack slots are tagged (AArch64) */
             break;
-        default: /* the data's size is known, so an unknown letter can end the parse */
+        default: /* the data's size is known, so that parsing may end at an unknown letter */
             return !data.failed;
         }
     }
@@ -100,8 +102,8 @@ static bool read_cie_async(struct cfi_cursor c, struct cfi_cie *cie) {
     return true;
 }
 
-/* Reads the FDE at *c, whose length is not yet read. CFI_NONE: it is a CIE. *next, if not NULL, is
- * set to the entry behind it unless the result is CFI_BAD. */
+/* Reads the FDE at c, whose length is not read yet. CFI_NONE: the entry is a CIE. If next is not
+ * NULL, *next becomes the entry behind it, unless the result is CFI_BAD. */
 static enum cfi_status read_fde_async(const struct cfi_module *m, struct cfi_cursor c,
                                       struct cfi_fde *fde, struct cfi_cursor *next) {
     struct cfi_cursor after = c;
@@ -136,8 +138,8 @@ static bool fde_covers_async(const struct cfi_fde *fde, uint64_t address) {
     return address >= fde->start && address - fde->start < fde->size;
 }
 
-/* Searches every entry of .eh_frame where there is no search table. A damaged FDE costs only
- * itself. */
+/* Searches all entries of .eh_frame, in a module without a search table. A damaged FDE is
+ * skipped. */
 static enum cfi_status scan_async(const struct cfi_module *m, uint64_t frames, uint64_t address,
                                   struct cfi_fde *fde) {
     struct cfi_cursor c = cursor_at_async(m, frames);
@@ -152,7 +154,8 @@ static enum cfi_status scan_async(const struct cfi_module *m, uint64_t frames, u
     return CFI_NONE;
 }
 
-/* Binary search in the table of (function start, FDE) pairs, both relative to the header. */
+/* Searches the table of (function start, FDE) pairs, which are relative to the header, by
+ * bisection. */
 static enum cfi_status cfi_search_async(const struct cfi_module *m, struct cfi_cursor table,
                                         uint64_t count, uint64_t address, struct cfi_fde *fde) {
     uint64_t lo = 0, hi = count < table.left / 8 ? count : table.left / 8;

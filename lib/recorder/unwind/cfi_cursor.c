@@ -1,4 +1,4 @@
-/* The fields of .eh_frame: fixed sizes, LEB128, encoded pointers. */
+/* Reads the fields of .eh_frame: fixed sizes, LEB128, encoded pointers. */
 #include "unwind/cfi_private.h"
 
 uint64_t cfi_fixed_async(struct cfi_cursor *c, unsigned size) {
@@ -24,7 +24,8 @@ void cfi_skip_async(struct cfi_cursor *c, uint64_t size) {
     c->left -= size;
 }
 
-/* *sign_bit: that of the last byte, in its place; 0 = behind the value. */
+/* Reads a LEB128 number. *sign_bit becomes bit 6 of its last byte, at its place in the value; 0 if
+ * that bit is clear, or no bit of the value is above it. */
 static uint64_t leb_async(struct cfi_cursor *c, uint64_t *sign_bit) {
     uint64_t value = 0;
     for (unsigned shift = 0; shift < 70; shift += 7) {
@@ -48,7 +49,7 @@ uint64_t cfi_uleb_async(struct cfi_cursor *c) {
 
 int64_t cfi_sleb_async(struct cfi_cursor *c) {
     uint64_t sign_bit = 0, value = leb_async(c, &sign_bit);
-    /* All bits above the sign's are as it is. */
+    /* All bits above a set sign bit are set. */
     return (int64_t)(sign_bit != 0 && !c->failed ? value | ~(sign_bit - 1) : value);
 }
 

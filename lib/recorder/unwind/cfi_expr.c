@@ -1,4 +1,4 @@
-/* Applying the rules of a row: DWARF expressions, and the step from a frame to its caller. */
+/* Applies the rules of a row: evaluates DWARF expressions, and steps from a frame to its caller. */
 #include "unwind/cfi_private.h"
 
 #include <string.h>
@@ -87,7 +87,8 @@ static uint64_t pop_async(struct expr *x) {
     return x->value[--x->depth];
 }
 
-/* The n-th value from the top. */
+/* Returns the n-th value from the top of the expression's stack, 0 = the top; a smaller stack is
+ * an error. */
 static uint64_t peek_async(struct expr *x, uint64_t n) {
     if (n >= x->depth) {
         x->status = CFI_STEP_BAD;
@@ -115,7 +116,7 @@ static void deref_async(struct expr *x) {
     push_async(x, value);
 }
 
-/* Jumps forward only, so that every expression ends. */
+/* Executes a jump. Only forward jumps are allowed, so that every expression ends. */
 static void jump_async(struct expr *x, bool taken) {
     int16_t distance = (int16_t)cfi_fixed_async(&x->code, 2);
     if (taken && distance < 0) {
@@ -125,7 +126,7 @@ static void jump_async(struct expr *x, bool taken) {
     }
 }
 
-/* Comparisons are of signed values. */
+/* Compares two values as signed numbers. */
 static bool compare_async(uint8_t op, int64_t a, int64_t b) {
     switch (op) {
     case DW_OP_eq:
@@ -143,7 +144,7 @@ static bool compare_async(uint8_t op, int64_t a, int64_t b) {
     }
 }
 
-/* Operators on two values. False when `op` is none. */
+/* Executes an operator on two values. False: `op` is no such operator. */
 static bool binary_async(struct expr *x, uint8_t op) {
     if (op != DW_OP_xor && (op < DW_OP_and || op > DW_OP_ne || op == DW_OP_neg || op == DW_OP_not ||
                             op == DW_OP_plus_uconst || op == DW_OP_bra)) {
@@ -199,7 +200,7 @@ static bool binary_async(struct expr *x, uint8_t op) {
     return true;
 }
 
-/* Constants. False when `op` is none. */
+/* Pushes a constant. False: `op` is no operator that pushes a constant. */
 static bool constant_async(struct expr *x, uint8_t op) {
     struct cfi_cursor *c = &x->code;
     switch (op) {
@@ -265,7 +266,7 @@ static void other_async(struct expr *x, uint8_t op) {
         push_async(x, a);
         push_async(x, b);
         break;
-    case DW_OP_rot: /* the top goes to the third place */
+    case DW_OP_rot: /* moves the top value to the third place */
         a = pop_async(x), b = pop_async(x), c = pop_async(x);
         push_async(x, a);
         push_async(x, c);
@@ -294,7 +295,7 @@ static void other_async(struct expr *x, uint8_t op) {
     case DW_OP_bregx:
         push_register_async(x, cfi_uleb_async(&x->code));
         break;
-    default: /* the remaining operators take absolute addresses, or are a debugger's */
+    default: /* the other operators take absolute addresses, or are for debuggers */
         x->status = CFI_STEP_BAD;
         break;
     }
@@ -342,7 +343,7 @@ static enum cfi_step find_cfa_async(const struct cfi_row *row, const struct cfi_
     return CFI_STEP_OK;
 }
 
-/* The caller's value of register `n`. */
+/* Sets *value to the caller's value of register `n`. */
 static enum cfi_step find_value_async(const struct cfi_row *row, unsigned n, uint64_t cfa,
                                       const struct cfi_stack *stack,
                                       const struct cfi_registers *regs, uint64_t *value) {
@@ -373,8 +374,8 @@ static enum cfi_step find_value_async(const struct cfi_row *row, unsigned n, uin
     }
 }
 
-/* Forgets the registers that a function may use without saving them: their values in the caller are
- * lost, unless a rule says otherwise. */
+/* May a function use the register without saving it? The caller's value is then lost, unless a
+ * rule says otherwise. */
 static bool is_scratch_async(unsigned reg) {
     return reg != CFI_SP && !(ARCH_KEPT_MASK >> reg & 1);
 }
@@ -392,7 +393,7 @@ enum cfi_step cfi_apply_async(const struct cfi_row *row, const struct cfi_stack 
     struct cfi_registers caller = {0};
     for (unsigned n = 0; n < CFI_REGISTERS; n++) {
         bool same = row->reg[n].kind == CFI_SAME;
-        if (n == CFI_SP && same) { /* the ABI's definition of the CFA */
+        if (n == CFI_SP && same) { /* the ABI defines the CFA as the caller's sp */
             cfi_set_async(&caller, n, cfa);
             continue;
         }
@@ -400,7 +401,7 @@ enum cfi_step cfi_apply_async(const struct cfi_row *row, const struct cfi_stack 
             continue;
         }
         if (ARCH_LINKS && n == CFI_RA && !row->signal_frame) {
-            continue; /* the call that leads to this frame has overwritten the register */
+            continue; /* the call that leads to this frame has overwritten the link register */
         }
         st = find_value_async(row, n, cfa, stack, regs, &caller.value[n]);
         if (st == CFI_STEP_OK) {
@@ -410,7 +411,7 @@ enum cfi_step cfi_apply_async(const struct cfi_row *row, const struct cfi_stack 
         }
     }
     if (!cfi_knows_async(&caller, CFI_PC)) {
-        return CFI_STEP_BAD; /* no rule for the return address at all */
+        return CFI_STEP_BAD; /* there is no rule for the return address */
     }
     if (!row->signal_frame) {
         caller.value[CFI_PC] = arch_return_async(caller.value[CFI_PC]);

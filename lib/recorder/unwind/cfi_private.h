@@ -1,15 +1,16 @@
-/* What the files of the call frame information share among themselves. */
+/* Declarations that cfi.c, cfi_cursor.c, cfi_expr.c and cfi_program.c share, which read call frame
+ * information. */
 #ifndef STALLREC_CFI_PRIVATE_H
 #define STALLREC_CFI_PRIVATE_H
 
 #include "unwind/cfi.h"
 
-/* A cursor over bytes of a module. Once a read does not fit, it has failed, stays failed and yields
- * zeroes, so that a caller checks once per record. */
+/* A cursor over bytes of a module. After a read beyond its end it has failed, stays failed and
+ * yields zeroes, so that a caller checks only once per record. */
 struct cfi_cursor {
     const uint8_t *bytes;
     uint64_t left;
-    uint64_t address; /* of the next byte */
+    uint64_t address; /* address of the next byte */
     bool failed;
 };
 
@@ -18,7 +19,7 @@ uint64_t cfi_uleb_async(struct cfi_cursor *c);
 int64_t cfi_sleb_async(struct cfi_cursor *c);
 void cfi_skip_async(struct cfi_cursor *c, uint64_t size);
 
-/* DW_EH_PE_*: how a pointer is stored. */
+/* DW_EH_PE_*: parts of an encoding, which tells how a pointer is stored. */
 enum {
     CFI_PE_FORMAT = 0x0f,
     CFI_PE_RELATIVE = 0x70,
@@ -28,18 +29,19 @@ enum {
     CFI_PE_OMIT = 0xff
 };
 
-/* The value of a pointer before it is made absolute. format: CFI_PE_FORMAT of its encoding. */
+/* Reads the value of a pointer before it is made absolute. format: the CFI_PE_FORMAT bits of its
+ * encoding. */
 uint64_t cfi_pointer_value_async(struct cfi_cursor *c, uint8_t format);
-/* Reads a pointer; `data` is what data-relative ones are relative to. An indirect pointer is not
- * followed: it fails, as does an encoding that no compiler uses in .eh_frame. */
+/* Reads a pointer; `data` is the base of data-relative pointers. The cursor fails at an indirect
+ * pointer, which is not followed, and at an encoding that no compiler uses in .eh_frame. */
 uint64_t cfi_pointer_async(struct cfi_cursor *c, uint8_t encoding, uint64_t data);
 
-/* What a CIE says about the programs of its FDEs. */
+/* The members of a CIE that its FDEs need. */
 struct cfi_cie {
     uint64_t code_align;
     int64_t data_align;
-    uint8_t encoding; /* of the addresses in an FDE */
-    bool has_sizes;   /* augmentation 'z' */
+    uint8_t encoding; /* encoding of the addresses in an FDE */
+    bool has_sizes;   /* the augmentation data have a size ('z') */
     bool signal_frame;
     struct cfi_cursor program;
 };
@@ -50,12 +52,13 @@ struct cfi_fde {
     struct cfi_cursor program;
 };
 
-/* Runs the programs of the CIE and the FDE up to `address`; fills the rules and the expressions of
- * *row, not its extent. False when a program is damaged. (cfi_program.c) */
+/* Runs the programs of the CIE and the FDE up to `address`, and sets the rules and the expressions
+ * of *row, but not its start and size. False: a program is damaged. (cfi_program.c) */
 bool cfi_run_async(const struct cfi_fde *fde, uint64_t address, struct cfi_row *row);
 
-/* Evaluates a DWARF expression over the registers and the stack. If `cfa` is not NULL, *cfa is on
- * the expression's stack at first (DWARF 5, 6.4.2.3). (cfi_expr.c) */
+/* Evaluates a DWARF expression over the registers and the stack. If `cfa` is not NULL, the
+ * expression's stack begins with *cfa (DWARF 5, 6.4.2.3). *result is written on CFI_STEP_OK only.
+ * (cfi_expr.c) */
 enum cfi_step cfi_eval_async(const uint8_t *code, size_t size, const struct cfi_registers *regs,
                              const struct cfi_stack *stack, const uint64_t *cfa, uint64_t *result);
 

@@ -1,4 +1,5 @@
-/* The programs of call frame information: DW_CFA_* instructions, run up to one address. */
+/* Runs the programs of call frame information, which are DW_CFA_* instructions, up to one
+ * address. */
 #include "unwind/cfi_private.h"
 
 #include <string.h>
@@ -6,7 +7,8 @@
 enum { REMEMBER_MAX = 8, INSTRUCTIONS_MAX = 20000 };
 
 enum {
-    DW_CFA_advance_loc = 0x40, /* the high two bits; the operand is in the low six */
+    DW_CFA_advance_loc =
+        0x40, /* the high two bits of the instruction; the low six hold the operand */
     DW_CFA_offset = 0x80,
     DW_CFA_restore = 0xc0,
     DW_CFA_nop = 0x00,
@@ -38,7 +40,8 @@ enum {
     DW_CFA_GNU_negative_offset_extended = 0x2f
 };
 
-/* While a program runs, the value of an expression rule is the address of the expression. */
+/* The rules during the run of a program. The value of a rule with an expression is the
+ * expression's address. */
 struct cfi_rules {
     struct cfi_rule cfa;
     struct cfi_rule reg[CFI_REGISTERS];
@@ -53,11 +56,12 @@ struct cfi_machine {
         *initial; /* the rules that DW_CFA_restore restores; NULL in the CIE's program */
     struct cfi_rules stack[REMEMBER_MAX];
     unsigned depth;
-    bool done; /* the next row begins beyond the target */
+    bool done; /* the next row begins behind the target */
     bool bad;
 };
 
-/* The rule of a register that the unwinder does not follow (vector registers and the like). */
+/* Sets a register's rule. Rules of registers that the unwinder does not track, such as vector
+ * registers, are dropped. */
 static void set_rule_async(struct cfi_machine *m, uint64_t reg, struct cfi_rule rule) {
     if (reg < CFI_REGISTERS) {
         m->now.reg[reg] = rule;
@@ -73,7 +77,7 @@ static struct cfi_rule offset_rule_async(struct cfi_machine *m, enum cfi_kind ki
     return rule;
 }
 
-/* An unsigned operand as a signed number; one that does not fit is damage. */
+/* Reads an unsigned operand as a signed number; an operand that does not fit is damage. */
 static int64_t unsigned_operand_async(struct cfi_machine *m) {
     uint64_t value = cfi_uleb_async(&m->code);
     if (value > INT64_MAX) {
@@ -96,7 +100,7 @@ static struct cfi_rule expr_rule_async(struct cfi_machine *m, enum cfi_kind kind
 
 static void restore_async(struct cfi_machine *m, uint64_t reg) {
     if (!m->initial) {
-        m->bad = true; /* a CIE's program has nothing to go back to */
+        m->bad = true; /* in a CIE's program there are no rules to restore */
     } else if (reg < CFI_REGISTERS) {
         m->now.reg[reg] = m->initial->reg[reg];
     }
@@ -121,7 +125,7 @@ static int64_t scaled_operand_async(struct cfi_machine *m) {
     return offset_rule_async(m, CFI_IS_OFFSET, cfi_sleb_async(&m->code)).value;
 }
 
-/* The instructions that define the CFA. False when `op` is none of them. */
+/* Executes an instruction that defines the CFA. False: `op` is no such instruction. */
 static bool run_cfa_async(struct cfi_machine *m, uint8_t op) {
     uint64_t reg;
     bool plain = m->now.cfa.kind == CFI_IS_OFFSET;
@@ -134,7 +138,7 @@ static bool run_cfa_async(struct cfi_machine *m, uint8_t op) {
         reg = cfi_uleb_async(&m->code);
         set_cfa_async(m, reg, scaled_operand_async(m));
         return true;
-    case DW_CFA_def_cfa_register: /* changes half of a rule, so one must exist */
+    case DW_CFA_def_cfa_register: /* changes half of a rule, so that there must be one */
         m->bad |= !plain;
         set_cfa_async(m, cfi_uleb_async(&m->code), m->now.cfa.value);
         return true;
@@ -154,7 +158,8 @@ static bool run_cfa_async(struct cfi_machine *m, uint8_t op) {
     }
 }
 
-/* The instructions that move the location or the state as a whole. */
+/* Executes an instruction that moves the location, saves or restores all rules, or has no effect
+ * here. False: `op` is no such instruction. */
 static bool run_state_async(struct cfi_machine *m, uint8_t op) {
     switch (op) {
     case DW_CFA_nop:
@@ -186,10 +191,11 @@ static bool run_state_async(struct cfi_machine *m, uint8_t op) {
             m->now = m->stack[--m->depth];
         }
         return true;
-    case DW_CFA_GNU_args_size: /* for exception landing pads only */
+    case DW_CFA_GNU_args_size: /* concerns exception landing pads only */
         cfi_uleb_async(&m->code);
         return true;
-    case DW_CFA_AARCH64_negate_ra_state: /* signed or not: arch_return_async clears it anyway */
+    case DW_CFA_AARCH64_negate_ra_state: /* toggles whether the return address is signed, of which
+                                            arch_return_async handles both */
     case DW_CFA_AARCH64_negate_ra_state_with_pc:
         return ARCH_SIGNS;
     default:
@@ -197,7 +203,8 @@ static bool run_state_async(struct cfi_machine *m, uint8_t op) {
     }
 }
 
-/* The instructions that say where one register is. */
+/* Executes an instruction that sets the rule of one register. False: `op` is no such
+ * instruction. */
 static bool run_register_async(struct cfi_machine *m, uint8_t op) {
     uint64_t reg = cfi_uleb_async(&m->code);
     switch (op) {
@@ -267,14 +274,15 @@ static void run_async(struct cfi_machine *m) {
     }
 }
 
-/* Moves an expression of the module into the row, which outlives the module. */
+/* Copies a rule's expression from the module to the row, which outlives the module. False: the row
+ * has no room for the expression, or it is in neither program. */
 static bool keep_expr_async(const struct cfi_fde *fde, struct cfi_rule *rule, struct cfi_row *row,
                             size_t *used) {
     if (rule->kind != CFI_AT_EXPR && rule->kind != CFI_IS_EXPR) {
         return true;
     }
-    /* The program's cursor read over the expression, so its bytes are there; they belong to the FDE
-     * or to the CIE, and only the cursor that ran over them knows their place in memory. */
+    /* The program's cursor has passed the expression, so its bytes can be read. They belong to the
+     * FDE or to the CIE, and only the cursor that passed them knows their place in memory. */
     const struct cfi_cursor *c[2] = {&fde->program, &fde->cie.program};
     for (unsigned i = 0; i < 2; i++) {
         uint64_t skip = (uint64_t)rule->value - c[i]->address;
@@ -292,10 +300,11 @@ static bool keep_expr_async(const struct cfi_fde *fde, struct cfi_rule *rule, st
     return false;
 }
 
-/* Where calls put the return address into a register, its column is that register's: one that the
- * function has not touched is still in there. What a function saves is below the CFA; but
- * _dl_runtime_resolve of glibc (sysdeps/aarch64/dl-trampoline.S) does not count the two words that
- * the linkage table's stub has pushed for it, the second of which is the return address. */
+/* Sets the rule of the pc where calls put the return address into a register: it is the rule of
+ * that register, in which the address still is if the function has not changed it. Registers that
+ * a function saves are below the CFA, except in _dl_runtime_resolve of glibc
+ * (sysdeps/aarch64/dl-trampoline.S), whose rules do not count the two words that the linkage
+ * table's stub has pushed, the second of which is the return address. */
 static void name_return_async(struct cfi_rules *r) {
     if (!ARCH_LINKS) {
         return;

@@ -1,6 +1,5 @@
-/* Reading function prologues, calls and the signal trampoline of AArch64 (Arm Architecture
- * Reference Manual, C4.1 "A64 instruction set encoding"; Linux,
- * arch/arm64/kernel/vdso/sigreturn.S). */
+/* Reads function prologues, calls and the signal trampoline of AArch64 (Arm Architecture Reference
+ * Manual, C4.1 "A64 instruction set encoding"; Linux, arch/arm64/kernel/vdso/sigreturn.S). */
 #include "unwind/prologue.h"
 
 #include <string.h>
@@ -9,7 +8,7 @@
 
 enum { BODY_MAX = 64 * 1024, PROLOGUE_MAX = 64, WAY_MAX = 1024, JUMPS_MAX = 16, SIZE = 4 };
 
-/* Instructions under a mask of their fixed bits. */
+/* Instructions, each with a mask of its fixed bits. */
 #define MASK_BL  UINT32_C(0xfc000000)
 #define BL       UINT32_C(0x94000000)
 #define MASK_BLR UINT32_C(0xfefff000) /* with or without authentication */
@@ -32,7 +31,7 @@ enum { BODY_MAX = 64 * 1024, PROLOGUE_MAX = 64, WAY_MAX = 1024, JUMPS_MAX = 16, 
 #define B                UINT32_C(0x14000000)
 #define MASK_BR_X16_X17  UINT32_C(0xfefff3c0) /* with or without authentication */
 #define BR_X16           UINT32_C(0xd61f0200)
-#define MASK_BR          UINT32_C(0xfebff000) /* by any register, and returns */
+#define MASK_BR          UINT32_C(0xfebff000) /* jumps by any register, returns included */
 #define BR               UINT32_C(0xd61f0000)
 #define RET_X30          UINT32_C(0xd65f03c0)
 #define RETAA            UINT32_C(0xd65f0bff)
@@ -55,13 +54,13 @@ static uint32_t prologue_word_async(const uint8_t *p) {
     return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
 }
 
-/* The instruction at an address; 0, which is none, where there is no code. */
+/* Returns the instruction at an address; 0, which is no instruction, if there is no code. */
 static uint32_t code_at_async(const struct cfi_module *m, uint64_t address) {
     const uint8_t *p = address % SIZE == 0 ? bytes_at_async(m, address, SIZE, true) : NULL;
     return p ? prologue_word_async(p) : 0;
 }
 
-/* `bits` of an instruction from bit `low` on, sign-extended. */
+/* Returns `bits` bits of an instruction from bit `low` on, sign-extended. */
 static int64_t signed_field_async(uint32_t insn, unsigned low, unsigned bits) {
     int64_t value = insn >> low & ((UINT32_C(1) << bits) - 1);
     return value >> (bits - 1) ? value - (INT64_C(1) << bits) : value;
@@ -69,7 +68,7 @@ static int64_t signed_field_async(uint32_t insn, unsigned low, unsigned bits) {
 
 /* ---- prologues ---- */
 
-/* The immediate of an ADD or SUB. */
+/* Returns the immediate of an ADD or SUB, with its shift applied. */
 static uint64_t immediate_async(uint32_t insn) {
     return (uint64_t)(insn >> 10 & 0xfff) << (insn >> 22 & 1 ? 12 : 0);
 }
@@ -78,8 +77,8 @@ static bool is_async(uint32_t insn, uint32_t mask, uint32_t what) {
     return (insn & mask) == what;
 }
 
-/* Does it lower sp, or set it to what only run time tells? Epilogues, which raise it, may be in the
- * middle of a function: behind them comes a return. */
+/* Does the instruction lower sp, or set it to a value that is known only at run time? Epilogues,
+ * which raise sp, do not count, as in the middle of a function they are followed by a return. */
 static bool lowers_sp_async(uint32_t insn) {
     if (is_async(insn, MASK_IMM_SP, SUB_SP_SP)) {
         return true;
@@ -88,15 +87,15 @@ static bool lowers_sp_async(uint32_t insn) {
         return !is_async(insn, MASK_IMM_SP, ADD_SP_SP) && !is_async(insn, MASK_IMM_SP, ADD_SP_FP) &&
                !is_async(insn, MASK_IMM_SP, SUB_SP_FP);
     }
-    if (is_async(insn, UINT32_C(0x3f20001f), UINT32_C(0x0b20001f)) || /* … (extended register) */
+    if (is_async(insn, UINT32_C(0x3f20001f), UINT32_C(0x0b20001f)) || /* ADD, SUB (extended) */
         is_async(insn, UINT32_C(0xffa0f01f), UINT32_C(0x0420501f)) || /* ADDVL, ADDPL of SVE */
         (is_async(insn, UINT32_C(0x1f80001f),
                   UINT32_C(0x1200001f)) && /* AND, ORR, EOR (immediate) */
          !is_async(insn, UINT32_C(0x60000000), UINT32_C(0x60000000)))) { /* not ANDS: x31 is zero */
         return true;
     }
-    /* Loads and stores with write-back, of one register and of pairs, relative to sp: all but those
-     * that add after the access, which pop. */
+    /* Loads and stores of one register or a pair with write-back relative to sp count, except
+     * those that raise sp after the access, which are pops. */
     if (is_async(insn, UINT32_C(0x3a0003e0), UINT32_C(0x280003e0)) && (insn >> 23 & 1)) {
         return (insn >> 24 & 1) || signed_field_async(insn, 15, 7) < 0;
     }
@@ -122,7 +121,7 @@ bool prologue_frame_size_async(const struct cfi_module *module, uint64_t start, 
         return false;
     }
     *size = immediate_async(code_at_async(module, at));
-    /* One more step down may follow, for what is below the frame record. */
+    /* Another subtraction from sp may follow, for the part of the frame below the frame record. */
     bool straight = true, lowered = false;
     for (at += SIZE; at < end; at += SIZE) {
         uint32_t insn = code_at_async(module, at);
@@ -149,9 +148,9 @@ bool prologue_sets_pointer_async(const struct cfi_module *module, uint64_t start
     return false;
 }
 
-/* ---- the way out of a function ---- */
+/* ---- the path to the end of a function ---- */
 
-/* Bytes that one register of a load or store of a pair takes. */
+/* Returns the number of bytes that each register takes in a load or store of a pair. */
 static int64_t pair_scale_async(uint32_t insn) {
     unsigned opc = insn >> 30;
     if (insn >> 26 & 1) {
@@ -163,7 +162,7 @@ static int64_t pair_scale_async(uint32_t insn) {
     return opc == 0 ? 4 : 8;
 }
 
-/* A load or store of a pair of registers at sp, and one of a single register with write-back. */
+/* Is the instruction a load or store of a pair of registers at sp? */
 static bool is_pair_async(uint32_t insn) {
     return is_async(insn, UINT32_C(0x3a0003e0), UINT32_C(0x280003e0));
 }
@@ -172,7 +171,7 @@ static bool is_single_writing_back_async(uint32_t insn) {
     return is_async(insn, UINT32_C(0x3b2007e0), UINT32_C(0x380007e0));
 }
 
-/* What one instruction adds to sp. False when only run time tells. */
+/* Computes how many bytes one instruction adds to sp. False: that is known only at run time. */
 static bool sp_change_async(uint32_t insn, int64_t *change) {
     *change = 0;
     if (is_async(insn, MASK_IMM_SP, ADD_SP_SP)) {
@@ -186,13 +185,14 @@ static bool sp_change_async(uint32_t insn, int64_t *change) {
     } else {
         return !lowers_sp_async(insn) && !is_async(insn, MASK_IMM_SP, ADD_SP_FP) &&
                !is_async(insn, MASK_IMM_SP, SUB_SP_FP) &&
-               /* vectors with write-back */
+               /* These are loads and stores of vectors with write-back. */
                !is_async(insn, UINT32_C(0xbe8003e0), UINT32_C(0x0c8003e0));
     }
     return true;
 }
 
-/* The general registers that an instruction loads from the stack, or stores there. */
+/* Returns a mask of the general registers that an instruction loads from the stack, or, if `loads`
+ * is false, stores there. */
 static uint64_t moved_async(uint32_t insn, bool loads) {
     if ((insn >> 26 & 1) || (insn >> 22 & 1) != (loads ? 1 : 0)) {
         return 0;
@@ -205,8 +205,8 @@ static uint64_t moved_async(uint32_t insn, bool loads) {
     return single ? UINT64_C(1) << (insn & 31) : 0;
 }
 
-/* Is the jump at `pc` that of a linkage table's first entry, which has pushed two words for the one
- * that is jumped to? */
+/* Is the jump at `pc` in the first entry of a linkage table, which has pushed two words for the
+ * resolver to which it jumps? */
 static bool pushed_for_resolver_async(const struct cfi_module *module, uint64_t pc) {
     for (uint64_t n = 1; n <= 4; n++) {
         uint32_t insn = code_at_async(module, pc - n * SIZE);
@@ -246,7 +246,7 @@ bool prologue_way_out_async(const struct cfi_module *module, uint64_t pc,
                 return false;
             }
             at += (uint64_t)(signed_field_async(insn, 0, 26) * SIZE);
-            if (cfi_covers_async(module, at)) { /* a tail call */
+            if (cfi_covers_async(module, at)) { /* the jump is a tail call */
                 return way->raises >= 0;
             }
             at -= SIZE;
@@ -302,8 +302,8 @@ unsigned prologue_count_calls_async(const struct cfi_module *module, uint64_t st
 
 /* ---- signals ---- */
 
-/* Of the kernel's struct rt_sigframe, from sp on: siginfo (128 bytes), then ucontext, whose
- * sigcontext is at 176 and begins with the fault's address. */
+/* Offset of x0 from sp in the kernel's struct rt_sigframe: 128 bytes of siginfo precede ucontext,
+ * whose sigcontext is at 176 and begins with the fault's address. */
 enum { CONTEXT_REGISTERS = 128 + 176 + 8 };
 
 bool prologue_signal_row_async(const struct cfi_module *module, uint64_t address,

@@ -1,11 +1,11 @@
-/* Reading function prologues and call instructions of x86-64 (Intel SDM volume 2). */
+/* Reads function prologues and call instructions of x86-64 (Intel SDM volume 2). */
 #include "unwind/prologue.h"
 
 #include <string.h>
 
 enum { CALL_MAX = 7, BODY_MAX = 64 * 1024 };
 
-/* A view of code; reads past the end fail and stay failed. */
+/* The code that is not read yet. */
 struct code {
     const uint8_t *bytes;
     uint64_t left;
@@ -37,7 +37,7 @@ static uint32_t read32_async(const uint8_t *p) {
     return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
 }
 
-/* push %reg, with or without REX.B */
+/* Skips a "push %reg", with or without REX.B. False: there is no such instruction. */
 static bool take_push_async(struct code *c) {
     uint64_t rex = c->left > 1 && c->bytes[0] == 0x41 ? 1 : 0;
     if (c->left <= rex || (c->bytes[rex] & 0xf8) != 0x50) {
@@ -48,7 +48,7 @@ static bool take_push_async(struct code *c) {
     return true;
 }
 
-/* sub $imm,%rsp */
+/* Skips a "sub $imm,%rsp" and adds its immediate to *size. False: there is no such instruction. */
 static bool take_sub_async(struct code *c, uint64_t *size) {
     if (c->left >= 4 && prologue_take_async(c, "\x48\x83\xec", 3)) {
         *size += (uint64_t)(int8_t)c->bytes[0];
@@ -65,7 +65,8 @@ static bool take_sub_async(struct code *c, uint64_t *size) {
     return false;
 }
 
-/* Bytes that ModRM takes with what follows it, without immediates; 0 when it does not fit. */
+/* Returns the size in bytes of the ModRM byte at offset `at` with its SIB and displacement, but
+ * without immediates; 0 if ModRM or SIB do not fit. */
 static uint64_t modrm_size_async(const struct code *c, uint64_t at) {
     if (c->left <= at) {
         return 0;
@@ -89,8 +90,9 @@ static uint64_t modrm_size_async(const struct code *c, uint64_t at) {
     return size;
 }
 
-/* Instructions that compilers schedule between the pushes, and that leave rsp and rbp alone: moves
- * among registers and memory, lea, xor and test. */
+/* Skips an instruction that compilers schedule between the pushes, and that does not change rsp
+ * and rbp: a move among registers and memory, lea, xor or test. False: there is no such
+ * instruction. */
 static bool take_harmless_async(struct code *c) {
     uint64_t at = c->left > 0 && (c->bytes[0] & 0xf0) == 0x40 ? 1 : 0;
     uint8_t rex = at ? c->bytes[0] : 0;
@@ -126,13 +128,13 @@ static bool take_harmless_async(struct code *c) {
     return true;
 }
 
-/* Does any byte sequence look like an instruction that sets rsp? One that straddles two others may,
- * which only costs an answer. */
+/* Does any sequence of bytes look like an instruction that sets rsp? A sequence across two
+ * instructions may look so, which only makes the answer unknown. */
 static bool moves_rsp_async(const struct code *c) {
     for (uint64_t i = 0; i + 2 < c->left; i++) {
         uint8_t rex = c->bytes[i], op = c->bytes[i + 1], modrm = c->bytes[i + 2];
         if ((rex & 0xf8) != 0x48) {
-            continue; /* all of them have REX.W */
+            continue; /* all these instructions have REX.W */
         }
         bool to_rm = (modrm & 0xc7) == 0xc4 && !(rex & 1);  /* rm is rsp itself */
         bool to_reg = (modrm & 0x38) == 0x20 && !(rex & 4); /* reg is rsp */
@@ -163,7 +165,7 @@ bool prologue_frame_size_async(const struct cfi_module *module, uint64_t start, 
         } else if (take_sub_async(&c, size)) {
             return !moves_rsp_async(&c);
         } else if (!take_harmless_async(&c)) {
-            return false; /* there may be a sub behind it */
+            return false; /* the instruction may be followed by a sub */
         }
     }
 }
@@ -190,5 +192,5 @@ enum prologue_call prologue_call_before_async(const struct cfi_module *module, u
 bool prologue_signal_row_async(const struct cfi_module *module, uint64_t address,
                                struct cfi_row *row) {
     (void)module, (void)address, (void)row;
-    return false; /* C libraries bring the trampoline, with rules */
+    return false; /* no rules are needed, as C libraries have rules for the trampoline */
 }

@@ -1,4 +1,4 @@
-/* The unwinder: cached rules, the walk, and what to do where there are no rules. */
+/* Walks a stack by cached rules, and by fallbacks where there are no rules. */
 #include "unwind/unwind_private.h"
 
 #include "unwind/prologue.h"
@@ -39,7 +39,8 @@ uint64_t unwinder_misses(const struct unwinder *u) {
 
 static void forget_rules_async(struct unwinder *u) {
     u->row_count = 0;
-    if (++u->epoch == 0) { /* the epoch would wrap, and old entries would become valid again */
+    /* If the epoch overflows, old entries would become valid again, so all are cleared. */
+    if (++u->epoch == 0) {
         memset(u->rules, 0, sizeof *u->rules * WAYS << u->set_bits);
         u->epoch = 1;
     }
@@ -47,7 +48,7 @@ static void forget_rules_async(struct unwinder *u) {
 
 static const uint8_t saved_registers[ARCH_SAVED_COUNT] = ARCH_SAVED;
 
-/* Packs the place of one register into a slot. */
+/* Packs the rule of one register into a slot; false: a slot cannot hold it. */
 static bool pack_slot_async(const struct cfi_rule *from, int16_t *slot) {
     switch (from->kind) {
     case CFI_SAME:
@@ -70,7 +71,7 @@ static bool pack_slot_async(const struct cfi_rule *from, int16_t *slot) {
     }
 }
 
-/* Packs a row into a plain rule; false when the row holds more than a plain rule can. */
+/* Packs a row into a plain rule; false: a plain rule cannot hold it. */
 static bool pack_row_async(const struct cfi_row *row, struct frame_rule *rule) {
     if (row->signal_frame || row->cfa.kind != CFI_IS_OFFSET ||
         row->cfa.value != (int32_t)row->cfa.value || row->reg[CFI_PC].kind == CFI_SAME) {
@@ -156,9 +157,9 @@ const struct frame_rule *unwind_cached_rule_async(struct unwinder *u, uint64_t a
     return &way[1];
 }
 
-/* A frame record of AAPCS64 holds the caller's x29 at the address in x29. So the CFA of a frame
- * whose sp is not known (chain_step_async) follows from the slot in which the rule says that x29
- * was saved. */
+/* Finds, by its frame record, the CFA of a frame whose sp is not known (chain_step_async). AAPCS64
+ * has the caller's x29 saved at the address in x29, and the rule tells the distance of that place
+ * from the CFA. */
 static bool cfa_of_record_async(const struct frame_rule *rule, const struct cfi_registers *regs,
                                 uint64_t *cfa) {
     int16_t slot = rule->slot[FP_SLOT];
@@ -216,9 +217,10 @@ bool unwind_is_return_async(struct unwinder *u, uint64_t pc) {
     return pc > 4096 && unwind_cached_rule_async(u, pc - 1)->kind <= RULE_OUTERMOST;
 }
 
-/* Is a call before `pc`, in memory that no module holds? */
+/* Does a call instruction end at `pc`, in memory that is in no module? True if such memory cannot
+ * be read. */
 static bool is_made_call_async(struct unwinder *u, uint64_t pc) {
-    enum { BEFORE = 8 }; /* no call instruction is longer */
+    enum { BEFORE = 8 }; /* bytes, as no call instruction is longer */
     uint8_t bytes[BEFORE];
     uint64_t target;
     struct cfi_module made = {.segment_count = 1};
@@ -231,9 +233,9 @@ static bool is_made_call_async(struct unwinder *u, uint64_t pc) {
            prologue_call_before_async(&made, pc, &target) != PROLOGUE_NO_CALL;
 }
 
-/* Can a call have left this word? Code may be made at run time and thus be anywhere, but not on the
- * stack, nor in the first pages, which no process maps. Otherwise the registers that led to the
- * word were of two frames, as while longjmp or a landing pad is being gone to. */
+/* Can a call have put `pc` as its return address? Code made at run time may be anywhere except on
+ * the stack and in the first pages, which no process maps. If not, the registers that led to `pc`
+ * belonged to two frames, as during a longjmp or on the way to a landing pad. */
 static bool may_return_async(struct unwinder *u, const struct cfi_stack *stack, uint64_t pc) {
     enum { FIRST_PAGES = 64 * 1024 }; /* Linux: vm.mmap_min_addr */
     if (pc < FIRST_PAGES || (pc >= stack->lo && pc < stack->hi)) {
@@ -252,14 +254,15 @@ static void find_call_async(void *arg, const struct cfi_module *module) {
     c->call = prologue_call_before_async(module, c->pc, &c->target);
 }
 
-/* Is a call before `pc`, in a module or in code made at run time? */
+/* Does a call instruction end at `pc`, in a module or in code made at run time? */
 static bool follows_call_async(struct unwinder *u, uint64_t pc) {
     struct call_before c = {.pc = pc, .call = PROLOGUE_NO_CALL};
     bool in_module = u->modules.find_async(u->modules.arg, pc - 1, find_call_async, &c);
     return in_module ? c.call != PROLOGUE_NO_CALL : is_made_call_async(u, pc);
 }
 
-/* Does the call before `pc` name a function without rules that begins at or below `callee`? */
+/* Is the call that ends at `pc` a direct call of a function without rules that begins at or below
+ * `callee`? */
 static bool names_callee_async(struct unwinder *u, uint64_t pc, uint64_t callee) {
     struct call_before c = {.pc = pc, .call = PROLOGUE_NO_CALL};
     return u->modules.find_async(u->modules.arg, pc - 1, find_call_async, &c) &&
@@ -267,9 +270,9 @@ static bool names_callee_async(struct unwinder *u, uint64_t pc, uint64_t callee)
            unwind_cached_rule_async(u, c.target)->kind == RULE_NO_CFI;
 }
 
-/* A function without rules that has pushed nothing, or one word: crti's _init and _fini, a call
- * through a wild pointer, small assembly routines. `words`: how many it may have pushed, and one.
- */
+/* Steps out of a function without rules that has pushed nothing, or one word: crti's _init and
+ * _fini, a call through a wild pointer, small assembly routines. words: number of words from sp on
+ * that may be its return address. */
 static bool leaf_step_async(struct unwinder *u, const struct cfi_stack *stack, unsigned words,
                             struct cfi_registers *regs) {
     uint64_t sp = regs->value[CFI_SP];
@@ -286,10 +289,10 @@ static bool leaf_step_async(struct unwinder *u, const struct cfi_stack *stack, u
     return false;
 }
 
-/* A function without rules that keeps a frame pointer, as code made at run time often does, and as
- * that of an interpreter which was made before and linked in. strict: only to a caller with rules.
- * Where the pointer is not to the top of the frame, the caller's sp is known to be above it, no
- * more. */
+/* Steps out of a function without rules that keeps a frame pointer, as code made at run time often
+ * does, and the generated code of an interpreter. strict: step only to a caller with rules. On
+ * processors where a frame pointer need not be at the top of its frame, the caller's sp becomes
+ * unknown. */
 static bool chain_step_async(struct unwinder *u, const struct cfi_stack *stack, bool strict,
                              struct cfi_registers *regs) {
     uint64_t fp = regs->value[CFI_FP], next, pc, beyond;
@@ -312,10 +315,10 @@ static bool chain_step_async(struct unwinder *u, const struct cfi_stack *stack, 
     return true;
 }
 
-/* Words of the stack that a function without rules may have pushed. */
+/* Number of words from sp on that may be the return address of a function without rules. */
 enum { PUSHED_MAX = ARCH_LINKS ? 0 : 2 };
 
-/* Does the frame pointer lead to a call that names the function? */
+/* Does the frame pointer lead to a direct call of the function at the pc? */
 static bool chain_is_named_async(struct unwinder *u, const struct cfi_stack *stack,
                                  const struct cfi_registers *regs) {
     uint64_t fp = regs->value[CFI_FP], pc;
@@ -329,8 +332,8 @@ static bool fallback_async(struct unwinder *u, const struct cfi_stack *stack, bo
     if (ARCH_LINKS && exact && unwind_link_step_async(u, stack, regs)) {
         return true;
     }
-    /* A function that has made a call may have room for variables where its stack ends, and there
-     * may be return addresses in it that were left over from earlier calls. */
+    /* The frame pointer is tried first, as a function that has made a call may have variables at
+     * the end of its stack, and among them return addresses that earlier calls left. */
     if (in_module && !exact &&
         (chain_step_async(u, stack, true, regs) ||
          (chain_is_named_async(u, stack, regs) && chain_step_async(u, stack, false, regs)))) {
@@ -353,8 +356,8 @@ static enum cfi_step apply_async(struct unwinder *u, const struct frame_rule *ru
     return cfi_apply_async(&u->rows[rule->value], stack, regs);
 }
 
-/* Does the rule count from sp, which is not known, so that the CFA has to come from the frame
- * record (cfa_of_record_async)? */
+/* Does the rule count from sp, which is not known? The CFA must then come from the frame record
+ * (cfa_of_record_async). */
 static bool needs_record_async(const struct frame_rule *rule, const struct cfi_registers *regs) {
     return rule->kind == RULE_PLAIN && rule->cfa_register == CFI_SP &&
            !cfi_knows_async(regs, CFI_SP);
@@ -371,7 +374,8 @@ static bool is_signal_frame_async(const struct unwinder *u, const struct frame_r
     return rule->kind == RULE_ROW && u->rows[rule->value].signal_frame;
 }
 
-/* Steps to the caller. *exact says whether regs' pc is exact, before and after. */
+/* Steps to the caller. *exact tells, before and after, whether the pc in *regs is that of an
+ * instruction being executed. False: *end tells why there is no caller. */
 static bool step_async(struct unwinder *u, const struct frame_rule *rule,
                        const struct cfi_stack *stack, struct cfi_registers *regs, bool *exact,
                        enum unwind_end *end) {
@@ -403,16 +407,17 @@ static bool step_async(struct unwinder *u, const struct frame_rule *rule,
         regs->value[CFI_SP] += pushed;
     }
     *exact = signal_frame;
-    /* Callers are further up, but a signal handler may run on a stack of its own, and a function
-     * that was interrupted need not have used the stack if calls do not, or, as longjmp, may have
-     * put its target's stack pointer in place. */
+    /* The caller's sp is above this frame's, with three exceptions: a signal handler may run on a
+     * stack of its own; an interrupted function may not have used the stack, where calls do not;
+     * and an interrupted longjmp may have its target's sp already. */
     uint64_t least = was_exact ? sp : sp + 1;
     if (regs->value[CFI_SP] < least && !signal_frame) {
         *end = UNWIND_LOST;
         return false;
     }
-    /* A thread's first frame returns to nowhere, by a call; swapcontext may have put a new stack in
-     * place and not yet gone there. */
+    /* A thread's first frame returns to address 0 by a call. In an interrupted function a return
+     * address of 0 may be that of swapcontext, which has set sp to a new stack but has not jumped
+     * yet. */
     if (regs->value[CFI_PC] == 0) {
         *end = was_exact && !ARCH_LINKS ? UNWIND_LOST : UNWIND_OUTERMOST;
         return false;
@@ -431,9 +436,9 @@ struct frame_rule unwind_frame_rule_async(struct unwinder *u, uint64_t pc, bool 
     if (*exact) {
         return rule;
     }
-    /* It may be the first instruction that an FDE covers. And the trampoline's rules may begin an
-     * instruction early, for unwinders that look there; those of Linux 5.6 for AArch64 are wrong.
-     */
+    /* `pc` may be the first instruction that an FDE covers. The trampoline's rules may also begin
+     * an instruction early, for unwinders that look there; those of Linux 5.6 for AArch64 are
+     * wrong. */
     if (rule.kind >= RULE_NO_CFI || is_signal_frame_async(u, &rule)) {
         struct frame_rule at = *unwind_cached_rule_async(u, pc);
         if (is_signal_frame_async(u, &at)) {

@@ -1,30 +1,30 @@
-/* An unwinder over a copy of a stack: registers in, return addresses out.
+/* An unwinder over a copy of a stack: it turns registers into return addresses.
  *
- * It works on the recorder's own thread, so the sampled thread only pays for the copy. The rules of
- * each address come from .eh_frame (cfi.h) and are kept in a cache; a hit costs some nanoseconds.
- * Where there are no rules (hand-written code, code made at run time) it falls back on what the
- * stack itself says, and a stack that cannot be followed to its end says so.
+ * It runs on the recorder's own thread, so that the sampled thread pays only for the copy. The
+ * rules of each address come from .eh_frame (cfi.h) and are cached; a cached rule costs some
+ * nanoseconds. Where there are no rules (hand-written code, code made at run time) it falls back
+ * on the contents of the stack, and it tells if a stack cannot be followed to its end.
  *
- * Nothing here allocates after unwinder_new(). The platform gives the modules: this file knows
- * neither the dynamic linker nor threads. */
+ * Nothing here allocates after unwinder_new(). The platform gives the modules, so that this file
+ * depends neither on the dynamic linker nor on threads. */
 #ifndef STALLREC_UNWIND_H
 #define STALLREC_UNWIND_H
 
 #include "unwind/cfi.h"
 
-/* Looks at one module, while its memory cannot be unmapped. */
+/* A callback that gets one module, whose memory cannot be unmapped during the call. */
 typedef void unwind_visit_fn(void *arg, const struct cfi_module *module);
 
-/* The source of the modules that are unwound. */
+/* The source of the modules through which stacks are unwound. */
 struct unwind_modules {
     void *arg;
     /* Calls visit(visit_arg, module) with the module whose code holds `pc`, and keeps that module
-     * mapped during the call. False when no module holds it. */
+     * mapped during the call. False: no module holds `pc`. */
     bool (*find_async)(void *arg, uint64_t pc, unwind_visit_fn *visit, void *visit_arg);
-    /* A number that changes whenever a module has been loaded or unloaded. */
+    /* Returns a number that changes whenever a module has been loaded or unloaded. */
     uint64_t (*generation_async)(void *arg);
-    /* Copies `size` bytes of memory that no module need hold; false when there is none. NULL:
-     * nothing is known of such memory, and code may be anywhere. */
+    /* Copies `size` bytes of memory, which may be outside of modules; false: they cannot be read.
+     * NULL: memory outside of modules cannot be read, and any address there may be code. */
     bool (*read_async)(void *arg, uint64_t address, void *to, size_t size);
 };
 
@@ -37,26 +37,28 @@ struct unwind_frame {
 
 enum unwind_end {
     UNWIND_OUTERMOST, /* the stack was followed to its end */
-    UNWIND_FULL,      /* there are more frames than room */
-    UNWIND_CUT,       /* the copy of the stack ends before the stack does */
-    UNWIND_REGISTER,  /* a register is needed that is not known; one that was captured would help */
-    UNWIND_LOST       /* no rule and no fallback leads on, or the result is impossible */
+    UNWIND_FULL,      /* there are more frames than there is room for */
+    UNWIND_CUT,       /* the copy ends before the stack does */
+    UNWIND_REGISTER,  /* the unknown value of a register is needed */
+    UNWIND_LOST       /* no rule and no fallback leads to a caller, or the result is impossible */
 };
 
 struct unwinder;
 
 /* Makes an unwinder with room for about `cache_entries` rules of ARCH_RULE_SIZE bytes (rounded up
- * to a power of two, 64 to 65,536). *modules is copied. Returns NULL when there is no memory. */
+ * to a power of two, 64 to 65,536). *modules is copied. NULL: out of memory. */
 struct unwinder *unwinder_new(const struct unwind_modules *modules, size_t cache_entries);
 void unwinder_free(struct unwinder *u);
 
-/* Fills frames[0 .. result) innermost first, at most `max` (> 0) of them; the first is *regs
- * itself. `regs` must know CFI_PC and CFI_SP. Not for two threads at once. */
+/* Unwinds a stack into frames[0 .. result), innermost first, at most `max` (> 0) frames; frames[0]
+ * is that of *regs. `regs` must know CFI_PC and CFI_SP. *end tells why the walk ended. Two threads
+ * must not call it at the same time. */
 size_t unwind_async(struct unwinder *u, const struct cfi_registers *regs,
                     const struct cfi_stack *stack, struct unwind_frame *frames, size_t max,
                     enum unwind_end *end);
 
-/* Looks-ups that had to read .eh_frame, since the start; a measure for tests and benchmarks. */
+/* Returns the number of look-ups since the start that had to read .eh_frame, for tests and
+ * benchmarks. */
 uint64_t unwinder_misses(const struct unwinder *u);
 
 #endif

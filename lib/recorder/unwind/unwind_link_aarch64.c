@@ -1,15 +1,16 @@
-/* Return addresses in the link register: of functions without rules, and of those where it is not
- * known.
+/* Finds return addresses in the link register, for functions without rules and for functions whose
+ * link register is not known.
  *
- * A function without rules (hand-written code, mostly) that has called none has its return address
- * in x30 still, but may have lowered sp and stored registers. What it has lowered sp by, its way
- * out tells.
+ * A function without rules (mostly hand-written code) that has called no function still has its
+ * return address in x30, but may have lowered sp and stored registers. Its code up to the return
+ * tells by how much it has lowered sp.
  *
- * A function that makes a system call need not store its return address: ioctl, flock and syscall
- * do not. Of a thread that sleeps there, only sp and pc can be had from the outside. But its caller
- * has stored where it returns to, and the call before that place names the caller, whose code has
- * the call in question. If it has one of them only, and its rules put the return address at the
- * very place where it was found, that is the way; a second such place makes it none. */
+ * A function that makes a system call need not store its return address; ioctl, flock and syscall
+ * do not. Of a thread that sleeps there, only sp and pc can be read from outside. But the caller
+ * has stored its own return address, and the call before that address names the caller, whose code
+ * calls the function. If the caller has exactly one such call, and its rules put its return
+ * address at the very place where it was found, the address behind the call is the answer; if
+ * there is a second such place, there is no answer. */
 #include "unwind/unwind_private.h"
 
 #include "unwind/prologue.h"
@@ -26,7 +27,7 @@ static void find_way_async(void *arg, const struct cfi_module *module) {
     w->found = prologue_way_out_async(module, w->pc, &w->way);
 }
 
-/* Is the frame record at x29 this function's own? Then it has its return address. */
+/* Is the frame record at x29 that of this function? It then holds the return address `returns`. */
 static bool has_record_async(const struct cfi_registers *regs, const struct cfi_stack *stack,
                              uint64_t returns) {
     uint64_t fp = regs->value[CFI_FP], stored;
@@ -45,10 +46,10 @@ bool unwind_link_step_async(struct unwinder *u, const struct cfi_stack *stack,
     bool record =
         (!out.found || (out.way.reloads >> CFI_FP & 1)) && has_record_async(regs, stack, returns);
     if (!out.found && record) {
-        return false; /* the register through which the frame pointer continues */
+        return false; /* the frame pointer is valid, and leads on without x30 */
     }
-    /* A register that the function will reload may or may not have been stored yet. For the frame
-     * pointer the record tells. */
+    /* A register that the function will reload may be stored already or not, so it becomes
+     * unknown. The frame pointer is in the frame record. */
     uint64_t sp = regs->value[CFI_SP];
     regs->known &= ARCH_KEPT_MASK & ~out.way.reloads;
     if (record && cfi_load_async(stack, regs->value[CFI_FP], &fp)) {
@@ -56,19 +57,17 @@ bool unwind_link_step_async(struct unwinder *u, const struct cfi_stack *stack,
     }
     if (out.found) {
         cfi_set_async(regs, CFI_SP, sp + (uint64_t)out.way.raises);
-    } else { /* it is known to be no lower */
+    } else { /* the caller's sp is at least as high as this one */
         regs->known &= UINT64_C(1) << CFI_FP;
     }
     cfi_set_async(regs, CFI_PC, returns);
     return true;
 }
 
-/* --- a frame whose sp is not known
- * ---------------------------------------------------------------------
- */
+/* ---- a frame whose sp is not known ---- */
 
 struct record_check {
-    uint64_t function, length; /* up to the frame's pc */
+    uint64_t function, length; /* start of the function, and bytes from it to the frame's pc */
     bool kept;
 };
 
@@ -88,12 +87,12 @@ bool unwind_keeps_record_async(struct unwinder *u, const struct frame_rule *rule
            u->modules.find_async(u->modules.arg, address, check_record_async, &c) && c.kept;
 }
 
-/* --- the dynamic linker's resolver
- * ---------------------------------------------------------------------
+/* ---- the dynamic linker's resolver ----
  *
  * The first entry of a linkage table pushes the address of a slot of the table, and x30; then x16
- * is the address of the table's third slot, x17 that of the resolver. glibc (sysdeps/aarch64/
- * dl-trampoline.S) tells of the two words only behind the resolver's first instruction. */
+ * is the address of the table's third slot, x17 that of the resolver. The rules of glibc
+ * (sysdeps/aarch64/dl-trampoline.S) count the two words only behind the resolver's first
+ * instruction. */
 
 uint64_t unwind_pushed_for_resolver_async(const struct frame_rule *rule,
                                           const struct cfi_stack *stack,
@@ -112,18 +111,17 @@ uint64_t unwind_pushed_for_resolver_async(const struct frame_rule *rule,
     return pushed ? WORDS : 0;
 }
 
-/* --- an unknown link register
- * ---------------------------------------------------------------------
- */
+/* ---- an unknown link register ---- */
 
-enum { REACH = 4096 }; /* bytes of stack that are looked through */
+enum { REACH = 4096 }; /* number of bytes of the stack that are searched */
 
 struct return_search {
-    uint64_t leaf;    /* the function */
-    uint64_t returns; /* the return address of its caller */
-    uint64_t caller;  /* that the call before it names; 0: none */
-    uint64_t resumes; /* where in the caller the function returns to */
-    unsigned calls;   /* of the function in the caller */
+    uint64_t leaf;    /* start of the function whose return address is sought */
+    uint64_t returns; /* a return address on the stack, which is tried as that of the leaf
+                         function's caller */
+    uint64_t caller;  /* function that is called right before `returns`; 0: none */
+    uint64_t resumes; /* address in the caller to which the leaf function returns */
+    unsigned calls;   /* number of direct calls of the leaf function in the caller */
 };
 
 static void name_caller_async(void *arg, const struct cfi_module *module) {
@@ -142,7 +140,8 @@ static void count_calls_async(void *arg, const struct cfi_module *module) {
     }
 }
 
-/* Finds the place in the caller that `returns` was stored by. */
+/* Finds the caller, which is the function called right before s->returns, and its call of the leaf
+ * function. False: there is none. */
 static bool find_call_async(struct unwinder *u, struct return_search *s) {
     s->caller = 0;
     s->calls = 0;
@@ -169,7 +168,7 @@ size_t unwind_recover_link_async(struct unwinder *u, const struct cfi_registers 
         }
         cfi_set_async(&now, CFI_RA, s.resumes);
         if (unwind_walk_async(u, &now, true, stack, few, 3, end) < 3 || few[2].pc != s.returns) {
-            continue; /* a word left over from earlier calls */
+            continue; /* this return address is left over from earlier calls */
         }
         if (s.calls > 1 || resumes != 0) {
             return 0;

@@ -1,35 +1,36 @@
-/* What the files of the unwinder share among themselves. */
+/* The state of the unwinder, and the functions that its files share. */
 #ifndef STALLREC_UNWIND_PRIVATE_H
 #define STALLREC_UNWIND_PRIVATE_H
 
 #include "unwind/unwind.h"
 
-/* A cached rule. Nearly all of the code that compilers make needs no more than `RULE_PLAIN` holds:
- * a register plus an offset is the CFA, and the return address and some callee-saved registers lie
- * in 8-byte slots relative to it. What does not fit (signal frames, PLT stubs, realigned stacks)
- * refers to a whole row. */
+/* The kind of a cached rule. RULE_PLAIN suffices for nearly all code that compilers make: the CFA
+ * is a register plus an offset, and the return address and some callee-saved registers are in
+ * 8-byte slots relative to it. Other frames (signal frames, PLT stubs, realigned stacks) have a
+ * whole row. */
 enum rule_kind {
     RULE_PLAIN,
     RULE_ROW,
     RULE_OUTERMOST,
-    RULE_NO_CFI,   /* in a module, but no FDE covers it, or a damaged one does */
-    RULE_NO_MODULE /* code made at run time, or no code at all */
+    RULE_NO_CFI,   /* the address is in a module, but no valid FDE covers it */
+    RULE_NO_MODULE /* the address is in code made at run time, or in no code at all */
 };
 
 /* Values of frame_rule.slot for a register that is not saved in the frame. */
 enum {
     SLOT_SAME = INT16_MIN,     /* the register still holds the caller's value */
-    SLOT_LOST = INT16_MIN + 1, /* nothing tells the caller's value */
-    SLOT_LINK = INT16_MIN + 2  /* return address only: it is still in the link register */
+    SLOT_LOST = INT16_MIN + 1, /* the caller's value cannot be found */
+    SLOT_LINK = INT16_MIN + 2  /* the return address is still in the link register */
 };
 
 struct frame_rule {
     uint64_t key;  /* address | epoch << 48; 0: empty */
-    uint32_t back; /* address - start of the function; UINT32_MAX: start not known */
-    int32_t value; /* RULE_PLAIN: the CFA's offset; RULE_ROW: index into rows */
-    int16_t slot[ARCH_SAVED_COUNT]; /* for each register of ARCH_SAVED, the return address last:
-                                       where it is saved, as a distance from the CFA in units of 8
-                                       bytes; or SLOT_* */
+    uint32_t back; /* bytes from the function's start to the address; UINT32_MAX: the start is not
+                      known */
+    int32_t value; /* RULE_PLAIN: offset of the CFA; RULE_ROW: index in rows */
+    int16_t slot[ARCH_SAVED_COUNT]; /* for each register of ARCH_SAVED, the return address last: the
+                                       distance of its saved value from the CFA in units of 8 bytes,
+                                       or SLOT_* */
     uint8_t cfa_register;
     uint8_t kind;
 };
@@ -40,10 +41,10 @@ enum { KEY_BITS = 48, WAYS = 2, ROWS = 32, UNKNOWN_BACK = UINT32_MAX };
 
 struct unwinder {
     struct unwind_modules modules;
-    struct frame_rule *rules; /* sets of WAYS */
+    struct frame_rule *rules; /* sets of WAYS entries; a hash of the address selects the set */
     unsigned set_bits;
-    /* Rules of another epoch do not count. The epoch changes when a module comes or goes, because
-     * the same address may then hold another instruction. */
+    /* Rules of another epoch are invalid. The epoch changes when a module comes or goes, because
+     * the same address may then hold another instruction, and when the rows are used up. */
     uint16_t epoch;
     uint64_t generation;
     uint64_t misses;
@@ -55,18 +56,20 @@ _Static_assert((int)ARCH_ADDRESS_BITS <= (int)KEY_BITS, "a key holds an address"
 
 enum { FP_SLOT = ARCH_FP_SLOT, RETURN_SLOT = ARCH_SAVED_COUNT - 1 };
 
-/* The rule for an address inside an instruction. Valid until the next call. */
+/* Returns the rule for an address inside an instruction, from the cache or from .eh_frame. It is
+ * valid until the next call. */
 const struct frame_rule *unwind_cached_rule_async(struct unwinder *u, uint64_t address);
 
-/* The rule of the frame at `pc`, and the address it was found under. Nobody called the trampoline
- * that a signal handler returns to, so its pc is exact although it is found as a return address. */
+/* Returns the rule of the frame at `pc`, and sets *address to the address under which it was
+ * found. *exact becomes true in the trampoline to which a signal handler returns, as nobody called
+ * it, although its pc was found as a return address. */
 struct frame_rule unwind_frame_rule_async(struct unwinder *u, uint64_t pc, bool *exact,
                                           uint64_t *address);
 
-/* True when an FDE covers the instruction before `pc`: it looks like a return address. */
+/* Does an FDE cover the instruction before `pc`, so that `pc` looks like a return address? */
 bool unwind_is_return_async(struct unwinder *u, uint64_t pc);
 
-/* Reads a return address of the stack. */
+/* Reads a return address from the stack, in its plain form. False: it is not in the copy. */
 static inline bool unwind_load_return_async(const struct cfi_stack *stack, uint64_t address,
                                             uint64_t *pc) {
     bool ok = cfi_load_async(stack, address, pc);
@@ -74,35 +77,37 @@ static inline bool unwind_load_return_async(const struct cfi_stack *stack, uint6
     return ok;
 }
 
-/* Fills frames from the one that *now describes up to the end; *now becomes the last frame. */
+/* Fills frames, from the frame of *now up to the end of the stack, and returns their number; *now
+ * becomes the last frame's registers. */
 size_t unwind_walk_async(struct unwinder *u, struct cfi_registers *now, bool exact,
                          const struct cfi_stack *stack, struct unwind_frame *frames, size_t max,
                          enum unwind_end *end);
 
-/* Continues from a frame that needs an unknown register; 0 if no guess of it holds. Frame 0 is the
- * frame. (unwind_recover.c) */
+/* Continues from a frame that needs an unknown register, by a guess. Returns the number of frames,
+ * of which frames[0] is that frame itself; 0 if no guess is confirmed. (unwind_recover.c) */
 size_t unwind_recover_async(struct unwinder *u, const struct cfi_registers *regs, bool exact,
                             const struct cfi_stack *stack, struct unwind_frame *frames, size_t max,
                             enum unwind_end *end);
 
 /* Steps from an exact frame of a function without rules that has made no call, so that its return
- * address is in the link register. For processors where calls put it there only.
+ * address is in the link register. Only for processors whose calls put it there.
  * (unwind_link_aarch64.c) */
 bool unwind_link_step_async(struct unwinder *u, const struct cfi_stack *stack,
                             struct cfi_registers *regs);
 
-/* How far below the caller's sp an exact frame's CFA is: nothing but where the dynamic linker's
- * resolver begins. (unwind_link_aarch64.c) */
+/* Returns by how many bytes the CFA of an exact frame is below the caller's sp: 0 except at the
+ * first instruction of the dynamic linker's resolver. (unwind_link_aarch64.c) */
 uint64_t unwind_pushed_for_resolver_async(const struct frame_rule *rule,
                                           const struct cfi_stack *stack,
                                           const struct cfi_registers *regs);
 
-/* Does the function of a plain rule have a frame record where the rule holds? Else its x29 may be
- * anything. Where a frame record may be anywhere in its frame only. (unwind_link_aarch64.c) */
+/* Has the function of a plain rule set up its frame record before the rule's address? If not, its
+ * x29 may have any value. Only for processors on which a frame record may be anywhere in its
+ * frame. (unwind_link_aarch64.c) */
 bool unwind_keeps_record_async(struct unwinder *u, const struct frame_rule *rule);
 
-/* As unwind_recover_async() for a function whose return address is still in the link register, its
- * own frame being `size` bytes, and the frame exact. (unwind_link_aarch64.c) */
+/* Continues, as unwind_recover_async() does, from an exact frame whose return address is still in
+ * the unknown link register. size: bytes of the frame itself. (unwind_link_aarch64.c) */
 size_t unwind_recover_link_async(struct unwinder *u, const struct cfi_registers *regs,
                                  uint64_t function, int32_t size, const struct cfi_stack *stack,
                                  struct unwind_frame *frames, size_t max, enum unwind_end *end);

@@ -1,28 +1,29 @@
-/* Registers that are not known: guesses, and what bears them out. */
+/* Guesses unknown registers, and checks the guesses by a walk. */
 #include "unwind/unwind_private.h"
 
 #include "unwind/prologue.h"
 
-/* --- an unknown frame pointer
- * ---------------------------------------------------------------------
+/* ---- an unknown frame pointer ----
  *
- * Of a thread that sleeps in a system call only sp and pc can be had. That is enough until a frame
- * is addressed through the frame pointer, and nothing below it has saved that: then there is a
- * guess to make, and a guess must be checked, because dead stack is full of addresses that look
- * right. */
+ * Of a thread that sleeps in a system call only sp and pc can be read. That suffices until the CFA
+ * of a frame counts from the frame pointer, and no frame below it has saved the frame pointer. The
+ * frame pointer must then be guessed, and the guess checked, as old stack contents are full of
+ * addresses that look right. */
 
-/* Facts from the module that holds the frame's function. */
+/* What the module tells about the callers of a frame's function. */
 struct callers {
-    uint64_t function, length; /* up to the frame's pc */
-    uint64_t from, to;         /* the part of the stack to look at */
+    uint64_t function, length; /* length: bytes from the function's start to the frame's pc */
+    uint64_t from, to;         /* the part of the stack that is searched */
     const struct cfi_stack *stack;
-    uint64_t sp;     /* of the frame */
-    uint64_t above;  /* the return address is at the frame pointer + above */
-    uint64_t beyond; /* and the caller's sp so much above that place */
-    uint64_t place; /* the innermost return address behind a direct call of the function; 0: none */
-    bool sized;     /* the function's code tells how far sp is below it, so that it would be at: */
+    uint64_t sp;     /* the frame's sp */
+    uint64_t above;  /* distance of the return address from the frame pointer, upwards */
+    uint64_t beyond; /* distance of the caller's sp from the place of the return address, upwards */
+    uint64_t place;  /* place of the innermost return address that follows a direct call of the
+                        function; 0: none */
+    bool sized; /* the function's code tells the size of its frame, so that the return address is
+                   expected at sized_place */
     uint64_t sized_place;
-    bool agreed; /* and there it is */
+    bool agreed; /* a return address that follows a direct call is at sized_place */
 };
 
 static bool is_caller_async(const struct callers *c, const struct cfi_module *module, uint64_t at) {
@@ -32,7 +33,8 @@ static bool is_caller_async(const struct callers *c, const struct cfi_module *mo
            target == c->function;
 }
 
-/* The next candidate place from c->from on and before c->to; 0 if there is none. */
+/* Returns the next place in [c->from, c->to) that holds a return address behind a direct call of
+ * the function; 0 if there is none. */
 static uint64_t next_caller_async(const struct callers *c, const struct cfi_module *module) {
     for (uint64_t at = c->from; at < c->to; at += 8) {
         if (is_caller_async(c, module, at)) {
@@ -58,8 +60,8 @@ struct account {
     bool all;
 };
 
-/* Is every place up to the last frame the return address of a frame of the function? Both ascend.
- */
+/* Sets a->all if each place of next_caller_async up to the last frame holds the return address of
+ * a frame of the function. Places and frames both ascend. */
 static void account_async(void *arg, const struct cfi_module *module) {
     struct account *a = arg;
     size_t n = 1;
@@ -87,8 +89,8 @@ static void read_call_async(void *arg, const struct cfi_module *module) {
     c->call = prologue_call_before_async(module, c->pc, &c->target);
 }
 
-/* True when the instruction before `pc` can have called a function that it does not name: through a
- * pointer, or through a stub. One FDE covers all stubs of a linkage table. */
+/* Can the call before `pc` have called a function that it does not name, through a pointer or
+ * through a stub? One FDE covers all stubs of a linkage table. */
 static bool calls_unnamed_async(struct unwinder *u, uint64_t pc) {
     struct call_check c = {.pc = pc, .call = PROLOGUE_NO_CALL};
     if (!unwind_is_return_async(u, pc) ||
@@ -100,9 +102,10 @@ static bool calls_unnamed_async(struct unwinder *u, uint64_t pc) {
     return c.call == PROLOGUE_INDIRECT_CALL || rule->kind > RULE_OUTERMOST || rule->back != 0;
 }
 
-/* Where the frame's return address is: where the function's code says, if a direct call of it is
- * before that; or behind the innermost direct call; or, if there is none, where the code says, if a
- * call of a function it does not name is before that. */
+/* Guesses the place of the frame's return address. It is the place that the function's code tells
+ * if the address there follows a direct call of the function; else the innermost place that
+ * follows such a call; or, if there is none, the place that the code tells, if the address there
+ * follows a call that does not name its function. False: there is no guess. */
 static bool guess_place_async(struct unwinder *u, const struct callers *c, uint64_t *place) {
     uint64_t pc;
     *place = c->place ? c->place : c->sized_place;
@@ -110,9 +113,9 @@ static bool guess_place_async(struct unwinder *u, const struct callers *c, uint6
                              calls_unnamed_async(u, pc));
 }
 
-/* Does the walk confirm the guessed caller? It must reach the end of the stack; and unless two
- * sources agreed, it must account for all direct calls of the function (they are recursion then): a
- * place that it does not account for may be the right one. */
+/* Does the walk confirm the guessed caller? The walk must not get lost; and unless code and stack
+ * agree on the place, it must account for all direct calls of the function (which are recursion
+ * then), as a place that it does not account for may be the right one. */
 static bool stands_async(struct unwinder *u, const struct callers *c,
                          const struct unwind_frame *frames, size_t n, enum unwind_end end) {
     struct account a = {.callers = *c, .frames = frames, .count = n};
@@ -121,13 +124,14 @@ static bool stands_async(struct unwinder *u, const struct callers *c,
     }
     if (end == UNWIND_FULL) {
         a.callers.to =
-            frames[n - 1].sp; /* the stack goes on beyond it; a wrong guess leaves the copy */
+            frames[n - 1].sp; /* the stack goes on there; a wrong guess leaves the copy */
     }
     return c->agreed ||
            (u->modules.find_async(u->modules.arg, c->function, account_async, &a) && a.all);
 }
 
-/* Continues from a frame whose frame pointer is unknown. */
+/* Continues from a frame whose frame pointer is unknown; returns the number of frames, 0 if that
+ * fails. */
 static size_t recover_pointer_async(struct unwinder *u, const struct cfi_registers *regs,
                                     bool exact, const struct frame_rule *rule, uint64_t address,
                                     const struct cfi_stack *stack, struct unwind_frame *frames,

@@ -246,7 +246,9 @@ NOINLINE static void leaf_math(struct situation *s) {
     }
 }
 
-static void check_interrupted(void (*leaf)(struct situation *), bool in_vdso) {
+/* `foreign`: the leaf calls code that libunwind 1.6 never gets through on AArch64: the vdso, which
+ * has no call frame information there, or code that signs its return addresses. */
+static void check_interrupted(void (*leaf)(struct situation *), bool foreign) {
     struct situation *s = new_situation(20, leaf);
     sample_for(s, 400);
     if (s->right != s->samples) {
@@ -254,18 +256,21 @@ static void check_interrupted(void (*leaf)(struct situation *), bool in_vdso) {
     }
     assert_true(s->samples >= 400);
 #ifdef HAVE_LIBUNWIND
-    /* libunwind 1.6 is often lost where AArch64 code has not stored its return address yet, and
-     * always in the vdso, which has no call frame information there. */
-    assert_true(ARCH_LINKS ? in_vdso || s->oracle_right > 0 : s->oracle_right == s->samples);
+    /* libunwind 1.6 is often lost where AArch64 code has not stored its return address yet. */
+    if (!ARCH_LINKS) {
+        assert_true(s->oracle_right == s->samples);
+    } else if (!foreign) {
+        assert_true(s->oracle_right > 0);
+    }
 #else
-    (void)in_vdso;
+    (void)foreign;
 #endif
     free(s);
 }
 
 static void stack_interrupted_in_malloc_is_right(void **state) {
     (void)state;
-    check_interrupted(leaf_malloc, false);
+    check_interrupted(leaf_malloc, true); /* by way of failmalloc.c, which a hardened build signs */
 }
 static void stack_interrupted_in_memcpy_is_right(void **state) {
     (void)state;

@@ -7,7 +7,7 @@ import subprocess
 import tempfile
 import time
 
-from zoo.run import Skip, command_line, descendants_of, free_port, processor_ticks, tool
+from zoo.run import BESIDE, Skip, command_line, descendants_of, free_port, processor_ticks, tool
 
 
 def ask(port, path, timeout=20):
@@ -18,6 +18,13 @@ def ask(port, path, timeout=20):
         return peer.getresponse().read()
     finally:
         peer.close()
+
+
+def share_folder(run):
+    """Processes of other users write dumps, too."""
+    os.makedirs(run.dumps, exist_ok=True)
+    os.chmod(run.dumps, 0o777)
+    os.chmod(run.folder, 0o755)
 
 
 def redis(run):
@@ -37,10 +44,16 @@ def redis(run):
     run.end()
 
 
-def nginx(run):
+def nginx(run, workers=False):
+    """A worker, another user's process, or with `workers` False the master alone."""
     port = free_port()
+    if workers:
+        if run.mode in BESIDE or os.geteuid() != 0:
+            raise Skip("a worker is found with --follow, by root")
+        share_folder(run)
+    process = "master_process on; worker_processes 1; user nobody nogroup;" if workers else "master_process off;"
     ifs = 'if ($arg_x ~ "^(a+)+$") { set $y 1; }\n' * 6
-    conf = run.path("nginx.conf", f"""daemon off; master_process off; pid {run.folder}/pid; error_log {run.folder}/error.log;
+    conf = run.path("nginx.conf", f"""daemon off; {process} pid {run.folder}/pid; error_log {run.folder}/error.log;
 events {{ worker_connections 64; }}
 http {{ access_log off; client_body_temp_path {run.folder}/b; proxy_temp_path {run.folder}/p; fastcgi_temp_path {run.folder}/f;
   uwsgi_temp_path {run.folder}/u; scgi_temp_path {run.folder}/s;
@@ -60,6 +73,10 @@ http {{ access_log off; client_body_temp_path {run.folder}/b; proxy_temp_path {r
             ask(port, f"/?x={'a' * length}!")
     run.sees = "ngx_http_rewrite_handler|ngx_regex_exec|pcre2_match"
     run.end()
+
+
+def nginx_workers(run):
+    nginx(run, True)
 
 
 def haproxy(run):
@@ -96,9 +113,7 @@ frontend f
 
 
 def postgres(run):
-    """A backend, another user's process: the master starts it for a connection. Injected, it is found with --follow."""
-    if run.mode == "attach":
-        raise Skip("a backend is not the process that is started")
+    """A backend, another user's process: the master starts it for a connection. Injected and with --attach it is found by --follow."""
     home = "/usr/lib/postgresql"
     versions = sorted(os.listdir(home)) if os.path.isdir(home) else []
     if not versions or os.geteuid() != 0 or not shutil.which("setpriv"):
@@ -107,9 +122,7 @@ def postgres(run):
     owner = ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups"]
     with tempfile.TemporaryDirectory() as data:
         shutil.chown(data, "postgres")
-        os.makedirs(run.dumps, exist_ok=True)
-        os.chmod(run.dumps, 0o777)
-        os.chmod(run.folder, 0o755)
+        share_folder(run)
         subprocess.run([*owner, f"{programs}/initdb", "-D", f"{data}/db", "-A", "trust", "--no-sync"], check=True, cwd=data,
                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=60)
         run.start([*owner, f"{programs}/postgres", "-D", f"{data}/db", "-p", str(port), "-k", data, "-c", "fsync=off", "-c", "jit=off"])
@@ -166,9 +179,7 @@ def somebody(run):
 
 
 def chromium(run, sandbox=False):
-    """A page that blocks its renderer's main thread and then says when it did. Injected, renderers are found with --follow."""
-    if run.mode == "attach":
-        raise Skip("a renderer is not the process that is started")
+    """A page that blocks its renderer's main thread and then says when it did. Injected and with --attach renderers are found by --follow."""
     page, port, name = run.path("page.html", PAGE), free_port(), tool("chromium", "chromium-browser", "google-chrome")
     run.start([*(somebody(run) if sandbox else []), name, "--headless=new", *([] if sandbox else ["--no-sandbox", "--no-zygote"]), "--disable-gpu",
                "--no-first-run", f"--user-data-dir={run.folder}/profile", f"--remote-debugging-port={port}", "file://" + page])

@@ -21,6 +21,7 @@ import time
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 from paths import BIN, SYM  # pylint: disable=wrong-import-position
+from zoo import frames  # pylint: disable=wrong-import-position
 
 MODES = ("inject", "attach", "pid", "samples")
 BESIDE = ("pid", "samples")  # a recorder is started beside the program
@@ -73,6 +74,7 @@ class Score:
     watched: int = -1  # % of the time; -1: not said
     named: int = 0  # found stalls in whose dump the function that the driver called has its name
     whole: int = 0  # found stalls whose stack goes to the thread's first frame
+    frames: int = -1  # % of the frames that perf saw during stalls; -1: it saw none
     complaints: list = dataclasses.field(default_factory=list)
 
 
@@ -137,7 +139,8 @@ def free_port():
 class Run:
     """A program in a mode. `folder` is the run's own; the program logs to `log` and begins when the file `go` exists."""
 
-    def __init__(self, mode, folder, thread=None, follow=False):
+    def __init__(self, mode, folder, thread=None, follow=False, walk="dwarf"):
+        self.walk, self.reference = walk, None  # how perf walks this program's stacks
         self.mode, self.folder, self.thread, self.follow = mode, folder, thread, follow
         self.log, self.go = os.path.join(folder, "log"), os.path.join(folder, "go")
         self.dumps, self.said = os.path.join(folder, "dumps"), os.path.join(folder, "said")
@@ -145,8 +148,6 @@ class Run:
         self.first = self.recorder = None
         self.began = 0  # CLOCK_MONOTONIC ns at which the driver knew the program to be ready
         self.helpers = []
-        if thread and mode == "inject":
-            raise Skip("--thread is for attach only")
 
     def path(self, name, text=None):
         at = os.path.join(self.folder, name)
@@ -180,7 +181,7 @@ class Run:
         if self.mode == "inject":
             prefix = self.recording(*(["--follow"] if self.follow else []), "--")
         elif self.mode == "attach":
-            prefix = self.recording("--attach", "--")
+            prefix = self.recording(*(["--follow"] if self.follow else []), "--attach", "--")
         self.first = self.spawn(prefix + command, self.said, cwd=self.folder, **more)
         if prefix:
             self.recorder = self.first
@@ -215,6 +216,8 @@ class Run:
         """The program is in its loop. Now a recorder that is started beside it begins; `pid`: the process to record, if not the first."""
         if self.mode in BESIDE:
             self.recorder = self.spawn([*self.less_rights(), *self.recording("-p", str(pid or self.target()))], self.said)
+        if not self.follow or pid:
+            self.reference = frames.Reference(self, pid or self.target(), self.walk)
         time.sleep(ATTACH_S)
         self.began = time.monotonic_ns()
         self.path("go", "")
@@ -243,12 +246,15 @@ class Run:
         if self.mode in BESIDE:
             os.kill(self.recorder.pid, signal.SIGINT)
         else:
-            with contextlib.suppress(OSError):
+            with contextlib.suppress(OSError, RuntimeError):  # it may have ended with its terminal
                 os.kill(self.target(), sent)
         try:
             self.recorder.wait(PATIENCE_S)
         except subprocess.TimeoutExpired as error:
             raise RuntimeError("stallrec did not end") from error
+        finally:
+            if self.reference:
+                self.reference.end()
 
     def close(self):
         """Kills what is left, by group and as the one to whom orphans fall."""
@@ -270,6 +276,9 @@ class Run:
         score = match(self.known, stalls, self.began, SAMPLED_MS if self.mode == "samples" else TOLERANCE_MS)
         score.watched = watched
         score.whole = sum(stall.whole for stall in stalls if any(overlap(known, stall) for known in self.known if known.ms >= THRESHOLD_MS + MARGIN_MS))
+        if self.reference:
+            true = [stall for stall in stalls if any(overlap(known, stall) for known in self.known)]
+            score.frames = frames.shared(true, self.reference.samples())
         return self.look_for_names(score, stalls)
 
     def look_for_names(self, score, stalls):

@@ -1,0 +1,12 @@
+/* Prints the formats that the commands read. */
+#ifndef STALLKIT_CMD_CLI_FORMATS_H
+#define STALLKIT_CMD_CLI_FORMATS_H
+
+#include "cli_dumps.h"
+
+/* Prints to the file `output` a line for each format that the commands read, including loaded maps
+ * (cli_maps_load): its name, the first version that read it, and who writes it. Returns CLI_OK, or
+ * CLI_FAILED after a message. */
+int cli_formats_list(struct cli_dumps *d, const char *output);
+
+#endif

@@ -1,0 +1,16 @@
+/* stallflame on pprof's profiles. */
+#include "fuzz/fuzz_command.h"
+#include "fuzz/mutate.h"
+
+MUTATE_WITH(mutate_protobuf)
+
+static const struct command_words lines[] = {
+    {{"stallflame", "--rules", "none", "-F", "folded", INPUT}},
+    {{"stallflame", "--rules", "none", "-F", "svg", INPUT}},
+    {{"stallflame", "--rules", "none", "-F", "speedscope", INPUT}},
+    {{"stallflame", "--rules", "none", "-F", "pprof", INPUT}},
+};
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    return fuzz_command(stallflame_main, lines, sizeof lines / sizeof *lines, data, size);
+}

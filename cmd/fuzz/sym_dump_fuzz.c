@@ -1,0 +1,17 @@
+/* stallsym on JSON: dumps, and reports that are JSON. */
+#include "fuzz/fuzz_command.h"
+#include "fuzz/mutate.h"
+
+MUTATE_WITH(mutate_json)
+
+static const struct command_words lines[] = {
+    {{"stallsym", "-j", "1", "--no-learn", "-d", STORE, INPUT}},
+    {{"stallsym", "-j", "1", "--no-learn", "-d", STORE, "-F", "text", INPUT}},
+    {{"stallsym", "--raw", INPUT}},
+    {{"stallsym", "-j", "1", "--no-learn", "-d", STORE, "--full-names", INPUT}},
+};
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    fuzz_make_store();
+    return fuzz_command(stallsym_main, lines, sizeof lines / sizeof *lines, data, size);
+}

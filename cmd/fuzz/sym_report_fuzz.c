@@ -1,0 +1,13 @@
+/* stallsym on any bytes: reports that are text, logs, envelopes, archives. */
+#include "fuzz/fuzz_command.h"
+
+static const struct command_words lines[] = {
+    {{"stallsym", "-j", "1", "--no-learn", "-d", STORE, INPUT}},
+    {{"stallsym", "--raw", INPUT}},
+    {{"stallsym", "-j", "1", "--no-learn", "-d", STORE, "-F", "text", INPUT}},
+};
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    fuzz_make_store();
+    return fuzz_command(stallsym_main, lines, sizeof lines / sizeof *lines, data, size);
+}

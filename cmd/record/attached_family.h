@@ -1,0 +1,47 @@
+/* Records processes from outside: one, and with --follow all of its descendants. It runs on one
+ * thread. */
+#ifndef STALLKIT_CMD_ATTACHED_FAMILY_H
+#define STALLKIT_CMD_ATTACHED_FAMILY_H
+
+#include <poll.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct attach;
+struct attach_options;
+struct attach_problem;
+struct attach_totals;
+struct attached_family;
+
+enum { FAMILY_MAX = 64 }; /* most processes at a time */
+
+/* Attaches to options->pid. Options are copied; what they point to is borrowed until
+ * family_close. False: *problem tells why not. */
+bool family_open(struct attached_family **out, const struct attach_options *options, bool follows,
+                 struct attach_problem *problem);
+/* Returns the recording of the process that options->pid named; valid until family_close. */
+struct attach *family_first(const struct attached_family *f);
+/* Steps all processes, and looks for children. Returns the time of stallrec_clock_ns by which the
+ * next call is due. */
+uint64_t family_step(struct attached_family *f);
+/* Sets fds to descriptors that become readable when a process ends, and returns their number. */
+uint32_t family_ends(const struct attached_family *f, struct pollfd fds[FAMILY_MAX]);
+/* Returns the number of living processes, without the first. */
+uint32_t family_living(const struct attached_family *f);
+/* Ends the recording of the first process. killed: 1 = a signal ended it, 0 = none did, -1 =
+ * unknown. */
+void family_finish_first(struct attached_family *f, int killed);
+/* Ends the recording of the other processes. It must be called after family_finish_first. */
+void family_finish(struct attached_family *f);
+
+/* Adds up what was recorded of all processes into *out; loop_at is that of the first process with
+ * a loop, program that of the first process. *processes: number of recorded processes; *loopless:
+ * number of those without a loop. */
+void family_totals(const struct attached_family *f, struct attach_totals *out, uint32_t *processes,
+                   uint32_t *loopless);
+/* Returns how many processes could not be recorded; *why tells the reason for the latest. */
+uint32_t family_refused(const struct attached_family *f, struct attach_problem *why);
+/* Frees f, which may be NULL. */
+void family_close(struct attached_family *f);
+
+#endif

@@ -1,0 +1,32 @@
+/* Finds the program that stallrec is asked to run, and makes the files that recording needs. */
+#ifndef STALLKIT_CMD_RECORDED_PROGRAM_H
+#define STALLKIT_CMD_RECORDED_PROGRAM_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* These exit statuses equal those of env(1). */
+enum { PROGRAM_CANNOT_RUN = 126, PROGRAM_NOT_FOUND = 127 };
+
+/* Returns the file that execvp would run for the name, malloc'ed. NULL after a printed message:
+ * *status is then PROGRAM_CANNOT_RUN or PROGRAM_NOT_FOUND. */
+char *program_find(const char *name, int *status);
+
+/* Can a preloaded library record the program? It must be an ELF file for this machine with a
+ * dynamic linker, or a script with such an interpreter, and not set-user-id. False after a
+ * printed message. */
+bool program_check(const char *path);
+
+/* ---- files that recording needs: paths are absolute, and the caller frees them ---- */
+
+/* Returns the path of the library to preload: beside the command as built (bin and lib) or as
+ * installed (bin and lib/stallkit), else where this build would install it. NULL: it is in none of
+ * these places. */
+char *recorder_find_library(void);
+/* Makes the folder if it is missing, for dumps of this file_mode (struct stallrec_config). False,
+ * with errno set: it cannot be made, or not be written to. */
+bool recorder_make_folder(const char *path, uint32_t file_mode);
+/* Makes an empty file for the trace and returns its absolute path; NULL with errno set. */
+char *recorder_make_trace(const char *path);
+
+#endif

@@ -1,0 +1,65 @@
+/* Prints stallrec's lists, a replay, and what was found in a program. */
+#ifndef STALLKIT_CMD_RECORDER_ANSWERS_H
+#define STALLKIT_CMD_RECORDER_ANSWERS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "record/recorder_settings.h"
+
+/* The functions from here to recorder_replay run no program and print to the standard output.
+ * They return false on a failure, after a message that begins with the tool's name. */
+
+/* Prints the detectors. */
+bool recorder_list_detectors(const char *tool);
+/* Prints the presets, each with the values that have an effect in it and their sources. */
+bool recorder_list_presets(const char *tool);
+/* Replays a trace, a file or "-", and prints what the recorder would do. preset: the initial
+ * settings; NULL = the default. */
+bool recorder_replay(const char *tool, const char *trace, const char *preset);
+
+struct preload_report;
+struct recover_counts;
+struct strbuf;
+
+/* Returns the name of a loop of this kind, an enum finder_kind. */
+const char *recorder_loop_kind(uint32_t kind);
+/* Appends "; not watched: launch 0.9 s, …" to a line: reasons of at least 50 ms. unwatched_ms:
+ * indexed by enum rec_unwatched. */
+void recorder_add_reasons(struct strbuf *line, const uint64_t *unwatched_ms);
+
+/* How and when the program ended. */
+struct recorder_ending {
+    bool ran;
+    int signal; /* signal that ended it; 0: none */
+    int pid;
+    int64_t began_ms;            /* Unix time of its start */
+    uint64_t began_ns, ended_ns; /* times of CLOCK_MONOTONIC */
+};
+
+/* Prints a line for each stall that began or ended in the recorded processes since the last call.
+ * *heard: number of the last printed item of the news, 0 at first. now_ns: ns since the program's
+ * start. */
+void recorder_say_news(const struct preload_report *report, uint64_t *heard, uint64_t now_ns);
+/* Prints the line of a stall of this kind: one that goes on, or, if `ended`, one that is over.
+ * now_ns: ns since the program's start; age_ms: the stall's length so far. */
+void recorder_say_stall(uint64_t now_ns, const char *kind, uint64_t age_ms, bool ended);
+
+/* Appends how many threads were watched, if more than one, and how many of them have an event
+ * loop. */
+void recorder_add_threads(struct strbuf *line, uint32_t threads, uint32_t loops);
+/* Prints how many threads were to be watched, but were not. */
+void recorder_say_unwatched(uint32_t threads);
+
+/* Prints that a dump had no room for this number of threads. */
+void recorder_say_cut(uint32_t threads);
+
+/* Prints to stderr what was found, how much of the time was watched, and what went wrong. report
+ * is a copy, to which no process writes; what it says of a process that was killed is somewhat
+ * old, and `end` tells the program's own end. got: what was recovered from the folder of the
+ * dumps. name: the program's name. */
+void recorder_say_summary(const struct preload_report *report, const struct recorder_ending *end,
+                          const struct recover_counts *got, const struct recorder_settings *set,
+                          const char *name);
+
+#endif

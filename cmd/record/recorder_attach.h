@@ -1,0 +1,16 @@
+/* Implements stallrec -p and --attach, which record a process from outside. */
+#ifndef STALLKIT_CMD_RECORDER_ATTACH_H
+#define STALLKIT_CMD_RECORDER_ATTACH_H
+
+#include "record/recorder_settings.h"
+
+/* Records the process settings->pid until it ends, settings->for_seconds have passed, or a
+ * signal that ends programs comes. Returns the exit status. */
+int recorder_attach_process(const struct recorder_settings *settings);
+
+/* Runs the program argv, whose file is `path`, and records it. Returns the exit status, which is
+ * the program's. */
+int recorder_attach_program(const struct recorder_settings *settings, const char *path,
+                            char **argv);
+
+#endif

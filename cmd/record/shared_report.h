@@ -1,0 +1,32 @@
+/* The memory that stallrec shares with the processes that it records. */
+#ifndef CMD_SHARED_REPORT_H
+#define CMD_SHARED_REPORT_H
+
+#include <stdbool.h>
+
+struct preload_report;
+
+struct shared_report {
+    struct preload_report *memory; /* mapped until the command ends */
+    int fd;                        /* a high descriptor that the program inherits; -1: none */
+    char *path; /* path of the memory's file in the folder of the dumps; NULL: the memory has no
+                   name */
+};
+
+/* Closes `low` and returns a duplicate with a high number, which the recorded program inherits:
+ * programs expect the lowest numbers to be free, and shell scripts redirect 3 to 9. Returns -1
+ * with errno set if there is no duplicate, or low is negative. */
+int raise_descriptor(int low);
+
+/* Makes zeroed shared memory, and sets *r, for which the caller calls shared_report_release.
+ *
+ * folder: where a file is made for the memory, through which a process can find it that has lost
+ * the descriptor and may not look into /proc of stallrec (in a user namespace of its own); NULL:
+ * no file is needed. If the file cannot be made, the memory has no name. Report files that killed
+ * commands left in the folder are removed. False, with errno set: there is no memory. */
+bool shared_report_make(struct shared_report *r, const char *folder);
+
+/* Removes the memory's file. Processes that have mapped the memory keep it. */
+void shared_report_release(struct shared_report *r);
+
+#endif

@@ -1,0 +1,139 @@
+/* Counts the --exposure files: session records, metric payloads, or tables. One line or document is
+ * in memory at a time. */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/gz.h"
+#include "base/utf8.h"
+#include "classify_gate.h"
+#include "dump/input/dump_stream.h"
+#include "dump/input/report_formats.h"
+
+enum { EXPOSURE_PEEK = 4 /* a byte order mark and one byte */ };
+
+struct exposure_input {
+    struct triage *t;
+    const struct exposure_filter *sessions, *table;
+    bool unended; /* the last line of a table has no line feed */
+};
+
+/* ---- session records and metric payloads ---- */
+
+static enum st expose_session(void *ctx, const char *text, size_t len, struct err *e) {
+    const struct exposure_input *x = ctx;
+    return report_is_session(text, len) ? triage_add_session(x->t, x->sessions, text, len, e)
+                                        : err_set(e, ERR_FORMAT, "a report of stalls, not of use");
+}
+
+static enum st expose_document(struct exposure_input *x, const char *text, size_t len,
+                               struct err *e) {
+    enum st st = report_is_session(text, len)
+                     ? ST_NONE
+                     : report_convert(text, len, NULL, expose_session, x, e);
+    return st == ST_NONE ? triage_add_session(x->t, x->sessions, text, len, e) : st;
+}
+
+/* Counts the documents of `in` up to the first that is neither a session record nor a metric
+ * payload. Takes ownership of `in`. */
+static enum st expose_documents(struct exposure_input *x, struct gz_input *in, struct err *e) {
+    struct dump_stream *stream = NULL;
+    const char *document;
+    size_t size;
+    uint64_t line = 0;
+    enum st st = dump_stream_open_input(&stream, in, e);
+    if (st != ST_OK) {
+        return ST_ERR;
+    }
+    while ((st = dump_stream_next(stream, &document, &size, &line, e)) == ST_OK &&
+           (st = expose_document(x, document, size, e)) == ST_OK) {
+    }
+    uint64_t passed = dump_stream_passed_over(stream);
+    dump_stream_close(stream);
+    if (st == ST_ERR) {
+        return err_context(e, "line %" PRIu64, line);
+    }
+    return passed == 0 ? ST_OK
+                       : err_set(e, ERR_FORMAT, "%" PRIu64 " line%s in it are no session records",
+                                 passed, passed == 1 ? "" : "s");
+}
+
+/* ---- tables ---- */
+
+static enum st expose_table(struct exposure_input *x, struct gz_input *in, struct err *e) {
+    struct gz_lines lines = {.in = in, .cutter.limit = EXPOSURE_LINE_MAX};
+    struct exposure_table *table = NULL;
+    const char *line;
+    size_t len;
+    enum st st = exposure_table_new(&table, x->t, x->table, e);
+    while (st == ST_OK) {
+        st = gz_lines_next(&lines, &line, &len, e);
+        if (st == ST_ERR && e->code == ERR_LIMIT) {
+            err_context(e, "line %" PRIu64, lines.cutter.number);
+        }
+        if (st == ST_OK) {
+            st = exposure_table_line(table, line, len, e);
+        }
+    }
+    x->unended = lines.cutter.unended;
+    exposure_table_free(table);
+    gz_lines_release(&lines);
+    return st == ST_NONE ? ST_OK : ST_ERR;
+}
+
+/* ---- documents or tables ---- */
+
+/* Sets *first to the first byte behind a byte order mark, or to -1 if there is none, and puts the
+ * bytes behind the mark back into `in`. */
+static enum st peek_exposure(struct gz_input *in, int *first, struct err *e) {
+    char bytes[EXPOSURE_PEEK];
+    size_t len = 0, got = 1;
+    enum st st = ST_OK;
+    while (st == ST_OK && got > 0 && len < sizeof bytes) {
+        st = gz_input_read(in, bytes + len, sizeof bytes - len, &got, e);
+        len += got;
+    }
+    size_t mark = utf8_mark(bytes, len);
+    *first = len > mark ? (unsigned char)bytes[mark] : -1;
+    return st == ST_OK ? gz_input_unread(in, bytes + mark, len - mark, e) : st;
+}
+
+static enum st expose_file(struct exposure_input *x, const char *path, struct err *e) {
+    struct gz_input *in = NULL;
+    int first;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) {
+        return errno == ENOENT ? err_set(e, ERR_IO, "no such file")
+                               : err_sys(e, errno, "cannot be opened");
+    }
+    if (gz_input_open(&in, fd, path, e) != ST_OK) {
+        return ST_ERR;
+    }
+    enum st st = peek_exposure(in, &first, e);
+    if (st == ST_OK && first < 0) {
+        st = err_set(e, ERR_FORMAT, "empty: no exposure in it");
+    }
+    if (st == ST_OK && (first == '{' || first == '[')) {
+        return expose_documents(x, in, e);
+    }
+    st = st == ST_OK ? expose_table(x, in, e) : st;
+    gz_input_close(in);
+    return st;
+}
+
+void classify_expose(struct triage *t, const struct classify_gate *g,
+                     const struct exposure_filter *sessions, const struct exposure_filter *table,
+                     struct cli_failures *failures) {
+    for (size_t i = 0; i < g->exposure.len; i++) {
+        const char *path = cli_file_of(g->exposure.data[i]);
+        struct exposure_input x = {t, sessions, table, false};
+        struct err e = {0};
+        if (expose_file(&x, path, &e) != ST_OK) {
+            cli_fail(failures, path, &e);
+        } else if (x.unended) {
+            err_set(&e, ERR_UNREAD, "the last line has no line feed: it may be cut");
+            cli_notice(failures, path, &e);
+        }
+    }
+}

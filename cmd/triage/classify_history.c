@@ -1,0 +1,452 @@
+/* Implements stallclassify --history: opening it, adding dumps, marks, and messages. */
+#include "triage/classify_history.h"
+
+#include <inttypes.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/parse.h"
+#include "classify/print/bucket_list.h"
+#include "classify/keys/key.h"
+#include "classify/keys/version.h"
+
+enum { HISTORY_GROUP = 10000 /* dumps in one commit */, HISTORY_DAYS_MAX = 36500 };
+
+/* ---- options ---- */
+
+/* Reads a day: "7d", which is 7 days before today, or a date such as "2026-11-20". False: the text
+ * is neither. */
+static bool read_day(const struct classify_history *h, const char *text, int32_t *day) {
+    size_t len = strlen(text);
+    uint64_t days;
+    if (len > 1 && text[len - 1] == 'd' && parse_u64(text, len - 1, HISTORY_DAYS_MAX, &days)) {
+        *day = h->today - (int32_t)days;
+        return true;
+    }
+    return len == strlen("2026-11-20") && history_day_parse(text, len, day);
+}
+
+/* Reads a number of bytes with its unit, such as "500MB" or "2GB". False: the text is none. */
+static bool read_bytes(const char *text, uint64_t *bytes) {
+    static const struct {
+        const char *unit;
+        uint64_t bytes;
+    } units[] = {{"kB", 1000}, {"MB", 1000000}, {"GB", 1000000000}};
+    size_t len = strlen(text);
+    for (size_t i = 0; len > 2 && i < sizeof units / sizeof *units; i++) {
+        uint64_t n;
+        if (strcmp(text + len - 2, units[i].unit) == 0 &&
+            parse_u64(text, len - 2, UINT32_MAX, &n) && n > 0) {
+            *bytes = n * units[i].bytes;
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool read_days(const struct cli_tool *tool, struct classify_history *h) {
+    const struct {
+        const char *option, *text;
+        int32_t *day, otherwise;
+    } rows[] = {{"--since", h->since, &h->span.since, INT32_MIN},
+                {"--until", h->until, &h->span.until, INT32_MAX},
+                {"--keep", h->keep, &h->keep_from, HISTORY_NO_DAY}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        bool keeps = rows[i].day == &h->keep_from;
+        *rows[i].day = rows[i].otherwise;
+        if (rows[i].text && !read_day(h, rows[i].text, rows[i].day) &&
+            !(keeps && read_bytes(rows[i].text, &h->keep_bytes))) {
+            return cli_reject(tool,
+                              "%s takes a number of days (7d)%s or a day (2026-11-20), not '%s'",
+                              rows[i].option, keeps ? ", of bytes (500MB)" : "", rows[i].text);
+        }
+    }
+    return true;
+}
+
+bool classify_set_today(const struct cli_tool *tool, struct classify_history *h) {
+    time_t now = time(NULL);
+    struct tm tm;
+    if (!gmtime_r(&now, &tm) || !strftime(h->now, sizeof h->now, "%Y-%m-%dT%H:%M:%SZ", &tm) ||
+        !history_day_parse(h->now, strlen(h->now), &h->today)) {
+        return cli_reject(tool, "the clock tells no day");
+    }
+    return read_days(tool, h);
+}
+
+/* Does stdin have data? A run without operands only reads the history, so dumps on stdin would be
+ * lost unnoticed. */
+static bool stdin_has_dumps(void) {
+    struct stat st;
+    struct pollfd p = {.fd = STDIN_FILENO, .events = POLLIN};
+    if (fstat(STDIN_FILENO, &st) != 0) {
+        return false;
+    }
+    return S_ISREG(st.st_mode) ? st.st_size > 0
+                               : S_ISFIFO(st.st_mode) && poll(&p, 1, 0) == 1 && p.revents & POLLIN;
+}
+
+bool classify_check_history(const struct cli_tool *tool, struct classify_history *h,
+                            const struct where *where, size_t operand_count) {
+    if (!h->path) {
+        return !(h->since || h->until || h->keep || h->mark || h->forget || h->check || h->back) ||
+               cli_reject(tool, "--since, --until, --keep, --mark, --forget-user, --check and"
+                                " --fail-on back go with --history");
+    }
+    if (!classify_set_today(tool, h)) {
+        return false;
+    }
+    const char *beside = where_asks_beside(where, history_fields);
+    if (beside) {
+        return cli_reject(
+            tool, "a history is asked by app.version, app.build and time alone, not by %s", beside);
+    }
+    h->span.where = where;
+    if ((h->mark != NULL) + (h->forget != NULL) + h->check > 1) {
+        return cli_reject(tool, "--mark, --forget-user and --check exclude each other");
+    }
+    if (h->forget && (operand_count || !*h->forget)) {
+        return cli_reject(tool, "--forget-user takes a user, and no dumps");
+    }
+    if (h->mark && !operand_count) {
+        return cli_reject(tool, "--mark needs marks behind it, such as owner=payments");
+    }
+    if (h->check && operand_count) {
+        return cli_reject(tool, "--check reads the history alone");
+    }
+    if (!operand_count && stdin_has_dumps()) {
+        return cli_reject(tool, "nothing is added: give - to add the dumps of the standard input");
+    }
+    return true;
+}
+
+/* ---- open, add, read ---- */
+
+/* Makes a write beyond the file size limit (RLIMIT_FSIZE) fail, so that SQLite undoes its
+ * transaction; SIGXFSZ would end the process and leave SQLite's temporary files. */
+static void fail_at_size_limit(void) {
+    struct sigaction now;
+    if (sigaction(SIGXFSZ, NULL, &now) == 0 && now.sa_handler == SIG_DFL) {
+        (void)signal(SIGXFSZ, SIG_IGN);
+    }
+}
+
+int classify_open_history(struct classify_history *h, const struct cli_tool *tool, bool adds,
+                          bool cap_given, uint64_t *cap_s, struct cli_failures *failures) {
+    struct triage_options made;
+    struct err e = {0};
+    enum history_access access = adds ? HISTORY_WRITE : HISTORY_READ;
+    access = h->mark || h->forget || (!adds && h->keep) ? HISTORY_EDIT : access;
+    if (access != HISTORY_READ) {
+        fail_at_size_limit();
+    }
+    if (history_open(&h->h, h->path, access, &e) != ST_OK) {
+        cli_fail(failures, h->path, &e);
+        return CLI_FAILED;
+    }
+    if (history_options(h->h, &made, &e) && made.cap_ms != *cap_s * 1000 &&
+        made.cap_ms % 1000 == 0 && !cap_given) {
+        cli_say(tool->name, "%s was made with --cap %" PRIu64 ": so is this run", h->path,
+                made.cap_ms / 1000);
+        *cap_s = made.cap_ms / 1000;
+    }
+    if (err_is(&e)) {
+        cli_fail(failures, h->path, &e);
+        return CLI_FAILED;
+    }
+    return CLI_OK;
+}
+
+bool classify_begin_history(struct classify_history *h, const struct triage_options *o,
+                            struct cli_failures *failures) {
+    struct err e = {0};
+    return history_set_options(h->h, o, &e) == ST_OK || cli_fail(failures, h->path, &e);
+}
+
+enum st classify_commit_history(struct classify_history *h, bool all, struct err *e) {
+    if (!all && history_uncommitted(h->h) < HISTORY_GROUP) {
+        return ST_OK;
+    }
+    return history_commit(h->h, h->now, e);
+}
+
+static void say_counts(const struct classify_history *h, const struct cli_tool *tool) {
+    const struct history_counts *c = history_counts_of(h->h);
+    struct strbuf text = {0};
+    strbuf_addf(&text, "%" PRIu64 " dump%s", c->dumps, c->dumps == 1 ? "" : "s");
+    if (c->sessions) {
+        strbuf_addf(&text, " and %" PRIu64 " session record%s", c->sessions,
+                    c->sessions == 1 ? "" : "s");
+    }
+    strbuf_addstr(&text, " added");
+    if (c->known) {
+        strbuf_addf(&text, ", %" PRIu64 " were there", c->known);
+    }
+    if (c->too_old) {
+        strbuf_addf(&text, ", %" PRIu64 " refused: of days that are not kept", c->too_old);
+    }
+    cli_say(tool->name, "%s: %s", h->path, strbuf_cstr(&text));
+    strbuf_release(&text);
+}
+
+bool classify_end_history(struct classify_history *h, const struct cli_tool *tool,
+                          struct cli_failures *failures) {
+    struct err e = {0};
+    if (history_commit(h->h, h->now, &e) != ST_OK) {
+        return cli_fail(failures, h->path, &e);
+    }
+    say_counts(h, tool);
+    return classify_keep_history(h, failures);
+}
+
+bool classify_keep_history(struct classify_history *h, struct cli_failures *failures) {
+    struct err e = {0};
+    uint64_t cells = 0;
+    enum st st = ST_OK;
+    if (h->keep_bytes) {
+        st = history_drop_past(h->h, h->keep_bytes, &cells, &e);
+    } else if (h->keep) {
+        st = history_drop_before(h->h, h->keep_from, &cells, &e);
+    }
+    return st == ST_OK || cli_fail(failures, h->path, &e);
+}
+
+bool classify_read_history(struct classify_history *h, enum history_days days, struct keyer *k,
+                           const struct triage_options *o, struct triage **t,
+                           struct cli_failures *failures) {
+    struct err e = {0};
+    struct history_span span = h->span;
+    if (days == DAYS_BEFORE) {
+        span.until = span.since - 1;
+    }
+    if (days != DAYS_ASKED) {
+        span.since = INT32_MIN;
+    }
+    if (history_read(h->h, &span, k, o, t, &e) != ST_OK) {
+        cli_fail(failures, h->path, &e);
+    }
+    return *t;
+}
+
+/* ---- marks ---- */
+
+int classify_mark_history(struct classify_history *h, const struct cli_tool *tool, char **marks,
+                          size_t count, struct cli_failures *failures) {
+    for (size_t i = 0; i < count; i++) {
+        struct err e = {0};
+        char *equals = strchr(marks[i], '=');
+        if (!equals) {
+            return cli_usage_error(tool, "a mark is NAME=VALUE, not '%s'", marks[i]);
+        }
+        *equals = '\0';
+        enum st st = history_mark(h->h, h->mark, marks[i], equals + 1, h->now, &e);
+        *equals = '=';
+        if (st == ST_ERR && e.code == ERR_USAGE) {
+            return cli_usage_error(tool, "%s", e.text);
+        }
+        if (st == ST_NONE) {
+            err_set(&e, ERR_USAGE, "it has no bucket %s", h->mark);
+        }
+        if (st != ST_OK) {
+            cli_fail(failures, h->path, &e);
+            break;
+        }
+    }
+    return cli_exit_status(failures);
+}
+
+int classify_forget_user(struct classify_history *h, const struct cli_tool *tool,
+                         struct cli_failures *failures) {
+    struct err e = {0};
+    uint64_t parts = 0;
+    if (history_forget_user(h->h, h->forget, &parts, &e) != ST_OK) {
+        cli_fail(failures, h->path, &e);
+    } else {
+        cli_say(tool->name, "%s: %" PRIu64 " part%s named the user", h->path, parts,
+                parts == 1 ? "" : "s");
+    }
+    return cli_exit_status(failures);
+}
+
+int classify_check_history_file(struct classify_history *h, const char *output,
+                                struct cli_failures *failures) {
+    struct cli_output out;
+    struct err e = {0};
+    if (!cli_output_open(&out, output, failures)) {
+        return CLI_FAILED;
+    }
+    enum st st = history_check(h->h, &out.sink, &e);
+    cli_output_close(&out, true, failures);
+    if (st == ST_NONE) {
+        err_set(&e, ERR_FORMAT,
+                "the history is damaged, see above; make it anew from the dumps, or"
+                " go on with what can be read");
+    }
+    if (st != ST_OK) {
+        cli_fail(failures, h->path, &e);
+    }
+    return cli_exit_status(failures);
+}
+
+/* ---- what is known of a bucket ---- */
+
+static enum st keep_gone(void *ctx, const struct gone_bucket *b, struct err *e) {
+    struct gone_list *list = ctx;
+    bool added;
+    return map_put(&list->by_id, &b->id, sizeof b->id, list->buckets.len, &added) &&
+                   VEC_PUSH(&list->buckets, *b)
+               ? ST_OK
+               : err_nomem(e);
+}
+
+static void gone_list_release(struct gone_list *list) {
+    map_release(&list->by_id);
+    VEC_RELEASE(&list->buckets);
+}
+
+/* Returns the entry of the bucket with this id in a list of gone or returned buckets; NULL =
+ * none. */
+static const struct gone_bucket *gone_list_find(const struct gone_list *list, uint64_t id) {
+    const struct map_entry *entry = map_get(&list->by_id, &id, sizeof id);
+    return entry ? &list->buckets.data[entry->value] : NULL;
+}
+
+bool classify_find_gone(struct classify_history *h, const struct triage *t,
+                        struct cli_failures *failures) {
+    struct err e = {0};
+    map_clear(&h->gone.by_id);
+    map_clear(&h->fixed);
+    h->fixed_listed = false;
+    h->gone.buckets.len = 0;
+    return gone_each(t, keep_gone, &h->gone, &e) == ST_OK || cli_fail(failures, h->path, &e);
+}
+
+/* Sets *out to what the history notes of a bucket, borrowed until the next call. ST_NONE: nothing
+ * is noted. */
+static enum st find_note(struct classify_history *h, const char *id, struct bucket_note *out,
+                         struct err *e) {
+    uint64_t number;
+    strbuf_release(&h->note.text);
+    enum st st = history_note_of(h->h, id, &h->note, e);
+    if (st != ST_OK) {
+        return st;
+    }
+    *out = h->note.said;
+    const struct gone_bucket *gone =
+        parse_hex(id, strlen(id), &number) ? gone_list_find(&h->gone, number) : NULL;
+    if (gone) {
+        out->gone_in = gone->gone_in;
+        out->returned_in = gone->returned_in;
+    }
+    return ST_OK;
+}
+
+bool classify_history_note(void *ctx, const char *id, struct bucket_note *out) {
+    struct classify_history *h = ctx;
+    return find_note(h, id, out, &h->unread) == ST_OK;
+}
+
+static enum st list_fixed(void *ctx, uint64_t bucket, struct err *e) {
+    struct classify_history *h = ctx;
+    bool added;
+    return map_put(&h->fixed, &bucket, sizeof bucket, 0, &added) ? ST_OK : err_nomem(e);
+}
+
+bool classify_history_is_back(void *ctx, const char *id) {
+    struct classify_history *h = ctx;
+    struct bucket_note note = {0};
+    uint64_t number;
+    if (!parse_hex(id, strlen(id), &number)) {
+        return false; /* the bucket "other" has a word for an id */
+    }
+    const struct gone_bucket *gone = gone_list_find(&h->gone, number);
+    if (!h->fixed_listed) {
+        h->fixed_listed = history_fixed_each(h->h, list_fixed, h, &h->unread) == ST_OK;
+    }
+    return (gone && gone->returned_in) || (map_get(&h->fixed, &number, sizeof number) &&
+                                           classify_history_note(h, id, &note) && *note.back_in);
+}
+
+/* Does a note say that its bucket is ignored today? */
+static bool note_ignores(const struct classify_history *h, const struct bucket_note *note) {
+    int32_t day;
+    return *note->ignore &&
+           (strcmp(note->ignore, "ever") == 0 ||
+            (history_day_parse(note->ignore, strlen(note->ignore), &day) && day >= h->today));
+}
+
+bool classify_history_ignores(void *ctx, const char *id) {
+    struct classify_history *h = ctx;
+    struct bucket_note note = {0};
+    return classify_history_note(h, id, &note) && note_ignores(h, &note);
+}
+
+bool classify_notes_were_read(struct classify_history *h, struct cli_failures *failures) {
+    struct err e = h->unread;
+    err_clear(&h->unread);
+    return !err_is(&e) || cli_fail(failures, h->path, &e);
+}
+
+/* ---- --fail-on back ---- */
+
+struct back_list {
+    struct classify_history *h;
+    const struct cli_tool *tool;
+    struct gone_list ever; /* gone or returned buckets by the counts of all days */
+    uint64_t count;
+};
+
+/* Do the counts tell that the bucket came back, and does no mark say that a later version fixes
+ * it? */
+static bool is_back_by_counts(const struct gone_bucket *gone, const struct bucket_note *note) {
+    return gone && gone->returned_in &&
+           (!*note->fixed_in || version_compare(note->fixed_in, gone->returned_in) <= 0);
+}
+
+static enum st tell_back(void *ctx, const struct bucket_summary *b, struct err *e) {
+    struct back_list *list = ctx;
+    struct bucket_note note = {0};
+    char id[KEY_ID_SIZE];
+    key_number_text(b->id, id);
+    enum st st = find_note(list->h, id, &note, e);
+    if (st != ST_OK) {
+        return st == ST_ERR ? ST_ERR : ST_OK;
+    }
+    const struct gone_bucket *gone = gone_list_find(&list->ever, b->id);
+    bool marked = *note.back_in, counted = is_back_by_counts(gone, &note);
+    const char *ignored = note_ignores(list->h, &note) ? ", ignored" : "";
+    if (marked) {
+        cli_say(list->tool->name, "back again in %s, marked as fixed in %s%s: %s %s", note.back_in,
+                note.fixed_in, ignored, id, b->title);
+    }
+    if (counted) {
+        cli_say(list->tool->name, "back again in %s, by the counts gone since %s%s: %s %s",
+                gone->returned_in, gone->gone_in, ignored, id, b->title);
+    }
+    list->count += (marked || counted) && !note_ignores(list->h, &note);
+    return ST_OK;
+}
+
+uint64_t classify_tell_back(struct classify_history *h, const struct cli_tool *tool,
+                            const struct triage *t, const struct triage *ever,
+                            struct cli_failures *failures) {
+    struct back_list list = {.h = h, .tool = tool};
+    struct err e = {0};
+    enum st st = gone_each(ever, keep_gone, &list.ever, &e);
+    if (st != ST_OK || bucket_list_each(t, tell_back, &list, &e) != ST_OK) {
+        cli_fail(failures, h->path, &e);
+    }
+    gone_list_release(&list.ever);
+    return list.count;
+}
+
+void classify_close_history(struct classify_history *h) {
+    strbuf_release(&h->note.text);
+    gone_list_release(&h->gone);
+    map_release(&h->fixed);
+    history_close(h->h);
+}

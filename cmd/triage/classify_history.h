@@ -1,0 +1,115 @@
+/* Implements stallclassify --history: the counts of many runs in one file. */
+#ifndef STALLKIT_CMD_CLASSIFY_HISTORY_H
+#define STALLKIT_CMD_CLASSIFY_HISTORY_H
+
+#include "base/map.h"
+#include "base/vec.h"
+#include "classify/gate/gone.h"
+#include "classify_gate.h"
+#include "cli.h"
+#include "history/run_history.h"
+
+/* Buckets that are gone or have returned by the counts of some days. Zero-initialised = none. */
+struct gone_list {
+    struct map by_id; /* number of a bucket -> index into buckets */
+    VEC(struct gone_bucket) buckets;
+};
+
+/* Which days of a history are read. */
+enum history_days {
+    DAYS_ASKED,  /* from --since to --until */
+    DAYS_BEFORE, /* all days before --since */
+    DAYS_UP_TO   /* all up to --until */
+};
+
+/* The options and the state of the history. Zero-initialised = no history. */
+struct classify_history {
+    const char *path;                 /* value of --history; NULL = none */
+    const char *since, *until, *keep; /* values of --since, --until and --keep */
+    const char *mark;                 /* value of --mark, a bucket's id */
+    const char *forget;               /* value of --forget-user */
+    bool check;                       /* --check is given */
+    bool back;                        /* --fail-on back is given */
+    struct history *h;                /* private, as the members below */
+    struct history_span span;
+    int32_t today, keep_from;
+    uint64_t keep_bytes;      /* 0 = no limit */
+    char now[32];             /* time of this run: "2026-11-20T10:00:00Z" */
+    struct history_note note; /* the last result of history_note_of */
+    struct err unread;        /* first failure of classify_history_note */
+    struct gone_list gone;    /* gone or returned buckets by the counts of the printed days */
+    struct map fixed;         /* ids of the buckets with a fixed-in mark */
+    bool fixed_listed;
+};
+
+/* Checks the options against each other, the operands, the standard input and the filter, and sets
+ * the days as classify_set_today does. where: the filter of the run, which may ask for
+ * history_fields alone; borrowed as long as h. False after a printed usage error. */
+bool classify_check_history(const struct cli_tool *tool, struct classify_history *h,
+                            const struct where *where, size_t operand_count);
+/* Sets h->today to the current day, and the other days to those that --since, --until and --keep
+ * name today. False after a printed usage error. */
+bool classify_set_today(const struct cli_tool *tool, struct classify_history *h);
+/* Removes the days that are older than --keep allows, or that exceed its bytes, from the history.
+ * False after a printed message. */
+bool classify_keep_history(struct classify_history *h, struct cli_failures *failures);
+/* Opens the history for reading, and for adding if `adds`, and sets *cap_s to the history's cap in
+ * seconds unless --cap was given. Returns CLI_OK, or CLI_FAILED after a printed message. */
+int classify_open_history(struct classify_history *h, const struct cli_tool *tool, bool adds,
+                          bool cap_given, uint64_t *cap_s, struct cli_failures *failures);
+/* Begins to add dumps, which are counted with the options o. False after a printed message. */
+bool classify_begin_history(struct classify_history *h, const struct triage_options *o,
+                            struct cli_failures *failures);
+/* Commits what was added since the last commit if it is much, or, with `all`, in any case. ST_ERR:
+ * as history_commit. */
+enum st classify_commit_history(struct classify_history *h, bool all, struct err *e);
+/* Ends the adding: commits, removes the days that --keep does not keep, and prints what was done.
+ * False after a printed message. */
+bool classify_end_history(struct classify_history *h, const struct cli_tool *tool,
+                          struct cli_failures *failures);
+/* Reads days into *t. A damaged part is printed, counted and left out. False after a printed
+ * message; *t is then not set. */
+bool classify_read_history(struct classify_history *h, enum history_days days, struct keyer *k,
+                           const struct triage_options *o, struct triage **t,
+                           struct cli_failures *failures);
+/* These three functions run --mark, --forget-user and --check, and return the exit status. marks:
+ * "owner=payments", "fixed-in=5.4.0" … */
+int classify_mark_history(struct classify_history *h, const struct cli_tool *tool, char **marks,
+                          size_t count, struct cli_failures *failures);
+int classify_forget_user(struct classify_history *h, const struct cli_tool *tool,
+                         struct cli_failures *failures);
+int classify_check_history_file(struct classify_history *h, const char *output,
+                                struct cli_failures *failures);
+/* Finds the buckets that are gone or returned, for the notes of classify_history_note; t must be
+ * finished, and outlive the notes. False after a printed message. */
+bool classify_find_gone(struct classify_history *h, const struct triage *t,
+                        struct cli_failures *failures);
+/* Sets *out to the note on a bucket; it is a bucket_note_of, whose ctx is the struct
+ * classify_history. If the history cannot be read, there is no note, and classify_notes_were_read
+ * reports the failure. */
+bool classify_history_note(void *ctx, const char *id, struct bucket_note *out);
+/* Did the bucket come back, by a mark or by the counts? It is the is_back of page_options; a
+ * failure is reported by classify_notes_were_read. */
+bool classify_history_is_back(void *ctx, const char *id);
+/* Is the bucket marked to be ignored today? It is the `ignored` of gate_options; a failure is
+ * reported by classify_notes_were_read. */
+bool classify_history_ignores(void *ctx, const char *id);
+/* Could all requested notes and marks be read? It is called after an output or a gate, which are
+ * wrong if not. False after a printed message. */
+bool classify_notes_were_read(struct classify_history *h, struct cli_failures *failures);
+/* Prints the buckets of t that came back: those marked as fixed in an earlier version, and those
+ * that were gone and returned by the counts of `ever`, unless a mark says that a later version
+ * fixes them. `ever` has all days up to the last one of t; both are finished. Returns the number
+ * of printed buckets that are not ignored. */
+uint64_t classify_tell_back(struct classify_history *h, const struct cli_tool *tool,
+                            const struct triage *t, const struct triage *ever,
+                            struct cli_failures *failures);
+/* Adds to a finished triage of the selected days what the page shows beside its counts: for its
+ * first `detail` buckets the time by day and by version, and the stored dumps, with the keys of k
+ * and names from resolve (NULL = none). False after a printed message. */
+bool classify_show_history(struct classify_history *h, struct triage *t, size_t detail,
+                           struct keyer *k, triage_resolve resolve, void *resolve_ctx,
+                           struct cli_failures *failures);
+void classify_close_history(struct classify_history *h);
+
+#endif

@@ -1,0 +1,217 @@
+/* Processes each dump of a run of stallclassify: names, keys, counts it. */
+#include "triage/classify_run.h"
+
+#include <limits.h>
+#include <time.h>
+
+#include "base/strbuf.h"
+#include "classify/print/annotate.h"
+#include "dump/dump.h"
+
+enum { WINDOW_PER_JOB = 16 };
+
+void classify_fail(struct classify_run *run, const char *where, const struct err *why) {
+    cli_dumps_fail(&run->dumps, where, why);
+}
+
+/* Results of a worker for a dump, which the thread that takes them uses. */
+struct classify_result {
+    struct stall_key key;
+    /* Old keyer, freed after this dump, as no later key borrows from it; see keyer_renew. */
+    struct keyer *retired;
+    bool wanted;
+    struct where_seen seen;
+    struct explained explained; /* result of --explain */
+    struct strbuf text;         /* output of --annotate */
+};
+
+/* Returns the sink to which --annotate writes dumps. */
+static struct sink *annotated(struct classify_run *run) {
+    return run->dumps.answers.on ? &run->dumps.answers.lines : &run->output.sink;
+}
+
+static enum st annotate(const struct classify_run *run, const struct dump *d,
+                        struct classify_result *r, struct err *e) {
+    struct sink sink = sink_to_strbuf(&r->text);
+    enum st st = annotate_dump(d, &r->key, run->rules_hash, &sink, e);
+    return sink_close(&sink, e) == ST_OK ? st : ST_ERR;
+}
+
+static enum st classify_work(void *ctx, struct dump *d, void *result, unsigned worker,
+                             struct err *e) {
+    struct classify_run *run = ctx;
+    struct classify_result *r = result;
+    struct dump_addition add;
+    if (run->symbols.symbolizer && cli_symbols_dump(&run->symbols, d, &add, e) != ST_OK) {
+        return ST_ERR;
+    }
+    if (keyer_renew(&run->keyers[worker], &r->retired, e) != ST_OK ||
+        keyer_key(run->keyers[worker], d, &r->key, e) != ST_OK) {
+        return ST_ERR;
+    }
+    /* A history gets all dumps; the filter applies when the history is read. */
+    enum st st = run->history ? ST_OK : where_match(run->where, d, &r->key, &r->seen, e);
+    r->wanted = st == ST_OK;
+    if (st == ST_ERR || !r->wanted) {
+        return st == ST_ERR ? ST_ERR : ST_OK;
+    }
+    if (run->explain.id) {
+        return explain_choice_dump(&run->explain, run->keyers[worker], &run->former[worker], d,
+                                   &r->key, &r->explained, e);
+    }
+    return run->annotate ? annotate(run, d, r, e) : ST_OK;
+}
+
+static uint64_t monotonic_ms(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+/* Writes the counts so far as a partial, with an empty line behind it, and restarts them from
+ * zero. */
+static enum st next_partial(struct classify_run *run, struct err *e) {
+    run->since = 0;
+    run->due_ms = 0;
+    if (triage_fold(run->triage, e) != ST_OK) {
+        return ST_ERR;
+    }
+    enum st st = triage_write_partial(run->triage, &run->output.sink, e);
+    sink_char(&run->output.sink, '\n');
+    sink_flush(&run->output.sink);
+    return st == ST_OK ? triage_restart(&run->triage, e) : st;
+}
+
+/* Writes a partial if one is due: after `every` dumps, or every_ms after its first dump. */
+static enum st partial_if_due(struct classify_run *run, struct err *e) {
+    bool due = run->every && run->since == run->every;
+    if (run->every_ms && run->since > 0) {
+        uint64_t now = monotonic_ms();
+        run->due_ms = run->due_ms ? run->due_ms : now + run->every_ms;
+        due = due || now >= run->due_ms;
+    }
+    return due ? next_partial(run, e) : ST_OK;
+}
+
+static enum st classify_take(void *ctx, struct dump *d, void *result, struct err *e) {
+    struct classify_run *run = ctx;
+    const struct classify_result *r = result;
+    where_seen_add(&run->seen, &r->seen);
+    if (run->annotate) {
+        sink_write(annotated(run), r->text.data, r->text.len);
+        return ST_OK;
+    }
+    if (run->explain.id) {
+        explain_choice_offer(&run->explain, d, &r->explained);
+        return ST_OK;
+    }
+    if (run->broken) {
+        return ST_OK;
+    }
+    if (run->history) {
+        enum st added = history_add(run->history->h, d, &r->key, e);
+        added = added == ST_OK ? classify_commit_history(run->history, false, e) : added;
+        run->broken = added != ST_OK;
+        return added;
+    }
+    enum st st = triage_add(run->triage, d, &r->key, r->wanted, NULL, e);
+    run->since++;
+    if (st == ST_OK) {
+        st = partial_if_due(run, e);
+    }
+    run->broken = st != ST_OK;
+    return st;
+}
+
+static void classify_release(void *result) {
+    struct classify_result *r = result;
+    strbuf_release(&r->text);
+    explained_release(&r->explained);
+    keyer_free(r->retired);
+}
+
+/* Counts a session record. */
+static enum st take_session_record(struct classify_run *run, const char *text, size_t len,
+                                   struct err *e) {
+    const struct exposure_filter filter = {run->where, &run->seen_sessions};
+    return run->history ? history_add_session(run->history->h, text, len, e)
+                        : triage_add_session(run->triage, &filter, text, len, e);
+}
+
+static void classify_take_session(void *ctx, const char *where, const char *text, size_t len) {
+    struct classify_run *run = ctx;
+    struct err e = {0};
+    if (run->annotate) {
+        dump_pipeline_write_line(annotated(run), text, len);
+    } else if (!run->broken && take_session_record(run, text, len, &e) != ST_OK) {
+        run->broken = e.code == ERR_NOMEM || e.code == ERR_IO;
+        err_context(&e, "session record");
+        classify_fail(run, where, &e);
+    } else {
+        run->since +=
+            run->every_ms >
+            0; /* a session record starts the time of a partial, but is not counted as a dump */
+    }
+}
+
+static void classify_refuse(void *ctx, const char *where, const struct err *why) {
+    struct classify_run *run = ctx;
+    cli_answers_refuse(&run->dumps.answers, where, why);
+}
+
+static void classify_pass_refused(void *ctx, const char *text, size_t len) {
+    struct classify_run *run = ctx;
+    dump_pipeline_write_line(annotated(run), text, len);
+}
+
+static void classify_answered(void *ctx) {
+    struct classify_run *run = ctx;
+    cli_answers_end(&run->dumps.answers, &run->output.sink);
+}
+
+static void classify_idle(void *ctx) {
+    struct classify_run *run = ctx;
+    struct err e = {0};
+    if (run->annotate) {
+        sink_flush(&run->output.sink);
+    }
+    if (run->every_ms && !run->broken && partial_if_due(run, &e) != ST_OK) {
+        run->broken = true;
+        classify_fail(run, NULL, &e);
+    }
+    /* The history is committed before this process waits for input, so that other writers can go
+     * on. */
+    if (run->history && !run->broken && classify_commit_history(run->history, true, &e) != ST_OK) {
+        run->broken = true;
+        classify_fail(run, run->history->path, &e);
+    }
+}
+
+/* Returns the ms until the next partial is due; -1 = none is. */
+static int classify_wait_ms(void *ctx) {
+    const struct classify_run *run = ctx;
+    uint64_t now = monotonic_ms();
+    if (!run->due_ms || run->broken) {
+        return -1;
+    }
+    uint64_t left = run->due_ms > now ? run->due_ms - now : 0;
+    return left < INT_MAX ? (int)left : INT_MAX;
+}
+
+static bool classify_unwanted(void *ctx) {
+    const struct classify_run *run = ctx;
+    return run->broken || ((run->annotate || run->partial) && cli_output_failed(&run->output));
+}
+
+const struct dump_pipeline_ops classify_dumps_ops = {.result_size = sizeof(struct classify_result),
+                                                     .window = WINDOW_PER_JOB,
+                                                     .work = classify_work,
+                                                     .take = classify_take,
+                                                     .release = classify_release,
+                                                     .take_session = classify_take_session,
+                                                     .idle = classify_idle,
+                                                     .wait_ms = classify_wait_ms,
+                                                     .unwanted = classify_unwanted,
+                                                     .refuse = classify_refuse,
+                                                     .pass_refused = classify_pass_refused,
+                                                     .answered = classify_answered};

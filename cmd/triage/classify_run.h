@@ -1,0 +1,38 @@
+/* The state of a run of stallclassify: its inputs, and its counts. */
+#ifndef STALLKIT_CMD_CLASSIFY_RUN_H
+#define STALLKIT_CMD_CLASSIFY_RUN_H
+
+#include "classify/print/explain_choice.h"
+#include "classify/stats/triage.h"
+#include "cli_dumps.h"
+#include "cli_symbols.h"
+#include "triage/classify_history.h"
+
+struct classify_run {
+    struct cli_dumps dumps;
+    struct cli_symbols symbols;
+    struct explain_choice explain;
+    struct cli_output output; /* output of --annotate and --partial */
+    const struct where *where;
+    struct where_seen seen; /* fields that the dumps have */
+    /* Fields that session records have, and fields that the rows of an exposure table have. */
+    struct where_seen seen_sessions, seen_table;
+    struct triage *triage;
+    struct triage *base; /* the triage of --baseline, as it was read */
+    uint64_t rules_hash;
+    struct keyer *keyers[CLI_JOBS_MAX];        /* one for each worker */
+    struct former_keyers former[CLI_JOBS_MAX]; /* one for each worker, for --explain */
+    struct classify_history *history;          /* NULL = none */
+    bool annotate, partial;
+    uint64_t every, since; /* every: dumps in one partial; since: dumps since the last partial */
+    uint64_t every_ms;     /* time of one partial in ms; 0 = unlimited */
+    uint64_t due_ms;       /* monotonic time in ms at which a partial is due; 0 = no dump came */
+    bool broken;           /* memory ran out, so the counts are incomplete */
+};
+
+/* Prints and counts a failure; where may be NULL. */
+void classify_fail(struct classify_run *run, const char *where, const struct err *why);
+/* The functions that process each dump and session record; their ctx is the run. */
+extern const struct dump_pipeline_ops classify_dumps_ops;
+
+#endif

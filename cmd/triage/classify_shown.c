@@ -1,0 +1,109 @@
+/* Implements what the page shows of a history beside its counts. */
+#include <string.h>
+
+#include "classify/summary/shown.h"
+#include "dump/dump.h"
+#include "triage/classify_history.h"
+
+/* A bucket, or all of them, for which sums and dumps are collected. */
+struct history_view {
+    struct classify_history *h;
+    struct triage *t;
+    size_t rank; /* SHOWN_ALL = all buckets together */
+    struct keyer *keyer;
+    triage_resolve resolve;
+    void *resolve_ctx;
+    uint64_t dumps; /* number of dumps in the sums that were found */
+};
+
+static enum st count_sum(void *ctx, const struct history_sum *sum, struct err *e) {
+    struct history_view *v = ctx;
+    (void)e;
+    v->dumps += sum->dumps;
+    return ST_OK;
+}
+
+static enum st show_sum(void *ctx, const struct history_sum *sum, struct err *e) {
+    const struct history_view *v = ctx;
+    char day[HISTORY_DAY_SIZE];
+    const struct stored_value value = {.dumps = sum->dumps, .ms = sum->ms};
+    enum st st = shown_add_value(v->t, v->rank, STORED_VERSION, sum->version, &value, e);
+    return st == ST_OK ? shown_add_value(v->t, v->rank, STORED_DAY, history_day_text(sum->day, day),
+                                         &value, e)
+                       : st;
+}
+
+static enum st show_dump(void *ctx, const char *text, size_t len, struct err *e) {
+    const struct history_view *v = ctx;
+    struct dump d = {0};
+    struct stall_key key;
+    struct err why = {0};
+    enum st st = dump_parse(&d, text, len, &why);
+    if (st == ST_OK && v->resolve) {
+        st = v->resolve(v->resolve_ctx, &d, &why);
+    }
+    st = st == ST_OK ? keyer_key(v->keyer, &d, &key, &why) : st;
+    st = st == ST_OK ? shown_add_dump(v->t, v->rank, &d, &key, &why) : st;
+    dump_release(&d);
+    if (st == ST_ERR) {
+        return err_set(e, why.code, "a dump of the history: %s", why.text);
+    }
+    return ST_OK;
+}
+
+/* Calls `each` for the bucket's id and for the earlier ids of the same bucket. */
+static enum st each_id(struct history_view *v, const struct shown_bucket *b,
+                       enum st (*each)(struct history_view *v, uint64_t id, struct err *e),
+                       struct err *e) {
+    enum st st = each(v, b->id, e);
+    for (size_t i = 0; st == ST_OK && i < b->alias_count; i++) {
+        st = each(v, b->aliases[i], e);
+    }
+    return st;
+}
+
+static enum st count_sums(struct history_view *v, uint64_t id, struct err *e) {
+    return history_sums_of(v->h->h, &v->h->span, id, count_sum, v, e);
+}
+
+static enum st show_sums(struct history_view *v, uint64_t id, struct err *e) {
+    return history_sums_of(v->h->h, &v->h->span, id, show_sum, v, e);
+}
+
+static enum st show_dumps(struct history_view *v, uint64_t id, struct err *e) {
+    return history_dumps_of(v->h->h, &v->h->span, id, show_dump, v, e);
+}
+
+/* Adds a bucket's sums and dumps from the history. The sums are left out if they count another
+ * number of dumps than the triage, as other rules then sorted dumps into other buckets. */
+static enum st show_bucket(struct history_view *v, const struct shown_bucket *b, struct err *e) {
+    v->dumps = 0;
+    enum st st = each_id(v, b, count_sums, e);
+    if (st == ST_OK && v->dumps == b->dumps) {
+        st = each_id(v, b, show_sums, e);
+    }
+    return st == ST_OK ? each_id(v, b, show_dumps, e) : st;
+}
+
+static enum st show_all(struct history_view *v, struct err *e) {
+    v->rank = SHOWN_ALL;
+    v->dumps = 0;
+    enum st st = history_sums(v->h->h, &v->h->span, count_sum, v, e);
+    return st == ST_OK && v->dumps == shown_dump_count(v->t)
+               ? history_sums(v->h->h, &v->h->span, show_sum, v, e)
+               : st;
+}
+
+bool classify_show_history(struct classify_history *h, struct triage *t, size_t detail,
+                           struct keyer *k, triage_resolve resolve, void *resolve_ctx,
+                           struct cli_failures *failures) {
+    struct history_view v = {
+        .h = h, .t = t, .keyer = k, .resolve = resolve, .resolve_ctx = resolve_ctx};
+    struct shown_bucket b;
+    struct err e = {0};
+    enum st st = show_all(&v, &e);
+    for (v.rank = 0; st == ST_OK && v.rank < detail && shown_bucket_at(t, v.rank, &b); v.rank++) {
+        st = b.id ? show_bucket(&v, &b, &e) : ST_OK;
+    }
+    return st == ST_OK || cli_fail(failures, h->path, &e);
+}

@@ -1,0 +1,40 @@
+/* Implements stallclassify --watch: adds files that arrive in a folder to a history, and keeps a
+ * page and metrics of it up to date. */
+#ifndef STALLKIT_CMD_CLASSIFY_WATCH_H
+#define STALLKIT_CMD_CLASSIFY_WATCH_H
+
+#include "base/strbuf.h"
+#include "classify/stats/triage.h"
+#include "cli.h"
+
+/* The operations of the watching command. */
+struct watch_ops {
+    /* Adds a file to the history, and commits. False: the file, or a part of it, was refused,
+     * which was printed. *broken is set if the history itself cannot be written; the file must
+     * then stay. */
+    bool (*add)(void *ctx, char *path, bool *broken);
+    /* Writes the page to a file, and the metrics to `metrics`. False after a printed message. */
+    bool (*report)(void *ctx, const char *page, struct strbuf *metrics);
+    void *ctx;
+};
+
+/* The state of watching. Zero-initialised = nothing is watched. */
+struct classify_watch {
+    const char *folder, *out; /* values of --watch and --out */
+    /* The -d paths and the store: if one of them changes, the report is written again. */
+    const char *const *symbols;
+    size_t symbol_count;
+    uint64_t done, refused; /* numbers of files that were added, and that were refused */
+};
+
+/* Looks into the folder once a second, until SIGTERM or SIGINT, which end the watch between two
+ * files. Returns CLI_OK, or CLI_FAILED after a printed message: the folder or the history is
+ * lost. */
+int classify_watch(struct classify_watch *w, const struct watch_ops *ops,
+                   struct cli_failures *failures);
+/* Appends the metrics of a finished triage in Prometheus' text form (exposition format 0.0.4).
+ * added, known, too_old: numbers of dumps that were new, already known, and too old to keep. */
+void classify_metrics(struct strbuf *b, const struct triage *t, uint64_t added, uint64_t known,
+                      uint64_t too_old);
+
+#endif

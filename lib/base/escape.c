@@ -1,0 +1,204 @@
+/* Escapes text for each kind of output. */
+#include "base/escape.h"
+
+#include <string.h>
+
+#include "base/utf8.h"
+
+#define REPLACEMENT "\xef\xbf\xbd"
+#define ELLIPSIS    "\xe2\x80\xa6"
+
+/* ---- what may be shown ---- */
+
+size_t text_next_shown(const char *text, size_t len, uint32_t *c) {
+    size_t n = utf8_decode(text, len, c);
+    if (n == 0 || !utf8_is_printable(*c)) {
+        *c = 0xfffd;
+    }
+    return n ? n : 1;
+}
+
+static void add_shown(struct strbuf *out, const char *text, size_t len, const char *hidden) {
+    uint32_t c;
+    for (size_t i = 0, n; i < len; i += n) {
+        n = text_next_shown(text + i, len - i, &c);
+        if (c == 0xfffd) {
+            strbuf_addstr(out, hidden);
+        } else {
+            strbuf_add(out, text + i, n);
+        }
+    }
+}
+
+void text_add_shown(struct strbuf *out, const char *text, size_t len) {
+    add_shown(out, text, len, "?");
+}
+
+void text_add_replaced(struct strbuf *out, const char *text, size_t len) {
+    add_shown(out, text, len, REPLACEMENT);
+}
+
+/* ---- XML ---- */
+
+static void add_char(struct strbuf *out, uint32_t c, const char *bytes, size_t n) {
+    switch (c) {
+    case '<':
+        strbuf_addstr(out, "&lt;");
+        break;
+    case '>':
+        strbuf_addstr(out, "&gt;");
+        break;
+    case '&':
+        strbuf_addstr(out, "&amp;");
+        break;
+    case '"':
+        strbuf_addstr(out, "&quot;");
+        break;
+    case '\'':
+        strbuf_addstr(out, "&#39;");
+        break;
+    case 0xfffd:
+        strbuf_addstr(out, REPLACEMENT);
+        break;
+    default:
+        strbuf_add(out, bytes, n);
+    }
+}
+
+void xml_text_add(struct strbuf *out, const char *text, size_t len) {
+    uint32_t c;
+    for (size_t i = 0, n; i < len; i += n) {
+        n = text_next_shown(text + i, len - i, &c);
+        add_char(out, c, text + i, n);
+    }
+}
+
+/* Returns the cells that a character counts. A combining mark counts one, too: a name of marks
+ * only must be cut somewhere. */
+static size_t cells_of(uint32_t c) {
+    return utf8_columns(c) == 2 ? 2 : 1;
+}
+
+size_t xml_text_cells(const char *text, size_t len) {
+    uint32_t c;
+    size_t cells = 0;
+    for (size_t i = 0; i < len; cells += cells_of(c)) {
+        i += text_next_shown(text + i, len - i, &c);
+    }
+    return cells;
+}
+
+size_t xml_text_next(const char *text, size_t len, size_t *cells) {
+    uint32_t c;
+    size_t n = text_next_shown(text, len, &c);
+    *cells -= cells_of(c);
+    return n;
+}
+
+void xml_text_add_short(struct strbuf *out, const char *text, size_t len, size_t cells,
+                        size_t least) {
+    uint32_t c;
+    size_t used = 0, keep = 0, keep_cells = 0, i = 0;
+    for (size_t n; i < len; i += n) {
+        n = text_next_shown(text + i, len - i, &c);
+        used += cells_of(c);
+        if (used > cells) {
+            break;
+        }
+        if (used < cells) { /* the text up to here leaves a cell for the ellipsis */
+            keep = i + n;
+            keep_cells = used;
+        }
+    }
+    if (i >= len) {
+        xml_text_add(out, text, len);
+    } else if (keep_cells >= least && keep > 0) {
+        xml_text_add(out, text, keep);
+        strbuf_addstr(out, ELLIPSIS);
+    }
+}
+
+/* ---- CSV ---- */
+
+void csv_put_field(struct sink *out, const char *s, bool plain) {
+    uint32_t c;
+    size_t len = strlen(s);
+    bool quoted = strpbrk(s, ",\"") != NULL;
+    sink_str(out, quoted ? "\"" : "");
+    sink_str(out, *s && strchr("=+-@", *s) && !plain ? "'" : "");
+    for (size_t i = 0, n; i < len; i += n) {
+        n = text_next_shown(s + i, len - i, &c);
+        sink_str(out, c == '"' ? "\"" : "");
+        sink_write(out, c == 0xfffd ? REPLACEMENT : s + i, c == 0xfffd ? strlen(REPLACEMENT) : n);
+    }
+    sink_str(out, quoted ? "\"" : "");
+}
+
+/* ---- Markdown ---- */
+
+static bool is_digit_or_letter(char c) {
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+/* Would GitHub or GitLab take the mark at s for the begin of a reference? Nothing that is escaped
+ * by a backslash is spared: they look at the text that Markdown made. */
+static bool begins_reference(const char *s) {
+    bool digit = s[1] >= '0' && s[1] <= '9';
+    switch (*s) {
+    case '@':
+        return true;
+    case '#':
+    case '%':
+    case '~':
+        return is_digit_or_letter(s[1]) || s[1] == '"' || s[1] == '_';
+    case '!':
+    case '$':
+    case '&':
+        return digit;
+    default:
+        return false;
+    }
+}
+
+/* Writes the character at s, whose bytes are `len`. */
+static void markdown_put_char(struct sink *out, const char *s, size_t len) {
+    if (*s == '<') {
+        sink_str(out, "&lt;");
+    } else if (*s == '&') {
+        sink_str(out, "&amp;");
+    } else {
+        sink_str(out, strchr("\\`*_[]|~#>", *s) ? "\\" : "");
+        sink_write(out, s, len);
+    }
+    sink_str(out, begins_reference(s) ? "<!-- -->" : "");
+}
+
+void markdown_put_text(struct sink *out, const char *s) {
+    size_t len = strlen(s);
+    uint32_t c;
+    for (size_t i = 0, n; i < len; i += n) {
+        const char *at = s + i;
+        n = text_next_shown(at, len - i, &c);
+        if (c == 0xfffd) {
+            sink_char(out, '?');
+        } else if (*at == ':' && at[1] == '/') {
+            sink_str(out, "\\:"); /* prevents a link to a URL */
+        } else if (strncmp(at, "www.", 4) == 0) {
+            sink_str(out, "www\\.");
+            n = 4;
+        } else if (strncmp(at, "GH-", 3) == 0) {
+            sink_str(out, "GH<!-- -->-");
+            n = 3;
+        } else {
+            markdown_put_char(out, at, n);
+        }
+    }
+}
+
+/* Writes code as HTML, since a span of backticks ends at a backtick of the name, and a | ends
+ * the cell of a table. */
+void markdown_put_code(struct sink *out, const char *s) {
+    sink_str(out, "<code>");
+    markdown_put_text(out, s);
+    sink_str(out, "</code>");
+}

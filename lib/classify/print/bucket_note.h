@@ -1,0 +1,31 @@
+/* Prints what a history (stall-history(5)) knows of a bucket, besides the counts of this run. */
+#ifndef STALLKIT_CLASSIFY_BUCKET_NOTE_H
+#define STALLKIT_CLASSIFY_BUCKET_NOTE_H
+
+#include <stdbool.h>
+
+#include "base/jsonw.h"
+#include "base/strbuf.h"
+
+/* What a history knows of a bucket. Texts are borrowed from the history; NULL and "" = unknown. */
+struct bucket_note {
+    const char *first_day, *last_day;         /* days such as "2026-11-20", in UTC */
+    const char *first_version, *last_version; /* lowest and highest by version_compare */
+    const char *back_in; /* version in which the bucket came back although it is marked as fixed */
+    /* By the counts (gone.h), the version since which the bucket is gone, and the version in
+     * which it returned after that. */
+    const char *gone_in, *returned_in;
+    const char *fixed_in, *owner, *note, *link; /* words that people wrote */
+    const char *ignore; /* day until which people ignore the bucket, or "ever" */
+};
+/* A callback that looks up the bucket of an id. False: the history does not know it. Texts are
+ * valid until the next call. */
+typedef bool (*bucket_note_of)(void *ctx, const char *id, struct bucket_note *out);
+
+/* Appends the note as text: "back again in 5.6 (fixed in 5.4), seen since 2026-11-10 in 5.1,
+ * last 2026-11-18 in 5.6; owner payments; …". */
+void bucket_note_add(struct strbuf *b, const struct bucket_note *n);
+/* Writes the note as the member "history" of an object. */
+void bucket_note_json(struct jsonw *w, const struct bucket_note *n);
+
+#endif

@@ -1,0 +1,47 @@
+/* A table of what stalls cost by the values of one property: a row for each version of the app,
+ * day, system, device, cause or kind of stall. */
+#ifndef STALLKIT_CLASSIFY_VALUE_TABLE_H
+#define STALLKIT_CLASSIFY_VALUE_TABLE_H
+
+#include "base/arena.h"
+#include "base/vec.h"
+#include "classify/print/print_formats.h"
+#include "classify/stats/usage.h"
+
+/* What was counted with one value. */
+struct value_row {
+    const char *text; /* "" = the dumps do not say it */
+    uint64_t stalls, ms;
+    uint64_t foreground_ms; /* watched time in the foreground; 0 = unknown */
+    bool alone;             /* the row was counted by itself, so it has the members below */
+    uint64_t dumps, users;
+    struct tally_duration p50, p95;
+};
+/* Zero-initialised = empty. */
+struct value_table {
+    const char *by; /* word for the property: "version", "day" …; borrowed */
+    bool ascending; /* the rows ascend by value; else those with most time are first */
+    VEC(struct value_row) rows;
+    struct arena texts;
+};
+
+/* Adds a row for each value of a facet that a finished triage tells. False: out of memory. */
+bool value_table_of_facet(struct value_table *v, const struct triage *t,
+                          enum usage_facet f) BASE_MUST_USE;
+/* Adds a row of what a finished triage counts in all. False: out of memory. */
+bool value_table_add(struct value_table *v, const char *text, const struct triage *t) BASE_MUST_USE;
+void value_table_release(struct value_table *v);
+
+/* Print the table with the totals of t, finished; where people read, up to view->top rows: the
+ * last ones of an ascending table, else the first. */
+void values_print_table(const struct value_table *v, const struct triage *t,
+                        const struct triage_view *view, struct sink *out);
+/* Prints the table as stall-values/1, see stallclassify(1), on one line. */
+void values_print_json(const struct value_table *v, const struct triage *t,
+                       const struct triage_view *view, struct sink *out);
+void values_print_csv(const struct value_table *v, const struct triage *t,
+                      const struct triage_view *view, struct sink *out);
+void values_print_markdown(const struct value_table *v, const struct triage *t,
+                           const struct triage_view *view, struct sink *out);
+
+#endif

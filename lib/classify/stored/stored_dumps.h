@@ -1,0 +1,147 @@
+/* Dumps that a triage keeps to be shown, as on the page: for each bucket of level 1 the newest
+ * dump, the one with the longest span, and the worst of each of its newest versions; its time by
+ * stack, version, day and screen; and the symbols of the app's images.
+ *
+ * Texts, frames and stacks are stored once. The bytes stored have a bound: past it nothing new
+ * is stored, and the dumps left out are counted. None of this is part of a partial. */
+#ifndef STALLKIT_CLASSIFY_STORED_DUMPS_H
+#define STALLKIT_CLASSIFY_STORED_DUMPS_H
+
+#include "base/map.h"
+#include "base/vec.h"
+#include "classify/keys/key.h"
+#include "dump/dump.h"
+
+enum {
+    STORED_VERSIONS = 6, /* most versions of a bucket with a dump of their own: the highest ones */
+    STORED_THREADS = 64, /* most threads of a dump; the main one and holders of locks first */
+    STORED_FRAMES = 200, /* most frames of a stack: the innermost ones */
+    STORED_SAMPLES = 24, /* most stacks of a dump: those sampled most */
+    STORED_STACKS = 128, /* most stacks of a bucket; past twice as many the lightest are dropped */
+    STORED_VALUES = 400, /* most versions, days or screens of a bucket; later ones are not stored */
+    STORED_IMAGES = 256, /* most pairs of an image of the app and its symbols */
+    STORED_TEXT = 1000   /* most bytes of a text; a longer one is cut */
+};
+#define STORED_NONE UINT32_MAX /* index that stands for nothing */
+
+/* A line of a stack. Its texts are indexes. */
+struct stored_frame {
+    uint32_t function; /* "Shop+0x1a2b" for one without a name */
+    uint32_t image;    /* STORED_NONE = the frame is in no image */
+    uint32_t file;     /* index of a text; STORED_NONE = unknown */
+    uint32_t line;
+    uint32_t flags;
+};
+enum { STORED_IN_APP = 1, STORED_INLINED = 2, STORED_NAMELESS = 4 };
+
+struct stored_thread {
+    int64_t id, owner; /* owner: thread that holds what this one waits for; -1 = unknown */
+    int64_t cpu_permille;
+    uint32_t name, state, waits; /* texts; waits: what it waits for, "mutex" … */
+    uint32_t stack;
+    bool main;
+};
+
+struct stored_sample {
+    uint32_t stack;
+    uint64_t count;
+};
+
+struct stored_dump {
+    uint32_t id, time, version, build, os, device, screen, reason; /* indexes of texts */
+    enum rule_cause cause;
+    int64_t span_ms, duration_ms; /* in ms; -1 = unknown */
+    bool fatal;
+    unsigned owners;                         /* number of places in which it is kept */
+    uint32_t threads_left;                   /* number of threads that were not kept */
+    SMALL_VEC(struct stored_thread) threads; /* main thread first */
+    SMALL_VEC(struct stored_sample) samples; /* most sampled stack first */
+};
+
+/* The counts of one version, day or screen. */
+struct stored_value {
+    uint32_t text;
+    uint64_t dumps, ms;
+};
+enum stored_facet { STORED_VERSION, STORED_DAY, STORED_SCREEN, STORED_FACETS };
+/* Counts by value, in the order of the values' arrival. */
+struct stored_values {
+    SMALL_VEC(struct stored_value) values;
+};
+
+/* A stack of a bucket, and the stalled time in it. */
+struct stored_weight {
+    uint32_t stack;
+    uint64_t ms, samples;
+};
+
+/* What is stored for a bucket. Zero-initialised = nothing. */
+struct stored_bucket {
+    struct stored_dump *worst, *newest;
+    SMALL_VEC(struct stored_dump *) of_version; /* worst dump of each version; versions ascend */
+    struct stored_values by[STORED_FACETS];
+    SMALL_VEC(struct stored_weight) stacks; /* in no particular order */
+    uint64_t dropped_ms;                    /* time of stacks that were dropped as too many */
+    uint64_t chosen; /* dumps that stored_dumps_show took; the stacks are of them alone */
+};
+
+/* The symbols of an image of the app, and the number of dumps with them. */
+struct stored_image {
+    uint32_t name, id; /* indexes of texts */
+    enum dump_symbols symbols;
+    uint64_t dumps;
+};
+
+/* A cache entry: a stack of the current dump, which is looked up twice, for its weight and for
+ * the copy. */
+struct stored_recent {
+    const uint64_t *frames; /* frames of the stack; NULL = the entry is empty */
+    uint32_t stack;
+};
+enum { STORED_RECENT = 64 };
+
+/* All stored dumps. Zero-initialised, except for limit = empty. */
+struct stored_dumps {
+    size_t limit;      /* most bytes stored; 0: nothing is stored */
+    size_t used;       /* bytes of dumps; texts, frames and stacks are counted separately */
+    uint64_t left_out; /* number of dumps that came when the limit was reached */
+    struct map texts, frames, stacks;       /* interned: a stack is an array of indexes of frames */
+    struct stored_values by[STORED_FACETS]; /* for all buckets together */
+    VEC(struct stored_image) images;        /* in the order of their arrival */
+    struct stored_recent recent[STORED_RECENT]; /* private, as recent_count */
+    size_t recent_count;
+};
+
+void stored_dumps_release(struct stored_dumps *s);
+/* Frees what is stored for a bucket. b may be NULL, and so may s if it stores nothing. */
+void stored_bucket_free(struct stored_dumps *s, struct stored_bucket *b);
+/* Stores what is shown of a ranked dump in *b, which is made if it is NULL. ms: what the dump
+ * counts. False: out of memory. */
+bool stored_dumps_add(struct stored_dumps *s, struct stored_bucket **b, const struct dump *d,
+                      const struct stall_key *key, uint64_t ms) BASE_MUST_USE;
+/* Stores what is shown of a dump that was chosen out of those counted: as stored_dumps_add, but its
+ * values and images are not counted. False: out of memory. */
+bool stored_dumps_show(struct stored_dumps *s, struct stored_bucket **b, const struct dump *d,
+                       const struct stall_key *key, uint64_t ms) BASE_MUST_USE;
+/* Adds counts of a value to the facet f of a bucket, which is made if it is NULL; without b, to
+ * those of all buckets together. False: out of memory. */
+bool stored_value_add(struct stored_dumps *s, struct stored_bucket **b, enum stored_facet f,
+                      const struct stored_value *v, const char *text) BASE_MUST_USE;
+/* Adds what is stored in `from`, a bucket of the same s, to *b, and frees `from`. False: out of
+ * memory. */
+bool stored_bucket_merge(struct stored_dumps *s, struct stored_bucket **b,
+                         struct stored_bucket *from) BASE_MUST_USE;
+
+/* Returns the text of an index; "" for STORED_NONE. */
+const char *stored_text(const struct stored_dumps *s, uint32_t text);
+/* Returns the frames of a stack, innermost first, as *count indexes. */
+const uint32_t *stored_stack(const struct stored_dumps *s, uint32_t stack, size_t *count);
+const struct stored_frame *stored_frame_at(const struct stored_dumps *s, uint32_t frame);
+
+/* stored_frames.c. Set *out to the index of a text (NULL or "": STORED_NONE), and of a stack.
+ * False: out of memory. */
+bool stored_put_text(struct stored_dumps *s, const char *text, uint32_t *out);
+bool stored_put_stack(struct stored_dumps *s, const struct dump *d, const struct dump_stack *stack,
+                      uint32_t *out);
+
+#endif

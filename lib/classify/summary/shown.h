@@ -1,0 +1,34 @@
+/* What is shown of a finished triage beside its counts, for a caller that keeps dumps and sums of
+ * them itself, as a history does: dumps, and stalled time by version and by day, of the buckets of
+ * level 1. Nothing is counted by it; the summary of the triage (summary.h) then has it. */
+#ifndef STALLKIT_CLASSIFY_SHOWN_H
+#define STALLKIT_CLASSIFY_SHOWN_H
+
+#include "classify/keys/key.h"
+#include "classify/stats/triage.h"
+#include "classify/stored/stored_dumps.h"
+
+enum { SHOWN_BYTES = 64 << 20 }; /* most bytes of dumps that are shown */
+#define SHOWN_ALL SIZE_MAX       /* rank that stands for all buckets together */
+
+/* A bucket of level 1. */
+struct shown_bucket {
+    uint64_t id;             /* number that its 12 hex digits write; 0 = the bucket "other" */
+    uint64_t dumps;          /* dumps that it counts */
+    const uint64_t *aliases; /* ids that it had before its frames had names; borrowed */
+    size_t alias_count;
+};
+/* Sets *out to the bucket of a rank, 0 = the first of the output. False: there are fewer. */
+bool shown_bucket_at(const struct triage *t, size_t rank, struct shown_bucket *out);
+/* Returns how many dumps are ranked, in all buckets together. */
+uint64_t shown_dump_count(const struct triage *t);
+/* Adds dumps and their time with a value of f to the bucket of a rank or, with SHOWN_ALL, to all
+ * together. ST_ERR: out of memory. */
+enum st shown_add_value(struct triage *t, size_t rank, enum stored_facet f, const char *text,
+                        const struct stored_value *v, struct err *e) BASE_MUST_USE;
+/* Shows a dump of the bucket of a rank, under its key. ST_NONE: the key is of another bucket.
+ * ST_ERR: out of memory. */
+enum st shown_add_dump(struct triage *t, size_t rank, const struct dump *d,
+                       const struct stall_key *key, struct err *e) BASE_MUST_USE;
+
+#endif

@@ -1,0 +1,305 @@
+/* Turns a finished triage into texts and numbers. */
+#include "classify/summary/summary.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/search.h"
+#include "classify/keys/version.h"
+#include "classify/print/apart_text.h"
+#include "classify/summary/summary_private.h"
+#include "classify/print/triage_text.h"
+#include "classify/print/usage_print.h"
+#include "classify/print/usage_text.h"
+
+/* ---- texts ---- */
+
+static const char *title_of(struct summary_maker *m, const struct bucket *b) {
+    for (size_t i = 0; i < b->frame_count; i++) {
+        strbuf_addstr(&m->text, i ? " \xe2\x86\x90 " : "");
+        text_add_frame(&m->text, b->frames[i]);
+    }
+    return summary_keep(m);
+}
+
+/* Appends m->text with its title to the head, unless m->text is empty. */
+static void keep_sentence(struct summary_maker *m, const char *title) {
+    if (m->text.len || m->text.failed) {
+        struct summary_sentence s = {title, summary_keep(m)};
+        m->failed = !VEC_PUSH(&m->s->head, s) || m->failed;
+    }
+}
+
+/* ---- values ---- */
+
+static struct summary_value *value_room(struct summary_maker *m, size_t count) {
+    struct summary_value *values = arena_array(&m->s->arena, count + 1, sizeof *values);
+    m->failed = m->failed || !values;
+    return values;
+}
+
+static struct summary_values values_of_facet(struct summary_maker *m, const struct facet *f) {
+    struct summary_value *values = value_room(m, f->values.len);
+    for (size_t i = 0; values && i < f->values.len; i++) {
+        values[i].text = map_string(&m->t->strings, f->values.data[i].text);
+        values[i].dumps = f->values.data[i].dumps;
+    }
+    return (struct summary_values){values, values ? f->values.len : 0};
+}
+
+static int by_value_version(const void *a, const void *b) {
+    return version_compare(((const struct summary_value *)a)->text,
+                           ((const struct summary_value *)b)->text);
+}
+
+static int by_value_time(const void *a, const void *b) {
+    const struct summary_value *x = a, *y = b;
+    return x->ms != y->ms ? COMPARE(y->ms, x->ms) : strcmp(x->text, y->text);
+}
+
+static struct summary_values stored_values_of(struct summary_maker *m,
+                                              const struct stored_values *v,
+                                              int (*order)(const void *, const void *)) {
+    struct summary_value *values = value_room(m, v->values.len);
+    for (size_t i = 0; values && i < v->values.len; i++) {
+        const struct stored_value *from = &v->values.data[i];
+        values[i] =
+            (struct summary_value){stored_text(&m->t->stored, from->text), from->dumps, from->ms};
+    }
+    if (values && v->values.len) {
+        qsort(values, v->values.len, sizeof *values, order);
+    }
+    return (struct summary_values){values, values ? v->values.len : 0};
+}
+
+/* Returns the stalled time by value of a facet of the usage, without values that have none. */
+static struct summary_values values_of_usage(struct summary_maker *m, enum usage_facet f,
+                                             int (*order)(const void *, const void *)) {
+    const struct usage_values *from = &m->t->usage.by[f];
+    struct summary_value *values = value_room(m, from->values.len);
+    size_t count = 0;
+    for (size_t i = 0; values && i < from->values.len; i++) {
+        const char *text = map_string(&m->t->strings, from->values.data[i].text);
+        if (from->values.data[i].sums.stalled_ms && *text) {
+            values[count++] = (struct summary_value){text, from->values.data[i].sums.stalls,
+                                                     from->values.data[i].sums.stalled_ms};
+        }
+    }
+    if (count) {
+        qsort(values, count, sizeof *values, order);
+    }
+    return (struct summary_values){values, count};
+}
+
+static struct summary_values actions_of(struct summary_maker *m, const struct bucket *b) {
+    struct summary_value *values = value_room(m, b->actions.len);
+    for (size_t i = 0; values && i < b->actions.len; i++) {
+        const struct action_share *a = &b->actions.data[i];
+        values[i].text = title_of(m, m->t->actions.buckets.data[a->action]);
+        values[i].ms = a->ms;
+    }
+    return (struct summary_values){values, values ? b->actions.len : 0};
+}
+
+static struct summary_values level2_of(struct summary_maker *m, const struct bucket *b) {
+    struct summary_value *values = value_room(m, b->children.len);
+    for (size_t i = 0; values && i < b->children.len; i++) {
+        const struct bucket *part = m->t->level[1].buckets.data[b->children.data[i]];
+        values[i] = (struct summary_value){title_of(m, part), part->tally->dumps, part->tally->ms};
+    }
+    return (struct summary_values){values, values ? b->children.len : 0};
+}
+
+/* Returns the library that stands in the bucket's key without a function, and its time. */
+static struct summary_values framework_of(struct summary_maker *m, const struct bucket *b) {
+    struct summary_value *values = value_room(m, 1);
+    size_t count = 0;
+    for (size_t i = 0; values && i < b->frame_count && !count; i++) {
+        if (!b->frames[i]->function[0] && b->frames[i]->image[0]) {
+            values[count++] = (struct summary_value){b->frames[i]->image, 0, b->tally->ms};
+        }
+    }
+    return (struct summary_values){values, count};
+}
+
+/* ---- buckets ---- */
+
+static void fill_facets(struct summary_maker *m, const struct bucket *b,
+                        struct summary_bucket *out) {
+    static const enum summary_facet of[FACET_COUNT] = {[FACET_VERSION] = SUMMARY_VERSION,
+                                                       [FACET_OS] = SUMMARY_OS,
+                                                       [FACET_DEVICE] = SUMMARY_DEVICE};
+    for (size_t f = 0; f < FACET_COUNT; f++) {
+        out->by[of[f]] = values_of_facet(m, &b->tally->facets[f]);
+    }
+    out->by[SUMMARY_ACTION] = actions_of(m, b);
+    out->by[SUMMARY_FRAMEWORK] = framework_of(m, b);
+    if (b->stored) {
+        out->by[SUMMARY_VERSION] =
+            stored_values_of(m, &b->stored->by[STORED_VERSION], by_value_version);
+        out->by[SUMMARY_DAY] = stored_values_of(m, &b->stored->by[STORED_DAY], by_value_version);
+        out->by[SUMMARY_SCREEN] = stored_values_of(m, &b->stored->by[STORED_SCREEN], by_value_time);
+    }
+}
+
+/* Appends "lock 80%, disk 20%", shares of the bucket's time, to m->text; without a time, only
+ * the causes. */
+static void add_cause_shares(struct summary_maker *m, const struct tally *t) {
+    for (size_t i = 0; i < t->causes.len; i++) {
+        const struct cause_tally *c = &t->causes.data[i];
+        strbuf_addf(&m->text, "%s%s", i ? ", " : "", rule_cause_text(c->cause));
+        if (t->ms) {
+            strbuf_addf(&m->text, " %u%%", (text_permille(c->ms, t->ms) + 5) / 10);
+        }
+    }
+}
+
+static void fill_bucket(struct summary_maker *m, const struct bucket *b,
+                        struct summary_bucket *out) {
+    const struct tally *t = b->tally;
+    unsigned confidence;
+    *out = (struct summary_bucket){.id = b->id,
+                                   .ms = t->ms,
+                                   .weight = triage_weight(m->t, t),
+                                   .users = b->users,
+                                   .stalls = t->stalls,
+                                   .dumps = t->dumps,
+                                   .fatal = t->fatal,
+                                   .p50 = tally_percentile(t, 500),
+                                   .p95 = tally_percentile(t, 950),
+                                   .p99 = tally_percentile(t, 990),
+                                   .max = tally_max(t),
+                                   .durations = &t->durations,
+                                   .first = t->first_time,
+                                   .last = t->last_time,
+                                   .evidence = b->evidence.id ? b->evidence.id : "",
+                                   .stored = b->stored};
+    out->title = title_of(m, b);
+    text_add_place(&m->text, b);
+    out->place = summary_keep(m);
+    out->cause = rule_cause_text(tally_cause(t, &confidence));
+    add_cause_shares(m, t);
+    out->causes = summary_keep(m);
+    text_add_why(&m->text, b);
+    out->why = summary_keep(m);
+    out->parts = level2_of(m, b);
+    fill_facets(m, b, out);
+}
+
+static void fill_buckets(struct summary_maker *m) {
+    const struct bucket_set *set = &m->t->level[0];
+    if (!VEC_RESERVE(&m->s->buckets, set->buckets.len)) {
+        m->failed = true;
+        return;
+    }
+    for (size_t i = 0; i < set->buckets.len && !m->failed; i++) {
+        fill_bucket(m, set->buckets.data[set->ranked[i]], &m->s->buckets.data[i]);
+        m->s->buckets.len++;
+    }
+}
+
+/* ---- head ---- */
+
+/* Appends the symbols of each image of the app, "Shop: ok in 12 dumps, missing in 3", to
+ * m->text. */
+static void add_symbols(struct summary_maker *m) {
+    const struct stored_dumps *stored = &m->t->stored;
+    for (size_t i = 0; i < stored->images.len; i++) {
+        const struct stored_image *image = &stored->images.data[i];
+        const char *id = stored_text(stored, image->id);
+        const char *symbols = dump_symbols_text(image->symbols);
+        strbuf_addstr(&m->text, i ? ", " : "");
+        text_add_clean(&m->text, stored_text(stored, image->name));
+        strbuf_addf(&m->text, " %.8s%s%s in ", id, *id ? " " : "",
+                    *symbols ? symbols : "not symbolicated");
+        text_add_counted(&m->text, image->dumps, "dump", "dumps");
+    }
+}
+
+static void fill_usage(struct summary_maker *m) {
+    for (const struct usage_sentence *u = usage_sentences; u->title && usage_is_known(m->t); u++) {
+        m->failed = !u->add(&m->text, m->t) || m->failed;
+        keep_sentence(m, u->title);
+    }
+}
+
+static void fill_head(struct summary_maker *m) {
+    const struct triage *t = m->t;
+    text_add_totals(&m->text, t);
+    m->s->totals = summary_keep(m);
+    strbuf_addf(&m->text, "%s, %012" PRIx64, t->options.rules, t->options.rules_hash >> 16);
+    m->s->rules = summary_keep(m);
+    text_add_causes(&m->text, t);
+    keep_sentence(m, "causes");
+    text_add_values(&m->text, t, &t->total, NULL);
+    text_add_seen(&m->text, &t->total);
+    keep_sentence(m, "of");
+    text_add_threshold(&m->text, t);
+    keep_sentence(m, "threshold");
+    strbuf_addstr(&m->text, t->options.where ? t->options.where : "");
+    keep_sentence(m, "only dumps with");
+    fill_usage(m);
+    if (!usage_is_known(t)) {
+        strbuf_addstr(&m->text, "no session records: how long the app was watched is not known, so "
+                                "shares are shown, no rates");
+        keep_sentence(m, "exposure");
+    }
+    add_symbols(m);
+    keep_sentence(m, "symbols of the app");
+    if (t->unresolved) {
+        text_add_counted(&m->text, t->unresolved, "dump has", "dumps have");
+        strbuf_addstr(&m->text, " frames without names in the key: ids change with the names");
+        keep_sentence(m, "without names");
+    }
+    apart_text_add(&m->text, t->apart);
+    keep_sentence(m, "set apart");
+    text_add_idle(&m->text, t);
+    keep_sentence(m, "idle in");
+    if (t->stored.left_out) {
+        strbuf_addf(&m->text, "%zu MB for dumps to look at are used up: of ",
+                    t->stored.limit >> 20);
+        text_add_counted(&m->text, t->stored.left_out, "dump", "dumps");
+        strbuf_addstr(&m->text, " no stack is shown; all counts have them");
+        keep_sentence(m, "stored dumps");
+    }
+}
+
+enum st summary_make(struct summary *s, const struct triage *t, const struct gate *g,
+                     struct err *e) {
+    struct summary_maker m = {.s = s, .t = t};
+    *s = (struct summary){.t = t,
+                          .ms = t->total.ms,
+                          .weight = triage_weight(t, &t->total),
+                          .by_stalls = t->options.weight == WEIGHT_STALLS,
+                          .dumps = t->total.dumps,
+                          .stalls = t->total.stalls,
+                          .users = t->total_users,
+                          .stored = &t->stored};
+    fill_head(&m);
+    fill_buckets(&m);
+    s->causes = values_of_usage(&m, USAGE_CAUSE, by_value_time);
+    s->versions = values_of_usage(&m, USAGE_VERSION, by_value_version);
+    s->days = stored_values_of(&m, &t->stored.by[STORED_DAY], by_value_version);
+    s->shares = t->stored.by[STORED_VERSION].values.len
+                    ? stored_values_of(&m, &t->stored.by[STORED_VERSION], by_value_version)
+                    : values_of_facet(&m, &t->total.facets[FACET_VERSION]);
+    if (g) {
+        summary_add_gate(&m, g);
+    }
+    strbuf_release(&m.text);
+    if (m.failed) {
+        summary_release(s);
+        return err_nomem(e);
+    }
+    return ST_OK;
+}
+
+void summary_release(struct summary *s) {
+    VEC_RELEASE(&s->head);
+    VEC_RELEASE(&s->gate);
+    VEC_RELEASE(&s->buckets);
+    VEC_RELEASE(&s->gone);
+    arena_release(&s->arena);
+    *s = (struct summary){0};
+}

@@ -1,0 +1,128 @@
+/* A finished triage, and its comparison with a baseline, as plain texts and numbers, for
+ * printers with a form of their own, such as the page (lib/page). Texts may contain any bytes of
+ * a dump. */
+#ifndef STALLKIT_CLASSIFY_SUMMARY_H
+#define STALLKIT_CLASSIFY_SUMMARY_H
+
+#include "base/arena.h"
+#include "base/strbuf.h"
+#include "base/vec.h"
+#include "classify/gate/gate.h"
+#include "classify/keys/key.h"
+#include "classify/stored/stored_dumps.h"
+#include "classify/stats/triage.h"
+
+/* The properties of dumps whose values a bucket's summary lists. */
+enum summary_facet {
+    SUMMARY_VERSION,
+    SUMMARY_OS,
+    SUMMARY_DEVICE,
+    SUMMARY_SCREEN,
+    SUMMARY_ACTION,    /* titles, with ms */
+    SUMMARY_FRAMEWORK, /* framework that the app called, at most one */
+    SUMMARY_DAY,
+    SUMMARY_FACETS
+};
+
+struct summary_value {
+    const char *text;
+    /* Number of dumps and stalled time: versions, days and screens have both if dumps are
+     * stored; actions and frameworks have ms alone, other facets dumps alone; 0 = unknown. */
+    uint64_t dumps, ms;
+};
+struct summary_values {
+    const struct summary_value *values; /* versions, systems and days are in ascending order */
+    size_t count;
+};
+
+/* What the comparison or the history tells of a bucket. */
+enum summary_mark {
+    SUMMARY_NEW = 1 << 0,
+    SUMMARY_WORSE = 1 << 1,
+    SUMMARY_BETTER = 1 << 2,
+    SUMMARY_BACK = 1 << 3 /* the bucket was gone and came back */
+};
+
+/* The comparison of a bucket with the baseline, in words. */
+struct summary_change {
+    const char *verdict; /* "pass", "new", "regressed" …; NULL = the bucket was not compared */
+    const char *measures[GATE_MEASURES]; /* "stalls 1.20 → 1.44 in 1,000 hours, × 1.20 (0.90 to
+                                            1.60)" */
+    const char *remark;                  /* remark on the bucket; "" = none */
+    double ratio;                        /* ratio of the stalled time; 0 = unknown */
+};
+
+struct summary_bucket {
+    const char *id;
+    const char *title;                /* frames of its key, innermost first */
+    const char *place;                /* place in the source, "src/cart.c:95"; "" = unknown */
+    const char *cause, *causes, *why; /* main cause, all causes with shares, and the reason */
+    uint64_t ms, users, stalls, dumps, fatal; /* users: 0 = unknown; ms: 0 = unknown */
+    uint64_t weight;                          /* weight by which it is ranked: ms or stalls */
+    struct tally_duration p50, p95, p99, max;
+    const struct histogram *durations;
+    const char *first, *last; /* times of the first and last dump; "" = unknown */
+    const char *evidence;     /* id of the dump that is shown; "" = the dump has none */
+    struct summary_values by[SUMMARY_FACETS];
+    struct summary_values parts; /* titles and ms of its level-2 buckets */
+    struct summary_change change;
+    unsigned marks;                     /* bits of enum summary_mark */
+    const struct stored_bucket *stored; /* stored dumps of the bucket; NULL = none */
+};
+
+struct summary_sentence {
+    const char *title, *text;
+};
+
+/* The summary of a triage. It owns its texts or borrows them from the triage. Zero-initialised =
+ * empty. */
+struct summary {
+    const struct triage *t;
+    uint64_t ms, dumps, stalls, users; /* of all stalls together */
+    uint64_t weight;                   /* weight of all stalls together */
+    bool by_stalls;                    /* weights are stalls; else ms */
+    const char *totals, *verdict;      /* verdict: the gate's; NULL = there is no gate */
+    const char *rules;                 /* name of the rules, and their hash */
+    VEC(struct summary_sentence) head; /* sentences to be read before the buckets */
+    /* Sentences on the two runs, and on what limits their comparison. */
+    VEC(struct summary_sentence) gate;
+    VEC(struct summary_bucket) buckets; /* buckets of level 1, most time first */
+    VEC(struct summary_bucket) gone;    /* buckets that only the baseline has: id, title, change */
+    struct summary_values causes, versions, days; /* stalled time by cause, version and day */
+    /* Totals of versions, of which a bucket's values are shares: ms if dumps are stored, else
+     * dumps. */
+    struct summary_values shares;
+    const struct stored_dumps *stored;
+    struct arena arena;
+};
+
+/* Makes the summary of a finished triage, and of its comparison g with another (NULL = none);
+ * both are borrowed. ST_ERR: out of memory. */
+enum st summary_make(struct summary *s, const struct triage *t, const struct gate *g,
+                     struct err *e) BASE_MUST_USE;
+void summary_release(struct summary *s);
+
+/* ---- the one stack that a bucket keeps ---- */
+
+struct summary_frame {
+    const char *function, *image, *file; /* file NULL = unknown */
+    uint32_t line;
+    bool in_app, inlined;
+    bool key;  /* the frame is part of the bucket's key */
+    bool told; /* the frame tells the cause */
+};
+/* The heaviest stack of a bucket. Zero-initialised = empty. */
+struct summary_stack {
+    VEC(struct summary_frame) frames; /* innermost first */
+    struct strbuf explanation;        /* text that --explain prints of the stack */
+    struct arena arena;               /* memory of the texts */
+};
+/* Sets *out to the heaviest stack of a bucket, explained by the rules of k. It stays empty if
+ * the bucket has no stack, or a malformed one, as partials may hold any text. ST_ERR: out of
+ * memory. */
+enum st summary_explain(const struct summary *s, const struct summary_bucket *b, struct keyer *k,
+                        struct summary_stack *out, struct err *e) BASE_MUST_USE;
+void summary_stack_clear(struct summary_stack *s);
+void summary_stack_release(struct summary_stack *s);
+
+#endif

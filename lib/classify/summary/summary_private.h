@@ -1,0 +1,21 @@
+/* Declares what the files that make a summary share. */
+#ifndef STALLKIT_CLASSIFY_SUMMARY_PRIVATE_H
+#define STALLKIT_CLASSIFY_SUMMARY_PRIVATE_H
+
+#include "classify/summary/summary.h"
+#include "classify/stats/triage_private.h"
+
+struct summary_maker {
+    struct summary *s;
+    const struct triage *t;
+    struct strbuf text; /* scratch */
+    bool failed;        /* memory ran out */
+};
+
+/* Returns a copy of m->text, which is emptied; "" if memory ran out. */
+const char *summary_keep(struct summary_maker *m);
+
+/* summary_gate.c. Adds the comparison to the buckets, and the buckets that are gone. */
+void summary_add_gate(struct summary_maker *m, const struct gate *g);
+
+#endif

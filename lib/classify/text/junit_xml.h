@@ -1,0 +1,47 @@
+/* Writes JUnit's XML for build servers: one suite of test cases. The output is valid under both
+ * common schemas, windyroad's (of Ant) and Jenkins' (junit-10.xsd), and so has attributes that
+ * say little. Errors stick to the sink. */
+#ifndef STALLKIT_CLASSIFY_JUNIT_XML_H
+#define STALLKIT_CLASSIFY_JUNIT_XML_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/sink.h"
+#include "base/strbuf.h"
+
+/* A report that is being written. The caller sets out and zeroes the rest; junit_end releases
+ * it. */
+struct junit_xml {
+    struct sink *out; /* borrowed: takes the XML */
+    struct strbuf scratch;
+};
+
+struct junit_suite {
+    const char *name, *package;
+    size_t tests, failures, skipped;
+    const char *time; /* begin of the run, RFC 3339; for any other text 1970 is written */
+    uint64_t ms;      /* length of the run */
+};
+
+struct junit_case {
+    const char *class, *name;
+    uint64_t ms;
+    const char *type;    /* type of the failure */
+    const char *failure; /* why the case failed; NULL = it did not */
+    const char *skipped; /* why the case was skipped; NULL = it was run */
+};
+
+/* These calls write a report in this order: the beginning, properties, the cases, text of the
+ * output, the end. */
+void junit_begin(struct junit_xml *x, const struct junit_suite *s);
+void junit_property(struct junit_xml *x, const char *name, const char *value);
+void junit_begin_cases(struct junit_xml *x);
+void junit_case(struct junit_xml *x, const struct junit_case *c);
+void junit_begin_output(struct junit_xml *x);
+/* Writes text of the output, of one or more lines, escaped for XML. */
+void junit_text(struct junit_xml *x, const char *text);
+/* Ends the report. Out of memory becomes the sink's error here. */
+void junit_end(struct junit_xml *x);
+
+#endif

@@ -1,0 +1,88 @@
+/* Writes numbers as text. */
+#include "classify/text/number_text.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+const char *text_grouped(uint64_t v, char out[NUMBER_SIZE]) {
+    char digits[NUMBER_SIZE];
+    int n = snprintf(digits, sizeof digits, "%" PRIu64, v);
+    char *to = out;
+    for (int i = 0; i < n; i++) {
+        if (i && (n - i) % 3 == 0) {
+            *to++ = ',';
+        }
+        *to++ = digits[i];
+    }
+    *to = 0;
+    return out;
+}
+
+const char *text_count(uint64_t v, size_t columns, char out[NUMBER_SIZE]) {
+    static const char units[] = "kMGTPE";
+    uint64_t unit = 1000;
+    size_t i = 0;
+    if (strlen(text_grouped(v, out)) <= columns) {
+        return out;
+    }
+    for (; v / unit >= 1000; unit *= 1000) {
+        i++;
+    }
+    uint64_t whole = v / unit, hundredths = v % unit / (unit / 1000) / 10;
+    if (whole >= 100) {
+        snprintf(out, NUMBER_SIZE, "%" PRIu64 "%c", whole, units[i]);
+    } else if (whole >= 10) {
+        snprintf(out, NUMBER_SIZE, "%" PRIu64 ".%" PRIu64 "%c", whole, hundredths / 10, units[i]);
+    } else {
+        snprintf(out, NUMBER_SIZE, "%" PRIu64 ".%02" PRIu64 "%c", whole, hundredths, units[i]);
+    }
+    return out;
+}
+
+const char *text_ms(uint64_t ms, char out[NUMBER_SIZE]) {
+    uint64_t s = ms / 1000;
+    if (ms < 1000) {
+        snprintf(out, NUMBER_SIZE, "%" PRIu64 "ms", ms);
+    } else if (ms < 59950) {
+        snprintf(out, NUMBER_SIZE, "%" PRIu64 ".%" PRIu64 "s", (ms + 50) / 1000,
+                 (ms + 50) / 100 % 10);
+    } else if (s < 3600) {
+        snprintf(out, NUMBER_SIZE, "%" PRIu64 "m%02" PRIu64 "s", s / 60, s % 60);
+    } else if (s < 100 * 3600) {
+        snprintf(out, NUMBER_SIZE, "%" PRIu64 "h%02" PRIu64 "m", s / 3600, s / 60 % 60);
+    } else if (s < UINT64_C(1000) * 86400) {
+        snprintf(out, NUMBER_SIZE, "%" PRIu64 "d%02" PRIu64 "h", s / 86400, s / 3600 % 24);
+    } else {
+        snprintf(out, NUMBER_SIZE, "%" PRIu64 "d", s / 86400);
+    }
+    return out;
+}
+
+const char *text_duration(struct tally_duration d, char out[NUMBER_SIZE]) {
+    char ms[NUMBER_SIZE];
+    if (d.ms == 0) {
+        snprintf(out, NUMBER_SIZE, "\xe2\x80\x93");
+        return out;
+    }
+    snprintf(out, NUMBER_SIZE, "%s%s", d.at_least ? "\xe2\x89\xa5" : "", text_ms(d.ms, ms));
+    return out;
+}
+
+unsigned text_permille(uint64_t part, uint64_t whole) {
+    return whole ? (unsigned)(((unsigned __int128)part * 1000 + whole / 2) / whole) : 0;
+}
+
+const char *text_share(uint64_t part, uint64_t whole, char out[NUMBER_SIZE]) {
+    unsigned share = text_permille(part, whole);
+    snprintf(out, NUMBER_SIZE, "%u.%u%%", share / 10, share % 10);
+    return out;
+}
+
+const char *text_users(uint64_t users, size_t columns, char out[NUMBER_SIZE]) {
+    if (!users) {
+        snprintf(out, NUMBER_SIZE, "\xe2\x80\x93");
+        return out;
+    }
+    return columns ? text_count(users, columns, out) : text_grouped(users, out);
+}

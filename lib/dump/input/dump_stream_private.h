@@ -1,0 +1,85 @@
+/* The parts of a stream of documents: its buffer, and the text reports in it. */
+#ifndef STALLKIT_DUMP_DUMP_STREAM_PRIVATE_H
+#define STALLKIT_DUMP_DUMP_STREAM_PRIVATE_H
+
+#include "base/strbuf.h"
+#include "dump/input/dump_stream.h"
+#include "dump/input/line_ends.h"
+#include "dump/input/text_mend.h"
+#include "dump/json/span_private.h"
+
+struct report_format;
+
+struct dump_stream {
+    struct gz_input *in; /* NULL: the whole input is in text */
+    struct strbuf text;  /* the document so far, from `start`, and bytes read beyond it */
+    size_t start;        /* where the document begins in text */
+    size_t pos;          /* offset in text of the next byte to scan */
+    size_t kept;         /* offset in text behind the mended lines of a text report, at or before
+                            pos */
+    uint64_t line;       /* line number at pos */
+    enum line_ends ends; /* of the input's lines */
+    bool skip_rest;      /* the last document broke: lines that look like its rest are dropped */
+    bool at_end;         /* the input has ended, or failed */
+    bool first;          /* nothing was returned yet: a byte order mark may come */
+    bool searched;       /* lines need no longer be searched for reports between them */
+    bool in_text;        /* the text reports stand between other lines, which are passed over */
+    bool in_prose;       /* the lines between the reports are not those of a log */
+    bool fenced;         /* the last line that was passed over marks a text of its own */
+    uint64_t passed;     /* lines that were passed over, blank ones apart */
+    uint64_t mended;     /* text reports that were mended */
+    uint64_t dropped;    /* bytes of the input before text[0] */
+    struct err broken;   /* why the input failed; reported once, behind the last document */
+    struct strbuf room;  /* memory for mended lines */
+    const struct report_maps *maps; /* of dump_stream_use_maps */
+    bool (*ready)(void *ctx);       /* see dump_stream_ask; NULL = none */
+    bool (*before)(void *ctx);      /* called before each read that may wait; NULL = none */
+    void *ctx;                      /* argument of both */
+};
+
+/* ---- the buffer (dump_stream_buffer.c) ---- */
+
+/* Drops consumed bytes from the buffer, but only once they are the larger half: otherwise a buffer
+ * of short lines would be moved for each of them. */
+void stream_drop_consumed(struct dump_stream *s);
+/* Ends the input because a buffer could not grow: a document that was read in part is of no use
+ * without its rest. Fills e with what `full` lacks; returns ST_ERR. */
+enum st stream_end_early(struct dump_stream *s, const struct strbuf *full, struct err *e);
+/* Appends more of the input to the text. ST_NONE at its end. ST_ERR only for lack of memory; an
+ * input that fails ends there, and the failure is kept in `broken`. */
+enum st stream_read_some(struct dump_stream *s, struct err *e);
+/* Appends more of the input, after telling the caller through `ready` that this may wait. */
+enum st stream_read_more(struct dump_stream *s, struct err *e);
+/* Reads more of the input if that needs no waiting; false: it did not. */
+bool stream_read_at_once(struct dump_stream *s);
+/* The first bytes of the recorder's dumps and session records. */
+#define STREAM_DUMP_HEAD "{\"format\":\"stall-"
+enum { STREAM_DUMP_HEAD_LEN = sizeof STREAM_DUMP_HEAD - 1 };
+/* Does the text begin so? */
+bool stream_begins_dump(const char *p, size_t len);
+/* Reads until the line at pos is complete; *len is its length without line feed, *ended whether it
+ * has one. Lines longer than the largest document come back in pieces. */
+enum st stream_whole_line(struct dump_stream *s, size_t *len, bool *ended, struct err *e);
+bool stream_is_blank(const char *p, size_t len);
+/* Skips the line at pos, with its line feed if there is one. */
+void stream_pass_line(struct dump_stream *s, size_t len, bool ended);
+/* Skips the rest of a document that is too long without keeping it in memory, and sets the
+ * error. */
+enum st stream_too_long(struct dump_stream *s, size_t len, bool ended, struct err *e);
+
+/* ---- text (dump_stream_text.c) ---- */
+
+/* Returns the format of the text report that begins at offset `at` of the text, and sets *mend
+ * to how its lines have to be mended; NULL: no report begins there. It reads as many lines as it
+ * needs. If memory runs out, the input ends and `broken` is set. */
+const struct report_format *stream_format_at(struct dump_stream *s, size_t at,
+                                             struct text_mend *mend);
+/* Does Markdown begin or end a text by this line? */
+bool stream_is_fence(const char *p, size_t len);
+/* Is the line at pos, of len bytes, outside of the text reports in the input? */
+bool stream_is_passed_over(struct dump_stream *s, size_t len);
+/* Takes lines from pos until the text report ends; *len is its length from the document's start. */
+enum st stream_take_text(struct dump_stream *s, const struct report_format *format,
+                         struct text_mend mend, size_t *len, struct err *e);
+
+#endif

@@ -1,0 +1,252 @@
+/* Finds text reports in a stream of documents, also between other lines, and takes them line by
+ * line, mended. */
+#include <string.h>
+
+#include "dump/dump.h"
+#include "dump/input/dump_stream_private.h"
+#include "dump/input/report_formats.h"
+#include "dump/input/text_report.h"
+#include "dump/json/scan_private.h"
+#include "dump/reports/report_format_private.h"
+#include "dump/reports/report_span_private.h"
+
+enum { LOOK_MAX = 8 * 1024 * 1024 /* bytes within which a report has to begin */ };
+
+/* ---- recognition ---- */
+
+const struct report_format *stream_format_at(struct dump_stream *s, size_t at,
+                                             struct text_mend *mend) {
+    for (;;) {
+        bool more = false, soon = false;
+        const struct span text = {s->text.data + at, s->text.data + s->text.len};
+        const struct report_format *format =
+            text_report_begins(text, s->at_end, &s->room, mend, &more, &soon);
+        if (s->room.failed) {
+            (void)stream_end_early(s, &s->room, &s->broken);
+            return NULL;
+        }
+        size_t len = s->text.len - at;
+        bool read = len <= REPORT_LOOK_MAX && ((more && stream_read_more(s, &s->broken) == ST_OK) ||
+                                               (soon && stream_read_at_once(s)));
+        if (!read) {
+            return format;
+        }
+    }
+}
+
+/* Returns the offset of the end of the line at `at`, without reading more; the end of the text if
+ * the line has no end yet. */
+static size_t line_end(const struct dump_stream *s, size_t at) {
+    const char *feed = memchr(s->text.data + at, '\n', s->text.len - at);
+    return feed ? (size_t)(feed - s->text.data) : s->text.len;
+}
+
+bool stream_is_fence(const char *p, size_t len) {
+    const struct span line = line_trim((struct span){p, p + len});
+    return line_has_head(line, "```") || line_has_head(line, "~~~");
+}
+
+/* Returns the length of the JSON text that begins with the line at `at`, of which it reads at most
+ * LOOK_MAX bytes; 0: it is broken or longer. */
+static size_t json_len(struct dump_stream *s, size_t at) {
+    struct scan scan = {0};
+    size_t begin = at, used = 0;
+    while (at - begin < LOOK_MAX) {
+        size_t end = line_end(s, at);
+        if (end == s->text.len && stream_read_more(s, &s->broken) == ST_OK) {
+            continue;
+        }
+        end += end < s->text.len;
+        enum scan_event event = scan_feed(&scan, s->text.data + at, end - at, &used);
+        if (event != SCAN_MORE || end == s->text.len) {
+            return event == SCAN_DONE ? at + used - begin : 0;
+        }
+        at = end;
+    }
+    return 0;
+}
+
+/* Returns the length of the JSON text that begins with the line at `at` if it is whole and neither
+ * a dump nor a report; else 0. */
+static size_t other_json_len(struct dump_stream *s, size_t at) {
+    size_t len = json_len(s, at);
+    const char *p = s->text.data + at;
+    bool known =
+        len > 0 && (stream_begins_dump(p, len) || report_is_ips_header((struct span){p, p + len}) ||
+                    report_is_recognised(p, len, s->maps));
+    return known ? 0 : len;
+}
+
+/* Looks for a text report further on in an input whose first line is neither JSON nor a report: it
+ * may be a log, or a mail. The lines before the report are passed over only if it comes within
+ * LOOK_MAX bytes and before any line that may be JSON. JSON may be the report if Markdown marks it
+ * as a text of its own, by a line "```" before it. */
+static void find_in_text(struct dump_stream *s) {
+    struct text_mend mend;
+    bool fenced = false;
+    s->searched = true;
+    const size_t begin = s->pos;
+    for (size_t at = begin; at - begin < LOOK_MAX && s->pos == begin;) {
+        size_t end = line_end(s, at);
+        if (end == s->text.len && stream_read_more(s, &s->broken) == ST_OK) {
+            continue;
+        }
+        const char *p = s->text.data + at;
+        bool json = text_begins_json((struct span){p, s->text.data + end});
+        size_t other = json && fenced ? other_json_len(s, at) : 0;
+        if (other > 0) {
+            at += other;
+            fenced = false;
+            continue;
+        }
+        const struct report_format *format =
+            end > at && !json ? stream_format_at(s, at, &mend) : NULL;
+        if (format || json || end == s->text.len) {
+            s->in_text = format || (json && fenced);
+            s->in_prose = s->in_text && !(format && format->in_log);
+            return;
+        }
+        fenced = stream_is_fence(s->text.data + at, end - at);
+        at = end + 1;
+    }
+}
+
+bool stream_is_passed_over(struct dump_stream *s, size_t len) {
+    struct text_mend mend;
+    const size_t begin = s->pos;
+    const char *p = s->text.data + begin;
+    bool json = text_begins_json((struct span){p, p + len});
+    if (json && s->in_prose && s->fenced) {
+        return other_json_len(s, begin) > 0;
+    }
+    if (json && (*p == '{' || !s->in_text)) {
+        return false;
+    }
+    if (!s->searched && !stream_format_at(s, s->pos, &mend)) {
+        find_in_text(s);
+    }
+    bool passed_over = s->in_text && !stream_format_at(s, s->pos, &mend);
+    return passed_over && s->pos == begin; /* if pos moved, memory ran out and no line is left */
+}
+
+bool dump_stream_sees_document(struct dump_stream *s) {
+    enum { BINARY_SEEN = 256 /* bytes in which a file that is no text shows a NUL */ };
+    size_t len;
+    bool ended;
+    struct text_mend mend;
+    enum st st = stream_whole_line(s, &len, &ended, &s->broken);
+    while (st == ST_OK && ended && stream_is_blank(s->text.data + s->pos, len)) {
+        stream_pass_line(s, len, true);
+        st = stream_whole_line(s, &len, &ended, &s->broken);
+    }
+    if (st != ST_OK) {
+        return err_is(&s->broken);
+    }
+    const char *p = s->text.data + s->pos;
+    if (memchr(p, 0, len < BINARY_SEEN ? len : BINARY_SEEN)) {
+        return false;
+    }
+    if (text_begins_json((struct span){p, p + len}) || stream_format_at(s, s->pos, &mend)) {
+        return true;
+    }
+    find_in_text(s);
+    return s->in_text || err_is(&s->broken);
+}
+
+enum st dump_stream_is_text(const char *bytes, size_t len, bool *more, struct err *e) {
+    struct span text = {bytes, bytes + len};
+    struct strbuf room = {0}, copy = {0};
+    struct text_mend mend;
+    enum line_ends ends = LINE_ENDS_UNKNOWN;
+    bool found = false, later = false;
+    *more = len == 0;
+    if (len > 0 && memchr(bytes, '\r', len)) {
+        strbuf_add(&copy, bytes, len);
+        line_ends_mend(&ends, copy.data, 0, copy.len, true);
+        text = (struct span){strbuf_cstr(&copy), strbuf_cstr(&copy) + copy.len};
+    }
+    for (bool first = true; text.p < text.end && !found; first = false) {
+        found =
+            text_report_begins(text, false, &room, &mend, first ? more : &later, &later) != NULL;
+        const char *feed = memchr(text.p, '\n', (size_t)(text.end - text.p));
+        text.p = feed ? feed + 1 : text.end;
+    }
+    room.failed = room.failed || copy.failed;
+    enum st st = strbuf_check(&room, e);
+    strbuf_release(&room);
+    strbuf_release(&copy);
+    return st == ST_OK && !found ? ST_NONE : st;
+}
+
+/* ---- taking ---- */
+
+/* Appends a line to the mended part of the text report. That part stays within the bytes already
+ * read, because mending never makes a line longer. */
+static void keep_line(struct dump_stream *s, struct span line, bool ended) {
+    size_t len = (size_t)(line.end - line.p);
+    char *to = s->text.data + s->kept;
+    if (to != line.p) {
+        memmove(to, line.p, len);
+    }
+    if (ended) {
+        to[len] = '\n';
+    }
+    s->kept += len + ended;
+}
+
+/* Reads TEXT_REPORT_AHEAD bytes behind the line at pos, of `raw` bytes, if they decide whether
+ * the line ends the report. */
+static enum st read_ahead(struct dump_stream *s, const struct text_report *t, size_t raw,
+                          struct err *e) {
+    const char *p = s->text.data + s->pos;
+    enum st st = ST_OK;
+    if (!text_report_looks_ahead(t, (struct span){p, p + raw})) {
+        return ST_OK;
+    }
+    while (st == ST_OK && s->text.len - s->pos < raw + TEXT_REPORT_AHEAD) {
+        st = stream_read_more(s, e);
+    }
+    return st == ST_ERR ? ST_ERR : ST_OK;
+}
+
+enum st stream_take_text(struct dump_stream *s, const struct report_format *format,
+                         struct text_mend mend, size_t *len, struct err *e) {
+    struct text_report t = {.format = format};
+    bool changed = false;
+    s->kept = s->pos;
+    for (bool first = true;; first = false) {
+        size_t raw;
+        bool ended;
+        enum st st = stream_whole_line(s, &raw, &ended, e);
+        if (st == ST_NONE && err_is(&s->broken)) {
+            return err_set(e, s->broken.code, "%s", s->broken.text);
+        }
+        if (st == ST_ERR || (st == ST_OK && read_ahead(s, &t, raw, e) != ST_OK)) {
+            return ST_ERR;
+        }
+        const char *p = s->text.data + s->pos;
+        struct span line;
+        enum text_mended how = text_mend_line(&mend, (struct span){p, p + raw}, &s->room, &line);
+        const struct span report = {s->text.data + s->start, s->text.data + s->kept};
+        const struct span ahead = {p + raw, s->text.data + s->text.len};
+        bool other =
+            how == TEXT_OTHER || (how != TEXT_DROPPED && text_report_ends(&t, report, line, ahead));
+        if (st == ST_NONE || (!first && other)) {
+            *len = s->kept - s->start;
+            s->skip_rest = false;
+            s->mended += changed;
+            st = strbuf_check(&s->room, e);
+            strbuf_reset(&s->room);
+            return st;
+        }
+        if (s->pos - s->start + raw > DUMP_TEXT_MAX) {
+            return stream_too_long(s, raw, ended, e);
+        }
+        changed = changed || how != TEXT_KEPT;
+        if (how != TEXT_DROPPED) {
+            text_report_note(&t, line);
+            keep_line(s, line, ended);
+        }
+        stream_pass_line(s, raw, ended);
+    }
+}

@@ -1,0 +1,53 @@
+/* Recognises object files, archives and the like by bytes near their start. */
+#include "dump/input/foreign_file.h"
+
+#include <string.h>
+
+#define OBJECT "an object file, not a dump: stallsym takes it behind -d"
+#define PACKED "an archive, or packed by something else than gzip, in a pipe: name the file"
+#define UTF_16 "text in UTF-16: only UTF-8 is read"
+
+/* The kinds of file that are recognised. Read as lines, such files would give a page of error
+ * messages. */
+static const struct foreign {
+    const char *magic;
+    size_t len, at;
+    const char *text;
+} foreign[] = {
+    {"\177ELF", 4, 0, OBJECT},
+    {"\xcf\xfa\xed\xfe", 4, 0, OBJECT},
+    {"\xce\xfa\xed\xfe", 4, 0, OBJECT},
+    {"\xca\xfe\xba\xbe", 4, 0, OBJECT},
+    {"\xca\xfe\xba\xbf", 4, 0, OBJECT},
+    {"PK\3\4", 4, 0, PACKED},
+    {"ustar", 5, 257, PACKED},
+    {"\xfd\x37zXZ", 5, 0, PACKED},
+    {"\x28\xb5\x2f\xfd", 4, 0, PACKED},
+    {"1AY&SY", 6, 4, PACKED},
+    {"bplist0", 7, 0, "a binary property list, not a dump"},
+    {"\xff\xfe", 2, 0, UTF_16},
+    {"\xfe\xff", 2, 0, UTF_16},
+};
+
+static const char *foreign_of(const char *bytes, size_t len) {
+    for (size_t i = 0; i < sizeof foreign / sizeof *foreign; i++) {
+        const struct foreign *f = &foreign[i];
+        if (len >= f->at + f->len && memcmp(bytes + f->at, f->magic, f->len) == 0) {
+            return f->text;
+        }
+    }
+    return NULL;
+}
+
+enum st foreign_file_look(struct gz_input *in, const char **what, struct err *e) {
+    enum { ENOUGH = 16 };
+    char bytes[512];
+    size_t len = 0, got = 0;
+    enum st st;
+    do {
+        st = gz_input_read(in, bytes + len, sizeof bytes - len, &got, NULL);
+        len += got;
+    } while (st == ST_OK && got > 0 && len < ENOUGH);
+    *what = foreign_of(bytes, len);
+    return gz_input_unread(in, bytes, len, e);
+}

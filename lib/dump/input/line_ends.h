@@ -1,0 +1,16 @@
+/* Texts whose lines end with a carriage return alone, as on Mac OS 9. */
+#ifndef STALLKIT_DUMP_LINE_ENDS_H
+#define STALLKIT_DUMP_LINE_ENDS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* What ends the lines of an input, as its first line tells. */
+enum line_ends { LINE_ENDS_UNKNOWN, LINE_ENDS_FEED, LINE_ENDS_RETURN };
+
+/* Turns the carriage returns that end lines into line feeds; one before a line feed stays. text:
+ * what was read so far, of which the first `known` bytes were handed over before. whole: nothing
+ * follows; else a carriage return at the end stays until the next call. */
+void line_ends_mend(enum line_ends *ends, char *text, size_t known, size_t len, bool whole);
+
+#endif

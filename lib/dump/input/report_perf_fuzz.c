@@ -1,0 +1,6 @@
+#include "dump/input/report_support_fuzz.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    fuzz_report(&report_perf_format, data, size);
+    return 0;
+}

@@ -1,0 +1,41 @@
+/* What a stream of the commands holds besides dumps and reports: reports that stand in one line
+ * (stall-input/1), lines that a filter refused (stall-refused/1), and lists of dumps, which
+ * --answer-each writes. See stall-dump(5), ANSWERS. */
+#ifndef STALLKIT_DUMP_STREAM_RECORD_H
+#define STALLKIT_DUMP_STREAM_RECORD_H
+
+#include "base/err.h"
+#include "base/sink.h"
+#include "base/strbuf.h"
+#include "dump/json/span_private.h"
+
+enum stream_record {
+    RECORD_OTHER,   /* a dump, a session record, a report, or nothing of use */
+    RECORD_INPUT,   /* an object whose "format" begins with stall-input/ */
+    RECORD_REFUSED, /* an object whose "format" begins with stall-refused/ */
+    RECORD_LIST     /* an array that is empty or begins with an object of a format stall-… */
+};
+
+/* Returns what the text, valid JSON or not, is by its brackets and the member "format". */
+enum stream_record stream_record_of(struct span text);
+
+/* A stall-input/1 record: the text of a whole input, in any format, as one line of JSON.
+ * Zero-initialised = empty. */
+struct stall_input {
+    struct strbuf name; /* where the text is from, for messages; empty = not told */
+    struct strbuf text; /* the input, without a byte order mark */
+};
+
+/* Reads a RECORD_INPUT; *out must be empty. "name" may be missing; "text" must be a string. What
+ * JSON strings cannot hold becomes U+FFFD, as in dumps. ST_ERR: ERR_FORMAT or ERR_TRUNCATED if it
+ * is not JSON or lacks a text, ERR_LIMIT, ERR_UNSUPPORTED if it is of another version, ERR_NOMEM.
+ * Never ST_NONE. In any case the caller calls stall_input_release. */
+enum st stall_input_read(struct stall_input *out, struct span text, struct err *e) BASE_MUST_USE;
+void stall_input_release(struct stall_input *in);
+
+/* Sets an error that says what a RECORD_REFUSED tells: its reason and place. Always ST_ERR. */
+enum st stall_refused_tell(struct span text, struct err *e);
+/* Writes a stall-refused/1 as one line. where: "INPUT:LINE". */
+void stall_refused_write(const char *where, const struct err *why, struct sink *out);
+
+#endif

@@ -1,0 +1,21 @@
+/* Characters that web pages, mail and editors put in the place of others: spaces that are no
+ * blanks, and the entities of HTML. */
+#ifndef STALLKIT_DUMP_TEXT_CHARACTERS_H
+#define STALLKIT_DUMP_TEXT_CHARACTERS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/strbuf.h"
+#include "dump/json/span_private.h"
+
+/* Returns the length of the space at p that is no blank of ASCII, or has no width; 0: there is
+ * none. */
+size_t text_space_at(const char *p, const char *end);
+/* Does the text have a space or entity that text_add_plain replaces? */
+bool text_is_changed(struct span text);
+/* Appends the text with these spaces and entities replaced by the plain characters; it does not
+ * get longer. */
+void text_add_plain(struct strbuf *out, struct span text);
+
+#endif

@@ -1,0 +1,62 @@
+/* Undoes what a text went through between the tool that wrote it and its reader: quoting in
+ * replies, empty lines between the lines, line numbers, what loggers write in front
+ * (line_prefix.h), indentation, lists and tags of Markdown and HTML, changed characters
+ * (text_characters.h), the JSON around each line of a container's log. */
+#ifndef STALLKIT_DUMP_TEXT_MEND_H
+#define STALLKIT_DUMP_TEXT_MEND_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/strbuf.h"
+#include "dump/input/line_prefix.h"
+#include "dump/json/span_private.h"
+
+/* How the lines of a text were changed between the tool that wrote it and its reader. */
+struct text_mend {
+    size_t quoted; /* marks '>' in front of each line */
+    bool wrapped; /* each line is a JSON object of Docker's json-file driver, {"log":"…\n",…} */
+    struct line_prefix prefix; /* a logger's, in front of each line */
+    bool doubled;              /* an empty line follows each line */
+    size_t numbered; /* characters between the line's number, in front of each line, and the line;
+                        0 = no numbers */
+    size_t head;     /* bytes in front of the first line: tags, or the mark of a list's item */
+    bool tagged;     /* head has tags of HTML */
+    size_t indent;   /* blanks in front of the first line; up to as many are cut off each line */
+    bool listed;     /* the indent comes from a list: the first line has the mark "- " instead */
+    /* private */
+    bool dropped;    /* the last line was dropped */
+    bool begun;      /* the first line was taken */
+    uint64_t number; /* number of the next line */
+};
+
+/* Does the line begin with JSON, rather than with a logger's "[2026-11-20 …]" or "{braces}"? */
+bool text_begins_json(struct span line);
+/* Is the line a JSON object of Docker's json-file driver, whose first member is "log"? */
+bool text_is_wrapped(struct span line);
+/* Finds how the lines of a text that begins with these bytes were changed. whole: the bytes are
+ * the whole text. *more is set if further bytes would decide, *soon if they would decide only about
+ * a logger's prefix; else they are left alone. */
+struct text_mend text_mend_of(struct span text, bool whole, bool *more, bool *soon);
+
+/* Could mending change the first two lines of the text? */
+bool text_mend_is_needed(const struct text_mend *m, struct span text);
+
+enum text_mended {
+    TEXT_KEPT,    /* the line needed no change */
+    TEXT_MENDED,  /* the line was changed; it never gets longer */
+    TEXT_DROPPED, /* an empty line that only separates others */
+    TEXT_OTHER,   /* the line lacks what was put around the lines of the text, so the text ends
+                     before it */
+};
+/* Removes from the text's next line, which has no line feed, what was put around it. *out
+ * becomes the line, which lies in *room if it was changed; *room is marked failed if memory runs
+ * out. */
+enum text_mended text_mend_line(struct text_mend *m, struct span line, struct strbuf *room,
+                                struct span *out);
+/* Sets *room to the first lines of a text, at most `most` bytes of it, as they are when mended;
+ * *room is marked failed if memory runs out. */
+void text_mend_head(struct text_mend m, struct span text, size_t most, struct strbuf *room);
+
+#endif

@@ -1,0 +1,44 @@
+/* Finds where a text report begins and ends in a stream of documents. */
+#ifndef STALLKIT_DUMP_TEXT_REPORT_H
+#define STALLKIT_DUMP_TEXT_REPORT_H
+
+#include <stdbool.h>
+
+#include "base/strbuf.h"
+#include "dump/input/text_mend.h"
+#include "dump/json/span_private.h"
+
+struct report_format;
+
+/* Returns the format of the text report that begins with these bytes, as they are or mended, and
+ * sets *mend to how its lines were changed; NULL: no report begins so, or memory ran out. whole:
+ * the bytes are all of the input. room: memory for the mended text, which is marked failed if
+ * memory runs out. *more is set if further bytes would decide; *soon if they might, but are not
+ * worth waiting for. */
+const struct report_format *text_report_begins(struct span text, bool whole, struct strbuf *room,
+                                               struct text_mend *mend, bool *more, bool *soon);
+/* What the lines of a text report so far have shown; the caller sets `format`. */
+struct text_report {
+    const struct report_format *format;
+    bool body;    /* its threads have begun: a header behind them belongs to another report */
+    bool images;  /* its images have begun, which end it: another report may begin even without a
+                     header */
+    bool sampled; /* it covers many processes, each with a header: only a date begins another report
+                   */
+    bool original; /* "Full Report" was read: the JSON that the text was made from follows */
+    bool label;    /* the last line ends with a colon: JSON behind it belongs to the report */
+};
+
+enum { TEXT_REPORT_AHEAD = 2048 };
+/* Do the lines behind `line`, which need not be mended, decide whether it ends the report before
+ * it? */
+bool text_report_looks_ahead(const struct text_report *t, struct span line);
+/* Does `line` end the report before it? report: the report's lines so far. ahead: the bytes behind
+ * the line, at least TEXT_REPORT_AHEAD of them if text_report_looks_ahead, unless the input ends.
+ */
+bool text_report_ends(const struct text_report *t, struct span report, struct span line,
+                      struct span ahead);
+/* Updates the state with the next line of the report. */
+void text_report_note(struct text_report *t, struct span line);
+
+#endif

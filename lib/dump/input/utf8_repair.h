@@ -1,0 +1,14 @@
+/* Makes a document valid UTF-8, because what is written from it has to be. */
+#ifndef STALLKIT_DUMP_UTF8_REPAIR_H
+#define STALLKIT_DUMP_UTF8_REPAIR_H
+
+#include <stdint.h>
+
+#include "base/strbuf.h"
+
+/* Replaces each byte of the text that is not UTF-8 (RFC 3629) by U+FFFD, and adds how many there
+ * were to *count. ST_ERR: out of memory, or the text would grow past its limit; it is unchanged
+ * then. */
+enum st utf8_repair(struct strbuf *text, uint64_t *count, struct err *e) BASE_MUST_USE;
+
+#endif

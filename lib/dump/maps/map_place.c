@@ -1,0 +1,378 @@
+/* Gives addresses to the images and names that have none, and fills the draft. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/parse.h"
+#include "base/search.h"
+#include "dump/maps/map_trees.h"
+
+#define PLACE_ALIGN UINT64_C(0x4000)
+/* Known addresses at or above this one do not push the made-up ones upwards, which end below twice
+ * this: arm64 addresses have 47 bits. */
+#define PLACE_END (UINT64_C(1) << 46)
+/* Bytes between the made-up addresses of names: a frame may be looked up one byte before its
+ * address. */
+enum { NAME_STEP = 16 };
+
+/* An image's load address with its index, because qsort passes no context. */
+struct load_of {
+    uint64_t load;
+    size_t image;
+};
+
+struct placement {
+    struct map_stacks *s;
+    struct load_of *loads; /* load addresses of the placed images, ascending */
+    size_t load_count;
+    uint64_t top;       /* made-up addresses begin here or above */
+    uint64_t bare_base; /* address of the names that are in no image */
+    size_t bare_count;
+    bool main_told; /* some thread is marked as the main one */
+};
+
+static int by_load_address(const void *a, const void *b) {
+    const struct load_of *x = a, *y = b;
+    int order = COMPARE(x->load, y->load);
+    return order ? order : COMPARE(x->image, y->image);
+}
+
+static enum st sort_loads(struct placement *p) {
+    struct map_stacks *s = p->s;
+    p->load_count = 0;
+    p->loads = arena_array(&s->r->arena, s->images.len, sizeof *p->loads);
+    if (!p->loads) {
+        return err_nomem(s->r->e);
+    }
+    for (size_t i = 0; i < s->images.len; i++) {
+        const struct map_image *image = &s->images.data[i];
+        if (image->placed && !image->unsure) {
+            p->loads[p->load_count++] = (struct load_of){image->image.load, i};
+        }
+    }
+    if (p->load_count > 0) {
+        qsort(p->loads, p->load_count, sizeof *p->loads, by_load_address);
+    }
+    return ST_OK;
+}
+
+/* Returns the placed image that holds the address; NULL: none does. */
+static struct map_image *map_image_of(const struct placement *p, uint64_t address) {
+    size_t i;
+    LOWER_BOUND(i, p->load_count, p->loads[i].load, address + 1)
+    struct map_image *image = i > 0 ? &p->s->images.data[p->loads[i - 1].image] : NULL;
+    uint64_t size = image ? image->image.size : 0;
+    return image && (size == 0 || address - image->image.load < size) ? image : NULL;
+}
+
+static void note_end(struct map_image *image, uint64_t offset) {
+    image->end = offset >= image->end ? offset + 1 : image->end;
+}
+
+/* ---- frames that have no address ---- */
+
+/* Returns the made-up image that holds the names of frames in this image, made if need be; NULL:
+ * the image has no name, or *failed. */
+static struct map_image *names_of(struct map_stacks *s, size_t image, bool in_app, bool *failed) {
+    const char *name = image == SIZE_MAX ? NULL : s->images.data[image].image.name;
+    if (!name) {
+        return NULL;
+    }
+    size_t at = map_stacks_find(s, 'm', name, strlen(name));
+    if (at == SIZE_MAX) {
+        struct map_image made = {.made_up = true};
+        made.image.name = name;
+        at = map_stacks_new_image(s, &made);
+        *failed = at == SIZE_MAX;
+    }
+    if (at == SIZE_MAX) {
+        return NULL;
+    }
+    struct map_image *out = &s->images.data[at];
+    out->image.in_app = out->image.in_app || in_app;
+    return out;
+}
+
+/* Gives a frame without an address a made-up one; the same symbol, file and line in an image always
+ * gets the same. */
+static enum st place_name(struct placement *p, struct map_frame *f) {
+    struct map_stacks *s = p->s;
+    struct strbuf key = {0};
+    bool failed = false, added = false;
+    bool in_app = f->in_app || (f->image != SIZE_MAX && s->images.data[f->image].image.in_app);
+    struct map_image *image = names_of(s, f->image, in_app, &failed);
+    if (failed) {
+        return ST_ERR;
+    }
+    f->image = image ? (size_t)(image - s->images.data) : SIZE_MAX;
+    strbuf_addf(&key, "%zu %s\n%s\n%u", f->image, f->symbol, f->file ? f->file : "",
+                (unsigned)f->line);
+    uint64_t next = image ? image->end + NAME_STEP : (p->bare_count + 1) * NAME_STEP;
+    const struct map_entry *entry =
+        key.failed ? NULL : map_put(&s->by_name, key.data, key.len, (size_t)next, &added);
+    strbuf_release(&key);
+    if (!entry) {
+        return err_nomem(s->r->e);
+    }
+    p->bare_count += added && !image;
+    f->offset = entry->value;
+    f->symbol_offset = 0;
+    if (image) {
+        note_end(image, f->offset);
+    }
+    return ST_OK;
+}
+
+/* Decides by what a frame is placed: its address, its offset or its name. */
+static enum st settle_frame(struct placement *p, struct map_frame *f) {
+    struct map_stacks *s = p->s;
+    struct map_image *image = f->image == SIZE_MAX ? NULL : &s->images.data[f->image];
+    if (f->kind == FRAME_ABSOLUTE) {
+        struct map_image *holder = map_image_of(p, f->address);
+        if (holder && holder != image && image && holder->image.size == 0) {
+            /* the frame names another image, and nobody knows where the holder ends */
+            holder = NULL;
+        }
+        if (holder) {
+            holder->image.in_app = holder->image.in_app || f->in_app;
+            note_end(holder, f->address - holder->image.load);
+        } else if (f->symbol) {
+            f->kind = FRAME_NAMED; /* the frame's image is known by name, or it is in none */
+        }
+    } else if (f->kind == FRAME_RELATIVE && image->unsure) {
+        f->kind = f->symbol ? FRAME_NAMED : FRAME_UNREAD;
+    } else if (f->kind == FRAME_RELATIVE) {
+        note_end(image, f->offset);
+    }
+    return f->kind == FRAME_NAMED ? place_name(p, f) : ST_OK;
+}
+
+/* ---- images ---- */
+
+static uint64_t round_up(uint64_t value) {
+    return (value + PLACE_ALIGN - 1) / PLACE_ALIGN * PLACE_ALIGN;
+}
+
+/* Gives placed images of unknown size the size that their frames need, so that they do not reach to
+ * images placed above them. */
+static void close_images(struct placement *p) {
+    for (size_t i = 0; i < p->load_count; i++) {
+        struct map_image *image = &p->s->images.data[p->loads[i].image];
+        uint64_t size = round_up(image->end > 0 ? image->end : 1);
+        uint64_t room = i + 1 < p->load_count ? p->loads[i + 1].load - p->loads[i].load : size;
+        if (image->image.size == 0) {
+            image->image.size = room > 0 && room < size ? room : size;
+        }
+        uint64_t end = image->image.load + image->image.size;
+        if (image->image.load < PLACE_END && end < PLACE_END && end > p->top) {
+            p->top = end;
+        }
+    }
+}
+
+/* Places the images without an address above all known addresses. */
+static enum st place_images(struct placement *p) {
+    struct map_stacks *s = p->s;
+    for (size_t i = 0; i < s->frames.len; i++) {
+        const struct map_frame *f = &s->frames.data[i];
+        if (f->kind == FRAME_ABSOLUTE && f->address < PLACE_END && f->address >= p->top) {
+            p->top = f->address + 1;
+        }
+    }
+    p->top = round_up(p->top) + PLACE_ALIGN;
+    for (size_t i = 0; i < s->images.len; i++) {
+        struct map_image *image = &s->images.data[i];
+        if ((image->placed && !image->unsure) || image->end == 0) {
+            continue;
+        }
+        image->image.load = p->top;
+        image->image.size = round_up(image->end);
+        image->placed = true;
+        image->unsure = false;
+        p->top += image->image.size + PLACE_ALIGN;
+        if (p->top > 2 * PLACE_END) {
+            return err_set(s->r->e, ERR_LIMIT, "its images are larger than memory");
+        }
+    }
+    p->bare_base = p->top;
+    return ST_OK;
+}
+
+static enum st settle_all(struct placement *p) {
+    struct map_stacks *s = p->s;
+    enum st st = sort_loads(p);
+    for (size_t i = 0; i < s->frames.len && st == ST_OK; i++) {
+        st = settle_frame(p, &s->frames.data[i]);
+    }
+    if (st == ST_OK) {
+        close_images(p);
+        st = place_images(p);
+    }
+    return st;
+}
+
+/* ---- the draft ---- */
+
+static uint64_t frame_at(const struct placement *p, const struct map_frame *f) {
+    switch (f->kind) {
+    case FRAME_UNREAD:
+        return 0;
+    case FRAME_ABSOLUTE:
+        return f->address;
+    default:
+        return f->offset +
+               (f->image == SIZE_MAX ? p->bare_base : p->s->images.data[f->image].image.load);
+    }
+}
+
+/* Adds the frame's name to the draft, and returns the frame with its address and name there. */
+static struct report_frame draft_frame(const struct placement *p, const struct map_frame *f) {
+    struct report *r = p->s->r;
+    struct report_frame frame = report_frame_at(r, frame_at(p, f));
+    const struct report_name name = {.address = frame.address,
+                                     .symbol = f->symbol,
+                                     .offset = f->symbol_offset,
+                                     .file = f->file,
+                                     .line = f->line,
+                                     .in_app = f->in_app && f->image == SIZE_MAX};
+    frame.name = f->kind == FRAME_UNREAD ? 0 : report_name(r, &name);
+    return frame;
+}
+
+/* Adds all names to the draft, in the order of the document. */
+static void draft_names(struct placement *p) {
+    for (size_t i = 0; i < p->s->frames.len; i++) {
+        p->s->r->frames_unread += p->s->frames.data[i].kind == FRAME_UNREAD;
+        (void)draft_frame(p, &p->s->frames.data[i]);
+    }
+}
+
+static bool map_node_address(void *ctx, const json_t *node, uint64_t *out) {
+    const struct placement *p = ctx;
+    const struct map_frame *f = map_trees_frame(p->s, node);
+    *out = f ? draft_frame(p, f).address : 0;
+    return f != NULL;
+}
+
+/* A thread's call trees on their way into the draft. */
+struct tree_draft {
+    struct report *r;
+    struct report_tree tree;
+    bool samples;  /* true: the trees become samples; false: their heaviest path becomes a stack */
+    bool has_path; /* the heaviest path was taken */
+};
+
+static enum st draft_roots(void *ctx, const json_t *roots) {
+    struct tree_draft *t = ctx;
+    if (t->samples) {
+        return report_tree_samples(t->r, &t->tree, roots, NULL);
+    }
+    if (t->has_path) {
+        return ST_OK;
+    }
+    t->has_path = true;
+    return report_tree_heaviest(t->r, &t->tree, roots);
+}
+
+/* Adds the samples of a thread to the draft if it is the main one, or if no thread is marked as
+ * main and the samples were not taken for each thread apart. */
+static enum st draft_samples(struct placement *p, const struct map_thread *t,
+                             const struct report_thread *out) {
+    struct map_stacks *s = p->s;
+    struct tree_draft draft = {.r = s->r,
+                               .tree = {s->map->children, s->map->count, NULL,
+                                        !s->map->outermost_first, map_node_address, p},
+                               .samples = true};
+    if ((p->main_told || s->per_thread) && !t->thread.main) {
+        return ST_OK;
+    }
+    if (t->tree) {
+        return map_trees_each(s, t->tree, draft_roots, &draft);
+    }
+    struct report_stack sample = out->stack;
+    sample.samples = t->samples;
+    return t->samples > 0 ? report_add_sample(s->r, &sample) : ST_OK;
+}
+
+static enum st draft_thread(struct placement *p, const struct map_thread *t) {
+    struct map_stacks *s = p->s;
+    struct report_thread out = t->thread;
+    struct tree_draft draft = {.r = s->r,
+                               .tree = {s->map->children, s->map->count, NULL,
+                                        !s->map->outermost_first, map_node_address, p}};
+    enum st st = ST_OK;
+    out.stack = report_begin_stack(s->r);
+    for (size_t i = 0; i < t->count && i < DUMP_FRAMES_MAX && st == ST_OK; i++) {
+        st = report_add_frame(s->r, draft_frame(p, &s->frames.data[t->first + i]));
+    }
+    if (st == ST_OK && t->count == 0 && t->tree) {
+        st = map_trees_each(s, t->tree, draft_roots, &draft);
+    }
+    report_end_stack(s->r, &out.stack);
+    if (st == ST_OK) {
+        st = report_add_thread(s->r, &out);
+    }
+    return st == ST_OK ? draft_samples(p, t, &out) : st;
+}
+
+/* Marks the first thread that has a stack as the main one, unless one is marked. */
+static void mark_main(struct placement *p) {
+    struct map_stacks *s = p->s;
+    struct map_thread *first = NULL;
+    for (size_t i = s->threads.len; i-- > 0;) {
+        struct map_thread *t = &s->threads.data[i];
+        p->main_told = p->main_told || t->thread.main;
+        first = t->count > 0 || t->tree ? t : first;
+    }
+    if (first && !p->main_told) {
+        first->thread.main = true;
+    }
+}
+
+/* Marks the app's own images by its executable's UUID or path, if no flag in the document says
+ * which they are. */
+static void mark_app(struct map_stacks *s, const char *app_uuid, const char *app_path) {
+    struct image_id id;
+    char text[IMAGE_ID_TEXT];
+    if (s->app_told) {
+        return;
+    }
+    if (app_path) {
+        report_executable(s->r, app_path);
+    }
+    if (!app_uuid || !parse_uuid(app_uuid, strlen(app_uuid), &id)) {
+        return;
+    }
+    image_id_text(&id, text);
+    size_t at = map_stacks_find(s, 'u', text, strlen(text));
+    if (at != SIZE_MAX) {
+        struct report_image *image = &s->images.data[at].image;
+        image->in_app = true;
+        if (!app_path && image->path) {
+            report_executable(s->r, image->path);
+        }
+    }
+}
+
+enum st map_stacks_finish(struct map_stacks *s, const char *app_uuid, const char *app_path) {
+    struct placement p = {.s = s, .top = UINT64_C(1) << 32};
+    if (s->frames.len == 0) {
+        return err_set(s->r->e, ERR_FORMAT, "a report without a stack");
+    }
+    if (settle_all(&p) != ST_OK) {
+        return ST_ERR;
+    }
+    mark_main(&p);
+    mark_app(s, app_uuid, app_path);
+    for (size_t i = 0; i < s->images.len; i++) {
+        if (s->images.data[i].placed) {
+            report_image(s->r, &s->images.data[i].image);
+        }
+    }
+    draft_names(&p);
+    for (size_t i = 0; i < s->threads.len; i++) {
+        if (draft_thread(&p, &s->threads.data[i]) != ST_OK) {
+            return ST_ERR;
+        }
+    }
+    return ST_OK;
+}

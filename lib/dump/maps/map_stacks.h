@@ -1,0 +1,75 @@
+/* The images and stacks that a map finds in a document, on their way into a draft. A frame is given
+ * by an address, an offset in an image, or a name alone; what has no address gets a made-up one, in
+ * an image at a free place. */
+#ifndef STALLKIT_DUMP_MAP_STACKS_H
+#define STALLKIT_DUMP_MAP_STACKS_H
+
+#include "base/number_map.h"
+#include "dump/maps/map_private.h"
+
+enum frame_kind {
+    FRAME_UNREAD,   /* neither address, offset nor symbol is known */
+    FRAME_ABSOLUTE, /* known by its address */
+    FRAME_RELATIVE, /* known by its offset in its image */
+    FRAME_NAMED     /* known by its symbol alone */
+};
+
+struct map_frame {
+    enum frame_kind kind;
+    uint64_t address, offset;
+    size_t image; /* index of its image, SIZE_MAX = not known */
+    const char *symbol, *file;
+    uint32_t line;
+    uint64_t symbol_offset;
+    bool in_app;
+};
+
+struct map_image {
+    struct report_image image;
+    bool placed;  /* the image's load address is known */
+    bool told;    /* the document gives the load address */
+    bool unsure;  /* frames imply different load addresses */
+    bool made_up; /* the image holds made-up addresses of names */
+    uint64_t end; /* largest offset of its frames, plus one */
+};
+
+struct map_thread {
+    struct report_thread thread;
+    size_t first, count; /* its part of frames, innermost first */
+    uint64_t samples;    /* samples that had this stack; 0 = not told */
+    const json_t *tree;  /* the thread's object, if it has call trees; else NULL */
+};
+
+struct map_stacks {
+    struct report *r;
+    const struct report_map *map;
+    struct map by_key;       /* key made of id, name or load address -> index of image */
+    struct number_map nodes; /* address of a call tree's JSON node -> index of frame */
+    struct map by_name;      /* symbol, file and line -> made-up offset */
+    VEC(struct map_image) images;
+    VEC(struct map_frame) frames;
+    VEC(struct map_thread) threads;
+    bool app_told;   /* some flag in the document tells what belongs to the app */
+    bool per_thread; /* each thread has its own samples, and only the main one's are taken */
+};
+
+void map_stacks_release(struct map_stacks *s);
+/* Read one image or thread of the document. first_source: the map's first path for threads, before
+ * which none is known. ST_ERR: out of memory, or a limit. */
+enum st map_stacks_add_image(struct map_stacks *s, const json_t *image) BASE_MUST_USE;
+enum st map_stacks_add_thread(struct map_stacks *s, const json_t *thread,
+                              bool first_source) BASE_MUST_USE;
+/* Returns the index of the image with this key, SIZE_MAX if there is none; map_stacks.c lists the
+ * kinds of key. */
+size_t map_stacks_find(struct map_stacks *s, char kind, const void *bytes, size_t len);
+/* Adds an image and returns its index; SIZE_MAX with the error set: out of memory, or too many. */
+size_t map_stacks_new_image(struct map_stacks *s, const struct map_image *image);
+/* Reads a frame and appends it to the frames. */
+enum st map_stacks_read_frame(struct map_stacks *s, const json_t *frame) BASE_MUST_USE;
+/* Places the images and fills the draft. ERR_FORMAT: there is no frame. app_uuid and app_path,
+ * text or NULL, are those of the executable; they decide which images are the app's if no flag
+ * in the document does. */
+enum st map_stacks_finish(struct map_stacks *s, const char *app_uuid,
+                          const char *app_path) BASE_MUST_USE;
+
+#endif

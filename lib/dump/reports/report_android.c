@@ -1,0 +1,501 @@
+/* Reads Android's trace of a process that did not respond: traces.txt, files of /data/anr, and the
+ * trace of an ApplicationExitInfo. ART writes it (art/runtime/signal_catcher.cc, thread.cc,
+ * monitor.cc of AOSP), with the system's lines in front (StackTracesDumpHelper.java); the Play
+ * Console shows the threads alone.
+ *
+ *     Subject: Input dispatching timed out (… Waited 5001ms for MotionEvent)
+ *     ----- pid 4242 at 2026-11-20 09:12:44.120000000+0100 -----
+ *     Cmd line: com.example.shop
+ *     Build fingerprint: 'google/oriole/oriole:14/UP1A.231005.007/10754064:user/release-keys'
+ *     ABI: 'arm64'
+ *     DALVIK THREADS (27):
+ *     "main" prio=5 tid=1 Blocked
+ *       | sysTid=4242 nice=-10 cgrp=top-app sched=0/0 handle=0x7c…
+ *       | state=S schedstat=( 151056979 25055334 199 ) utm=5 stm=9 core=1 HZ=100
+ *       native: #00 pc 00000000000a5e08  /apex/…/libc.so (syscall+28) (BuildId: 2a19…)
+ *       at com.example.shop.Cart.add(Cart.java:12)
+ *       - waiting to lock <0x0a1b2c3d> (a java.lang.Object) held by thread 12
+ *       at com.example.shop.Main.onClick(Main.java:40)
+ *       - locked <0x0e5f6a7b> (a com.example.shop.Main)
+ */
+#include "dump/reports/report_private.h"
+
+#include <string.h>
+
+#include "base/parse.h"
+#include "base/path.h"
+#include "dump/dump.h"
+#include "dump/reports/report_android_private.h"
+
+/* The reader's state: one trace is read line by line. */
+struct android {
+    struct report *r;
+    struct report_lines lines;
+    const char *line; /* current line without its leading blanks */
+    size_t sections;  /* "----- pid" lines so far; the process of the first is the one that hung */
+    bool ended;       /* the first process's section has ended */
+    bool headless;    /* the first process has no "----- pid" line, though others of its lines */
+    bool cut;         /* lines of another process follow before the end of the first */
+    bool main_seen;   /* the thread with id 1 has begun */
+    uint64_t pid;     /* id of the first section's process */
+    bool in_thread;
+    bool gap;         /* empty lines follow what was read of the thread */
+    bool spaced;      /* the text has empty lines within its threads */
+    bool strayed;     /* the thread's native frames went on with those of another thread */
+    uint64_t next;    /* number that the thread's next native frame should have */
+    uint64_t missing; /* native frames that the numbers of others skip */
+    uint64_t stray;   /* frames left out because they stand under no heading of their thread */
+    struct report_thread thread;
+    const char *arch;   /* architecture that the process's lines tell; NULL = none */
+    uint64_t announced; /* threads that the section announces; 0 = not told */
+    uint64_t attached;  /* threads read that the virtual machine knows */
+};
+
+static bool android_line_begins(const char *s, const char *with) {
+    return strncmp(s, with, strlen(with)) == 0;
+}
+
+/* ---- headers ---- */
+
+/* Returns the text between the single quotes around a value, or the whole value if it has none. */
+static const char *unquoted(struct report *r, const char *value) {
+    size_t len = strlen(value);
+    return len > 1 && value[0] == '\'' && value[len - 1] == '\''
+               ? report_text(r, value + 1, len - 2)
+               : value;
+}
+
+/* Reads device, release and build from "BRAND/PRODUCT/DEVICE:14/BUILD/…" (Build.FINGERPRINT). */
+static void read_fingerprint(struct report *r, const char *value) {
+    const char *text = unquoted(r, value);
+    const char *colon = text ? strchr(text, ':') : NULL;
+    size_t release = colon ? strcspn(colon + 1, "/") : 0;
+    if (release == 0) {
+        return;
+    }
+    const char *device = colon;
+    while (device > text && device[-1] != '/') {
+        device--;
+    }
+    r->model = report_text(r, device, (size_t)(colon - device));
+    r->os = report_join(r, "Android", " ", report_text(r, colon + 1, release));
+    const char *build = colon + 1 + release;
+    if (*build == '/') {
+        r->os_build = report_text(r, build + 1, strcspn(build + 1, "/"));
+    }
+}
+
+/* Returns for how many ms the system had waited, from "… Waited 5001ms for MotionEvent" or "Waited
+ * 5000.8ms"; -1: not told. */
+static int64_t waited_ms(const char *subject) {
+    static const char word[] = "aited ";
+    const char *at = strstr(subject, word);
+    uint64_t ms;
+    if (!at) {
+        return -1;
+    }
+    at += sizeof word - 1;
+    if (!report_take_decimal(&at, &ms) || ms > INT32_MAX) {
+        return -1;
+    }
+    at += *at == '.' ? 1 + strspn(at + 1, "0123456789") : 0;
+    return android_line_begins(at, "ms") ? (int64_t)ms : -1;
+}
+
+static void read_subject(struct report *r, const char *value) {
+    r->reason = value;
+    r->at_ms = waited_ms(value);
+}
+
+static void read_abi(struct android *t, const char *value) {
+    static const char *const names[][2] = {
+        {"arm64", "arm64"}, {"x86", "i386"}, {"x86_64", "x86_64"}};
+    const char *abi = unquoted(t->r, value);
+    size_t at;
+    if (abi && PARSE_WORD(abi, strlen(abi), names, &at)) {
+        t->arch = names[at][1]; /* 32-bit ARM is left out: it has no room for made-up addresses */
+    }
+}
+
+static void android_begin_section(struct android *t) {
+    char time[ANDROID_TIME_MAX];
+    t->sections++;
+    if (t->sections == 1 && !t->ended) {
+        const char *pid = t->line + sizeof "----- pid " - 1;
+        (void)report_take_decimal(&pid, &t->pid);
+        android_section_time(t->line, strlen(t->line), time);
+        t->r->time = report_time(t->r, time);
+    }
+}
+
+static void android_read_header(struct android *t) {
+    const char *value;
+    if ((value = report_line_value(t->line, "Subject")) != NULL) {
+        read_subject(t->r, value);
+    } else if (android_line_begins(t->line, ANDROID_INPUT_SUBJECT)) {
+        read_subject(t->r, t->line);
+    } else if ((value = report_line_value(t->line, "Cmd line")) != NULL) {
+        t->r->app_id = report_text(t->r, value, strcspn(value, " :"));
+        t->r->process = value;
+    } else if ((value = report_line_value(t->line, "Build fingerprint")) != NULL) {
+        read_fingerprint(t->r, value);
+    } else if ((value = report_line_value(t->line, "ABI")) != NULL) {
+        read_abi(t, value);
+    }
+}
+
+/* ---- threads ---- */
+
+static enum st android_end_thread(struct android *t) {
+    if (!t->in_thread) {
+        return ST_OK;
+    }
+    t->in_thread = false;
+    report_end_stack(t->r, &t->thread.stack);
+    return report_add_thread(t->r, &t->thread);
+}
+
+static enum st android_begin_thread(struct android *t, const struct android_thread_line *head) {
+    if (android_end_thread(t) != ST_OK) {
+        return ST_ERR;
+    }
+    t->thread = (struct report_thread){.id = head->tid,
+                                       .name = report_text(t->r, head->name, head->name_len),
+                                       .state = head->runs ? "running" : NULL,
+                                       .main = head->tid == 1};
+    t->thread.stack = report_begin_stack(t->r);
+    t->attached += head->tid >= 0;
+    t->gap = t->strayed = false;
+    t->next = 0;
+    t->thread.stack.calls = true; /* frames are addresses of calls, not return addresses */
+    t->in_thread = true;
+    return ST_OK;
+}
+
+/* Reads the state, a letter as in proc(5), from "| state=S schedstat=( 151056979 25055334 199 )
+ * utm=5 stm=9 core=1 HZ=100". The times are not used: they count from the thread's start. */
+static void read_settings(struct android *t) {
+    static const struct {
+        char letter;
+        const char *state;
+    } states[] = {{'R', "running"}, {'S', "waiting"}, {'D', "blocked"},
+                  {'T', "stopped"}, {'t', "stopped"}, {'I', "waiting"}};
+    const char *state = strstr(t->line, "state=");
+    for (size_t i = 0; state && i < sizeof states / sizeof *states; i++) {
+        if (state[6] == states[i].letter) {
+            t->thread.state = states[i].state;
+        }
+    }
+}
+
+/* Reads the owner from "- waiting to lock <0x0a1b2c3d> (a java.lang.Object) held by thread 12", or
+ * from Dalvik's "… held by tid=12 (Thread-10)" and "… held by threadid=12 (Thread-10)". */
+static void android_read_wait(struct android *t) {
+    static const char held[] = " held by ";
+    static const char *const words[] = {"thread ", "tid=", "threadid="};
+    const char *by = strstr(t->line, held);
+    uint64_t id;
+    if (!by || !android_line_begins(t->line, "- waiting to lock ")) {
+        return;
+    }
+    by += sizeof held - 1;
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        if (android_line_begins(by, words[i])) {
+            by += strlen(words[i]);
+            break;
+        }
+    }
+    if (report_take_decimal(&by, &id) && id <= INT32_MAX) {
+        t->thread.waits_for = "monitor";
+        t->thread.owner = (int64_t)id;
+    }
+}
+
+static bool has_room(const struct android *t) {
+    return t->r->frames.len - t->thread.stack.first < DUMP_FRAMES_MAX;
+}
+
+/* Is the class the process's own, rather than one of the boot class path? */
+static bool is_own_class(const struct report *r, const char *name) {
+    static const char *const system[] = {"android.",        "com.android.", "dalvik.",
+                                         "java.",           "javax.",       "jdk.",
+                                         "libcore.",        "sun.",         "org.apache.http.",
+                                         "org.ccil.cowan.", "org.json.",    "org.w3c.dom.",
+                                         "org.xml.",        "org.xmlpull.", "gov.nist."};
+    size_t len = r->app_id ? strlen(r->app_id) : 0;
+    if (len > 0 && strncmp(name, r->app_id, len) == 0 && name[len] == '.') {
+        return true;
+    }
+    for (size_t i = 0; i < sizeof system / sizeof *system; i++) {
+        if (android_line_begins(name, system[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Reads "at com.example.shop.Cart.add(Cart.java:12)" or "at java.lang.Thread.sleep!(Native
+ * method)". */
+static enum st take_java_frame(struct android *t) {
+    const char *s = t->line + 3, *open = strchr(s, '('), *close = open ? strrchr(open, ')') : NULL;
+    struct report_name name = {0};
+    uint64_t line;
+    if (!open || open == s || !has_room(t)) {
+        return ST_OK;
+    }
+    size_t len = (size_t)(open - s);
+    /* '!' marks a native method that runs as managed code does */
+    while (len > 1 && (s[len - 1] == '!' || s[len - 1] == ' ')) {
+        len--; /* the Play Console writes a blank before the bracket */
+    }
+    name.symbol = report_text(t->r, s, len);
+    name.in_app = name.symbol && is_own_class(t->r, name.symbol);
+    const char *colon = close ? close : open;
+    while (colon > open && *colon != ':') {
+        colon--;
+    }
+    const char *digits = colon + 1;
+    digits += *colon == ':' && *digits == '~'; /* Dalvik marks a line as approximate */
+    if (*colon == ':' && parse_u64(digits, (size_t)(close - digits), UINT32_MAX, &line) &&
+        line > 0) {
+        name.file = report_text(t->r, open + 1, (size_t)(colon - open - 1));
+        name.line = (uint32_t)line;
+    }
+    return name.symbol ? report_named_frame(t->r, &name) : err_nomem(t->r->e);
+}
+
+/* Checks a native frame's number, "#07", against those before it; *belongs = false: the frame is
+ * one of another thread, whose heading is missing. */
+static enum st check_native_order(struct android *t, bool *belongs) {
+    const char *s = strchr(t->line, '#') + 1;
+    uint64_t index;
+    enum st st = ST_OK;
+    *belongs = true;
+    if (!report_take_decimal(&s, &index)) {
+        return ST_OK;
+    }
+    t->strayed = t->strayed || index < t->next;
+    *belongs = !t->strayed;
+    if (t->strayed) {
+        t->stray++;
+        return ST_OK;
+    }
+    if (index > t->next) { /* lines were cut out */
+        uint64_t skipped = index - t->next;
+        t->missing += skipped < DUMP_FRAMES_MAX ? skipped : DUMP_FRAMES_MAX;
+        st = report_frame(t->r, 0);
+    }
+    t->next = index < UINT64_MAX ? index + 1 : index;
+    return st;
+}
+
+static enum st take_native_frame(struct android *t) {
+    struct android_native_line f;
+    bool belongs;
+    if (!has_room(t)) {
+        return ST_OK;
+    }
+    if (check_native_order(t, &belongs) != ST_OK || !belongs) {
+        return belongs ? ST_ERR : ST_OK;
+    }
+    if (!android_native_line(t->line, &f)) {
+        t->r->frames_unread++;
+        return report_frame(t->r, 0);
+    }
+    const char *symbol = report_text(t->r, f.symbol, f.symbol_len);
+    struct report_image image = {.path = report_text(t->r, f.path, f.path_len)};
+    if (!image.path) {
+        return t->r->no_memory ? err_nomem(t->r->e) : report_frame(t->r, 0);
+    }
+    /* '!' separates package and library: "base.apk!libshop.so" */
+    const char *packed = strrchr(image.path, '!');
+    image.name = packed && packed[1] ? path_name(packed + 1) : NULL;
+    image.in_app = android_line_begins(image.path, "/data/") &&
+                   !android_line_begins(image.path, "/data/dalvik-cache/");
+    (void)parse_build_id(f.build_id, f.build_id_len, &image.id);
+    return report_file_frame(t->r, &image, f.offset, symbol);
+}
+
+static enum st take_thread_part(struct android *t) {
+    const bool frames = t->r->frames.len > t->thread.stack.first;
+    t->strayed = t->strayed || (*t->line == '|' && frames); /* the properties precede the frames */
+    if (android_line_begins(t->line, "at ")) {
+        t->stray += t->strayed;
+        return t->strayed ? ST_OK : take_java_frame(t);
+    }
+    if (android_line_begins(t->line, "native: #") || *t->line == '#') {
+        return take_native_frame(t);
+    }
+    if (t->strayed) {
+        return ST_OK;
+    }
+    if (*t->line == '|') {
+        read_settings(t);
+    }
+    android_read_wait(t);
+    return ST_OK;
+}
+
+/* Takes a line behind a thread's first one. Empty lines end the thread unless the text's threads
+ * are spaced. *taken = false: the line is not part of a thread. */
+static enum st android_take_thread_line(struct android *t, bool *taken) {
+    *taken = t->in_thread;
+    if (t->in_thread && !*t->line) {
+        t->gap = true;
+        return ST_OK;
+    }
+    if (t->in_thread && t->gap && !(t->spaced && android_is_thread_part(t->line))) {
+        *taken = false;
+        if (android_end_thread(t) != ST_OK) {
+            return ST_ERR;
+        }
+    }
+    t->gap = false;
+    return *taken ? take_thread_part(t) : ST_OK;
+}
+
+/* ---- the whole trace ---- */
+
+/* Ends the process that is being read, before a line that ends it or begins the next one. */
+static void end_process(struct android *t) {
+    t->ended = t->ended || t->r->threads.len > 0 || t->in_thread;
+}
+
+/* Reads the id of "----- end 4242 -----"; an end of another process than the one that began is
+ * told. */
+static void end_section(struct android *t) {
+    const char *s = t->line + sizeof "----- end " - 1;
+    uint64_t pid;
+    if (!t->ended && t->sections > 0 && report_take_decimal(&s, &pid) && pid != t->pid) {
+        t->cut = true;
+    }
+    end_process(t);
+}
+
+/* Takes a line that begins or ends a process or its threads; false: it is another line. */
+static bool take_section_line(struct android *t) {
+    static const char threads[] = "DALVIK THREADS";
+    if (android_line_begins(t->line, "----- pid ")) {
+        t->headless = t->headless || (t->sections == 0 && t->r->threads.len > 0);
+        end_process(t);
+        android_begin_section(t);
+        t->ended = t->ended || t->sections > 1;
+        return true;
+    }
+    if (android_line_begins(t->line, "----- end ")) {
+        t->headless = t->headless || t->sections == 0;
+        end_section(t);
+        return true;
+    }
+    if (android_line_begins(t->line, threads)) {
+        const char *count = t->line + sizeof threads - 1;
+        t->headless = t->headless || t->sections == 0;
+        t->cut = t->cut || (!t->ended && t->r->threads.len > 0);
+        end_process(t);
+        if (!t->ended && *count == ' ' && *++count == '(' && count++) {
+            (void)report_take_decimal(&count, &t->announced);
+        }
+    }
+    return t->ended;
+}
+
+static enum st android_take_line(struct android *t) {
+    struct android_thread_line head;
+    bool taken;
+    if (take_section_line(t)) {
+        return ST_OK;
+    }
+    if (android_thread_line(t->line, strlen(t->line), &head)) {
+        if (head.tid == 1 && t->main_seen) { /* a process has only one thread with id 1: the head
+                                                of another process is missing */
+            t->cut = true;
+            end_process(t);
+            return ST_OK;
+        }
+        t->main_seen = t->main_seen || head.tid == 1;
+        return android_begin_thread(t, &head);
+    }
+    if (android_take_thread_line(t, &taken) != ST_OK || taken) {
+        return taken && err_is(t->r->e) ? ST_ERR : ST_OK;
+    }
+    if (t->r->threads.len == 0) {
+        android_read_header(t);
+    } else {
+        t->stray += android_is_frame(t->line);
+    }
+    return ST_OK;
+}
+
+/* Tells what the text lacks: it may be cut, or a part of a trace that somebody pasted. */
+static void android_tell_lacks(struct android *t) {
+    struct report *r = t->r;
+    if (t->announced > t->attached && t->announced <= INT32_MAX) {
+        report_lack_count(r, t->announced - t->attached,
+                          "thread that the text announces and leaves out",
+                          "threads that the text announces and leaves out");
+    }
+    report_lack_count(r, t->missing, "frame that the text leaves out",
+                      "frames that the text leaves out");
+    report_lack_count(r, t->stray, "frame whose thread is not told",
+                      "frames whose threads are not told");
+    report_lack_frames(r);
+    if (t->headless) {
+        report_lack(r, "the head of its process");
+    }
+    if (t->cut) {
+        report_lack(r, "the end of its process: lines of another one follow");
+    }
+    if (t->sections > 0 && !t->ended) {
+        report_lack(r, "what follows: the text ends within its process");
+    }
+}
+
+static enum st android_fill(struct report *r, struct span text) {
+    struct android t = {
+        .r = r, .lines = {.at = text.p, .end = text.end}, .spaced = android_is_spaced(text)};
+    const char *line;
+    r->kind = "hang";
+    r->detector = "android";
+    r->os = "Android";
+    while ((line = report_next_line(r, &t.lines)) != NULL) {
+        t.line = report_skip_blanks(line);
+        if (android_take_line(&t) != ST_OK) {
+            return err_context(r->e, "line %zu", t.lines.number);
+        }
+    }
+    if (r->no_memory) {
+        return err_nomem(r->e);
+    }
+    if (android_end_thread(&t) != ST_OK) {
+        return ST_ERR;
+    }
+    r->arch = t.arch;
+    android_tell_lacks(&t);
+    for (size_t i = 0; i < r->threads.len; i++) {
+        if (r->threads.data[i].main) {
+            return ST_OK;
+        }
+    }
+    return err_set(r->e, ERR_FORMAT, "an Android trace without its main thread");
+}
+
+static enum st android_read(const struct report_document *d, struct err *e) {
+    struct report r;
+    report_init(&r, report_android_format.name, 0, e);
+    report_keep(&r, "text", d->text, true);
+    report_lack_end(&r, d->text);
+    enum st st = android_fill(&r, d->text);
+    if (st == ST_OK) {
+        st = report_finish(&r, d);
+    }
+    report_release(&r);
+    return st;
+}
+
+const struct report_format report_android_format = {
+    .name = "android",
+    .source = "Android: ANR traces (/data/anr, ApplicationExitInfo, Play Console)",
+    .since = "0.1.0",
+    .begins = android_begins,
+    .ends = android_ends,
+    .read = android_read};

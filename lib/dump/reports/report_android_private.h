@@ -1,0 +1,49 @@
+/* Parses the lines of Android's traces. */
+#ifndef STALLKIT_DUMP_REPORT_ANDROID_PRIVATE_H
+#define STALLKIT_DUMP_REPORT_ANDROID_PRIVATE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "dump/json/span_private.h"
+
+/* A thread's first line; name points into the line. */
+struct android_thread_line {
+    const char *name;
+    size_t name_len;
+    int64_t tid; /* id in the virtual machine; -1: the thread is not attached to it */
+    bool runs;   /* the machine says that it runs managed code */
+};
+/* Parses a thread's first line; false: the line is another one. */
+bool android_thread_line(const char *line, size_t len, struct android_thread_line *out);
+
+/* A native frame; its texts point into the line and have length 0 if absent. */
+struct android_native_line {
+    uint64_t offset; /* address of the call in the file */
+    const char *path, *symbol, *build_id;
+    size_t path_len, symbol_len, build_id_len;
+};
+/* Parses a NUL-terminated line such as "native: #00 pc …" or "#00 pc …"; false: it has no
+ * address. */
+bool android_native_line(const char *line, struct android_native_line *out);
+
+/* android_is_frame: is the line, without its leading blanks, a frame? android_is_thread_part: is
+ * it any line of a thread but the first? */
+bool android_is_frame(const char *line);
+bool android_is_thread_part(const char *line);
+/* Does an empty line follow the first line of a thread, with the thread's properties or frames
+ * behind it? Then the empty lines of the text do not end its threads. */
+bool android_is_spaced(struct span text);
+
+enum { ANDROID_TIME_MAX = 64 };
+/* How the subject begins that says for how long the system waited. */
+#define ANDROID_INPUT_SUBJECT "Input dispatching timed out"
+/* Copies the time of "----- pid 4242 at 2026-11-20 09:12:44 -----"; "" if there is none. */
+void android_section_time(const char *line, size_t len, char out[ANDROID_TIME_MAX]);
+
+/* The functions `begins` and `ends` of struct report_format. */
+bool android_begins(struct span text, bool *more);
+bool android_ends(struct span report, struct span line);
+
+#endif

@@ -1,0 +1,14 @@
+/* Reads for which thread others waited from the text of spindump(8). */
+#ifndef STALLKIT_DUMP_REPORT_BLOCKER_PRIVATE_H
+#define STALLKIT_DUMP_REPORT_BLOCKER_PRIVATE_H
+
+#include "dump/reports/report_private.h"
+
+/* Returns the length of the executable's name in "Shop (My Shop) [301]". */
+size_t report_process_name_len(const char *name);
+/* Notes the thread of the same process that this line's samples waited for, if the line says so; of
+ * several owners the one of most samples is kept. now: the thread that is read; NULL = none.
+ * process: "Shop [301]"; NULL = not told. */
+void report_note_blocker(struct report_outline_thread *now, const char *process, const char *line);
+
+#endif

@@ -1,0 +1,62 @@
+/* Parses the lines of Apple's text reports that give threads and frames. */
+#ifndef STALLKIT_DUMP_REPORT_CRASH_PRIVATE_H
+#define STALLKIT_DUMP_REPORT_CRASH_PRIVATE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/map.h"
+#include "base/vec.h"
+#include "dump/json/span_private.h"
+
+struct report;
+
+/* A thread's heading; name points into the line and ends where the line does. */
+struct crash_heading {
+    uint64_t id;
+    const char *name; /* what follows "name:" or "Thread 3::"; NULL = nothing does */
+    bool is_name; /* "Thread 3 name: …", which the heading of the same thread's frames follows */
+    bool crashed; /* "Thread 3 Crashed:" */
+    bool attributed; /* "Thread 3 Attributed:": the thread that used too much of a resource */
+};
+/* Parses "Thread 3:", "Thread 3 WORD:", "Thread 3 name: …" or "Thread 3:: …". False: the line is
+ * another one, such as "Thread 0 crashed with ARM Thread State (64-bit):". */
+bool crash_heading(struct span line, struct crash_heading *out);
+
+/* A frame's line; its texts are in the draft's arena. */
+struct crash_frame {
+    uint64_t index;
+    uint64_t address, base; /* base: the image's load address; meaningful if the flags are set */
+    bool has_address, has_base;
+    const char *image;  /* NULL = not told, or "???" */
+    const char *symbol; /* "NAME + 24", "NAME (File.m:12)" or "NAME"; NULL = none */
+    size_t digits;      /* digits of the address */
+};
+/* Parses a NUL-terminated line "0  Shop  0x0000000100125780 0x100070000 + 743296"; false: it does
+ * not begin with an index. */
+bool crash_frame_line(struct report *r, const char *line, struct crash_frame *out);
+
+/* Does the line begin a frame? It has an index and an address, or the index `next` of the frame
+ * that should follow, or that of the frame before, and may be folded. */
+bool crash_is_frame(const char *line, uint64_t next);
+/* May the frame, which mail folds at a blank, go on with this line, which is no frame? It has no
+ * address yet, an open bracket, or neither an offset nor a source line. */
+bool crash_frame_goes_on(const char *frame, const char *line);
+
+/* The images that the frames of a text name, for those that the text does not list.
+ * Zero-initialised = none. */
+struct crash_images {
+    struct map index;  /* name and load address -> index into list */
+    struct map placed; /* name of an image whose load address is told -> its index into list */
+    VEC(struct crash_image) list;
+};
+/* Notes the image of a frame. */
+void crash_images_note(struct crash_images *images, struct report *r, const struct crash_frame *f);
+/* Adds the images to the draft that it does not have. listed: the text lists images, so that those
+ * are added alone whose load address a frame tells. Without a load address an image is placed where
+ * its frames are. Returns how many were added. */
+size_t crash_images_add(struct crash_images *images, struct report *r, bool listed);
+void crash_images_release(struct crash_images *images);
+
+#endif

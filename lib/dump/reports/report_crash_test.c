@@ -1,0 +1,249 @@
+/* Apple's text reports that were pasted, cut, folded or written by others. */
+#include "dump/reports/report_support_test.h"
+
+#define HEAD                                                                                       \
+    "Process: Shop [667]\nIdentifier: com.example.shop\nCode Type: ARM-64 (Native)\n"              \
+    "OS Version: iPhone OS 18.7 (22H20)\n"
+#define LISTED                                                                                     \
+    "Binary Images:\n"                                                                             \
+    "0x100000000 - 0x10000ffff Shop arm64 <4c4c442c55553144a1de7aabf56a019c> "                     \
+    "/private/var/x/Shop.app/Shop\n"
+
+static const char *lack_of(const struct dump *d) {
+    return d->lack ? d->lack : "";
+}
+
+static void a_thread_is_headed_by_any_word(void **state) {
+    (void)state;
+    struct converted c = convert_text_of(
+        HEAD "Exception Type: EXC_RESOURCE\nException Subtype: CPU\n"
+             "Exception Message: (Limit 50%) Observed 60% over 180 secs\n"
+             "Triggered by Thread: 2\n\n"
+             "Thread 0:\n0 Shop 0x0000000100000010 0x100000000 + 16\n\n"
+             "Thread 1 Highlighted:\n0 Shop 0x0000000100000020 0x100000000 + 32\n\n"
+             "Thread 2 name: work\nThread 2 Attributed:\n"
+             "0 Shop 0x0000000100000030 0x100000000 + 48\n\n"
+             "Thread 3 (Crashed):\n0 Shop 0x0000000100000040 0x100000000 + 64\n\n"
+             "Thread 2 crashed with ARM Thread State (64-bit):\n x0: 0x1\n\n" LISTED);
+    const struct dump *d = only_dump(&c);
+    assert_int_equal(d->thread_count, 4);
+    for (size_t i = 0; i < 4; i++) {
+        check_frames(&d->threads[i].stack, FRAMES(0x100000010 + 16 * i));
+    }
+    assert_string_equal(d->threads[2].name, "work");
+    assert_non_null(strstr(d->text, "\"id\":3,\"crashed\":true"));
+    assert_string_equal(lack_of(d), "");
+    assert_string_equal(d->stall.kind, "cpu");
+    assert_false(d->stall.fatal);
+    assert_int_equal(d->stall.duration_ms, 180000);
+    assert_int_equal(d->stall.cpu_permille, 600);
+    assert_int_equal(d->stall.top_thread, 2);
+    release_converted(&c);
+}
+
+static void what_a_process_used_is_its_kind(void **state) {
+    static const char *const kinds[][2] = {
+        {"WAKEUPS\nException Message: (Limit 150/sec) Observed 195/sec over 300 secs", "cpu"},
+        {"CPU_FATAL", "cpu"},
+        {"IO", "disk-write"},
+        {"MEMORY", "crash"},
+        {"CPUS", "crash"}};
+    (void)state;
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        struct strbuf text = {0};
+        strbuf_addf(&text,
+                    HEAD "Exception Type: EXC_RESOURCE\nException Subtype: %s\n"
+                         "Thread 0:\n0 Shop 0x0000000100000010 f + 16\n" LISTED,
+                    kinds[i][0]);
+        struct converted c = convert_text_of(strbuf_cstr(&text));
+        const struct dump *d = only_dump(&c);
+        assert_string_equal(d->stall.kind, kinds[i][1]);
+        assert_int_equal(d->stall.fatal, i == 1 || i >= 3);
+        assert_int_equal(d->stall.duration_ms, i == 0 ? 300000 : -1);
+        release_converted(&c);
+        strbuf_release(&text);
+    }
+}
+
+static void frames_of_another_thread_are_left_out(void **state) {
+    (void)state;
+    struct converted c = convert_text_of(
+        HEAD
+        "Thread 0:\n0 Shop 0x0000000100000010 f + 1\n1 Shop 0x0000000100000020 f + 1\n"
+        "1 Shop 0x0000000100000024 g + 1\n2 Shop 0x0000000100000030 h + 1\n"
+        "1 Shop 0x0000000100000090 i + 1\n2 Shop 0x0000000100000094 i + 1\n\n"
+        "Thread 3:\n4 Shop 0x0000000100000040 f + 1\n7 Shop 0x0000000100000050 f + 1\n" LISTED);
+    const struct dump *d = only_dump(&c);
+    check_frames(&d->threads[0].stack, FRAMES(0x100000010, 0x100000020, 0x100000024, 0x100000030));
+    assert_int_equal(d->threads[1].stack.frame_count, 3);
+    assert_int_equal(d->threads[1].stack.frames[1], 0); /* frames 5 and 6 */
+    assert_false(dump_frame_exact(&d->threads[1].stack, 0));
+    assert_string_equal(lack_of(d), "2 threads that the text leaves out; 6 frames that the text "
+                                    "leaves out; 2 frames whose numbers are out of order");
+    release_converted(&c);
+}
+
+static void images_come_from_frames_if_none_are_listed(void **state) {
+    (void)state;
+    struct converted c = convert_text_of(
+        HEAD "Thread 0 Crashed:\n0 libsystem_kernel.dylib 0x00000001dc4ecb34 write + 84\n"
+             "1 Shop 0x0000000100000020 0x100000000 + 32\n2 Shop 0x0000000100005020 main + 4\n"
+             "3 My Kit (*) 0x0000000180001000 f + 4\n4 ??? 0x0000000190001000 0 + 0\n");
+    const struct dump *d = only_dump(&c);
+    assert_int_equal(d->image_count, 3);
+    const struct dump_image *shop = &d->images[dump_image_at(d, 0x100005020)];
+    assert_string_equal(shop->name, "Shop");
+    assert_int_equal(shop->load, 0x100000000);
+    assert_true(shop->in_app);
+    assert_int_equal(shop->id.kind, IMAGE_ID_NONE);
+    assert_string_equal(d->images[dump_image_at(d, 0x180001000)].name, "My Kit");
+    assert_string_equal(d->images[dump_image_at(d, 0x1dc4ecb34)].name, "libsystem_kernel.dylib");
+    assert_int_equal(dump_image_at(d, 0x190001000), -1);
+    assert_non_null(strstr(lack_of(d), "no UUID"));
+    release_converted(&c);
+    /* without the process's name the app's images are known by their place */
+    c = convert_text_of("Thread 0 Crashed:\n0 libx.dylib 0x00000001dc4ecb34 f + 84\n"
+                        "1 Shop 0x0000000100000020 0x100000000 + 32\n");
+    d = only_dump(&c);
+    assert_true(d->images[dump_image_at(d, 0x100000020)].in_app);
+    assert_false(d->images[dump_image_at(d, 0x1dc4ecb34)].in_app);
+    release_converted(&c);
+    /* an image that is cut off the list */
+    c = convert_text_of(HEAD "Thread 0:\n0 Shop 0x0000000100000020 0x100000000 + 32\n"
+                             "1 Kit 0x0000000110000020 0x110000000 + 32\n" LISTED);
+    d = only_dump(&c);
+    assert_int_equal(d->image_count, 2);
+    assert_string_equal(lack_of(d), "1 image that \"Binary Images\" leaves out");
+    release_converted(&c);
+}
+
+static void an_address_whose_end_was_cut_off_is_none(void **state) {
+    (void)state;
+    struct converted c =
+        convert_text_of(HEAD "Thread 0 Crashed:\n0 libx.dylib 0x00000001dc4ecb34 f + 84\n"
+                             "1 Shop 0x00000001000");
+    const struct dump *d = only_dump(&c);
+    assert_int_equal(d->threads[0].stack.frames[1], 0);
+    assert_non_null(strstr(lack_of(d), "1 frame that could not be read"));
+    release_converted(&c);
+}
+
+static void folded_frames_are_joined(void **state) {
+    (void)state;
+    struct converted c = convert_text_of(
+        HEAD "Thread 0 Crashed:\n0   Shop     \t\n0x0000000100000010 0x100000000 + 16\n"
+             "1   Shop                     0x0000000100000020\n _cart_add:to: + 40\n"
+             "2   Shop     0x0000000100000030 main +\n 266 (main.m:17)\n"
+             "3   libdyld.dylib    0x00000001aa4016c0 start\n + 4\n"
+             "Thread 0 crashed with ARM Thread State (64-bit):\n x0: 0x1\n" LISTED);
+    const struct dump *d = only_dump(&c);
+    check_frames(&d->threads[0].stack, FRAMES(0x100000010, 0x100000020, 0x100000030, 0x1aa4016c0));
+    assert_string_equal(dump_name_at(d, 0x100000020)->symbol, "_cart_add:to:");
+    assert_string_equal(dump_name_at(d, 0x100000030)->symbol, "main");
+    assert_int_equal(dump_name_at(d, 0x100000030)->line, 17);
+    assert_string_equal(dump_name_at(d, 0x1aa4016c0)->symbol, "start");
+    release_converted(&c);
+}
+
+static void hexadecimal_offsets_are_no_names(void **state) {
+    (void)state;
+    struct converted c = convert_text_of(
+        "Date: 2026-11-20 10:12:44 +0000\nProcess: Shop\nBundle id: com.example.shop\n"
+        "Device: iPhone10,6, iOS 11.3.1\n\nThread 0 Crashed:\n"
+        "0 Shop \t0x100000010 0x100000000 + 0x10\t// -[Cart add:] + 0x8\n"
+        "1 Shop (*) \t0x100000020 0x100000000 + 0x20\t// 0x0000001c + 0x4\n"
+        "2 Shop \t0x100000030 0x100000000 + 0x30\n" LISTED);
+    const struct dump *d = only_dump(&c);
+    assert_string_equal(d->app.id, "com.example.shop");
+    assert_string_equal(d->device.model, "iPhone10,6");
+    assert_string_equal(d->device.os, "iOS 11.3.1");
+    assert_int_equal(d->name_count, 1);
+    assert_string_equal(dump_name_at(d, 0x100000010)->symbol, "-[Cart add:]");
+    assert_int_equal(dump_name_at(d, 0x100000010)->offset, 8);
+    release_converted(&c);
+}
+
+static void empty_lines_within_threads_end_none(void **state) {
+    (void)state;
+    struct converted c = convert_text_of(
+        HEAD "\nThread 0 name: main\n\n\nThread 0:\n\n0 Shop 0x0000000100000010 f + 16\n\n\n"
+             "1 Shop 0x0000000100000020 f + 32\n2 Shop 0x0000000100000030 g + 48\n\n"
+             "2 Shop 0x0000000100000030 h + 48\n\nThread 1:\n0 Shop 0x0000000100000040 g + 16\n\n"
+             "Last Exception Backtrace:\n\n(0x100000050 0x100000060)\n\n" LISTED);
+    const struct dump *d = only_dump(&c);
+    assert_int_equal(d->thread_count, 3);
+    check_frames(&d->threads[0].stack, FRAMES(0x100000010, 0x100000020, 0x100000030));
+    assert_int_equal(dump_name_at(d, 0x100000030)->inlined_count, 1);
+    check_frames(&d->threads[1].stack, FRAMES(0x100000040));
+    check_frames(&d->threads[2].stack, FRAMES(0x100000050, 0x100000060));
+    assert_string_equal(lack_of(d), "");
+    release_converted(&c);
+}
+
+static void a_text_without_a_frame_says_so(void **state) {
+    (void)state;
+    struct converted c =
+        convert_text_of("Incident Identifier: i\n" HEAD "Thread 0:\n\nThread 1:\n\n" LISTED);
+    assert_string_equal(lack_of(only_dump(&c)), "stacks: no thread has a frame");
+    release_converted(&c);
+}
+
+/* Mail folds at any blank, also within the symbol. */
+static void a_symbol_goes_on_in_the_next_line(void **state) {
+    (void)state;
+    struct converted c = convert_text_of(
+        HEAD "\nThread 0:\n0 Shop 0x0000000100000010 0x100000000 + 16 (__kill\n+ 8)\n"
+             "1 Shop 0x0000000100000020 0x100000000 + 32\n(+[Cart(Items) add:] + 4)\n"
+             "2 Shop 0x0000000100000030 0x100000000 + 48 (-[Cart(Items)\nadd:] + 4)\n"
+             "3 Shop 0x0000000100000040 -[Cart(Items)\ndrop:] + 4\n"
+             "4 Shop 0x0000000100000050 -[Cart end] (Cart.m:12)\nwords\n\n" LISTED);
+    const char *text = only_dump(&c)->text;
+    assert_non_null(strstr(text, "\"4294967312\":[\"__kill\",8]"));
+    assert_non_null(strstr(text, "\"4294967328\":[\"+[Cart(Items) add:]\",4]"));
+    assert_non_null(strstr(text, "\"4294967344\":[\"-[Cart(Items) add:]\",4]"));
+    assert_non_null(strstr(text, "\"4294967360\":[\"-[Cart(Items) drop:]\",4]"));
+    assert_non_null(strstr(text, "\"-[Cart end]\",0,\"Cart.m\",12]"));
+    release_converted(&c);
+}
+
+/* The line with the code may be lost, or run together with the one before. */
+static void the_watchdogs_sentence_is_enough(void **state) {
+#define SENTENCE                                                                                   \
+    "SPRINGBOARD, scene-create watchdog transgression: app<com.example.shop>:667 exhausted real "  \
+    "(wall clock) time allowance of 19.83 seconds\n"
+    static const char *const lines[] = {
+        "Termination Description: " SENTENCE, "TerminationDescription: " SENTENCE,
+        "Exception Subtype: " SENTENCE,
+        ("Exception Note: EXC_CORPSE_NOTIFYTermination\n"
+         "Reason: Namespace SPRINGBOARD, Code 0x8badf00d\nTermination Description: " SENTENCE)};
+    (void)state;
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+        struct strbuf text = {0};
+        strbuf_addf(&text, "%sException Type: EXC_CRASH (SIGKILL)\n%s\nThread 0:\n%s", HEAD,
+                    lines[i], "0 Shop 0x0000000100000010 0x100000000 + 16\n\n" LISTED);
+        struct converted c = convert_text_of(strbuf_cstr(&text));
+        const struct dump *d = only_dump(&c);
+        assert_string_equal(d->stall.kind, "watchdog");
+        assert_string_equal(d->stall.activity, "scene-create");
+        assert_int_equal(d->stall.duration_ms, 19830);
+        release_converted(&c);
+        strbuf_release(&text);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_watchdogs_sentence_is_enough),
+        cmocka_unit_test(a_symbol_goes_on_in_the_next_line),
+        cmocka_unit_test(a_thread_is_headed_by_any_word),
+        cmocka_unit_test(what_a_process_used_is_its_kind),
+        cmocka_unit_test(frames_of_another_thread_are_left_out),
+        cmocka_unit_test(images_come_from_frames_if_none_are_listed),
+        cmocka_unit_test(an_address_whose_end_was_cut_off_is_none),
+        cmocka_unit_test(folded_frames_are_joined),
+        cmocka_unit_test(hexadecimal_offsets_are_no_names),
+        cmocka_unit_test(empty_lines_within_threads_end_none),
+        cmocka_unit_test(a_text_without_a_frame_says_so),
+    };
+    return cmocka_run_group_tests_name("report_crash", tests, NULL, NULL);
+}

@@ -1,0 +1,359 @@
+/* Reads the text of perf script(1) into a dump for each process:
+ *
+ *     shop  4242/4250  [001]  1234.567890:     250000 cpu-clock:pppH:
+ *             ffffffff8104f1a0 native_write_msr+0x10 ([kernel.kallsyms])
+ *                 7f1b2c3d4e5f __read+0xf (/usr/lib/x86_64-linux-gnu/libc.so.6)
+ *                 55d0c0a01234 DB::write(char const*)+0x24 (/opt/shop/shop)
+ *
+ * The words of a sample's first line depend on perf's options: a thread alone or process/thread, a
+ * processor, a time, a period; the last three may be missing. The text does not tell where files
+ * were loaded, so their load addresses are made up.
+ */
+#include "dump/reports/report_private.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/path.h"
+#include "base/strbuf.h"
+#include "dump/dump.h"
+#include "dump/reports/report_perf_private.h"
+
+enum { PERF_PROCESSES_MAX = 1024 };
+
+/* How often a thread was sampled with one stack. */
+struct perf_count {
+    int64_t tid;
+    size_t stack; /* index into the report's samples */
+    uint64_t count;
+};
+
+/* A process of the recording, which becomes a dump. */
+struct perf_process {
+    struct report report;
+    int64_t pid;        /* -1 = not told: then all threads belong to one process */
+    struct strbuf text; /* text of its samples, copied from the recording */
+    struct map stacks;  /* frames of a stack -> index into the report's samples */
+    struct map pairs;   /* thread id and stack -> index into counts */
+    VEC(struct perf_count) counts;
+    struct map threads; /* thread id -> index into names */
+    VEC(const char *) names;
+    struct map files; /* file path -> index into firsts */
+    VEC(uint64_t) firsts;
+    uint64_t unread; /* frames that could not be parsed */
+};
+
+struct perf_text {
+    struct err *e;
+    VEC(struct perf_process *) processes;
+    const char *event; /* event of the first sample; samples of other events are only counted */
+    size_t event_len;
+    uint64_t others;
+    uint64_t bare; /* samples without a frame */
+};
+
+/* ---- processes ---- */
+
+static void process_free(struct perf_process *p) {
+    map_release(&p->stacks);
+    map_release(&p->pairs);
+    VEC_RELEASE(&p->counts);
+    map_release(&p->threads);
+    VEC_RELEASE(&p->names);
+    map_release(&p->files);
+    VEC_RELEASE(&p->firsts);
+    strbuf_release(&p->text);
+    report_release(&p->report);
+    free(p);
+}
+
+/* Returns the sample's process, added if it is new; NULL: an error is set. */
+static struct perf_process *perf_process_of(struct perf_text *t, const struct perf_sample_line *s) {
+    /* searched backwards, because samples of one process stand together */
+    for (size_t i = t->processes.len; i-- > 0;) {
+        if (t->processes.data[i]->pid == s->pid) {
+            return t->processes.data[i];
+        }
+    }
+    if (t->processes.len >= PERF_PROCESSES_MAX) {
+        (void)err_set(t->e, ERR_LIMIT, "more than %d processes", PERF_PROCESSES_MAX);
+        return NULL;
+    }
+    struct perf_process *p = calloc(1, sizeof *p);
+    if (!p || !VEC_PUSH(&t->processes, p)) {
+        free(p);
+        (void)err_nomem(t->e);
+        return NULL;
+    }
+    struct report *r = &p->report;
+    report_init(r, report_perf_format.name, t->processes.len - 1, t->e);
+    p->pid = s->pid;
+    r->kind = "cpu";
+    r->detector = "perf";
+    r->os = "Linux";
+    r->process = report_text(r, s->comm, s->comm_len);
+    r->app_id = r->process;
+    return p;
+}
+
+/* ---- frames ---- */
+
+/* Is the file in a folder that belongs to the distribution, or the kernel's ("[…]")? */
+static bool is_system_file(const char *path) {
+    static const char *const folders[] = {"/lib/", "/lib64/", "/lib32/", "/usr/lib", "/nix/store/"};
+    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
+        if (strncmp(path, folders[i], strlen(folders[i])) == 0) {
+            return true;
+        }
+    }
+    return *path == '[';
+}
+
+/* Is the file's code made at run time: "/tmp/perf-4242.map", "[JIT] tid 4242"? */
+static bool is_jit(const char *path) {
+    const char *name = path_base(path);
+    return strncmp(name, "perf-", 5) == 0 || strncmp(path, "[JIT]", 5) == 0 ||
+           strncmp(path, "//anon", 6) == 0 || strncmp(name, "jitted-", 7) == 0;
+}
+
+/* Gives an address of a file a made-up offset in the file's range, counted from the middle for the
+ * first address seen: nobody knows where the file was loaded, and no debug file has such
+ * offsets. */
+static enum st perf_place(struct perf_process *p, const char *path, uint64_t ip, uint64_t *out) {
+    const uint64_t middle = UINT64_C(1) << 35;
+    bool added;
+    const struct map_entry *entry = map_put(&p->files, path, strlen(path), p->firsts.len, &added);
+    if (!entry || (added && !VEC_PUSH(&p->firsts, ip))) {
+        return err_nomem(p->report.e);
+    }
+    *out = (middle + ip - p->firsts.data[entry->value]) & (2 * middle - 1);
+    return ST_OK;
+}
+
+static enum st perf_add_frame(struct perf_process *p, const struct perf_frame_line *f) {
+    struct report *r = &p->report;
+    const char *path = report_text(r, f->file, f->file_len);
+    const char *symbol = report_text(r, f->symbol, f->symbol_len);
+    uint64_t offset = 0;
+    if (!path || is_jit(path)) {
+        const struct report_name name = {.symbol = symbol, .in_app = path != NULL && symbol};
+        return report_named_frame(r, &name);
+    }
+    const struct report_image image = {.path = path, .in_app = !is_system_file(path)};
+    return perf_place(p, path, f->ip, &offset) == ST_OK
+               ? report_file_frame(r, &image, offset, symbol)
+               : ST_ERR;
+}
+
+/* Parses a frame, whose file mail may have folded to the next line; *feed becomes the end of the
+ * last line taken. */
+static bool take_folded_frame(struct span line, const char *end, const char **feed,
+                              struct perf_frame_line *out) {
+    if (perf_frame_line(line, out)) {
+        return true;
+    }
+    if (!*feed) {
+        return false;
+    }
+    const char *next = *feed + 1;
+    const char *stop = next < end ? memchr(next, '\n', (size_t)(end - next)) : NULL;
+    const struct span file = {next, stop ? stop : end};
+    if (!perf_is_file(file) || !perf_frame_line((struct span){line.p, file.end}, out)) {
+        return false;
+    }
+    *feed = stop;
+    return true;
+}
+
+/* Takes the frames of a sample. An inlined frame has no file, and gets a made-up address by its
+ * name. */
+static enum st perf_take_frames(struct perf_process *p, struct report_lines *lines,
+                                struct span only, const char **end) {
+    struct report *r = &p->report;
+    struct perf_frame_line f;
+    size_t frames = 0;
+    *end = lines->at;
+    if (only.p < only.end && perf_frame_line(only, &f)) {
+        return perf_add_frame(p, &f);
+    }
+    while (lines->at < lines->end) {
+        const char *feed = memchr(lines->at, '\n', (size_t)(lines->end - lines->at));
+        const struct span line = {lines->at, feed ? feed : lines->end};
+        struct span bare = line;
+        span_skip_space(&bare);
+        bool frame = take_folded_frame(line, lines->end, &feed, &f);
+        p->unread += !frame && perf_is_frame_part(line);
+        if (bare.p >= line.end || (bare.p == line.p && !frame)) {
+            break; /* an empty line, or the next sample; old versions do not indent frames */
+        }
+        if (frame && frames++ < DUMP_FRAMES_MAX && perf_add_frame(p, &f) != ST_OK) {
+            return ST_ERR;
+        }
+        lines->at = feed ? feed + 1 : lines->end;
+        lines->number++;
+        *end = lines->at;
+    }
+    return r->no_memory ? err_nomem(r->e) : ST_OK;
+}
+
+/* ---- samples ---- */
+
+/* Counts the frames added last as a stack of the process and of the thread; frames of a known stack
+ * are removed again. */
+static enum st perf_count_stack(struct perf_process *p, struct report_stack *s, int64_t tid) {
+    struct report *r = &p->report;
+    bool added;
+    report_end_stack(r, s);
+    const struct map_entry *entry =
+        map_put(&p->stacks, r->frames.data + s->first, s->count * sizeof *r->frames.data,
+                r->samples.len, &added);
+    if (!entry || (added && report_add_sample(r, s) != ST_OK)) {
+        return entry ? ST_ERR : err_nomem(r->e);
+    }
+    if (!added) {
+        r->frames.len = s->first;
+        r->samples.data[entry->value].samples++;
+    }
+    const struct perf_count pair = {tid, entry->value, 0};
+    const struct {
+        int64_t tid;
+        uint64_t stack;
+    } key = {tid, entry->value};
+    entry = map_put(&p->pairs, &key, sizeof key, p->counts.len, &added);
+    if (!entry || (added && !VEC_PUSH(&p->counts, pair))) {
+        return err_nomem(r->e);
+    }
+    p->counts.data[entry->value].count++;
+    return ST_OK;
+}
+
+static enum st note_thread(struct perf_process *p, const struct perf_sample_line *s) {
+    bool added;
+    const struct map_entry *entry =
+        map_put(&p->threads, &s->tid, sizeof s->tid, p->names.len, &added);
+    const char *name = added ? report_text(&p->report, s->comm, s->comm_len) : NULL;
+    return entry && (!added || VEC_PUSH(&p->names, name)) ? ST_OK : err_nomem(p->report.e);
+}
+
+/* Takes a sample, whose first line is `line`, with its frames. */
+static enum st take_perf_sample(struct perf_text *t, struct report_lines *lines, struct span line,
+                                const struct perf_sample_line *s) {
+    bool other = t->event &&
+                 !(t->event_len == s->event_len && memcmp(t->event, s->event, s->event_len) == 0);
+    struct perf_process *p = other ? NULL : perf_process_of(t, s);
+    const char *end = lines->at;
+    if (other) {
+        t->others++;
+        return ST_OK;
+    }
+    if (!p) {
+        return ST_ERR;
+    }
+    t->event = s->event;
+    t->event_len = s->event_len;
+    struct report_stack stack = report_begin_stack(&p->report);
+    if (perf_take_frames(p, lines, s->frame, &end) != ST_OK) {
+        return ST_ERR;
+    }
+    strbuf_add(&p->text, line.p, (size_t)(end - line.p));
+    strbuf_addc(&p->text, '\n');
+    if (p->report.frames.len == stack.first) {
+        t->bare++;
+        return ST_OK;
+    }
+    return perf_count_stack(p, &stack, s->tid) == ST_OK ? note_thread(p, s) : ST_ERR;
+}
+
+/* ---- the whole recording ---- */
+
+/* Returns the most frequent stack of each thread, of equals the first; NULL: out of memory. */
+static const struct perf_count **most_frequent(struct perf_process *p) {
+    const struct perf_count **most =
+        arena_array(&p->report.arena, p->threads.count + 1, sizeof *most);
+    for (size_t i = 0; most && i < p->counts.len; i++) {
+        const struct perf_count *c = &p->counts.data[i];
+        const struct map_entry *thread = map_get(&p->threads, &c->tid, sizeof c->tid);
+        if (thread && (!most[thread->value] || c->count > most[thread->value]->count)) {
+            most[thread->value] = c;
+        }
+    }
+    return most;
+}
+
+/* Adds the threads to the draft, each with its most frequent stack. */
+static enum st perf_add_threads(struct perf_process *p) {
+    struct report *r = &p->report;
+    bool main_told = map_get(&p->threads, &p->pid, sizeof p->pid) != NULL;
+    const struct perf_count **most = most_frequent(p);
+    for (size_t i = 0; most && i < p->threads.count; i++) {
+        struct report_thread thread = {.name = p->names.data[i]};
+        memcpy(&thread.id, p->threads.entries[i].key, sizeof thread.id);
+        thread.main = main_told ? thread.id == p->pid : i == 0;
+        thread.stack = most[i] ? r->samples.data[most[i]->stack] : report_begin_stack(r);
+        thread.stack.samples = 1;
+        if (report_add_thread(r, &thread) != ST_OK) {
+            return ST_ERR;
+        }
+    }
+    return most ? ST_OK : err_nomem(r->e);
+}
+
+static enum st perf_finish(struct perf_text *t, const struct report_document *d) {
+    bool one = t->processes.len == 1;
+    for (size_t i = 0; i < t->processes.len; i++) {
+        struct perf_process *p = t->processes.data[i];
+        const struct span own = {strbuf_cstr(&p->text), strbuf_cstr(&p->text) + p->text.len};
+        if (p->report.samples.len == 0) {
+            continue;
+        }
+        p->report.others = t->others;
+        report_lack_count(&p->report, p->unread, "frame that could not be read",
+                          "frames that could not be read");
+        report_lack_count(&p->report, t->bare, "sample without a stack", "samples without a stack");
+        report_lack_end(&p->report, d->text);
+        report_keep(&p->report, "text", one ? d->text : own, true);
+        if (strbuf_check(&p->text, t->e) != ST_OK || perf_add_threads(p) != ST_OK ||
+            report_finish(&p->report, d) != ST_OK) {
+            return ST_ERR;
+        }
+    }
+    return ST_OK;
+}
+
+static enum st perf_take_all(struct perf_text *t, const struct report_document *d) {
+    struct report_lines lines = {.at = d->text.p, .end = d->text.end};
+    while (lines.at < lines.end) {
+        const char *feed = memchr(lines.at, '\n', (size_t)(lines.end - lines.at));
+        const struct span line = {lines.at, feed ? feed : lines.end};
+        struct perf_sample_line s;
+        lines.at = feed ? feed + 1 : lines.end;
+        lines.number++;
+        if (perf_sample_line(line, &s) && take_perf_sample(t, &lines, line, &s) != ST_OK) {
+            return err_context(t->e, "line %zu", lines.number);
+        }
+    }
+    return ST_OK;
+}
+
+static enum st perf_read(const struct report_document *d, struct err *e) {
+    struct perf_text t = {.e = e};
+    enum st st = perf_take_all(&t, d);
+    if (st == ST_OK) {
+        st = perf_finish(&t, d);
+    }
+    bool empty = true;
+    for (size_t i = 0; i < t.processes.len; i++) {
+        empty = empty && t.processes.data[i]->report.samples.len == 0;
+        process_free(t.processes.data[i]);
+    }
+    VEC_RELEASE(&t.processes);
+    return st == ST_OK && empty ? err_set(e, ERR_FORMAT, "the text of perf script without a stack")
+                                : st;
+}
+
+const struct report_format report_perf_format = {.name = "perf",
+                                                 .source = "Linux perf script(1)",
+                                                 .since = "0.1.0",
+                                                 .begins = perf_begins,
+                                                 .ends = perf_ends,
+                                                 .read = perf_read};

@@ -1,0 +1,43 @@
+/* Parses the lines of perf script(1). */
+#ifndef STALLKIT_DUMP_REPORT_PERF_PRIVATE_H
+#define STALLKIT_DUMP_REPORT_PERF_PRIVATE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "dump/json/span_private.h"
+
+/* A sample's first line; its texts point into the line. */
+struct perf_sample_line {
+    const char *comm, *event;
+    size_t comm_len, event_len;
+    int64_t pid, tid;  /* pid -1 = not told */
+    bool timed;        /* the line tells a time */
+    uint64_t time_ns;  /* that time */
+    struct span frame; /* the only frame of a sample without a stack; empty = frames follow */
+};
+/* Parses a sample's first line; false: it is another line. */
+bool perf_sample_line(struct span line, struct perf_sample_line *out);
+
+/* A frame; its texts point into its line. */
+struct perf_frame_line {
+    uint64_t ip;
+    const char *symbol, *file; /* length 0 if perf does not know them */
+    size_t symbol_len, file_len;
+    bool inlined; /* inlined into the next frame, so without instructions of its own */
+};
+/* Parses a frame's line, which may be folded; false: it is another line. */
+bool perf_frame_line(struct span line, struct perf_frame_line *out);
+
+/* Is the line only a frame's file, "(/usr/lib/libc.so.6)", which mail folds to a line of its own?
+ */
+bool perf_is_file(struct span line);
+/* Does the line begin with an address, as a frame does? */
+bool perf_is_frame_part(struct span line);
+
+/* The functions `begins` and `ends` of struct report_format. */
+bool perf_begins(struct span text, bool *more);
+bool perf_ends(struct span report, struct span line);
+
+#endif

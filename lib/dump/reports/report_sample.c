@@ -1,0 +1,291 @@
+/* Reads the text of macOS' sample(1) and of Activity Monitor's "Sample Process":
+ *
+ *     Analysis of sampling Shop (pid 4242) every 1 millisecond
+ *     Process:         Shop [4242]
+ *     Call graph:
+ *         2716 Thread_12345   DispatchQueue_1: com.apple.main-thread  (serial)
+ *         + 2716 start  (in dyld) + 2432  [0x1a2b3c4d5]
+ *         +   2000 -[DB write:]  (in Shop) + 24  [0x104981234]  DB.m:46
+ *         +   ! 716 ???  (in Shop)  load address 0x104980000 + 0x1234  [0x104981234]
+ *         2716 Thread_12346: com.apple.NSEventThread
+ *     Total number in stack (recursive counted multiple, when >=5):
+ *     Binary Images:
+ *            0x104980000 -        0x104a2bfff +com.example.shop (5.3.1 - 1234) <UUID> /…/Shop
+ */
+#include "dump/reports/report_private.h"
+
+#include <string.h>
+
+#include "base/parse.h"
+#include "dump/dump.h"
+#include "dump/reports/report_span_private.h"
+
+enum sample_place { SAMPLE_HEAD, SAMPLE_GRAPH, SAMPLE_SUMS, SAMPLE_IMAGES };
+
+struct sample_text {
+    struct report *r;
+    struct report_lines lines;
+    const char *line;
+    enum sample_place place;
+    struct report_outline outline; /* call trees of the threads */
+    const char *path;              /* path of the executable */
+    uint64_t unread;               /* lines of the graph that are no node */
+};
+
+static bool sample_begins(const char *s, const char *with) {
+    return strncmp(s, with, strlen(with)) == 0;
+}
+
+/* ---- headers ---- */
+
+/* Returns N from "… every N millisecond" or "… with N millisecond of run time between samples"; -1:
+ * none. */
+static int64_t sample_interval(const char *line) {
+    const char *word = strstr(line, " every ");
+    word = word ? word + 7 : strstr(line, " with ");
+    word = word && *word == ' ' ? word + 6 : word;
+    uint64_t ms;
+    return word && report_take_decimal(&word, &ms) && sample_begins(word, " millisecond") &&
+                   ms <= INT32_MAX
+               ? (int64_t)ms
+               : -1;
+}
+
+static void sample_read_header(struct sample_text *t) {
+    struct report *r = t->r;
+    const char *value;
+    if (sample_begins(t->line, "Analysis of sampling ") ||
+        sample_begins(t->line, "Sampling process ")) {
+        r->sample_interval_ms = sample_interval(t->line);
+    } else if ((value = report_line_value(t->line, "Process")) != NULL) {
+        const char *pid = strstr(value, " [");
+        r->process = report_text(r, value, pid ? (size_t)(pid - value) : strlen(value));
+    } else if ((value = report_line_value(t->line, "Path")) != NULL) {
+        t->path = value;
+    } else if ((value = report_line_value(t->line, "Identifier")) != NULL) {
+        r->app_id = value;
+    } else if ((value = report_line_value(t->line, "Version")) != NULL) {
+        report_version(r, value, false);
+    } else if ((value = report_line_value(t->line, "Code Type")) != NULL) {
+        r->arch = report_code_type(value);
+    } else if ((value = report_line_value(t->line, "OS Version")) != NULL) {
+        report_os(r, value);
+    } else if ((value = report_line_value(t->line, "Date/Time")) != NULL) {
+        r->time = report_time(r, value);
+    }
+}
+
+/* ---- the call graph ---- */
+
+/* Begins a thread: "Thread_12345 DispatchQueue_1: com.apple.main-thread (serial)" or "Thread_12346:
+ * NAME". */
+static enum st sample_begin_thread(struct sample_text *t, const char *s, uint64_t count) {
+    struct report_outline_thread fresh = {.thread = {.id = -1}, .announced = count};
+    uint64_t id;
+    s += sizeof "Thread_" - 1;
+    if (report_take_decimal(&s, &id) && id <= INT32_MAX) {
+        fresh.thread.id = (int64_t)id;
+    }
+    const char *colon = strchr(s, ':');
+    const char *name = colon ? report_skip_blanks(colon + 1) : "";
+    const char *kind = strstr(name, "  (");
+    fresh.thread.name = report_text(t->r, name, kind ? (size_t)(kind - name) : strlen(name));
+    fresh.main_queue = strstr(s, "com.apple.main-thread") || sample_begins(name, "Main Thread");
+    return report_outline_begin(t->r, &t->outline, &fresh);
+}
+
+/* Adds the symbol in front of "  (in IMAGE)", with its offset and source line, and returns its
+ * number; 0: there is none. */
+static uint64_t sample_name(struct report *r, uint64_t address, const char *s, const char *in) {
+    struct report_name name = {.address = address};
+    const char *plus = strstr(in, ") + ");
+    if (strncmp(s, "???", 3) == 0 || in == s) {
+        return 0;
+    }
+    name.symbol = report_text(r, s, (size_t)(in - s));
+    if (plus) {
+        plus += 4; /* one offset for each address may follow; the first one counts */
+        (void)report_take_decimal(&plus, &name.offset);
+    }
+    const char *file = strstr(in, "]  ");
+    const char *colon = file ? strrchr(file, ':') : NULL;
+    uint64_t line;
+    if (colon && parse_u64(colon + 1, strlen(colon + 1), UINT32_MAX, &line) && line > 0) {
+        name.file = report_text(r, file + 3, (size_t)(colon - file - 3));
+        name.line = (uint32_t)line;
+    }
+    return report_name(r, &name);
+}
+
+/* Takes a node "2000 -[DB write:] (in Shop) + 24 [0x104981234]" behind the characters that draw the
+ * tree. Of several addresses, "[0x104981234,0x104981240,…]", the first one is used. */
+static enum st sample_take_node(struct sample_text *t) {
+    size_t column = strspn(t->line, " +!:|");
+    const char *s = t->line + column, *in, *at = NULL;
+    uint64_t count, address;
+    if (column == 0 || !report_take_decimal(&s, &count) || *s != ' ' || count > DUMP_COUNT_MAX) {
+        t->unread += *s != 0 && report_outline_now(&t->outline);
+        return ST_OK;
+    }
+    s = report_skip_blanks(s);
+    if (sample_begins(s, "Thread_")) {
+        return sample_begin_thread(t, s, count);
+    }
+    for (const char *p = s; (p = strstr(p, "[0x")) != NULL; p++) {
+        at = p;
+    }
+    const char *digits = at ? at + 1 : s; /* up to Mac OS X 10.6 the address stands alone:
+                                             "0x104981234" */
+    if (!report_outline_now(&t->outline)) {
+        return ST_OK;
+    }
+    struct report_outline_node node = {.column = column, .count = count, .symbol = s};
+    if (!report_take_hex(&digits, &address) || (!at && *digits)) {
+        t->r->frames_unread++;
+        return report_outline_add(t->r, &t->outline, &node);
+    }
+    node.address = address;
+    in = strstr(s, "  (in ");
+    if (at) {
+        node.name = sample_name(t->r, address, s, in ? in : at);
+    }
+    return report_outline_add(t->r, &t->outline, &node);
+}
+
+static enum st sample_take_line(struct sample_text *t) {
+    if (sample_begins(t->line, "Call graph:")) {
+        t->place = SAMPLE_GRAPH;
+    } else if (sample_begins(t->line, "Total number in stack")) {
+        t->place = SAMPLE_SUMS;
+        return report_outline_end(t->r, &t->outline, false, 0);
+    } else if (sample_begins(t->line, "Binary Images:")) {
+        t->place = SAMPLE_IMAGES;
+        return report_outline_end(t->r, &t->outline, false, 0);
+    } else if (t->place == SAMPLE_HEAD) {
+        sample_read_header(t);
+    } else if (t->place == SAMPLE_GRAPH) {
+        return sample_take_node(t);
+    } else if (t->place == SAMPLE_IMAGES && t->r->images.len < DUMP_IMAGES_MAX) {
+        report_text_image(t->r, t->line);
+    }
+    return ST_OK;
+}
+
+static enum st sample_fill(struct sample_text *t, struct span text) {
+    struct report *r = t->r;
+    r->kind = "hang";
+    r->detector = "apple";
+    while ((t->line = report_next_line(r, &t->lines)) != NULL) {
+        if (sample_take_line(t) != ST_OK) {
+            return err_context(r->e, "line %zu", t->lines.number);
+        }
+    }
+    if (r->no_memory) {
+        return err_nomem(r->e);
+    }
+    if (t->path) {
+        report_executable(r, t->path);
+    }
+    report_lack_count(r, t->unread, "line within its call trees that could not be read",
+                      "lines within its call trees that could not be read");
+    if (t->place < SAMPLE_SUMS) { /* people paste the text without its images */
+        return err_set(r->e, ERR_TRUNCATED,
+                       "a text report that is cut short: no end of its graph at byte %zu",
+                       (size_t)(text.end - text.p));
+    }
+    return r->threads.len > 0 ? ST_OK
+                              : err_set(r->e, ERR_FORMAT, "a report of samples without a stack");
+}
+
+static enum st sample_read(const struct report_document *d, struct err *e) {
+    struct report r;
+    struct sample_text t = {.r = &r, .lines = {.at = d->text.p, .end = d->text.end}};
+    report_init(&r, report_sample_format.name, 0, e);
+    report_keep(&r, "text", d->text, true);
+    report_lack_end(&r, d->text);
+    enum st st = sample_fill(&t, d->text);
+    if (st == ST_OK) {
+        st = report_finish(&r, d);
+    }
+    report_outline_release(&t.outline);
+    report_release(&r);
+    return st;
+}
+
+static bool is_sample_head(struct span line) {
+    static const char *const heads[] = {"Analysis of sampling ", "Sampling process "};
+    const size_t len = (size_t)(line.end - line.p);
+    for (size_t i = 0; i < sizeof heads / sizeof *heads; i++) {
+        if (len >= strlen(heads[i]) && memcmp(line.p, heads[i], strlen(heads[i])) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static const char graph_head[] = "Call graph:";
+
+/* Does the text begin with the graph, as people paste it: behind its heading a line "2716
+ * Thread_12345"? *more is set if further bytes would decide. */
+static bool begins_with_graph(struct span text, bool *more) {
+    struct span line;
+    bool ended = false;
+    (void)line_take(&text, &line, &ended);
+    if (!line_has_head(line, graph_head)) {
+        return false;
+    }
+    if (!ended || !line_take(&text, &line, &ended) || !ended) {
+        *more = true;
+        return false;
+    }
+    line = line_trim(line);
+    const char *digits = line.p;
+    while (line.p < line.end && *line.p >= '0' && *line.p <= '9') {
+        line.p++;
+    }
+    return line.p > digits && line_has_head(line_trim(line), "Thread_");
+}
+
+/* Does the text begin with sample(1)'s first line, or with the graph alone? The line's first
+ * words may also begin prose: it must name an interval in milliseconds. *more is set if further
+ * bytes would decide. */
+static bool sample_recognise(struct span text, bool *more) {
+    static const char word[] = "millisecond";
+    const char *feed = memchr(text.p, '\n', (size_t)(text.end - text.p));
+    struct span line = {text.p, feed ? feed : text.end};
+    if (!is_sample_head(line)) {
+        return begins_with_graph(text, more);
+    }
+    for (const char *p = line.p; (size_t)(line.end - p) >= sizeof word - 1; p++) {
+        if (memcmp(p, word, sizeof word - 1) == 0) {
+            return true;
+        }
+    }
+    *more = *more || (!feed && line.end - line.p < 512);
+    return false;
+}
+
+static bool has_graph(struct span report) {
+    struct span line;
+    while (line_take(&report, &line, NULL)) {
+        if (line_has_head(line, graph_head)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Does the line begin another report? "Process:" and other headers do not, because sample(1)
+ * writes them itself; nor does the first of two head lines: "Sampling process 4242 …" is what
+ * sample(1) writes to a terminal before "Analysis of sampling …". */
+static bool sample_ends(struct span report, struct span line) {
+    bool begins = is_sample_head(line) || line_has_head(line, graph_head);
+    return begins && has_graph(report);
+}
+
+const struct report_format report_sample_format = {.name = "sample",
+                                                   .source = "macOS sample(1), Activity Monitor",
+                                                   .since = "0.1.0",
+                                                   .begins = sample_recognise,
+                                                   .ends = sample_ends,
+                                                   .read = sample_read};

@@ -1,0 +1,53 @@
+/* The lines of a log that a Seastar program's reactors write their stalls to. */
+#ifndef STALLKIT_DUMP_REPORT_SEASTAR_PRIVATE_H
+#define STALLKIT_DUMP_REPORT_SEASTAR_PRIVATE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "dump/json/span_private.h"
+
+enum seastar_kind {
+    SEASTAR_STALL,   /* "Reactor stalled for …" with a backtrace on the same line */
+    SEASTAR_OPEN,    /* "Reactor stalled for …" whose backtrace, if any, follows on later lines */
+    SEASTAR_HEADING, /* "Backtrace:" */
+    SEASTAR_ADDRESS, /* an address by itself */
+    SEASTAR_KERNEL,  /* "kernel callstack:", whose addresses have no names */
+    SEASTAR_TASKS,   /* "--------", behind which the chain of tasks follows, not frames */
+    SEASTAR_DECODED, /* an address with words behind it, such as a decoder's */
+    SEASTAR_UNRELATED /* any other line of the log */
+};
+
+struct seastar_line {
+    enum seastar_kind kind;
+    struct span line;
+    struct span source;    /* what the logger wrote in front of it: who wrote the line, and when */
+    struct span addresses; /* SEASTAR_STALL and SEASTAR_ADDRESS: the part of the line with the
+                              addresses */
+    uint64_t ms, shard;    /* of a stall's line: its duration and shard */
+    bool headed;           /* SEASTAR_OPEN: the line ends with "Backtrace:" */
+};
+
+/* Tells what a line of a log is; the result borrows the line. */
+struct seastar_line seastar_line_of(struct span line);
+/* Is the line that of a stall? The test is quick, because it is made for every line of a text. */
+bool seastar_is_stall(struct span line);
+
+/* May this line have the same writer as a stall's line? The logger's prefixes are compared: the
+ * host, the program and its process id, without the time and the severity, which differ from
+ * line to line. A line without a prefix may be anybody's. */
+bool seastar_may_belong(const struct seastar_line *stall, const struct seastar_line *line);
+/* Have both stalls been written by the same program? */
+bool seastar_same_source(const struct seastar_line *a, const struct seastar_line *b);
+
+struct seastar_address {
+    struct span file; /* file of the address; empty: the executable */
+    uint64_t address;
+};
+/* Takes the next address "0x45d0e2e" or "/lib64/libc.so.6+0x3d1ef" of a line's `addresses`, passing
+ * over other words; false: there is none. */
+bool seastar_take_address(struct span *addresses, struct seastar_address *out);
+/* Takes the next word of a line; an empty one: the line is over. */
+struct span seastar_word(struct span *s);
+
+#endif

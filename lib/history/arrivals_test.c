@@ -1,0 +1,208 @@
+/* Files that arrive in a folder are handed out once, in order, and moved where they belong. */
+#include <stdarg.h>
+#include <setjmp.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/failmalloc.h"
+#include "history/arrivals.h"
+
+static char folder[64];
+
+static void put(const char *name, const char *text) {
+    char path[160];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    FILE *f = fopen(path, "w");
+    assert_non_null(f);
+    fputs(text, f);
+    fclose(f);
+}
+
+static const char *get(const char *name) {
+    static char text[160];
+    char path[160];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    FILE *f = fopen(path, "r");
+    if (!f) {
+        return NULL;
+    }
+    size_t len = fread(text, 1, sizeof text - 1, f);
+    text[len] = '\0';
+    fclose(f);
+    return text;
+}
+
+static int set_up(void **state) {
+    (void)state;
+    snprintf(folder, sizeof folder, "/tmp/arrivals_test.XXXXXX");
+    return mkdtemp(folder) ? 0 : -1;
+}
+
+static int tear_down(void **state) {
+    (void)state;
+    static const char *const folders[] = {"done", "refused", "."};
+    for (size_t i = 0; i < 3; i++) {
+        char path[100], file[400];
+        snprintf(path, sizeof path, "%s/%s", folder, folders[i]);
+        DIR *dir = opendir(path);
+        for (const struct dirent *entry; dir && (entry = readdir(dir));) {
+            snprintf(file, sizeof file, "%s/%s", path, entry->d_name);
+            unlink(file);
+        }
+        if (dir) {
+            closedir(dir);
+        }
+        rmdir(path);
+    }
+    return rmdir(folder);
+}
+
+static void assert_next(struct arrivals *a, const char *name) {
+    const char *path = NULL;
+    assert_int_equal(arrivals_next(a, &path, NULL), name ? ST_OK : ST_NONE);
+    if (name) {
+        assert_string_equal(path + strlen(folder) + 1, name);
+    }
+}
+
+static void files_come_in_order_and_go_where_they_belong(void **state) {
+    (void)state;
+    struct arrivals *a = NULL;
+    assert_int_equal(arrivals_open(&a, folder, NULL), ST_OK);
+    put("b.jsonl", "two");
+    put("a.jsonl", "one");
+    put(".c.jsonl", "not yet");
+    assert_next(a, "a.jsonl");
+    assert_int_equal(arrivals_settle(a, NULL, NULL), ST_OK);
+    assert_next(a, "b.jsonl");
+    assert_int_equal(arrivals_settle(a, "no dump", NULL), ST_OK);
+    assert_next(a, NULL);
+    assert_string_equal(get("done/a.jsonl"), "one");
+    assert_string_equal(get("refused/b.jsonl"), "two");
+    assert_string_equal(get("refused/b.jsonl.reason"), "no dump\n");
+    assert_null(get("a.jsonl"));
+    assert_string_equal(get(".c.jsonl"), "not yet");
+    assert_next(a, NULL);
+    arrivals_close(a);
+}
+
+static void a_name_that_comes_again_gets_a_number(void **state) {
+    (void)state;
+    struct arrivals *a = NULL;
+    assert_int_equal(arrivals_open(&a, folder, NULL), ST_OK);
+    for (int i = 0; i < 3; i++) {
+        const char *const texts[] = {"first", "second", "third"};
+        put("a", texts[i]);
+        assert_next(a, "a");
+        assert_int_equal(arrivals_settle(a, i == 2 ? "why" : NULL, NULL), ST_OK);
+        assert_next(a, NULL);
+    }
+    assert_string_equal(get("done/a"), "first");
+    assert_string_equal(get("done/a.1"), "second");
+    assert_string_equal(get("refused/a"), "third");
+    arrivals_close(a);
+}
+
+static void what_is_taken_away_meanwhile_is_no_error(void **state) {
+    (void)state;
+    struct arrivals *a = NULL;
+    char path[100];
+    assert_int_equal(arrivals_open(&a, folder, NULL), ST_OK);
+    put("a", "x");
+    put("b", "y");
+    assert_next(a, "a");
+    snprintf(path, sizeof path, "%s/a", folder);
+    unlink(path);
+    assert_int_equal(arrivals_settle(a, "why", NULL), ST_OK);
+    assert_null(get("refused/a.reason"));
+    assert_next(a, "b");
+    arrivals_close(a);
+}
+
+static void a_name_as_long_as_can_be_is_cut(void **state) {
+    (void)state;
+    struct arrivals *a = NULL;
+    char name[256], path[512], text[8] = "";
+    memset(name, 'z', 255);
+    memcpy(name + 240, "\xc3\xa9", 2); /* the cut is amid this character */
+    name[255] = '\0';
+    assert_int_equal(arrivals_open(&a, folder, NULL), ST_OK);
+    for (int i = 0; i < 2; i++) {
+        snprintf(path, sizeof path, "%s/%s", folder, name);
+        FILE *f = fopen(path, "w");
+        if (!f) {
+            arrivals_close(a);
+            skip(); /* the file system has shorter names */
+        }
+        fclose(f);
+        assert_next(a, name);
+        assert_int_equal(arrivals_settle(a, "why", NULL), ST_OK);
+        assert_next(a, NULL);
+        name[240] = '\0';
+        snprintf(path, sizeof path, "%s/refused/%s%s.reason", folder, name, i ? ".1" : "");
+        name[240] = '\xc3';
+        f = fopen(path, "r");
+        assert_non_null(f);
+        assert_int_equal(fread(text, 1, sizeof text, f), 4);
+        assert_memory_equal(text, "why\n", 4);
+        fclose(f);
+    }
+    arrivals_close(a);
+}
+
+static void links_and_folders_are_left_alone(void **state) {
+    (void)state;
+    struct arrivals *a = NULL;
+    char path[100];
+    snprintf(path, sizeof path, "%s/link", folder);
+    assert_int_equal(symlink("/etc/passwd", path), 0);
+    assert_int_equal(arrivals_open(&a, folder, NULL), ST_OK);
+    assert_next(a, NULL);
+    arrivals_close(a);
+}
+
+static void a_folder_that_is_not_there_is_refused(void **state) {
+    (void)state;
+    struct arrivals *a = NULL;
+    struct err e = {0};
+    assert_int_equal(arrivals_open(&a, "/nonexistent/in", &e), ST_ERR);
+    assert_int_equal(e.code, ERR_IO);
+}
+
+static void take_one(void *ctx, bool refused) {
+    (void)ctx;
+    struct arrivals *a = NULL;
+    const char *path;
+    put("a", "x");
+    enum st st = arrivals_open(&a, folder, NULL);
+    st = st == ST_OK ? arrivals_next(a, &path, NULL) : st;
+    st = st == ST_OK ? arrivals_settle(a, "why", NULL) : st;
+    arrivals_close(a);
+    assert_true(refused || st == ST_OK);
+}
+
+static void memory_that_runs_out_is_an_error(void **state) {
+    (void)state;
+    assert_true(!failmalloc_works() || failmalloc_sweep(take_one, NULL) > 0);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(files_come_in_order_and_go_where_they_belong, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(a_name_that_comes_again_gets_a_number, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(what_is_taken_away_meanwhile_is_no_error, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(a_name_as_long_as_can_be_is_cut, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(links_and_folders_are_left_alone, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_folder_that_is_not_there_is_refused, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(memory_that_runs_out_is_an_error, set_up, tear_down)};
+    return cmocka_run_group_tests_name("arrivals", tests, NULL, NULL);
+}

@@ -1,0 +1,392 @@
+/* Keeps some dumps of the heaviest buckets, to be shown: of each bucket the one with the longest
+ * span, the newest, and the longest of its newest versions. Dumps are offered while they are
+ * counted, and chosen when the counts are written. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/gz.h"
+#include "base/hash.h"
+#include "base/search.h"
+#include "classify/keys/version.h"
+#include "history/history_private.h"
+
+enum {
+    KEPT_OFFERS = 256,       /* most offers of one commit that are written: the heaviest */
+    KEPT_VERSIONS = 3,       /* versions of a bucket of which a dump is kept: the newest */
+    KEPT_ROWS = 64,          /* most dumps of a bucket that are looked at */
+    KEPT_DUMP = 256 << 10,   /* most bytes of a dump that is kept */
+    KEPT_OFFERED = 64 << 20, /* most bytes of dumps that are offered at the same time */
+    KEPT_BYTES = 32 << 20,   /* most bytes of the table, compressed */
+    KEPT_ZIP_LEVEL = 6
+};
+
+/* ---- offers ---- */
+
+static void drop_offered(struct history *h, struct offered_dump *d) {
+    h->offered_bytes -= d->len;
+    free(d->text);
+    *d = (struct offered_dump){0};
+}
+
+/* Replaces *to by a copy of the dump. ST_ERR: out of memory, and *to has none. */
+static enum st copy_offered(struct history *h, struct offered_dump *to, const struct dump *d,
+                            int64_t span_ms, size_t cell, struct err *e) {
+    struct strbuf text = {0};
+    struct sink sink = sink_to_strbuf(&text);
+    dump_write_raw(d, &sink);
+    enum st st = sink_close(&sink, e);
+    st = st == ST_OK ? strbuf_check(&text, e) : st;
+    drop_offered(h, to);
+    if (st != ST_OK) {
+        strbuf_release(&text);
+        return ST_ERR;
+    }
+    to->len = text.len;
+    to->text = strbuf_take(&text);
+    h->offered_bytes += to->len;
+    to->id = hash_bytes(d->id, strlen(d->id));
+    to->user = d->user && *d->user ? hash_bytes(d->user, strlen(d->user)) : 0;
+    to->span_ms = span_ms;
+    to->cell = cell;
+    snprintf(to->time, sizeof to->time, "%s", d->time ? d->time : "");
+    return ST_OK;
+}
+
+/* Returns the newest dump of an offer. */
+static const struct offered_dump *offer_newest(const struct dump_offer *o) {
+    return o->newest.text ? &o->newest : &o->worst;
+}
+
+static bool is_longer(int64_t span, uint64_t id, int64_t than_span, uint64_t than_id) {
+    return span != than_span ? span > than_span : id < than_id;
+}
+
+/* Finds or makes the offer of a bucket and a version. NULL: out of memory. */
+static struct dump_offer *open_offer(struct history *h, uint64_t bucket, const char *version) {
+    bool added = false;
+    strbuf_clear(&h->scratch);
+    strbuf_add(&h->scratch, &bucket, sizeof bucket);
+    strbuf_addstr(&h->scratch, version ? version : "");
+    const struct map_entry *entry =
+        h->scratch.failed
+            ? NULL
+            : map_put(&h->by_offer, h->scratch.data, h->scratch.len, h->offers.len, &added);
+    if (!entry || (added && !VEC_PUSH(&h->offers, (struct dump_offer){.bucket = bucket}))) {
+        return NULL;
+    }
+    return &h->offers.data[entry->value];
+}
+
+/* Copies the dump if it is the longest or the newest of the offer, and once if it is both. */
+static enum st take_offer(struct history *h, struct dump_offer *o, const struct dump *d,
+                          int64_t span, size_t cell, struct err *e) {
+    uint64_t id = hash_bytes(d->id, strlen(d->id));
+    const struct offered_dump *newest = offer_newest(o);
+    int order = newest->text ? strcmp(d->time ? d->time : "", newest->time) : 1;
+    bool newer = order > 0 || (order == 0 && id < newest->id);
+    if (o->worst.text && !is_longer(span, id, o->worst.span_ms, o->worst.id)) {
+        return newer ? copy_offered(h, &o->newest, d, span, cell, e) : ST_OK;
+    }
+    if (newer) {
+        drop_offered(h, &o->newest);
+    } else if (!o->newest.text) {
+        o->newest = o->worst;
+        o->worst = (struct offered_dump){0};
+    }
+    return copy_offered(h, &o->worst, d, span, cell, e);
+}
+
+enum st history_offer_dump(struct history *h, const struct dump *d, const struct stall_key *key,
+                           size_t cell, struct err *e) {
+    int64_t span = dump_span_ms(d);
+    if (!d->id || !*d->id || d->text_len > KEPT_DUMP || h->offered_bytes > KEPT_OFFERED) {
+        return ST_OK; /* nobody could ask for a dump without an id */
+    }
+    strbuf_clear(&h->scratch);
+    key_text(&key->level[0], &h->scratch);
+    enum st st = strbuf_check(&h->scratch, e);
+    if (st != ST_OK) {
+        return st;
+    }
+    struct dump_offer *o =
+        open_offer(h, key_number('1', h->scratch.data, h->scratch.len), d->app.version);
+    if (!o) {
+        return err_nomem(e);
+    }
+    o->ms += span > 0 ? (uint64_t)span : 0;
+    return take_offer(h, o, d, span, cell, e);
+}
+
+void history_drop_offers(struct history *h) {
+    for (size_t i = 0; i < h->offers.len; i++) {
+        drop_offered(h, &h->offers.data[i].worst);
+        drop_offered(h, &h->offers.data[i].newest);
+    }
+    h->offers.len = 0;
+    map_clear(&h->by_offer);
+}
+
+/* ---- writing ---- */
+
+/* A dump of the table, for the choice. */
+struct kept_dump {
+    int64_t id;
+    char version[64], time[OFFERED_TIME];
+    int64_t span_ms;
+    bool keep;
+};
+
+static enum st list_kept(struct history *h, uint64_t bucket, struct kept_dump rows[KEPT_ROWS],
+                         size_t *count, struct err *e) {
+    struct sql_statement *s = history_statement(h, HISTORY_DUMP_LIST, e);
+    *count = 0;
+    if (!s) {
+        return ST_ERR;
+    }
+    sql_bind_count(s, 1, bucket);
+    enum st st = ST_NONE;
+    while (*count < KEPT_ROWS && (st = sql_next(s, e)) == ST_OK) {
+        struct kept_dump *k = &rows[(*count)++];
+        *k = (struct kept_dump){.id = sql_number(s, 0), .span_ms = sql_number(s, 3)};
+        snprintf(k->version, sizeof k->version, "%s", sql_text(s, 1));
+        snprintf(k->time, sizeof k->time, "%s", sql_text(s, 2));
+    }
+    sql_reset(s);
+    return st == ST_ERR ? ST_ERR : ST_OK;
+}
+
+/* Orders by version, the newest first, then by span, the longest first, then by id. */
+static int by_kept_version(const void *a, const void *b) {
+    const struct kept_dump *x = a, *y = b;
+    int order = version_compare(y->version, x->version);
+    order = order ? order : COMPARE(y->span_ms, x->span_ms);
+    return order ? order : COMPARE((uint64_t)x->id, (uint64_t)y->id);
+}
+
+/* Marks the dumps that stay: the longest of each of the newest KEPT_VERSIONS versions, the
+ * longest of all, and the newest. */
+static void choose_kept(struct kept_dump *rows, size_t count) {
+    size_t worst = 0, newest = 0, versions = 0;
+    qsort(rows, count, sizeof *rows, by_kept_version);
+    for (size_t i = 0; i < count; i++) {
+        const struct kept_dump *k = &rows[i];
+        bool first = i == 0 || strcmp(k->version, rows[i - 1].version) != 0;
+        rows[i].keep = first && versions < KEPT_VERSIONS;
+        versions += first;
+        if (is_longer(k->span_ms, (uint64_t)k->id, rows[worst].span_ms, (uint64_t)rows[worst].id)) {
+            worst = i;
+        }
+        int order = strcmp(k->time, rows[newest].time);
+        newest =
+            order > 0 || (order == 0 && (uint64_t)k->id < (uint64_t)rows[newest].id) ? i : newest;
+    }
+    if (count) {
+        rows[worst].keep = rows[newest].keep = true;
+    }
+}
+
+static enum st drop_others(struct history *h, uint64_t bucket, struct err *e) {
+    struct kept_dump *rows = calloc(KEPT_ROWS, sizeof *rows);
+    size_t count = 0;
+    enum st st = rows ? list_kept(h, bucket, rows, &count, e) : err_nomem(e);
+    if (st == ST_OK) {
+        choose_kept(rows, count);
+    }
+    for (size_t i = 0; st == ST_OK && i < count; i++) {
+        if (rows[i].keep) {
+            continue;
+        }
+        struct sql_statement *s = history_statement(h, HISTORY_DUMP_DROP, e);
+        st = s ? ST_OK : ST_ERR;
+        if (s) {
+            sql_bind_number(s, 1, rows[i].id);
+            st = sql_step(s, e);
+        }
+    }
+    free(rows);
+    return st;
+}
+
+static enum st write_kept_dump(struct history *h, uint64_t bucket, const struct offered_dump *d,
+                               struct err *e) {
+    strbuf_clear(&h->zip);
+    enum st st = gz_deflate(d->text, d->len, KEPT_ZIP_LEVEL, &h->zip, e);
+    struct sql_statement *s = st == ST_OK ? history_statement(h, HISTORY_DUMP_PUT, e) : NULL;
+    if (!s) {
+        return ST_ERR;
+    }
+    sql_bind_count(s, 1, d->id);
+    sql_bind_count(s, 2, bucket);
+    sql_bind_number(s, 3, h->cells.data[d->cell].row);
+    sql_bind_text(s, 4, d->time);
+    sql_bind_number(s, 5, d->span_ms);
+    if (d->user) {
+        sql_bind_count(s, 6, d->user);
+    } else {
+        sql_bind_none(s, 6);
+    }
+    sql_bind_bytes(s, 7, h->zip.data, h->zip.len);
+    return sql_step(s, e);
+}
+
+static int by_offer_weight(const void *a, const void *b) {
+    const struct dump_offer *x = a, *y = b;
+    int order = COMPARE(y->ms, x->ms);
+    order = order ? order : COMPARE(x->bucket, y->bucket);
+    return order ? order : COMPARE(x->worst.id, y->worst.id);
+}
+
+/* Reads how many bytes the table has. */
+static enum st kept_bytes(struct history *h, uint64_t *bytes, struct err *e) {
+    struct sql_statement *s;
+    if (sql_prepare(h->file, &s, "SELECT sum(length(text)) FROM dump", e) != ST_OK) {
+        return ST_ERR;
+    }
+    enum st st = sql_next(s, e);
+    *bytes = st == ST_OK ? (uint64_t)sql_number(s, 0) : 0;
+    sql_finish(s);
+    return st == ST_ERR ? ST_ERR : ST_OK;
+}
+
+/* Drops the dumps of the buckets with least time once there are too many bytes. */
+static enum st drop_lightest(struct history *h, struct err *e) {
+    struct sql_statement *s;
+    VEC(int64_t) buckets = {0};
+    uint64_t bytes = 0;
+    enum st st = kept_bytes(h, &bytes, e), more = ST_NONE;
+    if (st != ST_OK || bytes <= KEPT_BYTES) {
+        return st;
+    }
+    if (sql_prepare(h->file, &s,
+                    "SELECT d.bucket, sum(length(d.text)), (SELECT sum(b.stalled_ms)"
+                    " FROM bucket_day b WHERE b.bucket = d.bucket) AS ms"
+                    " FROM dump d GROUP BY d.bucket ORDER BY ms, d.bucket",
+                    e) != ST_OK) {
+        return ST_ERR;
+    }
+    while (st == ST_OK && bytes > KEPT_BYTES / 4 * 3 && (more = sql_next(s, e)) == ST_OK) {
+        uint64_t of_bucket = (uint64_t)sql_number(s, 1);
+        bytes -= of_bucket < bytes ? of_bucket : bytes;
+        st = VEC_PUSH(&buckets, sql_number(s, 0)) ? ST_OK : err_nomem(e);
+    }
+    sql_finish(s);
+    st = more == ST_ERR ? ST_ERR : st;
+    if (st == ST_OK &&
+        (st = sql_prepare(h->file, &s, "DELETE FROM dump WHERE bucket = ?1", e)) == ST_OK) {
+        for (size_t i = 0; st == ST_OK && i < buckets.len; i++) {
+            sql_reset(s);
+            sql_bind_number(s, 1, buckets.data[i]);
+            st = sql_step(s, e);
+        }
+        sql_finish(s);
+    }
+    VEC_RELEASE(&buckets);
+    return st;
+}
+
+enum st history_write_dumps(struct history *h, struct err *e) {
+    enum st st = ST_OK;
+    if (!h->offers.len) {
+        return ST_OK;
+    }
+    qsort(h->offers.data, h->offers.len, sizeof *h->offers.data, by_offer_weight);
+    for (size_t i = 0; st == ST_OK && i < h->offers.len && i < KEPT_OFFERS; i++) {
+        const struct dump_offer *o = &h->offers.data[i];
+        st = write_kept_dump(h, o->bucket, &o->worst, e);
+        if (st == ST_OK && o->newest.text) {
+            st = write_kept_dump(h, o->bucket, &o->newest, e);
+        }
+        st = st == ST_OK ? drop_others(h, o->bucket, e) : st;
+    }
+    return st == ST_OK ? drop_lightest(h, e) : st;
+}
+
+/* ---- reading ---- */
+
+/* Most bytes of a dump after inflation. */
+static const uint64_t kept_max = 2 * KEPT_DUMP;
+
+enum st history_dump_text(struct history *h, const void *bytes, size_t len, struct err *e) {
+    struct err damage = {0};
+    strbuf_reset(&h->text);
+    if (bytes && len && gz_inflate("a dump", bytes, len, kept_max, &h->text, &damage) == ST_OK) {
+        return ST_OK;
+    }
+    return damage.code == ERR_NOMEM
+               ? err_nomem(e)
+               : err_set(e, ERR_FORMAT, "the history is damaged: a dump cannot be read");
+}
+
+enum st history_dumps_of(struct history *h, const struct history_span *span, uint64_t bucket,
+                         history_dump_visit visit, void *ctx, struct err *e) {
+    if (h->version < 3) {
+        return ST_OK;
+    }
+    struct sql_statement *s = history_statement(h, HISTORY_DUMP_GET, e);
+    if (!s) {
+        return ST_ERR;
+    }
+    sql_bind_count(s, 1, bucket);
+    enum st st = ST_OK, more = ST_OK;
+    while (st != ST_ERR && (more = sql_next(s, e)) == ST_OK) {
+        st = history_cell_is_wanted(span, !sql_is_none(s, 1), (int32_t)sql_number(s, 1),
+                                    sql_text(s, 2), sql_text(s, 3), e);
+        if (st == ST_OK) {
+            size_t len;
+            const void *bytes = sql_bytes(s, 4, &len);
+            st = history_dump_text(h, bytes, len, e);
+            st = st == ST_OK ? visit(ctx, strbuf_cstr(&h->text), h->text.len, e) : st;
+        }
+    }
+    sql_reset(s);
+    return st == ST_ERR || more == ST_ERR ? ST_ERR : ST_OK;
+}
+
+/* ---- sums ---- */
+
+/* Hands each row of a statement (day, version, build, dumps, stalled_ms) in the span to visit. */
+static enum st each_sum(struct sql_statement *s, const struct history_span *span,
+                        history_sum_visit visit, void *ctx, struct err *e) {
+    enum st st = ST_OK, more = ST_OK;
+    while (st != ST_ERR && (more = sql_next(s, e)) == ST_OK) {
+        bool has_day = !sql_is_none(s, 0);
+        const struct history_sum sum = {.day = has_day ? (int32_t)sql_number(s, 0) : HISTORY_NO_DAY,
+                                        .version = sql_text(s, 1),
+                                        .dumps = (uint64_t)sql_number(s, 3),
+                                        .ms = (uint64_t)sql_number(s, 4)};
+        st = history_cell_is_wanted(span, has_day, sum.day, sum.version, sql_text(s, 2), e);
+        st = st == ST_OK ? visit(ctx, &sum, e) : st;
+    }
+    return st == ST_ERR || more == ST_ERR ? ST_ERR : ST_OK;
+}
+
+enum st history_sums_of(struct history *h, const struct history_span *span, uint64_t bucket,
+                        history_sum_visit visit, void *ctx, struct err *e) {
+    struct sql_statement *s = history_statement(h, HISTORY_SUMS_GET, e);
+    if (!s) {
+        return ST_ERR;
+    }
+    sql_bind_count(s, 1, bucket);
+    enum st st = each_sum(s, span, visit, ctx, e);
+    sql_reset(s);
+    return st;
+}
+
+enum st history_sums(struct history *h, const struct history_span *span, history_sum_visit visit,
+                     void *ctx, struct err *e) {
+    struct sql_statement *s;
+    const char *text = h->version < 3
+                           ? "SELECT c.day, c.version, c.build, sum(d.dumps), sum(d.stalled_ms)"
+                             " FROM bucket_day d JOIN cell c ON c.id = d.cell GROUP BY c.id"
+                             " ORDER BY c.day DESC"
+                           : "SELECT c.day, c.version, c.build, s.dumps, s.stalled_ms"
+                             " FROM cell_sum s JOIN cell c ON c.id = s.cell ORDER BY c.day DESC";
+    if (sql_prepare(h->file, &s, text, e) != ST_OK) {
+        return ST_ERR;
+    }
+    enum st st = each_sum(s, span, visit, ctx, e);
+    sql_finish(s);
+    return st;
+}

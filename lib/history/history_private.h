@@ -1,0 +1,171 @@
+/* The state of an open history: its statements, and what was counted but not written yet. */
+#ifndef STALLKIT_HISTORY_PRIVATE_H
+#define STALLKIT_HISTORY_PRIVATE_H
+
+#include "base/map.h"
+#include "base/vec.h"
+#include "history/run_history.h"
+#include "history/sql_file.h"
+
+/* The statements that are prepared once for each handle. */
+enum history_statement {
+    HISTORY_SEEN_PUT,
+    HISTORY_CELL_PUT,
+    HISTORY_CELL_GET,
+    HISTORY_PART_PUT,
+    HISTORY_PART_GET,
+    HISTORY_BUCKET_PUT,
+    HISTORY_BUCKET_DAY_PUT,
+    HISTORY_ALIAS_PUT,
+    HISTORY_NOTE_CELLS,
+    HISTORY_NOTE_MARKS,
+    HISTORY_CELL_SUM_PUT,
+    HISTORY_VALUE_PUT,
+    HISTORY_DUMP_PUT,
+    HISTORY_DUMP_LIST,
+    HISTORY_DUMP_DROP,
+    HISTORY_DUMP_GET,
+    HISTORY_SUMS_GET,
+    HISTORY_STATEMENTS
+};
+
+/* The counts of one day, version and build since the last commit. */
+struct history_cell {
+    const char *version, *build; /* point into the key in history.by_cell */
+    int32_t day;
+    uint64_t dumps;
+    struct triage *t;
+    int64_t row; /* in the table, while it is written */
+};
+
+enum { OFFERED_TIME = 32 };
+
+/* A copy of a dump that may be kept. Zero-initialised = none. */
+struct offered_dump {
+    char *text; /* malloc'ed */
+    size_t len;
+    uint64_t id, user; /* hashes; user 0 = it has none */
+    int64_t span_ms;
+    size_t cell; /* index into history.cells */
+    char time[OFFERED_TIME];
+};
+/* The dumps of a bucket and a version that may be kept, and the time of all that were offered. */
+struct dump_offer {
+    uint64_t bucket, ms;
+    struct offered_dump worst;  /* the one with the longest span */
+    struct offered_dump newest; /* none if `worst` is the newest, too */
+};
+
+struct history {
+    char *path; /* malloc'ed */
+    struct sql_file *file;
+    int64_t version; /* of the file's tables */
+    enum history_access access;
+    struct sql_statement *statements[HISTORY_STATEMENTS];
+    struct triage_options options;
+    int64_t rules;      /* row of options.rules_hash; 0 = not made yet */
+    int32_t ids_from;   /* first day whose ids are kept; HISTORY_NO_DAY = the ids of all days are
+                           kept */
+    struct map by_cell; /* "DAY VERSION BUILD" with NULs between -> index into cells */
+    VEC(struct history_cell) cells;
+    struct map by_offer; /* number of a bucket and a version -> index into offers */
+    VEC(struct dump_offer) offers;
+    size_t offered_bytes;
+    uint64_t uncommitted;
+    struct history_counts counts; /* includes what is not committed */
+    struct strbuf scratch, text, zip;
+    struct strbuf said_rules; /* rules that history_options returns */
+};
+
+/* Returns the prepared statement, reset; NULL with the error set. */
+struct sql_statement *history_statement(struct history *h, enum history_statement which,
+                                        struct err *e);
+/* Makes the tables of a new history. */
+enum st history_make_tables(struct sql_file *file, struct err *e) BASE_MUST_USE;
+/* Makes the tables of an earlier version those of this version. */
+enum st history_upgrade_tables(struct sql_file *file, int64_t version, struct err *e) BASE_MUST_USE;
+/* Are the tables and indexes those of a history of this version, without triggers? Others, which
+ * are nobody's business, may stand beside them. Never ST_NONE. ST_ERR: no (ERR_FORMAT), or as the
+ * functions of sql_file.h. */
+enum st history_check_tables(struct sql_file *file, int64_t version, struct err *e) BASE_MUST_USE;
+/* Appends a value of the table `fact` to `out`. ST_NONE: it is not there. */
+enum st history_fact(struct history *h, const char *name, struct strbuf *out,
+                     struct err *e) BASE_MUST_USE;
+enum st history_set_fact(struct history *h, const char *name, const char *value,
+                         struct err *e) BASE_MUST_USE;
+/* Appends a triage, not finished, to `zip` as a part of the table: a partial in gzip. It uses
+ * h->text. */
+enum st history_zip(struct history *h, const struct triage *t, struct strbuf *zip, struct err *e);
+/* Inflates a part of the table and parses it into a triage. */
+enum st history_part(struct history *h, const void *bytes, size_t len, struct triage **out,
+                     struct err *e) BASE_MUST_USE;
+
+/* Is a cell asked for? Its day, version and build are compared with the terms as if they were a
+ * dump. ST_OK: yes; ST_NONE: no. */
+enum st history_cell_is_wanted(const struct history_span *span, bool has_day, int32_t day,
+                               const char *version, const char *build, struct err *e);
+
+/* Adds the dumps of a part by system and device to those of its cell. ST_ERR: as history_add. */
+enum st history_put_values(struct history *h, int64_t cell, const struct triage *t,
+                           struct err *e) BASE_MUST_USE;
+
+/* The ranked dumps of some parts by system and device. Zero-initialised = none; release it with
+ * history_value_sums_release. */
+struct history_value_sums {
+    struct map by_value; /* "FACET VALUE" with a NUL between -> index into dumps */
+    VEC(uint64_t) dumps;
+    struct strbuf key;
+};
+void history_value_sums_clear(struct history_value_sums *sums);
+void history_value_sums_release(struct history_value_sums *sums);
+/* Adds those of a part. ST_ERR: out of memory. */
+enum st history_add_values(struct history_value_sums *sums, const struct triage *t,
+                           struct err *e) BASE_MUST_USE;
+/* Has the table these dumps of the cell, and no others? ST_OK: yes; ST_NONE: no. It changes the
+ * sums, which then must be cleared. ST_ERR: as history_check. */
+enum st history_values_match(struct history *h, int64_t cell, struct history_value_sums *sums,
+                             struct err *e) BASE_MUST_USE;
+
+/* ---- dumps to be shown, history_dumps.c ---- */
+
+/* Offers a ranked dump of the cell of this index to be kept. ST_ERR: out of memory. */
+enum st history_offer_dump(struct history *h, const struct dump *d, const struct stall_key *key,
+                           size_t cell, struct err *e) BASE_MUST_USE;
+/* Writes the offered dumps that are worth it, whose cells have rows, and drops what is too much.
+ * ST_ERR: as history_add. */
+enum st history_write_dumps(struct history *h, struct err *e) BASE_MUST_USE;
+void history_drop_offers(struct history *h);
+/* Sets h->text to the text of a dump of the table. ST_ERR: out of memory, or it is damaged. */
+enum st history_dump_text(struct history *h, const void *bytes, size_t len,
+                          struct err *e) BASE_MUST_USE;
+
+/* ---- sums of parts, history_roll.c ---- */
+
+/* A part that is to be read. */
+struct history_part_row {
+    int64_t id, rules;
+    uint64_t dumps, bytes;
+    bool taken; /* the part is in a sum */
+};
+/* The sum of parts of one set of rules. */
+struct rolled_sum {
+    int64_t rules;
+    uint64_t dumps;
+    uint64_t kept;    /* bytes of the largest kept sum that was read from the file */
+    uint64_t read;    /* bytes of everything else that was read: parts and smaller sums */
+    bool damaged;     /* a part could not be read */
+    struct triage *t; /* NULL = the sum has no part; the owner calls triage_free */
+};
+/* Adds to `sum` what the file keeps of sums of its rules all of whose parts are among these and not
+ * taken, the largest first, and takes these parts. ST_ERR: as history_add; a damaged sum is left
+ * out. */
+enum st history_read_rolled(struct history *h, struct history_part_row *parts, size_t count,
+                            struct rolled_sum *sum, struct err *e) BASE_MUST_USE;
+/* Keeps a sum, of all parts of its rules among these, in the file, if that saves enough. It waits
+ * for nobody: if the file cannot be written now, is damaged, or was changed by another connection
+ * since `version` (sql_data_version), nothing happens. ST_ERR: out of memory. */
+enum st history_keep_rolled(struct history *h, const struct history_part_row *parts, size_t count,
+                            const struct rolled_sum *sum, int64_t version,
+                            struct err *e) BASE_MUST_USE;
+
+#endif

@@ -1,0 +1,274 @@
+/* Reads the counts of a history: merges the parts of the days and versions that are asked for. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/parse.h"
+#include "history/history_private.h"
+
+bool history_options(struct history *h, struct triage_options *o, struct err *e) {
+    struct sql_statement *s;
+    uint64_t cap;
+    strbuf_clear(&h->said_rules);
+    if (history_fact(h, "cap_ms", &h->said_rules, e) != ST_OK ||
+        !parse_u64(h->said_rules.data, h->said_rules.len, UINT64_MAX, &cap) ||
+        sql_prepare(h->file, &s, "SELECT hash, words FROM rules ORDER BY id DESC LIMIT 1", e) !=
+            ST_OK) {
+        return false;
+    }
+    bool found = false;
+    strbuf_clear(&h->said_rules);
+    if (sql_next(s, e) == ST_OK) {
+        const char *hash = sql_text(s, 0);
+        *o = (struct triage_options){.cap_ms = cap};
+        found = parse_hex(hash, strlen(hash), &o->rules_hash);
+        strbuf_addstr(&h->said_rules, sql_text(s, 1));
+        o->rules = strbuf_cstr(&h->said_rules);
+        found = strbuf_check(&h->said_rules, e) == ST_OK && found;
+    }
+    sql_finish(s);
+    return found;
+}
+
+enum st history_cell_is_wanted(const struct history_span *span, bool has_day, int32_t day,
+                               const char *version, const char *build, struct err *e) {
+    char text[HISTORY_DAY_SIZE];
+    if ((span->no_day && has_day) || (span->version && strcmp(span->version, version) != 0)) {
+        return ST_NONE;
+    }
+    if (span->no_day) {
+        return ST_OK;
+    }
+    if (has_day ? day < span->since || day > span->until
+                : span->since != INT32_MIN || span->until != INT32_MAX) {
+        return ST_NONE;
+    }
+    if (!span->where) {
+        return ST_OK;
+    }
+    const struct dump d = {.time = has_day ? history_day_text(day, text) : NULL,
+                           .app = {.version = version, .build = build}};
+    const struct stall_key key = {0};
+    return where_match(span->where, &d, &key, NULL, e);
+}
+
+struct history_reader {
+    struct history *h;
+    const struct history_span *span;
+    VEC(struct history_part_row) parts; /* those of the span, ascending by id */
+    VEC(struct rolled_sum) sums;        /* one for each set of rules */
+    struct err first;                   /* error of the first part that could not be read */
+};
+
+static enum st list_parts(struct history_reader *r, struct err *e) {
+    struct sql_statement *s;
+    if (sql_prepare(r->h->file, &s,
+                    "SELECT p.id, p.rules, p.dumps, length(p.partial), c.day, c.version, c.build"
+                    " FROM part p JOIN cell c ON c.id = p.cell ORDER BY p.id",
+                    e) != ST_OK) {
+        return ST_ERR;
+    }
+    enum st st = ST_OK, more = ST_OK;
+    while (st == ST_OK && (more = sql_next(s, e)) == ST_OK) {
+        struct history_part_row p = {sql_number(s, 0), sql_number(s, 1), (uint64_t)sql_number(s, 2),
+                                     (uint64_t)sql_number(s, 3), false};
+        st = history_cell_is_wanted(r->span, !sql_is_none(s, 4), (int32_t)sql_number(s, 4),
+                                    sql_text(s, 5), sql_text(s, 6), e);
+        if (st == ST_OK && !VEC_PUSH(&r->parts, p)) {
+            st = err_nomem(e);
+        }
+        st = st == ST_NONE ? ST_OK : st;
+    }
+    sql_finish(s);
+    return more == ST_ERR ? ST_ERR : st;
+}
+
+/* Returns the sum of a set of rules, which begins with what the file keeps of it. NULL: error. */
+static struct rolled_sum *rules_sum_of(struct history_reader *r, int64_t rules, struct err *e) {
+    for (size_t i = 0; i < r->sums.len; i++) {
+        if (r->sums.data[i].rules == rules) {
+            return &r->sums.data[i];
+        }
+    }
+    const struct rolled_sum none = {.rules = rules};
+    if (!VEC_PUSH(&r->sums, none)) {
+        err_nomem(e);
+        return NULL;
+    }
+    struct rolled_sum *sum = &r->sums.data[r->sums.len - 1];
+    return history_read_rolled(r->h, r->parts.data, r->parts.len, sum, e) == ST_OK ? sum : NULL;
+}
+
+/* Inflates a part. ST_NONE: it is damaged, which is noted. */
+static enum st load_part(struct history_reader *r, int64_t id, struct triage **t, struct err *e) {
+    struct err damage = {0};
+    struct sql_statement *s = history_statement(r->h, HISTORY_PART_GET, e);
+    if (!s) {
+        return ST_ERR;
+    }
+    sql_bind_number(s, 1, id);
+    enum st st = sql_next(s, &damage);
+    if (st == ST_OK) {
+        size_t len;
+        const void *bytes = sql_bytes(s, 0, &len);
+        st = history_part(r->h, bytes, len, t, &damage);
+    } else if (st == ST_NONE) {
+        err_set(&damage, ERR_FORMAT, "a part of the history is missing");
+    }
+    sql_reset(s);
+    if (st == ST_OK) {
+        return ST_OK;
+    }
+    if (damage.code == ERR_NOMEM) {
+        return err_nomem(e);
+    }
+    if (!err_is(&r->first)) {
+        r->first = damage;
+    }
+    return ST_NONE;
+}
+
+/* Merges a part into the sum of its rules, unless it is in there. */
+static enum st take_part(struct history_reader *r, struct history_part_row *p, struct err *e) {
+    struct triage *t = NULL;
+    struct rolled_sum *sum = rules_sum_of(r, p->rules, e);
+    if (!sum || p->taken) {
+        return sum ? ST_OK : ST_ERR;
+    }
+    enum st st = load_part(r, p->id, &t, e);
+    if (st != ST_OK) {
+        sum->damaged = true;
+        return st == ST_NONE ? ST_OK : ST_ERR;
+    }
+    p->taken = true;
+    sum->dumps += p->dumps;
+    if (!sum->t) {
+        sum->t = t;
+        return ST_OK; /* no sum saves the reading of this part */
+    }
+    sum->read += p->bytes;
+    st = triage_merge(sum->t, t, e);
+    triage_free(t);
+    return st;
+}
+
+/* Merges the parts of the span, all as they were at one moment. */
+static enum st take_parts(struct history_reader *r, struct err *e) {
+    int64_t version = 0;
+    enum st st = sql_begin_reading(r->h->file, e);
+    st = st == ST_OK ? list_parts(r, e) : st;
+    st = st == ST_OK ? sql_data_version(r->h->file, &version, e) : st;
+    for (size_t i = 0; st == ST_OK && i < r->parts.len; i++) {
+        st = take_part(r, &r->parts.data[i], e);
+    }
+    sql_end_reading(r->h->file);
+    for (size_t i = 0; st == ST_OK && i < r->sums.len && !r->span->no_sum; i++) {
+        st = history_keep_rolled(r->h, r->parts.data, r->parts.len, &r->sums.data[i], version, e);
+    }
+    return st;
+}
+
+/* Takes the only sum as the result, if it was counted with these options, which saves a merge. */
+static bool take_only_sum(struct history_reader *r, const struct triage_options *o,
+                          struct triage **out) {
+    struct triage *t = r->sums.len == 1 ? r->sums.data[0].t : NULL;
+    const struct triage_options *made = t ? triage_options_of(t) : NULL;
+    if (!made || made->rules_hash != o->rules_hash || made->cap_ms != o->cap_ms || made->where ||
+        memcmp(made->open, o->open, sizeof made->open) != 0 || o->where || !made->rules ||
+        !o->rules || strcmp(made->rules, o->rules) != 0) {
+        return false;
+    }
+    triage_set_output(t, o);
+    *out = t;
+    r->sums.data[0].t = NULL;
+    return true;
+}
+
+/* Merges the sums into *out; those counted by other rules are sorted into buckets anew. */
+static enum st join_sums(struct history_reader *r, struct keyer *k, const struct triage_options *o,
+                         struct triage **out, struct err *e) {
+    enum st st = take_only_sum(r, o, out) ? ST_OK : triage_new(out, o, e);
+    for (size_t i = 0; st == ST_OK && i < r->sums.len; i++) {
+        struct triage *t = r->sums.data[i].t, *sorted = NULL;
+        if (!t) {
+            continue; /* all parts of this sum are damaged */
+        }
+        if (triage_options_of(t)->rules_hash == o->rules_hash) {
+            st = triage_merge(*out, t, e);
+            continue;
+        }
+        struct triage_options as_before = *triage_options_of(t);
+        as_before.rules_hash = o->rules_hash;
+        as_before.rules = o->rules;
+        st = triage_rekey(&sorted, t, k, &as_before, e);
+        st = st == ST_OK ? triage_merge(*out, sorted, e) : st;
+        triage_free(sorted);
+    }
+    return st;
+}
+
+enum st history_read(struct history *h, const struct history_span *span, struct keyer *k,
+                     const struct triage_options *o, struct triage **out, struct err *e) {
+    struct history_reader r = {.h = h, .span = span};
+    *out = NULL;
+    enum st st = take_parts(&r, e);
+    st = st == ST_OK ? join_sums(&r, k, o, out, e) : st;
+    for (size_t i = 0; i < r.sums.len; i++) {
+        triage_free(r.sums.data[i].t);
+    }
+    VEC_RELEASE(&r.sums);
+    VEC_RELEASE(&r.parts);
+    if (st != ST_OK) {
+        triage_free(*out);
+        *out = NULL;
+        return ST_ERR;
+    }
+    if (err_is(&r.first)) {
+        return err_set(e, r.first.code, "%s", r.first.text);
+    }
+    return ST_OK;
+}
+
+/* Calls visit once for each value of the cells of the span; text selects cells whose columns are
+ * day, version and build, with equal values one after the other. */
+static enum st each_value(struct history *h, const struct history_span *span, const char *text,
+                          bool versions, history_value_visit visit, void *ctx, struct err *e) {
+    struct sql_statement *s;
+    struct strbuf last = {0};
+    int32_t last_day = 0;
+    bool any = false;
+    if (sql_prepare(h->file, &s, text, e) != ST_OK) {
+        return ST_ERR;
+    }
+    enum st st = ST_OK, more = ST_OK;
+    while (st != ST_ERR && (more = sql_next(s, e)) == ST_OK) {
+        bool has_day = !sql_is_none(s, 0);
+        int32_t day = has_day ? (int32_t)sql_number(s, 0) : HISTORY_NO_DAY;
+        st = history_cell_is_wanted(span, has_day, day, sql_text(s, 1), sql_text(s, 2), e);
+        bool again =
+            any && (versions ? strcmp(strbuf_cstr(&last), sql_text(s, 1)) == 0 : last_day == day);
+        if (st != ST_OK || again) {
+            continue;
+        }
+        any = true;
+        last_day = day;
+        strbuf_clear(&last);
+        strbuf_addstr(&last, sql_text(s, 1));
+        st = strbuf_check(&last, e);
+        st = st == ST_OK ? visit(ctx, day, strbuf_cstr(&last), e) : st;
+    }
+    sql_finish(s);
+    strbuf_release(&last);
+    return st == ST_ERR || more == ST_ERR ? ST_ERR : ST_OK;
+}
+
+enum st history_days(struct history *h, const struct history_span *span, history_value_visit visit,
+                     void *ctx, struct err *e) {
+    return each_value(h, span, "SELECT day, version, build FROM cell ORDER BY day", false, visit,
+                      ctx, e);
+}
+
+enum st history_versions(struct history *h, const struct history_span *span,
+                         history_value_visit visit, void *ctx, struct err *e) {
+    return each_value(h, span, "SELECT day, version, build FROM cell ORDER BY version", true, visit,
+                      ctx, e);
+}

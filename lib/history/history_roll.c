@@ -1,0 +1,217 @@
+/* Keeps sums of parts, so that a later reading merges few of them instead of many parts. A part in
+ * a kept sum is never merged with others, and sums are dropped with the first of their parts, so
+ * that the ids of its parts tell for ever what a sum is of. */
+#include <string.h>
+
+#include "history/history_private.h"
+
+/* A sum is kept if reading it takes at least ROLLED_BYTES_MIN bytes less than reading what it
+ * was made of, and at least 1 / ROLLED_SHARE of the bytes of the largest kept sum in it. */
+enum { ROLLED_BYTES_MIN = 1 << 16, ROLLED_SHARE = 8, ROLLED_MAX = 4 /* most sums in a file */ };
+
+/* ---- reading ---- */
+
+static struct history_part_row *find_part(struct history_part_row *parts, size_t count,
+                                          int64_t id) {
+    size_t from = 0, to = count;
+    while (from < to) {
+        size_t middle = from + (to - from) / 2;
+        if (parts[middle].id < id) {
+            from = middle + 1;
+        } else {
+            to = middle;
+        }
+    }
+    return from < count && parts[from].id == id ? &parts[from] : NULL;
+}
+
+/* Do the parts of a kept sum fit: are all of them among these, none taken, and do they have its
+ * dumps? With `take` they are taken. ST_NONE: they do not fit. */
+static enum st match_parts(struct history *h, int64_t rolled, uint64_t dumps, bool take,
+                           struct history_part_row *parts, size_t count, struct err *e) {
+    struct sql_statement *s;
+    uint64_t sum = 0;
+    if (sql_prepare(h->file, &s, "SELECT part FROM rolled_part WHERE rolled = ?1", e) != ST_OK) {
+        return ST_ERR;
+    }
+    sql_bind_number(s, 1, rolled);
+    enum st st;
+    bool fits = true;
+    while ((st = sql_next(s, e)) == ST_OK && fits) {
+        struct history_part_row *p = find_part(parts, count, sql_number(s, 0));
+        fits = p && (take || !p->taken);
+        if (fits) {
+            sum += p->dumps;
+            p->taken = p->taken || take;
+        }
+    }
+    sql_finish(s);
+    if (st == ST_ERR) {
+        return ST_ERR;
+    }
+    return fits && sum == dumps ? ST_OK : ST_NONE;
+}
+
+/* Merges a partial into a sum. A damaged partial is ST_NONE. */
+static enum st add_partial(struct history *h, const void *bytes, size_t len, struct rolled_sum *sum,
+                           struct err *e) {
+    struct triage *t = NULL;
+    struct err damage = {0};
+    if (history_part(h, bytes, len, &t, &damage) != ST_OK) {
+        return damage.code == ERR_NOMEM ? err_nomem(e) : ST_NONE;
+    }
+    if (!sum->t) {
+        sum->t = t;
+        return ST_OK;
+    }
+    enum st st = triage_merge(sum->t, t, e);
+    triage_free(t);
+    return st;
+}
+
+static enum st take_rolled(struct history *h, struct sql_statement *s,
+                           struct history_part_row *parts, size_t count, struct rolled_sum *sum,
+                           struct err *e) {
+    int64_t rolled = sql_number(s, 0);
+    uint64_t dumps = (uint64_t)sql_number(s, 1);
+    size_t len;
+    enum st st = match_parts(h, rolled, dumps, false, parts, count, e);
+    if (st != ST_OK) {
+        return st;
+    }
+    const void *bytes = sql_bytes(s, 2, &len);
+    st = add_partial(h, bytes, len, sum, e);
+    st = st == ST_OK ? match_parts(h, rolled, dumps, true, parts, count, e) : st;
+    if (st == ST_OK) {
+        sum->read += sum->kept ? len : 0;
+        sum->kept = sum->kept ? sum->kept : len;
+        sum->dumps += dumps;
+    }
+    return st;
+}
+
+enum st history_read_rolled(struct history *h, struct history_part_row *parts, size_t count,
+                            struct rolled_sum *sum, struct err *e) {
+    struct sql_statement *s;
+    if (h->version < 2) {
+        return ST_OK;
+    }
+    if (sql_prepare(h->file, &s,
+                    "SELECT id, dumps, partial FROM rolled WHERE rules = ?1"
+                    " ORDER BY dumps DESC, id DESC",
+                    e) != ST_OK) {
+        return ST_ERR;
+    }
+    sql_bind_number(s, 1, sum->rules);
+    enum st st = ST_OK, more = ST_OK;
+    while (st != ST_ERR && (more = sql_next(s, e)) == ST_OK) {
+        st = take_rolled(h, s, parts, count, sum, e);
+    }
+    sql_finish(s);
+    return st == ST_ERR || more == ST_ERR ? ST_ERR : ST_OK;
+}
+
+/* ---- keeping ---- */
+
+/* Inserts the sum's row, and a row for each of its parts. */
+static enum st put_rolled(struct sql_file *file, const struct history_part_row *parts, size_t count,
+                          const struct rolled_sum *sum, const struct strbuf *zip, struct err *e) {
+    struct sql_statement *s;
+    if (sql_prepare(file, &s, "INSERT INTO rolled(rules, dumps, partial) VALUES(?1, ?2, ?3)", e) !=
+        ST_OK) {
+        return ST_ERR;
+    }
+    sql_bind_number(s, 1, sum->rules);
+    sql_bind_count(s, 2, sum->dumps);
+    sql_bind_bytes(s, 3, zip->data, zip->len);
+    enum st st = sql_step(s, e);
+    sql_finish(s);
+    if (st != ST_OK ||
+        sql_prepare(file, &s,
+                    "INSERT INTO rolled_part(part, rolled) SELECT ?1, max(id) FROM rolled",
+                    e) != ST_OK) {
+        return ST_ERR;
+    }
+    for (size_t i = 0; st == ST_OK && i < count; i++) {
+        if (parts[i].rules == sum->rules) {
+            sql_reset(s);
+            sql_bind_number(s, 1, parts[i].id);
+            st = sql_step(s, e);
+        }
+    }
+    sql_finish(s);
+    return st;
+}
+
+/* Drops sums until there are at most ROLLED_MAX, the oldest first. */
+static enum st drop_oldest(struct sql_file *file, struct err *e) {
+    static const char *const steps[] = {
+        "DELETE FROM rolled_part WHERE rolled NOT IN"
+        " (SELECT id FROM rolled ORDER BY id DESC LIMIT ?1)",
+        "DELETE FROM rolled WHERE id NOT IN (SELECT id FROM rolled ORDER BY id DESC LIMIT ?1)"};
+    enum st st = ST_OK;
+    for (size_t i = 0; st == ST_OK && i < sizeof steps / sizeof *steps; i++) {
+        struct sql_statement *s;
+        if (sql_prepare(file, &s, steps[i], e) != ST_OK) {
+            return ST_ERR;
+        }
+        sql_bind_number(s, 1, ROLLED_MAX);
+        st = sql_step(s, e);
+        sql_finish(s);
+    }
+    return st;
+}
+
+/* Writes the sum by a connection that can write. Under the write lock it looks whether the file is
+ * still as it was when the parts were read. */
+static enum st write_rolled(struct history *h, struct sql_file *file,
+                            const struct history_part_row *parts, size_t count,
+                            const struct rolled_sum *sum, int64_t version, struct err *e) {
+    int64_t now = 0;
+    enum st st = sql_begin(file, e);
+    st = st == ST_OK ? sql_data_version(h->file, &now, e) : st;
+    st = st == ST_OK && now == version ? put_rolled(file, parts, count, sum, &h->zip, e) : ST_ERR;
+    if (st == ST_OK && drop_oldest(file, e) == ST_OK) {
+        return sql_commit(file, e);
+    }
+    sql_undo(file);
+    return ST_ERR;
+}
+
+/* Is the file free of damage, as far as its structure tells? A run that only reads must not write
+ * to a damaged file, as that can make it worse. The faster quick_check of SQLite 3.40 takes keys of
+ * tables without row ids for NULL. */
+static bool is_sound(struct sql_file *file, struct err *e) {
+    struct sql_statement *s;
+    if (sql_prepare(file, &s, "PRAGMA integrity_check(1)", e) != ST_OK) {
+        return false;
+    }
+    bool sound = sql_next(s, e) == ST_OK && strcmp(sql_text(s, 0), "ok") == 0;
+    sql_finish(s);
+    return sound;
+}
+
+enum st history_keep_rolled(struct history *h, const struct history_part_row *parts, size_t count,
+                            const struct rolled_sum *sum, int64_t version, struct err *e) {
+    struct sql_file *own = NULL;
+    struct err why = {0};
+    if (h->version < HISTORY_VERSION || sum->damaged || sum->read < ROLLED_BYTES_MIN ||
+        sum->read < sum->kept / ROLLED_SHARE || sql_is_writing(h->file)) {
+        return ST_OK;
+    }
+    strbuf_reset(&h->zip);
+    if (history_zip(h, sum->t, &h->zip, e) != ST_OK) {
+        return ST_ERR;
+    }
+    if (h->access == HISTORY_READ && sql_open(&own, h->path, true, &why) != ST_OK) {
+        return why.code == ERR_NOMEM ? err_nomem(e) : ST_OK;
+    }
+    struct sql_file *file = own ? own : h->file;
+    sql_set_wait(file, 0);
+    enum st st = !own || is_sound(own, &why)
+                     ? write_rolled(h, file, parts, count, sum, version, &why)
+                     : ST_ERR;
+    sql_set_wait(file, SQL_WAIT_S * 1000);
+    sql_close(own);
+    return st != ST_OK && why.code == ERR_NOMEM ? err_nomem(e) : ST_OK;
+}

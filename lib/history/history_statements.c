@@ -1,0 +1,79 @@
+/* The statements of a history that are prepared once, and its facts. */
+#include "history/history_private.h"
+
+struct sql_statement *history_statement(struct history *h, enum history_statement which,
+                                        struct err *e) {
+    static const char *const texts[HISTORY_STATEMENTS] = {
+        [HISTORY_SEEN_PUT] = "INSERT OR IGNORE INTO seen(id, day) VALUES(?1, ?2)",
+        [HISTORY_CELL_PUT] = "INSERT OR IGNORE INTO cell(day, version, build) VALUES(?1, ?2, ?3)",
+        [HISTORY_CELL_GET] = "SELECT id FROM cell WHERE ifnull(day, -2147483648) ="
+                             " ifnull(?1, -2147483648) AND version = ?2 AND build = ?3",
+        [HISTORY_PART_PUT] = "INSERT INTO part(cell, rules, dumps, partial) VALUES(?1, ?2, ?3, ?4)",
+        [HISTORY_PART_GET] = "SELECT partial FROM part WHERE id = ?1",
+        [HISTORY_BUCKET_PUT] = "INSERT INTO bucket(id, title, cause) VALUES(?1, ?2, ?3)"
+                               " ON CONFLICT(id) DO UPDATE SET title = ?2, cause = ?3",
+        [HISTORY_BUCKET_DAY_PUT] =
+            "INSERT INTO bucket_day(bucket, cell, dumps, stalled_ms) VALUES(?1, ?2, ?3, ?4)"
+            " ON CONFLICT(bucket, cell) DO UPDATE SET dumps = dumps + ?3,"
+            " stalled_ms = stalled_ms + ?4",
+        [HISTORY_ALIAS_PUT] = "INSERT OR IGNORE INTO alias(id, bucket) VALUES(?1, ?2)",
+        [HISTORY_NOTE_CELLS] =
+            "SELECT c.day, c.version FROM bucket_day d JOIN cell c ON c.id = d.cell"
+            " WHERE d.bucket = ?1 OR d.bucket IN (SELECT id FROM alias WHERE bucket = ?1)",
+        [HISTORY_NOTE_MARKS] =
+            "SELECT name, value FROM mark WHERE bucket = ?1 OR bucket IN"
+            " (SELECT id FROM alias WHERE bucket = ?1) ORDER BY bucket = ?1, set_at",
+        [HISTORY_CELL_SUM_PUT] = "INSERT INTO cell_sum(cell, dumps, stalled_ms) VALUES(?1, ?2, ?3)"
+                                 " ON CONFLICT(cell) DO UPDATE SET dumps = dumps + ?2,"
+                                 " stalled_ms = stalled_ms + ?3",
+        [HISTORY_VALUE_PUT] =
+            "INSERT INTO cell_value(cell, facet, value, dumps) VALUES(?1, ?2, ?3, ?4)"
+            " ON CONFLICT(cell, facet, value) DO UPDATE SET dumps = dumps + ?4",
+        [HISTORY_DUMP_PUT] =
+            "INSERT OR IGNORE INTO dump(id, bucket, cell, time, span_ms, user, text)"
+            " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+        [HISTORY_DUMP_LIST] = "SELECT d.id, c.version, d.time, d.span_ms FROM dump d"
+                              " JOIN cell c ON c.id = d.cell WHERE d.bucket = ?1 ORDER BY d.id",
+        [HISTORY_DUMP_DROP] = "DELETE FROM dump WHERE id = ?1",
+        [HISTORY_DUMP_GET] = "SELECT d.id, c.day, c.version, c.build, d.text FROM dump d"
+                             " JOIN cell c ON c.id = d.cell WHERE d.bucket = ?1 ORDER BY d.id",
+        [HISTORY_SUMS_GET] = "SELECT c.day, c.version, c.build, d.dumps, d.stalled_ms"
+                             " FROM bucket_day d JOIN cell c ON c.id = d.cell"
+                             " WHERE d.bucket = ?1 ORDER BY c.day DESC"};
+    if (!h->statements[which] &&
+        sql_prepare(h->file, &h->statements[which], texts[which], e) != ST_OK) {
+        return NULL;
+    }
+    sql_reset(h->statements[which]);
+    return h->statements[which];
+}
+
+/* ---- facts ---- */
+
+enum st history_fact(struct history *h, const char *name, struct strbuf *out, struct err *e) {
+    struct sql_statement *s;
+    if (sql_prepare(h->file, &s, "SELECT value FROM fact WHERE name = ?1", e) != ST_OK) {
+        return ST_ERR;
+    }
+    sql_bind_text(s, 1, name);
+    enum st st = sql_next(s, e);
+    if (st == ST_OK) {
+        strbuf_addstr(out, sql_text(s, 0));
+        st = strbuf_check(out, e);
+    }
+    sql_finish(s);
+    return st;
+}
+
+enum st history_set_fact(struct history *h, const char *name, const char *value, struct err *e) {
+    struct sql_statement *s;
+    if (sql_prepare(h->file, &s, "INSERT OR REPLACE INTO fact(name, value) VALUES(?1, ?2)", e) !=
+        ST_OK) {
+        return ST_ERR;
+    }
+    sql_bind_text(s, 1, name);
+    sql_bind_text(s, 2, value);
+    enum st st = sql_step(s, e);
+    sql_finish(s);
+    return st;
+}

@@ -1,0 +1,236 @@
+/* Opens a history's file: its tables, its version, and its facts. */
+#include "history/run_history.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/parse.h"
+#include "history/history_private.h"
+
+enum { HISTORY_APPLICATION = 0x53744b48 /* "StKH" */ };
+
+const char *const history_fields[] = {"app.version", "app.build", "time", NULL};
+
+/* ---- open and close ---- */
+
+/* Reads one integer from a pragma or query. */
+static enum st pragma_number(struct history *h, const char *sql, int64_t *out, struct err *e) {
+    struct sql_statement *s;
+    if (sql_prepare(h->file, &s, sql, e) != ST_OK) {
+        return ST_ERR;
+    }
+    enum st st = sql_next(s, e);
+    if (st == ST_OK) {
+        *out = sql_number(s, 0);
+    }
+    sql_finish(s);
+    return st;
+}
+
+static enum st make_tables(struct sql_file *file, struct err *e) {
+    char text[64];
+    snprintf(text, sizeof text, "PRAGMA application_id = %d; PRAGMA user_version = %d",
+             HISTORY_APPLICATION, HISTORY_VERSION);
+    return history_make_tables(file, e) == ST_OK ? sql_run(file, text, e) : ST_ERR;
+}
+
+/* Checks that the file is a history of a known version. ST_NONE: the database is empty. */
+static enum st check_kind(struct history *h, struct err *e) {
+    int64_t application = 0, version = 0, tables = 0;
+    if (pragma_number(h, "PRAGMA application_id", &application, e) != ST_OK ||
+        pragma_number(h, "PRAGMA user_version", &version, e) != ST_OK ||
+        pragma_number(h, "SELECT count(*) FROM sqlite_schema", &tables, e) != ST_OK) {
+        return ST_ERR;
+    }
+    if (application == 0 && version == 0 && tables == 0) {
+        return ST_NONE;
+    }
+    if (application != HISTORY_APPLICATION) {
+        return err_set(e, ERR_FORMAT, "not a history, but another SQLite database");
+    }
+    if (version > HISTORY_VERSION) {
+        return err_set(e, ERR_UNSUPPORTED,
+                       "a history of version %lld, and this build reads up to %d",
+                       (long long)version, HISTORY_VERSION);
+    }
+    h->version = version;
+    return history_check_tables(h->file, version, e);
+}
+
+/* Counts the systems and devices of all parts, which earlier versions have in the parts alone. A
+ * part that is damaged is left out, as it is in each reading. */
+static enum st value_all_parts(struct history *h, struct err *e) {
+    struct sql_statement *s;
+    if (sql_prepare(h->file, &s, "SELECT cell, partial FROM part ORDER BY id", e) != ST_OK) {
+        return ST_ERR;
+    }
+    enum st st = ST_OK, more = ST_OK;
+    while (st == ST_OK && (more = sql_next(s, e)) == ST_OK) {
+        struct triage *t = NULL;
+        struct err damage = {0};
+        size_t len;
+        const void *bytes = sql_bytes(s, 1, &len);
+        if (history_part(h, bytes, len, &t, &damage) == ST_OK) {
+            st = history_put_values(h, sql_number(s, 0), t, e);
+        } else if (damage.code == ERR_NOMEM) {
+            st = err_nomem(e);
+        }
+        triage_free(t);
+    }
+    sql_finish(s);
+    return more == ST_ERR ? ST_ERR : st;
+}
+
+/* Makes a history of an earlier version one of this version, unless another process has done so
+ * meanwhile. */
+static enum st upgrade(struct history *h, struct err *e) {
+    char set_version[64];
+    snprintf(set_version, sizeof set_version, "PRAGMA user_version = %d", HISTORY_VERSION);
+    enum st st = sql_begin(h->file, e);
+    st = st == ST_OK ? pragma_number(h, "PRAGMA user_version", &h->version, e) : st;
+    st = st == ST_OK ? history_upgrade_tables(h->file, h->version, e) : st;
+    if (st == ST_OK && h->version < 3) {
+        st = value_all_parts(h, e);
+    }
+    st = st == ST_OK ? sql_run(h->file, set_version, e) : st;
+    h->version = HISTORY_VERSION;
+    return st == ST_OK ? sql_commit(h->file, e) : ST_ERR;
+}
+
+static enum st prepare_file(struct history *h, struct err *e) {
+    /* One transaction, because another process may upgrade the history meanwhile. */
+    enum st st = sql_begin_reading(h->file, e);
+    st = st == ST_OK ? check_kind(h, e) : st;
+    sql_end_reading(h->file);
+    if (st == ST_NONE) {
+        return err_set(e, ERR_FORMAT, "not a history: it is empty");
+    }
+    if (st != ST_OK || h->access == HISTORY_READ) {
+        return st;
+    }
+    /* The ids of dumps are inserted at random places of a large index: with SQLite's own cache of
+     * 2 MB each group of them writes and reads the same pages many times. */
+    st = sql_run(h->file,
+                 "PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA cache_size = -65536",
+                 e);
+    return st == ST_OK && h->version < HISTORY_VERSION ? upgrade(h, e) : st;
+}
+
+/* ---- a new file ---- */
+
+/* Makes an empty history in this file, which the caller has made readable by its owner alone,
+ * because a history tells of users. */
+static enum st fill_file(const char *path, struct err *e) {
+    struct sql_file *file = NULL;
+    if (sql_open(&file, path, true, e) != ST_OK) {
+        return ST_ERR;
+    }
+    enum st st = sql_run(file, "PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL", e);
+    st = st == ST_OK ? sql_begin(file, e) : st;
+    st = st == ST_OK ? make_tables(file, e) : st;
+    st = st == ST_OK ? sql_commit(file, e) : st;
+    sql_close(file);
+    return st;
+}
+
+/* Makes the history unless it exists. It is built under a temporary name and renamed when complete,
+ * so that of several processes one makes it, and none sees an incomplete one. */
+static enum st make_history(const char *path, struct err *e) {
+    struct strbuf temporary = {0};
+    if (faccessat(AT_FDCWD, path, F_OK, 0) == 0) {
+        return ST_OK;
+    }
+    strbuf_addf(&temporary, "%s.XXXXXX", path);
+    if (temporary.failed) {
+        strbuf_release(&temporary);
+        return err_nomem(e);
+    }
+    int fd = mkstemp(temporary.data);
+    if (fd < 0) {
+        err_sys(e, errno, "cannot be made");
+        strbuf_release(&temporary);
+        return ST_ERR;
+    }
+    close(fd);
+    enum st st = fill_file(temporary.data, e);
+    if (st == ST_OK && link(temporary.data, path) != 0 && errno != EEXIST) {
+        st = err_sys(e, errno, "cannot be made");
+    }
+    unlink(temporary.data);
+    static const char *const beside[] = {"-wal", "-shm", "-journal"}; /* files that SQLite leaves
+                                                                         beside the temporary one
+                                                                         if something failed */
+    size_t len = temporary.len;
+    for (size_t i = 0; i < sizeof beside / sizeof *beside; i++) {
+        strbuf_addstr(&temporary, beside[i]);
+        if (!temporary.failed) {
+            unlink(temporary.data);
+        }
+        strbuf_truncate(&temporary, len);
+    }
+    strbuf_release(&temporary);
+    return st;
+}
+
+/* Reads the first day whose ids are kept. */
+static enum st read_ids_from(struct history *h, struct err *e) {
+    strbuf_clear(&h->scratch);
+    enum st st = history_fact(h, "ids_from", &h->scratch, e);
+    h->ids_from = HISTORY_NO_DAY;
+    if (st == ST_OK && !history_day_parse(h->scratch.data, h->scratch.len, &h->ids_from)) {
+        st = err_set(e, ERR_FORMAT, "the history is damaged: ids_from is no day");
+    }
+    return st == ST_ERR ? ST_ERR : ST_OK;
+}
+
+enum st history_open(struct history **out, const char *path, enum history_access access,
+                     struct err *e) {
+    struct history *h = calloc(1, sizeof *h);
+    if (!h) {
+        return err_nomem(e);
+    }
+    h->access = access;
+    h->path = strdup(path);
+    enum st st = h->path ? ST_OK : err_nomem(e);
+    st = st == ST_OK && access == HISTORY_WRITE ? make_history(path, e) : st;
+    if (st == ST_OK && access != HISTORY_WRITE && faccessat(AT_FDCWD, path, R_OK, 0) != 0) {
+        st = err_sys(e, errno, "cannot be opened");
+    }
+    st = st == ST_OK ? sql_open(&h->file, path, access != HISTORY_READ, e) : st;
+    st = st == ST_OK ? prepare_file(h, e) : st;
+    st = st == ST_OK ? read_ids_from(h, e) : st;
+    if (st != ST_OK) {
+        history_close(h);
+        return ST_ERR;
+    }
+    *out = h;
+    return ST_OK;
+}
+
+void history_close(struct history *h) {
+    if (!h) {
+        return;
+    }
+    for (size_t i = 0; i < HISTORY_STATEMENTS; i++) {
+        sql_finish(h->statements[i]);
+    }
+    sql_close(h->file);
+    for (size_t i = 0; i < h->cells.len; i++) {
+        triage_free(h->cells.data[i].t);
+    }
+    VEC_RELEASE(&h->cells);
+    map_release(&h->by_cell);
+    history_drop_offers(h);
+    VEC_RELEASE(&h->offers);
+    map_release(&h->by_offer);
+    strbuf_release(&h->scratch);
+    strbuf_release(&h->text);
+    strbuf_release(&h->zip);
+    strbuf_release(&h->said_rules);
+    free(h->path);
+    free(h);
+}

@@ -1,0 +1,191 @@
+/* A history: what many runs counted, in one SQLite file, see stall-history(5). Each dump and each
+ * session record counts once, by its id, however often it is read. The file keeps partials, one or
+ * a few for each day, version and build of the app, so that reading all of them gives the result of
+ * --merge on the runs' partials. A writer holds the file's write lock from the first dump of a
+ * group to the end of the group, so that ids and counts are written together or not at all; other
+ * writers wait. A handle is for one thread. Without libsqlite3 each function that opens a history
+ * fails with that message. */
+#ifndef STALLKIT_HISTORY_RUN_HISTORY_H
+#define STALLKIT_HISTORY_RUN_HISTORY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/sink.h"
+#include "base/strbuf.h"
+#include "classify/keys/key.h"
+#include "classify/keys/where.h"
+#include "classify/print/bucket_note.h"
+#include "classify/stats/triage.h"
+#include "dump/dump.h"
+
+/* The version of the tables that this build writes; it reads this and all earlier ones. */
+enum { HISTORY_VERSION = 4 };
+/* The day of a dump that has no time. Other days are counted from 1970-01-01 in UTC. */
+enum { HISTORY_NO_DAY = INT32_MIN };
+
+struct history;
+
+enum history_access {
+    HISTORY_READ,  /* the file must exist, and is not changed */
+    HISTORY_WRITE, /* the file is made if it does not exist */
+    HISTORY_EDIT   /* the file must exist, and is changed */
+};
+
+/* Opens a history; path is copied. ST_ERR: the file cannot be opened, is no history, has a later
+ * version (ERR_UNSUPPORTED), or is damaged (ERR_FORMAT). */
+enum st history_open(struct history **out, const char *path, enum history_access access,
+                     struct err *e) BASE_MUST_USE;
+/* Closes a history and undoes what was added since the last history_commit. NULL is allowed. */
+void history_close(struct history *h);
+
+/* ---- adding ---- */
+
+/* What became of the dumps and session records offered since history_open. */
+struct history_counts {
+    uint64_t dumps, sessions; /* added */
+    uint64_t known;           /* left out, because their ids are known */
+    uint64_t too_old;         /* refused: their days are so old that ids are no longer kept */
+};
+
+/* Sets the options by which dumps are counted from now on: rules, rules_hash and cap; `where` and
+ * `open` are not allowed, as a history covers all dumps. o is copied; its texts are borrowed until
+ * history_close. ST_ERR (ERR_USAGE): the history has another cap, or rules that cannot be changed
+ * to these. */
+enum st history_set_options(struct history *h, const struct triage_options *o,
+                            struct err *e) BASE_MUST_USE;
+/* Counts a dump under its key unless its id is known; borrows nothing. It waits up to a minute
+ * while another process writes. ST_ERR: out of memory, the file cannot be written, or another
+ * process wrote all that time; the caller must then call history_close, and add everything since
+ * the last commit again. */
+enum st history_add(struct history *h, const struct dump *d, const struct stall_key *key,
+                    struct err *e) BASE_MUST_USE;
+/* Counts a stall-session/1 record, as history_add does a dump. ERR_FORMAT: it is no such record,
+ * and the history stays usable. */
+enum st history_add_session(struct history *h, const char *text, size_t len,
+                            struct err *e) BASE_MUST_USE;
+/* Returns how many dumps and sessions were added since the last commit. */
+uint64_t history_uncommitted(const struct history *h);
+/* Writes what was added, and releases the write lock. at: the time of the run, such as
+ * "2026-11-20T10:00:00Z". ST_ERR: as history_add. Nothing to write is no error. */
+enum st history_commit(struct history *h, const char *at, struct err *e) BASE_MUST_USE;
+/* Returns the counts of this handle, borrowed from it. */
+const struct history_counts *history_counts_of(const struct history *h);
+
+/* ---- reading ---- */
+
+/* The part of a history that is asked for. */
+struct history_span {
+    int32_t since, until; /* days, both included; INT32_MIN and INT32_MAX: no bound. Dumps without a
+                             day are included only if there is no bound */
+    bool no_day;          /* only dumps without a day, whatever the bounds */
+    const char *version;  /* only this version of the app; NULL = all */
+    bool no_sum;          /* the sum of the parts is not kept: it is one of many */
+    const struct where *where; /* terms on history_fields; NULL = none */
+};
+/* The fields that `where` may name, ended by NULL. */
+extern const char *const history_fields[];
+/* Reads the options with which the history was made; its texts are borrowed until the next call.
+ * False: nothing was ever added. */
+bool history_options(struct history *h, struct triage_options *o, struct err *e);
+
+/* Makes a triage, not finished, of everything in the span. keyer and o: with these, parts that
+ * other rules counted are sorted anew, see triage_rekey. If many parts had to be merged, their sum
+ * is kept in the file for later calls, unless the file cannot be written at once, or this handle
+ * has not committed what it added. ST_ERR: out of memory, or the file is damaged; *out is then NULL
+ * or what could be read, and e describes the first part that could not. */
+enum st history_read(struct history *h, const struct history_span *span, struct keyer *k,
+                     const struct triage_options *o, struct triage **out,
+                     struct err *e) BASE_MUST_USE;
+
+/* A callback that takes a day or, with version, a version; ST_ERR ends the list. */
+typedef enum st (*history_value_visit)(void *ctx, int32_t day, const char *version, struct err *e);
+/* Call visit for each day of the span, ascending, HISTORY_NO_DAY first, or for each version, in no
+ * particular order, also those of which there are only session records. The file must not be
+ * changed by visit. ST_ERR: from visit, or as history_read. */
+enum st history_days(struct history *h, const struct history_span *span, history_value_visit visit,
+                     void *ctx, struct err *e) BASE_MUST_USE;
+enum st history_versions(struct history *h, const struct history_span *span,
+                         history_value_visit visit, void *ctx, struct err *e) BASE_MUST_USE;
+
+/* The dumps of a bucket of level 1, or of all, on one day with one version, and their stalled
+ * time. */
+struct history_sum {
+    int32_t day; /* HISTORY_NO_DAY = unknown */
+    const char *version;
+    uint64_t dumps, ms;
+};
+/* Callbacks that take a sum, or a dump's text; both are borrowed. ST_ERR ends the list. */
+typedef enum st (*history_sum_visit)(void *ctx, const struct history_sum *sum, struct err *e);
+typedef enum st (*history_dump_visit)(void *ctx, const char *text, size_t len, struct err *e);
+/* Calls visit for the days and versions of the span, the newest days first: of all buckets
+ * together, or of the bucket of this number, as the rules of each run counted it. ST_ERR: from
+ * visit, or as history_read. */
+enum st history_sums(struct history *h, const struct history_span *span, history_sum_visit visit,
+                     void *ctx, struct err *e) BASE_MUST_USE;
+enum st history_sums_of(struct history *h, const struct history_span *span, uint64_t bucket,
+                        history_sum_visit visit, void *ctx, struct err *e) BASE_MUST_USE;
+/* Calls visit for the dumps of the span that are kept of the bucket of this number. A dump may have
+ * another bucket by today's rules. ST_ERR: as history_sums. */
+enum st history_dumps_of(struct history *h, const struct history_span *span, uint64_t bucket,
+                         history_dump_visit visit, void *ctx, struct err *e) BASE_MUST_USE;
+
+/* ---- what is known of a bucket ---- */
+
+/* What the history knows of one bucket. Zero-initialised = nothing. */
+struct history_note {
+    struct bucket_note said;
+    struct strbuf text; /* owns the texts in `said` */
+};
+/* Reads what the history knows of the level-1 bucket of an id, or of its former ids. ST_NONE:
+ * nothing. Release n->text in any case. */
+enum st history_note_of(struct history *h, const char *id, struct history_note *n,
+                        struct err *e) BASE_MUST_USE;
+
+/* A callback that takes the number of a bucket; ST_ERR ends the list. */
+typedef enum st (*history_bucket_visit)(void *ctx, uint64_t bucket, struct err *e);
+/* Calls visit for each bucket with a mark fixed-in, also by a former id. ST_ERR: from visit, or as
+ * history_read. */
+enum st history_fixed_each(struct history *h, history_bucket_visit visit, void *ctx,
+                           struct err *e) BASE_MUST_USE;
+
+/* ---- marks that people set ---- */
+
+/* Sets a mark of the level-1 bucket of an id, or removes it if value is empty: fixed-in, owner,
+ * note, link, ignore ("ever", or a day). It is committed at once. ST_NONE: the history has no such
+ * bucket. ST_ERR: there is no such mark, or it cannot have this value (ERR_USAGE), or as
+ * history_add. */
+enum st history_mark(struct history *h, const char *id, const char *name, const char *value,
+                     const char *at, struct err *e) BASE_MUST_USE;
+
+/* ---- upkeep ---- */
+
+/* Drops all days before this one, with the ids of their dumps; from now on dumps of these days are
+ * refused. *cells: how many combinations of day, version and build were dropped. */
+enum st history_drop_before(struct history *h, int32_t day, uint64_t *cells,
+                            struct err *e) BASE_MUST_USE;
+/* Drops the oldest days, as history_drop_before does, until what is left of the file fits into so
+ * many bytes, but never the newest day. *cells: as above. */
+enum st history_drop_past(struct history *h, uint64_t bytes, uint64_t *cells,
+                          struct err *e) BASE_MUST_USE;
+/* Takes out what names a user, the text that dumps have as `user`; counts stay, see
+ * triage_forget_user. *parts: how many parts named the user. The file's free pages and its log are
+ * overwritten, too. ST_ERR: as history_add, also if a part is damaged, and then nothing changed. */
+enum st history_forget_user(struct history *h, const char *user, uint64_t *parts,
+                            struct err *e) BASE_MUST_USE;
+/* Examines the whole file without changing it: the database, each partial, and the sums in the
+ * tables for people. Prints each fault on a line. ST_NONE: it found some. */
+enum st history_check(struct history *h, struct sink *out, struct err *e) BASE_MUST_USE;
+
+/* ---- days ---- */
+
+/* Parses "2026-11-20", also with a time behind it, in UTC as dumps have it. False: the text is no
+ * day. */
+bool history_day_parse(const char *text, size_t len, int32_t *day);
+enum { HISTORY_DAY_SIZE = 16 };
+/* Writes a day as "2026-11-20", or "" for HISTORY_NO_DAY. Returns out. */
+const char *history_day_text(int32_t day, char out[HISTORY_DAY_SIZE]);
+
+#endif

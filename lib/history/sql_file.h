@@ -1,0 +1,79 @@
+/* One SQLite file, its statements and its write lock: all that the history needs of SQLite. A
+ * handle and its statements are for one thread. In a build without libsqlite3 sql_open fails with
+ * that message, so that nothing else is called. */
+#ifndef STALLKIT_HISTORY_SQL_FILE_H
+#define STALLKIT_HISTORY_SQL_FILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+
+struct sql_file;
+struct sql_statement;
+
+enum { SQL_WAIT_S = 60 /* seconds to wait for another writer */ };
+
+/* Opens an existing file, or ":memory:", a new database in memory. Its views and triggers are off.
+ * ST_ERR: it cannot be opened. That a file is no database shows only with
+ * the first statement. */
+enum st sql_open(struct sql_file **out, const char *path, bool writable,
+                 struct err *e) BASE_MUST_USE;
+/* Sets how long to wait for another writer, instead of SQL_WAIT_S seconds. */
+void sql_set_wait(struct sql_file *f, int ms);
+/* Closes the file and undoes an open transaction; NULL is allowed. */
+void sql_close(struct sql_file *f);
+
+/* The functions below return ST_ERR if memory runs out, the file is damaged (ERR_FORMAT), the disk
+ * is full, another process writes for more than SQL_WAIT_S seconds, or the system refuses
+ * (ERR_IO). */
+
+/* Runs statements that return no rows. */
+enum st sql_run(struct sql_file *f, const char *text, struct err *e) BASE_MUST_USE;
+/* Begins a transaction that only reads, and sees the file as it is now until sql_end_reading.
+ * Nothing happens while a transaction with the write lock is open. */
+enum st sql_begin_reading(struct sql_file *f, struct err *e) BASE_MUST_USE;
+void sql_end_reading(struct sql_file *f);
+/* Begins a transaction with the write lock, unless one is open. */
+enum st sql_begin(struct sql_file *f, struct err *e) BASE_MUST_USE;
+/* Commits the transaction and releases the lock; on ST_ERR nothing was written. */
+enum st sql_commit(struct sql_file *f, struct err *e) BASE_MUST_USE;
+/* Undoes the transaction, if one is open, and releases the lock. */
+void sql_undo(struct sql_file *f);
+bool sql_is_writing(const struct sql_file *f);
+/* Reads a number that changes when another connection commits to the file, unless this one is
+ * reading (sql_begin_reading): then it is the number at the beginning of that. */
+enum st sql_data_version(struct sql_file *f, int64_t *version, struct err *e) BASE_MUST_USE;
+/* Returns how many rows the last statement inserted, updated or deleted. */
+uint64_t sql_changed(const struct sql_file *f);
+
+/* Prepares a statement; the caller frees it with sql_finish. */
+enum st sql_prepare(struct sql_file *f, struct sql_statement **out, const char *text,
+                    struct err *e) BASE_MUST_USE;
+/* Frees a statement; NULL is allowed. */
+void sql_finish(struct sql_statement *s);
+/* Makes the statement ready to run again; its bound values stay. */
+void sql_reset(struct sql_statement *s);
+/* Bind a value to parameter `at`, from 1. Texts and bytes are borrowed until the next reset; a NULL
+ * text is "". A value that cannot be bound is an error of the next sql_next. */
+void sql_bind_text(struct sql_statement *s, int at, const char *text);
+void sql_bind_bytes(struct sql_statement *s, int at, const void *bytes, size_t len);
+void sql_bind_number(struct sql_statement *s, int at, int64_t v);
+/* Binds a count or a hash as the signed integer with the same bits, because SQLite has no unsigned
+ * ones. */
+void sql_bind_count(struct sql_statement *s, int at, uint64_t v);
+void sql_bind_none(struct sql_statement *s, int at);
+/* Steps to the next row, and holds its texts and bytes in memory, so that reading them cannot fail.
+ * ST_NONE: there are no more, and the statement is reset. */
+enum st sql_next(struct sql_statement *s, struct err *e) BASE_MUST_USE;
+/* Runs a statement to its end, and resets it. */
+enum st sql_step(struct sql_statement *s, struct err *e) BASE_MUST_USE;
+/* Read column `at`, from 0, of the current row; borrowed until the next sql_next. */
+const char *sql_text(struct sql_statement *s, int at); /* "" if the column holds no text */
+const void *sql_bytes(struct sql_statement *s, int at, size_t *len);
+int64_t sql_number(struct sql_statement *s, int at);
+bool sql_is_none(struct sql_statement *s, int at);
+bool sql_is_text(struct sql_statement *s, int at);
+
+#endif

@@ -1,0 +1,68 @@
+/* Reads files inside archives: .zip, and .tar as it is or packed by gzip, xz, zstd or bzip2.
+ * libarchive does it; a build without it recognises archives and says that it cannot read them. */
+#ifndef STALLKIT_OBJECT_PACKED_H
+#define STALLKIT_OBJECT_PACKED_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/filemap.h"
+#include "object/find/spill.h"
+
+/* Caps: the bytes that come out of an archive are at most PACKED_RATIO times its size plus
+ * PACKED_FLOOR (debug information packs 3 to 12 times), and at most PACKED_MEMBERS members are
+ * looked at. */
+enum { PACKED_RATIO = 64, PACKED_FLOOR = 64 << 20, PACKED_MEMBERS = 1 << 20 };
+
+/* Number of a file's first bytes that packed_kind_of needs. */
+enum { PACKED_HEAD = 512 };
+
+enum packed_kind {
+    PACKED_NOT,     /* certainly no archive */
+    PACKED_MAYBE,   /* packed by gzip, xz, zstd or bzip2: perhaps a tar, perhaps one file */
+    PACKED_CERTAIN, /* zip or tar */
+};
+enum packed_kind packed_kind_of(const uint8_t *head, size_t len);
+/* Does the file's name end as those of packed tars do ("x.tar.gz", "x.tgz")? */
+bool packed_is_tar_name(const char *path);
+
+/* Can archives be read? Not if the build has no libarchive, or it cannot be loaded. */
+bool packed_supported(void);
+
+/* Callbacks for an archive's members. Names are the archive's, valid during the call. */
+struct packed_visitor {
+    void *ctx;
+    /* Is a member of this name to be handed on if it is an object file? */
+    bool (*wants)(void *ctx, const char *name);
+    /* Is a member that `wants` accepted to be handed on even if it is no object file? NULL: none
+     * is. */
+    bool (*wants_any)(void *ctx, const char *name);
+    /* Takes the whole bytes of a member that was accepted; it may take the map over by clearing
+     * *map. An error ends the reading. */
+    enum st (*take)(void *ctx, const char *name, struct filemap *map, struct err *e);
+    /* Hears of a member that cannot be read or is encrypted; reading goes on. */
+    void (*complain)(void *ctx, const char *name, const struct err *why);
+    /* Also reads a packed file that is no archive, as one member that is called like the file
+     * without its last extension ("loop.ko" of "loop.ko.xz"). */
+    bool single;
+    /* It is an error if a packed file is damaged before anything can be unpacked, so that it may
+     * hold anything; else that is ST_NONE. */
+    bool strict;
+    uint64_t *left; /* bytes that may still be unpacked; NULL: the caps apply */
+};
+
+/* Hands every file of an archive that the visitor accepts to it, in the archive's order. Nothing is
+ * written but to the spill, whatever the members are called. ST_NONE: the file is no archive after
+ * all. ST_ERR: the archive is damaged from some place on (members before it were handed on),
+ * unpacks to too much, or the spill cannot be written; ERR_UNSUPPORTED: archives cannot be read
+ * (packed_supported). */
+enum st packed_read(const char *path, struct spill *spill, const struct packed_visitor *v,
+                    struct err *e) BASE_MUST_USE;
+/* Reads an archive like packed_read, but from the current offset of an open file; path is for error
+ * messages. The caller still closes fd. */
+enum st packed_read_open(int fd, const char *path, struct spill *spill,
+                         const struct packed_visitor *v, struct err *e) BASE_MUST_USE;
+
+#endif

@@ -1,0 +1,241 @@
+/* Writes the page: its head, its parts in order, and the policy that no other style or script may
+ * run. */
+#include "page/page.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/escape.h"
+#include "page/page_private.h"
+#include "page/sha256.h"
+
+/* The Makefile turns the scripts and the style into these arrays. */
+extern const unsigned char embed_page_css[], embed_page_terms_js[], embed_page_rows_js[],
+    embed_page_dumps_js[], embed_page_keys_js[];
+extern const size_t embed_page_css_len, embed_page_terms_js_len, embed_page_rows_js_len,
+    embed_page_dumps_js_len, embed_page_keys_js_len;
+
+/* ---- the style and the script ---- */
+
+/* Makes the style, and all scripts as one function. */
+static enum st make_code(const struct page_options *o, struct strbuf *style, struct strbuf *script,
+                         struct err *e) {
+    const struct {
+        const unsigned char *data;
+        size_t len;
+    } parts[] = {{embed_page_terms_js, embed_page_terms_js_len},
+                 {embed_page_rows_js, embed_page_rows_js_len},
+                 {embed_page_dumps_js, embed_page_dumps_js_len},
+                 {embed_page_keys_js, embed_page_keys_js_len}};
+    struct sink sink = sink_to_strbuf(style);
+    strbuf_add(style, embed_page_css, embed_page_css_len);
+    if (o->drawing.style) {
+        o->drawing.style(o->drawing.ctx, &sink);
+    }
+    strbuf_addstr(script, "(function () {\n'use strict';\n");
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        strbuf_add(script, parts[i].data, parts[i].len);
+    }
+    strbuf_addstr(script, "}());\n");
+    enum st st = sink_close(&sink, e);
+    return st == ST_OK && strbuf_check(style, e) == ST_OK ? strbuf_check(script, e) : ST_ERR;
+}
+
+/* ---- head ---- */
+
+static void put_start(struct page_writer *p, const struct strbuf *style,
+                      const struct strbuf *script) {
+    char style_hash[SHA256_BASE64_SIZE], script_hash[SHA256_BASE64_SIZE];
+    sha256_base64(strbuf_cstr(style), style->len, style_hash);
+    sha256_base64(strbuf_cstr(script), script->len, script_hash);
+    strbuf_addf(&p->text,
+                "<!doctype html>\n<html lang=en>\n<head>\n<meta charset=utf-8>\n"
+                "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
+                "style-src 'sha256-%s'; script-src 'sha256-%s'; worker-src blob:; base-uri 'none'; "
+                "form-action 'none'\">\n"
+                "<meta name=viewport content=\"width=device-width, initial-scale=1\">\n"
+                "<meta name=referrer content=no-referrer>\n<title>",
+                style_hash, script_hash);
+    page_put(p, p->o->title ? p->o->title : "Stalls");
+    page_markup(p, "</title>\n<style>");
+    strbuf_add(&p->text, strbuf_cstr(style), style->len);
+    page_markup(p, "</style>\n</head>\n<body>\n");
+}
+
+static void put_sentence_lines(struct page_writer *p, const char *text) {
+    for (size_t len; *text; text += len + (text[len] == '\n')) {
+        len = strcspn(text, "\n");
+        xml_text_add(&p->text, text, len);
+        page_markup(p, text[len] && text[len + 1] ? "<br>" : "");
+    }
+}
+
+static void put_sentences(struct page_writer *p, const struct summary_sentence *s, size_t count) {
+    page_markup(p, "<dl class=facts>");
+    for (size_t i = 0; i < count; i++) {
+        page_markup(p, "<dt>");
+        page_put(p, s[i].title);
+        page_markup(p, "<dd>");
+        put_sentence_lines(p, s[i].text);
+    }
+    page_markup(p, "</dl>\n");
+}
+
+static void put_gate(struct page_writer *p) {
+    if (!p->s->verdict) {
+        return;
+    }
+    const char *class = "open";
+    if (strncmp(p->s->verdict, "passed", strlen("passed")) == 0) {
+        class = "passed";
+    } else if (strncmp(p->s->verdict, "failed", strlen("failed")) == 0) {
+        class = "failed";
+    }
+    strbuf_addf(&p->text, "<section class=\"gate %s\" aria-label=gate><h2>Gate: ", class);
+    page_put(p, p->s->verdict);
+    page_markup(p, "</h2>");
+    put_sentences(p, p->s->gate.data, p->s->gate.len);
+    page_markup(p, "</section>\n");
+}
+
+static void put_head(struct page_writer *p) {
+    page_markup(p, "<header><h1>");
+    page_put(p, p->o->title ? p->o->title : "Stalls");
+    page_markup(p, "</h1><p class=totals>");
+    page_put(p, p->s->totals);
+    page_markup(p, "</header>\n<main>\n");
+    put_gate(p);
+    page_markup(p, "<section class=charts aria-label=\"stalled time\">\n");
+    page_put_ranking(p, "stalled time by cause", &p->s->causes);
+    page_put_bars(p, "by version", &p->s->versions);
+    page_put_bars(p, "by day", &p->s->days);
+    page_markup(p, "</section>\n<section aria-label=\"what was read\">");
+    put_sentences(p, p->s->head.data, p->s->head.len);
+    page_markup(p, "</section>\n");
+}
+
+/* ---- buckets of the baseline ---- */
+
+static bool page_is_better(const struct page_writer *p, const struct summary_bucket *b) {
+    return b->change.verdict && (page_marks_of(p, b) & SUMMARY_BETTER);
+}
+
+static void put_better_row(struct page_writer *p, const struct summary_bucket *b,
+                           const char *what) {
+    page_markup(p, "<tr><td>");
+    page_put(p, b->title);
+    strbuf_addf(&p->text, " <code>%s</code><td>%s<td>", b->id, what);
+    page_put(p, b->change.measures[RATES_MS]);
+    page_markup(p, "\n");
+}
+
+/* Writes the buckets that got better, and those that only the baseline has. */
+static void put_better(struct page_writer *p) {
+    size_t count = 0;
+    for (size_t i = 0; i < p->s->buckets.len; i++) {
+        count += page_is_better(p, &p->s->buckets.data[i]);
+    }
+    if (count + p->s->gone.len == 0) {
+        return;
+    }
+    page_markup(p, "<section><h2>Better than the baseline, or gone</h2><table class=plain><thead>"
+                   "<tr><th scope=col>bucket<th scope=col>now<th scope=col>stalled time</thead>"
+                   "<tbody>\n");
+    for (size_t i = 0; i < p->s->buckets.len; i++) {
+        if (page_is_better(p, &p->s->buckets.data[i])) {
+            put_better_row(p, &p->s->buckets.data[i], "better");
+        }
+    }
+    for (size_t i = 0; i < p->s->gone.len; i++) {
+        const struct summary_bucket *b = &p->s->gone.data[i];
+        put_better_row(p, b,
+                       b->marks & SUMMARY_BETTER ? "none seen: gone"
+                                                 : "none seen, too few before to tell");
+    }
+    page_markup(p, "</tbody></table></section>\n");
+}
+
+/* ---- the document ---- */
+
+static enum st put_body(struct page_writer *p, struct err *e) {
+    put_head(p);
+    page_markup(p, "<section aria-label=buckets><h2>Buckets</h2>\n<div id=tools hidden></div>\n"
+                   "<p id=status role=status>");
+    page_put_number(p, p->rows);
+    page_markup(p, " of ");
+    page_put_number(p, p->s->buckets.len);
+    page_markup(p, " buckets, most lost time first</p>\n");
+    page_put_table(p);
+    page_markup(p, "</section>\n<section id=details aria-label=\"in detail\">\n");
+    for (size_t i = 0; i < p->details; i++) {
+        if (page_put_detail(p, i, e) != ST_OK) {
+            return ST_ERR;
+        }
+    }
+    if (p->details < p->rows) {
+        strbuf_addf(&p->text,
+                    "<p class=more>The first %zu buckets are in detail. For the others: "
+                    "<code>stallclassify --explain ID ",
+                    p->details);
+        page_put_all(p, *p->o->inputs ? p->o->inputs : "DUMPS");
+        page_markup(p, "</code>");
+    }
+    page_markup(p, "</section>\n");
+    put_better(p);
+    page_markup(p, "</main>\n<footer><p>stallclassify " STALLKIT_VERSION "; rules: ");
+    page_put(p, p->s->rules);
+    page_markup(p, "</footer>\n");
+    page_put_data(p);
+    return ST_OK;
+}
+
+static bool make_places(struct page_places *places, size_t count) {
+    places->place = calloc(count + 1, sizeof *places->place);
+    for (size_t i = 0; places->place && i < count; i++) {
+        places->place[i] = PAGE_NONE;
+    }
+    return places->place != NULL;
+}
+
+static void page_release(struct page_writer *p) {
+    strbuf_release(&p->text);
+    strbuf_release(&p->dumps);
+    map_release(&p->texts);
+    free(p->marks);
+    free(p->frames.place);
+    free(p->stacks.place);
+    VEC_RELEASE(&p->frames.order);
+    VEC_RELEASE(&p->stacks.order);
+    summary_stack_release(&p->stack);
+}
+
+enum st page_write(const struct summary *s, const struct page_options *o, struct sink *out,
+                   struct err *e) {
+    struct page_writer p = {.s = s, .o = o, .out = out, .rows = s->buckets.len};
+    struct strbuf style = {0}, script = {0};
+    p.rows = o->top && o->top < p.rows ? o->top : p.rows;
+    p.details = o->detail < p.rows ? o->detail : p.rows;
+    p.trend = s->shares;
+    if (p.trend.count > PAGE_VERSIONS) {
+        p.trend.values += p.trend.count - PAGE_VERSIONS;
+        p.trend.count = PAGE_VERSIONS;
+    }
+    enum st st = make_code(o, &style, &script, e);
+    if (st == ST_OK && (!make_places(&p.frames, s->stored->frames.count) ||
+                        !make_places(&p.stacks, s->stored->stacks.count) || !page_read_marks(&p))) {
+        st = err_nomem(e);
+    }
+    if (st == ST_OK) {
+        put_start(&p, &style, &script);
+        st = put_body(&p, e);
+        page_markup(&p, "<script>");
+        strbuf_add(&p.text, strbuf_cstr(&script), script.len);
+        page_markup(&p, "</script>\n</body>\n</html>\n");
+        sink_write(out, strbuf_cstr(&p.text), p.text.len);
+        st = st == ST_OK && (p.failed || p.text.failed) ? err_nomem(e) : st;
+    }
+    strbuf_release(&style);
+    strbuf_release(&script);
+    page_release(&p);
+    return st;
+}

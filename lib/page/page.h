@@ -1,0 +1,59 @@
+/* The HTML page of a triage: one file that asks for nothing from anywhere.
+ *
+ * It can be read without its script: a table of all buckets, and the first ones in detail. The
+ * script (page_*.js) adds sorting, filters, facets, stored dumps to step through, the keyboard, and
+ * keeps all of that in the URL's fragment. Every text of a dump goes through escape.h, also those
+ * that the script reads; what the script reads besides is numbers. The page has a
+ * Content-Security-Policy with the hashes of its one style and its one script, so a text that was
+ * not escaped still would not run. */
+#ifndef STALLKIT_PAGE_PAGE_H
+#define STALLKIT_PAGE_PAGE_H
+
+#include "base/sink.h"
+#include "classify/keys/key.h"
+#include "classify/print/bucket_note.h"
+#include "classify/summary/summary.h"
+
+/* A frame of a stack to be drawn; a stack's frames begin with the outermost. */
+struct page_frame {
+    const char *function, *image; /* image "" = none */
+    bool inlined;
+};
+struct page_stack {
+    const struct page_frame *frames;
+    size_t count;
+    uint64_t ms;
+};
+/* Callbacks that draw stacks as an HTML element without scripts, ids and style attributes; its
+ * classes are those of `style`. Both may write nothing. ST_ERR: out of memory. */
+struct page_drawing {
+    enum st (*stacks)(void *ctx, const struct page_stack *stacks, size_t count, struct sink *out,
+                      struct err *e);
+    void (*style)(void *ctx, struct sink *out); /* writes the CSS that all drawings share */
+    void *ctx;
+};
+
+/* What goes into the page; everything is borrowed. */
+struct page_options {
+    const char *title;      /* NULL = "Stalls" */
+    size_t detail;          /* number of buckets shown in detail, from the first */
+    size_t top;             /* number of buckets in the table; 0 = all */
+    const char *source_url; /* link of a source line: %f is the file, %l the line, %v the app's
+                               version, %% a percent sign; NULL = no links */
+    const char *inputs;  /* inputs as words for a shell, for the commands to paste; "" = unknown */
+    struct keyer *keyer; /* explains the rules behind a bucket; NULL = no explanations */
+    struct page_drawing drawing;
+    bucket_note_of note; /* returns what a history knows of a bucket; NULL = there is no history */
+    bool (*is_back)(void *ctx, const char *id); /* did the bucket come back? NULL = no */
+    void *note_ctx;                             /* first argument of `note` and `is_back` */
+};
+
+/* Is source_url an address with %f and a scheme that no browser takes for a script? */
+bool page_source_url_fits(const char *source_url);
+
+/* Writes the page. Equal summaries and options give equal bytes. Write errors stick to the sink.
+ * ST_ERR: out of memory. */
+enum st page_write(const struct summary *s, const struct page_options *o, struct sink *out,
+                   struct err *e) BASE_MUST_USE;
+
+#endif

@@ -1,0 +1,181 @@
+/* Draws small pictures: bars of time, a ranking, a distribution, a trend. They use attributes only,
+ * as the page's policy forbids style attributes. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "classify/text/number_text.h"
+#include "page/page_private.h"
+
+enum {
+    BARS_MOST = 60, /* most values in a row of bars: the newest days */
+    BARS_HEIGHT = 48,
+    BARS_WIDTH = 240,
+    RANKED_MOST = 8, /* most values in a ranking */
+    RANKED_ROW = 15,
+    RANKED_BASE = 11, /* y of the text's base line in a row, in pixels */
+    RANKED_LEFT = 70, /* x where the bars begin, in pixels */
+    RANKED_WIDTH = 120,
+    COLUMN = 9, /* width of a column of the distribution with its gap, in pixels */
+    COLUMNS_MOST = 48
+};
+
+static uint64_t most_ms(const struct summary_values *v, size_t from) {
+    uint64_t most = 0;
+    for (size_t i = from; i < v->count; i++) {
+        most = v->values[i].ms > most ? v->values[i].ms : most;
+    }
+    return most;
+}
+
+static uint64_t scale(uint64_t v, uint64_t most, uint64_t to) {
+    return most ? (uint64_t)((unsigned __int128)v * to / most) : 0;
+}
+
+void page_put_bars(struct page_writer *p, const char *caption, const struct summary_values *v) {
+    size_t from = v->count > BARS_MOST ? v->count - BARS_MOST : 0, count = v->count - from;
+    uint64_t most = most_ms(v, from);
+    if (count < 2 || most == 0) {
+        return;
+    }
+    size_t wide = BARS_WIDTH / count;
+    page_markup(p, "<figure><figcaption>");
+    page_markup(p, caption);
+    strbuf_addf(&p->text,
+                "</figcaption><svg class=\"bars\" role=\"img\" viewBox=\"0 0 %d %d\" "
+                "preserveAspectRatio=\"none\" aria-label=\"",
+                BARS_WIDTH, BARS_HEIGHT);
+    page_markup(p, caption);
+    page_markup(p, "\">");
+    for (size_t i = 0; i < count; i++) {
+        const struct summary_value *at = &v->values[from + i];
+        uint64_t high = scale(at->ms, most, BARS_HEIGHT - 1) + 1;
+        strbuf_addf(&p->text,
+                    "<rect x=\"%zu\" y=\"%" PRIu64 "\" width=\"%zu\" height=\"%" PRIu64
+                    "\"><title>",
+                    i * wide, BARS_HEIGHT - high, wide > 2 ? wide - 1 : wide, high);
+        page_put(p, at->text);
+        page_markup(p, ": ");
+        page_put_ms(p, at->ms);
+        page_markup(p, "</title></rect>");
+    }
+    page_markup(p, "</svg><div class=\"ends\"><span>");
+    page_put(p, v->values[from].text);
+    page_markup(p, "</span><span>");
+    page_put(p, v->values[v->count - 1].text);
+    page_markup(p, "</span></div></figure>\n");
+}
+
+void page_put_ranking(struct page_writer *p, const char *caption, const struct summary_values *v) {
+    size_t count = v->count < RANKED_MOST ? v->count : RANKED_MOST;
+    uint64_t most = most_ms(v, 0);
+    if (most == 0) {
+        return;
+    }
+    page_markup(p, "<figure><figcaption>");
+    page_markup(p, caption);
+    strbuf_addf(&p->text,
+                "</figcaption><svg class=\"ranking\" role=\"img\" viewBox=\"0 0 %d %zu\" "
+                "aria-label=\"",
+                BARS_WIDTH, count * RANKED_ROW);
+    page_markup(p, caption);
+    page_markup(p, "\">");
+    for (size_t i = 0; i < count; i++) {
+        const struct summary_value *at = &v->values[i];
+        page_markup(p, "<g><title>");
+        page_put(p, at->text);
+        page_markup(p, ": ");
+        page_put_ms(p, at->ms);
+        strbuf_addf(&p->text, "</title><text x=\"0\" y=\"%zu\">", i * RANKED_ROW + RANKED_BASE);
+        page_put(p, at->text);
+        strbuf_addf(&p->text,
+                    "</text><rect x=\"%d\" y=\"%zu\" width=\"%" PRIu64
+                    "\" height=\"%d\"/><text x=\"%d\" y=\"%zu\" text-anchor=\"end\">",
+                    RANKED_LEFT, i * RANKED_ROW + 3, scale(at->ms, most, RANKED_WIDTH - 1) + 1,
+                    RANKED_ROW - 5, BARS_WIDTH, i * RANKED_ROW + RANKED_BASE);
+        page_put_share(p, at->ms, p->s->ms);
+        page_markup(p, "</text></g>");
+    }
+    page_markup(p, "</svg></figure>\n");
+}
+
+/* ---- how long stalls last ---- */
+
+/* Returns the lower bound of column i in ms: four columns for each doubling, from 100 ms on. */
+static uint64_t column_ms(size_t i) {
+    static const uint64_t quarters[] = {1000, 1189, 1414, 1682};
+    return (UINT64_C(100) << i / 4) * quarters[i % 4] / 1000;
+}
+
+void page_put_distribution(struct page_writer *p, const struct histogram *h) {
+    uint64_t counts[COLUMNS_MOST] = {0}, most = 0, below = 0;
+    size_t first = COLUMNS_MOST, last = 0;
+    for (size_t i = 0; i < COLUMNS_MOST; i++) {
+        uint64_t upto =
+            i + 1 < COLUMNS_MOST ? histogram_below(h, column_ms(i + 1)) : histogram_total(h);
+        counts[i] = upto - below;
+        below = upto;
+        most = counts[i] > most ? counts[i] : most;
+        first = counts[i] && first == COLUMNS_MOST ? i : first;
+        last = counts[i] ? i : last;
+    }
+    if (most == 0) {
+        return;
+    }
+    strbuf_addf(&p->text,
+                "<figure><figcaption>how long</figcaption><svg class=\"columns\" role=\"img\" "
+                "aria-label=\"distribution of durations\" viewBox=\"0 0 %zu %d\" "
+                "preserveAspectRatio=\"none\">",
+                (last - first + 1) * COLUMN, BARS_HEIGHT);
+    for (size_t i = first; i <= last; i++) {
+        uint64_t high = counts[i] ? scale(counts[i], most, BARS_HEIGHT - 1) + 1 : 0;
+        strbuf_addf(&p->text,
+                    "<rect x=\"%zu\" y=\"%" PRIu64 "\" width=\"%d\" height=\"%" PRIu64 "\"><title>",
+                    (i - first) * COLUMN, BARS_HEIGHT - high, COLUMN - 1, high);
+        page_put_number(p, counts[i]);
+        page_markup(p, counts[i] == 1 ? " stall of " : " stalls of ");
+        page_put_ms(p, i ? column_ms(i) : 0);
+        page_markup(p, " to ");
+        page_put_ms(p, column_ms(i + 1));
+        page_markup(p, "</title></rect>");
+    }
+    page_markup(p, "</svg><div class=\"ends\"><span>");
+    page_put_ms(p, first ? column_ms(first) : 0);
+    page_markup(p, "</span><span>");
+    page_put_ms(p, column_ms(last + 1));
+    page_markup(p, "</span></div></figure>\n");
+}
+
+/* ---- trend ---- */
+
+/* Returns a bucket's time in a version or, without `ms`, its number of dumps. */
+static uint64_t amount_in(const struct summary_values *v, const char *version, bool ms) {
+    for (size_t i = 0; i < v->count; i++) {
+        if (strcmp(v->values[i].text, version) == 0) {
+            return ms ? v->values[i].ms : v->values[i].dumps;
+        }
+    }
+    return 0;
+}
+
+void page_put_trend(struct page_writer *p, const struct summary_bucket *b, bool told) {
+    static const char *const steps[] = {"\xe2\x96\x81", "\xe2\x96\x82", "\xe2\x96\x83",
+                                        "\xe2\x96\x84", "\xe2\x96\x85", "\xe2\x96\x86",
+                                        "\xe2\x96\x87", "\xe2\x96\x88"};
+    unsigned shares[PAGE_VERSIONS], most = 0;
+    bool ms = b->stored != NULL;
+    for (size_t i = 0; i < p->trend.count; i++) {
+        const struct summary_value *all = &p->trend.values[i];
+        shares[i] = text_permille(amount_in(&b->by[SUMMARY_VERSION], all->text, ms),
+                                  ms ? all->ms : all->dumps);
+        most = shares[i] > most ? shares[i] : most;
+    }
+    for (size_t i = 0; p->trend.count > 1 && i < p->trend.count; i++) {
+        if (told) {
+            page_markup(p, i ? ", " : "");
+            page_put(p, p->trend.values[i].text);
+            strbuf_addf(&p->text, " %u.%u%%", shares[i] / 10, shares[i] % 10);
+        } else {
+            page_markup(p, shares[i] ? steps[(shares[i] * 7 + most - 1) / most] : "\xc2\xb7");
+        }
+    }
+}

@@ -1,0 +1,206 @@
+/* Writes the data that the script reads: texts, escaped as all others, one on each line of a
+ * <template>; and numbers, which refer to the texts by line number. A control character in a text
+ * becomes U+FFFD, so that each text is one line. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "classify/stored/stored_dumps.h"
+#include "page/page_private.h"
+
+/* most values of one facet in a bucket's row; filters do not find it by further ones */
+enum { ROW_VALUES = 40 };
+
+static void add_listed(struct strbuf *b, int64_t v) {
+    strbuf_addi64(b, v);
+    strbuf_addc(b, ',');
+}
+
+/* Ends a list and drops its last comma. */
+static void end_list(struct strbuf *b) {
+    if (b->len && b->data[b->len - 1] == ',') {
+        strbuf_truncate(b, b->len - 1);
+    }
+    strbuf_addstr(b, "],");
+}
+
+/* Returns the line number of a stored text; -1 for STORED_NONE. */
+static int64_t stored_number(struct page_writer *p, uint32_t text) {
+    return text == STORED_NONE ? -1 : (int64_t)page_text_number(p, stored_text(p->s->stored, text));
+}
+
+/* Returns the place of a stored index, the next free one if it has none yet; -1 for STORED_NONE. */
+static int64_t next_place(struct page_writer *p, struct page_places *places, uint32_t index) {
+    if (index == STORED_NONE) {
+        return -1;
+    }
+    if (places->place[index] == PAGE_NONE) {
+        places->place[index] = (uint32_t)places->order.len;
+        p->failed = !VEC_PUSH(&places->order, index) || p->failed;
+    }
+    return (int64_t)places->place[index];
+}
+
+/* ---- dumps ---- */
+
+static void list_threads(struct page_writer *p, const struct stored_dump *d) {
+    struct strbuf *b = &p->dumps;
+    strbuf_addc(b, '[');
+    for (size_t i = 0; i < d->threads.len; i++) {
+        const struct stored_thread *t = &d->threads.data[i];
+        const int64_t values[] = {t->id,
+                                  stored_number(p, t->name),
+                                  stored_number(p, t->state),
+                                  stored_number(p, t->waits),
+                                  t->owner,
+                                  t->cpu_permille,
+                                  t->main,
+                                  next_place(p, &p->stacks, t->stack)};
+        strbuf_addc(b, '[');
+        for (size_t k = 0; k < sizeof values / sizeof *values; k++) {
+            /* Browsers read integers of up to 53 bits; thread ids are smaller. */
+            add_listed(b, values[k]);
+        }
+        end_list(b);
+    }
+    end_list(b);
+}
+
+static void list_samples(struct page_writer *p, const struct stored_dump *d) {
+    struct strbuf *b = &p->dumps;
+    strbuf_addc(b, '[');
+    for (size_t i = 0; i < d->samples.len; i++) {
+        strbuf_addc(b, '[');
+        add_listed(b, (int64_t)(d->samples.data[i].count & INT64_MAX));
+        add_listed(b, next_place(p, &p->stacks, d->samples.data[i].stack));
+        end_list(b);
+    }
+    end_list(b);
+}
+
+/* Writes one stored dump as numbers. why: 0 = the worst, 1 = the newest, 2 = the worst of its
+ * version. */
+static void add_dump(struct page_writer *p, const struct stored_dump *d, int why) {
+    struct strbuf *b = &p->dumps;
+    const uint32_t texts[] = {d->id, d->time,   d->version, d->build,
+                              d->os, d->device, d->screen,  d->reason};
+    strbuf_addc(b, '[');
+    add_listed(b, why);
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        add_listed(b, stored_number(p, texts[i]));
+    }
+    add_listed(b, d->span_ms);
+    add_listed(b, d->duration_ms);
+    add_listed(b, d->fatal);
+    add_listed(b, d->threads_left);
+    list_threads(p, d);
+    list_samples(p, d);
+    end_list(b);
+}
+
+void page_add_dumps(struct page_writer *p, const struct summary_bucket *b) {
+    const struct stored_bucket *stored = b->stored;
+    strbuf_addf(&p->dumps, "\"%s\":[", b->id);
+    add_dump(p, stored->worst, 0);
+    if (stored->newest != stored->worst) {
+        add_dump(p, stored->newest, 1);
+    }
+    for (size_t i = 0; i < stored->of_version.len; i++) {
+        const struct stored_dump *d = stored->of_version.data[i];
+        if (d != stored->worst && d != stored->newest) {
+            add_dump(p, d, 2);
+        }
+    }
+    end_list(&p->dumps);
+}
+
+/* ---- rows ---- */
+
+static void put_row_values(struct page_writer *p, const struct summary_values *v) {
+    if (v->count == 0) {
+        add_listed(&p->text, 0);
+        return;
+    }
+    strbuf_addc(&p->text, '[');
+    for (size_t i = 0; i < v->count && i < ROW_VALUES; i++) {
+        add_listed(&p->text, page_text_number(p, v->values[i].text));
+    }
+    end_list(&p->text);
+}
+
+static void put_row_numbers(struct page_writer *p, const struct summary_bucket *b) {
+    const uint64_t numbers[] = {b->ms,     b->users, b->stalls,          b->p50.ms,
+                                b->p95.ms, b->dumps, page_marks_of(p, b)};
+    static const enum summary_facet facets[] = {SUMMARY_VERSION, SUMMARY_OS,     SUMMARY_DEVICE,
+                                                SUMMARY_SCREEN,  SUMMARY_ACTION, SUMMARY_FRAMEWORK};
+    strbuf_addc(&p->text, '[');
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        add_listed(&p->text, (int64_t)(numbers[i] & INT64_MAX));
+    }
+    add_listed(&p->text, page_text_number(p, b->cause));
+    for (size_t i = 0; i < sizeof facets / sizeof *facets; i++) {
+        put_row_values(p, &b->by[facets[i]]);
+    }
+    end_list(&p->text);
+    page_flush(p);
+}
+
+/* ---- frames and stacks ---- */
+
+static void put_frame_lists(struct page_writer *p) {
+    for (size_t i = 0; i < p->frames.order.len; i++) {
+        const struct stored_frame *f = stored_frame_at(p->s->stored, p->frames.order.data[i]);
+        strbuf_addc(&p->text, '[');
+        add_listed(&p->text, stored_number(p, f->function));
+        add_listed(&p->text, stored_number(p, f->image));
+        add_listed(&p->text, stored_number(p, f->file));
+        add_listed(&p->text, f->line);
+        add_listed(&p->text, f->flags);
+        end_list(&p->text);
+        page_flush(p);
+    }
+}
+
+static void put_stack_lists(struct page_writer *p) {
+    for (size_t i = 0; i < p->stacks.order.len; i++) {
+        size_t count;
+        const uint32_t *frames = stored_stack(p->s->stored, p->stacks.order.data[i], &count);
+        strbuf_addc(&p->text, '[');
+        for (size_t k = 0; k < count; k++) {
+            add_listed(&p->text, next_place(p, &p->frames, frames[k]));
+        }
+        end_list(&p->text);
+        page_flush(p);
+    }
+}
+
+static void put_texts(struct page_writer *p) {
+    page_markup(p, "<template id=texts>");
+    for (size_t i = 0; i < p->texts.count; i++) {
+        page_put(p, map_string(&p->texts, i));
+        page_markup(p, "\n");
+        page_flush(p);
+    }
+    page_markup(p, "</template>\n");
+}
+
+void page_put_data(struct page_writer *p) {
+    page_markup(p, "<script type=\"application/json\" id=data>{\"rows\":[");
+    for (size_t i = 0; i < p->rows && !p->text.failed; i++) {
+        put_row_numbers(p, &p->s->buckets.data[i]);
+    }
+    page_markup(p, "0],\"stacks\":[");
+    put_stack_lists(p);
+    page_markup(p, "0],\"frames\":[");
+    put_frame_lists(p);
+    page_markup(p, "0],\"dumps\":{");
+    page_flush(p);
+    strbuf_add(&p->text, strbuf_cstr(&p->dumps), p->dumps.len);
+    p->failed = p->failed || p->dumps.failed;
+    strbuf_addf(&p->text,
+                "\"\":0},\"total\":%" PRId64 ",\"by_stalls\":%d,\"inputs\":%u,\"source\":%" PRId64
+                "}</script>\n",
+                (int64_t)(p->s->weight & INT64_MAX), p->s->by_stalls,
+                page_text_number(p, *p->o->inputs ? p->o->inputs : "DUMPS"),
+                p->o->source_url ? (int64_t)page_text_number(p, p->o->source_url) : -1);
+    put_texts(p);
+}

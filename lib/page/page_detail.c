@@ -1,0 +1,483 @@
+/* Writes a bucket in detail: what happened, where, to whom, and what to do next. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/search.h"
+#include "base/escape.h"
+#include "classify/text/number_text.h"
+#include "page/page_private.h"
+
+enum {
+    VALUES_MOST = 8,  /* values shown of each facet: version, system, device … */
+    OTHER_STACKS = 4, /* stacks shown besides the heaviest */
+    OTHER_FRAMES_MOST = 25,
+    RULE_CELLS = 96, /* characters of an explanation's line */
+    DRAWN_STACKS = 64,
+    MAIN_FRAMES_MOST = 60
+};
+
+static void put_term(struct page_writer *p, const char *title) {
+    page_markup(p, "<dt>");
+    page_markup(p, title);
+    page_markup(p, "<dd>");
+}
+
+/* ---- facts ---- */
+
+static void put_seen(struct page_writer *p, const struct summary_bucket *b) {
+    const struct summary_values *v = &b->by[SUMMARY_VERSION];
+    if (v->count) {
+        page_put(p, v->values[0].text);
+        if (v->count > 1) {
+            page_markup(p, " \xe2\x80\x93 ");
+            page_put(p, v->values[v->count - 1].text);
+        }
+        page_markup(p, v->count == 1 ? " only" : "");
+    }
+    if (*b->first) {
+        strbuf_addf(&p->text, "%s%.10s", v->count ? ", " : "", "");
+        page_markup(p, "<time>");
+        page_put(p, b->first);
+        page_markup(p, "</time> to <time>");
+        page_put(p, b->last);
+        page_markup(p, "</time>");
+    }
+}
+
+static void put_durations(struct page_writer *p, const struct summary_bucket *b) {
+    const struct {
+        const char *title;
+        struct tally_duration d;
+    } rows[] = {{"p50", b->p50}, {"p95", b->p95}, {"p99", b->p99}, {"longest", b->max}};
+    char number[NUMBER_SIZE];
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        strbuf_addf(&p->text, "%s%s %s", i ? ", " : "", rows[i].title,
+                    text_duration(rows[i].d, number));
+    }
+    if (b->fatal) {
+        page_markup(p, "; the process died in ");
+        page_put_number(p, b->fatal);
+    }
+}
+
+/* Writes what the history knows of the bucket, with people's marks. */
+static void put_history(struct page_writer *p, const struct summary_bucket *b) {
+    struct bucket_note note = {0};
+    struct strbuf text = {0};
+    if (p->o->note && p->o->note(p->o->note_ctx, b->id, &note)) {
+        bucket_note_add(&text, &note);
+    }
+    if (text.len) {
+        put_term(p, "history");
+        page_put_all(p, strbuf_cstr(&text));
+    }
+    p->failed = p->failed || text.failed;
+    strbuf_release(&text);
+}
+
+static void put_facts(struct page_writer *p, const struct summary_bucket *b) {
+    char users[NUMBER_SIZE];
+    page_markup(p, "<dl class=facts>");
+    put_term(p, "lost");
+    page_put_lost(p, b->ms);
+    page_markup(p, ", ");
+    page_put_share(p, b->weight, p->s->weight);
+    strbuf_addf(&p->text, " of all%s; %s users, ", p->s->by_stalls ? " stalls" : "",
+                text_users(b->users, 0, users));
+    page_put_number(p, b->stalls);
+    page_markup(p, b->stalls == 1 ? " stall in " : " stalls in ");
+    page_put_number(p, b->dumps);
+    page_markup(p, b->dumps == 1 ? " dump" : " dumps");
+    put_term(p, "how long");
+    put_durations(p, b);
+    put_term(p, "cause");
+    page_put(p, b->causes);
+    if (*b->why) {
+        page_markup(p, ": ");
+        page_put(p, b->why);
+    }
+    if (*b->place) {
+        put_term(p, "where");
+        page_put(p, b->place);
+    }
+    put_term(p, "seen");
+    put_seen(p, b);
+    if (page_marks_of(p, b)) {
+        put_term(p, "marks");
+        page_put_marks(p, page_marks_of(p, b));
+    }
+    put_history(p, b);
+    page_markup(p, "</dl>");
+}
+
+static void put_change(struct page_writer *p, const struct summary_change *c) {
+    if (!c->verdict) {
+        return;
+    }
+    page_markup(p, "<h3>Before and after</h3><p>");
+    page_put(p, c->verdict);
+    if (*c->remark) {
+        page_markup(p, ": ");
+        page_put(p, c->remark);
+    }
+    page_markup(p, "<ul>");
+    for (size_t i = 0; i < GATE_MEASURES; i++) {
+        page_markup(p, "<li>");
+        page_put(p, c->measures[i]);
+    }
+    page_markup(p, "</ul>");
+}
+
+/* ---- values ---- */
+
+static uint64_t amount_of(const struct summary_value *v, bool ms) {
+    return ms ? v->ms : v->dumps;
+}
+
+/* Chooses up to VALUES_MOST values with the most time (ms) or dumps, the largest first; *sum
+ * becomes the sum over all values. Returns how many were chosen. */
+static size_t choose_most(const struct summary_values *v, bool ms,
+                          const struct summary_value *most[VALUES_MOST], uint64_t *sum) {
+    size_t count = 0;
+    *sum = 0;
+    for (size_t i = 0; i < v->count; i++) {
+        const struct summary_value *at = &v->values[i];
+        size_t to = count;
+        *sum += amount_of(at, ms);
+        while (to > 0 && amount_of(most[to - 1], ms) < amount_of(at, ms)) {
+            to--;
+        }
+        if (to < VALUES_MOST) {
+            size_t moved = (count < VALUES_MOST ? count : VALUES_MOST - 1) - to;
+            memmove(most + to + 1, most + to, moved * sizeof *most);
+            most[to] = at;
+            count += count < VALUES_MOST;
+        }
+    }
+    return count;
+}
+
+static void put_values(struct page_writer *p, const char *title, const struct summary_values *v) {
+    const struct summary_value *most[VALUES_MOST];
+    uint64_t sum;
+    bool ms = v->count && v->values[0].ms;
+    size_t count = choose_most(v, ms, most, &sum);
+    if (!count || !sum) {
+        return;
+    }
+    put_term(p, title);
+    for (size_t i = 0; i < count; i++) {
+        page_markup(p, i ? ", " : "");
+        page_put(p, most[i]->text);
+        page_markup(p, " <small>");
+        page_put_share(p, amount_of(most[i], ms), sum);
+        page_markup(p, "</small>");
+    }
+    if (v->count > count) {
+        strbuf_addf(&p->text, " and %zu more", v->count - count);
+    }
+}
+
+static void put_facets(struct page_writer *p, const struct summary_bucket *b) {
+    static const struct {
+        const char *title;
+        enum summary_facet facet;
+    } rows[] = {{"versions", SUMMARY_VERSION}, {"systems", SUMMARY_OS},
+                {"devices", SUMMARY_DEVICE},   {"screens", SUMMARY_SCREEN},
+                {"actions", SUMMARY_ACTION},   {"framework", SUMMARY_FRAMEWORK}};
+    page_markup(p, "<h3>Who has it</h3><div class=charts>");
+    page_put_distribution(p, b->durations);
+    page_put_bars(p, "by version", &b->by[SUMMARY_VERSION]);
+    page_put_bars(p, "by day", &b->by[SUMMARY_DAY]);
+    page_markup(p, "</div><dl class=facts>");
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        put_values(p, rows[i].title, &b->by[rows[i].facet]);
+    }
+    if (p->trend.count > 1) {
+        put_term(p, "share of each version");
+        page_put_trend(p, b, true);
+    }
+    if (b->parts.count > 1) {
+        put_values(p, "more exactly", &b->parts);
+    }
+    page_markup(p, "</dl>");
+}
+
+/* ---- stacks ---- */
+
+static int by_stack_time(const void *a, const void *b) {
+    const struct stored_weight *x = a, *y = b;
+    return x->ms != y->ms ? COMPARE(y->ms, x->ms) : COMPARE(x->stack, y->stack);
+}
+
+/* Returns a copy of the bucket's stacks, most time first; NULL: there are none, or no memory. */
+static struct stored_weight *rank_stacks(struct page_writer *p, const struct stored_bucket *b) {
+    if (!b || !b->stacks.len) {
+        return NULL;
+    }
+    struct stored_weight *ranked = calloc(b->stacks.len, sizeof *ranked);
+    p->failed = p->failed || !ranked;
+    if (ranked) {
+        memcpy(ranked, b->stacks.data, b->stacks.len * sizeof *ranked);
+        qsort(ranked, b->stacks.len, sizeof *ranked, by_stack_time);
+    }
+    return ranked;
+}
+
+/* Returns how many innermost frames of a stack to show next to another stack: those in which they
+ * differ and, if both continue alike, one more. */
+static size_t count_own(const struct stored_dumps *s, uint32_t stack, uint32_t other) {
+    size_t count, other_count, same = 0;
+    const uint32_t *frames = stored_stack(s, stack, &count);
+    const uint32_t *others = stored_stack(s, other, &other_count);
+    while (same < count && same < other_count &&
+           frames[count - 1 - same] == others[other_count - 1 - same]) {
+        same++;
+    }
+    return count - same + (same > 0);
+}
+
+/* Returns the time of all stored stacks of a bucket. */
+static uint64_t stacks_time(const struct stored_bucket *b) {
+    uint64_t ms = b->dropped_ms;
+    for (size_t i = 0; i < b->stacks.len; i++) {
+        ms += b->stacks.data[i].ms;
+    }
+    return ms;
+}
+
+/* Says of how many dumps the stacks are, if not of all. */
+static void put_chosen(struct page_writer *p, const struct summary_bucket *b) {
+    if (b->stored->chosen) {
+        page_markup(p, "<p class=more>of the ");
+        page_put_number(p, b->stored->chosen);
+        page_markup(p, b->stored->chosen == 1 ? " dump of it that the history keeps"
+                                              : " dumps of it that the history keeps");
+    }
+}
+
+static void put_other_stacks(struct page_writer *p, const struct summary_bucket *b,
+                             const struct stored_weight *ranked, const char *version) {
+    size_t count = ranked ? b->stored->stacks.len : 0;
+    if (count < 2) {
+        return;
+    }
+    page_markup(p, "<h3>Its other stacks, up to where they join the heaviest</h3>");
+    put_chosen(p, b);
+    uint64_t whole = b->stored->chosen ? stacks_time(b->stored) : b->ms;
+    for (size_t i = 1; i < count && i <= OTHER_STACKS; i++) {
+        page_markup(p, "<details class=thread><summary>");
+        page_put_share(p, ranked[i].ms, whole);
+        page_markup(p, b->stored->chosen ? " of their time, " : " of its time, ");
+        page_put_ms(p, ranked[i].ms);
+        page_markup(p, "</summary>");
+        size_t own = count_own(p->s->stored, ranked[i].stack, ranked[0].stack);
+        page_put_stored(p, ranked[i].stack, own < OTHER_FRAMES_MOST ? own : OTHER_FRAMES_MOST,
+                        version);
+        page_markup(p, "</details>");
+    }
+    if (count > OTHER_STACKS + 1) {
+        strbuf_addf(&p->text, "<p class=more>%zu more", count - OTHER_STACKS - 1);
+    }
+}
+
+static struct page_frame frame_of(const struct stored_dumps *s, uint32_t index) {
+    const struct stored_frame *f = stored_frame_at(s, index);
+    return (struct page_frame){stored_text(s, f->function), stored_text(s, f->image),
+                               f->flags & STORED_INLINED};
+}
+
+/* Draws the first stacks of a ranking; their frames are collected in one array, outermost first. */
+static enum st draw_stored(struct page_writer *p, const struct stored_weight *ranked, size_t count,
+                           struct sink *out, struct err *e) {
+    const struct stored_dumps *s = p->s->stored;
+    struct page_stack *stacks = calloc(count, sizeof *stacks);
+    struct page_frame *frames = calloc(count * STORED_FRAMES, sizeof *frames);
+    enum st st = stacks && frames ? ST_OK : err_nomem(e);
+    for (size_t i = 0; st == ST_OK && i < count; i++) {
+        const uint32_t *from = stored_stack(s, ranked[i].stack, &stacks[i].count);
+        struct page_frame *to = frames + i * STORED_FRAMES;
+        for (size_t k = 0; k < stacks[i].count; k++) {
+            to[stacks[i].count - 1 - k] = frame_of(s, from[k]);
+        }
+        stacks[i].frames = to;
+        stacks[i].ms = ranked[i].ms;
+    }
+    if (st == ST_OK) {
+        st = p->o->drawing.stacks(p->o->drawing.ctx, stacks, count, out, e);
+    }
+    free(stacks);
+    free(frames);
+    return st;
+}
+
+static enum st put_flame(struct page_writer *p, const struct summary_bucket *b,
+                         const struct stored_weight *ranked, struct err *e) {
+    struct sink sink = sink_to_strbuf(&p->text);
+    size_t count = ranked ? b->stored->stacks.len : 0;
+    if (count < 2 || !p->o->drawing.stacks) {
+        return ST_OK; /* a drawing of one stack would only repeat it */
+    }
+    page_markup(p, "<details class=flame-graph open><summary>Flame graph</summary>");
+    put_chosen(p, b);
+    enum st st = draw_stored(p, ranked, count < DRAWN_STACKS ? count : DRAWN_STACKS, &sink, e);
+    if (sink_close(&sink, e) != ST_OK) {
+        return ST_ERR;
+    }
+    page_markup(p, "</details>");
+    return st;
+}
+
+static void put_main_stack(struct page_writer *p, const struct stored_weight *ranked,
+                           const char *version) {
+    if (p->stack.frames.len) {
+        page_put_stack(p, version);
+    } else if (ranked) {
+        page_put_stored(p, ranked[0].stack, MAIN_FRAMES_MOST, version);
+    } else {
+        page_markup(p, "<p class=more>no stack of it is kept");
+    }
+}
+
+/* ---- stored dumps ---- */
+
+static void put_dump(struct page_writer *p, const struct stored_dump *d, const char *why) {
+    const struct stored_dumps *s = p->s->stored;
+    const uint32_t texts[] = {d->time, d->version, d->os, d->device, d->screen};
+    page_markup(p, "<li>");
+    page_markup(p, why);
+    page_markup(p, ": ");
+    page_put_ms(p, d->span_ms > 0 ? (uint64_t)d->span_ms : 0);
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        if (texts[i] != STORED_NONE) {
+            page_markup(p, ", ");
+            page_put(p, stored_text(s, texts[i]));
+        }
+    }
+    page_markup(p, " <code>");
+    page_put(p, stored_text(s, d->id));
+    page_markup(p, "</code>");
+}
+
+static void put_dumps(struct page_writer *p, const struct summary_bucket *b, size_t rank) {
+    const struct stored_bucket *stored = b->stored;
+    if (!stored || !stored->worst) {
+        return;
+    }
+    strbuf_addf(&p->text, "<h3>Stored dumps</h3><div class=dumps data-rank=%zu><ul>", rank);
+    put_dump(p, stored->worst, "worst");
+    if (stored->newest != stored->worst) {
+        put_dump(p, stored->newest, "newest");
+    }
+    for (size_t i = 0; i < stored->of_version.len; i++) {
+        struct stored_dump *d = stored->of_version.data[i];
+        if (d != stored->worst && d != stored->newest) {
+            put_dump(p, d, "worst of its version");
+        }
+    }
+    page_markup(p, "</ul></div>");
+    page_add_dumps(p, b);
+}
+
+/* ---- what to do ---- */
+
+static void put_command(struct page_writer *p, const char *before, const char *id,
+                        const char *behind) {
+    strbuf_addf(&p->text, "<pre class=paste>%s%s%s", before, id, behind);
+    page_put_all(p, *p->o->inputs ? p->o->inputs : "DUMPS");
+    page_markup(p, "</pre>");
+}
+
+/* Does a line of an explanation begin with a frame's number, right-aligned in four columns? */
+static bool starts_frame(const char *line) {
+    size_t digits = strspn(line, " ");
+    return digits < 4 && line[digits] >= '0' && line[digits] <= '9' && line[4] == ' ';
+}
+
+/* Does the line tell a decision that the dump made rather than a rule? The stack marks that frame
+ * already. */
+static bool is_dump_line(const char *line, size_t len) {
+    static const char said[] = "as the dump says of its image";
+    return len >= sizeof said - 1 &&
+           memcmp(line + len - (sizeof said - 1), said, sizeof said - 1) == 0;
+}
+
+/* Writes an explanation without the frames on which no rule decided. */
+static void put_explanation(struct page_writer *p, const char *text) {
+    const char *frame = NULL; /* the frame's line, kept until a rule's line follows */
+    /* the lines before say which dump it is, which the page does elsewhere */
+    while (*text && !starts_frame(text)) {
+        text += strcspn(text, "\n");
+        text += *text == '\n';
+    }
+    while (*text) {
+        size_t len = strcspn(text, "\n");
+        bool starts = starts_frame(text);
+        if (starts || len == 0) {
+            frame = NULL;
+        }
+        if (frame && !is_dump_line(text, len)) {
+            xml_text_add_short(&p->text, frame, strcspn(frame, "\n"), RULE_CELLS, 0);
+            page_markup(p, "\n");
+            frame = NULL;
+        }
+        if (!starts && !is_dump_line(text, len)) {
+            xml_text_add_short(&p->text, text, len, RULE_CELLS, 0);
+            page_markup(p, "\n");
+        }
+        frame = starts ? text : frame;
+        text += len + (text[len] == '\n');
+    }
+}
+
+static void put_next(struct page_writer *p, const struct summary_bucket *b) {
+    page_markup(p, "<h3>To look further</h3>");
+    if (*b->evidence && !(b->stored && b->stored->worst)) {
+        page_markup(p, "<p>The dump that lost most: <code>");
+        page_put(p, b->evidence);
+        page_markup(p, "</code>");
+    }
+    put_command(p, "stallclassify --explain ", b->id, " ");
+    put_command(p, "stallclassify --annotate --where level1=", b->id, " ");
+    if (p->stack.explanation.len) {
+        page_markup(p, "<details class=rules><summary>The rules that made it</summary><pre>");
+        put_explanation(p, strbuf_cstr(&p->stack.explanation));
+        page_markup(p, "</pre></details>");
+    }
+}
+
+enum st page_put_detail(struct page_writer *p, size_t rank, struct err *e) {
+    const struct summary_bucket *b = &p->s->buckets.data[rank];
+    const struct stored_dump *worst = b->stored ? b->stored->worst : NULL;
+    const struct summary_values *versions = &b->by[SUMMARY_VERSION];
+    const char *version = versions->count ? versions->values[versions->count - 1].text : "";
+    summary_stack_clear(&p->stack);
+    if (p->o->keyer && summary_explain(p->s, b, p->o->keyer, &p->stack, e) != ST_OK) {
+        return ST_ERR;
+    }
+    if (worst && worst->version != STORED_NONE) {
+        version = stored_text(p->s->stored, worst->version);
+    }
+    struct stored_weight *ranked = rank_stacks(p, b->stored);
+    strbuf_addf(&p->text, "<details class=bucket data-rank=%zu><summary>%zu. ", rank, rank + 1);
+    page_put(p, b->title);
+    strbuf_addf(&p->text, "</summary><div id=%s>", b->id);
+    put_facts(p, b);
+    put_change(p, &b->change);
+    page_markup(p, "<h3>Heaviest stack, innermost frame first</h3>");
+    put_main_stack(p, ranked, version);
+    if (worst) {
+        page_markup(p, "<h3>Other threads, in its worst dump</h3>");
+        page_put_threads(p, worst);
+    }
+    enum st st = put_flame(p, b, ranked, e);
+    put_other_stacks(p, b, ranked, version);
+    put_dumps(p, b, rank);
+    put_facets(p, b);
+    put_next(p, b);
+    page_markup(p, "</div></details>\n");
+    free(ranked);
+    page_flush(p);
+    return st;
+}

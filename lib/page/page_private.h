@@ -1,0 +1,98 @@
+/* The writer of the page and the helpers that its files share. */
+#ifndef STALLKIT_PAGE_PAGE_PRIVATE_H
+#define STALLKIT_PAGE_PAGE_PRIVATE_H
+
+#include "base/map.h"
+#include "base/strbuf.h"
+#include "page/page.h"
+
+enum {
+    PAGE_CELLS = 400, /* most characters shown of a text; names of templates are long */
+    PAGE_VERSIONS = 8 /* most versions in a trend: the newest ones */
+};
+#define PAGE_NONE UINT32_MAX
+
+/* Gives stored objects that the page refers to places 0, 1, 2 … in the order of first use. */
+struct page_places {
+    uint32_t *place; /* place of each stored index; PAGE_NONE = not used */
+    VEC(uint32_t) order;
+};
+
+struct page_writer {
+    const struct summary *s;
+    const struct page_options *o;
+    struct sink *out;
+    struct strbuf text; /* HTML that is about to be written */
+    struct map texts;   /* texts that the script uses; a text's index is its line number */
+    struct page_places frames, stacks;
+    struct strbuf dumps; /* stored dumps of the detailed buckets, as numbers for the script */
+    struct summary_stack stack;  /* heaviest stack of the current bucket */
+    size_t details;              /* number of buckets shown in detail */
+    size_t rows;                 /* number of buckets in the table */
+    struct summary_values trend; /* newest versions, with the time of each */
+    unsigned *marks;             /* marks of each bucket */
+    bool failed;                 /* an allocation failed */
+};
+
+/* ---- page_text.c: appending to p->text ---- */
+
+/* Appends markup as it is; it must be the page's own, never text of a dump. */
+static inline void page_markup(struct page_writer *p, const char *markup) {
+    strbuf_addstr(&p->text, markup);
+}
+/* Appends a text of any origin, escaped, cut behind PAGE_CELLS characters. */
+void page_put(struct page_writer *p, const char *text);
+/* Appends a text of any origin, escaped, without cutting it. */
+void page_put_all(struct page_writer *p, const char *text);
+/* Append a duration, "2.1s"; stalled time, with "–" for 0, which means unknown; a number, "1,234";
+ * a share, "4.1%". */
+void page_put_ms(struct page_writer *p, uint64_t ms);
+void page_put_lost(struct page_writer *p, uint64_t ms);
+void page_put_number(struct page_writer *p, uint64_t v);
+void page_put_share(struct page_writer *p, uint64_t part, uint64_t whole);
+/* Hands p->text to the sink once enough of it has collected. */
+void page_flush(struct page_writer *p);
+/* Returns the line number of a text for the script; a new text is added. */
+uint32_t page_text_number(struct page_writer *p, const char *text);
+
+/* Computes the marks of all buckets, with those that the history gives. False: out of memory. */
+bool page_read_marks(struct page_writer *p);
+/* Returns the marks of a bucket of the summary; page_put_marks writes marks as words. */
+unsigned page_marks_of(const struct page_writer *p, const struct summary_bucket *b);
+void page_put_marks(struct page_writer *p, unsigned marks);
+
+/* ---- page_chart.c: small pictures ---- */
+
+/* Draws time by value as a row of bars, with a caption; nothing for less than two values. */
+void page_put_bars(struct page_writer *p, const char *caption, const struct summary_values *v);
+/* Draws time by value as rows with names, most time first; nothing if there is no time. */
+void page_put_ranking(struct page_writer *p, const char *caption, const struct summary_values *v);
+/* Draws how long stalls last, as columns on a logarithmic scale. */
+void page_put_distribution(struct page_writer *p, const struct histogram *h);
+/* Writes a bucket's share of each version's time as a row of characters. */
+void page_put_trend(struct page_writer *p, const struct summary_bucket *b, bool told);
+
+/* ---- page_table.c ---- */
+
+void page_put_table(struct page_writer *p);
+
+/* ---- page_detail.c ---- */
+
+enum st page_put_detail(struct page_writer *p, size_t rank, struct err *e) BASE_MUST_USE;
+
+/* ---- page_stack.c ---- */
+
+/* Writes the stack in p->stack. */
+void page_put_stack(struct page_writer *p, const char *version);
+/* Writes the innermost `most` frames of a stored stack. */
+void page_put_stored(struct page_writer *p, uint32_t stack, size_t most, const char *version);
+/* Writes what the other threads of a dump did, and which of them held what it waited for. */
+void page_put_threads(struct page_writer *p, const struct stored_dump *d);
+
+/* ---- page_data.c: what the script reads ---- */
+
+/* Adds the stored dumps of a bucket to the script's data. */
+void page_add_dumps(struct page_writer *p, const struct summary_bucket *b);
+void page_put_data(struct page_writer *p);
+
+#endif

@@ -1,0 +1,75 @@
+/* Writes the table of all buckets. Optional end tags are left out, as there may be thousands of
+ * rows. */
+#include <string.h>
+
+#include "base/escape.h"
+#include "classify/text/number_text.h"
+#include "page/page_private.h"
+
+enum { TITLE_CELLS = 160, SHARE_STEPS = 20 };
+
+static void put_percentile(struct page_writer *p, struct tally_duration d) {
+    char number[NUMBER_SIZE];
+    page_markup(p, text_duration(d, number));
+}
+
+static void put_bucket_row(struct page_writer *p, size_t rank) {
+    const struct summary_bucket *b = &p->s->buckets.data[rank];
+    const uint64_t most = p->s->buckets.data[0].weight;
+    char users[NUMBER_SIZE];
+    strbuf_addf(&p->text, "<tr><td>%zu<td>", rank + 1);
+    if (rank < p->details) {
+        strbuf_addf(&p->text, "<a href=#%s>", b->id);
+    }
+    xml_text_add_short(&p->text, b->title, strlen(b->title), TITLE_CELLS, 1);
+    strbuf_addf(&p->text, "%s <i>%s</i><td>%s<td", rank < p->details ? "</a>" : "", b->id,
+                b->cause);
+    unsigned step = most ? (unsigned)((unsigned __int128)b->weight * SHARE_STEPS / most) : 0;
+    if (step > 0 && rank < p->details) { /* the script sets the class of the other rows */
+        strbuf_addf(&p->text, " class=s%u", step);
+    }
+    page_markup(p, ">");
+    page_put_lost(p, b->ms);
+    page_markup(p, "<td>");
+    page_put_share(p, b->weight, p->s->weight);
+    strbuf_addf(&p->text, "<td>%s<td>", text_users(b->users, 0, users));
+    page_put_number(p, b->stalls);
+    page_markup(p, "<td>");
+    put_percentile(p, b->p50);
+    page_markup(p, "<td>");
+    put_percentile(p, b->p95);
+    page_markup(p, "<td>");
+    page_put_trend(p, b, false);
+    page_markup(p, "<td>");
+    page_put_marks(p, page_marks_of(p, b));
+    page_markup(p, "\n");
+    page_flush(p);
+}
+
+void page_put_table(struct page_writer *p) {
+    static const char *const columns[][3] = {
+        {"rank", "#", "by lost time"},
+        {"title", "bucket", "innermost frame first"},
+        {"cause", "cause", "why the main thread did not get on"},
+        {"ms", "lost", "stalled time"},
+        {"share", "share",
+         "of all stalled time, or of all stalls where they are ranked by their number"},
+        {"users", "users", "who had it"},
+        {"stalls", "stalls", "how many"},
+        {"p50", "p50", "half of the stalls are shorter"},
+        {"p95", "p95", "19 of 20 stalls are shorter"},
+        {"trend", "by version",
+         "share of each version's stalled time, the newest versions, to scale "
+         "in each row"},
+        {"marks", "", "new, worse or better than the baseline"}};
+    page_markup(p, "<table id=buckets aria-describedby=status><thead><tr>");
+    for (size_t i = 0; i < sizeof columns / sizeof *columns; i++) {
+        strbuf_addf(&p->text, "<th scope=col data-sort=%s title=\"%s\">%s", columns[i][0],
+                    columns[i][2], columns[i][1]);
+    }
+    page_markup(p, "</thead>\n<tbody>\n");
+    for (size_t i = 0; i < p->rows && !p->text.failed; i++) {
+        put_bucket_row(p, i);
+    }
+    page_markup(p, "</tbody></table>\n");
+}

@@ -1,0 +1,148 @@
+// Terms of a filter, in the syntax of stallclassify --where. A term holds for a bucket if it holds for one of the values that the bucket's
+// dumps have; one with != or !~, if it holds for all of them.
+
+const data = JSON.parse(document.getElementById('data').textContent);
+const texts = document.getElementById('texts').content.textContent.split('\n');
+for (const list of [data.rows, data.stacks, data.frames]) { list.pop(); } // each ends in a 0
+for (const row of data.rows) { row.forEach((value, i) => { if (i > 7 && !value) { row[i] = []; } }); } // 0: no values
+const REGEX_MS = 200;
+
+// Members of a row, in the order in which they were written.
+const ROW = {ms: 0, users: 1, stalls: 2, p50: 3, p95: 4, dumps: 5, marks: 6, cause: 7, version: 8, os: 9, device: 10, screen: 11, action: 12, framework: 13};
+const MARKS = ['new', 'worse', 'better', 'back'];
+// Fields of a filter: the member of a row, or 'id' and 'title', which the table has.
+const FIELDS = {
+  'app.version': 'version', 'device.os': 'os', 'device.model': 'device', 'context.screen': 'screen', cause: 'cause', action: 'action', framework: 'framework',
+  mark: 'marks', level1: 'id', title: 'title', stalled_ms: 'ms', users: 'users', stalls: 'stalls', dumps: 'dumps', p50_ms: 'p50', p95_ms: 'p95',
+};
+const NUMBERS = ['ms', 'users', 'stalls', 'dumps', 'p50', 'p95'];
+
+const isDigit = (c) => c >= '0' && c <= '9';
+
+// The natural order of versions: runs of digits are numbers of any length.
+function compareVersions(a, b) {
+  let i = 0, k = 0;
+  while (i < a.length && k < b.length) {
+    if (isDigit(a[i]) && isDigit(b[k])) {
+      let x = i, y = k;
+      while (isDigit(a[x] || '')) { x++; }
+      while (isDigit(b[y] || '')) { y++; }
+      const m = a.slice(i, x).replace(/^0+(?=\d)/, ''), n = b.slice(k, y).replace(/^0+(?=\d)/, '');
+      if (m !== n) { return m.length !== n.length ? m.length - n.length : (m < n ? -1 : 1); }
+      i = x;
+      k = y;
+    } else if (a[i] !== b[k]) {
+      return a[i] < b[k] ? -1 : 1;
+    } else {
+      i++;
+      k++;
+    }
+  }
+  return (a.length - i) - (b.length - k) || (a < b ? -1 : Number(a > b));
+}
+
+const beforeDigits = (s) => /^[^0-9]*/.exec(s)[0];
+
+function isInOrder(value, op, than) {
+  if (beforeDigits(value) !== beforeDigits(than)) { return false; }
+  const order = compareVersions(value, than);
+  return {'<': order < 0, '<=': order <= 0, '>': order > 0, '>=': order >= 0}[op];
+}
+
+// [{field, op, value}], or an Error that says what is wrong.
+function parseTerms(text) {
+  const terms = [], word = /\s*(?:([A-Za-z_][\w.]*)\s*(!=|!~|<=|>=|<|>|=|~)("(?:\\.|[^"\\])*"|[^\s"]*)|("(?:\\.|[^"\\])*"|\S+))/gy;
+  while (word.lastIndex < text.trimEnd().length) {
+    const at = word.lastIndex, found = word.exec(text);
+    if (!found) { throw new Error('what begins at "' + text.slice(at, at + 12) + '" is no term'); }
+    const [, field, op, quoted, loose] = found, raw = loose === undefined ? quoted : loose;
+    const value = raw.startsWith('"') ? raw.slice(1, -1).replace(/\\(["\\])/g, '$1') : raw;
+    if (loose === undefined && !FIELDS[field]) {
+      throw new Error(/^(context\.|stall\.|user$|app\.|device\.|id$|time$|truth$|confidence$|level2$)/.test(field)
+        ? 'the page does not have ' + field + ' of each dump: stallclassify --where does' : 'there is no field ' + field);
+    }
+    terms.push(loose === undefined ? {field: FIELDS[field], op, value} : {field: 'title', op: 'has', value: value.toLowerCase()});
+  }
+  return terms;
+}
+
+// What the term's field has in a row, as texts.
+function valuesOf(entry, field) {
+  if (field === 'id' || field === 'title') { return [entry[field]]; }
+  const value = entry.row[ROW[field]];
+  if (field === 'marks') { return MARKS.filter((word, i) => value & 1 << i); }
+  if (field === 'cause') { return [texts[value]]; }
+  return NUMBERS.includes(field) ? [String(value)] : value.map((i) => texts[i]);
+}
+
+// What a term asks of one value of its field; of one with != or !~, what no value may be.
+function testOf(term) {
+  const number = NUMBERS.includes(term.field) && /^(0|[1-9]\d{0,14})$/.test(term.value) ? Number(term.value) : undefined;
+  switch (term.op) {
+  case 'has': return (v) => v.toLowerCase().includes(term.value);
+  case '=': case '!=': return (v) => v === term.value;
+  case '~': case '!~': return (v) => term.found.has(v);
+  case '<': return number === undefined ? (v) => isInOrder(v, '<', term.value) : (v) => Number(v) < number;
+  case '<=': return number === undefined ? (v) => isInOrder(v, '<=', term.value) : (v) => Number(v) <= number;
+  case '>': return number === undefined ? (v) => isInOrder(v, '>', term.value) : (v) => Number(v) > number;
+  default: return number === undefined ? (v) => isInOrder(v, '>=', term.value) : (v) => Number(v) >= number;
+  }
+}
+
+// Makes of a term a function that tells whether it holds for an entry. A text that many entries share is tested once.
+function predicateOf(term) {
+  const negative = term.op.startsWith('!'), at = ROW[term.field], test = testOf(term);
+  if (term.value === '' && (term.op === '=' || term.op === '!=')) { return (e) => valuesOf(e, term.field).some((v) => v !== '') === negative; }
+  if (term.op === 'has') { return (e) => (e.lower ??= e.title.toLowerCase()).includes(term.value); }
+  if (!['cause', 'version', 'os', 'device', 'screen', 'action', 'framework'].includes(term.field)) {
+    return (e) => valuesOf(e, term.field).some((v) => v !== '' && test(v)) !== negative;
+  }
+  const said = [];
+  const holds = (i) => (said[i] ??= texts[i] !== '' && test(texts[i]));
+  return term.field === 'cause' ? (e) => holds(e.row[at]) !== negative : (e) => e.row[at].some(holds) !== negative;
+}
+
+// ---- regular expressions: in a worker, which is ended when it takes too long ----
+
+// Extended regular expressions of POSIX, as far as JavaScript's differ: classes in brackets.
+const CLASSES = {alpha: 'A-Za-z', digit: '0-9', alnum: 'A-Za-z0-9', upper: 'A-Z', lower: 'a-z', space: '\\s', punct: '!-\\/:-@\\[-`{-~', xdigit: '0-9A-Fa-f', blank: ' \\t'};
+const fromPosix = (pattern) => pattern.replace(/\[:(\w+):\]/g, (whole, name) => CLASSES[name] || whole);
+
+const WORKER = 'postMessage(null); onmessage = (m) => { const r = new RegExp(m.data[0]); postMessage(m.data[1].filter((t) => r.test(t))); };';
+const known = new Map(); // what was found before
+
+function findAll(pattern, values) {
+  return new Promise((resolve, reject) => {
+    const url = URL.createObjectURL(new Blob([WORKER], {type: 'text/javascript'}));
+    const worker = new Worker(url);
+    const end = (then, value) => {
+      clearTimeout(timer);
+      worker.terminate();
+      URL.revokeObjectURL(url);
+      then(value);
+    };
+    let timer;
+    worker.onmessage = (m) => {
+      if (m.data) {
+        end(resolve, new Set(m.data));
+      } else { // it has started
+        timer = setTimeout(() => end(reject, new Error('the regular expression took longer than ' + REGEX_MS + ' ms and was ended')), REGEX_MS);
+        worker.postMessage([pattern, values]);
+      }
+    };
+    worker.onerror = (e) => { e.preventDefault(); end(reject, new Error('the regular expression could not be run')); };
+  });
+}
+
+async function searchAll(terms, entries) {
+  for (const term of terms.filter((t) => t.op.endsWith('~'))) {
+    const pattern = fromPosix(term.value), key = term.field + ' ' + pattern;
+    try { new RegExp(pattern); } catch (e) { throw new Error('"' + term.value + '" is no regular expression'); }
+    if (!known.has(key)) {
+      const values = new Set();
+      for (const entry of entries) { valuesOf(entry, term.field).forEach((v) => values.add(v)); }
+      known.set(key, await findAll(pattern, [...values]));
+    }
+    term.found = known.get(key);
+  }
+}

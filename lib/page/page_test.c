@@ -1,0 +1,211 @@
+/* Unit tests of the page: what it asks for, what it escapes, what it does without memory. */
+#include "page/page.h"
+
+#include <stdarg.h>
+#include <setjmp.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/failmalloc.h"
+#include "classify/keys/fixture_dump_test.h"
+#include "classify/stats/triage.h"
+#include "page/sha256.h"
+
+/* A triage of dumps, the keyer of their keys, and the page of both. */
+struct paged {
+    struct rules *rules;
+    struct keyer *keyer;
+    struct triage *t;
+    struct strbuf html;
+};
+
+static void page_init(struct paged *p) {
+    *p = (struct paged){0};
+    assert_int_equal(rules_new(&p->rules, NULL), ST_OK);
+    assert_int_equal(rules_add_builtin(p->rules, NULL), ST_OK);
+    const struct key_options keys = {.rules = p->rules, .aliases = true};
+    const struct triage_options o = {.rules = "built-in", .keep_bytes = 1 << 20};
+    assert_int_equal(keyer_new(&p->keyer, &keys, NULL), ST_OK);
+    assert_int_equal(triage_new(&p->t, &o, NULL), ST_OK);
+}
+
+static void page_release_all(struct paged *p) {
+    triage_free(p->t);
+    keyer_free(p->keyer);
+    rules_free(p->rules);
+    strbuf_release(&p->html);
+}
+
+static void page_count(struct paged *p, const char *inner, const char *version, unsigned number) {
+    const char *const names[] = {inner, "on_event", "main"};
+    char id[32];
+    snprintf(id, sizeof id, "dump-%u", number);
+    struct fixture f = {.d = {.id = id, .text = id, .text_len = strlen(id)}};
+    struct stall_key key;
+    f.d.time = "2026-11-20T10:00:00.000Z";
+    f.d.app.version = version;
+    f.d.threads_left_out = -1;
+    f.d.stall.span_ms = f.d.stall.duration_ms = 1000 + number;
+    f.d.stall.ended = true;
+    f.d.stall.threshold_ms = 500;
+    fixture_names(&f, names, 3, 1);
+    assert_int_equal(keyer_key(p->keyer, &f.d, &key, NULL), ST_OK);
+    assert_int_equal(triage_add(p->t, &f.d, &key, true, NULL, NULL), ST_OK);
+}
+
+static enum st page_make(struct paged *p, const struct page_options *o, struct err *e) {
+    struct summary s = {0};
+    struct sink sink = sink_to_strbuf(&p->html);
+    enum st st = summary_make(&s, p->t, NULL, e);
+    if (st == ST_OK) {
+        st = page_write(&s, o, &sink, e);
+    }
+    summary_release(&s);
+    return sink_close(&sink, e) == ST_OK ? st : ST_ERR;
+}
+
+static size_t occurrences(const struct strbuf *b, const char *what) {
+    size_t n = 0;
+    for (const char *at = strbuf_cstr(b); (at = strstr(at, what)) != NULL; at++) {
+        n++;
+    }
+    return n;
+}
+
+static void rows_and_details_are_as_many_as_asked_for(void **state) {
+    (void)state;
+    struct paged p;
+    page_init(&p);
+    for (unsigned i = 0; i < 6; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "work_%u", i);
+        page_count(&p, name, "5.3", i);
+    }
+    assert_int_equal(triage_finish(p.t, NULL), ST_OK);
+    const struct page_options o = {.detail = 2, .top = 4, .inputs = "dumps/", .keyer = p.keyer};
+    assert_int_equal(page_make(&p, &o, NULL), ST_OK);
+    assert_int_equal(occurrences(&p.html, "\n<tr><td>"), 4);
+    assert_int_equal(occurrences(&p.html, "<details class=bucket "), 2);
+    assert_int_equal(occurrences(&p.html, "class=rules"), 2);
+    assert_int_equal(occurrences(&p.html, "4 of 6 buckets"), 1);
+    assert_int_equal(occurrences(&p.html, "<b>work_5</b> <i>key</i>"), 1);
+    assert_int_equal(occurrences(&p.html, "http"), 1 /* http-equiv */);
+    page_release_all(&p);
+}
+
+/* The text between two marks; NULL: it is not there. */
+static const char *between(const struct strbuf *b, const char *from, const char *to, size_t *len) {
+    const char *at = strstr(strbuf_cstr(b), from);
+    const char *end = at ? strstr(at + strlen(from), to) : NULL;
+    *len = end ? (size_t)(end - at) - strlen(from) : 0;
+    return end ? at + strlen(from) : NULL;
+}
+
+static void the_policy_has_the_hashes_of_style_and_script(void **state) {
+    (void)state;
+    struct paged p;
+    size_t len;
+    char digest[SHA256_BASE64_SIZE], want[80];
+    page_init(&p);
+    page_count(&p, "work", "5.3", 1);
+    assert_int_equal(triage_finish(p.t, NULL), ST_OK);
+    const struct page_options o = {.detail = 1, .inputs = "", .keyer = p.keyer};
+    assert_int_equal(page_make(&p, &o, NULL), ST_OK);
+    const char *style = between(&p.html, "<style>", "</style>", &len);
+    assert_non_null(style);
+    sha256_base64(style, len, digest);
+    snprintf(want, sizeof want, "style-src 'sha256-%s'", digest);
+    assert_int_equal(occurrences(&p.html, want), 1);
+    const char *script = between(&p.html, "<script>", "</script>", &len);
+    assert_non_null(script);
+    sha256_base64(script, len, digest);
+    snprintf(want, sizeof want, "script-src 'sha256-%s'", digest);
+    assert_int_equal(occurrences(&p.html, want), 1);
+    page_release_all(&p);
+}
+
+static void names_are_no_markup(void **state) {
+    (void)state;
+    struct paged p;
+    page_init(&p);
+    page_count(&p, "</template></script><img src=x onerror=y>", "<b>\"'&", 1);
+    page_count(&p, "<!--]]>\xe2\x80\xae\x1b[1m", "5.3", 2);
+    assert_int_equal(triage_finish(p.t, NULL), ST_OK);
+    const struct page_options o = {.detail = 9, .inputs = "'<i>'", .keyer = p.keyer};
+    assert_int_equal(page_make(&p, &o, NULL), ST_OK);
+    static const char *const never[] = {"<img", "<!--",         "<b>\"", "'<i>'",
+                                        "]]>",  "\xe2\x80\xae", "\x1b",  "</script></script>"};
+    for (size_t i = 0; i < sizeof never / sizeof *never; i++) {
+        assert_int_equal(occurrences(&p.html, never[i]), 0);
+    }
+    assert_int_equal(occurrences(&p.html, "</template>"), 1);
+    assert_int_equal(occurrences(&p.html, "</script>"), 2);
+    assert_true(occurrences(&p.html, "&lt;b&gt;&quot;&#39;&amp;") > 1);
+    page_release_all(&p);
+}
+
+static void links_to_source_are_no_scripts(void **state) {
+    (void)state;
+    static const char *const good[] = {"https://x/%f#L%l", "vscode://file/%f:%l", "file:///%f"};
+    static const char *const bad[] = {
+        "javascript:%f",   "javascript://x/%f", "https://x/", "%f", "data://%f",
+        "JAVASCRIPT://%f", "vbscript://%f",     "://%f",      ""};
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+        assert_true(page_source_url_fits(good[i]));
+    }
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        assert_false(page_source_url_fits(bad[i]));
+    }
+    struct paged p;
+    page_init(&p);
+    page_count(&p, "work", "5 \"3/", 1);
+    assert_int_equal(triage_finish(p.t, NULL), ST_OK);
+    const struct page_options o = {
+        .detail = 1, .inputs = "", .keyer = p.keyer, .source_url = "https://x/%v/%f?100%%&a#L%l"};
+    assert_int_equal(page_make(&p, &o, NULL), ST_OK);
+    assert_true(occurrences(&p.html, "href=\"https://x/5%20%223%2F/src/app.c?100%&amp;a#L10\"") >
+                0);
+    page_release_all(&p);
+}
+
+static void page_again(void *ctx, bool refused) {
+    struct paged *p = ctx;
+    struct err e = {0};
+    const struct page_options o = {.detail = 3, .inputs = "", .keyer = p->keyer};
+    enum st st = page_make(p, &o, &e);
+    assert_true(st == ST_OK || (refused && e.code == ERR_NOMEM));
+    strbuf_release(&p->html);
+    p->html = (struct strbuf){0};
+}
+
+static void a_lack_of_memory_is_told(void **state) {
+    (void)state;
+    if (!failmalloc_works()) {
+        skip();
+    }
+    struct paged p;
+    page_init(&p);
+    page_count(&p, "work", "5.3", 1);
+    page_count(&p, "sort", "5.4", 2);
+    assert_int_equal(triage_finish(p.t, NULL), ST_OK);
+    const struct page_options o = {.detail = 3, .inputs = "", .keyer = p.keyer};
+    assert_int_equal(page_make(&p, &o, NULL), ST_OK); /* the keyer knows all frames then */
+    strbuf_release(&p.html);
+    p.html = (struct strbuf){0};
+    assert_true(failmalloc_sweep(page_again, &p) > 10);
+    page_release_all(&p);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(rows_and_details_are_as_many_as_asked_for),
+        cmocka_unit_test(the_policy_has_the_hashes_of_style_and_script),
+        cmocka_unit_test(names_are_no_markup),
+        cmocka_unit_test(links_to_source_are_no_scripts),
+        cmocka_unit_test(a_lack_of_memory_is_told),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,81 @@
+/* Appends texts and numbers to the page, which is written to the sink in pieces. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/escape.h"
+#include "classify/text/number_text.h"
+#include "page/page_private.h"
+
+enum { FLUSH_FROM = 1 << 16 };
+
+void page_put(struct page_writer *p, const char *text) {
+    xml_text_add_short(&p->text, text, strlen(text), PAGE_CELLS, 1);
+}
+
+void page_put_all(struct page_writer *p, const char *text) {
+    xml_text_add(&p->text, text, strlen(text));
+}
+
+void page_put_ms(struct page_writer *p, uint64_t ms) {
+    char number[NUMBER_SIZE];
+    page_markup(p, text_ms(ms, number));
+}
+
+void page_put_lost(struct page_writer *p, uint64_t ms) {
+    char number[NUMBER_SIZE];
+    page_markup(p, text_duration((struct tally_duration){.ms = ms}, number));
+}
+
+void page_put_number(struct page_writer *p, uint64_t v) {
+    char number[NUMBER_SIZE];
+    page_markup(p, text_grouped(v, number));
+}
+
+void page_put_share(struct page_writer *p, uint64_t part, uint64_t whole) {
+    char number[NUMBER_SIZE];
+    page_markup(p, text_share(part, whole, number));
+}
+
+void page_flush(struct page_writer *p) {
+    if (p->text.len >= FLUSH_FROM) {
+        sink_write(p->out, strbuf_cstr(&p->text), p->text.len);
+        p->failed = p->failed || p->text.failed;
+        strbuf_clear(&p->text);
+    }
+}
+
+uint32_t page_text_number(struct page_writer *p, const char *text) {
+    size_t index = map_intern(&p->texts, text, strlen(text));
+    p->failed = p->failed || index >= PAGE_NONE;
+    return index < PAGE_NONE ? (uint32_t)index : 0;
+}
+
+bool page_read_marks(struct page_writer *p) {
+    size_t count = p->s->buckets.len;
+    p->marks = calloc(count + 1, sizeof *p->marks);
+    for (size_t i = 0; p->marks && i < count; i++) {
+        const struct summary_bucket *b = &p->s->buckets.data[i];
+        bool back = p->o->is_back && p->o->is_back(p->o->note_ctx, b->id);
+        p->marks[i] = b->marks | (back ? SUMMARY_BACK : 0u);
+    }
+    return p->marks != NULL;
+}
+
+unsigned page_marks_of(const struct page_writer *p, const struct summary_bucket *b) {
+    return p->marks[b - p->s->buckets.data];
+}
+
+void page_put_marks(struct page_writer *p, unsigned marks) {
+    static const struct {
+        unsigned mark;
+        const char *word;
+    } words[] = {{SUMMARY_NEW, "new"},
+                 {SUMMARY_WORSE, "worse"},
+                 {SUMMARY_BETTER, "better"},
+                 {SUMMARY_BACK, "back"}};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        if (marks & words[i].mark) {
+            strbuf_addf(&p->text, "<b class=%s>%s</b> ", words[i].word, words[i].word);
+        }
+    }
+}

@@ -1,0 +1,105 @@
+/* Tells the finder of a watched thread's loop what the thread waits on: descriptors, a condition
+ * variable, signals. Nothing is read for a thread that is not watched. */
+#include <errno.h>
+#include <sys/stat.h>
+
+#include "loop/loop_finder.h"
+#include "preload/preload_private.h"
+
+/* Returns the inode number of a descriptor's file, which differs from that of an earlier file with
+ * the same descriptor, also for sockets and pipes; 0 = not known, or not needed. */
+static uint64_t file_number(const struct thread_watch *w, uint32_t fd) {
+    struct stat sb;
+    int saved_errno = errno;
+    bool known = false;
+    if (finder_wants_file(&w->finder)) {
+        preload_call_begins(w);
+        known = fstat((int)fd, &sb) == 0;
+        preload_call_ends(w);
+    }
+    errno = saved_errno;
+    return known ? (uint64_t)sb.st_ino : 0;
+}
+
+bool preload_begin_poll(const struct preload_caller *caller, const struct pollfd *fds, nfds_t n) {
+    struct thread_watch *w = preload_own_watch(caller->blocks);
+    if (!w || !fds) {
+        return false;
+    }
+    struct finder_wait wait = {.object = {.kind = FINDER_SET, .lowest = UINT32_MAX}};
+    for (nfds_t i = 0; i < n; i++) {
+        if (fds[i].fd >= 0) {
+            uint32_t fd = (uint32_t)fds[i].fd;
+            finder_set_add(&wait.object, fd);
+            wait.object.lowest = fd < wait.object.lowest ? fd : wait.object.lowest;
+        }
+    }
+    if (wait.object.lowest == UINT32_MAX) {
+        return false; /* not told to the finder, as a wait for no descriptor */
+    }
+    wait.object.file = file_number(w, wait.object.lowest);
+    return preload_wait_begins(w, caller, &wait);
+}
+
+static void add_set(struct finder_object *object, int n, const fd_set *set) {
+    for (int fd = 0; set && fd < n; fd++) {
+        const unsigned char *bytes = (const unsigned char *)set;
+        /* FD_ISSET is not used, as it checks FD_SETSIZE; this code assumes little-endian words. */
+        if ((bytes[fd / 8] >> fd % 8 & 1) != 0) {
+            finder_set_add(object, (uint32_t)fd);
+            object->lowest = (uint32_t)fd < object->lowest ? (uint32_t)fd : object->lowest;
+        }
+    }
+}
+
+bool preload_begin_select(const struct preload_caller *caller, int n, const fd_set *in,
+                          const fd_set *out, const fd_set *except) {
+    struct thread_watch *w = preload_own_watch(caller->blocks);
+    if (!w) {
+        return false;
+    }
+    struct finder_wait wait = {.object = {.kind = FINDER_SET, .lowest = UINT32_MAX}};
+    add_set(&wait.object, n, in);
+    add_set(&wait.object, n, out);
+    add_set(&wait.object, n, except);
+    if (wait.object.lowest == UINT32_MAX) {
+        return false;
+    }
+    wait.object.file = file_number(w, wait.object.lowest);
+    return preload_wait_begins(w, caller, &wait);
+}
+
+bool preload_begin_epoll(const struct preload_caller *caller, int fd) {
+    struct thread_watch *w = preload_own_watch(caller->blocks);
+    if (!w) {
+        return false;
+    }
+    struct finder_wait wait = {.object = {.kind = FINDER_EPOLL, .id = (uint64_t)fd}};
+    return preload_wait_begins(w, caller, &wait);
+}
+
+bool preload_begin_condition(const struct preload_caller *caller, const void *condition) {
+    struct thread_watch *w = preload_own_watch(caller->blocks);
+    if (!w) {
+        return false;
+    }
+    struct finder_wait wait = {
+        .object = {.kind = FINDER_CONDITION, .id = (uint64_t)(uintptr_t)condition}};
+    return preload_wait_begins(w, caller, &wait);
+}
+
+bool preload_begin_signals(const struct preload_caller *caller) {
+    struct thread_watch *w = preload_own_watch(caller->blocks);
+    if (!w) {
+        return false;
+    }
+    struct finder_wait wait = {.object = {.kind = FINDER_SIGNALS}};
+    return preload_wait_begins(w, caller, &wait);
+}
+
+void preload_end_wait(void) {
+    struct thread_watch *w = preload_own_watch(false);
+    if (w && w->waits) {
+        preload_wait_ends(w);
+    }
+}

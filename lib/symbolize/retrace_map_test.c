@@ -1,0 +1,121 @@
+/* Names that R8 made short. */
+#include <stdarg.h>
+#include <setjmp.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/filemap.h"
+#include "symbolize/retrace_map.h"
+
+static struct filemap file;
+static struct retrace_map *map;
+
+static int open_mapping(void **state) {
+    struct err e = {0};
+    (void)state;
+    return filemap_open(&file, "testdata/retrace/mapping.txt", 0, &e) == ST_OK &&
+                   retrace_map_open(&map, (const char *)file.data, file.size, &e) == ST_OK
+               ? 0
+               : -1;
+}
+
+static int close_mapping(void **state) {
+    (void)state;
+    retrace_map_close(map);
+    filemap_release(&file);
+    return 0;
+}
+
+/* "Class.method:line|…", innermost first. */
+static void check(const char *symbol, uint32_t line, const char *want) {
+    struct retrace_line found[RETRACE_LINES_MAX];
+    char got[512] = "";
+    size_t used = 0, n = retrace_map_find(map, symbol, line, found);
+    for (size_t i = 0; i < n && used < sizeof got; i++) {
+        const struct retrace_line *l = &found[i];
+        used += (size_t)snprintf(got + used, sizeof got - used, "%s%.*s.%.*s:%u(%.*s)",
+                                 i > 0 ? "|" : "", (int)l->class_len, l->class_name,
+                                 (int)l->method_len, l->method, (unsigned)l->line, (int)l->file_len,
+                                 l->file ? l->file : "");
+    }
+    assert_string_equal(got, want);
+}
+
+static void lines_are_those_of_the_source(void **state) {
+    (void)state;
+    check("a.b.c", 1, "com.example.shop.Cart.add:20(Cart.kt)");
+    check("a.b.c", 2, "com.example.shop.Cart.add:21(Cart.kt)");
+    check("a.b.c", 6, "com.example.shop.Cart.remove:32(Cart.kt)");
+    check("a.b.<init>", 1, "com.example.shop.Cart.<init>:10(Cart.kt)");
+    check("a.c.onClick", 8, "com.example.shop.MainActivity$Click.onClick:51()");
+}
+
+static void inlined_methods_are_told_innermost_first(void **state) {
+    (void)state;
+    check("a.b.c", 3,
+          "com.example.shop.Prices.check:7(Money.kt)|com.example.shop.Cart.add:22(Cart.kt)");
+}
+
+static void what_could_be_several_keeps_its_name(void **state) {
+    (void)state;
+    check("a.b.c", 0, "com.example.shop.Cart.c:0(Cart.kt)");
+    check("a.b.c", 99, "com.example.shop.Cart.c:0(Cart.kt)");
+    check("a.b.d", 0, "com.example.shop.Cart.clear:0(Cart.kt)"); /* only one is called so */
+    check("a.b.d", 6, "com.example.shop.Cart.clear:6(Cart.kt)");
+    check("a.d.b", 0, "com.example.shop.Prices.b:0(Money.kt)");
+    check("a.d.a", 0, "com.example.shop.Prices.check:0(Money.kt)");
+    check("a.b.zz", 1, "com.example.shop.Cart.zz:0(Cart.kt)");
+    check("a.x.c", 1, "");
+    check("c", 1, "");
+}
+
+static void a_class_may_be_named_twice_and_a_nested_one_has_the_outer_file(void **state) {
+    static const char text[] = "# pg_map_id: 12\n"
+                               "app.Cart -> a.a:\n# {\"id\":\"sourceFile\",\"fileName\":\"C.kt\"}\n"
+                               "    1:1:void add():7 -> a\n"
+                               "app.Cart$Item -> a.b:\n    1:1:void pay():9 -> a\n"
+                               "app.Other -> a.c:\n    1:1:void run():3 -> a\n"
+                               "app.Cart -> a.a:\n    2:2:void drop():8 -> b\n"
+                               "app.Cart -> a.a:\n    void clear() -> c\n";
+    struct retrace_map *whole = map;
+    (void)state;
+    assert_int_equal(retrace_map_open(&map, text, sizeof text - 1, NULL), ST_OK);
+    check("a.a.a", 1, "app.Cart.add:7(C.kt)");
+    check("a.a.b", 2, "app.Cart.drop:8(C.kt)");
+    check("a.a.c", 0, "app.Cart.clear:0(C.kt)");
+    check("a.a.zz", 1, "app.Cart.zz:0(C.kt)");
+    check("a.b.a", 1, "app.Cart$Item.pay:9(C.kt)");
+    check("a.c.a", 1, "app.Other.run:3()"); /* nobody tells its file */
+    retrace_map_close(map);
+    map = whole;
+}
+
+static void a_mapping_is_known_by_its_id(void **state) {
+    static const char *const none[] = {"", "a -> b:\n", "# compiler: R8\na -> b:\n",
+                                       "x\n# pg_map_id: 12\n"};
+    struct retrace_map *m = NULL;
+    (void)state;
+    for (size_t i = 0; i < sizeof none / sizeof *none; i++) {
+        assert_false(retrace_map_is(none[i], strlen(none[i])));
+    }
+    assert_int_equal(retrace_map_open(&m, none[1], strlen(none[1]), NULL), ST_NONE);
+    assert_true(retrace_map_is((const char *)file.data, file.size));
+    assert_true(retrace_map_is_named(map, "7e5f1a2b3c4d5e6f"));
+    assert_true(retrace_map_is_named(map, "7e5f1a2"));
+    assert_false(retrace_map_is_named(map, "7e5f1a"));
+    assert_false(retrace_map_is_named(map, "aaaaaaaaaaaa"));
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(lines_are_those_of_the_source),
+        cmocka_unit_test(inlined_methods_are_told_innermost_first),
+        cmocka_unit_test(what_could_be_several_keeps_its_name),
+        cmocka_unit_test(a_class_may_be_named_twice_and_a_nested_one_has_the_outer_file),
+        cmocka_unit_test(a_mapping_is_known_by_its_id),
+    };
+    return cmocka_run_group_tests_name("retrace_map", tests, open_mapping, close_mapping);
+}

@@ -1,0 +1,31 @@
+/* The mappings that a run was given, and the lines of the source that they give for a dump's names.
+ */
+#ifndef STALLKIT_SYMBOLIZE_RETRACE_SET_H
+#define STALLKIT_SYMBOLIZE_RETRACE_SET_H
+
+#include "dump/dump.h"
+#include "symbolize/retrace_map.h"
+
+/* The mappings of a run. Once filled it is only read, from any number of threads. */
+struct retrace_set;
+
+enum st retrace_set_new(struct retrace_set **out, struct err *e) BASE_MUST_USE;
+/* Frees the set; it may be NULL. */
+void retrace_set_free(struct retrace_set *set);
+/* Adds the file at path. ST_NONE: it is no mapping with an id, or cannot be read. */
+enum st retrace_set_add(struct retrace_set *set, const char *path, struct err *e) BASE_MUST_USE;
+
+/* Returns the id of the mapping that made names of the dump short: R8 writes "r8-map-id-ID" as a
+ * name's file. NULL: no name has such a file. Borrowed from the dump. */
+const char *retrace_id_of(const struct dump *d);
+/* Returns the mapping whose id the dump has (retrace_id_of); NULL: the set (which may be NULL)
+ * lacks it, or the dump has no id. */
+const struct retrace_map *retrace_set_find(const struct retrace_set *set, const struct dump *d);
+/* Makes the lines of the source behind a name of the dump, in the arena: innermost inline first. A
+ * class whose file the mapping lacks has a file named like its outermost class, since R8 leaves the
+ * file out then. ST_NONE: the mapping lacks the name's class. */
+enum st retrace_lines(const struct retrace_map *m, const struct dump_name *name,
+                      struct arena *arena, struct dump_line **lines, size_t *count,
+                      struct err *e) BASE_MUST_USE;
+
+#endif

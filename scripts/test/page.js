@@ -1,0 +1,276 @@
+// The browser's side of scripts/test/page: node page.js STALLCLASSIFY BROWSER FOLDER [SCREENSHOTS]. Prints TAP.
+'use strict';
+const {chromium} = require('playwright-core');
+const {execFileSync} = require('child_process');
+const fs = require('fs');
+const [, , stallclassify, executablePath, folder, screenshots] = process.argv;
+
+// --- TAP ---------------------------------------------------------------------------------------
+
+let number = 0, failed = 0;
+function ok(value, name, got) {
+  number++;
+  if (!value) { failed++; }
+  console.log((value ? 'ok ' : 'not ok ') + number + ' - ' + name);
+  if (!value && got !== undefined) { console.log('# got ' + JSON.stringify(got)); }
+}
+const is = (got, want, name) => ok(JSON.stringify(got) === JSON.stringify(want), name, got);
+
+// --- pages ---------------------------------------------------------------------------------------
+
+function write(name, args, input) {
+  const file = folder + '/' + name + '.html';
+  execFileSync(stallclassify, ['-F', 'html', '-o', file, ...args], {input});
+  return file;
+}
+
+const OURS = ['-d', 'testdata/objects/macho-arm64', 'testdata/dumps/lock.json', 'testdata/dumps/deadlock.json', 'testdata/dumps/triage.jsonl'];
+
+const HOSTILE = ['</title><script>top.hacked=1</script>', '" onload="top.hacked=1" x="', "' onmouseover='top.hacked=1", ']]><script>top.hacked=1</script>', '</template><script>top.hacked=1</script>',
+  '<img src=x onerror=top.hacked=1>', '&lt;b&gt;', '\u202e\u2066reversed', 'a\x1b[31mred', 'two\nlines', '</style><style>*{display:none}', '<!--', '<![CDATA[', '</script>', 'javascript:top.hacked=1', 'L'.repeat(60000)];
+
+// A dump with the text in each of its fields.
+function hostileDump(text, i) {
+  const base = 0x100000000, threads = [];
+  const frames = (from) => [0, 1, 2, 3].map((k) => base + 0x1000 + (from * 8 + k) * 0x100);
+  const names = {};
+  for (let k = 0; k < 16; k++) { names[base + 0x1000 + k * 0x100] = [text + k + i, 4, '/src/' + text + '.c', 7, true]; }
+  threads.push({id: 1, name: text, main: true, state: text, waits_for: {kind: text, address: 16, owner: 2}, frames: frames(0)});
+  threads.push({id: 2, name: text, state: text, frames: frames(1)});
+  return {
+    format: 'stall-dump/1', id: text + i, time: '2026-11-20T10:00:0' + i % 10 + '.000Z', app: {id: text, version: text, build: text}, device: {model: text, os: text, arch: 'arm64'}, user: text + i,
+    context: {screen: text}, stall: {id: text + i, seq: 1, kind: 'hang', threshold_ms: 2000, at_ms: 2000, duration_ms: 3000 + i, span_ms: 3000 + i, ended: true},
+    images: [{uuid: '6B834217-0000-0000-0000-00000000000' + (i % 10), name: text, path: '/' + text, arch: 'arm64', load: base, size: 1 << 20, in_app: true}], threads, names,
+    samples: {interval_ms: 50, stacks: [{count: 3, frames: frames(0)}, {count: 1, frames: frames(1)}]},
+  };
+}
+
+// --- a browser -----------------------------------------------------------------------------------
+
+let browser;
+async function open(file, options, hash) {
+  const context = await browser.newContext({viewport: {width: 1280, height: 900}, ...options});
+  const page = await context.newPage();
+  page.said = [];
+  page.on('console', (m) => page.said.push(m.text()));
+  page.on('pageerror', (e) => page.said.push(e.message));
+  page.on('request', (r) => { if (!r.url().startsWith('file:') && !r.url().startsWith('blob:')) { page.said.push('asked for ' + r.url()); } });
+  await page.goto('file://' + file + (hash || ''));
+  if (!options || options.javaScriptEnabled !== false) { await page.waitForSelector('html[data-ready]'); }
+  return page;
+}
+const shot = async (page, name) => { if (screenshots) { await page.screenshot({path: screenshots + '/' + name + '.png', fullPage: true}); } };
+const ids = (page) => page.$$eval('#buckets tbody tr:not(.inside) td:nth-child(2) > i', (nodes) => nodes.map((n) => n.textContent));
+const column = (page, n) => page.$$eval('#buckets tbody tr:not(.inside)', (rows, k) => rows.map((r) => r.cells[k].textContent), n);
+const filterBy = async (page, text) => {
+  await page.fill('#tools input[type=search]', text);
+  await page.waitForFunction(() => document.documentElement.dataset.applied === document.querySelector('#tools input').value);
+};
+
+async function useTable(file) {
+  const page = await open(file), all = await ids(page);
+  ok(all.length >= 5, 'the table has all buckets', all.length);
+  await shot(page, 'light');
+  await page.click('th[data-sort=users] button');
+  const users = (await column(page, 5)).map(Number);
+  is(users, [...users].sort((a, b) => b - a), 'a click on a column sorts by it, the most first');
+  is(await page.getAttribute('th[data-sort=users]', 'aria-sort'), 'descending', 'and says so');
+  await page.click('th[data-sort=users] button');
+  const less = (await column(page, 5)).map(Number);
+  is(less, [...less].sort((a, b) => a - b), 'another one turns it round');
+  ok((await page.evaluate(() => location.hash)).includes('sort=users'), 'the fragment has the order');
+
+  await filterBy(page, 'cause=io');
+  is([...new Set(await column(page, 2))], ['io'], 'a term selects by cause');
+  await filterBy(page, 'app.version>=5.3.1 stalled_ms>10000');
+  ok((await ids(page)).length > 0 && (await ids(page)).length < all.length, 'versions and numbers are compared', await ids(page));
+  await filterBy(page, 'title~^.*DB');
+  ok((await column(page, 1)).every((t) => t.includes('DB')) && (await ids(page)).length > 1, 'a regular expression selects by title', await column(page, 1));
+  await filterBy(page, 'title!~[[:upper:]]');
+  ok((await column(page, 1)).every((t) => !/[A-Z]/.test(t)), 'as does one that must not be found', await column(page, 1));
+  await filterBy(page, 'layout');
+  ok((await column(page, 1)).every((t) => /layout/i.test(t)), 'a word alone is looked for in the title');
+  await filterBy(page, 'nonsense=3');
+  ok((await page.textContent('#status')).includes('no field nonsense'), 'a mistake is told', await page.textContent('#status'));
+  is(await page.getAttribute('#tools input', 'aria-invalid'), 'true', 'and marked');
+  await filterBy(page, 'user=x');
+  ok((await page.textContent('#status')).includes('stallclassify --where'), 'a field that only dumps have is told');
+  await filterBy(page, '"');
+  await filterBy(page, '');
+  is((await ids(page)).length, all.length, 'an empty filter shows all again');
+
+  await page.click('.facet summary:has-text("version")');
+  await page.click('.facet[open] label:has-text("5.3.0")');
+  const some = await ids(page);
+  ok(some.length > 0 && some.length < all.length, 'a facet selects', some);
+  ok((await page.evaluate(() => location.hash)).includes('version=5.3.0'), 'the fragment has the facet');
+  await page.keyboard.press('Escape');
+  await page.click('button:has-text("clear")');
+  is((await ids(page)).length, all.length, 'clear clears');
+  is(page.said, [], 'the console has said nothing');
+  await page.context().close();
+  return all;
+}
+
+async function openBuckets(file, all) {
+  const page = await open(file);
+  await page.click('#buckets tbody tr:first-child a');
+  ok((await page.textContent('.inside')).includes('Heaviest stack'), 'a click on a bucket opens it');
+  is(await page.evaluate(() => location.hash), '#b=' + all[0], 'the fragment has the bucket');
+  ok(await page.isVisible('.inside .stack li.app'), 'frames of the app are marked');
+  const first = await page.textContent('.inside .dumps dl');
+  await page.keyboard.press('n');
+  ok((await page.textContent('.inside .dumps dl')) !== first, 'n steps to the next stored dump');
+  await page.keyboard.press('p');
+  is(await page.textContent('.inside .dumps dl'), first, 'p steps back');
+  ok((await page.getAttribute('.inside cite a', 'href')).startsWith('https://git.example/5.3.1/Shop/'), 'a line of source is linked');
+  ok((await page.$$('.inside .flame-graph svg rect')).length > 5, 'it has a flame graph');
+  await shot(page, 'open');
+  await page.keyboard.press('Escape');
+  is(await page.$('.inside'), null, 'Escape closes it');
+  await page.keyboard.press('j');
+  await page.keyboard.press('j');
+  await page.keyboard.press('k');
+  await page.keyboard.press('j');
+  await page.keyboard.press('Enter');
+  is(await page.evaluate(() => location.hash), '#b=' + all[2], 'j, k and Enter walk and open');
+  await page.keyboard.press('/');
+  is(await page.evaluate(() => document.activeElement.type), 'search', '/ goes to the filter');
+  await page.keyboard.press('Escape');
+  await page.keyboard.press('?');
+  ok(await page.isVisible('dialog'), '? shows the help');
+  await shot(page, 'help');
+  is(page.said, [], 'the console has said nothing');
+  await page.context().close();
+
+  const linked = await open(file, {}, '#' + all[3]);
+  is(await linked.getAttribute('.inside td > div', 'id'), all[3], 'a link to #ID opens the bucket');
+  await linked.context().close();
+  const state = await open(file, {}, '#b=' + all[1] + '&q=title~.&sort=-stalls&version=5.3.1');
+  is(await state.inputValue('#tools input'), 'title~.', 'a link has the filter');
+  is(await state.getAttribute('th[data-sort=stalls]', 'aria-sort'), 'descending', 'and the order');
+  is(await state.getAttribute('.inside td > div', 'id'), all[1], 'and the bucket');
+  is(state.said, [], 'the console has said nothing');
+  await state.context().close();
+}
+
+async function readPlainly(file, all) {
+  const plain = await open(file, {javaScriptEnabled: false});
+  is((await ids(plain)).length, all.length, 'without JavaScript the table has all buckets');
+  ok(!(await plain.isVisible('#tools')), 'and no tools that would do nothing');
+  await plain.click('details.bucket summary');
+  ok(await plain.isVisible('details.bucket .stack li.app'), 'details open');
+  await plain.goto('file://' + file + '#' + all[1]);
+  ok(await plain.isVisible('[id="' + all[1] + '"] h3'), 'a link to #ID opens one');
+  await shot(plain, 'plain');
+  await plain.context().close();
+
+  const dark = await open(file, {colorScheme: 'dark'}, '#' + all[0]);
+  const [ink, page] = await dark.evaluate(() => [getComputedStyle(document.body).color, getComputedStyle(document.body).backgroundColor].map((c) => c.match(/\d+/g).slice(0, 3).reduce((s, v) => s + Number(v), 0)));
+  ok(page < 150 && ink > 500, 'dark: light letters on a dark page', [ink, page]);
+  await shot(dark, 'dark');
+  await dark.context().close();
+
+  const narrow = await open(file, {viewport: {width: 400, height: 800}}, '#' + all[0]);
+  ok(await narrow.evaluate(() => document.documentElement.scrollWidth <= 400), '400 pixels: nothing is wider', await narrow.evaluate(() => document.documentElement.scrollWidth));
+  ok(await narrow.isVisible('.inside .stack'), 'and a bucket can be read');
+  await shot(narrow, 'narrow');
+  await narrow.context().close();
+
+  const print = await open(file, {}, '#' + all[0]);
+  await print.emulateMedia({media: 'print'});
+  ok(!(await print.isVisible('#tools')) && await print.isVisible('.inside .stack'), 'on paper there are no tools, and the open bucket');
+  await print.context().close();
+}
+
+async function isLabelled(file) {
+  const page = await open(file, {}, '#b=');
+  const unnamed = await page.evaluate(() => [...document.querySelectorAll('button, input, svg, dialog, [role=region]')].filter((n) => !n.getAttribute('aria-label') && !n.textContent.trim() && !n.closest('label')).map((n) => n.outerHTML));
+  is(unnamed, [], 'what can be used has a name for screen readers');
+  const doubled = await page.evaluate(() => { const seen = [...document.querySelectorAll('[id]')].map((n) => n.id); return seen.filter((id, i) => seen.indexOf(id) !== i); });
+  is(doubled, [], 'every id is there once');
+  await page.context().close();
+}
+
+async function resistsHostileNames() {
+  const dumps = HOSTILE.map((text, i) => JSON.stringify(hostileDump(text, i))).join('\n') + '\n';
+  const file = write('hostile', ['--source-url', 'https://git.example/%v/%f#L%l', '-'], dumps), text = fs.readFileSync(file, 'utf8');
+  ok(!/<img|onerror=top\.hacked=1>|<script>top|<!--|<!\[CDATA/.test(text), 'hostile names are no markup');
+  ok(!/[\u202a-\u202e\u2066-\u2069\x1b]/.test(text), 'and turn or hide nothing');
+  for (const options of [{}, {javaScriptEnabled: false}]) {
+    const page = await open(file, options);
+    if (options.javaScriptEnabled !== false) {
+      for (let i = 0; i < HOSTILE.length; i++) {
+        await page.keyboard.press('j');
+        await page.keyboard.press('Enter');
+        await page.keyboard.press('n');
+        await page.keyboard.press('Enter');
+      }
+      for (const facet of await page.$$('.facet')) { await facet.evaluate((node) => { node.open = true; }); }
+      await filterBy(page, 'title~hacked');
+      is(await page.evaluate(() => [window.hacked, document.querySelectorAll('img, iframe').length, document.scripts.length]), [null, 0, 2], 'no script of theirs runs, in no field');
+      await shot(page, 'hostile');
+    }
+    is(page.said, [], 'the console has said nothing');
+    await page.context().close();
+  }
+  const injected = folder + '/injected.html';
+  fs.writeFileSync(injected, text.replace('<h1>', '<script>window.hacked=1</script><img src=x onerror="window.hacked=2"><p style="position:fixed"><h1>'));
+  const page = await open(injected);
+  is(await page.evaluate(() => [window.hacked, getComputedStyle(document.querySelector('p')).position]), [null, 'static'], 'the policy holds where a text would not be escaped');
+  ok(page.said.some((m) => m.includes('Content Security Policy')), 'and the browser says so');
+  await page.context().close();
+}
+
+async function endsRegularExpressions() {
+  const dump = hostileDump('x', 0);
+  dump.context.screen = 'a'.repeat(40) + '!';
+  const page = await open(write('slow', ['-'], JSON.stringify(dump) + '\n'));
+  const before = Date.now();
+  await page.fill('#tools input[type=search]', 'context.screen~"^(([a-z])+.)+[A-Z]([a-z])+$"');
+  await page.waitForFunction(() => document.getElementById('status').textContent.includes('200 ms'), null, {timeout: 3000});
+  ok(Date.now() - before < 2000, 'a regular expression that takes too long is ended, and that is said', Date.now() - before);
+  await page.fill('#tools input[type=search]', 'context.screen~^a+');
+  await page.waitForFunction(() => document.getElementById('status').textContent.includes('1 of 1'), null, {timeout: 3000});
+  ok(true, 'the next one runs');
+  is(page.said, [], 'the console has said nothing');
+  await page.context().close();
+}
+
+async function comparesRuns() {
+  const partial = folder + '/base.partial';
+  execFileSync(stallclassify, ['--partial', '-o', partial, ...OURS, '--where', 'app.version=5.3.0']);
+  const page = await open(write('gate', ['--baseline', partial, ...OURS]));
+  ok((await page.textContent('.gate h2')).startsWith('Gate: '), 'with a baseline the head has the verdict', await page.textContent('.gate h2'));
+  await page.click('#buckets tbody tr:first-child a');
+  ok((await page.textContent('.inside')).includes('Before and after'), 'and a bucket, before and after');
+  is(page.said, [], 'the console has said nothing');
+  await shot(page, 'gate');
+  await page.context().close();
+  const merged = folder + '/all.partial';
+  execFileSync(stallclassify, ['--partial', '-o', merged, ...OURS]);
+  const from = await open(write('merged', ['--merge', merged]));
+  await from.click('#buckets tbody tr:first-child a');
+  ok(await from.isVisible('.inside .stack li.app'), 'a page of partials has one stack of each bucket');
+  is(from.said, [], 'the console has said nothing');
+  await from.context().close();
+  const none = await open(write('none', ['--where', 'app.version=0', ...OURS]));
+  ok((await none.textContent('.totals')).startsWith('0 stalls'), 'a page of nothing says so');
+  is(none.said, [], 'the console has said nothing');
+  await none.context().close();
+}
+
+(async () => {
+  browser = await chromium.launch({executablePath, args: ['--no-sandbox']});
+  const file = write('ours', ['--source-url', 'https://git.example/%v/%f#L%l', ...OURS]);
+  const all = await useTable(file);
+  await openBuckets(file, all);
+  await readPlainly(file, all);
+  await isLabelled(file);
+  await resistsHostileNames();
+  await endsRegularExpressions();
+  await comparesRuns();
+  await browser.close();
+  console.log('1..' + number);
+  process.exit(failed ? 1 : 0);
+})().catch((e) => { console.log('Bail out! ' + e.stack.split('\n').slice(0, 4).join(' | ')); process.exit(1); });

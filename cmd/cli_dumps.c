@@ -192,20 +192,25 @@ static bool add_map(struct cli_dumps *d, struct report_maps *maps, const char *p
     return st == ST_OK;
 }
 
-/* Takes the values of --path-map. False after a printed message. */
-static bool load_path_rules(struct cli_dumps *d, const struct cli_list *rules) {
+/* Takes the values of --path-map. Returns CLI_OK, or CLI_USAGE or CLI_FAILED after a message. */
+static int load_path_rules(struct cli_dumps *d, const struct cli_list *rules) {
     struct err e = {0};
     for (size_t i = 0; rules && i < rules->len; i++) {
-        if (path_map_add(&d->paths, rules->data[i], &e) != ST_OK) {
-            return cli_fail(&d->failures, "--path-map", &e);
+        if (path_map_add(&d->paths, rules->data[i], &e) == ST_OK) {
+            continue;
         }
+        if (e.code == ERR_USAGE) {
+            return cli_usage_error(d->tool, "--path-map: %s", e.text);
+        }
+        (void)cli_fail(&d->failures, "--path-map", &e);
+        return CLI_FAILED;
     }
     d->pipeline.paths = d->paths.rules.len > 0 ? &d->paths : NULL;
-    return true;
+    return CLI_OK;
 }
 
-bool cli_maps_load(struct cli_dumps *d, const struct cli_list *files,
-                   const struct cli_list *path_rules) {
+int cli_maps_load(struct cli_dumps *d, const struct cli_list *files,
+                  const struct cli_list *path_rules) {
     struct report_maps *maps = NULL;
     struct err e = {0};
     bool ok = report_maps_new(&maps, &e) == ST_OK;
@@ -218,7 +223,7 @@ bool cli_maps_load(struct cli_dumps *d, const struct cli_list *files,
     }
     if (!ok) {
         report_maps_free(maps);
-        return false;
+        return CLI_FAILED;
     }
     d->maps = maps;
     d->pipeline.maps = maps;

@@ -67,10 +67,10 @@ void cli_dumps_fail(struct cli_dumps *d, const char *where, const struct err *wh
     }
 
 /* Reads the map files, adds the built-in maps, and takes the values of --path-map; it must be
- * called before dumps are read. False after printed failures: each fault of a map is one, as
- * FILE:LINE. */
-bool cli_maps_load(struct cli_dumps *d, const struct cli_list *files,
-                   const struct cli_list *path_rules);
+ * called before dumps are read. Returns CLI_OK; CLI_USAGE after a message about a value of
+ * --path-map; CLI_FAILED after printed failures: each fault of a map is one, as FILE:LINE. */
+int cli_maps_load(struct cli_dumps *d, const struct cli_list *files,
+                  const struct cli_list *path_rules);
 /* Frees the maps of cli_maps_load, if any. */
 void cli_maps_release(struct cli_dumps *d);
 /* Prints the faults of the map files, and their number. Returns the exit status. */

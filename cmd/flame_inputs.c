@@ -366,9 +366,14 @@ int flame_inputs_read(struct flame_inputs *run, char **operands, size_t count) {
     run->buffer = malloc(READ_SIZE);
     enum st st = run->buffer ? start_keyers(run, &e) : err_nomem(&e);
     int status = CLI_OK;
-    if (st == ST_OK &&
-        (!cli_maps_load(&run->dumps, &run->maps, &run->path_rules) || !open_debug_files(run))) {
-        return CLI_FAILED;
+    if (st == ST_OK) {
+        status = cli_maps_load(&run->dumps, &run->maps, &run->path_rules);
+        if (status == CLI_OK && !open_debug_files(run)) {
+            status = CLI_FAILED;
+        }
+        if (status != CLI_OK) {
+            return status;
+        }
     }
     if (st == ST_OK) {
         status = cli_symbols_run(&run->symbols, &run->dumps, run->jobs, operands, count);

@@ -489,8 +489,14 @@ static int classify(struct classify_run *run, struct classify_settings *s,
     if (status == CLI_OK && (s->history.mark || s->history.forget || s->history.check)) {
         return classify_edit_history(run, s, p);
     }
-    if (status != CLI_OK || !classify_rules_load(&s->rules) ||
-        !cli_maps_load(&run->dumps, &s->maps, &s->path_rules) || !open_symbols(run, s)) {
+    if (status != CLI_OK || !classify_rules_load(&s->rules)) {
+        return CLI_FAILED;
+    }
+    status = cli_maps_load(&run->dumps, &s->maps, &s->path_rules);
+    if (status != CLI_OK) {
+        return status;
+    }
+    if (!open_symbols(run, s)) {
         return CLI_FAILED;
     }
     if (s->gate.baseline &&

@@ -341,8 +341,9 @@ static int keep_store(struct sym_run *run) {
 
 static int symbolicate(struct sym_run *run, char **operands, size_t count) {
     const struct sym_settings *set = &run->set;
-    if (!cli_maps_load(&run->dumps, &set->maps, &set->path_rules)) {
-        return CLI_FAILED;
+    int status = cli_maps_load(&run->dumps, &set->maps, &set->path_rules);
+    if (status != CLI_OK) {
+        return status;
     }
     const struct cli_symbols_options o = {
         .paths = set->symbols.data,
@@ -371,7 +372,7 @@ static int run_work(struct sym_run *run, char **operands, size_t count) {
                          : cli_usage_error(&tool, "--lint-maps takes maps");
     }
     if (run->set.list_formats) {
-        return cli_maps_load(&run->dumps, &run->set.maps, NULL)
+        return cli_maps_load(&run->dumps, &run->set.maps, NULL) == CLI_OK
                    ? cli_formats_list(&run->dumps, run->set.output)
                    : CLI_FAILED;
     }

@@ -71,21 +71,6 @@ static struct object *open_unlinked(struct unlinked *u) {
     return open_built(&u->file);
 }
 
-static uint64_t field_of(const struct object *o, size_t at, unsigned width, bool big_endian) {
-    const uint8_t *bytes = NULL;
-    size_t len = 0;
-    struct err e = {0};
-    uint64_t v = 0;
-    enum st st = object_section(object_slice(o, 0), "debug_info", &bytes, &len, NULL, &e);
-    assert_string_equal(e.text, "");
-    assert_int_equal(st, ST_OK);
-    assert_true(at + width <= len);
-    for (size_t i = 0; i < width; i++) {
-        v = v << 8 | bytes[at + (big_endian ? i : width - 1 - i)];
-    }
-    return v;
-}
-
 static void assert_all_relocated(const struct object *o) {
     const uint64_t *offsets;
     size_t count;
@@ -131,7 +116,7 @@ static void addresses_that_a_linker_script_gave_stay(void **state) {
     assert_false(object_has_section_offsets(object_slice(o, 0)));
     assert_true(object_section_info(object_slice(o, 0), 2, &info));
     assert_int_equal(info.address, 0x400000);
-    assert_int_equal(field_of(o, FIELD_AT, 8, false), 0x400010);
+    assert_int_equal(section_field(o, "debug_info", FIELD_AT, 8, false), 0x400010);
     object_close(o);
 }
 
@@ -190,9 +175,11 @@ static void each_machines_types_fill_their_fields(void **state) {
         add_relocation(&u, FIELD_AT, SYMBOL_TEXT, cases[i].type, ADDEND);
         struct object *o = open_unlinked(&u);
         bool big = cases[i].big_endian;
-        assert_int_equal(field_of(o, FIELD_AT, cases[i].width, big), cases[i].expected);
-        assert_int_equal(field_of(o, 0, 8, big), UINT64_C(0x1111111111111111));
-        assert_int_equal(field_of(o, FIELD_AT + 8, 8, big), UINT64_C(0x1111111111111111));
+        assert_int_equal(section_field(o, "debug_info", FIELD_AT, cases[i].width, big),
+                         cases[i].expected);
+        assert_int_equal(section_field(o, "debug_info", 0, 8, big), UINT64_C(0x1111111111111111));
+        assert_int_equal(section_field(o, "debug_info", FIELD_AT + 8, 8, big),
+                         UINT64_C(0x1111111111111111));
         assert_all_relocated(o);
         object_close(o);
     }
@@ -208,7 +195,7 @@ static void mips_64_little_endian_has_an_order_of_its_own(void **state) {
     put(&u.relocations, R_MIPS_64, 1);
     put(&u.relocations, ADDEND, 8);
     struct object *o = open_unlinked(&u);
-    assert_int_equal(field_of(o, FIELD_AT, 8, false), HERE);
+    assert_int_equal(section_field(o, "debug_info", FIELD_AT, 8, false), HERE);
     assert_all_relocated(o);
     object_close(o);
 }
@@ -223,7 +210,7 @@ static void differences_in_uleb128_keep_their_length(void **state) {
     add_relocation(&u, FIELD_AT + 3, SYMBOL_TEXT, 60, 0x45); /* only the difference fits */
     add_relocation(&u, FIELD_AT + 3, SYMBOL_TEXT, 61, 1);
     struct object *o = open_unlinked(&u);
-    assert_int_equal(field_of(o, FIELD_AT, 4, true), 0x84810044);
+    assert_int_equal(section_field(o, "debug_info", FIELD_AT, 4, true), 0x84810044);
     assert_all_relocated(o);
     object_close(o);
 }
@@ -236,9 +223,9 @@ static void symbols_of_other_files_are_stripped_code(void **state) {
     add_relocation(&u, 8, SYMBOL_ABSOLUTE, R_X86_64_64, 1);
     add_relocation(&u, 16, STN_UNDEF, R_X86_64_64, 0x77);
     struct object *o = open_unlinked(&u);
-    assert_int_equal(field_of(o, 0, 8, false), UINT64_MAX - 1);
-    assert_int_equal(field_of(o, 8, 8, false), 0x56);
-    assert_int_equal(field_of(o, 16, 8, false), 0x77);
+    assert_int_equal(section_field(o, "debug_info", 0, 8, false), UINT64_MAX - 1);
+    assert_int_equal(section_field(o, "debug_info", 8, 8, false), 0x56);
+    assert_int_equal(section_field(o, "debug_info", 16, 8, false), 0x77);
     assert_all_relocated(o);
     object_close(o);
 }
@@ -259,7 +246,7 @@ static void what_cannot_be_applied_is_listed_and_the_rest_is_applied(void **stat
     add_relocation(&u, UINT64_MAX, SYMBOL_TEXT, R_X86_64_64, 0);
     add_relocation(&u, 32, SYMBOL_TEXT, R_X86_64_64, ADDEND);
     struct object *o = open_unlinked(&u);
-    assert_int_equal(field_of(o, 32, 8, false), HERE);
+    assert_int_equal(section_field(o, "debug_info", 32, 8, false), HERE);
     assert_int_equal(
         object_relocation_failures(object_slice(o, 0), "debug_info", &offsets, &count, &why),
         ST_OK);
@@ -311,9 +298,11 @@ static void debug_sections_of_one_name_are_parts_of_one(void **state) {
     u.elf.section_count++;
     add_relocation(&u, FIELD_AT, SYMBOLS, R_X86_64_32, 5);
     struct object *o = open_unlinked(&u);
-    assert_int_equal(field_of(o, FIELD_AT, 4, false), sizeof u.info + 5);
-    assert_int_equal(field_of(o, sizeof u.info + FIELD_AT, 4, false), 0x11111111);
-    assert_int_equal(field_of(o, 2 * sizeof u.info - 8, 8, false), UINT64_C(0x1111111111111111));
+    assert_int_equal(section_field(o, "debug_info", FIELD_AT, 4, false), sizeof u.info + 5);
+    assert_int_equal(section_field(o, "debug_info", sizeof u.info + FIELD_AT, 4, false),
+                     0x11111111);
+    assert_int_equal(section_field(o, "debug_info", 2 * sizeof u.info - 8, 8, false),
+                     UINT64_C(0x1111111111111111));
     object_close(o);
 }
 

@@ -54,20 +54,6 @@ static struct object *open_macho(struct macho_unlinked *u) {
     return open_built(&u->file);
 }
 
-static uint64_t info_field(const struct object *o, size_t at, unsigned width, bool big_endian) {
-    const uint8_t *bytes = NULL;
-    size_t len = 0;
-    struct err e = {0};
-    uint64_t v = 0;
-    enum st st = object_section(object_slice(o, 0), "debug_info", &bytes, &len, NULL, &e);
-    assert_string_equal(e.text, "");
-    assert_int_equal(st, ST_OK);
-    for (size_t i = 0; i < width; i++) {
-        v = v << 8 | bytes[at + (big_endian ? i : width - 1 - i)];
-    }
-    return v;
-}
-
 static void a_symbols_address_is_added_to_the_field(void **state) {
     static const struct {
         uint32_t cpu;
@@ -91,8 +77,9 @@ static void a_symbols_address_is_added_to_the_field(void **state) {
         add_entry(&u, FIELD_AT, SYMBOL_MAIN, false, is_32 ? LENGTH_4 : LENGTH_8, true,
                   cases[i].type);
         struct object *o = open_macho(&u);
-        assert_int_equal(info_field(o, FIELD_AT, is_32 ? 4 : 8, big), cases[i].expected);
-        assert_int_equal(info_field(o, FIELD_AT + 8, 4, big), 0x11111111);
+        assert_int_equal(section_field(o, "debug_info", FIELD_AT, is_32 ? 4 : 8, big),
+                         cases[i].expected);
+        assert_int_equal(section_field(o, "debug_info", FIELD_AT + 8, 4, big), 0x11111111);
         object_close(o);
     }
 }
@@ -124,7 +111,7 @@ static void symbols_of_other_files_are_code_that_was_stripped(void **state) {
     begin_macho(&u, MACHO_CPU_ARM64, false, false);
     add_entry(&u, FIELD_AT, SYMBOL_ELSEWHERE, false, LENGTH_8, true, 0);
     struct object *o = open_macho(&u);
-    assert_int_equal(info_field(o, FIELD_AT, 8, false), UINT64_MAX - 1);
+    assert_int_equal(section_field(o, "debug_info", FIELD_AT, 8, false), UINT64_MAX - 1);
     object_close(o);
 }
 
@@ -142,7 +129,7 @@ static void what_is_not_understood_is_listed(void **state) {
     add_entry(&u, 0x7fffffff, SYMBOL_MAIN, false, LENGTH_8, true, 0);
     add_entry(&u, 24, SYMBOL_MAIN, false, LENGTH_8, true, 0);
     struct object *o = open_macho(&u);
-    assert_int_equal(info_field(o, 24, 8, false), 0x1111111111111111 + 0x1140);
+    assert_int_equal(section_field(o, "debug_info", 24, 8, false), 0x1111111111111111 + 0x1140);
     assert_int_equal(
         object_relocation_failures(object_slice(o, 0), "debug_info", &offsets, &count, &why),
         ST_OK);

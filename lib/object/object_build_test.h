@@ -277,6 +277,23 @@ static inline struct object *open_built(const struct build *b) {
     return o;
 }
 
+/* The number of `width` bytes at this offset of a section of the only object. */
+static inline uint64_t section_field(const struct object *o, const char *section, size_t at,
+                                     unsigned width, bool big_endian) {
+    const uint8_t *bytes = NULL;
+    size_t len = 0;
+    struct err e = {0};
+    uint64_t v = 0;
+    enum st st = object_section(object_slice(o, 0), section, &bytes, &len, NULL, &e);
+    assert_string_equal(e.text, "");
+    assert_int_equal(st, ST_OK);
+    assert_true(at + width <= len);
+    for (size_t i = 0; i < width; i++) {
+        v = v << 8 | bytes[at + (big_endian ? i : width - 1 - i)];
+    }
+    return v;
+}
+
 /* The file must be refused with this code, in a text that names it. */
 static inline void assert_refused(const struct build *b, enum err_code code) {
     struct object *o = NULL;

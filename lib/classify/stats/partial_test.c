@@ -13,31 +13,11 @@
 #include "base/hash.h"
 #include "classify/keys/fixture_dump_test.h"
 #include "classify/print/print_formats.h"
+#include "classify/stats/keyer_bench_test.h"
 #include "classify/stats/triage_private.h"
 #include "dump/dump_private.h"
 
 enum { DUMPS = 1500, PARTS = 9, NAME = 32 };
-
-struct bench {
-    struct rules *rules;
-    struct keyer *keyer;
-};
-
-static int setup(void **state) {
-    static struct bench b;
-    assert_int_equal(rules_new(&b.rules, NULL), ST_OK);
-    assert_int_equal(rules_add_builtin(b.rules, NULL), ST_OK);
-    assert_int_equal(keyer_new(&b.keyer, &(struct key_options){.rules = b.rules}, NULL), ST_OK);
-    *state = &b;
-    return 0;
-}
-
-static int teardown(void **state) {
-    struct bench *b = *state;
-    keyer_free(b->keyer);
-    rules_free(b->rules);
-    return 0;
-}
 
 static uint64_t next(uint64_t *seed) {
     *seed ^= *seed << 13;
@@ -55,7 +35,7 @@ static struct triage *new_triage(void) {
 
 /* Dump n of a fleet: some in stalls of three dumps, which the parts tear; some crashes, some idle,
  * some without ids or users. */
-static enum st add_dump(const struct bench *b, struct triage *t, uint64_t n) {
+static enum st add_dump(const struct keyer_bench *b, struct triage *t, uint64_t n) {
     static const char *const functions[] = {"alpha", "beta", "gamma", "delta \"quoted\"",
                                             "epsilon"};
     static const char *const models[] = {"iPhone13,3", "iPhone14,1", "Pixel 8"};
@@ -148,7 +128,7 @@ static void print(struct triage *t, struct strbuf *out) {
     assert_int_equal(sink_close(&s, NULL), ST_OK);
 }
 
-static struct triage *one_run(const struct bench *b, uint64_t count) {
+static struct triage *one_run(const struct keyer_bench *b, uint64_t count) {
     struct triage *t = new_triage();
     assert_non_null(t);
     for (uint64_t n = 0; n < count; n++) {
@@ -159,7 +139,7 @@ static struct triage *one_run(const struct bench *b, uint64_t count) {
 }
 
 static void merging_in_any_order_and_grouping_is_one_run(void **state) {
-    const struct bench *b = *state;
+    const struct keyer_bench *b = *state;
     struct triage *whole = one_run(b, DUMPS);
     struct strbuf want = {0}, want_prints = {0};
     uint64_t seed = 42;
@@ -217,7 +197,7 @@ static void merging_in_any_order_and_grouping_is_one_run(void **state) {
 }
 
 static void partials_behind_each_other_are_merged(void **state) {
-    const struct bench *b = *state;
+    const struct keyer_bench *b = *state;
     struct triage *whole = one_run(b, 60), *part, *got = NULL;
     struct strbuf want = {0}, text = {0};
     assert_int_equal(write_partial(whole, &want), ST_OK);
@@ -294,8 +274,8 @@ static void other_rules_and_caps_do_not_merge(void **state) {
 
 enum { FOLD_DUMPS = 600, FOLD_LIMIT = 4 };
 
-static void partial_of_dumps(const struct bench *b, uint64_t from, uint64_t to, uint64_t limit,
-                             struct strbuf *out) {
+static void partial_of_dumps(const struct keyer_bench *b, uint64_t from, uint64_t to,
+                             uint64_t limit, struct strbuf *out) {
     struct triage *t = new_triage();
     assert_non_null(t);
     for (uint64_t n = from; n < to; n++) {
@@ -309,7 +289,7 @@ static void partial_of_dumps(const struct bench *b, uint64_t from, uint64_t to, 
 
 /* Where the limit is only met by the output, neither the parts nor their order can be seen. */
 static void folding_at_the_end_does_not_depend_on_the_order_of_parts(void **state) {
-    const struct bench *b = *state;
+    const struct keyer_bench *b = *state;
     enum { STEP = FOLD_DUMPS / 4 };
     struct strbuf want = {0};
     for (uint64_t first = 0; first < 4; first++) {
@@ -360,7 +340,7 @@ static const struct bucket *bucket_of_id(const struct bucket_set *set, const cha
 /* Partials that were folded merge to sums that are exact, and buckets that lack at most what they
  * say. */
 static void what_folded_partials_lack_is_within_the_bound(void **state) {
-    const struct bench *b = *state;
+    const struct keyer_bench *b = *state;
     struct triage *whole = one_run(b, FOLD_DUMPS), *merged = NULL, *other_way = NULL;
     struct strbuf text[3] = {{0}}, one = {0}, two = {0};
     size_t lacking = 0;
@@ -531,5 +511,5 @@ int main(void) {
         cmocka_unit_test(what_json_cannot_hold_is_repaired_as_in_dumps),
         cmocka_unit_test(memory_may_run_out_anywhere),
     };
-    return cmocka_run_group_tests_name("partial", tests, setup, teardown);
+    return cmocka_run_group_tests_name("partial", tests, keyer_bench_setup, keyer_bench_teardown);
 }

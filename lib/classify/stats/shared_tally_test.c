@@ -10,30 +10,10 @@
 
 #include "base/hash.h"
 #include "classify/keys/fixture_dump_test.h"
+#include "classify/stats/keyer_bench_test.h"
 #include "classify/stats/triage_private.h"
 
 enum { DUMPS = 300, PARTS = 4, NAME = 32 };
-
-struct bench {
-    struct rules *rules;
-    struct keyer *keyer;
-};
-
-static int setup(void **state) {
-    static struct bench b;
-    assert_int_equal(rules_new(&b.rules, NULL), ST_OK);
-    assert_int_equal(rules_add_builtin(b.rules, NULL), ST_OK);
-    assert_int_equal(keyer_new(&b.keyer, &(struct key_options){.rules = b.rules}, NULL), ST_OK);
-    *state = &b;
-    return 0;
-}
-
-static int teardown(void **state) {
-    struct bench *b = *state;
-    keyer_free(b->keyer);
-    rules_free(b->rules);
-    return 0;
-}
 
 static struct triage *new_triage(void) {
     struct triage *t = NULL;
@@ -42,7 +22,7 @@ static struct triage *new_triage(void) {
 }
 
 /* Dump n, one of two of its stall, with one of 144 keys of level 1 and one of 3 callers. */
-static void add_dump(const struct bench *b, struct triage *t, uint64_t n) {
+static void add_dump(const struct keyer_bench *b, struct triage *t, uint64_t n) {
     uint64_t r = hash_u64(n + 1);
     char names[3][NAME], id[NAME], stall[NAME], version[NAME];
     struct fixture f = {0};
@@ -166,5 +146,6 @@ int main(void) {
         cmocka_unit_test(level_1_counts_what_its_children_count),
         cmocka_unit_test(parts_that_share_add_up_to_the_whole),
     };
-    return cmocka_run_group_tests_name("shared_tally", tests, setup, teardown);
+    return cmocka_run_group_tests_name("shared_tally", tests, keyer_bench_setup,
+                                       keyer_bench_teardown);
 }

@@ -6,6 +6,7 @@ import re
 import shutil
 import socket
 import subprocess
+import sys
 import urllib.parse
 import urllib.request
 
@@ -77,7 +78,7 @@ group.initial.rebalance.delay.ms=0
 
 
 class S3:
-    """moto's server of PyPI's moto[server] as an object store; MOTO_SERVER names it where it is not in PATH."""
+    """moto as an object store, of the version that get-flink --all fetches: not every one answers as S3 does."""
 
     def __init__(self, folder, port):
         self.folder, self.port, self.process = folder, port, None
@@ -85,7 +86,9 @@ class S3:
 
     @staticmethod
     def find():
-        return shutil.which(os.environ.get("MOTO_SERVER", "moto_server"))
+        """The folder of moto's modules; None if it was not fetched."""
+        folder = os.path.join(FLINK, "moto")
+        return folder if os.path.isdir(folder) else None
 
     def __enter__(self):
         os.makedirs(self.folder)
@@ -93,7 +96,8 @@ class S3:
             f.write(f"s3.endpoint: http://localhost:{self.port}\ns3.path.style.access: true\ns3.access-key: test\ns3.secret-key: test\n"
                     "s3.endpoint.region: us-east-1\n")
         with open(os.path.join(self.folder, "log"), "wb") as log:
-            self.process = subprocess.Popen([S3.find(), "-H", "127.0.0.1", "-p", str(self.port)], stdout=log, stderr=log)
+            self.process = subprocess.Popen([sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(self.port)], stdout=log, stderr=log,
+                                            env=dict(os.environ, PYTHONPATH=S3.find()))
         if not until(60, lambda: listens(self.port)):
             raise RuntimeError(f"no moto: see {self.folder}/log")
         self.request("/stalls", "PUT")

@@ -38,6 +38,8 @@ struct debug_function {
     size_t range_count;
     struct debug_function *children; /* inlined subroutines, sorted by lowest address */
     size_t child_count;
+    /* Of an inlined subroutine: the end of the last range of it and of the siblings before it. */
+    uint64_t reach;
 };
 
 /* A row of the line table, sequence ends included. Rows of one sequence ascend. */

@@ -169,6 +169,9 @@ static inline uint64_t debug_tombstones(const struct debug *d) {
 /* May a function begin at the address? Not at 0, -1, -2 and elsewhere outside of code: such a
  * function was stripped (stallkit-design(7), ADDRESS RULES, 4). */
 bool debug_is_code(const void *d, uint64_t address);
+/* unit_read.c: sets the reach of the inlined subroutines of one caller, which are sorted by lowest
+ * address and have ranges. */
+void debug_set_reach(struct debug_function *siblings, size_t count);
 /* Returns the unit that holds an offset in .debug_info, or NULL. */
 struct unit_entry *debug_unit_at(struct debug_file *f, uint64_t offset);
 struct unit_entry *debug_code_unit(struct debug *d, size_t unit);

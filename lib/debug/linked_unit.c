@@ -131,6 +131,7 @@ static enum st settle_children(struct linker *l, struct debug_function *roots, s
             struct debug_function *f = open.data[--open.len];
             f->child_count = keep_linked(f->children, f->child_count);
             st = sort_functions(f->children, f->child_count, e);
+            debug_set_reach(f->children, f->child_count);
             for (size_t k = 0; k < f->child_count && st == ST_OK; k++) {
                 st = VEC_PUSH(&open, &f->children[k]) ? ST_OK : err_nomem(e);
             }

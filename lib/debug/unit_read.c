@@ -417,6 +417,15 @@ static void arrange_functions(struct debug_function *all, uint32_t *order, uint3
     }
 }
 
+void debug_set_reach(struct debug_function *siblings, size_t count) {
+    uint64_t reach = 0;
+    for (size_t i = 0; i < count; i++) {
+        uint64_t end = siblings[i].ranges[siblings[i].range_count - 1].high;
+        reach = end > reach ? end : reach;
+        siblings[i].reach = reach;
+    }
+}
+
 static enum st link_nodes(struct unit_build *b, uint32_t *order, uint32_t *ends, struct err *e) {
     struct debug_function *all = b->functions.data;
     uint32_t n = (uint32_t)b->nodes.len, start = 0;
@@ -438,6 +447,9 @@ static enum st link_nodes(struct unit_build *b, uint32_t *order, uint32_t *ends,
         all[i].ranges = b->ranges.data + b->nodes.data[i].first_range;
     }
     arrange_functions(all, order, n);
+    for (uint32_t i = 0; i < n; i++) {
+        debug_set_reach(all[i].children, all[i].child_count);
+    }
     return ST_OK;
 }
 

@@ -109,12 +109,40 @@ enum st flat_calls_read(struct flat_calls *c, const struct debug_function *f, ui
     return spans_flatten(c->painted.data, c->painted.len, &c->spans, e);
 }
 
-enum st flat_calls_at(struct flat_calls *c, const struct debug_function *f, uint64_t address,
-                      uint32_t *node, struct err *e) {
-    uint64_t work = UINT64_MAX; /* no limit: no call is visited twice */
-    if (paint_stretch(c, f, address, address + 1, &work, e) != ST_OK) {
-        return ST_ERR;
+/* Is the address in the code of an inlined call? */
+static bool call_covers(const struct debug_function *call, uint64_t address) {
+    size_t i = 0;
+    while (i < call->range_count && call->ranges[i].high <= address) {
+        i++;
     }
-    *node = (uint32_t)c->painted.data[c->painted.len - 1].owner;
-    return ST_OK;
+    return i < call->range_count && call->ranges[i].low <= address;
+}
+
+/* Returns the last of the calls in a function whose code has the address, or NULL. */
+static const struct debug_function *last_call_at(const struct debug_function *f, uint64_t address) {
+    size_t first = 0, end = f->child_count; /* the first call that begins above is among these */
+    while (first < end) {
+        size_t middle = first + (end - first) / 2;
+        if (f->children[middle].ranges->low > address) {
+            end = middle;
+        } else {
+            first = middle + 1;
+        }
+    }
+    for (size_t i = end; i > 0 && f->children[i - 1].reach > address; i--) {
+        if (call_covers(&f->children[i - 1], address)) {
+            return &f->children[i - 1];
+        }
+    }
+    return NULL;
+}
+
+size_t flat_calls_at(const struct debug_function *f, uint64_t address,
+                     const struct debug_function *calls[LOOKUP_INLINE_MAX]) {
+    size_t count = 0;
+    const struct debug_function *call = last_call_at(f, address);
+    for (; call && count + 1 < LOOKUP_INLINE_MAX; call = last_call_at(call, address)) {
+        calls[count++] = call;
+    }
+    return count;
 }

@@ -10,6 +10,7 @@
 
 #include "base/err.h"
 #include "debug/debug.h"
+#include "index/lookup.h"
 #include "index/own_symbols.h"
 #include "index/spans.h"
 
@@ -137,9 +138,9 @@ void flat_calls_release(struct flat_calls *c);
  * *work: ranges and spans that may still be visited (ERR_LIMIT). Never ST_NONE. */
 enum st flat_calls_read(struct flat_calls *c, const struct debug_function *f, uint64_t low,
                         uint64_t high, uint64_t *work, struct err *e) BASE_MUST_USE;
-/* Fills c->nodes with the calls at one address below UINT64_MAX, but no spans: *node is the
- * innermost call there, numbered as flat_node.parent. */
-enum st flat_calls_at(struct flat_calls *c, const struct debug_function *f, uint64_t address,
-                      uint32_t *node, struct err *e) BASE_MUST_USE;
+/* Writes the calls inlined into a function at one address, the outermost first, as flat_calls_read
+ * has them there; returns their number, below LOOKUP_INLINE_MAX. They stay as long as f. */
+size_t flat_calls_at(const struct debug_function *f, uint64_t address,
+                     const struct debug_function *calls[LOOKUP_INLINE_MAX]);
 
 #endif

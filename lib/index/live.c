@@ -60,30 +60,22 @@ static void add_frame(const struct flat_unit *u, const struct debug_function *f,
 
 /* Fills *hit with the frames at an address in a function's range. The line table gives the
  * innermost frame's place, and each call's place that of the frame around it. */
-static enum st fill_hit(const struct live *l, const struct flat_unit *u,
-                        const struct code_span *range, uint64_t address, struct lookup_hit *hit,
-                        struct err *e) {
+static void fill_hit(const struct live *l, const struct flat_unit *u, const struct code_span *range,
+                     uint64_t address, struct lookup_hit *hit) {
     const struct debug_function *function = flat_unit_function(u, range);
     struct flat_place place = flat_unit_place(u, address, flat_unit_first_row(u, range->low));
-    struct flat_calls calls = {0};
-    uint32_t node;
+    const struct debug_function *calls[LOOKUP_INLINE_MAX];
     hit->quality = LOOKUP_DWARF;
     hit->start = range->low;
     hit->end = range->high;
     hit->frame_count = 0;
-    enum st st = flat_calls_at(&calls, function, address, &node, e);
-    if (st == ST_OK) {
-        for (; node > 0; node = calls.nodes[node - 1].parent) {
-            const struct debug_function *call = calls.nodes[node - 1].call;
-            add_frame(u, call, place, function->entry, hit);
-            place = flat_call_place(u, call);
-        }
-        add_frame(u, function, place, function->entry, hit);
-        struct lookup_frame *real = &hit->frames[hit->frame_count - 1];
-        own_symbols_name(&l->symbols, function, &real->function, &real->linkage);
+    for (size_t i = flat_calls_at(function, address, calls); i > 0; i--) {
+        add_frame(u, calls[i - 1], place, function->entry, hit);
+        place = flat_call_place(u, calls[i - 1]);
     }
-    flat_calls_release(&calls);
-    return st;
+    add_frame(u, function, place, function->entry, hit);
+    struct lookup_frame *real = &hit->frames[hit->frame_count - 1];
+    own_symbols_name(&l->symbols, function, &real->function, &real->linkage);
 }
 
 /* Looks the address up in one unit. ST_NONE: no function of the unit owns it. */
@@ -95,9 +87,11 @@ static enum st lookup_in_unit(struct live *l, size_t index, uint64_t address,
         return st;
     }
     const struct code_span *range = flat_unit_range(u, address);
-    st = range ? fill_hit(l, u, range, address, hit, e) : ST_NONE;
+    if (range) {
+        fill_hit(l, u, range, address, hit);
+    }
     unit_cache_put(l->units, u);
-    return st;
+    return range ? ST_OK : ST_NONE;
 }
 
 /* Looks up the range of a function without a name. ST_NONE: none is around the address. */

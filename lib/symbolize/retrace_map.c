@@ -8,6 +8,10 @@
  *         4:4:void com.example.shop.Util.check(int):7:7 -> c     inlined …
  *         4:4:void add(int):23 -> c                              … into this one
  *         void clear() -> d
+ *         0:65535:void drop():40:40 -> e                         all its lines
+ *         5:5:void com.example.shop.Cart.sum():31:31 -> f
+ *         5:5:void run():1 -> f
+ *         # {"id":"com.android.tools.r8.synthesized"}            run() is not in the source
  *
  * Numbers in front are lines of the short method, those behind are the source's. */
 #include "symbolize/retrace_map.h"
@@ -26,8 +30,12 @@ struct retrace_text {
 
 struct retrace_method {
     struct retrace_text short_name, class_name, name; /* class_name empty: the class around it */
-    uint32_t from, to;                                /* lines of the short method; 0 = all lines */
-    uint32_t source_from, source_to;                  /* lines of the source; 0 = unknown */
+    struct retrace_text signature;                    /* type, name and arguments, as they stand */
+    uint32_t from, to;               /* lines of the short method, 0:65535 being all */
+    uint32_t source_from, source_to; /* lines of the source; 0 = unknown */
+    bool ranged;                     /* from and to were told */
+    bool sourced;                    /* source_from was told; else lines are the source's own */
+    bool synthesized;                /* R8 made the method, it is not in the source */
 };
 
 struct retrace_class {
@@ -44,6 +52,7 @@ struct retrace_map {
     struct map by_name;       /* the source's name of a class -> index in classes */
     VEC(struct retrace_class) classes;
     VEC(struct retrace_method) methods;
+    bool after_method; /* the last line that is no comment was a method */
 };
 
 static const char id_key[] = "# pg_map_id: ";
@@ -130,6 +139,7 @@ static void take_source_lines(struct retrace_text rest, struct retrace_method *m
     if (!take_line_number(&rest, false, &m->source_from)) {
         return;
     }
+    m->sourced = true;
     m->source_to = m->source_from;
     if (rest.len > 1 && *rest.p == ':') {
         rest = (struct retrace_text){rest.p + 1, rest.len - 1};
@@ -142,6 +152,7 @@ static bool take_method(struct retrace_text left, struct retrace_method *m) {
     struct retrace_text range = left;
     if (take_line_number(&range, true, &m->from) && take_line_number(&range, true, &m->to)) {
         left = range;
+        m->ranged = true;
     } else {
         m->from = m->to = 0;
     }
@@ -159,6 +170,7 @@ static bool take_method(struct retrace_text left, struct retrace_method *m) {
     if (name > space + 1) {
         m->class_name = (struct retrace_text){space + 1, (size_t)(name - 1 - (space + 1))};
     }
+    m->signature = (struct retrace_text){left.p, (size_t)(close + 1 - left.p)};
     take_source_lines((struct retrace_text){close + 1, left.len - (size_t)(close + 1 - left.p)}, m);
     return m->name.len > 0;
 }
@@ -181,9 +193,20 @@ static struct retrace_text file_of_comment(struct retrace_text line) {
     return is_file ? file : (struct retrace_text){0};
 }
 
+/* Does a comment say that R8 made the class, field or method above it? */
+static bool tells_synthesized(struct retrace_text line) {
+    static const char id[] = "com.android.tools.r8.synthesized";
+    bool found = false;
+    for (; line.len > 0 && !found; line.p++, line.len--) {
+        found = line_begins_with(line, id);
+    }
+    return found;
+}
+
 static enum st add_class(struct retrace_map *m, struct retrace_text line, struct err *e) {
     struct retrace_text name, short_name;
     bool added;
+    m->after_method = false;
     if (line.p[line.len - 1] != ':' || !split_arrow(line, &name, &short_name)) {
         return ST_OK;
     }
@@ -208,26 +231,29 @@ static enum st add_class(struct retrace_map *m, struct retrace_text line, struct
 static enum st add_member(struct retrace_map *m, struct retrace_text line, struct err *e) {
     struct retrace_method method = {0};
     struct retrace_text left;
-    while (line.len > 0 && (*line.p == ' ' || *line.p == '\t')) {
-        line = (struct retrace_text){line.p + 1, line.len - 1};
-    }
+    m->after_method = false;
     if (m->classes.len == 0 || !split_arrow(line, &left, &method.short_name) ||
         !take_method(left, &method)) {
         return ST_OK;
     }
     m->classes.data[m->classes.len - 1].count++;
+    m->after_method = true;
     return VEC_PUSH(&m->methods, method) ? ST_OK : err_nomem(e);
 }
 
 static enum st take_line_of_map(struct retrace_map *m, struct retrace_text line, struct err *e) {
+    bool indented = line.len > 0 && (*line.p == ' ' || *line.p == '\t');
+    while (line.len > 0 && (*line.p == ' ' || *line.p == '\t')) {
+        line = (struct retrace_text){line.p + 1, line.len - 1};
+    }
     if (line.len == 0) {
         return ST_OK;
     }
-    if (*line.p == ' ' || *line.p == '\t') {
-        return add_member(m, line, e);
-    }
     if (*line.p != '#') {
-        return add_class(m, line, e);
+        return indented ? add_member(m, line, e) : add_class(m, line, e);
+    }
+    if (m->after_method && m->methods.len > 0 && tells_synthesized(line)) {
+        m->methods.data[m->methods.len - 1].synthesized = true;
     }
     struct retrace_text id = id_of_line(line), file = file_of_comment(line);
     m->id = m->id.len > 0 ? m->id : id;
@@ -275,10 +301,14 @@ static bool text_equal(struct retrace_text a, struct retrace_text b) {
     return a.len == b.len && (a.len == 0 || memcmp(a.p, b.p, a.len) == 0);
 }
 
-/* Returns the source's line for a line of a short method: ranges of equal length go line by line,
- * any other gives the start of the source's range. */
+/* Returns the source's line for a line of a short method: without a range of the source it is the
+ * same line, ranges of equal length go line by line, any other gives the start of the source's
+ * range. */
 static uint32_t source_line(const struct retrace_method *m, uint32_t line) {
-    bool parallel = line > 0 && m->from > 0 && m->source_to - m->source_from == m->to - m->from;
+    if (!m->sourced) {
+        return line;
+    }
+    bool parallel = line > 0 && m->ranged && m->source_to - m->source_from == m->to - m->from;
     return parallel ? m->source_from + (line - m->from) : m->source_from;
 }
 
@@ -312,18 +342,37 @@ static void put_retraced_line(const struct retrace_map *map, const struct retrac
                                  .line = line};
 }
 
-/* Finds the methods with this short name whose lines contain `line`. False: there are none. */
+/* Did R8 make this method of the class? One of its entries may tell it for all. */
+static bool is_synthesized(const struct retrace_map *map, const struct retrace_class *c,
+                           const struct retrace_method *m) {
+    bool found = m->synthesized;
+    for (size_t i = 0; i < c->count && !found; i++) {
+        const struct retrace_method *other = &map->methods.data[c->first + i];
+        found = other->synthesized && text_equal(other->short_name, m->short_name) &&
+                text_equal(other->signature, m->signature);
+    }
+    return found;
+}
+
+/* Finds the methods with this short name whose lines contain `line`, 0 being in a range that begins
+ * with it. A method that R8 made is left out where others are inlined in it. False: there are none.
+ */
 static bool find_by_line(const struct retrace_map *m, const struct retrace_class *c,
                          struct retrace_text name, uint32_t line, struct retrace_line *out,
                          size_t *count) {
+    const struct retrace_method *outermost = NULL;
     *count = 0;
-    for (size_t i = 0; line > 0 && i < c->count; i++) {
+    for (size_t i = 0; i < c->count; i++) {
         const struct retrace_method *method = &m->methods.data[c->first + i];
-        if (text_equal(method->short_name, name) && method->from > 0 && line >= method->from &&
+        if (text_equal(method->short_name, name) && method->ranged && line >= method->from &&
             line <= method->to) {
             size_t at = *count < RETRACE_LINES_MAX ? (*count)++ : RETRACE_LINES_MAX - 1;
             put_retraced_line(m, c, method, source_line(method, line), &out[at]);
+            outermost = method;
         }
+    }
+    if (*count > 1 && is_synthesized(m, c, outermost)) {
+        (*count)--;
     }
     return *count > 0;
 }
@@ -346,7 +395,7 @@ static bool find_by_name(const struct retrace_map *m, const struct retrace_class
     }
     if (only) { /* a method without lines in the mapping keeps the source's lines */
         uint32_t own = only->source_from > 0 ? only->source_from : line;
-        put_retraced_line(m, c, only, only->from == 0 ? own : 0, out);
+        put_retraced_line(m, c, only, only->ranged ? 0 : own, out);
     }
     return only != NULL;
 }

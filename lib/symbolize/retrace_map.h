@@ -34,7 +34,8 @@ void retrace_map_close(struct retrace_map *m);
 bool retrace_map_is_named(const struct retrace_map *m, const char *id);
 /* Writes the methods of the source behind symbol "a.b.c" at this line (0 = unknown), innermost
  * inline first, to out[RETRACE_LINES_MAX]; returns how many. 0: the mapping lacks the class. A
- * method that is ambiguous or not in the mapping keeps its short name, in the source's class. */
+ * method that is ambiguous or not in the mapping keeps its short name, in the source's class. A
+ * method that R8 made is left out where others are inlined in it. Outlines stay as they are. */
 size_t retrace_map_find(const struct retrace_map *m, const char *symbol, uint32_t line,
                         struct retrace_line *out);
 

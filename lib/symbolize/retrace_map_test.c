@@ -93,6 +93,43 @@ static void a_class_may_be_named_twice_and_a_nested_one_has_the_outer_file(void 
     map = whole;
 }
 
+static void lines_and_made_methods_are_those_that_r8_retraces(void **state) {
+    static const char text[] =
+        "# pg_map_id: 12\n"
+        "app.Cart -> a.a:\n"
+        "    0:65535:void app.Money.check():7:7 -> a\n" /* all lines of a short method */
+        "    0:65535:void add():33 -> a\n"
+        "    1:9:void drop() -> b\n" /* lines of the source as they are */
+        "    4:4:void app.Cart.lambda$add$0():225 -> c\n"
+        "    4:4:void run(app.Cart):2 -> c\n"
+        "    # {\"id\":\"com.android.tools.r8.synthesized\"}\n"
+        "    5:5:void app.Cart.lambda$add$1():228 -> c\n"
+        "    5:5:void run(app.Cart):4 -> c\n"
+        "    6:6:void run(app.Cart):5 -> c\n"
+        "    7:7:void app.Money.sum():8 -> d\n"
+        "    7:7:void pay():9 -> d\n"
+        "    int total -> d\n"
+        "    # {\"id\":\"com.android.tools.r8.synthesized\"}\n"
+        "    3:3:void app.Money.read():4:4 -> e\n"
+        "    3:3:void load():5 -> e\n"
+        "    # {\"id\":\"com.android.tools.r8.rewriteFrame\",\"conditions\":"
+        "[\"throws(Ljava/lang/NullPointerException;)\"],\"actions\":[\"removeInnerFrames(1)\"]}\n"
+        "    # {\"id\":\"com.android.tools.r8.residualsignature\",\"signature\":\"()V\"}\n";
+    struct retrace_map *whole = map;
+    (void)state;
+    assert_int_equal(retrace_map_open(&map, text, sizeof text - 1, NULL), ST_OK);
+    check("a.a.a", 0, "app.Money.check:7()|app.Cart.add:33()");
+    check("a.a.a", 12, "app.Money.check:7()|app.Cart.add:33()");
+    check("a.a.b", 6, "app.Cart.drop:6()");
+    check("a.a.c", 4, "app.Cart.lambda$add$0:225()");
+    check("a.a.c", 5, "app.Cart.lambda$add$1:228()");
+    check("a.a.c", 6, "app.Cart.run:5()");                     /* nothing else is there */
+    check("a.a.d", 7, "app.Money.sum:8()|app.Cart.pay:9()");   /* the field was made */
+    check("a.a.e", 3, "app.Money.read:4()|app.Cart.load:5()"); /* nothing was thrown */
+    retrace_map_close(map);
+    map = whole;
+}
+
 static void a_mapping_is_known_by_its_id(void **state) {
     static const char *const none[] = {"", "a -> b:\n", "# compiler: R8\na -> b:\n",
                                        "x\n# pg_map_id: 12\n"};
@@ -115,6 +152,7 @@ int main(void) {
         cmocka_unit_test(inlined_methods_are_told_innermost_first),
         cmocka_unit_test(what_could_be_several_keeps_its_name),
         cmocka_unit_test(a_class_may_be_named_twice_and_a_nested_one_has_the_outer_file),
+        cmocka_unit_test(lines_and_made_methods_are_those_that_r8_retraces),
         cmocka_unit_test(a_mapping_is_known_by_its_id),
     };
     return cmocka_run_group_tests_name("retrace_map", tests, open_mapping, close_mapping);

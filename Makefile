@@ -324,7 +324,7 @@ help:
 #: make soak         long runs
 #: make fuzz         replay the corpora (FUZZER=1 CC=clang: fuzz for FUZZ_SECONDS each; scripts/soak/fuzz: for FUZZ_HOURS in all)
 #: make coverage     lines of lib/ that the tests run, by module (gcc)
-#: make analyze      clang-tidy and cppcheck
+#: make analyze      clang-tidy, cppcheck and gcc -fanalyzer
 #: make install      DESTDIR= PREFIX= BINDIR= LIBDIR= INCDIR= MANDIR=
 #: make uninstall    remove what install put there
 #: make format       clang-format in place; format-check only looks

@@ -251,7 +251,7 @@ static uint64_t last_time(struct span report) {
 /* Is the sample the first one of another recording? perf sorts samples by time: one that is not
  * later than the report's first, behind others that were, cannot be of the same recording. */
 static bool begins_anew(struct span report, const struct perf_sample_line *sample) {
-    struct perf_sample_line first;
+    struct perf_sample_line first = {0};
     struct span line;
     bool found = false;
     struct span head = report;

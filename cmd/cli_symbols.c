@@ -294,6 +294,15 @@ enum st cli_symbols_dump(struct cli_symbols *s, struct dump *d, struct dump_addi
     return symbolize_dump(s->symbolizer, d, add, e);
 }
 
+enum st cli_symbols_key(struct cli_symbols *s, struct dump *d, struct keyer **keyer,
+                        struct keyer **retired, struct stall_key *key, struct err *e) {
+    struct dump_addition add;
+    if (s->symbolizer && cli_symbols_dump(s, d, &add, e) != ST_OK) {
+        return ST_ERR;
+    }
+    return keyer_renew(keyer, retired, e) == ST_OK ? keyer_key(*keyer, d, key, e) : ST_ERR;
+}
+
 void cli_symbols_tell_learned(const struct cli_symbols *s, uint64_t frames) {
     uint64_t conflicts = s->learned ? learned_sources_conflicts(s->learned) : 0;
     if (frames > 0 || conflicts > 0) {

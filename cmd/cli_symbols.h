@@ -2,6 +2,7 @@
 #ifndef STALLKIT_CMD_CLI_SYMBOLS_H
 #define STALLKIT_CMD_CLI_SYMBOLS_H
 
+#include "classify/keys/key.h"
 #include "cli_dumps.h"
 #include "cli_fetch.h"
 #include "cli_index.h"
@@ -69,6 +70,10 @@ int cli_symbols_run(struct cli_symbols *s, struct cli_dumps *dumps, unsigned job
 /* Calls symbolize_dump for a dump that cli_symbols_run reads. */
 enum st cli_symbols_dump(struct cli_symbols *s, struct dump *d, struct dump_addition *add,
                          struct err *e) BASE_MUST_USE;
+/* Names a dump that cli_symbols_run reads, unless s is closed, and makes its key. *keyer is the
+ * worker's, and *retired is as keyer_renew sets it. */
+enum st cli_symbols_key(struct cli_symbols *s, struct dump *d, struct keyer **keyer,
+                        struct keyer **retired, struct stall_key *key, struct err *e) BASE_MUST_USE;
 /* Prints how many frames were named by other reports, and how many names were in conflict;
  * nothing if both are 0. */
 void cli_symbols_tell_learned(const struct cli_symbols *s, uint64_t frames);

@@ -60,12 +60,7 @@ static enum st inputs_work(void *ctx, struct dump *d, void *result, unsigned wor
                            struct err *e) {
     struct flame_inputs *run = ctx;
     struct flame_result *r = result;
-    struct dump_addition add;
-    if (run->symbols.symbolizer && cli_symbols_dump(&run->symbols, d, &add, e) != ST_OK) {
-        return ST_ERR;
-    }
-    if (keyer_renew(&run->keyers[worker], &r->retired, e) != ST_OK ||
-        keyer_key(run->keyers[worker], d, &r->key, e) != ST_OK) {
+    if (cli_symbols_key(&run->symbols, d, &run->keyers[worker], &r->retired, &r->key, e) != ST_OK) {
         return ST_ERR;
     }
     enum st st = run->where ? where_match(run->where, d, &r->key, &r->said, e) : ST_OK;

@@ -41,12 +41,7 @@ static enum st classify_work(void *ctx, struct dump *d, void *result, unsigned w
                              struct err *e) {
     struct classify_run *run = ctx;
     struct classify_result *r = result;
-    struct dump_addition add;
-    if (run->symbols.symbolizer && cli_symbols_dump(&run->symbols, d, &add, e) != ST_OK) {
-        return ST_ERR;
-    }
-    if (keyer_renew(&run->keyers[worker], &r->retired, e) != ST_OK ||
-        keyer_key(run->keyers[worker], d, &r->key, e) != ST_OK) {
+    if (cli_symbols_key(&run->symbols, d, &run->keyers[worker], &r->retired, &r->key, e) != ST_OK) {
         return ST_ERR;
     }
     /* A history gets all dumps; the filter applies when the history is read. */

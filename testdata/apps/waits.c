@@ -11,15 +11,21 @@
  *     condition     a loop on a condition variable
  *     worker        a loop on descriptors, that waits for a worker in a turn
  *     replies       waits once for each of its descriptors
+ *     ring          a loop that waits in io_uring_enter(2); ends with 77 where there is none
  *     none          never waits
  *     die           is killed in a stall */
+#include <linux/io_uring.h>
+#include <linux/time_types.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdint.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <sys/select.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "app.h"
@@ -244,6 +250,42 @@ static void die_in_stall(void) {
     kill(getpid(), SIGKILL);
 }
 
+/* Waits for timeouts of a ring, and is busy in one turn: not a stall that is found. */
+static void ring(void) {
+    struct io_uring_params p = {.sq_entries = 0};
+    int fd = (int)syscall(SYS_io_uring_setup, 4, &p);
+    if (fd < 0) {
+        exit(77);
+    }
+    int access = PROT_READ | PROT_WRITE;
+    char *sq = mmap(NULL, p.sq_off.array + p.sq_entries * sizeof(uint32_t), access, MAP_SHARED, fd,
+                    IORING_OFF_SQ_RING);
+    char *cq = mmap(NULL, p.cq_off.cqes + p.cq_entries * sizeof(struct io_uring_cqe), access,
+                    MAP_SHARED, fd, IORING_OFF_CQ_RING);
+    struct io_uring_sqe *entries =
+        mmap(NULL, p.sq_entries * sizeof *entries, access, MAP_SHARED, fd, IORING_OFF_SQES);
+    if (sq == MAP_FAILED || cq == MAP_FAILED || entries == MAP_FAILED) {
+        die("mmap");
+    }
+    uint32_t *tail = (uint32_t *)(void *)(sq + p.sq_off.tail);
+    uint32_t *array = (uint32_t *)(void *)(sq + p.sq_off.array);
+    struct __kernel_timespec turn = {.tv_nsec = TURN_MS * 1000000};
+    for (uint32_t i = 0; i < 3 * TURNS; i++) {
+        uint32_t at = i & (p.sq_entries - 1);
+        entries[at] = (struct io_uring_sqe){
+            .opcode = IORING_OP_TIMEOUT, .fd = -1, .addr = (uint64_t)(uintptr_t)&turn, .len = 1};
+        array[at] = at;
+        __atomic_store_n(tail, i + 1, __ATOMIC_RELEASE);
+        if (syscall(SYS_io_uring_enter, fd, 1, 1, IORING_ENTER_GETEVENTS, NULL, 0) != 1) {
+            die("io_uring_enter");
+        }
+        __atomic_store_n((uint32_t *)(void *)(cq + p.cq_off.head), i + 1, __ATOMIC_RELEASE);
+        if (i == TURNS) {
+            sleep_ms(STALL_MS);
+        }
+    }
+}
+
 static void none(void) {
     sleep_ms(STALL_MS);
 }
@@ -255,7 +297,7 @@ int main(int argc, char **argv) {
     } cases[] = {{"once", once},           {"nested", nested},     {"probes", probes},
                  {"two-loops", two_loops}, {"start-up", start_up}, {"quiet", quiet},
                  {"condition", condition}, {"worker", worker},     {"replies", replies},
-                 {"none", none},           {"die", die_in_stall}};
+                 {"ring", ring},           {"none", none},         {"die", die_in_stall}};
     const char *name = argc > 1 ? argv[1] : "";
     if (pipe(quiet_pipe) != 0 || pipe(other_pipe) != 0) {
         die("pipe");
@@ -271,7 +313,7 @@ int main(int argc, char **argv) {
         }
     }
     fputs("usage: waits early|once|nested|probes|two-loops|start-up|quiet|condition|worker|replies|"
-          "none|die\n",
+          "ring|none|die\n",
           stderr);
     return 2;
 }

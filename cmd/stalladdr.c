@@ -306,16 +306,14 @@ static int addr_open_source(struct addr_run *run) {
 
 /* ---- answers ---- */
 
-/* WORDS_AT_ONCE: bytes of words that are looked up together. Random addresses of a large file are
- * then near enough to each other to share debug information in the processor's caches. */
-enum { WORDS_AT_ONCE = 256 * 1024, WINDOW_PER_JOB = 2 };
+enum { WORDS_AT_ONCE = 8 * 1024, WINDOW_PER_JOB = 2 };
 
 /* A batch of words on its way through the pool, and the text that is printed for it. */
 struct addr_job {
     struct addr_job *next; /* next free job */
     struct strbuf words, out;
-    struct answer_failures failures;
-    bool failed; /* memory ran out */
+    VEC(struct err) failures; /* failures in the order of the words */
+    bool failed;              /* memory ran out while `failures` grew */
 };
 
 /* Returns an empty batch, which reuses the memory of a finished one. NULL: out of memory. */
@@ -347,13 +345,26 @@ static void addr_free_jobs(struct addr_run *run) {
     }
 }
 
+static bool addr_is_space(char c) {
+    return c == ' ' || c == '\n' || c == '\t' || c == '\r';
+}
+
 static void answer_words(void *ctx, void *item, unsigned worker) {
     struct addr_run *run = ctx;
     struct addr_job *job = item;
     struct err e = {0};
-    if (answerer_answer(run->answerers[worker], job->words.data, job->words.len, &job->out,
-                        &job->failures, &e) != ST_OK) {
-        job->failed = true;
+    const char *words = job->words.data;
+    for (size_t at = 0; at < job->words.len;) {
+        size_t start = at;
+        while (at < job->words.len && !addr_is_space(words[at])) {
+            at++;
+        }
+        if (at > start && answerer_answer(run->answerers[worker], words + start, at - start,
+                                          &job->out, &e) != ST_OK) {
+            job->failed = !VEC_PUSH(&job->failures, e) || job->failed;
+            err_clear(&e);
+        }
+        at++;
     }
 }
 
@@ -362,7 +373,7 @@ static void print_answers(void *ctx, void *item) {
     struct addr_job *job = item;
     struct err e = {0};
     for (size_t i = 0; i < job->failures.len; i++) {
-        cli_fail(&run->failures, NULL, &job->failures.data[i].why);
+        cli_fail(&run->failures, NULL, &job->failures.data[i]);
     }
     if (job->failed || job->out.failed) {
         err_nomem(&e);
@@ -389,7 +400,7 @@ static void put_words(struct addr_run *run, const char *words, size_t len) {
 
 /* Returns the length of the whole words at the front of the text. */
 static size_t whole_words(const char *text, size_t len) {
-    while (len > 0 && !address_word_ends(text[len - 1])) {
+    while (len > 0 && !addr_is_space(text[len - 1])) {
         len--;
     }
     return len;
@@ -400,22 +411,17 @@ static size_t whole_words(const char *text, size_t len) {
 static void on_input(void *ctx, int fd, const char *name, bool found) {
     (void)found;
     struct addr_run *run = ctx;
-    struct err e = {0};
-    char *buf = malloc(WORDS_AT_ONCE);
+    char buf[WORDS_AT_ONCE];
     size_t have = 0;
-    if (!buf) {
-        err_nomem(&e);
-        cli_fail(&run->failures, name, &e);
-    }
-    while (buf) {
+    for (;;) {
         struct pollfd p = {.fd = fd, .events = POLLIN};
         if (poll(&p, 1, 0) == 0) {
             pool_finish(run->pool);
             sink_flush(&run->output.sink);
         }
-        ssize_t n =
-            cli_output_failed(&run->output) ? 0 : read(fd, buf + have, WORDS_AT_ONCE - have);
+        ssize_t n = cli_output_failed(&run->output) ? 0 : read(fd, buf + have, sizeof buf - have);
         if (n <= 0) {
+            struct err e = {0};
             if (n < 0) {
                 err_sys(&e, errno, "cannot read");
                 cli_fail(&run->failures, name, &e);
@@ -424,7 +430,7 @@ static void on_input(void *ctx, int fd, const char *name, bool found) {
         }
         have += (size_t)n;
         size_t whole = whole_words(buf, have);
-        if (whole == 0 && have == WORDS_AT_ONCE) {
+        if (whole == 0 && have == sizeof buf) {
             whole = have; /* no address fills the buffer, so the bytes are taken as a whole */
         }
         if (whole > 0) {
@@ -436,7 +442,6 @@ static void on_input(void *ctx, int fd, const char *name, bool found) {
     if (have > 0) {
         put_words(run, buf, have);
     }
-    free(buf);
     close(fd);
 }
 

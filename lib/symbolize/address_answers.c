@@ -10,9 +10,6 @@
 #include "base/jsonw.h"
 #include "base/parse.h"
 #include "base/path.h"
-#include "base/search.h"
-#include "base/sort.h"
-#include "base/vec.h"
 #include "symbolize/symbolize.h"
 
 /* The printed form of one or two strings, with the text that always follows them. */
@@ -27,24 +24,8 @@ struct printed_table {
     size_t count, slot_count; /* slot_count: a power of two */
 };
 
-/* A word of the input. */
-struct asked_word {
-    uint64_t address;
-    size_t number;     /* its number in the text */
-    size_t start, len; /* its place in the text */
-    bool is_address;
-};
-
-/* The place of an answer in the text of all answers. */
-struct answer_place {
-    size_t start, len;
-};
-
 struct answerer {
     const struct address_question *q;
-    VEC(struct asked_word) asked;    /* words of one text */
-    VEC(struct answer_place) places; /* by the number of the word */
-    struct strbuf answers;           /* in the order of the addresses */
     struct printed_table names, paths;
     struct arena arena;
     struct strbuf text;        /* scratch for one string */
@@ -88,9 +69,6 @@ void answerer_free(struct answerer *a) {
     if (a) {
         free(a->names.slots);
         free(a->paths.slots);
-        VEC_RELEASE(&a->asked);
-        VEC_RELEASE(&a->places);
-        strbuf_release(&a->answers);
         arena_release(&a->arena);
         strbuf_release(&a->text);
         strbuf_release(&a->behind_name);
@@ -356,13 +334,20 @@ static bool file_address(const struct address_question *q, uint64_t asked, uint6
     return true;
 }
 
-/* Appends the answer to one address. ST_ERR: as for a failure of answerer_answer, or out of memory.
- */
-static enum st answer_address(struct answerer *a, uint64_t asked, struct strbuf *out,
-                              struct err *e) {
+enum st answerer_answer(struct answerer *a, const char *word, size_t len, struct strbuf *out,
+                        struct err *e) {
     const struct address_question *q = a->q;
+    uint64_t asked = 0;
     struct err why;
     err_clear(&why); /* cheaper than an initialiser: the struct is large */
+    if (!parse_hex(word, len, &asked)) {
+        if (!q->llvm_json) {
+            strbuf_add(out, word, len);
+            strbuf_addc(out, '\n');
+        }
+        return err_set(e, ERR_USAGE, "'%.*s' is no hexadecimal address", len > 80 ? 80 : (int)len,
+                       word);
+    }
     uint64_t address;
     bool there = file_address(q, asked, &address);
     uint64_t looked_up = q->arm32 ? address & ~UINT64_C(1) : address;
@@ -375,76 +360,4 @@ static enum st answer_address(struct answerer *a, uint64_t asked, struct strbuf 
     enum st put = q->llvm_json ? put_llvm_json(a, found, asked, out, e)
                                : put_atos(a, found, asked, there ? looked_up : q->text_end, out, e);
     return st == ST_ERR || put != ST_OK ? ST_ERR : strbuf_check(out, e);
-}
-
-/* Appends what stands for a word that is no address. Always ST_ERR. */
-static enum st answer_no_address(const struct answerer *a, const char *word, size_t len,
-                                 struct strbuf *out, struct err *e) {
-    if (!a->q->llvm_json) {
-        strbuf_add(out, word, len);
-        strbuf_addc(out, '\n');
-    }
-    return err_set(e, ERR_USAGE, "'%.*s' is no hexadecimal address", len > 80 ? 80 : (int)len,
-                   word);
-}
-
-/* Fills a->asked with the words of a text. False: out of memory. */
-static bool read_asked(struct answerer *a, const char *words, size_t len) {
-    a->asked.len = 0;
-    for (size_t at = 0; at < len; at++) {
-        size_t start = at;
-        while (at < len && !address_word_ends(words[at])) {
-            at++;
-        }
-        struct asked_word w = {.number = a->asked.len, .start = start, .len = at - start};
-        w.is_address = parse_hex(words + start, w.len, &w.address);
-        if (w.len > 0 && !VEC_PUSH(&a->asked, w)) {
-            return false;
-        }
-    }
-    return true;
-}
-
-static int by_asked_address(const void *a, const void *b) {
-    const struct asked_word *x = a, *y = b;
-    int order = COMPARE(x->address, y->address);
-    return order ? order : COMPARE(x->number, y->number);
-}
-
-static int by_failed_word(const void *a, const void *b) {
-    const struct answer_failure *x = a, *y = b;
-    return COMPARE(x->word, y->word);
-}
-
-enum st answerer_answer(struct answerer *a, const char *words, size_t len, struct strbuf *out,
-                        struct answer_failures *failures, struct err *e) {
-    size_t before = failures->len;
-    strbuf_reset(&a->answers);
-    a->places.len = 0;
-    if (!read_asked(a, words, len) || !VEC_RESERVE(&a->places, a->asked.len)) {
-        return err_nomem(e);
-    }
-    sort_unless_sorted(a->asked.data, a->asked.len, sizeof *a->asked.data, by_asked_address);
-    struct answer_failure failure = {0};
-    for (size_t i = 0; i < a->asked.len; i++) {
-        const struct asked_word *w = &a->asked.data[i];
-        size_t start = a->answers.len;
-        enum st st = w->is_address ? answer_address(a, w->address, &a->answers, &failure.why)
-                                   : answer_no_address(a, words + w->start, w->len, &a->answers,
-                                                       &failure.why);
-        a->places.data[w->number] = (struct answer_place){start, a->answers.len - start};
-        if (st != ST_OK) {
-            failure.word = w->number;
-            if (!VEC_PUSH(failures, failure)) {
-                return err_nomem(e);
-            }
-            err_clear(&failure.why);
-        }
-    }
-    for (size_t i = 0; i < a->asked.len; i++) {
-        strbuf_add(out, a->answers.data + a->places.data[i].start, a->places.data[i].len);
-    }
-    sort_unless_sorted(failures->data + before, failures->len - before, sizeof *failures->data,
-                       by_failed_word);
-    return strbuf_check(out, e);
 }

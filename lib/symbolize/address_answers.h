@@ -45,28 +45,11 @@ struct answerer;
 enum st answerer_new(struct answerer **out, const struct address_question *q,
                      struct err *e) BASE_MUST_USE;
 void answerer_free(struct answerer *a);
-/* A word of the input without a whole answer. */
-struct answer_failure {
-    size_t word; /* its number among the words of the text */
-    struct err why;
-};
-struct answer_failures {
-    struct answer_failure *data;
-    size_t len, cap;
-};
-
-/* Does the character separate words of the input? */
-static inline bool address_word_ends(char c) {
-    return c == ' ' || c == '\n' || c == '\t' || c == '\r';
-}
-
-/* Appends the answers to the words of a text, which white space separates, in their order. They are
- * looked up in the order of the addresses, so that neighbours find what they share in the
- * processor's caches. A word that is no address is printed back (but not with llvm_json), so that
- * line N of the output stays the answer to word N. Failures are appended in the order of the words:
+/* Appends the answer to one word of the input. A word that is no address is printed back (but not
+ * with llvm_json), so that line N of the output stays the answer to word N. ST_ERR: out of memory,
  * the word is no address, or debug info of the address is damaged, for which an answer without
- * names is appended. ST_ERR: out of memory; answers are missing. Never ST_NONE. */
-enum st answerer_answer(struct answerer *a, const char *words, size_t len, struct strbuf *out,
-                        struct answer_failures *failures, struct err *e) BASE_MUST_USE;
+ * names is appended. */
+enum st answerer_answer(struct answerer *a, const char *word, size_t len, struct strbuf *out,
+                        struct err *e) BASE_MUST_USE;
 
 #endif

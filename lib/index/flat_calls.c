@@ -1,6 +1,7 @@
 /* Flattens the inlined calls of a function. */
 #include <stdlib.h>
 
+#include "base/search.h"
 #include "base/vec.h"
 #include "index/flat_unit.h"
 #include "index/lookup.h"
@@ -90,20 +91,14 @@ static enum st paint_calls(struct flat_calls *c, const struct debug_function *fu
     return ST_OK;
 }
 
-static enum st paint_stretch(struct flat_calls *c, const struct debug_function *f, uint64_t low,
-                             uint64_t high, uint64_t *work, struct err *e) {
+enum st flat_calls_read(struct flat_calls *c, const struct debug_function *f, uint64_t low,
+                        uint64_t high, uint64_t *work, struct err *e) {
     struct code_span all = {low, high, 0};
-    c->node_count = c->painted.len = 0;
+    c->node_count = c->painted.len = c->spans.len = 0;
     if (!VEC_PUSH(&c->painted, all)) {
         return err_nomem(e);
     }
-    return paint_calls(c, f, 0, 0, 1, 1, work, e);
-}
-
-enum st flat_calls_read(struct flat_calls *c, const struct debug_function *f, uint64_t low,
-                        uint64_t high, uint64_t *work, struct err *e) {
-    c->spans.len = 0;
-    if (paint_stretch(c, f, low, high, work, e) != ST_OK) {
+    if (paint_calls(c, f, 0, 0, 1, 1, work, e) != ST_OK) {
         return ST_ERR;
     }
     return spans_flatten(c->painted.data, c->painted.len, &c->spans, e);
@@ -111,24 +106,14 @@ enum st flat_calls_read(struct flat_calls *c, const struct debug_function *f, ui
 
 /* Is the address in the code of an inlined call? */
 static bool call_covers(const struct debug_function *call, uint64_t address) {
-    size_t i = 0;
-    while (i < call->range_count && call->ranges[i].high <= address) {
-        i++;
-    }
-    return i < call->range_count && call->ranges[i].low <= address;
+    size_t i = SEARCH_ABOVE(call->ranges, call->range_count, low, address);
+    return i > 0 && call->ranges[i - 1].high > address;
 }
 
 /* Returns the last of the calls in a function whose code has the address, or NULL. */
 static const struct debug_function *last_call_at(const struct debug_function *f, uint64_t address) {
-    size_t first = 0, end = f->child_count; /* the first call that begins above is among these */
-    while (first < end) {
-        size_t middle = first + (end - first) / 2;
-        if (f->children[middle].ranges->low > address) {
-            end = middle;
-        } else {
-            first = middle + 1;
-        }
-    }
+    size_t end; /* of the calls that begin at the address or below; none is at UINT64_MAX */
+    LOWER_BOUND(end, f->child_count, f->children[end].ranges->low, address + 1);
     for (size_t i = end; i > 0 && f->children[i - 1].reach > address; i--) {
         if (call_covers(&f->children[i - 1], address)) {
             return &f->children[i - 1];

@@ -250,7 +250,8 @@ static void die_in_stall(void) {
     kill(getpid(), SIGKILL);
 }
 
-/* Waits for timeouts of a ring, and is busy in one turn: not a stall that is found. */
+/* Waits for timeouts of a ring, and sleeps in one turn, which is not said: none of it is watched.
+ */
 static void ring(void) {
     struct io_uring_params p = {.sq_entries = 0};
     int fd = (int)syscall(SYS_io_uring_setup, 4, &p);

@@ -11,6 +11,8 @@
  *     condition     a loop on a condition variable
  *     worker        a loop on descriptors, that waits for a worker in a turn
  *     replies       waits once for each of its descriptors
+ *     input         a loop on descriptors, that reads its standard input in a turn, a pipe
+ *     reply         the same, and it reads another pipe
  *     ring          a loop that waits in io_uring_enter(2); ends with 77 where there is none
  *     none          never waits
  *     die           is killed in a stall */
@@ -287,6 +289,38 @@ static void ring(void) {
     }
 }
 
+/* Writes a byte to the pipe after the length of a stall. */
+static void *write_late(void *pipe) {
+    sleep_ms(STALL_MS);
+    return write(((const int *)pipe)[1], "", 1) == 1 ? pipe : NULL;
+}
+
+OWN_FRAME static void read_in_turn(int *pipe) {
+    pthread_t writer;
+    char byte;
+    turns(TURNS);
+    long long begin = now_ns();
+    if (pthread_create(&writer, NULL, write_late, pipe) != 0 || read(pipe[0], &byte, 1) != 1) {
+        die("read");
+    }
+    printf("stall %lld %lld\n", begin, now_ns());
+    fflush(stdout);
+    pthread_join(writer, NULL);
+    turns(TURNS);
+}
+
+static void input(void) {
+    if (dup2(other_pipe[0], STDIN_FILENO) != STDIN_FILENO) {
+        die("dup2");
+    }
+    other_pipe[0] = STDIN_FILENO;
+    read_in_turn(other_pipe);
+}
+
+static void reply(void) {
+    read_in_turn(other_pipe);
+}
+
 static void none(void) {
     sleep_ms(STALL_MS);
 }
@@ -298,7 +332,8 @@ int main(int argc, char **argv) {
     } cases[] = {{"once", once},           {"nested", nested},     {"probes", probes},
                  {"two-loops", two_loops}, {"start-up", start_up}, {"quiet", quiet},
                  {"condition", condition}, {"worker", worker},     {"replies", replies},
-                 {"ring", ring},           {"none", none},         {"die", die_in_stall}};
+                 {"input", input},         {"reply", reply},       {"ring", ring},
+                 {"none", none},           {"die", die_in_stall}};
     const char *name = argc > 1 ? argv[1] : "";
     if (pipe(quiet_pipe) != 0 || pipe(other_pipe) != 0) {
         die("pipe");
@@ -314,7 +349,7 @@ int main(int argc, char **argv) {
         }
     }
     fputs("usage: waits early|once|nested|probes|two-loops|start-up|quiet|condition|worker|replies|"
-          "ring|none|die\n",
+          "input|reply|ring|none|die\n",
           stderr);
     return 2;
 }

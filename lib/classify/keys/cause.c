@@ -11,6 +11,7 @@
  *                      work, or for a condition, and a thread that may signal it is stuck in
  *                      methods of the same type
  *     lock        950  the thread that holds it is known; 900: only that there is one
+ *     input       900  the thread reads from a terminal, or its standard input
  *     by a rule        what the rule says (stall-rules(5))
  *     disk        800  the kernel lets the thread wait where it only touches memory
  *     disk        700  a read or write that the kernel does not let a signal interrupt

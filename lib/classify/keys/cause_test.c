@@ -140,6 +140,22 @@ static void the_owner_of_a_lock_is_named_with_what_it_does(void **state) {
     teardown(&b);
 }
 
+static void who_reads_a_terminal_or_standard_input_waits_for_input(void **state) {
+    (void)state;
+    struct bench b;
+    setup(&b);
+    struct dump_thread *main = THREAD(&b, 1, "ui", "!read", "prompt", "main");
+    struct dump_thread *other = THREAD(&b, 7, "shell", "!read", "talk");
+    main->waits_for = (struct dump_wait){.kind = "terminal", .owner = -1};
+    expect(&b, CAUSE_INPUT, 900, "waits for input of its terminal in prompt");
+    main->waits_for.kind = "stdin";
+    expect(&b, CAUSE_INPUT, 900, "waits for its standard input in prompt");
+    main->waits_for = (struct dump_wait){.kind = "mutex", .owner = 7}; /* a stall: for a lock */
+    other->waits_for = (struct dump_wait){.kind = "terminal", .owner = -1};
+    expect(&b, CAUSE_LOCK, 950, "main → mutex of 7 shell → terminal");
+    teardown(&b);
+}
+
 static void what_main_waited_for_later_is_not_why_it_stalled(void **state) {
     (void)state;
     struct bench b;
@@ -398,6 +414,7 @@ int main(void) {
         cmocka_unit_test(threads_that_wait_for_each_other_are_a_deadlock_with_its_cycle),
         cmocka_unit_test(a_cycle_of_others_that_main_waits_for_is_a_deadlock_too),
         cmocka_unit_test(the_owner_of_a_lock_is_named_with_what_it_does),
+        cmocka_unit_test(who_reads_a_terminal_or_standard_input_waits_for_input),
         cmocka_unit_test(what_main_waited_for_later_is_not_why_it_stalled),
         cmocka_unit_test(a_read_that_no_signal_interrupts_is_of_the_disk),
         cmocka_unit_test(it_computes_from_sixty_percent_on),

@@ -70,10 +70,29 @@ static enum st add_holder(const struct judge *j, const struct dump_thread *holde
     return ST_OK;
 }
 
+/* Judges a thread that reads what somebody has to type or send. ST_NONE: it waits for something
+ * else. */
+static enum st judge_input(const struct judge *j, struct stall_key *out) {
+    const char *kind = j->thread->waits_for.kind;
+    bool terminal = judged_is(kind, "terminal");
+    if (!terminal && !judged_is(kind, "stdin")) {
+        return ST_NONE;
+    }
+    strbuf_addstr(j->why,
+                  terminal ? "waits for input of its terminal" : "waits for its standard input");
+    cause_add_in(j, j->chosen);
+    out->cause = CAUSE_INPUT;
+    out->confidence = 900;
+    return ST_OK;
+}
+
 enum st judge_waits(const struct judge *j, struct stall_key *out, struct err *e) {
     struct dump_waits w;
     if (!j->current || !j->thread->waits_for.kind) {
         return ST_NONE;
+    }
+    if (judge_input(j, out) == ST_OK) {
+        return ST_OK;
     }
     dump_waits(j->d, j->thread, &w);
     add_chain(j, &w);

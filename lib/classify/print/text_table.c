@@ -21,6 +21,7 @@ const char *table_colour_of(enum rule_cause cause) {
     case CAUSE_NETWORK:
     case CAUSE_IO:
     case CAUSE_IPC:
+    case CAUSE_INPUT:
         return "\x1b[34m";
     case CAUSE_COMPUTE:
     case CAUSE_RENDER:

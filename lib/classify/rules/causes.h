@@ -24,6 +24,7 @@
     X(IDLE, "idle", "waits for work", "x0", 12) /* only the loop is on the stack: no stall */      \
     X(DEADLOCK, "deadlock", "threads wait for each other", "a3", 2)                                \
     X(STARVED, "starved", "gets no processor", "b2", 11) /* ready to run, but not running */       \
+    X(INPUT, "input", "waits for input", "k2", 0) /* of whoever uses or started the program */     \
     X(UNKNOWN, "unknown", "no frame tells", "", 0)
 
 /* Why a thread does not go on. */

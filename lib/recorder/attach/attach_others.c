@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "attach/perf_events.h"
+#include "linux/thread_wait_linux.h"
 #include "stallrec.h"
 
 enum {
@@ -40,7 +41,7 @@ static void find_lock_layout(struct attach_others *o) {
 
 struct rec_wait attach_wait(struct attach_others *o, pid_t tid, const struct proc_syscall *call) {
     find_lock_layout(o);
-    return lock_wait_async(&o->locks, o->unwinder->process->pid, tid, call);
+    return thread_wait_async(&o->locks, o->unwinder->process->pid, tid, call);
 }
 
 /* Describes a thread, with its stack if it is blocked. False: the thread is gone. */

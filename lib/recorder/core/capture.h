@@ -85,7 +85,9 @@ enum rec_wait_kind {
     REC_WAIT_NONE = 0, /* the thread waits for nothing that is known */
     REC_WAIT_MUTEX,
     REC_WAIT_RWLOCK,
-    REC_WAIT_THREAD /* the thread waits for another thread's end */
+    REC_WAIT_THREAD,   /* the thread waits for another thread's end */
+    REC_WAIT_TERMINAL, /* the thread reads from a terminal */
+    REC_WAIT_STDIN     /* the thread reads from standard input, a pipe or a socket */
 };
 
 struct rec_wait {

@@ -400,8 +400,11 @@ static void frames(struct json *j, const struct rec_stack *stack) {
 }
 
 static void waits_for(struct json *j, const struct rec_wait *wait) {
-    static const char *const kinds[] = {
-        [REC_WAIT_MUTEX] = "mutex", [REC_WAIT_RWLOCK] = "rwlock", [REC_WAIT_THREAD] = "thread"};
+    static const char *const kinds[] = {[REC_WAIT_MUTEX] = "mutex",
+                                        [REC_WAIT_RWLOCK] = "rwlock",
+                                        [REC_WAIT_THREAD] = "thread",
+                                        [REC_WAIT_TERMINAL] = "terminal",
+                                        [REC_WAIT_STDIN] = "stdin"};
     if (wait->kind == REC_WAIT_NONE) {
         return;
     }

@@ -21,6 +21,7 @@
 #include "linux/images_linux.h"
 #include "linux/jit_names_linux.h"
 #include "linux/lockowner_linux.h"
+#include "linux/thread_wait_linux.h"
 #include "loop/loop.h"
 #include "linux/modules_linux.h"
 #include "linux/threads_linux.h"
@@ -161,7 +162,7 @@ static const char *lack_async(void *ctx) {
 static struct rec_wait main_wait_async(const struct capture_linux *c) {
     struct proc_syscall call = {.number = -1};
     copy_read_call_async(&c->source, &call);
-    return lock_wait_async(&c->process->locks, c->source.pid, c->source.target.tid, &call);
+    return thread_wait_async(&c->process->locks, c->source.pid, c->source.target.tid, &call);
 }
 
 static bool main_thread_async(void *ctx, struct rec_thread *out) {

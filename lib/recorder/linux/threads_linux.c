@@ -9,6 +9,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "linux/thread_wait_linux.h"
+
 enum {
     LISTINGS = 3,
     LIST_SIZE = 4096,
@@ -222,7 +224,7 @@ static void fill_stack_async(const struct threads_linux *t, struct subject *subj
     proc_file_open_async(&s->syscall_file, s->target.tid, "syscall");
     if (copy_stack_async(t->unwinder, s->target.tid, take_either_async, subject, &copy,
                          &out->stack)) {
-        out->waits_for = lock_wait_async(t->locks, s->pid, s->target.tid, &subject->call);
+        out->waits_for = thread_wait_async(t->locks, s->pid, s->target.tid, &subject->call);
     }
     proc_file_close_async(&s->syscall_file);
 }

@@ -155,7 +155,7 @@ static void get_thread(struct rec_get *get, struct rec_spool_dump *out, struct r
     thread->main = rec_get_upto(get, 1) != 0;
     thread->cpu_ns = rec_get_uint(get);
     thread->cpu_permille = rec_get_upto(get, UINT32_MAX);
-    thread->waits_for.kind = (enum rec_wait_kind)rec_get_upto(get, REC_WAIT_THREAD);
+    thread->waits_for.kind = (enum rec_wait_kind)rec_get_upto(get, REC_WAIT_STDIN);
     thread->waits_for.address = rec_get_uint(get);
     thread->waits_for.owner = rec_get_int(get);
     get_stack(get, out, &thread->stack, thread == out->threads ? out->main_starts : NULL);

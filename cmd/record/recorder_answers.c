@@ -126,7 +126,7 @@ bool recorder_replay(const char *tool, const char *trace, const char *preset) {
 struct recorder_sums {
     uint64_t stalls, dumps, lost;
     int lost_error; /* errno of the last lost dump; 0: unknown */
-    uint64_t wall_ms, watched_ms;
+    uint64_t wall_ms, watched_ms, input_ms;
     uint64_t unwatched_ms[PRELOAD_UNWATCHED];
     uint32_t threads, thread_loops; /* number of watched threads, and of those with an event loop */
     uint32_t unwatched;             /* number of threads for which there was no room */
@@ -166,6 +166,7 @@ static void add_process(const struct preload_process *p, const struct recorder_e
     out->lost_error = p->lost_error != 0 ? p->lost_error : out->lost_error;
     out->wall_ms += p->wall_ms + more_ms;
     out->watched_ms += p->watched_ms + (p->loop_kind != 0 && !*p->killed ? more_ms : 0);
+    out->input_ms += p->input_ms;
     for (uint32_t i = 0; i < PRELOAD_UNWATCHED; i++) {
         out->unwatched_ms[i] += p->unwatched_ms[i];
     }
@@ -222,6 +223,12 @@ void recorder_add_threads(struct strbuf *line, uint32_t threads, uint32_t loops)
     if (threads > 1) {
         strbuf_addf(line, "%" PRIu32 " threads, %" PRIu32 " event loop%s, one: ", threads, loops,
                     ending_of(loops));
+    }
+}
+
+void recorder_add_input(struct strbuf *line, uint64_t input_ms) {
+    if (input_ms >= 50) {
+        strbuf_addf(line, "; waited for input %.1f s", (double)input_ms / 1000);
     }
 }
 
@@ -289,6 +296,7 @@ static void say_what_was_found(const struct recorder_sums *sums, const char *dir
     strbuf_addstr(&line, "watched ");
     add_watched_time(&line, sums);
     add_loop_place(&line, sums);
+    recorder_add_input(&line, sums->input_ms);
     if (!enough) {
         recorder_add_reasons(&line, sums->unwatched_ms);
     }

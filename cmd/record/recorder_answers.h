@@ -24,6 +24,8 @@ struct strbuf;
 
 /* Returns the name of a loop of this kind, an enum finder_kind. */
 const char *recorder_loop_kind(uint32_t kind);
+/* Appends "; waited for input 5.2 s" to a line if that is at least 50 ms. */
+void recorder_add_input(struct strbuf *line, uint64_t input_ms);
 /* Appends "; not watched: launch 0.9 s, …" to a line: reasons of at least 50 ms. unwatched_ms:
  * indexed by enum rec_unwatched. */
 void recorder_add_reasons(struct strbuf *line, const uint64_t *unwatched_ms);

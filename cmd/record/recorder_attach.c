@@ -68,6 +68,7 @@ static void say_watched(const struct attach_totals *t, uint32_t processes, uint3
         recorder_add_threads(&line, t->threads, t->loops);
     }
     strbuf_addf(&line, "%s at %s", kind, t->loop_at);
+    recorder_add_input(&line, t->input_ms);
     if (!watched_enough(t)) {
         recorder_add_reasons(&line, t->unwatched_ms);
     }

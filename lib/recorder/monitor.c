@@ -118,6 +118,7 @@ static void sum_core_counts(struct rec_totals *to, const struct rec_totals *of) 
 static void sum_watched_time(struct rec_watched *to, const struct rec_watched *of) {
     to->wall_ms += of->wall_ms;
     to->watched_ms += of->watched_ms;
+    to->input_ms += of->input_ms;
     for (unsigned i = 0; i < REC_UNWATCHED_REASONS; i++) {
         to->unwatched_ms[i] += of->unwatched_ms[i];
     }

@@ -11,23 +11,27 @@
  *     condition     a loop on a condition variable
  *     worker        a loop on descriptors, that waits for a worker in a turn
  *     replies       waits once for each of its descriptors
- *     input         a loop on descriptors, that reads its standard input in a turn, a pipe
- *     reply         the same, and it reads another pipe
+ *     input         a loop on descriptors; a turn waits for standard input, a pipe, and then works
+ *     prompt        the same with select(2), and a terminal
+ *     reply         the same as input, but it reads another pipe, which is its stall
  *     ring          a loop that waits in io_uring_enter(2); ends with 77 where there is none
  *     none          never waits
  *     die           is killed in a stall */
+#include <fcntl.h>
 #include <linux/io_uring.h>
 #include <linux/time_types.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <sys/select.h>
 #include <sys/syscall.h>
+#include <termios.h>
 #include <unistd.h>
 
 #include "app.h"
@@ -295,18 +299,27 @@ static void *write_late(void *pipe) {
     return write(((const int *)pipe)[1], "", 1) == 1 ? pipe : NULL;
 }
 
-OWN_FRAME static void read_in_turn(int *pipe) {
-    pthread_t writer;
+OWN_FRAME static void read_byte(int fd) {
     char byte;
-    turns(TURNS);
-    long long begin = now_ns();
-    if (pthread_create(&writer, NULL, write_late, pipe) != 0 || read(pipe[0], &byte, 1) != 1) {
+    if (read(fd, &byte, 1) != 1) {
         die("read");
     }
-    printf("stall %lld %lld\n", begin, now_ns());
-    fflush(stdout);
+    KEEP_FRAME();
+}
+
+OWN_FRAME static void select_and_read(int fd) {
+    wait_select(fd, 10 * STALL_MS);
+    read_byte(fd);
+}
+
+/* Waits until another thread writes to ends[1], and reads it from ends[0]. */
+static void await_byte(int *ends, void (*take)(int fd)) {
+    pthread_t writer;
+    if (pthread_create(&writer, NULL, write_late, ends) != 0) {
+        die("pthread_create");
+    }
+    take(ends[0]);
     pthread_join(writer, NULL);
-    turns(TURNS);
 }
 
 static void input(void) {
@@ -314,11 +327,38 @@ static void input(void) {
         die("dup2");
     }
     other_pipe[0] = STDIN_FILENO;
-    read_in_turn(other_pipe);
+    turns(TURNS);
+    await_byte(other_pipe, read_byte);
+    stall(STALL_MS);
+    turns(TURNS);
+}
+
+/* The first one waits before the loop has waited often enough to be known. */
+static void prompt(void) {
+    int ends[2] = {-1, posix_openpt(O_RDWR | O_NOCTTY)};
+    if (ends[1] < 0 || grantpt(ends[1]) != 0 || unlockpt(ends[1]) != 0 ||
+        (ends[0] = open(ptsname(ends[1]), O_RDWR | O_NOCTTY)) < 0) {
+        exit(77);
+    }
+    struct termios raw;
+    tcgetattr(ends[0], &raw);
+    cfmakeraw(&raw);
+    tcsetattr(ends[0], TCSANOW, &raw);
+    for (int i = 0; i < 2; i++) {
+        turns(i == 0 ? 1 : TURNS);
+        await_byte(ends, select_and_read);
+        stall(STALL_MS);
+    }
+    turns(TURNS);
 }
 
 static void reply(void) {
-    read_in_turn(other_pipe);
+    turns(TURNS);
+    long long begin = now_ns();
+    await_byte(other_pipe, read_byte);
+    printf("stall %lld %lld\n", begin, now_ns());
+    fflush(stdout);
+    turns(TURNS);
 }
 
 static void none(void) {
@@ -332,7 +372,7 @@ int main(int argc, char **argv) {
     } cases[] = {{"once", once},           {"nested", nested},     {"probes", probes},
                  {"two-loops", two_loops}, {"start-up", start_up}, {"quiet", quiet},
                  {"condition", condition}, {"worker", worker},     {"replies", replies},
-                 {"input", input},         {"reply", reply},       {"ring", ring},
+                 {"input", input},         {"prompt", prompt},   {"reply", reply},       {"ring", ring},
                  {"none", none},           {"die", die_in_stall}};
     const char *name = argc > 1 ? argv[1] : "";
     if (pipe(quiet_pipe) != 0 || pipe(other_pipe) != 0) {
@@ -349,7 +389,7 @@ int main(int argc, char **argv) {
         }
     }
     fputs("usage: waits early|once|nested|probes|two-loops|start-up|quiet|condition|worker|replies|"
-          "input|reply|ring|none|die\n",
+          "input|prompt|reply|ring|none|die\n",
           stderr);
     return 2;
 }

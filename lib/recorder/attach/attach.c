@@ -242,6 +242,7 @@ static void publish_sums(struct attach *a) {
         totals.suppressed_alone += of.suppressed_alone;
         watched.wall_ms += time.wall_ms;
         watched.watched_ms += time.watched_ms;
+        watched.input_ms += time.input_ms;
         for (size_t k = 0; k < REC_UNWATCHED_REASONS; k++) {
             watched.unwatched_ms[k] += time.unwatched_ms[k];
         }
@@ -289,7 +290,7 @@ size_t attach_children(const struct attach *a, pid_t **out) {
 static void sum_time(struct attach *a, uint64_t now_ns) {
     struct attach_totals *t = &a->totals;
     t->loops = 0;
-    t->watched_ms = t->looped_ms = t->limited = t->samples = t->busy_samples = 0;
+    t->watched_ms = t->input_ms = t->looped_ms = t->limited = t->samples = t->busy_samples = 0;
     memset(t->unwatched_ms, 0, sizeof t->unwatched_ms);
     for (size_t i = 0; i < a->loop_count; i++) {
         const struct attach_loop *l = a->loops[i];
@@ -303,6 +304,7 @@ static void sum_time(struct attach *a, uint64_t now_ns) {
             t->loops++;
             t->looped_ms += watched.wall_ms;
             t->watched_ms += watched.watched_ms;
+            t->input_ms += watched.input_ms;
             for (size_t k = 0; k < REC_UNWATCHED_REASONS; k++) {
                 t->unwatched_ms[k] += watched.unwatched_ms[k];
             }

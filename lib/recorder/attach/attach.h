@@ -81,6 +81,8 @@ struct attach_totals {
     /* looped_ms: time of all threads that have a loop; watched_ms: the part of it that was
      * watched. */
     uint64_t looped_ms, watched_ms;
+    uint64_t input_ms; /* the part of watched_ms in which the threads waited for input of a terminal
+                          or of standard input */
     uint64_t unwatched_ms[REC_UNWATCHED_REASONS]; /* the parts of looped_ms that were not watched,
                                                      by reason */
     uint64_t limited; /* number of pauses in reading, because a loop turned too often */

@@ -10,6 +10,7 @@
 
 #include "attach/ptrace_stop.h"
 #include "attach/wait_object.h"
+#include "linux/thread_wait_linux.h"
 #include "stallrec.h"
 
 enum {
@@ -425,6 +426,7 @@ enum rec_sample attach_watch_sample(void *ctx, bool may_repeat, struct rec_stack
     }
     if (remote_thread_blocked(w->unwinder, &w->thread, &w->sleep, &call, &regs, &stack)) {
         remote_unwind(w->unwinder, w->thread.own_tid, &regs, &stack, out);
+        out->input = thread_input_async(w->thread.process->pid, &call) != REC_WAIT_NONE;
         w->have_sample = out->count > 0;
     } else if (w->way == ATTACH_BY_EVENTS) {
         w->have_sample = sample_running(w, out);

@@ -93,10 +93,30 @@ static void end_past_stretch(struct rec_core *core, uint64_t t) {
     rec_core_end_stretch(core, t, true);
 }
 
+/* Takes out of the loop's current stretch the waits for input before until_ns that samples of the
+ * history show. */
+static void take_out_input(struct rec_core *core, uint64_t until_ns) {
+    struct rec_track *loop = &core->tracks[REC_TRACK_LOOP];
+    uint64_t begin, end;
+    while (loop->running &&
+           rec_history_input(&core->history, loop->since_ns, until_ns, &begin, &end)) {
+        loop->sampled_edge = true;
+        if (core->launch) {
+            rec_core_end_launch(core, begin);
+        } else {
+            end_past_stretch(core, begin);
+        }
+        core->input_ns += end - begin;
+        rec_core_begin_stretch(core, end);
+        loop->sampled_edge = true;
+    }
+}
+
 void rec_core_past_idle(struct rec_core *core, uint64_t begin_ns, uint64_t end_ns) {
     if (core->finished || !core->past) {
         return;
     }
+    take_out_input(core, begin_ns);
     if (core->launch) {
         rec_core_end_launch(core, begin_ns);
     } else if (core->tracks[REC_TRACK_LOOP].running) {
@@ -117,6 +137,7 @@ void rec_core_attributed(struct rec_core *core, uint64_t hold_until_ns, uint64_t
     if (core->finished) {
         return;
     }
+    take_out_input(core, at_ns);
     if (loop->running && !core->launch && !loop->stall.active) {
         rec_sampler_recall(core, loop->since_ns, at_ns);
     }
@@ -151,5 +172,6 @@ struct rec_watched rec_core_watched(const struct rec_core *core, uint64_t now_ns
         w.unwatched_ms[REC_UNWATCHED_NO_LOOP] += w.watched_ms;
         w.watched_ms = 0;
     }
+    w.input_ms = rec_min(core->input_ns / REC_NS_PER_MS, w.watched_ms);
     return w;
 }

@@ -30,6 +30,8 @@ struct rec_stack {
     bool incomplete; /* frames[count - 1] is not the thread's outermost frame, because the stack is
                         truncated or no unwind rule led further */
     bool idle;       /* the stack is the loop's own wait, which never counts as a stall */
+    bool input;      /* the thread waits for input of a terminal or of standard input, which never
+                        counts as a stall */
     uint32_t pause_ns; /* ns for which the thread was stopped for the sample */
 };
 

@@ -261,6 +261,42 @@ void rec_core_tick(struct rec_core *core, uint64_t at_ns) {
     }
 }
 
+/* Ends the busy stretch where a sample that was just taken shows that the thread waits for input,
+ * and begins another one, which the next such sample ends again. Such a wait is no edge of the
+ * loop: it begins and ends between two samples, and half of the time between these counts as
+ * busy. */
+static void rest_for_input(struct rec_core *core, uint64_t now) {
+    struct rec_track *loop = &core->tracks[REC_TRACK_LOOP];
+    const struct rec_stack *stack = rec_sampler_taken(core, now);
+    if (stack == NULL || !loop->running) {
+        return;
+    }
+    bool rests = core->rest_ns != 0 && core->rest_ns == loop->since_ns;
+    uint64_t apart = now - loop->since_ns, half = rec_ms(core->config.sample_ms) / 2;
+    if (!stack->input) {
+        if (rests && !loop->stall.active) {
+            loop->since_ns += rec_min(apart, 2 * half) / 2;
+            rec_detect_stretch(core, loop->since_ns);
+        }
+        core->rest_ns = 0;
+        return;
+    }
+    rec_ring_drop(&core->ring);
+    uint64_t begin = rests ? loop->since_ns : now - rec_min(apart, half);
+    loop->sampled_edge = true;
+    if (core->launch) {
+        rec_core_end_launch(core, begin);
+    } else {
+        rec_core_end_stretch(core, begin, true);
+    }
+    core->input_ns += now - begin;
+    rec_core_begin_stretch(core, now);
+    rec_detect_signal(core, now);
+    loop->sampled_edge = true;
+    core->next_sample_ns = rec_min(core->next_sample_ns, now + 2 * half);
+    core->rest_ns = now;
+}
+
 uint64_t rec_core_step(struct rec_core *core, uint64_t now_ns) {
     if (core->finished) {
         return REC_NEVER;
@@ -274,6 +310,7 @@ uint64_t rec_core_step(struct rec_core *core, uint64_t now_ns) {
         }
     }
     rec_sampler_step(core, now_ns);
+    rest_for_input(core, now_ns);
     give_up_launch(core, now_ns);
     rec_detect_due(core, now_ns);
     rec_stall_threads(core, now_ns);

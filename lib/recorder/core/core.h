@@ -113,6 +113,8 @@ enum rec_unwatched {
 struct rec_watched {
     uint64_t wall_ms; /* the sum of watched_ms and all of unwatched_ms */
     uint64_t watched_ms;
+    uint64_t input_ms; /* the part of watched_ms in which the thread waited for input of a terminal
+                          or of standard input, as samples show */
     uint64_t unwatched_ms[REC_UNWATCHED_REASONS];
 };
 struct rec_watched rec_core_watched(const struct rec_core *core, uint64_t now_ns);

@@ -75,6 +75,8 @@ struct rec_track {
     uint64_t since_ns;
     uint64_t gap_ns; /* ns of gaps since since_ns, which do not count */
     uint64_t next_check_ns;
+    bool sampled_edge; /* begin or end of the track was told by a sample, so that it is known only
+                          to half of sample_ms */
     bool cpu_known;
     uint64_t cpu_ns; /* time at which `cpu` was read */
     struct rec_cpu cpu;
@@ -145,6 +147,9 @@ struct rec_core {
     uint64_t begin_ns;      /* begin of the time that rec_core_watched covers */
     uint64_t loop_ns;       /* time of the loop's first edge; 0 = there was none yet */
     uint64_t unwatched_ns[REC_UNWATCHED_REASONS];
+
+    uint64_t rest_ns;  /* time of the last sample, if it showed a wait for input; else 0 */
+    uint64_t input_ns; /* time in which the loop's thread waited for input, as samples showed */
 
     uint64_t ping_number, next_post_ns;
     bool launch, prewarmed; /* launch: the loop's track is a launch; prewarmed: it is that of a
@@ -317,6 +322,9 @@ void rec_sampler_stop(struct rec_core *core);
 void rec_sampler_gap(struct rec_core *core, uint64_t gap_ns);
 /* Takes a sample if one is due. */
 void rec_sampler_step(struct rec_core *core, uint64_t now);
+/* Returns the sample that was taken at now; NULL: none was, it has no stack, or it belongs to no
+ * busy stretch of a known loop. */
+const struct rec_stack *rec_sampler_taken(const struct rec_core *core, uint64_t now);
 /* Makes sure that a detection has a stack: takes a sample if the newest one is older than
  * sample_ms, unless the stretch is over. */
 void rec_sampler_refresh(struct rec_core *core, uint64_t now);

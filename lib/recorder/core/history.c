@@ -17,6 +17,7 @@ static const struct rec_kept_stack *history_at(const struct rec_history *history
 void rec_history_add(struct rec_history *history, const struct rec_stack *stack, uint64_t at_ns) {
     struct rec_kept_stack *newest = history_newest(history);
     if (newest != NULL && newest->stack.count == stack->count &&
+        newest->stack.input == stack->input &&
         memcmp(newest->stack.frames, stack->frames, stack->count * sizeof *stack->frames) == 0) {
         newest->to_ns = at_ns;
         newest->count++;
@@ -75,6 +76,19 @@ void rec_history_recall(const struct rec_history *history, uint64_t from_ns, uin
             rec_ring_push(ring, &kept->stack);
         }
     }
+}
+
+bool rec_history_input(const struct rec_history *history, uint64_t from_ns, uint64_t to_ns,
+                       uint64_t *begin_ns, uint64_t *end_ns) {
+    for (uint32_t i = 0; i < history->count; i++) {
+        const struct rec_kept_stack *kept = history_at(history, i);
+        if (kept->stack.input && kept->to_ns > from_ns && kept->from_ns < to_ns) {
+            *begin_ns = kept->from_ns > from_ns ? kept->from_ns : from_ns;
+            *end_ns = kept->to_ns < to_ns ? kept->to_ns : to_ns;
+            return true;
+        }
+    }
+    return false;
 }
 
 void rec_history_clear(struct rec_history *history) {

@@ -33,6 +33,10 @@ void rec_history_extend(struct rec_history *history, uint64_t until_ns, uint64_t
  * more than the ring holds, each stack gets a share of the ring by its number of samples. */
 void rec_history_recall(const struct rec_history *history, uint64_t from_ns, uint64_t to_ns,
                         struct rec_ring *ring);
+/* Finds the earliest wait for input that samples show after from_ns and before to_ns. *begin_ns and
+ * *end_ns become the times of its first and its last sample in between. False: there is none. */
+bool rec_history_input(const struct rec_history *history, uint64_t from_ns, uint64_t to_ns,
+                       uint64_t *begin_ns, uint64_t *end_ns);
 /* Removes all stacks. */
 void rec_history_clear(struct rec_history *history);
 

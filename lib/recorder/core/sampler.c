@@ -68,6 +68,14 @@ void rec_sampler_step(struct rec_core *core, uint64_t now) {
     core->next_sample_ns += (missed + 1) * interval;
 }
 
+const struct rec_stack *rec_sampler_taken(const struct rec_core *core, uint64_t now) {
+    if (core->sampled_ns != now || core->doubt || core->gone || core->ring.count == 0) {
+        return NULL;
+    }
+    const struct rec_slot *slot = rec_ring_at(&core->ring, core->ring.count - 1);
+    return slot->available ? &slot->stack : NULL;
+}
+
 void rec_sampler_recall(struct rec_core *core, uint64_t from_ns, uint64_t to_ns) {
     rec_ring_clear(&core->ring);
     rec_history_recall(&core->history, from_ns, to_ns, &core->ring);

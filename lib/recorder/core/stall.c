@@ -77,6 +77,7 @@ static void stall_close_dump(struct rec_core *core, struct rec_track *track, uin
     stall->duration_ms = age_ms;
     stall->gap_ms = track->gap_ns / REC_NS_PER_MS;
     stall->ended = ended;
+    stall->sampled_edges = track->sampled_edge;
     rec_record_cpu(core, track, record, t);
     track->stall.told_ms = age_ms;
     track->stall.record = NULL;
@@ -94,6 +95,7 @@ static void stall_tell_waiting_dumps(struct rec_core *core, const struct rec_tra
             record->dump.stall.duration_ms = age_ms;
             record->dump.stall.gap_ms = track->gap_ns / REC_NS_PER_MS;
             record->dump.stall.ended = ended;
+            record->dump.stall.sampled_edges = track->sampled_edge;
             rec_observers_grown(core, record);
         }
     }
@@ -132,6 +134,7 @@ static void stall_open_dump(struct rec_core *core, struct rec_track *track,
                                      .at_ms = age_ms,
                                      .duration_ms = age_ms,
                                      .gap_ms = track->gap_ns / REC_NS_PER_MS,
+                                     .sampled_edges = track->sampled_edge,
                                      .cpu_permille = -1,
                                      .top_thread = -1,
                                      .detector = detection->detector,
@@ -256,7 +259,7 @@ bool rec_stall_detect_sampled(struct rec_core *core, struct rec_track *track,
                               const struct rec_detection *detection, uint64_t now) {
     struct rec_heaviest heaviest = rec_heaviest_find(&core->ring);
     const struct rec_stack *stack = heaviest.slot != NULL ? &heaviest.slot->stack : NULL;
-    if (rec_is_hang(core, track) && stack != NULL && stack->idle) {
+    if (rec_is_hang(core, track) && stack != NULL && (stack->idle || stack->input)) {
         core->totals.vetoed++;
         stall_note(core, track, REC_NOTE_VETO, detection->detector, 0);
         return false;

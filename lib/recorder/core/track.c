@@ -12,6 +12,7 @@ void rec_track_begin(struct rec_track *track, uint64_t t) {
     track->since_ns = t;
     track->gap_ns = 0;
     track->cpu_known = false;
+    track->sampled_edge = false;
 }
 
 void rec_track_cpu(struct rec_core *core, struct rec_track *track, uint64_t now) {

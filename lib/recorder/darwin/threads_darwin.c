@@ -104,7 +104,7 @@ void threads_darwin_walk_async(struct images *images, const struct task_copy *co
     /* The run loop's adapter tells exactly when the loop waits. A wait in a mode that it does not
      * watch belongs to a callback, which mostly waits for an answer, and looks the same; it is a
      * stall. */
-    out->idle = false;
+    out->idle = out->input = false;
     out->pause_ns = copy->pause_ns < UINT32_MAX ? (uint32_t)copy->pause_ns : UINT32_MAX;
 }
 

@@ -292,7 +292,7 @@ static void stall(struct json *j, const struct rec_dump *dump, const struct rec_
         json_member_string(j, "name", dump->threads[0].name);
         json_end(j, '}');
     }
-    json_member_string(j, "edges", about->sampled_edges ? "sampled" : NULL);
+    json_member_string(j, "edges", about->sampled_edges || stall->sampled_edges ? "sampled" : NULL);
     json_member_string(j, "action", stall->action[0] != '\0' ? stall->action : NULL);
     if (stall->prewarmed) {
         member_bool(j, "prewarmed", true);
@@ -553,6 +553,9 @@ static void session_watched(struct json *j, const struct rec_watched *watched) {
         [REC_UNWATCHED_SUSPENDED] = "suspended"};
     json_member_number(j, "wall_ms", watched->wall_ms);
     json_member_number(j, "watched_ms", watched->watched_ms);
+    if (watched->input_ms > 0) {
+        json_member_number(j, "input_ms", watched->input_ms);
+    }
     object(j, "unwatched");
     for (uint32_t i = 0; i < REC_UNWATCHED_REASONS; i++) {
         if (watched->unwatched_ms[i] > 0) {

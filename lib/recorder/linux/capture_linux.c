@@ -53,6 +53,7 @@ struct capture_linux {
         alternate; /* size of the thread's alternate signal stack; not used in the first capture */
     struct threads_linux *others;
     struct copy copy;        /* the last copy of the thread */
+    struct proc_syscall call; /* the system call in which that copy was blocked; number -1: none */
     uint64_t cpu_ns;         /* the thread's CPU time at the last reading; UINT64_MAX = not known */
     uint64_t sampled_cpu_ns; /* the thread's CPU time when it was last sampled */
     bool have_sample;
@@ -63,12 +64,12 @@ struct capture_linux {
  * between the two, so after one way fails the other is tried. held: module loading is blocked. */
 static bool capture_take_async(void *arg, bool held, struct copy *copy) {
     struct capture_linux *c = arg;
-    struct proc_syscall call;
     uint32_t answer = held ? COPY_HELD_ANSWER_MS : ANSWER_MS, starved = held ? 0 : STARVED_MS;
     bool runs = copy_is_running_async(&c->source, c->cpu_ns);
     c->cpu_ns = UINT64_MAX;
+    c->call.number = -1;
     for (unsigned i = 0; i < RETRIES; i++) {
-        if (!(i == 0 && runs) && copy_blocked_async(&c->source, copy, &call)) {
+        if (!(i == 0 && runs) && copy_blocked_async(&c->source, copy, &c->call)) {
             c->counts.blocked++;
             return true;
         }
@@ -94,6 +95,7 @@ static enum rec_sample sample_async(void *ctx, bool may_repeat, struct rec_stack
     c->have_sample = out->cap > 0 && copy_stack_async(&c->process->unwinder, c->source.target.tid,
                                                       capture_take_async, c, &c->copy, out);
     if (c->have_sample) {
+        out->input = thread_input_async(c->source.pid, &c->call) != REC_WAIT_NONE;
         return REC_SAMPLE_OK;
     }
     c->counts.unavailable++;

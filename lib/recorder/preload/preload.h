@@ -71,6 +71,7 @@ struct preload_process {
     uint64_t stalls, dumps, lost;
     uint64_t told_ns; /* time at which the counts were taken, on the recorder's clock */
     uint64_t wall_ms, watched_ms;
+    uint64_t input_ms; /* ms of watched_ms in which the threads waited for input */
     uint64_t unwatched_ms[PRELOAD_UNWATCHED]; /* ms that were not watched, by enum rec_unwatched */
     struct preload_stretch
         longest[PRELOAD_LONGEST]; /* the longest stretches before a loop was believed */

@@ -84,6 +84,7 @@ static void on_published(void *ctx, const struct monitor_totals *totals) {
     p->dumps = state.dumps + totals->written;
     p->wall_ms = totals->watched.wall_ms;
     p->watched_ms = totals->watched.watched_ms;
+    p->input_ms = totals->watched.input_ms;
     p->threads_left = totals->core.threads_left_out;
     memcpy(p->unwatched_ms, totals->watched.unwatched_ms, sizeof p->unwatched_ms);
     __atomic_store_n(&p->told_ns, totals->now_ns, __ATOMIC_RELEASE);

@@ -150,12 +150,13 @@ static bool add_frames(struct replay *r, struct replay_words *w, struct replay_s
     return true;
 }
 
-static bool do_stack(struct replay *r, struct replay_words *w, bool idle) {
+static bool do_stack(struct replay *r, struct replay_words *w, const char *kind) {
     const char *name = replay_next_word(w);
     if (name == NULL || strlen(name) >= REPLAY_NAME || strcmp(name, "none") == 0) {
         return replay_fail(r, "a stack needs a name");
     }
-    struct replay_stack stack = {.idle = idle};
+    struct replay_stack stack = {.idle = strcmp(kind, "idle") == 0,
+                                 .input = strcmp(kind, "input") == 0};
     if (!grow_stacks(r) || !add_frames(r, w, &stack)) {
         return false;
     }
@@ -258,8 +259,8 @@ static bool do_line(struct replay *r, char *line) {
     if (strcmp(word, "set") == 0) {
         return do_set(r, &w);
     }
-    if (strcmp(word, "stack") == 0 || strcmp(word, "idle") == 0) {
-        return do_stack(r, &w, word[0] == 'i');
+    if (strcmp(word, "stack") == 0 || strcmp(word, "idle") == 0 || strcmp(word, "input") == 0) {
+        return do_stack(r, &w, word);
     }
     return replay_fail(r, "unknown item '%s'", word);
 }

@@ -8,6 +8,7 @@
  *                              `detectors NAME,NAME…` or `preset NAME`; before the first event
  *     stack NAME FUNCTION...   innermost first; FUNCTION+OFFSET: elsewhere in the same function
  *     idle NAME FUNCTION...    the same, and it is the loop's own wait
+ *     input NAME FUNCTION...   the same, and it is a wait for input (capture.h)
  *     at MS wake|sleep|turn    the loop's edges; MS never falls
  *     at MS activity NAME      entry, before-timers, before-sources, before-waiting, after-waiting
  *                              or exit, and the edge that it stands for

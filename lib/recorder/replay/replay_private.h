@@ -26,7 +26,7 @@ enum {
 struct replay_stack {
     uint64_t *frames;
     uint32_t count;
-    bool idle;
+    bool idle, input;
 };
 
 struct replay {

@@ -77,6 +77,7 @@ static void get_identity(struct rec_get *get, struct rec_spool_dump *out) {
     stall->detector = decode_keep_text(get, out);
     stall->kind = decode_keep_text(get, out);
     stall->prewarmed = rec_get_upto(get, 1) != 0;
+    stall->sampled_edges = rec_get_upto(get, 1) != 0;
     rec_get_string(get, stall->action, sizeof stall->action);
     stall->top_thread = rec_get_int(get);
     rec_get_string(get, stall->top_thread_name, sizeof stall->top_thread_name);

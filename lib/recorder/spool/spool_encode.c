@@ -64,6 +64,7 @@ static bool put_identity(struct rec_put *body, const struct rec_dump *dump, cons
     rec_put_string(&put, stall->detector, REC_NAME_MAX - 1);
     rec_put_string(&put, stall->kind, REC_NAME_MAX - 1);
     rec_put_uint(&put, stall->prewarmed);
+    rec_put_uint(&put, stall->sampled_edges);
     rec_put_string(&put, stall->action, REC_NAME_MAX - 1);
     rec_put_int(&put, stall->top_thread);
     rec_put_string(&put, stall->top_thread_name, REC_NAME_MAX - 1);

@@ -2,7 +2,7 @@
  * outlive a process that is killed. The layout is of one version of the recorder; a file of
  * another one has another magic, and is removed unread.
  *
- *     0     "stallrec-spool/2"                        all numbers little-endian
+ *     0     "stallrec-spool/3"                        all numbers little-endian
  *     16    u32 slots, u32 bytes of a slot, u32 pid, u32 0
  *     32    u64 start of the process (platform.h), i64 start of the session (Unix ms)
  *     48    u8[16] session id

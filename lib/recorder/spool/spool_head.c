@@ -5,7 +5,7 @@
 #include "spool/spool_bytes.h"
 #include "spool/spool_format.h"
 
-static const char magic[] = "stallrec-spool/2"; /* stored without its NUL */
+static const char magic[] = "stallrec-spool/3"; /* stored without its NUL */
 
 enum {
     HEAD_MAGIC = 0x746f6c53, /* "Slot" */

@@ -261,6 +261,16 @@ void rec_core_tick(struct rec_core *core, uint64_t at_ns) {
     }
 }
 
+/* Returns the time up to which the track's stall is known to last: that of its last dump. */
+static uint64_t stalled_until(const struct rec_track *track) {
+    const struct rec_open_stall *stall = &track->stall;
+    uint64_t age_ms = stall->told_ms;
+    if (stall->record != NULL) {
+        age_ms = rec_max(age_ms, stall->record->dump.stall.at_ms);
+    }
+    return track->since_ns + track->gap_ns + (stall->active ? age_ms * REC_NS_PER_MS : 0);
+}
+
 /* Ends the busy stretch where a sample that was just taken shows that the thread waits for input,
  * and begins another one, which the next such sample ends again. Such a wait is no edge of the
  * loop: it begins and ends between two samples, and half of the time between these counts as
@@ -271,18 +281,20 @@ static void rest_for_input(struct rec_core *core, uint64_t now) {
     if (stack == NULL || !loop->running) {
         return;
     }
-    bool rests = core->rest_ns != 0 && core->rest_ns == loop->since_ns;
+    bool rests = rec_core_rests(core);
     uint64_t apart = now - loop->since_ns, half = rec_ms(core->config.sample_ms) / 2;
     if (!stack->input) {
         if (rests && !loop->stall.active) {
             loop->since_ns += rec_min(apart, 2 * half) / 2;
             rec_detect_stretch(core, loop->since_ns);
+            rec_detect_signal(core, loop->since_ns);
         }
         core->rest_ns = 0;
         return;
     }
     rec_ring_drop(&core->ring);
     uint64_t begin = rests ? loop->since_ns : now - rec_min(apart, half);
+    begin = rec_min(now, rec_max(begin, stalled_until(loop)));
     loop->sampled_edge = true;
     if (core->launch) {
         rec_core_end_launch(core, begin);
@@ -293,7 +305,7 @@ static void rest_for_input(struct rec_core *core, uint64_t now) {
     rec_core_begin_stretch(core, now);
     rec_detect_signal(core, now);
     loop->sampled_edge = true;
-    core->next_sample_ns = rec_min(core->next_sample_ns, now + 2 * half);
+    core->next_sample_ns = now + rec_ms(core->config.sample_ms);
     core->rest_ns = now;
 }
 

@@ -174,8 +174,8 @@ uint64_t rec_core_grace_ns(const struct rec_core *core);
  * be called after it. */
 void rec_core_finish(struct rec_core *core, uint64_t now_ns);
 
-/* Is it time to encode and write closed dumps? True if there is one, and the loop is idle while
- * the process uses less than 40 % of one processor (cpu_permille; -1 = not known, which counts as
+/* Is it time to encode and write closed dumps? True if there is one, and the loop is idle or its
+ * thread waits for input while the process uses less than 40 % of one processor (cpu_permille; -1 = not known, which counts as
  * less), or a dump waits longer than its deadline, or the memory for dumps is used up, or the core
  * has finished. */
 bool rec_core_write_due(const struct rec_core *core, uint64_t now_ns, int32_t cpu_permille);

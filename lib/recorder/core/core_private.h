@@ -148,7 +148,7 @@ struct rec_core {
     uint64_t loop_ns;       /* time of the loop's first edge; 0 = there was none yet */
     uint64_t unwatched_ns[REC_UNWATCHED_REASONS];
 
-    uint64_t rest_ns;  /* time of the last sample, if it showed a wait for input; else 0 */
+    uint64_t rest_ns;  /* time of the last sample of the loop's track that showed a wait for input */
     uint64_t input_ns; /* time in which the loop's thread waited for input, as samples showed */
 
     uint64_t ping_number, next_post_ns;
@@ -193,6 +193,12 @@ static inline bool rec_detects(const struct rec_core *core, enum stallrec_detect
  * is over? */
 static inline bool rec_backs_off_checks(const struct rec_core *core) {
     return core->config.backoff == STALLREC_BACKOFF_CHECKS;
+}
+
+/* Did the last sample show that the thread waits for input? */
+static inline bool rec_core_rests(const struct rec_core *core) {
+    const struct rec_track *loop = &core->tracks[REC_TRACK_LOOP];
+    return loop->running && core->rest_ns != 0 && core->rest_ns == loop->since_ns;
 }
 
 /* Is a stall of this track one of the watched thread itself? */

@@ -129,7 +129,9 @@ static void hang_over(struct rec_core *core, const struct rec_track *track, uint
         core->spans[i].due_ns += overlap(core->spans[i].since_ns, track->since_ns, t);
     }
     core->window.known = false;
-    track_of(core, REC_TRACK_CPU)->next_check_ns = t + rec_ms(core->config.check_ms);
+    /* t may lie before the step that is under way, at which the next window is opened. */
+    track_of(core, REC_TRACK_CPU)->next_check_ns =
+        rec_max(t, core->stepped_ns) + rec_ms(core->config.check_ms);
 }
 
 void rec_detect_end(struct rec_core *core, struct rec_track *track, uint64_t t, bool ended) {

@@ -65,7 +65,8 @@ bool rec_core_write_due(const struct rec_core *core, uint64_t now_ns, int32_t cp
     if (queue_is_held(core, oldest, now_ns)) {
         return false;
     }
-    bool quiet = !core->tracks[REC_TRACK_LOOP].running && cpu_permille < 400;
+    const struct rec_track *loop = &core->tracks[REC_TRACK_LOOP];
+    bool quiet = (!loop->running || rec_core_rests(core)) && cpu_permille < 400;
     return (quiet && now_ns >= core->postponed_ns) || now_ns >= rec_core_write_deadline(core);
 }
 

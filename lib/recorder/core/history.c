@@ -61,16 +61,22 @@ static uint32_t count_between(const struct rec_kept_stack *kept, uint64_t from_n
     return count < kept->count ? (uint32_t)count : kept->count;
 }
 
+/* Does the same as count_between for a thread that works; returns 0 for waits for input. */
+static uint32_t count_working(const struct rec_kept_stack *kept, uint64_t from_ns,
+                              uint64_t to_ns) {
+    return kept->stack.input ? 0 : count_between(kept, from_ns, to_ns);
+}
+
 void rec_history_recall(const struct rec_history *history, uint64_t from_ns, uint64_t to_ns,
                         struct rec_ring *ring) {
     uint64_t all = 0;
     for (uint32_t i = 0; i < history->count; i++) {
-        all += count_between(history_at(history, i), from_ns, to_ns);
+        all += count_working(history_at(history, i), from_ns, to_ns);
     }
     uint64_t seen = 0, given = 0;
     for (uint32_t i = 0; i < history->count; i++) {
         const struct rec_kept_stack *kept = history_at(history, i);
-        seen += count_between(kept, from_ns, to_ns);
+        seen += count_working(kept, from_ns, to_ns);
         uint64_t due = all > ring->cap ? seen * ring->cap / all : seen;
         for (; given < due; given++) {
             rec_ring_push(ring, &kept->stack);

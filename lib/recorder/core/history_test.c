@@ -94,12 +94,44 @@ static void the_oldest_stacks_go_first(void **state) {
     assert_int_equal(ring.count, 0);
 }
 
+static void add_input(struct rec_history *history, uint64_t frame, uint64_t at_ns) {
+    const struct rec_stack stack = {
+        .frames = &frame, .starts = &frame, .cap = 1, .count = 1, .input = true};
+    rec_history_add(history, &stack, at_ns);
+}
+
+static void a_wait_for_input_is_found_and_not_recalled(void **state) {
+    (void)state;
+    struct rec_history history = empty_history();
+    struct rec_ring ring = empty_ring();
+    uint64_t begin = 0, end = 0;
+    add(&history, 0x101, 100);
+    assert_false(rec_history_input(&history, 0, 1000, &begin, &end));
+    add_input(&history, 0x101, 150); /* the same code, but it waits */
+    add_input(&history, 0x101, 250);
+    add(&history, 0x101, 300);
+    add_input(&history, 0x201, 350);
+    assert_true(rec_history_input(&history, 0, 1000, &begin, &end));
+    assert_int_equal(begin, 150);
+    assert_int_equal(end, 250);
+    assert_true(rec_history_input(&history, 200, 230, &begin, &end));
+    assert_int_equal(begin, 200);
+    assert_int_equal(end, 230);
+    assert_true(rec_history_input(&history, 250, 1000, &begin, &end));
+    assert_int_equal(begin, 350);
+    assert_false(rec_history_input(&history, 350, 1000, &begin, &end));
+    assert_false(rec_history_input(&history, 0, 150, &begin, &end));
+    rec_history_recall(&history, 0, 1000, &ring);
+    assert_int_equal(ring.count, 2);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(samples_of_a_time_are_recalled_in_order),
         cmocka_unit_test(a_full_ring_keeps_the_share_of_each_stack),
         cmocka_unit_test(a_stack_counts_for_the_part_that_is_asked_for),
         cmocka_unit_test(the_oldest_stacks_go_first),
+        cmocka_unit_test(a_wait_for_input_is_found_and_not_recalled),
     };
     return cmocka_run_group_tests_name("history", tests, NULL, NULL);
 }

@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include <fcntl.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -89,6 +90,54 @@ static void a_file_as_standard_input_is_read_from_a_disk(void **state) {
     close(file);
 }
 
+/* Returns what a thread waits for that polls the two descriptors for input, the second one only if
+ * it is not negative. */
+static enum rec_wait_kind polled(int first, int second, short events) {
+    struct pollfd fds[2] = {{.fd = first, .events = events}, {.fd = second, .events = POLLIN}};
+    struct proc_syscall call = {.number = SYS_ppoll, .args = {(uint64_t)(uintptr_t)fds, 2}};
+    return thread_input_async(getpid(), &call);
+}
+
+static enum rec_wait_kind selected(int count, uint64_t set) {
+    struct proc_syscall call = {.number = SYS_pselect6,
+                                .args = {(uint64_t)count, (uint64_t)(uintptr_t)&set}};
+    return thread_input_async(getpid(), &call);
+}
+
+static void check_polls(int descriptor) {
+    int other[2];
+    assert_int_equal(pipe(other), 0);
+    assert_int_equal(polled(STDIN_FILENO, -1, POLLIN), REC_WAIT_STDIN);
+    assert_int_equal(polled(STDIN_FILENO, -1, POLLOUT), REC_WAIT_NONE);
+    assert_int_equal(polled(other[0], descriptor, POLLIN), REC_WAIT_STDIN);
+    assert_int_equal(polled(other[0], -1, POLLIN), REC_WAIT_NONE);
+    assert_int_equal(selected(1, 1), REC_WAIT_STDIN);
+    assert_int_equal(selected(0, 1), REC_WAIT_NONE);
+    assert_int_equal(selected(other[0] + 1, UINT64_C(1) << other[0]), REC_WAIT_NONE);
+    assert_int_equal(selected(1024, 1 | UINT64_C(1) << other[0]), REC_WAIT_STDIN);
+    close(other[0]);
+    close(other[1]);
+}
+
+static void a_poll_of_standard_input_waits_for_it(void **state) {
+    (void)state;
+    int ends[2];
+    assert_int_equal(pipe(ends), 0);
+    with_input(ends[0], check_polls);
+    close(ends[0]);
+    close(ends[1]);
+}
+
+static void a_poll_whose_descriptors_cannot_be_read_is_nothing(void **state) {
+    (void)state;
+    struct proc_syscall poll_call = {.number = SYS_ppoll, .args = {8, 1}};
+    struct proc_syscall select_call = {.number = SYS_pselect6, .args = {1, 8}};
+    struct proc_syscall no_set = {.number = SYS_pselect6, .args = {1, 0}};
+    assert_int_equal(thread_input_async(getpid(), &poll_call), REC_WAIT_NONE);
+    assert_int_equal(thread_input_async(getpid(), &select_call), REC_WAIT_NONE);
+    assert_int_equal(thread_input_async(getpid(), &no_set), REC_WAIT_NONE);
+}
+
 static void a_descriptor_that_is_closed_is_nothing(void **state) {
     (void)state;
     assert_int_equal(waited_for(SYS_read, 100000), REC_WAIT_NONE);
@@ -100,6 +149,8 @@ int main(void) {
         cmocka_unit_test(a_terminal_is_told_by_its_name),
         cmocka_unit_test(standard_input_is_a_pipe_or_a_socket),
         cmocka_unit_test(a_file_as_standard_input_is_read_from_a_disk),
+        cmocka_unit_test(a_poll_of_standard_input_waits_for_it),
+        cmocka_unit_test(a_poll_whose_descriptors_cannot_be_read_is_nothing),
         cmocka_unit_test(a_descriptor_that_is_closed_is_nothing),
     };
     return cmocka_run_group_tests_name("thread_wait_linux", tests, NULL, NULL);

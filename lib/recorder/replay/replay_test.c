@@ -57,7 +57,7 @@ static void every_trace_tells_what_it_expects(void **state) {
     static struct talk talk;
     glob_t paths;
     assert_int_equal(glob("testdata/traces/*.trace", 0, NULL, &paths), 0);
-    assert_true(paths.gl_pathc >= 48);
+    assert_true(paths.gl_pathc >= 50);
     int wrong = 0;
     for (size_t i = 0; i < paths.gl_pathc; i++) {
         char message[256] = "";
@@ -346,6 +346,7 @@ static size_t random_trace(uint32_t seed, char *text, size_t size) {
                                         "run b",
                                         "run c",
                                         "run w",
+                                        "run i",
                                         "run none",
                                         "suspend 3000",
                                         "tick",
@@ -372,9 +373,9 @@ static size_t random_trace(uint32_t seed, char *text, size_t size) {
     uint32_t s = seed * 2654435761u + 1;
     size_t len = seed % 2 == 0 ? random_preset(&s, text, size) : random_settings(&s, text, size);
     int n = snprintf(text + len, size - len,
-                     "stack a f+1 main\nstack b f+9 main\nstack c g main\nidle w epoll main\n");
+                     "stack a f+1 main\nstack b f+9 main\nstack c g main\nidle w epoll main\ninput i read main\n");
     len += (size_t)n;
-    const uint32_t kinds = seed % 4 == 1 ? 9 : sizeof names / sizeof *names;
+    const uint32_t kinds = seed % 4 == 1 ? 10 : sizeof names / sizeof *names;
     unsigned long long t = 0;
     for (unsigned i = 0; i < 40; i++) {
         const char *event = names[pick(&s, kinds)];

@@ -72,6 +72,24 @@ static bool read_wait_memory(void *arg, uint64_t address, void *to, size_t size)
     return (m->goes_on || !on_stack) && remote_read(m->watch->thread.process, address, to, size);
 }
 
+/* Does the function wait for a condition variable? Semaphores, read-write locks and the end of
+ * threads are waited for by the same system call. */
+static bool waits_for_condition(struct attach_watch *w, uint64_t function) {
+    static const char *const names[] = {"pthread_cond_wait", "pthread_cond_timedwait",
+                                        "pthread_cond_clockwait", "cnd_wait", "cnd_timedwait"};
+    struct attach_waiter *known = &w->waiters[function / 16 % ATTACH_WAITERS];
+    char name[sizeof "pthread_cond_clockwait" + 1];
+    if (known->function == function) {
+        return known->condition;
+    }
+    *known = (struct attach_waiter){.function = function};
+    remote_images_symbol(w->unwinder->images, function, name, sizeof name);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        known->condition |= strcmp(name, names[i]) == 0;
+    }
+    return known->condition;
+}
+
 /* Reports to w->edges that a wait begins at at_ns. The wait's place is that of its caller by call
  * frame information; without that it is the wait itself. */
 static void wait_begins(struct attach_watch *w, const struct wait_call *call,
@@ -80,10 +98,18 @@ static void wait_begins(struct attach_watch *w, const struct wait_call *call,
     struct finder_wait wait = {.place = regs->value[CFI_PC], .depth = regs->value[CFI_SP]};
     struct wait_memory memory = {w, stack, goes_on};
     bool condition = call->on == WAIT_ON_CONDITION;
+    struct remote_call caller;
     if (wait_call_is_other(call, args) || (condition && w->budget.no_conditions)) {
         return;
     }
-    remote_caller(w->unwinder, regs, stack, condition, &wait.place, &wait.depth);
+    bool called = remote_caller(w->unwinder, regs, stack, condition, &caller);
+    if (condition && (!called || !waits_for_condition(w, caller.function))) {
+        return;
+    }
+    if (called) {
+        wait.place = caller.address;
+        wait.depth = caller.depth;
+    }
     if (w->thread.tid == w->thread.process->pid &&
         !remote_images_on_stack(w->unwinder->images, wait.depth)) {
         wait.depth =
@@ -511,6 +537,7 @@ bool attach_watch_restart(struct attach_watch *w, const struct perf_tracing *tra
         w->sampling = false;
     }
     w->execs = w->have_sample = false;
+    memset(w->waiters, 0, sizeof w->waiters);
     w->sleep.known = 0;
     w->runs_size = 0;
     w->sleeps = remote_thread_sleeps(&w->thread);

@@ -18,6 +18,13 @@ enum attach_way {
                          look that showed it */
 };
 
+/* A function of the C library that waits on a futex, and whether it waits for a condition variable. */
+struct attach_waiter {
+    uint64_t function; /* 0: the entry is free */
+    bool condition;
+};
+enum { ATTACH_WAITERS = 8 };
+
 enum { ATTACH_LOOK_MS = EDGE_BUDGET_LOOK_MS /* ms from one look at the thread to the next */ };
 
 struct attach_watch {
@@ -35,6 +42,7 @@ struct attach_watch {
     bool execs; /* the thread runs another program: attach_watch_restart is due */
     struct edge_budget
         budget; /* decides what is read; calls_on and sleeps_on tell what is read now */
+    struct attach_waiter waiters[ATTACH_WAITERS]; /* functions that were asked for, by address */
     uint32_t calls_on;
     bool sleeps_on;
     bool sampling;    /* stacks are copied while the thread runs */

@@ -82,7 +82,7 @@ void remote_unwind(struct remote_unwinder *u, pid_t own_tid, const struct cfi_re
 }
 
 bool remote_caller(struct remote_unwinder *u, const struct cfi_registers *regs,
-                   const struct cfi_stack *stack, bool beyond, uint64_t *address, uint64_t *depth) {
+                   const struct cfi_stack *stack, bool beyond, struct remote_call *out) {
     enum { CALLERS = 8 };
     struct unwind_frame frames[CALLERS];
     struct rec_image image, other;
@@ -100,8 +100,10 @@ bool remote_caller(struct remote_unwinder *u, const struct cfi_registers *regs,
         at++;
     }
     at = at < n ? at : 1;
-    *address = frames[at].pc;
-    *depth = frames[at].sp;
+    const struct unwind_frame *called = &frames[at - 1];
+    *out = (struct remote_call){.address = frames[at].pc,
+                                .depth = frames[at].sp,
+                                .function = called->function ? called->function : called->pc - 1};
     return true;
 }
 

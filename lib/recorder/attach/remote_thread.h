@@ -32,11 +32,19 @@ void remote_unwinder_release(struct remote_unwinder *u);
  * (NULL: not wanted) and cap are the caller's. */
 void remote_unwind(struct remote_unwinder *u, pid_t own_tid, const struct cfi_registers *regs,
                    const struct cfi_stack *stack, struct rec_stack *out);
-/* Finds the caller of the function that `regs` are in: *address becomes its return address, *depth
- * the stack's depth there. beyond: the function is one of the C library, and the caller is the
- * first one in another image, if there is one. False: the caller cannot be found. */
+/* A caller on a stack. */
+struct remote_call {
+    uint64_t address;  /* the caller's return address */
+    uint64_t depth;    /* the stack pointer there */
+    uint64_t function; /* the function that it called: its first byte or, where that is not known,
+                          an address within it */
+};
+
+/* Finds the caller of the function that `regs` are in. beyond: that function is one of the C
+ * library, and the caller is the first one in another image, if there is one. False: the caller
+ * cannot be found. */
 bool remote_caller(struct remote_unwinder *u, const struct cfi_registers *regs,
-                   const struct cfi_stack *stack, bool beyond, uint64_t *address, uint64_t *depth);
+                   const struct cfi_stack *stack, bool beyond, struct remote_call *out);
 
 struct remote_thread {
     const struct remote_process *process; /* borrowed */

@@ -18,6 +18,7 @@ enum {
     RETURN_STREAK = 8, /* number of waits of the believed loop that end a doubt */
     LONGER_EACH = 8, /* factor by which each wait of a loop is longer than each wait for a reply */
     LONGER_ALL = 4,  /* factor by which all waits of a loop are longer than all waits for replies */
+    FIRST_OFTEN = 128, /* number of waits that suffice for the first belief, however short they are */
     RUNS_BACK =
         8 /* number of runs of other candidates that may lie between two runs that are joined */
 };
@@ -31,6 +32,8 @@ enum {
                             they take this long */
 /* Time in ns that the waits of a loop, which idles, take in all; waits for replies take less. */
 #define LOOP_WAITS_NS UINT64_C(100000000)
+/* The same for the first belief, before which nothing is judged and nothing is lost. */
+#define FIRST_WAITS_NS UINT64_C(40000000)
 
 void finder_init(struct loop_finder *f, uint64_t threshold_ns,
                  bool (*allowed)(void *ctx, uint64_t place), void *ctx) {
@@ -122,7 +125,8 @@ static void drop_runs(struct loop_finder *f, uint32_t candidate) {
 /* Adds a candidate; in a full table it replaces the candidate whose latest wait is the oldest, but
  * never the believed one. */
 static struct finder_candidate *finder_add_candidate(struct loop_finder *f,
-                                                     const struct finder_wait *wait) {
+                                                     const struct finder_wait *wait,
+                                                     uint64_t now_ns) {
     uint32_t at = f->count;
     if (f->count < FINDER_CANDIDATES) {
         f->count++;
@@ -137,7 +141,7 @@ static struct finder_candidate *finder_add_candidate(struct loop_finder *f,
     }
     struct finder_candidate *c = &f->candidates[at];
     *c = (struct finder_candidate){
-        .place = wait->place, .object = wait->object, .depth = wait->depth};
+        .place = wait->place, .object = wait->object, .depth = wait->depth, .first_ns = now_ns};
     c->refused = f->allowed != NULL && !f->allowed(f->allowed_ctx, wait->place);
     return c;
 }
@@ -364,10 +368,27 @@ static void judge_doubtful(struct loop_finder *f, struct finder_candidate *c,
     }
 }
 
+/* Has c, which waits on a condition variable or for signals, idled for half of the time since its
+ * first wait? Waits for a lock that is made of a condition variable, or for helpers, take less. */
+static bool idles_mostly(const struct finder_candidate *c, uint64_t now_ns) {
+    return c->waited_ns >= LOOP_WAITS_NS && c->waited_ns >= (now_ns - c->first_ns) / 2;
+}
+
+/* Are c's waits enough to be believed as the first loop? Libraries that wait for replies while they
+ * start up do so a few times, and not for long. */
+static bool qualifies_first(const struct loop_finder *f, const struct finder_candidate *c,
+                            uint64_t now_ns) {
+    if (c->waits < FINDER_QUALIFIES || f->allowed != NULL) {
+        return c->waits >= FINDER_QUALIFIES;
+    }
+    return is_weak(c) ? idles_mostly(c, now_ns)
+                      : c->waited_ns >= FIRST_WAITS_NS || c->waits >= FIRST_OFTEN;
+}
+
 static enum finder_verdict judge_blocking(struct loop_finder *f, struct finder_candidate *c,
                                           const struct finder_wait *wait, uint64_t now_ns) {
     if (f->believed == 0) {
-        if (c->waits >= FINDER_QUALIFIES) {
+        if (qualifies_first(f, c, now_ns)) {
             believe(f, c, now_ns);
         }
         return FINDER_IDLE;
@@ -425,7 +446,7 @@ enum finder_verdict finder_begin(struct loop_finder *f, const struct finder_wait
     }
     struct finder_candidate *c = finder_match(f, wait);
     if (c == NULL) {
-        c = finder_add_candidate(f, wait);
+        c = finder_add_candidate(f, wait, now_ns);
     }
     if (c->refused) {
         return FINDER_PART;
@@ -482,12 +503,13 @@ static bool is_better_at_end(const struct loop_finder *f, const struct finder_ca
 }
 
 /* Returns the best of the candidates that qualify at the end; NULL: no candidate does. */
-static struct finder_candidate *best_at_end(struct loop_finder *f) {
+static struct finder_candidate *best_at_end(struct loop_finder *f, uint64_t now_ns) {
     struct finder_candidate *best = NULL;
     uint64_t enough = f->allowed != NULL ? 1 : FINISH_QUALIFIES;
     for (uint32_t i = 0; i < f->count; i++) {
         struct finder_candidate *c = &f->candidates[i];
-        if (c->refused || c->waits < (is_weak(c) ? FINDER_QUALIFIES : enough)) {
+        if (c->refused || c->waits < (is_weak(c) ? FINDER_QUALIFIES : enough) ||
+            (is_weak(c) && f->allowed == NULL && !idles_mostly(c, now_ns))) {
             continue;
         }
         if (best == NULL || is_better_at_end(f, c, best)) {
@@ -514,7 +536,7 @@ static struct finder_candidate *successor_at_end(struct loop_finder *f) {
 void finder_finish(struct loop_finder *f, uint64_t now_ns) {
     finder_end(f, now_ns);
     bool sure = f->believed != 0 && !f->doubt;
-    struct finder_candidate *found = sure ? successor_at_end(f) : best_at_end(f);
+    struct finder_candidate *found = sure ? successor_at_end(f) : best_at_end(f, now_ns);
     if (found != NULL) {
         believe(f, found, now_ns);
     }

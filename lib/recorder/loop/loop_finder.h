@@ -112,6 +112,7 @@ struct finder_candidate {
                               and waited_ns, and that loop's waited_ns, at the candidate's first
                               wait since that loop is believed */
     uint64_t beside_ns, rival_waited_ns;
+    uint64_t first_ns;  /* time at which the first wait began */
     uint64_t latest_ns; /* time at which the latest wait began or ended */
     uint64_t left_ns;   /* latest_ns at the time when another candidate was believed in its place */
     bool trusted;       /* the candidate was believed before */

@@ -109,19 +109,45 @@ static void third_wait_makes_a_loop_and_the_earlier_ones_were_its_own(void **sta
     struct finder_interval idle[4];
     uint64_t from;
     enum rec_past past;
-    wait_for(&d, 2000, LOOP, SHALLOW, epoll_object(3), 10);
-    wait_for(&d, 2000, LOOP, SHALLOW, epoll_object(3), 10);
+    wait_for(&d, 2000, LOOP, SHALLOW, epoll_object(3), 30);
+    wait_for(&d, 2000, LOOP, SHALLOW, epoll_object(3), 30);
     assert_int_equal(d.found, 0);
-    wait_for(&d, 2000, LOOP, SHALLOW, epoll_object(3), 10);
+    wait_for(&d, 2000, LOOP, SHALLOW, epoll_object(3), 30);
     assert_int_equal(d.found, 1);
     assert_int_equal(d.verdict, FINDER_IDLE);
     assert_int_equal(finder_idle(&d.finder, idle, 4, &from, &past), 3);
     assert_int_equal(past, REC_PAST_ANEW);
     assert_int_equal(from, 0);
     assert_int_equal(idle[0].begin_ns, 3000 * MS);
-    assert_int_equal(idle[0].end_ns, 3010 * MS);
-    assert_int_equal(idle[1].begin_ns, 5010 * MS);
-    assert_int_equal(idle[2].begin_ns, 7020 * MS);
+    assert_int_equal(idle[0].end_ns, 3030 * MS);
+    assert_int_equal(idle[1].begin_ns, 5030 * MS);
+    assert_int_equal(idle[2].begin_ns, 7060 * MS);
+}
+
+static void short_waits_make_a_loop_once_there_are_many(void **state) {
+    (void)state;
+    struct driver d = driver();
+    for (unsigned i = 0; i < 40; i++) { /* a library's, while it starts up */
+        wait_for(&d, 1, REPLY, DEEP, set_of(3, 3, 0), 1);
+    }
+    assert_int_equal(place_of(&d), 0);
+    for (unsigned i = 0; i < 400; i++) { /* a loop that waits in one of ten turns */
+        wait_for(&d, 1, START, SHALLOW, epoll_object(4), i % 10 == 0);
+    }
+    assert_int_equal(place_of(&d), 0);
+    waits(&d, 2, START, SHALLOW, epoll_object(4));
+    assert_int_equal(place_of(&d), START);
+}
+
+/* A lock that is made of a condition variable, as Python's is, or helpers of a garbage collector. */
+static void condition_that_idles_seldom_is_no_loop(void **state) {
+    (void)state;
+    struct driver d = driver();
+    for (unsigned i = 0; i < 200; i++) {
+        wait_for(&d, 100, REPLY, DEEP, condition(0x77), 5);
+    }
+    finder_finish(&d.finder, d.now);
+    assert_int_equal(place_of(&d), 0);
 }
 
 static void place_that_waits_once_for_each_of_its_descriptors_is_none(void **state) {
@@ -372,8 +398,8 @@ static void condition_replaces_descriptors_that_were_waited_for_once(void **stat
 static void descriptors_that_idle_again_take_all_since_back(void **state) {
     (void)state;
     struct driver d = driver();
-    for (unsigned i = 0; i < 9; i++) {
-        wait_for(&d, 1, START, SHALLOW, epoll_object(3), 2);
+    for (unsigned i = 0; i < 12; i++) {
+        wait_for(&d, 1, START, SHALLOW, epoll_object(3), 5);
     }
     uint64_t last = d.now;
     for (unsigned i = 0; i < 20; i++) { /* a worker's answers, in one turn */
@@ -542,7 +568,7 @@ static void pinned_loop_is_judged_as_the_one_that_is_found(void **state) {
 static void full_tables_keep_the_loop(void **state) {
     (void)state;
     struct driver d = driver();
-    waits(&d, 3, LOOP, SHALLOW, epoll_object(3));
+    waits(&d, 4, LOOP, SHALLOW, epoll_object(3));
     for (unsigned i = 0; i < 4 * FINDER_CANDIDATES; i++) {
         wait_for(&d, 300, 0x100000 + i * 16, DEEP, epoll_object(100 + i), 1);
     }
@@ -555,6 +581,8 @@ static void full_tables_keep_the_loop(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(third_wait_makes_a_loop_and_the_earlier_ones_were_its_own),
+        cmocka_unit_test(short_waits_make_a_loop_once_there_are_many),
+        cmocka_unit_test(condition_that_idles_seldom_is_no_loop),
         cmocka_unit_test(place_that_waits_once_for_each_of_its_descriptors_is_none),
         cmocka_unit_test(one_shallower_wait_does_not_hide_the_loop),
         cmocka_unit_test(two_waits_are_enough_at_the_end),

@@ -378,7 +378,7 @@ static bool died_for_us(const struct preload_report *report, const struct record
     return false;
 }
 
-static void say_signal(const char *name, int number, bool for_us) {
+void recorder_say_signal(const char *name, int number, bool for_us) {
     const char *why = "";
     if (number == SIGSYS) {
         why = for_us
@@ -572,7 +572,7 @@ void recorder_say_summary(const struct preload_report *report, const struct reco
     say_failures(report);
     say_asides(report);
     if (!set->quiet && end->signal != 0) {
-        say_signal(name, end->signal, died_for_us(report, end));
+        recorder_say_signal(name, end->signal, died_for_us(report, end));
     }
     say_finds(report, &sums, set, name, is_complete(report, end, got));
     if (!set->quiet && sums.dumps > 0) {

@@ -24,6 +24,9 @@ struct strbuf;
 
 /* Returns the name of a loop of this kind, an enum finder_kind. */
 const char *recorder_loop_kind(uint32_t kind);
+/* Prints that the program `name` was ended by the signal `number`. for_us: it was in a system call
+ * that it made for the recorder. */
+void recorder_say_signal(const char *name, int number, bool for_us);
 /* Appends "; waited for input 5.2 s" to a line if that is at least 50 ms. */
 void recorder_add_input(struct strbuf *line, uint64_t input_ms);
 /* Appends "; not watched: launch 0.9 s, …" to a line: reasons of at least 50 ms. unwatched_ms:

@@ -40,7 +40,9 @@ static bool watched_enough(const struct attach_totals *t) {
 
 static void say_way(const struct attach_totals *t) {
     if (!t->by_events) {
-        cli_say(TOOL, "edges are sampled (%s: %s): busy at %" PRIu64 " of %" PRIu64 " samples",
+        cli_say(TOOL,
+                "edges are sampled (%s: %s): busy at %" PRIu64 " of %" PRIu64 " samples; "
+                "a stall made of short waits is not seen",
                 t->why_not.what, strerror(t->why_not.error), t->busy_samples, t->samples);
     }
     if (t->limited > 0) {
@@ -403,6 +405,9 @@ int recorder_attach_program(const struct recorder_settings *set, const char *pat
         record_others(f, signals);
     }
     family_finish(f);
+    if (recorded && WIFSIGNALED(status) && !set->quiet) {
+        recorder_say_signal(argv[0], WTERMSIG(status), false);
+    }
     if (runs) {
         summarise_attached(set, f,
                            recorded); /* first: the kernel takes its time to close tracepoints */

@@ -14,6 +14,7 @@
  *     input         a loop on descriptors; a turn waits for standard input, a pipe, and then works
  *     prompt        the same with select(2), and a terminal
  *     reply         the same as input, but it reads another pipe, which is its stall
+ *     locked        waits again and again for a lock that another thread holds
  *     ring          a loop that waits in io_uring_enter(2); ends with 77 where there is none
  *     none          never waits
  *     die           is killed in a stall */
@@ -361,6 +362,38 @@ static void reply(void) {
     turns(TURNS);
 }
 
+static pthread_rwlock_t table_lock = PTHREAD_RWLOCK_INITIALIZER;
+
+static void *hold_lock(void *held) {
+    char byte;
+    pthread_rwlock_wrlock(&table_lock);
+    if (write(((const int *)held)[1], "", 1) == 1 && read(quiet_pipe[0], &byte, 1) == 1) {
+        pthread_rwlock_unlock(&table_lock);
+    }
+    return NULL;
+}
+
+/* A lock is waited for by the same system call as a condition variable. */
+static void locked(void) {
+    pthread_t holder;
+    char byte;
+    if (pthread_create(&holder, NULL, hold_lock, other_pipe) != 0 ||
+        read(other_pipe[0], &byte, 1) != 1) {
+        die("pthread_create");
+    }
+    for (int i = 0; i < TURNS; i++) {
+        struct timespec until;
+        clock_gettime(CLOCK_REALTIME, &until);
+        until.tv_nsec += 150000000;
+        until.tv_sec += until.tv_nsec / 1000000000;
+        until.tv_nsec %= 1000000000;
+        pthread_rwlock_timedrdlock(&table_lock, &until);
+    }
+    if (write(quiet_pipe[1], "", 1) == 1) {
+        pthread_join(holder, NULL);
+    }
+}
+
 static void none(void) {
     sleep_ms(STALL_MS);
 }
@@ -372,8 +405,9 @@ int main(int argc, char **argv) {
     } cases[] = {{"once", once},           {"nested", nested},     {"probes", probes},
                  {"two-loops", two_loops}, {"start-up", start_up}, {"quiet", quiet},
                  {"condition", condition}, {"worker", worker},     {"replies", replies},
-                 {"input", input},         {"prompt", prompt},   {"reply", reply},       {"ring", ring},
-                 {"none", none},           {"die", die_in_stall}};
+                 {"input", input},         {"prompt", prompt},     {"reply", reply},
+                 {"locked", locked},       {"ring", ring},         {"none", none},
+                 {"die", die_in_stall}};
     const char *name = argc > 1 ? argv[1] : "";
     if (pipe(quiet_pipe) != 0 || pipe(other_pipe) != 0) {
         die("pipe");
@@ -389,7 +423,7 @@ int main(int argc, char **argv) {
         }
     }
     fputs("usage: waits early|once|nested|probes|two-loops|start-up|quiet|condition|worker|replies|"
-          "input|prompt|reply|ring|none|die\n",
+          "input|prompt|reply|locked|ring|none|die\n",
           stderr);
     return 2;
 }

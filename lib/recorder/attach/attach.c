@@ -313,7 +313,7 @@ static void sum_time(struct attach *a, uint64_t now_ns) {
 }
 
 void attach_finish(struct attach *a, int killed) {
-    a->fatal = killed == 1;
+    a->fatal = a->policy.fatal = killed == 1;
     if (!best_loop(a)) {
         name_others(a);
     }

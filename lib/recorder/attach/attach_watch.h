@@ -18,7 +18,8 @@ enum attach_way {
                          look that showed it */
 };
 
-/* A function of the C library that waits on a futex, and whether it waits for a condition variable. */
+/* A function of the C library that waits on a futex, and whether it waits for a condition variable.
+ */
 struct attach_waiter {
     uint64_t function; /* 0: the entry is free */
     bool condition;

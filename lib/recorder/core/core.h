@@ -175,9 +175,9 @@ uint64_t rec_core_grace_ns(const struct rec_core *core);
 void rec_core_finish(struct rec_core *core, uint64_t now_ns);
 
 /* Is it time to encode and write closed dumps? True if there is one, and the loop is idle or its
- * thread waits for input while the process uses less than 40 % of one processor (cpu_permille; -1 = not known, which counts as
- * less), or a dump waits longer than its deadline, or the memory for dumps is used up, or the core
- * has finished. */
+ * thread waits for input while the process uses less than 40 % of one processor (cpu_permille; -1 =
+ * not known, which counts as less), or a dump waits longer than its deadline, or the memory for
+ * dumps is used up, or the core has finished. */
 bool rec_core_write_due(const struct rec_core *core, uint64_t now_ns, int32_t cpu_permille);
 /* Returns the time at which rec_core_write_due becomes true at the latest; REC_NEVER if no dump
  * waits. */

@@ -148,7 +148,7 @@ struct rec_core {
     uint64_t loop_ns;       /* time of the loop's first edge; 0 = there was none yet */
     uint64_t unwatched_ns[REC_UNWATCHED_REASONS];
 
-    uint64_t rest_ns;  /* time of the last sample of the loop's track that showed a wait for input */
+    uint64_t rest_ns; /* time of the last sample of the loop's track that showed a wait for input */
     uint64_t input_ns; /* time in which the loop's thread waited for input, as samples showed */
 
     uint64_t ping_number, next_post_ns;

@@ -62,8 +62,7 @@ static uint32_t count_between(const struct rec_kept_stack *kept, uint64_t from_n
 }
 
 /* Does the same as count_between for a thread that works; returns 0 for waits for input. */
-static uint32_t count_working(const struct rec_kept_stack *kept, uint64_t from_ns,
-                              uint64_t to_ns) {
+static uint32_t count_working(const struct rec_kept_stack *kept, uint64_t from_ns, uint64_t to_ns) {
     return kept->stack.input ? 0 : count_between(kept, from_ns, to_ns);
 }
 

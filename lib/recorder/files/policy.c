@@ -151,7 +151,8 @@ void rec_policy_take_back(struct rec_policy *policy, bool ended, uint64_t was_ms
 
 static void on_end(void *user, const struct stallrec_stall *stall) {
     struct rec_policy *policy = user;
-    struct rec_tier *tier = policy_tier(policy, stall->at_ms);
+    struct rec_tier *tier =
+        policy->fatal ? &policy->session.fatal : policy_tier(policy, stall->at_ms);
     policy->stalled -= policy->stalled > 0;
     tier->stalls++;
     tier->stalled_ms += stall->at_ms;

@@ -27,6 +27,8 @@ struct rec_policy {
     uint32_t stalled;    /* number of stalls that go on; they count as fatal until they end */
     uint64_t stalled_ms; /* age in ms of the latest of these stalls, updated once a second */
     uint64_t suppressed_alone;
+    bool fatal; /* the process has died, so that a stall which ends from now on killed it; set by
+                   a recorder that survives the process */
     const struct rec_context *context;
     uint64_t (*clock_ns)(void);
 };

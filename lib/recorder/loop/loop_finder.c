@@ -18,7 +18,8 @@ enum {
     RETURN_STREAK = 8, /* number of waits of the believed loop that end a doubt */
     LONGER_EACH = 8, /* factor by which each wait of a loop is longer than each wait for a reply */
     LONGER_ALL = 4,  /* factor by which all waits of a loop are longer than all waits for replies */
-    FIRST_OFTEN = 128, /* number of waits that suffice for the first belief, however short they are */
+    FIRST_OFTEN =
+        128, /* number of waits that suffice for the first belief, however short they are */
     RUNS_BACK =
         8 /* number of runs of other candidates that may lie between two runs that are joined */
 };
@@ -124,9 +125,8 @@ static void drop_runs(struct loop_finder *f, uint32_t candidate) {
 
 /* Adds a candidate; in a full table it replaces the candidate whose latest wait is the oldest, but
  * never the believed one. */
-static struct finder_candidate *finder_add_candidate(struct loop_finder *f,
-                                                     const struct finder_wait *wait,
-                                                     uint64_t now_ns) {
+static struct finder_candidate *
+finder_add_candidate(struct loop_finder *f, const struct finder_wait *wait, uint64_t now_ns) {
     uint32_t at = f->count;
     if (f->count < FINDER_CANDIDATES) {
         f->count++;

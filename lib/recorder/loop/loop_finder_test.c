@@ -139,7 +139,8 @@ static void short_waits_make_a_loop_once_there_are_many(void **state) {
     assert_int_equal(place_of(&d), START);
 }
 
-/* A lock that is made of a condition variable, as Python's is, or helpers of a garbage collector. */
+/* A lock that is made of a condition variable, as Python's is, or helpers of a garbage collector.
+ */
 static void condition_that_idles_seldom_is_no_loop(void **state) {
     (void)state;
     struct driver d = driver();

@@ -38,6 +38,7 @@ static void sum_totals(struct attach_totals *to, const struct attach_totals *of)
     to->stalls += of->stalls;
     to->dumps += of->dumps;
     to->lost += of->lost;
+    to->lost_error = of->lost > 0 ? of->lost_error : to->lost_error;
     to->wall_ms += of->wall_ms;
     to->looped_ms += of->looped_ms;
     to->watched_ms += of->watched_ms;

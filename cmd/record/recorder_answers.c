@@ -440,10 +440,9 @@ static void say_asides(const struct preload_report *report) {
     }
 }
 
-static void say_lost(const struct recorder_sums *sums) {
-    cli_say(TOOL, "%" PRIu64 " dump%s could not be written%s%s", sums->lost, ending_of(sums->lost),
-            sums->lost_error != 0 ? ": " : "",
-            sums->lost_error != 0 ? strerror(sums->lost_error) : "");
+void recorder_say_lost(uint64_t lost, int error) {
+    cli_say(TOOL, "%" PRIu64 " dump%s could not be written: %s", lost, ending_of(lost),
+            error != 0 ? strerror(error) : "more were open at once than the recorder keeps");
 }
 
 /* Prints how many processes are not recorded because they were made by clone(2) directly, and not
@@ -579,7 +578,7 @@ void recorder_say_summary(const struct preload_report *report, const struct reco
         say_next(set->directory);
     }
     if (sums.lost > 0) {
-        say_lost(&sums);
+        recorder_say_lost(sums.lost, sums.lost_error);
     }
     if (!set->quiet) {
         say_cut(report, &sums);

@@ -24,6 +24,9 @@ struct strbuf;
 
 /* Returns the name of a loop of this kind, an enum finder_kind. */
 const char *recorder_loop_kind(uint32_t kind);
+/* Prints that `lost` dumps were lost. error: errno of the last one; 0: there was no memory for
+ * it. */
+void recorder_say_lost(uint64_t lost, int error);
 /* Prints that the program `name` was ended by the signal `number`. for_us: it was in a system call
  * that it made for the recorder. */
 void recorder_say_signal(const char *name, int number, bool for_us);

@@ -48,7 +48,7 @@ static void say_way(const struct attach_totals *t) {
     if (t->limited > 0) {
         cli_say(TOOL,
                 "more waits than are read: %" PRIu64 " time%s; the begin of a stall is exact to "
-                "50 ms there",
+                "100 ms there",
                 t->limited, ending_of(t->limited));
     }
     if (t->threads_left_out > 0) {
@@ -113,7 +113,7 @@ static void summarise_attached(const struct recorder_settings *set, const struct
     const struct attach_totals *t = &totals;
     uint64_t stall_ms = settings_stall_ms(set);
     if (t->lost > 0) {
-        cli_say(TOOL, "%" PRIu64 " dump%s could not be written", t->lost, ending_of(t->lost));
+        recorder_say_lost(t->lost, t->lost_error);
     }
     if (t->trace_failed) {
         cli_say(TOOL, "%s: not all of the trace could be written", set->trace);

@@ -17,7 +17,7 @@
  *
  * Stacks come from frame pointers (darwin/fp_walk) or from unwind tables (unwind/). For unwind
  * tables a processor PROC needs arch_PROC.h (registers, red zone, return address, size of the
- * caches), prologue_PROC.c (code that no table covers) and its registers in context_linux.c; for
+ * caches), prologue_PROC.c (code that no table covers) and its registers in signal_linux.c; for
  * frame pointers it needs its registers in task_darwin.c. For a processor with a link register
  * unwind_link_PROC.c finds the callers of leaves.
  *

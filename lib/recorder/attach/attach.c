@@ -40,7 +40,8 @@ static void count_dump(void *user, const char *path) {
 
 static void count_lost(void *user, const char *path, enum stallrec_error why) {
     struct attach *a = user;
-    (void)path, (void)why;
+    (void)path;
+    a->totals.lost_error = why == STALLREC_ERR_WRITE ? errno : 0;
     a->totals.lost++;
 }
 

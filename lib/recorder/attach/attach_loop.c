@@ -272,6 +272,9 @@ static void tell_queue(struct attach_loop *l) {
     struct rec_event event;
     while (attach_watch_take(&l->watch, &event)) {
         tell(l, &event);
+        if (event.kind == REC_EVENT_PAST_IDLE && rec_core_full(l->core)) {
+            attach_loop_write(l, false);
+        }
     }
 }
 
@@ -343,7 +346,7 @@ static bool write_loop_dump(struct attach_loop *l, const struct rec_dump *dump, 
     copy.stall.fatal = a->fatal && !dump->stall.ended;
     a->about.loop_at = *l->loop_at ? l->loop_at : NULL;
     a->about.other_thread = l->watch.thread.tid != a->process.pid;
-    a->about.sampled_edges = l->watch.way == ATTACH_BY_SAMPLES;
+    a->about.sampled_edges = l->watch.way == ATTACH_BY_SAMPLES || l->watch.budget.limits > 0;
     a->about.unspooled = !rec_spool_works(l->spool);
     rec_policy_count(&a->policy, &a->about, rec_wall_ms_async(NULL));
     enum stallrec_error st = rec_dumpfile_write(a->file, &copy, &a->about, path);

@@ -74,7 +74,7 @@ static bool read_wait_memory(void *arg, uint64_t address, void *to, size_t size)
 
 /* Does the function wait for a condition variable? Semaphores, read-write locks and the end of
  * threads are waited for by the same system call. */
-static bool waits_for_condition(struct attach_watch *w, uint64_t function) {
+static bool is_condition_function(struct attach_watch *w, uint64_t function) {
     static const char *const names[] = {"pthread_cond_wait", "pthread_cond_timedwait",
                                         "pthread_cond_clockwait", "cnd_wait", "cnd_timedwait"};
     struct attach_waiter *known = &w->waiters[function / 16 % ATTACH_WAITERS];
@@ -103,7 +103,7 @@ static void wait_begins(struct attach_watch *w, const struct wait_call *call,
         return;
     }
     bool called = remote_caller(w->unwinder, regs, stack, condition, &caller);
-    if (condition && (!called || !waits_for_condition(w, caller.function))) {
+    if (condition && (!called || !is_condition_function(w, caller.function))) {
         return;
     }
     if (called) {

@@ -15,6 +15,7 @@
 
 #include <stdatomic.h>
 #include <sys/types.h>
+#include <ucontext.h>
 
 #include "unwind/cfi.h"
 
@@ -39,6 +40,10 @@ struct signal_copy {
      * upper bound: the time from the request to the monitor's look at the answer. */
     uint64_t pause_ns;
 };
+
+/* Sets regs to all registers of the code that a signal handler, which got uc, has interrupted.
+ * Async-signal-safe. */
+void context_registers_async(const ucontext_t *uc, struct cfi_registers *regs);
 
 /* Installs the handler for `number` and makes the slot; a second call only makes sure of both. The
  * handler stays for the life of the process, because a signal may still be on its way. The

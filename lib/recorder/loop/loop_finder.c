@@ -371,7 +371,7 @@ static void judge_doubtful(struct loop_finder *f, struct finder_candidate *c,
 /* Has c, which waits on a condition variable or for signals, idled for half of the time since its
  * first wait? Waits for a lock that is made of a condition variable, or for helpers, take less. */
 static bool idles_mostly(const struct finder_candidate *c, uint64_t now_ns) {
-    return c->waited_ns >= LOOP_WAITS_NS && c->waited_ns >= (now_ns - c->first_ns) / 2;
+    return c->waited_ns >= FIRST_WAITS_NS && c->waited_ns >= (now_ns - c->first_ns) / 2;
 }
 
 /* Are c's waits enough to be believed as the first loop? Libraries that wait for replies while they

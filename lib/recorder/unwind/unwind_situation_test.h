@@ -19,7 +19,7 @@
 #include <string.h>
 #include <ucontext.h>
 
-#include "linux/context_linux.h"
+#include "linux/signal_linux.h"
 #include "linux/modules_linux.h"
 #if defined(__x86_64__)
 #include "unwind/unwind_code_x86_64_test.h"

@@ -12,7 +12,7 @@ struct arena_block;
 struct arena {
     struct arena_block *head;
     size_t used;  /* bytes handed out since init or clear */
-    size_t limit; /* most bytes handed out, past which an allocation fails; 0 = none */
+    size_t limit; /* maximum of `used`, beyond which an allocation fails; 0 = no limit */
 };
 
 /* Returns `size` zeroed bytes, aligned for any type, valid until clear or release; NULL when

@@ -1,5 +1,5 @@
-/* Inflates zlib streams that lie in memory whole, and computes CRC-32. A build that found
- * libdeflate uses it, as it takes half the time of zlib or less. */
+/* Inflates zlib streams that are complete in memory, and computes CRC-32. A build that finds
+ * libdeflate uses that library, because it takes at most half the time of zlib. */
 #ifndef STALLKIT_BASE_DEFLATE_H
 #define STALLKIT_BASE_DEFLATE_H
 

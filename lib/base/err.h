@@ -17,7 +17,7 @@
 enum st {
     ST_OK,   /* the function did what was asked for */
     ST_NONE, /* the input is well-formed, and what was asked for is not in it */
-    ST_ERR   /* the function failed: struct err says what, on what, where */
+    ST_ERR   /* the function failed; struct err tells the failure, the file and the offset */
 };
 
 enum err_code {

@@ -6,7 +6,9 @@
 #include "names/names.h"
 #include "names/names_private.h"
 
-enum { SCAN_MAX = 4096 }; /* bytes of a name that are read: nested brackets are read repeatedly */
+/* Maximum number of bytes of a name that are read, a bound because nested brackets are read
+ * repeatedly. */
+enum { SCAN_MAX = 4096 };
 
 /* Is the name a namespace or a module that comes with a language or a system? */
 static bool is_library(const char *s, size_t len) {
@@ -34,8 +36,8 @@ static size_t behind(const char *s, size_t len, size_t at) {
     return close < len ? close + 1 : len;
 }
 
-/* Returns the index behind the word at `at`, or behind a compiler's name for a nameless thing,
- * `{lambda(int)#2}`; `at` if neither is there. */
+/* Returns the index after the word at `at`, or after a compiler's name for an entity without a
+ * name, `{lambda(int)#2}`; `at` if neither is there. */
 static size_t behind_part(const char *s, size_t len, size_t at) {
     if (at < len && s[at] == '{') {
         return behind(s, len, at);
@@ -67,7 +69,8 @@ static size_t behind_path(const char *s, size_t len, size_t at, size_t *parts) {
         }
         at = end;
         if (at < len && s[at] == '(') {
-            at = behind(s, len, at); /* belongs to the path if another part follows */
+            /* Template arguments belong to the path if another part follows them. */
+            at = behind(s, len, at);
         }
         size_t dots = behind_dots(s, len, at);
         if (dots == at) {

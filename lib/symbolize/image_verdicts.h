@@ -1,4 +1,4 @@
-/* Counts the verdicts on the images of many dumps, tells the images that need attention, and lists
+/* Counts the verdicts on the images of many dumps, and lists the images that need attention and
  * those without debug info. */
 #ifndef STALLKIT_SYMBOLIZE_IMAGE_VERDICTS_H
 #define STALLKIT_SYMBOLIZE_IMAGE_VERDICTS_H
@@ -25,8 +25,8 @@ struct image_verdicts {
     VEC(struct seen_image) images;
     bool lacks_any, lacks_app; /* an image, or one of the app, is not `ok` */
     bool list_missing;         /* keep the lines that image_verdicts_write needs */
-    struct map missing; /* lines of image_verdicts_write, each behind '0' (app) or '1', by which
-                           they sort */
+    struct map missing; /* lines of image_verdicts_write, each with a '0' (image of the app) or '1'
+                           in front, so that the app's sort first */
     bool failed;        /* an image or line was lost: out of memory */
 };
 

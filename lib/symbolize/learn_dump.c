@@ -10,10 +10,10 @@ struct dump_facts {
     VEC(struct learned_fact) facts;
 };
 
-/* Does the name tell its function's start? Offset 0 also stands for an unknown offset. It is taken
- * as known for an exact frame without a line: such a name is from a symbol table, and the function
- * has just been entered. (A return address at offset 0 is behind a call that never returns, of the
- * function before.) */
+/* Does the name tell its function's start? Offset 0 may also mean that the offset is unknown. It is
+ * taken for a real 0 in an exact frame without a line: such a name is from a symbol table, and the
+ * function has just been entered. (A return address at offset 0 follows a call that never returns,
+ * in the function before.) */
 static bool tells_start(const struct dump_name *name, bool exact) {
     return name->offset > 0 || (exact && !name->file);
 }

@@ -34,15 +34,15 @@ struct retrace_method {
     uint32_t from, to;               /* lines of the short method, 0:65535 being all */
     uint32_t source_from, source_to; /* lines of the source; 0 = unknown */
     bool ranged;                     /* from and to were told */
-    bool sourced;                    /* source_from was told; else lines are the source's own */
-    bool synthesized;                /* R8 made the method, it is not in the source */
+    bool sourced;     /* the mapping gives source_from; else lines are the source's own */
+    bool synthesized; /* R8 made the method, it is not in the source */
 };
 
 struct retrace_class {
     struct retrace_text name, file;
     size_t first, count; /* its part of retrace_map.methods */
-    /* index of the next class with the same short name, and, in the first of them, of the last;
-     * 0 = none */
+    /* next: index of the next class with the same short name; last: in the first of these classes,
+     * index of the last one; 0 = none */
     size_t next, last;
 };
 
@@ -301,8 +301,8 @@ static bool text_equal(struct retrace_text a, struct retrace_text b) {
     return a.len == b.len && (a.len == 0 || memcmp(a.p, b.p, a.len) == 0);
 }
 
-/* Returns the source's line for a line of a short method: without a range of the source it is the
- * same line, ranges of equal length go line by line, any other gives the start of the source's
+/* Returns the source's line for a line of a short method: the same line if the source has no range,
+ * the line at the same distance if both ranges have one length, else the start of the source's
  * range. */
 static uint32_t source_line(const struct retrace_method *m, uint32_t line) {
     if (!m->sourced) {
@@ -354,9 +354,9 @@ static bool is_synthesized(const struct retrace_map *map, const struct retrace_c
     return found;
 }
 
-/* Finds the methods with this short name whose lines contain `line`, 0 being in a range that begins
- * with it. A method that R8 made is left out where others are inlined in it. False: there are none.
- */
+/* Finds the methods with this short name whose range contains `line`; 0 is only in a range that
+ * begins with 0. A method that R8 made is left out if others are inlined into it. False: there are
+ * none. */
 static bool find_by_line(const struct retrace_map *m, const struct retrace_class *c,
                          struct retrace_text name, uint32_t line, struct retrace_line *out,
                          size_t *count) {

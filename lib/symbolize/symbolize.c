@@ -159,7 +159,7 @@ static bool is_earlier_better(const struct symbolize_work *w, size_t i, enum dum
         earlier == DUMP_SYMBOLS_OK || earlier == DUMP_SYMBOLS_SPLIT || earlier == DUMP_SYMBOLS_ONLY;
     bool as_hidden = now == earlier && w->hidden[i] && file->source && file->source->hidden &&
                      !file->source->names_cut;
-    return named && (now > earlier || as_hidden); /* the enum's order: better verdicts first */
+    return named && (now > earlier || as_hidden); /* the enum's better verdicts are less */
 }
 
 static enum st find_image(struct symbolize_work *w, size_t i, struct err *e) {

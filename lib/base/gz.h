@@ -61,7 +61,7 @@ struct line_cutter {
  * without its line feed, is borrowed until the next call or the end of the piece. ST_NONE: the
  * piece has no further complete line, and its remainder is kept in `carry`. ST_ERR: ERR_LIMIT as
  * soon as a line is longer than the limit, or ERR_NOMEM; the whole line is dropped, and the next
- * call goes on behind it. */
+ * call continues after it. */
 enum st line_cutter_next(struct line_cutter *c, const char **bytes, size_t *len, const char **line,
                          size_t *line_len, struct err *e) BASE_MUST_USE;
 /* Ends the text, and gives its last line, borrowed, if that has no line feed. Returns whether there

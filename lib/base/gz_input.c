@@ -159,7 +159,7 @@ static enum st inflate_some(struct gz_input *in, void *buf, size_t len, size_t *
     return ST_OK;
 }
 
-/* Goes on behind a member: zero padding is dropped, another member begins, anything else is
+/* Continues after a member: zero padding is dropped, another member begins, anything else is
  * damage. */
 static enum st begin_next_member(struct gz_input *in, struct err *e) {
     while (in->pos < in->len && in->buf[in->pos] == 0) {

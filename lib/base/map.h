@@ -10,7 +10,7 @@
 #include "base/arena.h"
 
 struct map_entry {
-    const char *key; /* owned by the map's arena, with a NUL behind it for keys that are text */
+    const char *key; /* owned by the map's arena, with a NUL after it for keys that are text */
     size_t len;
     uint64_t hash;
     size_t value;

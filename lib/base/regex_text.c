@@ -29,7 +29,7 @@ enum regex_place {
     PLACE_END,
     PLACE_EDGE,     /* \b: start or end of a word */
     PLACE_NO_EDGE,  /* \B */
-    PLACE_WORD,     /* \<: begin of a word */
+    PLACE_WORD,     /* \<: start of a word */
     PLACE_WORD_END, /* \> */
 };
 struct regex_step {
@@ -361,7 +361,7 @@ static enum st parse_bounds(struct regex_parser *p, size_t *least, size_t *most)
     return ST_OK;
 }
 
-/* Reads the repetitions behind the atom whose steps begin at `start`. */
+/* Reads the repetitions after the atom whose steps begin at `start`. */
 static enum st parse_repetitions(struct regex_parser *p, size_t start) {
     for (;; p->at++) {
         size_t least = 0, most = SIZE_MAX;

@@ -14,7 +14,7 @@
 enum {
     /* Maximum number of parts of an expression, with repetitions written out. */
     REGEX_SIZE_MAX = 10000,
-    REGEX_DEPTH_MAX = 64,      /* most levels of parentheses */
+    REGEX_DEPTH_MAX = 64,      /* maximum number of levels of parentheses */
     REGEX_TEXT_MAX = 4096,     /* number of bytes of a text, from its start, that are searched */
     REGEX_STEPS_MAX = 1 << 20, /* maximum number of steps of one search, about 2 ms */
 };

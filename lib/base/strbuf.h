@@ -48,8 +48,8 @@ static inline void strbuf_add(struct strbuf *b, const void *bytes, size_t len) {
         strbuf_add_slowly(b, bytes, len);
     }
 }
-/* Returns room for len bytes behind the text, for an encoder that writes there; NULL when the
- * buffer failed. The encoder tells strbuf_took how many bytes it wrote. */
+/* Returns room for len bytes after the text, for an encoder that writes there; NULL when the buffer
+ * failed. The encoder tells strbuf_took how many bytes it wrote. */
 char *strbuf_room(struct strbuf *b, size_t len);
 /* Allocates room for `len` bytes in an empty buffer that will hold about as many, in huge pages
  * if that is large. Without memory the buffer stays unchanged and does not fail. */

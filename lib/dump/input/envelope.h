@@ -10,7 +10,7 @@
 #include "base/err.h"
 #include "dump/json/span_private.h"
 
-/* May the line be the header of an envelope? It is one if the line behind it begins an item. */
+/* May the line be the header of an envelope? It is one if the line after it begins an item. */
 bool envelope_is_header(struct span line);
 /* Does the line begin an item? *length is the size of its payload in bytes, or UINT64_MAX if the
  * payload is one line. */

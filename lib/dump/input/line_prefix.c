@@ -1,6 +1,6 @@
-/* Finds what a logger writes in front of each line. Of its digits only those of a time may change
- * from line to line: another process id or host is that of another program, whose lines are not the
- * report's. */
+/* Finds the prefix that a logger writes in front of each line. Only the digits of times may change
+ * from line to line: a different process id or host belongs to another program, whose lines are not
+ * the report's. */
 #include "dump/input/line_prefix.h"
 
 #include <string.h>

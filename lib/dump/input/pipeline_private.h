@@ -1,4 +1,4 @@
-/* A document in the pipeline, and what it became. */
+/* A document in the pipeline, and the dumps and records that were read from it. */
 #ifndef STALLKIT_DUMP_PIPELINE_PRIVATE_H
 #define STALLKIT_DUMP_PIPELINE_PRIVATE_H
 
@@ -37,8 +37,8 @@ struct document {
     VEC(struct piece *) pieces;
     struct piece *spare; /* a piece that waits for the next dump, or NULL */
     bool unseen;         /* a whole line that the stream has not parsed (dump_stream_line) */
-    bool found;          /* its input was met in a folder or an archive rather than named */
-    bool answered;       /* a line of dump_pipeline_answer: it is not cut into documents yet */
+    bool found;    /* its input was found in a folder or an archive rather than named by the user */
+    bool answered; /* a line of dump_pipeline_answer: it is not cut into documents yet */
     uint64_t line, offset;
     enum st st;         /* ST_ERR: a part of the document, or all of it, was refused */
     struct err err;     /* the first reason why */

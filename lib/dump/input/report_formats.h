@@ -1,6 +1,6 @@
 /* Converts reports of other tools to stall dumps: KSCrash and Matrix, MetricKit, Apple's .ips and
- * .crash, and what a map describes (report_map.h). stall-reports(5) says what each of them gives,
- * and what is assumed where it says nothing. */
+ * .crash, and formats that a map describes (report_map.h). stall-reports(5) tells which members of
+ * a dump each format gives, and which values are assumed for the others. */
 #ifndef STALLKIT_DUMP_REPORT_FORMATS_H
 #define STALLKIT_DUMP_REPORT_FORMATS_H
 

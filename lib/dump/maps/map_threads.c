@@ -120,7 +120,7 @@ enum st map_stacks_add_thread(struct map_stacks *s, const json_t *object, bool f
     }
     struct map_thread *old = first_source ? NULL : known_thread(s, &t);
     if (!old && !first_source && t.count == 0 && !t.tree) {
-        return ST_OK; /* the later source has no stack to tell */
+        return ST_OK; /* the later source has no stack for the thread */
     }
     if (!old) {
         if (s->threads.len >= DUMP_STACKS_MAX) {

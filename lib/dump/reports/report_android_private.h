@@ -33,7 +33,7 @@ bool android_native_line(const char *line, struct android_native_line *out);
 bool android_is_frame(const char *line);
 bool android_is_thread_part(const char *line);
 /* Does an empty line follow the first line of a thread, with the thread's properties or frames
- * behind it? Then the empty lines of the text do not end its threads. */
+ * after it? Then the empty lines of the text do not end its threads. */
 bool android_is_spaced(struct span text);
 
 enum { ANDROID_TIME_MAX = 64 };

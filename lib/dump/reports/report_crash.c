@@ -27,8 +27,8 @@ struct reading {
     bool in_thread, in_images;
     uint64_t next;              /* index that the thread's next frame should have */
     const char *frame;          /* the frame whose lines are being read; NULL = none */
-    size_t folds;               /* number of lines of that frame behind its first one */
-    bool strayed;               /* the thread's frames went on with those of another thread */
+    size_t folds;               /* number of lines of that frame after its first one */
+    bool strayed;               /* the thread's frames continued with those of another thread */
     bool gap;                   /* empty lines follow what was read of the thread */
     uint64_t missing;           /* frames that the numbers of others skip */
     uint64_t stray;             /* frames left out because their numbers are out of order */
@@ -310,7 +310,7 @@ static enum st take_thread_line(struct reading *t, bool *taken) {
     return ST_OK;
 }
 
-/* Does the line hold the frame that the thread goes on with behind an empty line? Inlined frames
+/* Does the line hold the frame that the thread continues with after an empty line? Inlined frames
  * repeat the number of their caller; a second frame 0 is taken for another thread's. */
 static bool goes_on(const struct reading *t) {
     const char *s = report_skip_blanks(t->line);
@@ -320,9 +320,9 @@ static bool goes_on(const struct reading *t) {
            (index == next || (index > 0 && index + 1 == next));
 }
 
-/* Takes a line of a thread: a frame, or the rest of one that was folded. The thread ends behind
- * empty lines, unless its frames go on there as in a text whose lines were spaced; other text is
- * passed over. */
+/* Takes a line of a thread: a frame, or the rest of one that was folded. The thread ends after
+ * empty lines, unless its frames continue there as in a text whose lines were spaced; other text is
+ * skipped. */
 static enum st take_frame_line(struct reading *t) {
     enum { FOLDS_MAX = 3 };
     if (!*t->line) {

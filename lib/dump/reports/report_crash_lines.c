@@ -97,7 +97,7 @@ static const char *image_of_frame(struct report *r, const char *s, size_t len) {
     return word_is(text, "???") ? NULL : report_text(r, text.p, (size_t)(text.end - text.p));
 }
 
-/* Finds the address behind a frame's index, with the image's name in front, and sets *rest to what
+/* Finds the address after a frame's index, with the image's name in front, and sets *rest to what
  * follows. The name may hold blanks: the address is the first word that is one. */
 static bool find_address(struct report *r, const char *s, struct crash_frame *out,
                          const char **rest) {
@@ -120,8 +120,8 @@ static bool take_frame_offset(const char **s, uint64_t *out) {
     return report_take_hex(s, out) || report_take_decimal(s, out);
 }
 
-/* Returns the symbol in the text behind "BASE + 24": KSCrash's "(SYMBOL + 24)", libsymbolicate's
- * "// SYMBOL + 0x18"; NULL: there is none, or an address stands in its place. */
+/* Returns the symbol in the text after "BASE + 24": KSCrash's "(SYMBOL + 24)", libsymbolicate's "//
+ * SYMBOL + 0x18"; NULL: there is none, or an address stands in its place. */
 static const char *symbol_behind(struct report *r, const char *s) {
     size_t len = strlen(s);
     if (len > 2 && s[0] == '(' && s[len - 1] == ')') {
@@ -210,7 +210,7 @@ bool crash_frame_goes_on(const char *frame, const char *line) {
 
 struct crash_image {
     const char *name; /* NULL = joined to another */
-    uint64_t load;    /* 0 = not told */
+    uint64_t load;    /* 0 = not given */
     uint64_t first, last;
 };
 

@@ -29,7 +29,7 @@ struct crash_frame {
     uint64_t index;
     uint64_t address, base; /* base: the image's load address; meaningful if the flags are set */
     bool has_address, has_base;
-    const char *image;  /* NULL = not told, or "???" */
+    const char *image;  /* NULL = not given, or "???" */
     const char *symbol; /* "NAME + 24", "NAME (File.m:12)" or "NAME"; NULL = none */
     size_t digits;      /* digits of the address */
 };
@@ -40,7 +40,7 @@ bool crash_frame_line(struct report *r, const char *line, struct crash_frame *ou
 /* Does the line begin a frame? It has an index and an address, or the index `next` of the frame
  * that should follow, or that of the frame before, and may be folded. */
 bool crash_is_frame(const char *line, uint64_t next);
-/* May the frame, which mail folds at a blank, go on with this line, which is no frame? It has no
+/* May the frame, which mail folds at a blank, continue with this line, which is no frame? It has no
  * address yet, an open bracket, or neither an offset nor a source line. */
 bool crash_frame_goes_on(const char *frame, const char *line);
 

@@ -9,7 +9,7 @@
 
 /* ---- words ---- */
 
-/* Returns the text behind these words, without leading spaces; NULL: the words are not in it. Case
+/* Returns the text after these words, without leading spaces; NULL: the words are not in it. Case
  * is ignored. */
 static const char *text_behind(const char *text, const char *words) {
     size_t len = strlen(words);

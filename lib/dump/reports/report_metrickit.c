@@ -337,7 +337,7 @@ static bool is_sampled(const json_t *frames) {
 
 /* Sets the kind of a tree whose meta data do not tell it: trees of all threads together come with
  * use of processor and disk, trees by thread with hangs, and with crashes if each has one sample.
- * What happened to the process is not told, and the reason says so. */
+ * What happened to the process is not given, and the reason says so. */
 static void guess_kind(struct report *r, const json_t *tree) {
     size_t i;
     json_t *stack;

@@ -36,20 +36,20 @@ struct sampling {
     struct report_lines lines;
     const char *line;
     enum place place;
-    const char *command, *pid;     /* name and id of the process that the report is about; NULL =
-                                      not told */
+    /* Name and id of the process that the report is about; NULL = not given. */
+    const char *command, *pid;
     struct report_section section; /* section of the process that is being read */
     size_t sections;               /* number of sections begun */
     const char *process;           /* process of the current section: "Shop [301]" */
     bool event;                    /* the head has an "Event" */
     bool of_another;               /* the head is about another process than the one read */
     bool states; /* sections are of "Powerstats", of which a process may have several */
-    const char *uuid, *executable; /* UUID and path of the process's executable; NULL = not told */
+    const char *uuid, *executable; /* UUID and path of the process's executable; NULL = not given */
     uint64_t load; /* load address of the executable, computed from frames; 0 = unknown */
     struct report_outline outline; /* call trees of the threads */
     uint64_t unread;               /* lines of the trees that are no node */
     uint64_t truncated;            /* stacks that the system could not read to their end */
-    uint64_t steps;  /* samples that the head or the section announces; 0 = not told */
+    uint64_t steps;  /* samples that the head or the section announces; 0 = not given */
     size_t heaviest; /* frames of the heaviest stack, if the text has nothing else */
     bool in_kernel;  /* the lines being read are a kernel stack */
     bool profile;    /* the report is a profile of the whole system: nothing hung */
@@ -150,7 +150,7 @@ static void sampled_read_header(struct sampling *t) {
 
 /* ---- a thread's tree ---- */
 
-/* Returns the text between the first pair of quotes behind the word; NULL: there is none. */
+/* Returns the text between the first pair of quotes after the word; NULL: there is none. */
 static const char *quoted(struct report *r, const char *s, const char *word) {
     const char *at = strstr(s, word), *open = at ? strchr(at, '"') : NULL;
     const char *close = open ? strchr(open + 1, '"') : NULL;

@@ -30,7 +30,7 @@
 enum {
     STALLS_MAX = 64,
     OTHERS_MAX = 64,   /* lines of no stall */
-    TRAILING_MAX = 16, /* those behind the last line of a stall */
+    TRAILING_MAX = 16, /* those after the last line of a stall */
     REPORT_MAX = 256 * 1024
 };
 
@@ -59,7 +59,7 @@ struct seastar_report {
     VEC(struct seastar_group) groups;
     VEC(size_t) owners; /* for each line the number of its group, plus one; 0 = none */
     bool no_memory;
-    size_t others, trailing; /* lines of no stall, and those behind the last line of one */
+    size_t others, trailing; /* lines of no stall, and those after the last line of one */
     const char *end;         /* end of the last line of a stall */
 };
 
@@ -106,8 +106,8 @@ static struct seastar_group *note_stall_line(struct seastar_report *n,
     return g;
 }
 
-/* Returns the group to which a line behind a stall's belongs; NULL: none. If the line may belong
- * to several groups, they become unclear, unless it is that of a kernel callstack. */
+/* Returns the group to which a line after a stall's belongs; NULL: none. If the line may belong to
+ * several groups, they become unclear, unless it is that of a kernel callstack. */
 static struct seastar_group *group_of_line(struct seastar_report *n, const struct seastar_line *l) {
     struct seastar_group *found = NULL;
     for (size_t i = n->groups.len; i-- > 0;) {

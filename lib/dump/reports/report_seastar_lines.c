@@ -80,9 +80,9 @@ static bool take_digits_of(struct span *s, uint64_t *out) {
     return s->p > begin && *out <= INT32_MAX;
 }
 
-/* Does the line end behind the shard, the scheduling group or the word "Backtrace:", as a
- * reactor writes it? A sentence or a program's source that quotes the words goes on. rest: the
- * text behind the shard. */
+/* Does the line end after the shard, the scheduling group or the word "Backtrace:", as a reactor
+ * writes it? A sentence or a program's source that quotes the words continues. rest: the text after
+ * the shard. */
 static bool is_whole_stall(struct span rest) {
     rest = line_trim(rest);
     if (rest.p == rest.end) {
@@ -138,7 +138,7 @@ static bool take_rule(struct seastar_line *out) {
     return true;
 }
 
-/* Takes a line whose first address stands at its end, or has other words behind it. Several
+/* Takes a line whose first address stands at its end, or has other words after it. Several
  * addresses make it another kind of line, such as a table. */
 static void take_address_line(struct seastar_line *out) {
     struct span rest = out->line, word, first = {0};

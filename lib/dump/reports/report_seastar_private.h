@@ -13,8 +13,8 @@ enum seastar_kind {
     SEASTAR_HEADING, /* "Backtrace:" */
     SEASTAR_ADDRESS, /* an address by itself */
     SEASTAR_KERNEL,  /* "kernel callstack:", whose addresses have no names */
-    SEASTAR_TASKS,   /* "--------", behind which the chain of tasks follows, not frames */
-    SEASTAR_DECODED, /* an address with words behind it, such as a decoder's */
+    SEASTAR_TASKS,   /* "--------", after which the chain of tasks follows, not frames */
+    SEASTAR_DECODED, /* an address with words after it, such as a decoder's */
     SEASTAR_UNRELATED /* any other line of the log */
 };
 
@@ -44,8 +44,8 @@ struct seastar_address {
     struct span file; /* file of the address; empty: the executable */
     uint64_t address;
 };
-/* Takes the next address "0x45d0e2e" or "/lib64/libc.so.6+0x3d1ef" of a line's `addresses`, passing
- * over other words; false: there is none. */
+/* Takes the next address "0x45d0e2e" or "/lib64/libc.so.6+0x3d1ef" of a line's `addresses`,
+ * skipping other words; false: there is none. */
 bool seastar_take_address(struct span *addresses, struct seastar_address *out);
 /* Takes the next word of a line; an empty one: the line is over. */
 struct span seastar_word(struct span *s);

@@ -58,7 +58,7 @@ static struct span without_blanks(struct span s) {
     return s;
 }
 
-/* Returns the value behind "KEY:"; empty if the line does not begin so. */
+/* Returns the value after "KEY:"; empty if the line does not begin so. */
 static struct span line_value(struct span line, const char *key) {
     size_t len = strlen(key);
     if (!line_begins(line, key) || (size_t)(line.end - line.p) == len || line.p[len] != ':') {

@@ -16,10 +16,10 @@ struct report_section {
     bool app;          /* in an app's bundle that is no extension and not the system's */
     bool suspended;    /* suspended by the system, so not meant to run */
     bool front;
-    uint64_t unresponsive_s; /* seconds without a response before the samples; 0 = not told */
+    uint64_t unresponsive_s; /* seconds without a response before the samples; 0 = not given */
     uint64_t blocked;        /* samples in which the main thread was blocked by another */
-    uint64_t cpu_ms;         /* processor time; 0 = not told */
-    uint64_t samples;        /* samples of the process; 0 = not told */
+    uint64_t cpu_ms;         /* processor time; 0 = not given */
+    uint64_t samples;        /* samples of the process; 0 = not given */
     bool images;             /* its images are listed, which end a section */
     bool cut;                /* the report ends within the section of another process */
 };

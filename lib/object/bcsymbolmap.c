@@ -137,7 +137,7 @@ const char *bcsymbolmap_text(const struct bcsymbolmap *m, const char *name) {
     return *text ? text : NULL;
 }
 
-/* Moves the reader behind the next occurrence of `tag`, which must begin with '<'. Returns false if
+/* Moves the reader past the next occurrence of `tag`, which must begin with '<'. Returns false if
  * there is none. */
 static bool skip_to(struct reader *r, const char *tag) {
     size_t len = strlen(tag);

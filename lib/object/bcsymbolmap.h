@@ -14,7 +14,7 @@
 /* An open .bcsymbolmap file. It does not change: any number of threads may use it. */
 struct bcsymbolmap;
 
-/* Suffix of a map's file name, behind the app's UUID; the UUID is not in the file's content. */
+/* Suffix of a map's file name, after the app's UUID; the UUID is not in the file's content. */
 #define BCSYMBOLMAP_SUFFIX ".bcsymbolmap"
 
 /* Reads the .bcsymbolmap file at path, of at most 512 MiB (ERR_LIMIT). Format: LLVM, dsymutil,

@@ -16,7 +16,7 @@ bool elffile_lacked_memory(void);
 enum st elffile_error(const struct object *o, const char *what, struct err *e);
 
 /* Is it the name of a mapping symbol (ARM ELF ABI: AAELF32 §5.5.5, AAELF64 §5.7.1; RISC-V psABI)?
- * These are $a, $d, $t and $x, with a suffix or an instruction set behind; they mark the kind of
+ * These are $a, $d, $t and $x, with a suffix or an instruction set appended; they mark the kind of
  * the bytes and name nothing. */
 bool elffile_is_mapping_symbol(const char *name);
 /* Is the symbol type one that can name code: STT_FUNC, STT_GNU_IFUNC or STT_NOTYPE? */

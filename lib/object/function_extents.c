@@ -152,7 +152,7 @@ static uint8_t encoding_of(struct eh_frame *f, uint64_t offset) {
     return f->encoding;
 }
 
-/* Appends the function of one entry of .eh_frame, whose reader begins behind the entry's length. A
+/* Appends the function of one entry of .eh_frame, whose reader begins after the entry's length. A
  * CIE, and an entry that is not understood, has no function. */
 static enum st take_entry(struct eh_frame *f, struct reader *entry, extent_vec *out,
                           struct err *e) {
@@ -350,8 +350,8 @@ static enum st add_function_starts(const struct object_slice *s, extent_vec *out
     return st;
 }
 
-/* Turns the error of a damaged table into ST_OK: only what is behind the damage is lost. ST_ERR:
- * out of memory. */
+/* Turns the error of a damaged table into ST_OK: only what is after the damage is lost. ST_ERR: out
+ * of memory. */
 static enum st survive(enum st st, struct err *why, struct err *e) {
     if (st == ST_ERR && why->code == ERR_NOMEM) {
         return err_nomem(e);

@@ -18,7 +18,7 @@ enum object_format { OBJECT_MACHO = 1, OBJECT_ELF };
 
 /* Opens a file. ST_NONE: it is no object file (Java's 0xCAFEBABE, an archive and a core dump are
  * none). ST_ERR: it is one, and its headers are damaged; or it cannot be read. Damage in one slice
- * of a universal file costs that slice: it is then absent, and object_damage tells. Damage behind
+ * of a universal file costs that slice: it is then absent, and object_damage tells. Damage after
  * the headers is an error of the section or table that it hits. An object is immutable once open,
  * but for what is built at first use and kept (inflated sections, symbols, function starts), which
  * is guarded: several threads may use it. */
@@ -142,7 +142,7 @@ struct object_extent {
  * the cold part of a function has an entry of its own, and so has each entry of a procedure linkage
  * table (x86; elsewhere these have none); Mach-O: LC_FUNCTION_STARTS, a function ends where the
  * next one starts. Ascending, disjoint, inside of sections with code; built once and kept. A
- * damaged table costs only what is behind the damage. ST_NONE: the slice has none. ST_ERR: out of
+ * damaged table costs only what is after the damage. ST_NONE: the slice has none. ST_ERR: out of
  * memory. */
 enum st object_function_extents(const struct object_slice *s, const struct object_extent **out,
                                 size_t *count, struct err *e) BASE_MUST_USE;

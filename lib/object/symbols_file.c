@@ -84,7 +84,7 @@ static uint8_t section_number(const struct symbols_layout *l, uint64_t address) 
     return 0;
 }
 
-/* Collects the entries of the symbol table and their names, which begin behind an empty name. */
+/* Collects the entries of the symbol table and their names, which begin after an empty name. */
 static void collect_symbols(struct symbols_layout *l) {
     const struct symbols_file *f = l->file;
     strbuf_addc(&l->names, '\0');

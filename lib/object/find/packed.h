@@ -13,7 +13,7 @@
 
 /* Caps: the bytes that come out of an archive are at most PACKED_RATIO times its size plus
  * PACKED_FLOOR (debug information packs 3 to 12 times), and at most PACKED_MEMBERS members are
- * looked at. */
+ * examined. */
 enum { PACKED_RATIO = 64, PACKED_FLOOR = 64 << 20, PACKED_MEMBERS = 1 << 20 };
 
 /* Number of a file's first bytes that packed_kind_of needs. */
@@ -42,7 +42,7 @@ struct packed_visitor {
     /* Takes the whole bytes of a member that was accepted; it may take the map over by clearing
      * *map. An error ends the reading. */
     enum st (*take)(void *ctx, const char *name, struct filemap *map, struct err *e);
-    /* Hears of a member that cannot be read or is encrypted; reading goes on. */
+    /* Hears of a member that cannot be read or is encrypted; reading continues. */
     void (*complain)(void *ctx, const char *name, const struct err *why);
     /* Also reads a packed file that is no archive, as one member that is called like the file
      * without its last extension ("loop.ko" of "loop.ko.xz"). */

@@ -9,7 +9,7 @@
 #include "base/err.h"
 #include "base/filemap.h"
 
-/* A file of pieces, one behind the other, each at the start of a page. Zero-initialised = nothing
+/* A file of pieces, one after the other, each at the start of a page. Zero-initialised = nothing
  * was written, and there is no file yet. */
 struct spill {
     const char *folder; /* folder of the file; borrowed; NULL = P_tmpdir */

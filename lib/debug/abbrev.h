@@ -102,7 +102,7 @@ struct abbrev_forms {
 struct abbrev {
     uint64_t code;
     const uint8_t *attributes; /* in the section: the name and form of the first attribute */
-    uint32_t size;             /* bytes of the attributes behind the last step; of all if fixed */
+    uint32_t size;             /* bytes of the attributes after the last step; of all if fixed */
     uint32_t first_step;       /* index in abbrev_table.steps */
     uint16_t step_count;
     uint16_t tag;

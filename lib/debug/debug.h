@@ -100,7 +100,7 @@ struct debug_object_name {
     uint64_t time; /* time of modification in seconds since 1970; 0 = unknown */
     bool unique;   /* no other object file of the map has this base name */
 };
-/* Returns the part of a path behind its folders: "x.o", "lib.a(x.o)". */
+/* Returns the part of a path after its folders: "x.o", "lib.a(x.o)". */
 const char *debug_object_base(const char *path);
 
 enum debug_object_state {
@@ -151,7 +151,7 @@ void debug_close(struct debug *d);
 /* Inflates small sections, a part of debug_open that a second thread can do at the same time. */
 void debug_open_ahead(const struct object_slice *s);
 /* Makes a copy of `d` for debug_read_unit in a thread of its own: the units' headers are not read
- * again. complain hears of damage that `d` has not told. Several threads may clone d as long as
+ * again. complain hears of damage that `d` has not given. Several threads may clone d as long as
  * none uses d for anything else. d may be closed before the copy, the slices not. */
 enum st debug_clone(struct debug **out, const struct debug *d, debug_complain complain, void *ctx,
                     struct err *e) BASE_MUST_USE;

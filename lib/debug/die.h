@@ -8,7 +8,7 @@
 
 /* A unit: its header, and what its own DIE tells that is needed to read the others. */
 struct die_unit {
-    /* offsets in .debug_info of its header, its first DIE, the byte behind it */
+    /* offsets in .debug_info of its header, its first DIE, the byte after it */
     uint64_t offset, die, end;
     uint64_t abbrev_offset;
     uint64_t split_id;     /* id of a skeleton or split unit of DWARF 5; 0 = none */

@@ -166,8 +166,8 @@ static inline void take_spec(struct take *t, const struct die_at *at,
 }
 
 /* Reads the values of a DIE that has no plan at the offsets that libdwarf found. libdwarf 20210528
- * takes DW_FORM_addrx3 for four bytes, so behind a known form our own size must agree. A value of
- * an unknown form counts as absent. */
+ * takes DW_FORM_addrx3 for four bytes, so after a known form our own size must agree. A value of an
+ * unknown form counts as absent. */
 static enum st take_placed(struct take *t, const struct die_at *at, const struct abbrev *a,
                            const struct takeover_value *values, struct err *e) {
     bool known = true; /* the form of the last value is known */

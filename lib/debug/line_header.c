@@ -154,7 +154,7 @@ static enum st read_list_v5(struct table *t, struct line_names *list, struct err
     return read_file_entries(t, &f, count, list, e);
 }
 
-/* Reads the list of folders or files that t->r is at, and moves t->r behind it. */
+/* Reads the list of folders or files that t->r is at, and moves t->r past it. */
 static enum st read_line_list(struct table *t, bool files, struct line_names *list, struct err *e) {
     list->section = SECTION_LINE;
     enum st st =

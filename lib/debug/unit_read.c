@@ -110,7 +110,7 @@ static enum st charge_unit(struct unit_build *b, size_t bytes, struct err *e) {
 
 /* ---- files ---- */
 
-/* Sets *number to the number of another unit's path, which is appended once behind this unit's
+/* Sets *number to the number of another unit's path, which is appended once after this unit's
  * paths. */
 static enum st find_other_file(struct unit_build *b, const struct origin *o, uint32_t *number,
                                struct err *e) {
@@ -518,7 +518,7 @@ static void end_unit(struct unit_build *b) {
     out->sequence_cap = b->sequences.cap;
 }
 
-/* Tells damage and returns ST_OK: only the DIEs behind it are lost. ST_ERR: out of memory. */
+/* Tells damage and returns ST_OK: only the DIEs after it are lost. ST_ERR: out of memory. */
 static enum st survive_damage(struct unit_build *b, enum st st, struct err *why) {
     if (st == ST_ERR && why->code != ERR_NOMEM) {
         debug_blame(b->d, b->u, why);

@@ -1,7 +1,7 @@
 /* The catalog, a list of a permanent store's indexes, so that no folder is scanned at use.
  * STORE/catalog is text: "stall-store/1", then a line for each index: ID, architecture, "dwarf" or
  * "symbols", key, name of the image, with tabs between. Lines are in any order; of several with one
- * key the last one counts, and text behind the last line feed is ignored. */
+ * key the last one counts, and text after the last line feed is ignored. */
 #ifndef STALLKIT_INDEX_CATALOG_H
 #define STALLKIT_INDEX_CATALOG_H
 

@@ -67,8 +67,8 @@ static char *put_signed(char *at, uint64_t v) {
     return leb128_put(at, index_zigzag(v));
 }
 
-/* Reserves room for len bytes behind the encoded ones, and returns it; NULL: out of memory,
- * which marks the buffer as failed. */
+/* Reserves room for len bytes after the encoded ones, and returns it; NULL: out of memory, which
+ * marks the buffer as failed. */
 static char *room(struct encoder *c, size_t len) {
     return strbuf_room(&c->data, len);
 }
@@ -152,7 +152,7 @@ struct rows {
     size_t count, columns, members;
 };
 
-/* Writes the number of bits that each column needs, a byte each; returns the place behind them. */
+/* Writes the number of bits that each column needs, a byte each; returns the place after them. */
 static inline char *put_widths(char *out, struct rows t) {
     uint32_t all[NODE_COLUMNS] = {0};
     for (size_t i = 0; i < t.count; i++) {
@@ -276,7 +276,7 @@ static char *put_addresses(char *out, const struct flat_step *steps, size_t coun
 }
 
 /* Writes the counts and column widths of a record's tables, then the tables; returns the place
- * behind them. */
+ * after them. */
 static char *put_record_tables(struct encoder *c, const struct flat_records *f,
                                const struct flat_record *r, unsigned reader, unsigned quantum_bits,
                                char *out) {

@@ -35,7 +35,7 @@ struct encoder {
 void encode_begin(struct encoder *c, const struct own_symbols *own, unsigned quantum,
                   unsigned readers, uint64_t size);
 void encode_release(struct encoder *c);
-/* Ends the records with some bytes that their readers need behind the last one. */
+/* Ends the records with some bytes that their readers need after the last one. */
 void encode_end(struct encoder *c);
 /* Tells whether encoding failed: out of memory, or more bytes than 32-bit offsets reach
  * (ERR_UNSUPPORTED). */
@@ -45,14 +45,14 @@ enum st encode_check(const struct encoder *c, struct err *e) BASE_MUST_USE;
  * turns file numbers of its rows into those of the index. */
 void encode_unit(struct encoder *c, struct flat_records *f, unsigned reader);
 
-/* Encodes a piece of a symbol's code, `back` bytes behind the symbol's start; place NULL = no line,
+/* Encodes a piece of a symbol's code, `back` bytes after the symbol's start; place NULL = no line,
  * else its file is one of the index. Returns the record's offset. */
 uint32_t encode_symbol(struct encoder *c, const struct object_symbol *s, uint64_t back,
                        const struct flat_place *place);
-/* Encodes a piece of a function without a name, `back` bytes behind the function's start. Returns
+/* Encodes a piece of a function without a name, `back` bytes after the function's start. Returns
  * the record's offset. */
 uint32_t encode_nameless(struct encoder *c, const struct object_extent *x, uint64_t back);
-/* Encodes a piece of a function's code, `back` bytes behind the start of `record`. Returns the new
+/* Encodes a piece of a function's code, `back` bytes after the start of `record`. Returns the new
  * record's offset. */
 uint32_t encode_part(struct encoder *c, uint64_t back, uint32_t record);
 

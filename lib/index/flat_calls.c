@@ -49,7 +49,7 @@ static enum st spend_work(uint64_t *work, uint64_t cost, struct err *e) {
 }
 
 /* Appends the spans of the calls inlined into a function, whose own code is the `count` spans from
- * `first` on. The spans of a call come behind those of the call around it and of earlier siblings.
+ * `first` on. The spans of a call come after those of the call around it and of earlier siblings.
  */
 static enum st paint_calls(struct flat_calls *c, const struct debug_function *function,
                            uint32_t parent, size_t first, size_t count, unsigned depth,

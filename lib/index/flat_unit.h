@@ -124,7 +124,7 @@ struct flat_node {
 
 /* The inlined calls of one stretch of a function's code. Zero-initialised = empty. */
 struct flat_calls {
-    /* calls with code in the stretch, each behind the call that it is in */
+    /* calls with code in the stretch, each after the call that it is in */
     struct flat_node *nodes;
     size_t node_count, node_cap;
     /* code of the calls; a later span counts before those that it covers */

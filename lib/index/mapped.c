@@ -200,7 +200,7 @@ enum st mapped_open_bytes(struct lookup_source **out, const char *name, const ui
     return open_bytes(out, name, NULL, data, len, e);
 }
 
-/* Is the padding behind a section all zeros? It has no checksum. */
+/* Is the padding after a section all zeros? It has no checksum. */
 static bool padding_holds(const struct mapped *m, const struct index_extent *x) {
     for (uint64_t at = x->offset + x->size; at % INDEX_ALIGN != 0 && at < m->len; at++) {
         if (m->data[at] != 0) {

@@ -32,7 +32,7 @@ static void push_piece(struct cutting *k, uint64_t at, uint32_t record) {
     }
 }
 
-/* Adds a piece without a record behind the last one, if code up to `next` would else be taken for a
+/* Adds a piece without a record after the last one, if code up to `next` would else be taken for a
  * part of its record. */
 static void close_gap(struct cutting *k, uint64_t next) {
     if (k->out->len > 0 && k->reach > k->end && next > k->end) {

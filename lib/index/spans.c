@@ -151,7 +151,7 @@ static size_t cell_of(const uint64_t *ends, size_t n, uint64_t address) {
     return search_above(ends, n, sizeof *ends, address) - 1;
 }
 
-/* Returns the first unpainted cell at or behind cell i. */
+/* Returns the first unpainted cell at or after cell i. */
 static size_t unpainted(size_t *skip, size_t i) {
     while (skip[i] != i) {
         skip[i] = skip[skip[i]];

@@ -16,14 +16,14 @@
  *   104  u64 hash of the header up to here and of the table of contents
  *   112  table of contents: per section u32 tag, u32 zero, u64 offset, u64 size
  *
- * Sections lie behind it in the order of the table, each at a multiple of 8. All is little-endian.
+ * Sections lie after it in the order of the table, each at a multiple of 8. All is little-endian.
  *
  *   ADDR  u32[n]  where pieces of code begin, ascending; a piece ends where the next begins
  *   RECO  u32[n]  their records: offsets in DATA; 0 = nobody's
  *   DATA  bytes   records
  *   NAME  u32[4k] functions as they are named: function, linkage name, file, line
  *   FILE  u32[m]  paths: offsets in STRS
- *   STRS  bytes   strings with a NUL behind each; the one at 0 is empty and stands for none
+ *   STRS  bytes   strings with a NUL after each; the one at 0 is empty and stands for none
  *   SUMS  u32[s]  CRC-32 of each INDEX_SUMMED bytes of each section before it, the last ones of a
  *                 section being fewer; then that of SUMS up to here
  */

@@ -55,8 +55,9 @@ struct store_removal {
 
 /* Removes indexes beyond the limits, and what no run can use: lines without an index, indexes
  * without a line, unfinished files. Waits until no process adds to the store; processes that read
- * it go on reading what they have opened. ST_NONE as store_items_read; ST_ERR: the catalog cannot
- * be read, and no index was removed, or cannot be written, and lists indexes that are gone. */
+ * it continue reading what they have opened. ST_NONE as store_items_read; ST_ERR: the catalog
+ * cannot be read, and no index was removed, or cannot be written, and lists indexes that are gone.
+ */
 enum st store_gc(const char *store, const struct store_limits *limits, struct store_removal *out,
                  struct err *e) BASE_MUST_USE;
 

@@ -21,7 +21,7 @@ struct name_cost {
     uint64_t us, kb;
 };
 
-/* The number of kB behind a word of /proc/self/status; 0 where there is none. */
+/* The number of kB after a word of /proc/self/status; 0 where there is none. */
 static uint64_t status_kb(const char *word) {
     FILE *f = fopen("/proc/self/status", "r");
     char line[256];

@@ -5,12 +5,12 @@
  * either. A marker in front of a template argument (Tk and a concept, Tn and a type) and the head
  * of a lambda (UlTyT_E_) name nothing that a later substitution can refer to, so the rest stays as
  * it is. A requires-clause (Q) does: the name ends in front of it, and where that is among template
- * arguments, those behind it and the parameters are not shown. */
+ * arguments, those after it and the parameters are not shown. */
 #include <string.h>
 
 #include "demangle/scheme_private.h"
 
-enum { OPEN_MAX = 4 }; /* most lists that are open where the name is cut */
+enum { OPEN_MAX = 4 }; /* maximum number of lists that are open where the name is cut */
 
 /* A name while it is copied without its constraints. */
 struct constrained {
@@ -73,7 +73,7 @@ static size_t plain_concept(const char *s) {
     return (size_t)(p - s);
 }
 
-/* Returns the length of a lambda's template parameters, Ty or TpTy, behind its `Ul`; 0: there are
+/* Returns the length of a lambda's template parameters, Ty or TpTy, after its `Ul`; 0: there are
  * none. */
 static size_t lambda_head(const struct constrained *c) {
     const char *s = c->s + c->at;

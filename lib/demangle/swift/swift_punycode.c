@@ -63,7 +63,7 @@ static bool add_delta(const char **s, const char *end, int bias, int *i) {
     }
 }
 
-/* Inserts the non-ASCII characters as the text behind the last delimiter says; false: it is
+/* Inserts the non-ASCII characters as the text after the last delimiter says; false: it is
  * malformed. */
 static bool insert_all(struct swift_tree *t, struct code_points *out, const char *s,
                        const char *end) {

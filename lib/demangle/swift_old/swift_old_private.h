@@ -9,7 +9,7 @@
 
 #include "demangle/swift/swift_node.h"
 
-/* A name that is being read. Each reader moves `at` behind what it has read and returns its node;
+/* A name that is being read. Each reader moves `at` past what it has read and returns its node;
  * NULL: something else stands there, so the text is not a name, or a cap was reached or memory ran
  * out. */
 struct old_name {
@@ -53,7 +53,7 @@ struct swift_node *old_identifier(struct old_name *n, enum swift_kind kind);
 struct swift_node *old_decl_name(struct old_name *n);
 /* Lets later substitutions refer to the node, and returns it. */
 struct swift_node *old_remember(struct old_name *n, struct swift_node *node);
-/* Reads the substitution behind an S: a type of the standard library, or a node seen before. */
+/* Reads the substitution after an S: a type of the standard library, or a node seen before. */
 struct swift_node *old_substitution(struct old_name *n);
 struct swift_node *old_swift_module(struct old_name *n);
 
@@ -90,7 +90,7 @@ static inline struct swift_node *old_generic_signature(struct old_name *n, enum 
     return n->read_signature(n, kind);
 }
 
-/* Reads a specialisation such as "TSg…_" behind its "TS". */
+/* Reads a specialisation such as "TSg…_" after its "TS". */
 struct swift_node *old_specialization(struct old_name *n);
 
 #endif

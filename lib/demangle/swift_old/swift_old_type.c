@@ -34,7 +34,7 @@ static struct swift_node *numbered_builtin(struct old_name *n, const char *word,
     return swift_text_leaf(n->tree, SWIFT_BUILTIN_TYPE_NAME, text, size);
 }
 
-/* Reads a vector behind its 'v': natural 'B' ('i' natural '_' | 'f' natural '_' | 'p'). */
+/* Reads a vector after its 'v': natural 'B' ('i' natural '_' | 'f' natural '_' | 'p'). */
 static struct swift_node *read_vector(struct old_name *n) {
     uint64_t count, size = 0;
     if (!old_natural(n, &count) || !old_take(n, 'B')) {

@@ -32,7 +32,7 @@ static bool append(struct swift_tree *t, struct spelling *s, const char *text, s
     return true;
 }
 
-/* Returns the end of the word at `start`: the end of the text, a '_', or a capital letter behind a
+/* Returns the end of the word at `start`: the end of the text, a '_', or a capital letter after a
  * small one. */
 static size_t end_of_word(const char *text, size_t len, size_t start) {
     bool was_upper = swift_upper(text[start]);

@@ -14,7 +14,7 @@
 enum {
     SWIFT_WORDS_MAX = 26,          /* words that later identifiers can refer to by a letter */
     SWIFT_UNREAD_MAX = 16,         /* identifiers kept before their words are searched for */
-    SWIFT_REPEATS_MAX = 2048,      /* most repeats of one substitution */
+    SWIFT_REPEATS_MAX = 2048,      /* maximum number of repeats of one substitution */
     SWIFT_INDEX_MAX = INT_MAX - 8, /* adjustments of an index up to this do not overflow */
     SWIFT_NO_NUMBER = -1000,       /* an index without number: stays negative after adjustments */
     /* deepest nesting of contexts whose generic arguments are bound */

@@ -110,8 +110,8 @@ void swift_print_generic_type(struct swift_printer *r, const struct swift_node *
 }
 
 /* Prints an existential's shape; its requirements are all that it has, so both styles show them.
- * The text behind "any" is that of Swift's own printer, which looks for the type one child too
- * far. */
+ * The text after "any" is that of Swift's own printer, which looks for the type one child too far.
+ */
 void swift_print_shape(struct swift_printer *r, const struct swift_node *n) {
     bool where_clauses = r->where_clauses;
     r->where_clauses = true;

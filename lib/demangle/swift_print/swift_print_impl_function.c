@@ -61,7 +61,7 @@ void swift_print_impl_function(struct swift_printer *r, const struct swift_node 
         case SWIFT_IMPL_PATTERN_SUBSTITUTIONS:
         case SWIFT_IMPL_INVOCATION_SUBSTITUTIONS:
         case SWIFT_IMPL_SENDING_RESULT:
-            break; /* other kinds are printed between or behind the sections */
+            break; /* other kinds are printed between or after the sections */
         default:
             swift_print(r, child);
             swift_put(r, " ");

@@ -125,7 +125,7 @@ static const char *differentiability(uint64_t letter) {
     }
 }
 
-/* Prints @differentiable, with a blank behind it if it annotates a function type, without one if it
+/* Prints @differentiable, with a blank after it if it annotates a function type, without one if it
  * is an attribute of a SIL type. */
 void swift_print_differentiability(struct swift_printer *r, const struct swift_node *n) {
     swift_put(r, differentiability(n->index));

@@ -38,7 +38,7 @@ void swift_print_children(struct swift_printer *r, const struct swift_node *n, s
     }
 }
 
-/* Prints the part of a node that the letter behind a '%' stands for. */
+/* Prints the part of a node that the letter after a '%' stands for. */
 static void print_placeholder(struct swift_printer *r, const struct swift_node *n, char letter) {
     switch (letter) {
     case 't':

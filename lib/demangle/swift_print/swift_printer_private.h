@@ -59,7 +59,7 @@ static inline bool swift_print_more(struct swift_printer *r, size_t steps) {
 
 /* Prints n; for NULL the tree is damaged. */
 void swift_print(struct swift_printer *r, const struct swift_node *n);
-/* Prints n as the context in front of a name. Returns the context that has to be printed behind the
+/* Prints n as the context in front of a name. Returns the context that has to be printed after the
  * name ("… in CONTEXT") instead; NULL if all was printed. */
 const struct swift_node *swift_print_prefix(struct swift_printer *r, const struct swift_node *n);
 static inline void swift_print_child(struct swift_printer *r, const struct swift_node *n,

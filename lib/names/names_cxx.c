@@ -35,7 +35,7 @@ static void skip_spaces(struct cxx_scan *sc) {
     }
 }
 
-/* Moves the scan behind the bracket that closes the group at the scan, but not past `end`. */
+/* Moves the scan past the bracket that closes the group at the scan, but not past `end`. */
 static void skip_group_to(struct cxx_scan *sc, size_t end) {
     size_t close = names_close(sc->s, end, sc->at);
     sc->at = close < end ? close + 1 : end;

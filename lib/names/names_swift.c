@@ -134,7 +134,7 @@ static bool skip_wrapper(struct swift_scan *sc) {
     return false;
 }
 
-/* Returns the index behind the operator at s[at], `==` of `== infix(…)`; `at` if there is none. */
+/* Returns the index after the operator at s[at], `==` of `== infix(…)`; `at` if there is none. */
 static size_t behind_operator(const char *s, size_t len, size_t at) {
     static const char symbols[] = "/=-+!*%<>&|^~?.";
     static const char *const places[] = {" infix", " prefix", " postfix"};
@@ -161,7 +161,7 @@ static void swift_find_form(struct swift_scan *sc) {
         char c = sc->s[at];
         if (c == '(' || c == '[' || c == '{' || c == '<') {
             size_t close = names_close(sc->s, sc->len, at);
-            at = close; /* a bracket that nothing closes goes on to the end */
+            at = close; /* a bracket that nothing closes continues to the end */
         } else if (c == ' ') {
             const char *rest = sc->s + at;
             size_t left = sc->len - at;
@@ -228,8 +228,8 @@ static void skip_type(struct swift_scan *sc) {
 }
 
 /* Reads a bracket that stands in the place of a name, `(C in _83378C43…)`, `(in _83378C43…)`,
- * `(unknown context at $1234)`: writes the name in it, if any, and moves the scan behind it.
- * False: the bracket is none of these. */
+ * `(unknown context at $1234)`: writes the name in it, if any, and moves the scan past it. False:
+ * the bracket is none of these. */
 static bool add_bracketed_name(struct swift_scan *sc) {
     size_t start = sc->at + 1, end = start;
     if (swift_rest_starts(sc, "(in _")) {
@@ -349,7 +349,7 @@ static bool swift_add_path(struct swift_scan *sc) {
     return sc->at > begin;
 }
 
-/* Skips the signature behind ` #1` of a closure or of an entity declared in a function. */
+/* Skips the signature after ` #1` of a closure or of an entity declared in a function. */
 static void add_local_signature(struct swift_scan *sc) {
     bool closure = swift_out_ends(sc, "closure");
     sc->at += 2;
@@ -401,7 +401,7 @@ static void scan_function(struct swift_scan *sc) {
     }
 }
 
-/* Writes the type at the scan and the words behind it, up to its conformance. */
+/* Writes the type at the scan and the words after it, up to its conformance. */
 static void scan_type(struct swift_scan *sc) {
     size_t depth = 0;
     sc->of_type = true;
@@ -439,7 +439,7 @@ static void end_before_root(struct swift_scan *sc) {
 }
 
 /* Copies a phrase such as `type metadata accessor for ` (of a value witness its first word and
- * `for`), and moves the scan to the type behind it. False: no such phrase is at the scan. */
+ * `for`), and moves the scan to the type after it. False: no such phrase is at the scan. */
 static bool take_type_phrase(struct swift_scan *sc) {
     const char *s = sc->s + sc->at;
     size_t len = sc->len - sc->at, phrase = names_swift_type_phrase(s, len);

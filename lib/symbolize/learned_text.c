@@ -39,7 +39,7 @@ struct learned_reading {
     struct arena arena; /* holds the names of facts */
 };
 
-/* Takes hexadecimal digits and the character `end` behind them (0: the line's end) off the line. */
+/* Takes hexadecimal digits and the character `end` after them (0: the line's end) off the line. */
 static bool learned_text_number(const char **at, const char *line_end, char end, uint64_t *out) {
     const char *stop = *at;
     while (stop < line_end && *stop != ' ') {

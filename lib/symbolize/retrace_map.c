@@ -13,7 +13,7 @@
  *         5:5:void run():1 -> f
  *         # {"id":"com.android.tools.r8.synthesized"}            run() is not in the source
  *
- * Numbers in front are lines of the short method, those behind are the source's. */
+ * Numbers in front are lines of the short method, those after it are the source's. */
 #include "symbolize/retrace_map.h"
 
 #include <stdlib.h>
@@ -112,8 +112,8 @@ static bool split_arrow(struct retrace_text line, struct retrace_text *left,
     return false;
 }
 
-/* Takes a number of at most 32 bits and, if `colon`, the colon behind it off the start of the
- * text. False: the text does not begin so. */
+/* Takes a number of at most 32 bits and, if `colon`, the colon after it off the start of the text.
+ * False: the text does not begin so. */
 static bool take_line_number(struct retrace_text *t, bool colon, uint32_t *out) {
     uint64_t value;
     size_t digits = 0;
@@ -130,7 +130,7 @@ static bool take_line_number(struct retrace_text *t, bool colon, uint32_t *out) 
     return true;
 }
 
-/* Reads the source's lines behind a method's brackets, ":20:22" or ":20". */
+/* Reads the source's lines after a method's brackets, ":20:22" or ":20". */
 static void take_source_lines(struct retrace_text rest, struct retrace_method *m) {
     if (rest.len == 0 || *rest.p != ':') {
         return;

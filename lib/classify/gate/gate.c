@@ -173,8 +173,7 @@ static double share_of(const struct gate_row *row) {
     }
 }
 
-/* Returns the index behind the last row of the kind of row `from`; rows of one kind are
- * adjacent. */
+/* Returns the index after the last row of the kind of row `from`; rows of one kind are adjacent. */
 static size_t end_of_kind(const struct gate *g, size_t from) {
     double share = share_of(&g->rows.data[from]);
     size_t end = from;

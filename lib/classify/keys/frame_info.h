@@ -26,7 +26,7 @@ struct image_facts {
  * hash. */
 struct recent_frame {
     const char *head; /* head of its image; NULL = the frame has no name */
-    /* Part of a key of by_raw: the name, and one byte behind it the linkage name. */
+    /* Part of a key of by_raw: the name, and one byte after it the linkage name. */
     const char *function;
     size_t function_len, linkage_len;
     size_t code;             /* of a frame without a name: code of its image */
@@ -41,8 +41,8 @@ struct recent_image {
 enum {
     FRAMES_RECENT = 1 << 14,
     IMAGES_RECENT = 512,
-    IMAGES_KNOWN_MAX = 1 << 15 /* most known images; past it all are forgotten, as each device has
-                                  its own paths of apps */
+    IMAGES_KNOWN_MAX = 1 << 15 /* maximum number of known images; past it all are forgotten, as each
+                                  device has its own paths of apps */
 };
 
 struct frame_table {

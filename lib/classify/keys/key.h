@@ -17,7 +17,7 @@ enum {
     KEY_FRAMES_MAX = 16, /* frames of one key: four, prefixes, and the nearest frame of the app */
     KEY_FUNCTION_MAX =
         512, /* bytes of a function in a key; a longer one ends in "…" and a hash of the whole */
-    KEY_WANTED_MAX = 8,    /* most relevant frames of a level */
+    KEY_WANTED_MAX = 8,    /* maximum number of relevant frames of a level */
     KEY_REASON_SIZE = 320, /* bytes of a cause's reason with its NUL; a longer one ends in "…" */
     KEY_ID_SIZE = 13       /* 12 hex digits and a NUL */
 };

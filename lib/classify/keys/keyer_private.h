@@ -53,7 +53,7 @@ struct keyer {
     /* Share of the stall that the main thread itself certainly ran, in permille; -1 = unknown. */
     int64_t ran_permille;
     bool about_threads; /* the dump is about threads that worked, see dump_votes */
-    /* The dump is about a loop that did not go on: its kind is not cpu or slow-action. */
+    /* The dump is about a loop that did not continue: its kind is not cpu or slow-action. */
     bool watches_main;
     bool nothing_worked; /* the dump is a slow action in which, as is known, no thread worked */
     const struct frame_info *action; /* of the current dump: name of its slow action; NULL = none */
@@ -88,7 +88,7 @@ int64_t judged_own_cpu(const struct dump *d, const struct dump_thread *main);
 void scan_cut(const struct keyer *k, struct judged_stack *s);
 /* Does the stack show only the loop that waits for work? s->cut is known. */
 bool scan_is_idle(const struct keyer *k, const struct judged_stack *s);
-/* Returns the frame that tells why the thread does not go on; NULL = none. *nested is a loop
+/* Returns the frame that tells why the thread does not continue; NULL = none. *nested is a loop
  * inside of another one, in which the thread waits; NULL = none. s->cut is known. */
 const struct frame_info *scan_cause(const struct keyer *k, const struct judged_stack *s,
                                     const struct frame_info **nested);

@@ -24,12 +24,12 @@ struct holder_guess {
     const char *lock;                 /* kind of the lock, in a word or two */
 };
 
-/* These words stand in place of the image in the first two frames of a holder's key. The
- * function of the first is the thread's name ("" = none), with '*' for its numbers, as threads
- * of a pool differ in them; of the second the lock's kind and image, as far as the dump tells.
- * The second frame of an inferred holder has HOLDER_BY_FRAMES; the key of an unknown holder is
- * HOLDER_IS_UNKNOWN alone. Behind these two stand the level-1 frames of the holder's stack, if
- * the dump has it. */
+/* These words stand in place of the image in the first two frames of a holder's key. The function
+ * of the first is the thread's name ("" = none), with '*' for its numbers, as threads of a pool
+ * differ in them; of the second the lock's kind and image, as far as the dump tells. The second
+ * frame of an inferred holder has HOLDER_BY_FRAMES; the key of an unknown holder is
+ * HOLDER_IS_UNKNOWN alone. After these two stand the level-1 frames of the holder's stack, if the
+ * dump has it. */
 #define HOLDER_IS_THREAD   "thread"
 #define HOLDER_IS_UNKNOWN  "unknown"
 #define HOLDER_OF_LOCK     "lock"

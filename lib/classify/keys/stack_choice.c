@@ -1,4 +1,4 @@
-/* Chooses the stack by which a dump is classified: the heaviest of the samples, counted anew by
+/* Chooses the stack by which a dump is classified: the heaviest of the samples, counted again by
  * their symbols. */
 #include "classify/keys/keyer_private.h"
 

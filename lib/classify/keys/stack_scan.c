@@ -1,5 +1,5 @@
-/* Looks at one stack as a whole: where its loop begins, whether it only waits for work there,
- * and which of its frames tells why the thread does not go on. */
+/* Looks at one stack as a whole: where its loop begins, whether it only waits for work there, and
+ * which of its frames tells why the thread does not continue. */
 #include "classify/keys/keyer_private.h"
 
 static const struct frame_info *scan_at(const struct keyer *k, const struct judged_stack *s,
@@ -19,8 +19,8 @@ static bool is_loop_wait(const struct frame_info *info) {
 /* ---- where the loop begins ---- */
 
 /* Returns the innermost frame of the loop whose outermost frame is `from`. Wrappers that rules
- * skip, and nameless frames, may stand between a loop's own functions; a loop behind a callout,
- * or behind a relevant function, is a nested one. */
+ * skip, and nameless frames, may stand between a loop's own functions; a loop after a callout, or
+ * after a relevant function, is a nested one. */
 static size_t loop_start(const struct keyer *k, const struct judged_stack *s, size_t from) {
     size_t start = from;
     for (size_t i = from; i-- > 0;) {

@@ -105,7 +105,7 @@ static void add_measure(struct strbuf *b, const struct gate *g, const struct gat
     strbuf_addc(b, '\n');
 }
 
-/* Appends the systems or devices with which the bucket came, behind a comma: "iOS 18". */
+/* Appends the systems or devices with which the bucket came, after a comma: "iOS 18". */
 static void add_platforms(struct strbuf *b, const struct gate *g, const struct gate_row *row) {
     const struct facet *facet = &row->bucket->tally->facets[row->facet];
     const char *last = NULL;

@@ -27,7 +27,7 @@
     X(INPUT, "input", "waits for input", "k2", 0) /* of whoever uses or started the program */     \
     X(UNKNOWN, "unknown", "no frame tells", "", 0)
 
-/* Why a thread does not go on. */
+/* Why a thread does not continue. */
 enum rule_cause {
 #define CAUSE_NAME(name, word, reason, colour, legend) CAUSE_##name,
     RULE_CAUSES(CAUSE_NAME)
@@ -45,7 +45,7 @@ const char *rule_cause_reason(enum rule_cause c);
 bool rule_cause_parse(const char *word, size_t len, enum rule_cause *out);
 /* Returns the colour of a cause in pictures, two characters; "" = the cause has none. */
 const char *rule_cause_colour(enum rule_cause c);
-/* Returns the i-th cause of a picture's legend; CAUSE_NONE behind the last. */
+/* Returns the i-th cause of a picture's legend; CAUSE_NONE after the last. */
 enum rule_cause rule_cause_of_legend(size_t i);
 
 #endif

@@ -29,9 +29,9 @@ typedef void (*rules_on_finding)(void *ctx, const struct rules_finding *f);
  * out. ST_ERR: out of memory, or the text is too long. */
 enum st rules_add_lint(struct rules *r, const char *file, const char *text, size_t len,
                        rules_on_finding on_finding, void *ctx, struct err *e) BASE_MUST_USE;
-/* Reports the faults of the first `count` rules of the set, in their order; the rules behind
- * them are built-in and are only compared with. ST_ERR: out of memory, or too many patterns to
- * compare in reasonable time (ERR_LIMIT), after the faults found until then were reported. */
+/* Reports the faults of the first `count` rules of the set, in their order; the rules after them
+ * are built-in and are only compared with. ST_ERR: out of memory, or too many patterns to compare
+ * in reasonable time (ERR_LIMIT), after the faults found until then were reported. */
 enum st rules_lint(const struct rules *r, size_t count, rules_on_finding on_finding, void *ctx,
                    struct err *e) BASE_MUST_USE;
 

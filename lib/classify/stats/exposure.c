@@ -305,8 +305,7 @@ static const char *value_in(const struct exposure_table *table, enum column c) {
     return table->row[table->at[c]];
 }
 
-/* Sets *text to a field of a row; its column's name is the field's, or its part behind
- * "device.". */
+/* Sets *text to a field of a row; its column's name is the field's, or its part after "device.". */
 static enum st row_says(void *ctx, const char *field, const char **text) {
     static const char prefix[] = "device.";
     const struct exposure_table *table = ctx;

@@ -37,8 +37,8 @@ enum {
     PARTIAL_HASH_SIZE = 17,   /* size of 16 hex digits and a NUL */
     PARTIAL_REGISTER_0 = '0', /* characters of registers of distinct.h: '0' stands for 0 */
     PARTIAL_REGISTER_MAX = 53,
-    PARTIAL_LINE_ROWS = 1000, /* most rows of a table on one line */
-    /* A line of a table ends behind the row that brings it to this length. */
+    PARTIAL_LINE_ROWS = 1000, /* maximum number of rows of a table on one line */
+    /* A line of a table ends after the row that brings it to this length. */
     PARTIAL_LINE_BYTES = 1 << 20,
     PARTIAL_COUNTS = 8 /* number of a tally's counts, see partial_counts */
 };
@@ -138,7 +138,7 @@ uint64_t partial_number(struct partial_line *l, const struct tape_value *v, uint
 uint64_t partial_get_number(struct partial_line *l, const struct tape_value *o, const char *name);
 /* Returns the text of a string, valid until the next line; NULL for any other value. */
 const char *partial_text(struct partial_line *l, const struct tape_value *v);
-/* Returns the text of a string without a NUL behind it, which saves a copy; NULL for any other
+/* Returns the text of a string without a NUL after it, which saves a copy; NULL for any other
  * value. */
 const char *partial_raw_text(struct partial_line *l, const struct tape_value *v, size_t *len);
 /* Returns the text of a member; "" if the member is wrong. */
@@ -151,7 +151,7 @@ struct partial_items partial_items(struct partial_line *l, const struct tape_val
 /* Returns the items of a member, an array, which version 2 leaves out if it is empty. */
 struct partial_items partial_get_items(struct partial_line *l, const struct tape_value *o,
                                        const char *name, size_t group);
-/* Returns the next item; NULL behind the last one. */
+/* Returns the next item; NULL after the last one. */
 const struct tape_value *partial_take(struct partial_items *items);
 uint64_t partial_take_number(struct partial_line *l, struct partial_items *items, uint64_t max,
                              const char *what);

@@ -63,8 +63,8 @@ struct part_group {
     bool fatal;
 };
 
-/* Returns the group of the first part and of those behind it in the same bucket. level1: the
- * stall's bucket; NO_INDEX = not known yet. */
+/* Returns the group of the first part and of those after it in the same bucket. level1: the stall's
+ * bucket; NO_INDEX = not known yet. */
 static struct part_group first_group(const struct stall_part *parts, size_t count,
                                      enum part_set set, uint32_t level1) {
     struct part_group g = {.bucket = bucket_of_part(&parts[0], set), .parts = parts};

@@ -75,8 +75,8 @@ static uint32_t *into_itself(const struct bucket_set *set) {
     return into;
 }
 
-/* Folds the buckets behind the first max_buckets, in the order of output, into one. False: out
- * of memory. */
+/* Folds the buckets after the first max_buckets, in the order of output, into one. False: out of
+ * memory. */
 static bool fold_set(struct triage *t, struct bucket_set *set, uint32_t **into) {
     uint64_t most = 0;
     struct bucket *other = put_other(t, set);

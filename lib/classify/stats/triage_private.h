@@ -14,7 +14,7 @@
 
 #define NO_INDEX UINT32_MAX
 
-enum { ALIASES_MAX = 4096 }; /* most aliases of a bucket */
+enum { ALIASES_MAX = 4096 }; /* maximum number of aliases of a bucket */
 
 /* A frame as it is printed. Its strings and the frame itself are interned in the triage: equal
  * frames have one pointer. */
@@ -109,7 +109,8 @@ struct pending_table {
     size_t slot_count, used;
 };
 
-enum { PENDING_MAX = 1 << 18 }; /* most pending stalls; further ones are counted as they are */
+/* Maximum number of pending stalls; further ones are counted as they are. */
+enum { PENDING_MAX = 1 << 18 };
 
 /* The shortest duration at which stalls of a kind are detected. */
 struct threshold {

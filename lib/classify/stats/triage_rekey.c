@@ -1,5 +1,5 @@
-/* Sorts a triage anew by other rules, or by names that became known later, with the one stack
- * that each of its buckets has kept. */
+/* Sorts a triage again by other rules, or by names that became known later, with the one stack that
+ * each of its buckets has kept. */
 #include <stdlib.h>
 #include <string.h>
 

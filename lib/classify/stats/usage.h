@@ -19,7 +19,7 @@ enum usage_facet {
     USAGE_KIND, /* kind of the stall: "hang", "launch" … */
     USAGE_FACETS
 };
-/* Words for the facets: "version", "os", "device", "cause", "kind"; NULL behind the last. */
+/* Words for the facets: "version", "os", "device", "cause", "kind"; NULL after the last. */
 extern const char *const usage_facet_words[USAGE_FACETS + 1];
 
 /* The sums of which rates are made; all saturate (sum.h). */

@@ -13,14 +13,18 @@
 #include "dump/dump.h"
 
 enum {
-    STORED_VERSIONS = 6, /* most versions of a bucket with a dump of their own: the highest ones */
-    STORED_THREADS = 64, /* most threads of a dump; the main one and holders of locks first */
-    STORED_FRAMES = 200, /* most frames of a stack: the innermost ones */
-    STORED_SAMPLES = 24, /* most stacks of a dump: those sampled most */
-    STORED_STACKS = 128, /* most stacks of a bucket; past twice as many the lightest are dropped */
-    STORED_VALUES = 400, /* most versions, days or screens of a bucket; later ones are not stored */
-    STORED_IMAGES = 256, /* most pairs of an image of the app and its symbols */
-    STORED_TEXT = 1000   /* most bytes of a text; a longer one is cut */
+    /* Maximum number of versions of a bucket with a dump of their own: the highest ones. */
+    STORED_VERSIONS = 6,
+    /* Maximum number of threads of a dump; the main one and holders of locks first. */
+    STORED_THREADS = 64,
+    STORED_FRAMES = 200, /* maximum number of frames of a stack: the innermost ones */
+    STORED_SAMPLES = 24, /* maximum number of stacks of a dump: those sampled most */
+    /* Maximum number of stacks of a bucket; past twice as many the lightest are dropped. */
+    STORED_STACKS = 128,
+    /* Maximum number of versions, days or screens of a bucket; later ones are not stored. */
+    STORED_VALUES = 400,
+    STORED_IMAGES = 256, /* maximum number of pairs of an image of the app and its symbols */
+    STORED_TEXT = 1000   /* maximum number of bytes of a text; a longer one is cut */
 };
 #define STORED_NONE UINT32_MAX /* index that stands for nothing */
 
@@ -55,7 +59,7 @@ struct stored_dump {
     unsigned owners;                         /* number of places in which it is kept */
     uint32_t threads_left;                   /* number of threads that were not kept */
     SMALL_VEC(struct stored_thread) threads; /* main thread first */
-    SMALL_VEC(struct stored_sample) samples; /* most sampled stack first */
+    SMALL_VEC(struct stored_sample) samples; /* the most sampled stack first */
 };
 
 /* The counts of one version, day or screen. */
@@ -102,7 +106,7 @@ enum { STORED_RECENT = 64 };
 
 /* All stored dumps. Zero-initialised, except for limit = empty. */
 struct stored_dumps {
-    size_t limit;      /* most bytes stored; 0: nothing is stored */
+    size_t limit;      /* maximum number of bytes stored; 0: nothing is stored */
     size_t used;       /* bytes of dumps; texts, frames and stacks are counted separately */
     uint64_t left_out; /* number of dumps that came when the limit was reached */
     struct map texts, frames, stacks;       /* interned: a stack is an array of indexes of frames */

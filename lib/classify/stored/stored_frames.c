@@ -6,7 +6,7 @@
 #include "classify/stored/stored_dumps.h"
 #include "dump/frame_address.h"
 
-enum { STORED_LINES = 64 /* most functions inlined in one frame that are stored */ };
+enum { STORED_LINES = 64 /* maximum number of functions inlined in one frame that are stored */ };
 
 const char *stored_text(const struct stored_dumps *s, uint32_t text) {
     return text == STORED_NONE ? "" : map_string(&s->texts, text);

@@ -8,7 +8,7 @@
 #include "classify/stats/triage.h"
 #include "classify/stored/stored_dumps.h"
 
-enum { SHOWN_BYTES = 64 << 20 }; /* most bytes of dumps that are shown */
+enum { SHOWN_BYTES = 64 << 20 }; /* maximum number of bytes of dumps that are shown */
 #define SHOWN_ALL SIZE_MAX       /* rank that stands for all buckets together */
 
 /* A bucket of level 1. */

@@ -57,7 +57,7 @@ struct diff_limit {
     const char *unit; /* unit of DIFF_WEIGHT, borrowed from text; "" = that of the weights */
 };
 /* Parses REGEX:+LIMIT, split at the last ':'. LIMIT is a number with %, pp, a unit of weight or
- * nothing behind it. REGEX is a POSIX extended expression that is searched for in a frame's text,
+ * nothing after it. REGEX is a POSIX extended expression that is searched for in a frame's text,
  * IMAGE`FUNCTION. ST_ERR: ERR_USAGE. */
 enum st diff_limit_parse(struct diff_limit *l, const char *text, struct err *e) BASE_MUST_USE;
 void diff_limit_release(struct diff_limit *l);

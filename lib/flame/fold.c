@@ -441,7 +441,7 @@ enum st fold_add(struct fold *f, const struct dump *d, const struct fold_share *
 struct user_stacks {
     struct fold *fold;
     struct strbuf user;
-    struct strbuf texts; /* texts of the stacks, a NUL behind each */
+    struct strbuf texts; /* texts of the stacks, a NUL after each */
     VEC(uint64_t) shares;
 };
 

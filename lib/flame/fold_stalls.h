@@ -15,7 +15,7 @@
 /* The first dump of a stall among those offered so far. */
 struct fold_first {
     int64_t seq;
-    struct strbuf stacks; /* canonical texts, a NUL behind each */
+    struct strbuf stacks; /* canonical texts, a NUL after each */
 };
 /* The stalls collected so far. Zero-initialised = empty. */
 struct fold_stalls {

@@ -57,7 +57,7 @@ static struct profile_text profile_string(const struct profile *p, uint64_t inde
     return index < p->strings.len ? p->strings.data[index] : (struct profile_text){.at = ""};
 }
 
-/* Returns the part of a path behind its last '/'. */
+/* Returns the part of a path after its last '/'. */
 static struct profile_text text_base_name(struct profile_text t) {
     for (size_t i = t.len; i > 0; i--) {
         if (t.at[i - 1] == '/') {
@@ -257,7 +257,7 @@ static bool profile_read_lines(struct profile *p, const struct profile_location 
     struct reader m = l->message;
     size_t index;
     uint64_t mapping = 0;
-    while (protobuf_next(&m, &f)) { /* a first pass, as the mapping may stand behind the lines */
+    while (protobuf_next(&m, &f)) { /* a first pass, as the mapping may stand after the lines */
         mapping = f.number == LOCATION_MAPPING ? f.value : mapping;
         *address = f.number == LOCATION_ADDRESS ? f.value : *address;
     }

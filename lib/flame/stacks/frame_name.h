@@ -32,7 +32,7 @@ struct frame_name frame_name_split(const char *text, size_t len);
 /* Appends a module's name for use in frames: characters that would change how the name is split are
  * replaced. */
 void frame_name_module(struct strbuf *out, const char *module);
-/* Appends MODULE`NAME, or NAME without a module, with _[i] behind it if `inlined`. */
+/* Appends MODULE`NAME, or NAME without a module, with _[i] after it if `inlined`. */
 void frame_name_join(struct strbuf *out, const char *module, const char *name, bool inlined);
 
 #endif

@@ -16,7 +16,7 @@ struct svg_run {
     struct sink *out;
     struct strbuf line, name, note; /* scratch */
     struct strbuf keys;             /* the legend; empty = there is none */
-    uint32_t keys_end;              /* pixels that the legend takes, with a gap behind */
+    uint32_t keys_end;              /* pixels that the legend takes, with a gap after it */
     const char *unit;
     uint64_t total;
     uint32_t width;  /* width of the frames in pixels */

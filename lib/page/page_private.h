@@ -7,8 +7,9 @@
 #include "page/page.h"
 
 enum {
-    PAGE_CELLS = 400, /* most characters shown of a text; names of templates are long */
-    PAGE_VERSIONS = 8 /* most versions in a trend: the newest ones */
+    /* Maximum number of characters shown of a text; names of templates are long. */
+    PAGE_CELLS = 400,
+    PAGE_VERSIONS = 8 /* maximum number of versions in a trend: the newest ones */
 };
 #define PAGE_NONE UINT32_MAX
 
@@ -40,7 +41,7 @@ struct page_writer {
 static inline void page_markup(struct page_writer *p, const char *markup) {
     strbuf_addstr(&p->text, markup);
 }
-/* Appends a text of any origin, escaped, cut behind PAGE_CELLS characters. */
+/* Appends a text of any origin, escaped, cut after PAGE_CELLS characters. */
 void page_put(struct page_writer *p, const char *text);
 /* Appends a text of any origin, escaped, without cutting it. */
 void page_put_all(struct page_writer *p, const char *text);

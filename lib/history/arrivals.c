@@ -13,7 +13,7 @@
 #include "base/vec.h"
 
 enum {
-    ARRIVALS_NUMBERS_MAX = 1000000, /* largest number behind a name that is taken */
+    ARRIVALS_NUMBERS_MAX = 1000000, /* largest number after a name that is taken */
     ARRIVALS_BEHIND = 7 + 7         /* length of ".999999" and of ".reason" */
 };
 
@@ -117,7 +117,7 @@ enum st arrivals_next(struct arrivals *a, const char **path, struct err *e) {
     return strbuf_check(&a->path, e);
 }
 
-/* Returns how much of a name is kept, so that a number and ".reason" fit behind it: the whole name,
+/* Returns how much of a name is kept, so that a number and ".reason" fit after it: the whole name,
  * or less of one that is nearly as long as the file system allows, without its last characters. */
 static size_t kept_length(const struct arrivals *a, const char *name) {
     long most = pathconf(a->folder, _PC_NAME_MAX);
@@ -132,7 +132,7 @@ static size_t kept_length(const struct arrivals *a, const char *name) {
 }
 
 /* Moves the file into `folder` (done or refused) under its own name (kept_length), with the lowest
- * free number behind it if the name is taken. ST_NONE: the file is gone. */
+ * free number after it if the name is taken. ST_NONE: the file is gone. */
 static enum st move_to(struct arrivals *a, const char *folder, struct err *e) {
     const char *name = a->names.data[a->next - 1];
     const int kept = (int)kept_length(a, name);

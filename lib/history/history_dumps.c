@@ -13,12 +13,14 @@
 #include "history/history_private.h"
 
 enum {
-    KEPT_OFFERS = 256,       /* most offers of one commit that are written: the heaviest */
-    KEPT_VERSIONS = 3,       /* versions of a bucket of which a dump is kept: the newest */
-    KEPT_ROWS = 64,          /* most dumps of a bucket that are looked at */
-    KEPT_DUMP = 256 << 10,   /* most bytes of a dump that is kept */
-    KEPT_OFFERED = 64 << 20, /* most bytes of dumps that are offered at the same time */
-    KEPT_BYTES = 32 << 20,   /* most bytes of the table, compressed */
+    /* Maximum number of offers of one commit that are written: the heaviest. */
+    KEPT_OFFERS = 256,
+    KEPT_VERSIONS = 3,     /* versions of a bucket of which a dump is kept: the newest */
+    KEPT_ROWS = 64,        /* maximum number of dumps of a bucket that are examined */
+    KEPT_DUMP = 256 << 10, /* maximum number of bytes of a dump that is kept */
+    /* Maximum number of bytes of dumps that are offered at the same time. */
+    KEPT_OFFERED = 64 << 20,
+    KEPT_BYTES = 32 << 20, /* maximum number of bytes of the table, compressed */
     KEPT_ZIP_LEVEL = 6
 };
 

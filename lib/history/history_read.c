@@ -183,7 +183,7 @@ static bool take_only_sum(struct history_reader *r, const struct triage_options 
     return true;
 }
 
-/* Merges the sums into *out; those counted by other rules are sorted into buckets anew. */
+/* Merges the sums into *out; those counted by other rules are sorted into buckets again. */
 static enum st join_sums(struct history_reader *r, struct keyer *k, const struct triage_options *o,
                          struct triage **out, struct err *e) {
     enum st st = take_only_sum(r, o, out) ? ST_OK : triage_new(out, o, e);

@@ -7,7 +7,8 @@
 
 /* A sum is kept if reading it takes at least ROLLED_BYTES_MIN bytes less than reading what it
  * was made of, and at least 1 / ROLLED_SHARE of the bytes of the largest kept sum in it. */
-enum { ROLLED_BYTES_MIN = 1 << 16, ROLLED_SHARE = 8, ROLLED_MAX = 4 /* most sums in a file */ };
+/* Maximum number of sums in a file. */
+enum { ROLLED_BYTES_MIN = 1 << 16, ROLLED_SHARE = 8, ROLLED_MAX = 4 };
 
 /* ---- reading ---- */
 

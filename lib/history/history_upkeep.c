@@ -134,7 +134,7 @@ struct examination {
     struct sink *out;
     bool sound;
     VEC(struct part_sums) parts;
-    struct history_value_sums values; /* of the cell that is looked at */
+    struct history_value_sums values; /* of the cell that is examined */
 };
 
 static enum st add_bucket_sums(void *ctx, const struct bucket_summary *b, struct err *e) {

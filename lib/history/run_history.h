@@ -181,7 +181,7 @@ enum st history_check(struct history *h, struct sink *out, struct err *e) BASE_M
 
 /* ---- days ---- */
 
-/* Parses "2026-11-20", also with a time behind it, in UTC as dumps have it. False: the text is no
+/* Parses "2026-11-20", also with a time after it, in UTC as dumps have it. False: the text is no
  * day. */
 bool history_day_parse(const char *text, size_t len, int32_t *day);
 enum { HISTORY_DAY_SIZE = 16 };

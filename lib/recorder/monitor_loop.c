@@ -232,7 +232,7 @@ void monitor_loop_flush(struct monitor_loop *l, bool idle) {
 
 /* ---- begin, step, end ---- */
 
-/* Tells the core that a launch goes on that began with the process, until a mark says otherwise.
+/* Tells the core that a launch continues that began with the process, until a mark says otherwise.
  * Nothing is told if the loop has waited before, as the recorder may be started late or again, or
  * if the process is older than LAUNCH_AGE_MS. */
 static void presume_launch(struct monitor_loop *l) {

@@ -59,7 +59,7 @@ STALLREC_API const char *stallrec_error_text(enum stallrec_error error);
 /* What is slowed down when the same stack is detected again and again. */
 enum stallrec_backoff {
     /* Dumps of the same stack are slowed down: their interval grows to backoff_cap checks. Checks
-     * go on every check_ms, so that another stack is dumped at once. */
+     * continue every check_ms, so that another stack is dumped at once. */
     STALLREC_BACKOFF_DUMPS = 0,
     /* Checks are slowed down, as published: nothing is detected until the next check, and the
      * interval has no cap. */
@@ -165,16 +165,18 @@ struct stallrec_config {
     uint32_t sample_ms;       /* ms between two samples of the stack while busy: 1 … 60000 */
     uint32_t first_sample_ms; /* ms of busy time before the first sample; 0 = at once; <= 3600000 */
     uint32_t ring;            /* number of newest samples that are kept: 1 … 256 */
-    uint32_t max_frames;  /* most frames of a stack: 8 … 1024; deeper stacks lose their outermost
-                             frames */
-    uint32_t max_threads; /* most threads in one dump, the main thread included: 1 … 256 */
+    /* Maximum number of frames of a stack: 8 … 1024; deeper stacks lose their outermost frames. */
+    uint32_t max_frames;
+    /* Maximum number of threads in one dump, the main thread included: 1 … 256. */
+    uint32_t max_threads;
     uint32_t threads_after_ms; /* age of a stall in ms at which other threads than the main one are
                                   captured */
     uint32_t backoff;          /* enum stallrec_backoff */
     uint32_t backoff_cap; /* largest interval of STALLREC_BACKOFF_DUMPS, in checks: 1 … 1000 */
     uint32_t check;       /* enum stallrec_check */
-    uint32_t write_deadline_ms; /* most ms that a closed dump waits for an idle loop; <= 3600000 */
-    uint32_t flags;             /* STALLREC_PLAIN_JSON … */
+    /* Maximum number of ms that a closed dump waits for an idle loop; <= 3600000. */
+    uint32_t write_deadline_ms;
+    uint32_t flags;        /* STALLREC_PLAIN_JSON … */
     int32_t signal_number; /* signal for stacks of running threads (Linux); 0 = one that disturbs
                               nobody */
 
@@ -202,8 +204,8 @@ struct stallrec_config {
     uint32_t upload_per_day; /* number of dumps of a day, the first ones, that stallrec_batch_next
                                 takes */
     uint32_t keep_days;      /* dumps older than so many days are removed; <= 36500 */
-    uint64_t keep_bytes;     /* most bytes of all dumps in the directory */
-    uint32_t keep_files;     /* most dumps in the directory */
+    uint64_t keep_bytes;     /* maximum number of bytes of all dumps in the directory */
+    uint32_t keep_files;     /* maximum number of dumps in the directory */
     /* Mode of dumps and session files: 0600 with bits of 0066; 0 = 0600. Whoever may read the
      * files may search a folder that the recorder makes; an existing folder keeps its mode. */
     uint32_t file_mode;
@@ -216,7 +218,7 @@ struct stallrec_config {
     uint64_t trace_bytes;
 };
 
-/* Sets *config to the preset "default". size is the caller's sizeof *config, behind which nothing
+/* Sets *config to the preset "default". size is the caller's sizeof *config, past which nothing
  * is written. */
 STALLREC_API void stallrec_config_init(struct stallrec_config *config, size_t size);
 
@@ -239,13 +241,13 @@ struct stallrec; /* a running recorder */
 
 /* Starts watching the calling thread. *out is written only on STALLREC_OK. A process has at most
  * one recorder. The child of a fork has none, and may start its own, which the hooks then use; its
- * parent's recorder goes on. */
+ * parent's recorder continues. */
 STALLREC_API enum stallrec_error stallrec_start(struct stallrec **out,
                                                 const struct stallrec_config *config);
 
-/* Stops the monitor, writes all dumps (a stall that still goes on is written as not ended), joins
- * the monitor thread, and frees all but the loop. rec may be NULL. It may be called from any
- * thread but the monitor. */
+/* Stops the monitor, writes all dumps (a stall that still continues is written as not ended), joins
+ * the monitor thread, and frees all but the loop. rec may be NULL. It may be called from any thread
+ * but the monitor. */
 STALLREC_API void stallrec_stop(struct stallrec *rec);
 
 /* ---- batches ---- */
@@ -282,7 +284,7 @@ STALLREC_API enum stallrec_error stallrec_batch_done(const char *directory, cons
 /* ---- context ---- */
 
 enum {
-    STALLREC_CONTEXT_SLOTS = 16,  /* most keys at one time */
+    STALLREC_CONTEXT_SLOTS = 16,  /* maximum number of keys at one time */
     STALLREC_CONTEXT_KEY = 32,    /* bytes of a key with its NUL */
     STALLREC_CONTEXT_VALUE = 160, /* bytes of a value with its NUL; longer values are cut */
 };

@@ -107,7 +107,7 @@ struct attach_totals attach_totals(struct attach *a);
 struct attach_top {
     bool known; /* the loop is known, and the other members are set */
     uint32_t busy_permille;
-    uint64_t longest_ms;     /* ms of the longest busy stretch, up to now if it goes on */
+    uint64_t longest_ms;     /* ms of the longest busy stretch, up to now if it continues */
     char inner[ATTACH_TEXT]; /* the innermost function of the last stack that was taken; "": no
                                 stack was taken */
     char app[ATTACH_TEXT];   /* the innermost function of that stack in the program's own files; "":

@@ -37,7 +37,7 @@ struct attach_loop {
     uint64_t samples, busy_samples;
     /* Sums for attach_loop_top since its last call. */
     uint64_t topped_ns, busy_ns, longest_ns;
-    uint64_t stretch_ns; /* begin of the current busy stretch; 0: the loop is not busy */
+    uint64_t stretch_ns; /* start of the current busy stretch; 0: the loop is not busy */
     uint64_t last_frames[ATTACH_TOP_FRAMES]; /* frames of the last stack that was taken */
     uint32_t last_count;
     bool began_late; /* the thread had run before it was watched */

@@ -50,9 +50,9 @@ bool attach_watch_take(struct attach_watch *w, struct rec_event *out) {
     return true;
 }
 
-/* Memory to which a wait's arguments point. The bytes are those at the begin of the wait as far as
+/* Memory to which a wait's arguments point. The bytes are those at the start of the wait as far as
  * the copy of the stack reaches, else the bytes as they are now. Stack memory beyond the copy is
- * not read unless the wait goes on, as it may be another function's by now. */
+ * not read unless the wait continues, as it may be another function's by now. */
 struct wait_memory {
     const struct attach_watch *watch;
     const struct cfi_stack *stack;
@@ -99,7 +99,7 @@ static void wait_begins(struct attach_watch *w, const struct wait_call *call,
     }
 }
 
-/* Is the thread in a wait of any kind? A wait that a stop interrupted goes on as
+/* Is the thread in a wait of any kind? A wait that a stop interrupted continues as
  * restart_syscall(2). */
 static bool is_waiting(const struct attach_watch *w) {
     struct proc_syscall call;
@@ -107,7 +107,7 @@ static bool is_waiting(const struct attach_watch *w) {
            (wait_call_numbered(call.number) != NULL || call.number == SYS_restart_syscall);
 }
 
-/* Is the call the loop's last wait, which goes on after a stop, or will once the stop ends? No
+/* Is the call the loop's last wait, which continues after a stop, or will once the stop ends? No
  * event tells of that. */
 static bool is_wait_that_goes_on(const struct attach_watch *w, const struct proc_syscall *call) {
     return w->idle_call.pc != 0 && call->pc == w->idle_call.pc && call->sp == w->idle_call.sp &&
@@ -251,7 +251,7 @@ static bool is_busy_long(const struct attach_watch *w, uint64_t now_ns) {
 }
 
 /* Does a thread other than the watched one wait for the epoll instance now? At most THREADS_LOOKED
- * threads are looked at. */
+ * threads are examined. */
 static bool is_waited_for(const struct attach_watch *w, uint64_t epoll) {
     enum { THREADS_LOOKED = 64 };
     pid_t *ids = NULL;

@@ -14,7 +14,7 @@
 enum attach_way {
     ATTACH_BY_EVENTS, /* the thread is watched by perf events, which show each edge of the loop at
                          its exact time */
-    ATTACH_BY_SAMPLES /* the thread is looked at in fixed intervals, and an edge has the time of the
+    ATTACH_BY_SAMPLES /* the thread is examined in fixed intervals, and an edge has the time of the
                          look that showed it */
 };
 
@@ -76,7 +76,7 @@ void attach_watch_release(struct attach_watch *w);
  * watched by samples from now on. */
 bool attach_watch_restart(struct attach_watch *w, const struct perf_tracing *tracing);
 
-/* Has the thread begun another program since it was looked at last? */
+/* Has the thread begun another program since it was examined last? */
 bool attach_watch_execs(struct attach_watch *w);
 /* Is the call a wait for descriptors, as a loop's is? */
 bool attach_watch_is_loop_call(const struct proc_syscall *call);

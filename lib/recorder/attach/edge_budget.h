@@ -38,7 +38,7 @@ enum {
 
 struct edge_budget {
     uint32_t calls;             /* bit n: the waits of wait_call_at(n) are to be read */
-    bool sleeps;                /* the registers at the begin of a sleep are to be read */
+    bool sleeps;                /* the registers at the start of a sleep are to be read */
     uint64_t look_ns;           /* the time of the next look, at the latest */
     uint64_t limits;            /* number of pauses in reading */
     uint32_t waits, conditions; /* waits, and futex(2) calls, since the last look */
@@ -54,7 +54,7 @@ struct edge_budget {
 /* Begins with all events read. */
 void edge_budget_begin(struct edge_budget *b, uint64_t now_ns);
 
-/* Count what was read: the begin of a wait; the end of a wait, or of any futex(2) call; a loss of
+/* Count what was read: the start of a wait; the end of a wait, or of any futex(2) call; a loss of
  * records. */
 void edge_budget_enter(struct edge_budget *b, const struct wait_call *call, uint64_t at_ns);
 void edge_budget_exit(struct edge_budget *b, const struct wait_call *call);

@@ -74,8 +74,8 @@ void perf_events_close(struct perf_events *events);
 const struct perf_event_source *perf_events_source(const struct perf_events *events,
                                                    const struct perf_record *record);
 
-/* Turns the events of one call's waits on or off; if call is NULL, the event that records
- * registers at the begin of a sleep. */
+/* Turns the events of one call's waits on or off; if call is NULL, the event that records registers
+ * at the start of a sleep. */
 void perf_events_switch(struct perf_events *events, const struct wait_call *call, bool on);
 
 /* Makes the kernel copy the stack each time that the thread has run for period_ns; 0: no longer. */

@@ -25,14 +25,14 @@ enum {
 enum { OWN_HEADER = 20 };
 
 /* The memory of an image that the unwinder reads, copied when it is first needed. A static program
- * often has no .eh_frame_hdr: then a header without a search table is made, at an address behind
- * the image. */
+ * often has no .eh_frame_hdr: then a header without a search table is made, at an address after the
+ * image. */
 struct image_frames {
     uint8_t *bytes; /* a copy of the memory at `address` */
     uint64_t address, size;
     uint64_t header, header_size;
-    uint8_t own[OWN_HEADER]; /* the header that was made, if `made`; `header` is then behind the
-                                image */
+    /* The header that was made, if `made`; `header` is then after the image. */
+    uint8_t own[OWN_HEADER];
     bool made, tried;
 };
 
@@ -402,8 +402,8 @@ static void copy_image_frames(struct remote_images *t, struct remote_image *imag
     f->size = f->bytes ? remote_read_some(t->process, f->address, f->bytes, (size_t)f->size) : 0;
 }
 
-/* Copies the code around pc, CODE_BEFORE bytes before it and CODE_BEHIND behind it, as far as it
- * can be read. */
+/* Copies the code around pc, CODE_BEFORE bytes before it and CODE_BEHIND after it, as far as it can
+ * be read. */
 static void copy_code(struct remote_images *t, const struct remote_image *image, uint64_t pc,
                       struct cfi_segment *out) {
     uint64_t from = pc - image->elf.load < CODE_BEFORE ? image->elf.load : pc - CODE_BEFORE;

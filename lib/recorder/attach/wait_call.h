@@ -32,7 +32,7 @@ struct wait_call {
 
 enum { WAIT_NO_ARG = 6, WAIT_CALLS_MAX = 9 };
 
-/* Returns the i-th row of the table; NULL behind the last. */
+/* Returns the i-th row of the table; NULL after the last. */
 const struct wait_call *wait_call_at(size_t i);
 /* Finds the row of a system call by its number; NULL: the call is no wait. */
 const struct wait_call *wait_call_numbered(int64_t number);

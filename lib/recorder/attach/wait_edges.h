@@ -47,8 +47,8 @@ void wait_edges_exit(struct wait_edges *e, uint64_t at_ns);
 void wait_edges_miss(struct wait_edges *e, uint64_t at_ns);
 /* Tells that the thread is seen again at at_ns, in no wait of its loop. */
 void wait_edges_resume(struct wait_edges *e, uint64_t at_ns);
-/* Tells that the thread is idle from at_ns on in a wait whose begin was not seen: a wait that goes
- * on, or another wait than its loop's. wait_edges_exit ends it. */
+/* Tells that the thread is idle from at_ns on in a wait whose begin was not seen: a wait that
+ * continues, or another wait than its loop's. wait_edges_exit ends it. */
 void wait_edges_rest(struct wait_edges *e, uint64_t at_ns);
 /* Tells that nothing is seen after at_ns, so that the finder decides on what it has. */
 void wait_edges_finish(struct wait_edges *e, uint64_t at_ns);

@@ -73,7 +73,7 @@ enum rec_past {
     REC_PAST_ANEW, /* all time is judged anew, from the start: no loop was believed before, or only,
                       for a short time, a deeper wait, such as that of a library that starts up */
     REC_PAST_CONTINUES, /* the time since the last wait of the loop that was believed is judged
-                           anew: another loop follows, or the same one goes on */
+                           anew: another loop follows, or the same one continues */
     REC_PAST_GIVEN_UP   /* judged as REC_PAST_CONTINUES, but the place that was believed for long is
                            not the   loop: the time before counts as unwatched */
 };
@@ -85,7 +85,7 @@ void rec_core_doubt(struct rec_core *core, uint64_t begin_ns, uint64_t at_ns);
 /* Tells the core, at at_ns, that the loop is known since from_ns. The caller then calls
  * rec_core_past_idle, in order, for each time since from_ns in which the loop was idle, and then
  * rec_core_attributed; later edges are the loop's again. Stalls are found in the samples of the
- * history. Stalls that were found since from_ns are dropped, unless a launch goes on or, but for
+ * history. Stalls that were found since from_ns are dropped, unless a launch continues or, but for
  * REC_PAST_ANEW, the current busy stretch began at from_ns, too. */
 void rec_core_attribute(struct rec_core *core, enum rec_past past, uint64_t from_ns,
                         uint64_t at_ns);
@@ -165,7 +165,7 @@ const struct rec_dump *rec_core_open(const struct rec_core *core);
 /* Returns the time at which the busy stretch began, or, if the loop is not known, at which the
  * last wait ended; 0 in a wait. */
 uint64_t rec_core_busy_since(const struct rec_core *core);
-/* Returns for how many ns after the begin of a busy stretch no sample and no check is due. */
+/* Returns for how many ns after the start of a busy stretch no sample and no check is due. */
 uint64_t rec_core_grace_ns(const struct rec_core *core);
 
 /* Finishes the core: closes open dumps as not ended. Only rec_core_closed and rec_core_release may

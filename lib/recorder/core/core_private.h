@@ -142,7 +142,7 @@ struct rec_core {
     uint64_t waits_busy_ns; /* in doubt, the time at which the thread's last wait ended; 0 = the
                                thread waits */
     uint64_t hold_ns;       /* no dump is written before this time */
-    uint64_t begin_ns;      /* begin of the time that rec_core_watched covers */
+    uint64_t begin_ns;      /* start of the time that rec_core_watched covers */
     uint64_t loop_ns;       /* time of the loop's first edge; 0 = there was none yet */
     uint64_t unwatched_ns[REC_UNWATCHED_REASONS];
 
@@ -211,7 +211,7 @@ void rec_core_unpark(struct rec_core *core, uint64_t t);
 /* ---- core_memory.c ---- */
 
 /* Lays out the core's memory and returns its size; base NULL: only returns the size. The caller
- * zeroes the first *cleared bytes before; the bytes behind them stay untouched until they are
+ * zeroes the first *cleared bytes before; the bytes after them stay untouched until they are
  * needed, so that they occupy no memory. */
 size_t rec_core_lay_out(unsigned char *base, const struct stallrec_config *config, size_t *cleared);
 

@@ -223,7 +223,7 @@ static bool frame_exact(const struct rec_stack *stack, uint32_t frame) {
 static void add_stack_images(struct rec_core *core, struct rec_record *record,
                              const struct rec_stack *stack) {
     for (uint32_t i = 0; i < stack->count; i++) {
-        /* A call can be the last instruction of its image, and its return address then lies behind
+        /* A call can be the last instruction of its image, and its return address then lies after
          * the image. */
         uint64_t address = stack->frames[i];
         bool exact = frame_exact(stack, i);

@@ -40,7 +40,7 @@ struct rec_stall {
     uint64_t at_ms;       /* age of the stall when this dump was captured */
     uint64_t span_ms;     /* this dump's share of the stall; the spans of a stall's dumps add up to
                              duration_ms */
-    uint64_t duration_ms; /* duration of the whole stall; while the stall goes on, its duration up
+    uint64_t duration_ms; /* duration of the whole stall; while the stall continues, its duration up
                              to this dump's close */
     uint64_t gap_ms;
     uint64_t suppressed;  /* number of later detections that this dump stands for, too */

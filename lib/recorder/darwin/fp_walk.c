@@ -4,7 +4,8 @@
 enum {
     RECORD_SIZE = 16, /* bytes of a frame record: the caller's frame pointer, the return address */
     PAGE_ZERO = 4096, /* no code lies below this address */
-    SETUP_BYTES = 256 /* most bytes of a prologue; code behind them is assumed to have its frame */
+    SETUP_BYTES = 256 /* maximum number of bytes of a prologue; code after them is assumed to have
+                         its frame */
 };
 
 /* Where the return address of the innermost frame is. */
@@ -112,7 +113,7 @@ static bool is_set_up_async(const struct fp_code *code, uint64_t start, uint64_t
     return false;
 }
 
-/* Is pc among a function's last instructions, behind those that remove its frame? */
+/* Is pc among a function's last instructions, after those that remove its frame? */
 static bool is_torn_down_async(const struct fp_code *code, uint64_t pc) {
     enum { LOOK_AHEAD = 12 };
     uint32_t insn;

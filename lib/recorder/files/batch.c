@@ -249,8 +249,7 @@ static enum pack pack_file(struct gather *g, const char *name) {
     return packed;
 }
 
-/* Bytes that the end of the gzip stream adds behind a flush: an empty block, checksum and
- * length. */
+/* Bytes that the end of the gzip stream adds after a flush: an empty block, checksum and length. */
 enum { TRAILER = 16 };
 
 static enum stallrec_error pack_files(struct gather *g, uint64_t max_bytes) {

@@ -24,7 +24,7 @@ struct rec_policy {
     uint64_t start_ns;
     bool remembered;     /* the number of the last dump of the day was stored */
     bool spare;          /* the last dump could not be written, and the next dump gets its number */
-    uint32_t stalled;    /* number of stalls that go on; they count as fatal until they end */
+    uint32_t stalled;    /* number of stalls that continue; they count as fatal until they end */
     uint64_t stalled_ms; /* age in ms of the latest of these stalls, updated once a second */
     uint64_t suppressed_alone;
     const struct rec_context *context;
@@ -51,7 +51,7 @@ void rec_policy_begin(struct rec_policy *policy, struct stallrec_config *config,
  * the loop is idle. */
 void rec_policy_tidy(struct rec_policy *policy, int64_t wall_ms);
 
-/* Tells that a stall goes on and is age_ms old; the session's file is updated with this, as the
+/* Tells that a stall continues and is age_ms old; the session's file is updated with this, as the
  * process may die in the stall. */
 void rec_policy_grow(struct rec_policy *policy, uint64_t age_ms);
 

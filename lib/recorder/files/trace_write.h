@@ -67,7 +67,7 @@ void rec_trace_begin(struct rec_trace *trace, const struct stallrec_config *conf
 struct rec_capture rec_trace_capture(struct rec_trace *trace);
 /* Writes the answers that rec_core_init got. It must be called after rec_core_init. */
 void rec_trace_started(struct rec_trace *trace);
-/* Writes an event that the core was just told, behind the answers that the core got during the
+/* Writes an event that the core was just told, after the answers that the core got during the
  * event. */
 void rec_trace_event(struct rec_trace *trace, const struct rec_event *event);
 /* Writes that the oldest closed dump was released at at_ns. */

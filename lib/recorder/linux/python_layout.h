@@ -51,9 +51,9 @@ struct python_layout {
         uint16_t qualname, filename, first_line, lines,
             bytes; /* bytes: offset of the bytecode itself, or of a pointer to it */
     } code;
-    uint16_t text; /* size of PyASCIIObject, behind which the characters of an ASCII str are */
+    uint16_t text; /* size of PyASCIIObject, after which the characters of an ASCII str are */
     uint16_t
-        wide; /* size of PyCompactUnicodeObject, behind which the characters of other strs are */
+        wide; /* size of PyCompactUnicodeObject, after which the characters of other strs are */
 };
 
 enum {

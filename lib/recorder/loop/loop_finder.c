@@ -339,7 +339,7 @@ static enum finder_verdict judge_elsewhere(struct loop_finder *f, struct finder_
     return f->news != FINDER_NOTHING_NEW ? FINDER_IDLE : FINDER_PART;
 }
 
-/* Judges a wait while the loop is in doubt: of the two candidates, the first that goes on waiting
+/* Judges a wait while the loop is in doubt: of the two candidates, the first that continues waiting
  * is the loop. */
 static void judge_doubtful(struct loop_finder *f, struct finder_candidate *c,
                            const struct finder_wait *wait, uint64_t now_ns) {

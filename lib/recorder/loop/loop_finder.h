@@ -86,8 +86,8 @@ enum finder_news {
                     */
 };
 
-/* Waits with short pauses between them, from the begin of the first to the end of the last; begin
- * = end: turns that did not wait. */
+/* Waits with short pauses between them, from the start of the first to the end of the last; begin =
+ * end: turns that did not wait. */
 struct finder_interval {
     uint64_t begin_ns, end_ns;
 };
@@ -104,7 +104,7 @@ struct finder_candidate {
     uint64_t outer_waits;
     uint64_t streak,
         epoch;          /* streak: number of waits since the believed loop's wait number `epoch` */
-    uint64_t streak_ns; /* ns that the waits of the streak took, without one that goes on */
+    uint64_t streak_ns; /* ns that the waits of the streak took, without one that continues */
     uint64_t waited_ns; /* ns that the candidate waited at any depth */
     uint64_t rival_ns; /* loop_finder.believed_ns of the loop on a condition variable with which the
                           candidate is compared */
@@ -136,7 +136,7 @@ struct loop_finder {
     uint64_t doubt_streak; /* number of waits of the believed loop since a shallower wait */
     bool doubt;
     uint64_t doubt_ns; /* time since which the loop is in doubt */
-    uint32_t open;     /* index of the candidate whose wait goes on, + 1; 0 = none */
+    uint32_t open;     /* index of the candidate whose wait continues, + 1; 0 = none */
     enum finder_news news;
     uint64_t
         from_ns; /* time from which on finder_idle tells waits, as of the latest FINDER_FOUND */
@@ -170,7 +170,7 @@ void finder_forget_conditions(struct loop_finder *f);
 enum finder_news finder_take_news(struct loop_finder *f);
 
 /* After FINDER_FOUND: sets out to the times in which the loop was idle since *from_ns, oldest
- * first, up to the begin of the current wait; if there are more than `max`, to the newest. Returns
+ * first, up to the start of the current wait; if there are more than `max`, to the newest. Returns
  * their number. *from_ns: time since which the log is complete; with REC_PAST_ANEW 0, unless the
  * log was too long. */
 uint32_t finder_idle(const struct loop_finder *f, struct finder_interval *out, uint32_t max,

@@ -52,7 +52,7 @@ enum {
 /* A stretch of time in which the main thread did not wait. */
 struct preload_stretch {
     uint64_t length_ms;
-    uint64_t at_ms; /* begin of the stretch, in ms since the process's begin */
+    uint64_t at_ms; /* start of the stretch, in ms since the process's begin */
 };
 
 /* The report of a process with a recorder, whose monitor writes the counts each time before it

@@ -45,14 +45,14 @@ static void name_place(const struct thread_watch *w, uint64_t address, char text
              *place.symbol ? ")" : "");
 }
 
-/* Adds a loop's place to w->places: behind the other places if past is REC_PAST_CONTINUES, else in
+/* Adds a loop's place to w->places: after the other places if past is REC_PAST_CONTINUES, else in
  * place of them. */
 static void add_place(struct thread_watch *w, uint64_t place, enum rec_past past) {
     if (past != REC_PAST_CONTINUES) {
         w->place_count = 0;
     }
     for (unsigned i = 0; i < w->place_count; i++) {
-        /* This loop went on, so the later loops were part of its turn. */
+        /* This loop continued, so the later loops were part of its turn. */
         if (w->places[i] == place) {
             w->place_count = i;
         }

@@ -35,7 +35,7 @@ bool preload_begin_poll(const struct preload_caller *caller, const struct pollfd
         }
     }
     if (wait.object.lowest == UINT32_MAX) {
-        return false; /* not told to the finder, as a wait for no descriptor */
+        return false; /* not given to the finder, as a wait for no descriptor */
     }
     wait.object.file = file_number(w, wait.object.lowest);
     return preload_wait_begins(w, caller, &wait);

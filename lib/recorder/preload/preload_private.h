@@ -23,7 +23,7 @@ struct preload_config {
     char directory[PRELOAD_PATH];
     int folder; /* descriptor of `directory`; -1: none */
     char names[PRELOAD_LOOP_AT_MAX +
-               2]; /* values of --loop-at, each NUL-terminated, with an empty one behind the last */
+               2]; /* values of --loop-at, each NUL-terminated, with an empty one after the last */
     char preset[PRELOAD_TEXT];          /* "": the preset "default" */
     uint32_t threshold_ms;              /* 0: the preset's */
     uint32_t sample_ms, ring, check_ms; /* 0: the preset's */
@@ -36,7 +36,7 @@ struct preload_config {
     uint32_t file_mode;         /* see struct stallrec_config */
     char threads[PRELOAD_TEXT]; /* a glob on names of threads to watch; "": only the main thread */
     char context[PRELOAD_CONTEXT]; /* values "KEY=VALUE", each NUL-terminated, with an empty one
-                                      behind the last */
+                                      after the last */
     bool follow;
     struct preload_report *report; /* never NULL */
 };
@@ -191,8 +191,8 @@ void preload_resolve_filter(void);
  * main thread. */
 bool preload_read_environment(struct preload_config *config);
 
-/* Stores the next function of this name behind ours into the atomic function pointer at `slot`,
- * with release order; NULL if there is none. It may take the dynamic linker's lock. */
+/* Stores the next function of this name after ours into the atomic function pointer at `slot`, with
+ * release order; NULL if there is none. It may take the dynamic linker's lock. */
 void preload_resolve(const char *name, void *slot);
 
 /* Looks up the real functions of the exec and spawn families. The main thread calls it as early as

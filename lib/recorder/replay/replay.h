@@ -31,7 +31,7 @@
  *     at MS stop               the end; without it the recorder stops at the last event
  *     expect TEXT              a line that the replay tells, in this order
  *
- * MS may have six digits behind a point. In names of actions and threads %20 stands for the byte
+ * MS may have six digits after a point. In names of actions and threads %20 stands for the byte
  * 20, and % alone for nothing. A FUNCTION that begins with ? is not known to be one: its frames are
  * equal only if they are the same place.
  *
@@ -92,7 +92,9 @@ struct rec_replay_sink {
      * written. */
     struct rec_out *trace;
     uint64_t
-        steps_max; /* most steps of the core, after which a longer trace is refused; 0 = no limit */
+        /* Maximum number of steps of the core, after which a longer trace is refused; 0 = no limit.
+         */
+        steps_max;
 };
 
 /* Replays a trace. False: the text is no valid trace, is too long, or memory ran out; message

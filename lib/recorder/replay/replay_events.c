@@ -318,8 +318,8 @@ bool replay_do_event(struct replay *r, const char *event, struct replay_words *w
         if (!events[i].late && r->now < r->last) {
             return replay_fail(r, "time does not go back");
         }
-        /* A write is not told to the core, so an event that waited while the dump was written is
-         * told behind the write, with its own time. */
+        /* A write is not given to the core, so an event that waited while the dump was written is
+         * told after the write, with its own time. */
         if (events[i].run != on_write && r->now > r->last) {
             r->last = r->now;
         }

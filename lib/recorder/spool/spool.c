@@ -161,7 +161,7 @@ static size_t spool_slot(uint32_t slot) {
     return REC_SPOOL_HEADER + (size_t)slot * REC_SPOOL_SLOT;
 }
 
-/* Writes a slot's head, which must be stored last: no earlier store may be moved behind it. */
+/* Writes a slot's head, which must be stored last: no earlier store may be moved past it. */
 static void commit(struct rec_spool *spool, uint32_t slot, const struct rec_slot_head *head) {
     unsigned char bytes[REC_SPOOL_HEAD];
     rec_slot_head_write(head, bytes);

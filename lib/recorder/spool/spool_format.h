@@ -38,8 +38,9 @@ enum {
     REC_SPOOL_HEAD = 128,
     REC_SPOOL_BODY = REC_SPOOL_SLOT - 2 * REC_SPOOL_HEAD,
     REC_SPOOL_SIZE = REC_SPOOL_HEADER + REC_RECORDS * REC_SPOOL_SLOT,
-    REC_SPOOL_FRAMES = 1024, /* most frames of one stack, the maximum of config.max_frames */
-    REC_SPOOL_TEXT = 256     /* bytes of the longest text of the app and the device, with its NUL */
+    /* Maximum number of frames of one stack, the maximum of config.max_frames. */
+    REC_SPOOL_FRAMES = 1024,
+    REC_SPOOL_TEXT = 256 /* bytes of the longest text of the app and the device, with its NUL */
 };
 
 enum rec_slot_state { REC_SLOT_FREE = 0, REC_SLOT_OPEN, REC_SLOT_CLOSED };

@@ -14,7 +14,8 @@
 #include "spool/spool_format.h"
 #include "platform.h"
 
-enum { SPOOLS_MAX = 64 }; /* most spools in one call; further ones wait for the next start */
+/* Maximum number of spools in one call; further ones wait for the next start. */
+enum { SPOOLS_MAX = 64 };
 
 /* ---- one spool ---- */
 

@@ -56,7 +56,7 @@ struct cfi_row {
     uint64_t start; /* first byte of the function, or of the part of it that one FDE covers */
     uint64_t size;
     bool signal_frame; /* the return address is that of an interrupted instruction, not of the one
-                          behind a call */
+                          after a call */
     struct cfi_rule cfa;
     struct cfi_rule reg[CFI_REGISTERS];
     uint8_t code[CFI_CODE_MAX]; /* the expressions to which the rules refer */

@@ -56,7 +56,7 @@ struct cfi_machine {
         *initial; /* the rules that DW_CFA_restore restores; NULL in the CIE's program */
     struct cfi_rules stack[REMEMBER_MAX];
     unsigned depth;
-    bool done; /* the next row begins behind the target */
+    bool done; /* the next row begins after the target */
     bool bad;
 };
 

@@ -9,7 +9,7 @@
 uint64_t prologue_through_stub_async(const struct cfi_module *module, uint64_t target);
 
 /* Counts the direct calls of `callee` in the `size` bytes of code from `start`; *after becomes the
- * address behind the last call. A function that is too large to be read counts as two calls. */
+ * address after the last call. A function that is too large to be read counts as two calls. */
 unsigned prologue_count_calls_async(const struct cfi_module *module, uint64_t start, uint64_t size,
                                     uint64_t callee, uint64_t *after);
 

@@ -9,7 +9,7 @@
  * do not. Of a thread that sleeps there, only sp and pc can be read from outside. But the caller
  * has stored its own return address, and the call before that address names the caller, whose code
  * calls the function. If the caller has exactly one such call, and its rules put its return
- * address at the very place where it was found, the address behind the call is the answer; if
+ * address at the very place where it was found, the address after the call is the answer; if
  * there is a second such place, there is no answer. */
 #include "unwind/unwind_private.h"
 
@@ -91,7 +91,7 @@ bool unwind_keeps_record_async(struct unwinder *u, const struct frame_rule *rule
  *
  * The first entry of a linkage table pushes the address of a slot of the table, and x30; then x16
  * is the address of the table's third slot, x17 that of the resolver. The rules of glibc
- * (sysdeps/aarch64/dl-trampoline.S) count the two words only behind the resolver's first
+ * (sysdeps/aarch64/dl-trampoline.S) count the two words only after the resolver's first
  * instruction. */
 
 uint64_t unwind_pushed_for_resolver_async(const struct frame_rule *rule,

@@ -33,8 +33,8 @@ static bool is_caller_async(const struct callers *c, const struct cfi_module *mo
            target == c->function;
 }
 
-/* Returns the next place in [c->from, c->to) that holds a return address behind a direct call of
- * the function; 0 if there is none. */
+/* Returns the next place in [c->from, c->to) that holds a return address after a direct call of the
+ * function; 0 if there is none. */
 static uint64_t next_caller_async(const struct callers *c, const struct cfi_module *module) {
     for (uint64_t at = c->from; at < c->to; at += 8) {
         if (is_caller_async(c, module, at)) {
@@ -124,7 +124,7 @@ static bool stands_async(struct unwinder *u, const struct callers *c,
     }
     if (end == UNWIND_FULL) {
         a.callers.to =
-            frames[n - 1].sp; /* the stack goes on there; a wrong guess leaves the copy */
+            frames[n - 1].sp; /* the stack continues there; a wrong guess leaves the copy */
     }
     return c->agreed ||
            (u->modules.find_async(u->modules.arg, c->function, account_async, &a) && a.all);

@@ -187,7 +187,7 @@ static enum st rename_baseline(struct triage **base, const struct classify_gate 
 
 /* ---- the gate ---- */
 
-/* Sorts the baseline into buckets anew by the rules of `now`, if other rules made it. */
+/* Sorts the baseline into buckets again by the rules of `now`, if other rules made it. */
 static enum st adapt(struct triage **base, const struct triage *now, const char *path,
                      const struct cli_tool *tool, struct keyer *k, const struct triage_options *o,
                      struct err *e) {

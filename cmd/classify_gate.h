@@ -11,7 +11,7 @@ struct classify_gate {
     bool partial, merge;
     uint64_t every;       /* number of dumps in one partial; 0 = any number */
     uint64_t every_ms;    /* time after which a partial is written; 0 = any time */
-    uint64_t max_buckets; /* most level-1 buckets of an output; 0 = all */
+    uint64_t max_buckets; /* maximum number of level-1 buckets of an output; 0 = all */
     const char *baseline;
     struct cli_list exposure;
     uint64_t min_users, regressed_percent;
@@ -55,11 +55,10 @@ bool classify_write_partial(const struct triage *t, struct sink *out,
  * (triage_finish) afterwards. False after a printed message. */
 bool classify_read_baseline(struct triage **base, const struct classify_gate *g,
                             const struct cli_tool *tool, struct cli_failures *failures);
-/* Compares the finished `now` with *base and calls `print` with the result. *base is finished
- * here; if other rules than o's made it, k first sorts it into buckets anew. Returns CLI_FAILED
- * after a printed message; else CLI_GATE if --fail-on names a verdict that was found,
- * CLI_GATE_DATA if there is too little data and --fail-on is given without allow_inconclusive,
- * CLI_OK otherwise. */
+/* Compares the finished `now` with *base and calls `print` with the result. *base is finished here;
+ * if other rules than o's made it, k first sorts it into buckets again. Returns CLI_FAILED after a
+ * printed message; else CLI_GATE if --fail-on names a verdict that was found, CLI_GATE_DATA if
+ * there is too little data and --fail-on is given without allow_inconclusive, CLI_OK otherwise. */
 int classify_compare(const struct triage *now, struct triage **base, const struct classify_gate *g,
                      const struct cli_tool *tool, struct keyer *k, const struct triage_options *o,
                      void (*print)(void *ctx, const struct gate *g), void *ctx,

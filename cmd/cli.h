@@ -109,7 +109,7 @@ struct cli_tool {
     const char *summary; /* one sentence that --help prints */
     const struct cli_option *options;
     size_t option_count;
-    const char *footer;     /* text behind the options in --help; NULL = none */
+    const char *footer;     /* text after the options in --help; NULL = none */
     bool single_dash_words; /* words have one dash as in atos: -arch, -fullPath */
     bool stop_at_operand;   /* the first operand ends the options, as in env(1) */
 };
@@ -143,12 +143,11 @@ struct cli_parser {
 };
 
 /* Starts to parse. It must run before any file is opened, as it prevents that a file gets the
- * number of a closed standard file. argv is permuted: operands move behind the options. */
+ * number of a closed standard file. argv is permuted: operands move past the options. */
 void cli_begin(struct cli_parser *p, const struct cli_tool *tool, int argc, char **argv);
-/* Reads the options into the command's settings, as the rows of the table say. Returns CLI_END
- * when all were read; CLI_EXIT after --help, --version or a mistake, which was printed:
- * p->status is then what main returns; or the id of a CLI_STOP option, behind which nothing was
- * read. */
+/* Reads the options into the command's settings, as the rows of the table say. Returns CLI_END when
+ * all were read; CLI_EXIT after --help, --version or a mistake, which was printed: p->status is
+ * then what main returns; or the id of a CLI_STOP option, after which nothing was read. */
 int cli_read_options(struct cli_parser *p, void *settings);
 /* Prints that memory ran out and sets p->status. Returns false. */
 bool cli_nomem(struct cli_parser *p);

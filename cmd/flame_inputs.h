@@ -29,7 +29,7 @@ struct flame_inputs {
     struct flame_labels labels;
     const struct where *where;          /* filter of dumps, borrowed; NULL = all count */
     const struct classify_rules *rules; /* rules of keys, loaded and borrowed */
-    uint64_t cap_ms;                    /* most ms that one stall counts; 0 = no cap */
+    uint64_t cap_ms;                    /* maximum number of ms that one stall counts; 0 = no cap */
     bool by_holder;    /* only waits for locks count, each with its holders' stacks on top */
     bool ordered;      /* the tree is in the order of time */
     bool with_samples; /* samples and image ids are collected, too */

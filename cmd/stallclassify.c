@@ -247,7 +247,7 @@ static bool classify_fold(struct classify_run *run) {
 }
 
 /* Runs --partial; the output is open while dumps are read. With --every no partial is written at
- * the end if the input ended right behind one. Returns the exit status. */
+ * the end if the input ended right after one. Returns the exit status. */
 static int write_partials(struct classify_run *run, const struct classify_settings *s,
                           const struct cli_parser *p) {
     if (!cli_output_open(&run->output, s->output.path, &run->dumps.failures)) {

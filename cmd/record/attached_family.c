@@ -19,8 +19,8 @@ struct attached_family {
     struct attach *member[FAMILY_MAX]; /* the first is the process named by options.pid */
     pid_t pid[FAMILY_MAX];
     uint32_t count;
-    /* Time of the last look for children; 0 = that look was cut short, and the next step goes
-     * on. */
+    /* Time of the last look for children; 0 = that look was cut short, and the next step continues.
+     */
     uint64_t listed_ns;
     struct attach_totals ended; /* sums over the members that ended, without the first */
     uint32_t processes;         /* number of processes that were recorded */

@@ -13,7 +13,7 @@ struct attach_problem;
 struct attach_totals;
 struct attached_family;
 
-enum { FAMILY_MAX = 64 }; /* most processes at a time */
+enum { FAMILY_MAX = 64 }; /* maximum number of processes at a time */
 
 /* Attaches to options->pid. Options are copied; what they point to is borrowed until
  * family_close. False: *problem tells why not. */

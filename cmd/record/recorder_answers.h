@@ -41,7 +41,7 @@ struct recorder_ending {
  * *heard: number of the last printed item of the news, 0 at first. now_ns: ns since the program's
  * start. */
 void recorder_say_news(const struct preload_report *report, uint64_t *heard, uint64_t now_ns);
-/* Prints the line of a stall of this kind: one that goes on, or, if `ended`, one that is over.
+/* Prints the line of a stall of this kind: one that continues, or, if `ended`, one that is over.
  * now_ns: ns since the program's start; age_ms: the stall's length so far. */
 void recorder_say_stall(uint64_t now_ns, const char *kind, uint64_t age_ms, bool ended);
 

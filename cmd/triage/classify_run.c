@@ -63,8 +63,8 @@ static uint64_t monotonic_ms(void) {
     return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 }
 
-/* Writes the counts so far as a partial, with an empty line behind it, and restarts them from
- * zero. */
+/* Writes the counts so far as a partial, with an empty line after it, and restarts them from zero.
+ */
 static enum st next_partial(struct classify_run *run, struct err *e) {
     run->since = 0;
     run->due_ms = 0;
@@ -174,8 +174,8 @@ static void classify_idle(void *ctx) {
         run->broken = true;
         classify_fail(run, NULL, &e);
     }
-    /* The history is committed before this process waits for input, so that other writers can go
-     * on. */
+    /* The history is committed before this process waits for input, so that other writers can
+     * continue. */
     if (run->history && !run->broken && classify_commit_history(run->history, true, &e) != ST_OK) {
         run->broken = true;
         classify_fail(run, run->history->path, &e);

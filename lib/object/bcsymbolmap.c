@@ -50,7 +50,7 @@ static enum st read_hidden_names(struct bcsymbolmap *m, const char *path, struct
     if (check_version(path, m->text, e) != ST_OK) {
         return ST_ERR;
     }
-    /* A last line without an end is cut: its name would be a part of the true one. */
+    /* A last line without a line end is dropped, because its name may be cut. */
     for (size_t next; at > 0 && (next = terminate_line(m, at)) > 0; at = next) {
         if (!VEC_PUSH(&m->lines, (uint32_t)at)) {
             return err_nomem(e);

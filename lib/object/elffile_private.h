@@ -8,8 +8,8 @@
 #include "object/object_private.h"
 #include "object/relocate.h"
 
-/* Did libelf, which says neither by its results nor by a number of its own that is public, lack
- * memory since the caller set errno to 0? */
+/* Did libelf run out of memory since the caller set errno to 0? Neither its results nor its public
+ * error numbers tell that. */
 bool elffile_lacked_memory(void);
 /* Fails with ERR_NOMEM if libelf lacked memory, else with ERR_FORMAT and libelf's reason: "bad WHAT
  * in 'FILE': reason". */

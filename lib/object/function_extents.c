@@ -1,6 +1,6 @@
 /* Finds where functions begin and end, whether or not they have names, from the tables that a file
- * has for debuggers and unwinders. Mach-O's __unwind_info is none of them: linkers join the entries
- * of neighbours that are unwound alike, so that an entry may stand for many functions. */
+ * has for debuggers and unwinders. Mach-O's __unwind_info is not used: linkers join the entries of
+ * neighbours that are unwound alike, so that an entry may stand for many functions. */
 #include <elf.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 #include "base/sort.h"
 #include "object/object_private.h"
 
-/* Extents as a table has them; high 0 = the table does not tell where the function ends. */
+/* Extents as a table gives them; high 0 = the table has no end of the function. */
 typedef VEC(struct object_extent) extent_vec;
 
 /* ---- .eh_frame (LSB 5.0, "Exception Frames"): its frame description entries (FDE) ---- */
@@ -291,7 +291,7 @@ static enum st add_linkage_entries(const struct code_section *table, struct obje
 }
 
 /* Replaces each extent in a linkage table by its entries: linkers describe the whole table by one
- * entry of .eh_frame. If their size is unknown, none of them is known. */
+ * entry of .eh_frame. If the size of an entry is unknown, no function of the table is known. */
 static enum st part_linkage_tables(const struct object_slice *s, extent_vec *v,
                                    const code_vec *code, struct err *e) {
     uint64_t budget = s->size / PLT_ENTRY_MIN;

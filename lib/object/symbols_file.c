@@ -169,7 +169,8 @@ static void put_segment(struct symbols_layout *l) {
     add_name_field(l->out, "__TEXT");
     add_address(l, 0);
     add_address(l, s->text_end - s->base);
-    add_address(l, 0); /* file offset, size: the segment has no bytes */
+    /* File offset and size are 0, because the segment has no bytes in the file. */
+    add_address(l, 0);
     add_address(l, 0);
     add_uint(l->out, PROTECTION_TEXT, 4);
     add_uint(l->out, PROTECTION_TEXT, 4);

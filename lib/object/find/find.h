@@ -35,12 +35,12 @@ typedef void (*find_complain)(void *ctx, const char *path, const struct err *why
 enum st finder_new(struct finder **out, struct err *e) BASE_MUST_USE;
 void finder_free(struct finder *f);
 
-/* Sets the folder (borrowed; NULL, and without this call: P_tmpdir) for a file without a name that
- * holds what is unpacked from archives as long as the finder lives. */
+/* Sets the folder (borrowed; NULL, and without this call: P_tmpdir) of an unlinked file that holds
+ * the unpacked members of archives as long as the finder lives. */
 void finder_use_temporary_folder(struct finder *f, const char *folder);
 
 /* Callback that finder_add makes after each 256 entries, with the number of files and folders
- * looked at so far: to search a disk takes minutes. */
+ * visited so far, because the search of a disk takes minutes. */
 typedef void (*find_progress)(void *ctx, size_t looked_at);
 void finder_on_progress(struct finder *f, find_progress tell, void *ctx);
 
@@ -53,9 +53,9 @@ void finder_on_progress(struct finder *f, find_progress tell, void *ctx);
 enum st finder_give_names(const struct finder *f, const struct object *o, find_complain complain,
                           void *ctx, struct err *e) BASE_MUST_USE;
 
-/* Adds what is at path: a file, a dSYM bundle, an archive (.zip; .tar, plain or packed; see
- * object/find/packed.h), the images of a dyld cache (path is its first file; the others are found
- * beside it, and skipped in folders), a .bcsymbolmap file, which is no candidate, or a folder
+/* Adds the object files at path: a file, a dSYM bundle, an archive (.zip; .tar, plain or packed;
+ * see object/find/packed.h), the images of a dyld cache (path is its first file; the others are
+ * found beside it, and skipped in folders), a .bcsymbolmap file, which is no candidate, or a folder
  * (recursive; `._*` and `.DS_Store` skipped; symbolic links to folders followed once, no loops;
  * file systems below it that store nothing, as /proc, skipped; at most some million entries). A
  * file that is no object file is skipped in folders and archives, and an error (ERR_FORMAT) if path

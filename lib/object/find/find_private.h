@@ -63,7 +63,7 @@ struct finder {
     VEC(struct filemap *) members; /* maps of archive members; the structs are in the arena */
     VEC(struct found_names) names;
     VEC(struct found_original) originals;
-    bool archives_told; /* it was told once that archives cannot be read */
+    bool archives_told; /* it was reported that archives cannot be read, which happens once */
     VEC(struct dyld_cache *) caches;
     size_t entries;
     find_progress progress; /* NULL = not called */

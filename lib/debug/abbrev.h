@@ -13,7 +13,7 @@
 #include "debug/forms.h"
 #include "debug/sections.h"
 
-/* The meaning of an attribute, as far as lib/debug uses it. */
+/* The meaning of an attribute; lib/debug ignores all others. */
 enum abbrev_kind {
     KIND_OTHER,
     KIND_SIBLING,
@@ -110,7 +110,7 @@ struct abbrev {
     bool planned; /* all forms are known; if not, the steps are void */
     bool children;
     bool code_tag; /* tag of a function or an inlined call */
-    bool bare;     /* a function without an address attribute, which has no code */
+    bool bare;     /* a DIE of a function without an address attribute, which has no code */
     bool fixed;    /* all DIEs of it have one size and no DW_AT_sibling */
     bool simple;   /* no function with code, and no form that only form_skip() can skip: die_walk.c
                       skips its DIEs the fastest way */
@@ -159,14 +159,15 @@ void abbrev_cache_release(struct abbrev_cache *c);
 enum st abbrev_table_of(struct abbrev_cache *c, const struct sections *s, const struct die_unit *u,
                         struct abbrev_table **out, struct err *e) BASE_MUST_USE;
 
-/* Reads the table on until the declaration of `code` is known. *out is valid until the next call.
- * ST_NONE: the table ends without it. */
+/* Reads further declarations of the table until that of `code` is known. *out is valid until the
+ * next call. ST_NONE: the table ends without it. */
 enum st abbrev_read(struct abbrev_cache *c, struct abbrev_table *t, uint64_t code,
                     const struct abbrev **out, struct err *e) BASE_MUST_USE;
 
-/* Reads one declaration for a unit of which no more is read soon: declarations in front of it are
- * skipped, not kept. *t and *out are valid until the next call. ST_NONE: not found this way;
- * abbrev_table_of and abbrev_read may find it, or report why not. ST_ERR: out of memory. */
+/* Reads one declaration, for a unit of which no other DIE is read soon: the declarations in front
+ * of it are skipped and not kept. *t and *out are valid until the next call. ST_NONE: not found
+ * this way; abbrev_table_of and abbrev_read may find it, or report why not. ST_ERR: out of memory.
+ */
 enum st abbrev_lone(struct abbrev_cache *c, const struct sections *s, const struct die_unit *u,
                     uint64_t code, struct abbrev_table **t, const struct abbrev **out,
                     struct err *e) BASE_MUST_USE;

@@ -185,7 +185,8 @@ static enum st plan_steps(struct abbrev_table *t, struct abbrev *a, struct reade
 static struct reader attribute_reader(const struct abbrev_table *t, const struct abbrev *a) {
     struct reader r = t->r;
     r.at = a->attributes;
-    r.failed = false; /* t->r may have failed after the attributes */
+    /* Reading on after the attributes may have failed t->r, of which r is a copy. */
+    r.failed = false;
     return r;
 }
 

@@ -6,7 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* A unit: its header, and what its own DIE tells that is needed to read the others. */
+/* A unit: its header, and those attributes of its own DIE that are needed to read its other DIEs.
+ */
 struct die_unit {
     /* offsets in .debug_info of its header, its first DIE, the byte after it */
     uint64_t offset, die, end;

@@ -35,7 +35,7 @@ void form_skip(struct reader *r, struct form_sizes sizes, uint64_t form);
 /* Can form_skip skip the form? Not DW_FORM_indirect, nor forms of later versions. */
 bool form_known(uint64_t form);
 
-/* An attribute's value that r is at. */
+/* An attribute's value, which begins at r. */
 struct form_value {
     struct reader *r;
     const struct die_unit *unit;
@@ -44,7 +44,7 @@ struct form_value {
 };
 
 /* form_u64, form_address, form_ref and form_string consume the value, whether they can interpret it
- * or not. False: it is not of the requested class, or means nothing. */
+ * or not. False: the form is not of the requested class, or the value is damaged. */
 
 /* Reads a constant that is not negative, an offset in a section, or a list's index. */
 bool form_u64(const struct form_value *v, uint64_t *out);

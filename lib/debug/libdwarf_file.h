@@ -1,5 +1,5 @@
 /* Opens libdwarf over sections in memory; the only header that includes libdwarf.h. It hides the
- * two generations of libdwarf's interface (Debian's 20210528 and 0.x/2.x). */
+ * differences between two versions of libdwarf's interface (20210528 and 0.x/2.x). */
 #ifndef STALLKIT_DEBUG_LIBDWARF_FILE_H
 #define STALLKIT_DEBUG_LIBDWARF_FILE_H
 

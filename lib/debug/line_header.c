@@ -52,8 +52,9 @@ static enum st read_list_v2(struct table *t, bool files, struct line_names *list
 /* ---- DWARF 5: self-describing lists (§6.2.4.1) ---- */
 
 struct entry_value {
-    uint64_t form;           /* 0: a form that no list may have */
-    bool is_text, is_folder; /* which member of struct line_name the value fills, if any */
+    uint64_t form; /* 0: a form that no list may have */
+    /* The value is a name, or the number of a folder; neither: it is skipped. */
+    bool is_text, is_folder;
 };
 
 struct entry_format {

@@ -43,7 +43,7 @@ struct line_name {
 struct line_names {
     struct line_name *data;
     size_t len, cap;
-    enum section_id section; /* section in which the texts are offsets */
+    enum section_id section; /* section into which line_name.text is an offset */
 };
 
 /* The files of a unit, numbered as the rows' file register. A unit's code comes from few of the

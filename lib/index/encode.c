@@ -15,8 +15,9 @@ struct origin_names {
     size_t count;
 };
 
-/* Bytes of debug info per byte of records and per name, for which memory is reserved: growing would
- * copy, and unused memory is never touched. */
+/* Numbers of bytes of debug info for which memory of one byte of records and of one name is
+ * reserved. Too much does no harm, because unused memory is never touched; too little makes the
+ * buffers grow, which copies them. */
 enum { INFO_BYTES_PER_BYTE = 2, INFO_BYTES_PER_NAME = 256 };
 
 void encode_begin(struct encoder *c, const struct own_symbols *own, unsigned quantum,
@@ -115,8 +116,8 @@ static bool know_origin(struct origin_names *o, size_t origin) {
     return true;
 }
 
-/* Returns the number of a call's name, cached by origin: calls of one function mostly share it,
- * within a unit and across units. */
+/* Returns the number of a call's name, cached by origin: calls of one function mostly share an
+ * origin, within a unit and across units. */
 static uint32_t call_name(struct encoder *c, struct origin_names *origins,
                           const struct flat_unit *u, const struct debug_function *f) {
     if (f->origin > 0 && f->origin < origins->count && origins->name[f->origin] > 0) {

@@ -11,7 +11,7 @@
 #include "index/name_table.h"
 
 /* The state of encoding: zero-initialised, then encode_begin. A failed append marks a buffer as
- * failed; encode_check tells. */
+ * failed, which encode_check reports. */
 struct encoder {
     struct strbuf data;
     struct name_table names;
@@ -26,7 +26,7 @@ struct encoder {
     unsigned origin_count;
     const struct own_symbols *own;
     unsigned quantum;
-    bool failed; /* memory for a table was lacking */
+    bool failed; /* memory for a table could not be allocated */
 };
 
 /* Begins encoding. quantum: bytes of the smallest instruction; readers: number of struct debugs

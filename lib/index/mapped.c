@@ -74,8 +74,8 @@ static enum st mapped_lookup(struct lookup_source *source, uint64_t address, str
     if (m->piece_count == 0) {
         return ST_NONE;
     }
-    /* If these two blocks are sound, the address lies between the pieces, whatever damage the
-     * search met. */
+    /* If these two blocks are undamaged, the address is certainly between these pieces, even if the
+     * search has read damaged blocks. */
     size_t first = after > 0 ? after - 1 : 0, end = after + (after < m->piece_count);
     if (mapped_trust(m, INDEX_ADDR, first * 4, end * 4, e) != ST_OK) {
         return ST_ERR;

@@ -1,5 +1,5 @@
 /* Makes the names of a symbol index while it is built: the sections STRS, FILE and NAME, with each
- * string, path and name once (some of those that are made to collide are there twice). */
+ * string, path and name once (of strings whose hashes collide on purpose, some are there twice). */
 #ifndef STALLKIT_INDEX_NAME_TABLE_H
 #define STALLKIT_INDEX_NAME_TABLE_H
 

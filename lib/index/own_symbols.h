@@ -1,4 +1,5 @@
-/* The symbol table of a slice, and the bounds of its symbols: the answers where DWARF has none. */
+/* The symbol table of a slice and the bounds of its symbols, which give the answers where DWARF has
+ * none. */
 #ifndef STALLKIT_INDEX_OWN_SYMBOLS_H
 #define STALLKIT_INDEX_OWN_SYMBOLS_H
 
@@ -27,7 +28,7 @@ struct own_symbols {
 };
 
 /* Reads the slice's symbols, or those of `paired` (may be NULL), whose function starts bound them,
- * and the extents of functions of either. A damaged table is told and left out. ST_NONE: no
+ * and the extents of functions of either. A damaged table is reported and left out. ST_NONE: no
  * symbols, but there may be functions. ST_ERR: out of memory. */
 enum st own_symbols_open(struct own_symbols *out, const struct object_slice *s,
                          const struct object_slice *paired, lookup_complain complain, void *ctx,
@@ -58,8 +59,8 @@ void own_symbols_name(const struct own_symbols *own, const struct debug_function
 /* Sets the names of an inlined call, from DWARF alone. */
 void inline_name(const struct debug_function *f, const char **function, const char **linkage);
 
-/* Turns the error of a damaged table into ST_NONE, as if there were no table, and tells complain of
- * it. ST_ERR: out of memory. Any other status is returned unchanged. */
+/* Turns the error of a damaged table into ST_NONE, as if there were no table, and reports it to
+ * complain. ST_ERR: out of memory. Any other status is returned unchanged. */
 enum st tolerate_damage(enum st st, const struct err *why, const char *file,
                         lookup_complain complain, void *ctx, struct err *e) BASE_MUST_USE;
 

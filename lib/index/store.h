@@ -24,7 +24,8 @@
 struct index_store;
 
 struct store_options {
-    const char *path; /* folder; made at first use, with the folders above it */
+    const char *path; /* path of the store's folder, which is made at first use, with the folders
+                         above it */
     /* limit in bytes, beyond which the least recently used files are removed; 0 = none */
     uint64_t cap;
     unsigned threads; /* number of threads that build an index */
@@ -36,7 +37,7 @@ struct store_options {
     bool unnamed;
 };
 
-/* Makes an index_store; the folder is not looked at yet. Never ST_NONE. ST_ERR: out of memory. */
+/* Makes an index_store, without access to the folder yet. Never ST_NONE. ST_ERR: out of memory. */
 enum st index_store_new(struct index_store **out, const struct store_options *options,
                         struct err *e) BASE_MUST_USE;
 /* Makes another index_store of the same folder for one more thread, which builds with `threads`: a
@@ -51,7 +52,7 @@ enum st index_store_check(const struct index_store *s, struct err *e) BASE_MUST_
  * was named, or only this user and root may write to STORE/ab? False for a missing folder of a
  * store that nobody named. */
 bool index_store_trusts(const struct index_store *s, const char *ab);
-/* Was the store named by nobody (store_options)? */
+/* Is the store a cache that no user named (store_options)? */
 bool index_store_is_unnamed(const struct index_store *s);
 /* Frees the index_store, but not the sources that it opened; s may be NULL. */
 void index_store_free(struct index_store *s);
@@ -73,10 +74,10 @@ enum st index_store_key(const struct object_slice *slice, const struct object_sl
 enum st index_store_open(struct index_store *s, const char *key, uint64_t fingerprint,
                          struct lookup_source **out, struct err *e) BASE_MUST_USE;
 /* Builds the index of a source and puts it into the store, unless an undamaged one is there. One
- * that lacks files of the source (object files of a debug map, .dwo files) is built anew, and stays
- * only if the new one has less. wait: wait for another process that is building it. ST_NONE:
- * another process is building it, the source cannot be indexed, or the store cannot be written
- * (index_store_trouble tells). *why (may be NULL) tells why the source cannot be indexed;
+ * that lacks files of the source (object files of a debug map, .dwo files) is built again, and kept
+ * only if the new one has less debug info. wait: wait for another process that is building it.
+ * ST_NONE: another process is building it, the source cannot be indexed, or the store cannot be
+ * written (index_store_trouble tells). *why (may be NULL) tells why the source cannot be indexed;
  * ERR_UNREAD: it has nothing for an index. */
 enum st index_store_add(struct index_store *s, const struct index_source *source, const char *key,
                         bool wait, struct err *why, struct err *e) BASE_MUST_USE;

@@ -40,12 +40,13 @@ struct unit_cache {
     size_t unit_count, bytes, byte_limit;
     uint64_t read;
     struct flat_unit *newest, *oldest;
-    struct map paths; /* paths of all units that were read: answers outlive their unit */
+    /* Paths of all units that were read, kept because answers outlive their unit. */
+    struct map paths;
 
     pthread_mutex_t talk; /* guards the members below */
     lookup_complain complain;
     void *complain_ctx;
-    struct map told; /* unit, file and text of each complaint that was told */
+    struct map told; /* unit, file and text of each complaint that was passed on */
 };
 
 _Static_assert(LOOKUP_NO_UNIT == DEBUG_NO_UNIT, "complaints are handed on as they are");

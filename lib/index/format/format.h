@@ -87,7 +87,7 @@ enum { INDEX_SECTIONS = INDEX_SUMS + 1 };
  *       [number of scopes, bits of a page, widths of pages, scopes and steps], tables
  *       entry and low_pc are signed, from the record's address. Widths are u8, bits of a column.
  *       The tables (packed_rows.h) are nodes, pages, scopes, steps and addresses of steps; without
- *       steps there are nodes only. Behind the last record DATA has PACKED_SLACK zeros.
+ *       steps there are nodes only. After the last record DATA has PACKED_SLACK zeros.
  *   symbol: bytes from the symbol's start to the piece, size of the symbol, name,
  *       [file, line, column, discriminator]
  *   part: bytes from the start of a function's record to the piece, offset of that record

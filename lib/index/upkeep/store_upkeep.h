@@ -1,4 +1,4 @@
-/* Lists, checks and shrinks what a permanent store has. */
+/* Lists, checks and removes the indexes of a permanent store. */
 #ifndef STALLKIT_INDEX_UPKEEP_STORE_UPKEEP_H
 #define STALLKIT_INDEX_UPKEEP_STORE_UPKEEP_H
 
@@ -53,11 +53,11 @@ struct store_removal {
     size_t unlisted;            /* number of removed indexes that a killed run had not listed yet */
 };
 
-/* Removes indexes beyond the limits, and what no run can use: lines without an index, indexes
- * without a line, unfinished files. Waits until no process adds to the store; processes that read
- * it continue reading what they have opened. ST_NONE as store_items_read; ST_ERR: the catalog
- * cannot be read, and no index was removed, or cannot be written, and lists indexes that are gone.
- */
+/* Removes indexes beyond the limits, and leftovers that no run can use: lines without an index,
+ * indexes without a line, unfinished files. Waits until no process adds to the store; processes
+ * that read it continue reading what they have opened. ST_NONE as store_items_read; ST_ERR: the
+ * catalog cannot be read, and no index was removed, or cannot be written, and lists indexes that
+ * are gone. */
 enum st store_gc(const char *store, const struct store_limits *limits, struct store_removal *out,
                  struct err *e) BASE_MUST_USE;
 

@@ -92,7 +92,7 @@ static size_t lambda_head(const struct constrained *c) {
     }
 }
 
-/* Returns the length of what is left out at the current position; 0: nothing is. */
+/* Returns the length of the text that is left out at the current position; 0: none is. */
 static size_t left_out(struct constrained *c) {
     const char *s = c->s + c->at;
     if (s[0] == 'T' && s[1] == 'k') {

@@ -76,8 +76,8 @@ static struct swift_node *make_compound_of_type(struct swift_parser *p, enum swi
     return swift_remember(p, swift_compound_associated_type(p, NULL));
 }
 
-/* Makes an associated type of a generic parameter; NULL without one, as the type on the stack must
- * not replace it. */
+/* Makes an associated type of a generic parameter; NULL if the parameter is NULL, for which the
+ * type on the stack must not be used instead. */
 static struct swift_node *make_of_param(struct swift_parser *p, enum swift_kind kind) {
     (void)kind;
     struct swift_node *param = swift_generic_param_index(p);

@@ -1,7 +1,7 @@
 /* The parser of Swift's new mangling, a stack machine: each operator pops the nodes that it needs
  * and pushes the one that it makes. The operators are in files by what they make. A function that
- * pops or makes a node returns NULL if what it needs is not there; the text is then no name, or one
- * of a later Swift. The section names are those of docs/ABI/Mangling.rst. */
+ * pops or makes a node returns NULL if a node that it needs is missing; the text is then no name,
+ * or one of a later Swift. The section names are those of docs/ABI/Mangling.rst. */
 #ifndef STALLKIT_DEMANGLE_SWIFT_PARSER_PRIVATE_H
 #define STALLKIT_DEMANGLE_SWIFT_PARSER_PRIVATE_H
 

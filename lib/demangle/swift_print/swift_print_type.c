@@ -21,7 +21,7 @@ static void print_label(struct swift_printer *r, const struct swift_node *label)
     swift_put(r, ":");
 }
 
-/* Prints a parameter's label, which is all that the simplified style shows of it. */
+/* Prints a parameter's label; the simplified style shows nothing else of a parameter. */
 static void print_element_label(struct swift_printer *r, const struct swift_node *element) {
     const struct swift_node *label = swift_child_of_kind(element, SWIFT_TUPLE_ELEMENT_NAME);
     if (label) {
@@ -32,7 +32,8 @@ static void print_element_label(struct swift_printer *r, const struct swift_node
     }
 }
 
-/* Prints parameters with their labels, which stand apart or in the tuple's elements. */
+/* Prints parameters with their labels, which are in a list of their own or in the tuple's elements.
+ */
 static void print_labelled_parameters(struct swift_printer *r, const struct swift_node *tuple,
                                       const struct swift_node *labels) {
     bool labelled = labels && swift_count(labels) > 0;

@@ -1,5 +1,5 @@
-/* Finds out which thread waits for which: as the dump says, else as the frames of all threads
- * do. */
+/* Finds out which thread waits for which: from the waits that the dump states, else from the frames
+ * of all threads. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -70,8 +70,8 @@ static enum st add_holder(const struct judge *j, const struct dump_thread *holde
     return ST_OK;
 }
 
-/* Judges a thread that reads what somebody has to type or send. ST_NONE: it waits for something
- * else. */
+/* Judges a thread that waits for input from a terminal or from standard input. ST_NONE: it waits
+ * for something else. */
 static enum st judge_input(const struct judge *j, struct stall_key *out) {
     const char *kind = j->thread->waits_for.kind;
     bool terminal = judged_is(kind, "terminal");
@@ -109,7 +109,7 @@ enum st judge_waits(const struct judge *j, struct stall_key *out, struct err *e)
 
 /* ---- as the frames say ---- */
 
-/* Judges another thread's stack; how much that thread ran is not known. */
+/* Judges another thread's stack, without knowledge of its processor time. */
 static enum st judge_other(const struct judge *j, const struct dump_thread *t,
                            struct judged_stack *s, struct err *e) {
     int64_t cpu = j->k->cpu_permille;
@@ -279,7 +279,7 @@ static bool may_let_go_on(const struct judge *j, bool own, const struct judged_s
     return false;
 }
 
-/* The result of looking at the threads that wait. */
+/* The result of examining the other threads. */
 struct standstill {
     size_t waiters; /* number of waiting threads, the chosen one included; 0: a thread is at work */
     bool convoy;    /* all of them wait as the chosen one does */
@@ -315,9 +315,9 @@ static enum st add_waiters(const struct judge *j, struct standstill *out, struct
     return ST_OK;
 }
 
-/* Is it certain that the wait never ends, as all threads stand still? For a lock: if others
- * wait, and not all alike, or alone if the app took it. For a condition, which no thread holds:
- * if a thread that may signal it is stuck in methods of the same type. */
+/* Is it certain that the wait never ends, because all threads wait? For a lock: if others wait, and
+ * not all alike, or alone if the app took it. For a condition, which no thread holds: if a thread
+ * that may signal it is stuck in methods of the same type. */
 static bool never_goes_on(const struct judge *j, const struct standstill *s) {
     if (!waits_for_holder(j->k, j->chosen)) {
         return s->waiters > 1 && s->same_type;

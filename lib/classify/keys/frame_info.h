@@ -41,8 +41,9 @@ struct recent_image {
 enum {
     FRAMES_RECENT = 1 << 14,
     IMAGES_RECENT = 512,
-    IMAGES_KNOWN_MAX = 1 << 15 /* maximum number of known images; past it all are forgotten, as each
-                                  device has its own paths of apps */
+    /* Maximum number of known images, beyond which all are forgotten; there may be many, because
+     * each device has its own paths of apps. */
+    IMAGES_KNOWN_MAX = 1 << 15
 };
 
 struct frame_table {

@@ -34,11 +34,13 @@ struct frame_info {
     bool in_app, resolved;
     bool said_in_app; /* the dump says that the frame is in the app; rules may decide otherwise */
     bool by_caller;   /* place and cause depend on the caller: use frame_from */
-    bool callout;    /* calls code that somebody passed to it; a wait further out is not its wait */
+    /* Calls code that was passed to it as a callback; a wait in an outer frame is not a wait of
+     * that code. */
+    bool callout;
     bool hidden;     /* rules remove the frame from all stacks */
     bool exclusive;  /* waits for something that only one thread at a time holds */
     bool memory;     /* touches memory and makes no system call */
-    bool waits;      /* waits for what its cause says, and does no work of its own */
+    bool waits;      /* waits, for the reason that its cause gives, and does no work itself */
     bool modal;      /* with PLACE_CUT: a nested loop that waits for the user */
     bool loop_image; /* lies in an image that has a loop that waits for work */
     enum rule_side side;
@@ -110,7 +112,8 @@ struct stall_key {
     enum key_status status;
     /* The keys of both levels, with fewer and with more frames; their kind is key_options.kind. */
     struct key level[KEY_LEVELS];
-    struct key action; /* outermost frame of the app, which tells what the user did; may be empty */
+    /* Outermost frame of the app, which identifies the user's action; may be empty. */
+    struct key action;
     /* A frame of level 1 has no name: the key will change when symbols are there. */
     bool unresolved;
     const struct dump_stack *stack; /* the classified stack, borrowed from the dump */

@@ -6,8 +6,9 @@ static void set_name(struct key *key, const struct frame_info *name) {
     key->count++;
 }
 
-/* Adds names that are no functions to the keys: of a slow action, after the frames of what worked
- * in it, and of a thread that used the processor and whose stack is not in the dump. */
+/* Adds names that are no functions to the keys: the name of a slow action, after the frames of the
+ * code that worked in it, and the name of a thread that used the processor and whose stack is not
+ * in the dump. */
 static void add_names(const struct keyer *k, struct key keys[KEY_LEVELS], struct key *action) {
     for (size_t n = 0; n < KEY_LEVELS; n++) {
         if (k->culprit) {

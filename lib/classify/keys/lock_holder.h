@@ -14,7 +14,8 @@ enum holder_status {
     HOLDER_UNKNOWN, /* the dump does not tell the holder, or has no such thread */
     HOLDER_KNOWN,
     HOLDER_DEADLOCK, /* threads wait for each other; the holder is one of them */
-    HOLDER_INFERRED  /* the dump does not tell the holder, but its threads' frames leave one */
+    HOLDER_INFERRED  /* the dump does not name the holder, but the frames of its threads leave only
+                        one candidate */
 };
 
 /* The thread that holds a lock, guessed from the frames of all threads. Zero-initialised = there
@@ -50,7 +51,7 @@ void holder_chain_from(const struct dump *d, const struct dump_thread *waiter,
 /* Appends the name of a thread as keys of holders have it: "main", or its name with '*' for
  * numbers; nothing if it has none. */
 void holder_add_thread(struct strbuf *out, const struct dump_thread *t);
-/* Appends what a thread waits for: "mutex", or "mutex in libfoo.so". */
+/* Appends the lock for which a thread waits: "mutex", or "mutex in libfoo.so". */
 void holder_add_lock(struct strbuf *out, const struct dump *d, const struct dump_wait *wait);
 
 /* Sets out->holder of a dump whose cause is known. waiter: the thread that the dump is about, if

@@ -277,8 +277,8 @@ static enum st as_status(bool holds) {
     return holds ? ST_OK : ST_NONE;
 }
 
-/* Does the term hold for this value? What an expression cannot decide holds neither with ~ nor with
- * !~, and is counted. */
+/* Does the term hold for this value? A value on which the expression takes too long holds neither
+ * with ~ nor with !~, and is counted. */
 static enum st where_searched(const struct term *t, const char *value, struct where_seen *seen,
                               struct err *e) {
     struct err why = {0};

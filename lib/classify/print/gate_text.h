@@ -41,7 +41,7 @@ void gate_add_title(struct strbuf *b, const struct gate_row *row);
 void gate_add_counts(struct strbuf *b, const struct gate *g);
 /* Appends the size of a run: "2,000 stalls, 400 users, 9,000 hours in the foreground". */
 void gate_add_run(struct strbuf *b, const struct gate *g, size_t run);
-/* Appends what limits the comparison, a sentence on each line. */
+/* Appends the limits of the comparison, a sentence on each line. */
 void gate_add_notes(struct strbuf *b, const struct gate *g);
 /* Appends the verdict, both runs and the notes, on lines of their own. */
 void gate_add_summary(struct strbuf *b, const struct gate *g);

@@ -10,7 +10,7 @@ struct holder_row {
     enum holder_status status;          /* never HOLDER_NONE */
     const char *thread;                 /* name of the thread; "" = it has none, or is unknown */
     const char *lock;                   /* such as "mutex in libfoo.so"; "" = unknown */
-    const struct bucket_frame **frames; /* what the thread is doing, innermost frame first */
+    const struct bucket_frame **frames; /* frames of the thread's stack, innermost first */
     size_t frame_count;
 };
 struct holder_row holder_row_of(const struct bucket *b);

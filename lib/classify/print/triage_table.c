@@ -319,7 +319,7 @@ static void put_children(struct text_table *tb, const struct bucket *b) {
         const struct bucket *only = tb->t->level[1].buckets.data[b->children.data[0]];
         strbuf_clear(&tb->text);
         if (!add_further_frames(&tb->text, only, b)) {
-            return; /* the only level-2 bucket tells nothing more than its parent */
+            return; /* the only level-2 bucket has no more frames than its parent */
         }
     }
     for (size_t i = 0; i < shown; i++) {

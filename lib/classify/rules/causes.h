@@ -6,10 +6,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* The columns: the name; the word in rules and in every output; what a thread does, where a rule
- * gives no reason of its own; the colour in a picture, a class of flame.css; the place in the
- * picture's legend, 0 = none. Rules can set the causes up to IDLE; the others are concluded from
- * more than frames. The order of the rows is part of rules_hash and breaks ties between causes. */
+/* The columns: the name; the word in rules and in every output; the reason where a rule gives none;
+ * the colour in a picture, a class of flame.css; the place in the picture's legend, 0 = none. Rules
+ * can set the causes up to IDLE; the others are concluded from more than frames. The order of the
+ * rows is part of rules_hash and breaks ties between causes. */
 #define RULE_CAUSES(X)                                                                             \
     X(NONE, "", "", "", 0)                                                                         \
     X(LOCK, "lock", "waits for a lock", "a1", 1)                                                   \
@@ -24,10 +24,10 @@
     X(IDLE, "idle", "waits for work", "x0", 12) /* only the loop is on the stack: no stall */      \
     X(DEADLOCK, "deadlock", "threads wait for each other", "a3", 2)                                \
     X(STARVED, "starved", "gets no processor", "b2", 11) /* ready to run, but not running */       \
-    X(INPUT, "input", "waits for input", "k2", 0) /* of whoever uses or started the program */     \
+    X(INPUT, "input", "waits for input", "k2", 0)        /* from a terminal or standard input */   \
     X(UNKNOWN, "unknown", "no frame tells", "", 0)
 
-/* Why a thread does not continue. */
+/* The cause of a stall: why a thread does not proceed. */
 enum rule_cause {
 #define CAUSE_NAME(name, word, reason, colour, legend) CAUSE_##name,
     RULE_CAUSES(CAUSE_NAME)
@@ -38,7 +38,7 @@ enum rule_cause {
 
 /* Returns the word for a cause, "lock", "disk" …; "" for CAUSE_NONE. */
 const char *rule_cause_text(enum rule_cause c);
-/* Returns what a frame of this cause does, where its rule gives no reason: "waits for a lock". */
+/* Returns the reason for a frame of this cause whose rule gives none: "waits for a lock". */
 const char *rule_cause_reason(enum rule_cause c);
 /* Sets *out to the cause of a word; "" is CAUSE_NONE. False: no cause has this word, or word is
  * NULL. */

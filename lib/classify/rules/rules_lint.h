@@ -1,4 +1,4 @@
-/* Finds faults of a rule set: malformed lines, and rules that cannot do what they say. */
+/* Finds faults of a rule set: malformed lines, and rules that can never decide. */
 #ifndef STALLKIT_CLASSIFY_RULES_LINT_H
 #define STALLKIT_CLASSIFY_RULES_LINT_H
 
@@ -6,11 +6,12 @@
 
 enum rules_fault {
     FAULT_BAD,       /* the line is malformed: an unknown word, a pattern too many … */
-    FAULT_DUPLICATE, /* an earlier rule says the same of the same frames */
-    /* The rule can never decide: an earlier, wider one says the same, or no normalised name is
-     * so. */
+    FAULT_DUPLICATE, /* an earlier rule decides the same for the same frames */
+    /* The rule can never decide, because an earlier, wider one decides the same, or because no
+     * normalised name matches it. */
     FAULT_DEAD,
-    FAULT_SHADOWED, /* the rule can never decide: an earlier, wider one says something else */
+    FAULT_SHADOWED, /* the rule can never decide, because an earlier, wider one decides something
+                       else */
     FAULT_WIDE,     /* the rule matches nearly everything */
     FAULTS
 };

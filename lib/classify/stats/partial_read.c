@@ -50,7 +50,8 @@ void partial_reader_free(struct partial_reader *r) {
 /* Numbers of a part of a stall; earlier versions had no holder. */
 enum { PART_NUMBERS = 6, PART_NUMBERS_OLD = 5 };
 
-/* Returns the index for a position that counts from 1, in which 0 stands for none. */
+/* Returns the index for a position that counts from 1; position 0 stands for none and gives
+ * NO_INDEX. */
 static uint32_t index_of(uint64_t place) {
     return place ? (uint32_t)(place - 1) : NO_INDEX;
 }
@@ -173,7 +174,8 @@ static void read_usage(struct partial_line *l, const struct tape_value *o) {
     }
 }
 
-/* Reads how often ids of the sample came again: pairs of an id's place and the repeats. */
+/* Reads how often ids of the sample came again: pairs of an id's position and its number of
+ * repeats. */
 static void read_again(struct partial_line *l, const struct tape_value *ids, struct id_sketch *s) {
     struct partial_items again = partial_items(l, partial_member(l, ids, "again"), 2, "ids");
     for (size_t next = 0; again.next < again.end && partial_fine(l);) {

@@ -22,8 +22,9 @@ struct triage_options {
     uint64_t max_buckets;
     enum tally_weight weight; /* weight by which buckets are ranked */
     uint64_t rules_hash;      /* hash of the rules, printed with every output */
-    size_t keep_bytes;        /* bytes for dumps to be shown, see stored_dumps.h; 0 = none */
-    /* The reasons, among crash, background and prewarmed, whose dumps are ranked all the same. */
+    size_t keep_bytes; /* limit in bytes of the dumps that are kept to be shown, see stored_dumps.h;
+                          0 = none are kept */
+    /* The reasons, among crash, background and prewarmed, whose dumps are ranked nevertheless. */
     bool open[APART_COUNT];
     const char *rules; /* name of the rules ("built-in"), borrowed */
     const char *where; /* text of the filter of the dumps; borrowed, NULL = all */
@@ -47,10 +48,10 @@ enum st triage_finish(struct triage *t, struct err *e) BASE_MUST_USE;
 
 /* Folds buckets into one: the first options.max_buckets of level 1 stay, in the order of output,
  * with their buckets of level 2, and as many actions; all others become one bucket "other" after
- * them. Sums stay exact, and each bucket gets a bound of what it may lack. triage_finish calls it;
- * a caller that writes a partial calls it when all inputs were counted. Folded buckets are lost, so
- * partials with them do not merge as their dumps would. ST_ERR: out of memory, and t can only be
- * freed. */
+ * them. Sums stay exact, and each bucket gets an upper bound of the time that it may lack.
+ * triage_finish calls it; a caller that writes a partial calls it when all inputs were counted.
+ * Folded buckets are lost, so partials with them do not merge as their dumps would. ST_ERR: out of
+ * memory, and t can only be freed. */
 enum st triage_fold(struct triage *t, struct err *e) BASE_MUST_USE;
 /* Sets those options of a triage that concern its output: max_buckets and weight. */
 void triage_set_output(struct triage *t, const struct triage_options *o);
@@ -118,10 +119,10 @@ enum st triage_rename(struct triage **out, struct triage *from, struct keyer *k,
 /* Does a bucket of level 1 or 2 have a frame without a name, or with one that Apple's bitcode
  * compiler hid? */
 bool triage_lacks_names(const struct triage *t);
-/* Takes out of t, not finished, what names a user: the hash of the name (hash_bytes) in sets of few
- * users and in the sample of users, and user_day, the hash of a day such as "2026-11-20" followed
- * by the name. All counts of stalls and time stay, and so do numbers of many users, whose registers
- * name none. Returns whether something was taken out. */
+/* Removes from t, which is not finished, everything that identifies a user: the hash of the name
+ * (hash_bytes) in sets of few users and in the sample of users, and user_day, the hash of a day
+ * such as "2026-11-20" followed by the name. All counts of stalls and time stay, and so do numbers
+ * of many users, whose registers name none. Returns whether anything was removed. */
 bool triage_forget_user(struct triage *t, uint64_t user, uint64_t user_day);
 /* Is t without any counts, of dumps and of exposure? */
 bool triage_is_empty(const struct triage *t);

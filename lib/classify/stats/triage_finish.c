@@ -1,5 +1,5 @@
-/* Brings a triage into the order of output, after all inputs were counted; and takes out what names
- * a user. */
+/* Brings a triage into the order of output, after all inputs were counted; and removes the data
+ * that identifies a user. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -27,7 +27,7 @@ struct bucket_frame {
     bool in_app, resolved;
 };
 
-/* The part of a bucket's stalled time to which one action led. */
+/* The part of a bucket's stalled time that came from one action. */
 struct action_share {
     uint32_t action, rank; /* index and, once finished, rank of the action */
     uint64_t ms;
@@ -83,10 +83,11 @@ struct bucket_set {
     uint32_t *ranked; /* indexes in the order of output, once finished */
 };
 
-/* What one dump counts of a stall that has more dumps. */
+/* The part of a stall that one of its several dumps counts. */
 struct stall_part {
-    uint32_t level2, action;       /* indexes of the buckets; NO_INDEX = not ranked, no action */
-    uint32_t level1;               /* of a ranked part, once its stall is counted */
+    uint32_t level2, action; /* indexes of the buckets; NO_INDEX = not ranked, no action */
+    /* Index of the level-1 bucket of a ranked part, set once its stall is counted. */
+    uint32_t level1;
     uint32_t holder;               /* NO_INDEX = the dump does not wait for a lock */
     uint32_t cell;                 /* cell of its user, see clusters.h */
     uint32_t facets[USAGE_FACETS]; /* indexes of strings; NO_INDEX = unknown */
@@ -98,7 +99,7 @@ struct stall_part {
 struct pending_stall {
     uint64_t hash;        /* hash of its id */
     uint64_t seen_ms;     /* sum of the spans so far */
-    uint64_t duration_ms; /* length of the whole stall; 0 = no dump has told it yet */
+    uint64_t duration_ms; /* length of the whole stall; 0 = no dump has given it yet */
     VEC(struct stall_part) parts;
 };
 
@@ -116,7 +117,7 @@ enum { PENDING_MAX = 1 << 18 };
 struct threshold {
     uint32_t kind; /* index of the kind's string */
     int64_t ms;    /* -1 = no dump tells it */
-    bool unsaid;   /* a dump does not tell it */
+    bool unsaid;   /* a dump of the kind lacks its threshold */
 };
 
 struct triage {
@@ -144,7 +145,8 @@ struct triage {
     struct map pieces;  /* interned: pieces of stacks, see exemplar.h */
     struct stored_dumps stored;
     struct strbuf scratch;
-    /* Memory ran out while buckets moved, so that they do not fit together: t can only be freed. */
+    /* Memory ran out while buckets moved, so that the triage is inconsistent and can only be freed.
+     */
     bool torn;
 };
 
@@ -219,7 +221,7 @@ bool triage_show(struct triage *t, struct bucket *b, const struct key *key);
 bool bucket_is_other(const struct bucket *b);
 /* Returns the bucket of a set into which others were folded; NULL = none were. */
 struct bucket *bucket_find_other(const struct bucket_set *set);
-/* Returns how much of the bucket's time may have been folded into "other", at most; 0: none. */
+/* Returns an upper bound of the bucket's time that was folded into "other"; 0: none was. */
 uint64_t bucket_error_ms(const struct bucket_set *set, const struct bucket *b);
 /* Sets the names of the buckets "other" to the numbers of buckets folded into them. False: out
  * of memory. */

@@ -1,4 +1,4 @@
-/* Chooses the dumps of a bucket that are kept, and copies what is shown of them. */
+/* Chooses the dumps of a bucket that are kept, and copies the parts of them that are shown. */
 #include "classify/stored/stored_dumps.h"
 
 #include <stdlib.h>
@@ -186,8 +186,8 @@ static bool in_chain(const struct dump_waits *w, const struct dump_thread *t) {
     return false;
 }
 
-/* Copies the threads of a dump: the main thread, the holders of what it waits for, then the
- * others in the dump's order. False: out of memory. */
+/* Copies the threads of a dump: the main thread, the holders of the locks for which it waits, then
+ * the others in the dump's order. False: out of memory. */
 static bool copy_threads(struct stored_dumps *s, struct stored_dump *out, const struct dump *d) {
     struct dump_waits w;
     dump_waits(d, dump_main_thread(d), &w);

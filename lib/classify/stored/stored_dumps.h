@@ -2,8 +2,8 @@
  * dump, the one with the longest span, and the worst of each of its newest versions; its time by
  * stack, version, day and screen; and the symbols of the app's images.
  *
- * Texts, frames and stacks are stored once. The bytes stored have a bound: past it nothing new
- * is stored, and the dumps left out are counted. None of this is part of a partial. */
+ * Texts, frames and stacks are stored once. The stored bytes have a limit: once it is reached,
+ * nothing new is stored, and the dumps left out are counted. None of this is part of a partial. */
 #ifndef STALLKIT_CLASSIFY_STORED_DUMPS_H
 #define STALLKIT_CLASSIFY_STORED_DUMPS_H
 
@@ -30,7 +30,7 @@ enum {
 
 /* A line of a stack. Its texts are indexes. */
 struct stored_frame {
-    uint32_t function; /* "Shop+0x1a2b" for one without a name */
+    uint32_t function; /* the function's name, "Shop+0x1a2b" if it has none */
     uint32_t image;    /* STORED_NONE = the frame is in no image */
     uint32_t file;     /* index of a text; STORED_NONE = unknown */
     uint32_t line;
@@ -39,7 +39,8 @@ struct stored_frame {
 enum { STORED_IN_APP = 1, STORED_INLINED = 2, STORED_NAMELESS = 4 };
 
 struct stored_thread {
-    int64_t id, owner; /* owner: thread that holds what this one waits for; -1 = unknown */
+    int64_t id, owner; /* owner: id of the thread that holds the lock for which this one waits; -1 =
+                          unknown */
     int64_t cpu_permille;
     uint32_t name, state, waits; /* texts; waits: what it waits for, "mutex" … */
     uint32_t stack;
@@ -119,12 +120,12 @@ struct stored_dumps {
 void stored_dumps_release(struct stored_dumps *s);
 /* Frees what is stored for a bucket. b may be NULL, and so may s if it stores nothing. */
 void stored_bucket_free(struct stored_dumps *s, struct stored_bucket *b);
-/* Stores what is shown of a ranked dump in *b, which is made if it is NULL. ms: what the dump
- * counts. False: out of memory. */
+/* Stores the parts of a ranked dump that are shown in *b, which is made if it is NULL. ms: the
+ * stalled time that the dump counts. False: out of memory. */
 bool stored_dumps_add(struct stored_dumps *s, struct stored_bucket **b, const struct dump *d,
                       const struct stall_key *key, uint64_t ms) BASE_MUST_USE;
-/* Stores what is shown of a dump that was chosen out of those counted: as stored_dumps_add, but its
- * values and images are not counted. False: out of memory. */
+/* Stores a dump that was chosen among those counted: as stored_dumps_add, but its values and images
+ * are not counted. False: out of memory. */
 bool stored_dumps_show(struct stored_dumps *s, struct stored_bucket **b, const struct dump *d,
                        const struct stall_key *key, uint64_t ms) BASE_MUST_USE;
 /* Adds counts of a value to the facet f of a bucket, which is made if it is NULL; without b, to

@@ -1,9 +1,9 @@
-/* What a frame's text says, by the conventions of folded stacks.
+/* Splits a frame's text into its parts, by the conventions of folded stacks.
  *
  *     libc.so`read     the function `read` of the module `libc.so`: DTrace's and Instruments' form
  *     parse_[i]        the function `parse`, inlined into the frame below; _[k] kernel, _[j] JIT
  *     Shop+0x1f40, 0x7f12, [unknown]     not resolved
- */
+ * */
 #ifndef STALLKIT_FLAME_FRAME_NAME_H
 #define STALLKIT_FLAME_FRAME_NAME_H
 

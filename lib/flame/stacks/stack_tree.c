@@ -63,8 +63,8 @@ static const char *store_text(struct stack_tree *t, const char *text, size_t len
 
 static void put_slot(struct stack_tree *t, uint32_t index) {
     if (t->ordered) {
-        return; /* an ordered tree is never searched, and its equal siblings would make one long
-                   probe chain */
+        return; /* an ordered tree is not hashed: it is never searched, and its equal siblings would
+                   make one long probe chain */
     }
     size_t mask = t->slot_count - 1;
     size_t i = t->nodes[index].hash & mask;

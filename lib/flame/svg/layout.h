@@ -1,4 +1,4 @@
-/* Computes where the frames of a tree go in a picture: nested intervals, in units of the tree's
+/* Computes the places of a tree's frames in a picture: nested intervals, in units of the tree's
  * weights. A frame spans [x, x + w). Its children stand at its left end without gaps, in
  * stack_node_order; the space at its right end is its self weight. Children too narrow to draw
  * become one rest after the others, so that the widths of the children and the self weight always

@@ -14,7 +14,7 @@ enum {
     TEXT_LEFT = 5,     /* left margin of a frame's text, in pixels */
     NAME_CELLS = 4096, /* maximum number of characters of a name in a <title> */
     THIN = 200,        /* in 1/100 pixel: wider frames have a stroke, class o */
-    CELLS_LEAST = 2    /* least characters of a name that are drawn */
+    CELLS_LEAST = 2    /* minimum number of characters of a name that are drawn */
 };
 
 /* ---- numbers ---- */

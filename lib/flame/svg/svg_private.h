@@ -26,8 +26,8 @@ struct svg_run {
     uint32_t foot;   /* height below the frames */
 };
 
-/* Appends a share of a total, rounded: "12.34 %", or "under 0.01 %" for what rounds to 0. part <=
- * total. */
+/* Appends a share of a total, rounded: "12.34 %", or "under 0.01 %" for a share that rounds to 0.
+ * part <= total. */
 void svg_add_percent(struct strbuf *out, uint64_t part, uint64_t total);
 /* Appends a number of hundredths as "16", "16.5" or "16.25". */
 void svg_add_px(struct strbuf *out, uint64_t hundredths);

@@ -87,7 +87,8 @@ enum st page_put_detail(struct page_writer *p, size_t rank, struct err *e) BASE_
 void page_put_stack(struct page_writer *p, const char *version);
 /* Writes the innermost `most` frames of a stored stack. */
 void page_put_stored(struct page_writer *p, uint32_t stack, size_t most, const char *version);
-/* Writes what the other threads of a dump did, and which of them held what it waited for. */
+/* Writes the stacks of the other threads of a dump, and which of them held the lock for which the
+ * main thread waited. */
 void page_put_threads(struct page_writer *p, const struct stored_dump *d);
 
 /* ---- page_data.c: what the script reads ---- */

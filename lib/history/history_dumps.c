@@ -1,6 +1,6 @@
-/* Keeps some dumps of the heaviest buckets, to be shown: of each bucket the one with the longest
- * span, the newest, and the longest of its newest versions. Dumps are offered while they are
- * counted, and chosen when the counts are written. */
+/* Keeps some dumps of the heaviest buckets, to be shown: of each bucket the dump with the longest
+ * span, the newest one, and the one with the longest span in each of its newest versions. Dumps are
+ * offered while they are counted, and chosen when the counts are written. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -104,7 +104,7 @@ enum st history_offer_dump(struct history *h, const struct dump *d, const struct
                            size_t cell, struct err *e) {
     int64_t span = dump_span_ms(d);
     if (!d->id || !*d->id || d->text_len > KEPT_DUMP || h->offered_bytes > KEPT_OFFERED) {
-        return ST_OK; /* nobody could ask for a dump without an id */
+        return ST_OK; /* a dump without an id could not be selected later */
     }
     strbuf_clear(&h->scratch);
     key_text(&key->level[0], &h->scratch);
@@ -348,7 +348,7 @@ enum st history_dumps_of(struct history *h, const struct history_span *span, uin
 
 /* ---- sums ---- */
 
-/* Hands each row of a statement (day, version, build, dumps, stalled_ms) in the span to visit. */
+/* Passes each row of a statement (day, version, build, dumps, stalled_ms) in the span to visit. */
 static enum st each_sum(struct sql_statement *s, const struct history_span *span,
                         history_sum_visit visit, void *ctx, struct err *e) {
     enum st st = ST_OK, more = ST_OK;

@@ -390,7 +390,8 @@ static unsigned run_of(const struct classify_settings *s) {
     return RUN_TABLE;
 }
 
-/* Options that only some runs use, with these runs; every run uses the other options. */
+/* Options that only some runs use, with a mask of these runs; the other options are used by every
+ * run. */
 static const struct {
     int id;
     unsigned runs;

@@ -40,8 +40,8 @@ struct classify_settings {
 /* Sets the defaults. failures is borrowed. False after a printed message: out of memory. */
 bool classify_settings_init(struct classify_settings *s, struct cli_failures *failures);
 void classify_settings_release(struct classify_settings *s);
-/* Reads the options. Returns CLI_END to continue, else CLI_EXIT, and *status is what main returns.
- */
+/* Reads the options. Returns CLI_END if the run goes ahead, else CLI_EXIT with the exit status in
+ * *status. */
 int classify_read_options(struct cli_parser *p, struct classify_settings *s, int *status);
 /* Returns the hash of the rules and of the options that change keys, and adds these options to
  * the rules' name, so that outputs with different keys are not compared. It is called once in a

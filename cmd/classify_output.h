@@ -10,7 +10,7 @@ enum classify_colour { COLOUR_AUTO, COLOUR_ALWAYS, COLOUR_NEVER };
 /* The words of --color, NULL after the last; for CLI_WORD. */
 extern const char *const classify_colours[];
 
-/* What each row of the output stands for. */
+/* The kind of thing for which the output has one row each. */
 enum classify_by {
     BY_BUCKET,
     BY_HOLDER,

@@ -139,7 +139,8 @@ void classify_rules_release(struct classify_rules *r) {
 /* ---- --lint ---- */
 
 struct finding {
-    size_t file, order; /* order: position in the output, first by file, then by finding */
+    size_t file, order; /* file: index of the file; order: number of the finding in the order in
+                           which they were found */
     uint32_t line;
     char *text; /* text of the finding as it is printed */
 };

@@ -29,7 +29,7 @@ typedef void (*cli_child_waiting)(void *ctx);
 enum {
     TICK_MS = 100,
     FIRST_TICK_MS = 5,
-    SAID_SIZE = 400 /* the last bytes of the program's error output that are kept */
+    SAID_SIZE = 400 /* number of bytes that are kept of the end of the program's error output */
 };
 
 struct cli_child {
@@ -48,7 +48,8 @@ static int64_t child_clock_ms(void) {
 /* Runs the program in the child process. Other threads of the parent may have held locks, so it
  * calls only functions that are safe in a signal handler. */
 static void become(char *const *words, int output, int failed) {
-    (void)setpgid(0, 0); /* so that all processes that it starts can be killed */
+    (void)setpgid(0, 0); /* the program gets a process group, so that all processes that it starts
+                            can be killed */
 #ifdef __linux__
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
 #endif
@@ -147,7 +148,7 @@ static void add_last_line(const struct cli_child *c, struct strbuf *said) {
     strbuf_add(said, c->said + start, end - start);
 }
 
-/* Waits for the end of the program. False: it was killed, as its time was up. */
+/* Waits for the end of the program. False: it was killed because its time limit had passed. */
 static bool await_end(struct cli_child *c, unsigned seconds, cli_child_waiting waiting, void *ctx,
                       int *status) {
     const int64_t start = child_clock_ms();
@@ -214,7 +215,8 @@ struct cli_fetch {
     const struct symbol_request *request; /* the current request, for progress */
     uint64_t fetches;
     size_t fetched, missed;
-    /* Number of files not asked for, as an earlier run missed them within the last hour. */
+    /* Number of files that were not requested, because a run within the last hour did not get them.
+     */
     size_t unasked;
     struct err first_miss; /* reason of the first miss */
 };
@@ -371,7 +373,7 @@ static enum st run_command(struct cli_fetch *f, const struct symbol_request *r,
         if (st == ST_OK) {
             st = ended;
         } else {
-            err_clear(&unfit); /* the file that a failed command wrote is not judged */
+            err_clear(&unfit); /* the file that a failed command wrote is ignored */
         }
     } else if (st == ST_OK) {
         st = err_nomem(e);

@@ -47,7 +47,7 @@ struct cli_index {
  * Unreadable files and those that cannot be indexed are printed and counted. */
 void cli_index_paths(const struct cli_index *x, char **paths, size_t count);
 
-/* What to do with a permanent store in a run that reads no dumps. */
+/* The work on a permanent store in a run that reads no dumps. */
 enum cli_store_work { CLI_STORE_NOTHING, CLI_STORE_LIST, CLI_STORE_VERIFY, CLI_STORE_GC };
 
 struct cli_upkeep {

@@ -1,4 +1,4 @@
-/* Implements stallflame --diff: what changed between two inputs. */
+/* Implements stallflame --diff: the changes between two inputs. */
 #ifndef STALLKIT_CMD_FLAME_DIFF_H
 #define STALLKIT_CMD_FLAME_DIFF_H
 

@@ -1,6 +1,6 @@
 /* Reads the inputs of stallflame, in any mixture, into one tree: dumps, reports, folded stacks,
- * profiles of pprof and speedscope. Dumps count as in stallclassify: once, up to the cap of
- * their stall, unless they are set apart. */
+ * profiles of pprof and speedscope. Dumps count as in stallclassify: once, up to the cap of their
+ * stall, unless they are set apart (enum triage_apart). */
 #ifndef STALLKIT_CMD_FLAME_INPUTS_H
 #define STALLKIT_CMD_FLAME_INPUTS_H
 
@@ -38,8 +38,9 @@ struct flame_inputs {
     struct cli_list maps;        /* values of --map, borrowed */
     struct cli_list path_rules;  /* values of --path-map, borrowed */
     const char *store, *learn;   /* values of --store and --learn */
-    const char *process; /* process of reports with many, see report_convert_process; NULL = none */
-    bool no_learn;       /* --no-learn was given */
+    const char *process;         /* process to read from reports of several processes, see
+                                    report_convert_process; NULL = the format chooses */
+    bool no_learn;               /* --no-learn was given */
     unsigned jobs;
     bool quiet; /* skipped files are not printed */
 
@@ -50,7 +51,7 @@ struct flame_inputs {
     struct cli_dumps dumps;      /* its failures are those of the whole command */
     struct fold fold;            /* its stats are read by the command */
     uint64_t others_ms;          /* by_holder: ms of dumps that do not wait for locks */
-    uint64_t apart[APART_COUNT]; /* dumps that do not count, by the reason */
+    uint64_t apart[APART_COUNT]; /* numbers of dumps that do not count, by reason */
     struct where_seen said;      /* fields of `where` that the dumps have */
     uint64_t folded_stacks;      /* number of lines of folded input that were added */
     uint64_t rounded; /* number of those lines whose counts were cut to STACK_DECIMALS_MAX places */

@@ -431,7 +431,8 @@ static void on_input(void *ctx, int fd, const char *name, bool found) {
         have += (size_t)n;
         size_t whole = whole_words(buf, have);
         if (whole == 0 && have == sizeof buf) {
-            whole = have; /* no address fills the buffer, so the bytes are taken as a whole */
+            /* No address is as long as the buffer, so its bytes are used as one word. */
+            whole = have;
         }
         if (whole > 0) {
             put_words(run, buf, whole);

@@ -1,4 +1,5 @@
-/* stallclassify: reads symbolicated dumps and prints one table of what to fix first. */
+/* stallclassify: reads symbolicated dumps and prints one table of buckets, the most important
+ * first. */
 #include "base/hash.h"
 #include "base/strbuf.h"
 #include "classify/print/annotate.h"
@@ -71,8 +72,8 @@ static bool open_symbols(struct classify_run *run, struct classify_settings *s) 
     return cli_symbols_open(&run->symbols, &o, &run->dumps, (unsigned)s->jobs);
 }
 
-/* Prints the fields of the filter that no dump has, as such a filter is likely a mistake, and
- * those that no record of exposure has, as rates then lack these users. */
+/* Prints the fields of the filter that no dump has, because such a filter is probably a mistake,
+ * and those that no record of exposure has, because rates then lack the exposure of these users. */
 static void tell_unsaid(const struct classify_run *run) {
     const struct {
         const struct where_seen *seen;
@@ -397,7 +398,7 @@ static bool watch_add(void *ctx, char *path, bool *broken) {
     struct err e = {0};
     char *operands[] = {path, NULL};
     failures->printed = failures->untold =
-        0; /* the limit of printed failures applies to each file */
+        0; /* reset, so that the limit of printed failures applies to each file */
     (void)cli_symbols_run(&run->symbols, &run->dumps, (unsigned)r->s->jobs, operands, 1);
     if (!run->broken && classify_commit_history(run->history, true, &e) != ST_OK) {
         classify_fail(run, run->history->path, &e);

@@ -1,4 +1,4 @@
-/* The options of stallrec that reach the recorder: what is recorded, and how. */
+/* The options of stallrec that are settings of the recorder. */
 #ifndef STALLKIT_CMD_RECORDER_SETTINGS_H
 #define STALLKIT_CMD_RECORDER_SETTINGS_H
 

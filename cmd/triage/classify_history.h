@@ -15,7 +15,7 @@ struct gone_list {
     VEC(struct gone_bucket) buckets;
 };
 
-/* Which days of a history are read. */
+/* The days of a history that are read. */
 enum history_days {
     DAYS_ASKED,  /* from --since to --until */
     DAYS_BEFORE, /* all days before --since */
@@ -43,8 +43,8 @@ struct classify_history {
 };
 
 /* Checks the options against each other, the operands, the standard input and the filter, and sets
- * the days as classify_set_today does. where: the filter of the run, which may ask for
- * history_fields alone; borrowed as long as h. False after a printed usage error. */
+ * the days as classify_set_today does. where: the filter of the run, which may name only the fields
+ * in history_fields; borrowed as long as h. False after a printed usage error. */
 bool classify_check_history(const struct cli_tool *tool, struct classify_history *h,
                             const struct where *where, size_t operand_count);
 /* Sets h->today to the current day, and the other days to those that --since, --until and --keep
@@ -60,11 +60,11 @@ int classify_open_history(struct classify_history *h, const struct cli_tool *too
 /* Begins to add dumps, which are counted with the options o. False after a printed message. */
 bool classify_begin_history(struct classify_history *h, const struct triage_options *o,
                             struct cli_failures *failures);
-/* Commits what was added since the last commit if it is much, or, with `all`, in any case. ST_ERR:
- * as history_commit. */
+/* Commits the dumps added since the last commit if there are many of them, or, with `all`, in any
+ * case. ST_ERR: as history_commit. */
 enum st classify_commit_history(struct classify_history *h, bool all, struct err *e);
-/* Ends the adding: commits, removes the days that --keep does not keep, and prints what was done.
- * False after a printed message. */
+/* Ends the adding: commits, removes the days that --keep does not keep, and prints the numbers of
+ * added and removed items. False after a printed message. */
 bool classify_end_history(struct classify_history *h, const struct cli_tool *tool,
                           struct cli_failures *failures);
 /* Reads days into *t. A damaged part is printed, counted and left out. False after a printed
@@ -104,9 +104,9 @@ bool classify_notes_were_read(struct classify_history *h, struct cli_failures *f
 uint64_t classify_tell_back(struct classify_history *h, const struct cli_tool *tool,
                             const struct triage *t, const struct triage *ever,
                             struct cli_failures *failures);
-/* Adds to a finished triage of the selected days what the page shows beside its counts: for its
- * first `detail` buckets the time by day and by version, and the stored dumps, with the keys of k
- * and names from resolve (NULL = none). False after a printed message. */
+/* Adds the data that the page shows besides counts to a finished triage of the selected days: for
+ * its first `detail` buckets the time by day and by version, and the stored dumps, with the keys of
+ * k and names from resolve (NULL = none). False after a printed message. */
 bool classify_show_history(struct classify_history *h, struct triage *t, size_t detail,
                            struct keyer *k, triage_resolve resolve, void *resolve_ctx,
                            struct cli_failures *failures);

@@ -54,12 +54,14 @@ struct stallrec {
     /* The other watched threads. monitor_add_thread takes a free entry (NULL); the monitor frees
      * it when the thread has ended. */
     _Atomic(struct monitor_loop *) others[MONITOR_THREADS - 1];
-    bool finds; /* loops are found while they run (monitor_start) */
+    bool finds; /* the program's loops are found while they run (monitor_start) */
     struct monitor_finding finding;
     bool launched; /* the main loop had waited before the recorder started */
     struct rec_trace_file trace_file;
     _Atomic(uint32_t *)
-        trace_failed; /* set to 1 when the trace cannot be written; NULL = nobody asked for it */
+        /* Set to 1 when the trace cannot be written; NULL = not requested (monitor_report_trace).
+         */
+        trace_failed;
     uint64_t flushed_ns;
     struct rec_context context;
     pthread_mutex_t context_lock; /* taken by the app's threads that change context; the monitor
@@ -100,8 +102,8 @@ bool monitor_loop_has_ended(const struct monitor_loop *l);
  * passed. */
 void monitor_loop_flush(struct monitor_loop *l, bool idle);
 /* Prepares for the monitor's sleep, in which the thread's loop and inbox wake it (rec_loop_arm,
- * rec_inbox_sleep). Lowers *until_ns to the time of the next look that the loop needs.
- * False: one of them has an event already. */
+ * rec_inbox_sleep). Lowers *until_ns to the time at which the loop must be polled next. False: the
+ * loop or the inbox has an event already. */
 bool monitor_loop_arm(struct monitor_loop *l, uint64_t *until_ns);
 
 /* Closes the spool; its file is removed unless unwritten dumps stay in it. It must be called

@@ -65,7 +65,7 @@ struct attach {
     bool traced;               /* the trace already belongs to a thread */
     char threads[ATTACH_TEXT]; /* a glob on names of threads; "": the main thread */
     uint64_t named_ns;         /* time of the last call of name_others */
-    uint64_t listed_ns;        /* time at which threads were looked for last */
+    uint64_t listed_ns;        /* time of the last search for new threads */
     uint32_t threads_left;     /* number of wanted threads for which there was no room */
     void *file_memory;
     struct rec_dumpfile *file;
@@ -92,14 +92,14 @@ bool attach_loop_open(struct attach *a, pid_t tid, bool events, struct attach_lo
 void attach_loop_begin(struct attach_loop *l);
 void attach_loop_free(struct attach_loop *l);
 
-/* Looks at the thread and tells its core the new events. Returns the time (ns of
+/* Reads the thread's events or state, and tells its core the new events. Returns the time (ns of
  * stallrec_clock_ns) by which the next call is due. */
 uint64_t attach_loop_step(struct attach_loop *l);
 /* Ends the recording of the thread, because the thread or the whole recording has ended. */
 void attach_loop_finish(struct attach_loop *l);
 /* Returns how much of the thread's time until now_ns was watched. */
 struct rec_watched attach_loop_watched(const struct attach_loop *l, uint64_t now_ns);
-/* Returns what the thread's loop did since the last call. */
+/* Returns the busy times of the thread's loop since the last call. */
 struct attach_top attach_loop_top(struct attach_loop *l);
 /* Writes the thread's closed dumps: all of them, or those that are due. */
 void attach_loop_write(struct attach_loop *l, bool all);

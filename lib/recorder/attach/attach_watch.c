@@ -1,4 +1,4 @@
-/* Watches a thread from outside: by perf events, or by looking at it. */
+/* Watches a thread from outside: by perf events, or by samples of its state. */
 #include "attach/attach_watch.h"
 
 #include <errno.h>
@@ -15,7 +15,9 @@
 enum {
     SAMPLE_AFTER_MS = 10, /* busy time after which stacks are copied */
     SAMPLE_MS =
-        8, /* processor time between two copies of the stack: some seven copies between two looks */
+        /* Ms of processor time between two copies of the stack: about seven copies between two
+         * looks. */
+    8,
     SAMPLE_AGE_MS = 75, /* an older copy is out of date, unless the thread has hardly run since */
     QUEUE_MAX = 1 << 20,
     LET_GO_TRIES = 1000,
@@ -108,7 +110,7 @@ static bool is_waiting(const struct attach_watch *w) {
 }
 
 /* Is the call the loop's last wait, which continues after a stop, or will once the stop ends? No
- * event tells of that. */
+ * event shows that. */
 static bool is_wait_that_goes_on(const struct attach_watch *w, const struct proc_syscall *call) {
     return w->idle_call.pc != 0 && call->pc == w->idle_call.pc && call->sp == w->idle_call.sp &&
            (call->number == SYS_restart_syscall || w->stopped);
@@ -123,7 +125,7 @@ static void rest(struct attach_watch *w, bool elsewhere, uint64_t now_ns) {
     w->elsewhere_until_ns = now_ns;
 }
 
-/* Starts from what the thread does now: it waits, or is busy. */
+/* Begins with the thread's present state: it waits, or it is busy. */
 static void look_at_thread(struct attach_watch *w, uint64_t now_ns) {
     struct proc_syscall call = {.number = -1};
     struct cfi_registers regs;
@@ -275,7 +277,7 @@ static bool is_waited_for(const struct attach_watch *w, uint64_t epoll) {
 }
 
 /* Is the thread parked while another one runs its loop? The threads of a runtime's pool, as in Go,
- * wait for one epoll instance by turns; the others meanwhile sleep on a futex, and none of them is
+ * wait for one epoll instance by turns; while one waits, the others sleep on a futex, and are not
  * busy. */
 static bool is_loop_elsewhere(const struct attach_watch *w, const struct proc_syscall *call) {
     const struct finder_candidate *loop = finder_loop(&w->edges.finder);
@@ -283,8 +285,8 @@ static bool is_loop_elsewhere(const struct attach_watch *w, const struct proc_sy
            loop->object.kind == FINDER_EPOLL && is_waited_for(w, loop->object.id);
 }
 
-/* Checks whether a thread that seems busy is stopped, or idle although no event told so, and
- * whether a thread that was found so is so no longer. */
+/* Checks whether a thread that seems busy is in fact stopped, or idle without an event that shows
+ * it, and whether a thread that was found stopped or idle still is. */
 static void look_behind_events(struct attach_watch *w, uint64_t now_ns) {
     struct proc_syscall call;
     if (w->rests && w->edges.idle) {

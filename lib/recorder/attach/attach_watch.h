@@ -14,8 +14,8 @@
 enum attach_way {
     ATTACH_BY_EVENTS, /* the thread is watched by perf events, which show each edge of the loop at
                          its exact time */
-    ATTACH_BY_SAMPLES /* the thread is examined in fixed intervals, and an edge has the time of the
-                         look that showed it */
+    ATTACH_BY_SAMPLES /* the thread is examined in fixed intervals, and an edge gets the time at
+                         which it was noticed */
 };
 
 enum { ATTACH_LOOK_MS = EDGE_BUDGET_LOOK_MS /* ms from one look at the thread to the next */ };
@@ -34,7 +34,9 @@ struct attach_watch {
     bool out_of_memory;
     bool execs; /* the thread runs another program: attach_watch_restart is due */
     struct edge_budget
-        budget; /* decides what is read; calls_on and sleeps_on tell what is read now */
+        /* budget: decides which events are read; calls_on, sleeps_on: the events that are read now.
+         */
+        budget;
     uint32_t calls_on;
     bool sleeps_on;
     bool sampling;    /* stacks are copied while the thread runs */
@@ -46,8 +48,9 @@ struct attach_watch {
     bool stopped; /* the thread is stopped, by a signal or a debugger, in no wait of its loop */
     bool rests;   /* the thread is idle by wait_edges_rest; each look checks whether it still is */
     bool elsewhere; /* the thread rests because another thread waits for its loop's descriptors */
-    uint64_t elsewhere_ns, elsewhere_until_ns; /* ns for which other threads waited so, and the time
-                                                  up to which they are counted */
+    /* Ns for which other threads waited for its loop's descriptors, and the time up to which these
+     * ns are counted. */
+    uint64_t elsewhere_ns, elsewhere_until_ns;
     /* The registers with which the thread last went to sleep. */
     struct cfi_registers sleep;
     /* The newest copy of the stack that the kernel took while the thread ran. */
@@ -58,7 +61,8 @@ struct attach_watch {
     uint64_t sampled_cpu_ns; /* the thread's processor time at the last good sample */
     bool have_sample;
     bool stopping; /* the thread was asked to stop for a copy, and has not stopped yet */
-    /* What the last look by samples read: how often the thread slept, and its program. */
+    /* The values that the last look by samples read: how often the thread slept, and its program.
+     */
     uint64_t sleeps, program;
     uint64_t unwatched_ns; /* ns in which edges were lost; the caller takes and clears them */
 };
@@ -76,13 +80,13 @@ void attach_watch_release(struct attach_watch *w);
  * watched by samples from now on. */
 bool attach_watch_restart(struct attach_watch *w, const struct perf_tracing *tracing);
 
-/* Has the thread begun another program since it was examined last? */
+/* Has the thread begun another program since the last look? */
 bool attach_watch_execs(struct attach_watch *w);
 /* Is the call a wait for descriptors, as a loop's is? */
 bool attach_watch_is_loop_call(const struct proc_syscall *call);
 
-/* Reads what the thread did up to now_ns, and has its stack copied while it is busy for long. It
- * must be called every ATTACH_LOOK_MS, and at attach_watch_due. */
+/* Reads the thread's events or state up to now_ns, and makes the kernel copy its stack while it is
+ * busy for long. It must be called every ATTACH_LOOK_MS, and at attach_watch_due. */
 void attach_watch_look(struct attach_watch *w, uint64_t now_ns);
 /* Returns the time of the next look if it may have to be sooner than in ATTACH_LOOK_MS; else
  * UINT64_MAX. */

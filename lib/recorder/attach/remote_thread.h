@@ -33,8 +33,8 @@ void remote_unwinder_release(struct remote_unwinder *u);
 void remote_unwind(struct remote_unwinder *u, pid_t own_tid, const struct cfi_registers *regs,
                    const struct cfi_stack *stack, struct rec_stack *out);
 /* Finds the caller of the function that `regs` are in: *address becomes its return address, *depth
- * the stack's depth there. beyond: the function is one of the C library, and the caller is the
- * first one in another image, if there is one. False: the caller cannot be found. */
+ * the stack's depth there. beyond: the function is one of the C library, and the wanted caller is
+ * the first one in another image, if there is one. False: the caller cannot be found. */
 bool remote_caller(struct remote_unwinder *u, const struct cfi_registers *regs,
                    const struct cfi_stack *stack, bool beyond, uint64_t *address, uint64_t *depth);
 

@@ -22,7 +22,7 @@ struct wait_edges {
     bool blocks;       /* the thread is in a blocking wait, whose end must be told to the finder
                           (finder_end) */
     bool idle;         /* the wait that the thread is in is the loop's */
-    bool busy;         /* the loop is busy, as the edges so far say */
+    bool busy;         /* the loop is busy, according to the edges so far */
     uint64_t busy_ns;  /* time since which the loop is busy; 0: it is not busy */
     uint64_t edge_ns;  /* the time of the last edge */
     uint64_t begin_ns; /* time at which the watching began */
@@ -38,7 +38,7 @@ struct wait_places {
 void wait_edges_begin(struct wait_edges *e, uint64_t threshold_ns, bool sampled,
                       const struct wait_places *places, wait_tell_fn *tell, void *tell_ctx,
                       uint64_t at_ns);
-/* Tells of a wait that begins at at_ns. */
+/* Tells that a wait begins at at_ns. */
 void wait_edges_enter(struct wait_edges *e, const struct finder_wait *wait, uint64_t at_ns);
 /* Tells that the thread's wait ends at at_ns, if one had begun. */
 void wait_edges_exit(struct wait_edges *e, uint64_t at_ns);
@@ -50,7 +50,7 @@ void wait_edges_resume(struct wait_edges *e, uint64_t at_ns);
 /* Tells that the thread is idle from at_ns on in a wait whose begin was not seen: a wait that
  * continues, or another wait than its loop's. wait_edges_exit ends it. */
 void wait_edges_rest(struct wait_edges *e, uint64_t at_ns);
-/* Tells that nothing is seen after at_ns, so that the finder decides on what it has. */
+/* Tells that nothing is seen after at_ns, so that the finder decides on the waits that it has. */
 void wait_edges_finish(struct wait_edges *e, uint64_t at_ns);
 
 /* Returns the place of the loop that is believed, or was before the loop came into doubt; 0:

@@ -1,4 +1,5 @@
-/* Reads what a wait waits on: an epoll instance, sets of descriptors, a condition variable. */
+/* Reads the object on which a wait waits: an epoll instance, sets of descriptors, a condition
+ * variable. */
 #include "attach/wait_object.h"
 
 #include <poll.h>

@@ -56,10 +56,10 @@ enum rec_loop_event {
 /* Tells the core of an edge at at_ns, which must not lie before an earlier event. If the edge ends
  * a stall, its open dump is closed. */
 void rec_core_loop_event(struct rec_core *core, enum rec_loop_event event, uint64_t at_ns);
-/* Tells the core that the loop was busy for busy_ns within the idle time from the last told edge
- * to until_ns, in stretches too short to be told as edges. until_ns is the time of the next edge
- * or of the monitor's look. The frame-rate detector takes busy_ns as spread evenly over that
- * time. */
+/* Tells the core that the loop was busy for busy_ns within the idle time from the last told edge to
+ * until_ns, in stretches too short to be told as edges. until_ns is the time of the next edge, or
+ * the time at which the monitor polled the loop. The frame-rate detector assumes that busy_ns is
+ * spread evenly over that time. */
 void rec_core_busy(struct rec_core *core, uint64_t busy_ns, uint64_t until_ns);
 /* Tells the core which activity the loop begins (enum stallrec_activity), for stall.activity, the
  * semaphore detector and STALLREC_RESTART_ACTIVITY. An edge at the same time is told first. The
@@ -68,7 +68,7 @@ void rec_core_activity(struct rec_core *core, uint32_t activity, uint64_t at_ns)
 
 /* ---- a loop that is found while it runs ---- */
 
-/* How the time before a loop was found is judged. */
+/* The way in which the time before a loop was found is judged. */
 enum rec_past {
     REC_PAST_ANEW, /* all time is judged anew, from the start: no loop was believed before, or only,
                       for a short time, a deeper wait, such as that of a library that starts up */
@@ -108,8 +108,8 @@ enum rec_unwatched {
     REC_UNWATCHED_REASONS
 };
 
-/* How much of the time, in ms, was watched: it is known to be waits and turns of the loop that is
- * believed now. */
+/* The parts of the time, in ms, that were watched and not watched. Time is watched if it is known
+ * to consist of waits and turns of the present loop. */
 struct rec_watched {
     uint64_t wall_ms; /* the sum of watched_ms and all of unwatched_ms */
     uint64_t watched_ms;
@@ -165,7 +165,7 @@ const struct rec_dump *rec_core_open(const struct rec_core *core);
 /* Returns the time at which the busy stretch began, or, if the loop is not known, at which the
  * last wait ended; 0 in a wait. */
 uint64_t rec_core_busy_since(const struct rec_core *core);
-/* Returns for how many ns after the start of a busy stretch no sample and no check is due. */
+/* Returns the number of ns from the start of a busy stretch to the first sample or check. */
 uint64_t rec_core_grace_ns(const struct rec_core *core);
 
 /* Finishes the core: closes open dumps as not ended. Only rec_core_closed and rec_core_release may
@@ -191,10 +191,10 @@ void rec_core_postpone(struct rec_core *core, const struct rec_dump *dump, uint6
 /* Is the memory for dumps used up, so that the next dump would be lost? */
 bool rec_core_full(const struct rec_core *core);
 
-/* Functions that are told each change of a dump in memory, so that a copy can outlive the process.
- * slot < REC_RECORDS identifies the dump from its first `keep` to its `drop`. They are called
- * within the core's calls, before the app is told (stall_begin), and must not call the core. A
- * NULL member is not called. */
+/* Functions that are called for each change of a dump in memory, so that a copy can outlive the
+ * process. slot < REC_RECORDS identifies the dump from its first `keep` to its `drop`. They are
+ * called within the core's calls, before the stall is reported to the app (stall_begin), and must
+ * not call the core. A NULL member is not called. */
 struct rec_keeper {
     void *ctx;
     /* The dump was captured, or its other threads were. */
@@ -203,7 +203,7 @@ struct rec_keeper {
      * the dump is closed and waits to be written. */
     void (*grow)(void *ctx, uint32_t slot, const struct rec_dump *dump, bool closed);
     void (*drop)(void *ctx, uint32_t slot); /* the dump was released */
-    /* A stall of which the app was told was no stall. ended: the app was told the end, too, and
+    /* A stall that was reported to the app was no stall. ended: its end was reported, too, and
      * was_ms is the stall's length; else was_ms is the age up to which closed dumps cover the
      * stall, 0 = none is closed. */
     void (*take_back)(void *ctx, bool ended, uint64_t was_ms);
@@ -211,25 +211,27 @@ struct rec_keeper {
 /* Sets the keeper, which is copied. Called before the first step. */
 void rec_core_keep(struct rec_core *core, const struct rec_keeper *keeper);
 
-/* Counts of what the core saw since rec_core_init. */
+/* Counts since rec_core_init. */
 struct rec_totals {
-    uint64_t samples, unavailable; /* wanted stacks; those of them that could not be taken */
+    uint64_t samples, unavailable; /* samples: number of stacks that were to be taken; unavailable:
+                                      number of those that could not be taken */
     uint64_t detections;           /* all detections, those that made no dump included */
-    uint64_t stalls;               /* stalls begun, without those taken back */
+    uint64_t stalls;               /* number of stalls begun, without those taken back */
     uint64_t stalled_ms;           /* the sum of the durations of ended stalls */
-    uint64_t dumps;                /* dumps begun, without those taken back */
+    uint64_t dumps;                /* number of dumps begun, without those taken back */
     uint64_t suppressed;           /* detections that had the last dump's stack and made no dump */
     uint64_t suppressed_alone;     /* suppressed detections whose stall has no open dump */
-    uint64_t vetoed;               /* detections whose stack was the loop's own wait */
+    uint64_t vetoed; /* number of detections that were dropped because the stack was the loop's own
+                        wait */
     uint64_t gaps, gap_ms; /* number of gaps in which the process did not run; their time in all */
-    uint64_t gap_stalls;   /* stretches that exceed the threshold only because of a gap */
-    uint64_t lost;         /* dumps for which no memory was free */
+    uint64_t gap_stalls;   /* number of stretches that exceed the threshold only because of a gap */
+    uint64_t lost;         /* number of dumps that were lost because no memory was free */
     uint64_t severe;       /* ended stalls of severe_ms or more */
     uint64_t low_rates;    /* seconds in which a busy loop left time for too few frames */
     uint64_t launches, launches_ms;   /* ended launches; their time in all */
     uint64_t prewarmed, prewarmed_ms; /* ended launches of prewarmed processes; their time in all */
-    uint64_t spans, spans_unwatched;  /* actions begun; those of them that were not watched, or were
-                                         late without a dump */
+    uint64_t spans, spans_unwatched;  /* spans: number of actions begun; spans_unwatched: number of
+                                         those that were not watched, or were late without a dump */
     uint32_t threads_left_out; /* the largest number of threads that a dump left out for lack of
                                   room (config.max_threads) */
 };
@@ -247,7 +249,7 @@ enum rec_note_kind {
     REC_NOTE_END,   /* a stall ended; value = its duration in ms */
     REC_NOTE_GAP,   /* the process did not run for value ms */
     REC_NOTE_GAP_STALL,
-    REC_NOTE_LOW_RATE, /* value = frames a second that the loop left time for */
+    REC_NOTE_LOW_RATE, /* value = number of frames per second for which the loop left time */
     REC_NOTE_LAUNCH    /* a launch ended after value ms */
 };
 

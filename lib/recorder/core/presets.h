@@ -12,7 +12,7 @@
 struct rec_detector_info {
     uint32_t bit;        /* the detector's bit: enum stallrec_detector */
     const char *name;    /* name of the detector in a dump's stall.detector */
-    const char *summary; /* one line that says what the detector finds */
+    const char *summary; /* one line that describes the stalls that the detector finds */
     const char *calls;   /* functions that the app has to call for the detector; NULL = only the
                             loop's hooks */
 };

@@ -1,5 +1,5 @@
-/* One dump in memory, between detection and file: all that the dump will say, in memory reserved
- * at start. The core makes it, and the JSON writer reads it. */
+/* One dump in memory, between detection and file: all its content, in memory reserved at start. The
+ * core makes it, and the JSON writer reads it. */
 #ifndef STALLREC_RECORD_H
 #define STALLREC_RECORD_H
 
@@ -43,7 +43,8 @@ struct rec_stall {
     uint64_t duration_ms; /* duration of the whole stall; while the stall continues, its duration up
                              to this dump's close */
     uint64_t gap_ms;
-    uint64_t suppressed;  /* number of later detections that this dump stands for, too */
+    uint64_t suppressed;  /* number of later detections that had the same stack and made no dump of
+                             their own */
     int32_t cpu_permille; /* CPU use of the process, in thousandths of one processor, from the
                              stall's start to the dump's close; -1 = not known */
     bool ended, fatal;

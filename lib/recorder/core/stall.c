@@ -283,7 +283,8 @@ bool rec_stall_detect_sampled(struct rec_core *core, struct rec_track *track,
         core->totals.detections++;
         stall_begin_dump(core, track, detection, now, &heaviest);
     }
-    if (first) { /* the observers learn of a stall only once its dump can survive a kill */
+    if (first) { /* the observers are told of a stall only once its dump survives the death of the
+                    process */
         stall_tell(core, track, core->config.callbacks.stall_begin,
                    rec_track_age(track, now) / REC_NS_PER_MS);
     }

@@ -1,5 +1,5 @@
-/* Tells the loop the edge before a wait, for all adapters of waits. The edge after a wait is told
- * by stallrec_loop_wake. */
+/* Records the loop's edge before a wait, for all adapters of waits. stallrec_loop_wake records the
+ * edge after a wait. */
 #ifndef STALLREC_ADAPTER_WAIT_H
 #define STALLREC_ADAPTER_WAIT_H
 

@@ -67,10 +67,10 @@ void rec_inbox_tick(struct rec_inbox *inbox, uint64_t at_ns);
 bool rec_inbox_take(struct rec_inbox *inbox, uint64_t until_ns, struct rec_event *out);
 /* Drops all events and ticks. */
 void rec_inbox_clear(struct rec_inbox *inbox);
-/* Tells that the reader is about to sleep until until_ns. False: there is an event, which should
+/* Records that the reader is about to sleep until until_ns. False: there is an event, which should
  * be read first. */
 bool rec_inbox_sleep(struct rec_inbox *inbox, uint64_t until_ns);
-/* Tells that the reader is awake. */
+/* Records that the reader is awake. */
 void rec_inbox_wake(struct rec_inbox *inbox);
 /* Returns the number of events dropped since rec_inbox_init. */
 uint64_t rec_inbox_dropped(const struct rec_inbox *inbox);

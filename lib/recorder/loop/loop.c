@@ -173,8 +173,8 @@ const char *rec_loop_mode(const struct stallrec_loop *loop) {
     return __atomic_load_n(&loop->mode_, __ATOMIC_ACQUIRE);
 }
 
-/* Sets notify_ to `wanted`, which the hooks then do; false, without doing so, if a message waits
- * to be read. */
+/* Sets notify_ to `wanted`, the bits that the hooks then obey. False: a message waits to be read,
+ * and notify_ is unchanged. */
 static bool ask(struct stallrec_loop *loop, uint32_t wanted) {
     uint32_t old = __atomic_load_n(&loop->notify_, __ATOMIC_SEQ_CST);
     do {

@@ -22,8 +22,8 @@
 #include "core/event.h"
 #include "stallrec.h"
 
-/* What the monitor has told the core about a loop. Zero-initialised with `loop` set = nothing
- * yet. */
+/* The state of a loop that the core was last told. Zero-initialised with `loop` set = nothing was
+ * told yet. */
 struct rec_loop_poll {
     struct stallrec_loop *loop;
     uint64_t seen;        /* the last value of state_ that was told to the core */

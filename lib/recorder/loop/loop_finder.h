@@ -157,8 +157,8 @@ enum finder_verdict finder_begin(struct loop_finder *f, const struct finder_wait
 /* Ends the wait. It must be called for each wait that blocked, whatever the verdict was; a wait
  * that was left by a jump has no end. */
 void finder_end(struct loop_finder *f, uint64_t now_ns);
-/* Decides on what is known, by fewer waits than finder_begin needs, when the thread ends or is no
- * longer watched. It may make news for finder_take_news. */
+/* Decides which candidate is the loop, with fewer waits than finder_begin needs, when the thread
+ * ends or is no longer watched. It may make news for finder_take_news. */
 void finder_finish(struct loop_finder *f, uint64_t now_ns);
 
 /* Forgets the waits for condition variables, of which some may have been missed, except those of
@@ -180,10 +180,11 @@ uint32_t finder_idle(const struct loop_finder *f, struct finder_interval *out, u
  * until the next call. */
 const struct finder_candidate *finder_loop(const struct loop_finder *f);
 
-/* Is the belief so young that all may be judged again from the start? A belief does not age while
- * there is doubt. */
+/* Is a loop believed only for so short a time that all waits may be judged again from the start?
+ * Time in doubt does not count. */
 bool finder_is_young(const struct loop_finder *f, uint64_t now_ns);
-/* Returns the time until which the belief is young, 0 if it is not. */
+/* Returns the time until which finder_is_young is true, if no doubt arises; 0 if it is false now.
+ */
 uint64_t finder_young_until(const struct loop_finder *f, uint64_t now_ns);
 /* Does the finder need finder_object.file, as no loop is believed or the loop is in doubt? */
 bool finder_wants_file(const struct loop_finder *f);

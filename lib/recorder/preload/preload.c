@@ -52,7 +52,7 @@ INTERPOSED int sigaltstack(const stack_t *stack, stack_t *old) {
     return result;
 }
 
-/* Treats the child of a fork as a newly started program, which is recorded with --follow only. */
+/* Treats the child of a fork as a newly started program, which is recorded only with --follow. */
 static void preload_in_child(void) {
     preload_watch_forked();
     if (state.config.follow) {

@@ -111,8 +111,8 @@ static bool tell_events(const struct thread_watch *w, const struct rec_event *ev
     return told;
 }
 
-/* Does this thread tell loop_at of the process in the report? The main thread's loop comes before
- * all others, and then the loop that was found first. */
+/* May this thread write the name of its loop to loop_at of the process's entry in the report? The
+ * main thread may at any time, else the thread whose loop was found first. */
 static bool speaks_for_process(const struct thread_watch *w) {
     uint32_t none = 0, tid = (uint32_t)gettid();
     if (tid == (uint32_t)getpid()) {
@@ -144,8 +144,8 @@ static void tell_found(struct thread_watch *w, uint64_t now, bool waits) {
     }
     events[n++] = (struct rec_event){
         .kind = REC_EVENT_ATTRIBUTED, .at_ns = now, .mark_ns = finder_young_until(&w->finder, now)};
-    /* The wait is told with the rest, since a monitor that looks late would see a later edge only.
-     */
+    /* The wait is told together with the attribution, because a monitor that reads late would see
+     * only a later edge. */
     if (waits) {
         events[n++] =
             (struct rec_event){.kind = REC_EVENT_EDGE, .at_ns = now, .value = REC_LOOP_SLEEP};

@@ -1,5 +1,5 @@
-/* Tells the finder of a watched thread's loop what the thread waits on: descriptors, a condition
- * variable, signals. Nothing is read for a thread that is not watched. */
+/* Tells the finder of a watched thread's loop the object on which the thread waits: descriptors, a
+ * condition variable, signals. Nothing is read for a thread that is not watched. */
 #include <errno.h>
 #include <sys/stat.h>
 

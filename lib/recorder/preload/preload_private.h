@@ -44,7 +44,7 @@ struct preload_config {
 /* ---- preload_recorder.c ---- */
 
 /* Starts the recorder for the calling thread, which is watched since begin_ns, and returns the
- * process's entry in the report. If the recorder does not start, the report says so, and
+ * process's entry in the report. If the recorder does not start, the failure is in the report, and
  * thread->loop becomes NULL. program: the program's path. goes_on: as in struct monitor_finding.
  * `from` is borrowed for ever. */
 struct preload_process *preload_start_recorder(const struct preload_config *from,
@@ -54,14 +54,14 @@ struct preload_process *preload_start_recorder(const struct preload_config *from
 /* Watches the calling thread as well (monitor_add_thread). False: it is not watched, and the
  * report counts it. */
 bool preload_add_thread(struct monitor_thread *thread, uint64_t begin_ns);
-/* Counts in the report a wanted thread that is not watched. */
+/* Counts a wanted thread that is not watched, in the report. */
 void preload_tell_left(void);
 /* Stops the recorder, which writes open dumps; waits at most 2 s for that. */
 void preload_stop_recorder(void);
 /* Reports that the recorder no longer runs, because a filter kills the system call `call`.
  * program: the program's path. */
 void preload_tell_aside(const struct preload_config *config, const char *program, const char *call);
-/* Has preload_tell_aside reported this process, maybe before an exec? Filters survive an exec. */
+/* Has preload_tell_aside reported this process, perhaps before an exec? Filters survive an exec. */
 bool preload_is_aside(const struct preload_config *config);
 /* Returns the threshold in ns: the length of the shortest stall. */
 uint64_t preload_threshold_ns(const struct preload_config *config);
@@ -89,7 +89,7 @@ struct thread_watch {
     uint64_t waited_ns; /* time at which the last wait ended; 0 = there was none yet */
     bool first;         /* the recorder was started for this thread */
     bool waits;         /* the thread is in a blocking wait, which the finder knows */
-    bool idle;          /* the recorder was told that this wait is idle */
+    bool idle;          /* the recorder was told that the loop is idle in this wait */
     bool untold;        /* the loop was found, but could not be told yet */
     struct loop_finder finder;
     const struct preload_config *config;

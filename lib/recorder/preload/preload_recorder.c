@@ -13,8 +13,8 @@
 #define EXIT_NS UINT64_C(2000000000) /* longest wait of the program's exit */
 
 /* Age of a stall in ms at which the other threads are captured under the preset "default". It is
- * earlier than in an app, at the price of a signal to running threads, as a user who looks for a
- * stall wants to know who holds the lock. */
+ * earlier than in an app, at the price of a signal to running threads, because a user who looks for
+ * a stall wants to know the holder of the lock. */
 enum { THREADS_AFTER_MS = 1000 };
 
 _Static_assert((int)PRELOAD_UNWATCHED == (int)REC_UNWATCHED_REASONS, "the same reasons");
@@ -25,7 +25,7 @@ static struct {
     struct preload_process *process;
     struct preload_process
         nobody_reads;             /* the entry of a process for which the report has no room */
-    uint64_t stalls, dumps, lost; /* counts of the program that this process ran before an exec */
+    uint64_t stalls, dumps, lost; /* counts of the programs that this process ran before an exec */
     const struct preload_config *config;
 } state;
 

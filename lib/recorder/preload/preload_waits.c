@@ -17,7 +17,7 @@
 
 #define INTERPOSED __attribute__((visibility("default")))
 
-/* Describes the call of the function in which this macro is used. */
+/* Makes a struct preload_caller of the call of the function in which this macro is used. */
 #define CALLER(blocks)                                                                             \
     (&(struct preload_caller){__builtin_return_address(0), __builtin_dwarf_cfa(), (blocks)})
 

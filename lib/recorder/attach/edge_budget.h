@@ -55,8 +55,8 @@ struct edge_budget {
 /* Begins with all events read. */
 void edge_budget_begin(struct edge_budget *b, uint64_t now_ns);
 
-/* Count what was read: the start of a wait; the end of a wait, or of any futex(2) call; a loss of
- * records. */
+/* Count a record that was read: the start of a wait; the end of a wait, or of any futex(2) call; a
+ * loss of records. */
 void edge_budget_enter(struct edge_budget *b, const struct wait_call *call, uint64_t at_ns);
 void edge_budget_exit(struct edge_budget *b, const struct wait_call *call);
 void edge_budget_lose(struct edge_budget *b);

@@ -68,8 +68,8 @@ void rec_detect_late(struct rec_core *core, uint64_t t) {
     }
 }
 
-/* Does a timeout count in the loop's current activity? A loop whose activities are not given is
- * only busy or idle, and counts when it is busy. */
+/* Does a timeout count in the loop's current activity? Of a loop without activities only busy and
+ * idle are known, and a timeout counts when it is busy. */
 static bool semaphore_waits(const struct rec_core *core) {
     return rec_detects(core, STALLREC_DETECT_SEMAPHORE) && core->tracks[REC_TRACK_LOOP].running &&
            !core->launch && !core->doubt &&

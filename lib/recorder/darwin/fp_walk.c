@@ -1,4 +1,5 @@
-/* Walks a stack: the caller of the innermost frame, then the chain of frame records. */
+/* Walks a stack: finds the caller of the innermost frame, then follows the chain of frame records.
+ */
 #include "darwin/fp_walk.h"
 
 enum {
@@ -256,7 +257,8 @@ static bool fp_add_async(const struct fp_code *code, struct rec_stack *out, uint
 static uint64_t link_async(const struct fp_code *code, const struct fp_registers *regs,
                            const struct fp_stack *stack) {
     struct fp_function at = {0}, of;
-    enum caller caller = CALLER_LINK; /* also if the thread called an address without code */
+    /* CALLER_LINK also holds if the thread called an address without code. */
+    enum caller caller = CALLER_LINK;
     uint64_t link_at = regs->sp, link = regs->lr;
     bool arm64 = code->cpu == UNWIND_ARM64;
     if (code->function_async(code->arg, regs->pc, &at)) {

@@ -25,7 +25,7 @@ enum {
     CHUNK = 4096 /* bytes of a list that are read at a time, and the least distance of two marks */
 };
 
-/* Values that the load commands tell together. */
+/* Values that are read from several load commands. */
 struct macho_layout {
     uint64_t text, linkedit, linkedit_at,
         linkedit_size;  /* vmaddr of __TEXT and of __LINKEDIT; fileoff and filesize of __LINKEDIT */

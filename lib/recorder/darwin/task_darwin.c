@@ -12,9 +12,9 @@ enum {
 #else
     STEP = 4096,
 #endif
-    /* Most bytes of one copy, which the kernel copies through a buffer of its own. It would share
-     * a larger range copy-on-write, and each page that the thread then writes to would fault (XNU:
-     * vm_map_copyin_internal, msg_ool_size_small). */
+    /* Maximum number of bytes of one copy, for which the kernel uses a buffer of its own. It would
+     * share a larger range copy-on-write, and each page that the thread then writes to would fault
+     * (XNU: vm_map_copyin_internal, msg_ool_size_small). */
     PIECE = 16384,
     NS_PER_US = 1000
 };
@@ -75,7 +75,7 @@ bool task_registers_async(thread_t thread, struct task_registers *out) {
 }
 #endif
 
-/* ---- what the kernel tells of a thread ---- */
+/* ---- the kernel's data about a thread ---- */
 
 static bool extended_async(thread_t thread, thread_extended_info_data_t *info) {
     mach_msg_type_number_t count = THREAD_EXTENDED_INFO_COUNT;

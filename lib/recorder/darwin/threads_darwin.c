@@ -11,7 +11,7 @@ enum { BUDGET_NS = 100000000, LISTED_MAX = 2048 };
 
 struct usage {
     uint64_t id, cpu_ns;
-    uint64_t used_ns; /* the part of cpu_ns that was used between the last two looks */
+    uint64_t used_ns; /* the part of cpu_ns that was used between the last two readings */
 };
 
 struct choice {
@@ -24,10 +24,11 @@ struct threads_darwin {
     thread_t watched;
     const struct task_copier *copier;
     struct images *images;
-    struct usage usage[THREADS_DARWIN_MAX]; /* the threads' CPU times at the last look */
+    struct usage usage[THREADS_DARWIN_MAX]; /* the threads' CPU times at the last reading */
     uint32_t usage_count;
     bool looked; /* there was a look already */
-    /* looked_ns: time of the last look; window_ns: ns between the last two looks, 0 = not known */
+    /* looked_ns: time of the last reading; window_ns: ns between the last two readings, 0 = not
+     * known */
     uint64_t looked_ns, window_ns;
     struct choice listed[LISTED_MAX];
     uint32_t listed_count;
@@ -101,9 +102,9 @@ void threads_darwin_walk_async(struct images *images, const struct task_copy *co
     struct fp_code code = {TASK_CPU, task_memory(), images, images_function_async};
     fp_walk_async(&code, &copy->registers.walk, &copy->stack, out);
     out->exact_count = 0;
-    /* The run loop's adapter tells exactly when the loop waits. A wait in a mode that it does not
-     * watch belongs to a callback, which mostly waits for an answer, and looks the same; it is a
-     * stall. */
+    /* No stack counts as the loop's wait here, as the run loop's adapter reports each wait exactly.
+     * A wait in a mode that the adapter does not watch has the same stack, but is the wait of a
+     * callback, mostly for an answer, and is a stall. */
     out->idle = false;
     out->pause_ns = copy->pause_ns < UINT32_MAX ? (uint32_t)copy->pause_ns : UINT32_MAX;
 }

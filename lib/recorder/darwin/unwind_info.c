@@ -178,8 +178,8 @@ enum unwind_info_status unwind_info_find_async(const struct unwind_info *info, u
         return st;
     }
     if (i + 1 == header.index_count) {
-        return UNWIND_INFO_NONE; /* the last entry of the index only tells where the one before ends
-                                  */
+        return UNWIND_INFO_NONE; /* the last entry of the index only marks the end of the entry
+                                    before it */
     }
     if (!index_start_async(info, &header, i, &first) ||
         !index_start_async(info, &header, i + 1, &next) ||

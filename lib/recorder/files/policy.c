@@ -33,8 +33,8 @@ static void epoch_text(const struct stallrec_config *config, int64_t wall_ms,
         text[8] = '\0';
         return;
     }
-    for (size_t i = 0; i < 2; i++) { /* a text that does not fit is cut, so that very long versions
-                                        differ only in their beginning */
+    for (size_t i = 0; i < 2; i++) { /* a text that does not fit is cut, so that of very long
+                                        versions only the beginning counts */
         size_t part = parts[i] != NULL ? strlen(parts[i]) : 0;
         part = part < EPOCH_TEXT / 2 - 1 ? part : EPOCH_TEXT / 2 - 1;
         if (part > 0) {

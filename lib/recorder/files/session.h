@@ -1,6 +1,6 @@
-/* The record of a session, with or without stalls, so that stalls can be counted against sessions.
- * The record is written when the recorder starts and updated in place, so that a killed session
- * leaves a record, too, to which the next start gives its final name. POSIX only. */
+/* The record of a session, also of one without stalls, so that the share of sessions with stalls
+ * can be computed. The record is written when the recorder starts and updated in place, so that a
+ * killed session leaves a record, too, to which the next start gives its final name. POSIX only. */
 #ifndef STALLREC_SESSION_H
 #define STALLREC_SESSION_H
 

@@ -16,7 +16,7 @@ enum {
     FRAME_MAX = 48 /* bytes of a frame in a stack's line: " f", 16 digits, "+", 10 digits */
 };
 
-/* Ends the trace with a line that says why. */
+/* Ends the trace with a line that holds the reason. */
 static void end_trace(struct rec_trace *trace, const char *why) {
     if (!trace->ended) {
         trace->ended = true;

@@ -1,4 +1,4 @@
-/* Reads the C library's ucontext_t, whose layout is the kernel's. */
+/* Reads registers from the C library's ucontext_t, whose layout is the kernel's. */
 #include "linux/context_linux.h"
 
 void context_registers_async(const ucontext_t *uc, struct cfi_registers *regs) {

@@ -38,8 +38,8 @@ static bool open_entry_async(struct cfi_cursor *c) {
     return true;
 }
 
-/* Reads the augmentation data of a CIE, as the letters of its augmentation string after the 'z'
- * tell. */
+/* Reads the augmentation data of a CIE. The letters after the 'z' of its augmentation string name
+ * the data. */
 static bool read_augmentation_async(struct cfi_cursor *c, const char *letters,
                                     struct cfi_cie *cie) {
     uint64_t size = cfi_uleb_async(c);

@@ -1,5 +1,5 @@
 /* Call frame information (.eh_frame): which register holds which value at one instruction. Pure
- * code over bytes: the caller tells which memory of a module may be read, and all bytes are
+ * code over bytes: the caller gives the memory of a module that may be read, and all bytes are
  * checked, as the section belongs to whatever library the program loaded. Nothing here allocates,
  * locks or calls libc beyond memcpy, so that it may run while a thread is sampled. Sources: System
  * V ABI AMD64 1.0, section 3.7 (pointer encodings); Linux Standard Base Core 5.0, 10.6 (.eh_frame,

@@ -22,10 +22,10 @@ struct prologue_way {
     uint64_t reloads; /* bit n: the function reloads xn from the stack */
 };
 
-/* Follows the code from `pc` on to the function's return or jump to another function, for
- * functions without rules: what the code still adds to sp, the function has subtracted before,
- * whichever way it came. False: no end is found within 1024 instructions, or sp changes by amounts
- * that are not constant. */
+/* Follows the code from `pc` on to the function's return or jump to another function, for functions
+ * without rules. The number of bytes that the code still adds to sp is the number that the function
+ * has subtracted so far, by whichever path it came to `pc`. False: no end is found within 1024
+ * instructions, or sp changes by amounts that are not constant. */
 bool prologue_way_out_async(const struct cfi_module *module, uint64_t pc, struct prologue_way *way);
 
 #endif

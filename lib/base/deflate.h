@@ -9,7 +9,7 @@
 
 /* Inflates a zlib stream (RFC 1950) and fills out[out_len]; bytes after the stream are ignored.
  * False: it failed for any reason, and the contents of out are undefined; the caller then tries
- * gz_inflate_into, which succeeds or tells the reason. Thread safe. */
+ * gz_inflate_into, which succeeds or returns the error. Thread safe. */
 bool deflate_inflate(const void *bytes, size_t len, void *out, size_t out_len);
 
 /* Returns the CRC-32 of gzip and zip. Thread safe. */

@@ -82,8 +82,8 @@ struct gz_lines {
     struct err failure; /* why the input ended early */
     char bytes[GZ_LINES_PIECE];
 };
-/* Gives the next line, borrowed as from line_cutter_next; the last one may lack its line feed,
- * which cutter.unended tells. ST_NONE: the input has ended. ST_ERR: also the input's error, after
+/* Gives the next line, borrowed as from line_cutter_next; the last one may lack its line feed, and
+ * cutter.unended is then set. ST_NONE: the input has ended. ST_ERR: also the input's error, after
  * the lines that are complete before it; later calls return the same error. */
 enum st gz_lines_next(struct gz_lines *l, const char **line, size_t *len,
                       struct err *e) BASE_MUST_USE;

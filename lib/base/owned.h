@@ -1,5 +1,5 @@
-/* Tells what other users of the machine may have written or exchanged. Root is trusted like this
- * user, because it can write everything anyway. */
+/* Finds out whether other users of the machine may have written or exchanged a file or folder. Root
+ * is trusted like this user, because it can write everything anyway. */
 #ifndef STALLKIT_BASE_OWNED_H
 #define STALLKIT_BASE_OWNED_H
 
@@ -12,8 +12,8 @@
  * for others? An access control list shows in the group's rights. */
 bool owned_alone(const struct stat *st);
 /* Is there a folder at the path, no symbolic link, for which owned_alone holds? The caller has to
- * check the folders above it. False: errno tells why; EPERM: it is no folder, or another user may
- * change it. */
+ * check the folders above it. False: errno is the reason; EPERM: it is no folder, or another user
+ * may change it. */
 bool owned_folder_alone(const char *path);
 
 /* Can only this user and root change the folder, and which folder the path names? Each folder and

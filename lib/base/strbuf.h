@@ -49,7 +49,7 @@ static inline void strbuf_add(struct strbuf *b, const void *bytes, size_t len) {
     }
 }
 /* Returns room for len bytes after the text, for an encoder that writes there; NULL when the buffer
- * failed. The encoder tells strbuf_took how many bytes it wrote. */
+ * failed. The encoder then calls strbuf_took with the number of bytes that it wrote. */
 char *strbuf_room(struct strbuf *b, size_t len);
 /* Allocates room for `len` bytes in an empty buffer that will hold about as many, in huge pages
  * if that is large. Without memory the buffer stays unchanged and does not fail. */

@@ -172,8 +172,8 @@ struct dump {
     size_t context_count;
     struct {
         const char *id, *kind, *detector, *activity, *app_state;
-        const char *visibility;      /* the app's visibility, as the system that ended the
-                                        process tells it */
+        /* The app's visibility, as reported by the system that ended the process. */
+        const char *visibility;
         const char *action;          /* name of the slow action */
         const char *top_thread_name; /* kind cpu: name of the thread that used the processor most */
         int64_t top_thread;          /* kind cpu: id of the thread that used the processor most */
@@ -268,8 +268,8 @@ enum { DUMP_WAITS_MAX = 32 };
 struct dump_waits {
     const struct dump_thread *threads[DUMP_WAITS_MAX];
     size_t count;
-    size_t back; /* in a deadlock, index in `threads` of the thread for which the last one waits;
-                    SIZE_MAX = no deadlock */
+    size_t back; /* in a deadlock, index in `threads` of the thread for which the last of them
+                    waits; SIZE_MAX = no deadlock */
 };
 /* Writes the chain of waits that begins with t (NULL: an empty chain). It ends at DUMP_WAITS_MAX
  * threads, and before an owner that is not in the dump. */

@@ -88,9 +88,9 @@ void dump_write_captured(const struct dump *d, struct sink *out) {
 
 /* ---- measuring ---- */
 
-/* Measures what write_object would drop, from the tape alone. The tape has no ends of values;
- * but if no white space stands between tokens, each value ends one byte before the next one
- * begins. */
+/* Computes the number of bytes that write_object would drop, from the tape alone. The tape has no
+ * ends of values; but if no white space stands between tokens, each value ends one byte before the
+ * next one begins. */
 struct measure {
     const struct tape *t;
     uint64_t added; /* bytes of the dropped members, with their commas */

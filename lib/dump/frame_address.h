@@ -1,4 +1,4 @@
-/* Tells which address is looked up for a captured frame (stallkit-design(7), ADDRESS RULES, 2). */
+/* Computes the address to look up for a captured frame (stallkit-design(7), ADDRESS RULES, 2). */
 #ifndef STALLKIT_DUMP_FRAME_ADDRESS_H
 #define STALLKIT_DUMP_FRAME_ADDRESS_H
 

@@ -30,8 +30,9 @@ struct dump_pipeline_ops {
      * would be. NULL: they are skipped. Its strings hold no raw line ends. where: "INPUT:LINE". */
     void (*take_session)(void *ctx, const char *where, const char *text, size_t len);
     /* Called with each opened input on the thread of dump_pipeline_read. ST_NONE: the input holds
-     * dumps, and what was read of it was put back. ST_OK: it was something else and has been read.
-     * ST_ERR: it is unreadable. NULL: all inputs are dumps. The caller keeps ownership of in. */
+     * dumps, and the bytes read of it were put back. ST_OK: it was something else and has been
+     * read. ST_ERR: it is unreadable. NULL: all inputs are dumps. The caller keeps ownership of in.
+     */
     enum st (*other_input)(void *ctx, struct gz_input *in, const char *name, struct err *e);
     /* Called when all that was read has been taken and the next read may wait: a command that
      * writes as it reads flushes its output. May be NULL. */

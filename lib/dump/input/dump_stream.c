@@ -196,7 +196,7 @@ static bool is_ips_header(const char *text, size_t len) {
 }
 
 /* Is the document so far the first line of an .ips, and does its body follow? ST_OK: yes, and *text
- * says whether the body is text rather than JSON. ST_NONE: no. */
+ * becomes whether the body is text rather than JSON. ST_NONE: no. */
 static enum st has_body(struct dump_stream *s, size_t taken, bool *text, struct err *e) {
     size_t len;
     if (stream_begins_dump(s->text.data + s->start, taken) ||

@@ -18,7 +18,7 @@ bool envelope_is_item(struct span line, uint64_t *length);
 
 /* Is the document an envelope? */
 bool envelope_is(struct span text);
-/* Returns what follows the first line of an envelope, for envelope_next. */
+/* Returns the text after the first line of an envelope, for envelope_next. */
 struct span envelope_items(struct span text);
 /* Steps to the next item and sets *payload to its bytes. ST_NONE: there are no more. ST_ERR:
  * ERR_FORMAT or ERR_TRUNCATED. */

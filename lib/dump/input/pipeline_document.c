@@ -221,7 +221,7 @@ static enum st read_answer_list(struct document *doc, const struct document_sour
     return err_is(e) ? ST_ERR : ST_OK;
 }
 
-/* Cuts a text into documents and reads each of them. name: what stands before the line number in
+/* Cuts a text into documents and reads each of them. name: the text before the line number in
  * messages about a document; NULL: messages give no line number. */
 static enum st read_cut(struct document *doc, struct span text, unsigned nested, const char *name,
                         struct err *e) {

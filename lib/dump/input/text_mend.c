@@ -130,7 +130,7 @@ static struct span unwrap(struct span line, struct strbuf *room) {
     return text;
 }
 
-/* ---- what stands in front of a line ---- */
+/* ---- the text in front of a line ---- */
 
 /* Takes the number, of at most 7 digits, in front of a line, with the blanks before it; false:
  * there is none. */

@@ -13,7 +13,8 @@
 #include "dump/input/line_prefix.h"
 #include "dump/json/span_private.h"
 
-/* How the lines of a text were changed between the tool that wrote it and its reader. */
+/* The changes that were made to the lines of a text after the tool wrote it, such as prefixes,
+ * which are undone. */
 struct text_mend {
     size_t quoted; /* marks '>' in front of each line */
     bool wrapped; /* each line is a JSON object of Docker's json-file driver, {"log":"…\n",…} */

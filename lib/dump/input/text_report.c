@@ -22,8 +22,8 @@ static bool is_blank_line(struct span line) {
 
 /* ---- where it begins ---- */
 
-/* Recognises the format of a text whose lines are mended first. It mends a short part, and only
- * if that is too short to tell the first REPORT_LOOK_MAX bytes. */
+/* Recognises the format of a text whose lines are mended first. It mends a short part, and the
+ * first REPORT_LOOK_MAX bytes only if the short part is not enough for an answer. */
 static const struct report_format *begins_mended(struct span text, struct text_mend mend,
                                                  struct strbuf *room, bool *more) {
     enum { SHORT_LOOK = 512 };

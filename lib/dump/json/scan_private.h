@@ -24,7 +24,7 @@ enum scan_event {
     SCAN_MANY,  /* this value is one more than the limit */
     SCAN_KEY,   /* the token is a member's name */
     SCAN_VALUE, /* the token is a value */
-    SCAN_OPEN,  /* a container begins: token.kind tells an object from an array */
+    SCAN_OPEN,  /* a container begins; token.kind is that of an object or an array */
     SCAN_CLOSE  /* the innermost container ends */
 };
 

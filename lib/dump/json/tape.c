@@ -132,8 +132,8 @@ static inline void close_container(struct tape_open *open, struct tape_value *va
 
 enum tape_end { TAPE_WHOLE, TAPE_REFUSED, TAPE_NO_ROOM };
 
-/* Reads the document whose bracket is at p. It does not tell one error from another: scan_check
- * finds the error and its position. */
+/* Reads the document whose bracket is at p. It does not distinguish errors: scan_check finds the
+ * error and its position. */
 static enum tape_end read_document(struct tape *tape, struct tape_text *t, const char *p) {
     struct tape_open open;
     uint32_t values = 0;

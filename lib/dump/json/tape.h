@@ -77,7 +77,7 @@ static inline const struct tape_value *tape_next(const struct tape_value *v) {
 /* Returns an element of an array; NULL: the value is no array, or too short. */
 const struct tape_value *tape_element(const struct tape_value *array, size_t index);
 
-/* A member's name, in ASCII, with its length, which tells most names apart. */
+/* A member's name, in ASCII, with its length, as most names differ in length. */
 struct tape_name {
     const char *text;
     size_t len;

@@ -328,8 +328,8 @@ static void mark_main(struct placement *p) {
     }
 }
 
-/* Marks the app's own images by its executable's UUID or path, if no flag in the document says
- * which they are. */
+/* Marks the app's own images by its executable's UUID or path, if no flag in the document marks
+ * them. */
 static void mark_app(struct map_stacks *s, const char *app_uuid, const char *app_path) {
     struct image_id id;
     char text[IMAGE_ID_TEXT];

@@ -86,8 +86,8 @@ static void map_read_id(struct map_stacks *s, enum map_field_id uuid, enum map_f
     }
 }
 
-/* Does the object have a value for this flag, which tells whether an image or frame is the
- * app's? *flag becomes that value. */
+/* Does the object have a value for this flag, which is true for an image or frame of the app? *flag
+ * becomes that value. */
 static bool flag_told(struct map_stacks *s, enum map_field_id id, const json_t *object,
                       bool *flag) {
     struct value_text text;

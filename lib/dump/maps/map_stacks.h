@@ -35,7 +35,7 @@ struct map_image {
 
 struct map_thread {
     struct report_thread thread;
-    size_t first, count; /* its part of frames, innermost first */
+    size_t first, count; /* the stack's part of frames, innermost first */
     uint64_t samples;    /* samples that had this stack; 0 = not given */
     const json_t *tree;  /* the thread's object, if it has call trees; else NULL */
 };
@@ -49,7 +49,7 @@ struct map_stacks {
     VEC(struct map_image) images;
     VEC(struct map_frame) frames;
     VEC(struct map_thread) threads;
-    bool app_told;   /* some flag in the document tells whether an image or frame is the app's */
+    bool app_told;   /* some flag in the document marks images or frames as the app's or not */
     bool per_thread; /* each thread has its own samples, of which only the main thread's are used */
 };
 

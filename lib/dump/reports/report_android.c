@@ -39,7 +39,7 @@ struct android {
     bool main_seen;   /* the thread with id 1 has begun */
     uint64_t pid;     /* id of the first section's process */
     bool in_thread;
-    bool gap;         /* empty lines follow what was read of the thread */
+    bool gap;         /* empty lines follow the part of the thread that was read */
     bool spaced;      /* the text has empty lines within its threads */
     bool strayed;     /* the thread's native frames continued with those of another thread */
     uint64_t next;    /* number that the thread's next native frame should have */
@@ -361,8 +361,8 @@ static void end_process(struct android *t) {
     t->ended = t->ended || t->r->threads.len > 0 || t->in_thread;
 }
 
-/* Reads the id of "----- end 4242 -----"; an end of another process than the one that began is
- * told. */
+/* Reads the id of "----- end 4242 -----"; the end of another process than the one that began shows
+ * that the text was cut. */
 static void end_section(struct android *t) {
     const char *s = t->line + sizeof "----- end " - 1;
     uint64_t pid;
@@ -426,7 +426,8 @@ static enum st android_take_line(struct android *t) {
     return ST_OK;
 }
 
-/* Tells what the text lacks: it may be cut, or a part of a trace that somebody pasted. */
+/* Adds to the dump's "lack" the parts that the text lacks: it may be cut, or a part of a trace that
+ * somebody pasted. */
 static void android_tell_lacks(struct android *t) {
     struct report *r = t->r;
     if (t->announced > t->attached && t->announced <= INT32_MAX) {

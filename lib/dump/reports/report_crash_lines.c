@@ -134,7 +134,7 @@ static const char *symbol_behind(struct report *r, const char *s) {
     return s;
 }
 
-/* Reads what follows a frame's address: "SYMBOL + 24", or "BASE + 24" with perhaps a symbol. A
+/* Reads the text after a frame's address: "SYMBOL + 24", or "BASE + 24" with perhaps a symbol. A
  * frame in no image has the base 0. */
 static void read_rest(struct report *r, const char *s, struct crash_frame *out) {
     const char *rest = s;
@@ -256,8 +256,8 @@ static bool is_in_draft(const struct report *r, size_t count, const struct crash
     return false;
 }
 
-/* Extends the images whose load address is told to the frames of the same name that do not tell it,
- * which leaves those without an image to add. */
+/* Extends the images whose load address is given to the frames of the same name that do not give
+ * it, which leaves those without an image to add. */
 static void join_by_name(struct crash_images *images) {
     for (size_t i = 0; i < images->list.len; i++) {
         struct crash_image *image = &images->list.data[i];

@@ -48,14 +48,14 @@ bool crash_frame_goes_on(const char *frame, const char *line);
  * Zero-initialised = none. */
 struct crash_images {
     struct map index;  /* name and load address -> index into list */
-    struct map placed; /* name of an image whose load address is told -> its index into list */
+    struct map placed; /* name of an image whose load address is given -> its index into list */
     VEC(struct crash_image) list;
 };
 /* Notes the image of a frame. */
 void crash_images_note(struct crash_images *images, struct report *r, const struct crash_frame *f);
-/* Adds the images to the draft that it does not have. listed: the text lists images, so that those
- * are added alone whose load address a frame tells. Without a load address an image is placed where
- * its frames are. Returns how many were added. */
+/* Adds the images to the draft that it does not have. listed: the text lists images, so that only
+ * images are added whose load address is in a frame. Without a load address an image is placed
+ * where its frames are. Returns how many were added. */
 size_t crash_images_add(struct crash_images *images, struct report *r, bool listed);
 void crash_images_release(struct crash_images *images);
 

@@ -104,7 +104,7 @@ struct number {
     size_t len;
     size_t last_point; /* digits before the last '.' or ','; SIZE_MAX = none */
     uint32_t point;    /* the last '.' or ',' itself */
-    int points;        /* how many of that separator in a row */
+    int points;        /* number of such separators in a row */
     bool mixed;        /* a different separator preceded it, which then groups digits */
     bool decimal;      /* the last separator is certainly a decimal point */
     bool whole;        /* the number is in whole units, so three digits after a point are a group */
@@ -327,7 +327,7 @@ static bool take_measure(struct sentence *s, uint64_t *us, uint32_t *unit) {
     return false;
 }
 
-/* Skips what stands between the parts of a measurement; true: a number follows. */
+/* Skips the text between the parts of a measurement; true: a number follows. */
 static bool told_next_part(struct sentence *s) {
     static const char word[] = "and ";
     const char *p = s->p;

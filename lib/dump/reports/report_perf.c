@@ -21,7 +21,7 @@
 
 enum { PERF_PROCESSES_MAX = 1024 };
 
-/* How often a thread was sampled with one stack. */
+/* The number of samples of a thread with one stack. */
 struct perf_count {
     int64_t tid;
     size_t stack; /* index into the report's samples */

@@ -75,9 +75,9 @@ static bool word_time(struct span w, uint64_t *ns) {
     return true;
 }
 
-/* Reads what follows the ids: an optional processor, a time, an optional period, and the event with
- * a colon. After the event, tracepoints have fields, and a sample without a stack has its frame.
- * Without a time, which -F may leave out, the event has to end the line. */
+/* Reads the text after the ids: an optional processor, a time, an optional period, and the event
+ * with a colon. After the event, tracepoints have fields, and a sample without a stack has its
+ * frame. Without a time, which -F may leave out, the event has to end the line. */
 static bool take_tail(struct span s, struct perf_sample_line *out) {
     struct span word = perf_word(&s);
     int64_t period;

@@ -1,5 +1,5 @@
-/* What the readers of reports share: the draft of a dump that they fill, and parsers of values that
- * several formats write in their own ways. */
+/* The parts that the readers of reports share: the draft of a dump that they fill, and parsers of
+ * values that several formats write in their own ways. */
 #ifndef STALLKIT_DUMP_REPORT_PRIVATE_H
 #define STALLKIT_DUMP_REPORT_PRIVATE_H
 
@@ -144,11 +144,11 @@ enum { REPORT_ID_TEXT = 37 };
  * ordinal: number among the dumps of one document. */
 void report_made_up_id(const void *bytes, size_t len, uint64_t ordinal, char out[REPORT_ID_TEXT]);
 
-/* Writes what a dump and a session record begin with: format, id, time, app and device. */
+/* Writes the beginning of a dump or a session record: format, id, time, app and device. */
 void report_write_head(const struct report *r, struct jsonw *w, const char *format, const char *id);
 
-/* Adds words to the dump's "lack", which tells what the report holds, or should hold, and the
- * dump does not. */
+/* Adds words to the dump's "lack", which names the data that the report holds, or should hold, and
+ * the dump does not. */
 void report_lack(struct report *r, const char *words);
 /* Adds "COUNT ONE" or "COUNT MANY" to the dump's "lack", unless count is 0. */
 void report_lack_count(struct report *r, uint64_t count, const char *one, const char *many);
@@ -221,7 +221,7 @@ uint64_t report_name(struct report *r, const struct report_name *name);
 
 /* Joins neighbouring frames of one address that have different names to one frame with inlined
  * functions. Frames of an address that has other names elsewhere, or that no code can have, become
- * frames without an address, and are told in the dump's "lack". */
+ * frames without an address, and are mentioned in the dump's "lack". */
 enum st report_join_inlined(struct report *r) BASE_MUST_USE;
 /* Writes the dump's "names", if there are any. */
 void report_write_names(const struct report *r, struct jsonw *w);
@@ -255,8 +255,8 @@ enum st report_add_sample(struct report *r, const struct report_stack *s) BASE_M
 /* Converts "2022-09-18 15:28:37.3451 +0900", ISO 8601 and the like (no zone = UTC) to
  * "2026-11-21T10:00:00.123Z"; NULL if it cannot be read. */
 const char *report_time(struct report *r, const char *s);
-/* Converts seconds, milliseconds or microseconds since 1970, told apart by magnitude, to the form
- * of report_time. */
+/* Converts seconds, milliseconds or microseconds since 1970, which are distinguished by magnitude,
+ * to the form of report_time. */
 const char *report_unix_time(struct report *r, uint64_t value);
 /* Returns the milliseconds from one time to another, both as report_time reads them; -1 if either
  * cannot be read. */
@@ -268,8 +268,8 @@ int64_t report_time_between(const char *from, const char *to);
 int64_t report_duration(const char *s, size_t len);
 /* Returns, as report_duration does, a duration in whole units: "7,200 sec" are two hours. */
 int64_t report_total_duration(const char *s, size_t len);
-/* Returns the duration that a sentence tells ("Hang of 1 min 20 sec"), or a measurement by itself
- * as report_duration does; -1: it tells none, or several. */
+/* Returns the duration in a sentence ("Hang of 1 min 20 sec"), or a measurement by itself as
+ * report_duration does; -1: it holds none, or several. */
 int64_t report_told_duration(const char *s, size_t len);
 /* Returns "12.345" seconds as milliseconds, up to the first other character; -1: no number. */
 int64_t report_seconds(const char *s);
@@ -289,10 +289,10 @@ bool report_kill(struct report *r, const char *text);
  * given) apart from the text; without a text they become the reason. */
 bool report_kill_by(struct report *r, const char *who, int64_t code, const char *text);
 
-/* Reads why a process was reported for what it used (EXC_RESOURCE): subtype "CPU" and message
- * "(Limit 50%) Observed 60% over 180 secs", each NULL if not given. True, with kind, duration and
- * CPU time set, if the resource is processor time, wake-ups or writes to the disk. Such a report
- * does not end the process; the caller knows if something else did. */
+/* Reads the reason of a report about a process that used too much of a resource (EXC_RESOURCE):
+ * subtype "CPU" and message "(Limit 50%) Observed 60% over 180 secs", each NULL if not given. True,
+ * with kind, duration and CPU time set, if the resource is processor time, wake-ups or writes to
+ * the disk. Such a report does not end the process; the caller knows if something else did. */
 bool report_resource(struct report *r, const char *subtype, const char *message);
 
 /* ---- text (report_lines.c) ---- */
@@ -301,7 +301,7 @@ bool report_resource(struct report *r, const char *subtype, const char *message)
 struct report_lines {
     const char *at, *end;
     size_t number; /* number of the line taken last */
-    size_t indent; /* at most this many leading blanks are cut off each line */
+    size_t indent; /* maximum number of leading blanks that are cut off each line */
 };
 /* Returns the lines of a text; the first line's indent is cut off all of them, as for text in an
  * issue. */
@@ -332,7 +332,7 @@ void report_text_image(struct report *r, const char *line);
 
 /* ---- call trees (report_tree.c) ---- */
 
-/* How a format writes the nodes of its call trees. */
+/* The form in which a format writes the nodes of its call trees. */
 struct report_tree {
     const char *children, *count;
     const char *name; /* member with the number of the node's name; NULL = the name that was given
@@ -361,8 +361,9 @@ bool report_tree_is_flat(uint64_t total, uint64_t announced, struct err *e);
 /* A thread of a process, with call trees from text that has one node on each line, indented more
  * than its parent's line. */
 struct report_outline_thread {
-    struct report_thread thread; /* its stack and `main` are found at the end */
-    bool main_queue;             /* the text says that it ran the main queue */
+    /* The thread of the trees; its stack and `main` are set at the end. */
+    struct report_thread thread;
+    bool main_queue;    /* the text says that it ran the main queue */
     uint64_t announced; /* number of samples that the text says the thread has; 0 = not given */
     uint64_t blocked;   /* number of samples in which the thread waited for thread.owner */
     bool started;       /* private: the outermost function is one with which threads

@@ -258,7 +258,8 @@ static enum st take_sample(struct sampling *t, size_t column) {
     }
     const char *digits = at ? at + 1 : from;
     if (!at || !report_take_hex(&digits, &address) || *digits != ']') {
-        t->unread += *s != '<'; /* "<User mode>" is no node: it tells how its parent was reached */
+        /* Lines such as "<User mode>" are no nodes, and do not count as unread. */
+        t->unread += *s != '<';
         t->truncated += strstr(s, "truncated backtrace>") != NULL;
         return ST_OK;
     }
@@ -275,7 +276,7 @@ static enum st take_sample(struct sampling *t, size_t column) {
 
 /* ---- the whole report ---- */
 
-/* Chooses the section to read, once the head has told which process the report is about. */
+/* Chooses the section to read, once the head has named the report's process. */
 static enum st choose_section(struct sampling *t) {
     struct report *r = t->r;
     struct report_wanted wanted = {.name = t->command, .pid = t->pid};
@@ -433,8 +434,8 @@ static enum st sampled_take_line(struct sampling *t) {
     return ST_OK;
 }
 
-/* Reads "90 seconds cpu time over 150 seconds (…)", the line "CPU:". The samples, whose time
- * "Duration:" tells, are only some of what used the processor. */
+/* Reads "90 seconds cpu time over 150 seconds (…)", the line "CPU:". The samples, whose time is in
+ * "Duration:", cover only a part of that processor time. */
 static void read_cpu_use(struct report *r) {
     static const char words[] = " seconds cpu time over ";
     const char *over = r->reason ? strstr(r->reason, words) : NULL;

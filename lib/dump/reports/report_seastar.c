@@ -48,12 +48,12 @@ struct seastar_group {
     size_t first, last; /* its stalls; between them are those of other programs */
     bool headed;        /* "Backtrace:" was read */
     bool answered;      /* an address was read */
-    bool unclear;       /* nothing tells to which stall the backtrace belongs */
+    bool unclear;       /* it is not known to which stall the backtrace belongs */
     bool closed;        /* its backtrace has ended */
     size_t decoded;     /* number of lines with an address that could not be read */
 };
 
-/* What each line of a report is. */
+/* The part that each line of a report has in it. */
 struct seastar_report {
     VEC(struct seastar_stall) stalls;
     VEC(struct seastar_group) groups;
@@ -153,7 +153,7 @@ static struct seastar_group *note_backtrace(struct seastar_report *n,
     return g;
 }
 
-/* Finds what each line of a report is; the caller releases the result. */
+/* Finds the part that each line of a report has in it; the caller releases the result. */
 static struct seastar_report seastar_lines(struct span report) {
     struct seastar_report n = {.end = report.p};
     struct span line;

@@ -12,7 +12,7 @@ static const char shard_word[] = " on shard ";
 static const char backtrace_word[] = "Backtrace:";
 static const char kernel_word[] = "kernel callstack:";
 
-/* Returns what follows the words in the line; NULL: they are not there. */
+/* Returns the text after the words in the line; NULL: they are not there. */
 static const char *seastar_behind(struct span line, const char *words) {
     size_t len = strlen(words);
     for (const char *p = line.p; (size_t)(line.end - p) >= len && len > 0; p++) {
@@ -209,8 +209,8 @@ static bool is_time_word(struct span word) {
     return points < 3;
 }
 
-/* Takes the next word of a line's prefix that tells who wrote the line; an empty one: no more. What
- * Seastar's own logger writes, from "[shard" on, is about the line. */
+/* Takes the next word of a line's prefix that identifies the writer of the line; an empty one: no
+ * more. What Seastar's own logger writes, from "[shard" on, is about the line. */
 static struct span source_word(struct span *source) {
     static const char *const varying[] = {
         "Jan",   "Feb",      "Mar",   "Apr",     "May",    "Jun",   "Jul",     "Aug",    "Sep",

@@ -21,14 +21,15 @@ enum seastar_kind {
 struct seastar_line {
     enum seastar_kind kind;
     struct span line;
-    struct span source;    /* what the logger wrote in front of it: who wrote the line, and when */
+    /* The text that the logger wrote in front of it: who wrote the line, and when. */
+    struct span source;
     struct span addresses; /* SEASTAR_STALL and SEASTAR_ADDRESS: the part of the line with the
                               addresses */
     uint64_t ms, shard;    /* of a stall's line: its duration and shard */
     bool headed;           /* SEASTAR_OPEN: the line ends with "Backtrace:" */
 };
 
-/* Tells what a line of a log is; the result borrows the line. */
+/* Finds the part that a line of a log has in a report; the result borrows the line. */
 struct seastar_line seastar_line_of(struct span line);
 /* Is the line that of a stall? The test is quick, because it is made for every line of a text. */
 bool seastar_is_stall(struct span line);

@@ -9,7 +9,7 @@
 #include "object/relocate.h"
 
 /* Did libelf run out of memory since the caller set errno to 0? Neither its results nor its public
- * error numbers tell that. */
+ * error numbers show it. */
 bool elffile_lacked_memory(void);
 /* Fails with ERR_NOMEM if libelf lacked memory, else with ERR_FORMAT and libelf's reason: "bad WHAT
  * in 'FILE': reason". */

@@ -48,8 +48,8 @@ struct eh_frame {
     bool known;
 };
 
-/* Reads a value in an encoding, relative to the value's own address if the encoding says so. False:
- * the encoding is unknown, indirect or relative to something else. */
+/* Reads a value in an encoding, relative to the value's own address if the encoding is pc-relative.
+ * False: the encoding is unknown, indirect or relative to something else. */
 static bool read_encoded(const struct eh_frame *f, struct reader *r, uint8_t encoding,
                          uint64_t *out) {
     uint64_t here = f->address + reader_pos(r), v;
@@ -350,8 +350,8 @@ static enum st add_function_starts(const struct object_slice *s, extent_vec *out
     return st;
 }
 
-/* Turns the error of a damaged table into ST_OK: only what is after the damage is lost. ST_ERR: out
- * of memory. */
+/* Turns the error of a damaged table into ST_OK: only entries after the damage are lost. ST_ERR:
+ * out of memory. */
 static enum st survive(enum st st, struct err *why, struct err *e) {
     if (st == ST_ERR && why->code == ERR_NOMEM) {
         return err_nomem(e);

@@ -152,8 +152,8 @@ enum st slice_part(const struct object_slice *s, uint64_t offset, uint64_t len, 
 
 /* Do the bytes begin with a thin Mach-O's magic (of any word size and byte order)? */
 bool macho_is_thin(const uint8_t *bytes, size_t len);
-/* Do the bytes begin with a universal file's magic? Java's class files, which have the same magic,
- * are told apart. */
+/* Do the bytes begin with a universal file's magic? False for Java's class files, which have the
+ * same magic. */
 bool macho_is_universal(const uint8_t *bytes, size_t len);
 enum st macho_open(struct object *o, struct err *e);
 enum st macho_open_universal(struct object *o, struct err *e);

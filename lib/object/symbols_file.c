@@ -61,7 +61,7 @@ static void add_leb128(struct strbuf *b, uint64_t v) {
     strbuf_add(b, bytes, (size_t)(leb128_put(bytes, v) - bytes));
 }
 
-/* ---- what the header tells the sizes of ---- */
+/* ---- the sections whose sizes the header holds ---- */
 
 static void choose_sections(struct symbols_layout *l) {
     const struct object_slice *s = l->file->slice;

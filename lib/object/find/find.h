@@ -97,8 +97,9 @@ const struct find_candidate *finder_candidate(const struct finder *f, size_t i);
 /* Opens the one object file that a path stands for: the file itself, or the only one in a dSYM
  * bundle, archive or folder, or the member of a static archive, `lib.a(x.o)`; of several the one
  * that is named like the bundle or archive, and of a binary and its debug file the latter.
- * object_path tells which file was opened; temporary: see finder_use_temporary_folder. ST_NONE: no
- * such path. ST_ERR: the file is damaged, or there is no object file or more than one. */
+ * object_path returns the path of the file that was opened; temporary: see
+ * finder_use_temporary_folder. ST_NONE: no such path. ST_ERR: the file is damaged, or there is no
+ * object file or more than one. */
 enum st find_single(const char *path, const char *temporary, find_complain complain, void *ctx,
                     struct object **out, struct err *e) BASE_MUST_USE;
 

@@ -20,7 +20,7 @@ enum {
     FIND_PROGRESS = 256, /* files and folders looked at between two calls of finder.progress */
 };
 
-/* How debug files lie below a folder, so that an id's file is found without a search. */
+/* The layout of debug files below a folder, by which an id's file is found without a search. */
 enum find_layout {
     FIND_BUILD_IDS, /* files .build-id/ab/cdef….debug, or without the suffix */
     FIND_UUID_TREE, /* ABCD/…, five nested folders of four digits; the last twelve digits are the

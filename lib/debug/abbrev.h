@@ -42,7 +42,7 @@ enum abbrev_kind {
     KIND_RANGES_BASE
 };
 
-/* How a number is loaded, by the bytes that it takes; LOAD_NOT = the value is no plain number. */
+/* The way to load a number, by the number of its bytes; LOAD_NOT = the value is no plain number. */
 enum abbrev_load { LOAD_NOT = 0, LOAD_1 = 1, LOAD_2 = 2, LOAD_4 = 4, LOAD_8 = 8, LOAD_ULEB128 };
 
 struct abbrev_spec {
@@ -63,7 +63,7 @@ struct abbrev_spec {
     uint64_t mask;
 };
 
-/* How die_walk.c skips a value that is not of a fixed size. */
+/* The way in which die_walk.c skips a value that is not of a fixed size. */
 enum abbrev_skip {
     SKIP_BY_FORM,       /* form_skip() skips the value */
     SKIP_LEB128,        /* the value is a LEB128 */
@@ -107,11 +107,11 @@ struct abbrev {
     uint16_t step_count;
     uint16_t tag;
     uint16_t attribute_count;
-    bool planned; /* all forms are known; if not, the steps are void */
+    bool planned; /* all forms are known; if not, the steps are not valid */
     bool children;
     bool code_tag; /* tag of a function or an inlined call */
     bool bare;     /* a DIE of a function without an address attribute, which has no code */
-    bool fixed;    /* all DIEs of it have one size and no DW_AT_sibling */
+    bool fixed;    /* all DIEs of the abbreviation have one size and no DW_AT_sibling */
     bool simple;   /* no function with code, and no form that only form_skip() can skip: die_walk.c
                       skips its DIEs the fastest way */
     uint8_t below; /* enum abbrev_below */

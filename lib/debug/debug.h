@@ -38,7 +38,8 @@ struct debug_function {
     size_t range_count;
     struct debug_function *children; /* inlined subroutines, sorted by lowest address */
     size_t child_count;
-    /* Of an inlined subroutine: the end of the last range of it and of the siblings before it. */
+    /* For an inlined subroutine: the highest end of the ranges of it and of the siblings before it.
+     */
     uint64_t reach;
 };
 
@@ -162,10 +163,10 @@ size_t debug_unit_count(const struct debug *d);
 /* Returns how many units have their functions in files of split DWARF that were not found; their
  * lines are known. No warning is given for them. */
 size_t debug_split_units(const struct debug *d);
-/* How many object files with functions a debug map names, and how many of them are missing or
- * changed; untimed: how many are used although the map has no time for them, so that only the names
- * and sizes of their functions tell that they are those that were linked. All zeros: the slice has
- * no debug map. */
+/* Numbers of object files with functions that a debug map names: of all, and of those that are
+ * missing or changed; untimed: number of those that are used although the map has no time for them,
+ * so that only the names and sizes of their functions show that they are the ones that were linked.
+ * All zeros: the slice has no debug map. */
 struct debug_map_files {
     size_t named, missing, changed, untimed;
     const char *first; /* path of the first one that cannot be used; lives as long as the slice */

@@ -32,7 +32,7 @@ struct unit_entry {
     uint64_t high; /* end of the unit's code, if one_range */
     uint64_t addr_base, rnglists_base, stmt_list;
     uint64_t ranges_base; /* start of a split unit's lists in .debug_ranges; 0 in other units */
-    uint64_t split_ranges_base; /* of a skeleton: ranges_base of its split unit
+    uint64_t split_ranges_base; /* for a skeleton: ranges_base of its split unit
                                    (DW_AT_GNU_ranges_base) */
     uint64_t split_id;          /* id that a split unit and its skeleton share */
     const char *name, *comp_dir, *split_name;
@@ -58,7 +58,7 @@ struct debug_file {
     bool present;             /* false: there is no such file */
     struct unit_entry *units; /* all units, by offset */
     size_t unit_count, unit_cap;
-    struct number_map by_split_id; /* of a file with split units: split_id -> index in units */
+    struct number_map by_split_id; /* for a file with split units: split_id -> index in units */
 };
 
 struct unit_range {
@@ -130,7 +130,7 @@ struct debug {
     size_t split_units; /* number of units with functions in files that were not found */
     size_t dieless_units;
     uint64_t line_work;               /* bytes of line tables read so far, once per unit */
-    uint64_t readings;                /* how many units were read, this one included */
+    uint64_t readings;                /* number of units that were read, this one included */
     VEC(struct other_table *) tables; /* in the arena */
     /* key: a line table, made as for a DIE; value: its first other_table */
     struct number_map table_at;

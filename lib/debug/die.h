@@ -27,7 +27,7 @@ struct die_ref {
     bool alt;
 };
 
-/* Bits of die_attrs.has, which tells the attributes that a DIE has. */
+/* Bits of die_attrs.has: one for each attribute that a DIE has. */
 enum die_has {
     DIE_LOW = 1 << 0,
     DIE_HIGH = 1 << 1,

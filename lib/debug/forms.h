@@ -27,8 +27,8 @@ static inline bool form_sizes_equal(struct form_sizes a, struct form_sizes b) {
            a.version_2 == b.version_2;
 }
 
-/* Sets *size to the size of a form's values if all have the same. False: each value tells its own
- * size, or the form is unknown. */
+/* Sets *size to the size of a form's values if all have the same. False: the size is stored in each
+ * value, or the form is unknown. */
 bool form_fixed_size(struct form_sizes sizes, uint64_t form, uint32_t *size);
 /* Skips a value; an unknown form fails the reader. */
 void form_skip(struct reader *r, struct form_sizes sizes, uint64_t form);

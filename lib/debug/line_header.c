@@ -142,7 +142,7 @@ static enum st read_file_entries(struct table *t, const struct entry_format *f, 
 }
 
 static enum st read_list_v5(struct table *t, struct line_names *list, struct err *e) {
-    struct entry_format f; /* not cleared: read_format fills what is used */
+    struct entry_format f; /* not cleared, as read_format fills the members that are used */
     read_format(t, &f, &list->section);
     uint64_t count = reader_uleb128(&t->r);
     if (t->r.failed) {

@@ -81,8 +81,8 @@ struct line_order {
 };
 
 /* Reads a line table's header, and its lists into *files, which is empty or of another table, whose
- * memory is used again. ST_ERR: *files holds what was read before the damage; *header is then not
- * valid. */
+ * memory is used again. ST_ERR: *files holds the entries that were read before the damage; *header
+ * is then not valid. */
 enum st line_header_read(const struct line_source *source, struct line_header *header,
                          struct line_files *files, struct err *e) BASE_MUST_USE;
 

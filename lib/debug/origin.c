@@ -59,7 +59,7 @@ static enum st keep_origin(struct debug *d, uint64_t key, struct origin *o, stru
 
 /* Gives the names of the DIE at a reference, from the cache if they are there. depth: number of
  * references that led here. A chain that is too deep is cached only if depth is 0: for a larger
- * depth, the references that led here may be what makes it too deep. */
+ * depth, the chain may be too deep only because of the references that led here. */
 static enum st follow_origin(struct debug *d, struct debug_file *f, struct die_ref ref,
                              unsigned depth, struct origin *out, struct err *e) {
     f = ref.alt ? &d->alt : f;

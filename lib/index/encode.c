@@ -1,4 +1,4 @@
-/* Encodes records; index/format/format.h tells the format. */
+/* Encodes records in the format of index/format/format.h. */
 #include "index/encode.h"
 
 #include <stdlib.h>

@@ -37,7 +37,7 @@ void encode_begin(struct encoder *c, const struct own_symbols *own, unsigned qua
 void encode_release(struct encoder *c);
 /* Ends the records with some bytes that their readers need after the last one. */
 void encode_end(struct encoder *c);
-/* Tells whether encoding failed: out of memory, or more bytes than 32-bit offsets reach
+/* Returns ST_ERR if encoding failed: out of memory, or more bytes than 32-bit offsets reach
  * (ERR_UNSUPPORTED). */
 enum st encode_check(const struct encoder *c, struct err *e) BASE_MUST_USE;
 

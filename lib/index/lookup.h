@@ -45,7 +45,7 @@ struct lookup_hit {
 
 struct lookup_source;
 struct lookup_ops {
-    /* Fills *hit. ST_NONE: the address is in no function. ST_ERR: e tells what is damaged. */
+    /* Fills *hit. ST_NONE: the address is in no function. ST_ERR: e names the damaged part. */
     enum st (*lookup)(struct lookup_source *s, uint64_t address, struct lookup_hit *hit,
                       struct err *e);
     void (*close)(struct lookup_source *s);

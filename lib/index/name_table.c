@@ -64,8 +64,8 @@ static bool make_room(struct interned *t, size_t count) {
 }
 
 /* Returns the offset of these bytes in buffer `in`; they are appended if they are not found within
- * PROBES_MAX slots. 0: out of memory, or the buffer is larger than an offset can tell. *slot: the
- * slot of the bytes, valid until the table grows, or NULL. */
+ * PROBES_MAX slots. 0: out of memory, or the buffer is larger than an offset can express. *slot:
+ * the slot of the bytes, valid until the table grows, or NULL. */
 static uint32_t intern_at(struct interned *t, struct strbuf *in, const char *bytes, size_t len,
                           struct interned_slot **slot) {
     *slot = NULL;

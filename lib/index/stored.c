@@ -176,7 +176,7 @@ static const struct lookup_ops stored_ops = {.lookup = stored_lookup, .close = s
 /* The facts that the stabs of a debug map have given so far. */
 struct map_times {
     bool untimed;  /* the object file of the current stabs has no time */
-    bool function; /* such a file has a function */
+    bool function; /* a file of the source has a function */
 };
 
 static bool look_at_time(void *ctx, const struct object_stab *stab) {

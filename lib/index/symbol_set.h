@@ -1,6 +1,6 @@
 /* Finds the file that answers for an image: the files, bundles and folders that the user named are
- * searched by identity, and each image gets a verdict that tells what was found or why nothing was.
- */
+ * searched by identity, and each image gets a verdict: the file that was found, or the reason why
+ * none was. */
 #ifndef STALLKIT_INDEX_SYMBOL_SET_H
 #define STALLKIT_INDEX_SYMBOL_SET_H
 

@@ -1,6 +1,6 @@
 /* Keeps units in memory. Reading a unit changes the struct debug that reads it, so threads that
  * read at the same time have one each: as many are opened as ever read at once. The first one also
- * tells which units claim an address, which does not change it; only debug_scan_units needs it
+ * finds the units that claim an address, which does not change it; only debug_scan_units needs it
  * unused. */
 #include "index/unit_cache.h"
 

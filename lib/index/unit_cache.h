@@ -39,7 +39,7 @@ void unit_cache_limit(struct unit_cache *c, size_t bytes);
  * so far: a unit that is read again counts again. */
 uint64_t unit_cache_bytes(struct unit_cache *c);
 uint64_t unit_cache_bytes_read(struct unit_cache *c);
-/* Tells whether there are units. ST_NONE: there are none. ST_ERR: there were some, and none can be
+/* Checks whether there are units. ST_NONE: there are none. ST_ERR: there were some, and none can be
  * read, for which complain was called. */
 enum st unit_cache_check(const struct unit_cache *c, struct err *e) BASE_MUST_USE;
 /* Are functions of some units in files that were not found? */

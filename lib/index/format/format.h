@@ -1,8 +1,8 @@
 /* The file format of the symbol index; stall-index(5) describes it.
  *
  *   0    magic "stallidx"
- *   8    u32 format version          what a reader must understand
- *   12   u32 builder version         what the builder knew; no matter for reading
+ *   8    u32 format version          a reader must support this version
+ *   12   u32 builder version         version of the builder; readers ignore it
  *   16   u64 size of the file
  *   24   u64 origin                  ADDR counts from here
  *   32   u64 base of the image in its own file

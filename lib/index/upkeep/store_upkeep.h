@@ -33,11 +33,11 @@ void store_items_release(struct store_items *items);
  * columns. */
 void store_items_print(const struct store_items *items, struct sink *out);
 /* Reads a whole index. ST_OK: it is unchanged since it was written, and has the id and architecture
- * that the catalog has. ST_ERR: it is not, or is gone; *why tells how. */
+ * that the catalog has. ST_ERR: it is not, or is gone; *why becomes the reason. */
 enum st store_item_check(const char *store, const struct store_item *item,
                          struct err *why) BASE_MUST_USE;
 
-/* Limits on what store_gc leaves in a store. */
+/* Limits on the size and the age of a store after store_gc. */
 struct store_limits {
     /* seconds: an index that was not used for longer is removed; UINT64_MAX = no limit */
     uint64_t age;

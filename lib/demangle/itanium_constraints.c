@@ -1,11 +1,11 @@
 /* C++20 names that libiberty cannot read: those with constraints and with template parameters of
  * lambdas.
  *
- * What compilers since clang 18 say of a constraint is left out, as most demanglers do not print it
- * either. A marker in front of a template argument (Tk and a concept, Tn and a type) and the head
- * of a lambda (UlTyT_E_) name nothing that a later substitution can refer to, so the rest stays as
- * it is. A requires-clause (Q) does: the name ends in front of it, and where that is among template
- * arguments, those after it and the parameters are not shown. */
+ * A constraint, which compilers since clang 18 put into names, is left out, as most demanglers do
+ * not print it either. A marker in front of a template argument (Tk and a concept, Tn and a type)
+ * and the head of a lambda (UlTyT_E_) name nothing that a later substitution can refer to, so the
+ * rest stays as it is. A requires-clause (Q) does: the name ends in front of it, and where that is
+ * among template arguments, those after it and the parameters are not shown. */
 #include <string.h>
 
 #include "demangle/scheme_private.h"

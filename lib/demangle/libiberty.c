@@ -60,7 +60,7 @@ static enum st demangle_fenced(demangler read, const char *name, int options, bo
     return read_it && !f.over && out->len > f.start ? ST_OK : ST_NONE;
 }
 
-/* PLAIN_NAME_MAX: libiberty refuses longer names unless it is told to ignore that limit, because it
+/* PLAIN_NAME_MAX: libiberty refuses longer names unless a flag turns that limit off, because it
  * keeps two components for each byte of a name on the stack, and recurses for nested ones. Without
  * the limit it needs less than STACK_PER_BYTE bytes of stack for each byte of the name. */
 enum { PLAIN_NAME_MAX = 1024, STACK_AT_LEAST = 1 << 20, STACK_PER_BYTE = 2048 };

@@ -21,9 +21,9 @@ enum swift_role {
     ROLE_CONFORMANCE = 1 << 6,     /* any reference to a protocol conformance */
     ROLE_DEPENDENT = 1 << 7,       /* a conformance that depends on a generic parameter */
     ROLE_MACRO_EXPANSION = 1 << 8, /* a macro expansion that can be the context of another */
-    /* The isolation of a function type, which tells where its functions run. */
+    /* The isolation of a function type: the kind of actor on which its functions run. */
     ROLE_ISOLATION = 1 << 9,
-    /* Tells that a function type throws, or the type that it throws. */
+    /* The mark of a function type that throws, or the type that it throws. */
     ROLE_THROWS = 1 << 10
 };
 

@@ -1,4 +1,4 @@
-/* Reads impl-function-type ("Types", 'I'), the type of a function in SIL, which tells how the
+/* Reads impl-function-type ("Types", 'I'), the type of a function in SIL, which describes how the
  * function is called rather than how it is declared. */
 #include "demangle/swift_parse/swift_parser_private.h"
 

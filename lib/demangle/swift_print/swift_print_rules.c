@@ -1,4 +1,4 @@
-/* The table that tells how each kind of node is printed; kinds that are entities are in
+/* The table of how each kind of node is printed; kinds that are entities are in
  * swift_print_entity.c. */
 #include "demangle/swift_print/swift_printer_private.h"
 

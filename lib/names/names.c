@@ -1,4 +1,4 @@
-/* Tells which kind of name a text is, and simplifies Objective-C names, block names and image
+/* Finds the kind of name that a text is, and simplifies Objective-C names, block names and image
  * names; C++, Rust, Go and Swift have scanners of their own. */
 #include "names/names.h"
 

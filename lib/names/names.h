@@ -21,8 +21,8 @@ void names_normalise(const char *name, size_t len, struct strbuf *out);
  * has them, as mangled and full names do: for callers that ask about a module. */
 void names_qualify(const char *name, size_t len, struct strbuf *out);
 
-/* Appends the readable form of a mangled name, with all that the name tells. False: the name is
- * not mangled or not readable, and nothing is appended. */
+/* Appends the full readable form of a mangled name, with nothing left out. False: the name is not
+ * mangled or not readable, and nothing is appended. */
 bool names_expand(const char *name, size_t len, struct strbuf *out);
 
 /* Finds the type, or the function, that a library's generic was specialised for: `shop::Item` of

@@ -24,7 +24,7 @@ bool names_is_swift(const char *s, size_t len);
 /* Appends the simplified form of a Swift name; with `modules` the module names of a full name are
  * kept. */
 void names_swift(const char *s, size_t len, bool modules, struct strbuf *out);
-/* Returns the length of the phrase at the start that tells which function or data the compiler
+/* Returns the length of the phrase at the start that names the function or data that the compiler
  * generated for a type, such as `type metadata accessor for ` or `outlined copy of `; 0 if there is
  * none. */
 size_t names_swift_type_phrase(const char *s, size_t len);

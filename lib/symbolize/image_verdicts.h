@@ -35,7 +35,7 @@ void image_verdicts_note(struct image_verdicts *v, const struct dump *d);
 /* Appends how many images have each verdict: "1 ok, 5 missing"; nothing if there are no images. */
 void image_verdicts_count(const struct image_verdicts *v, struct strbuf *out);
 /* Calls `say` with a line for each image that needs attention, those of the app first; after
- * LISTED_MAX images one more line tells the number of the rest. `say` borrows the line. */
+ * LISTED_MAX images one more line has the number of the rest. `say` borrows the line. */
 void image_verdicts_list(const struct image_verdicts *v, void (*say)(void *ctx, const char *line),
                          void *ctx);
 /* Collects the paths, on this host, of the files of images that have no debug info, at most `max`,

@@ -193,7 +193,7 @@ static struct retrace_text file_of_comment(struct retrace_text line) {
     return is_file ? file : (struct retrace_text){0};
 }
 
-/* Does a comment say that R8 made the class, field or method above it? */
+/* Does a comment mark the class, field or method above it as made by R8? */
 static bool tells_synthesized(struct retrace_text line) {
     static const char id[] = "com.android.tools.r8.synthesized";
     bool found = false;
@@ -313,7 +313,7 @@ static uint32_t source_line(const struct retrace_method *m, uint32_t line) {
 }
 
 /* Returns the source file of a class, of a nested one that of the class around it; empty: the
- * mapping does not tell it. */
+ * mapping does not have it. */
 static struct retrace_text file_of_class(const struct retrace_map *map, struct retrace_text name) {
     const struct map_entry *home = map_get(&map->by_name, name.p, name.len);
     struct retrace_text file = {0};
@@ -342,7 +342,7 @@ static void put_retraced_line(const struct retrace_map *map, const struct retrac
                                  .line = line};
 }
 
-/* Did R8 make this method of the class? One of its entries may tell it for all. */
+/* Did R8 make this method of the class? A comment on one of its entries counts for all. */
 static bool is_synthesized(const struct retrace_map *map, const struct retrace_class *c,
                            const struct retrace_method *m) {
     bool found = m->synthesized;

@@ -127,8 +127,8 @@ static enum st keep_image(struct symbolize_work *w, size_t i, struct err *e) {
     return failed ? err_nomem(e) : ST_OK;
 }
 
-/* Can the file name functions? A file without debug info and symbols tells at most where they lie.
- */
+/* Can the file name functions? A file without debug info and symbols has at most the functions'
+ * addresses. */
 static bool has_names(const struct symbol_file *file) {
     return file->source && file->verdict != SYMBOLS_NO_DEBUG_INFO;
 }
@@ -164,7 +164,7 @@ static bool is_earlier_better(const struct symbolize_work *w, size_t i, enum dum
 
 static enum st find_image(struct symbolize_work *w, size_t i, struct err *e) {
     struct dump_image *image = &w->d->images[i];
-    /* A dump without locations has no earlier answers to keep, whatever verdict its images have. */
+    /* A dump without locations has no earlier answers to keep, even if its images have verdicts. */
     enum dump_symbols earlier = w->d->locations ? image->symbols : DUMP_SYMBOLS_UNSET;
     if (earlier == DUMP_SYMBOLS_OK && !w->hidden[i]) {
         return keep_image(w, i, e);

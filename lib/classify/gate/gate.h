@@ -22,7 +22,7 @@ enum gate_verdict {
     GATE_NEW, /* the base does not have the bucket, although it has enough data to have it at the
                  later run's rate */
     GATE_REGRESSED,    /* the rate rose significantly, by at least the percentage of the options */
-    GATE_INCONCLUSIVE, /* there is not enough data to tell */
+    GATE_INCONCLUSIVE, /* there is not enough data for a verdict */
     GATE_PLATFORM,     /* new, but only on a system or a device that the base did not have */
     GATE_IGNORED,      /* new or regressed, but people marked it to be ignored */
     GATE_VERDICTS
@@ -81,7 +81,7 @@ struct gate {
                    compared */
     bool sessions; /* exposure is counted in sessions, not in time */
     double exposure[RATES_RUNS];
-    /* Watched part of the sessions' time; -1 = no session tells. */
+    /* Watched part of the sessions' time, in permille; -1 = no session record has it. */
     int watched_permille[RATES_RUNS];
     VEC(struct gate_row)
     rows;                        /* failing verdicts first, then by excess stalled time */

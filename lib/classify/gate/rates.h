@@ -59,9 +59,9 @@ void rates_compare(const struct rates *r, const struct clusters *const events[RA
 /* Keeps the numbers of events and resets the comparison, as if nothing could be compared. */
 void rates_drop_comparison(struct rates_comparison *c);
 
-/* Compares how many distinct users had events: users[r] of run r. Each user counts once, so that
- * a few who stall all day do not hide what happens to many. share: the later run's expected
- * share of the users if the rates are equal. error: relative standard error of the numbers. */
+/* Compares how many distinct users had events: users[r] of run r. Each user counts once, so that a
+ * few who stall all day do not hide a change for many. share: the later run's expected share of the
+ * users if the rates are equal. error: relative standard error of the numbers. */
 void rates_compare_users(const double users[RATES_RUNS], double share, double error,
                          struct rates_comparison *out);
 

@@ -1,5 +1,5 @@
-/* Finds the cause of a stall: from who waits for whom, from what the thread's frames say, and from
- * how much it ran, in this order.
+/* Finds the cause of a stall: from the waits of threads for each other, from the thread's frames,
+ * and from the processor time that it used, in this order.
  *
  * The confidence of a cause, in permille, is multiplied by the share of the samples that agree:
  *
@@ -29,7 +29,7 @@
  *                      code
  *     launch      600  of a stall of kind launch, where nothing else tells; disk, compute 600
  *                      of the kinds disk-write and cpu
- */
+ * */
 #include <inttypes.h>
 #include <string.h>
 

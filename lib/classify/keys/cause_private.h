@@ -30,8 +30,8 @@ enum st judge_waits(const struct judge *j, struct stall_key *out, struct err *e)
  * the guess. ST_NONE: it is no such deadlock. */
 enum st judge_mutual_wait(const struct judge *j, struct stall_key *out,
                           struct err *e) BASE_MUST_USE;
-/* Judges a deadlock: all threads at work wait for each other, as their frames say; if there is only
- * one other, it becomes the guess. ST_NONE: a thread may continue. */
+/* Judges a deadlock: all threads at work wait for each other, by their frames; if there is only one
+ * other, it becomes the guess. ST_NONE: a thread may continue. */
 enum st judge_standstill(const struct judge *j, struct stall_key *out, struct err *e) BASE_MUST_USE;
 /* Appends the work of other threads in the app's code to the reason. ST_ERR: out of memory. */
 enum st cause_add_app_threads(const struct judge *j, struct err *e) BASE_MUST_USE;

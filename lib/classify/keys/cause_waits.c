@@ -53,7 +53,7 @@ static void add_chain(const struct judge *j, const struct dump_waits *w) {
     }
 }
 
-/* Appends to the reason what the last thread of a chain, which waits for no other, is doing. */
+/* Appends to the reason the activity of the last thread of a chain, which waits for no other. */
 static enum st add_holder(const struct judge *j, const struct dump_thread *holder, struct err *e) {
     struct judged_stack s;
     if (judge_stack(j->k, j->d, &holder->stack, &s, e) != ST_OK) {
@@ -184,8 +184,8 @@ static bool has_app(const struct keyer *k, const struct judged_stack *s) {
     return false;
 }
 
-/* Returns the frame that asked for what a stack waits for: the app's innermost, else the
- * innermost relevant one; NULL if there is none. */
+/* Returns the frame that caused the wait of a stack: the app's innermost, else the innermost
+ * relevant one; NULL if there is none. */
 static const struct frame_info *asking_frame(const struct keyer *k, const struct judged_stack *s) {
     for (size_t i = 0; i < s->count; i++) {
         const struct frame_info *info = judged_at(k, s, i)->info;
@@ -282,9 +282,9 @@ static bool may_let_go_on(const struct judge *j, bool own, const struct judged_s
 /* The result of examining the other threads. */
 struct standstill {
     size_t waiters; /* number of waiting threads, the chosen one included; 0: a thread is at work */
-    bool convoy;    /* all of them wait as the chosen one does */
+    bool convoy;    /* all the threads wait as the chosen one does */
     const struct dump_thread *other; /* the last other one */
-    bool same_type;                  /* one waits in a method of the same type as the chosen one */
+    bool same_type; /* a thread waits in a method of the same type as the chosen one */
 };
 
 /* Judges all other threads and adds those that wait. out->waiters = 0: one of them is at work,
@@ -329,7 +329,7 @@ static bool never_goes_on(const struct judge *j, const struct standstill *s) {
 }
 
 /* Judges that the wait never ends, as every thread that could end it waits as well, or there is
- * none. It requires that the process died in the stall, which tells that the wait did not end. */
+ * none. It requires that the process died in the stall, which shows that the wait did not end. */
 enum st judge_standstill(const struct judge *j, struct stall_key *out, struct err *e) {
     const struct dump *d = j->d;
     struct standstill s = {.convoy = true};
@@ -361,7 +361,7 @@ enum st judge_standstill(const struct judge *j, struct stall_key *out, struct er
     return ST_OK;
 }
 
-/* ---- as the dump and the frames say ---- */
+/* ---- waits in the dump and in the frames ---- */
 
 /* Does t wait for the judged thread, directly or through others, as the dump states? */
 static bool waits_for_judged(const struct judge *j, const struct dump_thread *t) {

@@ -162,7 +162,7 @@ static void apply_rules(struct frame_table *t, const struct raw_frame *f, struct
     decide_framework(t, &s, info);
 }
 
-/* Appends the text of an image and a function, which tells a key's frames apart. */
+/* Appends the text of an image and a function, which identifies a frame in a key. */
 static void add_name(struct strbuf *out, const char *image, const char *function) {
     strbuf_addstr(out, image);
     strbuf_addc(out, '\t');

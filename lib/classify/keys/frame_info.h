@@ -14,11 +14,10 @@
 struct image_facts {
     enum rule_os os;
     const struct rule *rule; /* rule that decided the image's side, by path or id; NULL = none */
-    /* Beginning of the text that tells the image's frames from others; equal heads are one
-     * pointer. */
+    /* Beginning of the texts that identify the image's frames; equal heads are one pointer. */
     const char *head;
     size_t head_len;
-    /* Number of (head, id), which tells the image's frames without names from others. */
+    /* Number of (head, id), which identifies the image's frames without names. */
     size_t code;
 };
 
@@ -29,8 +28,8 @@ struct recent_frame {
     /* Part of a key of by_raw: the name, and one byte after it the linkage name. */
     const char *function;
     size_t function_len, linkage_len;
-    size_t code;             /* of a frame without a name: code of its image */
-    uint64_t offset;         /* of a frame without a name: its offset in the image */
+    size_t code;             /* for a frame without a name: code of its image */
+    uint64_t offset;         /* for a frame without a name: its offset in the image */
     struct frame_info *info; /* info of the frame; NULL = the entry is empty */
 };
 struct recent_image {

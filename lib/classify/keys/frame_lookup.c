@@ -20,7 +20,7 @@ static void add_head(const struct frame_table *t, const struct raw_frame *f, str
     strbuf_addc(out, '\t');
 }
 
-/* Writes the text that tells a frame from others into t->raw; NULL: out of memory. */
+/* Writes the text that identifies a frame into t->raw; NULL: out of memory. */
 static const struct strbuf *raw_key(struct frame_table *t, const struct raw_frame *f) {
     struct strbuf *raw = &t->raw;
     strbuf_clear(raw);
@@ -169,8 +169,8 @@ static const char *name_of(const struct dump_image *i) {
     return i->name && *i->name ? i->name : i->path;
 }
 
-/* Returns the system of an image: the dump's, or, if the dump names none, the one that the kind
- * of the image's id tells. */
+/* Returns the system of an image: the dump's, or, if the dump names none, the one that follows from
+ * the kind of the image's id. */
 static enum rule_os os_of_image(const struct frame_table *t, const struct dump_image *i) {
     if (t->os != OS_ANY) {
         return t->os;

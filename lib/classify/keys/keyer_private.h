@@ -22,13 +22,14 @@ struct judged_stack {
     size_t cut;
     struct frame_info *top; /* innermost relevant function, or the loop that waits; NULL = none */
     bool idle;              /* the stack shows only the loop that waits for work */
-    const struct frame_info *told;   /* frame that tells the cause; NULL = none does */
+    /* Frame that is the evidence of the cause; NULL = there is none. */
+    const struct frame_info *told;
     const struct frame_info *nested; /* loop inside of another one, which waits; NULL = none */
     size_t ballot;                   /* index of the ballot that it votes for; SIZE_MAX = none */
     uint64_t votes;                  /* number of its votes */
     uint64_t newest;                 /* the higher, the later it was seen */
     const struct dump_thread
-        *worker; /* in a dump about threads that worked: the thread of the stack; else NULL */
+        *worker; /* the thread of the stack, in a dump about threads that worked; else NULL */
 };
 
 /* A candidate for which samples vote: a key of level 1. */
@@ -57,7 +58,7 @@ struct keyer {
      * slow-action. */
     bool watches_main;
     bool nothing_worked; /* the dump is a slow action in which certainly no thread worked */
-    const struct frame_info *action; /* of the current dump: name of its slow action; NULL = none */
+    const struct frame_info *action; /* name of the current dump's slow action; NULL = none */
     /* Thread that used the processor but has no stack in the dump; NULL = none. */
     const struct frame_info *culprit;
     bool sampled; /* the dump has samples of the stall */
@@ -65,7 +66,7 @@ struct keyer {
      * processor time is no evidence about its stack. */
     bool came_late;
     /* The main thread did not wait in its loop, as its processor time or its state in the loop
-     * tell, even if its stack shows a wait; never with came_late. */
+     * shows, even if its stack shows a wait; never with came_late. */
     bool loop_ran;
     struct strbuf text;
 };
@@ -89,7 +90,7 @@ int64_t judged_own_cpu(const struct dump *d, const struct dump_thread *main);
 void scan_cut(const struct keyer *k, struct judged_stack *s);
 /* Does the stack show only the loop that waits for work? s->cut is known. */
 bool scan_is_idle(const struct keyer *k, const struct judged_stack *s);
-/* Returns the frame that tells why the thread does not continue; NULL = none. *nested is a loop
+/* Returns the frame that shows why the thread does not continue; NULL = none. *nested is a loop
  * inside of another one, in which the thread waits; NULL = none. s->cut is known. */
 const struct frame_info *scan_cause(const struct keyer *k, const struct judged_stack *s,
                                     const struct frame_info **nested);

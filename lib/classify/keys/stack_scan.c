@@ -1,5 +1,5 @@
 /* Examines one stack as a whole: where its loop begins, whether it only waits for work there, and
- * which of its frames tells why the thread does not proceed. */
+ * which of its frames shows why the thread does not proceed. */
 #include "classify/keys/keyer_private.h"
 
 static const struct frame_info *scan_at(const struct keyer *k, const struct judged_stack *s,
@@ -181,7 +181,7 @@ const struct frame_info *scan_cause(const struct keyer *k, const struct judged_s
             told = info;
         }
         if (info->place == PLACE_KEEP && (frame_is_app(info) || info->side == SIDE_VENDOR)) {
-            break; /* callers of this frame do not tell why it waits */
+            break; /* callers of this frame do not show why it waits */
         }
     }
     return told;

@@ -19,7 +19,8 @@ enum field_type { FIELD_TEXT, FIELD_NUMBER, FIELD_BOOL };
 struct where_field {
     const char *name;
     enum field_type type;
-    size_t offset; /* in struct dump, of a const char *, an int64_t (-1 = absent) or a bool */
+    size_t offset; /* offset in struct dump of the member: a const char *, an int64_t (-1 = absent)
+                      or a bool */
 };
 
 #define TEXT(name)                                                                                 \

@@ -21,9 +21,9 @@ enum st former_keyers_new(struct former_keyers *f, const struct key_options *now
                           struct err *e) BASE_MUST_USE;
 void former_keyers_release(struct former_keyers *f);
 
-/* How a dump came to have an id. */
+/* The way in which a dump had an id. */
 struct former_fit {
-    unsigned way; /* for former_way_text; 0 = the dump never had the id */
+    unsigned way; /* number of the way, for former_way_text; 0 = the dump never had the id */
     size_t level; /* level of the id: 0 and 1 are levels 1 and 2, KEY_LEVELS is the action */
     char now[KEY_ID_SIZE]; /* id of the bucket of that level that the dump is in now; "" = none */
     struct strbuf title;   /* key of the present bucket, as people read it */

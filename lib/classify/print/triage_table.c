@@ -34,7 +34,7 @@ enum {
 
 /* ---- head ---- */
 
-/* Prints what is known of rates, a line for each sentence; nothing without exposure. */
+/* Prints the rates, a line for each sentence; nothing without exposure. */
 static void put_usage(struct text_table *tb) {
     for (const struct usage_sentence *s = usage_sentences; s->title && usage_is_known(tb->t); s++) {
         strbuf_clear(&tb->text);
@@ -234,7 +234,7 @@ static void put_place(struct text_table *tb, const struct bucket *b) {
     }
 }
 
-/* Prints what a history knows of the bucket. */
+/* Prints the history's notes about the bucket. */
 static void put_note(struct text_table *tb, const struct bucket *b) {
     struct bucket_note note = {0};
     if (!tb->v->note || !tb->v->note(tb->v->note_ctx, b->id, &note)) {

@@ -26,7 +26,8 @@ void text_add_frame(struct strbuf *b, const struct bucket_frame *f);
  * buckets". */
 void text_add_totals(struct strbuf *b, const struct triage *t);
 /* Appends the thresholds, by kind of stall if there are several: "2.0s, shorter stalls were not
- * seen", "2.0s for hang where it is told, …" if some dumps lack theirs; nothing if all dumps do. */
+ * seen", "2.0s for hang where it is told, …" if some dumps lack the threshold; nothing if all dumps
+ * do. */
 void text_add_threshold(struct strbuf *b, const struct triage *t);
 /* Appends the causes of all stalls by their time, or by their dumps if the triage ranks by
  * stalls: "lock 40%, disk 20%". */

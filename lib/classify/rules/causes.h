@@ -1,5 +1,5 @@
-/* Lists the causes of a stall, one row each. A new cause needs a row, and cause.c or a rule that
- * tells when it applies. */
+/* Lists the causes of a stall, one row each. A new cause needs a row, and code in cause.c or a rule
+ * that finds it. */
 #ifndef STALLKIT_CLASSIFY_CAUSES_H
 #define STALLKIT_CLASSIFY_CAUSES_H
 

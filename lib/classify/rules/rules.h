@@ -23,15 +23,14 @@ enum rule_kind {
     RULE_SIDE,      /* decides whose code it is: in-app, not-in-app, vendor */
     RULE_PLACE,     /* decides the frame's place in a key: keep, skip, prefix, cut */
     RULE_CAUSE,
-    RULE_FRAMEWORK, /* names the framework, or says that it is runtime code */
-    RULE_CALLOUT,   /* tells that the function calls code that was passed to it as a callback */
+    RULE_FRAMEWORK, /* names the framework, or marks it as runtime code */
+    RULE_CALLOUT,   /* marks a function that calls code that was passed to it as a callback */
     RULE_HIDE,      /* removes the frame, the recorder's own, from all stacks */
-    RULE_EXCLUSIVE, /* tells that the function waits for something that only one thread at a time
-                       can hold */
-    RULE_HOLDER,    /* says that the function runs while its thread holds the lock of a database */
-    RULE_MEMORY,    /* says that the function touches memory and makes no system call */
-    /* Tells that the function waits, for the reason that its cause gives, and does no work itself.
-     */
+    RULE_EXCLUSIVE, /* marks a function that waits for something that only one thread at a time can
+                       hold */
+    RULE_HOLDER,    /* marks a function that runs while its thread holds the lock of a database */
+    RULE_MEMORY,    /* marks a function that touches memory and makes no system call */
+    /* Marks a function that waits, for the reason that its cause gives, and does no work itself. */
     RULE_WAIT,
     RULE_KINDS
 };
@@ -78,8 +77,8 @@ struct rule {
     /* New name that a RULE_NORMALISE rule gives; its first * is the text that the pattern's *
      * matched. */
     const char *replacement;
-    /* With RULE_FRAMEWORK: public name of the framework; "" = runtime code, which is none. With
-     * RULE_HOLDER: the database's framework. */
+    /* With RULE_FRAMEWORK: public name of the framework; "" = runtime code, which is no framework.
+     * With RULE_HOLDER: the database's framework. */
     const char *framework;
     /* With RULE_PLACE: a nested loop that waits for the user, as the outermost one does. */
     bool modal;

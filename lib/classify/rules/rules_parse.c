@@ -397,8 +397,8 @@ static void add_canonical_images(struct strbuf *b, const struct rule *r) {
     }
 }
 
-/* Appends a rule's canonical line, which has what the rule decides and nothing else, for
- * rules_hash. */
+/* Appends a rule's canonical line, which has the pattern and the decision of the rule and nothing
+ * else, for rules_hash. */
 static void add_canonical(struct strbuf *b, const struct rule *r) {
     strbuf_addf(b, "%d %d %d %d %u %u %d %d ", (int)r->kind, (int)r->place, (int)r->side,
                 (int)r->cause, r->confidence, r->sides, (int)r->os, r->unresolved);

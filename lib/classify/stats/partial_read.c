@@ -123,8 +123,8 @@ static void read_opened(struct partial_line *l, const struct tape_value *o,
     }
 }
 
-/* Reads the kinds of stall for which some dump did not tell a threshold; earlier versions do not
- * have them. */
+/* Reads the kinds of stall for which some dump had no threshold; earlier versions do not have them.
+ */
 static void read_no_threshold(struct partial_line *l, const struct tape_value *o) {
     const struct tape_value *unsaid = partial_member(l, o, "no_threshold");
     struct partial_items items = {0};
@@ -296,7 +296,7 @@ static bool complete(const struct partial_reader *r) {
     return r->taken == lines;
 }
 
-/* Returns the version that the name of the format says; 0 = it is no partial's. */
+/* Returns the version number in the name of the format; 0 = the name is not that of a partial. */
 static unsigned version_of_format(const char *format) {
     static const char *const formats[] = {PARTIAL_FORMAT_1, PARTIAL_FORMAT_2, PARTIAL_FORMAT};
     for (unsigned i = 0; i < sizeof formats / sizeof *formats; i++) {

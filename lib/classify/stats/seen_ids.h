@@ -1,5 +1,6 @@
 /* Keeps the ids of dumps: those that were read before, so that a dump that arrives twice counts
- * once, and a sample of all, by which partials tell how many dumps they have in common. */
+ * once, and a sample of all, from which the number of dumps that partials have in common is
+ * estimated. */
 #ifndef STALLKIT_CLASSIFY_SEEN_IDS_H
 #define STALLKIT_CLASSIFY_SEEN_IDS_H
 
@@ -18,7 +19,7 @@ struct seen_set {
     size_t slot_count[2], used;
 };
 
-/* Adds the hash of an id; *seen tells whether the set had it. False: out of memory. */
+/* Adds the hash of an id; *seen becomes whether the set had it. False: out of memory. */
 bool seen_before(struct seen_set *s, uint64_t hash, bool *seen);
 void seen_release(struct seen_set *s);
 

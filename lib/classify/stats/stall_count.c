@@ -153,7 +153,7 @@ static uint64_t hash_of_stall(const struct dump *d) {
 }
 
 /* Returns when the dump's span begins, in ms from the start of its stall; 0 if the dump does not
- * tell. */
+ * have it. */
 static uint64_t start_of(const struct dump *d) {
     return d->stall.seq > 1 && d->stall.at_ms > 0 ? (uint64_t)d->stall.at_ms : 0;
 }

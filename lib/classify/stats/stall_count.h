@@ -47,8 +47,9 @@ bool stall_count_judge(struct seen_set *seen, const struct dump *d, const struct
 /* The spans of a stall's dumps so far. */
 struct stall_counted {
     uint64_t hash; /* hash of the stall's id; 0 = free slot */
-    /* For all dumps so far, and for the ranked ones: the sum of their spans, the longest time
-     * from the stall's start of a dump without a span, and the ms that they counted together. */
+    /* For all dumps of a stall so far, and for the ranked ones: the sum of their spans; for dumps
+     * without a span, the longest time from the stall's start to a dump; and the ms that all of
+     * them counted together. */
     struct stall_spans {
         uint64_t said_ms, longest_ms, ms;
     } all, ranked;
@@ -76,12 +77,13 @@ struct stall_count {
     bool whole;
     bool counted; /* its stall was counted before, so the dump only adds time */
 };
-/* Computes what the next dump of an input counts; `why` is the reason why it is not ranked. cap_ms:
- * 0 = no cap. The part of a span counts that lies in the first cap_ms of the stall: the first
- * dump's span begins with the stall, a later one's with its own detection (at_ms, if the dump has
- * it). All dumps of a stall together count the sum of their spans, or the longest time of a dump
- * without a span, whichever is more, up to the cap. This total does not depend on the order of the
- * dumps, while each dump's part of it may. False: out of memory. */
+/* Computes how much stalled time, and whether a stall, the next dump of an input adds; `why` is the
+ * reason why it is not ranked. cap_ms: 0 = no cap. The part of a span counts that lies in the first
+ * cap_ms of the stall: the first dump's span begins with the stall, a later one's with its own
+ * detection (at_ms, if the dump has it). All dumps of a stall together count the sum of their
+ * spans, or the longest time of a dump without a span, whichever is more, up to the cap. This total
+ * does not depend on the order of the dumps, while each dump's part of it may. False: out of
+ * memory. */
 bool stall_count_take(struct stall_ledger *l, const struct dump *d, enum triage_apart why,
                       uint64_t cap_ms, struct stall_count *out);
 

@@ -46,8 +46,9 @@ struct tally {
      * durations are lower bounds. fatal_min_ms is the shortest of these durations; 0 = none is
      * known. */
     uint64_t fatal, fatal_min_ms;
-    uint64_t samples, hits;     /* number of sampled stacks, and of those that contain the key */
-    struct histogram durations; /* of whole stalls, before the cap; 0 = no dump tells it */
+    uint64_t samples, hits; /* number of sampled stacks, and of those that contain the key */
+    /* Durations of whole stalls, before the cap; 0 = no dump has the duration. */
+    struct histogram durations;
     struct distinct users;
     struct clusters clusters; /* stalls, and ms up to the cap, by stratum and group of users */
     struct facet facets[FACET_COUNT];
@@ -82,7 +83,7 @@ bool tally_facet(struct tally *t, enum tally_facet f, uint32_t text, uint64_t du
 /* Adds dumps of a cause, with their stalled time and the sum of their confidences. False: out of
  * memory. */
 bool tally_add_cause(struct tally *t, const struct cause_tally *add);
-/* Returns what was counted of a cause; zeros if nothing was. */
+/* Returns the counts of a cause; zeros if nothing was counted for it. */
 struct cause_tally tally_of_cause(const struct tally *t, enum rule_cause cause);
 /* Counts a whole stall of ms, before the cap; cell: of its user, see clusters.h. False: out of
  * memory. */
@@ -100,7 +101,7 @@ struct tally_duration {
     uint64_t ms;
     bool at_least; /* ms is a lower bound, as a process died in such a stall */
 };
-/* Returns how many stalls have no dump that tells their length. */
+/* Returns the number of stalls that have no dump with their length. */
 uint64_t tally_length_unknown(const struct tally *t);
 /* Returns a percentile, 1 … 1000 permille, of the durations of the stalls that have one, at most
  * the longest; 0: no stall has one. */

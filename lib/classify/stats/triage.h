@@ -136,7 +136,7 @@ const struct triage_options *triage_options_of(const struct triage *t);
  * unchanged. */
 enum st triage_merge(struct triage *t, struct triage *from, struct err *e) BASE_MUST_USE;
 /* Returns how many dumps were counted again, as they are in several of the merged partials.
- * Partials of earlier versions, which tell no ids, count as having none in common. */
+ * Partials of earlier versions, which hold no ids, count as having none in common. */
 struct id_overlap triage_overlap(const struct triage *t);
 /* Writes the whole state of t, not finished, as stall-partial(5). Equal states give equal bytes.
  * Errors of writing stick to the sink. ST_ERR: out of memory. */

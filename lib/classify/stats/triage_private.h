@@ -42,14 +42,15 @@ struct evidence {
     enum rule_cause cause;
     const char *reason; /* reason of the cause, interned in the triage; NULL = none */
     SMALL_VEC(uint32_t)
-    stack; /* of level 2: its pieces (exemplar.h), as indexes in the triage; empty = none */
+    stack; /* for level 2: the stack's pieces (exemplar.h), as indexes in the triage; empty = none
+            */
 };
 
 struct bucket {
     char id[KEY_ID_SIZE];
     uint32_t index;      /* position in the bucket_set */
     uint64_t text_hash;  /* hash of the key's text, which the frames have (bucket_compare) */
-    struct tally *tally; /* of level 1: its only child's tally, while both are equal */
+    struct tally *tally; /* for level 1: its only child's tally, while both are equal */
     uint64_t users;      /* number of distinct users, once finished */
     /* The array is malloc'ed, the frames belong to the triage. */
     const struct bucket_frame **frames;
@@ -57,13 +58,13 @@ struct bucket {
     struct evidence evidence;
     /* Ids that its key had before names were known, as numbers, ascending. */
     SMALL_VEC(uint64_t) aliases;
-    uint32_t parent; /* of level 2: index of its level-1 bucket */
+    uint32_t parent; /* for level 2: index of its level-1 bucket */
     SMALL_VEC(struct action_share) actions;
     /* The indexes of the level-2 buckets of a level-1 bucket, ranked once finished. */
     SMALL_VEC(uint32_t) children;
     uint64_t kept_ms; /* the part of bucket_set.fold.ms from foldings in which this bucket stayed */
     uint32_t joined;  /* number of buckets that were joined to this one, see aliases.c */
-    struct stored_bucket *stored; /* of level 1: its stored dumps; NULL = none */
+    struct stored_bucket *stored; /* for level 1: its stored dumps; NULL = none */
     /* The number of threads that a holder kept waiting, summed over its dumps. */
     uint64_t waiters;
 };
@@ -133,7 +134,7 @@ struct triage {
     uint64_t dumps_read;
     uint64_t apart[APART_COUNT];
     uint64_t unresolved;  /* ranked dumps whose key has frames without a name */
-    int64_t threshold_ms; /* smallest threshold of the ranked dumps; -1 = no dump tells its own */
+    int64_t threshold_ms; /* smallest threshold of the ranked dumps; -1 = no dump has one */
     /* Smallest threshold of each kind of stall, by the kind's text. */
     VEC(struct threshold) thresholds;
     struct pending_table pending;
@@ -158,7 +159,7 @@ struct triage_into {
 /* Joins buckets, as if their dumps had been counted in the bucket that they are joined to, whose
  * key, evidence and aliases stay. False: out of memory, and t can only be freed. */
 bool triage_take_in(struct triage *t, const struct triage_into *into);
-/* How the buckets of a triage were sorted anew, for merging its other counts. */
+/* The new places of a triage's buckets after a new sorting, for merging its other counts. */
 struct triage_rest {
     uint32_t *texts, *pieces; /* for each string and piece its index in the new triage */
     uint32_t *level2; /* for each bucket its index in the new triage; NO_INDEX = it is idle */
@@ -195,7 +196,7 @@ const struct bucket *alias_index_find(const struct alias_index *index, const str
                                       const struct bucket *b);
 
 /* Notes that stalls of this kind (NULL = unknown) were detected from this duration on; -1 = the
- * dump does not tell. False: out of memory. */
+ * dump has no threshold. False: out of memory. */
 bool triage_note_threshold(struct triage *t, const char *kind, int64_t threshold_ms);
 /* Merges the thresholds of `from` into t. False: out of memory. */
 bool triage_merge_thresholds(struct triage *t, const struct triage *from);

@@ -51,9 +51,10 @@ struct usage_reason {
 /* Minimum watched share, in permille, of a run that is compared. */
 enum { USAGE_WATCHED_PERMILLE = 900 };
 
-/* How much of the sessions' time the recorder watched. */
+/* The part of the sessions' time that the recorder watched. */
 struct usage_watch {
-    uint64_t sessions, watched_ms, wall_ms; /* sums over sessions that tell the watched time */
+    /* Sums over sessions whose records have the watched time. */
+    uint64_t sessions, watched_ms, wall_ms;
     /* Number of these sessions of which less than 90 % was watched. */
     uint64_t little;
     /* The number of sessions without a watched time, and their foreground time. */
@@ -93,8 +94,8 @@ bool usage_merge(struct app_usage *u, const struct app_usage *from, const uint32
 
 /* Returns the sums over all values of a facet, without the launches' durations. */
 struct usage_sums usage_total(const struct app_usage *u, enum usage_facet f);
-/* Returns the watched share, in permille, of the time of the sessions that tell it; -1: none
- * does. */
+/* Returns the watched share, in permille, of the time of the sessions that have it; -1: no session
+ * has it. */
 int usage_watched_permille(const struct usage_watch *w);
 
 /* ---- launches ---- */

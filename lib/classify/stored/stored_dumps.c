@@ -398,8 +398,8 @@ static bool note_images(struct stored_dumps *s, const struct dump *d) {
 
 /* ---- a bucket ---- */
 
-/* Copies the dump if it is better than what is kept for one of the bucket's places. False: out
- * of memory. */
+/* Copies the dump if it is better than the dump in one of the bucket's places. False: out of
+ * memory. */
 static bool offer_dump(struct stored_dumps *s, struct stored_bucket *b, const struct dump *d,
                        const struct stall_key *key) {
     const struct offer o = {.id = d->id ? d->id : "",

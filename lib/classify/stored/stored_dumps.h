@@ -42,7 +42,8 @@ struct stored_thread {
     int64_t id, owner; /* owner: id of the thread that holds the lock for which this one waits; -1 =
                           unknown */
     int64_t cpu_permille;
-    uint32_t name, state, waits; /* texts; waits: what it waits for, "mutex" … */
+    /* Texts; waits: the kind of object for which it waits, such as "mutex". */
+    uint32_t name, state, waits;
     uint32_t stack;
     bool main;
 };
@@ -80,7 +81,7 @@ struct stored_weight {
     uint64_t ms, samples;
 };
 
-/* What is stored for a bucket. Zero-initialised = nothing. */
+/* The stored dumps of a bucket. Zero-initialised = none. */
 struct stored_bucket {
     struct stored_dump *worst, *newest;
     SMALL_VEC(struct stored_dump *) of_version; /* worst dump of each version; versions ascend */
@@ -118,7 +119,7 @@ struct stored_dumps {
 };
 
 void stored_dumps_release(struct stored_dumps *s);
-/* Frees what is stored for a bucket. b may be NULL, and so may s if it stores nothing. */
+/* Frees the stored dumps of a bucket. b may be NULL, and so may s if it stores nothing. */
 void stored_bucket_free(struct stored_dumps *s, struct stored_bucket *b);
 /* Stores the parts of a ranked dump that are shown in *b, which is made if it is NULL. ms: the
  * stalled time that the dump counts. False: out of memory. */
@@ -132,7 +133,7 @@ bool stored_dumps_show(struct stored_dumps *s, struct stored_bucket **b, const s
  * those of all buckets together. False: out of memory. */
 bool stored_value_add(struct stored_dumps *s, struct stored_bucket **b, enum stored_facet f,
                       const struct stored_value *v, const char *text) BASE_MUST_USE;
-/* Adds what is stored in `from`, a bucket of the same s, to *b, and frees `from`. False: out of
+/* Moves the stored dumps of `from`, a bucket of the same s, to *b, and frees `from`. False: out of
  * memory. */
 bool stored_bucket_merge(struct stored_dumps *s, struct stored_bucket **b,
                          struct stored_bucket *from) BASE_MUST_USE;

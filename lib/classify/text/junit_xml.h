@@ -1,6 +1,6 @@
 /* Writes JUnit's XML for build servers: one suite of test cases. The output is valid under both
- * common schemas, windyroad's (of Ant) and Jenkins' (junit-10.xsd), and so has attributes that
- * say little. Errors stick to the sink. */
+ * common schemas, windyroad's (of Ant) and Jenkins' (junit-10.xsd), and so has attributes without
+ * information. Errors stick to the sink. */
 #ifndef STALLKIT_CLASSIFY_JUNIT_XML_H
 #define STALLKIT_CLASSIFY_JUNIT_XML_H
 

@@ -45,7 +45,7 @@ enum st diff_folded(const struct stack_pair *pair, struct sink *out, struct err 
 enum diff_limit_kind {
     DIFF_PERCENT, /* of the base weight: +5% */
     DIFF_POINTS,  /* points of the share of all weights: +2pp */
-    DIFF_WEIGHT   /* in the unit of the weights: +200 */
+    DIFF_WEIGHT   /* a difference in the unit of the weights: +200 */
 };
 
 /* A limit on the growth of the weight of the stacks with a matching frame. */

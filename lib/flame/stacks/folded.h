@@ -3,8 +3,8 @@
  *
  *     main;handle_event;parse 12
  *
- * The count is what follows the last space, so names may hold spaces; it is a whole or decimal
- * number. Lines that are empty or begin with '#' are comments. CRLF is accepted.
+ * The count stands after the last space, so names may hold spaces; it is a whole or decimal number.
+ * Lines that are empty or begin with '#' are comments. CRLF is accepted.
  *
  * Names may hold any byte. In text, ';' and the bytes of what may not be shown (utf8_is_printable)
  * or is no UTF-8 are written as \x and two lower-case hex digits: "operator;" is operator\x3b. So

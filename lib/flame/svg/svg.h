@@ -48,7 +48,7 @@ struct svg_options {
     bool min_is_share;  /* min_width is in 1/100 % of the picture's width instead */
     uint32_t max_depth; /* depth of the deepest frame drawn; 0 = 2000 */
     bool inverted;      /* the outermost frame is drawn on top (icicle graph) */
-    bool dark;          /* always use dark colours, whatever the reader's system prefers */
+    bool dark;    /* always use dark colours, even if the reader's system prefers light ones */
     bool element; /* write only the frames, as an element for a page that has svg_write_style: no
                      head, foot, script or ids; title is its label */
     struct palette palette;

@@ -91,7 +91,7 @@ void page_put_stored(struct page_writer *p, uint32_t stack, size_t most, const c
  * main thread waited. */
 void page_put_threads(struct page_writer *p, const struct stored_dump *d);
 
-/* ---- page_data.c: what the script reads ---- */
+/* ---- page_data.c: the data for the page's script ---- */
 
 /* Adds the stored dumps of a bucket to the script's data. */
 void page_add_dumps(struct page_writer *p, const struct summary_bucket *b);

@@ -55,7 +55,7 @@ struct history_reader {
     struct history *h;
     const struct history_span *span;
     VEC(struct history_part_row) parts; /* parts of the span, ascending by id */
-    VEC(struct rolled_sum) sums;        /* one for each set of rules */
+    VEC(struct rolled_sum) sums;        /* a sum for each set of rules */
     struct err first;                   /* error of the first part that could not be read */
 };
 

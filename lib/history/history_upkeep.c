@@ -167,7 +167,7 @@ static enum st sum_partial(struct examination *x, const char *table, struct sql_
     return st;
 }
 
-/* Adds up what the parts of a cell count. *readable becomes false if a part cannot be read. */
+/* Adds up the counts of the parts of a cell. *readable becomes false if a part cannot be read. */
 static enum st sum_parts(struct examination *x, int64_t cell, struct sums *sums, bool *readable,
                          struct err *e) {
     struct sql_statement *s;

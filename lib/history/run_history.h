@@ -38,13 +38,13 @@ enum history_access {
  * version (ERR_UNSUPPORTED), or is damaged (ERR_FORMAT). */
 enum st history_open(struct history **out, const char *path, enum history_access access,
                      struct err *e) BASE_MUST_USE;
-/* Closes a history and undoes what was added since the last history_commit. NULL is allowed. */
+/* Closes a history and discards the additions since the last history_commit. NULL is allowed. */
 void history_close(struct history *h);
 
 /* ---- adding ---- */
 
-/* The numbers of dumps and session records offered since history_open, by what was done with them.
- */
+/* The numbers of dumps and session records offered since history_open, by what the history did with
+ * them: added, or left out for a reason. */
 struct history_counts {
     uint64_t dumps, sessions; /* added */
     uint64_t known;           /* left out, because their ids are known */
@@ -69,7 +69,7 @@ enum st history_add_session(struct history *h, const char *text, size_t len,
                             struct err *e) BASE_MUST_USE;
 /* Returns how many dumps and sessions were added since the last commit. */
 uint64_t history_uncommitted(const struct history *h);
-/* Writes what was added, and releases the write lock. at: the time of the run, such as
+/* Writes the additions, and releases the write lock. at: the time of the run, such as
  * "2026-11-20T10:00:00Z". ST_ERR: as history_add. Nothing to write is no error. */
 enum st history_commit(struct history *h, const char *at, struct err *e) BASE_MUST_USE;
 /* Returns the counts of this handle, borrowed from it. */
@@ -81,7 +81,7 @@ const struct history_counts *history_counts_of(const struct history *h);
 struct history_span {
     int32_t since, until; /* days, both included; INT32_MIN and INT32_MAX: no bound. Dumps without a
                              day are included only if there is no bound */
-    bool no_day;          /* only dumps without a day, whatever the bounds */
+    bool no_day;          /* only dumps without a day; the bounds do not apply */
     const char *version;  /* only this version of the app; NULL = all */
     bool no_sum; /* the sum of the parts is not kept in the file, because the caller reads many
                     spans */
@@ -135,7 +135,7 @@ enum st history_sums_of(struct history *h, const struct history_span *span, uint
 enum st history_dumps_of(struct history *h, const struct history_span *span, uint64_t bucket,
                          history_dump_visit visit, void *ctx, struct err *e) BASE_MUST_USE;
 
-/* ---- what is known of a bucket ---- */
+/* ---- facts about a bucket ---- */
 
 /* The facts about one bucket that the history has. Zero-initialised = none. */
 struct history_note {

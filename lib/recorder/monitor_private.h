@@ -33,7 +33,7 @@ struct monitor_loop {
     struct rec_loop_poll poll;
     struct rec_spool spool;
     uint64_t dropped_before; /* number of events that earlier recorders of the process dropped */
-    uint64_t told_ns;        /* time of the latest event that was told to the core */
+    uint64_t told_ns;        /* time of the latest event that was passed to the core */
     struct rec_trace *trace; /* NULL = no trace is written */
     uint64_t retry_ns; /* time at which a dump that could not be written is tried again; 0 = there
                           is none */
@@ -88,10 +88,10 @@ void monitor_loop_open_spool(struct monitor_loop *l);
 /* Prepares the thread for monitor_loop_step: makes its core if it has none, and presumes a
  * launch. */
 void monitor_loop_begin(struct monitor_loop *l);
-/* Tells the core the events since the last call, steps the core, and writes the dumps that are
+/* Passes the events since the last call to the core, steps the core, and writes the dumps that are
  * due. Returns the time by which the next call is due. *overdue becomes true if that is at once. */
 uint64_t monitor_loop_step(struct monitor_loop *l, bool *overdue);
-/* Tells the core that watching ends, because the thread has ended or the recorder stops. */
+/* Reports to the core that watching ends, because the thread has ended or the recorder stops. */
 void monitor_loop_finish(struct monitor_loop *l);
 /* Writes the remaining dumps, and the trace. It must be called after monitor_loop_finish. */
 void monitor_loop_write_rest(struct monitor_loop *l);

@@ -49,9 +49,9 @@ struct capture_counts {
     bool gone;            /* the thread was seen to have ended */
 };
 
-/* Makes the capture of the calling thread and reads what dumps say of the machine. config and loop
- * are borrowed, loop until rec_platform_free. *out is written on STALLREC_OK only. It must be
- * called before the monitor thread starts. */
+/* Makes the capture of the calling thread and reads the description of the machine for dumps.
+ * config and loop are borrowed, loop until rec_platform_free. *out is written on STALLREC_OK only.
+ * It must be called before the monitor thread starts. */
 enum stallrec_error rec_platform_new(struct rec_platform **out,
                                      const struct stallrec_config *config,
                                      const struct stallrec_loop *loop);

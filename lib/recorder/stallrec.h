@@ -96,7 +96,7 @@ enum stallrec_check {
         1 /* every check_ms from start, whatever the loop does, as published */
 };
 
-/* The activity that the loop began last, for loops that tell more than busy and idle. */
+/* The activity that the loop began last, for loops that report more than busy and idle. */
 enum stallrec_activity {
     STALLREC_ACTIVITY_NONE = 0,
     STALLREC_ACTIVITY_ENTRY,
@@ -333,8 +333,8 @@ enum stallrec_launch {
  * (or after 2 times launch_ms, if that is longer), as the program may have no loop. A mark that
  * cannot follow the earlier ones is ignored. */
 STALLREC_API void stallrec_launch(struct stallrec *rec, enum stallrec_launch mark, uint64_t at_ns);
-/* Returns the time of stallrec_clock_ns at which this process began, as exactly as the system
- * tells it (Linux: 10 ms); 0 = not known. */
+/* Returns the time of stallrec_clock_ns at which this process began, as exactly as the system gives
+ * it (Linux: 10 ms); 0 = not known. */
 STALLREC_API uint64_t stallrec_process_start_ns(void);
 
 /* Records that an action (the answer to a tap, a page) begins, which should end within limit_ms

@@ -282,7 +282,7 @@ size_t attach_children(const struct attach *a, pid_t **out) {
     return remote_children(&a->process, out);
 }
 
-/* ---- what is said at the end ---- */
+/* ---- the summary at the end ---- */
 
 /* Sums up the samples and limits of all watched threads, and the watched time of the threads that
  * have a loop. */
@@ -382,8 +382,8 @@ static bool open_trace(struct attach *a, const char *path, struct attach_problem
     return true;
 }
 
-/* Watches the main thread by events where the system allows it, else by samples; totals.why_not
- * then says why. */
+/* Watches the main thread by events where the system allows it, else by samples; totals.why_not is
+ * then the reason. */
 static bool open_main_loop(struct attach *a, bool samples, struct attach_problem *problem) {
     const char *what = "tracefs";
     pid_t tid = a->process.pid;

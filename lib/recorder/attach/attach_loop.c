@@ -1,4 +1,5 @@
-/* A watched thread: answers its core's questions, tells the core events, and writes its dumps. */
+/* A watched thread: implements the functions that its core calls, passes events to the core, and
+ * writes its dumps. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

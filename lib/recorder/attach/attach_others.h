@@ -21,7 +21,7 @@ struct attach_others {
     struct remote_unwinder *unwinder; /* borrowed */
     bool by_events;                   /* perf events are allowed */
     struct lock_layout
-        locks; /* layout of the process's locks; all false: owners of locks cannot be told */
+        locks; /* layout of the process's locks; all false: owners of locks are not known */
     uint64_t locks_generation; /* generation of the images for which `locks` was found, + 1; 0:
                                   `locks` was never found */
     struct attach_use *uses;   /* processor times of the threads, by id */

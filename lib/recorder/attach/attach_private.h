@@ -25,7 +25,7 @@ struct attach_loop {
     struct rec_trace *trace; /* the trace of this thread's events; NULL: none is written */
     void *core_memory;
     struct rec_spool *spool;
-    uint64_t told_ns;          /* time of the latest event that the core was told */
+    uint64_t told_ns;          /* time of the latest event that was passed to the core */
     uint64_t looked_ns;        /* time at which samples were counted last */
     uint64_t named_place;      /* the place that loop_at names */
     char loop_at[ATTACH_TEXT]; /* "": no loop is known */
@@ -85,15 +85,15 @@ enum { ATTACH_LOOPS_MAX = 64 };
 /* ---- attach_loop.c ---- */
 
 /* Begins to watch a thread, whose waits are seen from now on. False, with errno set: *what names
- * what the system refused. */
+ * the resource that the system refused. */
 bool attach_loop_open(struct attach *a, pid_t tid, bool events, struct attach_loop **out,
                       const char **what);
 /* Begins to record the thread, once the session has begun. */
 void attach_loop_begin(struct attach_loop *l);
 void attach_loop_free(struct attach_loop *l);
 
-/* Reads the thread's events or state, and tells its core the new events. Returns the time (ns of
- * stallrec_clock_ns) by which the next call is due. */
+/* Reads the thread's events or state, and passes the new events to its core. Returns the time (ns
+ * of stallrec_clock_ns) by which the next call is due. */
 uint64_t attach_loop_step(struct attach_loop *l);
 /* Ends the recording of the thread, because the thread or the whole recording has ended. */
 void attach_loop_finish(struct attach_loop *l);

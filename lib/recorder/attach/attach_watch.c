@@ -230,8 +230,8 @@ static void switch_events(struct attach_watch *w) {
     }
 }
 
-/* Lets the budget decide what is read. While no waits are read, the thread counts as idle, as in
- * its last wait. */
+/* Turns reading of waits on or off, as the budget decides. While no waits are read, the thread
+ * counts as idle, as in its last wait. */
 static void follow_budget(struct attach_watch *w, bool busy_long, uint64_t now_ns) {
     w->unwatched_ns += w->budget.lost && now_ns > w->last_ns ? now_ns - w->last_ns : 0;
     unsigned changes = edge_budget_look(&w->budget, busy_long, waits_on_conditions(w), now_ns);

@@ -42,7 +42,8 @@ struct attach_watch {
     bool sampling;    /* stacks are copied while the thread runs */
     uint64_t last_ns; /* the time of the last record */
     uint64_t
-        ended_ns; /* time at which the thread ended; 0: it has not ended, or events do not tell */
+        /* Time at which the thread ended; 0: it has not ended, or no event has shown its end. */
+        ended_ns;
     /* The call of the last wait whose begin was seen, if that was the loop's; else pc is 0. */
     struct proc_syscall idle_call;
     bool stopped; /* the thread is stopped, by a signal or a debugger, in no wait of its loop */
@@ -68,8 +69,8 @@ struct attach_watch {
 };
 
 /* Begins to watch the thread `tid` for stalls of threshold_ns and more. w must be zeroed before,
- * must not move, and must be released in any case. tracing is NULL to watch by samples. False,
- * with errno set: *what names what the system refused. */
+ * must not move, and must be released in any case. tracing is NULL to watch by samples. False, with
+ * errno set: *what names the resource that the system refused. */
 bool attach_watch_open(struct attach_watch *w, struct remote_unwinder *unwinder,
                        struct attach_others *others, const struct perf_tracing *tracing, pid_t tid,
                        uint64_t threshold_ns, const struct wait_places *places, const char **what);

@@ -62,7 +62,7 @@ enum {
 };
 
 /* Opens the events of a thread; all but PERF_EVENT_LIFE are turned off. False, with errno set:
- * *what names what the system refused. */
+ * *what names the resource that the system refused. */
 bool perf_events_open(struct perf_events *events, const struct perf_tracing *tracing, pid_t tid,
                       const char **what);
 /* Opens only the event that copies stacks, which needs no tracepoints. False: see errno. */

@@ -121,7 +121,7 @@ static int open_image(const struct remote_images *t, const struct remote_image *
 }
 
 /* Finds a build id that no program header names, as in Go's programs: the file's section headers
- * tell its address, at which it is read from memory. */
+ * hold its address, at which it is read from memory. */
 static void find_id(const struct remote_images *t, struct remote_image *image) {
     enum { NOTE_MAX = 256 };
     uint8_t note[NOTE_MAX];

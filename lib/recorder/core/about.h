@@ -27,7 +27,7 @@ struct rec_about {
     bool whitelisted;
     bool unspooled;  /* there is no spool, so a process that is killed loses the dumps that are not
                         written yet */
-    bool over_quota; /* this dump is not for upload, which its file's name shows */
+    bool over_quota; /* this dump is not for upload; the name of its file has ".local" */
 };
 
 #endif

@@ -3,7 +3,7 @@
  *
  * While the loop is in doubt, the edges of all waits decide when to sample, and the samples go into
  * the history. A stall that was open when doubt began stays unchanged. Once the loop is known, the
- * core is told its past idle times: the stretches between them are judged from the history, and the
+ * core gets its past idle times: the stretches between them are judged from the history, and the
  * open stall gets its right end. */
 #include <string.h>
 

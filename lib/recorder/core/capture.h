@@ -124,9 +124,9 @@ struct rec_capture {
     /* Takes the watched thread's stack. may_repeat: the result REC_SAMPLE_SAME is allowed. *out is
      * written only on REC_SAMPLE_OK. */
     enum rec_sample (*sample)(void *ctx, bool may_repeat, struct rec_stack *out);
-    /* Has the loop been busy since since_ns, the time of the last edge that the core was told?
-     * False: the loop had a later edge. The core calls it after a sample, before a detection
-     * counts, and after `threads`. A NULL member = always true. */
+    /* Has the loop been busy since since_ns, the time of the last edge that the core got? False:
+     * the loop had a later edge. The core calls it after a sample, before a detection counts, and
+     * after `threads`. A NULL member = always true. */
     bool (*still_busy)(void *ctx, uint64_t since_ns);
     /* Sets out[0 … result) to the loop's last transitions, oldest first, and returns their number.
      * A NULL member = not known. */

@@ -49,8 +49,8 @@ enum stallrec_error rec_context_set(struct rec_context *context, const char *key
 /* Begins to count the time in the foreground, where the app is assumed to be until it reports
  * another state. It must be called before all other functions. */
 void rec_context_begin(struct rec_context *context, uint64_t now_ns);
-/* Tells whether the app is in the foreground or background from now_ns on. Called on any thread,
- * but not on two at once, nor at the same time as rec_context_set. */
+/* Sets whether the app is in the foreground or background from now_ns on. Called on any thread, but
+ * not on two at once, nor at the same time as rec_context_set. */
 void rec_context_app(struct rec_context *context, bool foreground, uint64_t now_ns);
 /* Returns the time in the foreground from rec_context_begin to now_ns, in ns; UINT64_MAX if every
  * attempt to read it met a write. Called on any thread. */

@@ -137,12 +137,12 @@ struct rec_core {
     struct rec_history history;
     bool attributing; /* the loop is being found while it runs */
     bool doubt,
-        /* doubt: the loop is not known; past: the events that the core is told lie in the past. */
+        /* doubt: the loop is not known; past: the events that the core gets lie in the past. */
         past;
     uint64_t doubt_ns;      /* time since which the loop is not known */
     uint64_t past_ns;       /* time at which rec_core_attribute was called */
-    uint64_t waits_busy_ns; /* in doubt, the time at which the thread's last wait ended; 0 = the
-                               thread waits */
+    uint64_t waits_busy_ns; /* while the loop is in doubt: time at which the thread's last wait
+                               ended; 0 = the thread waits */
     uint64_t hold_ns;       /* no dump is written before this time */
     uint64_t begin_ns;      /* start of the time that rec_core_watched covers */
     uint64_t loop_ns;       /* time of the loop's first edge; 0 = there was none yet */
@@ -208,7 +208,7 @@ void rec_core_end_launch(struct rec_core *core, uint64_t t);
 /* Notes a gap if t is long after the time by which rec_core_step asked to be called again, because
  * the process did not run in between. */
 void rec_core_observe_time(struct rec_core *core, uint64_t t);
-/* Tells that the event at t wakes a parked monitor, whose lateness is measured from t on. */
+/* Notes that the event at t wakes a parked monitor, whose lateness is measured from t on. */
 void rec_core_unpark(struct rec_core *core, uint64_t t);
 
 /* ---- core_memory.c ---- */
@@ -284,7 +284,7 @@ void rec_stall_end(struct rec_core *core, struct rec_track *track, uint64_t t, b
 
 /* ---- stall_revise.c ---- */
 
-/* Tells that the track's stall ended at t, earlier than was thought: drops the dumps that were
+/* Corrects the end of the track's stall to t, earlier than was thought: drops the dumps that were
  * captured after t. A stall that had not reached its threshold at t is taken back whole; any other
  * stall still needs rec_stall_end. */
 void rec_stall_shorten(struct rec_core *core, struct rec_track *track, uint64_t t);
@@ -323,9 +323,8 @@ void rec_sampler_step(struct rec_core *core, uint64_t now);
 /* Makes sure that a detection has a stack: takes a sample if the newest one is older than
  * sample_ms, unless the stretch is over. */
 void rec_sampler_refresh(struct rec_core *core, uint64_t now);
-/* Has the loop had an edge after the last one that the core was told? All detections of one step
- * use the same answer, so that a trace needs one word for it. False in a launch, which has no edge
- * yet. */
+/* Has the loop had an edge after the last one that the core got? All detections of one step use the
+ * same answer, so that a trace needs one word for it. False in a launch, which has no edge yet. */
 bool rec_stretch_over(struct rec_core *core, uint64_t now);
 /* Does the same as rec_stretch_over, but always asks the capture; for uses other than
  * detections. */
@@ -358,8 +357,8 @@ void rec_queue_close(struct rec_core *core, struct rec_record *record, uint64_t 
 /* ---- observers.c ---- */
 
 void rec_observers_note(const struct rec_core *core, const struct rec_note *note);
-/* Tell the keeper that a dump was captured, that it changed, that it was released, and that a stall
- * was taken back. */
+/* Report to the keeper that a dump was captured, that it changed, that it was released, and that a
+ * stall was taken back. */
 void rec_observers_kept(const struct rec_core *core, const struct rec_record *record);
 void rec_observers_grown(const struct rec_core *core, const struct rec_record *record);
 void rec_observers_dropped(const struct rec_core *core, const struct rec_record *record);

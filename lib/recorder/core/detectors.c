@@ -255,7 +255,7 @@ static uint32_t late_limit(const struct rec_core *core) {
 }
 
 /* Time before an action's limit at which the threads' CPU time is first read, in ms, so that the
- * dump of a late action tells which threads used the processor. */
+ * dump of a late action shows which threads used the processor. */
 enum { SPAN_MEASURE_MS = 200 };
 
 static uint64_t measure_ns(const struct rec_span *span) {

@@ -64,7 +64,7 @@ static void describe_main(struct rec_core *core, struct rec_thread *main) {
     main->stack = stack;
 }
 
-/* Clears the threads' cpu_permille, which only dumps that are about work tell. */
+/* Clears the threads' cpu_permille, which only dumps that are about work have. */
 static void drop_shares(struct rec_dump *dump) {
     for (uint32_t i = 0; i < dump->thread_count; i++) {
         dump->threads[i].cpu_permille = 0;
@@ -360,7 +360,7 @@ static void copy_text(char *to, size_t room, const char *text) {
 static void fill_states(struct rec_core *core, struct rec_stall *stall) {
     const struct rec_capture *capture = &core->capture;
     struct rec_transition transitions[REC_TRANSITIONS];
-    /* The capture tells present transitions, which do not belong to a past stall. */
+    /* The capture has the present transitions, which do not belong to a past stall. */
     bool told = capture->transitions != NULL && !core->past;
     uint32_t count = told ? capture->transitions(capture->ctx, transitions) : 0;
     const char *mode = capture->mode ? capture->mode(capture->ctx) : NULL;

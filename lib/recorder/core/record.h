@@ -93,8 +93,8 @@ struct rec_dump {
     bool images_lost; /* there was no room for an image or its path */
 
     struct rec_context_copy context; /* the app's context at the capture */
-    char lack[REC_NAME_MAX]; /* which data of the process could not be read; "" = all could be read
-                              */
+    char lack[REC_NAME_MAX]; /* the data of the process that could not be read, as text; "" = all
+                                could be read */
     struct rec_meter meter;
 };
 

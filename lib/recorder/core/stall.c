@@ -246,8 +246,8 @@ bool rec_stall_detect(struct rec_core *core, struct rec_track *track,
                       const struct rec_detection *detection, uint64_t now) {
     rec_sampler_refresh(core, now);
     if (track == &core->tracks[REC_TRACK_LOOP] && rec_stretch_over(core, now)) {
-        return false; /* the end of the stretch is about to be told, and rec_detect_late judges it
-                         then */
+        return false; /* the end of the stretch is about to be reported, and rec_detect_late judges
+                         it then */
     }
     return rec_stall_detect_sampled(core, track, detection, now);
 }
@@ -283,7 +283,7 @@ bool rec_stall_detect_sampled(struct rec_core *core, struct rec_track *track,
         core->totals.detections++;
         stall_begin_dump(core, track, detection, now, &heaviest);
     }
-    if (first) { /* the observers are told of a stall only once its dump survives the death of the
+    if (first) { /* the observers learn of a stall only once its dump survives the death of the
                     process */
         stall_tell(core, track, core->config.callbacks.stall_begin,
                    rec_track_age(track, now) / REC_NS_PER_MS);

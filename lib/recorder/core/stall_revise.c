@@ -8,7 +8,7 @@ static bool is_dump_of(const struct rec_record *record, uint64_t number) {
     return record->state != REC_RECORD_FREE && record->dump.stall.number == number;
 }
 
-/* Subtracts a stall that is taken back from the totals and tells the observers. ended: the stall's
+/* Subtracts a stall that is taken back from the totals, and calls the observers. ended: the stall's
  * end was reported, too, with the length was_ms. */
 static void take_back(struct rec_core *core, bool ended, uint64_t was_ms) {
     core->totals.stalls--;

@@ -39,7 +39,7 @@ static struct rec_event edge(enum rec_loop_event event, uint64_t at_ns) {
 
 /* Returns the last edge, and sets *busy_ns to the sum of the stretches that had ended by then. If
  * edges follow meanwhile, the sum may include a later stretch; this is harmless, as only
- * differences of sums are told. */
+ * differences of sums are reported. */
 static uint64_t read_state(const struct stallrec_loop *loop, uint64_t *busy_ns) {
     uint64_t state = __atomic_load_n(&loop->state_, __ATOMIC_SEQ_CST), again;
     for (int tries = 0; tries < 3; tries++, state = again) {

@@ -1,9 +1,10 @@
-/* Finds the event loop of a thread among its waits, and tells afterwards what earlier waits were.
+/* Finds the event loop of a thread among its waits, and reports afterwards which earlier waits were
+ * the loop's.
  *
  * A loop is a place (the return address of the call that waits) and the object that is waited on
  * there: one epoll instance, sets of descriptors that share one from wait to wait, a condition
- * variable, or signals. A place that waits FINDER_QUALIFIES times at the same depth of the stack
- * is a candidate, and the shallowest candidate is believed, as the loop is what the thread always
+ * variable, or signals. A place that waits FINDER_QUALIFIES times at the same depth of the stack is
+ * a candidate, and the shallowest candidate is believed, as the loop is what the thread always
  * comes back to. A library that waits for replies does so at many depths. After that a wait means:
  *
  *     same place and object                  idle, at any depth: deeper down it is a modal loop
@@ -14,18 +15,18 @@
  *
  * Belief changes. A wait that is shallower than the believed loop raises doubt, until one of the
  * two goes on waiting, for longer if the loop was believed for long; deeper waits replace a loop
- * only when it has not been seen for long. While no loop is believed, or there is doubt, every
- * wait that blocks counts as idle for the sampling, and nothing is judged: all waits are logged,
- * and once the loop is known, finder_idle tells which of them were its own, and enum rec_past from
- * when on. Time before the first wait of a thread's loop is its launch.
+ * only when it has not been seen for long. While no loop is believed, or there is doubt, every wait
+ * that blocks counts as idle for the sampling, and nothing is judged: all waits are logged, and
+ * once the loop is known, finder_idle tells which of them were its own, and enum rec_past from when
+ * on. Time before the first wait of a thread's loop is its launch.
  *
- * Loops on condition variables and signals are believed only until a loop on descriptors
- * qualifies, as a thread that waits for its worker would otherwise seem idle. They replace that
- * loop again when it no longer waits, and only ever waited for replies: each of its waits, and all
- * together, were short compared with theirs since. If it comes back and idles, all time since then
- * was its turn. A loop on descriptors may ask a worker in each of its turns, and wait for the
- * reply on a condition variable, so that neither outlasts the other; it is then believed unless
- * its waits are short.
+ * Loops on condition variables and signals are believed only until a loop on descriptors qualifies,
+ * as a thread that waits for its worker would otherwise seem idle. They replace that loop again
+ * when it no longer waits, and only ever waited for replies: each of its waits, and all together,
+ * were short compared with theirs since. If it comes back and idles, all time since then was its
+ * turn. A loop on descriptors may ask a worker in each of its turns, and wait for the reply on a
+ * condition variable, so that neither outlasts the other; it is then believed unless its waits are
+ * short.
  *
  * Pure: no OS, no globals, no allocation. Used by one thread at a time, for one watched thread.
  * Times are ns of one monotonic clock and never fall. */
@@ -82,7 +83,7 @@ enum finder_verdict {
 enum finder_news {
     FINDER_NOTHING_NEW,
     FINDER_DOUBTS, /* no loop is believed from now on */
-    FINDER_FOUND   /* another loop is believed, or the former one again; finder_idle tells its waits
+    FINDER_FOUND   /* another loop is believed, or the former one again; finder_idle gives its waits
                     */
 };
 
@@ -139,7 +140,7 @@ struct loop_finder {
     uint32_t open;     /* index of the candidate whose wait continues, + 1; 0 = none */
     enum finder_news news;
     uint64_t
-        from_ns; /* time from which on finder_idle tells waits, as of the latest FINDER_FOUND */
+        from_ns; /* time from which on finder_idle gives waits, as of the latest FINDER_FOUND */
     enum rec_past past;
     bool (*allowed)(void *ctx, uint64_t place);
     void *allowed_ctx;

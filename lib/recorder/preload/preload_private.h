@@ -75,7 +75,8 @@ void preload_resolve_waits(void);
 enum {
     PRELOAD_LOOPS = 4, /* number of loops of a thread, one after another, that are named */
     PRELOAD_INTERVALS =
-        96 /* number of idle intervals that are told at once, for which an empty inbox has room */
+        /* Number of idle intervals that are reported at once, for which an empty inbox has room. */
+    96
 };
 
 /* A watched thread. Only that thread uses it, except for `shared`, `loop` and `inbox`. */
@@ -89,8 +90,8 @@ struct thread_watch {
     uint64_t waited_ns; /* time at which the last wait ended; 0 = there was none yet */
     bool first;         /* the recorder was started for this thread */
     bool waits;         /* the thread is in a blocking wait, which the finder knows */
-    bool idle;          /* the recorder was told that the loop is idle in this wait */
-    bool untold;        /* the loop was found, but could not be told yet */
+    bool idle;          /* it was reported to the recorder that the loop is idle in this wait */
+    bool untold;        /* the loop was found, but could not be reported yet */
     struct loop_finder finder;
     const struct preload_config *config;
     const char *program; /* path of the program */
@@ -152,11 +153,11 @@ struct preload_caller;
 /* Initialises *w for a thread of which no wait is known yet. config and program are borrowed. */
 void preload_watch_begin(struct thread_watch *w, const struct preload_config *config,
                          const char *program);
-/* Tells that a wait of the calling thread, which is recorded, begins. False: preload_wait_ends
+/* Reports that a wait of the calling thread, which is recorded, begins. False: preload_wait_ends
  * must not be called. errno is kept. */
 bool preload_wait_begins(struct thread_watch *w, const struct preload_caller *caller,
                          struct finder_wait *wait);
-/* Tells that the thread's blocking wait (w->waits) ends. errno is kept. */
+/* Reports that the thread's blocking wait (w->waits) ends. errno is kept. */
 void preload_wait_ends(struct thread_watch *w);
 /* Judges the remaining time of the calling thread, because it or the process ends. */
 void preload_watch_finish(struct thread_watch *w);
@@ -170,8 +171,8 @@ struct preload_caller {
     bool blocks; /* the timeout is not 0 */
 };
 
-/* These functions tell that a wait of the calling thread begins, by the object of the wait. False:
- * preload_end_wait must not be called. errno is kept. */
+/* Each of these functions reports that a wait of the calling thread begins; they differ in the
+ * object of the wait. False: preload_end_wait must not be called. errno is kept. */
 bool preload_begin_poll(const struct preload_caller *caller, const struct pollfd *fds, nfds_t n);
 bool preload_begin_select(const struct preload_caller *caller, int n, const fd_set *in,
                           const fd_set *out, const fd_set *except);

@@ -113,8 +113,8 @@ static void preload_on_lost(void *user, const char *path, enum stallrec_error wh
     __atomic_fetch_add(&state.process->lost, 1, __ATOMIC_RELAXED);
 }
 
-/* Writes a message about a stall to the report. Each message, of whatever process, has a number of
- * its own; a slow process may overwrite a newer message. */
+/* Writes a message about a stall to the report. All messages of all processes have different
+ * numbers; a slow process may overwrite a newer message. */
 static void publish_news(enum preload_news_kind kind, const char *what, uint64_t age_ms) {
     struct preload_report *report = state.config->report;
     uint64_t number = __atomic_add_fetch(&report->told, 1, __ATOMIC_RELAXED);

@@ -48,7 +48,7 @@
  *     at MS write              the oldest dump that is closed is written
  *     at MS sample NAME        as run, for the next sample only; the next again as run, or sample
  *     at MS used NS [THREAD]   instead of cpu: CPU time that the process has used
- *     at MS busy N SPAN        of the SPAN ms from MS on, N were busy; they have no edges
+ *     at MS busy N SPAN        N of the SPAN ms from MS on were busy, without an edge
  *     at MS gone               in the next event the loop has moved on since its last edge
  *     at MS answer once N      task N has run; `refuse`: tasks cannot be posted
  *

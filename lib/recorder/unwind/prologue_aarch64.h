@@ -16,7 +16,7 @@ unsigned prologue_count_calls_async(const struct cfi_module *module, uint64_t st
 /* Does a function set up a frame pointer in the `length` bytes of its code from `start`? */
 bool prologue_sets_pointer_async(const struct cfi_module *module, uint64_t start, uint64_t length);
 
-/* How a function changes the stack between a place in it and its return. */
+/* The changes of sp and registers between a place in a function and its return. */
 struct prologue_way {
     int64_t raises;   /* bytes that it adds to sp, by which the caller's sp is higher; 0 or more */
     uint64_t reloads; /* bit n: the function reloads xn from the stack */

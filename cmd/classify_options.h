@@ -33,7 +33,7 @@ struct classify_settings {
     struct cli_list symbols;
     struct where *where;
     struct strbuf where_text;        /* texts of all --where, for outputs */
-    const struct cli_parser *parser; /* borrowed: tells which options were given */
+    const struct cli_parser *parser; /* borrowed: knows which options were given */
     struct cli_failures *failures;
 };
 
@@ -48,8 +48,8 @@ int classify_read_options(struct cli_parser *p, struct classify_settings *s, int
  * run. */
 uint64_t classify_hash_keys(struct classify_settings *s);
 /* Takes the options of keys and the cap from a baseline if they were not given, so that the dumps
- * are counted as the baseline's were, and prints a message that says so. made: the options with
- * which the baseline was made. */
+ * are counted as the baseline's were, and prints a message about that. made: the options with which
+ * the baseline was made. */
 void classify_adopt_keys(struct classify_settings *s, const struct triage_options *made);
 /* Was an option given that changes keys? */
 bool classify_keys_given(const struct classify_settings *s);

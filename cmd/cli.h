@@ -50,8 +50,8 @@ enum cli_kind {
     CLI_KIND_CALL
 };
 
-/* Tells cli_read_options where to store an option's value, and how to check it. The macros below
- * make it: `type` is the struct of the command's settings. */
+/* Where and how cli_read_options stores an option's value, and how it checks the value. The macros
+ * below make it: `type` is the struct of the command's settings. */
 struct cli_setting {
     enum cli_kind kind;
     size_t offset, size; /* position and size of the member in the settings */
@@ -136,7 +136,8 @@ struct cli_parser {
     const char *value;               /* value of the last option; NULL for a flag */
     const struct cli_option *option; /* row of the last option */
     uint64_t given;                  /* CLI_BIT of each option that was read */
-    struct cli_typed typed[CLI_IDS]; /* how each option was typed last, indexed by its id */
+    /* The last use of each option on the command line, indexed by its id. */
+    struct cli_typed typed[CLI_IDS];
     char **operands; /* after CLI_END: borrowed from argv, in order; NULL ends them */
     size_t operand_count;
     int status; /* after CLI_EXIT: the exit status (0 after --help, 2 after a mistake) */
@@ -204,7 +205,7 @@ int cli_exit_status(struct cli_failures *f);
  * once the work has taken a second. Zero-initialised = off until cli_progress_begin. */
 struct cli_progress {
     bool on, drawn;
-    const char *what; /* what is counted, such as "dumps" */
+    const char *what; /* name of the counted things, such as "dumps" */
     uint64_t started_ns, drawn_ns;
 };
 void cli_progress_begin(struct cli_progress *p, const char *what);

@@ -34,7 +34,7 @@ bool cli_answers_check(const struct cli_tool *tool, char **operands, size_t coun
  * dump. */
 void cli_answers_refuse(struct cli_answers *a, const char *where, const struct err *why);
 /* Writes the answer of a line: the line of JSON that it gave, or an array of them if it gave none
- * or several. If memory ran out, the answer is a refusal that says so. */
+ * or several. If memory ran out, the answer is a refusal for this reason. */
 void cli_answers_end(struct cli_answers *a, struct sink *out);
 void cli_answers_release(struct cli_answers *a);
 

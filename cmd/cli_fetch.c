@@ -111,7 +111,7 @@ static enum st start_program(struct cli_child *c, char *const *words, struct err
     return err_sys(why, error, "cannot run '%s'", words[0]);
 }
 
-/* Reads what the program has written to its error output, without waiting, and keeps its end. */
+/* Reads the program's error output so far, without waiting, and keeps its end. */
 static void read_said(struct cli_child *c) {
     char step[512];
     ssize_t n;
@@ -171,11 +171,11 @@ static bool await_end(struct cli_child *c, unsigned seconds, cli_child_waiting w
     return true;
 }
 
-/* Runs a program, found as execvp does, with empty input and its output thrown away, in a
- * process group of its own that ends with this process and is killed after `seconds`. *said gets
- * the last line of its error output. ST_OK: it ended with status 0. ST_NONE: it ended with
- * another status, by a signal, or too late, as *why tells. ST_ERR: it could not be started, as
- * *why tells. */
+/* Runs a program, found as execvp does, with empty input and its output thrown away, in a process
+ * group of its own that ends with this process and is killed after `seconds`. *said gets the last
+ * line of its error output. ST_OK: it ended with status 0. ST_NONE: it ended with another status,
+ * by a signal, or too late; *why becomes the reason. ST_ERR: it could not be started, as *why
+ * tells. */
 static enum st run_fetch_program(char *const *words, unsigned seconds, cli_child_waiting waiting,
                                  void *ctx, struct strbuf *said, struct err *why) {
     struct cli_child c = {.output = -1};

@@ -122,7 +122,7 @@ struct index_job {
     struct open_files files; /* keeps the memory of source until the index is built */
     unsigned threads;        /* number of threads for this file */
     struct strbuf key;
-    enum st st;                              /* ST_NONE: not indexed, as `why` tells */
+    enum st st;                              /* ST_NONE: not indexed, for the reason `why` */
     bool dwarf;                              /* the index has lines */
     struct err notices[LOOKUP_FILE_NOTICES]; /* notices about debug info that the index lacks */
     size_t notice_count;

@@ -25,8 +25,8 @@ struct attached_family {
     struct attach_totals ended; /* sums over the members that ended, without the first */
     uint32_t processes;         /* number of processes that were recorded */
     uint32_t loopless;          /* number of ended processes in which no loop was seen */
-    uint32_t refused; /* number of processes that could not be recorded; why_refused tells why the
-                         latest could not */
+    uint32_t refused; /* number of processes that could not be recorded; why_refused is the reason
+                         for the latest of these */
     pid_t refused_pid[FAMILY_MAX];
     struct attach_problem why_refused;
 };
@@ -98,7 +98,7 @@ static bool is_member(const struct attached_family *f, pid_t pid) {
     return false;
 }
 
-/* Attaches to a process as a new member. False: *problem tells why not. */
+/* Attaches to a process as a new member. False: *problem becomes the reason. */
 static bool family_add(struct attached_family *f, pid_t pid, struct attach_problem *problem) {
     struct attach_options options = f->options;
     options.pid = pid;

@@ -15,8 +15,8 @@ struct attached_family;
 
 enum { FAMILY_MAX = 64 }; /* maximum number of processes at a time */
 
-/* Attaches to options->pid. Options are copied; what they point to is borrowed until
- * family_close. False: *problem tells why not. */
+/* Attaches to options->pid. Options are copied; what they point to is borrowed until family_close.
+ * False: *problem becomes the reason. */
 bool family_open(struct attached_family **out, const struct attach_options *options, bool follows,
                  struct attach_problem *problem);
 /* Returns the recording of the process that options->pid named; valid until family_close. */
@@ -39,7 +39,7 @@ void family_finish(struct attached_family *f);
  * those without a loop. */
 void family_totals(const struct attached_family *f, struct attach_totals *out, uint32_t *processes,
                    uint32_t *loopless);
-/* Returns how many processes could not be recorded; *why tells the reason for the latest. */
+/* Returns how many processes could not be recorded; *why becomes the reason for the latest. */
 uint32_t family_refused(const struct attached_family *f, struct attach_problem *why);
 /* Frees f, which may be NULL. */
 void family_close(struct attached_family *f);

@@ -292,7 +292,7 @@ int classify_check_history_file(struct classify_history *h, const char *output,
     return cli_exit_status(failures);
 }
 
-/* ---- what is known of a bucket ---- */
+/* ---- facts about a bucket ---- */
 
 static enum st keep_gone(void *ctx, const struct gone_bucket *b, struct err *e) {
     struct gone_list *list = ctx;
@@ -371,7 +371,7 @@ bool classify_history_is_back(void *ctx, const char *id) {
                                            classify_history_note(h, id, &note) && *note.back_in);
 }
 
-/* Does a note say that its bucket is ignored today? */
+/* Does a note mark its bucket as ignored today? */
 static bool note_ignores(const struct classify_history *h, const struct bucket_note *note) {
     int32_t day;
     return *note->ignore &&

@@ -98,9 +98,9 @@ bool classify_history_ignores(void *ctx, const char *id);
  * wrong if not. False after a printed message. */
 bool classify_notes_were_read(struct classify_history *h, struct cli_failures *failures);
 /* Prints the buckets of t that came back: those marked as fixed in an earlier version, and those
- * that were gone and returned by the counts of `ever`, unless a mark says that a later version
- * fixes them. `ever` has all days up to the last one of t; both are finished. Returns the number
- * of printed buckets that are not ignored. */
+ * that were gone and returned by the counts of `ever`, unless they are marked as fixed in a later
+ * version. `ever` has all days up to the last one of t; both are finished. Returns the number of
+ * printed buckets that are not ignored. */
 uint64_t classify_tell_back(struct classify_history *h, const struct cli_tool *tool,
                             const struct triage *t, const struct triage *ever,
                             struct cli_failures *failures);

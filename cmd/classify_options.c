@@ -390,8 +390,7 @@ static unsigned run_of(const struct classify_settings *s) {
     return RUN_TABLE;
 }
 
-/* Options that only some runs use, with a mask of these runs; the other options are used by every
- * run. */
+/* Options that only some runs use, with a mask of these runs; every run uses the others. */
 static const struct {
     int id;
     unsigned runs;

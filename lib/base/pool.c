@@ -71,7 +71,7 @@ static void *work_on(void *arg) {
             break;
         }
         size_t at = do_next(p, w->number); /* p->head may have moved while the job ran */
-        if (at == p->head) {               /* nobody waits for any other job to finish */
+        if (at == p->head) {               /* only the end of the job at p->head is waited for */
             pthread_cond_signal(&p->job_finished);
         }
     }

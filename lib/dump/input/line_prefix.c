@@ -13,7 +13,8 @@ static bool is_of_time(char c) {
     return token_is_digit(c) || c == ':' || c == '.' || c == ',';
 }
 
-/* Is text[at] a digit of a time: of a run of digits with a colon between two of them? */
+/* Is text[at] a digit of a time, that is, of a run of is_of_time characters with a colon between
+ * two digits? */
 static bool is_time_digit(const char *text, size_t len, size_t at) {
     size_t begin = at, end = at;
     while (begin > 0 && is_of_time(text[begin - 1])) {

@@ -237,7 +237,7 @@ static enum st read_cut(struct document *doc, struct span text, unsigned nested,
     bool empty = true;
     while ((st = dump_stream_next(stream, &p, &len, &line, &why)) != ST_NONE) {
         empty = false;
-        if (st == ST_OK) { /* else p and len are not set */
+        if (st == ST_OK) { /* p and len are set on ST_OK only */
             const struct document_source s = {{p, p + len}, true, nested};
             st = read_source(doc, &s, &why);
         }

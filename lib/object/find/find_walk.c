@@ -97,7 +97,7 @@ static enum st add_found_file(struct find_walk *w, const char *path, struct err 
     struct err why = {0};
     struct sniffed is = {0};
     struct image_id id;
-    bool is_part = false; /* a file of a dyld cache that is not its first */
+    bool is_part = false; /* the file is one of a dyld cache, but not its first */
     if (find_names_id(path, &id)) {
         return finder_add_names(w->finder, path, &id, NULL, e);
     }

@@ -134,7 +134,7 @@ static enum st packed_read_member(struct unpacking *u, enum keeping keeping, uin
         }
         first = false;
         if (!keep && (zip || is_no_archive(u))) {
-            return ST_OK; /* libarchive skips the rest of the member, or there is no other one */
+            return ST_OK; /* libarchive skips the rest of the member, or there is no other member */
         }
         if (keep && keep_block(u, bytes, len, offset, size, e) != ST_OK) {
             return ST_ERR;

@@ -212,7 +212,7 @@ static inline bool keep_ref(const struct take *t, uint16_t form, uint64_t v, enu
 static inline bool keep_value(const struct take *t, const struct abbrev_spec *spec, uint64_t v) {
     const struct form_strings *s = &t->source->strings;
     struct die_attrs *out = t->out;
-    if (spec->member != 0) { /* the common case, without a jump for each kind of attribute */
+    if (spec->member != 0) { /* the common case needs no switch over the kinds of attributes */
         keep_number(out, spec, v);
         return true;
     }

@@ -127,7 +127,7 @@ static enum st resolve_origin(struct debug *d, struct debug_file *f, struct unit
     enum st st = ST_OK;
     bool silent = !a->name && !a->linkage && !out->decl_unit && a->decl_line == 0;
     if (depth == 0 && silent && (a->has & (DIE_ORIGIN | DIE_SPECIFICATION)) == DIE_ORIGIN) {
-        /* the answer is that of the origin, with its number */
+        /* the DIE gets the same number in the cache as its origin */
         return follow_origin(d, f, a->origin, depth, out, e);
     }
     if (a->has & DIE_ORIGIN) {

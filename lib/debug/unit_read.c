@@ -248,7 +248,7 @@ static enum st visit_die(struct unit_build *b, const struct die_entry *entry,
     if (inlined && around == 0) {
         return ST_OK; /* the call is in a function without code */
     }
-    /* A nested function has no parent. */
+    /* A nested function becomes a function without a parent (0); only inlined calls have one. */
     enum st st = add_function(b, a, inlined ? around : 0, entry->depth, &node, e);
     b->scopes[b->scope_count++] = (struct scope){node, entry->depth};
     return st;

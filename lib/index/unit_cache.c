@@ -56,7 +56,7 @@ _Static_assert(LOOKUP_NO_UNIT == DEBUG_NO_UNIT, "complaints are handed on as the
 static void tell_once(void *ctx, const char *file, uint64_t unit_offset, const struct err *why) {
     struct unit_cache *c = ctx;
     struct strbuf key = {0};
-    bool added = true; /* without memory the complaint is repeated */
+    bool added = true; /* if memory runs out, the complaint may be passed on again */
     strbuf_addu64(&key, unit_offset);
     strbuf_addf(&key, " %s\n%s", file, why->text);
     pthread_mutex_lock(&c->talk);

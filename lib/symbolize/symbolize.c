@@ -159,7 +159,8 @@ static bool is_earlier_better(const struct symbolize_work *w, size_t i, enum dum
         earlier == DUMP_SYMBOLS_OK || earlier == DUMP_SYMBOLS_SPLIT || earlier == DUMP_SYMBOLS_ONLY;
     bool as_hidden = now == earlier && w->hidden[i] && file->source && file->source->hidden &&
                      !file->source->names_cut;
-    return named && (now > earlier || as_hidden); /* the enum's better verdicts are less */
+    /* Better verdicts have lower values in the enum. */
+    return named && (now > earlier || as_hidden);
 }
 
 static enum st find_image(struct symbolize_work *w, size_t i, struct err *e) {
@@ -406,7 +407,8 @@ static enum st sort_places(struct symbolize_work *w, struct err *e) {
         ends[w->places[i].image + 2]++;
     }
     for (size_t i = 1; st == ST_OK && i < images; i++) {
-        ends[i] += ends[i - 1]; /* the places of image i - 1 begin here until they are filled in */
+        /* Start of the places of image i - 1; the next loop moves it to their end. */
+        ends[i] += ends[i - 1];
     }
     for (size_t i = 0; st == ST_OK && i < w->frame_count; i++) {
         sorted[ends[w->places[i].image + 1]++] = w->places[i];

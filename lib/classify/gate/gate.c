@@ -51,7 +51,8 @@ static void find_exposure(struct gate *g) {
  * for which they were watched. Users on devices that only one run has are left out, in proportion
  * to their stalls. */
 static void compare_users(struct gate *g, size_t from, double share_of_exposure) {
-    const double error = 1.04 / 64; /* relative error of 2^12 registers, see distinct.h */
+    /* Relative error of a number of users from 2^12 registers (distinct.h). */
+    const double error = 1.04 / 64;
     double all[RATES_RUNS];
     for (size_t run = 0; run < RATES_RUNS; run++) {
         all[run] = (double)g->run[run]->total_users;
@@ -380,7 +381,7 @@ static bool is_watched(struct gate *g) {
  * who was watched all day counts as one. */
 static bool has_users(const struct gate *g, size_t run) {
     const struct triage *t = g->run[run];
-    /* The users that session records name; exposure tables name none. */
+    /* The number of users named in session records; exposure tables name none. */
     size_t named = t->usage.users.users.len;
     double expected =
         g->rates ? (double)g->run[!run]->total_users * g->exposure[run] / g->exposure[!run] : 0;

@@ -38,8 +38,7 @@ bool stack_keys(struct keyer *k, const struct judged_stack *s, struct key keys[K
     clear_keys(keys, action);
     bool ok = by_app ? app_keys(k, s, keys, action) : frames_keys(k, s, keys, action);
     if (s->stack && s->stack->incomplete && s->cut == s->count) {
-        /* The stack has no action: the caller of its last frame is unknown, and no loop ends it
-         * before. */
+        /* The action is not known, as the stack lacks its outer frames and shows no loop. */
         action->count = 0;
     }
     return ok;

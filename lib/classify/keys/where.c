@@ -187,7 +187,8 @@ static enum st value_of(const struct term *t, const struct dump *d, const struct
         *out = dump_context(d, t->name + strlen(context_prefix));
         return *out && **out ? ST_OK : ST_NONE;
     }
-    if (has_regex(t) && strcmp(f->name, "action") == 0) { /* an id is not searched, a name is */
+    /* A regular expression is searched for in the action's name, not in its id. */
+    if (has_regex(t) && strcmp(f->name, "action") == 0) {
         *out = key->action.count ? key->action.frames[0].info->function : "";
         return **out ? ST_OK : ST_NONE;
     }

@@ -284,7 +284,7 @@ static void put_child(struct text_table *tb, const struct bucket *parent,
         table_put(tb, "  ");
         table_right(tb, text_weight_share(tb->t, child->tally, share), TABLE_SHARE_COLUMNS);
     }
-    if (tb->v->width < WIDTH_P95) { /* a narrow table has no room for them beside it */
+    if (tb->v->width < WIDTH_P95) { /* in a narrow table the frames go below the id */
         table_end_line(tb);
         table_spaces(tb, TABLE_DETAIL_INDENT);
     }

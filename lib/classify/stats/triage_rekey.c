@@ -364,7 +364,7 @@ static const struct key **action_keys(const struct rekeying *r, size_t count) {
 
 static enum st rename_all(struct rekeying *r, struct triage *from, struct err *e) {
     size_t actions = from->actions.buckets.len;
-    struct triage_options *o = &r->t->options; /* its texts still belong to `from` */
+    struct triage_options *o = &r->t->options; /* the texts of the options still belong to `from` */
     r->level2 = calloc(from->level[1].buckets.len + 1, sizeof *r->level2);
     r->actions = calloc(actions + 1, sizeof *r->actions);
     o->rules = triage_intern(r->t, o->rules);

@@ -406,7 +406,7 @@ static bool is_dump_line(const char *line, size_t len) {
 /* Writes an explanation without the frames on which no rule decided. */
 static void put_explanation(struct page_writer *p, const char *text) {
     const char *frame = NULL; /* the frame's line, kept until a rule's line follows */
-    /* the lines before the frames name the dump, which the page does elsewhere */
+    /* skips the lines before the frames, which name the dump, as the page names it elsewhere */
     while (*text && !starts_frame(text)) {
         text += strcspn(text, "\n");
         text += *text == '\n';

@@ -18,7 +18,7 @@
 extern "C" {
 #endif
 
-struct _GMainContext; /* GMainContext, so that this header needs no other */
+struct _GMainContext; /* declares GMainContext, so that no header of GLib is needed */
 
 /* Watches a context (NULL: the default one). Its poll function is wrapped, so that each wait is
  * idle and the time between waits is busy, also in nested loops (gtk_dialog_run, g_main_loop_run

@@ -274,5 +274,5 @@ void task_prepare(const struct task_copier *copier) {
     task_registers_async(self, &registers);
     read_own_async(NULL, (uint64_t)(uintptr_t)copier->buffer, &registers.call.number, 8);
     clock_gettime_nsec_np(CLOCK_UPTIME_RAW);
-    thread_resume(self); /* thread_resume fails here, as the thread runs */
+    thread_resume(self); /* thread_resume fails here, as the calling thread is not suspended */
 }

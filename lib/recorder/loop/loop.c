@@ -11,13 +11,14 @@ enum {
 void stallrec_loop_notify_(struct stallrec_loop *loop, uint64_t now) {
     uint32_t notify = __atomic_load_n(&loop->notify_, __ATOMIC_SEQ_CST);
     if ((notify & KEPT) != 0) {
-        /* The first edge is stored as the end, even if the monitor asks again before it has read
-         * it. */
+        /* end_ keeps the first edge until the monitor has read it, even if the monitor asks again
+         * before. */
         uint64_t none = 0, edge = now & ~(uint64_t)1;
         __atomic_compare_exchange_n(&loop->end_, &none, edge, false, __ATOMIC_SEQ_CST,
                                     __ATOMIC_SEQ_CST);
     }
-    /* The next edges need not take this slow path. Only the monitor clears STOP. */
+    /* The flags are cleared, so that the next edges do not call this function. Only the monitor
+     * clears STOP. */
     notify = __atomic_fetch_and(&loop->notify_, ~(uint32_t)(WAKES | KEPT), __ATOMIC_SEQ_CST);
     if ((notify & WAKES) == 0) {
         return;

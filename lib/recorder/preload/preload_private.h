@@ -205,8 +205,8 @@ bool preload_follows(void);
 
 enum { PRELOAD_FEW = 128 };
 
-/* An array for exec, and room for a text. It uses no malloc, which is not allowed wherever exec
- * is, and for a short list no mmap, as a vfork'ed child that execs would leave the mapping behind
+/* An array for exec, and room for a text. It uses no malloc, as exec may be called where malloc may
+ * not, and for a short list no mmap, as a vfork'ed child that execs would leave the mapping behind
  * in its parent. */
 struct preload_vector {
     char **list;

@@ -197,7 +197,7 @@ static void configure(struct stallrec_config *config) {
         config->threshold_ms = from->threshold_ms;
         if (config->first_sample_ms > config->threshold_ms / 2) {
             config->first_sample_ms =
-                config->threshold_ms / 2; /* some samples precede a stall then */
+                config->threshold_ms / 2; /* so that there are samples before the threshold */
         }
     }
     if (from->sample_ms > 0) {

@@ -126,7 +126,7 @@ bool rec_spool_open(struct rec_spool *spool, int dir, const struct rec_spool_hea
     spool->map = NULL;
     atomic_store(&spool->broken, false);
     memset(spool->slots, 0,
-           sizeof spool->slots); /* not body, whose pages are untouched and take no memory */
+           sizeof spool->slots); /* does not clear body, whose untouched pages take no memory */
     rec_spool_name(spool->name, header->session, header->start_ms, header->pid);
     int fd = make_file(spool, dir);
     if (fd < 0) {

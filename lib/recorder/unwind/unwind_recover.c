@@ -124,7 +124,8 @@ static bool stands_async(struct unwinder *u, const struct callers *c,
     }
     if (end == UNWIND_FULL) {
         a.callers.to =
-            frames[n - 1].sp; /* the stack continues there; a wrong guess leaves the copy */
+            frames[n - 1].sp; /* frames beyond the last one are not known; if the guess were wrong,
+                                 the walk would leave the copy instead of filling `frames` */
     }
     return c->agreed ||
            (u->modules.find_async(u->modules.arg, c->function, account_async, &a) && a.all);

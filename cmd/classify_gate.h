@@ -48,16 +48,16 @@ int classify_merge(struct triage **t, const struct cli_tool *tool, char **operan
 void classify_expose(struct triage *t, const struct classify_gate *g,
                      const struct exposure_filter *sessions, const struct exposure_filter *table,
                      struct cli_failures *failures);
-/* Writes the state of t as a partial. False after a printed message: out of memory. */
+/* Writes the state of t as a partial. False: out of memory, which was reported. */
 bool classify_write_partial(const struct triage *t, struct sink *out,
                             struct cli_failures *failures);
 /* Reads the partials of --baseline into *base, which must be NULL and is not finished
- * (triage_finish) afterwards. False after a printed message. */
+ * (triage_finish) afterwards. False: an error was printed. */
 bool classify_read_baseline(struct triage **base, const struct classify_gate *g,
                             const struct cli_tool *tool, struct cli_failures *failures);
 /* Compares the finished `now` with *base and calls `print` with the result. *base is finished here;
- * if other rules than o's made it, k first sorts it into buckets again. Returns CLI_FAILED after a
- * printed message; else CLI_GATE if --fail-on names a verdict that was found, CLI_GATE_DATA if
+ * if other rules than o's made it, k first sorts it into buckets again. Returns CLI_FAILED, with
+ * the error printed; else CLI_GATE if --fail-on names a verdict that was found, CLI_GATE_DATA if
  * there is too little data and --fail-on is given without allow_inconclusive, CLI_OK otherwise. */
 int classify_compare(const struct triage *now, struct triage **base, const struct classify_gate *g,
                      const struct cli_tool *tool, struct keyer *k, const struct triage_options *o,

@@ -37,7 +37,7 @@ struct classify_settings {
     struct cli_failures *failures;
 };
 
-/* Sets the defaults. failures is borrowed. False after a printed message: out of memory. */
+/* Sets the defaults. failures is borrowed. False: out of memory, which was reported. */
 bool classify_settings_init(struct classify_settings *s, struct cli_failures *failures);
 void classify_settings_release(struct classify_settings *s);
 /* Reads the options. Returns CLI_END if the run goes ahead, else CLI_EXIT with the exit status in

@@ -245,9 +245,9 @@ struct cli_output {
     char *target;     /* file behind path, with links resolved; NULL: written in place */
     char *temporary;  /* hidden file beside target; NULL: written in place */
 };
-/* Opens an output; path NULL or "-": stdout. A file that is not regular (a pipe, a device), and
- * one to which stdout or stderr goes already (/dev/stdout), is written in place. False after a
- * printed message. */
+/* Opens an output; path NULL or "-": stdout. A file that is not regular (a pipe, a device), and one
+ * to which stdout or stderr goes already (/dev/stdout), is written in place. False: an error was
+ * printed. */
 bool cli_output_open(struct cli_output *o, const char *path, struct cli_failures *failures);
 /* Has writing failed? If so, further work is useless; cli_output_close prints the reason. */
 static inline bool cli_output_failed(const struct cli_output *o) {

@@ -172,7 +172,7 @@ static void tell_fault(void *ctx, const char *file, uint32_t line, const char *t
     m->faults++;
 }
 
-/* Reads a map file. False after a printed message. */
+/* Reads a map file. False: an error was printed. */
 static bool add_map(struct cli_dumps *d, struct report_maps *maps, const char *path) {
     struct map_reading reading = {d, 0};
     struct filemap file = {0};

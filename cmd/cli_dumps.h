@@ -42,7 +42,7 @@ void cli_dumps_init(struct cli_dumps *d, const struct cli_tool *tool,
  * dump_pipeline_read), and reports of a kind that holds no stall, are skipped, and their number is
  * printed; that is a failure if there are no others. With answers, each line of an input is
  * answered (dump_pipeline_answer), and an error in a line is no failure. Returns CLI_OK; CLI_USAGE
- * as cli_for_each_input does; CLI_FAILED after a printed message if nothing could be read for want
+ * as cli_for_each_input does; CLI_FAILED, with the error printed, if nothing could be read for want
  * of memory or threads. */
 int cli_dumps_run(struct cli_dumps *d, unsigned jobs, char **operands, size_t count);
 /* Counts a file of a folder as skipped; other_input calls it for a file that is none of its

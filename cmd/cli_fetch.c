@@ -268,8 +268,8 @@ static bool wants_servers(enum cli_servers servers) {
            (servers == CLI_SERVERS_AUTO && servers_are_named() && (!ci || !ci[0]));
 }
 
-/* Opens the debuginfod servers; it is a failure if none is named or the build has no
- * libdebuginfod. False after a printed message. */
+/* Opens the debuginfod servers; it is a failure if none is named or the build has no libdebuginfod.
+ * False: an error was printed. */
 static bool open_servers(struct cli_fetch *f) {
     struct err e = {0};
     enum st st = ST_NONE;

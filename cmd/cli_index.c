@@ -363,7 +363,7 @@ void cli_index_paths(const struct cli_index *x, char **paths, size_t count) {
 
 /* ---- upkeep ---- */
 
-/* Reads the catalog of the store. False after a printed message. */
+/* Reads the catalog of the store. False: an error was printed. */
 static bool read_items(const struct cli_upkeep *u, struct store_items *items) {
     struct err e = {0};
     enum st st = store_items_read(items, u->store, &e);

@@ -22,7 +22,7 @@
  * environment names neither, or a user other than this one and root may write to that default
  * folder, *out is NULL and nothing in it is read or changed. permanent: see struct store_options.
  * absent gets the reason why *out is NULL; if absent is NULL, an unsafe folder is reported in one
- * line. False after a printed message: out of memory. */
+ * line. False: out of memory, which was reported. */
 bool cli_store_open(struct index_store **out, const char *path, bool permanent, unsigned threads,
                     struct err *absent, struct cli_failures *failures);
 /* Prints the store's first failure in one line, without counting it as a failure of the run, and

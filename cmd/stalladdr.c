@@ -431,7 +431,8 @@ static void on_input(void *ctx, int fd, const char *name, bool found) {
         have += (size_t)n;
         size_t whole = whole_words(buf, have);
         if (whole == 0 && have == sizeof buf) {
-            /* No address is as long as the buffer, so its bytes are used as one word. */
+            /* A word that fills the buffer is passed on in parts, as it is too long to be an
+             * address. */
             whole = have;
         }
         if (whole > 0) {

@@ -144,7 +144,7 @@ static int classify_lint_rules(struct classify_run *run, struct classify_setting
 }
 
 /* Reads these days of the history into *t, and names frames by the symbols that are known now.
- * False after a printed message. */
+ * False: an error was printed. */
 static bool read_named_days(struct classify_run *run, const struct classify_settings *s,
                             enum history_days days, struct triage **t) {
     struct triage_options o = options_of(run, s);
@@ -237,7 +237,7 @@ static int classify_read_inputs(struct classify_run *run, const struct classify_
     return run->broken ? CLI_FAILED : status;
 }
 
-/* Folds the buckets past --max-buckets. False after a printed message: out of memory. */
+/* Folds the buckets past --max-buckets. False: out of memory, which was reported. */
 static bool classify_fold(struct classify_run *run) {
     struct err e = {0};
     if (triage_fold(run->triage, &e) != ST_OK) {
@@ -313,7 +313,7 @@ static void print_gate(void *ctx, const struct gate *g) {
 
 /* Runs --fail-on back: sets *back to the number of buckets that fail the run because they came
  * back. Whether a bucket came back is judged by all days up to the last selected one, as the
- * selected days alone may hold no older version. False after a printed message. */
+ * selected days alone may hold no older version. False: an error was printed. */
 static bool count_back(struct classify_run *run, const struct classify_settings *s,
                        uint64_t *back) {
     struct triage *all = NULL;

@@ -410,7 +410,7 @@ static int replay_trace(const struct cli_parser *p, const struct recorder_settin
 }
 
 /* Reads the options. Returns CLI_OK to run a program, CLI_EXIT if nothing is left to do, or the
- * exit status after a printed message. */
+ * exit status, with the error printed. */
 static int read_options(struct cli_parser *p, struct run *run) {
     struct recorder_settings *set = &run->settings;
     switch (cli_read_options(p, set)) {

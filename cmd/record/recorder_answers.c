@@ -22,7 +22,7 @@ struct question {
     const char *tool, *trace, *preset;
 };
 
-/* Calls `print` to answer a question on the standard output. False after a printed message. */
+/* Calls `print` to answer a question on the standard output. False: an error was printed. */
 static bool answer(bool (*print)(struct sink *out, const struct question *question),
                    const struct question *question) {
     struct cli_failures failures = {.tool = question->tool};

@@ -161,8 +161,8 @@ struct recording {
     struct attached_family *family;
 };
 
-/* Attaches to a process with the settings. *r must not move until family_close. False after a
- * printed message. */
+/* Attaches to a process with the settings. *r must not move until family_close. False: an error was
+ * printed. */
 static bool open_attach(const struct recorder_settings *set, pid_t pid, bool started,
                         struct recording *r) {
     struct attach_problem problem;

@@ -143,9 +143,10 @@ static void classify_take_session(void *ctx, const char *where, const char *text
         err_context(&e, "session record");
         classify_fail(run, where, &e);
     } else {
-        run->since +=
-            run->every_ms >
-            0; /* a session record starts the time of a partial, but is not counted as a dump */
+        run->since += run->every_ms >
+                      /* A session record, too, begins the time after which a partial is written,
+                       * but is not counted as a dump. */
+                      0;
     }
 }
 

@@ -79,7 +79,7 @@ struct gz_lines {
     const char *at;
     size_t left;
     bool at_end;
-    struct err failure; /* why the input ended early */
+    struct err failure; /* the error that ended the input early */
     char bytes[GZ_LINES_PIECE];
 };
 /* Gives the next line, borrowed as from line_cutter_next; the last one may lack its line feed, and

@@ -7,7 +7,7 @@
 
 /* A word of a line. A word in quotes is never a keyword. */
 struct map_word {
-    const char *text; /* without the quotes around it */
+    const char *text; /* the word without the quotes around it */
     size_t len;
     bool quoted;
 };

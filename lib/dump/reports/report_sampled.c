@@ -90,7 +90,8 @@ static const char *sampled_kind_of(const char *event) {
     return strstr(event, "launch") ? "launch" : "hang";
 }
 
-/* Returns 100 for "49 (100ms sampling interval)"; -1: no interval. */
+/* Returns the sampling interval in ms, 100 for "49 (100ms sampling interval)"; -1: none is given.
+ */
 static int64_t interval_of(const char *steps) {
     const char *open = strchr(steps, '(');
     uint64_t ms;
@@ -313,7 +314,7 @@ static enum st choose_section(struct sampling *t) {
 }
 
 /* Returns the process of a line that begins a section, such as "Shop [301]"; NULL: it is another
- * line. */
+ * line. "Powerstats for" sets t->states. */
 static const char *sampled_section_name(struct sampling *t) {
     const char *name = report_line_value(t->line, "Powerstats for");
     t->states = t->states || name;

@@ -83,8 +83,8 @@ static enum st try_layout_path(struct finder *f, const struct find_root *root, c
     return ST_OK;
 }
 
-/* Looks for a build-id under one root. In the system's folders (no complain) an unreadable file, or
- * one of another id, counts as absent. */
+/* Looks for a build-id under one root. In the system's folders (root->complain is NULL) an
+ * unreadable file, or one of another id, counts as absent. */
 static enum st try_build_id(struct finder *f, const struct find_root *root,
                             const struct image_id *id, struct err *e) {
     static const char *const suffixes[] = {".debug", ""};

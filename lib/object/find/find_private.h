@@ -17,7 +17,8 @@
 enum {
     FIND_ENTRY_LIMIT = 1 << 20, /* files and folders that one finder looks at */
     FIND_DEPTH_LIMIT = 64,
-    FIND_PROGRESS = 256, /* files and folders looked at between two calls of finder.progress */
+    /* Number of files and folders visited between two calls of finder.progress. */
+    FIND_PROGRESS = 256,
 };
 
 /* The layout of debug files below a folder, by which an id's file is found without a search. */

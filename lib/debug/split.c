@@ -14,7 +14,7 @@ enum { FILE_NUMBER_FIRST = 2, FILES_MAX = 1 << 23 };
 static const struct {
     const char *name;
     enum section_id id;
-    bool needed, shared; /* shared: all units of a package have one together */
+    bool needed, shared; /* shared: all units of a package have one section together */
 } split_sections[] = {
     {"debug_info.dwo", SECTION_INFO, true, false},
     {"debug_abbrev.dwo", SECTION_ABBREV, true, false},

@@ -528,7 +528,8 @@ static enum st survive_damage(struct unit_build *b, enum st st, struct err *why)
     return st;
 }
 
-/* Finds the unit whose DIEs are walked: the unit itself, or its split unit. */
+/* Finds the unit whose DIEs are walked: the unit itself, or its split unit. Sets the base of its
+ * range lists, and the limit on its names. */
 static enum st find_dies(struct unit_build *b, struct err *e) {
     b->file = &b->d->main;
     b->dies = b->u;

@@ -217,8 +217,8 @@ enum st unit_cache_get(struct unit_cache *c, size_t index, struct flat_unit **ou
     return st;
 }
 
-/* Ends the use of a unit. Either this thread sees that the cache is crowded, or the thread that set
- * crowded sees that the user has left. */
+/* Ends the use of a unit, and drops old units if the cache is crowded. Either this thread sees that
+ * the cache is crowded, or the thread that set crowded sees that the user has left. */
 void unit_cache_put(struct unit_cache *c, struct flat_unit *u) {
     atomic_fetch_sub(&u->users, 1); /* from here on another thread may free it */
     if (atomic_load(&c->crowded)) {

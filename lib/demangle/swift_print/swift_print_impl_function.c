@@ -87,7 +87,7 @@ void swift_print_impl_convention(struct swift_printer *r, const struct swift_nod
     swift_put(r, ")");
 }
 
-/* Prints a parameter: its convention, one or two attributes if there are not more, and its type. */
+/* Prints a parameter: its convention, its attributes if there are one or two, and its type. */
 void swift_print_impl_parameter(struct swift_printer *r, const struct swift_node *n) {
     size_t count = swift_count(n);
     swift_print_child(r, n, 0);

@@ -33,7 +33,7 @@ struct retrace_method {
     struct retrace_text signature;                    /* type, name and arguments, as they stand */
     uint32_t from, to;               /* lines of the short method, 0:65535 being all */
     uint32_t source_from, source_to; /* lines of the source; 0 = unknown */
-    bool ranged;                     /* from and to were told */
+    bool ranged;                     /* the mapping gives from and to */
     bool sourced;     /* the mapping gives source_from; else lines are the source's own */
     bool synthesized; /* R8 made the method, it is not in the source */
 };

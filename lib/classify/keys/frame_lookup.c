@@ -329,8 +329,8 @@ static bool set_image(struct frame_table *t, struct raw_frame *f, const struct d
     return true;
 }
 
-/* Sets the image of code in no image, interpreted or made at run time: its source file, if that
- * is known. */
+/* Sets the image and the side of code in no image, interpreted or made at run time. The image is
+ * its source file, if that is known. */
 static void set_file(struct raw_frame *f, const char *file, bool in_app) {
     f->image = file ? path_name(file) : NULL;
     f->side = in_app ? SIDE_APP : SIDE_SYSTEM;

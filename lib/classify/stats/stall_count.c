@@ -152,8 +152,8 @@ static uint64_t hash_of_stall(const struct dump *d) {
     return hash + (hash == 0);
 }
 
-/* Returns when the dump's span begins, in ms from the start of its stall; 0 if the dump does not
- * have it. */
+/* Returns the start of the dump's span, in ms from the start of its stall; 0 for the first dump of
+ * a stall, or if the dump does not have it. */
 static uint64_t start_of(const struct dump *d) {
     return d->stall.seq > 1 && d->stall.at_ms > 0 ? (uint64_t)d->stall.at_ms : 0;
 }

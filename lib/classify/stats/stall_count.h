@@ -72,8 +72,8 @@ struct stall_count {
     uint64_t hash;    /* hash of its stall's id; 0 = the stall has no id */
     uint64_t span_ms; /* the dump's span, before the cap; 0 = unknown */
     uint64_t ms;      /* part of the span in the first cap_ms of its stall */
-    /* By its own members the dump covers its whole stall, and no other dump of the stall was read
-     * before. */
+    /* The dump counts for a whole stall: it has no stall id, or its own members cover the whole
+     * stall, and no other dump of the stall was read before. */
     bool whole;
     bool counted; /* its stall was counted before, so the dump only adds time */
 };

@@ -73,7 +73,8 @@ static enum st profile_too_large(struct err *e) {
     return err_set(e, ERR_LIMIT, "more than %d bytes of stacks", PPROF_TEXT_MAX);
 }
 
-/* Maps an id to an index; the first of equal ids stays. False: out of memory. */
+/* Maps an id to an index; the first of equal ids stays, and the id UINT64_MAX is ignored. False:
+ * out of memory. */
 static bool profile_put_id(struct number_map *ids, uint64_t id, size_t index) {
     size_t value;
     bool added;

@@ -317,7 +317,7 @@ static enum st put_flame(struct page_writer *p, const struct summary_bucket *b,
     struct sink sink = sink_to_strbuf(&p->text);
     size_t count = ranked ? b->stored->stacks.len : 0;
     if (count < 2 || !p->o->drawing.stacks) {
-        return ST_OK; /* a drawing of one stack would only repeat it */
+        return ST_OK; /* nothing is drawn, as a drawing of one stack would only repeat the frames */
     }
     page_markup(p, "<details class=flame-graph open><summary>Flame graph</summary>");
     put_chosen(p, b);

@@ -16,7 +16,7 @@
 #include "attach/remote_process.h"
 
 enum {
-    EDGE_PAGES = 128, /* 512 KiB: room for 500 waits between two looks */
+    EDGE_PAGES = 128, /* 512 KiB: room for 500 waits between two readings */
     STACK_PAGES = 128 /* 512 KiB: room for 8 copies of stacks */
 };
 

@@ -221,8 +221,9 @@ static void end_candidate(struct remote_images *t, struct candidate *c) {
     c->open = false;
 }
 
-/* Adds a mapping to the candidate. Mappings of one file follow each other; mappings of no file
- * between them are ignored. */
+/* Adds a mapping to the candidate, or, if it is the first one of another file, ends the candidate
+ * and begins the next. Mappings of one file follow each other; mappings of no file between them are
+ * ignored. */
 static void take_map(struct remote_images *t, struct candidate *c, const struct remote_map *map) {
     bool file = map->inode != 0 || is_vdso(map);
     if (strcmp(map->path, "[stack]") == 0) {

@@ -10,7 +10,7 @@
 #include "core/event.h"
 #include "loop/loop_finder.h"
 
-/* Takes an event for the core; it is called in the order of the events. */
+/* Receives an event for the core; it is called in the order of the events. */
 typedef void wait_tell_fn(void *ctx, const struct rec_event *event);
 
 struct wait_edges {

@@ -36,7 +36,8 @@ struct rec_context_pair {
 struct rec_context_copy {
     uint32_t count;
     enum rec_app app;
-    struct rec_context_pair pairs[STALLREC_CONTEXT_SLOTS]; /* in the order of the slots */
+    /* The pairs that are set, in the order of the slots. */
+    struct rec_context_pair pairs[STALLREC_CONTEXT_SLOTS];
 };
 
 /* Sets a key to a value; NULL or "" removes the key. Longer values are cut between characters; the

@@ -198,7 +198,7 @@ bool rec_core_full(const struct rec_core *core);
  * not call the core. A NULL member is not called. */
 struct rec_keeper {
     void *ctx;
-    /* The dump was captured, or its other threads were. */
+    /* Called when a dump was captured, or when its other threads were. */
     void (*keep)(void *ctx, uint32_t slot, const struct rec_dump *dump);
     /* The dump's times and counts changed: called at most once a sample, or, with `closed`, when
      * the dump is closed and waits to be written. */

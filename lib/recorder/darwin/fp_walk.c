@@ -152,7 +152,7 @@ static bool link_is_caller_async(const struct fp_code *code, const struct fp_fun
     if (insn_async(code, regs->pc - 4, &insn) && is_call_to_kernel_async(insn)) {
         return true;
     }
-    /* the link register may still hold the return address of a call that the function made */
+    /* an address in this function itself is the return address of a call that it made */
     return of.start != at->start;
 }
 

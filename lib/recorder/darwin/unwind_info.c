@@ -82,7 +82,8 @@ static bool read_page_async(const struct unwind_info *u, uint64_t at, uint64_t f
            fits_async(u, at + page->encodings, page->encoding_count, 4);
 }
 
-/* Sets *start to the start of entry i of the page, as an offset from the image's base. */
+/* Sets *start to the start of entry i of the page, as an offset from the image's base. False: it
+ * cannot be read. */
 static bool entry_start_async(const struct unwind_info *u, const struct page *page, uint32_t i,
                               uint64_t *start) {
     uint32_t value;

@@ -39,7 +39,7 @@ enum unwind_info_status unwind_info_find_async(const struct unwind_info *info, u
                                                struct unwind_info_entry *out);
 
 enum unwind_rule_kind {
-    UNWIND_RULE_NONE = 0, /* the encoding tells no rule */
+    UNWIND_RULE_NONE = 0, /* the encoding has no rule */
     UNWIND_RULE_FRAME,    /* the frame record is at the frame pointer */
     UNWIND_RULE_FIXED,   /* there is no frame record; the stack pointer is moved by stack_size bytes
                           */

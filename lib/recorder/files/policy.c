@@ -209,7 +209,8 @@ void rec_policy_count(struct rec_policy *policy, struct rec_about *about, int64_
     uint32_t quota = policy->config.upload_per_day;
     if (again && !policy->remembered) {
         policy->state.dumps -=
-            policy->state.dumps > 0; /* takes the number back from the dump that was not written */
+            /* Uncounts the dump that was not written, so that its number is used again. */
+            policy->state.dumps > 0;
     }
     if (!again || !policy->remembered) {
         policy->remembered =

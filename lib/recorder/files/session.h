@@ -24,7 +24,8 @@ struct rec_session {
     uint64_t length_ms, foreground_ms;
     struct rec_watched watched;
     uint32_t launches;
-    struct rec_tier hang, severe, fatal; /* counts of stalls, each of which is in one of these */
+    /* Counts of stalls by severity; each stall is in one of them. */
+    struct rec_tier hang, severe, fatal;
     uint64_t low_rates; /* seconds in which a busy loop left time for too few frames */
     uint64_t
         events_dropped; /* events of the app's threads that were lost because the queue was full */

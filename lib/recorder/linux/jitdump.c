@@ -13,10 +13,10 @@ enum {
     CODE_LOAD = 0,
     CODE_MOVE = 1,
     CODE_DEBUG_INFO = 2,
-    LOAD_HEAD = RECORD_HEAD + 40, /* the name and the code follow */
+    LOAD_HEAD = RECORD_HEAD + 40, /* size of a load record's head; the name and the code follow */
     MOVE_SIZE = RECORD_HEAD + 48,
-    DEBUG_HEAD = RECORD_HEAD + 16, /* the line entries follow */
-    ENTRY_HEAD = 16,               /* the file's name follows */
+    DEBUG_HEAD = RECORD_HEAD + 16, /* size of a debug-info record's head; the line entries follow */
+    ENTRY_HEAD = 16,               /* size of a line entry's head; the file's name follows */
     PIECE = 4096,
     LINES = 64 /* maximum number of frames that get lines from one debug-info record */
 };

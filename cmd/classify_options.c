@@ -79,7 +79,7 @@ static bool take_where(void *settings, struct cli_parser *p) {
     return cli_take_where(s->where, p);
 }
 
-/* Takes the value of --levels: "2,4", or one number for both levels. */
+/* Parses the value of --levels: "2,4", or one number for both levels. */
 static bool take_levels(void *settings, struct cli_parser *p) {
     struct classify_settings *s = settings;
     const char *value = p->value;
@@ -124,7 +124,7 @@ static bool take_facets(void *settings, struct cli_parser *p) {
                       (int)strcspn(wrong, ","), wrong);
 }
 
-/* Takes the value of --every: a number of dumps, or a time with its unit. */
+/* Parses the value of --every: a number of dumps, or a time with its unit. */
 static bool take_every(void *settings, struct cli_parser *p) {
     struct classify_settings *s = settings;
     size_t len = strlen(p->value);

@@ -174,8 +174,8 @@ static bool await_end(struct cli_child *c, unsigned seconds, cli_child_waiting w
 /* Runs a program, found as execvp does, with empty input and its output thrown away, in a process
  * group of its own that ends with this process and is killed after `seconds`. *said gets the last
  * line of its error output. ST_OK: it ended with status 0. ST_NONE: it ended with another status,
- * by a signal, or too late; *why becomes the reason. ST_ERR: it could not be started, as *why
- * tells. */
+ * by a signal, or too late; *why becomes the reason. ST_ERR: it could not be started; *why becomes
+ * the reason. */
 static enum st run_fetch_program(char *const *words, unsigned seconds, cli_child_waiting waiting,
                                  void *ctx, struct strbuf *said, struct err *why) {
     struct cli_child c = {.output = -1};

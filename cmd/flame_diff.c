@@ -86,7 +86,8 @@ static enum st count_samples(const struct flame_diff *d, const struct diff_limit
 }
 
 /* Judges one limit and prints the verdict, which is "not judged" with too few samples. If quiet, a
- * limit that holds is not printed. */
+ * limit that holds is not printed. *passed becomes true if the limit is passed, that is, exceeded.
+ */
 static enum st diff_judge(const struct flame_diff *d, const struct diff_limit *l, const char *tool,
                           const char *unit, bool quiet, bool *passed, struct err *e) {
     uint64_t sums[STACK_SIDES], samples;

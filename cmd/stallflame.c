@@ -57,7 +57,7 @@ enum {
 
 /* ---- options ---- */
 
-/* Takes the value of --min-width: pixels, or a share with '%', with up to two decimal places,
+/* Parses the value of --min-width: pixels, or a share with '%', with up to two decimal places,
  * stored in hundredths. */
 static bool take_min_width(void *settings, struct cli_parser *p) {
     struct flame_run *run = settings;
@@ -82,7 +82,7 @@ static bool take_min_width(void *settings, struct cli_parser *p) {
     return true;
 }
 
-/* Takes a value of --by; a label that an earlier --by gave is ignored. */
+/* Parses a value of --by; a label that an earlier --by gave is ignored. */
 static bool take_by(void *settings, struct cli_parser *p) {
     struct flame_run *run = settings;
     static const char *const words[] = {"cause", "bucket", "version", "thread", "holder", NULL};
@@ -130,7 +130,7 @@ static bool take_palette(void *settings, struct cli_parser *p) {
     return true;
 }
 
-/* Takes --hash, which changes the default palette only: all others choose colours by hashes
+/* Handles --hash, which changes the default palette only: all others choose colours by hashes
  * anyway. */
 static bool take_hash(void *settings, struct cli_parser *p) {
     struct flame_run *run = settings;

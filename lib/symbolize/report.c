@@ -30,7 +30,8 @@ static void pad(struct sink *out, size_t have, size_t want) {
     }
 }
 
-/* Prints a duration as "2.61 s" or "850 ms", with integer arithmetic only. */
+/* Prints a duration as "850 ms", "2.61 s" or, from 10 s on, "12.3 s", with integer arithmetic only.
+ */
 static void put_duration(struct sink *out, int64_t ms) {
     if (ms >= 10000) {
         sink_printf(out, "%" PRId64 ".%" PRId64 " s", ms / 1000, ms % 1000 / 100);

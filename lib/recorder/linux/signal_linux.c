@@ -200,7 +200,8 @@ static bool is_handled_async(const struct sigaction *sa) {
  * handler, which blocks all signals. */
 static void chain_handler_async(int sig, siginfo_t *info, void *uc) {
     if (!is_handled_async(&ours.old)) {
-        return; /* without a handler SIGURG is ignored */
+        return; /* there is no earlier handler, and the signals that are chosen here have no effect
+                   without one */
     }
     sigset_t mask = ((ucontext_t *)uc)->uc_sigmask;
     sigorset(&mask, &mask, &ours.old.sa_mask);

@@ -71,8 +71,8 @@ struct flame_inputs {
 };
 
 /* Reads the operands, see cli_dumps_run. Returns CLI_OK, also if inputs failed, which
- * `dumps.failures` counts; CLI_USAGE or CLI_FAILED, with the error printed, if nothing could be read
- * at all. */
+ * `dumps.failures` counts; CLI_USAGE or CLI_FAILED, with the error printed, if nothing could be
+ * read at all. */
 int flame_inputs_read(struct flame_inputs *in, char **operands, size_t count);
 void flame_inputs_release(struct flame_inputs *in);
 

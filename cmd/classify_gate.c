@@ -52,7 +52,7 @@ bool classify_read_fail_on(const struct cli_tool *tool, struct classify_gate *g,
     }
 }
 
-/* Does the exit status depend on what the gate found? */
+/* Does the exit status depend on the verdict of the gate? */
 static bool classify_judges(const struct classify_gate *g) {
     return g->fail_new || g->fail_regressed || g->fail_inconclusive;
 }
@@ -106,7 +106,7 @@ static void read_partials(void *ctx, int fd, const char *name, bool found) {
     gz_input_close(in);
 }
 
-/* Prints how many dumps are in several of the partials that were merged, now or before. */
+/* Prints the number of dumps that are in more than one of the merged partials. */
 static void tell_overlap(const struct cli_tool *tool, const struct triage *t) {
     const struct id_overlap o = t ? triage_overlap(t) : (struct id_overlap){0};
     if (o.dumps == 0) {
@@ -187,7 +187,7 @@ static enum st rename_baseline(struct triage **base, const struct classify_gate 
 
 /* ---- the gate ---- */
 
-/* Sorts the baseline into buckets anew by the rules of `now`, if other rules made it. */
+/* Sorts the baseline into buckets again by the rules of `now`, if other rules made it. */
 static enum st adapt(struct triage **base, const struct triage *now, const char *path,
                      const struct cli_tool *tool, struct keyer *k, const struct triage_options *o,
                      struct err *e) {

@@ -9,9 +9,9 @@
 
 struct classify_gate {
     bool partial, merge;
-    uint64_t every;       /* number of dumps in one partial; 0 = any number */
-    uint64_t every_ms;    /* time after which a partial is written; 0 = any time */
-    uint64_t max_buckets; /* most level-1 buckets of an output; 0 = all */
+    uint64_t every;       /* number of dumps in one partial; 0 = no limit */
+    uint64_t every_ms;    /* ms after which a partial is written; 0 = no limit */
+    uint64_t max_buckets; /* maximum number of level-1 buckets of an output; 0 = all */
     const char *baseline;
     struct cli_list exposure;
     uint64_t min_users, regressed_percent;
@@ -21,7 +21,7 @@ struct classify_gate {
     bool from_history; /* the baseline is the history of the days before --since */
     bool (*ignored)(void *ctx, const char *id); /* see struct gate_options */
     void *ignored_ctx;
-    bool allow_inconclusive; /* too little data does not change the exit status */
+    bool allow_inconclusive; /* a verdict of too little data does not change the exit status */
     triage_resolve resolve;  /* gives names that became known later; NULL = none */
     void *resolve_ctx;
 };
@@ -38,28 +38,27 @@ bool classify_check_gate(const struct cli_tool *tool, const struct classify_gate
  * has no stack (ERR_UNSUPPORTED), or other rules made it (ERR_USAGE). */
 enum st classify_rename(struct triage **t, const struct classify_gate *g, struct keyer *k,
                         uint64_t rules_hash, struct err *e) BASE_MUST_USE;
-/* Reads partials from the operands (see cli_for_each_input) and merges them into *t; if *t is
- * NULL, the first partial becomes *t. What cannot be read or merged is printed, counted and left
- * out. Returns CLI_OK or CLI_USAGE. */
+/* Reads partials from the operands (see cli_for_each_input) and merges them into *t; if *t is NULL,
+ * the first partial becomes *t. Partials that cannot be read or merged are printed, counted and
+ * left out. Returns CLI_OK or CLI_USAGE. */
 int classify_merge(struct triage **t, const struct cli_tool *tool, char **operands, size_t count,
                    struct cli_failures *failures);
-/* Adds the exposure in the --exposure files, which are session records or tables, to t. What
- * cannot be read is printed and counted. */
+/* Adds the exposure in the --exposure files, which are session records or tables, to t. Files that
+ * cannot be read are printed and counted. */
 void classify_expose(struct triage *t, const struct classify_gate *g,
                      const struct exposure_filter *sessions, const struct exposure_filter *table,
                      struct cli_failures *failures);
-/* Writes the state of t as a partial. False after a printed message: out of memory. */
+/* Writes the state of t as a partial. False: out of memory, which was reported. */
 bool classify_write_partial(const struct triage *t, struct sink *out,
                             struct cli_failures *failures);
 /* Reads the partials of --baseline into *base, which must be NULL and is not finished
- * (triage_finish) afterwards. False after a printed message. */
+ * (triage_finish) afterwards. False: an error was printed. */
 bool classify_read_baseline(struct triage **base, const struct classify_gate *g,
                             const struct cli_tool *tool, struct cli_failures *failures);
-/* Compares the finished `now` with *base and calls `print` with the result. *base is finished
- * here; if other rules than o's made it, k first sorts it into buckets anew. Returns CLI_FAILED
- * after a printed message; else CLI_GATE if --fail-on names a verdict that was found,
- * CLI_GATE_DATA if there is too little data and --fail-on is given without allow_inconclusive,
- * CLI_OK otherwise. */
+/* Compares the finished `now` with *base and calls `print` with the result. *base is finished here;
+ * if other rules than o's made it, k first sorts it into buckets again. Returns CLI_FAILED, with
+ * the error printed; else CLI_GATE if --fail-on names a verdict that was found, CLI_GATE_DATA if
+ * there is too little data and --fail-on is given without allow_inconclusive, CLI_OK otherwise. */
 int classify_compare(const struct triage *now, struct triage **base, const struct classify_gate *g,
                      const struct cli_tool *tool, struct keyer *k, const struct triage_options *o,
                      void (*print)(void *ctx, const struct gate *g), void *ctx,

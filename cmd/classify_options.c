@@ -79,7 +79,7 @@ static bool take_where(void *settings, struct cli_parser *p) {
     return cli_take_where(s->where, p);
 }
 
-/* Takes the value of --levels: "2,4", or one number for both levels. */
+/* Parses the value of --levels: "2,4", or one number for both levels. */
 static bool take_levels(void *settings, struct cli_parser *p) {
     struct classify_settings *s = settings;
     const char *value = p->value;
@@ -124,7 +124,7 @@ static bool take_facets(void *settings, struct cli_parser *p) {
                       (int)strcspn(wrong, ","), wrong);
 }
 
-/* Takes the value of --every: a number of dumps, or a time with its unit. */
+/* Parses the value of --every: a number of dumps, or a time with its unit. */
 static bool take_every(void *settings, struct cli_parser *p) {
     struct classify_settings *s = settings;
     size_t len = strlen(p->value);
@@ -390,7 +390,7 @@ static unsigned run_of(const struct classify_settings *s) {
     return RUN_TABLE;
 }
 
-/* Options that only some runs use, with these runs; every run uses the other options. */
+/* Options that only some runs use, with a mask of these runs; every run uses the others. */
 static const struct {
     int id;
     unsigned runs;
@@ -419,7 +419,7 @@ static const struct {
     {OPT_MIN_USERS, RUN_GATE},
 };
 
-/* Rejects options that this run does not use. False after a printed message. */
+/* Rejects options that this run does not use. False: an error was printed. */
 static bool check_looked_at(const struct classify_settings *s) {
     static const char *const names[] = {
         [RUN_ANNOTATE] = "--annotate", [RUN_EXPLAIN] = "--explain",
@@ -445,7 +445,7 @@ static bool check_looked_at(const struct classify_settings *s) {
 }
 
 /* Rejects the page's options without -F html, and with -F html the options that the page does not
- * use. False after a printed message. */
+ * use. False: an error was printed. */
 static bool check_page(const struct classify_settings *s, const struct print_format *format) {
     const uint64_t own = CLI_BIT(OPT_DETAIL) | CLI_BIT(OPT_SOURCE_URL);
     const uint64_t others =
@@ -494,7 +494,7 @@ bool classify_check_partials(const struct classify_settings *s, const struct tri
 }
 
 /* Checks that --watch comes with --out and --history, and without the options that it excludes.
- * False after a printed message. */
+ * False: an error was printed. */
 static bool check_watch(const struct classify_settings *s, size_t operand_count) {
     const struct classify_watch *w = &s->watch;
     if (!w->folder && !w->out) {
@@ -511,7 +511,7 @@ static bool check_watch(const struct classify_settings *s, size_t operand_count)
     return true;
 }
 
-/* Checks --by holder against the rules and the output. False after a printed message. */
+/* Checks --by holder against the rules and the output. False: an error was printed. */
 static bool check_holders(const struct classify_settings *s) {
     if (s->output.by != BY_HOLDER) {
         return true;
@@ -526,8 +526,7 @@ static bool check_holders(const struct classify_settings *s) {
     return !s->output.facets || cli_reject(&classify_tool, "--by holder excludes --facets");
 }
 
-/* Checks --by for values against the output and the run's purpose. False after a printed
- * message. */
+/* Checks --by for values against the output and the run's purpose. False: an error was printed. */
 static bool check_values(const struct classify_settings *s) {
     if (s->output.by < BY_DAY) {
         return true;
@@ -542,8 +541,8 @@ static bool check_values(const struct classify_settings *s) {
            cli_reject(&classify_tool, "--by excludes --facets, --partial and the gate");
 }
 
-/* Checks that the run has one purpose, and that --answer-each has lines to answer. False after a
- * printed message. */
+/* Checks that the run has one purpose, and that --answer-each has lines to answer. False: an error
+ * was printed. */
 static bool check_purpose(const struct classify_settings *s, const struct cli_parser *p) {
     if (s->rules.raw && (s->rules.files.len || s->rules.globs.len || s->lint)) {
         return cli_reject(&classify_tool, "--rules none excludes other rules");

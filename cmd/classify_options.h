@@ -33,22 +33,23 @@ struct classify_settings {
     struct cli_list symbols;
     struct where *where;
     struct strbuf where_text;        /* texts of all --where, for outputs */
-    const struct cli_parser *parser; /* borrowed: tells which options were given */
+    const struct cli_parser *parser; /* borrowed: knows which options were given */
     struct cli_failures *failures;
 };
 
-/* Sets the defaults. failures is borrowed. False after a printed message: out of memory. */
+/* Sets the defaults. failures is borrowed. False: out of memory, which was reported. */
 bool classify_settings_init(struct classify_settings *s, struct cli_failures *failures);
 void classify_settings_release(struct classify_settings *s);
-/* Reads the options. Returns CLI_END to go on, else CLI_EXIT, and *status is what main returns. */
+/* Reads the options. Returns CLI_END if the run goes ahead, else CLI_EXIT with the exit status in
+ * *status. */
 int classify_read_options(struct cli_parser *p, struct classify_settings *s, int *status);
 /* Returns the hash of the rules and of the options that change keys, and adds these options to
  * the rules' name, so that outputs with different keys are not compared. It is called once in a
  * run. */
 uint64_t classify_hash_keys(struct classify_settings *s);
 /* Takes the options of keys and the cap from a baseline if they were not given, so that the dumps
- * are counted as the baseline's were, and prints a message that says so. made: the options with
- * which the baseline was made. */
+ * are counted as the baseline's were, and prints a message about that. made: the options with which
+ * the baseline was made. */
 void classify_adopt_keys(struct classify_settings *s, const struct triage_options *made);
 /* Was an option given that changes keys? */
 bool classify_keys_given(const struct classify_settings *s);

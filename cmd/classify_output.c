@@ -146,7 +146,7 @@ static size_t count_shared(const struct page_stack *stacks, size_t count) {
     return shared > GRAPH_STEM + 1 ? shared - GRAPH_STEM : 0;
 }
 
-/* Adds a stack to the tree; its first `shared` frames become one frame that tells their number. */
+/* Adds a stack to the tree; its first `shared` frames become one frame that names their number. */
 static enum st draw_stack(struct stack_tree *tree, struct graph_texts *g,
                           const struct page_stack *stack, size_t shared, struct err *e) {
     strbuf_clear(&g->line);

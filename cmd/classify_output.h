@@ -7,19 +7,19 @@
 #include "cli.h"
 
 enum classify_colour { COLOUR_AUTO, COLOUR_ALWAYS, COLOUR_NEVER };
-/* The words of --color, NULL behind the last; for CLI_WORD. */
+/* The words of --color, NULL after the last; for CLI_WORD. */
 extern const char *const classify_colours[];
 
-/* What each row of the output stands for. */
+/* The kind of thing for which the output has one row each. */
 enum classify_by {
     BY_BUCKET,
     BY_HOLDER,
     BY_DAY,
     BY_FACET /* the first enum usage_facet; the others follow */
 };
-/* The words of --by, NULL behind the last; for CLI_WORD. */
+/* The words of --by, NULL after the last; for CLI_WORD. */
 extern const char *const classify_by_words[];
-/* The words of --weight, in the order of enum tally_weight, NULL behind the last; for CLI_WORD. */
+/* The words of --weight, in the order of enum tally_weight, NULL after the last; for CLI_WORD. */
 extern const char *const classify_weights[];
 
 struct classify_output {
@@ -29,7 +29,8 @@ struct classify_output {
     enum classify_colour colour;
     bool raw_csv;     /* see struct triage_view */
     unsigned facets;  /* facets of rates, see struct triage_view */
-    uint64_t top;     /* most buckets shown; UINT64_MAX = not given: formats for people show 20 */
+    uint64_t top;     /* maximum number of buckets shown; UINT64_MAX = not given: formats for people
+                         show 20 */
     uint64_t width;   /* width of the table; 0 = the terminal's, $COLUMNS, or 100 */
     const char *path; /* path of the output; NULL = stdout */
     bucket_note_of note; /* notes on buckets, see struct triage_view */
@@ -65,8 +66,8 @@ struct classify_page_inputs {
     const struct triage *triage; /* a finished triage */
     const struct gate *gate;     /* result of the gate; NULL = there is no baseline */
     struct keyer *keyer;
-    size_t top;                                 /* most buckets in the table; 0 = all */
-    bucket_note_of note;                        /* notes on buckets, see struct triage_view */
+    size_t top;          /* maximum number of buckets in the table; 0 = all */
+    bucket_note_of note; /* notes on buckets, see struct triage_view */
     bool (*is_back)(void *ctx, const char *id); /* see struct page_options */
     void *note_ctx;
     const char *const *symbols; /* values of -d */

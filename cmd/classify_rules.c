@@ -16,8 +16,8 @@ static bool ruleset_fail(struct classify_rules *r, const char *where, const stru
     return cli_fail(r->failures, where, why);
 }
 
-/* Maps a file of lines into *m, and prints a notice if its last line may be cut. False after a
- * printed message. */
+/* Maps a file of lines into *m, and prints a notice if its last line may be cut. False: an error
+ * was printed. */
 static bool ruleset_open_file(struct classify_rules *r, const char *path, struct filemap *m) {
     struct err e = {0};
     enum st st = filemap_open(m, path, RULES_FILE_MAX, &e);
@@ -33,7 +33,7 @@ static bool ruleset_open_file(struct classify_rules *r, const char *path, struct
 
 /* ---- --in-app and --not-in-app ---- */
 
-/* Appends a rule for each id in the file at path to the text. False after a printed message. */
+/* Appends a rule for each id in the file at path to the text. False: an error was printed. */
 static bool add_ids(struct classify_rules *r, bool in_app, const char *path, struct strbuf *text) {
     struct filemap m = {0};
     struct err e = {0};
@@ -48,8 +48,8 @@ static bool add_ids(struct classify_rules *r, bool in_app, const char *path, str
     return st == ST_OK || ruleset_fail(r, path, &e);
 }
 
-/* Adds the rules of --in-app and --not-in-app to the set; their parser reports faults. False
- * after a printed message. */
+/* Adds the rules of --in-app and --not-in-app to the set; their parser reports faults. False: an
+ * error was printed. */
 static bool add_globs(struct classify_rules *r, struct rules *set) {
     for (size_t i = 0; i < r->globs.len; i++) {
         const struct side_glob *g = &r->globs.data[i];
@@ -139,7 +139,8 @@ void classify_rules_release(struct classify_rules *r) {
 /* ---- --lint ---- */
 
 struct finding {
-    size_t file, order; /* order: position in the output, first by file, then by finding */
+    size_t file, order; /* file: index of the file; order: number of the finding in the order in
+                           which they were found */
     uint32_t line;
     char *text; /* text of the finding as it is printed */
 };
@@ -211,8 +212,8 @@ static bool lint_file(struct classify_rules *r, const char *path, struct finding
     return st == ST_OK || ruleset_fail(r, NULL, &e);
 }
 
-/* Collects the findings in *all and sets *count to the number of rules examined. False after a
- * printed message. */
+/* Collects the findings in *all and sets *count to the number of rules examined. False: an error
+ * was printed. */
 static bool ruleset_lint(struct classify_rules *r, struct findings *all, size_t *count) {
     struct err e = {0};
     if (rules_new(&r->set, &e) != ST_OK) {

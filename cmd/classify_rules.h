@@ -22,9 +22,10 @@ struct classify_rules {
     struct cli_failures *failures;
 };
 
-/* Takes the value of --rules. False after a printed message. */
+/* Adds the file that is the value of --rules, or sets r->raw if it is "none". False: an error was
+ * printed. */
 bool classify_rules_take(struct classify_rules *r, struct cli_parser *p);
-/* Loads the requested rules, then the built-in ones. False after a printed message. */
+/* Loads the requested rules, then the built-in ones. False: an error was printed. */
 bool classify_rules_load(struct classify_rules *r);
 /* Prints the faults of the files and globs, or, if none were given, of the built-in rules, to a
  * file (NULL: stdout) as FILE:LINE: FAULT: TEXT. Returns CLI_OK if there are none, else

@@ -50,8 +50,8 @@ enum cli_kind {
     CLI_KIND_CALL
 };
 
-/* Tells cli_read_options where to store an option's value, and how to check it. The macros below
- * make it: `type` is the struct of the command's settings. */
+/* Where and how cli_read_options stores an option's value, and how it checks the value. The macros
+ * below make it: `type` is the struct of the command's settings. */
 struct cli_setting {
     enum cli_kind kind;
     size_t offset, size; /* position and size of the member in the settings */
@@ -109,7 +109,7 @@ struct cli_tool {
     const char *summary; /* one sentence that --help prints */
     const struct cli_option *options;
     size_t option_count;
-    const char *footer;     /* text behind the options in --help; NULL = none */
+    const char *footer;     /* text after the options in --help; NULL = none */
     bool single_dash_words; /* words have one dash as in atos: -arch, -fullPath */
     bool stop_at_operand;   /* the first operand ends the options, as in env(1) */
 };
@@ -136,32 +136,33 @@ struct cli_parser {
     const char *value;               /* value of the last option; NULL for a flag */
     const struct cli_option *option; /* row of the last option */
     uint64_t given;                  /* CLI_BIT of each option that was read */
-    struct cli_typed typed[CLI_IDS]; /* how each option was typed last, indexed by its id */
+    /* The last use of each option on the command line, indexed by its id. */
+    struct cli_typed typed[CLI_IDS];
     char **operands; /* after CLI_END: borrowed from argv, in order; NULL ends them */
     size_t operand_count;
-    int status; /* after CLI_EXIT: what main returns (0 after --help, 2 after a mistake) */
+    int status; /* after CLI_EXIT: the exit status (0 after --help, 2 after a mistake) */
 };
 
-/* Starts to parse. It must run before any file is opened, as it prevents that a file gets the
- * number of a closed standard file. argv is permuted: operands move behind the options. */
+/* Starts to parse. It must be called before any file is opened, because it opens /dev/null in place
+ * of closed standard files, whose numbers a file would otherwise get. argv is permuted: operands
+ * move past the options. */
 void cli_begin(struct cli_parser *p, const struct cli_tool *tool, int argc, char **argv);
-/* Reads the options into the command's settings, as the rows of the table say. Returns CLI_END
- * when all were read; CLI_EXIT after --help, --version or a mistake, which was printed:
- * p->status is then what main returns; or the id of a CLI_STOP option, behind which nothing was
- * read. */
+/* Reads the options into the command's settings, as the rows of the table say. Returns CLI_END when
+ * all were read; CLI_EXIT after --help, --version or a mistake, which was printed, with the exit
+ * status in p->status; or the id of a CLI_STOP option, after which nothing was read. */
 int cli_read_options(struct cli_parser *p, void *settings);
 /* Prints that memory ran out and sets p->status. Returns false. */
 bool cli_nomem(struct cli_parser *p);
 /* Is the bit of an option's id in a set of options. */
 #define CLI_BIT(id) (UINT64_C(1) << (id))
-/* Returns the first option of the table that was given and is not in `useful`, a set of
- * CLI_BITs; NULL: there is none. Commands reject it, as an option without effect is a mistake
- * that nobody notices. */
+/* Returns the first option of the table that was given and is not in `useful`, a set of CLI_BITs;
+ * NULL: there is none. Commands reject such an option, because an option without effect would be a
+ * mistake that goes unnoticed. */
 const struct cli_option *cli_useless(const struct cli_parser *p, uint64_t useful);
 /* Writes an option as it was typed last: "-d", "--symbols". Returns out. */
 const char *cli_typed(const struct cli_parser *p, int id, char out[CLI_TYPED]);
-/* Prints "TOOL: MESSAGE", the first form of the synopsis, and where to read more, to stderr.
- * Returns CLI_USAGE. */
+/* Prints "TOOL: MESSAGE", the first form of the synopsis, and the names of --help and the man page,
+ * to stderr. Returns CLI_USAGE. */
 int cli_usage_error(const struct cli_tool *tool, const char *fmt, ...) BASE_PRINTF(2, 3);
 /* Prints as cli_usage_error does, and returns false, for checks that return a bool. */
 bool cli_reject(const struct cli_tool *tool, const char *fmt, ...) BASE_PRINTF(2, 3);
@@ -175,13 +176,14 @@ int cli_choice(const struct cli_parser *p, const struct cli_words *words);
 void cli_say(const char *tool, const char *fmt, ...) BASE_PRINTF(2, 3);
 
 /* Prints and counts failures, for the exit status. Of an input with many bad lines only the first
- * failures are printed, then the number of the others; so it is with many bad inputs. */
+ * failures are printed, then the number of the others; likewise for many bad inputs. */
 struct cli_failures {
     const char *tool;
     size_t count;
     char input[256];            /* input of the last failure: WHERE without its line number */
-    size_t of_input, unprinted; /* failures of that input: all of them, and those not printed */
-    /* Failures of inputs in the whole run: those printed, and those not printed because there were
+    size_t of_input, unprinted; /* of_input: number of failures of that input; unprinted: number of
+                                   those that were not printed */
+    /* Numbers of failures of inputs in the whole run: printed, and not printed because there were
      * too many. */
     size_t printed, untold;
     char last[ERR_TEXT_SIZE]; /* text of the last failure */
@@ -203,7 +205,7 @@ int cli_exit_status(struct cli_failures *f);
  * once the work has taken a second. Zero-initialised = off until cli_progress_begin. */
 struct cli_progress {
     bool on, drawn;
-    const char *what; /* what is counted, such as "dumps" */
+    const char *what; /* name of the counted things, such as "dumps" */
     uint64_t started_ns, drawn_ns;
 };
 void cli_progress_begin(struct cli_progress *p, const char *what);
@@ -215,11 +217,10 @@ void cli_progress_end(struct cli_progress *p);
 
 /* ---- inputs ---- */
 
-/* A callback that gets each input, opened, and owns fd. name is a path, or "<stdin>". found is
- * true if the input was met in a folder rather than named by the user. */
+/* A callback that gets each input, opened, and owns fd. name is a path, or "<stdin>". found is true
+ * if the input was found in a folder rather than named by the user. */
 typedef void (*cli_on_input)(void *ctx, int fd, const char *name, bool found);
-/* A callback that is told of an input that cannot be read, when its turn in the order of inputs
- * comes; where: a path. */
+/* A callback for an input that cannot be read, called in the order of the inputs; where: a path. */
 typedef void (*cli_on_failure)(void *ctx, const char *where, const struct err *why);
 /* Returns the file that an option's value names; "-" is the standard input. */
 const char *cli_file_of(const char *value);
@@ -244,11 +245,11 @@ struct cli_output {
     char *target;     /* file behind path, with links resolved; NULL: written in place */
     char *temporary;  /* hidden file beside target; NULL: written in place */
 };
-/* Opens an output; path NULL or "-": stdout. A file that is not regular (a pipe, a device), and
- * one to which stdout or stderr goes already (/dev/stdout), is written in place. False after a
- * printed message. */
+/* Opens an output; path NULL or "-": stdout. A file that is not regular (a pipe, a device), and one
+ * to which stdout or stderr goes already (/dev/stdout), is written in place. False: an error was
+ * printed. */
 bool cli_output_open(struct cli_output *o, const char *path, struct cli_failures *failures);
-/* Has writing failed? If so, further work is useless; cli_output_close prints why. */
+/* Has writing failed? If so, further work is useless; cli_output_close prints the reason. */
 static inline bool cli_output_failed(const struct cli_output *o) {
     return err_is(&o->sink.err);
 }

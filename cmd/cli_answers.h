@@ -20,7 +20,8 @@ struct cli_answers {
     bool on;
     struct strbuf text;      /* lines of JSON that the current line has given so far */
     struct sink lines;       /* appends to text */
-    uint64_t count, refused; /* lines answered so far; those refused, whole or in part */
+    uint64_t count, refused; /* count: number of lines answered so far; refused: number of those
+                                that were refused, whole or in part */
     bool refuses;            /* a part of the current line was refused */
 };
 
@@ -29,10 +30,11 @@ void cli_answers_begin(struct cli_answers *a);
 /* Does --answer-each fit the operands, of which only "-" is read line by line? False after a
  * printed usage error. */
 bool cli_answers_check(const struct cli_tool *tool, char **operands, size_t count);
-/* Adds to the answer why the line at `where` ("INPUT:LINE"), or a part of it, gave nothing. */
+/* Adds to the answer the reason why the line at `where` ("INPUT:LINE"), or a part of it, gave no
+ * dump. */
 void cli_answers_refuse(struct cli_answers *a, const char *where, const struct err *why);
 /* Writes the answer of a line: the line of JSON that it gave, or an array of them if it gave none
- * or several. If memory ran out, the answer is a refusal that says so. */
+ * or several. If memory ran out, the answer is a refusal for this reason. */
 void cli_answers_end(struct cli_answers *a, struct sink *out);
 void cli_answers_release(struct cli_answers *a);
 

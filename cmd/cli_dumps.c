@@ -172,7 +172,7 @@ static void tell_fault(void *ctx, const char *file, uint32_t line, const char *t
     m->faults++;
 }
 
-/* Reads a map file. False after a printed message. */
+/* Reads a map file. False: an error was printed. */
 static bool add_map(struct cli_dumps *d, struct report_maps *maps, const char *path) {
     struct map_reading reading = {d, 0};
     struct filemap file = {0};
@@ -192,7 +192,8 @@ static bool add_map(struct cli_dumps *d, struct report_maps *maps, const char *p
     return st == ST_OK;
 }
 
-/* Takes the values of --path-map. Returns CLI_OK, or CLI_USAGE or CLI_FAILED after a message. */
+/* Parses the values of --path-map into rules. Returns CLI_OK, or CLI_USAGE or CLI_FAILED with the
+ * error printed. */
 static int load_path_rules(struct cli_dumps *d, const struct cli_list *rules) {
     struct err e = {0};
     for (size_t i = 0; rules && i < rules->len; i++) {

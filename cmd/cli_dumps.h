@@ -1,6 +1,6 @@
-/* Runs the operands of a command through a dump_pipeline, and prints errors and progress. It
- * also reads the maps of reports, and has the options that say which dumps count, and how much
- * of a stall. */
+/* Runs the operands of a command through a dump_pipeline, and prints errors and progress. It also
+ * reads the maps of reports, and has the options that select the dumps that count, and the time
+ * that a stall counts at most. */
 #ifndef STALLKIT_CMD_CLI_DUMPS_H
 #define STALLKIT_CMD_CLI_DUMPS_H
 
@@ -19,7 +19,7 @@ enum { CLI_JOBS_MAX = DUMP_PIPELINE_JOBS_MAX };
 struct cli_dumps {
     const struct cli_tool *tool;
     struct dump_pipeline pipeline; /* a command reads its counts */
-    struct cli_failures failures;  /* the main thread's before and after cli_dumps_run */
+    struct cli_failures failures; /* used by the main thread alone before and after cli_dumps_run */
     struct cli_progress progress;
     struct report_maps *maps;   /* made by cli_maps_load */
     struct path_map paths;      /* also made by cli_maps_load */
@@ -41,14 +41,14 @@ void cli_dumps_init(struct cli_dumps *d, const struct cli_tool *tool,
  * INPUT, and counted in failures. Files of a folder that are certainly no dumps (see
  * dump_pipeline_read), and reports of a kind that holds no stall, are skipped, and their number is
  * printed; that is a failure if there are no others. With answers, each line of an input is
- * answered (dump_pipeline_answer), and what is wrong with it is no failure. Returns CLI_OK;
- * CLI_USAGE as cli_for_each_input does; CLI_FAILED after a printed message if nothing could be
- * read for want of memory or threads. */
+ * answered (dump_pipeline_answer), and an error in a line is no failure. Returns CLI_OK; CLI_USAGE
+ * as cli_for_each_input does; CLI_FAILED, with the error printed, if nothing could be read for want
+ * of memory or threads. */
 int cli_dumps_run(struct cli_dumps *d, unsigned jobs, char **operands, size_t count);
 /* Counts a file of a folder as skipped; other_input calls it for a file that is none of its
  * inputs. path is borrowed during the call. */
 void cli_dumps_skip(struct cli_dumps *d, const char *path);
-/* Calls cli_fail, or cli_notice for ERR_UNREAD, with where and why; any thread may call it at
+/* Calls cli_fail, or cli_notice for ERR_UNREAD, with `where` and `why`; any thread may call it at
  * any time. */
 void cli_dumps_fail(struct cli_dumps *d, const char *where, const struct err *why);
 
@@ -90,8 +90,9 @@ enum { CLI_CAP_S_MAX = 1000000000 };
 /* Adds the terms of a value of --where to the filter. False after a message that points at the
  * mistake. */
 bool cli_take_where(struct where *w, struct cli_parser *p);
-/* Prints the fields of the filter that no examined input has, as a filter on such a field is
- * likely a mistake. who: such as "no dump says". exposure: the inputs were records of exposure. */
+/* Prints the fields of the filter that no examined input has, because a filter on such a field is
+ * probably a mistake. who: beginning of the message, such as "no dump says". exposure: the inputs
+ * were records of exposure. */
 void cli_tell_unsaid(const struct cli_tool *tool, const struct where *w,
                      const struct where_seen *seen, bool exposure, const char *who);
 

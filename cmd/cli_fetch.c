@@ -29,7 +29,7 @@ typedef void (*cli_child_waiting)(void *ctx);
 enum {
     TICK_MS = 100,
     FIRST_TICK_MS = 5,
-    SAID_SIZE = 400 /* the last bytes of the program's error output that are kept */
+    SAID_SIZE = 400 /* number of bytes that are kept of the end of the program's error output */
 };
 
 struct cli_child {
@@ -48,7 +48,8 @@ static int64_t child_clock_ms(void) {
 /* Runs the program in the child process. Other threads of the parent may have held locks, so it
  * calls only functions that are safe in a signal handler. */
 static void become(char *const *words, int output, int failed) {
-    (void)setpgid(0, 0); /* so that all processes that it starts can be killed */
+    (void)setpgid(0, 0); /* the program gets a process group, so that all processes that it starts
+                            can be killed */
 #ifdef __linux__
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
 #endif
@@ -110,7 +111,7 @@ static enum st start_program(struct cli_child *c, char *const *words, struct err
     return err_sys(why, error, "cannot run '%s'", words[0]);
 }
 
-/* Reads what the program has written to its error output, without waiting, and keeps its end. */
+/* Reads the program's error output so far, without waiting, and keeps its end. */
 static void read_said(struct cli_child *c) {
     char step[512];
     ssize_t n;
@@ -147,7 +148,7 @@ static void add_last_line(const struct cli_child *c, struct strbuf *said) {
     strbuf_add(said, c->said + start, end - start);
 }
 
-/* Waits for the end of the program. False: it was killed, as its time was up. */
+/* Waits for the end of the program. False: it was killed because its time limit had passed. */
 static bool await_end(struct cli_child *c, unsigned seconds, cli_child_waiting waiting, void *ctx,
                       int *status) {
     const int64_t start = child_clock_ms();
@@ -170,11 +171,11 @@ static bool await_end(struct cli_child *c, unsigned seconds, cli_child_waiting w
     return true;
 }
 
-/* Runs a program, found as execvp does, with empty input and its output thrown away, in a
- * process group of its own that ends with this process and is killed after `seconds`. *said gets
- * the last line of its error output. ST_OK: it ended with status 0. ST_NONE: it ended with
- * another status, by a signal, or too late, as *why tells. ST_ERR: it could not be started, as
- * *why tells. */
+/* Runs a program, found as execvp does, with empty input and its output thrown away, in a process
+ * group of its own that ends with this process and is killed after `seconds`. *said gets the last
+ * line of its error output. ST_OK: it ended with status 0. ST_NONE: it ended with another status,
+ * by a signal, or too late; *why becomes the reason. ST_ERR: it could not be started; *why becomes
+ * the reason. */
 static enum st run_fetch_program(char *const *words, unsigned seconds, cli_child_waiting waiting,
                                  void *ctx, struct strbuf *said, struct err *why) {
     struct cli_child c = {.output = -1};
@@ -214,7 +215,8 @@ struct cli_fetch {
     const struct symbol_request *request; /* the current request, for progress */
     uint64_t fetches;
     size_t fetched, missed;
-    /* Number of files not asked for, as an earlier run missed them within the last hour. */
+    /* Number of files that were not requested, because a run within the last hour did not get them.
+     */
     size_t unasked;
     struct err first_miss; /* reason of the first miss */
 };
@@ -266,8 +268,8 @@ static bool wants_servers(enum cli_servers servers) {
            (servers == CLI_SERVERS_AUTO && servers_are_named() && (!ci || !ci[0]));
 }
 
-/* Opens the debuginfod servers; it is a failure if none is named or the build has no
- * libdebuginfod. False after a printed message. */
+/* Opens the debuginfod servers; it is a failure if none is named or the build has no libdebuginfod.
+ * False: an error was printed. */
 static bool open_servers(struct cli_fetch *f) {
     struct err e = {0};
     enum st st = ST_NONE;
@@ -371,7 +373,7 @@ static enum st run_command(struct cli_fetch *f, const struct symbol_request *r,
         if (st == ST_OK) {
             st = ended;
         } else {
-            err_clear(&unfit); /* the file that a failed command wrote is not judged */
+            err_clear(&unfit); /* the file that a failed command wrote is ignored */
         }
     } else if (st == ST_OK) {
         st = err_nomem(e);

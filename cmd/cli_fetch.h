@@ -1,4 +1,5 @@
-/* Fetches debug files that no option names, from a user's command and from debuginfod servers. */
+/* Fetches debug files that are not among the user's files, by a user's command and from debuginfod
+ * servers. */
 #ifndef STALLKIT_CMD_CLI_FETCH_H
 #define STALLKIT_CMD_CLI_FETCH_H
 
@@ -19,10 +20,10 @@ struct cli_fetch_options {
 
 struct cli_fetch;
 
-/* Is the value a valid one of --fetch-cmd? False after a printed message. */
+/* Is the value a valid one of --fetch-cmd? False: an error was printed. */
 bool cli_fetch_check(const struct cli_tool *tool, const char *value);
-/* Opens the sources of files; *out is NULL if there are none. dumps (borrowed) prints what goes
- * wrong. False after a printed message. */
+/* Opens the sources of files; *out is NULL if there are none. dumps (borrowed) prints errors.
+ * False: an error was printed. */
 bool cli_fetch_open(struct cli_fetch **out, const struct cli_fetch_options *o,
                     struct cli_dumps *dumps);
 /* Frees f, which may be NULL. */

@@ -114,7 +114,7 @@ static void walk_input(struct input_walk *w, const char *path, int depth, bool n
         return;
     }
     if (!named && S_ISLNK(st.st_mode) && (stat(path, &st) != 0 || S_ISDIR(st.st_mode))) {
-        return; /* in a folder, dangling links and links to folders are skipped */
+        return; /* dangling links and links to folders are skipped in a folder */
     }
     if (!named && !S_ISDIR(st.st_mode) && !S_ISREG(st.st_mode)) {
         return;
@@ -258,7 +258,7 @@ static void remove_if_left(int folder, const char *entry) {
     }
 }
 
-/* Removes the temporary files of this output that killed processes left. */
+/* Removes temporary files of this output that killed processes have left. */
 static void remove_left(const char *target, const char *name) {
     struct strbuf path = {0};
     strbuf_add(&path, target, (size_t)(name - target));
@@ -277,7 +277,7 @@ static void remove_left(const char *target, const char *name) {
 }
 
 /* Takes the lock that remove_if_left tests. Returns false if another process removed the file
- * before that. */
+ * before the lock was taken. */
 static bool lock_temporary(int fd) {
     struct stat st;
     (void)flock(fd, LOCK_EX | LOCK_NB); /* a file system without locks is no failure: remove_if_left

@@ -5,8 +5,8 @@
 #include "cli_dumps.h"
 
 /* Prints to the file `output` a line for each format that the commands read, including loaded maps
- * (cli_maps_load): its name, the first version that read it, and who writes it. Returns CLI_OK, or
- * CLI_FAILED after a message. */
+ * (cli_maps_load): its name, the first version of Stallkit that read it, and the tool that writes
+ * it. Returns CLI_OK, or CLI_FAILED after a message. */
 int cli_formats_list(struct cli_dumps *d, const char *output);
 
 #endif

@@ -110,7 +110,7 @@ struct indexing {
     size_t built;
     struct pool *pool;
     VEC(struct index_job *) held; /* files held back until there is one for every thread */
-    bool side_by_side;            /* there was a file for every thread */
+    bool side_by_side;            /* there were at least as many files as threads */
     bool listed;                  /* the permanent store has a catalog */
     struct err failure;           /* first error that ends the run */
 };
@@ -122,17 +122,17 @@ struct index_job {
     struct open_files files; /* keeps the memory of source until the index is built */
     unsigned threads;        /* number of threads for this file */
     struct strbuf key;
-    enum st st;                              /* ST_NONE: not indexed, as `why` tells */
+    enum st st;                              /* ST_NONE: not indexed, for the reason `why` */
     bool dwarf;                              /* the index has lines */
-    struct err notices[LOOKUP_FILE_NOTICES]; /* notices of what the index lacks */
+    struct err notices[LOOKUP_FILE_NOTICES]; /* notices about debug info that the index lacks */
     size_t notice_count;
     struct err why, err;
 };
 
 /* ---- on the workers ---- */
 
-/* Sets job->dwarf if the new index has lines, own ones or those of a debug map's files, and
- * collects notices of what it lacks. */
+/* Sets job->dwarf if the new index has lines, from the file or from object files of its debug map,
+ * and collects the notices about debug info that it lacks. */
 static void look_at_index(struct index_store *store, const struct debug_map_files *map,
                           struct index_job *job) {
     struct lookup_source *index = NULL;
@@ -263,8 +263,8 @@ static enum st index_one(void *ctx, const struct index_source *source,
         return ST_OK; /* the catalog cannot list a file without an id */
     }
     if (run->x->permanent && !run->listed) {
-        /* An empty catalog makes the folder a store before it has an index, so that --list and
-         * --gc can find what a run leaves that filled the disk. */
+        /* An empty catalog makes the folder a store before it has an index, so that --list and --gc
+         * can find the indexes of a run that stopped because the disk was full. */
         run->listed = true;
         if (catalog_add(run->x->permanent, NULL, 0, e) != ST_OK) {
             return ST_ERR;
@@ -363,7 +363,7 @@ void cli_index_paths(const struct cli_index *x, char **paths, size_t count) {
 
 /* ---- upkeep ---- */
 
-/* Reads the catalog of the store. False after a printed message. */
+/* Reads the catalog of the store. False: an error was printed. */
 static bool read_items(const struct cli_upkeep *u, struct store_items *items) {
     struct err e = {0};
     enum st st = store_items_read(items, u->store, &e);

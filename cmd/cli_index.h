@@ -22,7 +22,7 @@
  * environment names neither, or a user other than this one and root may write to that default
  * folder, *out is NULL and nothing in it is read or changed. permanent: see struct store_options.
  * absent gets the reason why *out is NULL; if absent is NULL, an unsafe folder is reported in one
- * line. False after a printed message: out of memory. */
+ * line. False: out of memory, which was reported. */
 bool cli_store_open(struct index_store **out, const char *path, bool permanent, unsigned threads,
                     struct err *absent, struct cli_failures *failures);
 /* Prints the store's first failure in one line, without counting it as a failure of the run, and
@@ -47,7 +47,7 @@ struct cli_index {
  * Unreadable files and those that cannot be indexed are printed and counted. */
 void cli_index_paths(const struct cli_index *x, char **paths, size_t count);
 
-/* What to do with a permanent store in a run that reads no dumps. */
+/* The work on a permanent store in a run that reads no dumps. */
 enum cli_store_work { CLI_STORE_NOTHING, CLI_STORE_LIST, CLI_STORE_VERIFY, CLI_STORE_GC };
 
 struct cli_upkeep {

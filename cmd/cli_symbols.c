@@ -156,7 +156,7 @@ struct learning {
     bool failed; /* memory ran out */
 };
 
-/* Does the text contain `what`? The search looks for the byte at index `rare` of `what` first. */
+/* Does the text contain `what`? The search first finds the byte at index `rare` of `what`. */
 static bool learn_has_text(const char *text, size_t len, const char *what, size_t rare) {
     size_t what_len = strlen(what);
     if (len < what_len) {
@@ -172,8 +172,8 @@ static bool learn_has_text(const char *text, size_t len, const char *what, size_
     return false;
 }
 
-/* May the document tell names? Most dumps do not, and need not be parsed; of other tools' reports
- * only their readers can tell, so that all of them are wanted. */
+/* May the document have names of its own? Most dumps have none, and need not be parsed; for reports
+ * of other tools only their readers can find out, so that all reports are wanted. */
 static bool learn_wanted(void *ctx, const char *text, size_t len) {
     (void)ctx;
     return learn_has_text(text, len, "\"names",
@@ -215,9 +215,8 @@ static void learn_read(void *ctx, int fd, const char *name, bool found) {
     (void)dump_pipeline_read(&l->pipeline, fd, name, found);
 }
 
-/* Adds to n the names that the operands' dumps and reports tell, reading with `jobs` threads.
- * Unreadable inputs are not reported, as the second reading reports them. ST_ERR: out of memory or
- * threads. */
+/* Adds the names in the operands' dumps and reports to n, reading with `jobs` threads. Unreadable
+ * inputs are not reported, as the second reading reports them. ST_ERR: out of memory or threads. */
 static enum st learn_inputs(struct learned_names *n, struct cli_dumps *d, unsigned jobs,
                             char **operands, size_t count, struct err *e) {
     struct learning l = {.names = n, .dumps = d};

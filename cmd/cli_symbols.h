@@ -56,10 +56,10 @@ struct cli_symbols {
     bool streaming; /* the inputs are read once, so their names are kept but not used */
 };
 
-/* Is the value a valid one of --use? False after a printed message. */
+/* Is the value a valid one of --use? False: an error was printed. */
 bool cli_symbols_check_use(const struct cli_tool *tool, const char *value);
-/* Opens the files that the options name; unreadable files are printed, counted and left out.
- * dumps is borrowed. False after a printed message: out of memory. */
+/* Opens the files that the options name; unreadable files are printed, counted and left out. dumps
+ * is borrowed. False: out of memory, which was reported. */
 bool cli_symbols_open(struct cli_symbols *s, const struct cli_symbols_options *o,
                       struct cli_dumps *dumps, unsigned jobs);
 /* Calls cli_dumps_run with the dumps that cli_symbols_open got. If the inputs can be read twice,
@@ -77,7 +77,7 @@ enum st cli_symbols_key(struct cli_symbols *s, struct dump *d, struct keyer **ke
 /* Prints how many frames were named by other reports, and how many names were in conflict;
  * nothing if both are 0. */
 void cli_symbols_tell_learned(const struct cli_symbols *s, uint64_t frames);
-/* Is at most one of --learn and --no-learn given? False after a printed message. */
+/* Is at most one of --learn and --no-learn given? False: an error was printed. */
 bool cli_symbols_check_learn(const struct cli_tool *tool, const char *learn, bool no_learn);
 /* Prints the store's first failure in one line, and closes s, which may be closed already. */
 void cli_symbols_close(struct cli_symbols *s);

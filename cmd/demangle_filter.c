@@ -21,7 +21,8 @@ struct filter {
     struct strbuf out;
     char *bytes;       /* buffer of FILTER_BYTES; NULL: out of memory */
     size_t have;       /* number of waiting bytes */
-    bool in_long_word; /* the start of the current word is written already */
+    bool in_long_word; /* the start of the current word was written, because the word is longer than
+                          the buffer */
 };
 
 static void put_text(struct filter *f, const char *text, size_t len) {

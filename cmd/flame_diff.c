@@ -70,8 +70,8 @@ int flame_diff_read(struct flame_diff *d, struct flame_inputs *in, char **operan
     return CLI_OK;
 }
 
-/* Sets *most to the larger of both sides' numbers of samples in what the limit measures; folded
- * stacks have only counts, which are taken for samples. */
+/* Sets *most to the larger of both sides' numbers of samples in the stacks that the limit matches;
+ * folded stacks have only counts, which are used as numbers of samples. */
 static enum st count_samples(const struct flame_diff *d, const struct diff_limit *l, uint64_t *most,
                              struct err *e) {
     bool separate = stack_tree_total(&d->samples.tree) > 0;
@@ -86,7 +86,8 @@ static enum st count_samples(const struct flame_diff *d, const struct diff_limit
 }
 
 /* Judges one limit and prints the verdict, which is "not judged" with too few samples. If quiet, a
- * limit that holds is not printed. */
+ * limit that holds is not printed. *passed becomes true if the limit is passed, that is, exceeded.
+ */
 static enum st diff_judge(const struct flame_diff *d, const struct diff_limit *l, const char *tool,
                           const char *unit, bool quiet, bool *passed, struct err *e) {
     uint64_t sums[STACK_SIDES], samples;

@@ -1,4 +1,4 @@
-/* Implements stallflame --diff: what changed between two inputs. */
+/* Implements stallflame --diff: the changes between two inputs. */
 #ifndef STALLKIT_CMD_FLAME_DIFF_H
 #define STALLKIT_CMD_FLAME_DIFF_H
 
@@ -23,7 +23,7 @@ struct flame_diff {
     struct stack_pair pair, samples;
 };
 
-/* Takes a value of --fail-if; false after a printed message. */
+/* Parses a value of --fail-if and adds it; false: an error was printed. */
 bool flame_diff_take_limit(struct flame_diff *d, const struct cli_tool *tool, const char *text);
 /* Reads both operands, the first into d->base and the second into `in`, as flame_inputs_read does
  * with the settings of `in`, and pairs their trees. Returns what flame_inputs_read returns. */

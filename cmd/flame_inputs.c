@@ -332,7 +332,7 @@ static enum st start_keyers(struct flame_inputs *run, struct err *e) {
     return st;
 }
 
-/* Opens the debug files of -d and the names of --learn. False after a printed message. */
+/* Opens the debug files of -d and the names of --learn. False: an error was printed. */
 static bool open_debug_files(struct flame_inputs *run) {
     const struct cli_symbols_options o = {.paths = run->debug_files.data,
                                           .path_count = run->debug_files.len,

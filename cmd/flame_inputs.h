@@ -1,6 +1,6 @@
 /* Reads the inputs of stallflame, in any mixture, into one tree: dumps, reports, folded stacks,
- * profiles of pprof and speedscope. Dumps count as in stallclassify: once, up to the cap of
- * their stall, unless they are set apart. */
+ * profiles of pprof and speedscope. Dumps count as in stallclassify: once, up to the cap of their
+ * stall, unless they are set apart (enum triage_apart). */
 #ifndef STALLKIT_CMD_FLAME_INPUTS_H
 #define STALLKIT_CMD_FLAME_INPUTS_H
 
@@ -29,7 +29,7 @@ struct flame_inputs {
     struct flame_labels labels;
     const struct where *where;          /* filter of dumps, borrowed; NULL = all count */
     const struct classify_rules *rules; /* rules of keys, loaded and borrowed */
-    uint64_t cap_ms;                    /* most ms that one stall counts; 0 = no cap */
+    uint64_t cap_ms;                    /* maximum number of ms that one stall counts; 0 = no cap */
     bool by_holder;    /* only waits for locks count, each with its holders' stacks on top */
     bool ordered;      /* the tree is in the order of time */
     bool with_samples; /* samples and image ids are collected, too */
@@ -38,8 +38,9 @@ struct flame_inputs {
     struct cli_list maps;        /* values of --map, borrowed */
     struct cli_list path_rules;  /* values of --path-map, borrowed */
     const char *store, *learn;   /* values of --store and --learn */
-    const char *process; /* process of reports with many, see report_convert_process; NULL = none */
-    bool no_learn;       /* --no-learn was given */
+    const char *process;         /* process to read from reports of several processes, see
+                                    report_convert_process; NULL = the format chooses */
+    bool no_learn;               /* --no-learn was given */
     unsigned jobs;
     bool quiet; /* skipped files are not printed */
 
@@ -50,7 +51,7 @@ struct flame_inputs {
     struct cli_dumps dumps;      /* its failures are those of the whole command */
     struct fold fold;            /* its stats are read by the command */
     uint64_t others_ms;          /* by_holder: ms of dumps that do not wait for locks */
-    uint64_t apart[APART_COUNT]; /* dumps that do not count, by the reason */
+    uint64_t apart[APART_COUNT]; /* numbers of dumps that do not count, by reason */
     struct where_seen said;      /* fields of `where` that the dumps have */
     uint64_t folded_stacks;      /* number of lines of folded input that were added */
     uint64_t rounded; /* number of those lines whose counts were cut to STACK_DECIMALS_MAX places */
@@ -70,7 +71,7 @@ struct flame_inputs {
 };
 
 /* Reads the operands, see cli_dumps_run. Returns CLI_OK, also if inputs failed, which
- * `dumps.failures` counts; CLI_USAGE or CLI_FAILED after a printed message if nothing could be
+ * `dumps.failures` counts; CLI_USAGE or CLI_FAILED, with the error printed, if nothing could be
  * read at all. */
 int flame_inputs_read(struct flame_inputs *in, char **operands, size_t count);
 void flame_inputs_release(struct flame_inputs *in);

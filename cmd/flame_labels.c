@@ -10,7 +10,7 @@ static void label_add_version(struct strbuf *b, const struct dump *d) {
     }
 }
 
-/* Appends the cause: `said`, the annotated one, or, if that is NULL, the key's. */
+/* Appends the cause: the annotated one, `said`, or, if that is NULL, the key's. */
 static void add_cause(struct strbuf *b, const char *said, const struct stall_key *key) {
     strbuf_addstr(b, said ? said : rule_cause_text(key->cause));
 }

@@ -1,5 +1,5 @@
-/* Makes what stallflame --by adds to a dump's stacks: below them labels, which are its cause,
- * its bucket and the version of the app; above them the holders of the lock for which it waits. */
+/* Makes the frames that stallflame --by adds to a dump's stacks: below them labels (its cause, its
+ * bucket, the version of the app), above them the holders of the lock for which it waits. */
 #ifndef STALLKIT_CMD_FLAME_LABELS_H
 #define STALLKIT_CMD_FLAME_LABELS_H
 
@@ -11,7 +11,7 @@
 
 enum flame_by { FLAME_BY_CAUSE, FLAME_BY_BUCKET, FLAME_BY_VERSION, FLAME_BY_COUNT };
 
-/* The labels that are asked for. The caller sets kinds and count, each kind at most once, and
+/* The labels that the options select. The caller sets kinds and count, each kind at most once, and
  * zeroes the rest. */
 struct flame_labels {
     enum flame_by kinds[FLAME_BY_COUNT]; /* outermost first */

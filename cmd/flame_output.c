@@ -26,7 +26,7 @@ const char *flame_unit(const struct flame_run *run) {
         return run->svg.unit;
     }
     const char *unit = flame_inputs_unit(&run->inputs);
-    if (!unit && run->diff.on) { /* the inputs may be an empty folder */
+    if (!unit && run->diff.on) { /* the second input may be an empty folder, without a unit */
         unit = flame_inputs_unit(&run->diff.base);
     }
     if (!unit) {

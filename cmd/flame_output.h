@@ -17,7 +17,7 @@ struct flame_format {
     bool diffs, only_diffs; /* diffs: can show a difference; only_diffs: can show nothing else */
     bool samples;           /* samples and ids of images are needed, too */
     bool plain_names;       /* names are written without their module, unless options ask for it */
-    const char *unreadable; /* what the output is, such as "an image", if a terminal cannot show it;
+    const char *unreadable; /* if a terminal cannot show the output, its kind, such as "an image";
                                else NULL */
 };
 /* All output formats; the first is the default. */
@@ -43,7 +43,7 @@ const char *flame_unit(const struct flame_run *run);
 /* Writes the output, and the summary of a difference; failures are counted with those of the
  * inputs. */
 void flame_write(struct flame_run *run);
-/* Prints to stderr what was read. */
+/* Prints a summary of the inputs to stderr. */
 void flame_summarise(const struct flame_run *run);
 
 #endif

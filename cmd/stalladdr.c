@@ -431,7 +431,9 @@ static void on_input(void *ctx, int fd, const char *name, bool found) {
         have += (size_t)n;
         size_t whole = whole_words(buf, have);
         if (whole == 0 && have == sizeof buf) {
-            whole = have; /* no address fills the buffer, so the bytes are taken as a whole */
+            /* A word that fills the buffer is passed on in parts, as it is too long to be an
+             * address. */
+            whole = have;
         }
         if (whole > 0) {
             put_words(run, buf, whole);

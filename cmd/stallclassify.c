@@ -1,4 +1,5 @@
-/* stallclassify: reads symbolicated dumps and prints one table of what to fix first. */
+/* stallclassify: reads symbolicated dumps and prints one table of buckets, the most important
+ * first. */
 #include "base/hash.h"
 #include "base/strbuf.h"
 #include "classify/print/annotate.h"
@@ -71,8 +72,8 @@ static bool open_symbols(struct classify_run *run, struct classify_settings *s) 
     return cli_symbols_open(&run->symbols, &o, &run->dumps, (unsigned)s->jobs);
 }
 
-/* Prints the fields of the filter that no dump has, as such a filter is likely a mistake, and
- * those that no record of exposure has, as rates then lack these users. */
+/* Prints the fields of the filter that no dump has, because such a filter is probably a mistake,
+ * and those that no record of exposure has, because rates then lack the exposure of these users. */
 static void tell_unsaid(const struct classify_run *run) {
     const struct {
         const struct where_seen *seen;
@@ -143,7 +144,7 @@ static int classify_lint_rules(struct classify_run *run, struct classify_setting
 }
 
 /* Reads these days of the history into *t, and names frames by the symbols that are known now.
- * False after a printed message. */
+ * False: an error was printed. */
 static bool read_named_days(struct classify_run *run, const struct classify_settings *s,
                             enum history_days days, struct triage **t) {
     struct triage_options o = options_of(run, s);
@@ -236,7 +237,7 @@ static int classify_read_inputs(struct classify_run *run, const struct classify_
     return run->broken ? CLI_FAILED : status;
 }
 
-/* Folds the buckets past --max-buckets. False after a printed message: out of memory. */
+/* Folds the buckets past --max-buckets. False: out of memory, which was reported. */
 static bool classify_fold(struct classify_run *run) {
     struct err e = {0};
     if (triage_fold(run->triage, &e) != ST_OK) {
@@ -247,7 +248,7 @@ static bool classify_fold(struct classify_run *run) {
 }
 
 /* Runs --partial; the output is open while dumps are read. With --every no partial is written at
- * the end if the input ended right behind one. Returns the exit status. */
+ * the end if the input ended right after one. Returns the exit status. */
 static int write_partials(struct classify_run *run, const struct classify_settings *s,
                           const struct cli_parser *p) {
     if (!cli_output_open(&run->output, s->output.path, &run->dumps.failures)) {
@@ -312,7 +313,7 @@ static void print_gate(void *ctx, const struct gate *g) {
 
 /* Runs --fail-on back: sets *back to the number of buckets that fail the run because they came
  * back. Whether a bucket came back is judged by all days up to the last selected one, as the
- * selected days alone may hold no older version. False after a printed message. */
+ * selected days alone may hold no older version. False: an error was printed. */
 static bool count_back(struct classify_run *run, const struct classify_settings *s,
                        uint64_t *back) {
     struct triage *all = NULL;
@@ -397,7 +398,7 @@ static bool watch_add(void *ctx, char *path, bool *broken) {
     struct err e = {0};
     char *operands[] = {path, NULL};
     failures->printed = failures->untold =
-        0; /* the limit of printed failures applies to each file */
+        0; /* reset, so that the limit of printed failures applies to each file */
     (void)cli_symbols_run(&run->symbols, &run->dumps, (unsigned)r->s->jobs, operands, 1);
     if (!run->broken && classify_commit_history(run->history, true, &e) != ST_OK) {
         classify_fail(run, run->history->path, &e);

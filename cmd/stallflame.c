@@ -57,7 +57,7 @@ enum {
 
 /* ---- options ---- */
 
-/* Takes the value of --min-width: pixels, or a share with '%', with up to two decimal places,
+/* Parses the value of --min-width: pixels, or a share with '%', with up to two decimal places,
  * stored in hundredths. */
 static bool take_min_width(void *settings, struct cli_parser *p) {
     struct flame_run *run = settings;
@@ -82,7 +82,7 @@ static bool take_min_width(void *settings, struct cli_parser *p) {
     return true;
 }
 
-/* Takes a value of --by; a label that an earlier --by gave is ignored. */
+/* Parses a value of --by; a label that an earlier --by gave is ignored. */
 static bool take_by(void *settings, struct cli_parser *p) {
     struct flame_run *run = settings;
     static const char *const words[] = {"cause", "bucket", "version", "thread", "holder", NULL};
@@ -130,7 +130,7 @@ static bool take_palette(void *settings, struct cli_parser *p) {
     return true;
 }
 
-/* Takes --hash, which changes the default palette only: all others choose colours by hashes
+/* Handles --hash, which changes the default palette only: all others choose colours by hashes
  * anyway. */
 static bool take_hash(void *settings, struct cli_parser *p) {
     struct flame_run *run = settings;
@@ -269,7 +269,7 @@ static const struct cli_tool tool = {
 
 /* ---- options together ---- */
 
-/* Checks combinations of options. False after a printed message. */
+/* Checks combinations of options. False: an error was printed. */
 static bool flame_check_options(const struct flame_run *run) {
     bool to_stdout = !run->output || strcmp(run->output, "-") == 0;
     if (run->inputs.ordered && run->inputs.options.weight == FOLD_USERS) {
@@ -298,7 +298,7 @@ static bool flame_check_options(const struct flame_run *run) {
 }
 
 /* Rejects the options of --diff if it is not given, and, if it is given, the options that it
- * excludes. False after a printed message. */
+ * excludes. False: an error was printed. */
 static bool check_diff(const struct flame_run *run, const struct cli_parser *p) {
     const struct flame_diff *d = &run->diff;
     char typed[CLI_TYPED];
@@ -381,7 +381,8 @@ static int flame(struct flame_run *run, const struct cli_parser *p) {
         flame_write(run);
         passed = flame_diff_judge(&run->diff, tool.name, flame_unit(run), run->quiet, failures);
     }
-    status = cli_exit_status(failures); /* the messages that it prints precede the summary */
+    /* cli_exit_status prints messages, which have to precede the summary. */
+    status = cli_exit_status(failures);
     if (run->diff.on && cli_exit_status(&run->diff.base.dumps.failures) != CLI_OK) {
         status = CLI_FAILED;
     }

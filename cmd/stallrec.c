@@ -18,8 +18,8 @@
 #include "recorder/spool/recover.h"
 #include "recorder/stallrec.h"
 
-/* Exit statuses as those of env(1): a failure of stallrec, a program that cannot be run, and one
- * that is not there. */
+/* Exit statuses, the same as those of env(1): a failure of stallrec, a program that cannot be run,
+ * and a program that does not exist. */
 enum {
     EXIT_OWN = 125,
     EXIT_CANNOT_RUN = PROGRAM_CANNOT_RUN,
@@ -30,10 +30,11 @@ enum {
 /* Largest value of --keep-bytes: its 18 digits fit into the environment variable of the library. */
 #define MAX_KEEP_BYTES UINT64_C(999999999999999999)
 
-/* Milliseconds between two looks for news of stalls with -v. */
+/* Milliseconds between two checks for news of stalls with -v. */
 enum { NEWS_MS = 100 };
 
-/* Most milliseconds that processes which the program started may take to end after the program. */
+/* Maximum number of milliseconds for which other processes that the program started are awaited
+ * after its end. */
 enum { OTHERS_MS = 2000 };
 
 enum {
@@ -397,8 +398,7 @@ static int only(bool done) {
     return done ? CLI_EXIT : EXIT_OWN;
 }
 
-/* Runs --replay, which takes no option but --preset. Returns CLI_EXIT, or the status to end
- * with. */
+/* Runs --replay, which takes no option but --preset. Returns CLI_EXIT, or the exit status. */
 static int replay_trace(const struct cli_parser *p, const struct recorder_settings *set) {
     bool alone = true;
     if (p->operand_count > 0) {
@@ -409,8 +409,8 @@ static int replay_trace(const struct cli_parser *p, const struct recorder_settin
     return only(alone && recorder_replay(tool.name, set->replay, set->preset));
 }
 
-/* Reads the options. Returns CLI_OK to run a program, CLI_EXIT when all is done, or the status
- * to end with after a printed message. */
+/* Reads the options. Returns CLI_OK to run a program, CLI_EXIT if nothing is left to do, or the
+ * exit status, with the error printed. */
 static int read_options(struct cli_parser *p, struct run *run) {
     struct recorder_settings *set = &run->settings;
     switch (cli_read_options(p, set)) {
@@ -441,8 +441,7 @@ static int read_options(struct cli_parser *p, struct run *run) {
     return CLI_OK;
 }
 
-/* Prepares all that must be in place before the program runs. Returns 0, or the status to end
- * with. */
+/* Prepares all that must be in place before the program runs. Returns 0, or the exit status. */
 static int prepare(struct run *run) {
     int status = EXIT_OWN;
     run->program = program_find(run->argv[0], &status);

@@ -271,8 +271,8 @@ static uint64_t heeded_options(const struct sym_settings *set, const char **why)
     return ~limits;
 }
 
-/* Are all given options used? An unused option is a mistake, as it may be a gate that then never
- * fails. False after a printed message. */
+/* Are all given options used? An unused option is refused, because it may be a gate that would then
+ * never fail. False: an error was printed. */
 static bool fits(const struct cli_parser *p, const struct sym_settings *set) {
     const char *why;
     const struct cli_option *useless = cli_useless(p, heeded_options(set, &why));

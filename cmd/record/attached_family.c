@@ -8,9 +8,9 @@
 #include "recorder/attach/attach.h"
 #include "recorder/stallrec.h"
 
-/* Nanoseconds between two looks for children. */
+/* Nanoseconds between two searches for children. */
 #define LIST_NS UINT64_C(100000000)
-/* Most nanoseconds that one step may spend on attaching to children. */
+/* Maximum number of nanoseconds that one step may spend on attaching to children. */
 #define ADDING_NS UINT64_C(10000000)
 
 struct attached_family {
@@ -19,14 +19,14 @@ struct attached_family {
     struct attach *member[FAMILY_MAX]; /* the first is the process named by options.pid */
     pid_t pid[FAMILY_MAX];
     uint32_t count;
-    /* Time of the last look for children; 0 = that look was cut short, and the next step goes
-     * on. */
+    /* Time of the last search for children; 0 = that search was cut short, and the next step
+     * continues it. */
     uint64_t listed_ns;
     struct attach_totals ended; /* sums over the members that ended, without the first */
     uint32_t processes;         /* number of processes that were recorded */
     uint32_t loopless;          /* number of ended processes in which no loop was seen */
-    uint32_t refused; /* number of processes that could not be recorded; why_refused tells why the
-                         latest could not */
+    uint32_t refused; /* number of processes that could not be recorded; why_refused is the reason
+                         for the latest of these */
     pid_t refused_pid[FAMILY_MAX];
     struct attach_problem why_refused;
 };
@@ -100,7 +100,7 @@ static bool is_member(const struct attached_family *f, pid_t pid) {
     return false;
 }
 
-/* Attaches to a process as a new member. False: *problem tells why not. */
+/* Attaches to a process as a new member. False: *problem becomes the reason. */
 static bool family_add(struct attached_family *f, pid_t pid, struct attach_problem *problem) {
     struct attach_options options = f->options;
     options.pid = pid;
@@ -113,8 +113,8 @@ static bool family_add(struct attached_family *f, pid_t pid, struct attach_probl
     return true;
 }
 
-/* Counts a process that could not be recorded; it is counted once, although each look for children
- * tries to attach to it again. */
+/* Counts a process that could not be recorded; it is counted once, although each search for
+ * children tries to attach to it again. */
 static void count_refused(struct attached_family *f, pid_t pid,
                           const struct attach_problem *problem) {
     uint32_t known = f->refused < FAMILY_MAX ? f->refused : FAMILY_MAX;
@@ -137,8 +137,8 @@ static void add_child(struct attached_family *f, pid_t pid) {
     count_refused(f, pid, &problem);
 }
 
-/* Finds and attaches to the children of all members. Attaching takes time, in which the members
- * are not looked at, so after ADDING_NS the rest is left to the next step. */
+/* Finds and attaches to the children of all members. While it attaches, the members are not
+ * sampled, so after ADDING_NS the rest is left to the next step. */
 static void find_children(struct attached_family *f) {
     uint64_t begin = stallrec_clock_ns();
     bool in_time = true;

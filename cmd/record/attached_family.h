@@ -13,16 +13,16 @@ struct attach_problem;
 struct attach_totals;
 struct attached_family;
 
-enum { FAMILY_MAX = 64 }; /* most processes at a time */
+enum { FAMILY_MAX = 64 }; /* maximum number of processes at a time */
 
-/* Attaches to options->pid. Options are copied; what they point to is borrowed until
- * family_close. False: *problem tells why not. */
+/* Attaches to options->pid. Options are copied; what they point to is borrowed until family_close.
+ * False: *problem becomes the reason. */
 bool family_open(struct attached_family **out, const struct attach_options *options, bool follows,
                  struct attach_problem *problem);
 /* Returns the recording of the process that options->pid named; valid until family_close. */
 struct attach *family_first(const struct attached_family *f);
-/* Steps all processes, and looks for children. Returns the time of stallrec_clock_ns by which the
- * next call is due. */
+/* Steps all processes, and searches for children. Returns the time of stallrec_clock_ns by which
+ * the next call is due. */
 uint64_t family_step(struct attached_family *f);
 /* Sets fds to descriptors that become readable when a process ends, and returns their number. */
 uint32_t family_ends(const struct attached_family *f, struct pollfd fds[FAMILY_MAX]);
@@ -34,12 +34,12 @@ void family_finish_first(struct attached_family *f, int killed);
 /* Ends the recording of the other processes. It must be called after family_finish_first. */
 void family_finish(struct attached_family *f);
 
-/* Adds up what was recorded of all processes into *out; loop_at is that of the first process with
- * a loop, program that of the first process. *processes: number of recorded processes; *loopless:
- * number of those without a loop. */
+/* Adds up the totals of all processes into *out; loop_at is that of the first process with a loop,
+ * program that of the first process. *processes: number of recorded processes; *loopless: number of
+ * those without a loop. */
 void family_totals(const struct attached_family *f, struct attach_totals *out, uint32_t *processes,
                    uint32_t *loopless);
-/* Returns how many processes could not be recorded; *why tells the reason for the latest. */
+/* Returns how many processes could not be recorded; *why becomes the reason for the latest. */
 uint32_t family_refused(const struct attached_family *f, struct attach_problem *why);
 /* Frees f, which may be NULL. */
 void family_close(struct attached_family *f);

@@ -30,7 +30,7 @@ char *program_find(const char *name, int *status) {
     struct strbuf path = {0};
     bool exists = false;
     const char *list = strchr(name, '/') ? "" : getenv("PATH");
-    /* An empty name would match the folders themselves, so it is not looked for. */
+    /* An empty name would match the folders themselves, so it is not searched for. */
     for (const char *at = !*name ? NULL : list ? list : "/usr/bin:/bin"; at;) {
         size_t size = strcspn(at, ":");
         strbuf_clear(&path);
@@ -80,7 +80,7 @@ enum { OUR_MACHINE = EM_X86_64 };
 #endif
 
 /* Returns why a program with musl's dynamic linker is refused: that linker cannot load a library
- * made for glibc. NULL if the program has another linker. r stands behind p_type of the program
+ * made for glibc. NULL if the program has another linker. r stands after p_type of the program
  * header that names the linker (PT_INTERP). */
 static const char *refuse_linker(struct reader *r) {
     static const char musl[] = "/lib/ld-musl-";
@@ -116,7 +116,7 @@ static const char *refuse_elf(const uint8_t *bytes, size_t size) {
             return refuse_linker(&r);
         }
     }
-    /* A header that cannot be read is no reason to refuse. */
+    /* A program whose headers cannot be read is not refused. */
     return reader_failed(&r) ? NULL : "statically linked: record it with --attach";
 }
 

@@ -8,13 +8,13 @@
 /* These exit statuses equal those of env(1). */
 enum { PROGRAM_CANNOT_RUN = 126, PROGRAM_NOT_FOUND = 127 };
 
-/* Returns the file that execvp would run for the name, malloc'ed. NULL after a printed message:
+/* Returns the file that execvp would run for the name, malloc'ed. NULL, with the error printed:
  * *status is then PROGRAM_CANNOT_RUN or PROGRAM_NOT_FOUND. */
 char *program_find(const char *name, int *status);
 
 /* Can a preloaded library record the program? It must be an ELF file for this machine with a
- * dynamic linker, or a script with such an interpreter, and not set-user-id. False after a
- * printed message. */
+ * dynamic linker, or a script with such an interpreter, and not set-user-id. False: an error was
+ * printed. */
 bool program_check(const char *path);
 
 /* ---- files that recording needs: paths are absolute, and the caller frees them ---- */

@@ -1,4 +1,4 @@
-/* Prints stallrec's lists, a replay, and what was found in a program. */
+/* Prints stallrec's lists, a replay, and the stalls that were found in a program. */
 #include "record/recorder_answers.h"
 
 #include <errno.h>
@@ -22,7 +22,7 @@ struct question {
     const char *tool, *trace, *preset;
 };
 
-/* Calls `print` to answer a question on the standard output. False after a printed message. */
+/* Calls `print` to answer a question on the standard output. False: an error was printed. */
 static bool answer(bool (*print)(struct sink *out, const struct question *question),
                    const struct question *question) {
     struct cli_failures failures = {.tool = question->tool};
@@ -129,9 +129,10 @@ struct recorder_sums {
     uint64_t wall_ms, watched_ms, input_ms;
     uint64_t unwatched_ms[PRELOAD_UNWATCHED];
     uint32_t threads, thread_loops; /* number of watched threads, and of those with an event loop */
-    uint32_t unwatched;             /* number of threads for which there was no room */
-    uint32_t loops;                 /* number of processes in which an event loop was found */
-    uint32_t loopless;              /* number of processes without an event loop */
+    /* Number of threads that could not be watched, because the table was full. */
+    uint32_t unwatched;
+    uint32_t loops;                      /* number of processes in which an event loop was found */
+    uint32_t loopless;                   /* number of processes without an event loop */
     const struct preload_process *first; /* first process with a loop; NULL: none has one */
     const struct preload_process *main;  /* the program itself; NULL: it never waited */
 };
@@ -456,8 +457,8 @@ static void say_clones(uint32_t cloned) {
     }
 }
 
-/* Prints what the counts leave out: processes that still run, were too many, or were not
- * recorded. */
+/* Prints the numbers of processes that the counts leave out: those that still run, those beyond the
+ * limit, and those that were not recorded. */
 static void say_rest(const struct preload_report *report, const struct recover_counts *got) {
     if (got->running > 0) {
         cli_say(TOOL,
@@ -537,7 +538,7 @@ void recorder_say_news(const struct preload_report *report, uint64_t *heard, uin
 
 /* ---- the whole summary ---- */
 
-/* Prints what was found, and how much was watched, in one line. */
+/* Prints the stalls that were found, and the watched time, in one line. */
 static void say_finds(const struct preload_report *report, const struct recorder_sums *sums,
                       const struct recorder_settings *set, const char *name, bool complete) {
     uint64_t stall_ms = settings_stall_ms(set);

@@ -1,4 +1,4 @@
-/* Prints stallrec's lists, a replay, and what was found in a program. */
+/* Prints stallrec's lists, a replay, and the stalls that were found in a program. */
 #ifndef STALLKIT_CMD_RECORDER_ANSWERS_H
 #define STALLKIT_CMD_RECORDER_ANSWERS_H
 
@@ -36,7 +36,7 @@ void recorder_add_input(struct strbuf *line, uint64_t input_ms);
  * indexed by enum rec_unwatched. */
 void recorder_add_reasons(struct strbuf *line, const uint64_t *unwatched_ms);
 
-/* How and when the program ended. */
+/* The way and the time in which the program ended. */
 struct recorder_ending {
     bool ran;
     int signal; /* signal that ended it; 0: none */
@@ -49,23 +49,23 @@ struct recorder_ending {
  * *heard: number of the last printed item of the news, 0 at first. now_ns: ns since the program's
  * start. */
 void recorder_say_news(const struct preload_report *report, uint64_t *heard, uint64_t now_ns);
-/* Prints the line of a stall of this kind: one that goes on, or, if `ended`, one that is over.
+/* Prints the line of a stall of this kind: one that continues, or, if `ended`, one that is over.
  * now_ns: ns since the program's start; age_ms: the stall's length so far. */
 void recorder_say_stall(uint64_t now_ns, const char *kind, uint64_t age_ms, bool ended);
 
 /* Appends how many threads were watched, if more than one, and how many of them have an event
  * loop. */
 void recorder_add_threads(struct strbuf *line, uint32_t threads, uint32_t loops);
-/* Prints how many threads were to be watched, but were not. */
+/* Prints the number of threads that should have been watched but were not. */
 void recorder_say_unwatched(uint32_t threads);
 
 /* Prints that a dump had no room for this number of threads. */
 void recorder_say_cut(uint32_t threads);
 
-/* Prints to stderr what was found, how much of the time was watched, and what went wrong. report
- * is a copy, to which no process writes; what it says of a process that was killed is somewhat
- * old, and `end` tells the program's own end. got: what was recovered from the folder of the
- * dumps. name: the program's name. */
+/* Prints to stderr the stalls that were found, the share of the time that was watched, and errors.
+ * report is a copy, to which no process writes; its data of a killed process may be somewhat old,
+ * and `end` has the program's own end. got: the dumps that were recovered from the folder. name:
+ * the program's name. */
 void recorder_say_summary(const struct preload_report *report, const struct recorder_ending *end,
                           const struct recover_counts *got, const struct recorder_settings *set,
                           const char *name);

@@ -164,8 +164,8 @@ struct recording {
     struct attached_family *family;
 };
 
-/* Attaches to a process with the settings. *r must not move until family_close. False after a
- * printed message. */
+/* Attaches to a process with the settings. *r must not move until family_close. False: an error was
+ * printed. */
 static bool open_attach(const struct recorder_settings *set, pid_t pid, bool started,
                         struct recording *r) {
     struct attach_problem problem;
@@ -189,14 +189,15 @@ static int read_signal(int signals) {
     return read(signals, &info, sizeof info) == sizeof info ? (int)info.ssi_signo : 0;
 }
 
-/* Raises this process's priority: it must run in time if the program leaves no processor free,
- * and it runs only for moments. */
+/* Raises this process's priority, so that it samples in time even if the program leaves no
+ * processor free; it needs little processor time itself. */
 static void take_precedence(void) {
     enum { NICE = -10 };
     setpriority(PRIO_PROCESS, 0, NICE); /* fails for most users */
 }
 
-/* Prints a line of --top: how busy the loop was, its longest stretch, and where that was. */
+/* Prints a line of --top: the busy share of the loop's time, its longest busy stretch, and the
+ * innermost functions of the last stack. */
 static void print_top(const struct attached_family *f) {
     struct attach_top top = attach_look_at_top(family_first(f));
     if (!top.known) {
@@ -356,8 +357,8 @@ static bool start_child(const char *path, char **argv, const sigset_t *mask, str
     return child->pid > 0;
 }
 
-/* Forwards a signal to the program; a terminal sends its signals to both. Returns false:
- * recording goes on. */
+/* Forwards a signal to the program; a terminal sends its signals to both. Returns false: recording
+ * continues. */
 static bool forward_signal(void *arg, int number) {
     const struct child *child = arg;
     if (number != SIGCHLD) {
@@ -410,7 +411,9 @@ int recorder_attach_program(const struct recorder_settings *set, const char *pat
     }
     if (runs) {
         summarise_attached(set, f,
-                           recorded); /* first: the kernel takes its time to close tracepoints */
+                           /* The summary comes first, because the kernel closes tracepoints slowly.
+                            */
+                           recorded);
     } else {
         cli_say(TOOL, "%s: %s", path, strerror(error));
     }

@@ -1,5 +1,5 @@
-/* Checks stallrec's options before a program runs: the library in the program has nobody to whom
- * it could report a wrong setting. */
+/* Checks stallrec's options before a program runs: the library in the program cannot report a wrong
+ * setting to the user. */
 #include "record/recorder_settings.h"
 
 #include <string.h>
@@ -151,7 +151,7 @@ const char *settings_thread_glob(const struct recorder_settings *s) {
 void settings_config(const struct recorder_settings *s, struct stallrec_config *out) {
     enum {
         THREADS_AFTER_MS = 1000
-    }; /* ms: early, as a user who looks for a stall wants to know who holds the lock */
+    }; /* in ms; early, because a user who looks for a stall wants to know the holder of the lock */
     *out = values(s);
     out->directory = s->directory;
     if (strcmp(out->preset, "default") == 0) { /* other presets stay as published */

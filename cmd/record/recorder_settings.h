@@ -1,4 +1,4 @@
-/* The options of stallrec that reach the recorder: what is recorded, and how. */
+/* The options of stallrec that are settings of the recorder. */
 #ifndef STALLKIT_CMD_RECORDER_SETTINGS_H
 #define STALLKIT_CMD_RECORDER_SETTINGS_H
 
@@ -17,10 +17,10 @@ struct recorder_settings {
     uint32_t threshold_ms;              /* 0: the preset's threshold */
     uint32_t sample_ms, ring, check_ms; /* each 0: the preset's value */
     uint32_t detectors;                 /* bits of detectors; 0: the preset's */
-    uint32_t max_threads;               /* most threads in one dump; 0: the preset's value */
-    uint32_t cpu_percent;               /* most percent of one processor; 0: the preset's value */
-    struct strbuf loop_at;              /* places of the loop, one on each line */
-    struct strbuf context;              /* KEY=VALUE, one on each line */
+    uint32_t max_threads;  /* maximum number of threads in one dump; 0: the preset's value */
+    uint32_t cpu_percent;  /* maximum percentage of one processor; 0: the preset's value */
+    struct strbuf loop_at; /* places of the loop, one on each line */
+    struct strbuf context; /* KEY=VALUE, one on each line */
     unsigned context_count;
     uint64_t keep_days, keep_bytes, keep_files; /* limits of stored dumps; 0 = no limit */
     uint32_t file_mode;                         /* see struct stallrec_config */

@@ -31,8 +31,8 @@ int raise_descriptor(int low) {
     return high;
 }
 
-/* Removes a report file that a killed command left, which is one of this user whose lock nobody
- * holds. */
+/* Removes a report file that a killed command left, that is, a file of this user whose lock no
+ * process holds. */
 static void remove_stale(int folder, const char *name) {
     struct stat sb;
     int fd = openat(folder, name, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);

@@ -292,7 +292,7 @@ int classify_check_history_file(struct classify_history *h, const char *output,
     return cli_exit_status(failures);
 }
 
-/* ---- what is known of a bucket ---- */
+/* ---- facts about a bucket ---- */
 
 static enum st keep_gone(void *ctx, const struct gone_bucket *b, struct err *e) {
     struct gone_list *list = ctx;
@@ -325,8 +325,8 @@ bool classify_find_gone(struct classify_history *h, const struct triage *t,
     return gone_each(t, keep_gone, &h->gone, &e) == ST_OK || cli_fail(failures, h->path, &e);
 }
 
-/* Sets *out to what the history notes of a bucket, borrowed until the next call. ST_NONE: nothing
- * is noted. */
+/* Sets *out to the history's note on a bucket, borrowed until the next call. ST_NONE: there is
+ * none. */
 static enum st find_note(struct classify_history *h, const char *id, struct bucket_note *out,
                          struct err *e) {
     uint64_t number;
@@ -361,7 +361,7 @@ bool classify_history_is_back(void *ctx, const char *id) {
     struct bucket_note note = {0};
     uint64_t number;
     if (!parse_hex(id, strlen(id), &number)) {
-        return false; /* the bucket "other" has a word for an id */
+        return false; /* the id of the bucket "other" is a word and no number */
     }
     const struct gone_bucket *gone = gone_list_find(&h->gone, number);
     if (!h->fixed_listed) {
@@ -371,7 +371,7 @@ bool classify_history_is_back(void *ctx, const char *id) {
                                            classify_history_note(h, id, &note) && *note.back_in);
 }
 
-/* Does a note say that its bucket is ignored today? */
+/* Does a note mark its bucket as ignored today? */
 static bool note_ignores(const struct classify_history *h, const struct bucket_note *note) {
     int32_t day;
     return *note->ignore &&
@@ -400,8 +400,8 @@ struct back_list {
     uint64_t count;
 };
 
-/* Do the counts tell that the bucket came back, and does no mark say that a later version fixes
- * it? */
+/* Did the bucket come back by the counts, and is no later version marked as the one that fixes it?
+ */
 static bool is_back_by_counts(const struct gone_bucket *gone, const struct bucket_note *note) {
     return gone && gone->returned_in &&
            (!*note->fixed_in || version_compare(note->fixed_in, gone->returned_in) <= 0);

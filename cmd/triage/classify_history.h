@@ -15,7 +15,7 @@ struct gone_list {
     VEC(struct gone_bucket) buckets;
 };
 
-/* Which days of a history are read. */
+/* The days of a history that are read. */
 enum history_days {
     DAYS_ASKED,  /* from --since to --until */
     DAYS_BEFORE, /* all days before --since */
@@ -43,32 +43,32 @@ struct classify_history {
 };
 
 /* Checks the options against each other, the operands, the standard input and the filter, and sets
- * the days as classify_set_today does. where: the filter of the run, which may ask for
- * history_fields alone; borrowed as long as h. False after a printed usage error. */
+ * the days as classify_set_today does. where: the filter of the run, which may name only the fields
+ * in history_fields; borrowed as long as h. False after a printed usage error. */
 bool classify_check_history(const struct cli_tool *tool, struct classify_history *h,
                             const struct where *where, size_t operand_count);
 /* Sets h->today to the current day, and the other days to those that --since, --until and --keep
  * name today. False after a printed usage error. */
 bool classify_set_today(const struct cli_tool *tool, struct classify_history *h);
 /* Removes the days that are older than --keep allows, or that exceed its bytes, from the history.
- * False after a printed message. */
+ * False: an error was printed. */
 bool classify_keep_history(struct classify_history *h, struct cli_failures *failures);
 /* Opens the history for reading, and for adding if `adds`, and sets *cap_s to the history's cap in
- * seconds unless --cap was given. Returns CLI_OK, or CLI_FAILED after a printed message. */
+ * seconds unless --cap was given. Returns CLI_OK, or CLI_FAILED, with the error printed. */
 int classify_open_history(struct classify_history *h, const struct cli_tool *tool, bool adds,
                           bool cap_given, uint64_t *cap_s, struct cli_failures *failures);
-/* Begins to add dumps, which are counted with the options o. False after a printed message. */
+/* Begins to add dumps, which are counted with the options o. False: an error was printed. */
 bool classify_begin_history(struct classify_history *h, const struct triage_options *o,
                             struct cli_failures *failures);
-/* Commits what was added since the last commit if it is much, or, with `all`, in any case. ST_ERR:
- * as history_commit. */
+/* Commits the dumps added since the last commit if there are many of them, or, with `all`, in any
+ * case. ST_ERR: as history_commit. */
 enum st classify_commit_history(struct classify_history *h, bool all, struct err *e);
-/* Ends the adding: commits, removes the days that --keep does not keep, and prints what was done.
- * False after a printed message. */
+/* Ends the adding: commits, removes the days that --keep does not keep, and prints the numbers of
+ * added and removed items. False: an error was printed. */
 bool classify_end_history(struct classify_history *h, const struct cli_tool *tool,
                           struct cli_failures *failures);
-/* Reads days into *t. A damaged part is printed, counted and left out. False after a printed
- * message; *t is then not set. */
+/* Reads days into *t. A damaged part is printed, counted and left out. False: an error was printed;
+ * *t is then not set. */
 bool classify_read_history(struct classify_history *h, enum history_days days, struct keyer *k,
                            const struct triage_options *o, struct triage **t,
                            struct cli_failures *failures);
@@ -81,7 +81,7 @@ int classify_forget_user(struct classify_history *h, const struct cli_tool *tool
 int classify_check_history_file(struct classify_history *h, const char *output,
                                 struct cli_failures *failures);
 /* Finds the buckets that are gone or returned, for the notes of classify_history_note; t must be
- * finished, and outlive the notes. False after a printed message. */
+ * finished, and outlive the notes. False: an error was printed. */
 bool classify_find_gone(struct classify_history *h, const struct triage *t,
                         struct cli_failures *failures);
 /* Sets *out to the note on a bucket; it is a bucket_note_of, whose ctx is the struct
@@ -95,18 +95,18 @@ bool classify_history_is_back(void *ctx, const char *id);
  * reported by classify_notes_were_read. */
 bool classify_history_ignores(void *ctx, const char *id);
 /* Could all requested notes and marks be read? It is called after an output or a gate, which are
- * wrong if not. False after a printed message. */
+ * wrong if not. False: an error was printed. */
 bool classify_notes_were_read(struct classify_history *h, struct cli_failures *failures);
 /* Prints the buckets of t that came back: those marked as fixed in an earlier version, and those
- * that were gone and returned by the counts of `ever`, unless a mark says that a later version
- * fixes them. `ever` has all days up to the last one of t; both are finished. Returns the number
- * of printed buckets that are not ignored. */
+ * that were gone and returned by the counts of `ever`, unless they are marked as fixed in a later
+ * version. `ever` has all days up to the last one of t; both are finished. Returns the number of
+ * printed buckets that are not ignored. */
 uint64_t classify_tell_back(struct classify_history *h, const struct cli_tool *tool,
                             const struct triage *t, const struct triage *ever,
                             struct cli_failures *failures);
-/* Adds to a finished triage of the selected days what the page shows beside its counts: for its
- * first `detail` buckets the time by day and by version, and the stored dumps, with the keys of k
- * and names from resolve (NULL = none). False after a printed message. */
+/* Adds the data that the page shows besides counts to a finished triage of the selected days: for
+ * its first `detail` buckets the time by day and by version, and the stored dumps, with the keys of
+ * k and names from resolve (NULL = none). False: an error was printed. */
 bool classify_show_history(struct classify_history *h, struct triage *t, size_t detail,
                            struct keyer *k, triage_resolve resolve, void *resolve_ctx,
                            struct cli_failures *failures);

@@ -63,8 +63,8 @@ static uint64_t monotonic_ms(void) {
     return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 }
 
-/* Writes the counts so far as a partial, with an empty line behind it, and restarts them from
- * zero. */
+/* Writes the counts so far as a partial, with an empty line after it, and restarts them from zero.
+ */
 static enum st next_partial(struct classify_run *run, struct err *e) {
     run->since = 0;
     run->due_ms = 0;
@@ -143,9 +143,10 @@ static void classify_take_session(void *ctx, const char *where, const char *text
         err_context(&e, "session record");
         classify_fail(run, where, &e);
     } else {
-        run->since +=
-            run->every_ms >
-            0; /* a session record starts the time of a partial, but is not counted as a dump */
+        run->since += run->every_ms >
+                      /* A session record, too, begins the time after which a partial is written,
+                       * but is not counted as a dump. */
+                      0;
     }
 }
 
@@ -174,8 +175,8 @@ static void classify_idle(void *ctx) {
         run->broken = true;
         classify_fail(run, NULL, &e);
     }
-    /* The history is committed before this process waits for input, so that other writers can go
-     * on. */
+    /* The history is committed before this process waits for input, so that other writers can
+     * continue. */
     if (run->history && !run->broken && classify_commit_history(run->history, true, &e) != ST_OK) {
         run->broken = true;
         classify_fail(run, run->history->path, &e);

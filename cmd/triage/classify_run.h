@@ -26,8 +26,9 @@ struct classify_run {
     bool annotate, partial;
     uint64_t every, since; /* every: dumps in one partial; since: dumps since the last partial */
     uint64_t every_ms;     /* time of one partial in ms; 0 = unlimited */
-    uint64_t due_ms;       /* monotonic time in ms at which a partial is due; 0 = no dump came */
-    bool broken;           /* memory ran out, so the counts are incomplete */
+    uint64_t due_ms; /* monotonic time in ms at which a partial is due; 0 = no dump has come since
+                        the last partial */
+    bool broken;     /* memory ran out, so the counts are incomplete */
 };
 
 /* Prints and counts a failure; where may be NULL. */

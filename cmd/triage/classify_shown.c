@@ -1,4 +1,4 @@
-/* Implements what the page shows of a history beside its counts. */
+/* Adds the dumps and sums of a history that the page shows besides counts. */
 #include <string.h>
 
 #include "classify/summary/shown.h"
@@ -74,8 +74,8 @@ static enum st show_dumps(struct history_view *v, uint64_t id, struct err *e) {
     return history_dumps_of(v->h->h, &v->h->span, id, show_dump, v, e);
 }
 
-/* Adds a bucket's sums and dumps from the history. The sums are left out if they count another
- * number of dumps than the triage, as other rules then sorted dumps into other buckets. */
+/* Adds a bucket's sums and dumps from the history. The sums are left out if their number of dumps
+ * differs from the triage's, because other rules had then sorted the dumps into other buckets. */
 static enum st show_bucket(struct history_view *v, const struct shown_bucket *b, struct err *e) {
     v->dumps = 0;
     enum st st = each_id(v, b, count_sums, e);

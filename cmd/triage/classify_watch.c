@@ -166,7 +166,7 @@ int classify_watch(struct classify_watch *w, const struct watch_ops *ops,
         due = due || st == ST_OK || now != symbols;
         symbols = now;
         if (st != ST_ERR && due) {
-            /* If writing the report failed, it is tried again at the next look. */
+            /* If writing the report failed, it is tried again when the folder is next checked. */
             due = write_report(w, ops, failures) != ST_OK;
         }
         if (st == ST_NONE && !watch_ends) {

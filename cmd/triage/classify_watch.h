@@ -13,7 +13,7 @@ struct watch_ops {
      * which was printed. *broken is set if the history itself cannot be written; the file must
      * then stay. */
     bool (*add)(void *ctx, char *path, bool *broken);
-    /* Writes the page to a file, and the metrics to `metrics`. False after a printed message. */
+    /* Writes the page to a file, and the metrics to `metrics`. False: an error was printed. */
     bool (*report)(void *ctx, const char *page, struct strbuf *metrics);
     void *ctx;
 };
@@ -27,9 +27,9 @@ struct classify_watch {
     uint64_t done, refused; /* numbers of files that were added, and that were refused */
 };
 
-/* Looks into the folder once a second, until SIGTERM or SIGINT, which end the watch between two
- * files. Returns CLI_OK, or CLI_FAILED after a printed message: the folder or the history is
- * lost. */
+/* Checks the folder once a second, until SIGTERM or SIGINT, which end the watch between two files.
+ * Returns CLI_OK, or CLI_FAILED, with the error printed: the folder or the history is no longer
+ * accessible. */
 int classify_watch(struct classify_watch *w, const struct watch_ops *ops,
                    struct cli_failures *failures);
 /* Appends the metrics of a finished triage in Prometheus' text form (exposition format 0.0.4).

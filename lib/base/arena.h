@@ -12,7 +12,7 @@ struct arena_block;
 struct arena {
     struct arena_block *head;
     size_t used;  /* bytes handed out since init or clear */
-    size_t limit; /* most bytes handed out, past which an allocation fails; 0 = none */
+    size_t limit; /* maximum of `used`, beyond which an allocation fails; 0 = no limit */
 };
 
 /* Returns `size` zeroed bytes, aligned for any type, valid until clear or release; NULL when
@@ -22,8 +22,8 @@ void *arena_alloc(struct arena *a, size_t size);
 /* Returns count * size bytes as arena_alloc does; NULL also when the product overflows. */
 void *arena_array(struct arena *a, size_t count, size_t size);
 
-/* Returns a copy of the len bytes at s with a NUL behind it; NULL when memory or the limit runs
- * out. */
+/* Returns a copy of the len bytes at s with a NUL after it; NULL when memory or the limit runs out.
+ */
 char *arena_strdup(struct arena *a, const char *s, size_t len);
 
 /* Empties the arena and keeps its largest block for reuse: all memory that came from it is

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <time.h>
 
-/* Some headers define them as macros for _FORTIFY_SOURCE: macOS', and glibc's for clang. */
+/* Some headers define these names as macros for _FORTIFY_SOURCE: macOS', and glibc's for clang. */
 #undef strcpy
 #undef strcat
 #undef strncpy

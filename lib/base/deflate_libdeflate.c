@@ -16,5 +16,5 @@ bool deflate_inflate(const void *bytes, size_t len, void *out, size_t out_len) {
 
 uint32_t deflate_crc32(const void *bytes, size_t len) {
     return len > 0 ? libdeflate_crc32(0, bytes, len)
-                   : 0; /* a NULL buffer would return the start value instead */
+                   : 0; /* for a NULL buffer libdeflate returns the start value 1 */
 }

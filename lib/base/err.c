@@ -7,7 +7,7 @@
 
 #include "base/utf8.h"
 
-/* An error text keeps this many bytes of a file's name: its end, which tells files apart. */
+/* An error text keeps this many bytes of a file's name: its end, in which files differ. */
 enum { NAME_SHOWN = 200 };
 
 /* Replaces control characters in an error text, and drops half of a UTF-8 sequence at the end of

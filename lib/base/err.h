@@ -1,9 +1,8 @@
-/* Tells what went wrong: the three results of a fallible function, and an error that the caller
- * owns.
+/* Errors: the three results of a fallible function, and the description of an error, which the
+ * caller owns.
  *
- * A fallible function returns `enum st`. On ST_ERR it fills `struct err`, its last parameter,
- * which may be NULL. The first error sticks: callers add context in front of it and never
- * replace it. */
+ * A fallible function returns `enum st`. On ST_ERR it fills `struct err`, its last parameter, which
+ * may be NULL. The first error sticks: callers add context in front of it and never replace it. */
 #ifndef STALLKIT_BASE_ERR_H
 #define STALLKIT_BASE_ERR_H
 
@@ -15,9 +14,9 @@
 #define BASE_MUST_USE          __attribute__((warn_unused_result))
 
 enum st {
-    ST_OK,   /* the function did what was asked for */
-    ST_NONE, /* the input is well-formed, and what was asked for is not in it */
-    ST_ERR   /* the function failed: struct err says what, on what, where */
+    ST_OK,   /* the function succeeded */
+    ST_NONE, /* the input is well-formed, but does not have the thing sought */
+    ST_ERR   /* the function failed; struct err holds the failure, the file and the offset */
 };
 
 enum err_code {
@@ -29,7 +28,7 @@ enum err_code {
     ERR_LIMIT,       /* a cap or a work budget was reached */
     ERR_UNSUPPORTED, /* the input is well-formed, but of a kind that is not supported */
     ERR_UNREAD,      /* a notice, no failure: a part of the input was not read */
-    ERR_NOTHING,     /* the input is well-formed, and nothing of what is looked for is in it */
+    ERR_NOTHING,     /* the input is well-formed, but has none of the things sought */
     ERR_USAGE,       /* the caller's arguments do not fit together */
     ERR_INTERNAL     /* a bug of this program */
 };

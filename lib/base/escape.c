@@ -140,8 +140,8 @@ static bool is_digit_or_letter(char c) {
     return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
-/* Would GitHub or GitLab take the mark at s for the begin of a reference? Nothing that is escaped
- * by a backslash is spared: they look at the text that Markdown made. */
+/* Would GitHub or GitLab take the mark at s for the start of a reference? A backslash does not
+ * prevent it, because they search the text that Markdown has rendered. */
 static bool begins_reference(const char *s) {
     bool digit = s[1] >= '0' && s[1] <= '9';
     switch (*s) {

@@ -1,16 +1,16 @@
 /* One policy of how text that strangers wrote (names, versions, values of a report) gets into an
- * output. A character may be shown if utf8_is_printable says so: no other reaches a person's eyes
- * or terminal.
+ * output. A character may be shown if utf8_is_printable returns true for it: no other is printed
+ * unescaped.
  *
  *     output                   a character that may not be shown    further
  *     text, messages           ?
  *     XML, HTML, pprof         U+FFFD                               XML: markup is escaped
  *     CSV                      U+FFFD                               formulas are defused
- *     Markdown                 ?                                    markup, links and references
- * are escaped JSON (jsonw.h)           \u and its code, which reads back as it was folded
- * (folded.h)        \x and two digits for each byte, which reads back as it was
+ *     Markdown                 ?                                    markup and references escaped
+ *     JSON (jsonw.h)           \u and its code, which reads back as it was
+ *     folded (folded.h)        \x and two digits for each byte, which reads back as it was
  *
- * What passes on dumps and partials leaves the text of their members as it was. */
+ * Code that copies dumps and partials leaves the text of their members unchanged. */
 #ifndef STALLKIT_BASE_ESCAPE_H
 #define STALLKIT_BASE_ESCAPE_H
 
@@ -29,8 +29,8 @@ void text_add_shown(struct strbuf *out, const char *text, size_t len);
 /* Appends text for programs that show it: U+FFFD for each character that may not be shown. */
 void text_add_replaced(struct strbuf *out, const char *text, size_t len);
 
-/* Appends text so that it is safe between tags and inside quotes: < > & " ' escaped. What may not
- * be shown becomes U+FFFD. */
+/* Appends text so that it is safe between tags and inside quotes: < > & " ' are escaped, and a
+ * character that may not be shown becomes U+FFFD. */
 void xml_text_add(struct strbuf *out, const char *text, size_t len);
 
 /* Appends text as xml_text_add does, but at most `cells` character cells wide (East Asian wide
@@ -46,14 +46,14 @@ size_t xml_text_cells(const char *text, size_t len);
  * from *cells. */
 size_t xml_text_next(const char *text, size_t len, size_t *cells);
 
-/* Writes a field of CSV by RFC 4180, in double quotes if it needs them. One that begins with
- * = + - or @ gets an apostrophe in front, as spreadsheets run it as a formula otherwise; plain: it
+/* Writes a field of CSV by RFC 4180, in double quotes if it needs them. One that begins with = + -
+ * or @ gets an apostrophe in front, because spreadsheets would run it as a formula; with `plain` it
  * gets none. Write errors stick to the sink. */
 void csv_put_field(struct sink *out, const char *s, bool plain);
 
-/* Writes text with all characters escaped that Markdown or HTML would interpret, and with a comment
- * inside what GitHub and GitLab make a reference of: @user, #123, GH-123, !123, $123, %1, ~label.
- * Write errors stick to the sink. */
+/* Writes text with all characters escaped that Markdown or HTML would interpret, and with an HTML
+ * comment inside each text of which GitHub and GitLab would make a reference: @user, #123, GH-123,
+ * !123, $123, %1, ~label. Write errors stick to the sink. */
 void markdown_put_text(struct sink *out, const char *s);
 /* Writes text as code, also inside a cell of a table. */
 void markdown_put_code(struct sink *out, const char *s);

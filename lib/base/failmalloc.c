@@ -1,5 +1,5 @@
-/* Implements failmalloc.h, for tests only: allocations that can be told to fail. No library
- * contains this file. */
+/* Implements failmalloc.h, for tests only: allocations that fail on request. No library contains
+ * this file. */
 #include "base/failmalloc.h"
 
 #include <errno.h>

@@ -20,8 +20,8 @@ struct filemap {
  * file. ST_ERR: the path is a folder, or the file cannot be read or is too large. */
 enum st filemap_open(struct filemap *m, const char *path, uint64_t max_size, struct err *e);
 /* Opens path as filemap_open does if it is a plain file, no symbolic link, that only this user and
- * root may write to (base/owned.h); ST_NONE: it is not. The folder that holds it is the caller's
- * affair. */
+ * root may write to (base/owned.h); ST_NONE: it is not. The caller has to check the folder that
+ * holds the file. */
 enum st filemap_open_owned(struct filemap *m, const char *path, uint64_t max_size, struct err *e);
 void filemap_release(struct filemap *m);
 /* Drops the mapped pages from memory as far as the system does that; the next access reads them

@@ -142,7 +142,7 @@ enum st gz_inflate_into(const char *name, const void *bytes, size_t len, void *o
     }
     const uint8_t *in = bytes;
     uint8_t *to = out;
-    uint8_t spare; /* takes the byte behind out_len, which a stream that is too long writes */
+    uint8_t spare; /* receives the byte after out_len that a stream which is too long has */
     size_t left = len, room = out_len;
     bool more = true;
     while (more) {

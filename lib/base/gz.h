@@ -49,22 +49,23 @@ void gz_input_close(struct gz_input *in);
 /* Cuts text that comes in pieces of any size into lines. The caller sets `limit` and zeroes the
  * rest. */
 struct line_cutter {
-    size_t limit;    /* most bytes of a line; 0 = no limit */
+    size_t limit;    /* maximum length of a line in bytes; 0 = no limit */
     uint64_t number; /* number, from 1, of the line that was given or dropped last */
     bool unended;    /* the text ended without a line feed; valid once line_cutter_end is over */
     struct strbuf carry; /* private, as the rest: beginning of a line that is not complete yet */
-    bool given;          /* `carry` was lent as a line */
+    bool given;          /* the caller borrows `carry` as the last line, until the next call */
     bool dropping;       /* the rest of a line that was dropped follows */
 };
 
-/* Takes the next line out of the piece *bytes, whose *len bytes it reduces by what it took; the
- * line, without its line feed, is lent until the next call or the end of the piece. ST_NONE: the
- * piece has no whole line more, and what was left of it is kept. ST_ERR: ERR_LIMIT as soon as a
- * line is longer than the limit, or ERR_NOMEM; the whole line is dropped, and the next call goes on
- * behind it. */
+/* Takes the next line from the piece of *len bytes at *bytes, and moves both past it; the line,
+ * without its line feed, is borrowed until the next call or the end of the piece. ST_NONE: the
+ * piece has no further complete line, and its remainder is kept in `carry`. ST_ERR: ERR_LIMIT as
+ * soon as a line is longer than the limit, or ERR_NOMEM; the whole line is dropped, and the next
+ * call continues after it. */
 enum st line_cutter_next(struct line_cutter *c, const char **bytes, size_t *len, const char **line,
                          size_t *line_len, struct err *e) BASE_MUST_USE;
-/* Ends the text, and lends its last line if that has no line feed. Returns whether there is one. */
+/* Ends the text, and gives its last line, borrowed, if that has no line feed. Returns whether there
+ * is one. */
 bool line_cutter_end(struct line_cutter *c, const char **line, size_t *line_len);
 /* Frees the memory; the cutter can then cut another text, once `number` and `unended` are reset. */
 void line_cutter_release(struct line_cutter *c);
@@ -74,15 +75,16 @@ enum { GZ_LINES_PIECE = 64 * 1024 };
 struct gz_lines {
     struct gz_input *in; /* borrowed */
     struct line_cutter cutter;
-    const char *at; /* private, as the rest: what is not cut yet of `bytes` */
+    /* Private, as the rest: the first byte of `bytes` that is not cut into lines yet. */
+    const char *at;
     size_t left;
     bool at_end;
-    struct err failure; /* why the input ended early */
+    struct err failure; /* the error that ended the input early */
     char bytes[GZ_LINES_PIECE];
 };
-/* Lends the next line, as line_cutter_next does; the last one may lack its line feed, which
- * cutter.unended tells. ST_NONE: the input has ended. ST_ERR: also the input's error, behind the
- * lines that are complete before it; later calls give it again. */
+/* Gives the next line, borrowed as from line_cutter_next; the last one may lack its line feed, and
+ * cutter.unended is then set. ST_NONE: the input has ended. ST_ERR: also the input's error, after
+ * the lines that are complete before it; later calls return the same error. */
 enum st gz_lines_next(struct gz_lines *l, const char **line, size_t *len,
                       struct err *e) BASE_MUST_USE;
 void gz_lines_release(struct gz_lines *l);

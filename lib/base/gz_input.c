@@ -27,7 +27,8 @@ struct gz_input {
     bool at_end;        /* read() has returned 0 */
     struct err failure; /* the error that ended reading, which every later call returns */
     z_stream z;
-    struct strbuf unread; /* put back by gz_input_unread; unread_pos: the next one to read */
+    /* Bytes that gz_input_unread put back; unread_pos: index of the next one to read. */
+    struct strbuf unread;
     size_t unread_pos;
     size_t pos, len; /* buf[pos … len) is to be read */
     uint8_t buf[INPUT_SIZE];
@@ -158,7 +159,7 @@ static enum st inflate_some(struct gz_input *in, void *buf, size_t len, size_t *
     return ST_OK;
 }
 
-/* Goes on behind a member: zero padding is dropped, another member begins, anything else is
+/* Continues after a member: zero padding is dropped, another member begins, anything else is
  * damage. */
 static enum st begin_next_member(struct gz_input *in, struct err *e) {
     while (in->pos < in->len && in->buf[in->pos] == 0) {

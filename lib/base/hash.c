@@ -77,7 +77,8 @@ uint64_t hash_quick(const void *bytes, size_t len) {
         h = (h ^ word) * UINT64_C(0x9e3779b97f4a7c15); /* the factor is 2^64 / golden ratio */
         h ^= h >> 32;
     }
-    if (left > 0 && len >= sizeof word) { /* one load, in which some bytes are hashed again */
+    /* One load of the last 8 bytes, of which the first are hashed twice. */
+    if (left > 0 && len >= sizeof word) {
         memcpy(&word, p + left - sizeof word, sizeof word);
         return hash_u64(h ^ word);
     }

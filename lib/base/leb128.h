@@ -6,8 +6,8 @@
 
 enum { LEB128_MAX = 10, LEB128_U32_MAX = 5 };
 
-/* Writes an unsigned number at `at`, which has room for LEB128_MAX bytes, or LEB128_U32_MAX for
- * at most 35 bits. Returns the pointer behind the number. */
+/* Writes an unsigned number at `at`, which has room for LEB128_MAX bytes, or LEB128_U32_MAX for at
+ * most 35 bits. Returns a pointer past the number. */
 static inline char *leb128_put(char *at, uint64_t v) {
     while (v > 0x7f) {
         *at++ = (char)(unsigned char)((v & 0x7f) | 0x80);

@@ -10,7 +10,7 @@
 #include "base/arena.h"
 
 struct map_entry {
-    const char *key; /* owned by the map's arena, with a NUL behind it for keys that are text */
+    const char *key; /* owned by the map's arena, with a NUL after it for keys that are text */
     size_t len;
     uint64_t hash;
     size_t value;
@@ -31,7 +31,7 @@ void map_clear(struct map *m);
 /* Returns the entry of the key, or NULL. It is valid until the next map_put (its key until
  * release). */
 struct map_entry *map_get(const struct map *m, const void *key, size_t len);
-/* Returns the entry of the key, made with `value` if it is new; *added (may be NULL) tells
+/* Returns the entry of the key, made with `value` if it is new; *added (may be NULL) becomes
  * whether it is. NULL: out of memory. */
 struct map_entry *map_put(struct map *m, const void *key, size_t len, size_t value, bool *added);
 

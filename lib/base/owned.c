@@ -1,4 +1,4 @@
-/* Resolves paths step by step, and looks at the owner and mode of each step. */
+/* Resolves paths step by step, and checks the owner and mode of each step. */
 #include "base/owned.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
-/* Tells what other users of the machine may have written or exchanged. Root is trusted like this
- * user, because it can write everything anyway. */
+/* Finds out whether other users of the machine may have written or exchanged a file or folder. Root
+ * is trusted like this user, because it can write everything anyway. */
 #ifndef STALLKIT_BASE_OWNED_H
 #define STALLKIT_BASE_OWNED_H
 
@@ -11,14 +11,15 @@
 /* Does the file or folder belong to this user or root, without a right to write for its group or
  * for others? An access control list shows in the group's rights. */
 bool owned_alone(const struct stat *st);
-/* Is there a folder at the path, no symbolic link, for which owned_alone holds? The folders above
- * it are the caller's affair. False: errno tells why; EPERM: it is something else, or another's. */
+/* Is there a folder at the path, no symbolic link, for which owned_alone holds? The caller has to
+ * check the folders above it. False: errno is the reason; EPERM: it is no folder, or another user
+ * may change it. */
 bool owned_folder_alone(const char *path);
 
 /* Can only this user and root change the folder, and which folder the path names? Each folder and
- * symbolic link on the way is looked at, in the manner of sshd's StrictModes; above the folder
- * itself, others may write to one that is sticky, as /tmp is. path: absolute. ST_NONE: the path
- * names no folder yet, and what there is of it is fit. ST_ERR: others can (ERR_IO; the text names
+ * symbolic link on the way is checked, as sshd's StrictModes does; other users may write to the
+ * folders above it that are sticky, as /tmp is. path: absolute. ST_NONE: the path names no folder
+ * yet, and the part of it that exists passes the check. ST_ERR: others can (ERR_IO; the text names
  * the folder), or memory ran out. */
 enum st owned_folder_check(const char *path, struct err *e) BASE_MUST_USE;
 

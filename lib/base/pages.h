@@ -5,9 +5,8 @@
 
 #include <stddef.h>
 
-/* Returns memory in huge pages where the system has them; free() frees it. NULL: out of memory,
- * the system has no huge pages, or `bytes` is so small that too much of such a page would stay
- * unused. */
+/* Returns memory in huge pages where the system has them; free() frees it. NULL: out of memory, the
+ * system has no huge pages, or `bytes` is so small that most of a huge page would stay unused. */
 void *pages_huge(size_t bytes);
 
 #endif

@@ -10,10 +10,10 @@
 
 /* Reads decimal digits, a number <= max. */
 bool parse_u64(const char *s, size_t len, uint64_t max, uint64_t *out);
-/* Reads a duration in ms, <= max: decimal digits alone, or with a unit behind them (ms, s, m,
- * h); with a unit a fraction is allowed (0.5s), as long as the duration is a whole number of ms. */
+/* Reads a duration in ms, <= max: decimal digits alone, or with a unit after them (ms, s, m, h);
+ * with a unit a fraction is allowed (0.5s), as long as the duration is a whole number of ms. */
 bool parse_duration_ms(const char *s, size_t len, uint64_t max, uint64_t *out);
-/* Reads a number of bytes, <= max: decimal digits alone, or with K, M, G or T behind them (1024,
+/* Reads a number of bytes, <= max: decimal digits alone, or with K, M, G or T after them (1024,
  * 1024^2 and so on). */
 bool parse_size(const char *s, size_t len, uint64_t max, uint64_t *out);
 /* Reads an optional '-' and decimal digits, a number that fits int64_t. */

@@ -4,14 +4,14 @@
 
 #include <string.h>
 
-/* Returns the part of a path behind the last '/', the whole path without one; "" if a '/' ends
- * the path. */
+/* Returns the part of a path after the last '/', the whole path without one; "" if a '/' ends the
+ * path. */
 static inline const char *path_base(const char *path) {
     const char *slash = strrchr(path, '/');
     return slash ? slash + 1 : path;
 }
 
-/* Returns the part of a path behind the last '/', but the whole path if a '/' ends it; NULL for
+/* Returns the part of a path after the last '/', but the whole path if a '/' ends it; NULL for
  * NULL. */
 static inline const char *path_name(const char *path) {
     const char *base = path ? path_base(path) : "";

@@ -1,7 +1,7 @@
 /* Implements the queue as a ring of jobs in the order of their arrival. The caller's thread puts
- * jobs at `tail` and delivers them at `head`; workers take them at `next`, and so does the
- * caller's thread where it would wait. All memory is allocated when the pool is opened, and
- * fewer threads do when one cannot be started, so that pool_put cannot fail.
+ * jobs at `tail` and delivers them at `head`; workers take them at `next`, and so does the caller's
+ * thread where it would wait. All memory is allocated when the pool is opened, and the pool works
+ * with fewer threads if one cannot be started, so that pool_put cannot fail.
  *
  *      head          next          tail
  *       | done, or    | waiting     |
@@ -34,7 +34,8 @@ struct pool {
     pool_done done;
     void *ctx;
     unsigned threads;
-    /* Worker threads, without the caller's, whose number is the last. */
+    /* Numbers of workers that run and that may run. The caller's thread is not counted; its worker
+     * number is the last one. */
     unsigned started, startable;
     struct pool_worker *workers;
 
@@ -70,7 +71,7 @@ static void *work_on(void *arg) {
             break;
         }
         size_t at = do_next(p, w->number); /* p->head may have moved while the job ran */
-        if (at == p->head) {               /* nobody waits for any other job to finish */
+        if (at == p->head) {               /* only the end of the job at p->head is waited for */
             pthread_cond_signal(&p->job_finished);
         }
     }

@@ -111,8 +111,8 @@ static inline uint64_t reader_u64(struct reader *r) {
     uint64_t first = reader_u32(r), second = reader_u32(r);
     return r->big_endian ? first << 32 | second : second << 32 | first;
 }
-/* Returns the eight bytes at `offset` behind the position as a little-endian number, without
- * moving. The caller has checked that reader_left is offset + 8 or more. */
+/* Returns the eight bytes at `offset` from the position as a little-endian number, without moving.
+ * The caller has checked that reader_left is offset + 8 or more. */
 static inline uint64_t reader_peek_little(const struct reader *r, size_t offset) {
     const uint8_t *p = r->at + offset;
     return (uint64_t)p[7] << 56 | (uint64_t)p[6] << 48 | (uint64_t)p[5] << 40 |

@@ -1,7 +1,7 @@
 /* Compiles regular expressions to a program of small steps (Thompson 1968), in one pass over their
- * text: an operator moves or copies the steps of what stands before it, whose jumps are relative. A
- * search follows all ways through the steps at once, so that its time is at most the steps times
- * the bytes. */
+ * text: an operator moves or copies the steps of its operand, which may be moved because their
+ * jumps are relative. A search follows all ways through the steps at once, so that its time is at
+ * most the steps times the bytes. */
 #include "base/regex_text.h"
 
 #include <pthread.h>
@@ -19,17 +19,17 @@ enum { STEPS_MAX = 2 * REGEX_SIZE_MAX };
 
 enum regex_op {
     REGEX_BYTE, /* takes the byte `value` */
-    REGEX_SET,  /* takes a byte of set `value` */
+    REGEX_SET,  /* matches a byte that is in set `value` */
     REGEX_ANY,  /* takes any byte */
-    REGEX_AT,   /* takes nothing; holds at a place: enum regex_place in `value` */
-    REGEX_SPLIT /* goes on at x and at y, steps away from itself; x == y: a jump */
+    REGEX_AT,   /* matches no byte, but a position: enum regex_place in `value` */
+    REGEX_SPLIT /* continues at both x and y, which are relative to this step; x == y: a jump */
 };
 enum regex_place {
     PLACE_START,
     PLACE_END,
-    PLACE_EDGE,     /* \b: begin or end of a word */
+    PLACE_EDGE,     /* \b: start or end of a word */
     PLACE_NO_EDGE,  /* \B */
-    PLACE_WORD,     /* \<: begin of a word */
+    PLACE_WORD,     /* \<: start of a word */
     PLACE_WORD_END, /* \> */
 };
 struct regex_step {
@@ -41,15 +41,15 @@ struct regex_set {
     uint32_t bits[256 / 32];
 };
 
-/* Distinct step numbers in the order in which they came: `at[step]` is the index of a step in
- * `list` if that entry is this step. */
+/* A set of step numbers in the order of their insertion. A step is in it if at[step] < count and
+ * list[at[step]] is the step. */
 struct regex_states {
     uint32_t *list, *at;
     uint32_t count;
 };
 
 struct regex {
-    VEC(struct regex_step) steps; /* the expression is found behind the last one */
+    VEC(struct regex_step) steps; /* a search that gets past the last step has found a match */
     VEC(struct regex_set) sets;
     pthread_mutex_t lock; /* guards all below */
     struct map known;     /* text -> enum st of its search */
@@ -285,7 +285,8 @@ static enum st parse_atom(struct regex_parser *p) {
     }
 }
 
-/* Reads a number of a repetition; false: there is none. What exceeds STEPS_MAX is STEPS_MAX + 1. */
+/* Reads a number of a repetition; a larger one than STEPS_MAX is read as STEPS_MAX + 1. False:
+ * there is no number. */
 static bool parse_times(struct regex_parser *p, size_t *out) {
     const char *start = p->at;
     for (*out = 0; *p->at >= '0' && *p->at <= '9'; p->at++) {
@@ -295,7 +296,7 @@ static bool parse_times(struct regex_parser *p, size_t *out) {
     return p->at > start;
 }
 
-/* Makes "x{least,most}" of the steps from `start` on; most SIZE_MAX: without end. */
+/* Makes "x{least,most}" of the steps from `start` on; most SIZE_MAX = no upper bound. */
 static enum st repeat_steps(struct regex_parser *p, size_t start, size_t least, size_t most) {
     size_t len = p->r->steps.len - start;
     size_t copies = most == SIZE_MAX ? least : most;
@@ -320,8 +321,8 @@ static enum st repeat_steps(struct regex_parser *p, size_t start, size_t least, 
         size_t end = p->r->steps.len;
         return insert_split(p, end, end - len, end + 1);
     }
-    /* Each optional copy begins with a split whose other way leads behind the last copy; that
-     * place is known before the copies are made. */
+    /* Each optional copy begins with a split whose other target is the step after the last copy;
+     * its position is computed before the copies are made. */
     size_t optional = most - least;
     size_t end = start + least * len + optional * (len + 1);
     size_t from = start;
@@ -360,7 +361,7 @@ static enum st parse_bounds(struct regex_parser *p, size_t *least, size_t *most)
     return ST_OK;
 }
 
-/* Reads the repetitions behind the atom whose steps begin at `start`. */
+/* Reads the repetitions after the atom whose steps begin at `start`. */
 static enum st parse_repetitions(struct regex_parser *p, size_t start) {
     for (;; p->at++) {
         size_t least = 0, most = SIZE_MAX;
@@ -397,9 +398,9 @@ static enum st parse_choice(struct regex_parser *p) {
             break;
         }
         p->at++;
-        /* A branch that is followed by another one becomes a split, whose other way is the next
-         * branch, the branch, and a jump behind the last branch. That place is not known yet:
-         * until then the jump's value is the index of the jump before. */
+        /* A branch that is followed by another one becomes a split, whose other target is the next
+         * branch, then the branch, then a jump to the step after the last branch. That position is
+         * not known yet: until it is, the jump's value is the index of the jump before. */
         size_t after = p->r->steps.len + 2;
         if (insert_split(p, start, start + 1, after) != ST_OK ||
             append_step(p, REGEX_SPLIT, chain) != ST_OK) {
@@ -429,7 +430,7 @@ enum st regex_compile(struct regex **out, const char *text, struct err *e) {
         regex_free(r);
         return ST_ERR;
     }
-    size_t count = r->steps.len + 1; /* the end has a number, too */
+    size_t count = r->steps.len + 1; /* a search also has a state past the last step */
     r->now.list = calloc(count, sizeof *r->now.list);
     r->now.at = calloc(count, sizeof *r->now.at);
     r->next.list = calloc(count, sizeof *r->next.list);
@@ -499,8 +500,8 @@ static bool add_state(struct regex_states *s, uint32_t step) {
     return true;
 }
 
-/* Adds a step, and all that it leads to without taking a byte. Returns whether the end is
- * reached. */
+/* Adds a step, and all steps that can be reached from it without a byte. Returns whether the end of
+ * the expression is among them. */
 static bool add_reachable(struct regex *r, struct regex_states *s, uint32_t step,
                           const struct regex_place_at *place) {
     size_t open = 0;
@@ -571,7 +572,8 @@ static enum st run_steps(struct regex *r, const char *text, size_t len, struct e
     }
 }
 
-/* Searches, unless the answer is known; what took too long is known, too. */
+/* Searches, unless r->known has the answer of this text, which may be that the search took too
+ * long. */
 static enum st search_once(struct regex *r, const char *text, size_t len, struct err *e) {
     const struct map_entry *known = map_get(&r->known, text, len);
     if (known && known->value != ST_ERR) {

@@ -12,10 +12,11 @@
 #include "base/err.h"
 
 enum {
-    REGEX_SIZE_MAX = 10000,    /* most parts of an expression, repetitions written out */
-    REGEX_DEPTH_MAX = 64,      /* most levels of parentheses */
-    REGEX_TEXT_MAX = 4096,     /* the bytes of a text that are searched */
-    REGEX_STEPS_MAX = 1 << 20, /* most steps of one search, some 2 ms */
+    /* Maximum number of parts of an expression, with repetitions written out. */
+    REGEX_SIZE_MAX = 10000,
+    REGEX_DEPTH_MAX = 64,      /* maximum number of levels of parentheses */
+    REGEX_TEXT_MAX = 4096,     /* number of bytes of a text, from its start, that are searched */
+    REGEX_STEPS_MAX = 1 << 20, /* maximum number of steps of one search, about 2 ms */
 };
 
 struct regex;
@@ -26,10 +27,11 @@ struct regex;
 enum st regex_compile(struct regex **out, const char *text, struct err *e) BASE_MUST_USE;
 void regex_free(struct regex *r);
 
-/* Searches the expression anywhere in the first REGEX_TEXT_MAX bytes of a text; where those end,
- * the text ends. ST_OK: it is there; ST_NONE: it is not. ST_ERR: ERR_LIMIT if that is unknown
- * after REGEX_STEPS_MAX steps, which only an expression of some hundred repeated parts takes;
- * ERR_NOMEM. Answers are kept, so that a text which comes again costs one look-up. Thread safe. */
+/* Searches for a match of the expression anywhere in the first REGEX_TEXT_MAX bytes of a text;
+ * their end counts as the end of the text. ST_OK: it is there; ST_NONE: it is not. ST_ERR:
+ * ERR_LIMIT if that is unknown after REGEX_STEPS_MAX steps, which only an expression of some
+ * hundred repeated parts takes; ERR_NOMEM. Answers are kept, so that a text which comes again costs
+ * one look-up. Thread safe. */
 enum st regex_search(struct regex *r, const char *text, size_t len, struct err *e) BASE_MUST_USE;
 
 #endif

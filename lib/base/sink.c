@@ -36,7 +36,7 @@ struct sink sink_to_nowhere(void) {
 static void pass_on(struct sink *s, const void *bytes, size_t len) {
     if (!err_is(&s->err) && len && s->write(s->ctx, bytes, len, &s->err) != ST_OK) {
         err_set(&s->err, ERR_IO, "cannot write"); /* for a `write` that left the error empty */
-        s->text = NULL; /* no bytes are written behind the ones that were lost */
+        s->text = NULL; /* after bytes were lost, no later ones are written */
     }
 }
 

@@ -1,6 +1,6 @@
-/* A sink takes what printers write: to memory, or to a function of the caller. A write reports
- * no failure itself: the first failure sticks and sink_close returns it, so a full disk is
- * reported exactly once. Not thread safe. */
+/* A sink takes the output of printers, and stores it in memory or passes it to a function of the
+ * caller. A write reports no failure itself: the first failure sticks and sink_close returns it, so
+ * a full disk is reported exactly once. Not thread safe. */
 #ifndef STALLKIT_BASE_SINK_H
 #define STALLKIT_BASE_SINK_H
 

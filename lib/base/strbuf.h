@@ -1,7 +1,7 @@
 /* A growing byte string, always NUL-terminated. An append that fails (memory, limit) marks the
- * buffer failed, later appends do nothing, and the owner checks once at the end: that memory ran
- * out is remembered over strbuf_clear, so that a scratch buffer for many texts needs one check,
- * behind the last. Not thread safe. */
+ * buffer failed, later appends do nothing, and the owner checks once at the end: strbuf_clear keeps
+ * the mark of an allocation failure, so that a scratch buffer for many texts needs one check, after
+ * the last. Not thread safe. */
 #ifndef STALLKIT_BASE_STRBUF_H
 #define STALLKIT_BASE_STRBUF_H
 
@@ -18,14 +18,14 @@ struct strbuf {
     char *data; /* NULL while nothing was appended: use strbuf_cstr */
     size_t len;
     size_t cap;
-    size_t limit; /* most bytes that the buffer may hold; 0 = no limit */
+    size_t limit; /* maximum number of bytes in the buffer; 0 = no limit */
     bool failed;
     bool too_large; /* the failure was the limit, not memory */
 };
 
 void strbuf_release(struct strbuf *b);
-/* Empties the buffer for the next text and keeps the memory. That the last text was longer than
- * the limit is forgotten; that memory ran out is not. */
+/* Empties the buffer for the next text and keeps the memory. It forgets a failure by the limit, but
+ * not one by lack of memory. */
 void strbuf_clear(struct strbuf *b);
 /* Empties the buffer as strbuf_clear does, and forgets every failure, for an owner who has
  * checked for it. */
@@ -48,8 +48,8 @@ static inline void strbuf_add(struct strbuf *b, const void *bytes, size_t len) {
         strbuf_add_slowly(b, bytes, len);
     }
 }
-/* Returns room for len bytes behind the text, for an encoder that writes there; NULL when the
- * buffer failed. The encoder tells strbuf_took how many bytes it wrote. */
+/* Returns room for len bytes after the text, for an encoder that writes there; NULL when the buffer
+ * failed. The encoder then calls strbuf_took with the number of bytes that it wrote. */
 char *strbuf_room(struct strbuf *b, size_t len);
 /* Allocates room for `len` bytes in an empty buffer that will hold about as many, in huge pages
  * if that is large. Without memory the buffer stays unchanged and does not fail. */

@@ -63,8 +63,8 @@ static bool is_in(uint32_t c, const struct code_point_range *ranges, size_t coun
 }
 
 bool utf8_is_printable(uint32_t c) {
-    /* Ranges that are not shown: control characters; what is ignorable by default (Unicode's
-     * Default_Ignorable_Code_Point) other than variation selectors, which belong to emoji;
+    /* Ranges that are not shown: control characters; code points that Unicode calls
+     * Default_Ignorable_Code_Point, other than variation selectors, which belong to emoji;
      * separators of lines, anchors of annotations, non-characters. */
     static const struct code_point_range hidden[] = {
         {0x00, 0x1f},       {0x7f, 0x9f},       {0xad, 0xad},      {0x34f, 0x34f},

@@ -12,10 +12,10 @@ size_t utf8_decode(const char *s, size_t len, uint32_t *code_point);
 /* Encodes a code point into out[4] and returns its length; 0 if it is a surrogate or above
  * 0x10FFFF. */
 size_t utf8_encode(uint32_t code_point, char out[4]);
-/* May the code point be shown to a person? Not so control characters (C0, C1, DEL), which steer a
- * terminal; marks and overrides of writing direction, characters without width, tags and fillers,
- * which make text look like other text or hide some; separators of lines and paragraphs; and
- * non-characters. */
+/* May the code point be shown to a person? The answer is no for control characters (C0, C1, DEL),
+ * which steer a terminal; for marks and overrides of writing direction, characters without width,
+ * tags and fillers, which hide text or make it look like other text; for separators of lines and
+ * paragraphs; and for non-characters. */
 bool utf8_is_printable(uint32_t code_point);
 /* Returns the columns that a code point takes on a terminal: 0 for combining marks, 2 for East
  * Asian wide characters and emoji, else 1. */
@@ -23,7 +23,7 @@ unsigned utf8_columns(uint32_t code_point);
 /* Returns the columns that a text takes on a terminal; a byte that is not UTF-8 takes one. */
 size_t utf8_text_columns(const char *s, size_t len);
 bool utf8_valid(const char *s, size_t len);
-/* Returns how many bytes from the first one on are well-formed. */
+/* Returns the number of bytes at the start of the text that are well-formed UTF-8. */
 size_t utf8_valid_len(const char *s, size_t len);
 /* Returns the length of the byte order mark that a text begins with, as editors and spreadsheets
  * write one: 3, or 0 if there is none. */

@@ -6,13 +6,13 @@
 #include "debug/abbrev_plan.h"
 
 /* Limit on the bytes read for abbreviations, all units together: ABBREV_WORK_FREE +
- * ABBREV_WORK_FACTOR times the section's size. Tables are read again where units use many of them
- * in turns, or parts of one as their own. */
+ * ABBREV_WORK_FACTOR times the section's size. A table is read several times if units use more
+ * tables in turns than the cache holds, or use a part of another table as their own. */
 enum { ABBREV_WORK_FACTOR = 64, ABBREV_WORK_FREE = 1 << 20 };
 
 /* Limit, in sizes of .debug_abbrev, on the bytes read for single declarations (abbrev_lone). Beyond
- * it whole tables are read and kept, or units that take turns with a few tables would read each
- * from its start every time. */
+ * it whole tables are read and kept, because units that use a few tables in turns would read each
+ * of them from its start every time. */
 enum { LONE_WORK_FACTOR = 4 };
 
 /* ---- the tables used last ---- */
@@ -149,8 +149,8 @@ enum st abbrev_read(struct abbrev_cache *c, struct abbrev_table *t, uint64_t cod
     }
     c->work += reader_pos(&t->r) - before;
     if (st == ST_ERR) {
-        t->used = false; /* the error is for this caller; the next unit tries again, as memory may
-                            be free by then */
+        t->used = false; /* this caller gets the error; the next unit tries again, as memory may be
+                            free by then */
         return err_set(e, t->damage.code, "%s", t->damage.text);
     }
     return st;

@@ -13,7 +13,7 @@
 #include "debug/forms.h"
 #include "debug/sections.h"
 
-/* The meaning of an attribute, as far as lib/debug uses it. */
+/* The meaning of an attribute; lib/debug ignores all others. */
 enum abbrev_kind {
     KIND_OTHER,
     KIND_SIBLING,
@@ -42,7 +42,7 @@ enum abbrev_kind {
     KIND_RANGES_BASE
 };
 
-/* How a number is loaded, by the bytes that it takes; LOAD_NOT = the value is no plain number. */
+/* The way to load a number, by the number of its bytes; LOAD_NOT = the value is no plain number. */
 enum abbrev_load { LOAD_NOT = 0, LOAD_1 = 1, LOAD_2 = 2, LOAD_4 = 4, LOAD_8 = 8, LOAD_ULEB128 };
 
 struct abbrev_spec {
@@ -63,7 +63,7 @@ struct abbrev_spec {
     uint64_t mask;
 };
 
-/* How die_walk.c skips a value that is not of a fixed size. */
+/* The way in which die_walk.c skips a value that is not of a fixed size. */
 enum abbrev_skip {
     SKIP_BY_FORM,       /* form_skip() skips the value */
     SKIP_LEB128,        /* the value is a LEB128 */
@@ -102,16 +102,16 @@ struct abbrev_forms {
 struct abbrev {
     uint64_t code;
     const uint8_t *attributes; /* in the section: the name and form of the first attribute */
-    uint32_t size;             /* bytes of the attributes behind the last step; of all if fixed */
+    uint32_t size;             /* bytes of the attributes after the last step; of all if fixed */
     uint32_t first_step;       /* index in abbrev_table.steps */
     uint16_t step_count;
     uint16_t tag;
     uint16_t attribute_count;
-    bool planned; /* all forms are known; if not, the steps are void */
+    bool planned; /* all forms are known; if not, the steps are not valid */
     bool children;
     bool code_tag; /* tag of a function or an inlined call */
-    bool bare;     /* a function without an address attribute, which has no code */
-    bool fixed;    /* all DIEs of it have one size and no DW_AT_sibling */
+    bool bare;     /* a DIE of a function without an address attribute, which has no code */
+    bool fixed;    /* all DIEs of the abbreviation have one size and no DW_AT_sibling */
     bool simple;   /* no function with code, and no form that only form_skip() can skip: die_walk.c
                       skips its DIEs the fastest way */
     uint8_t below; /* enum abbrev_below */
@@ -159,14 +159,15 @@ void abbrev_cache_release(struct abbrev_cache *c);
 enum st abbrev_table_of(struct abbrev_cache *c, const struct sections *s, const struct die_unit *u,
                         struct abbrev_table **out, struct err *e) BASE_MUST_USE;
 
-/* Reads the table on until the declaration of `code` is known. *out is valid until the next call.
- * ST_NONE: the table ends without it. */
+/* Reads further declarations of the table until that of `code` is known. *out is valid until the
+ * next call. ST_NONE: the table ends without it. */
 enum st abbrev_read(struct abbrev_cache *c, struct abbrev_table *t, uint64_t code,
                     const struct abbrev **out, struct err *e) BASE_MUST_USE;
 
-/* Reads one declaration for a unit of which no more is read soon: declarations in front of it are
- * skipped, not kept. *t and *out are valid until the next call. ST_NONE: not found this way;
- * abbrev_table_of and abbrev_read may find it, or report why not. ST_ERR: out of memory. */
+/* Reads one declaration, for a unit of which no other DIE is read soon: the declarations in front
+ * of it are skipped and not kept. *t and *out are valid until the next call. ST_NONE: not found
+ * this way; abbrev_table_of and abbrev_read may find it, or report why not. ST_ERR: out of memory.
+ */
 enum st abbrev_lone(struct abbrev_cache *c, const struct sections *s, const struct die_unit *u,
                     uint64_t code, struct abbrev_table **t, const struct abbrev **out,
                     struct err *e) BASE_MUST_USE;

@@ -63,7 +63,7 @@ static enum abbrev_skip skip_of(uint64_t form) {
     case DW_FORM_rnglistx:
     case DW_FORM_loclistx:
         return SKIP_LEB128;
-    case DW_FORM_block1: /* mostly locations of variables, and constants */
+    case DW_FORM_block1: /* blocks are mostly locations of variables, and constants */
         return SKIP_BLOCK1;
     case DW_FORM_exprloc:
     case DW_FORM_block:
@@ -185,7 +185,8 @@ static enum st plan_steps(struct abbrev_table *t, struct abbrev *a, struct reade
 static struct reader attribute_reader(const struct abbrev_table *t, const struct abbrev *a) {
     struct reader r = t->r;
     r.at = a->attributes;
-    r.failed = false; /* t->r may have failed behind the attributes */
+    /* Reading on after the attributes may have failed t->r, of which r is a copy. */
+    r.failed = false;
     return r;
 }
 

@@ -21,7 +21,7 @@ static inline struct abbrev_pair abbrev_pair_read(struct reader *r) {
     }
     return p;
 }
-/* Is the pair the terminator behind the last attribute? A failed reader gives the terminator, too.
+/* Is the pair the terminator after the last attribute? A failed reader gives the terminator, too.
  */
 static inline bool abbrev_pair_ends(const struct abbrev_pair *p) {
     return p->attribute == 0 && p->form == 0;

@@ -12,7 +12,8 @@ static enum st read_set(struct reader *set, uint8_t offset_size, size_t header_s
     uint8_t address_size = reader_u8(set), segment_size = reader_u8(set);
     if (reader_failed(set) || version < 2 || version > 5 || segment_size != 0 ||
         (address_size != 4 && address_size != 8)) {
-        return ST_OK; /* a set of an unsupported kind is skipped; unit DIEs give the same ranges */
+        return ST_OK; /* a set of an unsupported kind is skipped, because unit DIEs give the same
+                         ranges */
     }
     size_t pair = 2u * address_size, done = reader_pos(set) + header_start;
     reader_skip(set, (pair - done % pair) % pair);
@@ -41,7 +42,7 @@ enum st aranges_read(const struct sections *s,
         uint64_t length = section_initial_length(&r, &offset_size);
         struct reader set = reader_sub(&r, length, NULL);
         if (reader_failed(&r)) {
-            return ST_OK; /* the index is optional: what was read so far is used */
+            return ST_OK; /* the index is optional: the sets before the damage are used */
         }
         enum st st = read_set(&set, offset_size, offset_size == 4 ? 4 : 12, add, ctx, e);
         if (st != ST_OK) {

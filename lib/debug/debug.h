@@ -38,7 +38,8 @@ struct debug_function {
     size_t range_count;
     struct debug_function *children; /* inlined subroutines, sorted by lowest address */
     size_t child_count;
-    /* Of an inlined subroutine: the end of the last range of it and of the siblings before it. */
+    /* For an inlined subroutine: the highest end of the ranges of it and of the siblings before it.
+     */
     uint64_t reach;
 };
 
@@ -88,8 +89,8 @@ struct debug_unit {
 /* Stands in place of a unit's offset for damage to a whole section. */
 #define DEBUG_NO_UNIT UINT64_MAX
 
-/* Callback for a warning while reading: the unit that is lost or cut (its offset in .debug_info, or
- * DEBUG_NO_UNIT), and why. */
+/* Callback for a warning while reading: the offset in .debug_info of the unit that is lost or cut
+ * (or DEBUG_NO_UNIT), and the error. */
 typedef void (*debug_complain)(void *ctx, const char *file, uint64_t unit_offset,
                                const struct err *why);
 
@@ -100,14 +101,14 @@ struct debug_object_name {
     uint64_t time; /* time of modification in seconds since 1970; 0 = unknown */
     bool unique;   /* no other object file of the map has this base name */
 };
-/* Returns the part of a path behind its folders: "x.o", "lib.a(x.o)". */
+/* Returns the part of a path after its folders: "x.o", "lib.a(x.o)". */
 const char *debug_object_base(const char *path);
 
 enum debug_object_state {
     DEBUG_OBJECT_FOUND,
     DEBUG_OBJECT_MISSING,
-    DEBUG_OBJECT_CHANGED /* the file is there, but its time, its functions or those of another
-                            member of its archive are others */
+    DEBUG_OBJECT_CHANGED /* the file is there, but it, or another member of its archive, has another
+                            time or other functions than the debug map */
 };
 
 /* Callbacks that find the files of split DWARF (DWARF5 §7.3.2), in which units keep their
@@ -143,7 +144,7 @@ struct debug_others {
  * file of the map is a unit, which is opened when it is read, at the addresses that the linker gave
  * its functions. The slice and the others (the finder's context too) must outlive *out; others may
  * be NULL. ST_NONE: there is no DWARF. ST_ERR: it cannot be opened at all. Not thread safe: one
- * struct debug per thread. complain (may be NULL) hears of damaged units, once each. */
+ * struct debug per thread. complain (may be NULL) is called once for each damaged unit. */
 enum st debug_open(struct debug **out, const struct object_slice *s,
                    const struct debug_others *others, debug_complain complain, void *ctx,
                    struct err *e) BASE_MUST_USE;
@@ -151,8 +152,8 @@ void debug_close(struct debug *d);
 /* Inflates small sections, a part of debug_open that a second thread can do at the same time. */
 void debug_open_ahead(const struct object_slice *s);
 /* Makes a copy of `d` for debug_read_unit in a thread of its own: the units' headers are not read
- * again. complain hears of damage that `d` has not told. Several threads may clone d as long as
- * none uses d for anything else. d may be closed before the copy, the slices not. */
+ * again. complain is called for damage that `d` has not given. Several threads may clone d as long
+ * as none uses d for anything else. d may be closed before the copy, the slices not. */
 enum st debug_clone(struct debug **out, const struct debug *d, debug_complain complain, void *ctx,
                     struct err *e) BASE_MUST_USE;
 
@@ -160,30 +161,30 @@ enum st debug_clone(struct debug **out, const struct debug *d, debug_complain co
  * map; units have the indexes below it, in the order of the file. */
 size_t debug_unit_count(const struct debug *d);
 /* Returns how many units have their functions in files of split DWARF that were not found; their
- * lines are known. No warning tells of them. */
+ * lines are known. No warning is given for them. */
 size_t debug_split_units(const struct debug *d);
-/* How many object files with functions a debug map names, and how many of them are missing or
- * changed; untimed: how many are used although the map has no time for them, so that only the names
- * and sizes of their functions tell that they are those that were linked. All zeros: the slice has
- * no debug map. */
+/* Numbers of object files with functions that a debug map names: of all, and of those that are
+ * missing or changed; untimed: number of those that are used although the map has no time for them,
+ * so that only the names and sizes of their functions show that they are the ones that were linked.
+ * All zeros: the slice has no debug map. */
 struct debug_map_files {
     size_t named, missing, changed, untimed;
     const char *first; /* path of the first one that cannot be used; lives as long as the slice */
 };
 struct debug_map_files debug_map_files(const struct debug *d);
 /* Opens all object files of a debug map that have the map's times, and counts those as changed
- * whose functions are not the map's: their units become empty. For a caller that reads all units
- * and can tell nothing of single ones. ST_ERR: out of memory. Never ST_NONE. */
+ * whose functions are not the map's: their units become empty. It is for a caller that reads all
+ * units and reports nothing about single ones. ST_ERR: out of memory. Never ST_NONE. */
 enum st debug_compare_objects(struct debug *d, struct err *e) BASE_MUST_USE;
 /* Does the debug map name object files, of which none can be used? */
 static inline bool debug_map_is_lost(const struct debug_map_files *f) {
     return f->named > 0 && f->missing + f->changed == f->named;
 }
 /* Returns the number of units that have a header but no DIE, as Apple's tools write for code that
- * was dropped. No warning tells of them. */
+ * was dropped. No warning is given for them. */
 size_t debug_dieless_units(const struct debug *d);
-/* Do units refer to a .debug_line that the file lacks? No warning tells of it. (Of a damaged
- * .debug_line complain was told.) */
+/* Do units refer to a .debug_line that the file lacks? No warning is given for it. (For a damaged
+ * .debug_line complain was called.) */
 bool debug_is_lineless(const struct debug *d);
 /* debug_find_known_units writes the units that claim an address, the narrowest claim first, to
  * units[0] … units[n - 1], at most max of them, and returns n. It uses only the known ranges;
@@ -205,8 +206,8 @@ enum st debug_claims(struct debug *d, struct debug_claim **out, size_t *count,
  * its code: roughly the cost of reading it. */
 uint64_t debug_unit_size(struct debug *d, size_t unit);
 /* Reads one unit alone into *out, which is all zeros, or a unit that was read before, whose memory
- * is used again. Damage inside the unit: what stands before it is kept, complain is told. ST_ERR:
- * nothing could be read, and *out is released. */
+ * is used again. On damage inside the unit the part before it is kept, and complain is called.
+ * ST_ERR: nothing could be read, and *out is released. */
 enum st debug_read_unit(struct debug *d, size_t unit, struct debug_unit *out,
                         struct err *e) BASE_MUST_USE;
 /* Is the unit's source in assembler, in which one line, a macro's, may make several functions? */

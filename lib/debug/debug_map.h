@@ -1,5 +1,5 @@
-/* The debug map of a linked Mach-O file: stabs (<mach-o/stab.h>, N_OSO, N_FUN) that tell from which
- * object file the linker took each function; the functions' DWARF is still in those files. */
+/* The debug map of a linked Mach-O file: stabs (<mach-o/stab.h>, N_OSO, N_FUN) that name the object
+ * file from which the linker took each function; the functions' DWARF is still in those files. */
 #ifndef STALLKIT_DEBUG_DEBUG_MAP_H
 #define STALLKIT_DEBUG_DEBUG_MAP_H
 

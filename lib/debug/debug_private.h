@@ -12,8 +12,7 @@
 #include "debug/sections.h"
 #include "debug/split_index.h"
 
-/* A file of a line table, as units of other line tables know it whose functions are declared in it.
- */
+/* A file of a line table in which functions of units with other line tables are declared. */
 struct other_file {
     uint64_t reading; /* debug.readings of the unit that referred to the file last; 0 = none */
     uint32_t number;  /* number of the file's path among that unit's */
@@ -26,22 +25,23 @@ struct other_table {
     struct other_file *known; /* one element per file, in debug.arena */
 };
 
-/* One unit of one file: what its header and its own DIE tell. */
+/* One unit of one file: the values of its header and of its own DIE. */
 struct unit_entry {
     struct die_unit head;
     uint64_t low;  /* base address of range lists */
     uint64_t high; /* end of the unit's code, if one_range */
     uint64_t addr_base, rnglists_base, stmt_list;
     uint64_t ranges_base; /* start of a split unit's lists in .debug_ranges; 0 in other units */
-    uint64_t split_ranges_base; /* of a skeleton: ranges_base of its split unit
+    uint64_t split_ranges_base; /* for a skeleton: ranges_base of its split unit
                                    (DW_AT_GNU_ranges_base) */
-    uint64_t split_id;          /* equal in a split unit and its skeleton */
+    uint64_t split_id;          /* id that a split unit and its skeleton share */
     const char *name, *comp_dir, *split_name;
     uint32_t language;
     uint32_t split; /* 1 + index in debug.splits; 0 = the unit has its functions itself */
     bool has_addr_base, has_rnglists_base, has_stmt_list;
     bool ranged;     /* the unit's ranges are in debug.ranges */
-    bool one_range;  /* the DIE has low_pc and high_pc only, which do not exclude code elsewhere */
+    bool one_range;  /* the DIE has only low_pc and high_pc; the unit may have code outside of this
+                        range */
     bool scanned;    /* the unit's functions were read for their ranges */
     bool complained; /* a warning was given: one per unit */
     bool walked;     /* the unit's work is counted in reader.abbrevs.work */
@@ -58,7 +58,7 @@ struct debug_file {
     bool present;             /* false: there is no such file */
     struct unit_entry *units; /* all units, by offset */
     size_t unit_count, unit_cap;
-    struct number_map by_split_id; /* of a file with split units: split_id -> index in units */
+    struct number_map by_split_id; /* for a file with split units: split_id -> index in units */
 };
 
 struct unit_range {
@@ -130,7 +130,7 @@ struct debug {
     size_t split_units; /* number of units with functions in files that were not found */
     size_t dieless_units;
     uint64_t line_work;               /* bytes of line tables read so far, once per unit */
-    uint64_t readings;                /* how many units were read, this one included */
+    uint64_t readings;                /* number of units that were read, this one included */
     VEC(struct other_table *) tables; /* in the arena */
     /* key: a line table, made as for a DIE; value: its first other_table */
     struct number_map table_at;
@@ -159,7 +159,7 @@ enum st debug_open_sections(struct debug **out, const struct debug_setup *setup,
  * before the main one. */
 void debug_begin_file(struct debug *d, struct debug_file *f, const struct sections *sections,
                       bool planless);
-/* Calls d->complain for a damaged unit, unless it was called for that unit before. */
+/* Calls d->complain for a damaged unit, once per unit. */
 void debug_blame(struct debug *d, struct unit_entry *u, const struct err *why);
 /* Returns the lowest address that stands for stripped code: -2, above which is -1 (lld, DWARF issue
  * 200609.1). */

@@ -6,9 +6,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* A unit: its header, and what its own DIE tells that is needed to read the others. */
+/* A unit: its header, and those attributes of its own DIE that are needed to read its other DIEs.
+ */
 struct die_unit {
-    /* offsets in .debug_info of its header, its first DIE, the byte behind it */
+    /* offsets in .debug_info of its header, its first DIE, the byte after it */
     uint64_t offset, die, end;
     uint64_t abbrev_offset;
     uint64_t split_id;     /* id of a skeleton or split unit of DWARF 5; 0 = none */
@@ -26,7 +27,7 @@ struct die_ref {
     bool alt;
 };
 
-/* Bits of die_attrs.has, which tells the attributes that a DIE has. */
+/* Bits of die_attrs.has: one for each attribute that a DIE has. */
 enum die_has {
     DIE_LOW = 1 << 0,
     DIE_HIGH = 1 << 1,

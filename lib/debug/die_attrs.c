@@ -82,7 +82,7 @@ static inline void keep_number(struct die_attrs *out, const struct abbrev_spec *
     out->has |= spec->sets;
 }
 
-/* Takes an attribute's value. False: the value makes no sense; it is skipped all the same. */
+/* Takes an attribute's value. False: the value is damaged, and was skipped. */
 static inline bool take_attr(const struct take *t, const struct abbrev_spec *spec) {
     struct die_attrs *out = t->out;
     uint64_t v;
@@ -140,7 +140,7 @@ enum st die_cut(const struct reader *r, uint64_t offset, struct err *e) {
 
 /* ---- a DIE ---- */
 
-/* Where a DIE is read, and where its DW_AT_sibling goes. */
+/* The place of a DIE, and the variable that gets its DW_AT_sibling. */
 struct die_at {
     const struct abbrev_table *table;
     uint64_t offset;
@@ -166,8 +166,8 @@ static inline void take_spec(struct take *t, const struct die_at *at,
 }
 
 /* Reads the values of a DIE that has no plan at the offsets that libdwarf found. libdwarf 20210528
- * takes DW_FORM_addrx3 for four bytes, so behind a known form our own size must agree. A value of
- * an unknown form counts as absent. */
+ * takes DW_FORM_addrx3 for four bytes, so the distance to the next value must be the size that we
+ * know for the form. A value of an unknown form counts as absent. */
 static enum st take_placed(struct take *t, const struct die_at *at, const struct abbrev *a,
                            const struct takeover_value *values, struct err *e) {
     bool known = true; /* the form of the last value is known */
@@ -180,7 +180,7 @@ static enum st take_placed(struct take *t, const struct die_at *at, const struct
                           "libdwarf looks for the next value elsewhere");
         }
         if (values[i].form != DW_FORM_implicit_const) {
-            /* a negative distance is too large, and fails the reader */
+            /* a negative distance wraps to a large number, which fails the reader */
             reader_skip(t->v.r, values[i].offset - here);
         }
         known = form_known(values[i].form);
@@ -212,7 +212,7 @@ static inline bool keep_ref(const struct take *t, uint16_t form, uint64_t v, enu
 static inline bool keep_value(const struct take *t, const struct abbrev_spec *spec, uint64_t v) {
     const struct form_strings *s = &t->source->strings;
     struct die_attrs *out = t->out;
-    if (spec->member != 0) { /* the common case, without a jump for each kind of attribute */
+    if (spec->member != 0) { /* the common case needs no switch over the kinds of attributes */
         keep_number(out, spec, v);
         return true;
     }

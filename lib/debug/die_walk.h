@@ -30,9 +30,9 @@ struct die_units {
     uint64_t abbrevs; /* offset of the last unit's abbreviation table */
 };
 /* Reads the next unit's header, and the attributes of its DIE (damaged ones are left out,
- * attrs->damaged is set, and e tells which). ST_NONE: there is no further unit, or damage hides
- * where it starts. ST_ERR: the unit at out->offset is damaged, or has no DIE (ERR_UNREAD), and was
- * skipped; the next call reads the one behind it. */
+ * attrs->damaged is set, and e names the attribute). ST_NONE: there is no further unit, or damage
+ * hides where it starts. ST_ERR: the unit at out->offset is damaged, or has no DIE (ERR_UNREAD),
+ * and was skipped; the next call reads the one after it. */
 enum st die_units_next(struct die_reader *d, struct die_units *at, struct die_unit *out,
                        struct die_attrs *attrs, struct err *e) BASE_MUST_USE;
 

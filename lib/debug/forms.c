@@ -366,7 +366,7 @@ static bool indexed_string(const struct form_value *v, const struct form_strings
                            const char **out) {
     uint64_t base = v->unit->str_offsets_base, index;
     if (base == 0 && v->unit->version >= 5) {
-        base = v->unit->offset_size == 4 ? 8 : 16; /* the first table begins behind its header */
+        base = v->unit->offset_size == 4 ? 8 : 16; /* the first table begins after its header */
     }
     if (!read_index(v, &index)) {
         return skip_other_class(v);

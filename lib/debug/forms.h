@@ -27,15 +27,15 @@ static inline bool form_sizes_equal(struct form_sizes a, struct form_sizes b) {
            a.version_2 == b.version_2;
 }
 
-/* Sets *size to the size of a form's values if all have the same. False: each value tells its own
- * size, or the form is unknown. */
+/* Sets *size to the size of a form's values if all have the same. False: the size is stored in each
+ * value, or the form is unknown. */
 bool form_fixed_size(struct form_sizes sizes, uint64_t form, uint32_t *size);
 /* Skips a value; an unknown form fails the reader. */
 void form_skip(struct reader *r, struct form_sizes sizes, uint64_t form);
 /* Can form_skip skip the form? Not DW_FORM_indirect, nor forms of later versions. */
 bool form_known(uint64_t form);
 
-/* An attribute's value that r is at. */
+/* An attribute's value, which begins at r. */
 struct form_value {
     struct reader *r;
     const struct die_unit *unit;
@@ -44,7 +44,7 @@ struct form_value {
 };
 
 /* form_u64, form_address, form_ref and form_string consume the value, whether they can interpret it
- * or not. False: it is not of the requested class, or means nothing. */
+ * or not. False: the form is not of the requested class, or the value is damaged. */
 
 /* Reads a constant that is not negative, an offset in a section, or a list's index. */
 bool form_u64(const struct form_value *v, uint64_t *out);

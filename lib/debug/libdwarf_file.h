@@ -1,5 +1,5 @@
 /* Opens libdwarf over sections in memory; the only header that includes libdwarf.h. It hides the
- * two generations of libdwarf's interface (Debian's 20210528 and 0.x/2.x). */
+ * differences between two versions of libdwarf's interface (20210528 and 0.x/2.x). */
 #ifndef STALLKIT_DEBUG_LIBDWARF_FILE_H
 #define STALLKIT_DEBUG_LIBDWARF_FILE_H
 
@@ -34,7 +34,7 @@ enum st libdwarf_file_open(struct libdwarf_file *f, const struct sections *s,
                            struct err *e) BASE_MUST_USE;
 void libdwarf_file_close(struct libdwarf_file *f);
 
-/* Makes libdwarf go on to the next unit. False: there is none, or it is damaged. */
+/* Makes libdwarf continue to the next unit. False: there is none, or it is damaged. */
 bool libdwarf_file_next_unit(struct libdwarf_file *f);
 
 /* Turns libdwarf's error `why` into *e, and frees it. `offset` is in .debug_info. Returns ST_ERR.

@@ -52,8 +52,9 @@ static enum st read_list_v2(struct table *t, bool files, struct line_names *list
 /* ---- DWARF 5: self-describing lists (§6.2.4.1) ---- */
 
 struct entry_value {
-    uint64_t form;           /* 0: a form that no list may have */
-    bool is_text, is_folder; /* which member of struct line_name the value fills, if any */
+    uint64_t form; /* 0: a form that no list may have */
+    /* The value is a name, or the number of a folder; neither: it is skipped. */
+    bool is_text, is_folder;
 };
 
 struct entry_format {
@@ -141,7 +142,7 @@ static enum st read_file_entries(struct table *t, const struct entry_format *f, 
 }
 
 static enum st read_list_v5(struct table *t, struct line_names *list, struct err *e) {
-    struct entry_format f; /* not cleared: read_format fills what is used */
+    struct entry_format f; /* not cleared, as read_format fills the members that are used */
     read_format(t, &f, &list->section);
     uint64_t count = reader_uleb128(&t->r);
     if (t->r.failed) {
@@ -154,7 +155,7 @@ static enum st read_list_v5(struct table *t, struct line_names *list, struct err
     return read_file_entries(t, &f, count, list, e);
 }
 
-/* Reads the list of folders or files that t->r is at, and moves t->r behind it. */
+/* Reads the list of folders or files that t->r is at, and moves t->r past it. */
 static enum st read_line_list(struct table *t, bool files, struct line_names *list, struct err *e) {
     list->section = SECTION_LINE;
     enum st st =

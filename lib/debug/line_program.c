@@ -133,8 +133,8 @@ static inline void run_standard(struct line_machine *m, const struct line_header
     }
 }
 
-/* Runs opcodes until the program ends, a sequence ends (*ended), or there is no room for a row.
- * Each opcode makes at most one row. */
+/* Runs opcodes until the program ends, a sequence ends (then *ended is true), or there is no room
+ * for a row. Each opcode makes at most one row. */
 static struct line_machine run_opcodes(struct line_machine m, const struct line_header *h,
                                        struct line_files *files, bool *ended) {
     *ended = false;
@@ -218,7 +218,7 @@ enum st line_sequences_order(const struct line_sequences *sequences,
     for (size_t i = 0; i < sequences->len; i++) {
         const struct line_sequence *s = &sequences->data[i];
         if (s->rows.high <= s->rows.low || !is_code(ctx, s->rows.low)) {
-            continue; /* the sequence is empty, or of a function that the linker dropped */
+            continue; /* the sequence is empty, or belongs to a function that the linker dropped */
         }
         if (s->ascends) {
             out->data[out->len++] = s->rows;

@@ -43,7 +43,7 @@ struct line_name {
 struct line_names {
     struct line_name *data;
     size_t len, cap;
-    enum section_id section; /* section in which the texts are offsets */
+    enum section_id section; /* section into which line_name.text is an offset */
 };
 
 /* The files of a unit, numbered as the rows' file register. A unit's code comes from few of the
@@ -81,8 +81,8 @@ struct line_order {
 };
 
 /* Reads a line table's header, and its lists into *files, which is empty or of another table, whose
- * memory is used again. ST_ERR: *files holds what was read before the damage; *header is then not
- * valid. */
+ * memory is used again. ST_ERR: *files holds the entries that were read before the damage; *header
+ * is then not valid. */
 enum st line_header_read(const struct line_source *source, struct line_header *header,
                          struct line_files *files, struct err *e) BASE_MUST_USE;
 

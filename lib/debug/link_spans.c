@@ -74,7 +74,7 @@ static void part_spans(struct link_spans *l) {
     l->len = kept;
 }
 
-/* What is compared of a debug map and an object file. */
+/* The parts of a debug map and of an object file that are compared. */
 struct comparison {
     struct symbol_addresses symbols;
     uint64_t *bounds; /* addresses at which the linker may part the file's code; malloc'ed */
@@ -100,7 +100,7 @@ static void end_comparison(struct comparison *c) {
 }
 
 /* Can a function at this address of the object file have this size in the linked file? The linker
- * takes all up to the next bound, or leaves padding out. */
+ * copies the code up to the next bound, with or without the padding at its end. */
 static bool has_size(const struct comparison *c, uint64_t address, uint64_t size) {
     size_t next = search_above(c->bounds, c->bound_count, sizeof *c->bounds, address);
     uint64_t room = next < c->bound_count ? c->bounds[next] - address : 0;

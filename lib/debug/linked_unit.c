@@ -243,8 +243,8 @@ static void release_code(struct functions_code *c) {
 
 /* Appends the part of a sequence that lies in a span, cut where functions end: a sequence of an
  * object file runs on through the padding between functions. A symbol that is no function of the
- * unit, as an assembler's, keeps its lines. No row counts that begins in another function
- * (lib/index has the rule: flat_unit_first_row). */
+ * unit, such as one in assembler, keeps its lines. A row that begins in another function is left
+ * out, by the rule of lib/index (flat_unit_first_row). */
 static enum st link_span_lines(struct linker *l, const struct debug_unit *part, size_t file_base,
                                const struct debug_sequence *s, const struct link_span *span,
                                const struct functions_code *c, struct err *e) {
@@ -324,8 +324,8 @@ static enum st link_part(struct linker *l, const struct debug_unit *part, struct
     return st == ST_OK ? link_lines(l, part, file_base, e) : st;
 }
 
-/* Reads all units of the object file. A unit that cannot be read is left out, of which complain was
- * told. */
+/* Reads all units of the object file. A unit that cannot be read is left out, for which complain
+ * was called. */
 static enum st link_parts(struct linker *l, struct debug *object, struct err *e) {
     struct debug_unit part = {0}, *out = l->out;
     enum st st = ST_OK;

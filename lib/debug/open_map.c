@@ -1,4 +1,4 @@
-/* Opens a debug map: tells which of its object files are those that were linked. */
+/* Opens a debug map, and determines which of its object files are those that were linked. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,8 +31,8 @@ static enum st add_unit_ranges(struct debug *d, size_t unit, struct range_vec *r
 /* ---- which build an object file is of ---- */
 
 /* Opens an object file that was found, and makes its state DEBUG_OBJECT_CHANGED if its functions
- * are not those of the map. A file that cannot be read stays found: it is told when it is needed.
- * ST_ERR: out of memory. */
+ * are not those of the map. The state of a file that cannot be read stays DEBUG_OBJECT_FOUND: the
+ * error is reported when its unit is read. ST_ERR: out of memory. */
 static enum st compare_object(struct debug *d, struct map_object *o, struct err *e) {
     const struct object_slice *object = NULL;
     struct err why = {0};
@@ -56,8 +56,8 @@ static size_t untimed_archive(const struct map_object *o) {
     return member && o->name.time == 0 ? (size_t)(member - o->name.path) - 1 : 0;
 }
 
-/* Takes all members without a time for changed whose archive has a changed one: the archive was
- * made anew, and functions of the same sizes may have other lines. */
+/* Marks as changed all members without a time of an archive that has a changed member: the archive
+ * was rebuilt, and functions of the same sizes may have other lines. */
 static enum st distrust_archives(struct debug *d, struct err *e) {
     struct map changed = {0}; /* paths of archives */
     enum st st = ST_OK;
@@ -95,8 +95,8 @@ static void count_states(struct debug *d) {
     d->split_units = files.missing + files.changed;
 }
 
-/* Sets the states of all object files. Where the map has no time, the functions of a file alone
- * tell that it is the one that was linked. */
+/* Sets the states of all object files. Where the map has no time, only the functions of a file show
+ * that it is the one that was linked. */
 static enum st find_objects(struct debug *d, struct err *e) {
     enum st st = ST_OK;
     for (size_t i = 0; i < d->map.objects.len && st == ST_OK; i++) {

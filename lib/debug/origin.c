@@ -58,8 +58,8 @@ static enum st keep_origin(struct debug *d, uint64_t key, struct origin *o, stru
 }
 
 /* Gives the names of the DIE at a reference, from the cache if they are there. depth: number of
- * references that led here. A chain found too deep is cached only at depth 0: at a larger depth it
- * may be too deep only because of the references that led here. */
+ * references that led here. A chain that is too deep is cached only if depth is 0: for a larger
+ * depth, the chain may be too deep only because of the references that led here. */
 static enum st follow_origin(struct debug *d, struct debug_file *f, struct die_ref ref,
                              unsigned depth, struct origin *out, struct err *e) {
     f = ref.alt ? &d->alt : f;
@@ -127,7 +127,7 @@ static enum st resolve_origin(struct debug *d, struct debug_file *f, struct unit
     enum st st = ST_OK;
     bool silent = !a->name && !a->linkage && !out->decl_unit && a->decl_line == 0;
     if (depth == 0 && silent && (a->has & (DIE_ORIGIN | DIE_SPECIFICATION)) == DIE_ORIGIN) {
-        /* the same answer as the origin's, also its number */
+        /* the DIE gets the same number in the cache as its origin */
         return follow_origin(d, f, a->origin, depth, out, e);
     }
     if (a->has & DIE_ORIGIN) {
@@ -173,7 +173,8 @@ static enum st list_table_files(struct debug *d, const struct debug_file *f,
     return st;
 }
 
-/* Makes an other_table of the unit's line table. Damage in it is told and costs only paths. */
+/* Makes an other_table of the unit's line table. Damage in the line table is reported and costs
+ * only paths. */
 static enum st add_other_table(struct debug *d, const struct debug_file *f, struct unit_entry *u,
                                struct err *e) {
     struct other_table *t = arena_alloc(&d->arena, sizeof *t);

@@ -160,7 +160,7 @@ static enum st read_range_entries(struct range_base *b, uint64_t offset, struct 
 static enum st list_offset(const struct range_base *b, uint64_t index, uint64_t *out,
                            struct err *e) {
     struct reader r = section_reader(b->sections, SECTION_RNGLISTS);
-    /* the table begins behind the section's first header */
+    /* the table begins after the section's first header */
     uint64_t base = b->offset_size == 4 ? 12 : 20;
     if (b->has_rnglists_base) {
         base = b->rnglists_base;

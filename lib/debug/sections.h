@@ -42,9 +42,9 @@ struct sections {
 };
 
 /* Loads (inflates, relocates) the DWARF sections of a slice. A damaged section other than
- * debug_info and debug_abbrev is left out, and *damage (may be NULL) tells why. So is a section
- * with a relocation that could not be applied; in debug_info and debug_line only the unit or line
- * table around it is lost. ST_NONE: there is no DWARF. The slice must outlive the bytes. */
+ * debug_info and debug_abbrev is left out, and *damage (may be NULL) becomes the reason. So is a
+ * section with a relocation that could not be applied; in debug_info and debug_line only the unit
+ * or line table around it is lost. ST_NONE: there is no DWARF. The slice must outlive the bytes. */
 enum st sections_load(struct sections *out, const struct object_slice *s, const char *file,
                       struct err *damage, struct err *e) BASE_MUST_USE;
 /* Inflates all DWARF sections but .debug_info, which takes as long as the others together: for a

@@ -14,7 +14,7 @@ enum { FILE_NUMBER_FIRST = 2, FILES_MAX = 1 << 23 };
 static const struct {
     const char *name;
     enum section_id id;
-    bool needed, shared; /* shared: all units of a package have one together */
+    bool needed, shared; /* shared: all units of a package have one section together */
 } split_sections[] = {
     {"debug_info.dwo", SECTION_INFO, true, false},
     {"debug_abbrev.dwo", SECTION_ABBREV, true, false},
@@ -212,8 +212,8 @@ static enum st find_split(const struct split_search *search, struct unit_entry *
     return st;
 }
 
-/* Opens the package of the slice. A file in its place that is no package is told, and the files of
- * single units are looked for all the same. */
+/* Opens the package of the slice. A file of its name that is no package is reported, and the files
+ * of single units are searched for instead. */
 static enum st open_package(struct split_search *search, struct err *e) {
     struct debug *d = search->d;
     struct err why = {0};

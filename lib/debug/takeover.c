@@ -5,9 +5,9 @@
 
 #include "debug/libdwarf_file.h"
 
-/* Costs in bytes: WORK_OPEN is the least for opening a unit; WORK_FREE + WORK_FACTOR times the
- * sections' size is the limit for opening units again and again, to which references between units
- * lead. */
+/* Costs in bytes: WORK_OPEN is the smallest cost of opening a unit; WORK_FREE + WORK_FACTOR times
+ * the sections' size is the limit on all costs, because references between units make libdwarf open
+ * the same units repeatedly. */
 enum { WORK_OPEN = 1 << 8, WORK_FREE = 1 << 22, WORK_FACTOR = 64 };
 
 /* Limit on the codes of abbreviations that are not numbered in order: so few that the chains of
@@ -125,8 +125,8 @@ static enum st take_over_at(struct takeover *t, const struct abbrev_table *table
     return st;
 }
 
-/* Do all abbreviations up to this one have codes up to ANY_ORDER_MAX? Later ones do not count:
- * libdwarf does not read them, and how far we have read must not matter. */
+/* Do all abbreviations up to this one have codes up to ANY_ORDER_MAX? Later declarations are not
+ * examined: libdwarf does not read them, and the answer must not depend on how far we have read. */
 static bool is_among_small(struct takeover *t, const struct abbrev_table *table,
                            const struct abbrev *a) {
     while (t->small < table->entries.len && table->entries.data[t->small].code <= ANY_ORDER_MAX) {

@@ -1,9 +1,9 @@
 /* Reads DIEs that the walk has no plan for, because their abbreviation has a form of unknown size:
- * libdwarf tells where the values lie and of which form each is. The values are then read as usual,
- * so that callers see no difference. Today this happens for DW_FORM_indirect, which Zig's own back
- * end writes and which would complicate the plans, and for any form that a future libdwarf knows
- * and we do not. Versions, types of unit and all other forms that libdwarf reads we read too; a
- * form that neither knows stays an error.
+ * libdwarf gives the place and the form of each value. The values are then read as usual, so that
+ * callers see no difference. Today this happens for DW_FORM_indirect, which Zig's own back end
+ * writes and which would complicate the plans, and for any form that a future libdwarf knows and we
+ * do not. Versions, types of unit and all other forms that libdwarf reads we read too; a form that
+ * neither knows stays an error.
  *
  * The guard: libdwarf 20210528 finds siblings and units by walks that damage makes long or endless,
  * and abbreviation codes by chains that grow with gaps between the codes. So it never walks: it

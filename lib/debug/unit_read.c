@@ -110,7 +110,7 @@ static enum st charge_unit(struct unit_build *b, size_t bytes, struct err *e) {
 
 /* ---- files ---- */
 
-/* Sets *number to the number of another unit's path, which is appended once behind this unit's
+/* Sets *number to the number of another unit's path, which is appended once after this unit's
  * paths. */
 static enum st find_other_file(struct unit_build *b, const struct origin *o, uint32_t *number,
                                struct err *e) {
@@ -248,7 +248,7 @@ static enum st visit_die(struct unit_build *b, const struct die_entry *entry,
     if (inlined && around == 0) {
         return ST_OK; /* the call is in a function without code */
     }
-    /* A nested function has no parent. */
+    /* A nested function becomes a function without a parent (0); only inlined calls have one. */
     enum st st = add_function(b, a, inlined ? around : 0, entry->depth, &node, e);
     b->scopes[b->scope_count++] = (struct scope){node, entry->depth};
     return st;
@@ -280,7 +280,7 @@ static enum st walk_dies(struct unit_build *b, struct err *e) {
     die_walk_close(&w);
     if (b->dies->walked) {
         reader->abbrevs.work =
-            work; /* a second reading of a unit is the caller's decision, and not charged */
+            work; /* reading a unit a second time is the caller's decision, and is not charged */
     }
     b->dies->walked = true;
     return st == ST_NONE ? ST_OK : st;
@@ -289,10 +289,10 @@ static enum st walk_dies(struct unit_build *b, struct err *e) {
 /* ---- from nodes to trees ---- */
 
 /* Adds the ranges of a node's children to its own; a node that had none gets the lowest start as
- * its entry. An inlined call without code may hold one that
- * has some: GCC gives the outer call an empty range; it keeps its place between caller and callee.
- * In DWARF 2, which has no DW_AT_ranges, GCC writes only the first range of a call or function, and
- * what was inlined into the other ranges lies outside. */
+ * its entry. An inlined call without code may contain one with code: GCC gives the outer call an
+ * empty range. The outer call stays between its caller and its callee. In DWARF 2, which has no
+ * DW_AT_ranges, GCC writes only the first range of a call or function, and what was inlined into
+ * the other ranges lies outside. */
 static enum st adopt_ranges(struct unit_build *b, size_t parent, struct err *e) {
     struct unit_node *p = &b->nodes.data[parent];
     struct debug_function *f = &b->functions.data[parent];
@@ -325,8 +325,8 @@ static enum st adopt_ranges(struct unit_build *b, size_t parent, struct err *e) 
     return ST_OK;
 }
 
-/* Gives nodes without ranges (in DWARF 2 all nodes) their children's, from the innermost node out;
- * nodes that stay without ranges are dropped with the tree. */
+/* Gives nodes without ranges (in DWARF 2 all nodes) the ranges of their children, from the
+ * innermost node outwards; nodes that still have none are left out of the tree. */
 static enum st fill_empty_nodes(struct unit_build *b, struct err *e) {
     bool all = b->dies->head.version < 3;
     for (size_t i = b->nodes.len; i > 0; i--) {
@@ -518,7 +518,7 @@ static void end_unit(struct unit_build *b) {
     out->sequence_cap = b->sequences.cap;
 }
 
-/* Tells damage and returns ST_OK: only the DIEs behind it are lost. ST_ERR: out of memory. */
+/* Reports damage and returns ST_OK: only the DIEs after it are lost. ST_ERR: out of memory. */
 static enum st survive_damage(struct unit_build *b, enum st st, struct err *why) {
     if (st == ST_ERR && why->code != ERR_NOMEM) {
         debug_blame(b->d, b->u, why);
@@ -528,7 +528,8 @@ static enum st survive_damage(struct unit_build *b, enum st st, struct err *why)
     return st;
 }
 
-/* Finds the unit whose DIEs are walked: the unit itself, or its split unit. */
+/* Finds the unit whose DIEs are walked: the unit itself, or its split unit. Sets the base of its
+ * range lists, and the limit on its names. */
 static enum st find_dies(struct unit_build *b, struct err *e) {
     b->file = &b->d->main;
     b->dies = b->u;

@@ -90,7 +90,7 @@ static enum st push_unit(struct debug_file *f, const struct unit_entry *u, struc
     return ST_OK;
 }
 
-/* Adds the ranges of the unit's own DIE; damaged ones are told and left out. */
+/* Adds the ranges of the unit's own DIE; damaged ones are reported and left out. */
 static enum st add_die_ranges(struct debug *d, size_t unit, const struct die_attrs *attrs,
                               struct err *e) {
     struct unit_entry *u = debug_code_unit(d, unit);
@@ -127,8 +127,8 @@ static enum st add_code_unit(struct debug *d, const struct die_attrs *attrs, str
     return add_die_ranges(d, d->code_units.len - 1, attrs, e);
 }
 
-/* Was the whole unit relocated? If not, complain is told: any name or address in the unit may be
- * wrong. */
+/* Was the whole unit relocated? If not, complain is called, because any name or address in the unit
+ * may be wrong. */
 static bool is_relocated(struct debug *d, const struct debug_file *f, struct unit_entry *u) {
     struct err why = {0};
     if (section_is_relocated(&f->sections, SECTION_INFO, u->head.offset, u->head.end)) {
@@ -158,7 +158,7 @@ enum st units_read(struct debug *d, struct debug_file *f, struct err *e) {
             return ST_OK;
         }
         if (why.code == ERR_NOMEM) {
-            return err_nomem(e); /* no damage: only memory is lacking */
+            return err_nomem(e); /* the unit is not damaged: memory ran out */
         }
         if (why.code == ERR_UNREAD) {
             d->dieless_units++;

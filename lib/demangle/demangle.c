@@ -14,7 +14,7 @@ static bool starts(const char *s, size_t len, const char *prefix) {
 }
 
 /* Does the name end in the hash of Rust's legacy mangling? Such a name is an Itanium name that ends
- * in "17h" and 16 hex digits, perhaps with a suffix such as .llvm.123 behind. */
+ * in "17h" and 16 hex digits, perhaps with a suffix such as .llvm.123 after them. */
 static bool has_rust_hash(const char *s, size_t len) {
     for (size_t i = 0; i + 20 <= len; i++) {
         if (memcmp(s + i, "17h", 3) == 0 && s[i + 19] == 'E' &&

@@ -14,7 +14,7 @@ enum demangle_scheme { DEMANGLE_NONE = 0, DEMANGLE_ITANIUM, DEMANGLE_RUST, DEMAN
  * as in Mach-O, is skipped. */
 enum demangle_scheme demangle_scheme_of(const char *name, size_t len);
 
-/* How much of a Swift name is printed: the form that people read, or all of it. */
+/* The form in which a Swift name is printed: the one that people read, or the full one. */
 enum demangle_style { DEMANGLE_SIMPLIFIED = 0, DEMANGLE_FULL };
 
 /* Appends the readable form of a name. ST_NONE: the name is not mangled, or cannot be demangled,

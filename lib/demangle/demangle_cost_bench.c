@@ -1,7 +1,7 @@
-/* What the most expensive names cost: processor time of one call, and memory at its peak. Names are
- * lines of the file that is named, else of testdata/demangle/swift.tsv (its first column). Prints
- * a line for each name past 10 ms or 16 MB, and the maxima at the end; exit status 1 if a name
- * passed a limit. */
+/* Measures the cost of the most expensive names: processor time of one call, and peak memory. Names
+ * are the lines of the file given as argument, else the first column of
+ * testdata/demangle/swift.tsv. Prints a line for each name past 10 ms or 16 MB, and the maxima at
+ * the end; exit status 1 if a name passed a limit. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,7 +21,7 @@ struct name_cost {
     uint64_t us, kb;
 };
 
-/* The number of kB behind a word of /proc/self/status; 0 where there is none. */
+/* The number of kB after a word of /proc/self/status; 0 where there is none. */
 static uint64_t status_kb(const char *word) {
     FILE *f = fopen("/proc/self/status", "r");
     char line[256];
@@ -39,7 +39,7 @@ static uint64_t status_kb(const char *word) {
     return done ? kb : 0;
 }
 
-/* Gives free memory back to the system and lets the peak begin anew: proc(5), clear_refs. */
+/* Gives free memory back to the system and resets the peak (proc(5), clear_refs). */
 static uint64_t reset_peak(void) {
 #ifdef __GLIBC__
     malloc_trim(0);
@@ -75,7 +75,8 @@ static bool is_over(const struct name_cost *c) {
     return c->us > TIME_LIMIT_US || c->kb > MEMORY_LIMIT_KB;
 }
 
-/* The least of several calls if the first passes a limit: the machine may be busy. */
+/* Measures one call; if it passes a limit, returns the least of several calls, because the machine
+ * may be busy. */
 static bool measure(const char *name, size_t len, enum demangle_style style,
                     struct name_cost *out) {
     bool done = measure_once(name, len, style, out);

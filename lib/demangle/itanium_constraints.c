@@ -1,16 +1,16 @@
 /* C++20 names that libiberty cannot read: those with constraints and with template parameters of
  * lambdas.
  *
- * What compilers since clang 18 say of a constraint is left out, as most demanglers do not print it
- * either. A marker in front of a template argument (Tk and a concept, Tn and a type) and the head
- * of a lambda (UlTyT_E_) name nothing that a later substitution can refer to, so the rest stays as
- * it is. A requires-clause (Q) does: the name ends in front of it, and where that is among template
- * arguments, those behind it and the parameters are not shown. */
+ * A constraint, which compilers since clang 18 put into names, is left out, as most demanglers do
+ * not print it either. A marker in front of a template argument (Tk and a concept, Tn and a type)
+ * and the head of a lambda (UlTyT_E_) name nothing that a later substitution can refer to, so the
+ * rest stays as it is. A requires-clause (Q) does: the name ends in front of it, and where that is
+ * among template arguments, those after it and the parameters are not shown. */
 #include <string.h>
 
 #include "demangle/scheme_private.h"
 
-enum { OPEN_MAX = 4 }; /* most lists that are open where the name is cut */
+enum { OPEN_MAX = 4 }; /* maximum number of lists that are open where the name is cut */
 
 /* A name while it is copied without its constraints. */
 struct constrained {
@@ -73,7 +73,7 @@ static size_t plain_concept(const char *s) {
     return (size_t)(p - s);
 }
 
-/* Returns the length of a lambda's template parameters, Ty or TpTy, behind its `Ul`; 0: there are
+/* Returns the length of a lambda's template parameters, Ty or TpTy, after its `Ul`; 0: there are
  * none. */
 static size_t lambda_head(const struct constrained *c) {
     const char *s = c->s + c->at;
@@ -92,7 +92,7 @@ static size_t lambda_head(const struct constrained *c) {
     }
 }
 
-/* Returns the length of what is left out at the current position; 0: nothing is. */
+/* Returns the length of the text that is left out at the current position; 0: none is. */
 static size_t left_out(struct constrained *c) {
     const char *s = c->s + c->at;
     if (s[0] == 'T' && s[1] == 'k') {

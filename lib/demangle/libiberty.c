@@ -16,7 +16,7 @@ struct fence {
     jmp_buf leave;
     struct strbuf *out;
     size_t start;
-    bool keeps_decoded; /* libiberty holds memory while it prints non-ASCII text */
+    bool keeps_decoded; /* libiberty has malloc'ed memory while it prints non-ASCII text */
     bool over;
 };
 
@@ -60,9 +60,9 @@ static enum st demangle_fenced(demangler read, const char *name, int options, bo
     return read_it && !f.over && out->len > f.start ? ST_OK : ST_NONE;
 }
 
-/* libiberty refuses names longer than this, as it might need too much stack: it keeps two
- * components for each byte on the stack, and recurses for nested ones. Without that limit it needs
- * less than STACK_PER_BYTE bytes for each byte of the name. */
+/* PLAIN_NAME_MAX: libiberty refuses longer names unless a flag turns that limit off, because it
+ * keeps two components for each byte of a name on the stack, and recurses for nested ones. Without
+ * the limit it needs less than STACK_PER_BYTE bytes of stack for each byte of the name. */
 enum { PLAIN_NAME_MAX = 1024, STACK_AT_LEAST = 1 << 20, STACK_PER_BYTE = 2048 };
 
 /* A long name, which is demangled by a thread with a large stack. */

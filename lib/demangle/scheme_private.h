@@ -8,8 +8,8 @@
 #include "base/strbuf.h"
 
 enum {
-    DEMANGLE_IN_MAX = 64 * 1024,  /* most bytes of a mangled name */
-    DEMANGLE_OUT_MAX = 512 * 1024 /* most bytes of a readable name */
+    DEMANGLE_IN_MAX = 64 * 1024,  /* maximum number of bytes of a mangled name */
+    DEMANGLE_OUT_MAX = 512 * 1024 /* maximum number of bytes of a readable name */
 };
 
 /* Append the readable form of a NUL-terminated name of their scheme; ST_NONE if it cannot be

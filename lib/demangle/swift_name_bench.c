@@ -1,5 +1,5 @@
-/* How many Swift names a second one thread reads, in both forms: those of
- * testdata/demangle/swift.tsv, and the real ones of REAL where they are. No answer is kept.
+/* Measures how many Swift names one thread demangles per second, in both forms: the names of
+ * testdata/demangle/swift.tsv, and those of the file REAL if it exists. No answer is cached.
  * SWIFT_ORACLE may name a program that does the same with Swift's own reader, "PROGRAM bench ROUNDS
  * < NAMES". */
 #include <stdio.h>
@@ -26,7 +26,7 @@ static double cpu_seconds(void) {
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-/* The first column of a table. */
+/* Reads the first column of a table. */
 static bool read_names(struct names *n, FILE *f) {
     char *line = NULL;
     size_t room = 0;
@@ -54,7 +54,7 @@ static bool read_names(struct names *n, FILE *f) {
     return done;
 }
 
-/* CPU seconds for one round, the least of several. */
+/* Returns the CPU seconds of one round, the least of several rounds. */
 static double best_round(const struct names *n, bool simplified) {
     struct swift_scratch scratch = {0};
     struct strbuf out = {0};

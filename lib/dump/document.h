@@ -13,9 +13,9 @@
 /* The limits and choices of document_load; a zeroed struct has the limits that dumps have
  * (dump.h). */
 struct document_options {
-    size_t text_max;     /* most bytes of text; at most 4 GiB - 1 */
-    uint64_t values_max; /* most objects, arrays, strings, numbers and words; members' names do not
-                            count */
+    size_t text_max;     /* maximum length of the text in bytes; at most 4 GiB - 1 */
+    uint64_t values_max; /* maximum number of objects, arrays, strings, numbers and words; members'
+                            names do not count */
     unsigned depth_max;  /* deepest nesting; at most DUMP_DEPTH_MAX */
     bool unique; /* true: an object with one name twice is an error; false: the last one counts */
     bool long_numbers; /* a number is a string only if neither 64 bits nor a double hold it */

@@ -17,24 +17,25 @@
  * ERR_LIMIT. */
 enum {
     DUMP_FRAMES_MAX = 4096,  /* frames of one stack */
-    DUMP_STACKS_MAX = 65536, /* most threads, and most distinct sampled stacks */
+    DUMP_STACKS_MAX = 65536, /* maximum number of threads, and of distinct sampled stacks */
     DUMP_IMAGES_MAX = 65536
 };
-/* Most bytes of a text of the model other than a function's or source file's name. A longer text
- * is cut between two characters. No report has longer ones, and a filter's time grows with them. */
+/* Maximum length in bytes of a text of the model other than a function's or source file's name. A
+ * longer text is cut between two characters. Genuine reports have no longer ones, and the time of a
+ * filter grows with their length. */
 enum { DUMP_VALUE_MAX = 4096 };
-/* Largest sample count of one stack; so the counts of all stacks of a dump add up to less than
- * 2^56. */
+/* Largest sample count of one stack; with DUMP_STACKS_MAX it keeps the sum of all counts of a dump
+ * at 2^56 or less. */
 #define DUMP_COUNT_MAX (UINT64_C(1) << 40)
 
-/* What stallsym found for an image. Verdicts that give function names come before the others, and
- * the better before the worse. */
+/* The symbols that stallsym found for an image. Verdicts with which functions have names come
+ * before the others, and a better one before a worse one. */
 enum dump_symbols {
     DUMP_SYMBOLS_UNSET = 0, /* not symbolicated yet */
     DUMP_SYMBOLS_OK,
-    DUMP_SYMBOLS_SPLIT,         /* "split-dwarf": some of the DWARF is in files not found */
-    DUMP_SYMBOLS_ONLY,          /* "symbols-only": a symbol table, no DWARF */
-    DUMP_SYMBOLS_MISSING,       /* "missing": no file with this id or name */
+    DUMP_SYMBOLS_SPLIT,   /* "split-dwarf": part of the DWARF is in files that were not found */
+    DUMP_SYMBOLS_ONLY,    /* "symbols-only": a symbol table, no DWARF */
+    DUMP_SYMBOLS_MISSING, /* "missing": no file with this id or name */
     DUMP_SYMBOLS_UUID_MISMATCH, /* "uuid-mismatch": a file of this name and another id */
     DUMP_SYMBOLS_ARCH_MISMATCH, /* "arch-mismatch": a file of this name, but without this
                                    architecture */
@@ -46,7 +47,7 @@ enum dump_symbols {
 const char *dump_symbols_text(enum dump_symbols s);
 bool dump_symbols_parse(const char *s, size_t len, enum dump_symbols *out);
 
-/* Where a location's names came from. */
+/* The origin of a location's names. */
 enum dump_source {
     DUMP_SOURCE_NONE = 0, /* "none": unresolved */
     DUMP_SOURCE_DWARF,
@@ -91,8 +92,8 @@ struct dump_location {
     struct dump_line *lines;
     size_t line_count;
     enum dump_source source;
-    bool in_app; /* true: a location without an image that the dump's names call the app's own code
-                  */
+    bool in_app; /* true: the location has no image, and the dump's "names" mark it as the app's own
+                    code */
 };
 
 /* Is the location in a function that has no name, but a known start? */
@@ -113,9 +114,10 @@ struct dump_stack {
 };
 
 struct dump_wait {
-    const char *kind; /* what is waited for: "mutex", "rwlock", "thread" …; NULL = nothing known */
+    const char *kind; /* kind of the object for which the thread waits: "mutex", "rwlock", "thread"
+                         …; NULL = unknown */
     uint64_t address;
-    int64_t owner; /* id of the thread that holds what is waited for, -1 = unknown */
+    int64_t owner; /* id of the thread that holds that object, -1 = unknown */
 };
 
 struct dump_thread {
@@ -136,7 +138,8 @@ struct dump_name {
     uint64_t offset;
     const char *file; /* source file of line; NULL = none */
     uint32_t line;
-    bool in_app; /* the app's own code in no image: interpreted, or made at run time */
+    bool in_app; /* the app's own code outside of all images: interpreted, or generated at run time
+                  */
     /* functions that are inlined at this address into the symbol's function, innermost first;
      * their linkage and column are absent */
     struct dump_line *inlined;
@@ -155,7 +158,8 @@ struct dump {
     uint64_t captured_size; /* number of bytes that dump_write_captured writes */
 
     const char *id, *time;
-    const char *lack; /* what the recorder could not read, in plain words; NULL = nothing */
+    const char *lack; /* description of the parts that the recorder could not read; NULL = it read
+                         everything */
     struct {
         const char *id, *version, *build;
     } app;
@@ -168,8 +172,8 @@ struct dump {
     size_t context_count;
     struct {
         const char *id, *kind, *detector, *activity, *app_state;
-        const char *visibility;      /* the app's visibility, as the system that ended the
-                                        process tells it */
+        /* The app's visibility, as reported by the system that ended the process. */
+        const char *visibility;
         const char *action;          /* name of the slow action */
         const char *top_thread_name; /* kind cpu: name of the thread that used the processor most */
         int64_t top_thread;          /* kind cpu: id of the thread that used the processor most */
@@ -188,7 +192,8 @@ struct dump {
     const struct dump_image_order *image_order; /* private to dump_image_at */
     struct dump_thread *threads;
     size_t thread_count;
-    int64_t threads_left_out; /* threads that are not in threads; -1 = not told, taken as none */
+    int64_t threads_left_out; /* number of the process's threads that the dump omits; -1 = not
+                                 given, which counts as 0 */
     const struct dump_thread_order *thread_order; /* private to dump_thread_by_id */
     int64_t sample_interval_ms;
     struct dump_stack *samples; /* distinct sampled stacks of the main thread */
@@ -204,7 +209,8 @@ struct dump {
     struct dump_location *locations; /* NULL until symbolicated */
     size_t location_count;
 
-    /* number of repairs of the text: invalid bytes replaced, and integers past 64 bits quoted */
+    /* number of repairs of the text: bytes that are not UTF-8 were replaced, integers past 64 bits
+     * were quoted */
     uint64_t replaced_bytes;
     uint64_t cut_values; /* number of texts of which the model has the first DUMP_VALUE_MAX bytes */
     struct arena arena;  /* owns all memory of the dump but text */
@@ -238,8 +244,8 @@ void dump_clear(struct dump *d);
 /* Seeds Jansson's hash once, before threads start. */
 void dump_library_init(void);
 
-/* The display name of an image: the last part of its name, else of its path; NULL = it has neither.
- */
+/* Returns the display name of an image: the last part of its name, else of its path; NULL: it has
+ * neither. */
 const char *dump_image_name(const struct dump_image *image);
 /* Returns the value, as text, of the member called `name` of the dump's context; of two with that
  * name the last one counts. NULL: there is none, or it is not a string, an integer or a boolean. */
@@ -257,13 +263,13 @@ const struct dump_thread *dump_thread_by_id(const struct dump *d, int64_t id);
 const struct dump_thread *dump_main_thread(const struct dump *d);
 
 enum { DUMP_WAITS_MAX = 32 };
-/* A chain of waits: a thread, the owner of what it waits for, the owner of what that owner waits
- * for, and so on. */
+/* A chain of waits: each thread but the first is the owner of the object for which the thread
+ * before it waits. */
 struct dump_waits {
     const struct dump_thread *threads[DUMP_WAITS_MAX];
     size_t count;
-    size_t back; /* index in threads of the one that the last one waits for, which is a deadlock;
-                    SIZE_MAX = no deadlock */
+    size_t back; /* in a deadlock, index in `threads` of the thread for which the last of them
+                    waits; SIZE_MAX = no deadlock */
 };
 /* Writes the chain of waits that begins with t (NULL: an empty chain). It ends at DUMP_WAITS_MAX
  * threads, and before an owner that is not in the dump. */
@@ -274,16 +280,16 @@ const struct dump_thread *dump_waits_owner(const struct dump_waits *w, size_t i)
  * most frequent sample (of equals the last), else the main thread's stack; NULL if there is
  * none. */
 const struct dump_stack *dump_heaviest(const struct dump *d);
-/* A stack that counts as evidence of what a dump is about. */
+/* A stack that counts as evidence of the cause of a stall. */
 struct dump_vote {
     const struct dump_stack *stack;
     const struct dump_thread *thread; /* NULL: the stack is a sample of the main thread */
     uint64_t weight;                  /* at most DUMP_COUNT_MAX */
 };
-/* Is the dump about the threads that worked, rather than about the main thread alone? True for the
- * kinds cpu and slow-action if a thread that has a stack is known to have worked (in a slow action
- * for 10 % of the time). False if, in a stall of kind cpu, the thread that used the processor most
- * has no stack. */
+/* Is the dump about the threads that used the processor, rather than about the main thread alone?
+ * True for the kinds cpu and slow-action if a thread that has a stack is known to have worked (in a
+ * slow action for 10 % of the time). False if, in a stall of kind cpu, the thread that used the
+ * processor most has no stack. */
 bool dump_is_about_threads(const struct dump *d);
 /* Returns the name of a slow action; NULL: the stall is of another kind. */
 const char *dump_slow_action(const struct dump *d);
@@ -295,18 +301,18 @@ bool dump_nothing_worked(const struct dump *d);
 const char *dump_absent_worker(const struct dump *d);
 /* Returns how many votes dump_votes writes. */
 size_t dump_vote_count(const struct dump *d);
-/* Writes the stacks that tell what the dump is about to out, which has room for dump_vote_count of
- * them. If dump_is_about_threads, these are the stacks of the threads that worked, each weighing
- * the thread's share of a processor in permille (the main thread's share is split among its
- * samples); else they are the samples, each weighing its count. */
+/* Writes the stacks that are evidence of the cause of the stall to out, which has room for
+ * dump_vote_count of them. If dump_is_about_threads, these are the stacks of the threads that
+ * worked, each weighing the thread's share of a processor in permille (the main thread's share is
+ * split among its samples); else they are the samples, each weighing its count. */
 void dump_votes(const struct dump *d, struct dump_vote *out);
 /* Returns the dump's share of its stall in ms: span_ms, else duration_ms, else at_ms, else 0. */
 int64_t dump_span_ms(const struct dump *d);
 
 /* ---- writing what symbolication found ---- */
 
-/* What stallsym adds to a dump. Each array is parallel to the dump's array of that kind; a NULL
- * array leaves that part of the dump as it is. */
+/* The members that stallsym adds to a dump. Each array is parallel to the dump's array of that
+ * kind; a NULL array leaves that part of the dump as it is. */
 struct dump_addition {
     const struct dump_location *locations; /* sorted by (image, offset) */
     size_t location_count;
@@ -332,10 +338,10 @@ void dump_write_raw(const struct dump *d, struct sink *out);
  * no object, and nothing was written. */
 enum st dump_write_impersonal(const char *text, size_t len, struct sink *out) BASE_MUST_USE;
 
-/* Writes the dump's own text without what hosts add: the members of dump_write_spliced and "class".
- * White space between tokens goes, too, so the bytes are the same before and after stallsym and
- * stallclassify --annotate, wherever their files are. No line end. Write errors stick to the sink.
- */
+/* Writes the dump's own text without the members that commands on a host add: those of
+ * dump_write_spliced and "class". White space between tokens goes, too, so the bytes are the same
+ * before and after stallsym and stallclassify --annotate, wherever their files are. No line end.
+ * Write errors stick to the sink. */
 void dump_write_captured(const struct dump *d, struct sink *out);
 
 /* Writes the dump's own text as one line of JSON Lines with a member `name`, whose value is `json`,

@@ -14,8 +14,8 @@ struct dump_build {
     struct tape tape;
 };
 
-/* Lends the text of a string value, which may lack a NUL, until the dump or the tape is released.
- * False: the value is no string, or memory ran out (then b->no_memory is set). */
+/* Gives the text of a string value, borrowed until the dump or the tape is released; it may lack a
+ * NUL. False: the value is no string, or memory ran out (then b->no_memory is set). */
 bool build_text(struct dump_build *b, const struct tape_value *value, const char **text,
                 size_t *len);
 /* Copies a string value into the dump's arena. NULL: the value is no string, or memory ran out

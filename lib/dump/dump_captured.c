@@ -1,15 +1,16 @@
-/* Writes a dump's own text without what the commands add to it on a host: the names and files of
+/* Writes a dump's own text without the members that commands on a host add: the names and files of
  * dump_write_spliced, and the class of stallclassify --annotate. */
 #include "dump/dump_captured_private.h"
 
 #include "dump/json/span_private.h"
 
-/* A member that commands add to a dump, or in whose objects they add members. The last element
- * of a list has no name. */
+/* A member that commands add to a dump, or inside of whose objects they add members. A list ends
+ * with an element that has no name. */
 struct added_member {
     struct tape_name name;
-    const struct added_member *inside; /* members that are dropped from the objects in this one;
-                                          NULL = this member is dropped */
+    /* Members that are dropped from the objects inside of this member; NULL = the whole member is
+     * dropped. */
+    const struct added_member *inside;
 };
 
 static const struct added_member in_stack[] = {{TAPE_NAME("locations"), NULL}, {{NULL, 0}, NULL}};
@@ -87,9 +88,9 @@ void dump_write_captured(const struct dump *d, struct sink *out) {
 
 /* ---- measuring ---- */
 
-/* Measures what write_object would drop, from the tape alone. The tape has no ends of values;
- * but if no white space stands between tokens, each value ends one byte before the next one
- * begins. */
+/* Computes the number of bytes that write_object would drop, from the tape alone. The tape has no
+ * ends of values; but if no white space stands between tokens, each value ends one byte before the
+ * next one begins. */
 struct measure {
     const struct tape *t;
     uint64_t added; /* bytes of the dropped members, with their commas */
@@ -112,7 +113,7 @@ static const struct added_member *find_named(const struct measure *m,
 }
 
 /* Sets m->spaced if white space stands before byte `end`, where a value should end, or if its
- * parent does not go on there with the character `first` or `second`. */
+ * parent does not continue there with the character `first` or `second`. */
 static void check_end(struct measure *m, size_t end, char first, char second) {
     const char *text = m->t->text;
     m->spaced = m->spaced || (text[end] != first && text[end] != second) ||
@@ -122,8 +123,8 @@ static void check_end(struct measure *m, size_t end, char first, char second) {
 static void measure_object(struct measure *m, const struct tape_value *object, size_t end,
                            const struct added_member *added);
 
-/* Measures an array of objects, or one object, for write_objects; end: offset of the byte behind
- * the value. */
+/* Measures an array of objects, or one object, for write_objects; end: offset of the byte after the
+ * value. */
 static void measure_objects(struct measure *m, const struct tape_value *value, size_t end,
                             const struct added_member *added) {
     if (!tape_is(value, VALUE_ARRAY)) {
@@ -139,8 +140,8 @@ static void measure_objects(struct measure *m, const struct tape_value *value, s
     }
 }
 
-/* Adds to m->added the bytes of the members that write_object drops; end: offset of the byte
- * behind the object. */
+/* Adds to m->added the bytes of the members that write_object drops; end: offset of the byte after
+ * the object. */
 static void measure_object(struct measure *m, const struct tape_value *object, size_t end,
                            const struct added_member *added) {
     const struct tape_value *next, *last = tape_end(object);
@@ -167,7 +168,8 @@ static void measure_object(struct measure *m, const struct tape_value *object, s
         }
         from = stop + 1;
     }
-    m->added -= dropped > 0 && kept == 0; /* one comma less: no member is left that would need it */
+    /* Without a member before it, the first dropped member has no comma. */
+    m->added -= dropped > 0 && kept == 0;
 }
 
 uint64_t dump_captured_size(const struct tape *t, size_t len) {

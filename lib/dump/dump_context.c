@@ -1,4 +1,4 @@
-/* Reads the members of "context", which the app has set. */
+/* Reads the members of "context", whose values the app has set. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>

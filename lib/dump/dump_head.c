@@ -5,7 +5,8 @@
 
 enum field_kind { FIELD_TEXT, FIELD_NUMBER, FIELD_TRUE };
 
-/* Says into which member of struct dump a JSON member's value goes, and as what type. */
+/* Maps a JSON member to the member of struct dump that gets its value, with the type of that value.
+ */
 struct dump_field {
     struct tape_name name;
     enum field_kind kind;

@@ -1,5 +1,6 @@
-/* Reads what an earlier stallsym added to a dump: the string table, the locations, and each stack's
- * indexes into them. Every index is checked here, so that later code need not. */
+/* Reads the members that an earlier run of stallsym added to a dump: the string table, the
+ * locations, and each stack's indexes into them. Every index is checked here, so that later code
+ * need not. */
 #include "dump/dump_locations_private.h"
 
 #include <string.h>
@@ -10,8 +11,8 @@ struct strings {
     size_t count;
 };
 
-/* Copies the JSON text of the whole table at once; the byte behind each string is overwritten by
- * its NUL. A string with escapes is decoded into a text of its own. */
+/* Copies the JSON text of the whole table at once; the byte after each string is overwritten by its
+ * NUL. A string with escapes is decoded into a text of its own. */
 static enum st copy_strings(struct dump_build *b, const struct tape_value *array,
                             const struct tape_value *last, struct strings *strings) {
     const char *from = b->tape.text + array->at;

@@ -4,9 +4,9 @@
 
 #include "dump/dump_build_private.h"
 
-/* Read what an earlier stallsym has added: "strings" and "locations" of the document, and the
- * "locations" of one stack. Each argument is NULL if the dump lacks that member. They are checked
- * against each other and against the number of frames. */
+/* Read the members that an earlier run of stallsym has added: "strings" and "locations" of the
+ * document, and the "locations" of one stack. Each argument is NULL if the dump lacks that member.
+ * They are checked against each other and against the number of frames. */
 enum st build_locations(struct dump_build *b, const struct tape_value *strings,
                         const struct tape_value *locations) BASE_MUST_USE;
 enum st build_stack_locations(struct dump_build *b, const struct tape_value *locations,

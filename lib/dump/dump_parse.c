@@ -443,8 +443,8 @@ static enum st build_dump(struct dump_build *b, const struct tape_value *root) {
 
 /* ---- memory ---- */
 
-/* A dump's arena or a tape that is larger than its limit here is freed rather than kept for the
- * next dump. */
+/* Limits of the memory that is kept for the next dump: bytes of a dump's arena, and values of a
+ * tape. A larger arena or tape is freed. */
 enum { KEPT_BYTES_MAX = 1024 * 1024, KEPT_VALUES_MAX = KEPT_BYTES_MAX / sizeof(struct tape_value) };
 
 struct dump_scratch {

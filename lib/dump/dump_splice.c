@@ -1,13 +1,13 @@
-/* Writes a dump's own text with what symbolication found spliced in. The text is walked, not
- * rebuilt: a member that we do not know comes out byte for byte, and only white space between
- * tokens goes.
+/* Writes a dump's own text with the results of symbolication spliced in. The text is copied, not
+ * rebuilt: an unknown member is copied byte for byte, and only white space between tokens is
+ * dropped.
  *
  *     {…, "images":[{…, +symbols, +symbols_file}, …],
  *         "threads":[{…, +locations}, …], "samples":{…, "stacks":[{…, +locations}, …]},
  *         +strings, +locations}
  *
- * Members of these names that were there before are dropped. Where JSON text has a member twice,
- * the last one counts, as it does for Jansson. */
+ * Members of these names that the text already has are dropped. Of two members with one name the
+ * last one counts, as in Jansson. */
 #include "dump/dump.h"
 
 #include <stdlib.h>
@@ -95,7 +95,7 @@ struct member {
 enum { MEMBERS_KEPT = 24 };
 
 struct members {
-    struct span rest; /* the members behind the kept ones */
+    struct span rest; /* the members after the kept ones */
     size_t kept_count;
     struct member kept[MEMBERS_KEPT];
 };
@@ -127,8 +127,8 @@ static void find_members(struct members *all, struct span object, const struct s
     }
 }
 
-/* Does a search for their quoted names show that the object has none of the special members?
- * Only text without white space and escapes is searched; false for any other. */
+/* Has the object certainly none of the special members, because a search does not find their quoted
+ * names? Returns false for a text with white space or escapes, which is not searched. */
 static bool has_none(struct span object, const struct special *specials, size_t count) {
     if (!is_plain(object)) {
         return false;
@@ -241,7 +241,7 @@ static void write_indexes(struct sink *out, const uint32_t *indexes, size_t coun
     sink_write(out, text, (size_t)(p - text));
 }
 
-/* Writes the name of an added member, behind a comma if one is needed. */
+/* Writes the name of an added member, after a comma if one is needed. */
 static void write_key(struct splicer *s, bool *comma, const char *name) {
     if (*comma) {
         sink_char(s->out, ',');

@@ -1,11 +1,11 @@
-/* Chooses and weighs the stacks that tell what a dump is about. */
+/* Chooses and weighs the stacks that are evidence of the cause of a stall. */
 #include <string.h>
 
 #include "dump/dump.h"
 
 /* Shares of a processor in permille: ONE_PROCESSOR is assumed for a top thread whose share is not
- * told, SHARE_MAX is the most that a dump may claim, and a thread below ACTION_WAITED was waiting
- * during a slow action. */
+ * given, SHARE_MAX is the largest that a dump may claim, and a thread below ACTION_WAITED was
+ * waiting during a slow action. */
 enum { ONE_PROCESSOR = 1000, SHARE_MAX = 65536 * ONE_PROCESSOR, ACTION_WAITED = 100 };
 
 /* ---- the threads that worked ---- */

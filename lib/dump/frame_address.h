@@ -1,4 +1,4 @@
-/* Which address is looked up for a captured frame (stallkit-design(7), ADDRESS RULES, 2). */
+/* Computes the address to look up for a captured frame (stallkit-design(7), ADDRESS RULES, 2). */
 #ifndef STALLKIT_DUMP_FRAME_ADDRESS_H
 #define STALLKIT_DUMP_FRAME_ADDRESS_H
 
@@ -23,8 +23,8 @@ struct address_rules address_rules_of(const struct dump *d);
 uint64_t address_strip(const struct address_rules *r, uint64_t address);
 
 /* Returns the address to look up for frame i (below frame_count) of a stack: an exact address is
- * only stripped, a return address is also lowered by one, so that the call is found and not what
- * follows it. */
+ * only stripped, a return address is also lowered by one, so that the call is found and not the
+ * code after it. */
 uint64_t address_of_frame(const struct address_rules *r, const struct dump_stack *stack, size_t i);
 
 #endif

@@ -64,8 +64,8 @@ enum st path_map_apply(const struct path_map *m, const char *path, struct strbuf
 
 enum { MAPPED_PATHS = 64 };
 
-/* The state of mapping one dump's paths. Many places share a path's string, so most paths are
- * found in `known` by their address. */
+/* The state of mapping one dump's paths. Many locations share a path's string, so most paths are
+ * found in `known` by the address of the string. */
 struct path_mapping {
     const struct path_map *map;
     struct arena *arena;
@@ -75,7 +75,7 @@ struct path_mapping {
     } known[MAPPED_PATHS];
 };
 
-/* Replaces *path by what the rules make of it; *path may be NULL. */
+/* Replaces *path by the path that the rules give for it; *path may be NULL. */
 static enum st map_one(struct path_mapping *w, const char **path, struct err *e) {
     if (!*path) {
         return ST_OK;

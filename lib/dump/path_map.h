@@ -1,5 +1,6 @@
 /* Replaces the beginnings of paths, as compilers do with -ffile-prefix-map, in the paths of source
- * and debug files that a dump names: they tell of the machines on which it was built and read. */
+ * and debug files that a dump names, because these paths reveal the machines on which the app was
+ * built and the dump was symbolicated. */
 #ifndef STALLKIT_DUMP_PATH_MAP_H
 #define STALLKIT_DUMP_PATH_MAP_H
 
@@ -19,14 +20,15 @@ struct path_map {
     VEC(struct path_rule) rules;
 };
 
-/* Adds a rule "OLD=NEW"; the text is borrowed. OLD, which goes up to the first '=', is not empty;
- * slashes at the ends of both do not count. Never ST_NONE. ST_ERR: ERR_USAGE, or out of memory. */
+/* Adds a rule "OLD=NEW"; the text is borrowed. OLD, which ends at the first '=', must not be empty;
+ * slashes at the ends of OLD and NEW are ignored. Never ST_NONE. ST_ERR: ERR_USAGE, or out of
+ * memory. */
 enum st path_map_add(struct path_map *m, const char *rule, struct err *e) BASE_MUST_USE;
 /* Frees the rules. */
 void path_map_release(struct path_map *m);
-/* Appends the path with NEW in place of OLD; OLD fits whole components ("/a/b" fits "/a/b/c", not
- * "/a/bc"), '\' separates them, too. ST_NONE: no rule fits, and nothing is appended. ST_ERR: out of
- * memory. */
+/* Appends the path with NEW in place of OLD; OLD matches whole components only ("/a/b" matches
+ * "/a/b/c", not "/a/bc"), which '/' or '\' separates. ST_NONE: no rule fits, and nothing is
+ * appended. ST_ERR: out of memory. */
 enum st path_map_apply(const struct path_map *m, const char *path, struct strbuf *out,
                        struct err *e) BASE_MUST_USE;
 /* Applies the rules to the files that the parsed dump names: those of its locations, its names and

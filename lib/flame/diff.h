@@ -1,5 +1,5 @@
-/* Shows what changed between two sets of stacks: as marks for the picture of their union, as text,
- * and against limits. All of it is computed from a stack_pair. Not thread safe. */
+/* Shows the changes between two sets of stacks: as marks for the picture of their union, as text,
+ * and against limits. Every function takes a stack_pair. Not thread safe. */
 #ifndef STALLKIT_FLAME_DIFF_H
 #define STALLKIT_FLAME_DIFF_H
 
@@ -31,7 +31,7 @@ void diff_marks_init(struct diff_marks *m, const struct stack_pair *pair, const 
 struct diff_text {
     const char *title; /* NULL = "Flame graph" */
     const char *unit;
-    bool normalised; /* the weights were scaled to one total, which the text then says */
+    bool normalised; /* the weights were scaled to one total, and the text mentions that */
     size_t most;
 };
 enum st diff_markdown(const struct stack_pair *pair, const struct diff_text *o, struct sink *out,
@@ -45,10 +45,10 @@ enum st diff_folded(const struct stack_pair *pair, struct sink *out, struct err 
 enum diff_limit_kind {
     DIFF_PERCENT, /* of the base weight: +5% */
     DIFF_POINTS,  /* points of the share of all weights: +2pp */
-    DIFF_WEIGHT   /* in the unit of the weights: +200 */
+    DIFF_WEIGHT   /* a difference in the unit of the weights: +200 */
 };
 
-/* A limit for how much more than before the stacks with a matching frame may weigh. */
+/* A limit on the growth of the weight of the stacks with a matching frame. */
 struct diff_limit {
     const char *text; /* the limit as given, borrowed */
     struct regex *regex;
@@ -57,7 +57,7 @@ struct diff_limit {
     const char *unit; /* unit of DIFF_WEIGHT, borrowed from text; "" = that of the weights */
 };
 /* Parses REGEX:+LIMIT, split at the last ':'. LIMIT is a number with %, pp, a unit of weight or
- * nothing behind it. REGEX is a POSIX extended expression that is searched for in a frame's text,
+ * nothing after it. REGEX is a POSIX extended expression that is searched for in a frame's text,
  * IMAGE`FUNCTION. ST_ERR: ERR_USAGE. */
 enum st diff_limit_parse(struct diff_limit *l, const char *text, struct err *e) BASE_MUST_USE;
 void diff_limit_release(struct diff_limit *l);

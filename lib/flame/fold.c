@@ -18,7 +18,7 @@ const char *fold_weight_text(enum fold_weight w) {
 
 /* ---- the text of a stack ---- */
 
-/* What the stacks that are added belong to. */
+/* The dump, thread and share to which the added stacks belong. */
 struct fold_target {
     const struct dump *dump;
     struct address_rules addresses;   /* address format of the dump */
@@ -333,7 +333,7 @@ static enum st fold_add_other_threads(struct fold *f, struct fold_target *a, uin
     return ST_OK;
 }
 
-/* Checks that the sums fit 64 bits with one more dump. ST_ERR: ERR_LIMIT. */
+/* Checks that the sums will still fit 64 bits with this dump. ST_ERR: ERR_LIMIT. */
 static enum st fold_check_sums(const struct fold *f, const struct dump *d,
                                const struct fold_weights *w, struct err *e) {
     const struct stack_tree *t = f->options.weight == FOLD_USERS ? &f->by_user : f->tree;
@@ -388,8 +388,9 @@ static enum st fold_add_threads(struct fold *f, struct fold_target *a, const str
     return fold_add_main(f, a, w, e) == ST_OK ? fold_add_other_threads(f, a, w->other, e) : ST_ERR;
 }
 
-/* Adds a dump whose stall may have several dumps. Weighed by stalls, the first of them counts,
- * which is known at the end; in an ordered tree the one added first counts. */
+/* Adds a dump whose stall may have several dumps. With FOLD_STALLS only the stall's first dump
+ * counts, which is known after the last dump; in an ordered tree the one that is added first
+ * counts. */
 static enum st fold_add_part(struct fold *f, struct fold_target *a, const struct fold_weights *w,
                              struct err *e) {
     const struct dump *d = a->dump;
@@ -441,7 +442,7 @@ enum st fold_add(struct fold *f, const struct dump *d, const struct fold_share *
 struct user_stacks {
     struct fold *fold;
     struct strbuf user;
-    struct strbuf texts; /* texts of the stacks, a NUL behind each */
+    struct strbuf texts; /* texts of the stacks, a NUL after each */
     VEC(uint64_t) shares;
 };
 

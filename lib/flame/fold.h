@@ -1,10 +1,10 @@
-/* Dumps -> weighted stacks.
+/* Folds dumps to weighted stacks.
  *
  * A dump of kind cpu or slow-action adds the stacks of the threads that worked, if it has them
  * (dump_votes), each weighed by the thread's share of a processor; the name of a slow action is a
  * frame below the stacks. Any other dump adds its samples, else the one stack that it is about
- * (dump_heaviest). The dump's weight, of stalled time as much as the caller says, is split among
- * the stacks in proportion to those shares or to the sample counts, without a rounding loss: the
+ * (dump_heaviest). The dump's weight, which for stalled time the caller gives, is split among the
+ * stacks in proportion to those shares or to the sample counts, without a rounding loss: the
  * graph's total is the sum over all dumps. The frame [unavailable] stands for a stack that could
  * not be taken. Slots of the ring without a stack get no time of their own; fold_stats.sampled_ms
  * tells how much of the time has samples.
@@ -27,8 +27,8 @@
 
 enum fold_weight {
     FOLD_MS,      /* stalled milliseconds */
-    FOLD_SAMPLES, /* samples; a dump without samples counts as one */
-    FOLD_STALLS,  /* stalls; each counts at the stack that its first dump is about */
+    FOLD_SAMPLES, /* number of samples; a dump without samples counts as one */
+    FOLD_STALLS,  /* number of stalls; each counts at the heaviest stack of its first dump */
     FOLD_USERS    /* users; each is split among the stacks of the user's stalls, by milliseconds. A
                      dump without a user counts as a user of its stall's own. Not for ordered trees */
 };
@@ -49,7 +49,7 @@ struct fold_stats {
     uint64_t dumps;    /* dumps added, even with weight 0 */
     uint64_t stalls;   /* stalls of these dumps */
     uint64_t untimed;  /* dumps whose stall has no duration */
-    uint64_t total_ms; /* stalled time of all dumps that counts */
+    uint64_t total_ms; /* stalled time that counts, of all dumps */
     /* time with samples: samples times their interval, at most each dump's time */
     uint64_t sampled_ms;
     uint64_t users;   /* users; set by fold_finish for FOLD_USERS */
@@ -64,7 +64,7 @@ struct fold_link {
 
 /* What one dump contributes. */
 struct fold_share {
-    uint64_t ms;  /* stalled time of the dump that counts */
+    uint64_t ms;  /* stalled time that the dump counts */
     bool whole;   /* the dump is the only one of its stall */
     bool counted; /* the stall is already counted by another dump, one that was whole */
     const char *const *labels;     /* outermost frames to add, ended by NULL; NULL = none */
@@ -95,8 +95,8 @@ struct fold {
  * 64 bits (nothing was added), ERR_NOMEM. */
 enum st fold_add(struct fold *f, const struct dump *d, const struct fold_share *share,
                  struct err *e) BASE_MUST_USE;
-/* Adds to the tree what depends on all dumps: the shares of users, and stalls with several dumps.
- * Call it after the last dump. */
+/* Adds the stacks whose weights depend on all dumps to the tree: those of FOLD_USERS, and those of
+ * stalls with several dumps. Call it after the last dump. */
 enum st fold_finish(struct fold *f, struct err *e) BASE_MUST_USE;
 void fold_release(struct fold *f);
 

@@ -15,12 +15,12 @@
 /* The first dump of a stall among those offered so far. */
 struct fold_first {
     int64_t seq;
-    struct strbuf stacks; /* canonical texts, a NUL behind each */
+    struct strbuf stacks; /* canonical texts, a NUL after each */
 };
 /* The stalls collected so far. Zero-initialised = empty. */
 struct fold_stalls {
     struct map by_id;
-    VEC(struct fold_first) firsts; /* at the index that by_id gives */
+    VEC(struct fold_first) firsts; /* the stalls, each at the index that by_id gives */
 };
 
 /* Offers a dump: the seq-th of the stall of this id, with these stacks (in the form of fold_first).

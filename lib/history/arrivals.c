@@ -1,4 +1,4 @@
-/* Hands out the files that others rename into a folder. */
+/* Returns, one by one, the files that other processes rename into a folder. */
 #include "history/arrivals.h"
 
 #include <dirent.h>
@@ -13,13 +13,14 @@
 #include "base/vec.h"
 
 enum {
-    ARRIVALS_NUMBERS_MAX = 1000000, /* largest number behind a name that is taken */
-    ARRIVALS_BEHIND = 7 + 7         /* length of ".999999" and of ".reason" */
+    /* Largest number that is appended to a name that is already in use. */
+    ARRIVALS_NUMBERS_MAX = 1000000,
+    ARRIVALS_BEHIND = 7 + 7 /* length of ".999999" and of ".reason" */
 };
 
 struct arrivals {
     char *folder;
-    VEC(char *) names; /* names found by the last look, ascending */
+    VEC(char *) names; /* names found when the folder was last listed, ascending */
     size_t next;
     struct strbuf path, target;
 };
@@ -117,8 +118,8 @@ enum st arrivals_next(struct arrivals *a, const char **path, struct err *e) {
     return strbuf_check(&a->path, e);
 }
 
-/* Returns how much of a name is kept, so that a number and ".reason" fit behind it: the whole name,
- * or less of one that is nearly as long as the file system allows, without its last characters. */
+/* Returns the length to which a name is cut, so that a number and ".reason" can be appended: the
+ * whole length, unless the name is nearly as long as the file system allows. */
 static size_t kept_length(const struct arrivals *a, const char *name) {
     long most = pathconf(a->folder, _PC_NAME_MAX);
     size_t len = strlen(name), room = most > ARRIVALS_BEHIND ? (size_t)most - ARRIVALS_BEHIND : 1;
@@ -132,7 +133,7 @@ static size_t kept_length(const struct arrivals *a, const char *name) {
 }
 
 /* Moves the file into `folder` (done or refused) under its own name (kept_length), with the lowest
- * free number behind it if the name is taken. ST_NONE: the file is gone. */
+ * free number appended if the name is in use. ST_NONE: the file no longer exists. */
 static enum st move_to(struct arrivals *a, const char *folder, struct err *e) {
     const char *name = a->names.data[a->next - 1];
     const int kept = (int)kept_length(a, name);

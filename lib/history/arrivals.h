@@ -1,6 +1,6 @@
-/* A folder into which others rename files: each file is handed out once, and then moved to its
- * subfolder done/ or refused/. A file that is still being written must have a name that begins with
- * a dot, or be elsewhere, as WebDAV servers and the recorder do it. */
+/* A folder into which other processes rename files: each file is returned once, and then moved to
+ * its subfolder done/ or refused/. A file that is still being written must have a name that begins
+ * with a dot, or be in another folder, as WebDAV servers and the recorder ensure. */
 #ifndef STALLKIT_HISTORY_ARRIVALS_H
 #define STALLKIT_HISTORY_ARRIVALS_H
 
@@ -14,13 +14,13 @@ enum st arrivals_open(struct arrivals **out, const char *folder, struct err *e) 
 /* Frees the handle; NULL is allowed. */
 void arrivals_close(struct arrivals *a);
 
-/* Hands out the next regular file of the folder, in byte order of the names; links, folders and
- * names that begin with a dot are left alone. *path is borrowed until the next call. ST_NONE: all
- * files were handed out; the next call looks again. */
+/* Returns the next regular file of the folder, in byte order of the names; links, folders and names
+ * that begin with a dot are ignored. *path is borrowed until the next call. ST_NONE: all files were
+ * returned; the next call lists the folder again. */
 enum st arrivals_next(struct arrivals *a, const char **path, struct err *e) BASE_MUST_USE;
-/* Moves the file that arrivals_next handed out last to done/ or, with a reason, to refused/, where
- * a file of its name and ".reason" has the reason. If the name is taken, a number is appended; a
- * name that leaves no room for these is cut. ST_OK, too, if another process has taken the file. */
+/* Moves the file that arrivals_next returned last to done/ or, with a reason, to refused/, where a
+ * file with ".reason" after its name has the reason. If the name is in use, a number is appended; a
+ * name that is too long for this is cut. ST_OK, too, if another process has moved the file. */
 enum st arrivals_settle(struct arrivals *a, const char *reason, struct err *e) BASE_MUST_USE;
 
 #endif

@@ -106,8 +106,8 @@ static void bind_day(struct sql_statement *s, int at, int32_t day) {
     }
 }
 
-/* Takes the write lock and claims the dump's id. ST_NONE: the id is known, or its day too old; that
- * is counted. */
+/* Takes the write lock and claims the dump's id. ST_NONE: the id is known, or the dump's day is too
+ * old, and the dump is counted as such. */
 static enum st claim_id(struct history *h, uint64_t id, int32_t day, struct err *e) {
     if (sql_begin(h->file, e) != ST_OK || (!h->rules && note_options(h, e) != ST_OK)) {
         return ST_ERR;
@@ -228,8 +228,8 @@ static enum st drop_part(struct history *h, int64_t part, struct err *e) {
     return st;
 }
 
-/* Counts the newest parts of the cell that have no more than twice its dumps. Parts in a sum that
- * is kept do not count, as they stay. */
+/* Counts the newest parts of the cell that have no more than twice its dumps. Parts in a kept sum
+ * are not counted, because they are never merged with others. */
 static enum st count_small_parts(struct history *h, int64_t row, const struct history_cell *cell,
                                  unsigned *count, struct err *e) {
     struct sql_statement *s;
@@ -284,8 +284,8 @@ static enum st take_newest_part(struct history *h, int64_t row, struct history_c
 }
 
 /* Merges the newest parts of the cell into its counts once there are some that are not much larger.
- * So the number of parts, and how often a dump is written again, grow with the logarithm of the
- * dumps. */
+ * So the number of parts, and the number of times that a dump is written again, grow with the
+ * logarithm of the number of dumps. */
 static enum st take_small_parts(struct history *h, int64_t row, struct history_cell *cell,
                                 struct err *e) {
     unsigned count = 0;

@@ -1,6 +1,6 @@
-/* Keeps some dumps of the heaviest buckets, to be shown: of each bucket the one with the longest
- * span, the newest, and the longest of its newest versions. Dumps are offered while they are
- * counted, and chosen when the counts are written. */
+/* Keeps some dumps of the heaviest buckets, to be shown: of each bucket the dump with the longest
+ * span, the newest one, and the one with the longest span in each of its newest versions. Dumps are
+ * offered while they are counted, and chosen when the counts are written. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,12 +13,14 @@
 #include "history/history_private.h"
 
 enum {
-    KEPT_OFFERS = 256,       /* most offers of one commit that are written: the heaviest */
-    KEPT_VERSIONS = 3,       /* versions of a bucket of which a dump is kept: the newest */
-    KEPT_ROWS = 64,          /* most dumps of a bucket that are looked at */
-    KEPT_DUMP = 256 << 10,   /* most bytes of a dump that is kept */
-    KEPT_OFFERED = 64 << 20, /* most bytes of dumps that are offered at the same time */
-    KEPT_BYTES = 32 << 20,   /* most bytes of the table, compressed */
+    /* Maximum number of offers of one commit that are written: the heaviest. */
+    KEPT_OFFERS = 256,
+    KEPT_VERSIONS = 3,     /* versions of a bucket of which a dump is kept: the newest */
+    KEPT_ROWS = 64,        /* maximum number of dumps of a bucket that are examined */
+    KEPT_DUMP = 256 << 10, /* maximum number of bytes of a dump that is kept */
+    /* Maximum number of bytes of dumps that are offered at the same time. */
+    KEPT_OFFERED = 64 << 20,
+    KEPT_BYTES = 32 << 20, /* maximum number of bytes of the table, compressed */
     KEPT_ZIP_LEVEL = 6
 };
 
@@ -102,7 +104,7 @@ enum st history_offer_dump(struct history *h, const struct dump *d, const struct
                            size_t cell, struct err *e) {
     int64_t span = dump_span_ms(d);
     if (!d->id || !*d->id || d->text_len > KEPT_DUMP || h->offered_bytes > KEPT_OFFERED) {
-        return ST_OK; /* nobody could ask for a dump without an id */
+        return ST_OK; /* a dump without an id could not be selected later */
     }
     strbuf_clear(&h->scratch);
     key_text(&key->level[0], &h->scratch);
@@ -346,7 +348,7 @@ enum st history_dumps_of(struct history *h, const struct history_span *span, uin
 
 /* ---- sums ---- */
 
-/* Hands each row of a statement (day, version, build, dumps, stalled_ms) in the span to visit. */
+/* Passes each row of a statement (day, version, build, dumps, stalled_ms) in the span to visit. */
 static enum st each_sum(struct sql_statement *s, const struct history_span *span,
                         history_sum_visit visit, void *ctx, struct err *e) {
     enum st st = ST_OK, more = ST_OK;

@@ -1,4 +1,4 @@
-/* Takes what names one user out of a history. */
+/* Removes the data that identifies one user from a history. */
 #include <string.h>
 
 #include "base/hash.h"
@@ -35,7 +35,7 @@ static enum st list_dated_parts(struct forgetting *f, struct err *e) {
     return more == ST_ERR ? ST_ERR : st;
 }
 
-/* Returns the hash of the pair of a day and the user, as session records are counted by. */
+/* Returns the hash of the pair of a day and the user, by which session records are counted. */
 static enum st hash_user_day(struct forgetting *f, int32_t day, uint64_t *hash, struct err *e) {
     char text[HISTORY_DAY_SIZE];
     struct strbuf *b = &f->h->scratch;
@@ -84,7 +84,7 @@ static enum st forget_in_part(struct forgetting *f, const struct dated_part *p, 
     return st == ST_NONE ? err_set(e, ERR_FORMAT, "a part of the history is missing") : st;
 }
 
-/* Deletes the dumps of the user, as their text names it. */
+/* Deletes the dumps whose text names the user. */
 static enum st forget_dumps(struct forgetting *f, struct err *e) {
     struct sql_statement *s;
     if (sql_prepare(f->h->file, &s, "DELETE FROM dump WHERE user = ?1", e) != ST_OK) {

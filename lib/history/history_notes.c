@@ -1,5 +1,5 @@
-/* Reads and sets what is known of one bucket: when and in which versions it was seen, and the marks
- * that people set. */
+/* Reads the facts about one bucket (the days and versions in which it was seen, and the marks that
+ * people set), and sets marks. */
 #include <string.h>
 
 #include "base/parse.h"

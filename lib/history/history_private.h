@@ -1,4 +1,4 @@
-/* The state of an open history: its statements, and what was counted but not written yet. */
+/* The state of an open history: its statements, and the counts that are not written yet. */
 #ifndef STALLKIT_HISTORY_PRIVATE_H
 #define STALLKIT_HISTORY_PRIVATE_H
 
@@ -35,7 +35,7 @@ struct history_cell {
     int32_t day;
     uint64_t dumps;
     struct triage *t;
-    int64_t row; /* in the table, while it is written */
+    int64_t row; /* number of the cell's row in the table, while the cell is written */
 };
 
 enum { OFFERED_TIME = 32 };
@@ -49,11 +49,12 @@ struct offered_dump {
     size_t cell; /* index into history.cells */
     char time[OFFERED_TIME];
 };
-/* The dumps of a bucket and a version that may be kept, and the time of all that were offered. */
+/* The dumps of a bucket and a version that may be kept, and the stalled time of all offered dumps.
+ */
 struct dump_offer {
     uint64_t bucket, ms;
-    struct offered_dump worst;  /* the one with the longest span */
-    struct offered_dump newest; /* none if `worst` is the newest, too */
+    struct offered_dump worst;  /* the dump with the longest span */
+    struct offered_dump newest; /* the newest dump; none if `worst` is the newest, too */
 };
 
 struct history {
@@ -84,9 +85,9 @@ struct sql_statement *history_statement(struct history *h, enum history_statemen
 enum st history_make_tables(struct sql_file *file, struct err *e) BASE_MUST_USE;
 /* Makes the tables of an earlier version those of this version. */
 enum st history_upgrade_tables(struct sql_file *file, int64_t version, struct err *e) BASE_MUST_USE;
-/* Are the tables and indexes those of a history of this version, without triggers? Others, which
- * are nobody's business, may stand beside them. Never ST_NONE. ST_ERR: no (ERR_FORMAT), or as the
- * functions of sql_file.h. */
+/* Are the tables and indexes those of a history of this version, without triggers? Other tables and
+ * indexes are allowed, and ignored. Never ST_NONE. ST_ERR: no (ERR_FORMAT), or as the functions of
+ * sql_file.h. */
 enum st history_check_tables(struct sql_file *file, int64_t version, struct err *e) BASE_MUST_USE;
 /* Appends a value of the table `fact` to `out`. ST_NONE: it is not there. */
 enum st history_fact(struct history *h, const char *name, struct strbuf *out,
@@ -100,8 +101,8 @@ enum st history_zip(struct history *h, const struct triage *t, struct strbuf *zi
 enum st history_part(struct history *h, const void *bytes, size_t len, struct triage **out,
                      struct err *e) BASE_MUST_USE;
 
-/* Is a cell asked for? Its day, version and build are compared with the terms as if they were a
- * dump. ST_OK: yes; ST_NONE: no. */
+/* Does the span include a cell? Its day, version and build are compared with the terms of the
+ * filter as if they were those of a dump. ST_OK: yes; ST_NONE: no. */
 enum st history_cell_is_wanted(const struct history_span *span, bool has_day, int32_t day,
                                const char *version, const char *build, struct err *e);
 
@@ -118,21 +119,22 @@ struct history_value_sums {
 };
 void history_value_sums_clear(struct history_value_sums *sums);
 void history_value_sums_release(struct history_value_sums *sums);
-/* Adds those of a part. ST_ERR: out of memory. */
+/* Adds the ranked dumps of a part by system and device. ST_ERR: out of memory. */
 enum st history_add_values(struct history_value_sums *sums, const struct triage *t,
                            struct err *e) BASE_MUST_USE;
-/* Has the table these dumps of the cell, and no others? ST_OK: yes; ST_NONE: no. It changes the
- * sums, which then must be cleared. ST_ERR: as history_check. */
+/* Does the table have these numbers of dumps for the cell, and no others? ST_OK: yes; ST_NONE: no.
+ * It changes the sums, which then must be cleared. ST_ERR: as history_check. */
 enum st history_values_match(struct history *h, int64_t cell, struct history_value_sums *sums,
                              struct err *e) BASE_MUST_USE;
 
 /* ---- dumps to be shown, history_dumps.c ---- */
 
-/* Offers a ranked dump of the cell of this index to be kept. ST_ERR: out of memory. */
+/* Offers a ranked dump to be kept; cell: index in h->cells of the dump's day, version and build.
+ * ST_ERR: out of memory. */
 enum st history_offer_dump(struct history *h, const struct dump *d, const struct stall_key *key,
                            size_t cell, struct err *e) BASE_MUST_USE;
-/* Writes the offered dumps that are worth it, whose cells have rows, and drops what is too much.
- * ST_ERR: as history_add. */
+/* Writes the heaviest of the offered dumps, whose cells have rows by now, and drops dumps beyond
+ * the limits. ST_ERR: as history_add. */
 enum st history_write_dumps(struct history *h, struct err *e) BASE_MUST_USE;
 void history_drop_offers(struct history *h);
 /* Sets h->text to the text of a dump of the table. ST_ERR: out of memory, or it is damaged. */
@@ -156,14 +158,14 @@ struct rolled_sum {
     bool damaged;     /* a part could not be read */
     struct triage *t; /* NULL = the sum has no part; the owner calls triage_free */
 };
-/* Adds to `sum` what the file keeps of sums of its rules all of whose parts are among these and not
- * taken, the largest first, and takes these parts. ST_ERR: as history_add; a damaged sum is left
- * out. */
+/* Adds to `sum` the kept sums of its rules whose parts are all among `parts` and not taken yet, the
+ * largest first, and marks their parts as taken. ST_ERR: as history_add; a damaged sum is left out.
+ */
 enum st history_read_rolled(struct history *h, struct history_part_row *parts, size_t count,
                             struct rolled_sum *sum, struct err *e) BASE_MUST_USE;
-/* Keeps a sum, of all parts of its rules among these, in the file, if that saves enough. It waits
- * for nobody: if the file cannot be written now, is damaged, or was changed by another connection
- * since `version` (sql_data_version), nothing happens. ST_ERR: out of memory. */
+/* Keeps the sum of all parts of its rules in the file, if that saves enough reading. It does not
+ * wait for a lock: if the file cannot be written now, is damaged, or was changed by another
+ * connection since `version` (sql_data_version), nothing happens. ST_ERR: out of memory. */
 enum st history_keep_rolled(struct history *h, const struct history_part_row *parts, size_t count,
                             const struct rolled_sum *sum, int64_t version,
                             struct err *e) BASE_MUST_USE;

@@ -1,4 +1,4 @@
-/* Reads the counts of a history: merges the parts of the days and versions that are asked for. */
+/* Reads the counts of a history: merges the parts of the selected days and versions. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -54,8 +54,8 @@ enum st history_cell_is_wanted(const struct history_span *span, bool has_day, in
 struct history_reader {
     struct history *h;
     const struct history_span *span;
-    VEC(struct history_part_row) parts; /* those of the span, ascending by id */
-    VEC(struct rolled_sum) sums;        /* one for each set of rules */
+    VEC(struct history_part_row) parts; /* parts of the span, ascending by id */
+    VEC(struct rolled_sum) sums;        /* a sum for each set of rules */
     struct err first;                   /* error of the first part that could not be read */
 };
 
@@ -82,7 +82,7 @@ static enum st list_parts(struct history_reader *r, struct err *e) {
     return more == ST_ERR ? ST_ERR : st;
 }
 
-/* Returns the sum of a set of rules, which begins with what the file keeps of it. NULL: error. */
+/* Returns the sum of a set of rules, which begins with the kept sums in the file. NULL: error. */
 static struct rolled_sum *rules_sum_of(struct history_reader *r, int64_t rules, struct err *e) {
     for (size_t i = 0; i < r->sums.len; i++) {
         if (r->sums.data[i].rules == rules) {
@@ -127,7 +127,7 @@ static enum st load_part(struct history_reader *r, int64_t id, struct triage **t
     return ST_NONE;
 }
 
-/* Merges a part into the sum of its rules, unless it is in there. */
+/* Merges a part into the sum of its rules, unless a kept sum has it already. */
 static enum st take_part(struct history_reader *r, struct history_part_row *p, struct err *e) {
     struct triage *t = NULL;
     struct rolled_sum *sum = rules_sum_of(r, p->rules, e);
@@ -143,7 +143,7 @@ static enum st take_part(struct history_reader *r, struct history_part_row *p, s
     sum->dumps += p->dumps;
     if (!sum->t) {
         sum->t = t;
-        return ST_OK; /* no sum saves the reading of this part */
+        return ST_OK; /* no kept sum has the part */
     }
     sum->read += p->bytes;
     st = triage_merge(sum->t, t, e);
@@ -183,7 +183,7 @@ static bool take_only_sum(struct history_reader *r, const struct triage_options 
     return true;
 }
 
-/* Merges the sums into *out; those counted by other rules are sorted into buckets anew. */
+/* Merges the sums into *out; those counted by other rules are sorted into buckets again. */
 static enum st join_sums(struct history_reader *r, struct keyer *k, const struct triage_options *o,
                          struct triage **out, struct err *e) {
     enum st st = take_only_sum(r, o, out) ? ST_OK : triage_new(out, o, e);

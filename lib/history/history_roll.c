@@ -1,13 +1,14 @@
 /* Keeps sums of parts, so that a later reading merges few of them instead of many parts. A part in
- * a kept sum is never merged with others, and sums are dropped with the first of their parts, so
- * that the ids of its parts tell for ever what a sum is of. */
+ * a kept sum is never merged with others, and a sum is dropped when the first of its parts is, so
+ * that the ids of its parts always identify its content. */
 #include <string.h>
 
 #include "history/history_private.h"
 
-/* A sum is kept if reading it takes at least ROLLED_BYTES_MIN bytes less than reading what it
- * was made of, and at least 1 / ROLLED_SHARE of the bytes of the largest kept sum in it. */
-enum { ROLLED_BYTES_MIN = 1 << 16, ROLLED_SHARE = 8, ROLLED_MAX = 4 /* most sums in a file */ };
+/* A sum is kept if the parts and smaller sums that were merged into the largest kept sum have at
+ * least ROLLED_BYTES_MIN bytes, and at least 1 / ROLLED_SHARE of the bytes of that sum. */
+/* Maximum number of sums in a file. */
+enum { ROLLED_BYTES_MIN = 1 << 16, ROLLED_SHARE = 8, ROLLED_MAX = 4 };
 
 /* ---- reading ---- */
 
@@ -25,8 +26,8 @@ static struct history_part_row *find_part(struct history_part_row *parts, size_t
     return from < count && parts[from].id == id ? &parts[from] : NULL;
 }
 
-/* Do the parts of a kept sum fit: are all of them among these, none taken, and do they have its
- * dumps? With `take` they are taken. ST_NONE: they do not fit. */
+/* Can a kept sum be used: are all of its parts among these, none of them taken, and have they as
+ * many dumps as the sum? With `take` they are marked as taken. ST_NONE: it cannot. */
 static enum st match_parts(struct history *h, int64_t rolled, uint64_t dumps, bool take,
                            struct history_part_row *parts, size_t count, struct err *e) {
     struct sql_statement *s;
@@ -162,8 +163,8 @@ static enum st drop_oldest(struct sql_file *file, struct err *e) {
     return st;
 }
 
-/* Writes the sum by a connection that can write. Under the write lock it looks whether the file is
- * still as it was when the parts were read. */
+/* Writes the sum through a connection that can write. Under the write lock it checks that the file
+ * has not changed since the parts were read. */
 static enum st write_rolled(struct history *h, struct sql_file *file,
                             const struct history_part_row *parts, size_t count,
                             const struct rolled_sum *sum, int64_t version, struct err *e) {
@@ -178,9 +179,9 @@ static enum st write_rolled(struct history *h, struct sql_file *file,
     return ST_ERR;
 }
 
-/* Is the file free of damage, as far as its structure tells? A run that only reads must not write
- * to a damaged file, as that can make it worse. The faster quick_check of SQLite 3.40 takes keys of
- * tables without row ids for NULL. */
+/* Is the structure of the file free of damage? A run that only reads must not write to a damaged
+ * file, as that can make it worse. The faster quick_check of SQLite 3.40 takes keys of tables
+ * without row ids for NULL. */
 static bool is_sound(struct sql_file *file, struct err *e) {
     struct sql_statement *s;
     if (sql_prepare(file, &s, "PRAGMA integrity_check(1)", e) != ST_OK) {

@@ -1,5 +1,5 @@
-/* Knows the tables of a history: makes them, and refuses a file whose tables are others. A view of
- * the name of a table, a trigger or a computed column would run what the file's maker wrote. */
+/* Makes the tables of a history, and refuses a file with other tables. A view with the name of a
+ * table, a trigger or a computed column would run SQL from the file. */
 #include <string.h>
 
 #include "history/history_private.h"
@@ -116,8 +116,8 @@ static enum st has_entry(struct sql_statement *other, struct sql_statement *s, s
 static const char history_entry[] =
     "SELECT 1 FROM sqlite_schema WHERE type = ?1 AND name = ?2 AND sql = ?3";
 
-/* Refuses a file that lacks a table or index of the reference. Views are for people: they may
- * have changed them. */
+/* Refuses a file that lacks a table or index of the reference. Views are not checked, because
+ * people may change them. */
 static enum st check_expected(struct sql_file *file, struct sql_file *reference, struct err *e) {
     struct sql_statement *want = NULL, *entry = NULL;
     enum st st = sql_prepare(reference, &want,
@@ -136,8 +136,8 @@ static enum st check_expected(struct sql_file *file, struct sql_file *reference,
     return st == ST_NONE ? ST_OK : ST_ERR;
 }
 
-/* Refuses a file that has a trigger, or another index of a history's own table. Tables and views
- * besides are not looked at by anything here. */
+/* Refuses a file that has a trigger, or another index of a history's own table. No code here reads
+ * other tables and views. */
 static enum st check_others(struct sql_file *file, struct sql_file *reference, struct err *e) {
     struct sql_statement *found = NULL, *entry = NULL, *table = NULL;
     enum st st = sql_prepare(file, &found,

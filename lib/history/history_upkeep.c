@@ -123,7 +123,7 @@ struct sums {
     uint64_t dumps, ms;
 };
 
-/* What a part counts, for the check of the sums that it is in. */
+/* The counts of a part, for the check of the sums that have the part. */
 struct part_sums {
     int64_t part;
     struct sums sums;
@@ -134,7 +134,7 @@ struct examination {
     struct sink *out;
     bool sound;
     VEC(struct part_sums) parts;
-    struct history_value_sums values; /* of the cell that is looked at */
+    struct history_value_sums values; /* sums of the cell that is being checked */
 };
 
 static enum st add_bucket_sums(void *ctx, const struct bucket_summary *b, struct err *e) {
@@ -145,8 +145,8 @@ static enum st add_bucket_sums(void *ctx, const struct bucket_summary *b, struct
     return ST_OK;
 }
 
-/* Adds what a partial counts, to `values` too unless that is NULL. ST_NONE: it cannot be read,
- * which is printed. */
+/* Adds the counts of a partial to the sums, and to `values` unless that is NULL. ST_NONE: the
+ * partial cannot be read, which is printed. */
 static enum st sum_partial(struct examination *x, const char *table, struct sql_statement *s,
                            struct sums *sums, struct history_value_sums *values, struct err *e) {
     struct triage *t = NULL;
@@ -167,7 +167,7 @@ static enum st sum_partial(struct examination *x, const char *table, struct sql_
     return st;
 }
 
-/* Adds up what the parts of a cell count. *readable becomes false if a part cannot be read. */
+/* Adds up the counts of the parts of a cell. *readable becomes false if a part cannot be read. */
 static enum st sum_parts(struct examination *x, int64_t cell, struct sums *sums, bool *readable,
                          struct err *e) {
     struct sql_statement *s;
@@ -264,7 +264,7 @@ static enum st check_cell_sums(struct examination *x, struct err *e) {
     return st == ST_ERR ? ST_ERR : ST_OK;
 }
 
-/* Looks whether each dump that is kept can be read. */
+/* Checks that each kept dump can be read. */
 static enum st check_dumps(struct examination *x, struct err *e) {
     struct sql_statement *s;
     if (x->h->version < 3) {
@@ -291,7 +291,7 @@ static enum st check_dumps(struct examination *x, struct err *e) {
     return st == ST_ERR || more == ST_ERR ? ST_ERR : ST_OK;
 }
 
-/* Compares a kept sum with what its parts count. */
+/* Compares a kept sum with the counts of its parts. */
 static enum st check_rolled(struct examination *x, int64_t rolled, const struct sums *sum,
                             struct err *e) {
     struct sql_statement *s;

@@ -61,8 +61,8 @@ static enum st check_kind(struct history *h, struct err *e) {
     return history_check_tables(h->file, version, e);
 }
 
-/* Counts the systems and devices of all parts, which earlier versions have in the parts alone. A
- * part that is damaged is left out, as it is in each reading. */
+/* Fills the table of systems and devices from all parts, because in earlier versions only the parts
+ * have them. A part that is damaged is left out, as it is in each reading. */
 static enum st value_all_parts(struct history *h, struct err *e) {
     struct sql_statement *s;
     if (sql_prepare(h->file, &s, "SELECT cell, partial FROM part ORDER BY id", e) != ST_OK) {
@@ -123,7 +123,7 @@ static enum st prepare_file(struct history *h, struct err *e) {
 /* ---- a new file ---- */
 
 /* Makes an empty history in this file, which the caller has made readable by its owner alone,
- * because a history tells of users. */
+ * because a history has data of users. */
 static enum st fill_file(const char *path, struct err *e) {
     struct sql_file *file = NULL;
     if (sql_open(&file, path, true, e) != ST_OK) {

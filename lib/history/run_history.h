@@ -1,4 +1,4 @@
-/* A history: what many runs counted, in one SQLite file, see stall-history(5). Each dump and each
+/* A history: the counts of many runs, in one SQLite file, see stall-history(5). Each dump and each
  * session record counts once, by its id, however often it is read. The file keeps partials, one or
  * a few for each day, version and build of the app, so that reading all of them gives the result of
  * --merge on the runs' partials. A writer holds the file's write lock from the first dump of a
@@ -38,12 +38,13 @@ enum history_access {
  * version (ERR_UNSUPPORTED), or is damaged (ERR_FORMAT). */
 enum st history_open(struct history **out, const char *path, enum history_access access,
                      struct err *e) BASE_MUST_USE;
-/* Closes a history and undoes what was added since the last history_commit. NULL is allowed. */
+/* Closes a history and discards the additions since the last history_commit. NULL is allowed. */
 void history_close(struct history *h);
 
 /* ---- adding ---- */
 
-/* What became of the dumps and session records offered since history_open. */
+/* The numbers of dumps and session records offered since history_open, by what the history did with
+ * them: added, or left out for a reason. */
 struct history_counts {
     uint64_t dumps, sessions; /* added */
     uint64_t known;           /* left out, because their ids are known */
@@ -68,7 +69,7 @@ enum st history_add_session(struct history *h, const char *text, size_t len,
                             struct err *e) BASE_MUST_USE;
 /* Returns how many dumps and sessions were added since the last commit. */
 uint64_t history_uncommitted(const struct history *h);
-/* Writes what was added, and releases the write lock. at: the time of the run, such as
+/* Writes the additions, and releases the write lock. at: the time of the run, such as
  * "2026-11-20T10:00:00Z". ST_ERR: as history_add. Nothing to write is no error. */
 enum st history_commit(struct history *h, const char *at, struct err *e) BASE_MUST_USE;
 /* Returns the counts of this handle, borrowed from it. */
@@ -76,13 +77,14 @@ const struct history_counts *history_counts_of(const struct history *h);
 
 /* ---- reading ---- */
 
-/* The part of a history that is asked for. */
+/* The part of a history that a call reads. */
 struct history_span {
     int32_t since, until; /* days, both included; INT32_MIN and INT32_MAX: no bound. Dumps without a
                              day are included only if there is no bound */
-    bool no_day;          /* only dumps without a day, whatever the bounds */
+    bool no_day;          /* only dumps without a day; the bounds do not apply */
     const char *version;  /* only this version of the app; NULL = all */
-    bool no_sum;          /* the sum of the parts is not kept: it is one of many */
+    bool no_sum; /* the sum of the parts is not kept in the file, because the caller reads many
+                    spans */
     const struct where *where; /* terms on history_fields; NULL = none */
 };
 /* The fields that `where` may name, ended by NULL. */
@@ -100,7 +102,8 @@ enum st history_read(struct history *h, const struct history_span *span, struct 
                      const struct triage_options *o, struct triage **out,
                      struct err *e) BASE_MUST_USE;
 
-/* A callback that takes a day or, with version, a version; ST_ERR ends the list. */
+/* A callback that takes a day (version is then NULL) from history_days, or a version from
+ * history_versions; ST_ERR ends the list. */
 typedef enum st (*history_value_visit)(void *ctx, int32_t day, const char *version, struct err *e);
 /* Call visit for each day of the span, ascending, HISTORY_NO_DAY first, or for each version, in no
  * particular order, also those of which there are only session records. The file must not be
@@ -132,15 +135,15 @@ enum st history_sums_of(struct history *h, const struct history_span *span, uint
 enum st history_dumps_of(struct history *h, const struct history_span *span, uint64_t bucket,
                          history_dump_visit visit, void *ctx, struct err *e) BASE_MUST_USE;
 
-/* ---- what is known of a bucket ---- */
+/* ---- facts about a bucket ---- */
 
-/* What the history knows of one bucket. Zero-initialised = nothing. */
+/* The facts about one bucket that the history has. Zero-initialised = none. */
 struct history_note {
     struct bucket_note said;
     struct strbuf text; /* owns the texts in `said` */
 };
-/* Reads what the history knows of the level-1 bucket of an id, or of its former ids. ST_NONE:
- * nothing. Release n->text in any case. */
+/* Reads the facts about the level-1 bucket of an id, or of its former ids, that the history has.
+ * ST_NONE: nothing. Release n->text in any case. */
 enum st history_note_of(struct history *h, const char *id, struct history_note *n,
                         struct err *e) BASE_MUST_USE;
 
@@ -166,13 +169,14 @@ enum st history_mark(struct history *h, const char *id, const char *name, const 
  * refused. *cells: how many combinations of day, version and build were dropped. */
 enum st history_drop_before(struct history *h, int32_t day, uint64_t *cells,
                             struct err *e) BASE_MUST_USE;
-/* Drops the oldest days, as history_drop_before does, until what is left of the file fits into so
- * many bytes, but never the newest day. *cells: as above. */
+/* Drops the oldest days, as history_drop_before does, until the file has at most this many bytes in
+ * use, but never the newest day. *cells: as above. */
 enum st history_drop_past(struct history *h, uint64_t bytes, uint64_t *cells,
                           struct err *e) BASE_MUST_USE;
-/* Takes out what names a user, the text that dumps have as `user`; counts stay, see
- * triage_forget_user. *parts: how many parts named the user. The file's free pages and its log are
- * overwritten, too. ST_ERR: as history_add, also if a part is damaged, and then nothing changed. */
+/* Removes the data that identifies a user, whose name is the text that dumps have as `user`; counts
+ * stay, see triage_forget_user. *parts: how many parts named the user. The file's free pages and
+ * its log are overwritten, too. ST_ERR: as history_add, also if a part is damaged, and then nothing
+ * changed. */
 enum st history_forget_user(struct history *h, const char *user, uint64_t *parts,
                             struct err *e) BASE_MUST_USE;
 /* Examines the whole file without changing it: the database, each partial, and the sums in the
@@ -181,7 +185,7 @@ enum st history_check(struct history *h, struct sink *out, struct err *e) BASE_M
 
 /* ---- days ---- */
 
-/* Parses "2026-11-20", also with a time behind it, in UTC as dumps have it. False: the text is no
+/* Parses "2026-11-20", also with a time after it, in UTC as dumps have it. False: the text is no
  * day. */
 bool history_day_parse(const char *text, size_t len, int32_t *day);
 enum { HISTORY_DAY_SIZE = 16 };

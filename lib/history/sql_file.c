@@ -12,10 +12,11 @@ struct sql_file {
 struct sql_statement {
     struct sql_file *file;
     sqlite3_stmt *stmt;
-    int unbound; /* why a value could not be bound, for the next sql_next; SQLITE_OK: all were */
+    int unbound; /* error code of a value that could not be bound, for the next sql_next; SQLITE_OK:
+                    all were bound */
 };
 
-/* Sets the error for what SQLite refused with this code. Returns ST_ERR. */
+/* Sets the error for a result code of SQLite. Returns ST_ERR. */
 static enum st refused_with(struct sql_file *f, int code, struct err *e) {
     switch (code & 0xff) {
     case SQLITE_NOMEM:
@@ -38,8 +39,8 @@ static enum st refused(struct sql_file *f, struct err *e) {
     return refused_with(f, f->db ? sqlite3_errcode(f->db) : SQLITE_NOMEM, e);
 }
 
-/* Makes SQLite run nothing that the file's maker wrote, as its "Defense Against The Dark Arts"
- * advises; a setting that an old library lacks is done without. */
+/* Makes SQLite run no SQL from the file, as its "Defense Against The Dark Arts" advises; a setting
+ * that an old library lacks is skipped. */
 static void distrust_file(sqlite3 *db) {
     static const struct {
         int option, value;
@@ -168,8 +169,8 @@ void sql_reset(struct sql_statement *s) {
     sqlite3_reset(s->stmt);
 }
 
-/* Notes what came of a sqlite3_bind_… for the next sql_next, so that the binding functions need no
- * error. */
+/* Notes the result of a sqlite3_bind_… for the next sql_next, so that the binding functions need no
+ * error parameter. */
 static void note_bound(struct sql_statement *s, int code) {
     s->unbound = s->unbound == SQLITE_OK ? code : s->unbound;
 }

@@ -1,6 +1,6 @@
-/* One SQLite file, its statements and its write lock: all that the history needs of SQLite. A
- * handle and its statements are for one thread. In a build without libsqlite3 sql_open fails with
- * that message, so that nothing else is called. */
+/* One SQLite file, its statements and its write lock: the interface through which the history uses
+ * SQLite. A handle and its statements are for one thread. In a build without libsqlite3 sql_open
+ * fails with that message, so that nothing else is called. */
 #ifndef STALLKIT_HISTORY_SQL_FILE_H
 #define STALLKIT_HISTORY_SQL_FILE_H
 
@@ -16,8 +16,8 @@ struct sql_statement;
 enum { SQL_WAIT_S = 60 /* seconds to wait for another writer */ };
 
 /* Opens an existing file, or ":memory:", a new database in memory. Its views and triggers are off.
- * ST_ERR: it cannot be opened. That a file is no database shows only with
- * the first statement. */
+ * ST_ERR: it cannot be opened. A file that is no database is noticed only at the first statement.
+ */
 enum st sql_open(struct sql_file **out, const char *path, bool writable,
                  struct err *e) BASE_MUST_USE;
 /* Sets how long to wait for another writer, instead of SQL_WAIT_S seconds. */

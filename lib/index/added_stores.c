@@ -109,8 +109,8 @@ void added_stores_refresh(struct added_stores *v) {
 
 /* ---- by name ---- */
 
-/* Builds by_name and next_named of a store, unless they are built: added_stores_nearest is called
- * for each image that no store has. False: out of memory. */
+/* Builds by_name and next_named of a store once, because added_stores_nearest searches by name for
+ * many images. False: out of memory. */
 static bool link_names(struct added_store *a) {
     const struct catalog *c = &a->catalog;
     if (a->linked) {

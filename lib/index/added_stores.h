@@ -1,4 +1,4 @@
-/* The permanent stores that a user named. */
+/* The permanent stores that a user named on the command line. */
 #ifndef STALLKIT_INDEX_ADDED_STORES_H
 #define STALLKIT_INDEX_ADDED_STORES_H
 
@@ -12,7 +12,7 @@
 #include "index/catalog.h"
 #include "index/store.h"
 
-/* State of a catalog's file, by which a change of the file is noticed. */
+/* State of a catalog's file; another state shows that the file has changed. */
 struct catalog_state {
     uint64_t device, inode, size;
     int64_t seconds, nanoseconds; /* time of the last change */
@@ -34,17 +34,17 @@ struct added_store {
 struct added_stores {
     struct added_store *data;
     size_t len, cap;
-    uint64_t looked_ms; /* time in ms at which added_stores_refresh last looked */
+    uint64_t looked_ms; /* time in ms at which added_stores_refresh last checked for changes */
     unsigned changes;   /* number of times that a catalog was read again */
 };
 
-/* Adds the store in a folder. ST_NONE: there is no folder, or it is no store; if it becomes one
- * later, as an empty folder does, added_stores_refresh notices. ST_ERR: its catalog is damaged. */
+/* Adds the store in a folder. ST_NONE: there is no folder, or it is no store; if the folder becomes
+ * a store later, added_stores_refresh adds its entries. ST_ERR: its catalog is damaged. */
 enum st added_stores_add(struct added_stores *v, const char *path, struct err *e) BASE_MUST_USE;
 void added_stores_release(struct added_stores *v);
-/* Reads the catalogs again that other processes have changed, and counts them in v->changes; looks
- * once a second at most, however often it is called. A catalog that cannot be read leaves the old
- * one in place. Entries that were lent before are invalid. */
+/* Reads the catalogs again that other processes have changed, and counts them in v->changes; checks
+ * for changes at most once a second, however often it is called. If a catalog cannot be read, the
+ * old one stays. Entries that were returned before are invalid. */
 void added_stores_refresh(struct added_stores *v);
 /* Reads the catalog of one store again, at once, if another process has changed its file. False:
  * the file is unchanged, or there is no memory to read it. */

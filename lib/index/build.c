@@ -11,8 +11,8 @@
 #include "index/encode.h"
 #include "index/pieces.h"
 
-/* JOBS_PER_THREAD: jobs in flight per thread. Units differ in size by a factor of a thousand, and
- * the results of a job wait for those of the job before. */
+/* JOBS_PER_THREAD: jobs in flight per thread. It is large because units differ in size by a factor
+ * of a thousand, and the results of a job must wait for those of the job before. */
 enum { THREADS_MAX = 256, JOBS_PER_THREAD = 16 };
 
 /* Small units share a job: waking a thread for each would cost more than reading it. */
@@ -72,8 +72,8 @@ static bool build_failed(struct index_build_run *b) {
     return is;
 }
 
-/* Makes damage in the DWARF an error of the build, because an index could not tell it later, as
- * live look-ups do address by address. */
+/* Makes damage in the DWARF an error of the build: live look-ups report it for each address, which
+ * an index cannot do later. */
 static void complain_unit_damage(void *ctx, const char *file, uint64_t unit_offset,
                                  const struct err *why) {
     struct err e = *why;
@@ -286,7 +286,8 @@ static enum st open_both(struct index_build_run *b, enum st *symbols, struct err
     pool_poll(b->pool);
     enum st dwarf = debug_open(&b->debug, s->slice, &others, complain_unit_damage, b, &why);
     pool_finish(b->pool);
-    /* Of errors in symbols and in DWARF that of the symbols is reported, whichever came first. */
+    /* If both symbols and DWARF have errors, that of the symbols is reported, so that the message
+     * does not depend on the threads. */
     if (err_is(&side.damage)) {
         b->failure = side.damage;
     }

@@ -1,7 +1,7 @@
-/* The catalog, a list of a permanent store's indexes, so that no folder is scanned at use.
+/* The catalog of a permanent store: the list of its indexes, which saves scanning its folders.
  * STORE/catalog is text: "stall-store/1", then a line for each index: ID, architecture, "dwarf" or
  * "symbols", key, name of the image, with tabs between. Lines are in any order; of several with one
- * key the last one counts, and text behind the last line feed is ignored. */
+ * key the last one counts, and text after the last line feed is ignored. */
 #ifndef STALLKIT_INDEX_CATALOG_H
 #define STALLKIT_INDEX_CATALOG_H
 
@@ -41,9 +41,9 @@ void catalog_release(struct catalog *c);
  * them, borrowed (NULL: none). */
 size_t catalog_find(const struct catalog *c, const struct image_id *id,
                     const struct catalog_entry **first);
-/* Adds entries to a store's catalog, which it makes if need be, even for none; a new one replaces
- * an old one of its key. The lines are appended, so the cost does not grow with the store. Waits
- * for other processes that change the catalog. Never ST_NONE. */
+/* Adds entries to a store's catalog, which it makes if there is none, even if there are no entries
+ * to add; a new entry replaces an old one with its key. The lines are appended, so the cost does
+ * not grow with the store. Waits for other processes that change the catalog. Never ST_NONE. */
 enum st catalog_add(const char *store, const struct catalog_entry *entries, size_t count,
                     struct err *e) BASE_MUST_USE;
 /* Writes the catalog anew, sorted, with the entries for which `keep` returns true. Waits as

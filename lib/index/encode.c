@@ -1,4 +1,4 @@
-/* Encodes records; index/format/format.h tells the format. */
+/* Encodes records in the format of index/format/format.h. */
 #include "index/encode.h"
 
 #include <stdlib.h>
@@ -15,8 +15,9 @@ struct origin_names {
     size_t count;
 };
 
-/* Bytes of debug info per byte of records and per name, for which memory is reserved: growing would
- * copy, and unused memory is never touched. */
+/* Numbers of bytes of debug info for which memory of one byte of records and of one name is
+ * reserved. Too much does no harm, because unused memory is never touched; too little makes the
+ * buffers grow, which copies them. */
 enum { INFO_BYTES_PER_BYTE = 2, INFO_BYTES_PER_NAME = 256 };
 
 void encode_begin(struct encoder *c, const struct own_symbols *own, unsigned quantum,
@@ -67,8 +68,8 @@ static char *put_signed(char *at, uint64_t v) {
     return leb128_put(at, index_zigzag(v));
 }
 
-/* Reserves room for len bytes behind the encoded ones, and returns it; NULL: out of memory,
- * which marks the buffer as failed. */
+/* Reserves room for len bytes after the encoded ones, and returns it; NULL: out of memory, which
+ * marks the buffer as failed. */
 static char *room(struct encoder *c, size_t len) {
     return strbuf_room(&c->data, len);
 }
@@ -115,8 +116,8 @@ static bool know_origin(struct origin_names *o, size_t origin) {
     return true;
 }
 
-/* Returns the number of a call's name, cached by origin: calls of one function mostly share it,
- * within a unit and across units. */
+/* Returns the number of a call's name, cached by origin: calls of one function mostly share an
+ * origin, within a unit and across units. */
 static uint32_t call_name(struct encoder *c, struct origin_names *origins,
                           const struct flat_unit *u, const struct debug_function *f) {
     if (f->origin > 0 && f->origin < origins->count && origins->name[f->origin] > 0) {
@@ -152,7 +153,7 @@ struct rows {
     size_t count, columns, members;
 };
 
-/* Writes the number of bits that each column needs, a byte each; returns the place behind them. */
+/* Writes the number of bits that each column needs, a byte each; returns the place after them. */
 static inline char *put_widths(char *out, struct rows t) {
     uint32_t all[NODE_COLUMNS] = {0};
     for (size_t i = 0; i < t.count; i++) {
@@ -276,7 +277,7 @@ static char *put_addresses(char *out, const struct flat_step *steps, size_t coun
 }
 
 /* Writes the counts and column widths of a record's tables, then the tables; returns the place
- * behind them. */
+ * after them. */
 static char *put_record_tables(struct encoder *c, const struct flat_records *f,
                                const struct flat_record *r, unsigned reader, unsigned quantum_bits,
                                char *out) {

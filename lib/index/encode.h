@@ -11,7 +11,7 @@
 #include "index/name_table.h"
 
 /* The state of encoding: zero-initialised, then encode_begin. A failed append marks a buffer as
- * failed; encode_check tells. */
+ * failed, which encode_check reports. */
 struct encoder {
     struct strbuf data;
     struct name_table names;
@@ -26,7 +26,7 @@ struct encoder {
     unsigned origin_count;
     const struct own_symbols *own;
     unsigned quantum;
-    bool failed; /* memory for a table was lacking */
+    bool failed; /* memory for a table could not be allocated */
 };
 
 /* Begins encoding. quantum: bytes of the smallest instruction; readers: number of struct debugs
@@ -35,9 +35,9 @@ struct encoder {
 void encode_begin(struct encoder *c, const struct own_symbols *own, unsigned quantum,
                   unsigned readers, uint64_t size);
 void encode_release(struct encoder *c);
-/* Ends the records with some bytes that their readers need behind the last one. */
+/* Ends the records with some bytes that their readers need after the last one. */
 void encode_end(struct encoder *c);
-/* Tells whether encoding failed: out of memory, or more bytes than 32-bit offsets reach
+/* Returns ST_ERR if encoding failed: out of memory, or more bytes than 32-bit offsets reach
  * (ERR_UNSUPPORTED). */
 enum st encode_check(const struct encoder *c, struct err *e) BASE_MUST_USE;
 
@@ -45,14 +45,14 @@ enum st encode_check(const struct encoder *c, struct err *e) BASE_MUST_USE;
  * turns file numbers of its rows into those of the index. */
 void encode_unit(struct encoder *c, struct flat_records *f, unsigned reader);
 
-/* Encodes a piece of a symbol's code, `back` bytes behind the symbol's start; place NULL = no line,
+/* Encodes a piece of a symbol's code, `back` bytes after the symbol's start; place NULL = no line,
  * else its file is one of the index. Returns the record's offset. */
 uint32_t encode_symbol(struct encoder *c, const struct object_symbol *s, uint64_t back,
                        const struct flat_place *place);
-/* Encodes a piece of a function without a name, `back` bytes behind the function's start. Returns
+/* Encodes a piece of a function without a name, `back` bytes after the function's start. Returns
  * the record's offset. */
 uint32_t encode_nameless(struct encoder *c, const struct object_extent *x, uint64_t back);
-/* Encodes a piece of a function's code, `back` bytes behind the start of `record`. Returns the new
+/* Encodes a piece of a function's code, `back` bytes after the start of `record`. Returns the new
  * record's offset. */
 uint32_t encode_part(struct encoder *c, uint64_t back, uint32_t record);
 

@@ -49,7 +49,7 @@ static enum st spend_work(uint64_t *work, uint64_t cost, struct err *e) {
 }
 
 /* Appends the spans of the calls inlined into a function, whose own code is the `count` spans from
- * `first` on. The spans of a call come behind those of the call around it and of earlier siblings.
+ * `first` on. The spans of a call come after those of the call around it and of earlier siblings.
  */
 static enum st paint_calls(struct flat_calls *c, const struct debug_function *function,
                            uint32_t parent, size_t first, size_t count, unsigned depth,
@@ -112,7 +112,7 @@ static bool call_covers(const struct debug_function *call, uint64_t address) {
 
 /* Returns the last of the calls in a function whose code has the address, or NULL. */
 static const struct debug_function *last_call_at(const struct debug_function *f, uint64_t address) {
-    size_t end; /* of the calls that begin at the address or below; none is at UINT64_MAX */
+    size_t end; /* number of calls that begin at the address or below; no call is at UINT64_MAX */
     LOWER_BOUND(end, f->child_count, f->children[end].ranges->low, address + 1);
     for (size_t i = end; i > 0 && f->children[i - 1].reach > address; i--) {
         if (call_covers(&f->children[i - 1], address)) {

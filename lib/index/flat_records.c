@@ -5,8 +5,8 @@
 
 #include "base/vec.h"
 
-/* Limit on the work of matching ranges with calls: in undamaged files few of them meet, in hostile
- * ones all could. */
+/* Limit on the work of matching ranges with calls: in undamaged files few of them overlap, in
+ * hostile ones all could. */
 /* WORK_PER_BYTE: work per byte of the unit in memory; a call takes some 100 bytes. */
 enum { WORK_FREE = 1 << 18, WORK_PER_BYTE = 4 };
 
@@ -104,7 +104,7 @@ static enum st add_symbol_rows(struct flat_records *out, const struct object_sym
     return ST_OK;
 }
 
-/* Appends the lines of the symbols in [low, high), code that is no function's. */
+/* Appends the lines of the symbols in [low, high), code that belongs to no function of the unit. */
 static enum st add_rows(struct flat_records *out, const struct own_symbols *own,
                         struct flat_lines *lines, uint64_t low, uint64_t high, struct err *e) {
     size_t i = low < high ? own_symbols_below(own, low) : own->symbol_count;

@@ -41,16 +41,16 @@ void flat_scratch_release(struct flat_scratch *s);
 
 /* The records of a unit. Zero-initialised = empty. */
 struct flat_records {
-    struct flat_unit *unit;      /* owns the memory behind functions and paths */
+    struct flat_unit *unit;      /* owns the memory after functions and paths */
     struct flat_record *records; /* one per element of unit->ranges, in that order */
     size_t record_count, record_cap;
     struct flat_node *nodes;
     size_t node_count, node_cap;
     struct flat_step *steps;
     size_t step_count, step_cap;
-    struct flat_row *rows; /* sorted by address, disjoint, only where a symbol may need them */
+    struct flat_row *rows; /* sorted by address, disjoint; only for code that a symbol may own */
     size_t row_count, row_cap;
-    uint64_t work; /* work that inlined calls may still cost */
+    uint64_t work; /* remaining budget of work for inlined calls */
 };
 
 /* Reads unit `index` and makes its records; `out` is empty or cleared. Never ST_NONE. ST_ERR: the

@@ -90,10 +90,10 @@ static uint32_t distance_to_declaration(const struct flat_unit *u, const struct 
     return UINT32_MAX;
 }
 
-/* Chooses among sequences at the same addresses, which linkers leave that fold equal functions into
- * one (lld, mold, gold: --icf). The sequence of the function that owns the code is moved to the
- * end, where it counts: the one that begins nearest to the function's declaration, else the first,
- * whose code is mostly the one that was kept. */
+/* Chooses among sequences at the same addresses, which remain when linkers fold equal functions
+ * into one (lld, mold, gold: --icf). The sequence of the function that owns the code is moved to
+ * the end, because the last one counts: it is the one that begins nearest to the function's
+ * declaration, else the first one, whose code the linker mostly keeps. */
 static void settle_folded(const struct flat_unit *u, struct span_vec *v) {
     for (size_t first = 0, end; first < v->len; first = end) {
         const struct code_span *one = &v->data[first];
@@ -148,7 +148,7 @@ static size_t row_above(const struct flat_unit *u, const struct debug_sequence *
 }
 
 /* Returns the place that holds before a row of a sequence: of several rows at one address the last
- * one counts. A place whose row begins below `from` is none. */
+ * one counts. If that row begins below `from`, there is no place. */
 static struct flat_place place_before(const struct flat_unit *u, const struct debug_sequence *s,
                                       size_t row, uint64_t from) {
     const struct debug_row *rows = u->unit.rows;

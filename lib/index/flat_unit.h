@@ -23,7 +23,7 @@ struct flat_unit {
     struct span_vec sequences; /* disjoint, ascending; owner: index in unit.sequences */
     size_t index;              /* index of the unit in its struct debug */
     size_t bytes;              /* approximate number of bytes of memory that the unit takes */
-    atomic_uint users;         /* users, newer and older belong to unit_cache */
+    atomic_uint users; /* this and the next two members, newer and older, belong to unit_cache */
     struct flat_unit *newer, *older;
 };
 
@@ -85,14 +85,13 @@ static inline struct flat_place flat_call_place(const struct flat_unit *u,
                                      call->call_discriminator}
                : (struct flat_place){0};
 }
-/* Returns the place of an address. Rows that begin below `from` do not count: they are another
- * function's. */
+/* Returns the place of an address. Rows that begin below `from` are ignored, because they belong to
+ * another function. */
 struct flat_place flat_unit_place(const struct flat_unit *u, uint64_t address, uint64_t from);
-/* Returns the least address at which a row may begin that gives a line to the code of a function,
- * or of a symbol where no function of the unit is, that begins at `low`. A compiler gives each
- * function rows of its own, but has none for code that it outlined, and for some thunks: the row in
- * front of them is another function's and runs on. In assembler one line, a macro's, may make
- * several functions. */
+/* Returns the lowest address of rows that may give a line to the code at `low`, where a function
+ * begins, or a symbol outside of all functions of the unit. A compiler gives each function its own
+ * rows, but none to outlined code and to some thunks: the row before such code belongs to another
+ * function and must not count. In assembler one line, a macro's, may make several functions. */
 static inline uint64_t flat_unit_first_row(const struct flat_unit *u, uint64_t low) {
     return debug_is_assembler(&u->unit) ? 0 : low;
 }
@@ -124,7 +123,7 @@ struct flat_node {
 
 /* The inlined calls of one stretch of a function's code. Zero-initialised = empty. */
 struct flat_calls {
-    /* calls with code in the stretch, each behind the call that it is in */
+    /* calls with code in the stretch, each after the call that it is in */
     struct flat_node *nodes;
     size_t node_count, node_cap;
     /* code of the calls; a later span counts before those that it covers */

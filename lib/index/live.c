@@ -165,8 +165,8 @@ static void live_close(struct lookup_source *source) {
 
 static const struct lookup_ops live_ops = {.lookup = live_lookup, .close = live_close};
 
-/* Opens DWARF, symbols, or both. Damage in the DWARF is told to complain if there are symbols, else
- * it is the error: it must not count as absence. */
+/* Opens DWARF, symbols, or both. If there are symbols, damage in the DWARF is reported to complain;
+ * if not, it is the error, so that damaged DWARF does not count as absent. */
 static enum st open_parts(struct live *l, const struct object_slice *s,
                           const struct object_slice *paired, const struct debug_others *others,
                           lookup_complain complain, void *ctx, struct err *e) {

@@ -28,7 +28,7 @@ struct lookup_frame {
 enum lookup_quality {
     LOOKUP_DWARF = 1,
     LOOKUP_SYMTAB,
-    LOOKUP_LEARNED, /* a name that reports gave; no file has an answer */
+    LOOKUP_LEARNED, /* a name learned from reports, because no file has an answer */
     LOOKUP_NAMELESS /* a function without a name and without frames: only its range is known */
 };
 
@@ -45,7 +45,7 @@ struct lookup_hit {
 
 struct lookup_source;
 struct lookup_ops {
-    /* Fills *hit. ST_NONE: the address is in no function. ST_ERR: e tells what is damaged. */
+    /* Fills *hit. ST_NONE: the address is in no function. ST_ERR: e names the damaged part. */
     enum st (*lookup)(struct lookup_source *s, uint64_t address, struct lookup_hit *hit,
                       struct err *e);
     void (*close)(struct lookup_source *s);
@@ -96,8 +96,8 @@ static inline void lookup_notice_map(const struct debug_map_files *map, struct e
 }
 
 /* lookup_notices sets `out`, which must be clear, to the notices about a source, and returns their
- * number; the code that opens the source must tell them, as nothing else does. The first of them,
- * which lookup_file_notices gives alone, are about files that the source needs. */
+ * number; the code that opens the source must report them, because nothing else does.
+ * lookup_file_notices gives only the first of them, which are about files that the source needs. */
 enum { LOOKUP_FILE_NOTICES = 2, LOOKUP_NOTICES = LOOKUP_FILE_NOTICES + 3 };
 static inline size_t lookup_file_notices(const struct lookup_source *s,
                                          struct err out[LOOKUP_FILE_NOTICES]) {
@@ -155,8 +155,8 @@ typedef void (*lookup_complain)(void *ctx, const char *file, uint64_t unit_offse
  * id when the slice is a dSYM: its function starts bound symbols. others (may be NULL): as for
  * debug_open; copied. The slices, and the context of the finder, must outlive the source. The
  * source is concurrent: threads wait for each other only where they want the same unit at once;
- * complain hears of each damage once. ST_NONE: neither DWARF nor symbols nor ranges of functions.
- */
+ * complain is called once for each damage. ST_NONE: neither DWARF nor symbols nor ranges of
+ * functions. */
 enum st lookup_open_live(struct lookup_source **out, const struct object_slice *s,
                          const struct object_slice *paired, const struct debug_others *others,
                          lookup_complain complain, void *ctx, struct err *e) BASE_MUST_USE;

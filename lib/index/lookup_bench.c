@@ -1,6 +1,6 @@
-/* The time of a look-up in a mapped index: lookup_bench INDEX ROUNDS < ADDRESSES (file addresses in
- * hexadecimal, one a line). Prints nanoseconds a look-up, and the number of frames. For
- * scripts/bench/crates; without arguments it does nothing. */
+/* Measures the time of a look-up in a mapped index: lookup_bench INDEX ROUNDS < ADDRESSES (file
+ * addresses in hexadecimal, one per line). It prints the nanoseconds of one look-up, and the number
+ * of frames. For scripts/bench/crates; without arguments it does nothing. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -40,8 +40,8 @@ static inline enum st index_damaged(const struct mapped *m, enum index_section w
 
 /* ---- checksums ---- */
 
-/* Was the checksum of a block found right before? Two threads may check a block at once, with the
- * same result. */
+/* Was the checksum of the block compared before, and right? Two threads may check a block at once,
+ * with the same result. */
 static inline bool mapped_known_sound(const struct mapped *m, enum index_section which,
                                       uint64_t block) {
     return atomic_load_explicit(&m->sound[m->first_block[which] + block], memory_order_relaxed);

@@ -149,7 +149,7 @@ static void begin_function(const struct function_record *f, struct lookup_hit *h
     hit->frame_count = 0;
 }
 
-/* Adds the frame of the function itself, behind those of the calls inlined into it. */
+/* Adds the frame of the function itself, after those of the calls inlined into it. */
 static enum st add_function_frame(const struct mapped *m, const struct function_record *f,
                                   const struct record_state *s, struct lookup_hit *hit,
                                   struct err *e) {

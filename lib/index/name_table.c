@@ -13,8 +13,8 @@ enum { STRING_BYTES = 48 };
 
 /* ---- entries of a buffer ---- */
 
-/* Limit on the slots that a search visits, because strings may be made to collide: at most half of
- * the slots are taken, and few real searches visit ten. */
+/* Limit on the slots that a search visits, because a hostile file may make strings collide. At most
+ * half of the slots are in use, and few searches among genuine strings visit ten. */
 enum { SLOTS_FIRST = 256, PROBES_MAX = 256 };
 
 /* A slot of the hash table. All bits of a free one are set, as in number_map.c, for the same
@@ -64,8 +64,8 @@ static bool make_room(struct interned *t, size_t count) {
 }
 
 /* Returns the offset of these bytes in buffer `in`; they are appended if they are not found within
- * PROBES_MAX slots. 0: out of memory, or the buffer is larger than an offset can tell. *slot: the
- * slot of the bytes, valid until the table grows, or NULL. */
+ * PROBES_MAX slots. 0: out of memory, or the buffer is larger than an offset can express. *slot:
+ * the slot of the bytes, valid until the table grows, or NULL. */
 static uint32_t intern_at(struct interned *t, struct strbuf *in, const char *bytes, size_t len,
                           struct interned_slot **slot) {
     *slot = NULL;
@@ -170,8 +170,8 @@ uint32_t names_file(struct name_table *t, const char *path) {
 /* ---- names ---- */
 
 /* Returns the offset of a name, found among those with one linkage name, of which few have two, or
- * appended. The slot of the linkage name was read already, so this saves reading a slot of the
- * table of names, which is a cache miss for each name. 0: failed. */
+ * appended. The slot of the linkage name was read just before, so the search saves the cache miss
+ * that reading a slot of the table of names would cost. 0: failed. */
 static uint32_t intern_linked(struct name_table *t, struct interned_slot *linkage,
                               const char *bytes, size_t len) {
     size_t steps = 0;

@@ -1,5 +1,5 @@
 /* Makes the names of a symbol index while it is built: the sections STRS, FILE and NAME, with each
- * string, path and name once (some of those that are made to collide are there twice). */
+ * string, path and name once (of strings whose hashes collide on purpose, some are there twice). */
 #ifndef STALLKIT_INDEX_NAME_TABLE_H
 #define STALLKIT_INDEX_NAME_TABLE_H
 
@@ -44,7 +44,7 @@ struct function_names {
 /* Begins the tables; expected: about the number of names. */
 void names_begin(struct name_table *t, size_t expected);
 void names_release(struct name_table *t);
-/* Tells whether a call failed: out of memory, or more bytes than 32-bit offsets reach
+/* Returns ST_ERR if a call failed: out of memory, or more bytes than 32-bit offsets reach
  * (ERR_UNSUPPORTED). */
 enum st names_check(const struct name_table *t, struct err *e) BASE_MUST_USE;
 

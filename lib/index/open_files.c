@@ -245,7 +245,7 @@ struct named_file {
     const char *path;
     const char *base; /* file name to look for beside the slice's file; NULL = do not, as another
                          file may have it */
-    bool unplaced;    /* do not look at a relative path whose folder is unknown */
+    bool unplaced;    /* skip a relative path whose folder is unknown */
 };
 
 /* Sets b to the n-th path at which the file is looked for, or leaves it empty if that path does not
@@ -375,8 +375,8 @@ static enum st open_archive(struct split_files *f, const char *path, size_t len,
     return ST_OK;
 }
 
-/* Finds the only member with this name and time; time 0: with this name. Of a member of a thin
- * archive not the time in the archive counts but its file's. */
+/* Finds the only member with this name and, unless time is 0, this time. For a member of a thin
+ * archive the time of its file counts, not that in the archive. */
 static enum debug_object_state find_member(const struct listed_archive *a, const char *name,
                                            size_t len, uint64_t time,
                                            const struct archive_member **out) {
@@ -396,7 +396,7 @@ static enum debug_object_state find_member(const struct listed_archive *a, const
     return same_time == 1 ? DEBUG_OBJECT_FOUND : DEBUG_OBJECT_CHANGED;
 }
 
-/* Tells the state of the file at a path. */
+/* Returns the state of the file at a path. */
 static enum debug_object_state look_at_file(const char *path, uint64_t time) {
     struct stat file;
     if (stat(path, &file) != 0 || !S_ISREG(file.st_mode)) {
@@ -424,7 +424,7 @@ static enum st name_apart(struct strbuf *path, const struct archive_member *m, s
     return st;
 }
 
-/* Tells the state of the file or archive member at a path. *member: the member that has its bytes
+/* Finds the state of the file or archive member at a path. *member: the member that has its bytes
  * in the archive, or NULL; of one that has a file of its own *path becomes the path. */
 static enum st look_at(struct split_files *f, struct strbuf *path, uint64_t time,
                        enum debug_object_state *state, const struct archive_member **member,
@@ -456,8 +456,8 @@ static enum st find_object(struct split_files *f, const struct object_slice *s,
                            const struct debug_object_name *name, struct strbuf *path,
                            enum debug_object_state *state, const struct archive_member **member,
                            struct err *e) {
-    /* If the folder of a relative path is unknown (-oso_prefix), only the time can tell that a file
-     * is the right one. */
+    /* If the folder of a relative path is unknown (-oso_prefix), a file found by its name is the
+     * right one only if it has the map's time. */
     const struct named_file file = {.path = name->path,
                                     .base = name->unique ? debug_object_base(name->path) : NULL,
                                     .unplaced = name->time == 0};

@@ -25,8 +25,8 @@ struct open_files {
 };
 
 /* Open a path, or a candidate of a finder that outlives *f. ST_NONE: it cannot be opened; the first
- * time *why (never NULL) tells the reason, unless the path is only a hint: one that an image or a
- * debug file names. ST_ERR: out of memory. */
+ * time *why (never NULL) is set to the reason, unless an image or a debug file, and not the user,
+ * names the path. ST_ERR: out of memory. */
 enum st open_files_path(struct open_files *f, const char *path, bool hint, struct object **out,
                         struct err *why) BASE_MUST_USE;
 enum st open_files_candidate(struct open_files *f, const struct find_candidate *c,
@@ -67,13 +67,13 @@ struct split_files {
  * as *f.
  *
  * A package is looked for as FILE.dwp (FILE with and without `.debug`) and by build-id under
- * /usr/lib/debug; a unit's file at the path in the unit, and by its name beside the file. The
- * unit's id tells whether it is the right one (stallkit-design(7), ADDRESS RULES).
+ * /usr/lib/debug; a unit's file at the path in the unit, and by its name beside the file. It is the
+ * right one if it has the unit's id (stallkit-design(7), ADDRESS RULES).
  *
  * An object file of a debug map is looked for at its path (from the linked file's folder if it is
  * relative) and, if no other one of the map has its base name, by that name beside the linked file;
- * an archive's member is looked for in the archive. Its time of modification tells whether it is
- * the right one. */
+ * an archive's member is looked for in the archive. It is the right one if it has the map's time of
+ * modification. */
 void split_files_init(struct split_files *f);
 void split_files_release(struct split_files *f);
 

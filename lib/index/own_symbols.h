@@ -1,4 +1,5 @@
-/* The symbol table of a slice, and the bounds of its symbols: the answers where DWARF has none. */
+/* The symbol table of a slice and the bounds of its symbols, which give the answers where DWARF has
+ * none. */
 #ifndef STALLKIT_INDEX_OWN_SYMBOLS_H
 #define STALLKIT_INDEX_OWN_SYMBOLS_H
 
@@ -27,7 +28,7 @@ struct own_symbols {
 };
 
 /* Reads the slice's symbols, or those of `paired` (may be NULL), whose function starts bound them,
- * and the extents of functions of either. A damaged table is told and left out. ST_NONE: no
+ * and the extents of functions of either. A damaged table is reported and left out. ST_NONE: no
  * symbols, but there may be functions. ST_ERR: out of memory. */
 enum st own_symbols_open(struct own_symbols *out, const struct object_slice *s,
                          const struct object_slice *paired, lookup_complain complain, void *ctx,
@@ -36,7 +37,7 @@ enum st own_symbols_open(struct own_symbols *out, const struct object_slice *s,
 /* Returns the number of symbols that begin at or below the address. */
 size_t own_symbols_below(const struct own_symbols *own, uint64_t address);
 /* Returns the end of the addresses that symbol i owns: its own end, the next symbol or the first
- * function start behind it, since a stripped function may follow. */
+ * function start after it, since a stripped function may follow. */
 uint64_t own_symbols_end(const struct own_symbols *own, size_t i);
 /* Returns the symbol that owns the address, or NULL. */
 const struct object_symbol *own_symbols_find(const struct own_symbols *own, uint64_t address);
@@ -44,11 +45,11 @@ const struct object_symbol *own_symbols_find(const struct own_symbols *own, uint
 /* Returns the index of the first function that ends above the address; function_count: none. */
 size_t own_symbols_function_from(const struct own_symbols *own, uint64_t address);
 
-/* Sets f->entry to the address of the symbol in the function's ranges that has its name. The ranges
- * alone do not tell the entry: for a function whose basic blocks have sections of their own, clang
- * writes no DW_AT_entry_pc, and lists the range of the first block last. *work bounds the search:
- * each symbol that is compared costs 1, and more if the name is long; once it is used up, the entry
- * stays as it is. */
+/* Sets f->entry to the address of the symbol in the function's ranges that has its name. The entry
+ * does not follow from the ranges alone: for a function whose basic blocks have sections of their
+ * own, clang writes no DW_AT_entry_pc, and lists the range of the first block last. *work bounds
+ * the search: each symbol that is compared costs 1, and more if the name is long; once it is used
+ * up, the entry stays as it is. */
 void own_symbols_enter(const struct own_symbols *own, struct debug_function *f, uint64_t *work);
 /* Sets the names of a function: those of DWARF first (stallkit-design(7), ADDRESS RULES, 5). A
  * linkage name that DWARF lacks or has hidden ("__hidden#104_") is that of the symbol at the entry;
@@ -58,8 +59,8 @@ void own_symbols_name(const struct own_symbols *own, const struct debug_function
 /* Sets the names of an inlined call, from DWARF alone. */
 void inline_name(const struct debug_function *f, const char **function, const char **linkage);
 
-/* Turns the error of a damaged table into ST_NONE, as if there were no table, and tells complain of
- * it. ST_ERR: out of memory. Any other status is returned unchanged. */
+/* Turns the error of a damaged table into ST_NONE, as if there were no table, and reports it to
+ * complain. ST_ERR: out of memory. Any other status is returned unchanged. */
 enum st tolerate_damage(enum st st, const struct err *why, const char *file,
                         lookup_complain complain, void *ctx, struct err *e) BASE_MUST_USE;
 

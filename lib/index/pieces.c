@@ -32,8 +32,8 @@ static void push_piece(struct cutting *k, uint64_t at, uint32_t record) {
     }
 }
 
-/* Adds a piece without a record behind the last one, if code up to `next` would else be taken for a
- * part of its record. */
+/* Adds a piece without a record after the last piece, if the code between that piece and `next`
+ * would otherwise count as part of its record. */
 static void close_gap(struct cutting *k, uint64_t next) {
     if (k->out->len > 0 && k->reach > k->end && next > k->end) {
         push_piece(k, k->end, 0);
@@ -194,8 +194,9 @@ struct active {
     size_t head, *next;
 };
 
-/* Writes the units of the first claims in the list that hold the address, as live look-ups do, and
- * returns how many; claims that have ended are unlinked. A unit that claims twice counts once. */
+/* Writes the units of the first claims in the list that hold the address, as many as live look-ups
+ * try, and returns their number; claims that end at or before the address are unlinked. A unit that
+ * claims twice counts once. */
 static size_t claimants_at(struct active *a, const struct debug_claim *claims, uint64_t at,
                            size_t *units) {
     size_t taken = 0, count = 0;

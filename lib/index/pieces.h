@@ -20,7 +20,7 @@ struct owned_code {
 struct unit_code {
     struct owned_code *owned;
     size_t owned_count;
-    struct flat_row *rows; /* with file numbers of the index */
+    struct flat_row *rows; /* rows, whose file numbers are those of the index */
     size_t row_count;
 };
 

@@ -1,7 +1,6 @@
 /* Flattens overlapping intervals. Undamaged debug info nests them: one sweep with a stack does.
  * Other intervals are painted from the last to the first, each where nothing is painted yet; a
- * forest of skips over painted cells keeps that near linear (Tarjan's union-find with path
- * halving). */
+ * union-find forest over painted cells keeps this nearly linear (Tarjan, with path halving). */
 #include "index/spans.h"
 
 #include <stdlib.h>
@@ -79,8 +78,8 @@ static void sort_by_low(const struct code_span *in, size_t n, const struct code_
     }
 }
 
-/* The spans around the sweep's position, the innermost last: each lies in the one before it, and
- * counts before that. */
+/* The spans around the sweep's position, the innermost last: each is inside of the one before it,
+ * and takes precedence over it. */
 struct span_nest {
     const struct code_span **open;
     size_t depth;
@@ -151,7 +150,7 @@ static size_t cell_of(const uint64_t *ends, size_t n, uint64_t address) {
     return search_above(ends, n, sizeof *ends, address) - 1;
 }
 
-/* Returns the first unpainted cell at or behind cell i. */
+/* Returns the first unpainted cell at or after cell i. */
 static size_t unpainted(size_t *skip, size_t i) {
     while (skip[i] != i) {
         skip[i] = skip[skip[i]];

@@ -29,7 +29,8 @@ struct index_store {
     uint64_t cap;
     unsigned threads;
     bool permanent, unnamed;
-    bool closed; /* nothing is written any more: writing failed, or the store is another user's */
+    bool closed; /* nothing is written any more, because writing failed or the store belongs to
+                    another user */
     int held;    /* descriptor of the lock of index_store_hold; -1 = none */
     struct err trouble;
 };
@@ -97,8 +98,8 @@ static void add_file(uint64_t *print, const struct object_slice *s) {
     }
 }
 
-/* Mixes the time of an object file of the debug map into a fingerprint. A fingerprint samples a
- * file: in two links of one program these times may be all that differs. */
+/* Mixes the time of an object file of the debug map into a fingerprint. A fingerprint samples only
+ * parts of a file, and two links of one program may differ in nothing but these times. */
 static bool add_object_time(void *ctx, const struct object_stab *stab) {
     uint64_t *print = ctx;
     if (stab->type == STAB_OBJECT_FILE) {
@@ -172,7 +173,7 @@ static mode_t file_mode(const struct index_store *s) {
 
 /* ---- reading ---- */
 
-/* Opens an index that may be believed. ST_NONE: there is none. */
+/* Opens an index that may be trusted, see index_store_trusts. ST_NONE: there is none. */
 static enum st open_index_file(const struct index_store *s, const char *key, const char *path,
                                struct lookup_source **out, struct err *e) {
     if (!s->unnamed) {
@@ -407,8 +408,8 @@ static struct lookup_source *open_usable(const struct index_store *s, const char
     return NULL;
 }
 
-/* Does the store have an index that knows more than the one in the temporary file? Both are of one
- * source, but some of its files may have been there before and be gone now. */
+/* Does the store have an index with more debug info than the one in the temporary file? Both are of
+ * one source, but some of the source's files may have been removed since the first was built. */
 static bool is_poorer(const struct writer *w, uint64_t fingerprint) {
     const struct index_store *s = w->store;
     struct lookup_source *before = open_usable(s, w->key, strbuf_cstr(&w->target), fingerprint);
@@ -422,8 +423,8 @@ static bool is_poorer(const struct writer *w, uint64_t fingerprint) {
     return poorer;
 }
 
-/* Renames the complete temporary file to the index's path, unless the store has an index that
- * knows more: then the file is removed. ST_NONE: renaming failed. */
+/* Renames the complete temporary file to the index's path, unless the store has an index with more
+ * debug info: then the temporary file is removed. ST_NONE: renaming failed. */
 static enum st publish(struct writer *w, uint64_t fingerprint) {
     if (is_poorer(w, fingerprint)) {
         (void)unlink(strbuf_cstr(&w->temporary));
@@ -568,7 +569,8 @@ void index_store_set_use(struct index_store *s, const char *key, uint64_t cost) 
     for (size_t i = 0; i < sizeof bytes; i++) {
         bytes[i] = (uint8_t)(cost >> 8 * i);
     }
-    /* One of two concurrent runs may lose its cost; the index is then built a little later. */
+    /* Of two concurrent runs one may overwrite the cost of the other; the index is then built a
+     * little later. */
     int fd = path.failed ? -1
                          : open(strbuf_cstr(&path), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW,
                                 file_mode(s));

@@ -24,7 +24,8 @@
 struct index_store;
 
 struct store_options {
-    const char *path; /* folder; made at first use, with the folders above it */
+    const char *path; /* path of the store's folder, which is made at first use, with the folders
+                         above it */
     /* limit in bytes, beyond which the least recently used files are removed; 0 = none */
     uint64_t cap;
     unsigned threads; /* number of threads that build an index */
@@ -36,7 +37,7 @@ struct store_options {
     bool unnamed;
 };
 
-/* Makes an index_store; the folder is not looked at yet. Never ST_NONE. ST_ERR: out of memory. */
+/* Makes an index_store, without access to the folder yet. Never ST_NONE. ST_ERR: out of memory. */
 enum st index_store_new(struct index_store **out, const struct store_options *options,
                         struct err *e) BASE_MUST_USE;
 /* Makes another index_store of the same folder for one more thread, which builds with `threads`: a
@@ -44,21 +45,21 @@ enum st index_store_new(struct index_store **out, const struct store_options *op
 enum st index_store_again(struct index_store **out, const struct index_store *s, unsigned threads,
                           struct err *e) BASE_MUST_USE;
 /* Can only this user and root change the store's folder (base/owned.h)? Asked once for a store that
- * nobody named, before it is used. ST_NONE: there is no folder yet. ST_ERR: others can, as the
- * error tells, or memory ran out. */
+ * nobody named, before it is used. ST_NONE: there is no folder yet. ST_ERR: others can (the error
+ * names the folder), or memory ran out. */
 enum st index_store_check(const struct index_store *s, struct err *e) BASE_MUST_USE;
 /* May the indexes and files of the ids that begin with these two digits be believed, as the store
  * was named, or only this user and root may write to STORE/ab? False for a missing folder of a
  * store that nobody named. */
 bool index_store_trusts(const struct index_store *s, const char *ab);
-/* Was the store named by nobody (store_options)? */
+/* Is the store a cache that no user named (store_options)? */
 bool index_store_is_unnamed(const struct index_store *s);
 /* Frees the index_store, but not the sources that it opened; s may be NULL. */
 void index_store_free(struct index_store *s);
 /* Returns the path of the store's folder, borrowed. */
 const char *index_store_folder(const struct index_store *s);
 /* Makes the folder STORE/NAME and those above it. ST_NONE: it cannot be made (index_store_trouble
- * tells), or the store is another user's. */
+ * returns the reason), or the store is another user's. */
 enum st index_store_make_folder(struct index_store *s, const char *name) BASE_MUST_USE;
 /* Returns the text of the first failure to write; NULL = none. */
 const char *index_store_trouble(const struct index_store *s);
@@ -73,16 +74,17 @@ enum st index_store_key(const struct object_slice *slice, const struct object_sl
 enum st index_store_open(struct index_store *s, const char *key, uint64_t fingerprint,
                          struct lookup_source **out, struct err *e) BASE_MUST_USE;
 /* Builds the index of a source and puts it into the store, unless an undamaged one is there. One
- * that lacks files of the source (object files of a debug map, .dwo files) is built anew, and stays
- * only if the new one has less. wait: wait for another process that is building it. ST_NONE:
- * another process is building it, the source cannot be indexed, or the store cannot be written
- * (index_store_trouble tells). *why (may be NULL) tells why the source cannot be indexed;
+ * that lacks files of the source (object files of a debug map, .dwo files) is built again, and kept
+ * only if the new one has less debug info. wait: wait for another process that is building it.
+ * ST_NONE: another process is building it, the source cannot be indexed, or the store cannot be
+ * written (index_store_trouble tells). *why (may be NULL) tells why the source cannot be indexed;
  * ERR_UNREAD: it has nothing for an index. */
 enum st index_store_add(struct index_store *s, const struct index_source *source, const char *key,
                         bool wait, struct err *why, struct err *e) BASE_MUST_USE;
 /* Takes the lock of a permanent store, until s is freed: together with others who add to it, or
  * alone, to remove from it. Waits for those who hold it otherwise; makes the folder if need be.
- * ST_NONE: the store cannot be written (index_store_trouble tells), or is another user's. */
+ * ST_NONE: the store cannot be written (index_store_trouble returns the reason), or is another
+ * user's. */
 enum st index_store_hold(struct index_store *s, bool alone) BASE_MUST_USE;
 /* Waits until all indexes that were added are on the disk. Never ST_NONE. */
 enum st index_store_flush(const struct index_store *s, struct err *e) BASE_MUST_USE;
@@ -101,11 +103,11 @@ void index_store_set_use(struct index_store *s, const char *key, uint64_t cost);
 /* ---- files and folders of a store, of any kind ---- */
 
 /* Makes the folder of this path, and those above it that are missing, with this mode less the
- * umask; path is unchanged when it returns. False: errno tells why. */
+ * umask; path is unchanged when it returns. False: errno is the reason. */
 bool store_make_folders(char *path, mode_t mode);
 /* Does the folder exist, and belong to another user? It is then read and not written. */
 bool store_is_anothers(const char *path);
-/* Writes the text to a file, and waits until the disk has it. False: errno tells why. */
+/* Writes the text to a file, and waits until the disk has it. False: errno is the reason. */
 bool store_write_synced(int fd, const struct strbuf *text);
 /* Replaces a file's content at once, through a new file that is renamed: a reader sees either the
  * old or the new one. The caller holds a lock that keeps other writers away. Never ST_NONE. */

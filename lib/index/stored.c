@@ -68,9 +68,9 @@ static enum st open_index(struct stored *s, bool add, struct err *e) {
     return st;
 }
 
-/* Chooses between an index that lacks some of the source's files and these files, which may be
- * there now. An index of a debug map is used only if all the map's object files are gone, so that
- * it never hides lines of one. */
+/* Chooses between an index that lacks some of the source's files and a live look-up, for which
+ * these files may exist now. An index of a debug map is used only if all the map's object files are
+ * gone, so that it never hides lines of one. */
 static enum st settle_incomplete(struct stored *s, struct err *e) {
     struct lookup_source *mapped = atomic_load(&s->mapped);
     atomic_store(&s->mapped, NULL);
@@ -173,10 +173,10 @@ static void stored_close(struct lookup_source *source) {
 
 static const struct lookup_ops stored_ops = {.lookup = stored_lookup, .close = stored_close};
 
-/* What the stabs of a debug map have told so far. */
+/* The facts that the stabs of a debug map have given so far. */
 struct map_times {
     bool untimed;  /* the object file of the current stabs has no time */
-    bool function; /* such a file has a function */
+    bool function; /* a file of the source has a function */
 };
 
 static bool look_at_time(void *ctx, const struct object_stab *stab) {
@@ -189,7 +189,7 @@ static bool look_at_time(void *ctx, const struct object_stab *stab) {
 }
 
 /* Was the index made of object files for which their debug map has no time? The index does not
- * tell. */
+ * record that, so the debug map is read. */
 static bool was_untimed(const struct stored *s, const struct lookup_source *index) {
     struct map_times t = {0};
     if (index->content < LOOKUP_HAS_SPLIT_DWARF || object_has_dwarf(s->from.slice)) {
@@ -254,7 +254,7 @@ enum st stored_open(struct lookup_source **out, struct index_store *store,
     s->from.fingerprint = fingerprint;
     enum st st = open_either(s, e);
     if (st != ST_OK) {
-        atomic_store(&s->tried, true); /* no cost is to be recorded */
+        atomic_store(&s->tried, true); /* so that no cost is recorded */
         stored_close(&s->source);
         return st;
     }

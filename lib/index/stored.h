@@ -1,5 +1,5 @@
 /* A source that answers from the store's index if there is one, else from live debug info, and that
- * builds the index when that begins to pay. */
+ * builds the index when building it costs less than further live look-ups. */
 #ifndef STALLKIT_INDEX_STORED_H
 #define STALLKIT_INDEX_STORED_H
 

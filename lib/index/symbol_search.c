@@ -11,8 +11,8 @@
 
 const char *const symbol_roots[SYMBOL_ROOTS] = {"/usr/lib/debug"};
 
-/* Is the notice new? It is told once, however many requests lead to the file; without memory it may
- * be repeated. */
+/* Is the notice new? Each notice is given once, however many requests lead to the file; without
+ * memory it may be repeated. */
 static bool is_news(struct symbol_set *s, const char *path, const struct err *why) {
     struct strbuf key = {0};
     bool added = true;
@@ -43,7 +43,7 @@ static void complain_unit(void *ctx, const char *file, uint64_t unit_offset,
     symbol_set_complain(s, file, &e);
 }
 
-/* Handles the result of opening a file: tells damage when it is first met, and looks for the map of
+/* Handles the result of opening a file: reports damage the first time, and searches for the map of
  * hidden names. */
 static enum st opened(struct symbol_set *s, const char *path, enum st st, struct object *o,
                       const struct err *why, struct err *e) {
@@ -72,8 +72,8 @@ enum st symbol_set_open(struct symbol_set *s, struct open_files *files,
     return opened(s, c->path, st, *out, &why, e);
 }
 
-/* Sets *alt to the supplementary file of dwz that the slice names, or NULL; that it is missing is
- * told once. ST_ERR: out of memory. */
+/* Sets *alt to the supplementary file of dwz that the slice names, or NULL; a missing file is
+ * reported once. ST_ERR: out of memory. */
 static enum st find_alt(struct symbol_set *s, const struct object_slice *slice, const char *path,
                         const struct object_slice **alt, struct err *e) {
     const char *name;

@@ -1,4 +1,4 @@
-/* Keeps what a user named to search, and the answers that were given. The search is in
+/* Keeps the files and folders that a user named, and the answers that were given. The search is in
  * symbol_search.c. */
 #include "index/symbol_set.h"
 
@@ -106,7 +106,7 @@ enum st symbol_set_use_host(struct symbol_set *s, struct err *e) {
     return ST_OK;
 }
 
-/* Tells notices about the file that answers, not about those that were skipped. */
+/* Gives the notices about the file that answers, not about those that were skipped. */
 static void tell_notices(struct symbol_set *s, const struct symbol_file *answer) {
     struct err notices[LOOKUP_NOTICES] = {0};
     size_t count = answer->source ? lookup_notices(answer->source, notices) : 0;

@@ -1,6 +1,6 @@
 /* Finds the file that answers for an image: the files, bundles and folders that the user named are
- * searched by identity, and each image gets a verdict that tells what was found or why nothing was.
- */
+ * searched by identity, and each image gets a verdict: the file that was found, or the reason why
+ * none was. */
 #ifndef STALLKIT_INDEX_SYMBOL_SET_H
 #define STALLKIT_INDEX_SYMBOL_SET_H
 
@@ -36,7 +36,7 @@ struct symbol_request {
     const char *arch;
 };
 
-/* The answer for an image; pointers are borrowed from the set. */
+/* The answer to a request for an image; pointers are borrowed from the set. */
 struct symbol_file {
     enum symbol_verdict verdict;
     const char *file; /* path of the file that is used or damaged, or of the nearest candidate; NULL
@@ -49,11 +49,11 @@ struct symbol_file {
 };
 
 /* Callback for damaged or unreadable paths and units, from any thread that looks up or finds,
- * several at once. ERR_UNREAD is a notice, no damage; it is told once per file. */
+ * several at once. ERR_UNREAD is a notice, no damage; it is given once per file. */
 typedef void (*symbol_complain)(void *ctx, const char *path, const struct err *why);
 
 /* Makes an empty set; complain may be NULL. symbol_set_find may run while several threads look up
- * in the sources that it gave; all other calls need a lock of the callers. */
+ * in the sources that it gave; callers must serialise all other calls. */
 enum st symbol_set_new(struct symbol_set **out, symbol_complain complain, void *ctx,
                        struct err *e) BASE_MUST_USE;
 /* Frees the set with all its sources and strings; s may be NULL. */
@@ -66,8 +66,8 @@ void symbol_set_use_store(struct symbol_set *s, struct index_store *store);
  * system's). */
 void symbol_set_use_temporary_folder(struct symbol_set *s, const char *folder);
 
-/* Sets a callback that symbol_set_add calls now and then with the number of files and folders
- * looked at so far (as find_progress). */
+/* Sets a callback that symbol_set_add calls, as find_progress, with the number of files and folders
+ * visited so far. */
 void symbol_set_on_progress(struct symbol_set *s, void (*tell)(void *ctx, size_t looked_at),
                             void *ctx);
 

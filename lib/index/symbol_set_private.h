@@ -41,9 +41,9 @@ struct symbol_set {
     VEC(struct named_use) uses;
     struct open_files files;
     struct split_files split;
-    struct map told;       /* paths of files whose missing supplementary file was told */
+    struct map told;       /* paths of files whose missing supplementary file was reported */
     pthread_mutex_t talk;  /* guards notices */
-    struct map notices;    /* path and text of each notice that was told */
+    struct map notices;    /* path and text of each notice that was given */
     const char *temporary; /* folder for unpacked archives; borrowed; NULL = the system's */
     VEC(struct lookup_source *) sources;
     VEC(struct given_answer) answers;
@@ -53,20 +53,20 @@ struct symbol_set {
 
 /* ---- symbol_search.c ---- */
 
-/* Calls the set's complain, as a symbol_complain with a set as ctx. A notice is told once. Any
- * thread may call it. */
+/* Calls the set's complain; it is a symbol_complain whose ctx is a set. A notice is passed on once.
+ * Any thread may call it. */
 void symbol_set_complain(void *ctx, const char *path, const struct err *why);
 
 /* Searches the file for a request; the caller holds the set's lock. ST_ERR: out of memory. */
 enum st symbol_search(struct symbol_set *s, const struct symbol_request *r, struct symbol_file *out,
                       struct err *e) BASE_MUST_USE;
 
-/* Returns how much a file of an id tells: RANK_BEST is all, RANK_DEBUG_INFO and above has DWARF, 0
- * is nothing. */
+/* Returns the rank of a file by its debug info: RANK_BEST has all, RANK_DEBUG_INFO and above has
+ * DWARF, 0 has nothing. */
 enum { RANK_BEST = 6, RANK_DEBUG_INFO = 4 };
 int symbol_search_rank(const struct symbol_file *f);
 
-/* Opens a candidate once. ST_NONE: it cannot be opened, which is told. */
+/* Opens a candidate once. ST_NONE: it cannot be opened, which is reported. */
 enum st symbol_set_open(struct symbol_set *s, struct open_files *files,
                         const struct find_candidate *c, struct object **out,
                         struct err *e) BASE_MUST_USE;
@@ -77,8 +77,8 @@ enum st symbol_set_pair(struct symbol_set *s, struct open_files *files,
                         const struct object_slice *of, const struct find_candidate *const *all,
                         size_t count, size_t except, const struct object_slice **paired,
                         struct err *e) BASE_MUST_USE;
-/* Fills *out with what an index or a look-up reads of a slice, with its supplementary file. ST_ERR:
- * out of memory. Never ST_NONE. */
+/* Fills *out with the slice and the other files that an index or a look-up reads, such as its
+ * supplementary file. ST_ERR: out of memory. Never ST_NONE. */
 enum st symbol_set_source_of(struct symbol_set *s, const struct object_slice *slice,
                              const struct object_slice *paired, const char *path,
                              struct index_source *out, struct err *e) BASE_MUST_USE;

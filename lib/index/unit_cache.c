@@ -1,6 +1,6 @@
 /* Keeps units in memory. Reading a unit changes the struct debug that reads it, so threads that
  * read at the same time have one each: as many are opened as ever read at once. The first one also
- * tells which units claim an address, which does not change it; only debug_scan_units needs it
+ * finds the units that claim an address, which does not change it; only debug_scan_units needs it
  * unused. */
 #include "index/unit_cache.h"
 
@@ -40,12 +40,13 @@ struct unit_cache {
     size_t unit_count, bytes, byte_limit;
     uint64_t read;
     struct flat_unit *newest, *oldest;
-    struct map paths; /* paths of all units that were read: answers outlive their unit */
+    /* Paths of all units that were read, kept because answers outlive their unit. */
+    struct map paths;
 
     pthread_mutex_t talk; /* guards the members below */
     lookup_complain complain;
     void *complain_ctx;
-    struct map told; /* unit, file and text of each complaint that was told */
+    struct map told; /* unit, file and text of each complaint that was passed on */
 };
 
 _Static_assert(LOOKUP_NO_UNIT == DEBUG_NO_UNIT, "complaints are handed on as they are");
@@ -55,7 +56,7 @@ _Static_assert(LOOKUP_NO_UNIT == DEBUG_NO_UNIT, "complaints are handed on as the
 static void tell_once(void *ctx, const char *file, uint64_t unit_offset, const struct err *why) {
     struct unit_cache *c = ctx;
     struct strbuf key = {0};
-    bool added = true; /* without memory the complaint is repeated */
+    bool added = true; /* if memory runs out, the complaint may be passed on again */
     strbuf_addu64(&key, unit_offset);
     strbuf_addf(&key, " %s\n%s", file, why->text);
     pthread_mutex_lock(&c->talk);
@@ -216,8 +217,8 @@ enum st unit_cache_get(struct unit_cache *c, size_t index, struct flat_unit **ou
     return st;
 }
 
-/* Ends the use of a unit. Either this thread sees that the cache is crowded, or the thread that set
- * crowded sees that the user has left. */
+/* Ends the use of a unit, and drops old units if the cache is crowded. Either this thread sees that
+ * the cache is crowded, or the thread that set crowded sees that the user has left. */
 void unit_cache_put(struct unit_cache *c, struct flat_unit *u) {
     atomic_fetch_sub(&u->users, 1); /* from here on another thread may free it */
     if (atomic_load(&c->crowded)) {

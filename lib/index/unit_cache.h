@@ -12,10 +12,9 @@
 
 struct unit_cache;
 
-/* Opens a cache of a slice's units. All functions but open and close are thread safe. complain as
- * for lookup_open_live: it hears of each damage once, whoever reads the unit again; from one thread
- * at a time. own (borrowed) must be opened before the first unit is asked for. ST_NONE: there is no
- * DWARF. */
+/* Opens a cache of a slice's units. All functions but open and close are thread safe. complain is
+ * called, by one thread at a time, once for each damage, even if a unit is read several times. own
+ * (borrowed) must be opened before the first unit is asked for. ST_NONE: there is no DWARF. */
 enum st unit_cache_open(struct unit_cache **out, const struct object_slice *s,
                         const struct debug_others *others, const struct own_symbols *own,
                         lookup_complain complain, void *ctx, struct err *e) BASE_MUST_USE;
@@ -28,7 +27,7 @@ enum st unit_cache_find(struct unit_cache *c, uint64_t address, size_t *units, s
                         size_t *count, struct err *e) BASE_MUST_USE;
 /* Gives a unit, which stays until unit_cache_put; its paths stay until unit_cache_close. A thread
  * that asks for a unit that another one is reading waits for it. ST_NONE: the unit is damaged, and
- * complain was told. */
+ * complain was called. */
 enum st unit_cache_get(struct unit_cache *c, size_t index, struct flat_unit **out,
                        struct err *e) BASE_MUST_USE;
 void unit_cache_put(struct unit_cache *c, struct flat_unit *u);
@@ -40,8 +39,8 @@ void unit_cache_limit(struct unit_cache *c, size_t bytes);
  * so far: a unit that is read again counts again. */
 uint64_t unit_cache_bytes(struct unit_cache *c);
 uint64_t unit_cache_bytes_read(struct unit_cache *c);
-/* Tells whether there are units. ST_NONE: there are none. ST_ERR: there were some, and none can be
- * read, of which complain was told. */
+/* Checks whether there are units. ST_NONE: there are none. ST_ERR: there were some, and none can be
+ * read, for which complain was called. */
 enum st unit_cache_check(const struct unit_cache *c, struct err *e) BASE_MUST_USE;
 /* Are functions of some units in files that were not found? */
 bool unit_cache_is_split(const struct unit_cache *c);

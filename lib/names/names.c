@@ -1,4 +1,4 @@
-/* Tells which kind of name a text is, and simplifies Objective-C names, block names and image
+/* Finds the kind of name that a text is, and simplifies Objective-C names, block names and image
  * names; C++, Rust, Go and Swift have scanners of their own. */
 #include "names/names.h"
 
@@ -10,8 +10,8 @@
 
 static const char block_invoke[] = "_block_invoke";
 
-/* Appends an Objective-C method's name, -[Class(Category) sel:arg:], whole; a block's name
- * around it, __19-[Class sel:]_block_invoke_2, loses its numbers. False: the name is not
+/* Appends an Objective-C method's name, -[Class(Category) sel:arg:], unchanged; the name of a block
+ * in that method, __19-[Class sel:]_block_invoke_2, loses its numbers. False: the name is not
  * Objective-C. */
 static bool objc(const char *s, size_t len, struct strbuf *out) {
     size_t at = 0;
@@ -176,7 +176,7 @@ void names_image(const char *name, size_t len, struct strbuf *out) {
     }
     const char *extension = "";
     size_t so = n;
-    /* Finds the last ".so" behind which only a version follows. */
+    /* Finds the last ".so" that only a version follows. */
     size_t tail = n;
     while (tail > 0 && (names_is_digit(s[tail - 1]) || s[tail - 1] == '.')) {
         tail--;

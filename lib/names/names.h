@@ -21,19 +21,19 @@ void names_normalise(const char *name, size_t len, struct strbuf *out);
  * has them, as mangled and full names do: for callers that ask about a module. */
 void names_qualify(const char *name, size_t len, struct strbuf *out);
 
-/* Appends the readable form of a mangled name, with all that the name tells. False: the name is
- * not mangled or not readable, and nothing is appended. */
+/* Appends the full readable form of a mangled name, with nothing left out. False: the name is not
+ * mangled or not readable, and nothing is appended. */
 bool names_expand(const char *name, size_t len, struct strbuf *out);
 
 /* Finds the type, or the function, that a library's generic was specialised for: `shop::Item` of
  * `std::vector<shop::Item>::push_back`, `Shop.Item` of `generic specialization <Shop.Item> of
- * Swift.Array.map`. It is the first name in angle brackets that is qualified, and not by a
- * namespace of a language's or a system's library. *type points into name. False: there is no
+ * Swift.Array.map`. The type is the first qualified name in angle brackets whose first part is not
+ * a namespace of a language's or a system's library. *type points into name. False: there is no
  * such name in the first 4,096 bytes. */
 bool names_generic_for(const char *name, size_t len, const char **type, size_t *type_len);
 
-/* Sets *function to the part of a normalised name that is the function which a closure, a block
- * or a lambda was written in; to the whole name if the name is none of these. */
+/* Sets *function to the part of a normalised name that names the function in which a closure, a
+ * block or a lambda was written; to the whole name if it names none of these. */
 void names_enclosing(const char *name, size_t len, const char **function, size_t *function_len);
 
 /* Appends an image's name for keys: directories, `.so.1.2.3` versions and `.dylib` suffixes

@@ -1,9 +1,9 @@
 /* Simplifies C++, Rust, Go and C names in one scan over the text, which keeps the declared name
  * and drops the rest.
  *
- * At depth 0 a space ends a word. When the argument list shows that a word was the name, the
- * words in front of it were the return type and are dropped. Brackets are skipped whole, so each
- * byte is read at most twice. */
+ * Outside of brackets a space ends a word. When an argument list follows a word, that word is the
+ * name, and the words in front of it are the return type and are dropped. Brackets are skipped
+ * whole, so each byte is read at most twice. */
 #include "names/names_private.h"
 
 #include <string.h>
@@ -35,7 +35,7 @@ static void skip_spaces(struct cxx_scan *sc) {
     }
 }
 
-/* Moves the scan behind the bracket that closes the group at the scan, but not past `end`. */
+/* Moves the scan past the bracket that closes the group at the scan, but not past `end`. */
 static void skip_group_to(struct cxx_scan *sc, size_t end) {
     size_t close = names_close(sc->s, end, sc->at);
     sc->at = close < end ? close + 1 : end;
@@ -50,13 +50,13 @@ static void add_template(struct cxx_scan *sc) {
         strbuf_truncate(sc->out, sc->out->len - 2);
     }
     if (!cxx_out_ends(sc, "<T>")) {
-        /* Operator< gets a space: operator< <T>. */
+        /* A space keeps operator< and its template arguments apart: operator< <T>. */
         strbuf_addstr(sc->out, cxx_out_ends(sc, "<") ? " <T>" : "<T>");
     }
 }
 
-/* Copies the bracketed group at the scan, whose text matters (<A<B> as C>, Go's (*T[…])), and
- * makes template arguments nested in it constant. */
+/* Copies the bracketed group at the scan, whose text is part of the name (<A<B> as C>, Go's
+ * (*T[…])), and makes template arguments nested in it constant. */
 static void add_kept_group(struct cxx_scan *sc) {
     size_t close = names_close(sc->s, sc->len, sc->at);
     size_t end = close < sc->len ? close : sc->len;
@@ -79,8 +79,8 @@ static void add_kept_group(struct cxx_scan *sc) {
     }
 }
 
-/* Skips the words behind an argument list: cv, reference, exception and ABI marks. Returns true
- * if the name continues with "::". */
+/* Skips the words after an argument list: const, volatile, reference, exception and ABI marks.
+ * Returns true if the name continues with "::". */
 static bool skip_qualifiers(struct cxx_scan *sc) {
     static const char *const words[] = {"const", "volatile", "restrict", "noexcept",
                                         "&&",    "&",        NULL};

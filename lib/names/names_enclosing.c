@@ -1,5 +1,5 @@
-/* Finds the function that a closure, a block or a lambda was written in: compilers put words in
- * front of its name or behind it, and normalised names keep these words. */
+/* Finds the function that a closure, a block or a lambda was written in: compilers put words before
+ * or after that function's name, and normalised names keep these words. */
 #include <string.h>
 
 #include "names/names.h"

@@ -6,7 +6,9 @@
 #include "names/names.h"
 #include "names/names_private.h"
 
-enum { SCAN_MAX = 4096 }; /* bytes of a name that are read: nested brackets are read repeatedly */
+/* Maximum number of bytes of a name that are read, a bound because nested brackets are read
+ * repeatedly. */
+enum { SCAN_MAX = 4096 };
 
 /* Is the name a namespace or a module that comes with a language or a system? */
 static bool is_library(const char *s, size_t len) {
@@ -28,14 +30,14 @@ static bool is_parameter(const char *s, size_t len) {
     return len > 0 && s[0] >= 'A' && s[0] <= 'Z';
 }
 
-/* Returns the index behind the bracket that closes the one at `at`; `len` if none does. */
+/* Returns the index after the bracket that closes the one at `at`; `len` if none does. */
 static size_t behind(const char *s, size_t len, size_t at) {
     size_t close = names_close(s, len, at);
     return close < len ? close + 1 : len;
 }
 
-/* Returns the index behind the word at `at`, or behind a compiler's name for a nameless thing,
- * `{lambda(int)#2}`; `at` if neither is there. */
+/* Returns the index after the word at `at`, or after a compiler's name for an entity without a
+ * name, `{lambda(int)#2}`; `at` if neither is there. */
 static size_t behind_part(const char *s, size_t len, size_t at) {
     if (at < len && s[at] == '{') {
         return behind(s, len, at);
@@ -46,7 +48,7 @@ static size_t behind_part(const char *s, size_t len, size_t at) {
     return at;
 }
 
-/* Returns the index behind the `::` or `.` at `at`; `at` if neither is there. */
+/* Returns the index after the `::` or `.` at `at`; `at` if neither is there. */
 static size_t behind_dots(const char *s, size_t len, size_t at) {
     if (at + 1 < len && s[at] == ':' && s[at + 1] == ':') {
         return at + 2;
@@ -54,8 +56,8 @@ static size_t behind_dots(const char *s, size_t len, size_t at) {
     return at < len && s[at] == '.' ? at + 1 : at;
 }
 
-/* Returns the index behind the qualified name at `at`, such as `shop::start()::{lambda(int)#2}`
- * or `Shop.Cart<Shop.Item>.Row`, and sets *parts to the number of its parts. */
+/* Returns the index after the qualified name at `at`, such as `shop::start()::{lambda(int)#2}` or
+ * `Shop.Cart<Shop.Item>.Row`, and sets *parts to the number of its parts. */
 static size_t behind_path(const char *s, size_t len, size_t at, size_t *parts) {
     size_t end = at;
     *parts = 0;
@@ -67,7 +69,8 @@ static size_t behind_path(const char *s, size_t len, size_t at, size_t *parts) {
         }
         at = end;
         if (at < len && s[at] == '(') {
-            at = behind(s, len, at); /* belongs to the path if another part follows */
+            /* Template arguments belong to the path if another part follows them. */
+            at = behind(s, len, at);
         }
         size_t dots = behind_dots(s, len, at);
         if (dots == at) {
@@ -78,7 +81,7 @@ static size_t behind_path(const char *s, size_t len, size_t at, size_t *parts) {
     return end;
 }
 
-/* Returns the index behind a library's type such as `std::vector`, in front of its template
+/* Returns the index after a library's type such as `std::vector`, in front of its template
  * arguments, which the caller looks at next. */
 static size_t behind_words(const char *s, size_t len, size_t at) {
     for (size_t next; (next = behind_part(s, len, at)) != at;) {

@@ -1,5 +1,5 @@
-/* Declares what the files of lib/names share. Scanners take (text, length) and append to out;
- * all are linear in the length of the text, whatever it holds. */
+/* Declares what the files of lib/names share. Scanners take (text, length) and append to out; all
+ * take time linear in the length of the text, whatever the text is. */
 #ifndef STALLKIT_NAMES_PRIVATE_H
 #define STALLKIT_NAMES_PRIVATE_H
 
@@ -12,8 +12,8 @@
  * version, hash. */
 size_t names_trim(const char *s, size_t len);
 
-/* Returns the index of the bracket that closes the one at s[open]; len if none does. It knows
- * (), [], {} and <>, and takes a < that nothing closes inside a round bracket for an operator. */
+/* Returns the index of the bracket that closes the one at s[open]; len if none does. Brackets are
+ * (), [], {} and <>; a < inside round brackets that nothing closes there counts as an operator. */
 size_t names_close(const char *s, size_t len, size_t open);
 
 /* Appends the simplified form of a C++, Rust, Go or C name. */
@@ -21,10 +21,12 @@ void names_cxx(const char *s, size_t len, struct strbuf *out);
 
 /* Does the text look like the readable form of a Swift name, full or simplified? */
 bool names_is_swift(const char *s, size_t len);
-/* Appends the simplified form of a Swift name; `modules`: modules that a full name has are kept. */
+/* Appends the simplified form of a Swift name; with `modules` the module names of a full name are
+ * kept. */
 void names_swift(const char *s, size_t len, bool modules, struct strbuf *out);
-/* Returns the length of the phrase at the front that says what the compiler made of a type,
- * `type metadata accessor for `, `outlined copy of `; 0 if there is none. */
+/* Returns the length of the phrase at the start that names the function or data that the compiler
+ * generated for a type, such as `type metadata accessor for ` or `outlined copy of `; 0 if there is
+ * none. */
 size_t names_swift_type_phrase(const char *s, size_t len);
 /* Recognises `getEnumTag value witness for Shop.Cart`, simplified `getEnumTag for Cart`: returns
  * the length of its first word and sets *phrase to the length up to the type. 0: the text is

@@ -1,17 +1,17 @@
-/* Simplifies readable Swift names, so that the full form (`Shop.Cart.add(item: Shop.Item) ->
- * ()`) and the simplified one (`Cart.add(item:)`) give one name. Kept are the path, the argument
- * labels, which are part of a Swift name, and the kind of the entity. Dropped are modules,
- * types, thunk and specialisation wrappers, closure numbers and private discriminators. The
- * forms are those of Swift's own demangler (swift: lib/Demangling/NodePrinter.cpp).
+/* Simplifies readable Swift names, so that the full form (`Shop.Cart.add(item: Shop.Item) -> ()`)
+ * and the simplified one (`Cart.add(item:)`) give one name. Kept are the path, the argument labels,
+ * which are part of a Swift name, and the kind of the entity. Dropped are modules, types, thunk and
+ * specialisation wrappers, closure numbers and private discriminators. The forms are those of
+ * Swift's own demangler (swift: lib/Demangling/NodePrinter.cpp).
  *
- * A path begins with a module only in a full name, and only a type after the path (" -> ", " :
- * ") tells that a name is full. Names without a type, `Shop.Cart.deinit` and `type metadata for
- * Shop.Cart`, keep only the last name of the type, which both forms have. */
+ * A path begins with a module only in a full name, and only a type after the path (" -> ", " : ")
+ * tells that a name is full. Of names without such a type, `Shop.Cart.deinit` and `type metadata
+ * for Shop.Cart`, only the last part of `Shop.Cart` is kept, which both forms have. */
 #include "names/names_private.h"
 
 #include <string.h>
 
-/* An operator's name is looked for in at most this many bytes: a bound for each look ahead keeps
+/* An operator's name is searched for in at most this many bytes: a bound on each look-ahead keeps
  * the scan linear. */
 enum { OPERATOR_MAX = 64 };
 
@@ -20,10 +20,10 @@ struct swift_scan {
     size_t len, at;
     struct strbuf *out;
     size_t base;
-    bool full; /* paths that end behind modules_from begin with a module */
+    bool full; /* paths that end after modules_from begin with a module */
     size_t modules_from;
     bool modules;  /* modules are kept */
-    bool unclosed; /* a bracket has no closing one, so no later bracket is looked for */
+    bool unclosed; /* some bracket has no closing bracket, so none is searched for any more */
     bool of_type;  /* paths name types, of which only the last name is kept */
 };
 
@@ -55,7 +55,7 @@ static void skip_digits(struct swift_scan *sc) {
 
 /* ---- wrappers around a name ---- */
 
-/* Skips `generic specialization <…> of `; the scan is behind its `<`. */
+/* Skips `generic specialization <…> of `; the scan is just after its `<`. */
 static void skip_specialization(struct swift_scan *sc) {
     sc->at--;
     swift_skip_group(sc);
@@ -134,7 +134,7 @@ static bool skip_wrapper(struct swift_scan *sc) {
     return false;
 }
 
-/* Returns the index behind the operator at s[at], `==` of `== infix(…)`; `at` if there is none. */
+/* Returns the index after the operator at s[at], `==` of `== infix(…)`; `at` if there is none. */
 static size_t behind_operator(const char *s, size_t len, size_t at) {
     static const char symbols[] = "/=-+!*%<>&|^~?.";
     static const char *const places[] = {" infix", " prefix", " postfix"};
@@ -161,7 +161,7 @@ static void swift_find_form(struct swift_scan *sc) {
         char c = sc->s[at];
         if (c == '(' || c == '[' || c == '{' || c == '<') {
             size_t close = names_close(sc->s, sc->len, at);
-            at = close; /* a bracket that nothing closes goes on to the end */
+            at = close; /* a bracket that nothing closes continues to the end */
         } else if (c == ' ') {
             const char *rest = sc->s + at;
             size_t left = sc->len - at;
@@ -179,8 +179,8 @@ static void swift_find_form(struct swift_scan *sc) {
 
 /* ---- parts of a name ---- */
 
-/* Writes the argument list at the scan as labels: (zim: foo.zim, Swift.Int) -> (zim:_:), () ->
- * nothing. */
+/* Writes the argument list at the scan as labels: `(zim: foo.zim, Swift.Int)` as `(zim:_:)`, and
+ * `()` as nothing. */
 static void add_labels(struct swift_scan *sc) {
     size_t close = names_close(sc->s, sc->len, sc->at);
     size_t end = close < sc->len ? close : sc->len;
@@ -215,7 +215,7 @@ static void add_labels(struct swift_scan *sc) {
     strbuf_addc(sc->out, ')');
 }
 
-/* Moves the scan over a type to the " in " that follows it at depth 0, or to the end. */
+/* Moves the scan over a type to the " in " that follows it outside of brackets, or to the end. */
 static void skip_type(struct swift_scan *sc) {
     while (sc->at < sc->len && !swift_rest_starts(sc, " in ")) {
         char c = sc->s[sc->at];
@@ -228,8 +228,8 @@ static void skip_type(struct swift_scan *sc) {
 }
 
 /* Reads a bracket that stands in the place of a name, `(C in _83378C43…)`, `(in _83378C43…)`,
- * `(unknown context at $1234)`: writes the name in it, if any, and moves the scan behind it.
- * False: the bracket is none of these. */
+ * `(unknown context at $1234)`: writes the name in it, if any, and moves the scan past it. False:
+ * the bracket is none of these. */
 static bool add_bracketed_name(struct swift_scan *sc) {
     size_t start = sc->at + 1, end = start;
     if (swift_rest_starts(sc, "(in _")) {
@@ -312,8 +312,8 @@ static void finish_path(struct swift_scan *sc, const struct swift_path *p) {
     }
 }
 
-/* Writes the path at the scan, without what the simplified form lacks. False: no path is at the
- * scan. */
+/* Writes the path at the scan, without the parts that the simplified form lacks. False: no path is
+ * at the scan. */
 static bool swift_add_path(struct swift_scan *sc) {
     size_t begin = sc->at;
     struct swift_path p = {sc->out->len, sc->out->len, sc->out->len, 0};
@@ -349,7 +349,7 @@ static bool swift_add_path(struct swift_scan *sc) {
     return sc->at > begin;
 }
 
-/* Skips the signature behind ` #1` of a closure or of an entity declared in a function. */
+/* Skips the signature after ` #1` of a closure or of an entity declared in a function. */
 static void add_local_signature(struct swift_scan *sc) {
     bool closure = swift_out_ends(sc, "closure");
     sc->at += 2;
@@ -401,7 +401,7 @@ static void scan_function(struct swift_scan *sc) {
     }
 }
 
-/* Writes the type at the scan and the words behind it, up to its conformance. */
+/* Writes the type at the scan and the words after it, up to its conformance. */
 static void scan_type(struct swift_scan *sc) {
     size_t depth = 0;
     sc->of_type = true;
@@ -439,7 +439,7 @@ static void end_before_root(struct swift_scan *sc) {
 }
 
 /* Copies a phrase such as `type metadata accessor for ` (of a value witness its first word and
- * `for`), and moves the scan to the type behind it. False: no such phrase is at the scan. */
+ * `for`), and moves the scan to the type after it. False: no such phrase is at the scan. */
 static bool take_type_phrase(struct swift_scan *sc) {
     const char *s = sc->s + sc->at;
     size_t len = sc->len - sc->at, phrase = names_swift_type_phrase(s, len);

@@ -7,10 +7,10 @@
 
 #include "base/parse.h"
 
-/* Brackets nest at most this deep: no demangler prints more (libiberty stops at 2,048 levels of
- * its own recursion, which is far less in brackets). Past it all text counts as inside. */
+/* Brackets nest at most this deep: no demangler prints more (libiberty stops at 2,048 levels of its
+ * own recursion, which give far fewer brackets). Deeper text counts as inside of the brackets. */
 enum { BRACKETS_MAX = 1024 };
-/* A single suffix is looked for in at most this many bytes: a bound per step keeps the trimming
+/* A single suffix is searched for in at most this many bytes: a bound per step keeps the trimming
  * linear. */
 enum { SUFFIX_MAX = 64 };
 
@@ -85,7 +85,7 @@ size_t names_close(const char *s, size_t len, size_t open) {
         case ')':
         case ']':
         case '}':
-            /* A < that is still open here was a "less than" sign. */
+            /* A < that is still open at this closing bracket is a "less than" sign. */
             while (depth > 1 && stack[depth - 1] == '>') {
                 depth--;
             }
@@ -141,7 +141,7 @@ static size_t trim_dotted(const char *s, size_t len, bool is_native) {
     static const char *const always[] = {
         "cold",         "part", "isra",   "constprop", "lto_priv", "localalias", "_omp_fn",
         "omp_outlined", "llvm", "__uniq", "cfi_jt",    "cfi",      "memprof"};
-    /* These words are suffixes only behind a C++ or Rust name: coroutine parts, inlined exits. */
+    /* These words are suffixes only after a C++ or Rust name: coroutine parts, inlined exits. */
     static const char *const native[] = {"resume", "destroy", "cleanup", "actor", "exit", "i"};
     size_t dot = len, at;
     while (dot > 0 && len - dot < SUFFIX_MAX && s[dot - 1] != '.') {
@@ -182,7 +182,7 @@ static size_t trim_shown(const char *s, size_t len) {
     return len;
 }
 
-/* Returns the length without a suffix behind a mark: "@plt", "@@GLIBC_2.17", "$VARIANT$mp",
+/* Returns the length without a suffix after a mark: "@plt", "@@GLIBC_2.17", "$VARIANT$mp",
  * "$NOCANCEL", "::h0123456789abcdef". */
 static size_t trim_marked(const char *s, size_t len) {
     size_t at = len;

@@ -50,7 +50,7 @@ static enum st read_hidden_names(struct bcsymbolmap *m, const char *path, struct
     if (check_version(path, m->text, e) != ST_OK) {
         return ST_ERR;
     }
-    /* A last line without an end is cut: its name would be a part of the true one. */
+    /* A last line without a line end is dropped, because its name may be cut. */
     for (size_t next; at > 0 && (next = terminate_line(m, at)) > 0; at = next) {
         if (!VEC_PUSH(&m->lines, (uint32_t)at)) {
             return err_nomem(e);
@@ -137,7 +137,7 @@ const char *bcsymbolmap_text(const struct bcsymbolmap *m, const char *name) {
     return *text ? text : NULL;
 }
 
-/* Moves the reader behind the next occurrence of `tag`, which must begin with '<'. Returns false if
+/* Moves the reader past the next occurrence of `tag`, which must begin with '<'. Returns false if
  * there is none. */
 static bool skip_to(struct reader *r, const char *tag) {
     size_t len = strlen(tag);

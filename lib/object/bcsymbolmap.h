@@ -14,14 +14,13 @@
 /* An open .bcsymbolmap file. It does not change: any number of threads may use it. */
 struct bcsymbolmap;
 
-/* Suffix of a map's file name, behind the app's UUID; the UUID is not in the file's content. */
+/* Suffix of a map's file name, after the app's UUID; the UUID is not in the file's content. */
 #define BCSYMBOLMAP_SUFFIX ".bcsymbolmap"
 
 /* Reads the .bcsymbolmap file at path, of at most 512 MiB (ERR_LIMIT). Format: LLVM, dsymutil,
- * SymbolMap.cpp: "BCSymbolMap Version: 2.0" (or 1.0), then a name a line, numbered from 0 on; a
- * last line without an end is cut, and no name.
- * ST_NONE: no such file. ST_ERR: the file is no map (ERR_FORMAT), of a later version
- * (ERR_UNSUPPORTED), or cannot be read. */
+ * SymbolMap.cpp: "BCSymbolMap Version: 2.0" (or 1.0), then one name on each line, numbered from 0
+ * on; a last line without a line end is cut, and counts as no name. ST_NONE: no such file. ST_ERR:
+ * the file is no map (ERR_FORMAT), of a later version (ERR_UNSUPPORTED), or cannot be read. */
 enum st bcsymbolmap_open(struct bcsymbolmap **out, const char *path, struct err *e) BASE_MUST_USE;
 /* Reads a map from a .bcsymbolmap file's bytes, which are copied; path is for error messages.
  * ST_ERR as for bcsymbolmap_open; never ST_NONE. */

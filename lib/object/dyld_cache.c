@@ -15,9 +15,9 @@ enum {
     COMMANDS_SIZE_AT = 20,
 };
 
-/* Takes the bytes of an image's path, load commands or tables off what all images may have
- * together, which is the size of the cache's files: images share none of them, and this bounds the
- * work. */
+/* Subtracts the bytes of an image's path, load commands or tables from the budget of all images,
+ * which is the size of the cache's files. Images of an undamaged cache share none of these bytes,
+ * so the budget bounds the work only for damaged ones. */
 static enum st take_table_bytes(struct dyld_cache *c, uint64_t bytes, struct err *e) {
     if (bytes > c->table_bytes) {
         return err_set(e, ERR_LIMIT, "the tables of images overlap");
@@ -91,7 +91,8 @@ static enum st describe_image(struct dyld_cache *c, uint64_t address, uint32_t p
     return st;
 }
 
-/* Number of images that are left out because of damage, and the first one's error; told once. */
+/* Number of images that are left out because of damage, and the error of the first one; reported
+ * once. */
 struct left_out {
     size_t images;
     struct err first;

@@ -51,7 +51,8 @@ bool dyld_cache_is(const uint8_t *head, size_t len);
 enum st dyld_cache_open(struct dyld_cache **out, const char *path, dyld_cache_complain complain,
                         void *ctx, struct err *e) BASE_MUST_USE;
 /* Opens a cache whose files come from `read`, which is called only during this call, with `path`
- * and with paths made of it for the other files. ST_ERR as for dyld_cache_open; never ST_NONE. */
+ * and with paths derived from it for the other files. ST_ERR as for dyld_cache_open; never ST_NONE.
+ */
 enum st dyld_cache_open_from(struct dyld_cache **out, const char *path, dyld_cache_read read,
                              dyld_cache_complain complain, void *ctx, struct err *e) BASE_MUST_USE;
 /* Frees the cache and unmaps its files; c may be NULL. */
@@ -65,9 +66,10 @@ const struct dyld_cache_image *dyld_cache_image(const struct dyld_cache *c, size
 
 /* Makes an object file of an image's symbols: Mach-O without code, like a dSYM, with base 0. Its
  * names are those of the symbol table, of the trie of exports and of the local symbols; a symbol
- * named "<redacted>" only starts a function. A library gives the same bytes in every cache that has
- * the same symbols for it, wherever it lies there. The caller closes *out, which may outlive the
- * cache. ST_ERR: the image's tables are damaged, or memory ran out. Never ST_NONE. */
+ * named "<redacted>" only starts a function. The bytes of a library's object file are the same for
+ * every cache that has the same symbols for it, at whatever address the library is. The caller
+ * closes *out, which may outlive the cache. ST_ERR: the image's tables are damaged, or memory ran
+ * out. Never ST_NONE. */
 enum st dyld_cache_open_image(const struct dyld_cache *c, size_t i, struct object **out,
                               struct err *e) BASE_MUST_USE;
 

@@ -11,7 +11,8 @@
 #include "object/dyld_cache_private.h"
 
 /* Offsets of members in struct dyld_cache_header, and sizes of records. The header ends where the
- * mappings begin (HEADER_MAPPINGS has that offset); a member beyond that is absent. */
+ * mappings begin, at the offset that the member at HEADER_MAPPINGS has; a member beyond that offset
+ * is absent. */
 enum {
     /* offset of the first mapping, which is the header's size; then their count */
     HEADER_MAPPINGS = 0x10,
@@ -51,7 +52,7 @@ void cache_tell(const struct dyld_cache *c, const char *path, const struct err *
     }
 }
 
-/* Tells the cache's callback of damage and returns ST_OK: only the damaged part is lost. ST_ERR:
+/* Reports damage to the cache's callback and returns ST_OK: only the damaged part is lost. ST_ERR:
  * `why` is ERR_NOMEM. */
 static enum st tell_damage(const struct dyld_cache *c, const char *path, const struct err *why,
                            struct err *e) {
@@ -204,8 +205,8 @@ static enum st add_companion(struct dyld_cache *c, const char *suffix, const uin
     return st;
 }
 
-/* Opens a file by add_companion, and tells the cache's callback if the file is absent (with code
- * `absent` and text `loss`) or damaged. ST_NONE: nothing was added. ST_ERR: out of memory. */
+/* Opens a file by add_companion, and reports to the cache's callback that the file is absent (with
+ * code `absent` and text `loss`) or damaged. ST_NONE: nothing was added. ST_ERR: out of memory. */
 static enum st add_suffixed(struct dyld_cache *c, const char *suffix, const uint8_t *uuid,
                             enum err_code absent, const char *loss, struct err *e) {
     struct err why = {0};
@@ -228,7 +229,8 @@ static bool is_suffix(const char *suffix) {
     return suffix[0] == '.' && !strchr(suffix, '/');
 }
 
-/* Opens a sub-cache and adds its mappings; absence and damage are told. ST_ERR: out of memory. */
+/* Opens a sub-cache and adds its mappings; absence and damage are reported. ST_ERR: out of memory.
+ */
 static enum st add_subcache(struct dyld_cache *c, const char *suffix, const uint8_t *uuid,
                             struct err *e) {
     struct err why = {0};
@@ -347,8 +349,8 @@ static enum st read_locals(struct dyld_cache *c, const struct cache_file *f, str
     return read_local_ranges(c, &ranges, range_count, wide, entry_count, e);
 }
 
-/* Reads the local symbols, which since iOS 15 lie in a file of their own. Absence and damage are
- * told. ST_ERR: out of memory. */
+/* Reads the local symbols, which since iOS 15 are in a file of their own. Absence and damage are
+ * reported. ST_ERR: out of memory. */
 static enum st find_locals(struct dyld_cache *c, struct err *e) {
     const uint8_t *uuid = header_uuid(&c->files.data[0], HEADER_SYMBOLS_UUID);
     struct err why = {0};

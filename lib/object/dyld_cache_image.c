@@ -26,7 +26,7 @@ struct image_scan {
     const struct object_slice *slice;
     raw_symbols raw;
     VEC(uint64_t) starts; /* addresses at which functions start */
-    uint64_t names;       /* bytes that the names of further exports may take */
+    uint64_t names;       /* number of bytes that the names of further exports may take */
 };
 
 enum st cache_header_open(const struct dyld_cache *c, const char *name, uint64_t address,

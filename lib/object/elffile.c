@@ -1,8 +1,8 @@
 /* Reads ELF headers through libelf: sections, program headers, build-id.
  *
- * libelf is given our mapped bytes (elf_memory) and asked for headers, which it swaps and checks;
- * what sections hold is read from our own bytes, range-checked, which needs no lock. libelf's
- * handle is not thread safe: after opening it is used under the object's lock. */
+ * libelf gets our mapped bytes (elf_memory) and only decodes and checks headers; the contents of
+ * sections are read from our own bytes, range-checked, which needs no lock. libelf's handle is not
+ * thread safe: after opening it is used under the object's lock. */
 #include <errno.h>
 #include <gelf.h>
 #include <libelf.h>
@@ -186,7 +186,7 @@ static enum st id_from_notes(Elf_Data *notes, struct image_id *id) {
     return ST_NONE;
 }
 
-/* Takes `size` off the budget of note bytes; false if the budget is too small. Notes of an
+/* Subtracts `size` from the budget of note bytes; false if the budget is too small. Notes of an
  * undamaged file do not overlap, so the file's size is the budget, which bounds the work. */
 static bool elffile_spend(uint64_t *budget, uint64_t size) {
     if (size > *budget) {
@@ -236,8 +236,8 @@ static enum st id_from_segments(struct object_slice *s) {
 }
 
 /* Sets the slice's id. Sections first: in a separate debug file the program headers' offsets are
- * stale. A file whose notes are damaged has no id, which is no reason to refuse it. ST_ERR: out of
- * memory. Never ST_NONE. */
+ * stale. A file whose notes are damaged is opened without an id. ST_ERR: out of memory. Never
+ * ST_NONE. */
 static enum st find_id(struct object_slice *s, struct err *e) {
     struct err why = {0};
     errno = 0;

@@ -71,8 +71,8 @@ static uint64_t cpu_arch_of_file(struct reader *r) {
     return UINT64_MAX;
 }
 
-/* Returns Tag_CPU_arch of one vendor's attributes, with r behind the vendor's name; UINT64_MAX if
- * it is absent. Each part is a tag, a size that counts the tag and itself, and attributes. */
+/* Returns Tag_CPU_arch of one vendor's attributes, with r after the vendor's name; UINT64_MAX if it
+ * is absent. Each part is a tag, a size that counts the tag and itself, and attributes. */
 static uint64_t cpu_arch_of_vendor(struct reader *r) {
     while (reader_left(r) > 0) {
         size_t start = reader_pos(r);

@@ -2,7 +2,7 @@
  *
  *     base  .text .text.unlikely .exit.text …   code in the order of the file
  *           .init.text …                        code that Linux frees once a module runs
- *           .data .rodata …                     whatever else has a place in memory
+ *           .data .rodata …                     all other sections that are loaded
  *
  * Linux's module loader uses this order (kernel/module/main.c, layout_sections), each section at
  * the next multiple of its alignment. The base is not 0: debug information gives address 0 to code
@@ -40,7 +40,7 @@ static bool has_addresses(const struct object_slice *s) {
     return false;
 }
 
-/* Puts a section at the next free address that its alignment allows, and moves *next behind it. */
+/* Puts a section at the next free address that its alignment allows, and moves *next past it. */
 static enum st place_section(const struct object_slice *s, struct section *sec, uint64_t *next,
                              struct err *e) {
     uint64_t to = sec->alignment;

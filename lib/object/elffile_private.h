@@ -8,15 +8,15 @@
 #include "object/object_private.h"
 #include "object/relocate.h"
 
-/* Did libelf, which says neither by its results nor by a number of its own that is public, lack
- * memory since the caller set errno to 0? */
+/* Did libelf run out of memory since the caller set errno to 0? Neither its results nor its public
+ * error numbers show it. */
 bool elffile_lacked_memory(void);
 /* Fails with ERR_NOMEM if libelf lacked memory, else with ERR_FORMAT and libelf's reason: "bad WHAT
  * in 'FILE': reason". */
 enum st elffile_error(const struct object *o, const char *what, struct err *e);
 
 /* Is it the name of a mapping symbol (ARM ELF ABI: AAELF32 §5.5.5, AAELF64 §5.7.1; RISC-V psABI)?
- * These are $a, $d, $t and $x, with a suffix or an instruction set behind; they mark the kind of
+ * These are $a, $d, $t and $x, with a suffix or an instruction set appended; they mark the kind of
  * the bytes and name nothing. */
 bool elffile_is_mapping_symbol(const char *name);
 /* Is the symbol type one that can name code: STT_FUNC, STT_GNU_IFUNC or STT_NOTYPE? */

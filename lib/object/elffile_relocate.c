@@ -7,7 +7,8 @@
 #include "object/relocate.h"
 
 enum relocation_kind {
-    KIND_NOTHING,  /* no change: a mark, or a thread-local variable's offset */
+    KIND_NOTHING,  /* the field stays: the relocation is a marker, or the offset of a thread-local
+                      variable */
     KIND_ADDRESS,  /* field = symbol + addend */
     KIND_DISTANCE, /* field = symbol + addend - address of the field */
     KIND_SET,      /* field = symbol + addend, cut to the field's bits */

@@ -1,6 +1,6 @@
 /* Finds where functions begin and end, whether or not they have names, from the tables that a file
- * has for debuggers and unwinders. Mach-O's __unwind_info is none of them: linkers join the entries
- * of neighbours that are unwound alike, so that an entry may stand for many functions. */
+ * has for debuggers and unwinders. Mach-O's __unwind_info is not used: linkers join the entries of
+ * neighbours that are unwound alike, so that an entry may stand for many functions. */
 #include <elf.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 #include "base/sort.h"
 #include "object/object_private.h"
 
-/* Extents as a table has them; high 0 = the table does not tell where the function ends. */
+/* Extents as a table gives them; high 0 = the table has no end of the function. */
 typedef VEC(struct object_extent) extent_vec;
 
 /* ---- .eh_frame (LSB 5.0, "Exception Frames"): its frame description entries (FDE) ---- */
@@ -48,8 +48,8 @@ struct eh_frame {
     bool known;
 };
 
-/* Reads a value in an encoding, relative to the value's own address if the encoding says so. False:
- * the encoding is unknown, indirect or relative to something else. */
+/* Reads a value in an encoding, relative to the value's own address if the encoding is pc-relative.
+ * False: the encoding is unknown, indirect or relative to something else. */
 static bool read_encoded(const struct eh_frame *f, struct reader *r, uint8_t encoding,
                          uint64_t *out) {
     uint64_t here = f->address + reader_pos(r), v;
@@ -152,7 +152,7 @@ static uint8_t encoding_of(struct eh_frame *f, uint64_t offset) {
     return f->encoding;
 }
 
-/* Appends the function of one entry of .eh_frame, whose reader begins behind the entry's length. A
+/* Appends the function of one entry of .eh_frame, whose reader begins after the entry's length. A
  * CIE, and an entry that is not understood, has no function. */
 static enum st take_entry(struct eh_frame *f, struct reader *entry, extent_vec *out,
                           struct err *e) {
@@ -291,7 +291,7 @@ static enum st add_linkage_entries(const struct code_section *table, struct obje
 }
 
 /* Replaces each extent in a linkage table by its entries: linkers describe the whole table by one
- * entry of .eh_frame. If their size is unknown, none of them is known. */
+ * entry of .eh_frame. If the size of an entry is unknown, no function of the table is known. */
 static enum st part_linkage_tables(const struct object_slice *s, extent_vec *v,
                                    const code_vec *code, struct err *e) {
     uint64_t budget = s->size / PLT_ENTRY_MIN;
@@ -350,7 +350,7 @@ static enum st add_function_starts(const struct object_slice *s, extent_vec *out
     return st;
 }
 
-/* Turns the error of a damaged table into ST_OK: only what is behind the damage is lost. ST_ERR:
+/* Turns the error of a damaged table into ST_OK: only entries after the damage are lost. ST_ERR:
  * out of memory. */
 static enum st survive(enum st st, struct err *why, struct err *e) {
     if (st == ST_ERR && why->code == ERR_NOMEM) {

@@ -30,7 +30,7 @@ enum {
     SECTION_SIZE_32 = 68,
     SECTION_SIZE_64 = 80,
     UUID_SIZE = 16,
-    /* bytes of an LC_DYLD_INFO, behind cmdsize, in front of the exports' offset */
+    /* bytes of an LC_DYLD_INFO, after cmdsize, in front of the exports' offset */
     BEFORE_EXPORTS = 32,
 
     CPU_ARCH_ABI64 = 0x01000000,
@@ -218,7 +218,7 @@ static void read_exports(struct object_slice *s, struct reader *cmd) {
     s->macho.exports_size = reader_u32(cmd);
 }
 
-/* Reads one load command; its reader begins behind cmd and cmdsize and ends where the command does.
+/* Reads one load command; its reader begins after cmd and cmdsize and ends where the command does.
  * A segment command of the other word size is skipped, as dyld does. */
 static enum st read_command(struct macho_scan *m, uint32_t type, struct reader *cmd,
                             struct err *e) {
@@ -279,7 +279,7 @@ static enum st finish_slice(struct macho_scan *m, struct err *e) {
     }
     s->section_count = count;
     /* An unlinked object has one nameless segment. An app may move code to segments of its own
-     * behind __TEXT (-rename_section), to get around the App Store's limit on __TEXT. */
+     * after __TEXT (-rename_section), to get around the App Store's limit on __TEXT. */
     s->base = m->has_text ? m->text_address : m->code_low;
     s->text_end = m->has_text ? m->text_address + m->text_size : 0;
     if (m->code_high > s->text_end) {

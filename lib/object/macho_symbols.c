@@ -43,7 +43,7 @@ static struct nlist_entry macho_read_entry(struct reader *r, bool is_64) {
     n.name = reader_u32(r);
     n.type = reader_u8(r);
     n.section = reader_u8(r);
-    reader_skip(r, 2); /* n_desc: N_ARM_THUMB_DEF tells nothing that the caller needs */
+    reader_skip(r, 2); /* n_desc, whose flag N_ARM_THUMB_DEF the caller does not need */
     n.value = is_64 ? reader_u64(r) : reader_u32(r);
     return n;
 }
@@ -92,7 +92,7 @@ static uint64_t code_address(const struct object_slice *s, uint64_t value) {
     return s->arm32 ? value & ~(uint64_t)1 : value;
 }
 
-/* Notes the size of a function that stabs tell: ld64 writes a pair of N_FUN stabs per function:
+/* Notes the size of a function that stabs hold: ld64 writes a pair of N_FUN stabs per function:
  * (name, section, address), ("", NO_SECT, size). False: out of memory. */
 static bool note_stab(struct nlist_walk *w, const struct nlist_entry *n) {
     if (n->type != N_FUN) {

@@ -21,7 +21,7 @@ static bool is_fat_magic(uint32_t magic) {
     return magic == FAT_MAGIC || magic == FAT_MAGIC_64;
 }
 
-/* Returns a reader behind the magic number, in the table's byte order. */
+/* Returns a reader after the magic number, in the table's byte order. */
 static struct reader table_reader(const char *name, const uint8_t *bytes, size_t len,
                                   uint32_t *magic) {
     struct reader r = reader_init(name, bytes, len);

@@ -1,4 +1,4 @@
-/* Opens a binary: finds out its format, and has what all formats have in common. */
+/* Opens a binary: recognises its format, and implements the functions that do not depend on it. */
 #include "object/object.h"
 
 #include <errno.h>
@@ -136,7 +136,7 @@ const struct object_slice *object_slice(const struct object *o, size_t i) {
     return i < o->slice_count ? &o->slices[i] : NULL;
 }
 
-/* Returns the name that slices have for an architecture, whatever system's name `arch` is. */
+/* Returns the name by which slices call an architecture; `arch` may be the name of any system. */
 static const char *usual_arch_name(const char *arch) {
     static const struct {
         const char *alias, *name;

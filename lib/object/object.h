@@ -16,12 +16,12 @@ struct object_slice; /* one architecture of an object; lives as long as the obje
 
 enum object_format { OBJECT_MACHO = 1, OBJECT_ELF };
 
-/* Opens a file. ST_NONE: it is no object file (Java's 0xCAFEBABE, an archive and a core dump are
- * none). ST_ERR: it is one, and its headers are damaged; or it cannot be read. Damage in one slice
- * of a universal file costs that slice: it is then absent, and object_damage tells. Damage behind
- * the headers is an error of the section or table that it hits. An object is immutable once open,
- * but for what is built at first use and kept (inflated sections, symbols, function starts), which
- * is guarded: several threads may use it. */
+/* Opens a file. ST_NONE: it is no object file; a Java class file, an archive and a core dump are
+ * none either. ST_ERR: its headers are damaged, or it cannot be read. A damaged slice of a
+ * universal file is left out, and object_damage gives the error. Damage after the headers is an
+ * error of the section or table that it hits. Several threads may use an open object: it does not
+ * change, and tables that are built at first use (inflated sections, symbols, function starts) are
+ * guarded by a lock. */
 enum st object_open(struct object **out, const char *path, struct err *e) BASE_MUST_USE;
 /* Opens bytes, which the caller keeps alive, as object_open does a file; name is for messages and
  * copied. */
@@ -65,9 +65,10 @@ uint64_t object_slice_base(const struct object_slice *s);
 uint64_t object_slice_text_end(const struct object_slice *s);
 
 /* Is the slice an ELF file that is not linked (.o, .ko), in which each section counts addresses
- * from 0? Its file addresses are then assigned here: code begins at its base, and lies as Linux's
- * module loader puts it (kernel/module/main.c, layout_sections), so that an offset in a loaded
- * module's code is one from the base. object_section_info tells where each section is. */
+ * from 0? Its file addresses are then assigned here: code begins at the base, in the layout of
+ * Linux's module loader (kernel/module/main.c, layout_sections), so that an offset in the code of a
+ * loaded module is the same offset from the base. object_section_info tells where each section is.
+ */
 bool object_has_section_offsets(const struct object_slice *s);
 
 /* Finds a section by its DWARF name without dots or underscores ("debug_info", "debug_line_str",
@@ -111,13 +112,13 @@ struct object_symbol {
     const char *name;
 };
 
-/* Gives the code symbols sorted by address, one per address: of aliases the largest keeps its name,
- * then a global one, then the last in the file (llvm-symbolizer's choice). Built once and kept.
- * Mach-O: N_SECT symbols in sections with instructions, no stabs (but the sizes in N_FUN stabs are
- * used), no private labels; ELF: STT_FUNC / GNU_IFUNC / untyped code symbols of symtab, else
- * dynsym, no mapping symbols, no untyped labels inside a sized function. An ELF function of known
- * size may contain the next symbol: the symbol of an address is the last one that starts at or
- * before it, if it reaches that far. A symbol whose record is damaged is left out. ST_NONE: no
+/* Gives the code symbols sorted by address, one per address: of aliases the largest is kept, of
+ * equally large ones a global one, then the last in the file (llvm-symbolizer's choice). Built once
+ * and kept. Mach-O: N_SECT symbols in sections with instructions, no stabs (but the sizes in N_FUN
+ * stabs are used), no private labels; ELF: STT_FUNC / GNU_IFUNC / untyped code symbols of symtab,
+ * else dynsym, no mapping symbols, no untyped labels inside a sized function. An ELF function of
+ * known size may contain the next symbol: the symbol of an address is the last one that starts at
+ * or before it, if it reaches that far. A symbol whose record is damaged is left out. ST_NONE: no
  * symbol. */
 enum st object_symbols(const struct object_slice *s, const struct object_symbol **out,
                        size_t *count, struct err *e) BASE_MUST_USE;
@@ -142,7 +143,7 @@ struct object_extent {
  * the cold part of a function has an entry of its own, and so has each entry of a procedure linkage
  * table (x86; elsewhere these have none); Mach-O: LC_FUNCTION_STARTS, a function ends where the
  * next one starts. Ascending, disjoint, inside of sections with code; built once and kept. A
- * damaged table costs only what is behind the damage. ST_NONE: the slice has none. ST_ERR: out of
+ * damaged table costs only what is after the damage. ST_NONE: the slice has none. ST_ERR: out of
  * memory. */
 enum st object_function_extents(const struct object_slice *s, const struct object_extent **out,
                                 size_t *count, struct err *e) BASE_MUST_USE;
@@ -163,7 +164,7 @@ typedef bool (*object_stab_visit)(void *ctx, const struct object_stab *stab);
 enum st object_stabs(const struct object_slice *s, object_stab_visit visit, void *ctx,
                      struct err *e) BASE_MUST_USE;
 
-/* Gives the addresses at which a linker may part the code of an unlinked Mach-O file: those of all
+/* Gives the addresses at which a linker may split the code of an unlinked Mach-O file: those of all
  * symbols in sections with code, private labels too, and the ends of these sections; ascending, in
  * an array that the caller frees. ST_NONE: there is no symbol table, or the file is no Mach-O. */
 enum st object_code_bounds(const struct object_slice *s, uint64_t **out, size_t *count,

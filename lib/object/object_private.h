@@ -1,5 +1,5 @@
 /* Private to lib/object: the bodies of struct object and struct object_slice, and the interface
- * between the format readers (Mach-O, ELF) and what is common to them. */
+ * between the format readers (Mach-O, ELF) and the code that they share. */
 #ifndef STALLKIT_OBJECT_PRIVATE_H
 #define STALLKIT_OBJECT_PRIVATE_H
 
@@ -35,13 +35,13 @@ enum section_packing {
     SECTION_GNU   /* .zdebug_*, __zdebug_*: "ZLIB", the size as big-endian u64, a zlib stream */
 };
 
-/* The contents of a section that are not the file's bytes: inflated, joined, relocated. Made at
- * most once, then kept until the object closes. */
+/* The contents of a section that differ from the file's bytes, because they are inflated, joined or
+ * relocated. They are made at most once, and kept until the object closes. */
 struct section_made {
     pthread_mutex_t lock;
     uint8_t *bytes; /* malloc'ed; NULL = not made yet */
     size_t len;
-    struct err err; /* damage is remembered, so that a bad section is made once */
+    struct err err; /* the error of the first try, so that a damaged section is not made again */
     struct relocation_failures failures;
 };
 
@@ -152,8 +152,8 @@ enum st slice_part(const struct object_slice *s, uint64_t offset, uint64_t len, 
 
 /* Do the bytes begin with a thin Mach-O's magic (of any word size and byte order)? */
 bool macho_is_thin(const uint8_t *bytes, size_t len);
-/* Do the bytes begin with a universal file's magic? Java's class files, which have the same magic,
- * are told apart. */
+/* Do the bytes begin with a universal file's magic? False for Java's class files, which have the
+ * same magic. */
 bool macho_is_universal(const uint8_t *bytes, size_t len);
 enum st macho_open(struct object *o, struct err *e);
 enum st macho_open_universal(struct object *o, struct err *e);

@@ -6,8 +6,8 @@
 #include "base/checked.h"
 
 enum {
-    /* most relocations for each byte of a section; RISC-V adds to a field, subtracts from it and
-     * marks it by a relocation each */
+    /* maximum number of relocations for each byte of a section; RISC-V adds to a field, subtracts
+     * from it and marks it by a relocation each */
     BUDGET_PER_BYTE = 4,
     BUDGET_FREE = 64,
     FAILURES_MAX = 1 << 16,

@@ -20,7 +20,8 @@ struct relocation {
                      length */
     bool adds;    /* the value is added to the field; else it replaces the field */
     bool wraps;   /* a value that does not fit loses bits; else it is a failure */
-    bool gone;    /* the symbol is not in the file: the field gets the address of stripped code */
+    bool gone; /* the symbol is not in the file: the field gets the address that stands for stripped
+                  code */
 };
 
 /* Relocations that could not be applied. Zero-initialised = none. */

@@ -152,8 +152,9 @@ static bool is_within_total(const struct object_slice *last, const struct sectio
     return true;
 }
 
-/* Checks that a packed section can be inflated: its type is known, and with `before` bytes of
- * the parts that it continues it is within the limits. No byte is allocated before this check. */
+/* Checks that a packed section can be inflated: its type is known, and its size, added to the
+ * `before` bytes of the parts that it continues, is within the limits. No byte is allocated before
+ * this check. */
 static enum st check_packed(const struct object_slice *s, const struct section *sec,
                             const struct packed *p, size_t before, struct err *e) {
     uint64_t cap = s->object->inflate_cap;

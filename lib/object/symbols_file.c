@@ -61,7 +61,7 @@ static void add_leb128(struct strbuf *b, uint64_t v) {
     strbuf_add(b, bytes, (size_t)(leb128_put(bytes, v) - bytes));
 }
 
-/* ---- what the header tells the sizes of ---- */
+/* ---- the sections whose sizes the header holds ---- */
 
 static void choose_sections(struct symbols_layout *l) {
     const struct object_slice *s = l->file->slice;
@@ -84,7 +84,7 @@ static uint8_t section_number(const struct symbols_layout *l, uint64_t address) 
     return 0;
 }
 
-/* Collects the entries of the symbol table and their names, which begin behind an empty name. */
+/* Collects the entries of the symbol table and their names, which begin after an empty name. */
 static void collect_symbols(struct symbols_layout *l) {
     const struct symbols_file *f = l->file;
     strbuf_addc(&l->names, '\0');
@@ -169,7 +169,8 @@ static void put_segment(struct symbols_layout *l) {
     add_name_field(l->out, "__TEXT");
     add_address(l, 0);
     add_address(l, s->text_end - s->base);
-    add_address(l, 0); /* file offset, size: the segment has no bytes */
+    /* File offset and size are 0, because the segment has no bytes in the file. */
+    add_address(l, 0);
     add_address(l, 0);
     add_uint(l->out, PROTECTION_TEXT, 4);
     add_uint(l->out, PROTECTION_TEXT, 4);

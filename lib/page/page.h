@@ -1,9 +1,9 @@
-/* The HTML page of a triage: one file that asks for nothing from anywhere.
+/* The HTML page of a triage: one file that loads no other resource.
  *
  * It can be read without its script: a table of all buckets, and the first ones in detail. The
  * script (page_*.js) adds sorting, filters, facets, stored dumps to step through, the keyboard, and
  * keeps all of that in the URL's fragment. Every text of a dump goes through escape.h, also those
- * that the script reads; what the script reads besides is numbers. The page has a
+ * that the script reads; the rest of the script's data is numbers. The page has a
  * Content-Security-Policy with the hashes of its one style and its one script, so a text that was
  * not escaped still would not run. */
 #ifndef STALLKIT_PAGE_PAGE_H
@@ -33,7 +33,7 @@ struct page_drawing {
     void *ctx;
 };
 
-/* What goes into the page; everything is borrowed. */
+/* The options and the content of the page; all pointers are borrowed. */
 struct page_options {
     const char *title;      /* NULL = "Stalls" */
     size_t detail;          /* number of buckets shown in detail, from the first */
@@ -41,9 +41,10 @@ struct page_options {
     const char *source_url; /* link of a source line: %f is the file, %l the line, %v the app's
                                version, %% a percent sign; NULL = no links */
     const char *inputs;  /* inputs as words for a shell, for the commands to paste; "" = unknown */
-    struct keyer *keyer; /* explains the rules behind a bucket; NULL = no explanations */
+    struct keyer *keyer; /* explains by which rules a bucket was made; NULL = no explanations */
     struct page_drawing drawing;
-    bucket_note_of note; /* returns what a history knows of a bucket; NULL = there is no history */
+    /* Returns the facts about a bucket that a history has; NULL = there is no history. */
+    bucket_note_of note;
     bool (*is_back)(void *ctx, const char *id); /* did the bucket come back? NULL = no */
     void *note_ctx;                             /* first argument of `note` and `is_back` */
 };

@@ -7,10 +7,10 @@
 #include "page/page_private.h"
 
 enum {
-    BARS_MOST = 60, /* most values in a row of bars: the newest days */
+    BARS_MOST = 60, /* maximum number of values in a row of bars: the newest days */
     BARS_HEIGHT = 48,
     BARS_WIDTH = 240,
-    RANKED_MOST = 8, /* most values in a ranking */
+    RANKED_MOST = 8, /* maximum number of values in a ranking */
     RANKED_ROW = 15,
     RANKED_BASE = 11, /* y of the text's base line in a row, in pixels */
     RANKED_LEFT = 70, /* x where the bars begin, in pixels */

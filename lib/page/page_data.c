@@ -7,7 +7,8 @@
 #include "classify/stored/stored_dumps.h"
 #include "page/page_private.h"
 
-/* most values of one facet in a bucket's row; filters do not find it by further ones */
+/* maximum number of values of one facet in a bucket's row; a filter on a further value does not
+ * find the bucket */
 enum { ROW_VALUES = 40 };
 
 static void add_listed(struct strbuf *b, int64_t v) {

@@ -1,4 +1,4 @@
-/* Writes a bucket in detail: what happened, where, to whom, and what to do next. */
+/* Writes a bucket in detail: its cause, place, users and devices, and commands to run next. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -61,7 +61,7 @@ static void put_durations(struct page_writer *p, const struct summary_bucket *b)
     }
 }
 
-/* Writes what the history knows of the bucket, with people's marks. */
+/* Writes the facts about the bucket that the history has, with people's marks. */
 static void put_history(struct page_writer *p, const struct summary_bucket *b) {
     struct bucket_note note = {0};
     struct strbuf text = {0};
@@ -247,7 +247,7 @@ static uint64_t stacks_time(const struct stored_bucket *b) {
     return ms;
 }
 
-/* Says of how many dumps the stacks are, if not of all. */
+/* Writes the number of dumps from which the stacks are, unless they are from all. */
 static void put_chosen(struct page_writer *p, const struct summary_bucket *b) {
     if (b->stored->chosen) {
         page_markup(p, "<p class=more>of the ");
@@ -317,7 +317,7 @@ static enum st put_flame(struct page_writer *p, const struct summary_bucket *b,
     struct sink sink = sink_to_strbuf(&p->text);
     size_t count = ranked ? b->stored->stacks.len : 0;
     if (count < 2 || !p->o->drawing.stacks) {
-        return ST_OK; /* a drawing of one stack would only repeat it */
+        return ST_OK; /* nothing is drawn, as a drawing of one stack would only repeat the frames */
     }
     page_markup(p, "<details class=flame-graph open><summary>Flame graph</summary>");
     put_chosen(p, b);
@@ -395,7 +395,7 @@ static bool starts_frame(const char *line) {
     return digits < 4 && line[digits] >= '0' && line[digits] <= '9' && line[4] == ' ';
 }
 
-/* Does the line tell a decision that the dump made rather than a rule? The stack marks that frame
+/* Is the line about a decision of the dump rather than of a rule? The drawn stack marks such frames
  * already. */
 static bool is_dump_line(const char *line, size_t len) {
     static const char said[] = "as the dump says of its image";
@@ -406,7 +406,7 @@ static bool is_dump_line(const char *line, size_t len) {
 /* Writes an explanation without the frames on which no rule decided. */
 static void put_explanation(struct page_writer *p, const char *text) {
     const char *frame = NULL; /* the frame's line, kept until a rule's line follows */
-    /* the lines before say which dump it is, which the page does elsewhere */
+    /* skips the lines before the frames, which name the dump, as the page names it elsewhere */
     while (*text && !starts_frame(text)) {
         text += strcspn(text, "\n");
         text += *text == '\n';

@@ -7,8 +7,9 @@
 #include "page/page.h"
 
 enum {
-    PAGE_CELLS = 400, /* most characters shown of a text; names of templates are long */
-    PAGE_VERSIONS = 8 /* most versions in a trend: the newest ones */
+    /* Maximum number of characters shown of a text; names of templates are long. */
+    PAGE_CELLS = 400,
+    PAGE_VERSIONS = 8 /* maximum number of versions in a trend: the newest ones */
 };
 #define PAGE_NONE UINT32_MAX
 
@@ -40,7 +41,7 @@ struct page_writer {
 static inline void page_markup(struct page_writer *p, const char *markup) {
     strbuf_addstr(&p->text, markup);
 }
-/* Appends a text of any origin, escaped, cut behind PAGE_CELLS characters. */
+/* Appends a text of any origin, escaped, cut after PAGE_CELLS characters. */
 void page_put(struct page_writer *p, const char *text);
 /* Appends a text of any origin, escaped, without cutting it. */
 void page_put_all(struct page_writer *p, const char *text);
@@ -86,10 +87,11 @@ enum st page_put_detail(struct page_writer *p, size_t rank, struct err *e) BASE_
 void page_put_stack(struct page_writer *p, const char *version);
 /* Writes the innermost `most` frames of a stored stack. */
 void page_put_stored(struct page_writer *p, uint32_t stack, size_t most, const char *version);
-/* Writes what the other threads of a dump did, and which of them held what it waited for. */
+/* Writes the stacks of the other threads of a dump, and which of them held the lock for which the
+ * main thread waited. */
 void page_put_threads(struct page_writer *p, const struct stored_dump *d);
 
-/* ---- page_data.c: what the script reads ---- */
+/* ---- page_data.c: the data for the page's script ---- */
 
 /* Adds the stored dumps of a bucket to the script's data. */
 void page_add_dumps(struct page_writer *p, const struct summary_bucket *b);

@@ -9,8 +9,8 @@
 #include "spool/spool_recover.h"
 #include "support/wall_clock.h"
 
-/* Longest sleep of the monitor, in ns, once the first thread has ended, so that is_over() is
- * checked that often. */
+/* Longest sleep of the monitor, in ns, once the first thread has ended, so that is_over() is called
+ * at least once a second. */
 #define GOES_ON_NS UINT64_C(1000000000)
 
 /* ---- the watched threads ---- */
@@ -234,7 +234,7 @@ static bool is_over(struct stallrec *rec) {
     return have_all_ended(rec) && !(rec->finding.goes_on && rec->finding.goes_on(rec->finding.ctx));
 }
 
-/* Tells the thread's inbox that the monitor is awake. */
+/* Marks the monitor as awake in the thread's inbox. */
 static void wake_inbox(struct monitor_loop *l) {
     rec_inbox_wake(l->thread->inbox);
 }

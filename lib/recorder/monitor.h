@@ -18,11 +18,12 @@ enum { MONITOR_THREADS = 64 };
 /* State that a watched thread shares with the monitor. It lives as long as the process, as the
  * thread may be in a hook while the recorder stops. */
 struct monitor_thread {
-    struct stallrec_loop *loop; /* the thread's loop, whose edges its hooks tell */
+    struct stallrec_loop *loop; /* the thread's loop, whose edges the thread's hooks store */
     struct rec_inbox *inbox;    /* gets the thread's other messages, sent by rec_hooks_tell */
     _Atomic(const char *)
-        loop_at; /* the function or line that is taken for the thread's event loop, as written in
-                    stall.loop_at of later dumps; borrowed until `released`; NULL = not known */
+        /* Text that names the thread's event loop, for stall.loop_at of later dumps; borrowed until
+         * `released`; NULL = not known. */
+        loop_at;
     atomic_uint_fast64_t ended_ns; /* time at which the thread ended, set by the thread after its
                                       last message; 0 = it may send more */
     atomic_bool released; /* set by the monitor when it no longer needs the struct, which may then
@@ -36,8 +37,8 @@ struct monitor_finding {
     /* Called by the monitor with its counts so far, each time before it sleeps; NULL: not
      * called. */
     void (*publish)(void *ctx, const struct monitor_totals *totals);
-    /* Called when a stall of was_ms that had been reported turns out to be none, because the loop
-     * is another function's; NULL: not called. */
+    /* Called when a reported stall of was_ms turns out to be no stall, because another function is
+     * the loop; NULL: not called. */
     void (*taken_back)(void *ctx, uint64_t was_ms);
     /* Called about once a second after all watched threads have ended: may more threads be added?
      * NULL = no. */
@@ -65,9 +66,9 @@ enum stallrec_error monitor_add_thread(struct stallrec *rec, struct monitor_thre
 void monitor_report_trace(struct stallrec *rec, uint32_t *failed);
 
 /* Stops the recorder as stallrec_stop does, but waits at most until until_ns of the recorder's
- * clock (REC_NEVER = no limit), as the monitor may be held up for good, by a file system that does
- * not answer or by a lock that the exiting thread holds. False: the monitor still works, rec must
- * not be used again, and unwritten dumps are in their spools. */
+ * clock (REC_NEVER = no limit), because the monitor may be blocked for ever, by a file system that
+ * does not answer or by a lock that the exiting thread holds. False: the monitor still works, rec
+ * must not be used again, and unwritten dumps are in their spools. */
 bool monitor_stop(struct stallrec *rec, uint64_t until_ns);
 
 /* The counts of all watched threads together, at the time when the monitor last went to sleep.

@@ -12,7 +12,9 @@ enum {
     LAUNCH_AGE_MS = 60000, /* a process that is older than this, in ms, when the recorder starts
                               counts as launched */
     WRITE_CHECK_MS =
-        250,         /* ms between two checks of whether the process is quiet enough for writing */
+        /* Ms between two checks whether the process uses so little CPU time that dumps may be
+         * written. */
+    250,
     RETRY_MS = 30000 /* ms until a failed write is tried again */
 };
 
@@ -51,7 +53,8 @@ void monitor_loop_open_spool(struct monitor_loop *l) {
                                       .about = rec->about};
     memcpy(header.session, rec->policy.session.id, sizeof header.session);
     int dir = rec_folder_fd(&rec->policy.folder);
-    rec_spool_open(&l->spool, dir, &header); /* if this fails, dumps say that there is no spool */
+    /* If this fails, each dump has the fact that there is no spool. */
+    rec_spool_open(&l->spool, dir, &header);
     struct rec_keeper keeper = {l, on_keep, on_grow, on_drop, on_take_back};
     rec_core_keep(l->core, &keeper);
 }
@@ -181,9 +184,9 @@ static uint64_t tell_now(struct monitor_loop *l, enum rec_event_kind kind) {
     return monitor_tell(l, &(struct rec_event){.kind = kind, .at_ns = stallrec_clock_ns()});
 }
 
-/* Passes the inbox's messages up to until_ns to the core. A message that arrives late gets the
- * time of the latest event that was told. Messages about past stretches may close more dumps than
- * the memory for dumps holds, so closed dumps are written whenever it is used up. */
+/* Passes the inbox's messages up to until_ns to the core. A message that arrives late gets the time
+ * of the latest event that was passed to the core. Messages about past stretches may close more
+ * dumps than the memory for dumps holds, so closed dumps are written whenever it is used up. */
 static void tell_inbox(struct monitor_loop *l, uint64_t until_ns) {
     struct rec_event event;
     while (rec_inbox_take(l->thread->inbox, until_ns, &event)) {
@@ -212,8 +215,8 @@ static void tell_all(struct monitor_loop *l) {
 }
 
 /* Writes the trace when the loop is idle, a quarter of the buffer is used, or a second has passed.
- * If the last event is over 1 ms old, the core is first told, by REC_EVENT_WAIT, that the monitor
- * itself worked. */
+ * If the last event is over 1 ms old, the core first gets a REC_EVENT_WAIT: the monitor itself has
+ * worked until now. */
 void monitor_loop_flush(struct monitor_loop *l, bool idle) {
     struct stallrec *rec = l->rec;
     uint64_t now = stallrec_clock_ns();
@@ -232,9 +235,9 @@ void monitor_loop_flush(struct monitor_loop *l, bool idle) {
 
 /* ---- begin, step, end ---- */
 
-/* Tells the core that a launch goes on that began with the process, until a mark says otherwise.
- * Nothing is told if the loop has waited before, as the recorder may be started late or again, or
- * if the process is older than LAUNCH_AGE_MS. */
+/* Reports to the core that a launch began with the process and has not ended, until a mark replaces
+ * it. Nothing is reported if the loop has waited before, because the recorder may be started late
+ * or again, or if the process is older than LAUNCH_AGE_MS. */
 static void presume_launch(struct monitor_loop *l) {
     const struct stallrec *rec = l->rec;
     if (rec->launched || l != &rec->first) {
@@ -251,7 +254,7 @@ static void presume_launch(struct monitor_loop *l) {
 }
 
 /* Makes the core and opens the spool of a thread other than the first. Only its runloop and
- * semaphore detectors are on, as the first thread's detectors watch what belongs to the process. */
+ * semaphore detectors are on, because the first thread's detectors watch the process as a whole. */
 static void begin_other(struct monitor_loop *l) {
     struct stallrec_config config = l->rec->core_config;
     struct rec_capture table = rec_platform_capture(l->platform);

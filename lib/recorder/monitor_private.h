@@ -33,7 +33,7 @@ struct monitor_loop {
     struct rec_loop_poll poll;
     struct rec_spool spool;
     uint64_t dropped_before; /* number of events that earlier recorders of the process dropped */
-    uint64_t told_ns;        /* time of the latest event that was told to the core */
+    uint64_t told_ns;        /* time of the latest event that was passed to the core */
     struct rec_trace *trace; /* NULL = no trace is written */
     uint64_t retry_ns; /* time at which a dump that could not be written is tried again; 0 = there
                           is none */
@@ -54,12 +54,14 @@ struct stallrec {
     /* The other watched threads. monitor_add_thread takes a free entry (NULL); the monitor frees
      * it when the thread has ended. */
     _Atomic(struct monitor_loop *) others[MONITOR_THREADS - 1];
-    bool finds; /* loops are found while they run (monitor_start) */
+    bool finds; /* the program's loops are found while they run (monitor_start) */
     struct monitor_finding finding;
     bool launched; /* the main loop had waited before the recorder started */
     struct rec_trace_file trace_file;
     _Atomic(uint32_t *)
-        trace_failed; /* set to 1 when the trace cannot be written; NULL = nobody asked for it */
+        /* Set to 1 when the trace cannot be written; NULL = not requested (monitor_report_trace).
+         */
+        trace_failed;
     uint64_t flushed_ns;
     struct rec_context context;
     pthread_mutex_t context_lock; /* taken by the app's threads that change context; the monitor
@@ -86,10 +88,10 @@ void monitor_loop_open_spool(struct monitor_loop *l);
 /* Prepares the thread for monitor_loop_step: makes its core if it has none, and presumes a
  * launch. */
 void monitor_loop_begin(struct monitor_loop *l);
-/* Tells the core the events since the last call, steps the core, and writes the dumps that are
+/* Passes the events since the last call to the core, steps the core, and writes the dumps that are
  * due. Returns the time by which the next call is due. *overdue becomes true if that is at once. */
 uint64_t monitor_loop_step(struct monitor_loop *l, bool *overdue);
-/* Tells the core that watching ends, because the thread has ended or the recorder stops. */
+/* Reports to the core that watching ends, because the thread has ended or the recorder stops. */
 void monitor_loop_finish(struct monitor_loop *l);
 /* Writes the remaining dumps, and the trace. It must be called after monitor_loop_finish. */
 void monitor_loop_write_rest(struct monitor_loop *l);
@@ -100,8 +102,8 @@ bool monitor_loop_has_ended(const struct monitor_loop *l);
  * passed. */
 void monitor_loop_flush(struct monitor_loop *l, bool idle);
 /* Prepares for the monitor's sleep, in which the thread's loop and inbox wake it (rec_loop_arm,
- * rec_inbox_sleep). Lowers *until_ns to the time of the next look that the loop needs.
- * False: one of them has an event already. */
+ * rec_inbox_sleep). Lowers *until_ns to the time at which the loop must be polled next. False: the
+ * loop or the inbox has an event already. */
 bool monitor_loop_arm(struct monitor_loop *l, uint64_t *until_ns);
 
 /* Closes the spool; its file is removed unless unwritten dumps stay in it. It must be called

@@ -49,9 +49,9 @@ struct capture_counts {
     bool gone;            /* the thread was seen to have ended */
 };
 
-/* Makes the capture of the calling thread and reads what dumps say of the machine. config and loop
- * are borrowed, loop until rec_platform_free. *out is written on STALLREC_OK only. It must be
- * called before the monitor thread starts. */
+/* Makes the capture of the calling thread and reads the description of the machine for dumps.
+ * config and loop are borrowed, loop until rec_platform_free. *out is written on STALLREC_OK only.
+ * It must be called before the monitor thread starts. */
 enum stallrec_error rec_platform_new(struct rec_platform **out,
                                      const struct stallrec_config *config,
                                      const struct stallrec_loop *loop);
@@ -69,12 +69,13 @@ void rec_platform_free(struct rec_platform *platform);
 
 /* Returns the table of the capture's functions; valid until rec_platform_free. */
 struct rec_capture rec_platform_capture(struct rec_platform *platform);
-/* Returns how samples were taken so far. It must be called on the monitor thread. */
+/* Returns the numbers of samples so far, by the way in which they were taken. It must be called on
+ * the monitor thread. */
 struct capture_counts rec_platform_counts(const struct rec_platform *platform);
 
-/* Points the members of *about on the machine to texts of the platform, valid until
- * rec_platform_free; and those on the app that are NULL, as far as the system tells them (Linux:
- * app_id). */
+/* Points the members of *about that describe the machine to texts of the platform, valid until
+ * rec_platform_free; and, where the system knows them (Linux: app_id), the members that describe
+ * the app and are NULL. */
 void rec_platform_describe(const struct rec_platform *platform, struct rec_about *about);
 
 /* Sets the name of the monitor thread, and a priority that a watched thread at 100 % cannot

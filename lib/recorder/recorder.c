@@ -272,8 +272,8 @@ enum stallrec_error monitor_start(struct stallrec **out, const struct stallrec_c
 
 /* ---- other threads ---- */
 
-/* Does the part of adding a thread that allocates or must run on that thread; the monitor does the
- * rest in monitor_loop_begin. */
+/* Does the part of adding a thread that allocates memory or must run on that thread; the monitor
+ * does the rest in monitor_loop_begin. */
 static enum stallrec_error prepare_other(struct monitor_loop *l) {
     const struct stallrec *rec = l->rec;
     l->core_memory = calloc(1, rec_core_size(&rec->core_config));

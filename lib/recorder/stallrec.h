@@ -56,10 +56,10 @@ enum stallrec_error {
 /* Describes an error in one English line without a full stop; any value is allowed. */
 STALLREC_API const char *stallrec_error_text(enum stallrec_error error);
 
-/* What is slowed down when the same stack is detected again and again. */
+/* The work that is slowed down when the same stack is detected repeatedly. */
 enum stallrec_backoff {
     /* Dumps of the same stack are slowed down: their interval grows to backoff_cap checks. Checks
-     * go on every check_ms, so that another stack is dumped at once. */
+     * continue every check_ms, so that another stack is dumped at once. */
     STALLREC_BACKOFF_DUMPS = 0,
     /* Checks are slowed down, as published: nothing is detected until the next check, and the
      * interval has no cap. */
@@ -81,7 +81,7 @@ enum stallrec_detector {
     STALLREC_DETECT_SPAN = 64    /* an action has not ended within its limit */
 };
 
-/* Which event restarts the clock of a busy stretch. */
+/* The events that restart the clock of a busy stretch. */
 enum stallrec_restart {
     STALLREC_RESTART_IDLE = 0, /* the end of an idle wait, or a turn */
     /* All events of STALLREC_RESTART_IDLE, and each notification before timers, before sources and
@@ -89,14 +89,14 @@ enum stallrec_restart {
     STALLREC_RESTART_ACTIVITY = 1
 };
 
-/* When the monitor checks whether the loop has stalled. */
+/* The times at which the monitor checks whether the loop has stalled. */
 enum stallrec_check {
     STALLREC_CHECK_STALL = 0, /* at threshold_ms of each busy stretch, then every check_ms */
     STALLREC_CHECK_PERIODIC =
         1 /* every check_ms from start, whatever the loop does, as published */
 };
 
-/* The activity that the loop began last, for loops that tell more than busy and idle. */
+/* The activity that the loop began last, for loops that report more than busy and idle. */
 enum stallrec_activity {
     STALLREC_ACTIVITY_NONE = 0,
     STALLREC_ACTIVITY_ENTRY,
@@ -114,13 +114,13 @@ enum {
         2 /* record this user whatever the share, and send all dumps, without a quota */
 };
 
-/* When the share of users that are recorded is drawn again. */
+/* The time at which the share of users that are recorded is drawn again. */
 enum stallrec_epoch {
     STALLREC_EPOCH_DAY = 0,    /* each day (UTC) */
     STALLREC_EPOCH_RELEASE = 1 /* each app_version and app_build */
 };
 
-/* A stall, as told to the callbacks. The struct may grow at its end. */
+/* A stall, as it is passed to the callbacks. The struct may grow at its end. */
 struct stallrec_stall {
     const char *id;        /* UUID, as in the dump's stall.id; valid during the call */
     uint64_t at_ms;        /* age of the stall now in ms, without gaps */
@@ -165,23 +165,26 @@ struct stallrec_config {
     uint32_t sample_ms;       /* ms between two samples of the stack while busy: 1 … 60000 */
     uint32_t first_sample_ms; /* ms of busy time before the first sample; 0 = at once; <= 3600000 */
     uint32_t ring;            /* number of newest samples that are kept: 1 … 256 */
-    uint32_t max_frames;  /* most frames of a stack: 8 … 1024; deeper stacks lose their outermost
-                             frames */
-    uint32_t max_threads; /* most threads in one dump, the main thread included: 1 … 256 */
+    /* Maximum number of frames of a stack: 8 … 1024; deeper stacks lose their outermost frames. */
+    uint32_t max_frames;
+    /* Maximum number of threads in one dump, the main thread included: 1 … 256. */
+    uint32_t max_threads;
     uint32_t threads_after_ms; /* age of a stall in ms at which other threads than the main one are
                                   captured */
     uint32_t backoff;          /* enum stallrec_backoff */
     uint32_t backoff_cap; /* largest interval of STALLREC_BACKOFF_DUMPS, in checks: 1 … 1000 */
     uint32_t check;       /* enum stallrec_check */
-    uint32_t write_deadline_ms; /* most ms that a closed dump waits for an idle loop; <= 3600000 */
-    uint32_t flags;             /* STALLREC_PLAIN_JSON … */
-    int32_t signal_number; /* signal for stacks of running threads (Linux); 0 = one that disturbs
-                              nobody */
+    /* Maximum number of ms that a closed dump waits for an idle loop; <= 3600000. */
+    uint32_t write_deadline_ms;
+    uint32_t flags; /* STALLREC_PLAIN_JSON … */
+    /* Signal that interrupts running threads for their stacks (Linux); 0 = an unused real-time
+     * signal. */
+    int32_t signal_number;
 
     struct stallrec_callbacks callbacks;
     void *user_data; /* first argument of the callbacks */
 
-    /* The settings of a detector count only if it is on. */
+    /* The settings of a detector have an effect only if its bit in `detectors` is set. */
     uint32_t detectors;     /* enum stallrec_detector, or-ed; 0 = STALLREC_DETECT_RUNLOOP */
     uint32_t restart;       /* enum stallrec_restart */
     uint32_t sem_ms;        /* ms of one wait of the semaphore detector: 1 … 60000 */
@@ -193,17 +196,18 @@ struct stallrec_config {
         frame_percent; /* a second with a smaller share of frame_hz than this is counted: 1 … 100 */
     uint32_t cpu_limit_permille; /* thousandths of one processor, over check_ms: 1 … 1000000 */
     uint32_t launch_ms;          /* ms from the start to the first idle loop: 1 … 3600000 */
-    uint32_t span_ms;   /* limit in ms of an action that has none of its own: 1 … 3600000 */
-    uint32_t severe_ms; /* a stall of so many ms or more counts as severe; 0 = no stall does */
+    uint32_t span_ms; /* limit in ms of an action that has none of its own: 1 … 3600000 */
+    /* Duration in ms from which on a stall counts as severe; 0 = no stall does. */
+    uint32_t severe_ms;
 
     /* Policy: who is recorded, what is sent, what is kept. 0 = no limit. */
     uint32_t user_share_ppm; /* millionths of the users that are recorded; 0 = all; <= 1000000 */
     uint32_t epoch;          /* enum stallrec_epoch */
     uint32_t upload_per_day; /* number of dumps of a day, the first ones, that stallrec_batch_next
                                 takes */
-    uint32_t keep_days;      /* dumps older than so many days are removed; <= 36500 */
-    uint64_t keep_bytes;     /* most bytes of all dumps in the directory */
-    uint32_t keep_files;     /* most dumps in the directory */
+    uint32_t keep_days;      /* age in days beyond which dumps are removed; <= 36500 */
+    uint64_t keep_bytes;     /* maximum number of bytes of all dumps in the directory */
+    uint32_t keep_files;     /* maximum number of dumps in the directory */
     /* Mode of dumps and session files: 0600 with bits of 0066; 0 = 0600. Whoever may read the
      * files may search a folder that the recorder makes; an existing folder keeps its mode. */
     uint32_t file_mode;
@@ -216,7 +220,7 @@ struct stallrec_config {
     uint64_t trace_bytes;
 };
 
-/* Sets *config to the preset "default". size is the caller's sizeof *config, behind which nothing
+/* Sets *config to the preset "default". size is the caller's sizeof *config, past which nothing
  * is written. */
 STALLREC_API void stallrec_config_init(struct stallrec_config *config, size_t size);
 
@@ -239,13 +243,13 @@ struct stallrec; /* a running recorder */
 
 /* Starts watching the calling thread. *out is written only on STALLREC_OK. A process has at most
  * one recorder. The child of a fork has none, and may start its own, which the hooks then use; its
- * parent's recorder goes on. */
+ * parent's recorder continues. */
 STALLREC_API enum stallrec_error stallrec_start(struct stallrec **out,
                                                 const struct stallrec_config *config);
 
-/* Stops the monitor, writes all dumps (a stall that still goes on is written as not ended), joins
- * the monitor thread, and frees all but the loop. rec may be NULL. It may be called from any
- * thread but the monitor. */
+/* Stops the monitor, writes all dumps (a stall that still continues is written as not ended), joins
+ * the monitor thread, and frees all but the loop. rec may be NULL. It may be called from any thread
+ * but the monitor. */
 STALLREC_API void stallrec_stop(struct stallrec *rec);
 
 /* ---- batches ---- */
@@ -274,7 +278,7 @@ struct stallrec_batch {
  * out of memory. */
 STALLREC_API enum stallrec_error stallrec_batch_next(const char *directory, uint64_t max_bytes,
                                                      struct stallrec_batch *out);
-/* Tells that the batch arrived: removes it, and the dumps and sessions in it. A repeated call,
+/* Confirms that the batch arrived: removes it, and the dumps and sessions in it. A repeated call,
  * after a failure or a kill, returns STALLREC_OK. STALLREC_ERR_NOTHING: no batch has this id.
  * STALLREC_ERR_WRITE: a file could not be removed, see errno; the batch stays. */
 STALLREC_API enum stallrec_error stallrec_batch_done(const char *directory, const char *id);
@@ -282,7 +286,7 @@ STALLREC_API enum stallrec_error stallrec_batch_done(const char *directory, cons
 /* ---- context ---- */
 
 enum {
-    STALLREC_CONTEXT_SLOTS = 16,  /* most keys at one time */
+    STALLREC_CONTEXT_SLOTS = 16,  /* maximum number of keys at one time */
     STALLREC_CONTEXT_KEY = 32,    /* bytes of a key with its NUL */
     STALLREC_CONTEXT_VALUE = 160, /* bytes of a value with its NUL; longer values are cut */
 };
@@ -294,7 +298,7 @@ enum {
  * it, also several at once. */
 STALLREC_API enum stallrec_error stallrec_context_set(struct stallrec *rec, const char *key,
                                                       const char *value);
-/* Tells that the app came to the foreground (1) or left it (0). In the background the system may
+/* Records that the app came to the foreground (1) or left it (0). In the background the system may
  * end the app at any time, so no stall is fatal there. Until the first call the app counts as in
  * the foreground, and dumps do not mention it. rec NULL: no effect. Any thread may call it, also
  * several at once. */
@@ -303,15 +307,14 @@ STALLREC_API void stallrec_foreground(struct stallrec *rec, int foreground);
 /* ---- what the app tells: frames, launches, actions, posted tasks ----
  *
  * These functions may be called by any thread, also by several at once, unless their comments say
- * otherwise. They neither lock, allocate nor wait, and do nothing if rec is NULL, if their
- * detector is off, after stallrec_stop (rec is then not read) and in a forked child. Each sends a
- * message, which the monitor reads when it looks the next time; only a message that begins
- * something with a limit wakes it, and of many such messages at most one. If more than 256
- * messages come before that, or more than 128 before one that begins an action, the further ones
- * are dropped and counted in the session's record (events_dropped); the recorder goes on without
- * them. */
+ * otherwise. They neither lock, allocate nor wait, and do nothing if rec is NULL, if their detector
+ * is off, after stallrec_stop (rec is then not read) and in a forked child. Each sends a message,
+ * which the monitor reads when it next polls its inbox; only a message that begins something with a
+ * limit wakes it, and of many such messages at most one. If more than 256 messages come before
+ * that, or more than 128 before one that begins an action, the further ones are dropped and counted
+ * in the session's record (events_dropped); the recorder goes on without them. */
 
-/* Tells that the display drew a frame, or asked the loop to draw one. It costs two atomic
+/* Records that the display drew a frame, or asked the loop to draw one. It costs two atomic
  * operations and a clock reading, so that it may be called for each frame, also at 120 Hz. */
 STALLREC_API void stallrec_frame(struct stallrec *rec);
 
@@ -330,17 +333,17 @@ enum stallrec_launch {
  * (or after 2 times launch_ms, if that is longer), as the program may have no loop. A mark that
  * cannot follow the earlier ones is ignored. */
 STALLREC_API void stallrec_launch(struct stallrec *rec, enum stallrec_launch mark, uint64_t at_ns);
-/* Returns the time of stallrec_clock_ns at which this process began, as exactly as the system
- * tells it (Linux: 10 ms); 0 = not known. */
+/* Returns the time of stallrec_clock_ns at which this process began, as exactly as the system gives
+ * it (Linux: 10 ms); 0 = not known. */
 STALLREC_API uint64_t stallrec_process_start_ns(void);
 
-/* Tells that an action (a tap's answer, a page) begins, which should end within limit_ms from now
- * (0: config.span_ms). name is copied, cut to 63 bytes; it may be NULL. Returns the action's id, 0
- * if the detector is off or the message was dropped. Of the actions that run, the first 16 are
- * watched, and one at a time gets a dump. */
+/* Records that an action (the answer to a tap, a page) begins, which should end within limit_ms
+ * from now (0: config.span_ms). name is copied, cut to 63 bytes; it may be NULL. Returns the
+ * action's id, 0 if the detector is off or the message was dropped. Of the actions that run, the
+ * first 16 are watched, and one at a time gets a dump. */
 STALLREC_API uint64_t stallrec_span_begin(struct stallrec *rec, const char *name,
                                           uint32_t limit_ms);
-/* Tells that the action ended, on any thread. id 0: no effect. */
+/* Records that the action ended, on any thread. id 0: no effect. */
 STALLREC_API void stallrec_span_end(struct stallrec *rec, uint64_t id);
 
 /* Posts a task to the loop of the watched thread that calls stallrec_ping_done(rec, number). It is
@@ -352,7 +355,8 @@ typedef int (*stallrec_poster)(void *ctx, uint64_t number);
  * off. post NULL removes the poster. Once this returns, the earlier poster is no longer called,
  * and its ctx may be freed. It must not be called from within a poster. */
 STALLREC_API void stallrec_set_poster(struct stallrec *rec, stallrec_poster post, void *ctx);
-/* Tells that the task of the ping with this number ran; the task calls it on the watched thread. */
+/* Records that the task of the ping with this number ran; the task calls it on the watched thread.
+ */
 STALLREC_API void stallrec_ping_done(struct stallrec *rec, uint64_t number);
 
 /* ---- loop hooks ---- */
@@ -428,7 +432,7 @@ static inline void stallrec_loop_trail_(struct stallrec_loop *loop, uint64_t now
     __atomic_store_n(&loop->trailed_, n + 1, __ATOMIC_RELEASE);
 }
 
-/* Tells that the loop left its wait and begins to handle events. No effect if the loop is busy
+/* Records that the loop left its wait and begins to handle events. No effect if the loop is busy
  * already. */
 static inline void stallrec_loop_wake(struct stallrec_loop *loop) {
     if ((__atomic_load_n(&loop->state_, __ATOMIC_RELAXED) & 1) == 0) {
@@ -439,7 +443,7 @@ static inline void stallrec_loop_wake(struct stallrec_loop *loop) {
     }
 }
 
-/* Tells that the loop is about to wait for events (with a timeout other than 0). */
+/* Records that the loop is about to wait for events (with a timeout other than 0). */
 static inline void stallrec_loop_sleep(struct stallrec_loop *loop) {
     uint64_t now = stallrec_clock_ns();
     stallrec_loop_idle_(loop, now);
@@ -447,7 +451,7 @@ static inline void stallrec_loop_sleep(struct stallrec_loop *loop) {
     stallrec_loop_edge_(loop, now, 0);
 }
 
-/* Tells that the loop begins another turn without a wait (a poll with timeout 0, idle handlers):
+/* Records that the loop begins another turn without a wait (a poll with timeout 0, idle handlers):
  * one busy stretch ends and another begins. */
 static inline void stallrec_loop_turn(struct stallrec_loop *loop) {
     uint64_t now = stallrec_clock_ns();
@@ -455,7 +459,7 @@ static inline void stallrec_loop_turn(struct stallrec_loop *loop) {
     stallrec_loop_edge_(loop, now, 1);
 }
 
-/* Tells the loop's present activity, for loops that have activities; it is not an edge. */
+/* Records the loop's present activity, for loops that have activities; it is not an edge. */
 static inline void stallrec_loop_activity(struct stallrec_loop *loop,
                                           enum stallrec_activity activity) {
     uint64_t now = stallrec_clock_ns();
@@ -464,9 +468,9 @@ static inline void stallrec_loop_activity(struct stallrec_loop *loop,
     __atomic_store_n(&loop->activity_, (uint32_t)activity, __ATOMIC_RELEASE);
 }
 
-/* Tells the mode in which the loop runs, for loops that have modes, so that stalls while the user
- * scrolls can be told from others. mode: 1 to 63 bytes that stay unchanged until the process ends;
- * NULL = not known. */
+/* Records the mode in which the loop runs, for loops that have modes, so that stalls while the user
+ * scrolls can be distinguished from others. mode: 1 to 63 bytes that stay unchanged until the
+ * process ends; NULL = not known. */
 static inline void stallrec_loop_mode(struct stallrec_loop *loop, const char *mode) {
     __atomic_store_n(&loop->mode_, mode, __ATOMIC_RELEASE);
 }

@@ -18,7 +18,7 @@
 extern "C" {
 #endif
 
-struct _GMainContext; /* GMainContext, so that this header needs no other */
+struct _GMainContext; /* declares GMainContext, so that no header of GLib is needed */
 
 /* Watches a context (NULL: the default one). Its poll function is wrapped, so that each wait is
  * idle and the time between waits is busy, also in nested loops (gtk_dialog_run, g_main_loop_run
@@ -37,10 +37,10 @@ struct _GMainContext; /* GMainContext, so that this header needs no other */
 STALLREC_API enum stallrec_error stallrec_attach_glib(struct stallrec *rec,
                                                       struct _GMainContext *context);
 
-/* Restores the context's poll function. If another one was set after the attach, which may call
- * ours, that one stays and ours only passes calls on; a later attach of the same context uses it
- * again. It must be called by the watched thread, also in a callback, before stallrec_stop. No
- * effect if no context is attached. */
+/* Restores the context's poll function. If the program has set another poll function since the
+ * attach, that one stays, because it may call ours; ours then only passes calls on, and a later
+ * attach of the same context uses it again. It must be called by the watched thread, also in a
+ * callback, before stallrec_stop. No effect if no context is attached. */
 STALLREC_API void stallrec_detach_glib(void);
 
 #ifdef __cplusplus

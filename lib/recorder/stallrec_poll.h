@@ -7,10 +7,10 @@
  *         …                                           // handle the events
  *     }
  *
- * Each function does what the one without stallrec_ does: same result, errno and EINTR. It tells
- * the recorder that the loop is idle meanwhile; with a timeout of zero, that another turn begins.
- * Only for the loop's own wait, and on the watched thread: a wait for a single reply in a handler
- * is part of what makes the loop stall. */
+ * Each function behaves as the function without stallrec_ in its name: same result, errno and
+ * EINTR. It tells the recorder that the loop is idle meanwhile, or, with a timeout of zero, that
+ * another turn begins. It is only for the loop's own wait, on the watched thread: a wait for a
+ * single reply in a handler is part of the loop's work. */
 #ifndef STALLREC_POLL_H
 #define STALLREC_POLL_H
 

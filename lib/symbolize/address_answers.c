@@ -1,6 +1,6 @@
-/* Prints answers. Of a million addresses of one file a thousand share a name or a path, so the
- * printed form of each is cached, keyed by the string's pointer in the source, which stays valid as
- * long as the source. */
+/* Prints answers. Many addresses of a file share a name or a path, so the printed form of each
+ * string is cached, keyed by the string's pointer in the source, which stays valid as long as the
+ * source. */
 #include "symbolize/address_answers.h"
 
 #include <stdlib.h>
@@ -29,7 +29,8 @@ struct answerer {
     struct printed_table names, paths;
     struct arena arena;
     struct strbuf text;        /* scratch for one string */
-    struct strbuf behind_name; /* text behind a name: " (in IMAGE)", or the JSON up to its line */
+    struct strbuf behind_name; /* text after a name: " (in IMAGE)", or the JSON from the name to the
+                                  line number */
     struct strbuf module;      /* JSON between an address and its symbols */
     struct lookup_hit hit;
 };
@@ -250,8 +251,8 @@ static uint64_t offset_of(const struct address_question *q, uint64_t address) {
     return address;
 }
 
-/* Prints a frame as llvm-symbolizer does: it has the start of an inlined call only from its
- * DW_AT_low_pc, and that of a function always. */
+/* Prints a frame as llvm-symbolizer does, which knows the start of an inlined call only by its
+ * DW_AT_low_pc, but the start of every function. */
 static enum st put_llvm_symbol(struct answerer *a, const struct lookup_frame *f, bool real,
                                struct strbuf *out, struct err *e) {
     uint64_t start = real ? f->start : f->low_pc;
@@ -302,8 +303,8 @@ static enum st put_llvm_json(struct answerer *a, bool found, uint64_t asked, str
 
 /* ---- answers ---- */
 
-/* Sets *out to the file address at offset `asked` of the first section that is long enough. False:
- * no section is. */
+/* Sets *out to the file address at offset `asked` of the first section that is long enough to have
+ * it. False: no section is. */
 static bool address_in_section(const struct address_question *q, uint64_t asked, uint64_t *out) {
     for (size_t i = 0; i < q->section_count; i++) {
         if (asked < q->sections[i].size) {
@@ -339,7 +340,7 @@ enum st answerer_answer(struct answerer *a, const char *word, size_t len, struct
     const struct address_question *q = a->q;
     uint64_t asked = 0;
     struct err why;
-    err_clear(&why); /* cheaper than an initialiser: the struct is large */
+    err_clear(&why); /* err_clear() is cheaper than an initialiser, because the struct is large */
     if (!parse_hex(word, len, &asked)) {
         if (!q->llvm_json) {
             strbuf_add(out, word, len);

@@ -10,8 +10,8 @@
 #include "index/lookup.h"
 #include "symbolize/symbolize.h"
 
-/* What a user's addresses are: file addresses, addresses in a loaded or slid image, or offsets in
- * the image. */
+/* The meaning of the addresses that a user gives: file addresses, addresses in a loaded or slid
+ * image, or offsets in the image. */
 enum address_meaning { MEANS_FILE, MEANS_LOADED, MEANS_SLID, MEANS_OFFSET };
 
 /* A section: file address and size. */
@@ -19,15 +19,16 @@ struct address_section {
     uint64_t low, size;
 };
 
-/* What the answers of a run have in common; all pointers are borrowed. */
+/* The settings that all answers of a run share; all pointers are borrowed. */
 struct address_question {
     struct lookup_source *source; /* NULL: nothing can be resolved */
     const char *path, *image, *delimiter;
     enum address_meaning meaning;
     uint64_t load, slide;
     uint64_t base, text_end; /* base and end of the text segment in the file */
-    /* If there are any: addresses with MEANS_FILE and, without the slide, MEANS_SLID are offsets in
-     * the first of these sections that is long enough. None: they are file addresses. */
+    /* If there are sections, addresses with MEANS_FILE, and those with MEANS_SLID after the slide
+     * is subtracted, are offsets in the first section that is long enough. Without any they are
+     * file addresses. */
     const struct address_section *sections;
     size_t section_count;
     /* Sections in which starts of functions are printed as offsets; elsewhere they are printed as

@@ -36,7 +36,8 @@ struct answers {
     size_t kept_max;
     atomic_size_t kept; /* bytes kept so far */
     pthread_mutex_t text_lock;
-    struct map texts; /* guarded by text_lock: answers share names and files */
+    struct map texts; /* strings of names and files, which the answers of all stripes share; guarded
+                         by text_lock */
     struct answer_stripe stripes[STRIPES];
 };
 
@@ -77,7 +78,8 @@ void answers_free(struct answers *a) {
 
 /* ---- strings and lines ---- */
 
-/* Where copied strings go: shared ones to the answers, those of one dump into its arena. */
+/* The place to which a string is copied: the texts that all answers share, or the arena of one
+ * dump. */
 struct text_home {
     struct answers *shared; /* NULL = the arena */
     struct arena *arena;

@@ -21,13 +21,13 @@ struct answer {
     enum dump_source source;
 };
 
-/* Keeps answers up to a number of bytes; the first ones are kept, because stalls return to the same
- * code and frequent addresses come early. Later answers are resolved each time. */
+/* Keeps the first answers, up to a number of bytes, because stalls return to the same code, so that
+ * frequent addresses come early. Later answers are resolved each time. */
 struct answers;
 
 /* Makes an empty table of answers. lock (borrowed) is held while a source that is not `concurrent`
- * is asked. kept_max: about the bytes of answers and their strings that are kept. ST_ERR: out of
- * memory. */
+ * is asked. kept_max: approximate limit in bytes of the answers and their strings that are kept.
+ * ST_ERR: out of memory. */
 enum st answers_new(struct answers **out, pthread_mutex_t *lock, enum symbolize_names names,
                     size_t kept_max, struct err *e) BASE_MUST_USE;
 /* Sets the rules that replace the beginnings of source files' paths from now on (borrowed; NULL

@@ -1,4 +1,4 @@
-/* Counts the verdicts on the images of many dumps, tells the images that need attention, and lists
+/* Counts the verdicts on the images of many dumps, and lists the images that need attention and
  * those without debug info. */
 #ifndef STALLKIT_SYMBOLIZE_IMAGE_VERDICTS_H
 #define STALLKIT_SYMBOLIZE_IMAGE_VERDICTS_H
@@ -25,8 +25,8 @@ struct image_verdicts {
     VEC(struct seen_image) images;
     bool lacks_any, lacks_app; /* an image, or one of the app, is not `ok` */
     bool list_missing;         /* keep the lines that image_verdicts_write needs */
-    struct map missing; /* lines of image_verdicts_write, each behind '0' (app) or '1', by which
-                           they sort */
+    struct map missing; /* lines of image_verdicts_write, each with a '0' (image of the app) or '1'
+                           in front, so that the app's sort first */
     bool failed;        /* an image or line was lost: out of memory */
 };
 
@@ -35,7 +35,7 @@ void image_verdicts_note(struct image_verdicts *v, const struct dump *d);
 /* Appends how many images have each verdict: "1 ok, 5 missing"; nothing if there are no images. */
 void image_verdicts_count(const struct image_verdicts *v, struct strbuf *out);
 /* Calls `say` with a line for each image that needs attention, those of the app first; after
- * LISTED_MAX images one more line tells the number of the rest. `say` borrows the line. */
+ * LISTED_MAX images one more line has the number of the rest. `say` borrows the line. */
 void image_verdicts_list(const struct image_verdicts *v, void (*say)(void *ctx, const char *line),
                          void *ctx);
 /* Collects the paths, on this host, of the files of images that have no debug info, at most `max`,

@@ -10,15 +10,15 @@ struct dump_facts {
     VEC(struct learned_fact) facts;
 };
 
-/* Does the name tell its function's start? Offset 0 also stands for an unknown offset. It is taken
- * as known for an exact frame without a line: such a name is from a symbol table, and the function
- * has just been entered. (A return address at offset 0 is behind a call that never returns, of the
- * function before.) */
+/* Does the start of the function follow from the name's offset? Offset 0 may also mean that the
+ * offset is unknown. It is taken for a real 0 in an exact frame without a line: such a name is from
+ * a symbol table, and the function has just been entered. (A return address at offset 0 follows a
+ * call that never returns, in the function before.) */
 static bool tells_start(const struct dump_name *name, bool exact) {
     return name->offset > 0 || (exact && !name->file);
 }
 
-/* Adds the fact that the name of frame i tells. False: out of memory. */
+/* Adds the fact that follows from the name of frame i. False: out of memory. */
 static bool learn_frame(struct dump_facts *f, const struct dump_stack *stack, size_t i,
                         const struct dump_name *name) {
     uint64_t looked_up = address_of_frame(&f->rules, stack, i);

@@ -5,11 +5,11 @@
 #include "dump/dump.h"
 #include "symbolize/learned_names.h"
 
-/* Joins to n what the dump's own names (also those of a report that it was converted from) tell of
- * the functions of images that have an id. A name more than LEARNED_OFFSET_MAX bytes behind its
- * symbol, and a placeholder, tells only a start; a name of unknown offset tells nothing. Names that
- * an earlier run of stallsym resolved are not used. Thread safe. Never ST_NONE. ST_ERR: out of
- * memory. */
+/* Joins to n the facts that the dump's own names, or those of the report from which it was
+ * converted, give about functions of images that have an id. A name more than LEARNED_OFFSET_MAX
+ * bytes past its symbol, or a placeholder, gives only a start; a name of unknown offset gives
+ * nothing. Names that an earlier run of stallsym resolved are not used. Thread safe. Never ST_NONE.
+ * ST_ERR: out of memory. */
 enum st learn_dump(struct learned_names *n, const struct dump *d, struct err *e) BASE_MUST_USE;
 
 #endif

@@ -49,7 +49,7 @@ static enum st learned_read_file(const char *path, const struct image_id *id,
     if (st != ST_OK) {
         return st;
     }
-    /* copied, because another process may cut the mapped file */
+    /* copied, because another process may truncate the mapped file */
     strbuf_add(text, file.data, file.size);
     filemap_release(&file);
     st = strbuf_check(text, e);
@@ -79,7 +79,7 @@ static enum st learned_make_folder(const char *path, struct err *e) {
                                                      : err_sys(e, errno, "cannot make '%s'", path);
 }
 
-/* Prints an image's names in `of` to *out. */
+/* Prints the names that `of` has for an image to *out. */
 static enum st learned_print_image(struct learned_names *of, const struct image_id *id,
                                    struct strbuf *out, struct err *e) {
     struct learned_list list = {0};

@@ -1,6 +1,6 @@
-/* Joins what reports tell of functions. A function's state only ever rises: start known, named, in
- * conflict; of names that agree, a fixed order chooses one. So the join is commutative, associative
- * and idempotent. */
+/* Joins the facts that reports give about functions. A function's state only moves forward: start
+ * known, named, in conflict; of names that agree, a fixed order chooses one. So the join is
+ * commutative, associative and idempotent. */
 #include "symbolize/learned_names.h"
 
 #include <pthread.h>
@@ -83,7 +83,8 @@ static enum st write_readable(const char *name, struct strbuf *out, bool *mangle
 }
 
 /* Stores the better of two names of a function in f, or marks a conflict if they read differently.
- * A mangled name is better than a readable one; of two of one kind the smaller by strcmp is. */
+ * A mangled name is better than a readable one; of two mangled or two readable ones the smaller by
+ * strcmp is. */
 static enum st settle_names(struct learned_function *f, const char *name, struct err *e) {
     struct strbuf old = {0}, new = {0};
     bool old_mangled = false, new_mangled = false;

@@ -12,16 +12,19 @@
 #include "base/parse.h"
 
 enum {
-    LEARNED_OFFSET_MAX = 16 * 1024, /* bytes; a name further from its symbol is likely that of the
-                                       nearest of few symbols, and not of the function */
-    LEARNED_NAME_MAX = 16 * 1024    /* bytes */
+    /* Bytes; a name further from its symbol is probably only the nearest symbol of a file with few
+     * symbols, and not the function. */
+    LEARNED_OFFSET_MAX = 16 * 1024,
+    LEARNED_NAME_MAX = 16 * 1024 /* bytes */
 };
 
 /* A function of an image. */
 struct learned_function {
     uint64_t start; /* offset of its first byte in the image */
-    uint64_t end;   /* offset behind the last byte that a report named so; equal to start = none */
-    /* as in a report, mangled if any report has it so; NULL = only the start is known */
+    /* Offset past the last byte for which a report gave this name; equal to start = none. */
+    uint64_t end;
+    /* the name as a report has it, mangled if any report has the mangled one; NULL = only the start
+     * is known */
     const char *name;
     bool conflict; /* reports name the function differently: it has no name */
 };
@@ -32,7 +35,7 @@ struct learned_list {
     size_t len, cap;
 };
 
-/* One fact: what a report tells of a function. Pointers are borrowed. */
+/* One fact that a report gives about a function. Pointers are borrowed. */
 struct learned_fact {
     const struct image_id *id; /* not an id of zeros */
     struct learned_function function;

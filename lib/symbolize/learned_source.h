@@ -1,6 +1,6 @@
-/* Looks up addresses of images in learned names: a lookup_source per image. A function ends behind
- * the greatest offset at which a report named it, and at the next known start, so that a function
- * that no report has named never gets its neighbour's name. */
+/* Looks up addresses of images in learned names: a lookup_source per image. A function ends after
+ * the greatest offset for which a report named it, or at the next known start if that is earlier,
+ * so that a function that no report has named never gets its neighbour's name. */
 #ifndef STALLKIT_SYMBOLIZE_LEARNED_SOURCE_H
 #define STALLKIT_SYMBOLIZE_LEARNED_SOURCE_H
 
@@ -21,8 +21,8 @@ enum st learned_sources_new(struct learned_sources **out, learned_complain compl
                             struct err *e) BASE_MUST_USE;
 /* Frees s with the sources of its images; s may be NULL. */
 void learned_sources_free(struct learned_sources *s);
-/* Sets names to answer from (borrowed). Nothing may be added to n from the first
- * learned_sources_find on. */
+/* Sets the names to answer from (borrowed). Once learned_sources_find was called, no name may be
+ * added to n. */
 void learned_sources_use_names(struct learned_sources *s, struct learned_names *n);
 /* Adds a folder to answer from (learned_folder.h): the file of an image is read when the image is
  * first asked for. ST_ERR: out of memory. */
@@ -31,8 +31,8 @@ enum st learned_sources_use_folder(struct learned_sources *s, const char *folder
 
 /* Gives the source of an image, whose addresses are offsets in the image; it is concurrent, and s
  * owns it. All its answers have the quality LOOKUP_LEARNED. ST_NONE: no name of the image is known.
- * ST_ERR: out of memory. One thread at a time; look-ups in sources that it gave may go on at the
- * same time. */
+ * ST_ERR: out of memory. Only one thread at a time may call it; look-ups in sources that it
+ * returned may run at the same time. */
 enum st learned_sources_find(struct learned_sources *s, const struct image_id *id,
                              struct lookup_source **out, struct err *e) BASE_MUST_USE;
 /* Is it known that the byte at `offset` does not belong to the function at `start`: because that

@@ -39,7 +39,7 @@ struct learned_reading {
     struct arena arena; /* holds the names of facts */
 };
 
-/* Takes hexadecimal digits and the character `end` behind them (0: the line's end) off the line. */
+/* Takes hexadecimal digits and the character `end` after them (0: the line's end) off the line. */
 static bool learned_text_number(const char **at, const char *line_end, char end, uint64_t *out) {
     const char *stop = *at;
     while (stop < line_end && *stop != ' ') {
@@ -68,7 +68,7 @@ static const char *learned_text_name(struct learned_reading *r, const char *at, 
     return learned_is_name(name) ? name : NULL;
 }
 
-/* Reads the line of a function. False: the line is damaged, or out of memory (then *e tells it). */
+/* Reads the line of a function. False: the line is damaged, or out of memory (*e is then set). */
 static bool learned_text_function(struct learned_reading *r, const char *line, const char *end,
                                   struct err *e) {
     struct learned_fact fact = {.id = r->id};

@@ -30,7 +30,8 @@ static void pad(struct sink *out, size_t have, size_t want) {
     }
 }
 
-/* Prints a duration as "2.61 s" or "850 ms", with integer arithmetic only. */
+/* Prints a duration as "850 ms", "2.61 s" or, from 10 s on, "12.3 s", with integer arithmetic only.
+ */
 static void put_duration(struct sink *out, int64_t ms) {
     if (ms >= 10000) {
         sink_printf(out, "%" PRId64 ".%" PRId64 " s", ms / 1000, ms % 1000 / 100);
@@ -255,7 +256,7 @@ static bool waits_for_another(const struct dump_thread *t) {
     return t && t->waits_for.kind && t->waits_for.owner >= 0;
 }
 
-/* Returns the name of the innermost function of the app in a stack; NULL if there is none with a
+/* Returns the name of the innermost function of the app in a stack; NULL if no such function has a
  * name. */
 static const char *app_function(const struct dump *d, const struct dump_stack *s) {
     for (size_t i = 0; s->locations && i < s->frame_count; i++) {
@@ -311,7 +312,8 @@ void symbolize_report(const struct dump *d, struct sink *out) {
     }
     bool sampled = heaviest && (!main_thread || heaviest != &main_thread->stack);
     if (sampled) {
-        /* The device counts samples with the same function on top; they differ further down. */
+        /* The device adds up samples with the same innermost function; their outer frames may
+         * differ. */
         uint64_t of = samples_taken(d);
         uint64_t top = d->heaviest_repeats > 0 ? (uint64_t)d->heaviest_repeats : heaviest->count;
         sink_printf(out, "  heaviest stack, its top function in %" PRIu64 " of %" PRIu64 " samples",

@@ -13,7 +13,7 @@
  *         5:5:void run():1 -> f
  *         # {"id":"com.android.tools.r8.synthesized"}            run() is not in the source
  *
- * Numbers in front are lines of the short method, those behind are the source's. */
+ * Numbers in front are lines of the short method, those after it are the source's. */
 #include "symbolize/retrace_map.h"
 
 #include <stdlib.h>
@@ -33,16 +33,16 @@ struct retrace_method {
     struct retrace_text signature;                    /* type, name and arguments, as they stand */
     uint32_t from, to;               /* lines of the short method, 0:65535 being all */
     uint32_t source_from, source_to; /* lines of the source; 0 = unknown */
-    bool ranged;                     /* from and to were told */
-    bool sourced;                    /* source_from was told; else lines are the source's own */
-    bool synthesized;                /* R8 made the method, it is not in the source */
+    bool ranged;                     /* the mapping gives from and to */
+    bool sourced;     /* the mapping gives source_from; else lines are the source's own */
+    bool synthesized; /* R8 made the method, it is not in the source */
 };
 
 struct retrace_class {
     struct retrace_text name, file;
     size_t first, count; /* its part of retrace_map.methods */
-    /* index of the next class with the same short name, and, in the first of them, of the last;
-     * 0 = none */
+    /* next: index of the next class with the same short name; last: in the first of these classes,
+     * index of the last one; 0 = none */
     size_t next, last;
 };
 
@@ -112,8 +112,8 @@ static bool split_arrow(struct retrace_text line, struct retrace_text *left,
     return false;
 }
 
-/* Takes a number of at most 32 bits and, if `colon`, the colon behind it off the start of the
- * text. False: the text does not begin so. */
+/* Takes a number of at most 32 bits and, if `colon`, the colon after it off the start of the text.
+ * False: the text does not begin so. */
 static bool take_line_number(struct retrace_text *t, bool colon, uint32_t *out) {
     uint64_t value;
     size_t digits = 0;
@@ -130,7 +130,7 @@ static bool take_line_number(struct retrace_text *t, bool colon, uint32_t *out) 
     return true;
 }
 
-/* Reads the source's lines behind a method's brackets, ":20:22" or ":20". */
+/* Reads the source's lines after a method's brackets, ":20:22" or ":20". */
 static void take_source_lines(struct retrace_text rest, struct retrace_method *m) {
     if (rest.len == 0 || *rest.p != ':') {
         return;
@@ -193,7 +193,7 @@ static struct retrace_text file_of_comment(struct retrace_text line) {
     return is_file ? file : (struct retrace_text){0};
 }
 
-/* Does a comment say that R8 made the class, field or method above it? */
+/* Does a comment mark the class, field or method above it as made by R8? */
 static bool tells_synthesized(struct retrace_text line) {
     static const char id[] = "com.android.tools.r8.synthesized";
     bool found = false;
@@ -301,8 +301,8 @@ static bool text_equal(struct retrace_text a, struct retrace_text b) {
     return a.len == b.len && (a.len == 0 || memcmp(a.p, b.p, a.len) == 0);
 }
 
-/* Returns the source's line for a line of a short method: without a range of the source it is the
- * same line, ranges of equal length go line by line, any other gives the start of the source's
+/* Returns the source's line for a line of a short method: the same line if the source has no range,
+ * the line at the same distance if both ranges have one length, else the start of the source's
  * range. */
 static uint32_t source_line(const struct retrace_method *m, uint32_t line) {
     if (!m->sourced) {
@@ -313,7 +313,7 @@ static uint32_t source_line(const struct retrace_method *m, uint32_t line) {
 }
 
 /* Returns the source file of a class, of a nested one that of the class around it; empty: the
- * mapping does not tell it. */
+ * mapping does not have it. */
 static struct retrace_text file_of_class(const struct retrace_map *map, struct retrace_text name) {
     const struct map_entry *home = map_get(&map->by_name, name.p, name.len);
     struct retrace_text file = {0};
@@ -342,7 +342,7 @@ static void put_retraced_line(const struct retrace_map *map, const struct retrac
                                  .line = line};
 }
 
-/* Did R8 make this method of the class? One of its entries may tell it for all. */
+/* Did R8 make this method of the class? A comment on one of its entries counts for all. */
 static bool is_synthesized(const struct retrace_map *map, const struct retrace_class *c,
                            const struct retrace_method *m) {
     bool found = m->synthesized;
@@ -354,9 +354,9 @@ static bool is_synthesized(const struct retrace_map *map, const struct retrace_c
     return found;
 }
 
-/* Finds the methods with this short name whose lines contain `line`, 0 being in a range that begins
- * with it. A method that R8 made is left out where others are inlined in it. False: there are none.
- */
+/* Finds the methods with this short name whose range contains `line`; 0 is only in a range that
+ * begins with 0. A method that R8 made is left out if others are inlined into it. False: there are
+ * none. */
 static bool find_by_line(const struct retrace_map *m, const struct retrace_class *c,
                          struct retrace_text name, uint32_t line, struct retrace_line *out,
                          size_t *count) {

@@ -1,5 +1,5 @@
-/* Reads R8's and ProGuard's mapping.txt: from the short names of a release build to those of the
- * source, with inlined methods and lines. The format is R8's "retrace" one,
+/* Reads R8's and ProGuard's mapping.txt, which maps the short names of a release build to those of
+ * the source, with inlined methods and lines. The format is R8's "retrace" one,
  * https://r8.googlesource.com/r8/+/refs/heads/main/doc/retrace.md */
 #ifndef STALLKIT_SYMBOLIZE_RETRACE_MAP_H
 #define STALLKIT_SYMBOLIZE_RETRACE_MAP_H
@@ -32,10 +32,11 @@ enum st retrace_map_open(struct retrace_map **out, const char *text, size_t len,
 void retrace_map_close(struct retrace_map *m);
 /* Is m the mapping with this id? Its own id may be only the beginning of it. */
 bool retrace_map_is_named(const struct retrace_map *m, const char *id);
-/* Writes the methods of the source behind symbol "a.b.c" at this line (0 = unknown), innermost
+/* Writes the methods of the source for symbol "a.b.c" at this line (0 = unknown), innermost
  * inline first, to out[RETRACE_LINES_MAX]; returns how many. 0: the mapping lacks the class. A
  * method that is ambiguous or not in the mapping keeps its short name, in the source's class. A
- * method that R8 made is left out where others are inlined in it. Outlines stay as they are. */
+ * method that R8 made is left out where others are inlined in it. Methods that R8 outlined keep
+ * their names. */
 size_t retrace_map_find(const struct retrace_map *m, const char *symbol, uint32_t line,
                         struct retrace_line *out);
 

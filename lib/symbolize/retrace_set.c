@@ -1,4 +1,4 @@
-/* Keeps the mappings of a run, and makes lines of the source by them. */
+/* Keeps the mappings of a run, and translates names of a dump to lines of the source with them. */
 #include "symbolize/retrace_set.h"
 
 #include <stdlib.h>
@@ -43,7 +43,8 @@ enum st retrace_set_add(struct retrace_set *set, const char *path, struct err *e
     struct retrace_file f = {0};
     struct stat info;
     if (stat(path, &info) != 0 || !S_ISREG(info.st_mode)) {
-        return ST_NONE; /* a folder, for example: the reader of debug files tells errors */
+        return ST_NONE; /* the path is a folder, for example; the reader of debug files reports
+                           errors of reading */
     }
     struct err why = {0};
     if (filemap_open(&f.text, path, 0, &why) != ST_OK) {

@@ -21,7 +21,7 @@ const char *retrace_id_of(const struct dump *d);
 /* Returns the mapping whose id the dump has (retrace_id_of); NULL: the set (which may be NULL)
  * lacks it, or the dump has no id. */
 const struct retrace_map *retrace_set_find(const struct retrace_set *set, const struct dump *d);
-/* Makes the lines of the source behind a name of the dump, in the arena: innermost inline first. A
+/* Makes the lines of the source for a name of the dump, in the arena: innermost inline first. A
  * class whose file the mapping lacks has a file named like its outermost class, since R8 leaves the
  * file out then. ST_NONE: the mapping lacks the name's class. */
 enum st retrace_lines(const struct retrace_map *m, const struct dump_name *name,

@@ -127,8 +127,8 @@ static enum st keep_image(struct symbolize_work *w, size_t i, struct err *e) {
     return failed ? err_nomem(e) : ST_OK;
 }
 
-/* Can the file name functions? A file without debug info and symbols tells at most where they lie.
- */
+/* Can the file name functions? A file without debug info and symbols has at most the functions'
+ * addresses. */
 static bool has_names(const struct symbol_file *file) {
     return file->source && file->verdict != SYMBOLS_NO_DEBUG_INFO;
 }
@@ -159,12 +159,13 @@ static bool is_earlier_better(const struct symbolize_work *w, size_t i, enum dum
         earlier == DUMP_SYMBOLS_OK || earlier == DUMP_SYMBOLS_SPLIT || earlier == DUMP_SYMBOLS_ONLY;
     bool as_hidden = now == earlier && w->hidden[i] && file->source && file->source->hidden &&
                      !file->source->names_cut;
-    return named && (now > earlier || as_hidden); /* the enum's order: better verdicts first */
+    /* Better verdicts have lower values in the enum. */
+    return named && (now > earlier || as_hidden);
 }
 
 static enum st find_image(struct symbolize_work *w, size_t i, struct err *e) {
     struct dump_image *image = &w->d->images[i];
-    /* A dump without locations has no earlier answers to keep, whatever verdict its images have. */
+    /* A dump without locations has no earlier answers to keep, even if its images have verdicts. */
     enum dump_symbols earlier = w->d->locations ? image->symbols : DUMP_SYMBOLS_UNSET;
     if (earlier == DUMP_SYMBOLS_OK && !w->hidden[i]) {
         return keep_image(w, i, e);
@@ -406,7 +407,8 @@ static enum st sort_places(struct symbolize_work *w, struct err *e) {
         ends[w->places[i].image + 2]++;
     }
     for (size_t i = 1; st == ST_OK && i < images; i++) {
-        ends[i] += ends[i - 1]; /* the places of image i - 1 begin here until they are filled in */
+        /* Start of the places of image i - 1; the next loop moves it to their end. */
+        ends[i] += ends[i - 1];
     }
     for (size_t i = 0; st == ST_OK && i < w->frame_count; i++) {
         sorted[ends[w->places[i].image + 1]++] = w->places[i];

@@ -24,8 +24,8 @@ typedef enum st (*symbolize_find)(void *ctx, const struct symbol_request *r,
  * answers, new ones are resolved each time. */
 struct symbolizer;
 
-/* How names are written: simplified as people say them, in full with everything that the mangled
- * name tells, or mangled. */
+/* The form of written names: simplified for people, in full with everything that the mangled name
+ * has, or mangled. */
 enum symbolize_names { SYMBOLIZE_SIMPLIFIED, SYMBOLIZE_FULL, SYMBOLIZE_LINKAGE };
 /* Returns the style for two options of a command; --linkage-names wins over the other. */
 static inline enum symbolize_names symbolize_names_of(bool linkage, bool full) {
@@ -35,15 +35,16 @@ static inline enum symbolize_names symbolize_names_of(bool linkage, bool full) {
     return full ? SYMBOLIZE_FULL : SYMBOLIZE_SIMPLIFIED;
 }
 
-/* Makes a symbolizer; ctx is an argument of find. ctx and the sources that find gives must outlive
- * the symbolizer. */
+/* Makes a symbolizer; ctx is passed to find. ctx and the sources that find gives must outlive the
+ * symbolizer. */
 enum st symbolizer_new(struct symbolizer **out, symbolize_find find, void *ctx,
                        enum symbolize_names names, struct err *e) BASE_MUST_USE;
-/* From now on frames of images for which find gives no names get learned names (borrowed; NULL = no
- * more). The dump's own name of a frame wins where it has the same start. */
+/* Sets the source of names for images for which `find` gives none, from now on (borrowed; NULL =
+ * none). Where a learned name and the dump's own name of a frame have the same start, the dump's is
+ * used. */
 void symbolizer_use_learned(struct symbolizer *s, struct learned_sources *learned);
-/* From now on short names of code outside of all images are replaced by those of the source, if the
- * set (borrowed; NULL = no more) has the mapping that the dump names. */
+/* Sets the mappings (borrowed; NULL = none) by which short names of code outside of all images are
+ * replaced by those of the source from now on, if the set has the mapping that the dump names. */
 void symbolizer_use_retrace(struct symbolizer *s, const struct retrace_set *set);
 /* Sets the rules that replace the beginnings of the paths of look-ups' files and of symbols_file
  * from now on (borrowed; NULL = none). Paths that a dump brings are replaced by dump_map_paths. */

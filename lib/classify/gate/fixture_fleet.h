@@ -55,7 +55,7 @@ struct fleet {
     size_t causes;
     /* Each cause's share of all stalls at its usual rate; the sum may differ from 1. */
     double share[FLEET_CAUSES_MAX];
-    double factor[FLEET_CAUSES_MAX]; /* by which each cause's rate is multiplied */
+    double factor[FLEET_CAUSES_MAX]; /* factor by which each cause's rate is multiplied */
     double length;                   /* factor on the length of the stalls of cause 0 */
     double callers; /* share of the causes that have two callers, and so two level-2 buckets */
     /* exposure: it is counted; clumsy: a few heavy users have most of the stalls. */

@@ -45,12 +45,14 @@ static void find_exposure(struct gate *g) {
     }
 }
 
-/* Compares the numbers of users of the rows from `from` on. The share of a bucket's users that
- * the later run is expected to have is the larger of its shares of all users with a stall and of
- * the exposure, as users do not grow in proportion to how long they were watched. Users on
- * devices that only one run has are left out, in proportion to their stalls. */
+/* Compares the numbers of users of the rows from `from` on. Of a bucket's users in both runs the
+ * later run is expected to have a share: its share of all users with a stall, or its share of the
+ * exposure if that is larger, because the number of users does not grow in proportion to the time
+ * for which they were watched. Users on devices that only one run has are left out, in proportion
+ * to their stalls. */
 static void compare_users(struct gate *g, size_t from, double share_of_exposure) {
-    const double error = 1.04 / 64; /* relative error of 2^12 registers, see distinct.h */
+    /* Relative error of a number of users from 2^12 registers (distinct.h). */
+    const double error = 1.04 / 64;
     double all[RATES_RUNS];
     for (size_t run = 0; run < RATES_RUNS; run++) {
         all[run] = (double)g->run[run]->total_users;
@@ -70,9 +72,9 @@ static void compare_users(struct gate *g, size_t from, double share_of_exposure)
     }
 }
 
-/* Can the stalled time of a row be compared? It cannot where a run has stalls of unknown length,
- * as they would count as a rise once their length is known. When shares are compared, such a
- * stall in any bucket changes the shares of all. */
+/* Can the stalled time of a row be compared? It cannot if a run has stalls of unknown length, which
+ * would count as a rise once their length is known. When shares are compared, such a stall in any
+ * bucket changes the shares of all. */
 static bool time_is_known(const struct gate *g, const struct gate_row *row) {
     for (size_t run = 0; run < RATES_RUNS; run++) {
         if (g->rates ? row->length_unknown[run] : tally_length_unknown(&g->run[run]->total)) {
@@ -124,9 +126,9 @@ static enum st compare_from(struct gate *g, size_t from, struct err *e) {
 
 /* ---- one family of hypotheses ---- */
 
-/* Computes the weights of a row's measures in its p-value: each is in proportion to the inverse
- * of the measure's variance, but at least a tenth, as the most precise measure need not be the
- * one that rises. Variances are of both runs together, so a rise does not influence them. */
+/* Computes the weights of a row's measures in its p-value: each is in proportion to the inverse of
+ * the measure's variance, but at least a tenth, because the most precise measure may not be the one
+ * that rises. Variances are of both runs together, so a rise does not influence them. */
 static void weigh_measures(const struct gate_row *row, double weight[GATE_MEASURES]) {
     const double least = 0.1;
     double sum = 0;
@@ -140,7 +142,7 @@ static void weigh_measures(const struct gate_row *row, double weight[GATE_MEASUR
     }
 }
 
-/* The ratio of rates that the error is spent to detect. */
+/* The ratio of rates for whose detection the error is spent. */
 static const double sought = 1.5;
 
 static struct rates_hypothesis hypothesis_of(const struct gate_row *row) {
@@ -173,8 +175,7 @@ static double share_of(const struct gate_row *row) {
     }
 }
 
-/* Returns the index behind the last row of the kind of row `from`; rows of one kind are
- * adjacent. */
+/* Returns the index after the last row of the kind of row `from`; rows of one kind are adjacent. */
 static size_t end_of_kind(const struct gate *g, size_t from) {
     double share = share_of(&g->rows.data[from]);
     size_t end = from;
@@ -316,7 +317,7 @@ static int by_weight(const void *a, const void *b) {
     return left_name && right_name ? strcmp(left_name, right_name) : 0;
 }
 
-/* Is a rise of this bucket excluded or detected, by its own row or by a pool that it is in? */
+/* Is a rise of this bucket excluded or detected, by its own row or by that of its pool? */
 static bool is_decided(const struct gate *g, const struct gate_row *row) {
     bool decided = row->verdict != GATE_INCONCLUSIVE;
     for (size_t kind = 0; kind < GATE_POOLS && !row->suspect; kind++) {
@@ -363,8 +364,8 @@ static void find_seen(struct gate *g) {
     }
 }
 
-/* Was the app watched for long enough in both runs, as far as session records say? If not,
- * nothing is known of a run, not even that its stalls did not rise. */
+/* Was the app watched for long enough in both runs, by the session records? If not, no verdict on
+ * the run is possible, not even that its stalls did not rise. */
 static bool is_watched(struct gate *g) {
     bool watched = true;
     for (size_t run = 0; run < RATES_RUNS; run++) {
@@ -376,11 +377,11 @@ static bool is_watched(struct gate *g) {
 }
 
 /* Does a run have enough users? Users who stalled are counted; if they are too few, the users
- * expected to stall at the other run's rate, as long as session records do not name too few
- * users: one user who was watched all day is not many. */
+ * expected to stall at the other run's rate, unless session records name too few users: one user
+ * who was watched all day counts as one. */
 static bool has_users(const struct gate *g, size_t run) {
     const struct triage *t = g->run[run];
-    /* Named by session records; exposure tables name no users. */
+    /* The number of users named in session records; exposure tables name none. */
     size_t named = t->usage.users.users.len;
     double expected =
         g->rates ? (double)g->run[!run]->total_users * g->exposure[run] / g->exposure[!run] : 0;

@@ -1,15 +1,15 @@
-/* Did the last release make stalls worse? Two triages, a base and a later one, are compared
- * bucket by bucket (rates.h) and as a whole, by the number of stalls and by their time.
+/* Decides whether the last release made stalls worse. Two triages, a base and a later one, are
+ * compared bucket by bucket (rates.h) and as a whole, by the number of stalls and by their time.
  *
- * Of runs with equal rates at most 5 % fail, however many buckets they have: see rates_spend.
- * Each row is one hypothesis, tested by three measures (rates_combine); six tenths of the error
- * are spent on buckets of level 1, two on level 2 and two on the rest. Buckets too small to
- * exclude a rise are pooled by cause and by framework.
+ * Of runs with equal rates at most 5 % fail, however many buckets they have: see rates_spend. Each
+ * row is one hypothesis, tested by three measures (rates_combine); six tenths of the error are
+ * spent on buckets of level 1, two on level 2 and two on the rest. Buckets too small to exclude a
+ * rise are pooled by cause and by framework.
  *
- * The least detectable rise of a row is exp((z(a) + z(0.2)) * s): z(p) is the normal deviate
- * that is exceeded with probability p, a the error spent on the row's more precise measure, s
- * the standard error of the logarithm of the row's ratio, with the variance of its own events:
- * 80 % of runs with such a rise fail. */
+ * The least detectable rise of a row is exp((z(a) + z(0.2)) * s): z(p) is the normal deviate that
+ * is exceeded with probability p, a the error spent on the row's more precise measure, s the
+ * standard error of the logarithm of the row's ratio, with the variance of its own events: 80 % of
+ * runs with such a rise fail. */
 #ifndef STALLKIT_CLASSIFY_GATE_H
 #define STALLKIT_CLASSIFY_GATE_H
 
@@ -19,9 +19,10 @@
 
 enum gate_verdict {
     GATE_PASS,
-    GATE_NEW, /* the base does not have the bucket, and would have if it were as frequent there */
+    GATE_NEW, /* the base does not have the bucket, although it has enough data to have it at the
+                 later run's rate */
     GATE_REGRESSED,    /* the rate rose significantly, by at least the percentage of the options */
-    GATE_INCONCLUSIVE, /* there is not enough data to tell */
+    GATE_INCONCLUSIVE, /* there is not enough data for a verdict */
     GATE_PLATFORM,     /* new, but only on a system or a device that the base did not have */
     GATE_IGNORED,      /* new or regressed, but people marked it to be ignored */
     GATE_VERDICTS
@@ -31,7 +32,8 @@ const char *gate_verdict_text(enum gate_verdict v);
 
 struct gate_options {
     unsigned regressed_percent; /* least rise, in percent, that counts as regressed */
-    uint64_t min_users;         /* least users that make a bucket new, and a run comparable */
+    uint64_t min_users; /* minimum number of users for which a bucket can be new, and a run be
+                           compared */
     /* Verdicts that gate_print_junit reports as failures; they do not change the comparison. */
     bool fail_on[GATE_VERDICTS];
     /* Is the level-1 bucket with this id marked to be ignored? NULL: no bucket is. */
@@ -75,10 +77,11 @@ struct gate_row {
 struct gate {
     struct gate_options options;
     const struct triage *run[RATES_RUNS];
-    bool rates;    /* exposure of both runs is known and rates are compared; else shares */
+    bool rates; /* the exposure of both runs is known, so that rates are compared; else shares are
+                   compared */
     bool sessions; /* exposure is counted in sessions, not in time */
     double exposure[RATES_RUNS];
-    /* Watched part of the sessions' time; -1 = no session tells. */
+    /* Watched part of the sessions' time, in permille; -1 = no session record has it. */
     int watched_permille[RATES_RUNS];
     VEC(struct gate_row)
     rows;                        /* failing verdicts first, then by excess stalled time */

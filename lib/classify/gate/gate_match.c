@@ -12,7 +12,7 @@ struct matching {
     struct gate_match *m;
     const struct triage *const *run;
     size_t level;
-    size_t full; /* most functions of the app that any key has */
+    size_t full; /* largest number of the app's functions in a key */
 };
 
 /* A condition of a match: may b be compared with `other`? */
@@ -312,7 +312,8 @@ static uint32_t parent_by_children(const struct gate_match *m,
     return found;
 }
 
-/* Matches level-1 buckets that have no match as their level-2 buckets are matched. */
+/* Matches each level-1 bucket that has no match with the bucket that contains the matches of its
+ * level-2 buckets. */
 static void match_parents(const struct matching *x) {
     const struct bucket_set *now = matching_set(x, RATES_NOW), *base = matching_set(x, RATES_BASE);
     for (size_t i = 0; i < now->buckets.len; i++) {

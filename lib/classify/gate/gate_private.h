@@ -20,8 +20,8 @@ void gate_match_release(struct gate_match *m);
 /* gate_rows.c. Makes the rows of all stalls and of the buckets of both levels. False: out of
  * memory. */
 bool gate_add_rows(struct gate *g);
-/* Makes the rows of pools, each of which adds up compared rows that are too small to tell a
- * change alone. False: out of memory. */
+/* Makes the rows of pools, each of which adds up compared rows that are too small to show a change
+ * alone. False: out of memory. */
 bool gate_add_pools(struct gate *g);
 
 /* gate_platform.c. Sets `platform` of each row that the base does not have, if all of its dumps

@@ -69,8 +69,9 @@ static bool count_in(struct level_rows *l, size_t row, size_t run, const struct 
     return add_tally(&l->g->rows.data[row], run, b->tally);
 }
 
-/* Adds rows for a run's buckets that have none yet, together with the buckets that they are
- * compared with. each_other: only for pairs that are each other's match. False: out of memory. */
+/* Adds rows for a run's buckets that have none yet (of level 2, those for which tells_more holds),
+ * together with the buckets that they are compared with. each_other: only for pairs that are each
+ * other's match. False: out of memory. */
 static bool add_run(struct level_rows *l, size_t run, bool each_other) {
     const struct bucket_set *set = rows_set(l, run);
     for (size_t i = 0; i < set->buckets.len; i++) {

@@ -129,8 +129,9 @@ enum st gone_each(const struct triage *t, gone_visit visit, void *ctx, struct er
             continue;
         }
         find_gone(&f, b->tally, 1, &g);
-        if (g.gone_in) { /* a weight, which is at most 1 and slow to compute, cannot add a gone
-                            bucket */
+        if (g.gone_in) { /* the weight is computed only for buckets that are gone without it,
+                            because it is slow to compute and, being at most 1, cannot make a bucket
+                            gone */
             find_gone(&f, b->tally, weight_of_dump(&f, b->tally), &g);
         }
         st = g.gone_in ? visit(ctx, &g, e) : ST_OK;

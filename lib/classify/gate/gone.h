@@ -1,4 +1,5 @@
-/* Since which version a bucket is gone, and in which it returned, as the counts of one triage tell.
+/* Finds, from the counts of one triage, since which version a bucket is gone and in which version
+ * it returned.
  *
  * A bucket is gone if later versions do not have it, and the 95 % interval of the gate's exact test
  * (rates.h), of their rate relative to the versions before, ends below one half: with n events
@@ -10,11 +11,14 @@
 
 #include "classify/stats/triage.h"
 
-/* What the counts tell of a bucket of level 1; texts are borrowed from the triage. */
+/* The versions in which a bucket of level 1 was gone and returned; texts are borrowed from the
+ * triage. */
 struct gone_bucket {
-    uint64_t id;             /* number that its 12 hex digits write */
-    const char *gone_in;     /* first version without it, the latest time that it was gone */
-    const char *returned_in; /* first version with it after that; NULL = it is still gone */
+    uint64_t id; /* number that its 12 hex digits write */
+    /* First version without the bucket, of the last period in which it was gone. */
+    const char *gone_in;
+    /* First version with the bucket after that period; NULL = it is still gone. */
+    const char *returned_in;
 };
 /* A callback that takes one bucket; ST_ERR ends the list. */
 typedef enum st (*gone_visit)(void *ctx, const struct gone_bucket *b, struct err *e);

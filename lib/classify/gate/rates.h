@@ -1,15 +1,15 @@
 /* Compares the rates of events of two runs, a base and a later one, by stratum and clustered by
  * users.
  *
- * If the rates are equal, the n_s events of both runs in a stratum fall on the later run with
- * the probability p_s, its share of the stratum's exposure (Przyborowski and Wilenski, 1940);
- * over strata these add up as in the score test of Mantel and Haenszel (1959). Events of one
- * user come together, so their variance is phi times that of independent ones. phi is estimated
- * from the random groups of users that clusters.h keeps: around what the strata predict, the
- * groups' sums vary phi times as much as Poisson counts. Both runs give one phi, which equal
- * rates imply, so that a small run is judged by what the large one tells of its users. The test
- * is the exact binomial one on n / phi events, with phi at least 1, which suits few events, too.
- * If the same users are in both runs, the test errs on the safe side. */
+ * If the rates are equal, the n_s events of both runs in a stratum fall on the later run with the
+ * probability p_s, its share of the stratum's exposure (Przyborowski and Wilenski, 1940); over
+ * strata these add up as in the score test of Mantel and Haenszel (1959). Events of one user come
+ * together, so their variance is phi times that of independent ones. phi is estimated from the
+ * random groups of users that clusters.h keeps: the groups' sums vary around the values that the
+ * strata predict, with phi times the variance of Poisson counts. Both runs give one phi, which
+ * equal rates imply, so that a small run is judged with the phi of the large one. The test is the
+ * exact binomial one on n / phi events, with phi at least 1, which suits few events, too. If the
+ * same users are in both runs, the test errs on the safe side. */
 #ifndef STALLKIT_CLASSIFY_RATES_H
 #define STALLKIT_CLASSIFY_RATES_H
 
@@ -59,9 +59,9 @@ void rates_compare(const struct rates *r, const struct clusters *const events[RA
 /* Keeps the numbers of events and resets the comparison, as if nothing could be compared. */
 void rates_drop_comparison(struct rates_comparison *c);
 
-/* Compares how many distinct users had events: users[r] of run r. Each user counts once, so that
- * a few who stall all day do not hide what happens to many. share: the later run's expected
- * share of the users if the rates are equal. error: relative standard error of the numbers. */
+/* Compares how many distinct users had events: users[r] of run r. Each user counts once, so that a
+ * few who stall all day do not hide a change for many. share: the later run's expected share of the
+ * users if the rates are equal. error: relative standard error of the numbers. */
 void rates_compare_users(const double users[RATES_RUNS], double share, double error,
                          struct rates_comparison *out);
 
@@ -77,7 +77,7 @@ double rates_combine(const double *p, const double *weight, size_t count);
 /* One hypothesis of a family. */
 struct rates_hypothesis {
     double p;        /* p-value of the observed data */
-    double least;    /* smallest value that p can take */
+    double least;    /* smallest possible value of p */
     double effect;   /* size of a rise that matters, in standard errors; 0: no estimate */
     double alpha;    /* out: the error that is spent on this hypothesis */
     double adjusted; /* out: p adjusted for the family, 1 at most */

@@ -28,8 +28,8 @@ static size_t find_stand_in(const struct keyer *k, const struct judged_stack *s,
     return from;
 }
 
-/* Returns the index of the outermost frame from `first` on that may make up the key: of
- * functions that say little the outermost says most. */
+/* Returns the index of the outermost frame from `first` on that may make up the key: among frames
+ * that rules skip, the outermost is the most specific one. */
 static size_t last_stand_in(const struct keyer *k, const struct judged_stack *s, enum stand_in who,
                             size_t first) {
     size_t last = first;
@@ -45,7 +45,7 @@ static bool add_framework(struct keyer *k, const struct judged_stack *s, size_t 
                           struct key levels[KEY_LEVELS]) {
     size_t called = app;
     while (called > 0 && frame_is_app(judged_at(k, s, called)->info)) {
-        called--; /* passes functions of the app that a rule skips: thunks, wrappers */
+        called--; /* steps over functions of the app that a rule skips: thunks, wrappers */
     }
     const struct frame_info *call = judged_at(k, s, called)->info;
     if (frame_is_app(call) || !call->framework[0]) {
@@ -166,7 +166,7 @@ static bool add_frameworks(struct keyer *k, const struct judged_stack *s, size_t
     return true;
 }
 
-/* Adds images, where the stack has only runtime code: the outermost two, as the innermost ones
+/* Adds images, if the stack has only runtime code: the outermost two, because the innermost ones
  * change with each sample. False: out of memory. */
 static bool add_images(struct keyer *k, const struct judged_stack *s,
                        struct key levels[KEY_LEVELS]) {

@@ -1,5 +1,5 @@
-/* Finds the cause of a stall: from who waits for whom, from what the thread's frames say, and from
- * how much it ran, in this order.
+/* Finds the cause of a stall: from the waits of threads for each other, from the thread's frames,
+ * and from the processor time that it used, in this order.
  *
  * The confidence of a cause, in permille, is multiplied by the share of the samples that agree:
  *
@@ -29,7 +29,7 @@
  *                      code
  *     launch      600  of a stall of kind launch, where nothing else tells; disk, compute 600
  *                      of the kinds disk-write and cpu
- */
+ * */
 #include <inttypes.h>
 #include <string.h>
 
@@ -109,7 +109,7 @@ static void add_worker(const struct judge *j) {
 
 static enum st judge_frames(const struct judge *j, struct stall_key *out, struct err *e) {
     const struct frame_info *told = j->chosen->told;
-    /* The thread ran or was ready, although its stack shows its loop's wait. */
+    /* The thread ran or was ready to run, although its stack shows the wait of its loop. */
     bool loops = j->chosen->idle && j->k->loop_ran;
     if (!told || loops) {
         return ST_NONE;
@@ -182,7 +182,7 @@ static enum st judge_absent(const struct judge *j, struct stall_key *out, struct
 }
 
 /* Was the thread blocked only for the moment of its capture, and ran for most of the stall, as
- * where one of many pages is paged in? No frame tells a wait. */
+ * where one of many pages is paged in? No frame may show a wait. */
 static bool ran_mostly(const struct judge *j) {
     const struct judged_frame *innermost = j->chosen->count ? judged_at(j->k, j->chosen, 0) : NULL;
     return j->current && judged_is(j->thread->state, "blocked") && innermost &&
@@ -265,8 +265,8 @@ static void judge_processor(const struct judge *j, struct stall_key *out) {
     }
 }
 
-/* Takes the cause from the kind of the stall. That the process used a processor says nothing
- * about a main thread that waited, or that was ready to run and did not. */
+/* Takes the cause from the kind of the stall. The processor use of the process is no evidence about
+ * a main thread that waited, or that was ready to run and did not. */
 static void judge_kind(const struct judge *j, struct stall_key *out) {
     static const struct {
         const char *kind;

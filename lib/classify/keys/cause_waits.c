@@ -1,5 +1,5 @@
-/* Finds out which thread waits for which: as the dump says, else as the frames of all threads
- * do. */
+/* Finds out which thread waits for which: from the waits that the dump states, else from the frames
+ * of all threads. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -53,7 +53,7 @@ static void add_chain(const struct judge *j, const struct dump_waits *w) {
     }
 }
 
-/* Appends to the reason what the last thread of a chain, which waits for no other, is doing. */
+/* Appends to the reason the activity of the last thread of a chain, which waits for no other. */
 static enum st add_holder(const struct judge *j, const struct dump_thread *holder, struct err *e) {
     struct judged_stack s;
     if (judge_stack(j->k, j->d, &holder->stack, &s, e) != ST_OK) {
@@ -70,8 +70,8 @@ static enum st add_holder(const struct judge *j, const struct dump_thread *holde
     return ST_OK;
 }
 
-/* Judges a thread that reads what somebody has to type or send. ST_NONE: it waits for something
- * else. */
+/* Judges a thread that waits for input from a terminal or from standard input. ST_NONE: it waits
+ * for something else. */
 static enum st judge_input(const struct judge *j, struct stall_key *out) {
     const char *kind = j->thread->waits_for.kind;
     bool terminal = judged_is(kind, "terminal");
@@ -109,7 +109,7 @@ enum st judge_waits(const struct judge *j, struct stall_key *out, struct err *e)
 
 /* ---- as the frames say ---- */
 
-/* Judges another thread's stack; how much that thread ran is not known. */
+/* Judges another thread's stack, without knowledge of its processor time. */
 static enum st judge_other(const struct judge *j, const struct dump_thread *t,
                            struct judged_stack *s, struct err *e) {
     int64_t cpu = j->k->cpu_permille;
@@ -184,8 +184,8 @@ static bool has_app(const struct keyer *k, const struct judged_stack *s) {
     return false;
 }
 
-/* Returns the frame that asked for what a stack waits for: the app's innermost, else the
- * innermost relevant one; NULL if there is none. */
+/* Returns the frame that caused the wait of a stack: the app's innermost, else the innermost
+ * relevant one; NULL if there is none. */
 static const struct frame_info *asking_frame(const struct keyer *k, const struct judged_stack *s) {
     for (size_t i = 0; i < s->count; i++) {
         const struct frame_info *info = judged_at(k, s, i)->info;
@@ -279,12 +279,12 @@ static bool may_let_go_on(const struct judge *j, bool own, const struct judged_s
     return false;
 }
 
-/* The result of looking at the threads that wait. */
+/* The result of examining the other threads. */
 struct standstill {
     size_t waiters; /* number of waiting threads, the chosen one included; 0: a thread is at work */
-    bool convoy;    /* all of them wait as the chosen one does */
+    bool convoy;    /* all the threads wait as the chosen one does */
     const struct dump_thread *other; /* the last other one */
-    bool same_type;                  /* one waits in a method of the same type as the chosen one */
+    bool same_type; /* a thread waits in a method of the same type as the chosen one */
 };
 
 /* Judges all other threads and adds those that wait. out->waiters = 0: one of them is at work,
@@ -315,9 +315,9 @@ static enum st add_waiters(const struct judge *j, struct standstill *out, struct
     return ST_OK;
 }
 
-/* Is it certain that the wait never ends, as all threads stand still? For a lock: if others
- * wait, and not all alike, or alone if the app took it. For a condition, which no thread holds:
- * if a thread that may signal it is stuck in methods of the same type. */
+/* Is it certain that the wait never ends, because all threads wait? For a lock: if others wait, and
+ * not all alike, or alone if the app took it. For a condition, which no thread holds: if a thread
+ * that may signal it is stuck in methods of the same type. */
 static bool never_goes_on(const struct judge *j, const struct standstill *s) {
     if (!waits_for_holder(j->k, j->chosen)) {
         return s->waiters > 1 && s->same_type;
@@ -329,7 +329,7 @@ static bool never_goes_on(const struct judge *j, const struct standstill *s) {
 }
 
 /* Judges that the wait never ends, as every thread that could end it waits as well, or there is
- * none. It requires that the process died in the stall, which tells that the wait did not end. */
+ * none. It requires that the process died in the stall, which shows that the wait did not end. */
 enum st judge_standstill(const struct judge *j, struct stall_key *out, struct err *e) {
     const struct dump *d = j->d;
     struct standstill s = {.convoy = true};
@@ -361,7 +361,7 @@ enum st judge_standstill(const struct judge *j, struct stall_key *out, struct er
     return ST_OK;
 }
 
-/* ---- as the dump and the frames say ---- */
+/* ---- waits in the dump and in the frames ---- */
 
 /* Does t wait for the judged thread, directly or through others, as the dump states? */
 static bool waits_for_judged(const struct judge *j, const struct dump_thread *t) {

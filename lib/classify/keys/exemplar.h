@@ -1,4 +1,4 @@
-/* Cuts and joins the one stack that a bucket keeps, which is enough to sort the bucket anew when
+/* Cuts and joins the one stack that a bucket keeps, which is enough to sort the bucket again when
  * the rules have changed. The stack is kept in pieces, the stall, images and frames, since the
  * stacks of many buckets have most frames in common. */
 #ifndef STALLKIT_CLASSIFY_EXEMPLAR_H
@@ -13,15 +13,15 @@
  * False: out of memory. */
 typedef bool (*exemplar_take)(void *ctx, const char *piece, size_t len);
 
-/* Cuts a stack of d into pieces. The first describes the stall; each later one a frame,
- * innermost first, or the image of the frames behind it. No piece tells of the user, the device
- * or this run of the process: equal code gives equal pieces. False: out of memory. */
+/* Cuts a stack of d into pieces. The first describes the stall; each later one a frame, innermost
+ * first, or the image of the frames after it. No piece has data of the user, the device or this run
+ * of the process, so that equal code gives equal pieces. False: out of memory. */
 bool exemplar_cut(const struct dump *d, const struct dump_stack *stack, exemplar_take take,
                   void *ctx) BASE_MUST_USE;
 
-/* Appends a stall-dump/1 document, on one line without its end, whose main thread has the stack
- * of these pieces; it has the keys of the dump that they were cut from. The addresses of its
- * images mean nothing. ST_ERR: a piece is malformed (ERR_FORMAT), or out of memory. */
+/* Appends a stall-dump/1 document, on one line without its end, whose main thread has the stack of
+ * these pieces; the document has the keys of the dump from which the pieces were cut. The addresses
+ * of its images mean nothing. ST_ERR: a piece is malformed (ERR_FORMAT), or out of memory. */
 enum st exemplar_join(const char *const *pieces, size_t count, struct strbuf *out,
                       struct err *e) BASE_MUST_USE;
 

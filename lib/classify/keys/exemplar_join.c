@@ -104,8 +104,8 @@ static uint64_t free_load(const struct joining *j, uint64_t load, uint64_t exten
     return load;
 }
 
-/* Places the images one behind the other. Sums of absurd offsets wrap around: such a stack is
- * then sorted by other frames than in its dump. */
+/* Places the images one after the other, and computes the frames' addresses. Sums of very large
+ * offsets wrap around; a stack with such offsets may get other keys than its dump. */
 static void join_place(struct joining *j) {
     uint64_t load = FIRST_LOAD;
     for (size_t i = 0; i < j->images.len; i++) {

@@ -64,8 +64,8 @@ static void apply_normalise(struct frame_table *t, const struct rule *rule) {
     strbuf_release(&name);
 }
 
-/* Decides whose code the frame is: as the dump says, unless a rule on the image or the function
- * matches; the first rule counts. */
+/* Decides whose code the frame is: the first rule on the image or the function that matches
+ * decides, else the dump. */
 static void decide_side(struct frame_table *t, const struct raw_frame *f, struct frame_info *info,
                         struct rule_subject *s) {
     const struct rule *rule = rules_match(t->rules, RULE_SIDE, s, NULL);
@@ -92,7 +92,7 @@ static void decide_rest(struct frame_table *t, const struct rule_subject *s,
     info->reason = rule ? rule->reason : "";
 }
 
-/* Decides the framework of a function, and all that further kinds of rules say of it. */
+/* Decides the framework of a function, and applies the remaining kinds of rules. */
 static void decide_framework(struct frame_table *t, const struct rule_subject *s,
                              struct frame_info *info) {
     const struct rule *rule = rules_match(t->rules, RULE_FRAMEWORK, s, NULL);
@@ -162,7 +162,7 @@ static void apply_rules(struct frame_table *t, const struct raw_frame *f, struct
     decide_framework(t, &s, info);
 }
 
-/* Appends the text of an image and a function, which tells a key's frames apart. */
+/* Appends the text of an image and a function, which identifies a frame in a key. */
 static void add_name(struct strbuf *out, const char *image, const char *function) {
     strbuf_addstr(out, image);
     strbuf_addc(out, '\t');

@@ -14,11 +14,10 @@
 struct image_facts {
     enum rule_os os;
     const struct rule *rule; /* rule that decided the image's side, by path or id; NULL = none */
-    /* Beginning of the text that tells the image's frames from others; equal heads are one
-     * pointer. */
+    /* Beginning of the texts that identify the image's frames; equal heads are one pointer. */
     const char *head;
     size_t head_len;
-    /* Number of (head, id), which tells the image's frames without names from others. */
+    /* Number of (head, id), which identifies the image's frames without names. */
     size_t code;
 };
 
@@ -26,11 +25,11 @@ struct image_facts {
  * hash. */
 struct recent_frame {
     const char *head; /* head of its image; NULL = the frame has no name */
-    /* Part of a key of by_raw: the name, and one byte behind it the linkage name. */
+    /* Part of a key of by_raw: the name, and one byte after it the linkage name. */
     const char *function;
     size_t function_len, linkage_len;
-    size_t code;             /* of a frame without a name: code of its image */
-    uint64_t offset;         /* of a frame without a name: its offset in the image */
+    size_t code;             /* for a frame without a name: code of its image */
+    uint64_t offset;         /* for a frame without a name: its offset in the image */
     struct frame_info *info; /* info of the frame; NULL = the entry is empty */
 };
 struct recent_image {
@@ -41,8 +40,9 @@ struct recent_image {
 enum {
     FRAMES_RECENT = 1 << 14,
     IMAGES_RECENT = 512,
-    IMAGES_KNOWN_MAX = 1 << 15 /* most known images; past it all are forgotten, as each device has
-                                  its own paths of apps */
+    /* Maximum number of known images, beyond which all are forgotten; there may be many, because
+     * each device has its own paths of apps. */
+    IMAGES_KNOWN_MAX = 1 << 15
 };
 
 struct frame_table {

@@ -1,4 +1,5 @@
-/* Finds the info of a dump's frame; for a frame that was met before its text is not built. */
+/* Finds the info of a dump's frame. The text of a frame that was looked up before is not built
+ * again. */
 #include <string.h>
 
 #include "base/hash.h"
@@ -7,7 +8,7 @@
 #include "classify/keys/raw_frame_private.h"
 #include "names/names.h"
 
-/* Appends what tells the frames of one image from those of another. */
+/* Appends the text that distinguishes the frames of one image from those of another. */
 static void add_head(const struct frame_table *t, const struct raw_frame *f, struct strbuf *out) {
     strbuf_addc(out, (char)('0' + f->side));
     strbuf_addc(out, (char)('0' + f->os));
@@ -19,7 +20,7 @@ static void add_head(const struct frame_table *t, const struct raw_frame *f, str
     strbuf_addc(out, '\t');
 }
 
-/* Writes the text that tells a frame from others into t->raw; NULL: out of memory. */
+/* Writes the text that identifies a frame into t->raw; NULL: out of memory. */
 static const struct strbuf *raw_key(struct frame_table *t, const struct raw_frame *f) {
     struct strbuf *raw = &t->raw;
     strbuf_clear(raw);
@@ -43,7 +44,8 @@ static const struct strbuf *raw_key(struct frame_table *t, const struct raw_fram
     return raw->failed ? NULL : raw;
 }
 
-/* Returns a frame as entries of the cache of recent frames are compared with it. */
+/* Returns a frame in the form in which it is compared with entries of the cache of recent frames.
+ */
 static struct recent_frame recent_like(const struct raw_frame *f) {
     struct recent_frame r = {.function = NULL};
     if (f->function) {
@@ -167,8 +169,8 @@ static const char *name_of(const struct dump_image *i) {
     return i->name && *i->name ? i->name : i->path;
 }
 
-/* Returns the system of an image: the dump's, or, if the dump names none, the one that the kind
- * of the image's id tells. */
+/* Returns the system of an image: the dump's, or, if the dump names none, the one that follows from
+ * the kind of the image's id. */
 static enum rule_os os_of_image(const struct frame_table *t, const struct dump_image *i) {
     if (t->os != OS_ANY) {
         return t->os;
@@ -234,7 +236,7 @@ static struct image_facts *new_facts(struct frame_table *t, const struct dump_im
     return add_numbers(t, facts, &i->id) ? facts : NULL;
 }
 
-/* What a dump says of an image, except for its addresses. */
+/* The members of an image in a dump, except for its addresses. */
 struct image_text {
     char letters[3]; /* the dump's system, whether it is in app, the kind of its id */
     const struct image_id *id;
@@ -327,8 +329,8 @@ static bool set_image(struct frame_table *t, struct raw_frame *f, const struct d
     return true;
 }
 
-/* Sets the image of code in no image, interpreted or made at run time: its source file, if that
- * is known. */
+/* Sets the image and the side of code in no image, interpreted or made at run time. The image is
+ * its source file, if that is known. */
 static void set_file(struct raw_frame *f, const char *file, bool in_app) {
     f->image = file ? path_name(file) : NULL;
     f->side = in_app ? SIDE_APP : SIDE_SYSTEM;

@@ -1,5 +1,5 @@
-/* Makes keys of the innermost frames that matter, whosever they are, and those of the published
- * rule: the innermost frames as they are. */
+/* Makes keys of the innermost relevant frames, whoever owns their code, and the keys of the
+ * published rule, which are the innermost frames unchanged. */
 #include "classify/keys/keyer_private.h"
 
 static bool key_has_app(const struct key *key) {

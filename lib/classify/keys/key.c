@@ -95,8 +95,8 @@ static bool is_same_key(const struct key *a, const struct key *b) {
     return same;
 }
 
-/* Sets was[] to the ids of the keys of the same stack with less known of it; 0 where the key
- * equals the present one. */
+/* Sets was[] to the ids of the keys that the stack had when less was known of it; 0 where such a
+ * key equals the present one. */
 static enum st find_ids(struct keyer *k, const struct dump *d, const struct dump_stack *stack,
                         const struct stall_key *now, uint64_t was[KEY_LEVELS + 1], struct err *e) {
     struct judged_stack judged;
@@ -158,7 +158,7 @@ static enum st find_aliases(struct keyer *k, const struct dump *d, const struct 
 
 /* ---- a dump ---- */
 
-/* Finds out what the dump is about, besides its stacks: a slow action, a thread without a stack.
+/* Finds the subject of the dump other than its stacks: a slow action, or a thread without a stack.
  * False: out of memory. */
 static bool find_subject(struct keyer *k, const struct dump *d) {
     const char *action = k->options.rules ? dump_slow_action(d) : NULL;
@@ -218,8 +218,8 @@ static enum st keyer_begin(struct keyer *k, const struct dump *d, struct err *e)
     return judge_samples(k, d, e) == ST_OK ? judge_loop(k, d, main, e) : ST_ERR;
 }
 
-/* Replaces the keys of an idle stack by what it shows: its innermost function, or image. False:
- * out of memory. */
+/* Replaces the keys of an idle stack by its innermost function, or its image. False: out of memory.
+ */
 static bool key_idle(struct keyer *k, const struct judged_stack *s, struct stall_key *out) {
     struct key_frame f = key_frame_of(judged_at(k, s, 0));
     if (!f.info->resolved) {

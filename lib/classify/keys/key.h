@@ -17,7 +17,7 @@ enum {
     KEY_FRAMES_MAX = 16, /* frames of one key: four, prefixes, and the nearest frame of the app */
     KEY_FUNCTION_MAX =
         512, /* bytes of a function in a key; a longer one ends in "…" and a hash of the whole */
-    KEY_WANTED_MAX = 8,    /* most relevant frames of a level */
+    KEY_WANTED_MAX = 8,    /* maximum number of relevant frames of a level */
     KEY_REASON_SIZE = 320, /* bytes of a cause's reason with its NUL; a longer one ends in "…" */
     KEY_ID_SIZE = 13       /* 12 hex digits and a NUL */
 };
@@ -32,19 +32,21 @@ struct frame_info {
     const char *qualified;  /* function with its module, where that is known; else NULL */
     const char *image_name; /* normalised image name, for people; "?" = no image */
     bool in_app, resolved;
-    bool said_in_app; /* the dump says that the frame is in the app; rules may decide otherwise */
+    bool said_in_app; /* the dump has the frame as in the app; rules may decide otherwise */
     bool by_caller;   /* place and cause depend on the caller: use frame_from */
-    bool callout;    /* calls code that somebody passed to it; a wait further out is not its wait */
+    /* Calls code that was passed to it as a callback; a wait in an outer frame is not a wait of
+     * that code. */
+    bool callout;
     bool hidden;     /* rules remove the frame from all stacks */
     bool exclusive;  /* waits for something that only one thread at a time holds */
     bool memory;     /* touches memory and makes no system call */
-    bool waits;      /* waits for what its cause says, and does no work of its own */
-    bool modal;      /* with PLACE_CUT: a nested loop that waits for the user */
+    bool waits;      /* waits, for the reason that its cause gives, and does no work itself */
+    bool modal;      /* with PLACE_CUT: the frame is a nested loop that waits for the user */
     bool loop_image; /* lies in an image that has a loop that waits for work */
     enum rule_side side;
     enum rule_place place;
     enum rule_cause cause;
-    unsigned confidence; /* of the cause, in permille; 0 = no cause */
+    unsigned confidence; /* confidence of the cause, in permille; 0 = no cause */
     const char *reason;  /* of the cause, as text; "" = no cause */
     const char *vendor;  /* with SIDE_VENDOR: name of the vendor; else NULL */
     /* Public name of the framework; "" = runtime code, which is no framework. */
@@ -64,8 +66,8 @@ struct frame_info {
 
 struct key_frame {
     const struct frame_info *info;
-    const struct frame_info *call; /* of a framework: the frame of it that the app called, for
-                                      people; NULL = info is a function */
+    const struct frame_info *call; /* for a framework: its frame that the app called, for people;
+                                      NULL = info is a function */
     /* Source file in this dump, borrowed from it; NULL = unknown. It is no part of the key. */
     const char *file;
     uint32_t line;
@@ -110,13 +112,14 @@ struct stall_key {
     enum key_status status;
     /* The keys of both levels, with fewer and with more frames; their kind is key_options.kind. */
     struct key level[KEY_LEVELS];
-    struct key action; /* outermost frame of the app, which tells what the user did; may be empty */
+    /* Outermost frame of the app, which identifies the user's action; may be empty. */
+    struct key action;
     /* A frame of level 1 has no name: the key will change when symbols are there. */
     bool unresolved;
     const struct dump_stack *stack; /* the classified stack, borrowed from the dump */
     uint64_t samples, hits; /* number of sampled stacks, and of those with this key of level 1 */
     int64_t truth;          /* hits / samples, in permille; -1 without samples */
-    enum rule_cause cause;  /* CAUSE_UNKNOWN, never CAUSE_NONE, where nothing tells the cause */
+    enum rule_cause cause;  /* CAUSE_UNKNOWN, never CAUSE_NONE, if no evidence gives a cause */
     unsigned confidence;    /* of the cause, in permille */
     char reason[KEY_REASON_SIZE]; /* of the cause, as text; "" = none */
     struct lock_holder holder;
@@ -144,7 +147,7 @@ struct key_options {
     bool aliases; /* stall_key.was is filled in */
 };
 
-/* Makes keys, and caches what it found out about each distinct function, some 1 kB for each. Not
+/* Makes keys, and caches the facts found about each distinct function, some 1 kB for each. Not
  * thread safe: each thread has its own. */
 struct keyer;
 

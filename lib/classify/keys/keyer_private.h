@@ -7,7 +7,7 @@
 #include "classify/keys/frame_info.h"
 #include "classify/keys/key.h"
 
-/* A frame of a stack, or one function that was inlined there, if those count. */
+/* A frame of a stack, or one of the functions inlined there, if the options count these. */
 struct judged_frame {
     struct frame_info *info;
     const struct dump_line *line; /* line of the frame; NULL = unknown */
@@ -22,13 +22,14 @@ struct judged_stack {
     size_t cut;
     struct frame_info *top; /* innermost relevant function, or the loop that waits; NULL = none */
     bool idle;              /* the stack shows only the loop that waits for work */
-    const struct frame_info *told;   /* frame that tells the cause; NULL = none does */
+    /* Frame that is the evidence of the cause; NULL = there is none. */
+    const struct frame_info *told;
     const struct frame_info *nested; /* loop inside of another one, which waits; NULL = none */
     size_t ballot;                   /* index of the ballot that it votes for; SIZE_MAX = none */
     uint64_t votes;                  /* number of its votes */
     uint64_t newest;                 /* the higher, the later it was seen */
     const struct dump_thread
-        *worker; /* in a dump about threads that worked: the thread of the stack; else NULL */
+        *worker; /* the thread of the stack, in a dump about threads that worked; else NULL */
 };
 
 /* A candidate for which samples vote: a key of level 1. */
@@ -53,18 +54,19 @@ struct keyer {
     /* Share of the stall that the main thread itself certainly ran, in permille; -1 = unknown. */
     int64_t ran_permille;
     bool about_threads; /* the dump is about threads that worked, see dump_votes */
-    /* The dump is about a loop that did not go on: its kind is not cpu or slow-action. */
+    /* The dump is about a loop that did not proceed, so that its kind is neither cpu nor
+     * slow-action. */
     bool watches_main;
-    bool nothing_worked; /* the dump is a slow action in which, as is known, no thread worked */
-    const struct frame_info *action; /* of the current dump: name of its slow action; NULL = none */
+    bool nothing_worked; /* the dump is a slow action in which certainly no thread worked */
+    const struct frame_info *action; /* name of the current dump's slow action; NULL = none */
     /* Thread that used the processor but has no stack in the dump; NULL = none. */
     const struct frame_info *culprit;
     bool sampled; /* the dump has samples of the stall */
-    /* The dump has no samples and was captured after the stall's end, when the thread's stack
-     * and its earlier processor time tell nothing of each other. */
+    /* The dump has no samples and was captured after the stall's end, so that the thread's
+     * processor time is no evidence about its stack. */
     bool came_late;
     /* The main thread did not wait in its loop, as its processor time or its state in the loop
-     * tell, even if its stack shows a wait; never with came_late. */
+     * shows, even if its stack shows a wait; never with came_late. */
     bool loop_ran;
     struct strbuf text;
 };
@@ -79,16 +81,16 @@ static inline bool judged_is(const char *s, const char *what) {
 /* Returns the share of the stall that the main thread, or else the process, was on a processor,
  * in permille; -1 = unknown. The thread's time counts from the stall's start. */
 int64_t judged_cpu(const struct dump *d, const struct dump_thread *main);
-/* Returns the share of the stall that the main thread alone was on a processor, in permille; -1
- * = unknown, as where only the process's is known, unless that is so little that the thread
- * waited, too. */
+/* Returns the share of the stall that the main thread alone was on a processor, in permille; -1 =
+ * unknown, as where only the process's is known, unless the process used so little that the thread
+ * must have waited. */
 int64_t judged_own_cpu(const struct dump *d, const struct dump_thread *main);
 
 /* stack_scan.c. Sets s->cut to the index where the loop, or the thread's first function, begins. */
 void scan_cut(const struct keyer *k, struct judged_stack *s);
 /* Does the stack show only the loop that waits for work? s->cut is known. */
 bool scan_is_idle(const struct keyer *k, const struct judged_stack *s);
-/* Returns the frame that tells why the thread does not go on; NULL = none. *nested is a loop
+/* Returns the frame that shows why the thread does not continue; NULL = none. *nested is a loop
  * inside of another one, in which the thread waits; NULL = none. s->cut is known. */
 const struct frame_info *scan_cause(const struct keyer *k, const struct judged_stack *s,
                                     const struct frame_info **nested);
@@ -107,8 +109,8 @@ static inline bool frame_is_app(const struct frame_info *info) {
 bool app_keys(struct keyer *k, const struct judged_stack *s, struct key levels[KEY_LEVELS],
               struct key *action) BASE_MUST_USE;
 /* Adds the innermost frame's image to the keys of a stack of nothing but callouts, for which
- * app_keys makes no key, so that as a sample it does not vote. A stack without frames gets no
- * key. False: out of memory. */
+ * app_keys makes no key, so that such a stack, if it is a sample, does not vote. A stack without
+ * frames gets no key. False: out of memory. */
 bool callout_keys(struct keyer *k, const struct judged_stack *s,
                   struct key levels[KEY_LEVELS]) BASE_MUST_USE;
 

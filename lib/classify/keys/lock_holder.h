@@ -1,4 +1,4 @@
-/* Finds the thread that holds the lock that a stall waits for, and what that thread is doing. */
+/* Finds the thread that holds the lock for which a stall waits, and that thread's activity. */
 #ifndef STALLKIT_CLASSIFY_LOCK_HOLDER_H
 #define STALLKIT_CLASSIFY_LOCK_HOLDER_H
 
@@ -11,10 +11,11 @@ struct stall_key;
 
 enum holder_status {
     HOLDER_NONE,    /* the stall does not wait for a lock */
-    HOLDER_UNKNOWN, /* the dump does not tell the holder, or has no such thread */
+    HOLDER_UNKNOWN, /* the dump does not name the holder, or lacks its thread */
     HOLDER_KNOWN,
     HOLDER_DEADLOCK, /* threads wait for each other; the holder is one of them */
-    HOLDER_INFERRED  /* the dump does not tell the holder, but its threads' frames leave one */
+    HOLDER_INFERRED  /* the dump does not name the holder, but the frames of its threads leave only
+                        one candidate */
 };
 
 /* The thread that holds a lock, guessed from the frames of all threads. Zero-initialised = there
@@ -24,20 +25,19 @@ struct holder_guess {
     const char *lock;                 /* kind of the lock, in a word or two */
 };
 
-/* These words stand in place of the image in the first two frames of a holder's key. The
- * function of the first is the thread's name ("" = none), with '*' for its numbers, as threads
- * of a pool differ in them; of the second the lock's kind and image, as far as the dump tells.
- * The second frame of an inferred holder has HOLDER_BY_FRAMES; the key of an unknown holder is
- * HOLDER_IS_UNKNOWN alone. Behind these two stand the level-1 frames of the holder's stack, if
- * the dump has it. */
+/* These words stand in place of the image in the first two frames of a holder's key. The function
+ * of the first is the thread's name ("" = none), with '*' for its numbers, as threads of a pool
+ * differ in them; of the second the lock's kind and image, if the dump has them. The second frame
+ * of an inferred holder has HOLDER_BY_FRAMES; the key of an unknown holder is HOLDER_IS_UNKNOWN
+ * alone. After these two stand the level-1 frames of the holder's stack, if the dump has it. */
 #define HOLDER_IS_THREAD   "thread"
 #define HOLDER_IS_UNKNOWN  "unknown"
 #define HOLDER_OF_LOCK     "lock"
 #define HOLDER_OF_DEADLOCK "deadlock"
 #define HOLDER_BY_FRAMES   "inferred"
 
-/* A chain of waits as dump_waits gives it, and the one of its threads that holds up all before
- * it: the last one, as far as the dump tells; in a deadlock one of the cycle. */
+/* A chain of waits as dump_waits gives it, and the one of its threads that holds up all before it:
+ * the last one that the dump has; in a deadlock one of the cycle. */
 struct holder_chain {
     struct dump_waits waits;
     size_t holder; /* index of the holder in the chain; SIZE_MAX = unknown */
@@ -50,12 +50,12 @@ void holder_chain_from(const struct dump *d, const struct dump_thread *waiter,
 /* Appends the name of a thread as keys of holders have it: "main", or its name with '*' for
  * numbers; nothing if it has none. */
 void holder_add_thread(struct strbuf *out, const struct dump_thread *t);
-/* Appends what a thread waits for: "mutex", or "mutex in libfoo.so". */
+/* Appends the lock for which a thread waits: "mutex", or "mutex in libfoo.so". */
 void holder_add_lock(struct strbuf *out, const struct dump *d, const struct dump_wait *wait);
 
-/* Sets out->holder of a dump whose cause is known. waiter: the thread that the dump is about, if
- * it waited when its stack was captured; NULL = only frames tell of the wait. guess: used where
- * no chain of waits names a holder. ST_ERR: out of memory. */
+/* Sets out->holder of a dump whose cause is known. waiter: the thread that the dump is about, if it
+ * waited when its stack was captured; NULL = only frames show the wait. guess: used where no chain
+ * of waits names a holder. ST_ERR: out of memory. */
 enum st find_holder(struct keyer *k, const struct dump *d, const struct dump_thread *waiter,
                     const struct holder_guess *guess, struct stall_key *out,
                     struct err *e) BASE_MUST_USE;

@@ -1,4 +1,4 @@
-/* Chooses the stack by which a dump is classified: the heaviest of the samples, counted anew by
+/* Chooses the stack by which a dump is classified: the heaviest of the samples, counted again by
  * their symbols. */
 #include "classify/keys/keyer_private.h"
 
@@ -163,8 +163,9 @@ static enum st judge_vote(struct keyer *k, const struct dump *d, const struct du
     return ST_OK;
 }
 
-/* Returns how much a thread that worked ran, in permille, as claims about its frames are tested
- * by it. A thread that used the processor in a cpu stall did not wait, whatever its stack shows. */
+/* Returns the processor share of a thread that worked, in permille, against which the claims of its
+ * frames are tested. A thread that used the processor in a cpu stall did not wait, whatever its
+ * stack shows. */
 static int64_t worker_cpu(const struct dump *d, const struct dump_thread *t) {
     int64_t cpu = t->cpu_permille;
     return judged_is(d->stall.kind, "cpu") && cpu < CPU_COMPUTES ? CPU_COMPUTES : cpu;

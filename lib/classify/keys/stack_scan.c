@@ -1,5 +1,5 @@
-/* Looks at one stack as a whole: where its loop begins, whether it only waits for work there,
- * and which of its frames tells why the thread does not go on. */
+/* Examines one stack as a whole: where its loop begins, whether it only waits for work there, and
+ * which of its frames shows why the thread does not proceed. */
 #include "classify/keys/keyer_private.h"
 
 static const struct frame_info *scan_at(const struct keyer *k, const struct judged_stack *s,
@@ -19,8 +19,8 @@ static bool is_loop_wait(const struct frame_info *info) {
 /* ---- where the loop begins ---- */
 
 /* Returns the innermost frame of the loop whose outermost frame is `from`. Wrappers that rules
- * skip, and nameless frames, may stand between a loop's own functions; a loop behind a callout,
- * or behind a relevant function, is a nested one. */
+ * skip, and nameless frames, may stand between a loop's own functions; a loop after a callout, or
+ * after a relevant function, is a nested one. */
 static size_t loop_start(const struct keyer *k, const struct judged_stack *s, size_t from) {
     size_t start = from;
     for (size_t i = from; i-- > 0;) {
@@ -136,14 +136,15 @@ static bool claims_wait(const struct frame_info *info) {
     }
 }
 
-/* Do frames further in claim a wait for a lock, and did the thread, as is known, hardly run? */
+/* Do inner frames claim a wait for a lock, and did the thread, by its known processor time, hardly
+ * run? */
 static bool surely_waited(const struct keyer *k, const struct frame_info *told) {
     return told && told->cause == CAUSE_LOCK && k->cpu_permille >= 0 && k->cpu_permille < CPU_WAITS;
 }
 
-/* Do known facts contradict the frame's claim? A thread that computes or draws runs, one that
- * waits does not; and a frame further out than a callout tells neither the wait nor the drawing
- * inside of it. told: the claim of the frames further in; NULL = there is none. */
+/* Do known facts contradict the frame's claim? A thread that computes or draws runs, one that waits
+ * does not; and a frame outside of a callout is no evidence of a wait or of drawing inside of the
+ * callout. told: the claim of the inner frames; NULL = there is none. */
 static bool is_refuted(const struct keyer *k, const struct frame_info *info,
                        const struct frame_info *told, bool called_out) {
     if (claims_wait(info)) {
@@ -180,7 +181,7 @@ const struct frame_info *scan_cause(const struct keyer *k, const struct judged_s
             told = info;
         }
         if (info->place == PLACE_KEEP && (frame_is_app(info) || info->side == SIDE_VENDOR)) {
-            break; /* callers of this frame do not tell why it waits */
+            break; /* callers of this frame do not show why it waits */
         }
     }
     return told;

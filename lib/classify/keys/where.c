@@ -19,7 +19,8 @@ enum field_type { FIELD_TEXT, FIELD_NUMBER, FIELD_BOOL };
 struct where_field {
     const char *name;
     enum field_type type;
-    size_t offset; /* in struct dump, of a const char *, an int64_t (-1 = absent) or a bool */
+    size_t offset; /* offset in struct dump of the member: a const char *, an int64_t (-1 = absent)
+                      or a bool */
 };
 
 #define TEXT(name)                                                                                 \
@@ -186,7 +187,8 @@ static enum st value_of(const struct term *t, const struct dump *d, const struct
         *out = dump_context(d, t->name + strlen(context_prefix));
         return *out && **out ? ST_OK : ST_NONE;
     }
-    if (has_regex(t) && strcmp(f->name, "action") == 0) { /* an id is not searched, a name is */
+    /* A regular expression is searched for in the action's name, not in its id. */
+    if (has_regex(t) && strcmp(f->name, "action") == 0) {
         *out = key->action.count ? key->action.frames[0].info->function : "";
         return **out ? ST_OK : ST_NONE;
     }
@@ -277,8 +279,8 @@ static enum st as_status(bool holds) {
     return holds ? ST_OK : ST_NONE;
 }
 
-/* Does the term hold for this value? What an expression cannot decide holds neither with ~ nor with
- * !~, and is counted. */
+/* Does the term hold for this value? A value on which the expression takes too long holds neither
+ * with ~ nor with !~, and is counted. */
 static enum st where_searched(const struct term *t, const char *value, struct where_seen *seen,
                               struct err *e) {
     struct err why = {0};

@@ -64,9 +64,9 @@ typedef enum st (*where_said)(void *ctx, const char *field, const char **text);
 enum st where_match_exposure(const struct where *w, where_said said, void *ctx,
                              struct where_seen *seen, struct err *e) BASE_MUST_USE;
 void where_seen_add(struct where_seen *seen, const struct where_seen *more);
-/* Returns the next field, from term *at on, that no examined input has, and moves *at behind its
- * term; terms that hold for a missing field are passed over. exposure: the inputs were records
- * of exposure. NULL = no more. */
+/* Returns the next field, from term *at on, that no examined input has, and moves *at past its
+ * term; terms that hold for a missing field are skipped. exposure: the inputs were records of
+ * exposure. NULL = no more. */
 const char *where_unsaid(const struct where *w, const struct where_seen *seen, bool exposure,
                          size_t *at);
 

@@ -1,4 +1,4 @@
-/* Describes in words the dumps that were set apart. */
+/* Writes the numbers of dumps that were set apart, that is, not ranked, by reason. */
 #include "classify/print/apart_text.h"
 
 #include "classify/print/triage_text.h"

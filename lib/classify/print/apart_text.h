@@ -1,4 +1,5 @@
-/* Describes in words the dumps that were set apart and not counted. */
+/* Writes the numbers of dumps that were set apart (not ranked), by the reason, enum triage_apart.
+ */
 #ifndef STALLKIT_CLASSIFY_APART_TEXT_H
 #define STALLKIT_CLASSIFY_APART_TEXT_H
 

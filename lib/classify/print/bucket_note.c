@@ -1,4 +1,4 @@
-/* Prints what a history knows of a bucket, for people and for programs. */
+/* Prints the facts about a bucket that a history has, for people and for programs. */
 #include "classify/print/bucket_note.h"
 
 #include <stddef.h>

@@ -1,4 +1,5 @@
-/* Prints what a history (stall-history(5)) knows of a bucket, besides the counts of this run. */
+/* Prints the facts about a bucket that a history (stall-history(5)) has, besides the counts of this
+ * run. */
 #ifndef STALLKIT_CLASSIFY_BUCKET_NOTE_H
 #define STALLKIT_CLASSIFY_BUCKET_NOTE_H
 
@@ -7,7 +8,8 @@
 #include "base/jsonw.h"
 #include "base/strbuf.h"
 
-/* What a history knows of a bucket. Texts are borrowed from the history; NULL and "" = unknown. */
+/* The facts about a bucket that a history has. Texts are borrowed from the history; NULL and "" =
+ * unknown. */
 struct bucket_note {
     const char *first_day, *last_day;         /* days such as "2026-11-20", in UTC */
     const char *first_version, *last_version; /* lowest and highest by version_compare */

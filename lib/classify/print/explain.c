@@ -1,5 +1,5 @@
-/* Prints how a dump came to its bucket. It shows what the keyer saw: its frames, with the rule
- * that decided on each.
+/* Prints how a dump got its bucket: the frames that the keyer saw, with the rule that decided on
+ * each.
  *
  *      2  pthread_mutex_lock  libsystem_pthread.dylib
  *             skip      darwin.rules:51   * in libsystem_pthread.dylib
@@ -202,7 +202,7 @@ static void print_framework(struct explanation *x, const struct frame_info *info
     }
 }
 
-/* Prints what a frame gave to the keys. */
+/* Prints the part of the keys that a frame contributed. */
 static void print_part(struct explanation *x, size_t i) {
     const struct frame_info *info = judged_at(x->k, &x->stack, i)->info;
     const struct key_frame *in[KEY_LEVELS], *part = NULL;

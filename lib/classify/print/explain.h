@@ -1,4 +1,4 @@
-/* Explains to people how a dump came to its bucket and its cause: which rule did what to which
+/* Explains to people how a dump got its bucket and its cause: the decision of each rule about each
  * frame. */
 #ifndef STALLKIT_CLASSIFY_EXPLAIN_H
 #define STALLKIT_CLASSIFY_EXPLAIN_H
@@ -8,7 +8,8 @@
 
 enum { EXPLAIN_ID_MIN = 4 }; /* fewest bytes of an id by which it can be asked for */
 
-/* How well an id, or its beginning, names a dump or a bucket that the dump's key falls into. */
+/* The quality of the match of an id, or its beginning, with a dump or a bucket that the dump's key
+ * falls into. */
 enum explain_fit {
     EXPLAIN_NOT = 0,
     EXPLAIN_FORMER, /* id of a bucket that the dump was in by other keys, see former_ids.h */

@@ -17,10 +17,10 @@ struct explain_choice {
     bool failed; /* memory ran out */
 };
 
-/* What a worker found out about a dump. Zero-initialised = nothing. */
+/* The results of a worker's check of a dump. Zero-initialised = no results. */
 struct explained {
     enum explain_fit fit;
-    struct former_fit former; /* with EXPLAIN_FORMER: how the dump came to the id */
+    struct former_fit former; /* with EXPLAIN_FORMER: the way in which the dump had the id */
     struct strbuf text;       /* the explanation; empty with EXPLAIN_NOT */
 };
 void explained_release(struct explained *r);

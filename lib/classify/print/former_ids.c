@@ -1,4 +1,4 @@
-/* Finds buckets by ids that they had formerly, and tells where their dumps are now. */
+/* Finds buckets by ids that they had formerly, and the buckets in which their dumps are now. */
 #include "classify/print/former_ids.h"
 
 #include <inttypes.h>
@@ -81,7 +81,7 @@ static bool id_begins(const char *text, const char *with) {
     return text && *text && strncmp(text, with, strlen(with)) == 0;
 }
 
-/* Returns the way by which the dump had the id, as its present key or its annotation tells; 0 =
+/* Returns the way by which the dump had the id, according to its present key or its annotation; 0 =
  * none. */
 static unsigned told_way(const char *id, const struct dump *d, const struct stall_key *key,
                          size_t level) {

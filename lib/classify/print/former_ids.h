@@ -1,5 +1,5 @@
-/* Finds buckets by an id that they do not have any more, of other keys, with other inlining, or
- * from before names were known, and tells in which buckets their dumps are now. */
+/* Finds buckets by an id that they no longer have: an id made with other keys, with other inlining,
+ * or before names were known. Also finds the buckets in which their dumps are now. */
 #ifndef STALLKIT_CLASSIFY_FORMER_IDS_H
 #define STALLKIT_CLASSIFY_FORMER_IDS_H
 
@@ -21,14 +21,14 @@ enum st former_keyers_new(struct former_keyers *f, const struct key_options *now
                           struct err *e) BASE_MUST_USE;
 void former_keyers_release(struct former_keyers *f);
 
-/* How a dump came to have an id. */
+/* The way in which a dump had an id. */
 struct former_fit {
-    unsigned way; /* for former_way_text; 0 = the dump never had the id */
+    unsigned way; /* number of the way, for former_way_text; 0 = the dump never had the id */
     size_t level; /* level of the id: 0 and 1 are levels 1 and 2, KEY_LEVELS is the action */
     char now[KEY_ID_SIZE]; /* id of the bucket of that level that the dump is in now; "" = none */
     struct strbuf title;   /* key of the present bucket, as people read it */
 };
-/* Returns how ids of a way (1 and up) come about, such as "--keys frames". */
+/* Returns how ids of a way (1 and up) are made, such as by "--keys frames". */
 const char *former_way_text(unsigned way);
 /* Did the dump, whose present key is `key`, have an id that begins with `id`? Sets *out, which
  * was zeroed before. ST_ERR: out of memory. */

@@ -24,7 +24,7 @@ static double unit(const struct gate *g, size_t run, size_t m) {
 double gate_rate(const struct gate *g, const struct gate_row *row, size_t run, size_t m) {
     double of = unit(g, run, m);
     if (m == GATE_USERS) {
-        return (double)row->users[run]; /* includes users who cannot be compared */
+        return (double)row->users[run]; /* this number includes users who cannot be compared */
     }
     return of > 0 ? row->by[m].events[run] / of : 0;
 }
@@ -105,7 +105,7 @@ static void add_measure(struct strbuf *b, const struct gate *g, const struct gat
     strbuf_addc(b, '\n');
 }
 
-/* Appends the systems or devices with which the bucket came, behind a comma: "iOS 18". */
+/* Appends the systems or devices with which the bucket came, after a comma: "iOS 18". */
 static void add_platforms(struct strbuf *b, const struct gate *g, const struct gate_row *row) {
     const struct facet *facet = &row->bucket->tally->facets[row->facet];
     const char *last = NULL;

@@ -6,13 +6,13 @@
 #include "classify/print/triage_text.h"
 #include "classify/gate/gate.h"
 
-enum { GATE_ROWS_MAX = 20 }; /* most rows that a report for people shows */
+enum { GATE_ROWS_MAX = 20 }; /* maximum number of rows that a report for people shows */
 
 /* Names of the measures: "stalls", "time", "users". */
 extern const char *const gate_measure_names[GATE_MEASURES];
-/* gate_rate returns a row's events in a run in the unit of the report; gate_unit_text the text
- * of that unit, to be put behind the number: " in 1,000 hours", "% of the stalls". Users are
- * counted: " in the run". */
+/* gate_rate returns a row's events in a run in the unit of the report; gate_unit_text the text of
+ * that unit, to be put after the number: " in 1,000 hours", "% of the stalls". Users are counted: "
+ * in the run". */
 double gate_rate(const struct gate *g, const struct gate_row *row, size_t run, size_t m);
 const char *gate_unit_text(const struct gate *g, size_t m);
 /* Returns the word for the run's verdict: "passed", "failed", "inconclusive". */
@@ -41,7 +41,7 @@ void gate_add_title(struct strbuf *b, const struct gate_row *row);
 void gate_add_counts(struct strbuf *b, const struct gate *g);
 /* Appends the size of a run: "2,000 stalls, 400 users, 9,000 hours in the foreground". */
 void gate_add_run(struct strbuf *b, const struct gate *g, size_t run);
-/* Appends what limits the comparison, a sentence on each line. */
+/* Appends the limits of the comparison, a sentence on each line. */
 void gate_add_notes(struct strbuf *b, const struct gate *g);
 /* Appends the verdict, both runs and the notes, on lines of their own. */
 void gate_add_summary(struct strbuf *b, const struct gate *g);

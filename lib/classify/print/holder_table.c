@@ -7,7 +7,7 @@
  *            main → mutex of 771 db.flush, which waits for files in fsync
  *            at Shop/DB.m:88, while -[Cart checkout], in 5.3–5.10, e.g. 45ca8069-…
  *
- * Waits whose holder nobody knows are a row, too. */
+ * Waits with an unknown holder are a row, too. */
 #include <inttypes.h>
 #include <string.h>
 

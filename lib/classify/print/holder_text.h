@@ -7,10 +7,10 @@
 
 /* A bucket of triage.holders, taken apart; its texts are borrowed from the bucket. */
 struct holder_row {
-    enum holder_status status;          /* never HOLDER_NONE */
-    const char *thread;                 /* name of the thread; "" = it has none, or is unknown */
-    const char *lock;                   /* such as "mutex in libfoo.so"; "" = unknown */
-    const struct bucket_frame **frames; /* what the thread is doing, innermost frame first */
+    enum holder_status status; /* never HOLDER_NONE */
+    const char *thread;        /* name of the thread; "" = it has none, or is unknown */
+    const char *lock;          /* name of the lock, such as "mutex in libfoo.so"; "" = unknown */
+    const struct bucket_frame **frames; /* frames of the thread's stack, innermost first */
     size_t frame_count;
 };
 struct holder_row holder_row_of(const struct bucket *b);
@@ -29,8 +29,8 @@ struct holder_sums holder_sums_of(const struct triage *t);
  * (mutex)"; "db.flush (mutex, deadlock)"; "db.flush (SQLite, inferred from frames)"; "holder
  * unknown". */
 void holder_add_who(struct strbuf *b, const struct holder_row *row);
-/* Appends what the holder is doing: "-[DB flush:] ← -[DB sync]"; nothing if the dump has no
- * stack of the thread. */
+/* Appends the holder's activity: "-[DB flush:] ← -[DB sync]"; nothing if the dump has no stack of
+ * the thread. */
 void holder_add_stack(struct strbuf *b, const struct holder_row *row);
 /* Appends the totals: "7 stalls of 19 wait for locks, 12.3s of 1m26s (14.3%), length unknown: 2,
  * 3 holders". */

@@ -207,7 +207,7 @@ static void triage_json_put_set(struct jsonw *w, const struct triage *t, const c
     jsonw_end_array(w);
 }
 
-/* Begins the document's object with what was read, and by which rules. */
+/* Begins the document's object with the number of dumps read, and the rules. */
 static void triage_json_put_head(struct jsonw *w, const struct triage *t, const char *format) {
     char hash[17];
     snprintf(hash, sizeof hash, "%012" PRIx64, t->options.rules_hash >> 16);

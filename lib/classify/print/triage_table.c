@@ -34,7 +34,7 @@ enum {
 
 /* ---- head ---- */
 
-/* Prints what is known of rates, a line for each sentence; nothing without exposure. */
+/* Prints the rates, a line for each sentence; nothing without exposure. */
 static void put_usage(struct text_table *tb) {
     for (const struct usage_sentence *s = usage_sentences; s->title && usage_is_known(tb->t); s++) {
         strbuf_clear(&tb->text);
@@ -234,7 +234,7 @@ static void put_place(struct text_table *tb, const struct bucket *b) {
     }
 }
 
-/* Prints what a history knows of the bucket. */
+/* Prints the history's notes about the bucket. */
 static void put_note(struct text_table *tb, const struct bucket *b) {
     struct bucket_note note = {0};
     if (!tb->v->note || !tb->v->note(tb->v->note_ctx, b->id, &note)) {
@@ -284,7 +284,7 @@ static void put_child(struct text_table *tb, const struct bucket *parent,
         table_put(tb, "  ");
         table_right(tb, text_weight_share(tb->t, child->tally, share), TABLE_SHARE_COLUMNS);
     }
-    if (tb->v->width < WIDTH_P95) { /* a narrow table has no room for them beside it */
+    if (tb->v->width < WIDTH_P95) { /* in a narrow table the frames go below the id */
         table_end_line(tb);
         table_spaces(tb, TABLE_DETAIL_INDENT);
     }
@@ -319,7 +319,7 @@ static void put_children(struct text_table *tb, const struct bucket *b) {
         const struct bucket *only = tb->t->level[1].buckets.data[b->children.data[0]];
         strbuf_clear(&tb->text);
         if (!add_further_frames(&tb->text, only, b)) {
-            return; /* the only level-2 bucket tells nothing more than its parent */
+            return; /* the only level-2 bucket has no more frames than its parent */
         }
     }
     for (size_t i = 0; i < shown; i++) {

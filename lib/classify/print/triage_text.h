@@ -26,7 +26,8 @@ void text_add_frame(struct strbuf *b, const struct bucket_frame *f);
  * buckets". */
 void text_add_totals(struct strbuf *b, const struct triage *t);
 /* Appends the thresholds, by kind of stall if there are several: "2.0s, shorter stalls were not
- * seen", "2.0s for hang where it is told, …" if some dumps lack theirs; nothing if all dumps do. */
+ * seen", "2.0s for hang where it is told, …" if some dumps lack the threshold; nothing if all dumps
+ * do. */
 void text_add_threshold(struct strbuf *b, const struct triage *t);
 /* Appends the causes of all stalls by their time, or by their dumps if the triage ranks by
  * stalls: "lock 40%, disk 20%". */
@@ -35,12 +36,12 @@ void text_add_causes(struct strbuf *b, const struct triage *t);
  * first. */
 enum { IDLE_SHOWN = 5 };
 void text_add_idle(struct strbuf *b, const struct triage *t);
-/* Appends versions, systems and devices, behind a comma if b holds something: "in 5.3–5.10, on
- * iOS 17–18, iPhone13,3 and 4 more". A facet of which `of` (may be NULL) has only one value is
- * left out. */
+/* Appends versions, systems and devices, after a comma if b holds something: "in 5.3–5.10, on iOS
+ * 17–18, iPhone13,3 and 4 more". A facet of which `of` (may be NULL) has only one value is left
+ * out. */
 void text_add_values(struct strbuf *b, const struct triage *t, const struct tally *tally,
                      const struct tally *of);
-/* Appends the first and last day of a tally, behind a comma if b holds something: "2026-11-20 to
+/* Appends the first and last day of a tally, after a comma if b holds something: "2026-11-20 to
  * 2026-11-22". */
 void text_add_seen(struct strbuf *b, const struct tally *tally);
 /* Appends the time that --max-buckets may have taken from a bucket of level 1: "up to 12.3s more

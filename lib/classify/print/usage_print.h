@@ -9,8 +9,8 @@
 /* Does the triage have exposure of any kind? */
 bool usage_is_known(const struct triage *t);
 
-/* Prints tables of the facets that v asks for, each behind an empty line. Out of memory sticks
- * to the sink, as in the functions below. */
+/* Prints tables of the facets that v asks for, each after an empty line. Out of memory sticks to
+ * the sink, as in the functions below. */
 void usage_print_table(const struct triage *t, const struct triage_view *v, struct sink *out);
 /* Prints the tables of the facets that v asks for in Markdown. */
 void usage_print_markdown(const struct triage *t, const struct triage_view *v, struct sink *out);

@@ -84,7 +84,7 @@ const char *text_rate(uint64_t ppm, char out[NUMBER_SIZE]) {
     if (ppm >= 100 * one) {
         return text_grouped(ppm / one + (ppm % one >= one / 2), out);
     }
-    int digits = 6; /* digits behind the decimal point */
+    int digits = 6; /* digits after the decimal point */
     uint64_t unit = 1;
     for (uint64_t v = ppm; v >= 1000 && digits > 0; v /= 10) {
         digits--;

@@ -1,4 +1,4 @@
-/* Describes in words what a triage tells of rates, each rate with the exposure that it is over. */
+/* Describes the rates of a triage in words, each with the exposure to which it refers. */
 #ifndef STALLKIT_CLASSIFY_USAGE_TEXT_H
 #define STALLKIT_CLASSIFY_USAGE_TEXT_H
 
@@ -32,8 +32,8 @@ bool usage_all_launches(const struct triage *t, struct histogram *all) BASE_MUST
 /* Returns the smallest duration of a launch that leaves a dump; 0 = unknown. */
 uint64_t usage_launch_threshold(const struct triage *t);
 
-/* Writes a rate, given in millionths, with three digits: "0.00125", "12.3", "1,234". Returns
- * out. */
+/* Writes a rate, given in millionths, with three significant digits, from 100 on as a whole number:
+ * "0.00125", "12.3", "1,234". Returns out. */
 const char *text_rate(uint64_t ppm, char out[NUMBER_SIZE]);
 /* Writes ms as hours: "0.4", "12.3", "1,234". Returns out. */
 const char *text_hours(uint64_t ms, char out[NUMBER_SIZE]);

@@ -1,4 +1,4 @@
-/* Makes and prints tables of what stalls cost by the values of one property. */
+/* Makes and prints tables of stalled time by the values of one property. */
 #include "classify/print/value_table.h"
 
 #include <inttypes.h>
@@ -83,7 +83,7 @@ static void fill_cells(struct value_cells *c, const struct value_row *r, const s
     }
 }
 
-/* The rows that are printed: from `from` up to `to`. */
+/* Sets `from` and `to` to the range of rows that are printed. */
 static void choose_rows(const struct value_table *v, size_t top, size_t *from, size_t *to) {
     size_t count = v->rows.len, shown = top && top < count ? top : count;
     *from = v->ascending ? count - shown : 0;

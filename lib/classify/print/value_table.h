@@ -1,5 +1,5 @@
-/* A table of what stalls cost by the values of one property: a row for each version of the app,
- * day, system, device, cause or kind of stall. */
+/* A table of stalled time by the values of one property: a row for each version of the app, day,
+ * system, device, cause or kind of stall. */
 #ifndef STALLKIT_CLASSIFY_VALUE_TABLE_H
 #define STALLKIT_CLASSIFY_VALUE_TABLE_H
 
@@ -8,9 +8,9 @@
 #include "classify/print/print_formats.h"
 #include "classify/stats/usage.h"
 
-/* What was counted with one value. */
+/* The counts of the dumps with one value. */
 struct value_row {
-    const char *text; /* "" = the dumps do not say it */
+    const char *text; /* "" = the dumps do not have the property */
     uint64_t stalls, ms;
     uint64_t foreground_ms; /* watched time in the foreground; 0 = unknown */
     bool alone;             /* the row was counted by itself, so it has the members below */
@@ -25,10 +25,10 @@ struct value_table {
     struct arena texts;
 };
 
-/* Adds a row for each value of a facet that a finished triage tells. False: out of memory. */
+/* Adds a row for each value of a facet in a finished triage. False: out of memory. */
 bool value_table_of_facet(struct value_table *v, const struct triage *t,
                           enum usage_facet f) BASE_MUST_USE;
-/* Adds a row of what a finished triage counts in all. False: out of memory. */
+/* Adds a row with the totals of a finished triage. False: out of memory. */
 bool value_table_add(struct value_table *v, const char *text, const struct triage *t) BASE_MUST_USE;
 void value_table_release(struct value_table *v);
 

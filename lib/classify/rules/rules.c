@@ -143,7 +143,8 @@ static bool image_matches(const struct rule *rule, const struct rule_subject *s)
 
 static bool function_matches(const struct rule *rule, const struct rule_subject *s) {
     if (!s->function) {
-        /* A single star, with or without names, stands for the whole image. */
+        /* A pattern that is a single star matches the whole image, also frames without a function's
+         * name. */
         bool whole =
             pattern_is_star(&rule->function) && (rule->kind == RULE_SIDE || rule->image_count > 0);
         return rule->unresolved || whole;

@@ -1,10 +1,10 @@
-/* Rule sets, texts in which people write what triage makes of a frame. The language is
+/* Rule sets: texts in which people write how triage classifies a frame. The language is
  * stall-rules(5).
  *
- * frame_info asks the rules once per distinct function and keeps the answer (its name, side,
- * place and cause) in struct frame_info, which keys and causes read. Rules only tell what a
- * frame says, how sure that is, and in which words; facts beyond frames, such as owners of
- * locks, CPU time and the kind of stall, are used by cause.c. */
+ * frame_info asks the rules once per distinct function and keeps the answer (its name, side, place
+ * and cause) in struct frame_info, which keys and causes read. A rule gives the meaning of a frame,
+ * its confidence and the words for it; facts other than frames, such as owners of locks, CPU time
+ * and the kind of stall, are used by cause.c. */
 #ifndef STALLKIT_CLASSIFY_RULES_H
 #define STALLKIT_CLASSIFY_RULES_H
 
@@ -23,13 +23,14 @@ enum rule_kind {
     RULE_SIDE,      /* decides whose code it is: in-app, not-in-app, vendor */
     RULE_PLACE,     /* decides the frame's place in a key: keep, skip, prefix, cut */
     RULE_CAUSE,
-    RULE_FRAMEWORK, /* names the framework, or says that it is runtime code */
-    RULE_CALLOUT,   /* says that the function calls code that somebody passed to it */
+    RULE_FRAMEWORK, /* names the framework, or marks it as runtime code */
+    RULE_CALLOUT,   /* marks a function that calls code that was passed to it as a callback */
     RULE_HIDE,      /* removes the frame, the recorder's own, from all stacks */
-    RULE_EXCLUSIVE, /* says that the function waits for what only one thread at a time holds */
-    RULE_HOLDER,    /* says that the function runs while its thread holds the lock of a database */
-    RULE_MEMORY,    /* says that the function touches memory and makes no system call */
-    /* Says that the function waits for what its cause says, and does no work of its own. */
+    RULE_EXCLUSIVE, /* marks a function that waits for something that only one thread at a time can
+                       hold */
+    RULE_HOLDER,    /* marks a function that runs while its thread holds the lock of a database */
+    RULE_MEMORY,    /* marks a function that touches memory and makes no system call */
+    /* Marks a function that waits, for the reason that its cause gives, and does no work itself. */
     RULE_WAIT,
     RULE_KINDS
 };
@@ -39,7 +40,7 @@ enum rule_place {
     PLACE_KEEP = 0, /* relevant; the default if no rule matches */
     PLACE_SKIP,     /* the frame is in no key */
     PLACE_PREFIX,   /* part of the key, but not counted as one of its two or four frames */
-    PLACE_CUT       /* this frame and its callers say nothing about the stall */
+    PLACE_CUT       /* this frame and its callers are no evidence about the stall */
 };
 /* Returns the word for a place: "keep", "skip" … */
 const char *rule_place_text(enum rule_place p);
@@ -76,13 +77,13 @@ struct rule {
     /* New name that a RULE_NORMALISE rule gives; its first * is the text that the pattern's *
      * matched. */
     const char *replacement;
-    /* With RULE_FRAMEWORK: public name of the framework; "" = runtime code, which is none. With
-     * RULE_HOLDER: the database's framework. */
+    /* With RULE_FRAMEWORK: public name of the framework; "" = runtime code, which is no framework.
+     * With RULE_HOLDER: the database's framework. */
     const char *framework;
     /* With RULE_PLACE: a nested loop that waits for the user, as the outermost one does. */
     bool modal;
 
-    /* The members from here on say which frames match. */
+    /* The members from here on are the conditions for a match. */
     struct pattern function;
     bool unresolved;           /* frames without a name match, and not `function` */
     struct rule_image *images; /* one of these must match the image; image_count 0 = any image */

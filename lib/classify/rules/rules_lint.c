@@ -278,7 +278,7 @@ struct bad_lines {
 
 static void tell_bad(void *ctx, uint32_t line, const struct err *why) {
     const struct bad_lines *b = ctx;
-    const char *text = strstr(why->text, ": "); /* finds the text behind FILE:LINE */
+    const char *text = strstr(why->text, ": "); /* finds the text after FILE:LINE */
     struct rules_finding f = {
         .fault = FAULT_BAD, .file = b->file, .line = line, .text = text ? text + 2 : why->text};
     b->on_finding(b->ctx, &f);

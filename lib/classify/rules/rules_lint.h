@@ -1,4 +1,4 @@
-/* Finds faults of a rule set: malformed lines, and rules that cannot do what they say. */
+/* Finds faults of a rule set: malformed lines, and rules that can never decide. */
 #ifndef STALLKIT_CLASSIFY_RULES_LINT_H
 #define STALLKIT_CLASSIFY_RULES_LINT_H
 
@@ -6,11 +6,12 @@
 
 enum rules_fault {
     FAULT_BAD,       /* the line is malformed: an unknown word, a pattern too many … */
-    FAULT_DUPLICATE, /* an earlier rule says the same of the same frames */
-    /* The rule can never decide: an earlier, wider one says the same, or no normalised name is
-     * so. */
+    FAULT_DUPLICATE, /* an earlier rule decides the same for the same frames */
+    /* The rule can never decide, because an earlier, wider one decides the same, or because no
+     * normalised name matches it. */
     FAULT_DEAD,
-    FAULT_SHADOWED, /* the rule can never decide: an earlier, wider one says something else */
+    FAULT_SHADOWED, /* the rule can never decide, because an earlier, wider one decides something
+                       else */
     FAULT_WIDE,     /* the rule matches nearly everything */
     FAULTS
 };
@@ -29,9 +30,9 @@ typedef void (*rules_on_finding)(void *ctx, const struct rules_finding *f);
  * out. ST_ERR: out of memory, or the text is too long. */
 enum st rules_add_lint(struct rules *r, const char *file, const char *text, size_t len,
                        rules_on_finding on_finding, void *ctx, struct err *e) BASE_MUST_USE;
-/* Reports the faults of the first `count` rules of the set, in their order; the rules behind
- * them are built-in and are only compared with. ST_ERR: out of memory, or too many patterns to
- * compare in reasonable time (ERR_LIMIT), after the faults found until then were reported. */
+/* Reports the faults of the first `count` rules of the set, in their order; the rules after them
+ * are built-in and are only compared with. ST_ERR: out of memory, or too many patterns to compare
+ * in reasonable time (ERR_LIMIT), after the faults found until then were reported. */
 enum st rules_lint(const struct rules *r, size_t count, rules_on_finding on_finding, void *ctx,
                    struct err *e) BASE_MUST_USE;
 

@@ -216,7 +216,7 @@ static enum st add_id(struct rule_line *l, struct rule *rule, const struct word 
     return rule->image_count > before ? ST_OK : rule_fail(l, "no UUID and no build-id:", w);
 }
 
-/* Reads the words behind `in`: globs of names or paths, ids, or `app`, `vendor`, `system`. */
+/* Reads the words after `in`: globs of names or paths, ids, or `app`, `vendor`, `system`. */
 static enum st rule_read_images(struct rule_line *l, const struct word *words, size_t count,
                                 struct rule *rule) {
     static const char *const sides[] = {"system", "vendor", "app"};
@@ -397,8 +397,8 @@ static void add_canonical_images(struct strbuf *b, const struct rule *r) {
     }
 }
 
-/* Appends a rule's canonical line, which has what the rule decides and nothing else, for
- * rules_hash. */
+/* Appends a rule's canonical line, which has the pattern and the decision of the rule and nothing
+ * else, for rules_hash. */
 static void add_canonical(struct strbuf *b, const struct rule *r) {
     strbuf_addf(b, "%d %d %d %d %u %u %d %d ", (int)r->kind, (int)r->place, (int)r->side,
                 (int)r->cause, r->confidence, r->sides, (int)r->os, r->unresolved);
@@ -451,8 +451,7 @@ static enum st add_rules(struct rule_line *l, size_t first, size_t end, const st
     return st;
 }
 
-/* Reads the words that some actions have in front of their patterns, and moves *first behind
- * them. */
+/* Reads the words that some actions have in front of their patterns, and moves *first past them. */
 static enum st rule_read_operand(struct rule_line *l, struct rule *rule, size_t *first) {
     const struct word *words = l->words.data;
     if (rule->kind == RULE_CAUSE) {

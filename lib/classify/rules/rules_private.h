@@ -32,7 +32,7 @@ struct rules {
 
 /* Appends a finished rule, whose pointers are in the set's arena. False: out of memory. */
 bool rules_append(struct rules *r, const struct rule *rule);
-/* A callback that is told of a malformed line. rules_read appends rules as rules_add does; with
+/* A callback that receives each malformed line. rules_read appends rules as rules_add does; with
  * on_bad, it reports malformed lines and leaves them out. */
 typedef void (*rules_on_bad)(void *ctx, uint32_t line, const struct err *why);
 enum st rules_read(struct rules *r, const char *file, const char *text, size_t len,

@@ -1,5 +1,5 @@
-/* Writes rules that decide whose code images are, from what people name: a glob, or a list of
- * ids. */
+/* Writes rules that assign images to the app or not, from a glob or a list of ids that the user
+ * gives. */
 #ifndef STALLKIT_CLASSIFY_SIDE_RULES_H
 #define STALLKIT_CLASSIFY_SIDE_RULES_H
 

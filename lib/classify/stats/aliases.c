@@ -59,7 +59,8 @@ const struct bucket *alias_index_find(const struct alias_index *index, const str
     for (; low < index->aliases.len && index->aliases.data[low].number == number; low++) {
         const struct bucket *other = set->buckets.data[index->aliases.data[low].bucket];
         size_t lacks = unresolved(other);
-        /* `other` may know where nameless functions start, which b does not. */
+        /* With as many nameless frames, `other` may still have the starts of nameless functions,
+         * which b lacks. */
         bool knows_more = lacks < nameless || (lacks == nameless && strcmp(other->id, b->id) != 0);
         if (knows_more) {
             if (found) {

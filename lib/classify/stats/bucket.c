@@ -57,7 +57,7 @@ static const char *text_piece(const struct bucket *b, size_t i) {
 int bucket_compare(const struct bucket *a, const struct bucket *b) {
     size_t i = 0, k, a_count = a->frame_count * TEXT_PIECES, b_count = b->frame_count * TEXT_PIECES;
     while (i < a_count && i < b_count && text_piece(a, i) == text_piece(b, i)) {
-        i++; /* the same interned text is the usual case */
+        i++; /* skips equal pieces, which mostly are one interned text */
     }
     const char *x = "", *y = "";
     for (k = i;; x++, y++) {

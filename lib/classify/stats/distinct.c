@@ -12,8 +12,8 @@ void distinct_release(struct distinct *d) {
     *d = (struct distinct){0};
 }
 
-/* Updates the register that the hash's top bits choose, which keeps the highest position of the
- * first 1 in the other bits. */
+/* Updates the register that the hash's top bits choose: it holds the highest position, over all
+ * hashes, of the first 1 in the other bits. */
 static void set_register(uint8_t *registers, uint64_t hash) {
     size_t index = (size_t)(hash >> (64 - DISTINCT_BITS));
     uint64_t rest = hash << DISTINCT_BITS;

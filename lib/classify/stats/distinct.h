@@ -12,7 +12,7 @@
 #include "base/vec.h"
 
 enum {
-    DISTINCT_EXACT_MAX = 256, /* most users that are counted exactly */
+    DISTINCT_EXACT_MAX = 256, /* maximum number of users that are counted exactly */
     DISTINCT_BITS = 12,       /* log2 of the number of registers: 1.6 % standard error */
     DISTINCT_REGISTERS = 1 << DISTINCT_BITS
 };

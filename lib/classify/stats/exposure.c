@@ -20,7 +20,7 @@ static uint64_t exposure_member_number(const json_t *o, const char *name, uint64
                                                             : otherwise;
 }
 
-/* A session record that is asked for fields. */
+/* A session record whose fields a filter reads. */
 struct session {
     const json_t *o;
     char number[24];
@@ -65,7 +65,7 @@ struct exposed {
     const char *facets[USAGE_DEVICE + 1]; /* version, system, device; NULL = unknown */
     uint64_t user;                        /* hash of the user's name */
     bool has_user;
-    bool spread; /* the exposure is of many users, and was added to their cells already */
+    bool spread; /* the exposure belongs to many users, and was added to their cells already */
     uint64_t sessions, launches, foreground_ms, low_rate_s;
 };
 
@@ -87,13 +87,14 @@ static bool count_exposed(struct triage *t, const struct exposed *x) {
            (!x->has_user || user_sample_add(&t->usage.users, x->user, x->foreground_ms, 0));
 }
 
-/* Counts how much of a session was watched, and reduces *foreground_ms to the watched share, as
- * no stall was seen in the rest. False: out of memory. */
+/* Counts the watched part of a session, and reduces *foreground_ms to the watched share, because
+ * stalls in the rest were not seen. False: out of memory. */
 static bool count_watched(struct triage *t, const json_t *o, uint64_t *foreground_ms) {
     struct usage_watch *w = &t->usage.watch;
     uint64_t wall = exposure_member_number(o, "wall_ms", exposure_member_number(o, "length_ms", 0));
     uint64_t watched = exposure_member_number(o, "watched_ms", UINT64_MAX);
-    if (watched == UINT64_MAX || wall == 0) { /* records of earlier recorders do not tell it */
+    /* Records of earlier recorders lack the watched time. */
+    if (watched == UINT64_MAX || wall == 0) {
         sum_add(&w->unknown_sessions, 1);
         sum_add(&w->unknown_ms, *foreground_ms);
         return true;
@@ -305,8 +306,7 @@ static const char *value_in(const struct exposure_table *table, enum column c) {
     return table->row[table->at[c]];
 }
 
-/* Sets *text to a field of a row; its column's name is the field's, or its part behind
- * "device.". */
+/* Sets *text to a field of a row; its column's name is the field's, or its part after "device.". */
 static enum st row_says(void *ctx, const char *field, const char **text) {
     static const char prefix[] = "device.";
     const struct exposure_table *table = ctx;

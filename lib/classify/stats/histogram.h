@@ -36,8 +36,8 @@ bool histogram_add_cell(struct histogram *h, uint16_t index, uint64_t count);
 /* Adds all counts of `from`. False: out of memory, and h may hold a part of them. */
 bool histogram_merge(struct histogram *h, const struct histogram *from);
 bool histogram_equals(const struct histogram *a, const struct histogram *b);
-/* Returns the value that permille/1000 of the counted values do not exceed (nearest rank), as
- * its cell's middle; values in cells below that of `least` are ignored; 0 if there are none.
+/* Returns the value that permille/1000 of the counted values do not exceed (nearest rank), as its
+ * cell's middle; values in cells below that of `least` are ignored; 0 if no values remain.
  * permille: 1 … 1000. */
 uint64_t histogram_percentile(const struct histogram *h, uint64_t least, unsigned permille);
 /* Returns the value with this rank, 1 for the smallest, as its cell's middle; 0 if there are

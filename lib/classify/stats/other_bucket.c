@@ -6,7 +6,8 @@
 
 #include "classify/stats/sum.h"
 
-/* The image of the other bucket's only frame, which no key has: an image without a name is "?". */
+/* The image of the other bucket's only frame, which no other key has, because an image without a
+ * name is "?" in keys. */
 static const char OTHER_IMAGE[] = "";
 
 bool bucket_is_other(const struct bucket *b) {

@@ -24,8 +24,8 @@ static void read_text_row(struct partial_line *l, const struct tape_value *v, si
     partial_need(l, ok);
 }
 
-/* Returns the text whose row number is next. NULL: the number is -1, which stands for no text
- * where one may be missing, or it is wrong. */
+/* Returns the text whose row number is next. NULL: the number is wrong, or it is -1, which stands
+ * for a missing text where a text is optional. */
 static const char *row_text(struct partial_line *l, struct partial_items *row, bool may_miss) {
     const struct tape_value *v = partial_take(row);
     if (may_miss && tape_is(v, VALUE_INTEGER) && v->integer == -1) {
@@ -224,7 +224,7 @@ static void read_evidence_array(struct partial_line *l, const struct tape_value 
     }
 }
 
-/* May a bucket lack what it has in common with its parent? NULL: it has no parent. */
+/* May a bucket lack the members that are equal to those of its parent? NULL: it has no parent. */
 static bool has_of_parent(const struct partial_line *l, const struct bucket *parent) {
     return parent && l->r->version > 2;
 }

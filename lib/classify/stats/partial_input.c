@@ -53,7 +53,8 @@ void partial_input_read(struct partial_input *m, struct gz_input *in, const char
         partial_fail(m, name, &e);
         good = false;
     }
-    m->number += st == ST_NONE && !lines.cutter.unended; /* an error at the end is of no line */
+    /* An error at the end of the input belongs to no line. */
+    m->number += st == ST_NONE && !lines.cutter.unended;
     gz_lines_release(&lines);
     if (partial_reader_end(m->reader, &e) != ST_OK && good) {
         partial_fail(m, name, &e);

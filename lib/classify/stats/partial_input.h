@@ -10,7 +10,8 @@
  * partial_input_open, partial_input_read for each input, and partial_input_release. */
 struct partial_input {
     struct triage *merged; /* the caller's triage; NULL: the first partial becomes it */
-    /* Reports what cannot be read or merged and is left out; where: "INPUT:LINE" or "INPUT". */
+    /* Reports an input or a partial that cannot be read or merged, and is left out; where:
+     * "INPUT:LINE" or "INPUT". */
     void (*fail)(void *ctx, const char *where, const struct err *why);
     void *ctx;
     struct partial_reader *reader; /* private, as the members below */

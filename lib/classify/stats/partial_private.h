@@ -1,5 +1,5 @@
-/* Declares the words of stall-partial(5), and what the files of its writer and of its reader
- * share. */
+/* Declares the words of stall-partial(5), and the types and functions that the files of its writer
+ * and of its reader share. */
 #ifndef STALLKIT_CLASSIFY_PARTIAL_PRIVATE_H
 #define STALLKIT_CLASSIFY_PARTIAL_PRIVATE_H
 
@@ -10,8 +10,8 @@
 #include "dump/json/tape.h"
 
 /* The names of the format. Versions 1 and 2 are read but not written: version 1 repeats texts in
- * each bucket and has the stack of a bucket as a dump; version 2 repeats what a bucket of level 2
- * has in common with its parent. */
+ * each bucket and has the stack of a bucket as a dump; in version 2 a bucket of level 2 repeats
+ * members that are equal to those of its parent. */
 #define PARTIAL_FORMAT_1 "stall-partial/1"
 #define PARTIAL_FORMAT_2 "stall-partial/2"
 #define PARTIAL_FORMAT   "stall-partial/3"
@@ -37,8 +37,8 @@ enum {
     PARTIAL_HASH_SIZE = 17,   /* size of 16 hex digits and a NUL */
     PARTIAL_REGISTER_0 = '0', /* characters of registers of distinct.h: '0' stands for 0 */
     PARTIAL_REGISTER_MAX = 53,
-    PARTIAL_LINE_ROWS = 1000, /* most rows of a table on one line */
-    /* A line of a table ends behind the row that brings it to this length. */
+    PARTIAL_LINE_ROWS = 1000, /* maximum number of rows of a table on one line */
+    /* A line of a table ends after the row that brings it to this length. */
     PARTIAL_LINE_BYTES = 1 << 20,
     PARTIAL_COUNTS = 8 /* number of a tally's counts, see partial_counts */
 };
@@ -123,9 +123,8 @@ struct partial_items {
     size_t count; /* number of items of the whole array */
 };
 
-/* partial_values.c reads single values, and what consists of them. A missing or wrong value
- * marks the line as bad; `what` and `name` are the member that the error names. partial_reject
- * sets that mark. */
+/* partial_values.c reads single values, and arrays of them. A missing or wrong value marks the line
+ * as bad; `what` and `name` are the member that the error names. partial_reject sets that mark. */
 void partial_reject(struct partial_line *l, const char *what);
 /* Marks the line as out of memory if `memory` is false. */
 void partial_need(struct partial_line *l, bool memory);
@@ -138,7 +137,7 @@ uint64_t partial_number(struct partial_line *l, const struct tape_value *v, uint
 uint64_t partial_get_number(struct partial_line *l, const struct tape_value *o, const char *name);
 /* Returns the text of a string, valid until the next line; NULL for any other value. */
 const char *partial_text(struct partial_line *l, const struct tape_value *v);
-/* Returns the text of a string without a NUL behind it, which saves a copy; NULL for any other
+/* Returns the text of a string without a NUL after it, which saves a copy; NULL for any other
  * value. */
 const char *partial_raw_text(struct partial_line *l, const struct tape_value *v, size_t *len);
 /* Returns the text of a member; "" if the member is wrong. */
@@ -151,13 +150,13 @@ struct partial_items partial_items(struct partial_line *l, const struct tape_val
 /* Returns the items of a member, an array, which version 2 leaves out if it is empty. */
 struct partial_items partial_get_items(struct partial_line *l, const struct tape_value *o,
                                        const char *name, size_t group);
-/* Returns the next item; NULL behind the last one. */
+/* Returns the next item; NULL after the last one. */
 const struct tape_value *partial_take(struct partial_items *items);
 uint64_t partial_take_number(struct partial_line *l, struct partial_items *items, uint64_t max,
                              const char *what);
 /* Returns the interned text; NULL if text is NULL, or memory ran out. */
 const char *partial_keep(struct partial_line *l, const char *text);
-/* Returns the index of the interned text; 0 if something is wrong. */
+/* Returns the index of the interned text; 0 if the line is marked as bad. */
 uint32_t partial_text_index(struct partial_line *l, const char *text);
 void partial_read_users(struct partial_line *l, const struct tape_value *o, struct distinct *d);
 void partial_read_tally(struct partial_line *l, const struct tape_value *line, const char *name,
@@ -170,7 +169,8 @@ uint64_t partial_read_durations(struct partial_line *l, struct partial_items ite
 void partial_read_clusters(struct partial_line *l, const struct tape_value *o, const char *name,
                            struct clusters *c, uint64_t *count, uint64_t *ms);
 
-/* partial_usage_read.c. Reads into the triage's empty usage what partial_put_usage wrote. */
+/* partial_usage_read.c. Reads the member that partial_put_usage wrote into the triage's empty
+ * usage. */
 void partial_read_usage(struct partial_line *l, const struct tape_value *usage);
 /* Reads the facets of a stall's parts, five strings for each part, null = unknown. facets NULL:
  * an earlier version without them wrote the partial. */

@@ -50,7 +50,8 @@ void partial_reader_free(struct partial_reader *r) {
 /* Numbers of a part of a stall; earlier versions had no holder. */
 enum { PART_NUMBERS = 6, PART_NUMBERS_OLD = 5 };
 
-/* Returns the index for a position that counts from 1, in which 0 stands for none. */
+/* Returns the index for a position that counts from 1; position 0 stands for none and gives
+ * NO_INDEX. */
 static uint32_t index_of(uint64_t place) {
     return place ? (uint32_t)(place - 1) : NO_INDEX;
 }
@@ -122,8 +123,8 @@ static void read_opened(struct partial_line *l, const struct tape_value *o,
     }
 }
 
-/* Reads the kinds of stall for which some dump did not tell a threshold; earlier versions do not
- * have them. */
+/* Reads the kinds of stall for which some dump had no threshold; earlier versions do not have them.
+ */
 static void read_no_threshold(struct partial_line *l, const struct tape_value *o) {
     const struct tape_value *unsaid = partial_member(l, o, "no_threshold");
     struct partial_items items = {0};
@@ -173,7 +174,8 @@ static void read_usage(struct partial_line *l, const struct tape_value *o) {
     }
 }
 
-/* Reads how often ids of the sample came again: pairs of an id's place and the repeats. */
+/* Reads how often ids of the sample came again: pairs of an id's position and its number of
+ * repeats. */
 static void read_again(struct partial_line *l, const struct tape_value *ids, struct id_sketch *s) {
     struct partial_items again = partial_items(l, partial_member(l, ids, "again"), 2, "ids");
     for (size_t next = 0; again.next < again.end && partial_fine(l);) {
@@ -294,7 +296,7 @@ static bool complete(const struct partial_reader *r) {
     return r->taken == lines;
 }
 
-/* Returns the version that the name of the format says; 0 = it is no partial's. */
+/* Returns the version number in the name of the format; 0 = the name is not that of a partial. */
 static unsigned version_of_format(const char *format) {
     static const char *const formats[] = {PARTIAL_FORMAT_1, PARTIAL_FORMAT_2, PARTIAL_FORMAT};
     for (unsigned i = 0; i < sizeof formats / sizeof *formats; i++) {

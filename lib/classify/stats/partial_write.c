@@ -260,8 +260,8 @@ static bool evidence_equals(const struct evidence *a, const struct evidence *b) 
            a->reason == b->reason && strcmp(a->id ? a->id : "", b->id ? b->id : "") == 0;
 }
 
-/* Writes a bucket; of level 2 without what it has in common with its parent, as most buckets of
- * level 1 have one child. */
+/* Writes a bucket; one of level 2 without the members that are equal to those of its parent,
+ * because most buckets of level 1 have only one child. */
 static bool partial_out_put_bucket(struct partial_writer *writer, size_t set,
                                    const struct bucket *b) {
     struct jsonw *w = &writer->w;
@@ -409,7 +409,7 @@ static bool put_stalls(struct partial_writer *w) {
 
 /* ---- the head ---- */
 
-/* Writes what was folded into other buckets; nothing if none was. */
+/* Writes the sums of the buckets that were folded into "other"; nothing if none was folded. */
 static void put_folded(struct jsonw *w, const struct triage *t) {
     if (!triage_is_folded(t)) {
         return;

@@ -35,8 +35,8 @@ struct pending_stall *pending_get(struct pending_table *p, uint64_t hash) {
     return s;
 }
 
-/* Removes a stall by Knuth's algorithm R (TAOCP 3, 6.4): an entry behind the hole moves into it
- * if the search for the entry passes the hole. */
+/* Removes a stall by Knuth's algorithm R (TAOCP 3, 6.4): an entry after the hole moves into it if
+ * the search for the entry passes the hole. */
 void pending_remove(struct pending_table *p, struct pending_stall *s) {
     size_t mask = p->slot_count - 1, hole = (size_t)(s - p->slots);
     VEC_RELEASE(&s->parts);

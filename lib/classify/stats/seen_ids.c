@@ -114,10 +114,10 @@ static uint64_t root_above(uint64_t v) {
     return low;
 }
 
-/* An id is in the sample with the same chance as any other, whether its dump comes again or not: of
- * r_i repeats of the sampled ids the sum has a variance of at most the sum of r_i squared
- * (Bernoulli sampling, Poisson's limit). Two standard errors are 95 %; of no repeat at all the
- * bound is 3, by the rule of three (Hanley and Lippman-Hand, 1983). */
+/* An id is in the sample with the same probability as any other, whether its dump comes again or
+ * not. If the sampled ids have r_i repeats, the variance of their sum is at most the sum of the
+ * squares of r_i (Bernoulli sampling, Poisson's limit). Two standard errors give a 95 % bound;
+ * without any repeat the bound is 3, by the rule of three (Hanley and Lippman-Hand, 1983). */
 struct id_overlap id_sketch_overlap(const struct id_sketch *s) {
     enum { RULE_OF_THREE = 3 };
     uint64_t sampled = 0, again = 0, squares = 0;

@@ -1,5 +1,6 @@
 /* Keeps the ids of dumps: those that were read before, so that a dump that arrives twice counts
- * once, and a sample of all, by which partials tell how many dumps they have in common. */
+ * once, and a sample of all, from which the number of dumps that partials have in common is
+ * estimated. */
 #ifndef STALLKIT_CLASSIFY_SEEN_IDS_H
 #define STALLKIT_CLASSIFY_SEEN_IDS_H
 
@@ -18,7 +19,7 @@ struct seen_set {
     size_t slot_count[2], used;
 };
 
-/* Adds the hash of an id; *seen tells whether the set had it. False: out of memory. */
+/* Adds the hash of an id; *seen becomes whether the set had it. False: out of memory. */
 bool seen_before(struct seen_set *s, uint64_t hash, bool *seen);
 void seen_release(struct seen_set *s);
 
@@ -27,7 +28,8 @@ void seen_release(struct seen_set *s);
 enum { ID_SKETCH_MAX = 4096 /* ids in a sample: at most 80 KB of a partial */ };
 
 struct id_count {
-    uint64_t hash, count; /* hash of an id; dumps that have it, each of another part */
+    /* hash: of an id; count: number of dumps with the id, each in a different part. */
+    uint64_t hash, count;
 };
 
 /* The smallest ID_SKETCH_MAX hashes of ids (a bottom-k sketch, see user_sample.h), all of them if
@@ -36,7 +38,9 @@ struct id_count {
 struct id_sketch {
     VEC(struct id_count) ids; /* ascending by hash */
     bool cut;                 /* there are more ids than those in the sample */
-    uint64_t told, untold;    /* dumps with an id; dumps without one, or of partials without ids */
+    /* told: number of dumps with an id; untold: of dumps without one, or in partials without ids.
+     */
+    uint64_t told, untold;
 };
 
 void id_sketch_release(struct id_sketch *s);
@@ -45,11 +49,11 @@ bool id_sketch_add(struct id_sketch *s, uint64_t hash, uint64_t count);
 /* Adds all of `from`. False: out of memory, and s may hold a part. */
 bool id_sketch_merge(struct id_sketch *s, const struct id_sketch *from);
 
-/* How many dumps are counted again, as their ids were counted before in another part. */
+/* The number of dumps that are counted again, because their ids were counted before in another
+ * part. */
 struct id_overlap {
     uint64_t dumps; /* exact, or estimated from the share of the sample */
-    uint64_t
-        error; /* dumps by which the estimate is wrong at most, in 95 of 100 cases; 0 = exact */
+    uint64_t error; /* 95 % bound of the estimate's error, in dumps; 0 = exact */
 };
 struct id_overlap id_sketch_overlap(const struct id_sketch *s);
 

@@ -152,8 +152,8 @@ static uint64_t hash_of_stall(const struct dump *d) {
     return hash + (hash == 0);
 }
 
-/* Returns when the dump's span begins, in ms from the start of its stall; 0 if the dump does not
- * tell. */
+/* Returns the start of the dump's span, in ms from the start of its stall; 0 for the first dump of
+ * a stall, or if the dump does not have it. */
 static uint64_t start_of(const struct dump *d) {
     return d->stall.seq > 1 && d->stall.at_ms > 0 ? (uint64_t)d->stall.at_ms : 0;
 }
@@ -162,8 +162,8 @@ static uint64_t less_of(uint64_t a, uint64_t b) {
     return a < b ? a : b;
 }
 
-/* Adds a dump's span to its stall, or the time since the stall's start if the dump has no span,
- * and returns by how much that raises the time that the stall's dumps count. */
+/* Adds a dump's span to its stall, or the time since the stall's start if the dump has no span.
+ * Returns the increase of the time that the stall's dumps count together. */
 static uint64_t add_span(struct stall_spans *s, const struct dump *d, uint64_t span_ms,
                          uint64_t cap_ms) {
     if (d->stall.span_ms >= 0) {
@@ -177,7 +177,7 @@ static uint64_t add_span(struct stall_spans *s, const struct dump *d, uint64_t s
     return s->ms - before;
 }
 
-/* Does this dump, by its own words, cover its whole stall? */
+/* Does this dump, by its own members, cover its whole stall? */
 static bool is_whole(const struct dump *d, uint64_t span_ms) {
     bool last = d->stall.ended || d->stall.fatal;
     uint64_t duration = last && d->stall.duration_ms > 0 ? (uint64_t)d->stall.duration_ms : 0;

@@ -12,7 +12,7 @@
 #include "classify/stats/seen_ids.h"
 #include "dump/dump.h"
 
-/* The default cap: what one stall counts at most, in ms. */
+/* The default cap: the maximum in ms that one stall counts. */
 enum { STALL_CAP_MS = 30000 };
 
 /* The reason why a dump is set apart and not ranked. */
@@ -23,7 +23,8 @@ enum triage_apart {
     APART_BACKGROUND,
     APART_PREWARMED, /* "prewarmed": the launch was begun by the system before the user did */
     APART_IDLE,      /* "idle": most samples show only the loop that waits for work */
-    APART_LATE,      /* "late": there are no samples, and at the capture the loop waited again */
+    APART_LATE, /* "late": there are no samples, and the loop waited for work again when the dump
+                   was captured */
     APART_NO_STACK,  /* "no-stack": no frame is there, or rules hide all */
     APART_DUPLICATE, /* "duplicate": a dump with this id was read before */
     APART_LEFT_OUT,  /* "left-out": excluded by the filter */
@@ -31,11 +32,11 @@ enum triage_apart {
 };
 /* Returns the word for a reason, "crash" …; "" for APART_NONE. */
 const char *triage_apart_text(enum triage_apart a);
-/* Returns the reason why a dump with this key is not ranked. open: those of the reasons crash,
- * background, prewarmed, idle and late whose dumps are ranked all the same. */
+/* Returns the reason why a dump with this key is not ranked. open: the reasons, among crash,
+ * background, prewarmed, idle and late, whose dumps are ranked nevertheless. */
 enum triage_apart triage_apart_of(const struct dump *d, const struct stall_key *key,
                                   const bool open[APART_COUNT]);
-/* Sets `open` for the reasons for which a filter asks, so that their stalls are ranked. */
+/* Sets `open` for the reasons whose dumps a filter selects, so that these dumps are ranked. */
 void triage_apart_opened(const struct where *w, bool open[APART_COUNT]);
 
 /* Sets *why to the reason why the next dump of an input is not ranked: it is a duplicate if its
@@ -46,16 +47,17 @@ bool stall_count_judge(struct seen_set *seen, const struct dump *d, const struct
 /* The spans of a stall's dumps so far. */
 struct stall_counted {
     uint64_t hash; /* hash of the stall's id; 0 = free slot */
-    /* For all dumps so far, and for the ranked ones: the sum of their spans, the longest time
-     * from the stall's start of a dump without a span, and the ms that they counted together. */
+    /* For all dumps of a stall so far, and for the ranked ones: the sum of their spans; for dumps
+     * without a span, the longest time from the stall's start to a dump; and the ms that all of
+     * them counted together. */
     struct stall_spans {
         uint64_t said_ms, longest_ms, ms;
     } all, ranked;
     bool counted; /* the stall was counted, as one */
 };
-/* The stalls that were met, so that each counts once and up to its cap whatever its dumps say.
- * There are two generations, so memory has a bound and the last 2^17 stalls are always known.
- * Zero-initialised = empty. */
+/* The stalls that were met, so that each counts once and at most its cap, even if its dumps
+ * contradict each other. There are two generations, so memory has a bound and the last 2^17 stalls
+ * are always known. Zero-initialised = empty. */
 enum { STALL_LEDGER_GENERATION = 1 << 17 };
 struct stall_ledger {
     struct stall_counted *slots[2]; /* [0] is the current generation */
@@ -65,21 +67,23 @@ void stall_ledger_release(struct stall_ledger *l);
 /* Marks the stall of this hash as counted, if it is known; 0 = the stall has no id. */
 void stall_ledger_mark(struct stall_ledger *l, uint64_t hash);
 
-/* What one dump counts, of its stall's time. */
+/* The part of its stall's time that one dump counts. */
 struct stall_count {
     uint64_t hash;    /* hash of its stall's id; 0 = the stall has no id */
     uint64_t span_ms; /* the dump's span, before the cap; 0 = unknown */
     uint64_t ms;      /* part of the span in the first cap_ms of its stall */
-    /* By its own words the dump covers its whole stall, of which no other dump was met. */
+    /* The dump counts for a whole stall: it has no stall id, or its own members cover the whole
+     * stall, and no other dump of the stall was read before. */
     bool whole;
     bool counted; /* its stall was counted before, so the dump only adds time */
 };
-/* Computes what the next dump of an input counts; `why` is the reason why it is not ranked.
- * cap_ms: 0 = no cap. Of a span counts the part in the first cap_ms: the first dump's span
- * begins with the stall, a later one's with its own detection (at_ms), if it has that. All dumps
- * of a stall together count the sum of their spans, or the longest time of a dump without a
- * span, whichever is more, up to the cap. This total does not depend on the order of the dumps,
- * while each dump's part of it may. False: out of memory. */
+/* Computes how much stalled time, and whether a stall, the next dump of an input adds; `why` is the
+ * reason why it is not ranked. cap_ms: 0 = no cap. The part of a span counts that lies in the first
+ * cap_ms of the stall: the first dump's span begins with the stall, a later one's with its own
+ * detection (at_ms, if the dump has it). All dumps of a stall together count the sum of their
+ * spans, or the longest time of a dump without a span, whichever is more, up to the cap. This total
+ * does not depend on the order of the dumps, while each dump's part of it may. False: out of
+ * memory. */
 bool stall_count_take(struct stall_ledger *l, const struct dump *d, enum triage_apart why,
                       uint64_t cap_ms, struct stall_count *out);
 

@@ -63,8 +63,8 @@ struct part_group {
     bool fatal;
 };
 
-/* Returns the group of the first part and of those behind it in the same bucket. level1: the
- * stall's bucket; NO_INDEX = not known yet. */
+/* Returns the group of the first part and of those after it in the same bucket. level1: the stall's
+ * bucket; NO_INDEX = not known yet. */
 static struct part_group first_group(const struct stall_part *parts, size_t count,
                                      enum part_set set, uint32_t level1) {
     struct part_group g = {.bucket = bucket_of_part(&parts[0], set), .parts = parts};
@@ -76,9 +76,9 @@ static struct part_group first_group(const struct stall_part *parts, size_t coun
     return g;
 }
 
-/* Does group a have more of the stall than b? Of equal ones the one with more time in the
- * stall's level-1 bucket, so that an action has the stalls of its bucket; then the one whose key
- * sorts first, as indexes depend on the order of the dumps. */
+/* Does group a have more of the stall's time than b? Of equal groups the one with more time in the
+ * stall's level-1 bucket has, so that an action gets the stalls of its bucket; then the one whose
+ * key sorts first, because indexes depend on the order of the dumps. */
 static bool has_more(const struct bucket_set *set, const struct part_group *a,
                      const struct part_group *b) {
     if (a->ms != b->ms) {

@@ -1,6 +1,6 @@
-/* A tally is the aggregate of a set of stalls: of a bucket, of an action, of all. Every member
- * is a sum, a set or an extreme under a total order, so the tallies of parts add up exactly to
- * the tally of the whole, in any order. */
+/* A tally is the aggregate of a set of stalls, such as those of a bucket or of an action, or all.
+ * Every member is a sum, a set or an extreme under a total order, so the tallies of parts add up
+ * exactly to the tally of the whole, in any order. */
 #ifndef STALLKIT_CLASSIFY_TALLY_H
 #define STALLKIT_CLASSIFY_TALLY_H
 
@@ -38,7 +38,7 @@ struct cause_tally {
 
 /* Zero-initialised = empty and not shared. */
 struct tally {
-    uint32_t sharers; /* owners beside the first, for a tally that tally_new made */
+    uint32_t sharers; /* number of owners besides the first, for a tally that tally_new made */
     uint64_t dumps, stalls;
     uint64_t ms;     /* stalled time: the spans, each stall up to the cap */
     uint64_t max_ms; /* longest stall, before the cap */
@@ -46,8 +46,9 @@ struct tally {
      * durations are lower bounds. fatal_min_ms is the shortest of these durations; 0 = none is
      * known. */
     uint64_t fatal, fatal_min_ms;
-    uint64_t samples, hits;     /* number of sampled stacks, and of those that contain the key */
-    struct histogram durations; /* of whole stalls, before the cap; 0 = no dump tells it */
+    uint64_t samples, hits; /* number of sampled stacks, and of those that contain the key */
+    /* Durations of whole stalls, before the cap; 0 = no dump has the duration. */
+    struct histogram durations;
     struct distinct users;
     struct clusters clusters; /* stalls, and ms up to the cap, by stratum and group of users */
     struct facet facets[FACET_COUNT];
@@ -64,8 +65,8 @@ void tally_release(struct tally *t);
 struct tally *tally_new(void);
 /* Gives up one owner's share of t, which may be NULL; with the last owner's it is freed. */
 void tally_free(struct tally *t);
-/* Gives up *own and makes it a further share of `other`. Until tally_own both must only be read,
- * or changed for all owners alike. */
+/* Gives up *own and makes it a further share of `other`. Until tally_own is called, a change of the
+ * tally is one for all owners. */
 void tally_share(struct tally **own, struct tally *other);
 /* Makes *own unshared, by a copy if needed, so that it can be changed. False: out of memory, and
  * nothing changed. */
@@ -82,7 +83,7 @@ bool tally_facet(struct tally *t, enum tally_facet f, uint32_t text, uint64_t du
 /* Adds dumps of a cause, with their stalled time and the sum of their confidences. False: out of
  * memory. */
 bool tally_add_cause(struct tally *t, const struct cause_tally *add);
-/* Returns what was counted of a cause; zeros if nothing was. */
+/* Returns the counts of a cause; zeros if nothing was counted for it. */
 struct cause_tally tally_of_cause(const struct tally *t, enum rule_cause cause);
 /* Counts a whole stall of ms, before the cap; cell: of its user, see clusters.h. False: out of
  * memory. */
@@ -100,14 +101,14 @@ struct tally_duration {
     uint64_t ms;
     bool at_least; /* ms is a lower bound, as a process died in such a stall */
 };
-/* Returns how many stalls have no dump that tells their length. */
+/* Returns the number of stalls that have no dump with their length. */
 uint64_t tally_length_unknown(const struct tally *t);
 /* Returns a percentile, 1 … 1000 permille, of the durations of the stalls that have one, at most
  * the longest; 0: no stall has one. */
 struct tally_duration tally_percentile(const struct tally *t, unsigned permille);
 struct tally_duration tally_max(const struct tally *t);
 /* Returns the cause with most stalled time, of equal ones the one with more dumps, and sets
- * *confidence to its mean over all dumps, where those of another cause count 0. */
+ * *confidence to its mean over all dumps, in which dumps with another cause count 0. */
 enum rule_cause tally_cause(const struct tally *t, unsigned *confidence);
 /* Returns the share of the samples that contain the key, in permille; -1 without samples. */
 int tally_truth(const struct tally *t);

@@ -106,7 +106,8 @@ struct stall_share {
     uint64_t user;                /* hash of the user's name */
     uint32_t cell;                /* cell of the user, see clusters.h */
     bool has_user;
-    bool has_hash; /* text_hash is computed: it takes longer than all else, and few dumps need it */
+    bool has_hash; /* text_hash is computed: the hash takes longer than all other steps, and few
+                      dumps need it */
     uint64_t text_hash;
 };
 
@@ -203,8 +204,8 @@ bool triage_show(struct triage *t, struct bucket *b, const struct key *key) {
     return true;
 }
 
-/* Computes the hash of the dump as the device wrote it: what a host found is no part of it, so
- * that partials do not depend on where symbols were, and when. False: out of memory. */
+/* Computes the hash of the dump as the device wrote it: members that a host added are left out, so
+ * that partials do not depend on where and when symbols were found. False: out of memory. */
 static bool hash_captured(struct triage *t, struct stall_share *s) {
     if (!s->has_hash) {
         strbuf_clear(&t->scratch);
@@ -381,7 +382,8 @@ static bool count_holder(struct triage *t, struct stall_share *s, struct stall_p
     return part->action == NO_INDEX || bucket_add_action(b, part->action, s->ms);
 }
 
-/* Returns the dump's own span, whatever other dumps of its stall say; evidence is chosen by it. */
+/* Returns the dump's own span, by which evidence is chosen; other dumps of its stall do not matter.
+ */
 static uint64_t span_of_dump(const struct dump *d) {
     int64_t span = dump_span_ms(d);
     return span > 0 ? (uint64_t)span : 0;
@@ -426,7 +428,8 @@ static bool rank_dump(struct triage *t, const struct dump *d, const struct stall
            tally_dump(&t->total, &s) && stored_dumps_add(&t->stored, &at[0]->stored, d, key, s.ms);
 }
 
-/* Counts an idle dump by what it shows, so that a wrong rule is noticed. False: out of memory. */
+/* Counts an idle dump by its innermost function, so that a wrong rule is noticed. False: out of
+ * memory. */
 static bool count_idle(struct triage *t, const struct dump *d, const struct stall_key *key,
                        uint64_t ms, const struct stall_part *part) {
     struct stall_share s = {

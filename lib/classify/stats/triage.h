@@ -17,12 +17,14 @@
 #include "classify/stats/tally.h"
 
 struct triage_options {
-    uint64_t cap_ms;          /* most that one stall counts; 0 = no cap */
-    uint64_t max_buckets;     /* most level-1 buckets of an output, see triage_fold; 0 = all */
+    uint64_t cap_ms; /* maximum that one stall counts; 0 = no cap */
+    /* Maximum number of level-1 buckets of an output, see triage_fold; 0 = all. */
+    uint64_t max_buckets;
     enum tally_weight weight; /* weight by which buckets are ranked */
     uint64_t rules_hash;      /* hash of the rules, printed with every output */
-    size_t keep_bytes;        /* bytes for dumps to be shown, see stored_dumps.h; 0 = none */
-    /* The reasons, among crash, background and prewarmed, whose dumps are ranked all the same. */
+    size_t keep_bytes; /* limit in bytes of the dumps that are kept to be shown, see stored_dumps.h;
+                          0 = none are kept */
+    /* The reasons, among crash, background and prewarmed, whose dumps are ranked nevertheless. */
     bool open[APART_COUNT];
     const char *rules; /* name of the rules ("built-in"), borrowed */
     const char *where; /* text of the filter of the dumps; borrowed, NULL = all */
@@ -45,11 +47,11 @@ enum st triage_add(struct triage *t, const struct dump *d, const struct stall_ke
 enum st triage_finish(struct triage *t, struct err *e) BASE_MUST_USE;
 
 /* Folds buckets into one: the first options.max_buckets of level 1 stay, in the order of output,
- * with their buckets of level 2, and as many actions; all others become one bucket "other"
- * behind them. Sums stay exact, and each bucket gets a bound of what it may lack. triage_finish
- * calls it; a caller that writes a partial calls it when all inputs were counted. Folded buckets
- * are lost, so partials with them do not merge as their dumps would. ST_ERR: out of memory, and
- * t can only be freed. */
+ * with their buckets of level 2, and as many actions; all others become one bucket "other" after
+ * them. Sums stay exact, and each bucket gets an upper bound of the time that it may lack.
+ * triage_finish calls it; a caller that writes a partial calls it when all inputs were counted.
+ * Folded buckets are lost, so partials with them do not merge as their dumps would. ST_ERR: out of
+ * memory, and t can only be freed. */
 enum st triage_fold(struct triage *t, struct err *e) BASE_MUST_USE;
 /* Sets those options of a triage that concern its output: max_buckets and weight. */
 void triage_set_output(struct triage *t, const struct triage_options *o);
@@ -82,7 +84,8 @@ enum st session_origin_read(struct session_origin *o, const char *text, size_t l
  * its line feed, and stops at the first that fails (it is malformed, or memory ran out), which the
  * error names; those before it are counted. Free it with exposure_table_free. */
 struct exposure_table;
-enum { EXPOSURE_LINE_MAX = 64 << 20 }; /* most bytes of a line that a caller should keep */
+/* Maximum number of bytes of a line that a caller should keep. */
+enum { EXPOSURE_LINE_MAX = 64 << 20 };
 enum st exposure_table_new(struct exposure_table **out, struct triage *t,
                            const struct exposure_filter *filter, struct err *e) BASE_MUST_USE;
 enum st exposure_table_line(struct exposure_table *table, const char *line, size_t len,
@@ -94,32 +97,32 @@ void exposure_table_free(struct exposure_table *table);
 /* Replaces *t by an empty triage with the same ids for finding duplicates, to write one partial
  * after another of one input. ST_ERR: out of memory, and *t is unchanged. */
 enum st triage_restart(struct triage **t, struct err *e) BASE_MUST_USE;
-/* Makes a new triage, not finished, of the counts of `from`, not finished: its buckets are
- * sorted anew by the keyer k of other rules, with the options o. Each bucket is sorted by the
- * one stack that it has kept, so stalls that the old rules put into one bucket stay together.
- * Aliases are those of that stack; actions, which gate_compare does not use, are dropped. Stalls
- * of which dumps are missing are counted as they are. ST_ERR: out of memory, or a bucket has
- * kept no stack (ERR_UNSUPPORTED). */
+/* Makes a new triage, not finished, of the counts of `from`, not finished: its buckets are sorted
+ * again by the keyer k of other rules, with the options o. Each bucket is sorted by the one stack
+ * that it has kept, so stalls that the old rules put into one bucket stay together. Aliases are
+ * those of that stack; actions, which gate_compare does not use, are dropped. Stalls of which dumps
+ * are missing are counted as they are. ST_ERR: out of memory, or a bucket has kept no stack
+ * (ERR_UNSUPPORTED). */
 enum st triage_rekey(struct triage **out, struct triage *from, struct keyer *k,
                      const struct triage_options *o, struct err *e) BASE_MUST_USE;
 /* A callback that gives names known now to frames of a dump, made of the stack of a bucket.
  * ST_ERR: out of memory. */
 typedef enum st (*triage_resolve)(void *ctx, struct dump *d, struct err *e);
 /* Makes a new triage, not finished, of the counts of `from`, not finished, with names from
- * `resolve`. Each bucket is sorted anew by the one stack that it has kept, which then has the
- * names, and its earlier id becomes an alias. An action gets the name that it has in the stacks,
- * if they agree. Holders, causes and counts are unchanged, but a bucket that with names shows
- * only the loop that waits is idle. k has the rules of `from`, whose buckets of actions, holders
- * and idle dumps move, so that it can only be freed. ST_ERR: as triage_rekey. */
+ * `resolve`. Each bucket is sorted again by the one stack that it has kept, which then has the
+ * names, and its earlier id becomes an alias. An action gets the name that it has in the stacks, if
+ * they agree. Holders, causes and counts are unchanged, but a bucket that with names shows only the
+ * loop that waits is idle. k has the rules of `from`, whose buckets of actions, holders and idle
+ * dumps move, so that it can only be freed. ST_ERR: as triage_rekey. */
 enum st triage_rename(struct triage **out, struct triage *from, struct keyer *k,
                       triage_resolve resolve, void *ctx, struct err *e) BASE_MUST_USE;
 /* Does a bucket of level 1 or 2 have a frame without a name, or with one that Apple's bitcode
  * compiler hid? */
 bool triage_lacks_names(const struct triage *t);
-/* Takes out of t, not finished, what names a user: the hash of the name (hash_bytes) in sets of few
- * users and in the sample of users, and user_day, the hash of a day such as "2026-11-20" followed
- * by the name. All counts of stalls and time stay, and so do numbers of many users, whose registers
- * name none. Returns whether something was taken out. */
+/* Removes from t, which is not finished, everything that identifies a user: the hash of the name
+ * (hash_bytes) in sets of few users and in the sample of users, and user_day, the hash of a day
+ * such as "2026-11-20" followed by the name. All counts of stalls and time stay, and so do numbers
+ * of many users, whose registers name none. Returns whether anything was removed. */
 bool triage_forget_user(struct triage *t, uint64_t user, uint64_t user_day);
 /* Is t without any counts, of dumps and of exposure? */
 bool triage_is_empty(const struct triage *t);
@@ -133,7 +136,7 @@ const struct triage_options *triage_options_of(const struct triage *t);
  * unchanged. */
 enum st triage_merge(struct triage *t, struct triage *from, struct err *e) BASE_MUST_USE;
 /* Returns how many dumps were counted again, as they are in several of the merged partials.
- * Partials of earlier versions, which tell no ids, count as having none in common. */
+ * Partials of earlier versions, which hold no ids, count as having none in common. */
 struct id_overlap triage_overlap(const struct triage *t);
 /* Writes the whole state of t, not finished, as stall-partial(5). Equal states give equal bytes.
  * Errors of writing stick to the sink. ST_ERR: out of memory. */
@@ -144,7 +147,7 @@ struct partial_reader;
 enum st partial_reader_new(struct partial_reader **out, struct err *e) BASE_MUST_USE;
 /* Frees a reader, which may be NULL. */
 void partial_reader_free(struct partial_reader *r);
-enum { PARTIAL_LINE_MAX = 64 << 20 }; /* most bytes of one line */
+enum { PARTIAL_LINE_MAX = 64 << 20 }; /* maximum number of bytes of one line */
 /* Reads one line, without its end. ST_NONE: the partial is not complete yet. ST_OK: it is, and
  * the caller frees *done. ST_ERR: the line is no partial's, or contradicts an earlier one. */
 enum st partial_reader_line(struct partial_reader *r, const char *text, size_t len,

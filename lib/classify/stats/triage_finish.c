@@ -1,5 +1,5 @@
-/* Brings a triage into the order of output, after all inputs were counted; and takes out what names
- * a user. */
+/* Brings a triage into the order of output, after all inputs were counted; and removes the data
+ * that identifies a user. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -133,7 +133,8 @@ static bool forget_in_sample(struct user_sample *s, uint64_t hash) {
     return true;
 }
 
-/* Takes a user out of all tallies of a set. One with several owners is changed for all alike. */
+/* Removes a user from all tallies of a set; a tally with several owners changes for all of them.
+ * Returns whether a tally had the user. */
 static bool forget_in_buckets(const struct bucket_set *set, uint64_t hash) {
     bool found = false;
     for (size_t i = 0; i < set->buckets.len; i++) {

@@ -1,7 +1,7 @@
-/* Folds the buckets past a limit into one, which bounds an output; sums stay exact. What a
- * bucket may have lost to folding in the partials that it came from is bounded as in mergeable
- * summaries (Agarwal, Cormode, Huang, Phillips, Wei, Yi, "Mergeable summaries", PODS 2012): in
- * each of them it had at most the time of the largest folded bucket. */
+/* Folds the buckets past a limit into one, which bounds an output; sums stay exact. The time that a
+ * bucket may have lost by folding in partials is bounded as in mergeable summaries (Agarwal,
+ * Cormode, Huang, Phillips, Wei, Yi, "Mergeable summaries", PODS 2012): in each of them it had at
+ * most the time of the largest folded bucket. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -75,8 +75,8 @@ static uint32_t *into_itself(const struct bucket_set *set) {
     return into;
 }
 
-/* Folds the buckets behind the first max_buckets, in the order of output, into one. False: out
- * of memory. */
+/* Folds the buckets after the first max_buckets, in the order of output, into one. False: out of
+ * memory. */
 static bool fold_set(struct triage *t, struct bucket_set *set, uint32_t **into) {
     uint64_t most = 0;
     struct bucket *other = put_other(t, set);

@@ -79,7 +79,8 @@ static const struct bucket_frame *map_frame(struct triage *t, const struct triag
 
 /* ---- buckets that both have ---- */
 
-/* Gives b the frames as printed of `from`, whose evidence it has now. False: out of memory. */
+/* Gives b the printed frames of `from`, because b has taken the evidence of `from`. False: out of
+ * memory. */
 static bool take_frames(struct triage *t, const struct triage *of, struct mapping *m,
                         struct bucket *b, const struct bucket *from) {
     for (size_t i = 0; i < b->frame_count; i++) {

@@ -14,7 +14,7 @@
 
 #define NO_INDEX UINT32_MAX
 
-enum { ALIASES_MAX = 4096 }; /* most aliases of a bucket */
+enum { ALIASES_MAX = 4096 }; /* maximum number of aliases of a bucket */
 
 /* A frame as it is printed. Its strings and the frame itself are interned in the triage: equal
  * frames have one pointer. */
@@ -27,7 +27,7 @@ struct bucket_frame {
     bool in_app, resolved;
 };
 
-/* The part of a bucket's stalled time to which one action led. */
+/* The part of a bucket's stalled time that came from one action. */
 struct action_share {
     uint32_t action, rank; /* index and, once finished, rank of the action */
     uint64_t ms;
@@ -42,14 +42,15 @@ struct evidence {
     enum rule_cause cause;
     const char *reason; /* reason of the cause, interned in the triage; NULL = none */
     SMALL_VEC(uint32_t)
-    stack; /* of level 2: its pieces (exemplar.h), as indexes in the triage; empty = none */
+    stack; /* for level 2: the stack's pieces (exemplar.h), as indexes in the triage; empty = none
+            */
 };
 
 struct bucket {
     char id[KEY_ID_SIZE];
     uint32_t index;      /* position in the bucket_set */
     uint64_t text_hash;  /* hash of the key's text, which the frames have (bucket_compare) */
-    struct tally *tally; /* of level 1: its only child's tally, while both are equal */
+    struct tally *tally; /* for level 1: its only child's tally, while both are equal */
     uint64_t users;      /* number of distinct users, once finished */
     /* The array is malloc'ed, the frames belong to the triage. */
     const struct bucket_frame **frames;
@@ -57,13 +58,13 @@ struct bucket {
     struct evidence evidence;
     /* Ids that its key had before names were known, as numbers, ascending. */
     SMALL_VEC(uint64_t) aliases;
-    uint32_t parent; /* of level 2: index of its level-1 bucket */
+    uint32_t parent; /* for level 2: index of its level-1 bucket */
     SMALL_VEC(struct action_share) actions;
     /* The indexes of the level-2 buckets of a level-1 bucket, ranked once finished. */
     SMALL_VEC(uint32_t) children;
     uint64_t kept_ms; /* the part of bucket_set.fold.ms from foldings in which this bucket stayed */
     uint32_t joined;  /* number of buckets that were joined to this one, see aliases.c */
-    struct stored_bucket *stored; /* of level 1: its stored dumps; NULL = none */
+    struct stored_bucket *stored; /* for level 1: its stored dumps; NULL = none */
     /* The number of threads that a holder kept waiting, summed over its dumps. */
     uint64_t waiters;
 };
@@ -83,10 +84,11 @@ struct bucket_set {
     uint32_t *ranked; /* indexes in the order of output, once finished */
 };
 
-/* What one dump counts of a stall that has more dumps. */
+/* The part of a stall that one of its several dumps counts. */
 struct stall_part {
-    uint32_t level2, action;       /* indexes of the buckets; NO_INDEX = not ranked, no action */
-    uint32_t level1;               /* of a ranked part, once its stall is counted */
+    uint32_t level2, action; /* indexes of the buckets; NO_INDEX = not ranked, no action */
+    /* Index of the level-1 bucket of a ranked part, set once its stall is counted. */
+    uint32_t level1;
     uint32_t holder;               /* NO_INDEX = the dump does not wait for a lock */
     uint32_t cell;                 /* cell of its user, see clusters.h */
     uint32_t facets[USAGE_FACETS]; /* indexes of strings; NO_INDEX = unknown */
@@ -98,7 +100,7 @@ struct stall_part {
 struct pending_stall {
     uint64_t hash;        /* hash of its id */
     uint64_t seen_ms;     /* sum of the spans so far */
-    uint64_t duration_ms; /* length of the whole stall; 0 = no dump has told it yet */
+    uint64_t duration_ms; /* length of the whole stall; 0 = no dump has given it yet */
     VEC(struct stall_part) parts;
 };
 
@@ -109,13 +111,14 @@ struct pending_table {
     size_t slot_count, used;
 };
 
-enum { PENDING_MAX = 1 << 18 }; /* most pending stalls; further ones are counted as they are */
+/* Maximum number of pending stalls; further ones are counted as they are. */
+enum { PENDING_MAX = 1 << 18 };
 
 /* The shortest duration at which stalls of a kind are detected. */
 struct threshold {
     uint32_t kind; /* index of the kind's string */
     int64_t ms;    /* -1 = no dump tells it */
-    bool unsaid;   /* a dump does not tell it */
+    bool unsaid;   /* a dump of the kind lacks its threshold */
 };
 
 struct triage {
@@ -131,7 +134,7 @@ struct triage {
     uint64_t dumps_read;
     uint64_t apart[APART_COUNT];
     uint64_t unresolved;  /* ranked dumps whose key has frames without a name */
-    int64_t threshold_ms; /* smallest threshold of the ranked dumps; -1 = no dump tells its own */
+    int64_t threshold_ms; /* smallest threshold of the ranked dumps; -1 = no dump has one */
     /* Smallest threshold of each kind of stall, by the kind's text. */
     VEC(struct threshold) thresholds;
     struct pending_table pending;
@@ -143,7 +146,8 @@ struct triage {
     struct map pieces;  /* interned: pieces of stacks, see exemplar.h */
     struct stored_dumps stored;
     struct strbuf scratch;
-    /* Memory ran out while buckets moved, so that they do not fit together: t can only be freed. */
+    /* Memory ran out while buckets moved, so that the triage is inconsistent and can only be freed.
+     */
     bool torn;
 };
 
@@ -155,7 +159,7 @@ struct triage_into {
 /* Joins buckets, as if their dumps had been counted in the bucket that they are joined to, whose
  * key, evidence and aliases stay. False: out of memory, and t can only be freed. */
 bool triage_take_in(struct triage *t, const struct triage_into *into);
-/* How the buckets of a triage were sorted anew, for merging its other counts. */
+/* The new places of a triage's buckets after a new sorting, for merging its other counts. */
 struct triage_rest {
     uint32_t *texts, *pieces; /* for each string and piece its index in the new triage */
     uint32_t *level2; /* for each bucket its index in the new triage; NO_INDEX = it is idle */
@@ -192,7 +196,7 @@ const struct bucket *alias_index_find(const struct alias_index *index, const str
                                       const struct bucket *b);
 
 /* Notes that stalls of this kind (NULL = unknown) were detected from this duration on; -1 = the
- * dump does not tell. False: out of memory. */
+ * dump has no threshold. False: out of memory. */
 bool triage_note_threshold(struct triage *t, const char *kind, int64_t threshold_ms);
 /* Merges the thresholds of `from` into t. False: out of memory. */
 bool triage_merge_thresholds(struct triage *t, const struct triage *from);
@@ -218,7 +222,7 @@ bool triage_show(struct triage *t, struct bucket *b, const struct key *key);
 bool bucket_is_other(const struct bucket *b);
 /* Returns the bucket of a set into which others were folded; NULL = none were. */
 struct bucket *bucket_find_other(const struct bucket_set *set);
-/* Returns how much of the bucket's time may have been folded into "other", at most; 0: none. */
+/* Returns an upper bound of the bucket's time that was folded into "other"; 0: none was. */
 uint64_t bucket_error_ms(const struct bucket_set *set, const struct bucket *b);
 /* Sets the names of the buckets "other" to the numbers of buckets folded into them. False: out
  * of memory. */

@@ -1,5 +1,5 @@
-/* Sorts a triage anew by other rules, or by names that became known later, with the one stack
- * that each of its buckets has kept. */
+/* Sorts a triage again by other rules, or by names that became known later, with the one stack that
+ * each of its buckets has kept. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,7 +10,7 @@
 
 /* The key that stacks give an action now. */
 struct named_action {
-    struct key *key; /* key by the best evidence among the stacks; NULL = no stack tells */
+    struct key *key; /* key by the best evidence among the stacks; NULL = no stack gives one */
     const struct evidence *by; /* evidence that gave `key` */
     bool disagree;             /* another stack gives another key */
 };
@@ -174,9 +174,9 @@ static bool rekey_keep_aliases(const struct rekeying *r, struct bucket *now,
     return true;
 }
 
-/* Adds the bucket of level 2, and to level 1 its frames. Actions are left out: one stack tells
- * only one of those that led to the bucket, and the gate does not use them. False: out of
- * memory. */
+/* Adds the bucket of level 2, and to level 1 its frames. Actions are left out: one stack has only
+ * one of the actions that led to the bucket, and the gate does not use them. False: out of memory.
+ */
 static bool rekey_add_bucket(struct rekeying *r, const struct bucket *from, const struct dump *d,
                              const struct stall_key *key) {
     struct triage *t = r->t;
@@ -364,7 +364,7 @@ static const struct key **action_keys(const struct rekeying *r, size_t count) {
 
 static enum st rename_all(struct rekeying *r, struct triage *from, struct err *e) {
     size_t actions = from->actions.buckets.len;
-    struct triage_options *o = &r->t->options; /* its texts still belong to `from` */
+    struct triage_options *o = &r->t->options; /* the texts of the options still belong to `from` */
     r->level2 = calloc(from->level[1].buckets.len + 1, sizeof *r->level2);
     r->actions = calloc(actions + 1, sizeof *r->actions);
     o->rules = triage_intern(r->t, o->rules);

@@ -19,12 +19,12 @@ enum usage_facet {
     USAGE_KIND, /* kind of the stall: "hang", "launch" … */
     USAGE_FACETS
 };
-/* Words for the facets: "version", "os", "device", "cause", "kind"; NULL behind the last. */
+/* Words for the facets: "version", "os", "device", "cause", "kind"; NULL after the last. */
 extern const char *const usage_facet_words[USAGE_FACETS + 1];
 
 /* The sums of which rates are made; all saturate (sum.h). */
 struct usage_sums {
-    uint64_t sessions, launches; /* launches: of all sessions and rows of tables */
+    uint64_t sessions, launches; /* launches: sum over all session records and rows of tables */
     uint64_t foreground_ms;      /* time in the foreground in which the loop was watched */
     uint64_t low_rate_s;         /* seconds with too few frames */
     uint64_t stalls, stalled_ms; /* whole stalls, and their time up to the cap */
@@ -48,13 +48,16 @@ struct usage_reason {
     uint64_t ms;
 };
 
-enum { USAGE_WATCHED_PERMILLE = 900 }; /* a run with a smaller watched share proves nothing */
+/* Minimum watched share, in permille, of a run that is compared. */
+enum { USAGE_WATCHED_PERMILLE = 900 };
 
-/* How much of the sessions' time the recorder watched. */
+/* The part of the sessions' time that the recorder watched. */
 struct usage_watch {
-    uint64_t sessions, watched_ms, wall_ms; /* sums over sessions that tell the watched time */
-    uint64_t little;                        /* of these, sessions with less than 90 % watched */
-    /* The number of sessions that do not tell the watched time, and their foreground time. */
+    /* Sums over sessions whose records have the watched time. */
+    uint64_t sessions, watched_ms, wall_ms;
+    /* Number of these sessions of which less than 90 % was watched. */
+    uint64_t little;
+    /* The number of sessions without a watched time, and their foreground time. */
     uint64_t unknown_sessions, unknown_ms;
     VEC(struct usage_reason) reasons; /* reasons for unwatched time, ascending by text */
 };
@@ -64,9 +67,10 @@ struct app_usage {
     struct usage_values by[USAGE_FACETS];
     struct usage_watch watch;
     struct user_sample users;
-    struct distinct user_days;     /* pairs of a user and a day with a session */
-    uint64_t dumps, dump_bytes;    /* dumps read, without duplicates and those left out */
-    uint64_t told_stalls, told_ms; /* counts that session records state themselves */
+    struct distinct user_days;  /* pairs of a user and a day with a session */
+    uint64_t dumps, dump_bytes; /* dumps read, without duplicates and those left out */
+    /* Sums of the stalls and of their ms that session records give. */
+    uint64_t told_stalls, told_ms;
     /* Dumps that sessions did not write, not send, or not keep. */
     uint64_t suppressed, over_quota, lost;
 };
@@ -90,8 +94,8 @@ bool usage_merge(struct app_usage *u, const struct app_usage *from, const uint32
 
 /* Returns the sums over all values of a facet, without the launches' durations. */
 struct usage_sums usage_total(const struct app_usage *u, enum usage_facet f);
-/* Returns the watched share, in permille, of the time of the sessions that tell it; -1: none
- * does. */
+/* Returns the watched share, in permille, of the time of the sessions that have it; -1: no session
+ * has it. */
 int usage_watched_permille(const struct usage_watch *w);
 
 /* ---- launches ---- */

@@ -1,4 +1,4 @@
-/* Chooses the dumps of a bucket that are kept, and copies what is shown of them. */
+/* Chooses the dumps of a bucket that are kept, and copies the parts of them that are shown. */
 #include "classify/stored/stored_dumps.h"
 
 #include <stdlib.h>
@@ -186,8 +186,8 @@ static bool in_chain(const struct dump_waits *w, const struct dump_thread *t) {
     return false;
 }
 
-/* Copies the threads of a dump: the main thread, the holders of what it waits for, then the
- * others in the dump's order. False: out of memory. */
+/* Copies the threads of a dump: the main thread, the holders of the locks for which it waits, then
+ * the others in the dump's order. False: out of memory. */
 static bool copy_threads(struct stored_dumps *s, struct stored_dump *out, const struct dump *d) {
     struct dump_waits w;
     dump_waits(d, dump_main_thread(d), &w);
@@ -398,8 +398,8 @@ static bool note_images(struct stored_dumps *s, const struct dump *d) {
 
 /* ---- a bucket ---- */
 
-/* Copies the dump if it is better than what is kept for one of the bucket's places. False: out
- * of memory. */
+/* Copies the dump if it is better than the dump in one of the bucket's places. False: out of
+ * memory. */
 static bool offer_dump(struct stored_dumps *s, struct stored_bucket *b, const struct dump *d,
                        const struct stall_key *key) {
     const struct offer o = {.id = d->id ? d->id : "",
@@ -423,7 +423,7 @@ static bool open_bucket(struct stored_dumps *s, struct stored_bucket **b, bool *
         add_to(&s->left_out, 1);
         return true;
     }
-    s->recent_count = 0; /* its entries are of another dump */
+    s->recent_count = 0; /* its entries belong to the dump before */
     *b = *b ? *b : calloc(1, sizeof **b);
     return *b != NULL;
 }

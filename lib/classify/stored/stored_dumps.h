@@ -2,8 +2,8 @@
  * dump, the one with the longest span, and the worst of each of its newest versions; its time by
  * stack, version, day and screen; and the symbols of the app's images.
  *
- * Texts, frames and stacks are stored once. The bytes stored have a bound: past it nothing new
- * is stored, and the dumps left out are counted. None of this is part of a partial. */
+ * Texts, frames and stacks are stored once. The stored bytes have a limit: once it is reached,
+ * nothing new is stored, and the dumps left out are counted. None of this is part of a partial. */
 #ifndef STALLKIT_CLASSIFY_STORED_DUMPS_H
 #define STALLKIT_CLASSIFY_STORED_DUMPS_H
 
@@ -13,20 +13,24 @@
 #include "dump/dump.h"
 
 enum {
-    STORED_VERSIONS = 6, /* most versions of a bucket with a dump of their own: the highest ones */
-    STORED_THREADS = 64, /* most threads of a dump; the main one and holders of locks first */
-    STORED_FRAMES = 200, /* most frames of a stack: the innermost ones */
-    STORED_SAMPLES = 24, /* most stacks of a dump: those sampled most */
-    STORED_STACKS = 128, /* most stacks of a bucket; past twice as many the lightest are dropped */
-    STORED_VALUES = 400, /* most versions, days or screens of a bucket; later ones are not stored */
-    STORED_IMAGES = 256, /* most pairs of an image of the app and its symbols */
-    STORED_TEXT = 1000   /* most bytes of a text; a longer one is cut */
+    /* Maximum number of versions of a bucket with a dump of their own: the highest ones. */
+    STORED_VERSIONS = 6,
+    /* Maximum number of threads of a dump; the main one and holders of locks first. */
+    STORED_THREADS = 64,
+    STORED_FRAMES = 200, /* maximum number of frames of a stack: the innermost ones */
+    STORED_SAMPLES = 24, /* maximum number of stacks of a dump: those sampled most */
+    /* Maximum number of stacks of a bucket; past twice as many the lightest are dropped. */
+    STORED_STACKS = 128,
+    /* Maximum number of versions, days or screens of a bucket; later ones are not stored. */
+    STORED_VALUES = 400,
+    STORED_IMAGES = 256, /* maximum number of pairs of an image of the app and its symbols */
+    STORED_TEXT = 1000   /* maximum number of bytes of a text; a longer one is cut */
 };
 #define STORED_NONE UINT32_MAX /* index that stands for nothing */
 
 /* A line of a stack. Its texts are indexes. */
 struct stored_frame {
-    uint32_t function; /* "Shop+0x1a2b" for one without a name */
+    uint32_t function; /* the function's name, "Shop+0x1a2b" if it has none */
     uint32_t image;    /* STORED_NONE = the frame is in no image */
     uint32_t file;     /* index of a text; STORED_NONE = unknown */
     uint32_t line;
@@ -35,9 +39,11 @@ struct stored_frame {
 enum { STORED_IN_APP = 1, STORED_INLINED = 2, STORED_NAMELESS = 4 };
 
 struct stored_thread {
-    int64_t id, owner; /* owner: thread that holds what this one waits for; -1 = unknown */
+    int64_t id, owner; /* owner: id of the thread that holds the lock for which this one waits; -1 =
+                          unknown */
     int64_t cpu_permille;
-    uint32_t name, state, waits; /* texts; waits: what it waits for, "mutex" … */
+    /* Texts; waits: the kind of object for which it waits, such as "mutex". */
+    uint32_t name, state, waits;
     uint32_t stack;
     bool main;
 };
@@ -55,7 +61,7 @@ struct stored_dump {
     unsigned owners;                         /* number of places in which it is kept */
     uint32_t threads_left;                   /* number of threads that were not kept */
     SMALL_VEC(struct stored_thread) threads; /* main thread first */
-    SMALL_VEC(struct stored_sample) samples; /* most sampled stack first */
+    SMALL_VEC(struct stored_sample) samples; /* the most sampled stack first */
 };
 
 /* The counts of one version, day or screen. */
@@ -75,7 +81,7 @@ struct stored_weight {
     uint64_t ms, samples;
 };
 
-/* What is stored for a bucket. Zero-initialised = nothing. */
+/* The stored dumps of a bucket. Zero-initialised = none. */
 struct stored_bucket {
     struct stored_dump *worst, *newest;
     SMALL_VEC(struct stored_dump *) of_version; /* worst dump of each version; versions ascend */
@@ -102,7 +108,7 @@ enum { STORED_RECENT = 64 };
 
 /* All stored dumps. Zero-initialised, except for limit = empty. */
 struct stored_dumps {
-    size_t limit;      /* most bytes stored; 0: nothing is stored */
+    size_t limit;      /* maximum number of bytes stored; 0: nothing is stored */
     size_t used;       /* bytes of dumps; texts, frames and stacks are counted separately */
     uint64_t left_out; /* number of dumps that came when the limit was reached */
     struct map texts, frames, stacks;       /* interned: a stack is an array of indexes of frames */
@@ -113,21 +119,21 @@ struct stored_dumps {
 };
 
 void stored_dumps_release(struct stored_dumps *s);
-/* Frees what is stored for a bucket. b may be NULL, and so may s if it stores nothing. */
+/* Frees the stored dumps of a bucket. b may be NULL, and so may s if it stores nothing. */
 void stored_bucket_free(struct stored_dumps *s, struct stored_bucket *b);
-/* Stores what is shown of a ranked dump in *b, which is made if it is NULL. ms: what the dump
- * counts. False: out of memory. */
+/* Stores the parts of a ranked dump that are shown in *b, which is made if it is NULL. ms: the
+ * stalled time that the dump counts. False: out of memory. */
 bool stored_dumps_add(struct stored_dumps *s, struct stored_bucket **b, const struct dump *d,
                       const struct stall_key *key, uint64_t ms) BASE_MUST_USE;
-/* Stores what is shown of a dump that was chosen out of those counted: as stored_dumps_add, but its
- * values and images are not counted. False: out of memory. */
+/* Stores a dump that was chosen among those counted: as stored_dumps_add, but its values and images
+ * are not counted. False: out of memory. */
 bool stored_dumps_show(struct stored_dumps *s, struct stored_bucket **b, const struct dump *d,
                        const struct stall_key *key, uint64_t ms) BASE_MUST_USE;
 /* Adds counts of a value to the facet f of a bucket, which is made if it is NULL; without b, to
  * those of all buckets together. False: out of memory. */
 bool stored_value_add(struct stored_dumps *s, struct stored_bucket **b, enum stored_facet f,
                       const struct stored_value *v, const char *text) BASE_MUST_USE;
-/* Adds what is stored in `from`, a bucket of the same s, to *b, and frees `from`. False: out of
+/* Moves the stored dumps of `from`, a bucket of the same s, to *b, and frees `from`. False: out of
  * memory. */
 bool stored_bucket_merge(struct stored_dumps *s, struct stored_bucket **b,
                          struct stored_bucket *from) BASE_MUST_USE;

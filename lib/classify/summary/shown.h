@@ -1,6 +1,6 @@
-/* What is shown of a finished triage beside its counts, for a caller that keeps dumps and sums of
- * them itself, as a history does: dumps, and stalled time by version and by day, of the buckets of
- * level 1. Nothing is counted by it; the summary of the triage (summary.h) then has it. */
+/* Adds dumps, and stalled time by version and by day, to the buckets of level 1 of a finished
+ * triage, for a caller that keeps them itself, such as a history. They are only shown in the
+ * summary of the triage (summary.h), and change none of its counts. */
 #ifndef STALLKIT_CLASSIFY_SHOWN_H
 #define STALLKIT_CLASSIFY_SHOWN_H
 
@@ -8,7 +8,7 @@
 #include "classify/stats/triage.h"
 #include "classify/stored/stored_dumps.h"
 
-enum { SHOWN_BYTES = 64 << 20 }; /* most bytes of dumps that are shown */
+enum { SHOWN_BYTES = 64 << 20 }; /* maximum number of bytes of dumps that are shown */
 #define SHOWN_ALL SIZE_MAX       /* rank that stands for all buckets together */
 
 /* A bucket of level 1. */

@@ -35,7 +35,7 @@ struct summary_values {
     size_t count;
 };
 
-/* What the comparison or the history tells of a bucket. */
+/* A fact about a bucket from the comparison with the baseline or from the history. */
 enum summary_mark {
     SUMMARY_NEW = 1 << 0,
     SUMMARY_WORSE = 1 << 1,
@@ -83,8 +83,8 @@ struct summary {
     bool by_stalls;                    /* weights are stalls; else ms */
     const char *totals, *verdict;      /* verdict: the gate's; NULL = there is no gate */
     const char *rules;                 /* name of the rules, and their hash */
-    VEC(struct summary_sentence) head; /* sentences to be read before the buckets */
-    /* Sentences on the two runs, and on what limits their comparison. */
+    VEC(struct summary_sentence) head; /* sentences that are shown above the buckets */
+    /* Sentences about the two runs, and about the limits of their comparison. */
     VEC(struct summary_sentence) gate;
     VEC(struct summary_bucket) buckets; /* buckets of level 1, most time first */
     VEC(struct summary_bucket) gone;    /* buckets that only the baseline has: id, title, change */

@@ -1,6 +1,6 @@
 /* Writes JUnit's XML for build servers: one suite of test cases. The output is valid under both
- * common schemas, windyroad's (of Ant) and Jenkins' (junit-10.xsd), and so has attributes that
- * say little. Errors stick to the sink. */
+ * common schemas, windyroad's (of Ant) and Jenkins' (junit-10.xsd), and so has attributes without
+ * information. Errors stick to the sink. */
 #ifndef STALLKIT_CLASSIFY_JUNIT_XML_H
 #define STALLKIT_CLASSIFY_JUNIT_XML_H
 
@@ -20,7 +20,7 @@ struct junit_xml {
 struct junit_suite {
     const char *name, *package;
     size_t tests, failures, skipped;
-    const char *time; /* begin of the run, RFC 3339; for any other text 1970 is written */
+    const char *time; /* start of the run, RFC 3339; for any other text 1970 is written */
     uint64_t ms;      /* length of the run */
 };
 

@@ -1,8 +1,8 @@
-/* The kinds of node that a Swift name's tree is made of, and what each kind can stand for.
+/* The kinds of node in a Swift name's tree, and the roles in which each kind may be used.
  *
  * The kinds are those of Swift's docs/ABI/Mangling.rst and OldMangling.rst, with the names that
  * Swift's own tools give them. A node's children are described beside the function that makes it.
- */
+ * */
 #ifndef STALLKIT_DEMANGLE_SWIFT_KINDS_H
 #define STALLKIT_DEMANGLE_SWIFT_KINDS_H
 
@@ -21,8 +21,10 @@ enum swift_role {
     ROLE_CONFORMANCE = 1 << 6,     /* any reference to a protocol conformance */
     ROLE_DEPENDENT = 1 << 7,       /* a conformance that depends on a generic parameter */
     ROLE_MACRO_EXPANSION = 1 << 8, /* a macro expansion that can be the context of another */
-    ROLE_ISOLATION = 1 << 9,       /* the isolation of a function type: where its functions run */
-    ROLE_THROWS = 1 << 10          /* says that, or what, a function type throws */
+    /* The isolation of a function type: the kind of actor on which its functions run. */
+    ROLE_ISOLATION = 1 << 9,
+    /* The mark of a function type that throws, or the type that it throws. */
+    ROLE_THROWS = 1 << 10
 };
 
 /* The list of all kinds as X(name, roles), in alphabetic order. */

@@ -1,8 +1,9 @@
 /* The tree of a Swift name: nodes with a text, a number or children, allocated in one arena. A
  * builder returns NULL if one of its parts is NULL, so that a parser can pass results on and check
- * only at the end. NULL also means that a cap was reached or memory ran out: swift_tree_check tells
- * which. Because of substitutions a node may be the child of several others, so the tree is an
- * acyclic graph, and its text can be far longer than the name. Not thread safe. */
+ * only at the end. NULL may also mean that a cap was reached or memory ran out, which
+ * swift_tree_check distinguishes. Because of substitutions a node may be the child of several
+ * others, so the tree is an acyclic graph, and its text can be far longer than the name. Not thread
+ * safe. */
 #ifndef STALLKIT_DEMANGLE_SWIFT_NODE_H
 #define STALLKIT_DEMANGLE_SWIFT_NODE_H
 

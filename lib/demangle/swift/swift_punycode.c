@@ -63,8 +63,8 @@ static bool add_delta(const char **s, const char *end, int bias, int *i) {
     }
 }
 
-/* Inserts the non-ASCII characters as the text behind the last delimiter says; false: it is
- * malformed. */
+/* Inserts the non-ASCII characters, which the text after the last delimiter encodes; false: that
+ * text is malformed. */
 static bool insert_all(struct swift_tree *t, struct code_points *out, const char *s,
                        const char *end) {
     int n = INITIAL_N, i = 0, bias = INITIAL_BIAS;

@@ -36,8 +36,8 @@ static struct swift_node *read_protocol_type(struct old_name *n) {
     return swift_type(n->tree, old_protocol(n));
 }
 
-/* Reads one part of a symbol, as its letter in `parts` says, and adds it to the parent. False:
- * damaged. */
+/* Reads the part of a symbol that its letter in `parts` stands for, and adds it to the parent.
+ * False: damaged. */
 static bool add_part(struct old_name *n, struct swift_node *parent, char part) {
     struct swift_node *child = NULL;
     switch (part) {

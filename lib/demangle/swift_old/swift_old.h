@@ -11,10 +11,10 @@
  * rest is not checked. */
 bool swift_old_has_prefix(const char *name, size_t len);
 
-/* Reads a name, which starts with _T, into the tree; the nodes borrow from the name. Text behind
- * the last part that the grammar knows becomes a SWIFT_SUFFIX. Returns the SWIFT_GLOBAL root; NULL:
- * no such name, or a cap was reached or memory ran out (swift_tree_check). The work is linear in
- * len. */
+/* Reads a name, which starts with _T, into the tree; the nodes borrow from the name. Text after the
+ * last part that the grammar knows becomes a SWIFT_SUFFIX. Returns the SWIFT_GLOBAL root; NULL: no
+ * such name, or a cap was reached or memory ran out (swift_tree_check). The work is linear in len.
+ */
 struct swift_node *swift_old_parse(struct swift_tree *t, const char *name, size_t len);
 
 #endif

@@ -159,7 +159,7 @@ struct swift_node *old_context(struct old_name *n) {
     return old_enter(n) ? old_leave(n, read_context(n)) : NULL;
 }
 
-/* The form of an entity's mangling behind its context. */
+/* The form of an entity's mangling after its context. */
 enum part_of_entity {
     ENTITY_BARE,     /* neither name nor type */
     ENTITY_TYPED,    /* only a type */
@@ -238,7 +238,7 @@ static struct swift_node *read_accessor(struct old_name *n, enum swift_kind kind
     return swift_with1(t, kind, storage);
 }
 
-/* Reads the rest of an 'I' behind its context: the initial value of a default argument, or of a
+/* Reads the rest of an 'I' after its context: the initial value of a default argument, or of a
  * variable. */
 static struct swift_node *read_initializer(struct old_name *n, struct swift_node *context) {
     if (old_take(n, 'A')) {

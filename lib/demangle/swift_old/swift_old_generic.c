@@ -249,7 +249,7 @@ static struct swift_node *add_closure(struct old_name *n, struct swift_node *par
     return param;
 }
 
-/* Reads how several passes changed a parameter: a letter for each change, then '_'. */
+/* Reads the changes that several passes made to a parameter: a letter for each change, then '_'. */
 static struct swift_node *add_options(struct old_name *n, struct swift_node *param) {
     static const struct {
         char letter;
@@ -288,7 +288,8 @@ static struct swift_node *read_changed_param(struct old_name *n) {
     return add_options(n, param);
 }
 
-/* Reads a generic argument: a type, and its conformances to what the parameter requires. */
+/* Reads a generic argument: a type, and its conformances to the protocols that the parameter
+ * requires. */
 static struct swift_node *read_generic_argument(struct old_name *n) {
     struct swift_node *argument =
         swift_with1(n->tree, SWIFT_GENERIC_SPECIALIZATION_PARAM, old_type(n));

@@ -9,17 +9,17 @@
 
 #include "demangle/swift/swift_node.h"
 
-/* A name that is being read. Each reader moves `at` behind what it has read and returns its node;
- * NULL: something else stands there, so the text is not a name, or a cap was reached or memory ran
- * out. */
+/* A name that is being read. Each reader moves `at` past what it has read and returns its node;
+ * NULL: the text at `at` does not fit the reader's grammar, or a cap was reached or memory ran out.
+ */
 struct old_name {
     struct swift_tree *tree;
     const char *text; /* borrowed: nodes point into it */
     size_t len, at;
     struct swift_list seen; /* nodes that S_, S0_ … refer to */
     unsigned depth;         /* nesting of the readers' calls */
-    /* Point to old_read_type and old_read_signature: declarations consist of types and types of
-     * declarations, and this breaks the circle of files. */
+    /* Point to old_read_type and old_read_signature, so that the file of declarations can call them
+     * without depending on the file of types, which calls it. */
     struct swift_node *(*read_type)(struct old_name *n);
     struct swift_node *(*read_signature)(struct old_name *n, enum swift_kind kind);
 };
@@ -42,8 +42,7 @@ struct swift_node *old_leave(struct old_name *n, struct swift_node *result);
 
 /* ---- identifiers, numbers, substitutions: swift_old_name.c ---- */
 
-/* Reads a number (natural); one that is too large for any use becomes a large one. False: there is
- * no number. */
+/* Reads a number (natural); one that is too large gives 2^30. False: there is no number. */
 bool old_natural(struct old_name *n, uint64_t *out);
 /* Reads an index: `_` is 0, `0_` is 1. */
 bool old_index(struct old_name *n, uint64_t *out);
@@ -53,7 +52,7 @@ struct swift_node *old_identifier(struct old_name *n, enum swift_kind kind);
 struct swift_node *old_decl_name(struct old_name *n);
 /* Lets later substitutions refer to the node, and returns it. */
 struct swift_node *old_remember(struct old_name *n, struct swift_node *node);
-/* Reads the substitution behind an S: a type of the standard library, or a node seen before. */
+/* Reads the substitution after an S: a type of the standard library, or a node seen before. */
 struct swift_node *old_substitution(struct old_name *n);
 struct swift_node *old_swift_module(struct old_name *n);
 
@@ -90,7 +89,7 @@ static inline struct swift_node *old_generic_signature(struct old_name *n, enum 
     return n->read_signature(n, kind);
 }
 
-/* Reads a specialisation such as "TSg…_" behind its "TS". */
+/* Reads a specialisation such as "TSg…_" after its "TS". */
 struct swift_node *old_specialization(struct old_name *n);
 
 #endif

@@ -34,7 +34,7 @@ static struct swift_node *numbered_builtin(struct old_name *n, const char *word,
     return swift_text_leaf(n->tree, SWIFT_BUILTIN_TYPE_NAME, text, size);
 }
 
-/* Reads a vector behind its 'v': natural 'B' ('i' natural '_' | 'f' natural '_' | 'p'). */
+/* Reads a vector after its 'v': natural 'B' ('i' natural '_' | 'f' natural '_' | 'p'). */
 static struct swift_node *read_vector(struct old_name *n) {
     uint64_t count, size = 0;
     if (!old_natural(n, &count) || !old_take(n, 'B')) {
@@ -128,8 +128,8 @@ static struct swift_node *read_function(struct old_name *n, enum swift_kind kind
 
 enum impl_place { IMPL_CALLEE, IMPL_PARAMETER, IMPL_RESULT };
 
-/* Reads an impl-convention: a letter whose meaning depends on the place. NULL: it has none
- * there. */
+/* Reads an impl-convention: a letter whose meaning depends on where it is used. NULL: it has no
+ * meaning there. */
 static struct swift_node *read_impl_convention(struct old_name *n, enum impl_place place) {
     static const struct {
         char letter;
@@ -348,7 +348,7 @@ enum type_form {
     FORM_TUPLE,
     FORM_TUPLE_VARIADIC,
     FORM_TYPE, /* a code around a type */
-    FORM_WORD  /* the code is all of the type */
+    FORM_WORD  /* the code alone is the type */
 };
 
 /* The codes of types; of several that match, the longest comes first. */

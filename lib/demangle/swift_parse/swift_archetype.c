@@ -64,8 +64,9 @@ static struct swift_node *make_associated_type_ref(struct swift_parser *p, enum 
     return swift_remember(p, swift_type(p->tree, swift_with2(p->tree, kind, type, name)));
 }
 
-/* Makes the node of "Qx", "Qy", "Qz": an associated type of the type on the stack, of a generic
- * parameter, or of the first one. "QX", "QY" and "QZ" do so for a path of associated types. */
+/* This function and the next five make the nodes of "Qx", "Qy" and "Qz": an associated type of the
+ * type on the stack, of a generic parameter, and of the first generic parameter; and of "QX", "QY"
+ * and "QZ", the same for a path of associated types. */
 static struct swift_node *make_of_type(struct swift_parser *p, enum swift_kind kind) {
     (void)kind;
     return swift_remember(p, swift_associated_type(p, NULL));
@@ -76,8 +77,8 @@ static struct swift_node *make_compound_of_type(struct swift_parser *p, enum swi
     return swift_remember(p, swift_compound_associated_type(p, NULL));
 }
 
-/* Makes an associated type of a generic parameter; NULL without one, as the type on the stack must
- * not replace it. */
+/* Makes an associated type of a generic parameter; NULL if the parameter is NULL, for which the
+ * type on the stack must not be used instead. */
 static struct swift_node *make_of_param(struct swift_parser *p, enum swift_kind kind) {
     (void)kind;
     struct swift_node *param = swift_generic_param_index(p);

@@ -46,8 +46,8 @@ struct swift_node *swift_make_function_type(struct swift_parser *p, enum swift_k
     return function_type(p, kind, NULL);
 }
 
-/* Makes the node of a C function type; a C type comes first if it differs from what the Swift type
- * would be in C. */
+/* Makes the node of a C function type; a C type comes first if it differs from the C type that
+ * follows from the Swift type. */
 struct swift_node *swift_make_c_function_type(struct swift_parser *p, enum swift_kind kind) {
     return function_type(p, kind, swift_clang_type(p));
 }

@@ -32,7 +32,7 @@ static bool append(struct swift_tree *t, struct spelling *s, const char *text, s
     return true;
 }
 
-/* Returns the end of the word at `start`: the end of the text, a '_', or a capital letter behind a
+/* Returns the end of the word at `start`: the end of the text, a '_', or a capital letter after a
  * small one. */
 static size_t end_of_word(const char *text, size_t len, size_t start) {
     bool was_upper = swift_upper(text[start]);
@@ -70,8 +70,8 @@ static void read_all(struct swift_parser *p) {
     p->unread_count = 0;
 }
 
-/* Keeps an identifier so that its words can be found when a later one refers to a word, which many
- * names never do. */
+/* Keeps an identifier, whose words are searched for only when a later identifier refers to a word,
+ * because few names have such references. */
 static void note_identifier(struct swift_parser *p, const char *text, size_t len) {
     if (p->unread_count == SWIFT_UNREAD_MAX) {
         read_all(p);
@@ -96,8 +96,8 @@ static const char *take_string(struct swift_parser *p, int n) {
     return text;
 }
 
-/* Reads '0', then letters for known words and new strings by turns; a capital letter, or "0", is
- * the last. */
+/* Reads '0', then letters that stand for known words, and new strings, by turns; a capital letter
+ * stands for the last word, and "0" ends the list. */
 static struct swift_node *identifier_with_words(struct swift_parser *p) {
     struct spelling s = {0};
     bool more = true;
@@ -190,7 +190,8 @@ struct swift_node *swift_make_operator_name(struct swift_parser *p, enum swift_k
     }
 }
 
-/* Makes the node of 'L', a name that is told apart by a file, a number, or a related entity. */
+/* Makes the node of 'L', a name that a file, a number, or a related entity distinguishes from equal
+ * ones. */
 struct swift_node *swift_make_local_name(struct swift_parser *p, enum swift_kind kind) {
     struct swift_tree *t = p->tree;
     if (swift_skip(p, 'L')) {

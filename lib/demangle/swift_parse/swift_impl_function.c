@@ -1,5 +1,5 @@
-/* Reads impl-function-type ("Types", 'I'), the type of a function in SIL: how it is called, not how
- * it is written. */
+/* Reads impl-function-type ("Types", 'I'), the type of a function in SIL, which describes how the
+ * function is called rather than how it is declared. */
 #include "demangle/swift_parse/swift_parser_private.h"
 
 typedef const char *const letter_names[SWIFT_RULES];

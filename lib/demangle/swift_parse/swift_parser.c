@@ -264,8 +264,8 @@ static const struct swift_rule operators[SWIFT_RULES] = {
     ['$'] = {swift_make_integer, SWIFT_INTEGER},
 };
 
-/* Collects the stack's nodes below the root. What a partial application forwards to becomes its
- * child, whatever stands between them. */
+/* Collects the stack's nodes below the root. The function to which a partial application forwards
+ * becomes its child, even if other nodes are between them. */
 static struct swift_node *root_of(struct swift_parser *p) {
     struct swift_node *root = swift_leaf(p->tree, SWIFT_GLOBAL);
     struct swift_node *suffix = swift_pop_kind(p, SWIFT_SUFFIX);

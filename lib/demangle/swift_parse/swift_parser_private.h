@@ -1,7 +1,7 @@
 /* The parser of Swift's new mangling, a stack machine: each operator pops the nodes that it needs
  * and pushes the one that it makes. The operators are in files by what they make. A function that
- * pops or makes a node returns NULL if what it needs is not there; the text is then no name, or one
- * of a later Swift. The section names are those of docs/ABI/Mangling.rst. */
+ * pops or makes a node returns NULL if a node that it needs is missing; the text is then no name,
+ * or one of a later Swift. The section names are those of docs/ABI/Mangling.rst. */
 #ifndef STALLKIT_DEMANGLE_SWIFT_PARSER_PRIVATE_H
 #define STALLKIT_DEMANGLE_SWIFT_PARSER_PRIVATE_H
 
@@ -14,7 +14,7 @@
 enum {
     SWIFT_WORDS_MAX = 26,          /* words that later identifiers can refer to by a letter */
     SWIFT_UNREAD_MAX = 16,         /* identifiers kept before their words are searched for */
-    SWIFT_REPEATS_MAX = 2048,      /* most repeats of one substitution */
+    SWIFT_REPEATS_MAX = 2048,      /* maximum number of repeats of one substitution */
     SWIFT_INDEX_MAX = INT_MAX - 8, /* adjustments of an index up to this do not overflow */
     SWIFT_NO_NUMBER = -1000,       /* an index without number: stays negative after adjustments */
     /* deepest nesting of contexts whose generic arguments are bound */

@@ -105,7 +105,7 @@ static const struct standard_type standard_types[128] = {
     ['z'] = {"BinaryInteger", SWIFT_PROTOCOL},
 };
 
-/* The standard types of "Types": KNOWN-TYPE-KIND-2, by the letter behind a 'c'. */
+/* The standard types of "Types": KNOWN-TYPE-KIND-2, by the letter after a 'c'. */
 static const struct standard_type concurrency_types[128] = {
     ['A'] = {"Actor", SWIFT_PROTOCOL},
     ['C'] = {"CheckedContinuation", SWIFT_STRUCTURE},

@@ -6,7 +6,7 @@ static struct swift_node *make_sil_thunk(struct swift_parser *p, enum swift_kind
     return swift_skip(p, 'I') ? swift_make_on_entity(p, kind) : NULL;
 }
 
-/* Makes the node of "TQ" or "TY", the part of an async function behind a suspension. Its child:
+/* Makes the node of "TQ" or "TY", the part of an async function after a suspension. Its child:
  * number. */
 static struct swift_node *make_resume_part(struct swift_parser *p, enum swift_kind kind) {
     return swift_with1(p->tree, kind, swift_index_number(p));

@@ -1,4 +1,4 @@
-/* Reads tuples, protocol compositions, and the types behind an 'X' ("Types"). */
+/* Reads tuples, protocol compositions, and the types after an 'X' ("Types"). */
 #include "demangle/swift_parse/swift_parser_private.h"
 
 /* Pops a tuple's element. Its node's children: variadic marker?, label?, type. */

@@ -1,4 +1,4 @@
-/* Prints contexts that are no entities, names that are local to a file or a function, and
+/* Prints contexts that are no declarations, names that are local to a file or a function, and
  * suffixes. */
 #include "demangle/swift_print/swift_printer_private.h"
 

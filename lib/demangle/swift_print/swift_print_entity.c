@@ -1,4 +1,4 @@
-/* Prints declarations: CONTEXT.NAME, or for those without a name their kind and the context behind
+/* Prints declarations: CONTEXT.NAME, or for those without a name their kind and the context after
  * it ("closure #1 in CONTEXT"). */
 #include <string.h>
 
@@ -11,7 +11,7 @@ struct form {
     enum type_style type;
     bool named;        /* child 1 is the name */
     const char *fixed; /* text that replaces the name */
-    const char *extra; /* text behind the name, or the only text */
+    const char *extra; /* text after the name, or the only text */
     int number;        /* index of the child whose number follows `extra`; 0: none */
     bool from_zero;    /* the number is printed as it is, not plus 1 */
     bool accessor;     /* the node is an accessor, and its child the storage */
@@ -243,7 +243,8 @@ static const struct swift_node *print_form(struct swift_printer *r, const struct
     bool many_words = form->expansion || (form->extra && strchr(form->extra, ' ')) ||
                       (form->named && swift_is(swift_child(n, 1), SWIFT_LOCAL_DECL_NAME));
     if (prefix && (form->type != NO_TYPE || many_words)) {
-        return n; /* a type, or several words, cannot be followed by a name */
+        return n; /* printed after the context's name, as a type or several words cannot stand in
+                     front of a name */
     }
     const struct swift_node *context = swift_child(n, 0), *postfix = context;
     if (!many_words) {

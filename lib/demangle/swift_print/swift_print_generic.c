@@ -109,9 +109,9 @@ void swift_print_generic_type(struct swift_printer *r, const struct swift_node *
     swift_print_child(r, n, 1);
 }
 
-/* Prints an existential's shape; its requirements are all that it has, so both styles show them.
- * The text behind "any" is that of Swift's own printer, which looks for the type one child too
- * far. */
+/* Prints an existential's shape; both styles show its requirements, because it has nothing else.
+ * The text after "any" is the same as that of Swift's own printer, which takes the type from the
+ * wrong child. */
 void swift_print_shape(struct swift_printer *r, const struct swift_node *n) {
     bool where_clauses = r->where_clauses;
     r->where_clauses = true;

@@ -1,4 +1,5 @@
-/* Says how each kind of node is printed; kinds that are entities are in swift_print_entity.c. */
+/* The table of how each kind of node is printed; kinds that are entities are in
+ * swift_print_entity.c. */
 #include "demangle/swift_print/swift_printer_private.h"
 
 #define EITHER(full_text, simplified_text)                                                         \

@@ -21,7 +21,7 @@ static void print_label(struct swift_printer *r, const struct swift_node *label)
     swift_put(r, ":");
 }
 
-/* Prints a parameter's label, which is all that the simplified style shows of it. */
+/* Prints a parameter's label; the simplified style shows nothing else of a parameter. */
 static void print_element_label(struct swift_printer *r, const struct swift_node *element) {
     const struct swift_node *label = swift_child_of_kind(element, SWIFT_TUPLE_ELEMENT_NAME);
     if (label) {
@@ -32,7 +32,8 @@ static void print_element_label(struct swift_printer *r, const struct swift_node
     }
 }
 
-/* Prints parameters with their labels, which stand apart or in the tuple's elements. */
+/* Prints parameters with their labels, which are in a list of their own or in the tuple's elements.
+ */
 static void print_labelled_parameters(struct swift_printer *r, const struct swift_node *tuple,
                                       const struct swift_node *labels) {
     bool labelled = labels && swift_count(labels) > 0;
@@ -125,7 +126,7 @@ static const char *differentiability(uint64_t letter) {
     }
 }
 
-/* Prints @differentiable, with a blank behind it if it annotates a function type, without one if it
+/* Prints @differentiable, with a blank after it if it annotates a function type, without one if it
  * is an attribute of a SIL type. */
 void swift_print_differentiability(struct swift_printer *r, const struct swift_node *n) {
     swift_put(r, differentiability(n->index));

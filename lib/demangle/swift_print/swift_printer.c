@@ -7,9 +7,10 @@
 #include "demangle/swift_print/swift_printer_private.h"
 
 enum {
-    PRINT_DEPTH_MAX = 768,  /* deepest nesting of nodes */
-    NAMES_IN_NAMES_MAX = 8, /* deepest nesting of names that specialisations carry */
-    SPENT_ON_A_NODE = 4     /* steps charged for a node: printing takes longer than making */
+    PRINT_DEPTH_MAX = 768, /* deepest nesting of nodes */
+    /* Deepest nesting of mangled names inside names, which specialisations have. */
+    NAMES_IN_NAMES_MAX = 8,
+    SPENT_ON_A_NODE = 4 /* steps charged for a node: printing takes longer than making */
 };
 
 void swift_put_text(struct swift_printer *r, const struct swift_node *n) {
@@ -38,7 +39,7 @@ void swift_print_children(struct swift_printer *r, const struct swift_node *n, s
     }
 }
 
-/* Prints the part of a node that the letter behind a '%' stands for. */
+/* Prints the part of a node that the letter after a '%' stands for. */
 static void print_placeholder(struct swift_printer *r, const struct swift_node *n, char letter) {
     switch (letter) {
     case 't':

@@ -1,5 +1,5 @@
 /* The printer of Swift trees: one table has for each kind a pattern or a function that prints it;
- * the functions are in files by what they print. */
+ * each file has the functions for one group of kinds. */
 #ifndef STALLKIT_DEMANGLE_SWIFT_PRINTER_PRIVATE_H
 #define STALLKIT_DEMANGLE_SWIFT_PRINTER_PRIVATE_H
 
@@ -12,7 +12,8 @@
 #include "demangle/swift/swift_node.h"
 
 struct swift_printer {
-    struct swift_tree *tree; /* tree for names inside the name; the work is charged to it */
+    struct swift_tree *tree; /* tree into which mangled names inside the name are read, and to which
+                                work is charged */
     struct strbuf *out;
     size_t start;       /* offset of the text in out */
     bool simplified;    /* print the simplified style */
@@ -59,7 +60,7 @@ static inline bool swift_print_more(struct swift_printer *r, size_t steps) {
 
 /* Prints n; for NULL the tree is damaged. */
 void swift_print(struct swift_printer *r, const struct swift_node *n);
-/* Prints n as the context in front of a name. Returns the context that has to be printed behind the
+/* Prints n as the context in front of a name. Returns the context that has to be printed after the
  * name ("… in CONTEXT") instead; NULL if all was printed. */
 const struct swift_node *swift_print_prefix(struct swift_printer *r, const struct swift_node *n);
 static inline void swift_print_child(struct swift_printer *r, const struct swift_node *n,
@@ -69,7 +70,8 @@ static inline void swift_print_child(struct swift_printer *r, const struct swift
 /* Prints the children from `first` on, with a separator between them. */
 void swift_print_children(struct swift_printer *r, const struct swift_node *n, size_t first,
                           const char *separator);
-/* Prints a name inside the name: demangled, or as it is if that fails. */
+/* Prints node n, whose text is a name inside the name: demangled if it is mangled, else unchanged.
+ */
 void swift_print_name(struct swift_printer *r, const struct swift_node *n);
 
 /* Functions of swift_print_entity.c, which print declarations with their context: */

@@ -122,7 +122,8 @@ static void document_reread(struct dump_pipeline *d, struct document *line) {
             st == ST_OK ? document_new(d, line->where.data, line->name_len, &part) : NULL;
         if (doc) {
             doc->found = line->found;
-            /* The last worker's number is free here: its thread has no work now. */
+            /* The last worker's number may be used here, because its thread, the caller's, runs no
+             * job now. */
             document_work(d, doc, d->jobs - 1);
             document_deliver(d, doc);
             continue;
@@ -139,7 +140,7 @@ static void document_reread(struct dump_pipeline *d, struct document *line) {
 
 /* ---- one input ---- */
 
-/* Reports a failure behind the results of all earlier documents, because messages come in the order
+/* Reports a failure after the results of all earlier documents, because messages come in the order
  * of the input. */
 void dump_pipeline_fail(struct dump_pipeline *d, const char *where, const struct err *why) {
     pool_finish(d->pool);
@@ -252,8 +253,8 @@ bool dump_pipeline_named(const char *name) {
     return false;
 }
 
-/* What an input turned out to be, once it was opened. INPUT_UNSURE: a file of a folder whose name
- * does not tell what it is. */
+/* The kind of an input, found when it is opened. INPUT_UNSURE: a file of a folder whose name does
+ * not show its kind. */
 enum input_kind { INPUT_DUMPS, INPUT_UNSURE, INPUT_OTHER, INPUT_SKIPPED, INPUT_FAILED };
 
 static enum input_kind input_judge(struct dump_pipeline *d, struct gz_input *in, const char *name,
@@ -283,8 +284,8 @@ static enum input_kind input_judge(struct dump_pipeline *d, struct gz_input *in,
     return unsure ? INPUT_UNSURE : INPUT_DUMPS;
 }
 
-/* Reports how many lines of the input were passed over and how many reports were mended. Both
- * are notices (ERR_UNREAD), not failures. */
+/* Reports how many lines of the input were skipped and how many reports were mended. Both are
+ * notices (ERR_UNREAD), not failures. */
 static void tell_text(struct dump_pipeline *d, const struct dump_stream *stream, const char *name) {
     const uint64_t passed = dump_stream_passed_over(stream), mended = dump_stream_mended(stream);
     struct err e = {0};

@@ -30,14 +30,15 @@ struct dump_pipeline_ops {
      * would be. NULL: they are skipped. Its strings hold no raw line ends. where: "INPUT:LINE". */
     void (*take_session)(void *ctx, const char *where, const char *text, size_t len);
     /* Called with each opened input on the thread of dump_pipeline_read. ST_NONE: the input holds
-     * dumps, and what was read of it was put back. ST_OK: it was something else and has been read.
-     * ST_ERR: it is unreadable. NULL: all inputs are dumps. The caller keeps ownership of in. */
+     * dumps, and the bytes read of it were put back. ST_OK: it was something else and has been
+     * read. ST_ERR: it is unreadable. NULL: all inputs are dumps. The caller keeps ownership of in.
+     */
     enum st (*other_input)(void *ctx, struct gz_input *in, const char *name, struct err *e);
     /* Called when all that was read has been taken and the next read may wait: a command that
      * writes as it reads flushes its output. May be NULL. */
     void (*idle)(void *ctx);
-    /* Returns in how many ms idle is to be called again although no data came; -1: not before the
-     * next read. Called behind idle, on its thread. NULL: -1. */
+    /* Returns after how many ms without data `idle` is to be called again; -1: not before the next
+     * read. Called after `idle`, on the same thread. NULL: -1. */
     int (*wait_ms)(void *ctx);
     /* Returns true if the output is closed, so that further input is useless. May be NULL. */
     bool (*unwanted)(void *ctx);
@@ -52,8 +53,9 @@ struct dump_pipeline_ops {
 
 /* The listener for progress and errors, on the thread of dump_pipeline_read. */
 struct dump_pipeline_watch {
-    /* Called with each failure, in the order of the input; where: "INPUT:LINE" or "INPUT".
-     * ERR_NOTHING is none: a report that was met in a folder or an archive holds no stall. */
+    /* Called with each failure, in the order of the input; where: "INPUT:LINE" or "INPUT". An
+     * ERR_NOTHING is a notice and not a failure: a report that was found in a folder or an archive
+     * holds no stall. */
     void (*fail)(void *ctx, const char *where, const struct err *why);
     void (*progress)(void *ctx, uint64_t dumps);
     void *ctx;
@@ -70,12 +72,14 @@ struct dump_pipeline {
                             = none is chosen */
     struct dump_pipeline_watch watch;
     const struct report_maps *maps; /* maps for reports; NULL: the built-in ones */
-    const struct path_map *paths;   /* other beginnings of the files of dumps; NULL: none */
-    uint64_t replaced;              /* bytes of what was delivered that were not UTF-8 */
-    uint64_t dumps, sessions;       /* dumps and session records delivered so far */
-    uint64_t cut_values;            /* texts of delivered dumps that were cut, see dump.h */
-    struct pool *pool;              /* NULL unless open; this and all members below are private */
-    struct dump_scratch **scratch;  /* one scratch per thread */
+    /* Rules that replace the beginnings of the paths in dumps; NULL: none. */
+    const struct path_map *paths;
+    /* Number of bytes in the delivered documents that were not UTF-8. */
+    uint64_t replaced;
+    uint64_t dumps, sessions;      /* dumps and session records delivered so far */
+    uint64_t cut_values;           /* texts of delivered dumps that were cut, see dump.h */
+    struct pool *pool;             /* NULL unless open; this and all members below are private */
+    struct dump_scratch **scratch; /* one scratch per thread */
     unsigned jobs;
     struct document *spare;
     struct report_maps *own_maps; /* built-in maps, made if `maps` is NULL */
@@ -84,11 +88,11 @@ struct dump_pipeline {
 /* Starts `jobs` threads, 1 … DUMP_PIPELINE_JOBS_MAX. ST_ERR: out of memory or threads. */
 enum st dump_pipeline_open(struct dump_pipeline *d, unsigned jobs, struct err *e) BASE_MUST_USE;
 /* Reads an input of dumps, reports or session records, plain or compressed with gzip; closes fd. An
- * input without any document is a failure. found: the file was met in a folder rather than named;
- * it is then skipped, and false returned, if neither its name ends like that of a dump, report or
- * profile (.json, .gz, .ips …) nor a document begins in it (dump_stream_sees_document). Damaged
- * files are not skipped. Lines that were passed over and texts that were mended are told as
- * failures of ERR_UNREAD, which are notices. */
+ * input without any document is a failure. found: the file was found in a folder rather than named
+ * by the user; it is then skipped, and false returned, if neither its name ends like that of a
+ * dump, report or profile (.json, .gz, .ips …) nor a document begins in it
+ * (dump_stream_sees_document). Damaged files are not skipped. Skipped lines and mended texts are
+ * reported as failures of ERR_UNREAD, which are notices. */
 bool dump_pipeline_read(struct dump_pipeline *d, int fd, const char *name, bool found);
 /* Reads lines and answers each: a line holds what an input of dump_pipeline_read holds, or is
  * empty, and calls ops->answered once, in order, whatever is in it; for a failure of a line
@@ -100,8 +104,7 @@ void dump_pipeline_answer(struct dump_pipeline *d, int fd, const char *name);
 bool dump_pipeline_named(const char *name);
 /* Delivers all documents in flight, then reports a failure. */
 void dump_pipeline_fail(struct dump_pipeline *d, const char *where, const struct err *why);
-/* Delivers all documents in flight, for an other_input that writes output of its own behind
- * theirs. */
+/* Delivers all documents in flight, for an other_input that writes its own output after theirs. */
 void dump_pipeline_settle(struct dump_pipeline *d);
 /* Delivers all documents in flight and ends the threads; does nothing if the pipeline is not
  * open. */

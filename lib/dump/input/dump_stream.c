@@ -1,9 +1,9 @@
 /* Cuts one input into documents. The incremental scanner finds where a document ends, so that JSON
  * Lines, a pretty-printed object and objects one after the other all work without an option. A text
- * report goes on until something else begins, and the first line of an .ips forms one document with
- * the body behind it.
+ * report continues until something else begins; the first line of an .ips forms one document with
+ * the body after it.
  *
- * A broken document must not cost the next one. The stream goes on at
+ * A broken document must not make the next one unreadable. The stream continues at
  *   - a line that begins like the recorder's ({"format":"stall-…), which a pretty-printer never
  * makes inside an object, or a line whose first token is a '{' that cannot stand there;
  *   - else the next line that does not look like the rest of a pretty-printed object. */
@@ -84,7 +84,7 @@ static bool may_begin_dump(const char *p, size_t len) {
            0;
 }
 
-/* Does a line behind a broken document look like the rest of a pretty-printed one? */
+/* Does a line after a broken document look like the rest of a pretty-printed one? */
 static bool is_remains(const char *p, size_t len) {
     size_t indent = 0;
     while (indent < len && (p[indent] == ' ' || p[indent] == '\t')) {
@@ -94,7 +94,8 @@ static bool is_remains(const char *p, size_t len) {
     return closes || (indent > 0 && !stream_begins_dump(p + indent, len - indent));
 }
 
-/* Moves to the line where the next document begins, skipping blank, broken and log lines. */
+/* Moves to the line at which the next document begins, and skips blank lines, lines of a log and
+ * the rest of a broken document. */
 static enum st find_start(struct dump_stream *s, struct err *e) {
     for (;;) {
         size_t len;
@@ -130,7 +131,7 @@ struct next_line {
     bool first; /* this is the document's first line */
 };
 
-/* Ends the document behind the `used` bytes of the line that the scanner took. The rest of the line
+/* Ends the document after the `used` bytes of the line that the scanner took. The rest of the line
  * is a document of its own if it begins with '{'; else it belongs to this one, whose parser refuses
  * it. */
 static void end_at(struct dump_stream *s, const struct next_line *line, size_t used, size_t *len) {
@@ -194,8 +195,8 @@ static bool is_ips_header(const char *text, size_t len) {
     return report_is_ips_header((struct span){text, text + len});
 }
 
-/* Is the document so far the first line of an .ips, with its body behind it? ST_OK: yes, and *text
- * says whether the body is text rather than JSON. ST_NONE: no. */
+/* Is the document so far the first line of an .ips, and does its body follow? ST_OK: yes, and *text
+ * becomes whether the body is text rather than JSON. ST_NONE: no. */
 static enum st has_body(struct dump_stream *s, size_t taken, bool *text, struct err *e) {
     size_t len;
     if (stream_begins_dump(s->text.data + s->start, taken) ||
@@ -278,7 +279,7 @@ static enum st take_payload(struct dump_stream *s, uint64_t length, struct err *
     return ST_OK;
 }
 
-/* Takes the items behind a line that looks like an envelope's header; *len is the length from the
+/* Takes the items after a line that looks like an envelope's header; *len is the length from the
  * document's start. ST_NONE: no item follows, so the line was no header. */
 static enum st take_envelope(struct dump_stream *s, size_t *len, struct err *e) {
     struct span header = {s->text.data + s->start, s->text.data + s->start + *len};
@@ -333,7 +334,7 @@ bool dump_stream_line(struct dump_stream *s, struct dump_stream_line *out) {
     return true;
 }
 
-/* Takes the text body of an .ips, behind its first line. */
+/* Takes the text body of an .ips, after its first line. */
 static enum st take_text_body(struct dump_stream *s, size_t *len, struct err *e) {
     struct text_mend mend;
     (void)stream_format_at(s, s->pos, &mend);

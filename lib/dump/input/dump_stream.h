@@ -20,8 +20,8 @@ enum st dump_stream_open(struct dump_stream **out, int fd, const char *name, str
 /* Opens a stream on an input that the caller has opened and perhaps looked into (gz_input_unread).
  * It owns `in`, even on failure. */
 enum st dump_stream_open_input(struct dump_stream **out, struct gz_input *in, struct err *e);
-/* Opens a stream on a text that is part of an input: line and offset are where its first byte
- * stands there. text is copied. ST_ERR: ERR_NOMEM. */
+/* Opens a stream on a text that is part of an input: line and offset are the position of its first
+ * byte in that input. text is copied. ST_ERR: ERR_NOMEM. */
 enum st dump_stream_open_text(struct dump_stream **out, const char *text, size_t len, uint64_t line,
                               uint64_t offset, struct err *e) BASE_MUST_USE;
 /* Sets callbacks: `ready` is asked whether the input has data that can be read without waiting;
@@ -44,22 +44,22 @@ struct dump_stream_line {
     size_t len;
     uint64_t line, offset; /* line: number of the line, from 1; offset: bytes of input before it */
 };
-/* Takes the next line if it looks like a whole document: it is complete, begins as the recorder
- * writes dumps and ends with a brace, and the next line begins so, too. This is much cheaper than
- * dump_stream_next, because the line is not scanned; so a line that dump_parse refuses has to be
- * read again, through dump_stream_open_text with its line feed. False: call dump_stream_next. It
+/* Takes the next line if it looks like a whole document: it is complete, begins as the recorder's
+ * dumps do and ends with a brace, and the next line begins in the same way. This is much cheaper
+ * than dump_stream_next, because the line is not scanned; so a line that dump_parse refuses has to
+ * be read again, through dump_stream_open_text with its line feed. False: call dump_stream_next. It
  * reads only if that needs no waiting. */
 bool dump_stream_line(struct dump_stream *s, struct dump_stream_line *out);
-/* Does the input, of which no document was read yet, hold one that begins with its first line, or a
- * report that dump_stream_next would find behind other lines? An input that fails counts as
- * one that does. */
+/* Does a document begin with the first line of the input, or would dump_stream_next find a report
+ * after other lines? No document may have been read yet. Returns true for an input that cannot be
+ * read. */
 bool dump_stream_sees_document(struct dump_stream *s);
-/* Does an input that starts with these bytes hold a text report, at its beginning or behind other
+/* Does an input that starts with these bytes hold a text report, at its beginning or after other
  * lines? *more is set to whether further bytes would decide about its beginning. ST_NONE: no.
  * ST_ERR: ERR_NOMEM. */
 enum st dump_stream_is_text(const char *bytes, size_t len, bool *more, struct err *e) BASE_MUST_USE;
-/* Returns the number of lines that dump_stream_next has passed over outside of text reports;
- * lines of a log are not counted. */
+/* Returns the number of lines that dump_stream_next has skipped outside of text reports; lines of a
+ * log are not counted. */
 uint64_t dump_stream_passed_over(const struct dump_stream *s);
 /* Returns the number of text reports that had to be mended (text_mend.h). */
 uint64_t dump_stream_mended(const struct dump_stream *s);

@@ -13,24 +13,23 @@ struct report_format;
 struct dump_stream {
     struct gz_input *in; /* NULL: the whole input is in text */
     struct strbuf text;  /* the document so far, from `start`, and bytes read beyond it */
-    size_t start;        /* where the document begins in text */
+    size_t start;        /* index in text at which the document begins */
     size_t pos;          /* offset in text of the next byte to scan */
-    size_t kept;         /* offset in text behind the mended lines of a text report, at or before
-                            pos */
-    uint64_t line;       /* line number at pos */
+    size_t kept;   /* offset in text after the mended lines of a text report, at or before pos */
+    uint64_t line; /* line number at pos */
     enum line_ends ends; /* of the input's lines */
     bool skip_rest;      /* the last document broke: lines that look like its rest are dropped */
     bool at_end;         /* the input has ended, or failed */
-    bool first;          /* nothing was returned yet: a byte order mark may come */
+    bool first;          /* no document was returned yet, so that a byte order mark may come */
     bool searched;       /* lines need no longer be searched for reports between them */
-    bool in_text;        /* the text reports stand between other lines, which are passed over */
+    bool in_text;        /* the text reports are among other lines, which are skipped */
     bool in_prose;       /* the lines between the reports are not those of a log */
-    bool fenced;         /* the last line that was passed over marks a text of its own */
-    uint64_t passed;     /* lines that were passed over, blank ones apart */
-    uint64_t mended;     /* text reports that were mended */
-    uint64_t dropped;    /* bytes of the input before text[0] */
-    struct err broken;   /* why the input failed; reported once, behind the last document */
-    struct strbuf room;  /* memory for mended lines */
+    bool fenced;       /* the last skipped line is a fence of Markdown, after which a text begins */
+    uint64_t passed;   /* lines that were skipped, blank ones apart */
+    uint64_t mended;   /* text reports that were mended */
+    uint64_t dropped;  /* bytes of the input before text[0] */
+    struct err broken; /* why the input failed; reported once, after the last document */
+    struct strbuf room;             /* memory for mended lines */
     const struct report_maps *maps; /* of dump_stream_use_maps */
     bool (*ready)(void *ctx);       /* see dump_stream_ask; NULL = none */
     bool (*before)(void *ctx);      /* called before each read that may wait; NULL = none */
@@ -48,7 +47,7 @@ enum st stream_end_early(struct dump_stream *s, const struct strbuf *full, struc
 /* Appends more of the input to the text. ST_NONE at its end. ST_ERR only for lack of memory; an
  * input that fails ends there, and the failure is kept in `broken`. */
 enum st stream_read_some(struct dump_stream *s, struct err *e);
-/* Appends more of the input, after telling the caller through `ready` that this may wait. */
+/* Appends more of the input, after a call of the caller's function `ready`, as this may wait. */
 enum st stream_read_more(struct dump_stream *s, struct err *e);
 /* Reads more of the input if that needs no waiting; false: it did not. */
 bool stream_read_at_once(struct dump_stream *s);

@@ -78,9 +78,9 @@ static size_t other_json_len(struct dump_stream *s, size_t at) {
 }
 
 /* Looks for a text report further on in an input whose first line is neither JSON nor a report: it
- * may be a log, or a mail. The lines before the report are passed over only if it comes within
- * LOOK_MAX bytes and before any line that may be JSON. JSON may be the report if Markdown marks it
- * as a text of its own, by a line "```" before it. */
+ * may be a log, or a mail. The lines before the report are skipped only if it comes within LOOK_MAX
+ * bytes and before any line that may be JSON. JSON may be the report if Markdown marks it as a text
+ * of its own, by a line "```" before it. */
 static void find_in_text(struct dump_stream *s) {
     struct text_mend mend;
     bool fenced = false;
@@ -194,8 +194,8 @@ static void keep_line(struct dump_stream *s, struct span line, bool ended) {
     s->kept += len + ended;
 }
 
-/* Reads TEXT_REPORT_AHEAD bytes behind the line at pos, of `raw` bytes, if they decide whether
- * the line ends the report. */
+/* Reads TEXT_REPORT_AHEAD bytes after the line at pos, of `raw` bytes, if they decide whether the
+ * line ends the report. */
 static enum st read_ahead(struct dump_stream *s, const struct text_report *t, size_t raw,
                           struct err *e) {
     const char *p = s->text.data + s->pos;

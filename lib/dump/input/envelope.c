@@ -79,7 +79,7 @@ bool envelope_is(struct span text) {
     return false;
 }
 
-/* Takes the payload behind an item's line: `length` bytes, or one line for UINT64_MAX; false: the
+/* Takes the payload after an item's line: `length` bytes, or one line for UINT64_MAX; false: the
  * text is too short. */
 static bool next_payload(struct span *rest, uint64_t length, struct span *payload) {
     if (length == UINT64_MAX) {

@@ -10,7 +10,7 @@
 #include "base/err.h"
 #include "dump/json/span_private.h"
 
-/* May the line be the header of an envelope? It is one if the line behind it begins an item. */
+/* May the line be the header of an envelope? It is one if the line after it begins an item. */
 bool envelope_is_header(struct span line);
 /* Does the line begin an item? *length is the size of its payload in bytes, or UINT64_MAX if the
  * payload is one line. */
@@ -18,7 +18,7 @@ bool envelope_is_item(struct span line, uint64_t *length);
 
 /* Is the document an envelope? */
 bool envelope_is(struct span text);
-/* Returns what follows the first line of an envelope, for envelope_next. */
+/* Returns the text after the first line of an envelope, for envelope_next. */
 struct span envelope_items(struct span text);
 /* Steps to the next item and sets *payload to its bytes. ST_NONE: there are no more. ST_ERR:
  * ERR_FORMAT or ERR_TRUNCATED. */

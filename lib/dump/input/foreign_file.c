@@ -7,8 +7,8 @@
 #define PACKED "an archive, or packed by something else than gzip, in a pipe: name the file"
 #define UTF_16 "text in UTF-16: only UTF-8 is read"
 
-/* The kinds of file that are recognised. Read as lines, such files would give a page of error
- * messages. */
+/* The kinds of file that are recognised, because reading their bytes as lines would give a page of
+ * error messages. */
 static const struct foreign {
     const char *magic;
     size_t len, at;

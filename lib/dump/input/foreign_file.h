@@ -1,4 +1,4 @@
-/* Recognises files that people name by mistake for dumps. */
+/* Recognises files of other kinds that users pass by mistake instead of dumps. */
 #ifndef STALLKIT_DUMP_FOREIGN_FILE_H
 #define STALLKIT_DUMP_FOREIGN_FILE_H
 
@@ -6,8 +6,8 @@
 #include "base/gz.h"
 
 /* Looks at the first bytes of an input, after gunzip, and puts them back. *what becomes a message
- * for what the file is, or NULL if it is none of the known ones. Damage in the bytes is left to the
- * reader that follows. ST_ERR: ERR_NOMEM. */
+ * that names the kind of the file, or NULL if the kind is unknown. Damage in the bytes is left to
+ * the reader that follows. ST_ERR: ERR_NOMEM. */
 enum st foreign_file_look(struct gz_input *in, const char **what, struct err *e) BASE_MUST_USE;
 
 #endif

@@ -1,11 +1,11 @@
-/* Texts whose lines end with a carriage return alone, as on Mac OS 9. */
+/* Converts texts whose lines end with a carriage return alone, as on Mac OS 9. */
 #ifndef STALLKIT_DUMP_LINE_ENDS_H
 #define STALLKIT_DUMP_LINE_ENDS_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-/* What ends the lines of an input, as its first line tells. */
+/* The line end of an input, which its first line shows. */
 enum line_ends { LINE_ENDS_UNKNOWN, LINE_ENDS_FEED, LINE_ENDS_RETURN };
 
 /* Turns the carriage returns that end lines into line feeds; one before a line feed stays. text:

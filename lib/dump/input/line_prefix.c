@@ -1,6 +1,6 @@
-/* Finds what a logger writes in front of each line. Of its digits only those of a time may change
- * from line to line: another process id or host is that of another program, whose lines are not the
- * report's. */
+/* Finds the prefix that a logger writes in front of each line. Only the digits of times may change
+ * from line to line: a different process id or host belongs to another program, whose lines are not
+ * the report's. */
 #include "dump/input/line_prefix.h"
 
 #include <string.h>
@@ -13,7 +13,8 @@ static bool is_of_time(char c) {
     return token_is_digit(c) || c == ':' || c == '.' || c == ',';
 }
 
-/* Is text[at] a digit of a time: of a run of digits with a colon between two of them? */
+/* Is text[at] a digit of a time, that is, of a run of is_of_time characters with a colon between
+ * two digits? */
 static bool is_time_digit(const char *text, size_t len, size_t at) {
     size_t begin = at, end = at;
     while (begin > 0 && is_of_time(text[begin - 1])) {

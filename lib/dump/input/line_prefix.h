@@ -1,4 +1,4 @@
-/* What a logger writes in front of each line: time, host, program, process, severity. */
+/* The prefix that a logger writes in front of each line: time, host, program, process, severity. */
 #ifndef STALLKIT_DUMP_LINE_PREFIX_H
 #define STALLKIT_DUMP_LINE_PREFIX_H
 

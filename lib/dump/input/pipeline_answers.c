@@ -19,8 +19,8 @@ struct line_reader {
     size_t start;    /* offset in text of the current line */
     size_t searched; /* offset in text up to which there is no line feed */
     uint64_t line;   /* number of lines before the current one */
-    /* Why what was read of the current line was dropped: ERR_LIMIT or ERR_NOMEM; ERR_NONE: it
-     * was not dropped. */
+    /* The reason why the bytes of the current line were dropped, ERR_LIMIT or ERR_NOMEM; ERR_NONE:
+     * they were not dropped. */
     enum err_code dropped;
     bool at_end;
 };

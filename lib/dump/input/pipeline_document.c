@@ -62,7 +62,7 @@ static struct piece *document_add_piece(struct document *doc) {
 /* A text to read, with how it has to be read. */
 struct document_source {
     struct span text;
-    bool lent;       /* the text is freed after it was read, so pieces need a copy */
+    bool lent;       /* the text is freed after it was read, so that pieces need a copy of it */
     unsigned nested; /* number of lists and stall-input/1 records around the text */
 };
 
@@ -91,8 +91,8 @@ static enum st piece_take_text(struct piece_text *t, struct span from, bool lent
     return t->own ? ST_OK : err_nomem(e);
 }
 
-/* Parses one dump and runs the command's work on it. What t owns becomes the piece's. ST_NONE: the
- * text is no dump. */
+/* Parses one dump and runs the command's work on it. The piece takes over the memory that t owns.
+ * ST_NONE: the text is no dump. */
 static enum st piece_parse(struct document *doc, const struct piece_text *t, struct err *e) {
     const struct dump_pipeline *d = doc->d;
     struct piece *piece = document_add_piece(doc);
@@ -115,7 +115,7 @@ static enum st piece_parse(struct document *doc, const struct piece_text *t, str
     return st;
 }
 
-/* Adds a record that is passed on as it is. What t owns becomes the piece's. */
+/* Adds a record that is passed on unchanged. The piece takes over the memory that t owns. */
 static enum st piece_of_record(struct document *doc, enum piece_kind kind,
                                const struct piece_text *t, struct err *e) {
     struct piece *piece = document_add_piece(doc);
@@ -221,7 +221,7 @@ static enum st read_answer_list(struct document *doc, const struct document_sour
     return err_is(e) ? ST_ERR : ST_OK;
 }
 
-/* Cuts a text into documents and reads each of them. name: what stands before the line number in
+/* Cuts a text into documents and reads each of them. name: the text before the line number in
  * messages about a document; NULL: messages give no line number. */
 static enum st read_cut(struct document *doc, struct span text, unsigned nested, const char *name,
                         struct err *e) {
@@ -237,7 +237,7 @@ static enum st read_cut(struct document *doc, struct span text, unsigned nested,
     bool empty = true;
     while ((st = dump_stream_next(stream, &p, &len, &line, &why)) != ST_NONE) {
         empty = false;
-        if (st == ST_OK) { /* else p and len are not set */
+        if (st == ST_OK) { /* p and len are set on ST_OK only */
             const struct document_source s = {{p, p + len}, true, nested};
             st = read_source(doc, &s, &why);
         }
@@ -268,7 +268,7 @@ static enum st read_input(struct document *doc, const struct document_source *s,
     return st;
 }
 
-/* Reads a text whatever it is. ST_ERR: it, or a part of it, was refused. */
+/* Reads a text of any kind. ST_ERR: the text, or a part of it, was refused. */
 static enum st read_source(struct document *doc, const struct document_source *s, struct err *e) {
     enum stream_record kind = stream_record_of(s->text);
     bool opened = kind == RECORD_INPUT || kind == RECORD_LIST;

@@ -1,4 +1,4 @@
-/* A document in the pipeline, and what it became. */
+/* A document in the pipeline, and the dumps and records that were read from it. */
 #ifndef STALLKIT_DUMP_PIPELINE_PRIVATE_H
 #define STALLKIT_DUMP_PIPELINE_PRIVATE_H
 
@@ -37,8 +37,8 @@ struct document {
     VEC(struct piece *) pieces;
     struct piece *spare; /* a piece that waits for the next dump, or NULL */
     bool unseen;         /* a whole line that the stream has not parsed (dump_stream_line) */
-    bool found;          /* its input was met in a folder or an archive rather than named */
-    bool answered;       /* a line of dump_pipeline_answer: it is not cut into documents yet */
+    bool found;    /* the input was found in a folder or an archive rather than named by the user */
+    bool answered; /* a line of dump_pipeline_answer: it is not cut into documents yet */
     uint64_t line, offset;
     enum st st;         /* ST_ERR: a part of the document, or all of it, was refused */
     struct err err;     /* the first reason why */
@@ -56,11 +56,12 @@ void document_free(struct document *doc);
  * document whose st is ST_ERR already is left as it is. */
 void document_work(void *ctx, void *item, unsigned worker);
 
-/* Has the descriptor data that can be read without waiting? If not, what is in flight is delivered
- * first and the command told that it is idle, because the read may wait for a slow writer. */
+/* Has the descriptor data that can be read without waiting? If not, first the dumps in flight are
+ * delivered and the command's function for idle times is called, because the read may wait for a
+ * slow writer. */
 bool pipeline_ready(struct dump_pipeline *d, int fd);
-/* Waits until the descriptor has data, as long as ops->wait_ms says, and tells the command that
- * it is idle each time. False: the next read may wait. */
+/* Waits until the descriptor has data, as long as ops->wait_ms says, and calls the command's
+ * function for idle times after each wait. False: the next read may wait. */
 bool pipeline_await(struct dump_pipeline *d, int fd);
 
 #endif

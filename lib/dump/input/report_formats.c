@@ -75,7 +75,7 @@ static bool is_object_of(const struct report_format *f, struct span object) {
     return f->members && f->recognise(report_members(object, f->members));
 }
 
-/* What reads a document: a built-in format, or a map. */
+/* The reader of a document: a built-in format, or a map. */
 struct report_reader {
     const struct report_format *format;
     const struct report_map *map;

@@ -1,6 +1,6 @@
 /* Converts reports of other tools to stall dumps: KSCrash and Matrix, MetricKit, Apple's .ips and
- * .crash, and what a map describes (report_map.h). stall-reports(5) says what each of them gives,
- * and what is assumed where it says nothing. */
+ * .crash, and formats that a map describes (report_map.h). stall-reports(5) lists the members of a
+ * dump that each format gives, and the values that are assumed for the others. */
 #ifndef STALLKIT_DUMP_REPORT_FORMATS_H
 #define STALLKIT_DUMP_REPORT_FORMATS_H
 
@@ -14,7 +14,7 @@
 struct report_format;
 
 /* Returns the format of the text report that starts with these bytes; NULL: they start none. *more
- * is set if they are too few to tell. */
+ * is set if they are too few for an answer. */
 const struct report_format *report_text_format_of(const char *bytes, size_t len, bool *more);
 
 /* A report format in words, for listings. */

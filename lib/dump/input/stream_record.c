@@ -44,7 +44,8 @@ static enum stream_record record_of_list(struct span array) {
 }
 
 enum stream_record stream_record_of(struct span text) {
-    static const char dump[] = "{\"format\":\"stall-dump/"; /* as the recorder and stallsym write */
+    /* The beginning that the recorder and stallsym write. */
+    static const char dump[] = "{\"format\":\"stall-dump/";
     struct span format;
     span_skip_space(&text);
     if ((size_t)(text.end - text.p) >= sizeof dump && memcmp(text.p, dump, sizeof dump - 1) == 0) {

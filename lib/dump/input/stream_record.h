@@ -1,5 +1,5 @@
-/* What a stream of the commands holds besides dumps and reports: reports that stand in one line
- * (stall-input/1), lines that a filter refused (stall-refused/1), and lists of dumps, which
+/* The records that a stream between commands holds besides dumps and reports: whole inputs in one
+ * line (stall-input/1), lines that a filter refused (stall-refused/1), and lists of dumps, which
  * --answer-each writes. See stall-dump(5), ANSWERS. */
 #ifndef STALLKIT_DUMP_STREAM_RECORD_H
 #define STALLKIT_DUMP_STREAM_RECORD_H
@@ -16,13 +16,14 @@ enum stream_record {
     RECORD_LIST     /* an array that is empty or begins with an object of a format stall-… */
 };
 
-/* Returns what the text, valid JSON or not, is by its brackets and the member "format". */
+/* Returns the kind of record that the brackets and the member "format" of the text show; the text
+ * need not be valid JSON. */
 enum stream_record stream_record_of(struct span text);
 
 /* A stall-input/1 record: the text of a whole input, in any format, as one line of JSON.
  * Zero-initialised = empty. */
 struct stall_input {
-    struct strbuf name; /* where the text is from, for messages; empty = not told */
+    struct strbuf name; /* origin of the text, for messages; empty = not given */
     struct strbuf text; /* the input, without a byte order mark */
 };
 
@@ -33,7 +34,7 @@ struct stall_input {
 enum st stall_input_read(struct stall_input *out, struct span text, struct err *e) BASE_MUST_USE;
 void stall_input_release(struct stall_input *in);
 
-/* Sets an error that says what a RECORD_REFUSED tells: its reason and place. Always ST_ERR. */
+/* Sets an error with the reason and the place that a RECORD_REFUSED gives. Returns ST_ERR. */
 enum st stall_refused_tell(struct span text, struct err *e);
 /* Writes a stall-refused/1 as one line. where: "INPUT:LINE". */
 void stall_refused_write(const char *where, const struct err *why, struct sink *out);

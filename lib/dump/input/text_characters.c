@@ -1,11 +1,11 @@
-/* Puts characters back that web pages, mail and editors have changed. */
+/* Restores characters that web pages, mail and editors have changed. */
 #include "dump/input/text_characters.h"
 
 #include <string.h>
 
-/* What web pages, mail and editors of East Asian text put in the place of blanks, in UTF-8, and
- * what web pages write for characters of HTML. A name may hold U+200C or U+200D, which join
- * letters: they stay. */
+/* The characters, in UTF-8, that web pages, mail and editors of East Asian text use in place of
+ * blanks, and the entities of HTML. A name may hold U+200C or U+200D, which join letters: they
+ * stay. */
 static const struct {
     const char *bytes;
     const char *plain; /* the replacement; never longer than the changed character */

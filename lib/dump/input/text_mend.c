@@ -1,4 +1,4 @@
-/* Mends texts that were quoted, double-spaced, numbered, indented, pasted or wrapped in JSON. */
+/* Restores texts that were quoted, double-spaced, numbered, indented, pasted or wrapped in JSON. */
 #include "dump/input/text_mend.h"
 
 #include <stddef.h>
@@ -65,8 +65,8 @@ static const char *behind_member(const char *p, const char *end, const char *nam
     return colon && p < end && *p == '"' ? p + 1 : NULL;
 }
 
-/* Returns the start of the logged text in a line of Docker's json-file driver, behind its
- * opening quote; NULL: the line is another one. */
+/* Returns the start of the logged text in a line of Docker's json-file driver, after its opening
+ * quote; NULL: the line is another one. */
 static const char *log_text(struct span line) {
     if (line.p == line.end || *line.p != '{') {
         return NULL;
@@ -130,7 +130,7 @@ static struct span unwrap(struct span line, struct strbuf *room) {
     return text;
 }
 
-/* ---- what stands in front of a line ---- */
+/* ---- the text in front of a line ---- */
 
 /* Takes the number, of at most 7 digits, in front of a line, with the blanks before it; false:
  * there is none. */
@@ -255,8 +255,8 @@ static bool is_list_item(struct span first, struct span rest, size_t quoted) {
     return false;
 }
 
-/* Sets the head and indent of m: the tags, the list mark or the blanks in front of the first
- * line, behind its '>' marks and number. */
+/* Sets the head and indent of m: the tags, the list mark or the blanks in front of the first line,
+ * after its '>' marks and number. */
 static void find_front(struct text_mend *m, struct span first, struct span rest) {
     uint64_t number;
     (void)line_prefix_cut(&m->prefix, &first);
@@ -341,7 +341,8 @@ struct text_mend text_mend_of(struct span text, bool whole, bool *more, bool *so
 }
 
 bool text_mend_is_needed(const struct text_mend *m, struct span text) {
-    enum { LINES = 2 }; /* few lines, because this is called for every line of a log */
+    /* Number of lines that are compared; few, because this runs for every line of a log. */
+    enum { LINES = 2 };
     struct span line;
     bool found = m->quoted > 0 || m->wrapped || m->doubled || m->numbered > 0 ||
                  m->prefix.len > 0 || m->head > 0;
@@ -351,8 +352,8 @@ bool text_mend_is_needed(const struct text_mend *m, struct span text) {
     return found;
 }
 
-/* Removes from *line what quoting, numbering and so on put around it; false: the line is not
- * part of the text. */
+/* Removes from *line the characters that quoting, numbering and so on have added; false: the line
+ * is not part of the text. */
 static bool take_off(struct text_mend *m, struct span *line, struct strbuf *room) {
     const bool empty = is_empty_line(*line);
     if (m->wrapped) {

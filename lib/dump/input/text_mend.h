@@ -1,7 +1,7 @@
-/* Undoes what a text went through between the tool that wrote it and its reader: quoting in
- * replies, empty lines between the lines, line numbers, what loggers write in front
- * (line_prefix.h), indentation, lists and tags of Markdown and HTML, changed characters
- * (text_characters.h), the JSON around each line of a container's log. */
+/* Undoes the changes of a text between the tool that wrote it and its reader: quoting in replies,
+ * empty lines between the lines, line numbers, prefixes of loggers (line_prefix.h), indentation,
+ * lists and tags of Markdown and HTML, changed characters (text_characters.h), the JSON around each
+ * line of a container's log. */
 #ifndef STALLKIT_DUMP_TEXT_MEND_H
 #define STALLKIT_DUMP_TEXT_MEND_H
 
@@ -13,11 +13,12 @@
 #include "dump/input/line_prefix.h"
 #include "dump/json/span_private.h"
 
-/* How the lines of a text were changed between the tool that wrote it and its reader. */
+/* The changes that were made to the lines of a text after the tool wrote it, such as prefixes,
+ * which are undone. */
 struct text_mend {
     size_t quoted; /* marks '>' in front of each line */
     bool wrapped; /* each line is a JSON object of Docker's json-file driver, {"log":"…\n",…} */
-    struct line_prefix prefix; /* a logger's, in front of each line */
+    struct line_prefix prefix; /* the prefix of a logger in front of each line */
     bool doubled;              /* an empty line follows each line */
     size_t numbered; /* characters between the line's number, in front of each line, and the line;
                         0 = no numbers */
@@ -47,16 +48,15 @@ enum text_mended {
     TEXT_KEPT,    /* the line needed no change */
     TEXT_MENDED,  /* the line was changed; it never gets longer */
     TEXT_DROPPED, /* an empty line that only separates others */
-    TEXT_OTHER,   /* the line lacks what was put around the lines of the text, so the text ends
-                     before it */
+    TEXT_OTHER,   /* the line lacks the characters that were added to the lines of the text, so the
+                     text ends before it */
 };
-/* Removes from the text's next line, which has no line feed, what was put around it. *out
- * becomes the line, which lies in *room if it was changed; *room is marked failed if memory runs
- * out. */
+/* Removes the added characters from the text's next line, which has no line feed. *out becomes the
+ * line, which lies in *room if it was changed; *room is marked failed if memory runs out. */
 enum text_mended text_mend_line(struct text_mend *m, struct span line, struct strbuf *room,
                                 struct span *out);
-/* Sets *room to the first lines of a text, at most `most` bytes of it, as they are when mended;
- * *room is marked failed if memory runs out. */
+/* Sets *room to the mended form of the first lines of a text, at most `most` bytes of it; *room is
+ * marked failed if memory runs out. */
 void text_mend_head(struct text_mend m, struct span text, size_t most, struct strbuf *room);
 
 #endif

@@ -22,8 +22,8 @@ static bool is_blank_line(struct span line) {
 
 /* ---- where it begins ---- */
 
-/* Recognises the format of a text whose lines are mended first. It mends a short part, and only
- * if that is too short to tell the first REPORT_LOOK_MAX bytes. */
+/* Recognises the format of a text whose lines are mended first. It mends a short part, and the
+ * first REPORT_LOOK_MAX bytes only if the short part is not enough for an answer. */
 static const struct report_format *begins_mended(struct span text, struct text_mend mend,
                                                  struct strbuf *room, bool *more) {
     enum { SHORT_LOOK = 512 };
@@ -52,7 +52,7 @@ const struct report_format *text_report_begins(struct span text, bool whole, str
         report_text_format_of(text.p, (size_t)(text.end - text.p), &unsure);
     *mend = text_mend_of(text, whole, &doubled, &prefixed);
     if (format) {
-        mend->prefix.len = 0; /* it was recognised with what is in front of it */
+        mend->prefix.len = 0; /* the format was recognised with the prefix in place */
     } else if (text_mend_is_needed(mend, text)) {
         format = begins_mended(text, *mend, room, more);
     }
@@ -77,7 +77,8 @@ static bool begins_pasted(struct span line) {
     return false;
 }
 
-/* Is the line a timed sample's first one? Unlike other first lines it is sure without the next. */
+/* Is the line the first one of a sample of perf script(1) that has a time? Such a line alone shows
+ * that a report begins; other formats need the next line, too. */
 static bool begins_perf(struct span line) {
     struct perf_sample_line sample;
     return perf_sample_line(line, &sample) && sample.timed;

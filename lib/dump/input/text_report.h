@@ -17,23 +17,23 @@ struct report_format;
  * worth waiting for. */
 const struct report_format *text_report_begins(struct span text, bool whole, struct strbuf *room,
                                                struct text_mend *mend, bool *more, bool *soon);
-/* What the lines of a text report so far have shown; the caller sets `format`. */
+/* The facts found in the lines of a text report so far; the caller sets `format`. */
 struct text_report {
     const struct report_format *format;
-    bool body;    /* its threads have begun: a header behind them belongs to another report */
-    bool images;  /* its images have begun, which end it: another report may begin even without a
-                     header */
-    bool sampled; /* it covers many processes, each with a header: only a date begins another report
-                   */
+    bool body; /* the report's threads have begun: a header after them belongs to another report */
+    bool images;   /* the report's list of images has begun, which is its last part: another report
+                      may begin, even without a header */
+    bool sampled;  /* the report covers many processes, each with a header: only a date begins
+                      another report */
     bool original; /* "Full Report" was read: the JSON that the text was made from follows */
-    bool label;    /* the last line ends with a colon: JSON behind it belongs to the report */
+    bool label;    /* the last line ends with a colon: JSON after it belongs to the report */
 };
 
 enum { TEXT_REPORT_AHEAD = 2048 };
-/* Do the lines behind `line`, which need not be mended, decide whether it ends the report before
- * it? */
+/* Do the lines after `line`, which need not be mended, decide whether it ends the report before it?
+ */
 bool text_report_looks_ahead(const struct text_report *t, struct span line);
-/* Does `line` end the report before it? report: the report's lines so far. ahead: the bytes behind
+/* Does `line` end the report before it? report: the report's lines so far. ahead: the bytes after
  * the line, at least TEXT_REPORT_AHEAD of them if text_report_looks_ahead, unless the input ends.
  */
 bool text_report_ends(const struct text_report *t, struct span report, struct span line,

@@ -1,4 +1,4 @@
-/* Makes a document valid UTF-8, because what is written from it has to be. */
+/* Makes a document valid UTF-8, because all text that is written from it has to be. */
 #ifndef STALLKIT_DUMP_UTF8_REPAIR_H
 #define STALLKIT_DUMP_UTF8_REPAIR_H
 

@@ -12,8 +12,8 @@
 #include "dump/json/text_limits.h"
 #include "dump/json/token_private.h"
 
-/* Most values of one document, which bounds the memory that readers take for it (Jansson some 40
- * bytes for each, the tape 16 to 32). */
+/* Maximum number of values of one document, which bounds the memory that readers take for it
+ * (Jansson some 40 bytes for each, the tape 16 to 32). */
 enum { SCAN_VALUES_MAX = 4 * 1024 * 1024 };
 
 enum scan_event {
@@ -24,7 +24,7 @@ enum scan_event {
     SCAN_MANY,  /* this value is one more than the limit */
     SCAN_KEY,   /* the token is a member's name */
     SCAN_VALUE, /* the token is a value */
-    SCAN_OPEN,  /* a container begins: token.kind says which */
+    SCAN_OPEN,  /* a container begins; token.kind is that of an object or an array */
     SCAN_CLOSE  /* the innermost container ends */
 };
 
@@ -32,22 +32,22 @@ enum scan_event {
 enum scan_expect {
     EXPECT_START, /* the document's opening bracket */
     EXPECT_VALUE,
-    EXPECT_VALUE_OR_END, /* behind '[' */
-    EXPECT_KEY,          /* behind a member and ',' */
-    EXPECT_KEY_OR_END,   /* behind '{' */
+    EXPECT_VALUE_OR_END, /* after '[' */
+    EXPECT_KEY,          /* after a member and ',' */
+    EXPECT_KEY_OR_END,   /* after '{' */
     EXPECT_COLON,
     EXPECT_COMMA_OR_END,
     EXPECT_NOTHING
 };
 
-/* The scanner's state. Zero-initialised it stands before the document, with the limits of dump.h.
+/* The scanner's state. A zero-initialised one is before the document, and has the limits of dump.h.
  * Only objects and arrays are documents. */
 struct scan {
     enum scan_expect expect;
     unsigned depth;      /* containers that are open */
     uint64_t values;     /* values so far; members' names do not count */
     unsigned depth_max;  /* deepest nesting; 0 = DUMP_DEPTH_MAX, which is also the most */
-    uint64_t values_max; /* most values; 0 = SCAN_VALUES_MAX */
+    uint64_t values_max; /* maximum number of values; 0 = SCAN_VALUES_MAX */
     uint8_t is_object[DUMP_DEPTH_MAX / 8];
 };
 
@@ -109,7 +109,7 @@ static inline enum scan_event scan_close(struct scan *s, const char **at) {
     return SCAN_CLOSE;
 }
 
-/* Reads the next token: *at moves behind it, or to the wrong byte. A token that is cut by the end
+/* Reads the next token, and moves *at past it, or to the wrong byte. A token that is cut by the end
  * of the text cannot be continued, so the text is fed in whole lines, which no token crosses.
  * Inline, because the readers spend most of their time here. */
 static inline enum scan_event scan_next(struct scan *s, const char **at, const char *end,

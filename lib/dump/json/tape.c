@@ -89,8 +89,8 @@ static inline const char *read_scalar(struct tape_text *t, const char *p, struct
     return token_is_digit(*p) ? read_number(t, p, v) : read_any(t, p, v);
 }
 
-/* Reads a member's name and the colon behind it, and returns where the value begins; NULL:
- * something else stands there. */
+/* Reads a member's name and the colon after it, and returns where the value begins; NULL: something
+ * else stands there. */
 static inline const char *read_name(struct tape_text *t, const char *p, struct tape_value *v) {
     p = *p == '"' ? read_string(t, p, v) : NULL;
     if (!p) {
@@ -132,8 +132,8 @@ static inline void close_container(struct tape_open *open, struct tape_value *va
 
 enum tape_end { TAPE_WHOLE, TAPE_REFUSED, TAPE_NO_ROOM };
 
-/* Reads the document whose bracket is at p. Of an error it only says that there is one: scan_check
- * finds which, and where. */
+/* Reads the document whose bracket is at p. It does not distinguish errors: scan_check finds the
+ * error and its position. */
 static enum tape_end read_document(struct tape *tape, struct tape_text *t, const char *p) {
     struct tape_open open;
     uint32_t values = 0;
@@ -184,7 +184,8 @@ static enum tape_end read_document(struct tape *tape, struct tape_text *t, const
 }
 
 enum st tape_read(struct tape *t, const char *text, size_t len, struct err *e) {
-    /* average of dumps with symbols; without symbols it is more, as addresses are longer */
+    /* average number of bytes of text for each value in dumps with symbols; dumps without symbols
+     * have more, because addresses are longer */
     enum { BYTES_A_VALUE = 6 };
     struct tape_text whole = {.start = text,
                               .end = text + len,
@@ -229,7 +230,8 @@ static bool has_plain_twin(const struct tape *t, const struct tape_value *object
 }
 
 bool tape_names_differ(const struct tape *t) {
-    /* a larger object is not searched: each name is compared with each other one */
+    /* maximum number of names of an object that is searched, as each name is compared with each
+     * other one */
     enum { COMPARED_MAX = 64 };
     const struct tape_value *end = t->values.data + t->values.len;
     for (const struct tape_value *v = t->values.data; v < end; v++) {
@@ -267,7 +269,7 @@ const struct tape_value *tape_element(const struct tape_value *array, size_t ind
 }
 
 /* Are two texts of this length equal? memcmp takes longer for the few bytes of a name. The bytes
- * behind the last whole word are compared as part of the word that ends with them. */
+ * after the last whole word are compared as part of the word that ends with them. */
 static inline bool is_same_text(const char *a, const char *b, size_t len) {
     if (len < WORD_BYTES / 2) {
         return len == 0 || (a[0] == b[0] && a[len / 2] == b[len / 2] && a[len - 1] == b[len - 1]);
@@ -313,7 +315,7 @@ size_t tape_which(const struct tape *t, const struct tape_value *key, const void
 
 void tape_members(const struct tape *t, const struct tape_value *object,
                   const struct tape_name *names, size_t count, const struct tape_value **values) {
-    size_t likely = 0; /* index of the name behind the last one found */
+    size_t likely = 0; /* index of the name after the last one found */
     for (size_t i = 0; i < count; i++) {
         values[i] = NULL;
     }

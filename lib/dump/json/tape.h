@@ -1,9 +1,9 @@
-/* A JSON text as one array of its values, in the order of the text: what a tree of them would hold,
- * without a pointer, a copy or an allocation for each. Of two members with one name the last one
- * counts.
+/* A JSON text as one array of its values, in the order of the text. It holds the same as a tree,
+ * without a pointer, a copy or an allocation for each value. Of two members with one name the last
+ * one counts.
  *
  *     {"a":[1,{}],"b":""}   kind    object string array integer object string string
- *                           extent     7      1     3      1       1      1      1       */
+ *                           extent     7      1     3      1       1      1      1 */
 #ifndef STALLKIT_DUMP_TAPE_H
 #define STALLKIT_DUMP_TAPE_H
 
@@ -19,7 +19,7 @@
 /* A value of the document. A member of an object is two of them: its name, a string, and its
  * value. */
 struct tape_value {
-    /* offset of its first byte in the text; of a string, of the byte behind its quote */
+    /* offset of its first byte in the text; of a string, of the byte after its quote */
     uint32_t at;
     uint32_t kind : 8;
     /* number of values in this one, itself included; the next value is that far */
@@ -36,7 +36,8 @@ struct tape {
     const char *text; /* borrowed */
     VEC(struct tape_value) values;
     uint64_t replaced; /* numbers, escapes and bytes that were repaired */
-    /* deepest nesting, set before a text is read; 0 = DUMP_DEPTH_MAX, the most */
+    /* deepest nesting that is accepted, set before a text is read; 0 = DUMP_DEPTH_MAX, the largest
+     * value */
     unsigned depth_max;
 };
 
@@ -48,8 +49,8 @@ struct tape {
 enum st tape_read(struct tape *t, const char *text, size_t len, struct err *e) BASE_MUST_USE;
 void tape_release(struct tape *t);
 
-/* Are the names of each object distinct? It also returns false where that is not cheap to tell: an
- * object has very many members, or a name has an escape. */
+/* Are the names in each object distinct? Returns false, too, if an object has so many members that
+ * the comparison would be slow, or if a name has an escape. */
 bool tape_names_differ(const struct tape *t);
 
 static inline bool tape_is(const struct tape_value *v, enum value_kind kind) {
@@ -76,7 +77,7 @@ static inline const struct tape_value *tape_next(const struct tape_value *v) {
 /* Returns an element of an array; NULL: the value is no array, or too short. */
 const struct tape_value *tape_element(const struct tape_value *array, size_t index);
 
-/* A member's name, in ASCII, with its length, which tells most names apart. */
+/* A member's name, in ASCII, with its length, as most names differ in length. */
 struct tape_name {
     const char *text;
     size_t len;

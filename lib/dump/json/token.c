@@ -39,8 +39,7 @@ static bool is_low_surrogate(unsigned unit) {
     return unit >= 0xdc00 && unit <= 0xdfff;
 }
 
-/* Reads the digits of a \u escape, and a second escape behind it if the two are a surrogate
- * pair. */
+/* Reads the digits of a \u escape, and a second escape after it if the two are a surrogate pair. */
 static const char *token_unicode(const char *p, const char *end, uint32_t *code_point,
                                  struct token *t) {
     unsigned unit, low;
@@ -60,7 +59,7 @@ static const char *token_unicode(const char *p, const char *end, uint32_t *code_
     return p;
 }
 
-/* Reads the rest of an escape, behind its backslash. */
+/* Reads the rest of an escape, after its backslash. */
 static const char *token_escape(const char *p, const char *end, uint32_t *code_point,
                                 struct token *t) {
     static const char pairs[] = "\"\"\\\\//b\bf\fn\nr\rt\t";
@@ -151,7 +150,7 @@ static bool fits_64_bits(const char *s, size_t len) {
     return parse_u64(s, len, UINT64_MAX, &u) || parse_i64(s, len, &i);
 }
 
-/* Reads the rest of a number behind its integer digits: a fraction, an exponent, or nothing if the
+/* Reads the rest of a number after its integer digits: a fraction, an exponent, or nothing if the
  * digits are too many for an integer. */
 static const char *token_long_number(const char *p, const char *end, size_t digits,
                                      struct token *t) {

@@ -1,5 +1,5 @@
-/* Reads the tokens of JSON (RFC 8259) for every reader: strings, numbers and words. What JSON
- * allows and few readers accept is repaired here, and counted:
+/* Reads the tokens of JSON (RFC 8259) for every reader: strings, numbers and words. Tokens that
+ * JSON allows but few readers accept are repaired here, and the repairs counted:
  *   - an integer that does not fit 64 bits becomes a string of its text; so does, uncounted, any
  *     other number with 19 or more digits or with an exponent
  *   - \u0000, lone surrogates, and bytes that are not UTF-8 become U+FFFD */
@@ -22,7 +22,7 @@ enum { TOKEN_DIGITS_MAX = 18 };
 /* A string, number or word as it stands in the text. */
 struct token {
     enum value_kind kind;
-    const char *text; /* first byte; of a string, the byte behind its quote */
+    const char *text; /* first byte; of a string, the byte after its quote */
     uint32_t len;     /* bytes without quotes; not set for words and integers */
     int64_t integer;
     uint64_t repairs;  /* sum of the repairs in all tokens read with this struct */

@@ -34,7 +34,7 @@ static inline uint64_t word_equal(uint64_t word, uint8_t byte) {
 }
 
 /* Finds the first byte that is not plain ASCII of a string: a quote, backslash, control character,
- * or part of a multi-byte character. Bytes behind it may be found falsely, since a difference may
+ * or part of a multi-byte character. Bytes after it may be found falsely, since a difference may
  * borrow from the next byte. */
 static inline uint64_t word_special(uint64_t word) {
     uint64_t quotes = (word ^ word_of('"')) - word_of(1);

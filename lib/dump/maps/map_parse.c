@@ -166,7 +166,7 @@ static enum st map_check_value(struct map_parse *p, enum field_type type, const 
     return ST_OK;
 }
 
-/* Parses the pairs behind "as": PATTERN = VALUE [,]... */
+/* Parses the pairs after "as": PATTERN = VALUE [,]... */
 static enum st take_pairs(struct map_parse *p, enum field_type type, struct map_source *s) {
     enum st st = ST_OK;
     do {
@@ -201,7 +201,7 @@ static enum st take_when(struct map_parse *p, struct map_source *s) {
     return st == ST_OK ? map_take_texts(p, &s->is) : st;
 }
 
-/* Parses the pattern behind "like". */
+/* Parses the pattern after "like". */
 static enum st take_like(struct map_parse *p, struct map_source *s) {
     enum st st = map_take_value(p, "'like' needs a pattern", &s->like);
     const char *hole = st == ST_OK ? strstr(s->like, "{}") : NULL;
@@ -211,7 +211,7 @@ static enum st take_like(struct map_parse *p, struct map_source *s) {
     return st;
 }
 
-/* Parses the clauses behind a source's paths (with, like, in, as …). */
+/* Parses the clauses after a source's paths (with, like, in, as …). */
 static enum st take_clauses(struct map_parse *p, enum field_type type, struct map_source *s) {
     enum st st = ST_OK;
     const struct map_word *w;

@@ -7,8 +7,8 @@
 #include "dump/maps/map_trees.h"
 
 #define PLACE_ALIGN UINT64_C(0x4000)
-/* Known addresses at or above this one do not push the made-up ones upwards, which end below twice
- * this: arm64 addresses have 47 bits. */
+/* Made-up addresses lie above the known ones that are below this address, and end below twice this
+ * address: arm64 addresses have 47 bits. */
 #define PLACE_END (UINT64_C(1) << 46)
 /* Bytes between the made-up addresses of names: a frame may be looked up one byte before its
  * address. */
@@ -122,14 +122,14 @@ static enum st place_name(struct placement *p, struct map_frame *f) {
     return ST_OK;
 }
 
-/* Decides by what a frame is placed: its address, its offset or its name. */
+/* Decides whether a frame is placed by its address, its offset or its name. */
 static enum st settle_frame(struct placement *p, struct map_frame *f) {
     struct map_stacks *s = p->s;
     struct map_image *image = f->image == SIZE_MAX ? NULL : &s->images.data[f->image];
     if (f->kind == FRAME_ABSOLUTE) {
         struct map_image *holder = map_image_of(p, f->address);
         if (holder && holder != image && image && holder->image.size == 0) {
-            /* the frame names another image, and nobody knows where the holder ends */
+            /* the frame names another image, and the end of the holder is unknown */
             holder = NULL;
         }
         if (holder) {
@@ -328,8 +328,8 @@ static void mark_main(struct placement *p) {
     }
 }
 
-/* Marks the app's own images by its executable's UUID or path, if no flag in the document says
- * which they are. */
+/* Marks the app's own images by its executable's UUID or path, if no flag in the document marks
+ * them. */
 static void mark_app(struct map_stacks *s, const char *app_uuid, const char *app_path) {
     struct image_id id;
     char text[IMAGE_ID_TEXT];

@@ -144,7 +144,8 @@ void map_release_parts(struct report_map *map);
 
 /* ---- values (map_value.c) ---- */
 
-/* A value as text. It lives as long as the tree that it is from, or as the draft's arena. */
+/* A value as text. It lives as long as the JSON tree that has the value, or as the draft's arena.
+ */
 struct value_text {
     const char *s;
     size_t len;

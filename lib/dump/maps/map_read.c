@@ -204,7 +204,7 @@ static enum st map_read_dump(struct map_document *m, struct span text, const jso
         st = report_finish(&r, m->d);
     }
     if (st == ST_ERR && r.no_memory) {
-        err_nomem(e); /* the walk that failed has only noted it */
+        err_nomem(e); /* the walk that failed has set only r.no_memory */
     }
     map_stacks_release(&s);
     report_release(&r);

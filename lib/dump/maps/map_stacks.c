@@ -86,8 +86,8 @@ static void map_read_id(struct map_stacks *s, enum map_field_id uuid, enum map_f
     }
 }
 
-/* Does the object have a value for this flag, which tells whether an image or frame is the
- * app's? *flag becomes that value. */
+/* Does the object have a value for this flag, which is true for an image or frame of the app? *flag
+ * becomes that value. */
 static bool flag_told(struct map_stacks *s, enum map_field_id id, const json_t *object,
                       bool *flag) {
     struct value_text text;
@@ -156,7 +156,8 @@ static void map_read_symbol(struct map_stacks *s, const json_t *frame, bool has_
     uint64_t number;
     f->symbol = map_field_string(s->r, s->map, FIELD_FRAME_SYMBOL, frame);
     if (f->symbol && parse_address(f->symbol, strlen(f->symbol), &number)) {
-        f->symbol = NULL; /* the symbol is an address that nobody could name */
+        /* The symbol is only an address, as tools write it for an unknown function. */
+        f->symbol = NULL;
     }
     f->file = map_field_string(s->r, s->map, FIELD_FRAME_FILE, frame);
     if (map_field_address(s->r, s->map, FIELD_FRAME_LINE, frame, &number) && number > 0 &&

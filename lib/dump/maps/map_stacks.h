@@ -1,6 +1,6 @@
 /* The images and stacks that a map finds in a document, on their way into a draft. A frame is given
- * by an address, an offset in an image, or a name alone; what has no address gets a made-up one, in
- * an image at a free place. */
+ * by an address, an offset in an image, or a name alone; a frame or an image without an
+ * address gets a made-up one above all known addresses. */
 #ifndef STALLKIT_DUMP_MAP_STACKS_H
 #define STALLKIT_DUMP_MAP_STACKS_H
 
@@ -35,8 +35,8 @@ struct map_image {
 
 struct map_thread {
     struct report_thread thread;
-    size_t first, count; /* its part of frames, innermost first */
-    uint64_t samples;    /* samples that had this stack; 0 = not told */
+    size_t first, count; /* the stack's part of frames, innermost first */
+    uint64_t samples;    /* samples that had this stack; 0 = not given */
     const json_t *tree;  /* the thread's object, if it has call trees; else NULL */
 };
 
@@ -49,8 +49,8 @@ struct map_stacks {
     VEC(struct map_image) images;
     VEC(struct map_frame) frames;
     VEC(struct map_thread) threads;
-    bool app_told;   /* some flag in the document tells what belongs to the app */
-    bool per_thread; /* each thread has its own samples, and only the main one's are taken */
+    bool app_told;   /* some flag in the document marks images or frames as the app's or not */
+    bool per_thread; /* each thread has its own samples, of which only the main thread's are used */
 };
 
 void map_stacks_release(struct map_stacks *s);

@@ -65,10 +65,11 @@ static bool map_same_stack(const struct map_stacks *s, const struct map_thread *
     return a->count == b->count;
 }
 
-/* How surely a thread of a later source is one that is listed already. Larger = surer. */
+/* The strength of the evidence that a thread of a later source is listed already. Larger =
+ * stronger. */
 enum known_by { KNOWN_BY_NOTHING, KNOWN_BY_NO_STACK, KNOWN_BY_MARK, KNOWN_BY_STACK, KNOWN_BY_ID };
 
-/* Returns what shows that t is the same thread as the listed thread `old`. Ids decide where both
+/* Returns the evidence that t is the same thread as the listed thread `old`. Ids decide where both
  * have one; a listed thread may lack the id that a later source has for it. */
 static enum known_by thread_known_by(const struct map_stacks *s, const struct map_thread *old,
                                      const struct map_thread *t) {
@@ -120,7 +121,7 @@ enum st map_stacks_add_thread(struct map_stacks *s, const json_t *object, bool f
     }
     struct map_thread *old = first_source ? NULL : known_thread(s, &t);
     if (!old && !first_source && t.count == 0 && !t.tree) {
-        return ST_OK; /* the later source has no stack to tell */
+        return ST_OK; /* the later source has no stack for the thread */
     }
     if (!old) {
         if (s->threads.len >= DUMP_STACKS_MAX) {

@@ -34,7 +34,7 @@ static bool like_plain(const char *pattern, const char *text, const char *end) {
 }
 
 /* Returns the end of the hole {} that begins at text: the first place where `rest`, the pattern
- * behind the hole, matches; NULL: there is none. */
+ * after the hole, matches; NULL: there is none. */
 static const char *hole_end(const char *rest, const char *text, const char *end) {
     for (const char *p = text; p <= end; p++) {
         if (like_plain(rest, p, end)) {

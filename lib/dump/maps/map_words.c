@@ -1,4 +1,4 @@
-/* Splits the lines of a map into words, and parses what several statements share. */
+/* Splits the lines of a map into words, and parses the clauses that several statements share. */
 #include "dump/maps/map_words.h"
 
 #include <string.h>
@@ -152,7 +152,7 @@ enum st map_take_paths(struct map_parse *p, struct map_paths *paths) {
     return st;
 }
 
-/* Takes the values behind "is", up to a mark or the end of the line. */
+/* Takes the values after "is", up to a mark or the end of the line. */
 enum st map_take_texts(struct map_parse *p, struct map_texts *list) {
     enum st st;
     do {

@@ -1,4 +1,4 @@
-/* Reads the words of a map's lines, for its parser. A function whose name has "take" moves behind
+/* Reads the words of a map's lines, for its parser. A function whose name has "take" moves past
  * what it takes. Where one returns ST_NONE it has reported a fault; ST_ERR is out of memory. */
 #ifndef STALLKIT_DUMP_MAP_WORDS_H
 #define STALLKIT_DUMP_MAP_WORDS_H
@@ -7,7 +7,7 @@
 
 /* A word of a line. A word in quotes is never a keyword. */
 struct map_word {
-    const char *text; /* without the quotes around it */
+    const char *text; /* the word without the quotes around it */
     size_t len;
     bool quoted;
 };
@@ -52,7 +52,7 @@ enum st map_take_path(struct map_parse *p, struct member_path *out) BASE_MUST_US
 enum st map_take_one_path(struct map_parse *p, struct map_paths *paths) BASE_MUST_USE;
 /* Takes PATH [| PATH]... and appends the paths to the list. */
 enum st map_take_paths(struct map_parse *p, struct map_paths *paths) BASE_MUST_USE;
-/* Takes the values behind "is", up to a mark or the end of the line. */
+/* Takes the values after "is", up to a mark or the end of the line. */
 enum st map_take_texts(struct map_parse *p, struct map_texts *list) BASE_MUST_USE;
 /* Reports a fault if a word is left on the line. */
 enum st map_end_line(struct map_parse *p) BASE_MUST_USE;

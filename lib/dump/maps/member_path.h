@@ -38,7 +38,7 @@ struct member_path {
 enum st member_path_parse(struct member_path *out, const char *text, size_t len, struct arena *a,
                           struct err *e) BASE_MUST_USE;
 
-/* Receives a value at the end of a path; returns true to go on to the next one. */
+/* Receives a value at the end of a path; returns true to continue to the next one. */
 typedef bool (*member_path_visit)(void *ctx, const json_t *value);
 /* Visits the values that the path leads to, in their order. False: a visit returned false, which
  * ended the walk. A NULL root has no values. */

@@ -1,5 +1,5 @@
-/* Maps: data files that say where another tool's JSON has its threads, frames and images, so that
- * the format needs no reader in C. stall-map(5) describes the language. */
+/* Maps: data files that describe where another tool's JSON has its threads, frames and images, so
+ * that the format needs no reader in C. stall-map(5) describes the language. */
 #ifndef STALLKIT_DUMP_REPORT_MAP_H
 #define STALLKIT_DUMP_REPORT_MAP_H
 
@@ -16,7 +16,8 @@ enum st report_maps_new(struct report_maps **out, struct err *e) BASE_MUST_USE;
 /* Frees the set; NULL is allowed. */
 void report_maps_free(struct report_maps *maps);
 
-/* Receives a fault of a map; line: from 1; text: what is wrong, borrowed for the call. */
+/* Receives a fault of a map; line: from 1; text: the description of the fault, borrowed for the
+ * call. */
 typedef void (*report_map_on_fault)(void *ctx, const char *file, uint32_t line, const char *text);
 /* Appends the map in a text to the set; the first map that recognises a document reads it. file is
  * the name for messages; file and text are copied. ERR_FORMAT: the map has faults, each was passed

@@ -39,15 +39,15 @@ struct android {
     bool main_seen;   /* the thread with id 1 has begun */
     uint64_t pid;     /* id of the first section's process */
     bool in_thread;
-    bool gap;         /* empty lines follow what was read of the thread */
+    bool gap;         /* empty lines follow the part of the thread that was read */
     bool spaced;      /* the text has empty lines within its threads */
-    bool strayed;     /* the thread's native frames went on with those of another thread */
+    bool strayed;     /* the thread's native frames continued with those of another thread */
     uint64_t next;    /* number that the thread's next native frame should have */
     uint64_t missing; /* native frames that the numbers of others skip */
     uint64_t stray;   /* frames left out because they stand under no heading of their thread */
     struct report_thread thread;
     const char *arch;   /* architecture that the process's lines tell; NULL = none */
-    uint64_t announced; /* threads that the section announces; 0 = not told */
+    uint64_t announced; /* threads that the section announces; 0 = not given */
     uint64_t attached;  /* threads read that the virtual machine knows */
 };
 
@@ -86,7 +86,7 @@ static void read_fingerprint(struct report *r, const char *value) {
 }
 
 /* Returns for how many ms the system had waited, from "… Waited 5001ms for MotionEvent" or "Waited
- * 5000.8ms"; -1: not told. */
+ * 5000.8ms"; -1: not given. */
 static int64_t waited_ms(const char *subject) {
     static const char word[] = "aited ";
     const char *at = strstr(subject, word);
@@ -336,8 +336,8 @@ static enum st take_thread_part(struct android *t) {
     return ST_OK;
 }
 
-/* Takes a line behind a thread's first one. Empty lines end the thread unless the text's threads
- * are spaced. *taken = false: the line is not part of a thread. */
+/* Takes a line after a thread's first one. Empty lines end the thread unless the text's threads are
+ * spaced. *taken = false: the line is not part of a thread. */
 static enum st android_take_thread_line(struct android *t, bool *taken) {
     *taken = t->in_thread;
     if (t->in_thread && !*t->line) {
@@ -361,8 +361,8 @@ static void end_process(struct android *t) {
     t->ended = t->ended || t->r->threads.len > 0 || t->in_thread;
 }
 
-/* Reads the id of "----- end 4242 -----"; an end of another process than the one that began is
- * told. */
+/* Reads the id of "----- end 4242 -----"; the end of another process than the one that began shows
+ * that the text was cut. */
 static void end_section(struct android *t) {
     const char *s = t->line + sizeof "----- end " - 1;
     uint64_t pid;
@@ -426,7 +426,8 @@ static enum st android_take_line(struct android *t) {
     return ST_OK;
 }
 
-/* Tells what the text lacks: it may be cut, or a part of a trace that somebody pasted. */
+/* Adds to the dump's "lack" the parts that the text lacks: it may be cut, or a part of a trace that
+ * somebody pasted. */
 static void android_tell_lacks(struct android *t) {
     struct report *r = t->r;
     if (t->announced > t->attached && t->announced <= INT32_MAX) {

@@ -207,7 +207,7 @@ static void skip_blank_lines(struct span *text) {
     span_skip_space(text);
 }
 
-/* Is the text a subject, of up to SUBJECT_LINES lines, and behind it the rest of the preface or a
+/* Is the text a subject, of up to SUBJECT_LINES lines, and after it the rest of the preface or a
  * process? *more is set if further lines would decide. */
 static bool begins_with_subject(struct span text, bool *more) {
     enum { SUBJECT_LINES = 8 };

@@ -13,7 +13,7 @@ struct android_thread_line {
     const char *name;
     size_t name_len;
     int64_t tid; /* id in the virtual machine; -1: the thread is not attached to it */
-    bool runs;   /* the machine says that it runs managed code */
+    bool runs;   /* the state of the virtual machine is that of running managed code */
 };
 /* Parses a thread's first line; false: the line is another one. */
 bool android_thread_line(const char *line, size_t len, struct android_thread_line *out);
@@ -33,11 +33,11 @@ bool android_native_line(const char *line, struct android_native_line *out);
 bool android_is_frame(const char *line);
 bool android_is_thread_part(const char *line);
 /* Does an empty line follow the first line of a thread, with the thread's properties or frames
- * behind it? Then the empty lines of the text do not end its threads. */
+ * after it? Then the empty lines of the text do not end its threads. */
 bool android_is_spaced(struct span text);
 
 enum { ANDROID_TIME_MAX = 64 };
-/* How the subject begins that says for how long the system waited. */
+/* The beginning of the subject that holds how long the system waited. */
 #define ANDROID_INPUT_SUBJECT "Input dispatching timed out"
 /* Copies the time of "----- pid 4242 at 2026-11-20 09:12:44 -----"; "" if there is none. */
 void android_section_time(const char *line, size_t len, char out[ANDROID_TIME_MAX]);

@@ -27,12 +27,12 @@ struct reading {
     bool in_thread, in_images;
     uint64_t next;              /* index that the thread's next frame should have */
     const char *frame;          /* the frame whose lines are being read; NULL = none */
-    size_t folds;               /* number of lines of that frame behind its first one */
-    bool strayed;               /* the thread's frames went on with those of another thread */
-    bool gap;                   /* empty lines follow what was read of the thread */
+    size_t folds;               /* number of lines of that frame after its first one */
+    bool strayed;               /* the thread's frames continued with those of another thread */
+    bool gap;                   /* empty lines follow the part of the thread that was read */
     uint64_t missing;           /* frames that the numbers of others skip */
     uint64_t stray;             /* frames left out because their numbers are out of order */
-    int64_t last_thread;        /* highest number of a thread that the text tells */
+    int64_t last_thread;        /* highest number of a thread that the text names */
     uint64_t numbered;          /* threads that have a number */
     size_t digits;              /* digits of the address of the last frame */
     struct crash_images images; /* images that the frames name */
@@ -55,8 +55,8 @@ static void crash_read_process(struct report *r, const char *value) {
     r->process = r->process ? r->process : report_text(r, value, len);
 }
 
-/* Reads the lines of "Application Specific Information:", which up to iOS 10 say why the system
- * ended the process. */
+/* Reads the lines of "Application Specific Information:", which up to iOS 10 hold the reason for
+ * which the system ended the process. */
 static void crash_read_own_words(struct reading *t) {
     enum { LINES_MAX = 32 };
     if (strcmp(t->line, "Application Specific Information:") == 0) {
@@ -86,7 +86,8 @@ static bool crash_read_exception(struct reading *t) {
     if (((value = report_line_value(t->line, "Triggered by Thread")) != NULL ||
          (value = report_line_value(t->line, "Crashed Thread")) != NULL)) {
         if (report_take_decimal(&value, &thread) && thread <= INT32_MAX) {
-            t->last_thread = (int64_t)thread; /* so the text should have this thread */
+            /* The text names this thread, and so should have it. */
+            t->last_thread = (int64_t)thread;
         }
     } else if ((value = report_line_value(t->line, "Exception Type")) != NULL) {
         t->exception = value;
@@ -310,7 +311,7 @@ static enum st take_thread_line(struct reading *t, bool *taken) {
     return ST_OK;
 }
 
-/* Does the line hold the frame that the thread goes on with behind an empty line? Inlined frames
+/* Does the line hold the frame that the thread continues with after an empty line? Inlined frames
  * repeat the number of their caller; a second frame 0 is taken for another thread's. */
 static bool goes_on(const struct reading *t) {
     const char *s = report_skip_blanks(t->line);
@@ -320,9 +321,9 @@ static bool goes_on(const struct reading *t) {
            (index == next || (index > 0 && index + 1 == next));
 }
 
-/* Takes a line of a thread: a frame, or the rest of one that was folded. The thread ends behind
- * empty lines, unless its frames go on there as in a text whose lines were spaced; other text is
- * passed over. */
+/* Takes a line of a thread: a frame, or the rest of one that was folded. The thread ends after
+ * empty lines, unless its frames continue there as in a text whose lines were spaced; other text is
+ * skipped. */
 static enum st take_frame_line(struct reading *t) {
     enum { FOLDS_MAX = 3 };
     if (!*t->line) {
@@ -408,7 +409,8 @@ static enum st crash_take_line(struct reading *t) {
     return ST_OK;
 }
 
-/* Tells what the text lacks: it may be cut, or a part of a report that somebody pasted. */
+/* Adds to the dump's "lack" the parts that the text lacks: it may be cut, or a part of a report
+ * that somebody pasted. */
 static void tell_lacks(struct reading *t) {
     struct report *r = t->r;
     const uint64_t wanted = (uint64_t)(t->last_thread + 1);

@@ -97,7 +97,7 @@ static const char *image_of_frame(struct report *r, const char *s, size_t len) {
     return word_is(text, "???") ? NULL : report_text(r, text.p, (size_t)(text.end - text.p));
 }
 
-/* Finds the address behind a frame's index, with the image's name in front, and sets *rest to what
+/* Finds the address after a frame's index, with the image's name in front, and sets *rest to what
  * follows. The name may hold blanks: the address is the first word that is one. */
 static bool find_address(struct report *r, const char *s, struct crash_frame *out,
                          const char **rest) {
@@ -120,8 +120,8 @@ static bool take_frame_offset(const char **s, uint64_t *out) {
     return report_take_hex(s, out) || report_take_decimal(s, out);
 }
 
-/* Returns the symbol in the text behind "BASE + 24": KSCrash's "(SYMBOL + 24)", libsymbolicate's
- * "// SYMBOL + 0x18"; NULL: there is none, or an address stands in its place. */
+/* Returns the symbol in the text after "BASE + 24": KSCrash's "(SYMBOL + 24)", libsymbolicate's "//
+ * SYMBOL + 0x18"; NULL: there is none, or an address stands in its place. */
 static const char *symbol_behind(struct report *r, const char *s) {
     size_t len = strlen(s);
     if (len > 2 && s[0] == '(' && s[len - 1] == ')') {
@@ -134,7 +134,7 @@ static const char *symbol_behind(struct report *r, const char *s) {
     return s;
 }
 
-/* Reads what follows a frame's address: "SYMBOL + 24", or "BASE + 24" with perhaps a symbol. A
+/* Reads the text after a frame's address: "SYMBOL + 24", or "BASE + 24" with perhaps a symbol. A
  * frame in no image has the base 0. */
 static void read_rest(struct report *r, const char *s, struct crash_frame *out) {
     const char *rest = s;
@@ -210,7 +210,7 @@ bool crash_frame_goes_on(const char *frame, const char *line) {
 
 struct crash_image {
     const char *name; /* NULL = joined to another */
-    uint64_t load;    /* 0 = not told */
+    uint64_t load;    /* 0 = not given */
     uint64_t first, last;
 };
 
@@ -256,8 +256,8 @@ static bool is_in_draft(const struct report *r, size_t count, const struct crash
     return false;
 }
 
-/* Extends the images whose load address is told to the frames of the same name that do not tell it,
- * which leaves those without an image to add. */
+/* Extends the images whose load address is given to the frames of the same name that do not give
+ * it, which leaves those without an image to add. */
 static void join_by_name(struct crash_images *images) {
     for (size_t i = 0; i < images->list.len; i++) {
         struct crash_image *image = &images->list.data[i];

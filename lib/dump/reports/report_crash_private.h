@@ -29,7 +29,7 @@ struct crash_frame {
     uint64_t index;
     uint64_t address, base; /* base: the image's load address; meaningful if the flags are set */
     bool has_address, has_base;
-    const char *image;  /* NULL = not told, or "???" */
+    const char *image;  /* NULL = not given, or "???" */
     const char *symbol; /* "NAME + 24", "NAME (File.m:12)" or "NAME"; NULL = none */
     size_t digits;      /* digits of the address */
 };
@@ -40,7 +40,7 @@ bool crash_frame_line(struct report *r, const char *line, struct crash_frame *ou
 /* Does the line begin a frame? It has an index and an address, or the index `next` of the frame
  * that should follow, or that of the frame before, and may be folded. */
 bool crash_is_frame(const char *line, uint64_t next);
-/* May the frame, which mail folds at a blank, go on with this line, which is no frame? It has no
+/* May the frame, which mail folds at a blank, continue with this line, which is no frame? It has no
  * address yet, an open bracket, or neither an offset nor a source line. */
 bool crash_frame_goes_on(const char *frame, const char *line);
 
@@ -48,14 +48,14 @@ bool crash_frame_goes_on(const char *frame, const char *line);
  * Zero-initialised = none. */
 struct crash_images {
     struct map index;  /* name and load address -> index into list */
-    struct map placed; /* name of an image whose load address is told -> its index into list */
+    struct map placed; /* name of an image whose load address is given -> its index into list */
     VEC(struct crash_image) list;
 };
 /* Notes the image of a frame. */
 void crash_images_note(struct crash_images *images, struct report *r, const struct crash_frame *f);
-/* Adds the images to the draft that it does not have. listed: the text lists images, so that those
- * are added alone whose load address a frame tells. Without a load address an image is placed where
- * its frames are. Returns how many were added. */
+/* Adds the images to the draft that it does not have. listed: the text lists images, so that only
+ * images are added whose load address is in a frame. Without a load address an image is placed
+ * where its frames are. Returns how many were added. */
 size_t crash_images_add(struct crash_images *images, struct report *r, bool listed);
 void crash_images_release(struct crash_images *images);
 

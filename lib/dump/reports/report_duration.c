@@ -104,10 +104,10 @@ struct number {
     size_t len;
     size_t last_point; /* digits before the last '.' or ','; SIZE_MAX = none */
     uint32_t point;    /* the last '.' or ',' itself */
-    int points;        /* how many of that separator in a row */
+    int points;        /* number of such separators in a row */
     bool mixed;        /* a different separator preceded it, which then groups digits */
     bool decimal;      /* the last separator is certainly a decimal point */
-    bool whole; /* the number is in whole units, so three digits behind a point are a group */
+    bool whole;        /* the number is in whole units, so three digits after a point are a group */
 };
 
 static bool take_number(const char **s, const char *end, struct number *n) {
@@ -137,8 +137,8 @@ static bool take_number(const char **s, const char *end, struct number *n) {
     return n->len > 0;
 }
 
-/* Is the last separator a decimal point? One with three digits behind it is ambiguous: it groups
- * digits in milliseconds and smaller units, which nobody writes with a fraction, but never behind a
+/* Is the last separator a decimal point? One with three digits after it is ambiguous: it groups
+ * digits in milliseconds and smaller units, which nobody writes with a fraction, but never after a
  * single 0. */
 static bool has_fraction(const struct number *n, uint32_t us) {
     if (n->last_point == SIZE_MAX || n->last_point == n->len) {
@@ -269,7 +269,7 @@ static bool number_begins(const struct sentence *s, const char *begin) {
             (!is_letter(s->p[-1]) && !is_ascii_digit(s->p[-1]) && !strchr(".,:-+/_#", s->p[-1])));
 }
 
-/* Does exactly one group of three digits follow, as behind a blank that groups digits? */
+/* Does exactly one group of three digits follow, as after a blank that groups digits? */
 static bool group_follows(const char *p, const char *end) {
     size_t n = 0;
     while (n < 4 && p + n < end && is_ascii_digit(p[n])) {
@@ -300,7 +300,7 @@ static const char *number_end(const char *p, const char *end) {
     return p;
 }
 
-/* Takes "1,345 msec" or "5-second"; false, with s->p behind the number: no unit follows. */
+/* Takes "1,345 msec" or "5-second"; false, with s->p after the number: no unit follows. */
 static bool take_measure(struct sentence *s, uint64_t *us, uint32_t *unit) {
     const char *p = s->p;
     struct number n;
@@ -327,7 +327,7 @@ static bool take_measure(struct sentence *s, uint64_t *us, uint32_t *unit) {
     return false;
 }
 
-/* Skips what stands between the parts of a measurement; true: a number follows. */
+/* Skips the text between the parts of a measurement; true: a number follows. */
 static bool told_next_part(struct sentence *s) {
     static const char word[] = "and ";
     const char *p = s->p;

@@ -39,7 +39,7 @@ struct report_format {
     /* Text formats: do the first lines show this format? At most REPORT_LOOK_MAX bytes are read.
      * *more is set if the text is too short to tell, else left alone. */
     bool (*begins)(struct span text, bool *more);
-    /* Text formats with `begins`: does this line, behind these lines of a report, belong to
+    /* Text formats with `begins`: does this line, after these lines of a report, belong to
      * something else? */
     bool (*ends)(struct span report, struct span line);
     bool in_log; /* reports stand in a log, whose other lines are skipped */

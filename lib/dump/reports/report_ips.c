@@ -304,7 +304,7 @@ static enum st ips_fill(struct report *r, const struct ips *ips) {
                                               : report_fill_crash(r, ips->body);
     report_own_uuid(r, report_member(r, ips->header, "slice_uuid"));
     const char *version = report_member(r, ips->header, "app_version");
-    if (version) { /* the text does not say which of two numbers is the build */
+    if (version) { /* it is not known which of two numbers is the build */
         r->app_version = version;
         r->app_build = report_member(r, ips->header, "build_version");
     }

@@ -9,7 +9,7 @@
 
 /* ---- words ---- */
 
-/* Returns the text behind these words, without leading spaces; NULL: the words are not in it. Case
+/* Returns the text after these words, without leading spaces; NULL: the words are not in it. Case
  * is ignored. */
 static const char *text_behind(const char *text, const char *words) {
     size_t len = strlen(words);
@@ -127,9 +127,9 @@ static const char *kind_of_kill(const char *text) {
 
 /* ---- the event, and how long it took ---- */
 
-/* The watchdog's events: the words for each, and its time limit in ms where the text does not tell
- * (Technical Q&A QA1693, "Synchronous networking on the main thread"; for exiting, the limit that
- * texts tell). */
+/* The watchdog's events: the words for each, and its time limit in ms where the text does not give
+ * it (Technical Q&A QA1693, "Synchronous networking on the main thread"; for exiting, the limit
+ * that such texts give). */
 static const struct kill_event {
     const char *words, *activity;
     int64_t ms;

@@ -142,7 +142,7 @@ static size_t cut_inlined(const char *s, size_t len, bool *inlined) {
 
 uint64_t report_symbol(struct report *r, uint64_t address, const char *s) {
     struct report_name name = {.address = address};
-    bool behind; /* the mark stands behind file and line */
+    bool behind; /* the mark stands after file and line */
     size_t len = cut_inlined(s, strlen(s), &behind);
     const char *open = len > 0 && s[len - 1] == ')' ? strrchr(s, '(') : NULL;
     const char *colon = open ? strrchr(open, ':') : NULL;

@@ -1,11 +1,11 @@
-/* Reads what Matrix for iOS (github.com/Tencent/matrix) adds to KSCrash's reports: the type of the
- * dump, and the stacks sampled before it, as trees or as lists of frames. */
+/* Reads the parts that Matrix for iOS (github.com/Tencent/matrix) adds to KSCrash's reports: the
+ * type of the dump, and the stacks sampled before it, as trees or as lists of frames. */
 #include "dump/reports/report_private.h"
 
 #include "dump/dump.h"
 
-/* Default time for which a run loop may be busy, in ms (g_RunLoopTimeOut); dumps say neither what
- * an app has set nor how long the stall was. */
+/* Default time for which a run loop may be busy, in ms (g_RunLoopTimeOut); dumps hold neither the
+ * app's setting nor the length of the stall. */
 enum { RUN_LOOP_TIMEOUT_MS = 2000 };
 
 /* Sets kind and state by Matrix's dump type: EDumpType of WCBlockTypeDef.h, with types of older and
@@ -112,8 +112,8 @@ static enum st matrix_read_member(struct report *r, const json_t *value) {
     return st;
 }
 
-/* Adds the main thread's stack of a lag dump as a sample. Its innermost frame's "repeat_count" says
- * how often the stack was sampled. */
+/* Adds the main thread's stack of a lag dump as a sample. Its innermost frame's "repeat_count" is
+ * the number of times that the stack was sampled. */
 static void count_main_stack(struct report *r, const json_t *root) {
     const json_t *threads = json_object_get(json_object_get(root, "crash"), "threads");
     const json_t *backtrace = json_object_get(json_array_get(threads, 0), "backtrace");

@@ -24,10 +24,10 @@
 #define ALIGN_IMAGE UINT64_C(0x4000)
 #define ALIGN_LOAD  UINT64_C(0x1000)
 
-/* What the frames in an image tell about that image. */
+/* The facts about an image that are found in its frames. */
 struct binary {
     struct report_image image;
-    bool loaded;  /* some frame tells the image's load address */
+    bool loaded;  /* some frame holds the image's load address */
     bool aligned; /* the load address is page-aligned, as a loader's is */
     uint64_t end; /* largest offset of a frame, plus one */
 };
@@ -307,7 +307,7 @@ static int64_t member_duration(const json_t *meta, const char *name) {
     return seconds >= 0 && seconds < INT32_MAX ? seconds * 1000 : -1;
 }
 
-/* Returns the kind of a diagnostic by its meta data; NULL: they do not tell it. */
+/* Returns the kind of a diagnostic by its meta data; NULL: they do not hold it. */
 static const char *metrickit_kind_of(const json_t *meta) {
     static const char *const kinds[][2] = {
         {"hangDuration", "hang"},      {"launchDuration", "launch"}, {"writesCaused", "disk-write"},
@@ -335,9 +335,9 @@ static bool is_sampled(const json_t *frames) {
     return false;
 }
 
-/* Sets the kind of a tree whose meta data do not tell it: trees of all threads together come with
+/* Sets the kind of a tree whose meta data do not hold it: trees of all threads together come with
  * use of processor and disk, trees by thread with hangs, and with crashes if each has one sample.
- * What happened to the process is not told, and the reason says so. */
+ * What happened to the process is not given, and the reason says so. */
 static void guess_kind(struct report *r, const json_t *tree) {
     size_t i;
     json_t *stack;
@@ -380,8 +380,8 @@ static const json_t *meta_of(const json_t *diagnostic) {
     return meta ? meta : json_object_get(diagnostic, "metaData");
 }
 
-/* Fills the draft from a diagnostic. kind: the kind of stall; NULL = the diagnostic's own
- * members tell it. */
+/* Fills the draft from a diagnostic. kind: the kind of stall; NULL = the kind follows from the
+ * diagnostic's own members. */
 static enum st metrickit_fill(struct diagnostic *d, const json_t *diagnostic, const char *kind) {
     const json_t *meta = meta_of(diagnostic);
     const json_t *tree = json_object_get(diagnostic, "callStackTree");

@@ -18,7 +18,7 @@ struct hang_sums {
 /* What a metric payload tells. */
 struct metrics {
     struct report r;
-    int64_t foreground_ms; /* -1 = not told */
+    int64_t foreground_ms; /* -1 = not given */
     uint64_t launches;
     struct hang_sums hang, severe;
     bool has_hangs, has_launches;

@@ -97,7 +97,8 @@ static uint64_t total_of(const struct report_outline_thread *t) {
     return total;
 }
 
-/* Returns the index of the main thread: the main queue's, else the first that has a stack. */
+/* Returns the index of the main thread: the main queue's, else the first that has a stack; the
+ * number of threads if none has. */
 static size_t main_of(const struct report_outline *o) {
     size_t first = o->threads.len;
     for (size_t i = 0; i < o->threads.len; i++) {
@@ -111,7 +112,7 @@ static size_t main_of(const struct report_outline *o) {
 }
 
 /* Adds a thread with its heaviest path as its stack, unless its samples belong to the thread of an
- * earlier section; the main thread's tree becomes the samples. */
+ * earlier section (`more`); the main thread's tree becomes the samples. */
 static enum st end_thread(struct report *r, struct report_outline_thread *t, bool more,
                           uint64_t steps) {
     enum st st = ST_OK;

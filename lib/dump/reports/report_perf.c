@@ -21,7 +21,7 @@
 
 enum { PERF_PROCESSES_MAX = 1024 };
 
-/* How often a thread was sampled with one stack. */
+/* The number of samples of a thread with one stack. */
 struct perf_count {
     int64_t tid;
     size_t stack; /* index into the report's samples */
@@ -31,7 +31,7 @@ struct perf_count {
 /* A process of the recording, which becomes a dump. */
 struct perf_process {
     struct report report;
-    int64_t pid;        /* -1 = not told: then all threads belong to one process */
+    int64_t pid;        /* -1 = not given: then all threads belong to one process */
     struct strbuf text; /* text of its samples, copied from the recording */
     struct map stacks;  /* frames of a stack -> index into the report's samples */
     struct map pairs;   /* thread id and stack -> index into counts */

@@ -75,9 +75,9 @@ static bool word_time(struct span w, uint64_t *ns) {
     return true;
 }
 
-/* Reads what follows the ids: an optional processor, a time, an optional period, and the event with
- * a colon. Behind the event, tracepoints have fields, and a sample without a stack has its frame.
- * Without a time, which -F may leave out, the event has to end the line. */
+/* Reads the text after the ids: an optional processor, a time, an optional period, and the event
+ * with a colon. After the event, tracepoints have fields, and a sample without a stack has its
+ * frame. Without a time, which -F may leave out, the event has to end the line. */
 static bool take_tail(struct span s, struct perf_sample_line *out) {
     struct span word = perf_word(&s);
     int64_t period;
@@ -96,7 +96,7 @@ static bool take_tail(struct span s, struct perf_sample_line *out) {
 }
 
 /* Parses a sample's first line. The command's name may hold blanks: the ids are the first word
- * behind which the rest of the line fits. */
+ * after which the rest of the line fits. */
 bool perf_sample_line(struct span line, struct perf_sample_line *out) {
     struct span s = line;
     while (line.end > line.p && (is_gap(line.end[-1]) || line.end[-1] == '\r')) {
@@ -192,8 +192,8 @@ static bool is_mapped(const struct perf_frame_line *f) {
     return f->file_len == 0 || *f->file == '/' || *f->file == '[';
 }
 
-/* Does the text begin with a sample's line and a frame, perhaps behind the comments of perf
- * script --header? *more is set if further bytes would decide. */
+/* Does the text begin with a sample's line and a frame, perhaps after the comments of perf script
+ * --header? *more is set if further bytes would decide. */
 bool perf_begins(struct span text, bool *more) {
     struct perf_sample_line sample;
     struct perf_frame_line frame;
@@ -249,7 +249,7 @@ static uint64_t last_time(struct span report) {
 }
 
 /* Is the sample the first one of another recording? perf sorts samples by time: one that is not
- * later than the report's first, behind others that were, cannot be of the same recording. */
+ * later than the report's first, after others that were, cannot be of the same recording. */
 static bool begins_anew(struct span report, const struct perf_sample_line *sample) {
     struct perf_sample_line first = {0};
     struct span line;

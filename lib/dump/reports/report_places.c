@@ -8,7 +8,7 @@
 #include "base/path.h"
 #include "base/strbuf.h"
 
-/* Names alone lie one behind the other below the first file; each file has a stretch of its own:
+/* Names alone lie one after the other below the first file; each file has a stretch of its own:
  *
  *     0x1000 …            names, NAMED_STEP apart
  *     FILE_STRETCH        the first file's address 0
@@ -18,7 +18,7 @@
 enum { NAMED_FIRST = 0x1000, NAMED_STEP = 16, FILES_MAX = 2000 };
 #define FILE_STRETCH (UINT64_C(1) << 36)
 
-/* Splits "NAME+24" into name->symbol and name->offset. Text behind a '+' that is no number stays
+/* Splits "NAME+24" into name->symbol and name->offset. Text after a '+' that is no number stays
  * part of the symbol. */
 static void split_symbol(struct report *r, const char *symbol, struct report_name *name) {
     const char *plus = strrchr(symbol, '+'), *digits = plus ? plus + 1 : NULL;

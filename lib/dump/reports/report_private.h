@@ -1,5 +1,5 @@
-/* What the readers of reports share: the draft of a dump that they fill, and parsers of values that
- * several formats write in their own ways. */
+/* The parts that the readers of reports share: the draft of a dump that they fill, and parsers of
+ * values that several formats write in their own ways. */
 #ifndef STALLKIT_DUMP_REPORT_PRIVATE_H
 #define STALLKIT_DUMP_REPORT_PRIVATE_H
 
@@ -38,10 +38,10 @@ struct report_stack {
 struct report_thread {
     int64_t id; /* -1 = unknown */
     const char *name;
-    const char *state; /* state in the words of stall-dump(5); NULL = not told */
-    int64_t cpu_ms;    /* processor time of the thread; 0 = not told */
+    const char *state; /* state in the words of stall-dump(5); NULL = not given */
+    int64_t cpu_ms;    /* processor time of the thread; 0 = not given */
     bool main, crashed;
-    const char *waits_for; /* kind of what the thread waits for; NULL = not told */
+    const char *waits_for; /* kind of what the thread waits for; NULL = not given */
     int64_t owner;         /* id of the thread that holds it; meaningful with waits_for */
     struct report_stack stack;
 };
@@ -101,9 +101,9 @@ struct report {
     const char *model, *os, *os_build, *arch, *thermal;
     const char *kind, *detector, *activity, *app_state, *visibility, *reason;
     int64_t threshold_ms, at_ms, duration_ms, cpu_ms, since_launch_ms;
-    int64_t top_thread; /* id of the thread that used the processor most; -1 = not told */
+    int64_t top_thread; /* id of the thread that used the processor most; -1 = not given */
     bool fatal, ended;
-    /* kind of lock that the crashed thread holds and waits for; NULL = not told */
+    /* kind of lock that the crashed thread holds and waits for; NULL = not given */
     const char *own_lock;
     /* path of the app's bundle with its last slash: images below it are in_app */
     const char *bundle;
@@ -144,11 +144,11 @@ enum { REPORT_ID_TEXT = 37 };
  * ordinal: number among the dumps of one document. */
 void report_made_up_id(const void *bytes, size_t len, uint64_t ordinal, char out[REPORT_ID_TEXT]);
 
-/* Writes what a dump and a session record begin with: format, id, time, app and device. */
+/* Writes the beginning of a dump or a session record: format, id, time, app and device. */
 void report_write_head(const struct report *r, struct jsonw *w, const char *format, const char *id);
 
-/* Adds words to the dump's "lack", which tells what the report holds, or should hold, and the
- * dump does not. */
+/* Adds words to the dump's "lack", which names the data that the report holds, or should hold, and
+ * the dump does not. */
 void report_lack(struct report *r, const char *words);
 /* Adds "COUNT ONE" or "COUNT MANY" to the dump's "lack", unless count is 0. */
 void report_lack_count(struct report *r, uint64_t count, const char *one, const char *many);
@@ -221,7 +221,7 @@ uint64_t report_name(struct report *r, const struct report_name *name);
 
 /* Joins neighbouring frames of one address that have different names to one frame with inlined
  * functions. Frames of an address that has other names elsewhere, or that no code can have, become
- * frames without an address, and are told in the dump's "lack". */
+ * frames without an address, and are mentioned in the dump's "lack". */
 enum st report_join_inlined(struct report *r) BASE_MUST_USE;
 /* Writes the dump's "names", if there are any. */
 void report_write_names(const struct report *r, struct jsonw *w);
@@ -229,8 +229,8 @@ void report_write_names(const struct report *r, struct jsonw *w);
 /* ---- frames without a run-time address (report_places.c) ---- */
 
 /* Adds a frame that has a name but no address: it gets a made-up address in no image, the same for
- * the same name, file and line. A "+24" behind the symbol is cut off; name->address and
- * name->offset are not read. */
+ * the same name, file and line. A "+24" after the symbol is cut off; name->address and name->offset
+ * are not read. */
 enum st report_named_frame(struct report *r, const struct report_name *name) BASE_MUST_USE;
 /* Adds a frame without an address as report_named_frame does, but with its symbol unchanged. */
 enum st report_unplaced_frame(struct report *r, const struct report_name *name) BASE_MUST_USE;
@@ -255,8 +255,8 @@ enum st report_add_sample(struct report *r, const struct report_stack *s) BASE_M
 /* Converts "2022-09-18 15:28:37.3451 +0900", ISO 8601 and the like (no zone = UTC) to
  * "2026-11-21T10:00:00.123Z"; NULL if it cannot be read. */
 const char *report_time(struct report *r, const char *s);
-/* Converts seconds, milliseconds or microseconds since 1970, told apart by magnitude, to the form
- * of report_time. */
+/* Converts seconds, milliseconds or microseconds since 1970, which are distinguished by magnitude,
+ * to the form of report_time. */
 const char *report_unix_time(struct report *r, uint64_t value);
 /* Returns the milliseconds from one time to another, both as report_time reads them; -1 if either
  * cannot be read. */
@@ -268,8 +268,8 @@ int64_t report_time_between(const char *from, const char *to);
 int64_t report_duration(const char *s, size_t len);
 /* Returns, as report_duration does, a duration in whole units: "7,200 sec" are two hours. */
 int64_t report_total_duration(const char *s, size_t len);
-/* Returns the duration that a sentence tells ("Hang of 1 min 20 sec"), or a measurement by itself
- * as report_duration does; -1: it tells none, or several. */
+/* Returns the duration in a sentence ("Hang of 1 min 20 sec"), or a measurement by itself as
+ * report_duration does; -1: it holds none, or several. */
 int64_t report_told_duration(const char *s, size_t len);
 /* Returns "12.345" seconds as milliseconds, up to the first other character; -1: no number. */
 int64_t report_seconds(const char *s);
@@ -285,14 +285,14 @@ bool report_says_watchdog(const char *text);
  * duration, CPU time and so on set, if the process took too long: for the watchdog (0x8badf00d),
  * for a background task, or with a lock held while suspended. */
 bool report_kill(struct report *r, const char *text);
-/* Reads as report_kill does, with who ended the process (NULL = not told) and the code (-1 = not
- * told) apart from the text; without a text they become the reason. */
+/* Reads as report_kill does, with who ended the process (NULL = not given) and the code (-1 = not
+ * given) apart from the text; without a text they become the reason. */
 bool report_kill_by(struct report *r, const char *who, int64_t code, const char *text);
 
-/* Reads why a process was reported for what it used (EXC_RESOURCE): subtype "CPU" and message
- * "(Limit 50%) Observed 60% over 180 secs", each NULL if not told. True, with kind, duration and
- * CPU time set, if the resource is processor time, wake-ups or writes to the disk. Such a report
- * does not end the process; the caller knows if something else did. */
+/* Reads the reason of a report about a process that used too much of a resource (EXC_RESOURCE):
+ * subtype "CPU" and message "(Limit 50%) Observed 60% over 180 secs", each NULL if not given. True,
+ * with kind, duration and CPU time set, if the resource is processor time, wake-ups or writes to
+ * the disk. Such a report does not end the process; the caller knows if something else did. */
 bool report_resource(struct report *r, const char *subtype, const char *message);
 
 /* ---- text (report_lines.c) ---- */
@@ -301,7 +301,7 @@ bool report_resource(struct report *r, const char *subtype, const char *message)
 struct report_lines {
     const char *at, *end;
     size_t number; /* number of the line taken last */
-    size_t indent; /* at most this many leading blanks are cut off each line */
+    size_t indent; /* maximum number of leading blanks that are cut off each line */
 };
 /* Returns the lines of a text; the first line's indent is cut off all of them, as for text in an
  * issue. */
@@ -321,7 +321,7 @@ const char *report_role(const char *text);
  * "???" counts as absent. */
 void report_version(struct report *r, const char *value, bool build_first);
 /* Adds the symbol for an address from "NAME + 24", "NAME (File.m:12)", "NAME + 24 (File.m:12)" or
- * "NAME", each perhaps with "[inlined]" behind the offset or the name. Returns its number as
+ * "NAME", each perhaps with "[inlined]" after the offset or the name. Returns its number as
  * report_name does. */
 uint64_t report_symbol(struct report *r, uint64_t address, const char *s);
 /* Is the line "Binary Images:" or "Binary Images (WORDS):", which images follow? */
@@ -332,7 +332,7 @@ void report_text_image(struct report *r, const char *line);
 
 /* ---- call trees (report_tree.c) ---- */
 
-/* How a format writes the nodes of its call trees. */
+/* The form in which a format writes the nodes of its call trees. */
 struct report_tree {
     const char *children, *count;
     const char *name; /* member with the number of the node's name; NULL = the name that was given
@@ -349,26 +349,26 @@ enum st report_tree_samples(struct report *r, const struct report_tree *tree, co
                             uint64_t *total) BASE_MUST_USE;
 /* Adds the frames of the heaviest path, innermost first, to the stack that was begun: from the
  * roots on, the node with most samples of each level, as in Apple's "Heaviest stack", until more
- * samples end at a node than go on to any of its children. */
+ * samples end at a node than continue to any of its children. */
 enum st report_tree_heaviest(struct report *r, const struct report_tree *tree,
                              const json_t *roots) BASE_MUST_USE;
 
 /* Do the samples at the roots of a thread's trees, `total`, add up to more than the thread has?
  * Then the text has lost the indentation that made nodes children, and the error is set to
- * ERR_FORMAT. announced: samples that the text says the thread has; 0 = not told. */
+ * ERR_FORMAT. announced: samples that the text says the thread has; 0 = not given. */
 bool report_tree_is_flat(uint64_t total, uint64_t announced, struct err *e);
 
 /* A thread of a process, with call trees from text that has one node on each line, indented more
  * than its parent's line. */
 struct report_outline_thread {
-    struct report_thread thread; /* its stack and `main` are found at the end */
-    bool main_queue;             /* the text says that it ran the main queue */
-    uint64_t announced;          /* number of samples that the text says the thread has; 0 = not
-                                    told */
-    uint64_t blocked;            /* number of samples in which the thread waited for thread.owner */
-    bool started;                /* private: the outermost function is one with which threads
-                                    begin */
-    json_t *roots;               /* private: the thread's trees */
+    /* The thread of the trees; its stack and `main` are set at the end. */
+    struct report_thread thread;
+    bool main_queue;    /* the text says that it ran the main queue */
+    uint64_t announced; /* number of samples that the text says the thread has; 0 = not given */
+    uint64_t blocked;   /* number of samples in which the thread waited for thread.owner */
+    bool started;       /* private: the outermost function is one with which threads
+                           begin */
+    json_t *roots;      /* private: the thread's trees */
 };
 /* The threads of a process. Zero-initialised = none. */
 struct report_outline {
@@ -381,11 +381,11 @@ struct report_outline {
 struct report_outline_node {
     size_t column;           /* the line's indent */
     uint64_t count, address; /* count: at most DUMP_COUNT_MAX */
-    const char *symbol;      /* begins with the function's name; NULL = not told */
+    const char *symbol;      /* begins with the function's name; NULL = not given */
     uint64_t name;           /* number that report_name returned for the symbol; 0 = none */
 };
-/* Begins a thread, or goes on with the one that has the same id: a text may have an entry for each
- * queue that the thread ran. */
+/* Begins a thread, or continues with the one that has the same id: a text may have an entry for
+ * each queue that the thread ran. */
 enum st report_outline_begin(struct report *r, struct report_outline *o,
                              const struct report_outline_thread *fresh) BASE_MUST_USE;
 /* Returns the thread that is being read, valid until another begins; NULL: none has begun. */
@@ -396,7 +396,7 @@ enum st report_outline_add(struct report *r, struct report_outline *o,
 /* Ends the process: its threads that have a tree are added with the heaviest path as their stack;
  * the tree of the main one, which is that of the main queue or else the first, becomes the samples.
  * joined: if the draft has a thread, the trees are further samples of it. steps: most samples that
- * a thread has; 0 = not told. */
+ * a thread has; 0 = not given. */
 enum st report_outline_end(struct report *r, struct report_outline *o, bool joined,
                            uint64_t steps) BASE_MUST_USE;
 void report_outline_release(struct report_outline *o);

@@ -117,7 +117,7 @@ static uint64_t sample_name(struct report *r, uint64_t address, const char *s, c
     return report_name(r, &name);
 }
 
-/* Takes a node "2000 -[DB write:] (in Shop) + 24 [0x104981234]" behind the characters that draw the
+/* Takes a node "2000 -[DB write:] (in Shop) + 24 [0x104981234]" after the characters that draw the
  * tree. Of several addresses, "[0x104981234,0x104981240,…]", the first one is used. */
 static enum st sample_take_node(struct sample_text *t) {
     size_t column = strspn(t->line, " +!:|");
@@ -225,7 +225,7 @@ static bool is_sample_head(struct span line) {
 
 static const char graph_head[] = "Call graph:";
 
-/* Does the text begin with the graph, as people paste it: behind its heading a line "2716
+/* Does the text begin with the graph, as people paste it: after its heading a line "2716
  * Thread_12345"? *more is set if further bytes would decide. */
 static bool begins_with_graph(struct span text, bool *more) {
     struct span line;

@@ -36,20 +36,20 @@ struct sampling {
     struct report_lines lines;
     const char *line;
     enum place place;
-    const char *command, *pid;     /* name and id of the process that the report is about; NULL =
-                                      not told */
+    /* Name and id of the process that the report is about; NULL = not given. */
+    const char *command, *pid;
     struct report_section section; /* section of the process that is being read */
     size_t sections;               /* number of sections begun */
     const char *process;           /* process of the current section: "Shop [301]" */
     bool event;                    /* the head has an "Event" */
     bool of_another;               /* the head is about another process than the one read */
     bool states; /* sections are of "Powerstats", of which a process may have several */
-    const char *uuid, *executable; /* UUID and path of the process's executable; NULL = not told */
+    const char *uuid, *executable; /* UUID and path of the process's executable; NULL = not given */
     uint64_t load; /* load address of the executable, computed from frames; 0 = unknown */
     struct report_outline outline; /* call trees of the threads */
     uint64_t unread;               /* lines of the trees that are no node */
     uint64_t truncated;            /* stacks that the system could not read to their end */
-    uint64_t steps;  /* samples that the head or the section announces; 0 = not told */
+    uint64_t steps;  /* samples that the head or the section announces; 0 = not given */
     size_t heaviest; /* frames of the heaviest stack, if the text has nothing else */
     bool in_kernel;  /* the lines being read are a kernel stack */
     bool profile;    /* the report is a profile of the whole system: nothing hung */
@@ -90,7 +90,8 @@ static const char *sampled_kind_of(const char *event) {
     return strstr(event, "launch") ? "launch" : "hang";
 }
 
-/* Returns 100 for "49 (100ms sampling interval)"; -1: no interval. */
+/* Returns the sampling interval in ms, 100 for "49 (100ms sampling interval)"; -1: none is given.
+ */
 static int64_t interval_of(const char *steps) {
     const char *open = strchr(steps, '(');
     uint64_t ms;
@@ -150,7 +151,7 @@ static void sampled_read_header(struct sampling *t) {
 
 /* ---- a thread's tree ---- */
 
-/* Returns the text between the first pair of quotes behind the word; NULL: there is none. */
+/* Returns the text between the first pair of quotes after the word; NULL: there is none. */
 static const char *quoted(struct report *r, const char *s, const char *word) {
     const char *at = strstr(s, word), *open = at ? strchr(at, '"') : NULL;
     const char *close = open ? strchr(open + 1, '"') : NULL;
@@ -258,7 +259,8 @@ static enum st take_sample(struct sampling *t, size_t column) {
     }
     const char *digits = at ? at + 1 : from;
     if (!at || !report_take_hex(&digits, &address) || *digits != ']') {
-        t->unread += *s != '<'; /* "<User mode>" is no node: it tells how its parent was reached */
+        /* Lines such as "<User mode>" are no nodes, and do not count as unread. */
+        t->unread += *s != '<';
         t->truncated += strstr(s, "truncated backtrace>") != NULL;
         return ST_OK;
     }
@@ -275,7 +277,7 @@ static enum st take_sample(struct sampling *t, size_t column) {
 
 /* ---- the whole report ---- */
 
-/* Chooses the section to read, once the head has told which process the report is about. */
+/* Chooses the section to read, once the head has named the report's process. */
 static enum st choose_section(struct sampling *t) {
     struct report *r = t->r;
     struct report_wanted wanted = {.name = t->command, .pid = t->pid};
@@ -312,7 +314,7 @@ static enum st choose_section(struct sampling *t) {
 }
 
 /* Returns the process of a line that begins a section, such as "Shop [301]"; NULL: it is another
- * line. */
+ * line. "Powerstats for" sets t->states. */
 static const char *sampled_section_name(struct sampling *t) {
     const char *name = report_line_value(t->line, "Powerstats for");
     t->states = t->states || name;
@@ -433,8 +435,8 @@ static enum st sampled_take_line(struct sampling *t) {
     return ST_OK;
 }
 
-/* Reads "90 seconds cpu time over 150 seconds (…)", the line "CPU:". The samples, whose time
- * "Duration:" tells, are only some of what used the processor. */
+/* Reads "90 seconds cpu time over 150 seconds (…)", the line "CPU:". The samples, whose time is in
+ * "Duration:", cover only a part of that processor time. */
 static void read_cpu_use(struct report *r) {
     static const char words[] = " seconds cpu time over ";
     const char *over = r->reason ? strstr(r->reason, words) : NULL;

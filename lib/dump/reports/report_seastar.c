@@ -30,7 +30,7 @@
 enum {
     STALLS_MAX = 64,
     OTHERS_MAX = 64,   /* lines of no stall */
-    TRAILING_MAX = 16, /* those behind the last line of a stall */
+    TRAILING_MAX = 16, /* those after the last line of a stall */
     REPORT_MAX = 256 * 1024
 };
 
@@ -48,18 +48,18 @@ struct seastar_group {
     size_t first, last; /* its stalls; between them are those of other programs */
     bool headed;        /* "Backtrace:" was read */
     bool answered;      /* an address was read */
-    bool unclear;       /* nothing tells to which stall the backtrace belongs */
+    bool unclear;       /* it is not known to which stall the backtrace belongs */
     bool closed;        /* its backtrace has ended */
     size_t decoded;     /* number of lines with an address that could not be read */
 };
 
-/* What each line of a report is. */
+/* The part that each line of a report has in it. */
 struct seastar_report {
     VEC(struct seastar_stall) stalls;
     VEC(struct seastar_group) groups;
     VEC(size_t) owners; /* for each line the number of its group, plus one; 0 = none */
     bool no_memory;
-    size_t others, trailing; /* lines of no stall, and those behind the last line of one */
+    size_t others, trailing; /* lines of no stall, and those after the last line of one */
     const char *end;         /* end of the last line of a stall */
 };
 
@@ -106,8 +106,8 @@ static struct seastar_group *note_stall_line(struct seastar_report *n,
     return g;
 }
 
-/* Returns the group to which a line behind a stall's belongs; NULL: none. If the line may belong
- * to several groups, they become unclear, unless it is that of a kernel callstack. */
+/* Returns the group to which a line after a stall's belongs; NULL: none. If the line may belong to
+ * several groups, they become unclear, unless it is that of a kernel callstack. */
 static struct seastar_group *group_of_line(struct seastar_report *n, const struct seastar_line *l) {
     struct seastar_group *found = NULL;
     for (size_t i = n->groups.len; i-- > 0;) {
@@ -153,7 +153,7 @@ static struct seastar_group *note_backtrace(struct seastar_report *n,
     return g;
 }
 
-/* Finds what each line of a report is; the caller releases the result. */
+/* Finds the part that each line of a report has in it; the caller releases the result. */
 static struct seastar_report seastar_lines(struct span report) {
     struct seastar_report n = {.end = report.p};
     struct span line;

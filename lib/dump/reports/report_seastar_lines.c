@@ -12,7 +12,7 @@ static const char shard_word[] = " on shard ";
 static const char backtrace_word[] = "Backtrace:";
 static const char kernel_word[] = "kernel callstack:";
 
-/* Returns what follows the words in the line; NULL: they are not there. */
+/* Returns the text after the words in the line; NULL: they are not there. */
 static const char *seastar_behind(struct span line, const char *words) {
     size_t len = strlen(words);
     for (const char *p = line.p; (size_t)(line.end - p) >= len && len > 0; p++) {
@@ -80,9 +80,9 @@ static bool take_digits_of(struct span *s, uint64_t *out) {
     return s->p > begin && *out <= INT32_MAX;
 }
 
-/* Does the line end behind the shard, the scheduling group or the word "Backtrace:", as a
- * reactor writes it? A sentence or a program's source that quotes the words goes on. rest: the
- * text behind the shard. */
+/* Does the line end after the shard, the scheduling group or the word "Backtrace:", as a reactor
+ * writes it? A sentence or a program's source that quotes the words continues. rest: the text after
+ * the shard. */
 static bool is_whole_stall(struct span rest) {
     rest = line_trim(rest);
     if (rest.p == rest.end) {
@@ -138,7 +138,7 @@ static bool take_rule(struct seastar_line *out) {
     return true;
 }
 
-/* Takes a line whose first address stands at its end, or has other words behind it. Several
+/* Takes a line whose first address stands at its end, or has other words after it. Several
  * addresses make it another kind of line, such as a table. */
 static void take_address_line(struct seastar_line *out) {
     struct span rest = out->line, word, first = {0};
@@ -209,8 +209,8 @@ static bool is_time_word(struct span word) {
     return points < 3;
 }
 
-/* Takes the next word of a line's prefix that tells who wrote the line; an empty one: no more. What
- * Seastar's own logger writes, from "[shard" on, is about the line. */
+/* Takes the next word of a line's prefix that identifies the writer of the line; an empty one: no
+ * more. What Seastar's own logger writes, from "[shard" on, is about the line. */
 static struct span source_word(struct span *source) {
     static const char *const varying[] = {
         "Jan",   "Feb",      "Mar",   "Apr",     "May",    "Jun",   "Jul",     "Aug",    "Sep",

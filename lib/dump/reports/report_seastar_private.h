@@ -13,22 +13,23 @@ enum seastar_kind {
     SEASTAR_HEADING, /* "Backtrace:" */
     SEASTAR_ADDRESS, /* an address by itself */
     SEASTAR_KERNEL,  /* "kernel callstack:", whose addresses have no names */
-    SEASTAR_TASKS,   /* "--------", behind which the chain of tasks follows, not frames */
-    SEASTAR_DECODED, /* an address with words behind it, such as a decoder's */
+    SEASTAR_TASKS,   /* "--------", after which the chain of tasks follows, not frames */
+    SEASTAR_DECODED, /* an address with words after it, such as a decoder's */
     SEASTAR_UNRELATED /* any other line of the log */
 };
 
 struct seastar_line {
     enum seastar_kind kind;
     struct span line;
-    struct span source;    /* what the logger wrote in front of it: who wrote the line, and when */
+    /* The text that the logger wrote in front of it: who wrote the line, and when. */
+    struct span source;
     struct span addresses; /* SEASTAR_STALL and SEASTAR_ADDRESS: the part of the line with the
                               addresses */
     uint64_t ms, shard;    /* of a stall's line: its duration and shard */
     bool headed;           /* SEASTAR_OPEN: the line ends with "Backtrace:" */
 };
 
-/* Tells what a line of a log is; the result borrows the line. */
+/* Finds the part that a line of a log has in a report; the result borrows the line. */
 struct seastar_line seastar_line_of(struct span line);
 /* Is the line that of a stall? The test is quick, because it is made for every line of a text. */
 bool seastar_is_stall(struct span line);
@@ -44,8 +45,8 @@ struct seastar_address {
     struct span file; /* file of the address; empty: the executable */
     uint64_t address;
 };
-/* Takes the next address "0x45d0e2e" or "/lib64/libc.so.6+0x3d1ef" of a line's `addresses`, passing
- * over other words; false: there is none. */
+/* Takes the next address "0x45d0e2e" or "/lib64/libc.so.6+0x3d1ef" of a line's `addresses`,
+ * skipping other words; false: there is none. */
 bool seastar_take_address(struct span *addresses, struct seastar_address *out);
 /* Takes the next word of a line; an empty one: the line is over. */
 struct span seastar_word(struct span *s);

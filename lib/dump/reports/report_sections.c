@@ -58,7 +58,7 @@ static struct span without_blanks(struct span s) {
     return s;
 }
 
-/* Returns the value behind "KEY:"; empty if the line does not begin so. */
+/* Returns the value after "KEY:"; empty if the line does not begin so. */
 static struct span line_value(struct span line, const char *key) {
     size_t len = strlen(key);
     if (!line_begins(line, key) || (size_t)(line.end - line.p) == len || line.p[len] != ':') {
@@ -132,7 +132,7 @@ struct section_choice {
     struct report_section at, best;
     bool matched;     /* best has the name or id that was asked for */
     bool matched_pid; /* best has the id that was asked for */
-    bool states;      /* the section is of "Powerstats", where samples tell how much ran */
+    bool states;      /* the section is of "Powerstats", whose "Num samples:" is read */
     bool images;      /* a section lists images, as all do then */
     size_t threads;   /* threads of the section so far */
     bool in_main;

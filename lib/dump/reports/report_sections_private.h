@@ -8,18 +8,18 @@
 
 #include "dump/json/span_private.h"
 
-/* What the section of one process tells. */
+/* The facts from the section of one process. */
 struct report_section {
     size_t number;     /* number in the report, from 1; 0 = none */
     size_t count;      /* number of all sections */
     struct span value; /* the process, "Shop [301]", borrowed from the text */
-    bool app;          /* in an app's bundle that is no extension and not the system's */
-    bool suspended;    /* suspended by the system, so not meant to run */
+    bool app; /* the executable is in an app's bundle that is no extension and not the system's */
+    bool suspended; /* suspended by the system, so not meant to run */
     bool front;
-    uint64_t unresponsive_s; /* seconds without a response before the samples; 0 = not told */
+    uint64_t unresponsive_s; /* seconds without a response before the samples; 0 = not given */
     uint64_t blocked;        /* samples in which the main thread was blocked by another */
-    uint64_t cpu_ms;         /* processor time; 0 = not told */
-    uint64_t samples;        /* samples of the process; 0 = not told */
+    uint64_t cpu_ms;         /* processor time; 0 = not given */
+    uint64_t samples;        /* samples of the process; 0 = not given */
     bool images;             /* its images are listed, which end a section */
     bool cut;                /* the report ends within the section of another process */
 };

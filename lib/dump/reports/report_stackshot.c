@@ -20,7 +20,7 @@ struct shot {
     struct report *r;
     const json_t *images;      /* each element: [UUID, load address, source] */
     bool *listed;              /* per image: the draft has it */
-    const json_t *waits;       /* texts that say which thread waits for which */
+    const json_t *waits;       /* texts about the waits of threads for each other */
     struct number_map waiters; /* thread id -> index of its text in waits */
 };
 
@@ -324,7 +324,7 @@ enum st report_fill_stackshot(struct report *r, const json_t *body) {
     r->model = report_member(r, body, "product");
     report_os(r, report_member(r, body, "build"));
     r->process = report_member(r, process, "procname");
-    r->app_id = r->process; /* no other member tells which process was read */
+    r->app_id = r->process; /* no other member names the process that was read */
     (void)report_kill_by(r, report_member(r, body, "exception"), -1, r->reason);
     enum st st = stackshot_read_threads(&s, process);
     number_map_release(&s.waiters);

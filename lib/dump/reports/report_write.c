@@ -145,7 +145,7 @@ static enum st draft_write_images(struct report *r, struct jsonw *w) {
     return ST_OK;
 }
 
-/* Is this the address of a signal trampoline? The frame behind it was interrupted there, so its
+/* Is this the address of a signal trampoline? The frame after it was interrupted there, so its
  * address is exact. */
 static bool is_trampoline(const struct report *r, uint64_t address) {
     const struct map_entry *entry = map_get(&r->name_index, &address, sizeof address);

@@ -38,8 +38,8 @@ struct pprof_stats {
     uint64_t samples;  /* samples added to the tree */
     uint64_t negative; /* samples left out because their value is below 0, as in a difference of two
                           profiles */
-    char unit[32];     /* unit of the weights added: "ms" for times, for counts what is counted
-                          ("samples", "stalls"), else the profile's unit */
+    char unit[32]; /* unit of the weights added: "ms" for times, the name of the counted things for
+                      counts ("samples", "stalls"), else the profile's unit */
 };
 
 /* Adds a profile, after gunzip, to a tree. Of several values per sample it takes the one whose unit

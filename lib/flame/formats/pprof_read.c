@@ -57,7 +57,7 @@ static struct profile_text profile_string(const struct profile *p, uint64_t inde
     return index < p->strings.len ? p->strings.data[index] : (struct profile_text){.at = ""};
 }
 
-/* Returns the part of a path behind its last '/'. */
+/* Returns the part of a path after its last '/'. */
 static struct profile_text text_base_name(struct profile_text t) {
     for (size_t i = t.len; i > 0; i--) {
         if (t.at[i - 1] == '/') {
@@ -73,7 +73,8 @@ static enum st profile_too_large(struct err *e) {
     return err_set(e, ERR_LIMIT, "more than %d bytes of stacks", PPROF_TEXT_MAX);
 }
 
-/* Maps an id to an index; the first of equal ids stays. False: out of memory. */
+/* Maps an id to an index; the first of equal ids stays, and the id UINT64_MAX is ignored. False:
+ * out of memory. */
 static bool profile_put_id(struct number_map *ids, uint64_t id, size_t index) {
     size_t value;
     bool added;
@@ -158,8 +159,8 @@ static struct value_unit unit_of(const struct profile *p, size_t column) {
     return known ? *known : (struct value_unit){.factor = 1};
 }
 
-/* Returns what the values of a column count: the name of their type if the unit is "count", else
- * the unit. */
+/* Returns the name of the things that a column counts: the name of its type if the unit is "count",
+ * else the unit. */
 static struct profile_text counted(const struct profile *p, size_t column) {
     struct profile_text type = profile_string(p, p->types.data[2 * column]);
     struct profile_text unit = profile_string(p, p->types.data[2 * column + 1]);
@@ -257,7 +258,7 @@ static bool profile_read_lines(struct profile *p, const struct profile_location 
     struct reader m = l->message;
     size_t index;
     uint64_t mapping = 0;
-    while (protobuf_next(&m, &f)) { /* a first pass, as the mapping may stand behind the lines */
+    while (protobuf_next(&m, &f)) { /* a first pass, as the mapping may stand after the lines */
         mapping = f.number == LOCATION_MAPPING ? f.value : mapping;
         *address = f.number == LOCATION_ADDRESS ? f.value : *address;
     }
@@ -394,9 +395,9 @@ static enum st profile_read_samples(struct profile *p, struct err *e) {
 
 /* ---- the message ---- */
 
-/* Looks for the first nested message, in front of which Go's runtime writes times or the period.
- * It has to be a ValueType, which begins with a number field: in text that byte would be a
- * control character. */
+/* Searches for the first nested message, before which Go's runtime writes times or the period. That
+ * message must be a ValueType, which begins with a number field; in text the byte of that field
+ * would be a control character. */
 bool pprof_recognise(const char *bytes, size_t len) {
     enum { LOOK_AT = 256 };
     struct reader m = reader_init("profile", bytes, len < LOOK_AT ? len : LOOK_AT);
@@ -413,8 +414,8 @@ bool pprof_recognise(const char *bytes, size_t len) {
     return false;
 }
 
-/* Checks that the file holds each string that its tables name. Tables have no length of their
- * own, so that a file that is cut between two fields is told by what it names and does not hold. */
+/* Checks that the file holds each string that its tables name. Tables have no length of their own,
+ * so that only a missing string shows that a file was cut between two fields. */
 static enum st check_strings(const struct profile *p, struct err *e) {
     bool missing = false;
     for (size_t i = 0; i < p->types.len; i++) {

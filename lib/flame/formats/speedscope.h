@@ -31,13 +31,14 @@ bool speedscope_recognise(const char *bytes, size_t len);
 
 struct speedscope_stats {
     uint64_t profiles; /* profiles added */
-    uint64_t left_out; /* profiles left out, as they count something else than the first */
-    uint64_t stacks;   /* stacks added: samples, or intervals between events */
+    /* Number of profiles left out, because they have another unit than the first. */
+    uint64_t left_out;
+    uint64_t stacks; /* stacks added: samples, or intervals between events */
     /* unit of the weights added: "ms" for times, "bytes" or "samples"; static text */
     const char *unit;
 };
 
-/* Adds to a tree all profiles of a file that count the same as the first; if the file has several,
+/* Adds to a tree all profiles of a file that have the unit of the first; if the file has several,
  * each profile's name becomes its outermost frame. Times become milliseconds; counts are rounded to
  * STACK_DECIMALS_MAX places. name is for messages. ST_ERR: ERR_FORMAT, ERR_LIMIT (more text than
  * SPEEDSCOPE_TEXT_MAX), ERR_NOMEM; a part of the file may have been added then. */

@@ -28,8 +28,8 @@ static int escape_digit(char c) {
     return at ? (int)(at - digits) : -1;
 }
 
-/* Returns the byte that an escape at s stands for, -1 if there is no escape. Only what
- * folded_escape may write is one. */
+/* Returns the byte that an escape at s stands for, -1 if there is no escape. Only a sequence that
+ * folded_escape may write is an escape. */
 static int escape_at(const char *s, size_t len) {
     if (len < 4 || s[0] != '\\' || s[1] != 'x') {
         return -1;
@@ -82,8 +82,8 @@ void folded_unescape(struct strbuf *out, const char *frame, size_t len) {
 
 /* ---- reading ---- */
 
-/* Is the text canonical as it stands? False may be wrong, which only costs time. The inner loop has
- * a constant length and no branch, so that compilers vectorise it. */
+/* Is the text canonical already? A false answer may be wrong, which costs only time. The inner loop
+ * has a constant length and no branch, so that compilers vectorise it. */
 static bool folded_is_plain(const char *s, size_t len) {
     enum { BLOCK = 16 };
     unsigned char found[BLOCK] = {0};

@@ -3,8 +3,8 @@
  *
  *     main;handle_event;parse 12
  *
- * The count is what follows the last space, so names may hold spaces; it is a whole or decimal
- * number. Lines that are empty or begin with '#' are comments. CRLF is accepted.
+ * The count stands after the last space, so names may hold spaces; it is a whole or decimal number.
+ * Lines that are empty or begin with '#' are comments. CRLF is accepted.
  *
  * Names may hold any byte. In text, ';' and the bytes of what may not be shown (utf8_is_printable)
  * or is no UTF-8 are written as \x and two lower-case hex digits: "operator;" is operator\x3b. So
@@ -29,17 +29,18 @@ void folded_escape(struct strbuf *out, const char *name, size_t len, bool first)
 /* Appends the name that a frame's canonical text stands for. */
 void folded_unescape(struct strbuf *out, const char *frame, size_t len);
 
-/* What a reader has seen. A line is bad if it has no stack, no count, a count that is no number or
+/* The counts of a reader. A line is bad if it has no stack, no count, a count that is no number or
  * too large, or more than STACK_TEXT_MAX bytes. */
 struct folded_stats {
     uint64_t lines;     /* all lines, even comments */
     uint64_t stacks;    /* lines added, even with a count of 0 */
     uint64_t bad;       /* bad lines, which were left out */
     uint64_t first_bad; /* number of the first bad line, from 1 */
-    const char *reason; /* why the first bad line is bad; static text, NULL = none was */
-    uint64_t rounded;   /* counts with more than STACK_DECIMALS_MAX decimal places */
-    bool unended;       /* the last line has no '\n': its count may lack digits */
-    bool foreign;       /* the input is suspicious and its first line was bad: nothing was added */
+    /* Reason why the first bad line is bad, as static text; NULL = no line was bad. */
+    const char *reason;
+    uint64_t rounded; /* counts with more than STACK_DECIMALS_MAX decimal places */
+    bool unended;     /* the last line has no '\n', so that its count may lack digits */
+    bool foreign;     /* the input is suspicious and its first line was bad: nothing was added */
 };
 
 /* Reads folded text in pieces of any size and adds it to a tree. Zero-initialise, then set tree. */

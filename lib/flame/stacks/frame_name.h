@@ -1,9 +1,9 @@
-/* What a frame's text says, by the conventions of folded stacks.
+/* Splits a frame's text into its parts, by the conventions of folded stacks.
  *
  *     libc.so`read     the function `read` of the module `libc.so`: DTrace's and Instruments' form
  *     parse_[i]        the function `parse`, inlined into the frame below; _[k] kernel, _[j] JIT
  *     Shop+0x1f40, 0x7f12, [unknown]     not resolved
- */
+ * */
 #ifndef STALLKIT_FLAME_FRAME_NAME_H
 #define STALLKIT_FLAME_FRAME_NAME_H
 
@@ -32,7 +32,7 @@ struct frame_name frame_name_split(const char *text, size_t len);
 /* Appends a module's name for use in frames: characters that would change how the name is split are
  * replaced. */
 void frame_name_module(struct strbuf *out, const char *module);
-/* Appends MODULE`NAME, or NAME without a module, with _[i] behind it if `inlined`. */
+/* Appends MODULE`NAME, or NAME without a module, with _[i] after it if `inlined`. */
 void frame_name_join(struct strbuf *out, const char *module, const char *name, bool inlined);
 
 #endif

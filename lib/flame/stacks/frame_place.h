@@ -14,10 +14,10 @@ struct frame_place {
     uint32_t line; /* at least 1 */
 };
 
-/* Does a name of *len bytes end with a source place? Then *len becomes the length of what precedes
- * it. */
+/* Does a name of *len bytes end with a source place? Then *len becomes the length of the text
+ * before it. */
 bool frame_place_split(const char *name, size_t *len, struct frame_place *out);
-/* Appends NAME (FILE:LINE), with FILE cut to what follows its last '/'; only NAME if file or line
+/* Appends NAME (FILE:LINE), with FILE cut to the part after its last '/'; only NAME if file or line
  * is missing. */
 void frame_place_join(struct strbuf *out, const char *name, const char *file, uint32_t line);
 

@@ -36,7 +36,7 @@ static size_t find_base(struct filtering *f, const char *text, size_t len) {
 }
 
 /* Appends a frame to f->line. A '#' or '\\' that begins a line is escaped differently (folded.h),
- * so such a frame is escaped anew when it moves. */
+ * so such a frame is escaped again when it moves. */
 static void filter_add_frame(struct filtering *f, const char *frame, size_t len, bool was_first) {
     bool first = f->line.len == 0;
     if (first == was_first || len == 0 || (frame[0] != '#' && frame[0] != '\\')) {

@@ -45,7 +45,7 @@ static enum st pair_sum_up(struct stack_pair *pair, struct err *e) {
         free(order);
         return ST_ERR;
     }
-    size_t count = 1; /* the root comes first, each node behind its parent */
+    size_t count = 1; /* the root comes first, each node after its parent */
     for (size_t i = 0; i < count; i++) {
         for (uint32_t c = children.start[order[i]]; c < children.start[order[i] + 1]; c++) {
             order[count++] = children.child[c];

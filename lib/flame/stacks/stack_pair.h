@@ -1,4 +1,4 @@
-/* Two trees side by side: their union, and what each stack weighs in either. Graphs that compare
+/* Two trees side by side: their union, and the weights of each stack in both. Graphs that compare
  * two profiles and formats with two values for a stack are made from it.
  *
  *     BASE  a;b 3   a;c 4          union  root ── "a" ─┬─ "b"   3, 5

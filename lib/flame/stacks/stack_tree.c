@@ -63,8 +63,8 @@ static const char *store_text(struct stack_tree *t, const char *text, size_t len
 
 static void put_slot(struct stack_tree *t, uint32_t index) {
     if (t->ordered) {
-        return; /* an ordered tree is never searched, and its equal siblings would make one long
-                   probe chain */
+        return; /* an ordered tree is not hashed: it is never searched, and its equal siblings would
+                   make one long probe chain */
     }
     size_t mask = t->slot_count - 1;
     size_t i = t->nodes[index].hash & mask;
@@ -141,7 +141,7 @@ static size_t common_prefix(const char *a, const char *b, size_t len) {
 }
 
 /* Finds the whole frames that a node's edge and the rest of a stack have in common; *out is their
- * length without a ';' behind them. False: there is none. */
+ * length without a ';' after them. False: there is none. */
 static bool common_frames(const struct stack_node *n, const char *rest, size_t len, size_t *out) {
     size_t at = common_prefix(n->text, rest, n->len < len ? n->len : len);
     if ((at == n->len || n->text[at] == ';') && (at == len || rest[at] == ';')) {
@@ -184,7 +184,7 @@ static uint32_t find_child(const struct stack_tree *t, uint32_t parent, const ch
     return 0;
 }
 
-/* Splits the edge of a node behind its first `at` bytes. The new upper node takes the node's place
+/* Splits the edge of a node after its first `at` bytes. The new upper node takes the node's place
  * under its parent; the node keeps its index, its children and the rest of its text. Returns the
  * upper node. */
 static uint32_t split_edge(struct stack_tree *t, uint32_t index, size_t at) {

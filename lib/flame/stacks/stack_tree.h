@@ -75,7 +75,7 @@ uint64_t stack_tree_total(const struct stack_tree *t);
 uint32_t stack_tree_find(const struct stack_tree *t, const char *text, size_t len);
 
 /* Returns the length of the first frame of a stack's text, or of a rest of it, without the ';'
- * behind it. */
+ * after it. */
 size_t stack_frame_len(const char *text, size_t len);
 
 /* The children of every node, in no order: those of n are child[start[n]] up to but not

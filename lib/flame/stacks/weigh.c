@@ -60,8 +60,8 @@ enum st weigh_split(uint64_t total, const uint64_t *counts, size_t n, uint64_t *
         out[i] = weigh_muldiv(total, counts[i], sum, &shares[i].remainder);
         left -= out[i];
     }
-    /* The remainders add up to left * sum, and each is less than sum: so more than `left` of them
-     * are above 0, or left is 0. */
+    /* The remainders add up to left * sum, and each is less than sum, so that more than `left` of
+     * them are above 0 unless `left` is 0. */
     qsort(shares, n, sizeof *shares, larger_remainder_first);
     for (size_t i = 0; i < left; i++) {
         out[shares[i].index]++;

@@ -8,8 +8,8 @@
 
 #define ELLIPSIS "\xe2\x80\xa6"
 
-/* Returns where the last part of a name begins: behind the last "::", '.' or '/' outside of
- * brackets, or behind the class of an Objective-C method. */
+/* Returns where the last part of a name begins: after the last "::", '.' or '/' outside of
+ * brackets, or after the class of an Objective-C method. */
 static size_t last_part(const char *s, size_t len) {
     size_t part = 0, depth = 0;
     if (len > 2 && (s[0] == '-' || s[0] == '+') && s[1] == '[') {

@@ -6,9 +6,9 @@
 
 #include "base/strbuf.h"
 
-/* Appends a name as XML text (escape.h), at most `cells` character cells wide; nothing if there
- * are fewer than `least`. What says most of a name stands at its end, so a name that is too long
- * loses, in this order, and an ellipsis stands for what it lost:
+/* Appends a name as XML text (escape.h), at most `cells` character cells wide; nothing if there are
+ * fewer than `least`. The most specific part of a name is at its end, so that a name which is too
+ * long loses other parts, in this order, and an ellipsis stands for the lost part:
  *
  *     std::vector<int>::push_back(int const&)       whole
  *     …::push_back(int const&)                      scopes, from the left

@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-/* A subtree that is still to be placed; or a rest: siblings too narrow to draw, merged into one
- * frame. */
+/* A subtree that is still to be placed, or a rest: siblings that are too narrow to draw, merged
+ * into one frame. */
 struct layout_place {
     uint32_t node; /* 0: a rest */
     uint32_t depth, merged;
@@ -35,8 +35,8 @@ static uint32_t edge_frame_count(const char *text, size_t len) {
     return n;
 }
 
-/* Adds the frames of a node's edge down to max_depth. *cut: the edge goes deeper, and what is left
- * of it became one frame. Returns the depth of the last frame; 0: out of memory. */
+/* Adds the frames of a node's edge down to max_depth. *cut: the edge goes deeper, and its remainder
+ * became one frame. Returns the depth of the last frame; 0: out of memory. */
 static uint32_t layout_add_edge(struct layout_run *r, const struct layout_place *p, bool *cut) {
     const struct stack_node *n = &r->tree->nodes[p->node];
     uint32_t depth = p->depth;

@@ -1,10 +1,10 @@
-/* Computes where the frames of a tree go in a picture: nested intervals, in units of the tree's
+/* Computes the places of a tree's frames in a picture: nested intervals, in units of the tree's
  * weights. A frame spans [x, x + w). Its children stand at its left end without gaps, in
  * stack_node_order; the space at its right end is its self weight. Children too narrow to draw
- * become one rest behind the others, so that the widths of the children and the self weight always
+ * become one rest after the others, so that the widths of the children and the self weight always
  * add up to w. In an ordered tree children stand at their times, and the self weight is in the gaps
  * between them. There each run of neighbours too narrow to draw becomes a rest; equally narrow gaps
- * in it move behind it. */
+ * in it move past it. */
 #ifndef STALLKIT_FLAME_LAYOUT_H
 #define STALLKIT_FLAME_LAYOUT_H
 

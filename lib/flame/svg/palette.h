@@ -14,7 +14,7 @@ enum palette_kind {
     PALETTE_HUE     /* the hue is fixed, the shade is by the function */
 };
 
-/* How colours are chosen. Zero-initialised = by module. */
+/* The way in which colours are chosen. Zero-initialised = by module. */
 struct palette {
     enum palette_kind kind;
     char hue; /* PALETTE_HUE: the hue, a letter of flame.css */

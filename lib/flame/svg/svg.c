@@ -1,4 +1,4 @@
-/* Prints the picture: what surrounds the frames, the style and the script. */
+/* Prints the picture: title, legend and text around the frames, the style and the script. */
 #include "flame/svg/svg.h"
 
 #include <stdio.h>

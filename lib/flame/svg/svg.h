@@ -15,7 +15,8 @@
 #include "flame/svg/palette.h"
 #include "flame/stacks/stack_tree.h"
 
-/* What the caller adds to frames that the tree does not know, such as how they changed. */
+/* The colours and notes that the caller adds to frames, such as their changes, which the tree does
+ * not have. */
 struct svg_marks {
     /* Called once for each frame, in the layout's order, with the parts of its name. It may change
      * the colour, and add lines of plain text, '\n' between them, to `note` for the frame's
@@ -31,7 +32,7 @@ struct svg_key {
     const char *text;
 };
 
-/* How the picture is drawn. Strings are borrowed and may have any content. Zero-initialised = the
+/* The options of a picture. Strings are borrowed and may have any content. Zero-initialised = the
  * defaults. */
 struct svg_options {
     const char *title;    /* NULL = "Flame graph" */
@@ -47,11 +48,11 @@ struct svg_options {
     bool min_is_share;  /* min_width is in 1/100 % of the picture's width instead */
     uint32_t max_depth; /* depth of the deepest frame drawn; 0 = 2000 */
     bool inverted;      /* the outermost frame is drawn on top (icicle graph) */
-    bool dark;          /* always use dark colours, whatever the reader's system prefers */
+    bool dark;    /* always use dark colours, even if the reader's system prefers light ones */
     bool element; /* write only the frames, as an element for a page that has svg_write_style: no
                      head, foot, script or ids; title is its label */
     struct palette palette;
-    const struct svg_marks *marks; /* what to add to frames; NULL = nothing */
+    const struct svg_marks *marks; /* colours and notes of frames; NULL = none */
 };
 enum {
     SVG_WIDTH_MIN = 200,
@@ -61,8 +62,8 @@ enum {
     SVG_DEPTH_DEFAULT = 2000
 };
 
-/* Writes the picture. Equal trees and options give equal bytes; an empty tree gives a picture that
- * says so. Write errors stick to the sink; ST_ERR: ERR_NOMEM. */
+/* Writes the picture. Equal trees and options give equal bytes; the picture of an empty tree has a
+ * text that it is empty. Write errors stick to the sink; ST_ERR: ERR_NOMEM. */
 enum st svg_write(const struct stack_tree *t, const struct svg_options *o, struct sink *out,
                   struct err *e) BASE_MUST_USE;
 

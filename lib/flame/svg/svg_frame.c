@@ -12,9 +12,9 @@
 
 enum {
     TEXT_LEFT = 5,     /* left margin of a frame's text, in pixels */
-    NAME_CELLS = 4096, /* most characters of a name in a <title> */
+    NAME_CELLS = 4096, /* maximum number of characters of a name in a <title> */
     THIN = 200,        /* in 1/100 pixel: wider frames have a stroke, class o */
-    CELLS_LEAST = 2    /* least characters of a name that are drawn */
+    CELLS_LEAST = 2    /* minimum number of characters of a name that are drawn */
 };
 
 /* ---- numbers ---- */
@@ -121,7 +121,7 @@ static void add_amount(struct svg_run *r, const struct layout_frame *f) {
     }
 }
 
-/* Appends the caller's note to the <title>, behind the weight. */
+/* Appends the caller's note to the <title>, after the weight. */
 static void add_note(struct svg_run *r) {
     const char *at = strbuf_cstr(&r->note);
     while (*at) {

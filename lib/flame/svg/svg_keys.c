@@ -1,5 +1,5 @@
-/* Draws the legend: squares below the graph, each with a word behind it, for the caller's colours
- * or for the modules that weigh most. */
+/* Draws the legend: squares below the graph, each with a word after it, for the caller's colours or
+ * for the modules that weigh most. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,7 +11,7 @@
 
 enum {
     MODULES_MAX = 8,
-    TEXT_CELLS = 32, /* most characters of a key's text */
+    TEXT_CELLS = 32, /* maximum number of characters of a key's text */
     CELL = 7,        /* average width of a character, in pixels */
     SQUARE = 12,
     GAP = 14 /* pixels between two keys */

@@ -16,7 +16,7 @@ struct svg_run {
     struct sink *out;
     struct strbuf line, name, note; /* scratch */
     struct strbuf keys;             /* the legend; empty = there is none */
-    uint32_t keys_end;              /* pixels that the legend takes, with a gap behind */
+    uint32_t keys_end;              /* pixels that the legend takes, with a gap after it */
     const char *unit;
     uint64_t total;
     uint32_t width;  /* width of the frames in pixels */
@@ -26,8 +26,8 @@ struct svg_run {
     uint32_t foot;   /* height below the frames */
 };
 
-/* Appends a share of a total, rounded: "12.34 %", or "under 0.01 %" for what rounds to 0. part <=
- * total. */
+/* Appends a share of a total, rounded: "12.34 %", or "under 0.01 %" for a share that rounds to 0.
+ * part <= total. */
 void svg_add_percent(struct strbuf *out, uint64_t part, uint64_t total);
 /* Appends a number of hundredths as "16", "16.5" or "16.25". */
 void svg_add_px(struct strbuf *out, uint64_t hundredths);

@@ -14,7 +14,7 @@ static bool separates_words(char c) {
     return c == ' ' || c == '\t' || c == '\n';
 }
 
-/* Reads the word that begins at *at, and moves *at behind it. */
+/* Reads the word that begins at *at, and moves *at past it. */
 static enum st read_command_word(const char **at, struct strbuf *word, struct err *e) {
     char quote = 0;
     const char *s = *at;

@@ -26,7 +26,7 @@ enum st fetch_command_parse(struct fetch_command *out, const char *text,
                             struct err *e) BASE_MUST_USE;
 void fetch_command_release(struct fetch_command *c);
 
-/* Returns the words of one run, NULL behind the last, to be freed with fetch_command_free_words. %u
+/* Returns the words of one run, NULL after the last, to be freed with fetch_command_free_words. %u
  * becomes the id in hexadecimal digits only: a UUID in upper case without dashes, a build-id in
  * lower case. NULL: out of memory. */
 char **fetch_command_words(const struct fetch_command *c, const struct image_id *id,

@@ -1,4 +1,4 @@
-/* Files fetched debug files in the store. */
+/* Puts fetched debug files into the store. */
 #include "index/fetch/fetched_files.h"
 
 #include <dirent.h>
@@ -169,7 +169,7 @@ enum st fetched_files_begin(const char *store, const struct image_id *id, uint64
     return strbuf_check(path, e);
 }
 
-/* Is the file packed, in a build that cannot read packed files? */
+/* Is the file packed, so that this build cannot read it? */
 static bool is_packed_in_vain(const char *path) {
     uint8_t head[PACKED_HEAD];
     int fd = packed_supported() ? -1 : open(path, O_RDONLY | O_CLOEXEC);
@@ -180,9 +180,9 @@ static bool is_packed_in_vain(const char *path) {
     return got > 0 && packed_kind_of(head, (size_t)got) != PACKED_NOT;
 }
 
-/* Does the fetched file, which may be an archive, have an object file of this id? What others
- * could still write to is made unwritable for them first. ST_NONE: there is no file. ST_ERR: it
- * has none, or is empty or no plain file. */
+/* Does the fetched file, which may be an archive, have an object file of this id? A file that other
+ * users could write to is first made unwritable for them. ST_NONE: there is no file. ST_ERR: it has
+ * none, or is empty or no plain file. */
 static enum st check_fetched(const char *path, const struct image_id *id, const char *temporary,
                              struct err *e) {
     struct finder *f = NULL;

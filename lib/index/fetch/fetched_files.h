@@ -29,9 +29,9 @@ bool fetched_files_missed(const char *store, const struct image_id *id, uint64_t
  * cannot be written. */
 void fetched_files_note_miss(const char *store, const struct image_id *id, uint64_t command);
 
-/* Makes a folder for one fetch, and removes those that killed runs have left. `number` keeps
- * processes and fetches apart. The path to write is appended to *path. ST_ERR: the folder cannot be
- * made. Never ST_NONE. */
+/* Makes a folder for one fetch, and removes those that killed runs have left. `number` must differ
+ * between processes and between their fetches. The path to write is appended to *path. ST_ERR: the
+ * folder cannot be made. Never ST_NONE. */
 enum st fetched_files_begin(const char *store, const struct image_id *id, uint64_t number,
                             struct strbuf *path, struct err *e) BASE_MUST_USE;
 /* Ends a fetch: the file at path, which fetched_files_begin gave, is moved to its place in the

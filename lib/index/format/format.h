@@ -1,8 +1,8 @@
 /* The file format of the symbol index; stall-index(5) describes it.
  *
  *   0    magic "stallidx"
- *   8    u32 format version          what a reader must understand
- *   12   u32 builder version         what the builder knew; no matter for reading
+ *   8    u32 format version          a reader must support this version
+ *   12   u32 builder version         version of the builder; readers ignore it
  *   16   u64 size of the file
  *   24   u64 origin                  ADDR counts from here
  *   32   u64 base of the image in its own file
@@ -16,14 +16,14 @@
  *   104  u64 hash of the header up to here and of the table of contents
  *   112  table of contents: per section u32 tag, u32 zero, u64 offset, u64 size
  *
- * Sections lie behind it in the order of the table, each at a multiple of 8. All is little-endian.
+ * Sections lie after it in the order of the table, each at a multiple of 8. All is little-endian.
  *
  *   ADDR  u32[n]  where pieces of code begin, ascending; a piece ends where the next begins
  *   RECO  u32[n]  their records: offsets in DATA; 0 = nobody's
  *   DATA  bytes   records
  *   NAME  u32[4k] functions as they are named: function, linkage name, file, line
  *   FILE  u32[m]  paths: offsets in STRS
- *   STRS  bytes   strings with a NUL behind each; the one at 0 is empty and stands for none
+ *   STRS  bytes   strings with a NUL after each; the one at 0 is empty and stands for none
  *   SUMS  u32[s]  CRC-32 of each INDEX_SUMMED bytes of each section before it, the last ones of a
  *                 section being fewer; then that of SUMS up to here
  */
@@ -87,7 +87,7 @@ enum { INDEX_SECTIONS = INDEX_SUMS + 1 };
  *       [number of scopes, bits of a page, widths of pages, scopes and steps], tables
  *       entry and low_pc are signed, from the record's address. Widths are u8, bits of a column.
  *       The tables (packed_rows.h) are nodes, pages, scopes, steps and addresses of steps; without
- *       steps there are nodes only. Behind the last record DATA has PACKED_SLACK zeros.
+ *       steps there are nodes only. After the last record DATA has PACKED_SLACK zeros.
  *   symbol: bytes from the symbol's start to the piece, size of the symbol, name,
  *       [file, line, column, discriminator]
  *   part: bytes from the start of a function's record to the piece, offset of that record

@@ -23,7 +23,7 @@ struct function_record {
     unsigned flags;
 };
 
-/* Reads the members of *f behind the record's first byte; f->flags, that byte, and f->low must be
+/* Reads the members of *f after the record's first byte; f->flags, that byte, and f->low must be
  * set. */
 static inline void function_record_read(struct reader *r, struct function_record *f) {
     f->high = f->low + reader_uleb128(r);

@@ -1,4 +1,4 @@
-/* Reads a function's record in formats 2 and 3 of the symbol index behind its head: nodes and steps
+/* Reads a function's record in formats 2 and 3 of the symbol index after its head: nodes and steps
  * are streams of LEB128 numbers. The bytes are hostile: damage makes the reader fail.
  *
  *   function: size, name, [entry], [low_pc], [bytes of nodes, nodes], steps
@@ -44,7 +44,7 @@ struct older_nodes {
     size_t len;
 };
 
-/* Returns the nodes at r, and moves r behind them, to the steps. */
+/* Returns the nodes at r, and moves r past them, to the steps. */
 static inline struct older_nodes older_nodes_read(struct reader *r, unsigned flags) {
     struct older_nodes nodes = {.len = flags & RECORD_NODES ? (size_t)reader_uleb128(r) : 0};
     nodes.bytes = reader_bytes(r, nodes.len);
@@ -72,7 +72,7 @@ static inline bool older_node_read(const struct older_nodes *nodes, uint64_t low
     return true;
 }
 
-/* Reads one step, and applies it to *s, the state at offset *now. False: the step lies behind
+/* Reads one step, and applies it to *s, the state at offset *now. False: the step lies after
  * `offset`. */
 static inline bool older_step_take(struct reader *r, uint64_t offset, unsigned quantum,
                                    uint64_t *now, struct record_state *s) {

@@ -13,7 +13,7 @@
 
 enum {
     PACKED_WIDTH_MAX = 32, /* bits of a number */
-    PACKED_SLACK = 8       /* bytes that must lie behind a table: numbers are read eight at once */
+    PACKED_SLACK = 8       /* bytes that must lie after a table: numbers are read eight at once */
 };
 
 /* ---- reading ---- */
@@ -25,7 +25,7 @@ struct packed_table {
 };
 
 /* Reads the rows of a table from r; the caller sets widths (one for each of `columns`) and count
- * before. r fails if fewer than PACKED_SLACK bytes are left behind the table, or a width is too
+ * before. r fails if fewer than PACKED_SLACK bytes are left after the table, or a width is too
  * large. */
 static inline void packed_table_read(struct reader *r, struct packed_table *t, unsigned columns) {
     unsigned bits = 0;
@@ -111,7 +111,7 @@ static inline void packed_put(struct packed_writer *w, uint32_t v, unsigned widt
     }
 }
 
-/* Writes the pending bits, up to a whole byte; returns the place behind the table. */
+/* Writes the pending bits, up to a whole byte; returns the place after the table. */
 static inline char *packed_end(struct packed_writer *w) {
     for (; w->pending_bits > 0; w->pending_bits -= w->pending_bits < 8 ? w->pending_bits : 8) {
         *w->out++ = (char)(unsigned char)w->pending;

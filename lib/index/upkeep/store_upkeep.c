@@ -198,7 +198,7 @@ static void remove_chosen(struct collection *c) {
 }
 
 /* Removes an index that no line of the catalog lists: the run that made it was killed before it
- * wrote the line, or used the store as a cache. Either can make another one. */
+ * wrote the line, or used the store as a cache. Another run can build the index again. */
 static void remove_unlisted(struct collection *c, const char *folder, const char *name) {
     size_t len = strlen(name), suffix = sizeof index_suffix - 1;
     struct strbuf path = {0};

@@ -1,4 +1,4 @@
-/* Lists, checks and shrinks what a permanent store has. */
+/* Lists, checks and removes the indexes of a permanent store. */
 #ifndef STALLKIT_INDEX_UPKEEP_STORE_UPKEEP_H
 #define STALLKIT_INDEX_UPKEEP_STORE_UPKEEP_H
 
@@ -33,11 +33,11 @@ void store_items_release(struct store_items *items);
  * columns. */
 void store_items_print(const struct store_items *items, struct sink *out);
 /* Reads a whole index. ST_OK: it is unchanged since it was written, and has the id and architecture
- * that the catalog has. ST_ERR: it is not, or is gone; *why tells how. */
+ * that the catalog has. ST_ERR: it is not, or is gone; *why becomes the reason. */
 enum st store_item_check(const char *store, const struct store_item *item,
                          struct err *why) BASE_MUST_USE;
 
-/* Limits on what store_gc leaves in a store. */
+/* Limits on the size and the age of a store after store_gc. */
 struct store_limits {
     /* seconds: an index that was not used for longer is removed; UINT64_MAX = no limit */
     uint64_t age;
@@ -53,10 +53,11 @@ struct store_removal {
     size_t unlisted;            /* number of removed indexes that a killed run had not listed yet */
 };
 
-/* Removes indexes beyond the limits, and what no run can use: lines without an index, indexes
- * without a line, unfinished files. Waits until no process adds to the store; processes that read
- * it go on reading what they have opened. ST_NONE as store_items_read; ST_ERR: the catalog cannot
- * be read, and no index was removed, or cannot be written, and lists indexes that are gone. */
+/* Removes indexes beyond the limits, and leftovers that no run can use: lines without an index,
+ * indexes without a line, unfinished files. Waits until no process adds to the store; processes
+ * that read it continue reading what they have opened. ST_NONE as store_items_read; ST_ERR: the
+ * catalog cannot be read, and no index was removed, or cannot be written, and lists indexes that
+ * are gone. */
 enum st store_gc(const char *store, const struct store_limits *limits, struct store_removal *out,
                  struct err *e) BASE_MUST_USE;
 

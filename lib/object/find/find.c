@@ -1,5 +1,5 @@
 /* The finder keeps candidates by identity and chooses among them. find_walk.c walks folders, and
- * find_add.c adds what is found. */
+ * find_add.c adds the files found there. */
 #include "object/find/find.h"
 
 #include <limits.h>
@@ -58,8 +58,9 @@ void finder_free(struct finder *f) {
 
 /* ---- folders that are laid out by id ---- */
 
-/* Adds the slices of the file at path that have this id, or all of the bundle at path. What cannot
- * be read goes to root->complain. ST_NONE: nothing is there. ST_ERR: out of memory. */
+/* Adds the slices of the file at path that have this id, or all of the bundle at path. Files that
+ * cannot be read are reported to root->complain. ST_NONE: no file is there. ST_ERR: out of memory.
+ */
 static enum st try_layout_path(struct finder *f, const struct find_root *root, const char *path,
                                const struct image_id *id, struct err *e) {
     struct err why = {0};
@@ -82,8 +83,8 @@ static enum st try_layout_path(struct finder *f, const struct find_root *root, c
     return ST_OK;
 }
 
-/* Looks for a build-id under one root. In the system's folders (no complain) an unreadable file, or
- * one of another id, counts as absent. */
+/* Looks for a build-id under one root. In the system's folders (root->complain is NULL) an
+ * unreadable file, or one of another id, counts as absent. */
 static enum st try_build_id(struct finder *f, const struct find_root *root,
                             const struct image_id *id, struct err *e) {
     static const char *const suffixes[] = {".debug", ""};
@@ -144,7 +145,7 @@ static enum st try_roots(struct finder *f, const struct image_id *id, struct err
 
 /* ---- choosing ---- */
 
-/* Does the candidate have all that can be asked for (DWARF and lines)? */
+/* Does the candidate have both DWARF and lines, so that no other can be better? */
 static bool is_whole(const struct find_candidate *c) {
     return c->dwarf && c->lines;
 }
@@ -343,8 +344,8 @@ static const struct find_candidate *choose_single(const struct finder *f, const 
     return single;
 }
 
-/* Opens a candidate so that the object outlives the finder: it takes an archive member's bytes
- * over. */
+/* Opens a candidate so that the object may outlive the finder: the object takes over the bytes of
+ * an archive member. */
 static enum st open_for_good(struct finder *f, const struct find_candidate *c, struct object **out,
                              struct err *e) {
     for (size_t i = 0; c->member && i < f->members.len; i++) {

@@ -35,12 +35,12 @@ typedef void (*find_complain)(void *ctx, const char *path, const struct err *why
 enum st finder_new(struct finder **out, struct err *e) BASE_MUST_USE;
 void finder_free(struct finder *f);
 
-/* Sets the folder (borrowed; NULL, and without this call: P_tmpdir) for a file without a name that
- * holds what is unpacked from archives as long as the finder lives. */
+/* Sets the folder (borrowed; NULL, and without this call: P_tmpdir) of an unlinked file that holds
+ * the unpacked members of archives as long as the finder lives. */
 void finder_use_temporary_folder(struct finder *f, const char *folder);
 
 /* Callback that finder_add makes after each 256 entries, with the number of files and folders
- * looked at so far: to search a disk takes minutes. */
+ * visited so far, because the search of a disk takes minutes. */
 typedef void (*find_progress)(void *ctx, size_t looked_at);
 void finder_on_progress(struct finder *f, find_progress tell, void *ctx);
 
@@ -53,9 +53,9 @@ void finder_on_progress(struct finder *f, find_progress tell, void *ctx);
 enum st finder_give_names(const struct finder *f, const struct object *o, find_complain complain,
                           void *ctx, struct err *e) BASE_MUST_USE;
 
-/* Adds what is at path: a file, a dSYM bundle, an archive (.zip; .tar, plain or packed; see
- * object/find/packed.h), the images of a dyld cache (path is its first file; the others are found
- * beside it, and skipped in folders), a .bcsymbolmap file, which is no candidate, or a folder
+/* Adds the object files at path: a file, a dSYM bundle, an archive (.zip; .tar, plain or packed;
+ * see object/find/packed.h), the images of a dyld cache (path is its first file; the others are
+ * found beside it, and skipped in folders), a .bcsymbolmap file, which is no candidate, or a folder
  * (recursive; `._*` and `.DS_Store` skipped; symbolic links to folders followed once, no loops;
  * file systems below it that store nothing, as /proc, skipped; at most some million entries). A
  * file that is no object file is skipped in folders and archives, and an error (ERR_FORMAT) if path
@@ -97,8 +97,9 @@ const struct find_candidate *finder_candidate(const struct finder *f, size_t i);
 /* Opens the one object file that a path stands for: the file itself, or the only one in a dSYM
  * bundle, archive or folder, or the member of a static archive, `lib.a(x.o)`; of several the one
  * that is named like the bundle or archive, and of a binary and its debug file the latter.
- * object_path tells which file was opened; temporary: see finder_use_temporary_folder. ST_NONE: no
- * such path. ST_ERR: the file is damaged, or there is no object file or more than one. */
+ * object_path returns the path of the file that was opened; temporary: see
+ * finder_use_temporary_folder. ST_NONE: no such path. ST_ERR: the file is damaged, or there is no
+ * object file or more than one. */
 enum st find_single(const char *path, const char *temporary, find_complain complain, void *ctx,
                     struct object **out, struct err *e) BASE_MUST_USE;
 

@@ -80,7 +80,7 @@ static enum st take_names(struct finder *f, const char *path, struct filemap *ma
 }
 
 /* Adds an object file in an archive. ST_NONE: the member is no object file, or a damaged one, which
- * is told. */
+ * is reported. */
 static enum st take_object(const struct archive_visit *v, const char *name, const char *path,
                            struct filemap *map, struct err *e) {
     struct object *o = NULL;

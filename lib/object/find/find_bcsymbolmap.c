@@ -87,7 +87,7 @@ struct names_search {
 };
 
 /* Sets s->id to the original UUID in UUID.plist in s->folder. ST_NONE: the file is absent or has
- * none, or cannot be read, which is told. ST_ERR: out of memory. */
+ * none, or it cannot be read, which is reported. ST_ERR: out of memory. */
 static enum st read_original(struct names_search *s, const struct image_id *id, struct err *e) {
     enum { PLIST_MAX = 1 << 20 };
     struct strbuf *folder = &s->folder;
@@ -116,7 +116,7 @@ static enum st read_original(struct names_search *s, const struct image_id *id, 
     return said ? ST_OK : ST_NONE;
 }
 
-/* Opens a map as s->map; one that cannot be read is told. ST_ERR: out of memory. */
+/* Opens a map as s->map; one that cannot be read is reported. ST_ERR: out of memory. */
 static enum st open_names(struct names_search *s, const char *path, const struct filemap *member,
                           struct err *e) {
     struct err why = {0};

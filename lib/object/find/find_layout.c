@@ -1,5 +1,5 @@
-/* Looks debug files up in folders that are laid out by id: one look tells whether an id's file is
- * there. */
+/* Looks debug files up in folders that are laid out by id, in which one system call shows whether
+ * the file of an id is there. */
 #include <dirent.h>
 #include <limits.h>
 #include <stdlib.h>

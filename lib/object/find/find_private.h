@@ -17,10 +17,11 @@
 enum {
     FIND_ENTRY_LIMIT = 1 << 20, /* files and folders that one finder looks at */
     FIND_DEPTH_LIMIT = 64,
-    FIND_PROGRESS = 256, /* files and folders looked at between two calls of finder.progress */
+    /* Number of files and folders visited between two calls of finder.progress. */
+    FIND_PROGRESS = 256,
 };
 
-/* How debug files lie below a folder, so that an id's file is found without a search. */
+/* The layout of debug files below a folder, by which an id's file is found without a search. */
 enum find_layout {
     FIND_BUILD_IDS, /* files .build-id/ab/cdef….debug, or without the suffix */
     FIND_UUID_TREE, /* ABCD/…, five nested folders of four digits; the last twelve digits are the
@@ -63,7 +64,7 @@ struct finder {
     VEC(struct filemap *) members; /* maps of archive members; the structs are in the arena */
     VEC(struct found_names) names;
     VEC(struct found_original) originals;
-    bool archives_told; /* it was told once that archives cannot be read */
+    bool archives_told; /* it was reported that archives cannot be read, which happens once */
     VEC(struct dyld_cache *) caches;
     size_t entries;
     find_progress progress; /* NULL = not called */

@@ -1,5 +1,5 @@
 /* Finds the separate debug file of a stripped ELF file (GDB manual, "Separate Debug Files"), and
- * the file that dwz(1) moved debug information to. */
+ * the supplementary file to which dwz(1) moved debug information. */
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>

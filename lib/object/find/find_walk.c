@@ -57,7 +57,7 @@ struct sniffed {
 };
 
 static enum st sniff(const char *path, struct sniffed *out, struct err *e) {
-    /* O_NONBLOCK, because path may be a pipe by now. */
+    /* O_NONBLOCK, because path may have become a pipe since it was checked. */
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0) {
         return err_sys(e, errno, "cannot open '%s'", path);
@@ -77,9 +77,9 @@ static enum st sniff(const char *path, struct sniffed *out, struct err *e) {
     return ST_OK;
 }
 
-/* Adds an archive that was found in a folder. If archives cannot be read, the first certain one
- * (zip, tar, or a tar's name) is told; a packed file that is perhaps no archive is skipped
- * silently. */
+/* Adds an archive that was found in a folder. If archives cannot be read, the first file that is
+ * certainly one (zip, tar, or a tar's name) is reported; a packed file that may be no archive is
+ * skipped silently. */
 static enum st add_found_archive(struct find_walk *w, const char *path, enum packed_kind kind,
                                  struct err *e) {
     if (!packed_supported()) {
@@ -91,13 +91,13 @@ static enum st add_found_archive(struct find_walk *w, const char *path, enum pac
     return finder_add_archive(w->finder, path, false, w->complain, w->ctx, e);
 }
 
-/* Adds a file that was found in a folder; what is wrong with it goes to complain. ST_ERR: out of
+/* Adds a file that was found in a folder; its errors are reported to complain. ST_ERR: out of
  * memory. */
 static enum st add_found_file(struct find_walk *w, const char *path, struct err *e) {
     struct err why = {0};
     struct sniffed is = {0};
     struct image_id id;
-    bool is_part = false; /* a file of a dyld cache that is not its first */
+    bool is_part = false; /* the file is one of a dyld cache, but not its first */
     if (find_names_id(path, &id)) {
         return finder_add_names(w->finder, path, &id, NULL, e);
     }
@@ -194,7 +194,7 @@ static enum st walk_folder(struct find_walk *w, struct strbuf *path, unsigned de
     return st;
 }
 
-/* Returns how many files were met so far: added, skipped or told. */
+/* Returns the number of files visited so far, which were added, skipped or reported. */
 static size_t files_met(const struct find_walk *w) {
     return finder_count(w->finder) + w->skipped + w->told;
 }
@@ -305,8 +305,8 @@ static enum st add_named_file(struct find_walk *w, const char *path, struct err 
     return st == ST_NONE ? err_set(e, ERR_FORMAT, "'%s' is no object file", path) : st;
 }
 
-/* Tells that files of a dyld cache were found without its first file, without which they are of no
- * use. */
+/* Reports that files of a dyld cache were found without its first file, without which they cannot
+ * be read. */
 static void complain_parts(struct find_walk *w, const char *path) {
     struct err why = {0};
     (void)err_set(&why, ERR_IO, "%zu file%s of a dyld cache, but not its first one", w->cache_parts,

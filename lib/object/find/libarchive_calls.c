@@ -4,8 +4,8 @@
 #include <dlfcn.h>
 #include <string.h>
 
-/* File name that all versions of libarchive 3 have, looked for first where the system looks, then
- * where the build found it (macOS does not search Homebrew's folder). */
+/* File name of all versions of libarchive 3. It is searched for first in the system's folders, then
+ * in the folder of the build (macOS does not search Homebrew's folder). */
 #ifdef __APPLE__
 #define FILE_NAME "libarchive.dylib"
 #else

@@ -1,5 +1,6 @@
 /* Reads files inside archives: .zip, and .tar as it is or packed by gzip, xz, zstd or bzip2.
- * libarchive does it; a build without it recognises archives and says that it cannot read them. */
+ * libarchive unpacks them; a build without it recognises archives and reports that it cannot read
+ * them. */
 #ifndef STALLKIT_OBJECT_PACKED_H
 #define STALLKIT_OBJECT_PACKED_H
 
@@ -13,7 +14,7 @@
 
 /* Caps: the bytes that come out of an archive are at most PACKED_RATIO times its size plus
  * PACKED_FLOOR (debug information packs 3 to 12 times), and at most PACKED_MEMBERS members are
- * looked at. */
+ * visited. */
 enum { PACKED_RATIO = 64, PACKED_FLOOR = 64 << 20, PACKED_MEMBERS = 1 << 20 };
 
 /* Number of a file's first bytes that packed_kind_of needs. */
@@ -34,15 +35,15 @@ bool packed_supported(void);
 /* Callbacks for an archive's members. Names are the archive's, valid during the call. */
 struct packed_visitor {
     void *ctx;
-    /* Is a member of this name to be handed on if it is an object file? */
+    /* Does the visitor want a member of this name if it is an object file? */
     bool (*wants)(void *ctx, const char *name);
-    /* Is a member that `wants` accepted to be handed on even if it is no object file? NULL: none
-     * is. */
+    /* Does the visitor want a member that `wants` accepted even if it is no object file? NULL: it
+     * does not. */
     bool (*wants_any)(void *ctx, const char *name);
     /* Takes the whole bytes of a member that was accepted; it may take the map over by clearing
      * *map. An error ends the reading. */
     enum st (*take)(void *ctx, const char *name, struct filemap *map, struct err *e);
-    /* Hears of a member that cannot be read or is encrypted; reading goes on. */
+    /* Receives the error of a member that cannot be read or is encrypted; reading continues. */
     void (*complain)(void *ctx, const char *name, const struct err *why);
     /* Also reads a packed file that is no archive, as one member that is called like the file
      * without its last extension ("loop.ko" of "loop.ko.xz"). */

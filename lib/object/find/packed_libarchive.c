@@ -134,7 +134,7 @@ static enum st packed_read_member(struct unpacking *u, enum keeping keeping, uin
         }
         first = false;
         if (!keep && (zip || is_no_archive(u))) {
-            return ST_OK; /* libarchive skips the rest of the member, or there is no other one */
+            return ST_OK; /* libarchive skips the rest of the member, or there is no other member */
         }
         if (keep && keep_block(u, bytes, len, offset, size, e) != ST_OK) {
             return ST_ERR;
@@ -163,7 +163,7 @@ static enum keeping keeping_of(const struct packed_visitor *v, const char *name)
     return v->wants_any && v->wants_any(v->ctx, name) ? KEEP_ANY : KEEP_OBJECT;
 }
 
-/* Hands a member on. ST_NONE: it is all there is in a packed file, and no object file. */
+/* Hands a member on. ST_NONE: it is the only member of a packed file, and no object file. */
 static enum st visit_member(struct unpacking *u, const char *name, bool file, struct err *e) {
     const struct packed_visitor *v = u->visitor;
     struct err failure = {0};

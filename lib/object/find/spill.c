@@ -1,5 +1,5 @@
-/* The temporary file of unpacked bytes. The file is unlinked at once, so that nothing is left
- * behind whatever happens to the process. */
+/* The temporary file of unpacked bytes. The file is unlinked at once, so that it disappears even if
+ * the process is killed. */
 #include "object/find/spill.h"
 
 #include <errno.h>
@@ -32,8 +32,8 @@ enum st spill_begin(struct spill *s, struct err *e) {
         return ST_ERR;
     }
     s->end = s->start;
-    /* The file is truncated, or bytes of an unfinished piece would show through the holes of the
-     * new one. */
+    /* Without truncation, bytes of an unfinished piece would be read in the holes of the new one.
+     */
     return ftruncate(s->fd, (off_t)s->start) == 0
                ? ST_OK
                : err_sys(e, errno, "cannot cut a temporary file");

@@ -30,7 +30,7 @@ enum st static_archive_open(struct static_archive *a, const char *path, const ui
     return ST_OK;
 }
 
-/* Reads a decimal number with blanks behind it; only blanks are 0, as the time of GNU's table of
+/* Reads a decimal number with blanks after it; only blanks are 0, as the time of GNU's table of
  * names. Fails the reader if it is no number. */
 static uint64_t read_decimal(struct reader *r, const uint8_t *text, size_t len) {
     uint64_t n = 0;

@@ -36,8 +36,8 @@ enum st static_archive_open(struct static_archive *a, const char *path, const ui
 enum st static_archive_next(struct static_archive *a, struct archive_member *out,
                             struct err *e) BASE_MUST_USE;
 
-/* Returns the member's name, with the ')' behind it, in a path like "lib.a(x.o)"; NULL: the path
- * has no such form. */
+/* Returns the member's name, with the ')' after it, in a path like "lib.a(x.o)"; NULL: the path has
+ * no such form. */
 const char *static_archive_member_name(const char *path);
 
 #endif

@@ -13,7 +13,7 @@
 #include "support/wall_clock.h"
 
 #define MS UINT64_C(1000000)
-enum { LIST_MS = 100 /* ms between two looks for new threads */, NAME_MS = 1000 };
+enum { LIST_MS = 100 /* ms between two searches for new threads */, NAME_MS = 1000 };
 
 /* ---- what is counted ---- */
 
@@ -128,7 +128,7 @@ static bool is_wanted(const struct attach *a, pid_t tid) {
 }
 
 /* Begins to watch a thread; if there is no room, it only counts the thread. False, with errno set:
- * *what names what the system refused. */
+ * *what names the resource that the system refused. */
 static bool add_loop(struct attach *a, pid_t tid, const char **what) {
     if (a->loop_count == ATTACH_LOOPS_MAX) {
         a->threads_left++;
@@ -211,8 +211,8 @@ bool attach_ended(const struct attach *a) {
     return remote_process_ended(&a->process);
 }
 
-/* Returns the ms between two looks; if threads are watched by samples, four looks have to fit into
- * the threshold, so that a stall is seen. */
+/* Returns the ms between two steps; if threads are watched by samples, four steps must fit into the
+ * threshold, so that a stall is seen. */
 static uint64_t look_ms(const struct attach *a) {
     uint64_t ms = a->config.threshold_ms / 4;
     if (a->totals.by_events || ms > ATTACH_LOOK_MS) {
@@ -284,7 +284,7 @@ size_t attach_children(const struct attach *a, pid_t **out) {
     return remote_children(&a->process, out);
 }
 
-/* ---- what is said at the end ---- */
+/* ---- the summary at the end ---- */
 
 /* Sums up the samples and limits of all watched threads, and the watched time of the threads that
  * have a loop. */
@@ -385,8 +385,8 @@ static bool open_trace(struct attach *a, const char *path, struct attach_problem
     return true;
 }
 
-/* Watches the main thread by events where the system allows it, else by samples; totals.why_not
- * then says why. */
+/* Watches the main thread by events where the system allows it, else by samples; totals.why_not is
+ * then the reason. */
 static bool open_main_loop(struct attach *a, bool samples, struct attach_problem *problem) {
     const char *what = "tracefs";
     pid_t tid = a->process.pid;

@@ -45,14 +45,14 @@ struct attach_options {
     const char *context;
 };
 
-/* Why a process is not watched: "what: strerror(error) (remedy)". */
+/* The reason why a process is not watched, printed as "what: strerror(error) (remedy)". */
 struct attach_problem {
     int error; /* an errno; 0: no errno applies */
     char what[ATTACH_TEXT];
     const char *remedy; /* what a user can do about it; NULL: nothing is known */
 };
 
-/* Begins to record the process options->pid. False: *problem says why. */
+/* Begins to record the process options->pid. False: *problem has the reason. */
 bool attach_open(struct attach **out, const struct attach_options *options,
                  struct attach_problem *problem);
 
@@ -61,8 +61,8 @@ int attach_ends_fd(const struct attach *a);
 /* Has the process ended? */
 bool attach_ended(const struct attach *a);
 
-/* Looks at the watched threads and writes the dumps that are due. Returns the time (ns of
- * stallrec_clock_ns) by which the next call is due. */
+/* Reads the events or the states of the watched threads, and writes the dumps that are due. Returns
+ * the time (ns of stallrec_clock_ns) by which the next call is due. */
 uint64_t attach_step(struct attach *a);
 
 /* Ends the recording and writes all open dumps. killed: 1 = a signal ended the process, 0 = none
@@ -74,7 +74,7 @@ void attach_finish(struct attach *a, int killed);
  * parent has ended is not found. */
 size_t attach_children(const struct attach *a, pid_t **out);
 
-/* What was recorded so far: counts, and times in ms. */
+/* The totals of the recording so far: counts, and times in ms. */
 struct attach_totals {
     uint64_t stalls, dumps, lost;
     int lost_error;   /* errno of the last lost dump; 0: there was no memory for it */
@@ -87,8 +87,8 @@ struct attach_totals {
     uint64_t unwatched_ms[REC_UNWATCHED_REASONS]; /* the parts of looped_ms that were not watched,
                                                      by reason */
     uint64_t limited; /* number of pauses in reading, because a loop turned too often */
-    /* samples: looks at threads with a known loop; busy_samples: those looks that found the loop
-     * busy. */
+    /* samples: number of samples of threads with a known loop; busy_samples: number of those in
+     * which the loop was busy. */
     uint64_t samples, busy_samples;
     uint32_t threads,
         loops;         /* threads: number of watched threads; loops: number of those with a loop */
@@ -96,7 +96,7 @@ struct attach_totals {
     uint32_t threads_left_out; /* the largest number of threads for which a dump had no room */
     uint32_t
         threads_left; /* number of wanted threads that are not watched, since there are too many */
-    bool by_events;   /* perf events are used; false: samples are, and why_not says why */
+    bool by_events;   /* perf events are used; false: samples are used, for the reason why_not */
     struct attach_problem why_not;
     char loop_at[ATTACH_TEXT];     /* the place of the best loop; "": no loop was seen */
     enum finder_kind loop_kind;    /* kind of object on which the loop at loop_at waits */
@@ -105,12 +105,12 @@ struct attach_totals {
 };
 struct attach_totals attach_totals(struct attach *a);
 
-/* What the loop of the first watched thread did since the last call of attach_look_at_top, for
+/* The busy times of the first watched thread's loop since the last call of attach_look_at_top, for
  * `stallrec --top`. */
 struct attach_top {
     bool known; /* the loop is known, and the other members are set */
     uint32_t busy_permille;
-    uint64_t longest_ms;     /* ms of the longest busy stretch, up to now if it goes on */
+    uint64_t longest_ms;     /* ms of the longest busy stretch, up to now if it continues */
     char inner[ATTACH_TEXT]; /* the innermost function of the last stack that was taken; "": no
                                 stack was taken */
     char app[ATTACH_TEXT];   /* the innermost function of that stack in the program's own files; "":

@@ -1,4 +1,5 @@
-/* A watched thread: answers its core's questions, tells the core events, and writes its dumps. */
+/* A watched thread: implements the functions that its core calls, passes events to the core, and
+ * writes its dumps. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -354,8 +355,8 @@ static bool write_loop_dump(struct attach_loop *l, const struct rec_dump *dump, 
     return st == STALLREC_OK;
 }
 
-/* Writes closed dumps. A dump that cannot be written is lost, as no other recorder would write it
- * later while this one runs. */
+/* Writes the closed dumps that are due, or `all` closed dumps. A dump that cannot be written is
+ * lost, as no other recorder would write it later while this one runs. */
 void attach_loop_write(struct attach_loop *l, bool all) {
     struct attach *a = l->attach;
     const struct rec_dump *dump;

@@ -22,9 +22,9 @@ void attach_others_release(struct attach_others *o) {
     o->use_count = 0;
 }
 
-/* Finds the layout of the locks in the process. A trial tells the layout of our own C library,
- * which is taken for the process's as well: the layouts of mutex and rwlock are part of the ABI,
- * and a thread's descriptor is checked before it is believed. */
+/* Finds the layout of the locks in the process. A trial gives the layout of our own C library,
+ * which is assumed for the process as well: the layouts of mutex and rwlock are part of the ABI,
+ * and a thread's descriptor is checked before it is used. */
 static void find_lock_layout(struct attach_others *o) {
     const struct remote_images *images = o->unwinder->images;
     uint64_t generation = remote_images_generation(images) + 1;
@@ -166,7 +166,7 @@ static uint64_t used_before(const struct attach_others *o, pid_t tid, uint64_t n
     for (size_t i = 0; i < o->use_count; i++) {
         if (o->uses[i].tid == tid) {
             return o->uses[i].cpu_ns <= now ? o->uses[i].cpu_ns
-                                            : 0; /* the id is another thread's by now */
+                                            : 0; /* the id belongs to another thread by now */
         }
     }
     return 0;

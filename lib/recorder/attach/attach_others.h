@@ -7,7 +7,7 @@
 
 enum { ATTACH_OTHERS_MAX = 4096, ATTACH_RUNNING_MAX = 16 };
 
-/* The processor time of a thread at the last look. */
+/* The processor time of a thread when it was read last. */
 struct attach_use {
     pid_t tid;
     uint64_t cpu_ns;
@@ -21,7 +21,7 @@ struct attach_others {
     struct remote_unwinder *unwinder; /* borrowed */
     bool by_events;                   /* perf events are allowed */
     struct lock_layout
-        locks; /* layout of the process's locks; all false: owners of locks cannot be told */
+        locks; /* layout of the process's locks; all false: owners of locks are not known */
     uint64_t locks_generation; /* generation of the images for which `locks` was found, + 1; 0:
                                   `locks` was never found */
     struct attach_use *uses;   /* processor times of the threads, by id */
@@ -36,8 +36,8 @@ void attach_others_release(struct attach_others *o);
  * attach_others_top; 0: none, or not known. */
 uint32_t attach_others_share(const struct attach_others *o, pid_t tid);
 
-/* Returns what a thread that is blocked in `call` waits for. The owner of a lock is known only in
- * a process with the GNU C library that numbers its threads as this one does. */
+/* Returns the object for which a thread that is blocked in `call` waits. The owner of a lock is
+ * known only in a process with the GNU C library that numbers its threads as this one does. */
 struct rec_wait attach_wait(struct attach_others *o, pid_t tid, const struct proc_syscall *call);
 
 /* Fills out[0 … result) with all threads but `watched`, by rising id, with the stacks of those

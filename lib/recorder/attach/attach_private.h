@@ -25,7 +25,7 @@ struct attach_loop {
     struct rec_trace *trace; /* the trace of this thread's events; NULL: none is written */
     void *core_memory;
     struct rec_spool *spool;
-    uint64_t told_ns;          /* time of the latest event that the core was told */
+    uint64_t told_ns;          /* time of the latest event that was passed to the core */
     uint64_t looked_ns;        /* time at which samples were counted last */
     uint64_t named_place;      /* the place that loop_at names */
     char loop_at[ATTACH_TEXT]; /* "": no loop is known */
@@ -37,7 +37,7 @@ struct attach_loop {
     uint64_t samples, busy_samples;
     /* Sums for attach_loop_top since its last call. */
     uint64_t topped_ns, busy_ns, longest_ns;
-    uint64_t stretch_ns; /* begin of the current busy stretch; 0: the loop is not busy */
+    uint64_t stretch_ns; /* start of the current busy stretch; 0: the loop is not busy */
     uint64_t last_frames[ATTACH_TOP_FRAMES]; /* frames of the last stack that was taken */
     uint32_t last_count;
     bool began_late; /* the thread had run before it was watched */
@@ -65,7 +65,7 @@ struct attach {
     bool traced;               /* the trace already belongs to a thread */
     char threads[ATTACH_TEXT]; /* a glob on names of threads; "": the main thread */
     uint64_t named_ns;         /* time of the last call of name_others */
-    uint64_t listed_ns;        /* time at which threads were looked for last */
+    uint64_t listed_ns;        /* time of the last search for new threads */
     uint32_t threads_left;     /* number of wanted threads for which there was no room */
     void *file_memory;
     struct rec_dumpfile *file;
@@ -85,21 +85,21 @@ enum { ATTACH_LOOPS_MAX = 64 };
 /* ---- attach_loop.c ---- */
 
 /* Begins to watch a thread, whose waits are seen from now on. False, with errno set: *what names
- * what the system refused. */
+ * the resource that the system refused. */
 bool attach_loop_open(struct attach *a, pid_t tid, bool events, struct attach_loop **out,
                       const char **what);
 /* Begins to record the thread, once the session has begun. */
 void attach_loop_begin(struct attach_loop *l);
 void attach_loop_free(struct attach_loop *l);
 
-/* Looks at the thread and tells its core the new events. Returns the time (ns of
- * stallrec_clock_ns) by which the next call is due. */
+/* Reads the thread's events or state, and passes the new events to its core. Returns the time (ns
+ * of stallrec_clock_ns) by which the next call is due. */
 uint64_t attach_loop_step(struct attach_loop *l);
 /* Ends the recording of the thread, because the thread or the whole recording has ended. */
 void attach_loop_finish(struct attach_loop *l);
 /* Returns how much of the thread's time until now_ns was watched. */
 struct rec_watched attach_loop_watched(const struct attach_loop *l, uint64_t now_ns);
-/* Returns what the thread's loop did since the last call. */
+/* Returns the busy times of the thread's loop since the last call. */
 struct attach_top attach_loop_top(struct attach_loop *l);
 /* Writes the thread's closed dumps: all of them, or those that are due. */
 void attach_loop_write(struct attach_loop *l, bool all);

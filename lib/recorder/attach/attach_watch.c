@@ -1,4 +1,4 @@
-/* Watches a thread from outside: by perf events, or by looking at it. */
+/* Watches a thread from outside: by perf events, or by samples of its state. */
 #include "attach/attach_watch.h"
 
 #include <errno.h>
@@ -16,7 +16,9 @@
 enum {
     SAMPLE_AFTER_MS = 10, /* busy time after which stacks are copied */
     SAMPLE_MS =
-        8, /* processor time between two copies of the stack: some seven copies between two looks */
+        /* Ms of processor time between two copies of the stack: about seven copies between two
+         * looks. */
+    8,
     SAMPLE_AGE_MS = 75, /* an older copy is out of date, unless the thread has hardly run since */
     QUEUE_MAX = 1 << 20,
     LET_GO_TRIES = 1000,
@@ -51,9 +53,9 @@ bool attach_watch_take(struct attach_watch *w, struct rec_event *out) {
     return true;
 }
 
-/* Memory to which a wait's arguments point. The bytes are those at the begin of the wait as far as
+/* Memory to which a wait's arguments point. The bytes are those at the start of the wait as far as
  * the copy of the stack reaches, else the bytes as they are now. Stack memory beyond the copy is
- * not read unless the wait goes on, as it may be another function's by now. */
+ * not read unless the wait continues, as it may be another function's by now. */
 struct wait_memory {
     const struct attach_watch *watch;
     const struct cfi_stack *stack;
@@ -126,7 +128,7 @@ static void wait_begins(struct attach_watch *w, const struct wait_call *call,
     }
 }
 
-/* Is the thread in a wait of any kind? A wait that a stop interrupted goes on as
+/* Is the thread in a wait of any kind? A wait that a stop interrupted continues as
  * restart_syscall(2). */
 static bool is_waiting(const struct attach_watch *w) {
     struct proc_syscall call;
@@ -134,8 +136,8 @@ static bool is_waiting(const struct attach_watch *w) {
            (wait_call_numbered(call.number) != NULL || call.number == SYS_restart_syscall);
 }
 
-/* Is the call the loop's last wait, which goes on after a stop, or will once the stop ends? No
- * event tells of that. */
+/* Is the call the loop's last wait, which continues after a stop, or will once the stop ends? No
+ * event shows that. */
 static bool is_wait_that_goes_on(const struct attach_watch *w, const struct proc_syscall *call) {
     return w->idle_call.pc != 0 && call->pc == w->idle_call.pc && call->sp == w->idle_call.sp &&
            (call->number == SYS_restart_syscall || w->stopped);
@@ -150,7 +152,7 @@ static void rest(struct attach_watch *w, bool elsewhere, uint64_t now_ns) {
     w->elsewhere_until_ns = now_ns;
 }
 
-/* Starts from what the thread does now: it waits, or is busy. */
+/* Begins with the thread's present state: it waits, or it is busy. */
 static void look_at_thread(struct attach_watch *w, uint64_t now_ns) {
     struct proc_syscall call = {.number = -1};
     struct cfi_registers regs;
@@ -255,8 +257,8 @@ static void switch_events(struct attach_watch *w) {
     }
 }
 
-/* Lets the budget decide what is read. While no waits are read, the thread counts as idle, as in
- * its last wait. */
+/* Turns reading of waits on or off, as the budget decides. While no waits are read, the thread
+ * counts as idle, as in its last wait. */
 static void follow_budget(struct attach_watch *w, bool busy_long, uint64_t now_ns) {
     w->unwatched_ns += w->budget.lost && now_ns > w->last_ns ? now_ns - w->last_ns : 0;
     unsigned changes = edge_budget_look(&w->budget, busy_long, waits_on_conditions(w), now_ns);
@@ -278,7 +280,7 @@ static bool is_busy_long(const struct attach_watch *w, uint64_t now_ns) {
 }
 
 /* Does a thread other than the watched one wait for the epoll instance now? At most THREADS_LOOKED
- * threads are looked at. */
+ * threads are examined. */
 static bool is_waited_for(const struct attach_watch *w, uint64_t epoll) {
     enum { THREADS_LOOKED = 64 };
     pid_t *ids = NULL;
@@ -302,7 +304,7 @@ static bool is_waited_for(const struct attach_watch *w, uint64_t epoll) {
 }
 
 /* Is the thread parked while another one runs its loop? The threads of a runtime's pool, as in Go,
- * wait for one epoll instance by turns; the others meanwhile sleep on a futex, and none of them is
+ * wait for one epoll instance by turns; while one waits, the others sleep on a futex, and are not
  * busy. */
 static bool is_loop_elsewhere(const struct attach_watch *w, const struct proc_syscall *call) {
     const struct finder_candidate *loop = finder_loop(&w->edges.finder);
@@ -310,8 +312,8 @@ static bool is_loop_elsewhere(const struct attach_watch *w, const struct proc_sy
            loop->object.kind == FINDER_EPOLL && is_waited_for(w, loop->object.id);
 }
 
-/* Checks whether a thread that seems busy is stopped, or idle although no event told so, and
- * whether a thread that was found so is so no longer. */
+/* Checks whether a thread that seems busy is in fact stopped, or idle without an event that shows
+ * it, and whether a thread that was found stopped or idle still is. */
 static void look_behind_events(struct attach_watch *w, uint64_t now_ns) {
     struct proc_syscall call;
     if (w->rests && w->edges.idle) {

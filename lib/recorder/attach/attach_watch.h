@@ -14,8 +14,8 @@
 enum attach_way {
     ATTACH_BY_EVENTS, /* the thread is watched by perf events, which show each edge of the loop at
                          its exact time */
-    ATTACH_BY_SAMPLES /* the thread is looked at in fixed intervals, and an edge has the time of the
-                         look that showed it */
+    ATTACH_BY_SAMPLES /* the thread is examined in fixed intervals, and an edge gets the time at
+                         which it was noticed */
 };
 
 /* A function of the C library that waits on a futex, and whether it waits for a condition variable.
@@ -49,14 +49,16 @@ struct attach_watch {
     bool sampling;    /* stacks are copied while the thread runs */
     uint64_t last_ns; /* the time of the last record */
     uint64_t
-        ended_ns; /* time at which the thread ended; 0: it has not ended, or events do not tell */
+        /* Time at which the thread ended; 0: it has not ended, or no event has shown its end. */
+        ended_ns;
     /* The call of the last wait whose begin was seen, if that was the loop's; else pc is 0. */
     struct proc_syscall idle_call;
     bool stopped; /* the thread is stopped, by a signal or a debugger, in no wait of its loop */
     bool rests;   /* the thread is idle by wait_edges_rest; each look checks whether it still is */
     bool elsewhere; /* the thread rests because another thread waits for its loop's descriptors */
-    uint64_t elsewhere_ns, elsewhere_until_ns; /* ns for which other threads waited so, and the time
-                                                  up to which they are counted */
+    /* Ns for which other threads waited for its loop's descriptors, and the time up to which these
+     * ns are counted. */
+    uint64_t elsewhere_ns, elsewhere_until_ns;
     /* The registers with which the thread last went to sleep. */
     struct cfi_registers sleep;
     /* The newest copy of the stack that the kernel took while the thread ran. */
@@ -67,14 +69,15 @@ struct attach_watch {
     uint64_t sampled_cpu_ns; /* the thread's processor time at the last good sample */
     bool have_sample;
     bool stopping; /* the thread was asked to stop for a copy, and has not stopped yet */
-    /* What the last look by samples read: how often the thread slept, and its program. */
+    /* The values that the last look by samples read: how often the thread slept, and its program.
+     */
     uint64_t sleeps, program;
     uint64_t unwatched_ns; /* ns in which edges were lost; the caller takes and clears them */
 };
 
 /* Begins to watch the thread `tid` for stalls of threshold_ns and more. w must be zeroed before,
- * must not move, and must be released in any case. tracing is NULL to watch by samples. False,
- * with errno set: *what names what the system refused. */
+ * must not move, and must be released in any case. tracing is NULL to watch by samples. False, with
+ * errno set: *what names the resource that the system refused. */
 bool attach_watch_open(struct attach_watch *w, struct remote_unwinder *unwinder,
                        struct attach_others *others, const struct perf_tracing *tracing, pid_t tid,
                        uint64_t threshold_ns, const struct wait_places *places, const char **what);
@@ -85,13 +88,13 @@ void attach_watch_release(struct attach_watch *w);
  * watched by samples from now on. */
 bool attach_watch_restart(struct attach_watch *w, const struct perf_tracing *tracing);
 
-/* Has the thread begun another program since it was looked at last? */
+/* Has the thread begun another program since the last look? */
 bool attach_watch_execs(struct attach_watch *w);
 /* Is the call a wait for descriptors, as a loop's is? */
 bool attach_watch_is_loop_call(const struct proc_syscall *call);
 
-/* Reads what the thread did up to now_ns, and has its stack copied while it is busy for long. It
- * must be called every ATTACH_LOOK_MS, and at attach_watch_due. */
+/* Reads the thread's events or state up to now_ns, and makes the kernel copy its stack while it is
+ * busy for long. It must be called every ATTACH_LOOK_MS, and at attach_watch_due. */
 void attach_watch_look(struct attach_watch *w, uint64_t now_ns);
 /* Returns the time of the next look if it may have to be sooner than in ATTACH_LOOK_MS; else
  * UINT64_MAX. */

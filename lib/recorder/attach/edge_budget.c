@@ -2,8 +2,9 @@
 #include "attach/edge_budget.h"
 
 enum {
-    LIMITED_MS = 2,    /* ms between two looks while a limited thread is read */
-    LIMITED_WAITS = 8, /* waits after which a limited thread's reading pauses again */
+    LIMITED_MS = 2, /* ms between two looks while a limited thread is read */
+    /* Number of waits after which reading the events of a limited thread pauses again. */
+    LIMITED_WAITS = 8,
     /* Of a loop that turns often, only those calls are read that were seen within this time. */
     RECENT_MS = 2000,
     /* First time for which futex(2) is not read; each later time is longer, up to the next

@@ -22,7 +22,7 @@
 #include "attach/wait_call.h"
 
 enum {
-    EDGE_BUDGET_LOOK_MS = 50, /* ms from one look at the budget to the next */
+    EDGE_BUDGET_LOOK_MS = 50, /* ms from one call of edge_budget_look to the next */
     EDGE_BUDGET_SOME = 3,
     EDGE_BUDGET_OFTEN = 16,
     EDGE_BUDGET_WAITS = 66
@@ -38,10 +38,11 @@ enum {
 
 struct edge_budget {
     uint32_t calls;             /* bit n: the waits of wait_call_at(n) are to be read */
-    bool sleeps;                /* the registers at the begin of a sleep are to be read */
+    bool sleeps;                /* the registers at the start of a sleep are to be read */
     uint64_t look_ns;           /* the time of the next look, at the latest */
     uint64_t limits;            /* number of pauses in reading */
-    uint32_t waits, conditions; /* waits, and futex(2) calls, since the last look */
+    uint32_t waits, conditions; /* waits: number of waits since the last look; conditions: number of
+                                   futex(2) calls since then */
     uint64_t seen_ns[WAIT_CALLS_MAX];
     bool lost; /* records were lost since the last look */
     bool some, often, limited, paused;
@@ -54,14 +55,14 @@ struct edge_budget {
 /* Begins with all events read. */
 void edge_budget_begin(struct edge_budget *b, uint64_t now_ns);
 
-/* Count what was read: the begin of a wait; the end of a wait, or of any futex(2) call; a loss of
- * records. */
+/* Count a record that was read: the start of a wait; the end of a wait, or of any futex(2) call; a
+ * loss of records. */
 void edge_budget_enter(struct edge_budget *b, const struct wait_call *call, uint64_t at_ns);
 void edge_budget_exit(struct edge_budget *b, const struct wait_call *call);
 void edge_budget_lose(struct edge_budget *b);
 
-/* Decides what is read from now on. busy_long: the thread has been busy for long. on_conditions:
- * the thread's loop waits on a condition variable. Returns what changed, a set of
+/* Decides which events are read from now on. busy_long: the thread has been busy for long.
+ * on_conditions: the thread's loop waits on a condition variable. Returns the changes, as a set of
  * EDGE_BUDGET_PAUSED … EDGE_BUDGET_CONDITIONS. */
 unsigned edge_budget_look(struct edge_budget *b, bool busy_long, bool on_conditions,
                           uint64_t now_ns);

@@ -1,5 +1,5 @@
-/* Finds a section of an ELF file by its section headers (System V ABI, chapter 4), for what the
- * program headers do not tell. Pure over a function that reads. */
+/* Finds a section of an ELF file by its section headers (System V ABI, chapter 4), for facts that
+ * the program headers do not have. Pure, except for the function that reads. */
 #ifndef STALLREC_ELF_SECTIONS_H
 #define STALLREC_ELF_SECTIONS_H
 

@@ -24,7 +24,7 @@
 
 enum perf_event_kind {
     PERF_EVENT_NONE, /* no event that was opened here */
-    PERF_EVENT_LIFE, /* counts nothing; its records tell of an exec and of the thread's end */
+    PERF_EVENT_LIFE, /* counts nothing; its records are those of an exec and of the thread's end */
     PERF_EVENT_ENTER,
     PERF_EVENT_EXIT,
     PERF_EVENT_SLEEP,
@@ -62,7 +62,7 @@ enum {
 };
 
 /* Opens the events of a thread; all but PERF_EVENT_LIFE are turned off. False, with errno set:
- * *what names what the system refused. */
+ * *what names the resource that the system refused. */
 bool perf_events_open(struct perf_events *events, const struct perf_tracing *tracing, pid_t tid,
                       const char **what);
 /* Opens only the event that copies stacks, which needs no tracepoints. False: see errno. */
@@ -74,8 +74,8 @@ void perf_events_close(struct perf_events *events);
 const struct perf_event_source *perf_events_source(const struct perf_events *events,
                                                    const struct perf_record *record);
 
-/* Turns the events of one call's waits on or off; if call is NULL, the event that records
- * registers at the begin of a sleep. */
+/* Turns the events of one call's waits on or off; if call is NULL, the event that records registers
+ * at the start of a sleep. */
 void perf_events_switch(struct perf_events *events, const struct wait_call *call, bool on);
 
 /* Makes the kernel copy the stack each time that the thread has run for period_ns; 0: no longer. */

@@ -10,8 +10,8 @@
 
 #include "unwind/cfi.h"
 
-/* What the samples of an event contain. A layout has no more than is needed, since each register
- * costs the thread some 40 ns. All layouts have the event's id and the time. */
+/* The content of the samples of an event. A layout has no more than is needed, because each
+ * register costs the thread about 40 ns. All layouts have the event's id and the time. */
 enum perf_layout {
     PERF_LAYOUT_TIME,   /* the id and the time alone */
     PERF_LAYOUT_CALLER, /* the tracepoint's record, the registers that lead to the caller, and stack

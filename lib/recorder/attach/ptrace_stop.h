@@ -16,7 +16,7 @@ bool ptrace_copy(const struct remote_process *process, pid_t tid, uint8_t *buffe
                  struct cfi_registers *regs, struct cfi_stack *stack, uint64_t *pause_ns,
                  bool *pending);
 
-/* Lets a thread run on that was asked to stop but stopped too late. False: the thread has not
+/* Lets a thread continue that was asked to stop but stopped too late. False: the thread has not
  * stopped yet. */
 bool ptrace_release(pid_t tid);
 

@@ -162,8 +162,8 @@ static bool read_tables(remote_read_fn *read, void *arg, const struct remote_elf
     return out->symbols != 0 && out->strings != 0;
 }
 
-/* Returns the number of dynamic symbols, which no header tells: it is that of DT_HASH, or else
- * follows from the string table, which linkers place behind the symbols. */
+/* Returns the number of dynamic symbols, which no header has: it is read from DT_HASH, or else
+ * computed from the address of the string table, which linkers place after the symbols. */
 static uint64_t count_dynamic(remote_read_fn *read, void *arg, const struct dynamic_tables *t) {
     uint32_t words[2];
     if (t->hash != 0 && read(arg, t->hash, words, sizeof words)) {

@@ -17,7 +17,7 @@ struct remote_elf {
     uint64_t load, end; /* run-time extent of its segments, in whole pages */
     uint64_t bias;      /* run-time addresses minus those of the file */
     /* Memory with call frame information: .eh_frame_hdr, and the file-backed part of its segment
-     * behind it, which holds .eh_frame. Size 0: there is none. */
+     * after it, which holds .eh_frame. Size 0: there is none. */
     uint64_t frame_header, frame_header_size, frame_end;
     uint64_t dynamic, dynamic_size; /* address and size of PT_DYNAMIC; size 0: there is none */
     uint8_t id[REC_IMAGE_ID_MAX];

@@ -25,14 +25,14 @@ enum {
 enum { OWN_HEADER = 20 };
 
 /* The memory of an image that the unwinder reads, copied when it is first needed. A static program
- * often has no .eh_frame_hdr: then a header without a search table is made, at an address behind
- * the image. */
+ * often has no .eh_frame_hdr: then a header without a search table is made, at an address after the
+ * image. */
 struct image_frames {
     uint8_t *bytes; /* a copy of the memory at `address` */
     uint64_t address, size;
     uint64_t header, header_size;
-    uint8_t own[OWN_HEADER]; /* the header that was made, if `made`; `header` is then behind the
-                                image */
+    /* The header that was made, if `made`; `header` is then after the image. */
+    uint8_t own[OWN_HEADER];
     bool made, tried;
 };
 
@@ -121,7 +121,7 @@ static int open_image(const struct remote_images *t, const struct remote_image *
 }
 
 /* Finds a build id that no program header names, as in Go's programs: the file's section headers
- * tell its address, at which it is read from memory. */
+ * hold its address, at which it is read from memory. */
 static void find_id(const struct remote_images *t, struct remote_image *image) {
     enum { NOTE_MAX = 256 };
     uint8_t note[NOTE_MAX];
@@ -221,8 +221,9 @@ static void end_candidate(struct remote_images *t, struct candidate *c) {
     c->open = false;
 }
 
-/* Adds a mapping to the candidate. Mappings of one file follow each other; mappings of no file
- * between them are ignored. */
+/* Adds a mapping to the candidate, or, if it is the first one of another file, ends the candidate
+ * and begins the next. Mappings of one file follow each other; mappings of no file between them are
+ * ignored. */
 static void take_map(struct remote_images *t, struct candidate *c, const struct remote_map *map) {
     bool file = map->inode != 0 || is_vdso(map);
     if (strcmp(map->path, "[stack]") == 0) {
@@ -402,8 +403,8 @@ static void copy_image_frames(struct remote_images *t, struct remote_image *imag
     f->size = f->bytes ? remote_read_some(t->process, f->address, f->bytes, (size_t)f->size) : 0;
 }
 
-/* Copies the code around pc, CODE_BEFORE bytes before it and CODE_BEHIND behind it, as far as it
- * can be read. */
+/* Copies the code around pc, CODE_BEFORE bytes before it and CODE_BEHIND after it, as far as it can
+ * be read. */
 static void copy_code(struct remote_images *t, const struct remote_image *image, uint64_t pc,
                       struct cfi_segment *out) {
     uint64_t from = pc - image->elf.load < CODE_BEFORE ? image->elf.load : pc - CODE_BEFORE;

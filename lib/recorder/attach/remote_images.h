@@ -1,7 +1,8 @@
-/* The images of another process and what its unwinder needs of them. They are read from the
- * process's memory, so that programs in containers, and files that were replaced or removed, work
- * as others do. A file is opened only for its section headers, where the program headers lack the
- * build id or the call frame information. The bytes are the process's, and are untrusted. */
+/* The images of another process and the parts of them that its unwinder reads. They are read from
+ * the process's memory, so that programs in containers, and files that were replaced or removed,
+ * are handled like others. A file is opened only for its section headers, where the program headers
+ * lack the build id or the call frame information. The bytes are the process's, and are untrusted.
+ */
 #ifndef STALLREC_REMOTE_IMAGES_H
 #define STALLREC_REMOTE_IMAGES_H
 

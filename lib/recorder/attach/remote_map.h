@@ -9,7 +9,7 @@
 enum { REMOTE_PATH_MAX = 4096 };
 
 struct remote_map {
-    uint64_t lo, hi; /* the mapping's first address, and the address behind its last; lo < hi */
+    uint64_t lo, hi; /* the mapping's first address, and the address after its last; lo < hi */
     uint64_t offset; /* offset of the mapping in the file */
     uint64_t device; /* the file's device: major << 32 | minor */
     uint64_t inode;  /* 0: the mapping is of no file */

@@ -59,8 +59,8 @@ size_t remote_read_some(const struct remote_process *process, uint64_t address, 
  * their number; 0: there are none, or memory ran out. */
 size_t remote_threads(const struct remote_process *process, pid_t **out);
 
-/* Lists the ids of the processes that the threads have started, as far as /proc tells, in *out,
- * which the caller frees (NULL if there are none). Returns their number. */
+/* Lists the ids of the processes that the threads have started, as far as /proc lists them, in
+ * *out, which the caller frees (NULL if there are none). Returns their number. */
 size_t remote_children(const struct remote_process *process, pid_t **out);
 
 #endif

@@ -161,7 +161,7 @@ uint64_t remote_thread_sleeps(const struct remote_thread *t) {
 /* Reads the address at which the stack begins, field 28 of stat (proc(5)), which the kernel
  * randomises at each exec. */
 uint64_t remote_thread_program(const struct remote_thread *t) {
-    enum { FIELDS_BETWEEN = 25 }; /* fields behind the state, which is field 3 */
+    enum { FIELDS_BETWEEN = 25 }; /* number of spaces between the state, field 3, and field 28 */
     char text[1024];
     uint64_t value;
     remote_text(t->stat_fd, text, sizeof text);

@@ -32,7 +32,7 @@ struct wait_call {
 
 enum { WAIT_NO_ARG = 6, WAIT_CALLS_MAX = 9 };
 
-/* Returns the i-th row of the table; NULL behind the last. */
+/* Returns the i-th row of the table; NULL after the last. */
 const struct wait_call *wait_call_at(size_t i);
 /* Finds the row of a system call by its number; NULL: the call is no wait. */
 const struct wait_call *wait_call_numbered(int64_t number);
@@ -47,8 +47,8 @@ bool wait_call_blocks(const struct wait_call *call, const uint64_t args[6], wait
 /* Returns the filter of the tracepoint sys_enter_NAME that passes only the calls for which
  * wait_call_is_other is false; NULL: no filter is needed. */
 const char *wait_call_filter(const struct wait_call *call);
-/* Is the call something else than a loop's wait: a sleep, which has no descriptor, or a use of a
- * futex that waits for no condition variable? */
+/* Is the call no wait of a loop: a sleep, which has no descriptor, or a use of a futex that waits
+ * for no condition variable? */
 bool wait_call_is_other(const struct wait_call *call, const uint64_t args[6]);
 
 /* Reads the arguments of a call from the record of its tracepoint, syscalls:sys_enter_NAME: a

@@ -32,9 +32,9 @@ void wait_edges_begin(struct wait_edges *e, uint64_t threshold_ns, bool sampled,
     doubt(e, at_ns);
 }
 
-/* Tells the core that the loop, or another loop, is known, and when it was idle before. If the
- * thread is watched by samples, the core is told of the time from now on only, as there may have
- * been waits between those that were seen. */
+/* Reports to the core that the loop, or another loop, is known, and when it was idle before. If the
+ * thread is watched by samples, only the time from now on is reported, because there may have been
+ * waits between those that were seen. */
 static void attribute(struct wait_edges *e, uint64_t at_ns) {
     struct finder_interval idle[PAST_MAX];
     enum rec_past past;

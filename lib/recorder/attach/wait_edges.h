@@ -10,25 +10,25 @@
 #include "core/event.h"
 #include "loop/loop_finder.h"
 
-/* Takes an event for the core; it is called in the order of the events. */
+/* Receives an event for the core; it is called in the order of the events. */
 typedef void wait_tell_fn(void *ctx, const struct rec_event *event);
 
 struct wait_edges {
     struct loop_finder finder;
     wait_tell_fn *tell;
     void *tell_ctx;
-    bool sampled;      /* waits may be missed at any time, so no past idle times are told */
+    bool sampled;      /* waits may be missed at any time, so no past idle times are reported */
     bool known;        /* a loop is believed */
-    bool blocks;       /* the thread is in a blocking wait, whose end must be told to the finder
+    bool blocks;       /* the thread is in a blocking wait, whose end must be reported to the finder
                           (finder_end) */
     bool idle;         /* the wait that the thread is in is the loop's */
-    bool busy;         /* the loop is busy, as the edges so far say */
+    bool busy;         /* the loop is busy, according to the edges so far */
     uint64_t busy_ns;  /* time since which the loop is busy; 0: it is not busy */
     uint64_t edge_ns;  /* the time of the last edge */
     uint64_t begin_ns; /* time at which the watching began */
 };
 
-/* Which places may be a loop's, for finder_init; both members NULL: any place may. */
+/* The places that may be a loop's, for finder_init; both members NULL: any place may. */
 struct wait_places {
     bool (*allowed)(void *ctx, uint64_t place);
     void *ctx;
@@ -38,19 +38,19 @@ struct wait_places {
 void wait_edges_begin(struct wait_edges *e, uint64_t threshold_ns, bool sampled,
                       const struct wait_places *places, wait_tell_fn *tell, void *tell_ctx,
                       uint64_t at_ns);
-/* Tells of a wait that begins at at_ns. */
+/* Reports that a wait of the thread begins at at_ns. */
 void wait_edges_enter(struct wait_edges *e, const struct finder_wait *wait, uint64_t at_ns);
-/* Tells that the thread's wait ends at at_ns, if one had begun. */
+/* Reports that the thread's wait ends at at_ns, if a wait had begun. */
 void wait_edges_exit(struct wait_edges *e, uint64_t at_ns);
-/* Tells that waits may be missed from at_ns on: the thread counts as idle until it is seen again,
+/* Reports that waits may be missed from at_ns on: the thread counts as idle until it is seen again,
  * and time that is not attributed by then never is. */
 void wait_edges_miss(struct wait_edges *e, uint64_t at_ns);
-/* Tells that the thread is seen again at at_ns, in no wait of its loop. */
+/* Reports that the thread is seen again at at_ns, in no wait of its loop. */
 void wait_edges_resume(struct wait_edges *e, uint64_t at_ns);
-/* Tells that the thread is idle from at_ns on in a wait whose begin was not seen: a wait that goes
- * on, or another wait than its loop's. wait_edges_exit ends it. */
+/* Reports that the thread is idle from at_ns on in a wait whose start was not seen: a wait that
+ * continues, or another wait than its loop's. wait_edges_exit ends it. */
 void wait_edges_rest(struct wait_edges *e, uint64_t at_ns);
-/* Tells that nothing is seen after at_ns, so that the finder decides on what it has. */
+/* Reports that nothing is seen after at_ns, so that the finder decides on the waits that it has. */
 void wait_edges_finish(struct wait_edges *e, uint64_t at_ns);
 
 /* Returns the place of the loop that is believed, or was before the loop came into doubt; 0:

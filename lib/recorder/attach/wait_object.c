@@ -1,4 +1,5 @@
-/* Reads what a wait waits on: an epoll instance, sets of descriptors, a condition variable. */
+/* Reads the object on which a wait waits: an epoll instance, sets of descriptors, a condition
+ * variable. */
 #include "attach/wait_object.h"
 
 #include <poll.h>
@@ -42,7 +43,7 @@ static bool read_poll(const uint64_t args[6], wait_read_fn *read, void *arg,
 }
 
 /* Reads the sets of select into *out. The kernel overwrites the sets with the answer, so they are
- * whole only if the wait goes on, or if they were copied when it began; after a wait in which
+ * whole only if the wait continues, or if they were copied when it began; after a wait in which
  * nothing became ready they are empty. False: no set can be read, or all are empty. */
 static bool read_select(const uint64_t args[6], wait_read_fn *read, void *arg,
                         struct finder_object *out) {

@@ -1,5 +1,5 @@
-/* Reads what a wait waits on, from its arguments and the memory to which they point. Pure over a
- * function that reads. */
+/* Reads the object on which a wait waits, from its arguments and the memory to which they point.
+ * Pure, except for the function that reads. */
 #ifndef STALLREC_WAIT_OBJECT_H
 #define STALLREC_WAIT_OBJECT_H
 

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What every dump says about the app and the device. A NULL string is left out of the dump;
+/* The facts about the app and the device in every dump. A NULL string is left out of the dump;
  * strings hold any bytes, and bytes that are not UTF-8 become U+FFFD. */
 struct rec_about {
     const char *app_id, *app_version, *app_build;
@@ -13,8 +13,8 @@ struct rec_about {
     const char *preset;
     const char *model, *os, *os_build, *arch;
     uint32_t cpus;       /* number of processors; 0 = not known */
-    const char *loop_at; /* the place that counts as the program's event loop; NULL = the program
-                            calls the hooks itself */
+    const char *loop_at; /* the place that was found to be the program's event loop; NULL = the
+                            program calls the hooks itself */
     bool other_thread;   /* the watched thread, which is the dump's first thread, is not the main
                             thread */
     bool sampled_edges;  /* the begin and end of a busy stretch are the times at which the recorder
@@ -27,7 +27,7 @@ struct rec_about {
     bool whitelisted;
     bool unspooled;  /* there is no spool, so a process that is killed loses the dumps that are not
                         written yet */
-    bool over_quota; /* this dump is not for upload, and its file's name says so */
+    bool over_quota; /* this dump is not for upload; the name of its file has ".local" */
 };
 
 #endif

@@ -1,4 +1,4 @@
-/* Annealing: a stall that goes on in the same stack is told less and less often.
+/* Annealing: a stall that continues in the same stack is reported less and less often.
  *
  * Source: Matrix for iOS and ARMS (Fibonacci growth of the check interval while the stack stays the
  * same). See stallkit-design(7), RECORDER RULES, 10. */

@@ -2,9 +2,9 @@
  * to the loop once it is.
  *
  * While the loop is in doubt, the edges of all waits decide when to sample, and the samples go into
- * the history. A stall that was open when doubt began stays unchanged. Once the loop is known, its
- * past idle times are told: the stretches between them are judged from the history, and the open
- * stall gets its right end. */
+ * the history. A stall that was open when doubt began stays unchanged. Once the loop is known, the
+ * core gets its past idle times: the stretches between them are judged from the history, and the
+ * open stall gets its right end. */
 #include <string.h>
 
 #include "core/core_private.h"

@@ -1,5 +1,5 @@
-/* What the recorder's core needs from a platform: stacks, images, threads, CPU time, wall time and
- * random bytes, behind one table of functions. Tests have a table of scripted functions.
+/* The interface between the recorder's core and a platform: stacks, images, threads, CPU time, wall
+ * time and random bytes, behind one table of functions. Tests have a table of scripted functions.
  *
  * Every function runs on the monitor thread, from within rec_core_step, rec_core_loop_event or
  * rec_core_finish. None may allocate, and none may take a lock that the watched thread can hold
@@ -95,8 +95,8 @@ enum rec_wait_kind {
 struct rec_wait {
     enum rec_wait_kind kind;
     uint64_t address; /* the lock's address; 0 = none */
-    int64_t owner; /* id of the thread that is waited for, which holds the lock or has to end; -1 =
-                      not known */
+    int64_t owner;    /* id of the thread for which this one waits: the holder of the lock, or the
+                         thread that has to end; -1 = not known */
 };
 
 struct rec_thread {
@@ -126,9 +126,9 @@ struct rec_capture {
     /* Takes the watched thread's stack. may_repeat: the result REC_SAMPLE_SAME is allowed. *out is
      * written only on REC_SAMPLE_OK. */
     enum rec_sample (*sample)(void *ctx, bool may_repeat, struct rec_stack *out);
-    /* Is the loop still busy since since_ns, the time of the last edge that the core was told?
-     * False: the loop had a later edge. The core asks after a sample, before a detection counts,
-     * and after `threads`. A NULL member = always true. */
+    /* Has the loop been busy since since_ns, the time of the last edge that the core got? False:
+     * the loop had a later edge. The core calls it after a sample, before a detection counts, and
+     * after `threads`. A NULL member = always true. */
     bool (*still_busy)(void *ctx, uint64_t since_ns);
     /* Sets out[0 … result) to the loop's last transitions, oldest first, and returns their number.
      * A NULL member = not known. */
@@ -164,7 +164,7 @@ struct rec_capture {
     int64_t (*wall_ms)(void *ctx);
     /* Fills out[len] with random bytes, for ids. */
     void (*random)(void *ctx, uint8_t *out, size_t len);
-    /* What the app says about itself, copied into each dump (context.h). NULL = nothing. */
+    /* The context that the app has set, copied into each dump (context.h). NULL = none. */
     const struct rec_context *context;
 };
 

@@ -17,7 +17,7 @@ _Static_assert(sizeof(struct rec_context_pair) == REC_CONTEXT_WORDS * sizeof(uin
 struct rec_app_state {
     uint64_t total_ns; /* ns in the foreground before since_ns, in all */
     uint64_t since_ns;
-    uint32_t app; /* enum rec_app, as last told by the app */
+    uint32_t app; /* enum rec_app, as last set by the app */
     uint32_t unused;
 };
 

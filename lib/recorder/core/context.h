@@ -1,4 +1,4 @@
-/* What the app says about itself while it runs: key/value slots, and whether it is in the
+/* The context that the app sets while it runs: key/value slots, and whether it is in the
  * foreground. The app's threads write; the monitor reads at a detection, when the writer may be the
  * thread that stalls, so it takes no lock: each slot is a sequence lock whose reader gives up after
  * a few tries. No OS header, no allocation. */
@@ -13,7 +13,7 @@
 
 enum { REC_CONTEXT_WORDS = (STALLREC_CONTEXT_KEY + STALLREC_CONTEXT_VALUE) / 4 };
 
-/* A sequence lock: an odd sequence says that a write is under way. The words are atomic so that a
+/* A sequence lock: an odd sequence means that a write is under way. The words are atomic so that a
  * read during a write is no data race. */
 struct rec_context_slot {
     atomic_uint sequence;
@@ -36,7 +36,8 @@ struct rec_context_pair {
 struct rec_context_copy {
     uint32_t count;
     enum rec_app app;
-    struct rec_context_pair pairs[STALLREC_CONTEXT_SLOTS]; /* in the order of the slots */
+    /* The pairs that are set, in the order of the slots. */
+    struct rec_context_pair pairs[STALLREC_CONTEXT_SLOTS];
 };
 
 /* Sets a key to a value; NULL or "" removes the key. Longer values are cut between characters; the
@@ -46,17 +47,17 @@ struct rec_context_copy {
 enum stallrec_error rec_context_set(struct rec_context *context, const char *key, const char *value,
                                     const char *allowed, const char *home);
 
-/* Begins to count the time in the foreground, where the app is taken to be until it says
- * otherwise. It must be called before all other functions. */
+/* Begins to count the time in the foreground, where the app is assumed to be until it reports
+ * another state. It must be called before all other functions. */
 void rec_context_begin(struct rec_context *context, uint64_t now_ns);
-/* Tells whether the app is in the foreground or background from now_ns on. Called on any thread,
- * but not on two at once, nor at the same time as rec_context_set. */
+/* Sets whether the app is in the foreground or background from now_ns on. Called on any thread, but
+ * not on two at once, nor at the same time as rec_context_set. */
 void rec_context_app(struct rec_context *context, bool foreground, uint64_t now_ns);
 /* Returns the time in the foreground from rec_context_begin to now_ns, in ns; UINT64_MAX if every
  * attempt to read it met a write. Called on any thread. */
 uint64_t rec_context_foreground_ns(const struct rec_context *context, uint64_t now_ns);
 
-/* Returns the last state that the app told; REC_APP_UNKNOWN also if each attempt to read it met a
+/* Returns the last state that the app set; REC_APP_UNKNOWN also if each attempt to read it met a
  * write. It may be called on any thread. */
 enum rec_app rec_context_app_now(const struct rec_context *context);
 

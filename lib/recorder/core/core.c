@@ -25,7 +25,7 @@ struct rec_core *rec_core_init(void *memory, const struct stallrec_config *confi
 
 /* Notes a gap if the monitor returns long after the time it asked for: the process did not run
  * meanwhile (SIGSTOP, a debugger, a suspended app). The gap counts for no stall, and samples from
- * before it say nothing about what follows. */
+ * before it are no evidence about later stalls. */
 void rec_core_observe_time(struct rec_core *core, uint64_t t) {
     if (core->told_ns == REC_NEVER || t <= core->told_ns) {
         return;
@@ -71,8 +71,7 @@ void rec_core_begin_stretch(struct rec_core *core, uint64_t t) {
     rec_track_begin(&core->tracks[REC_TRACK_LOOP], t);
     rec_sampler_start(core, t);
     rec_detect_stretch(core, t);
-    if (!core->launch &&
-        !core->past) { /* a t in the past, as in a launch, must not be taken for a gap */
+    if (!core->launch && !core->past) { /* a time t in the past, as in a launch, is no gap */
         rec_core_unpark(core, t);
     }
 }

@@ -53,39 +53,40 @@ enum rec_loop_event {
     REC_LOOP_TURN   /* a busy stretch ends, another begins */
 };
 
-/* Tells the core of an edge at at_ns, which must not lie before an earlier event. If the edge ends
- * a stall, its open dump is closed. */
+/* Reports an edge at at_ns, which must not lie before an earlier event. If the edge ends a stall,
+ * its open dump is closed. */
 void rec_core_loop_event(struct rec_core *core, enum rec_loop_event event, uint64_t at_ns);
-/* Tells the core that the loop was busy for busy_ns within the idle time from the last told edge
- * to until_ns, in stretches too short to be told as edges. until_ns is the time of the next edge
- * or of the monitor's look. The frame-rate detector takes busy_ns as spread evenly over that
- * time. */
+/* Reports that the loop was busy for busy_ns within the idle time from the last reported edge to
+ * until_ns, in stretches too short to be reported as edges. until_ns is the time of the next edge,
+ * or the time at which the monitor polled the loop. The frame-rate detector assumes that busy_ns is
+ * spread evenly over that time. */
 void rec_core_busy(struct rec_core *core, uint64_t busy_ns, uint64_t until_ns);
-/* Tells the core which activity the loop begins (enum stallrec_activity), for stall.activity, the
- * semaphore detector and STALLREC_RESTART_ACTIVITY. An edge at the same time is told first. The
- * same activity with the same time, told again, is ignored. */
+/* Reports the activity that the loop begins (enum stallrec_activity), for stall.activity, the
+ * semaphore detector and STALLREC_RESTART_ACTIVITY. An edge at the same time is reported first. A
+ * second report of the same activity with the same time is ignored. */
 void rec_core_activity(struct rec_core *core, uint32_t activity, uint64_t at_ns);
 
 /* ---- a loop that is found while it runs ---- */
 
-/* How the time before a loop was found is judged. */
+/* The way in which the time before a loop was found is judged. */
 enum rec_past {
-    REC_PAST_ANEW, /* all time is judged anew, from the start: no loop was believed before, or only,
-                      for a short time, a deeper wait, such as that of a library that starts up */
+    REC_PAST_ANEW,      /* all time is judged again, from the start: no loop was believed before, or
+                           only, for a short time, a deeper wait, such as that of a library that starts
+                           up */
     REC_PAST_CONTINUES, /* the time since the last wait of the loop that was believed is judged
-                           anew: another loop follows, or the same one goes on */
+                           anew: another loop follows, or the same one continues */
     REC_PAST_GIVEN_UP   /* judged as REC_PAST_CONTINUES, but the place that was believed for long is
                            not the   loop: the time before counts as unwatched */
 };
 
-/* Tells the core that from at_ns on, when a wait begins, the loop is not known. The edges told
- * until rec_core_attribute are then those of all waits that may be the loop's, and only decide
- * when the thread is sampled. begin_ns: time at which the process began, for rec_core_watched. */
+/* Reports that from at_ns on, when a wait begins, the loop is not known. The edges reported until
+ * rec_core_attribute are then those of all waits that may be the loop's, and only decide when the
+ * thread is sampled. begin_ns: time at which the process began, for rec_core_watched. */
 void rec_core_doubt(struct rec_core *core, uint64_t begin_ns, uint64_t at_ns);
-/* Tells the core, at at_ns, that the loop is known since from_ns. The caller then calls
+/* Reports, at at_ns, that the loop is known since from_ns. The caller then calls
  * rec_core_past_idle, in order, for each time since from_ns in which the loop was idle, and then
  * rec_core_attributed; later edges are the loop's again. Stalls are found in the samples of the
- * history. Stalls that were found since from_ns are dropped, unless a launch goes on or, but for
+ * history. Stalls that were found since from_ns are dropped, unless a launch continues or, but for
  * REC_PAST_ANEW, the current busy stretch began at from_ns, too. */
 void rec_core_attribute(struct rec_core *core, enum rec_past past, uint64_t from_ns,
                         uint64_t at_ns);
@@ -108,8 +109,8 @@ enum rec_unwatched {
     REC_UNWATCHED_REASONS
 };
 
-/* How much of the time, in ms, was watched: it is known to be waits and turns of the loop that is
- * believed now. */
+/* The parts of the time, in ms, that were watched and not watched. Time is watched if it is known
+ * to consist of waits and turns of the present loop. */
 struct rec_watched {
     uint64_t wall_ms; /* the sum of watched_ms and all of unwatched_ms */
     uint64_t watched_ms;
@@ -119,11 +120,11 @@ struct rec_watched {
 };
 struct rec_watched rec_core_watched(const struct rec_core *core, uint64_t now_ns);
 
-/* Tells the core that the task with this number, which capture.post posted, has run. Other numbers
- * are ignored. */
+/* Reports that the task with this number, which capture.post posted, has run. Other numbers are
+ * ignored. */
 void rec_core_ping_done(struct rec_core *core, uint64_t number, uint64_t at_ns);
-/* Tells the core that the display drew a frame, or asked the loop to draw one. The frame-rate
- * detector judges from the first call on. */
+/* Reports that the display drew a frame, or asked the loop to draw one. The frame-rate detector
+ * judges from the first call on. */
 void rec_core_tick(struct rec_core *core, uint64_t at_ns);
 
 enum rec_launch_mark {
@@ -136,17 +137,17 @@ enum rec_launch_mark {
                          replaces it */
     REC_LAUNCH_IDLE   /* the loop's first idle wait, whose edge may have been missed */
 };
-/* Tells the core of a mark of the launch at at_ns, which may lie before the recorder's start. A
- * mark that cannot follow the earlier ones is ignored. */
+/* Reports a mark of the launch at at_ns, which may lie before the recorder's start. A mark that
+ * cannot follow the earlier ones is ignored. */
 void rec_core_launch(struct rec_core *core, enum rec_launch_mark mark, uint64_t at_ns);
 
-/* Tells the core that an action begins. id is the caller's, and unique among the running actions.
- * name is copied, cut to REC_NAME_MAX - 1 bytes; it may be NULL. limit_ms: ms after which the
- * action is late; 0: config.span_ms. False: the action is not watched, because too many run or no
- * detector wants it. */
+/* Reports that an action begins. id is the caller's, and unique among the running actions. name is
+ * copied, cut to REC_NAME_MAX - 1 bytes; it may be NULL. limit_ms: ms after which the action is
+ * late; 0: config.span_ms. False: the action is not watched, because too many run or no detector
+ * wants it. */
 bool rec_core_span_begin(struct rec_core *core, uint64_t id, const char *name, uint32_t limit_ms,
                          uint64_t at_ns);
-/* Tells the core that the action with this id ended; unknown ids are ignored. */
+/* Reports that the action with this id ended; unknown ids are ignored. */
 void rec_core_span_end(struct rec_core *core, uint64_t id, uint64_t at_ns);
 
 /* Takes the samples and checks that are due at now_ns. Returns the time of the next call, or
@@ -155,8 +156,8 @@ void rec_core_span_end(struct rec_core *core, uint64_t id, uint64_t at_ns);
  * x the wait that it asked for) is taken for a gap, in which the process did not run. */
 uint64_t rec_core_step(struct rec_core *core, uint64_t now_ns);
 
-/* Tells the core that the monitor was busy with its own work (writing, callbacks, captures) until
- * now_ns, so that a step that is late by this is no gap. rec_loop_wait calls it. */
+/* Reports that the monitor was busy with its own work (writing, callbacks, captures) until now_ns,
+ * so that a step that is late by this is no gap. rec_loop_wait calls it. */
 void rec_core_wait_begin(struct rec_core *core, uint64_t now_ns);
 
 /* Is a stall of the loop open? While one is, the end of the busy stretch wakes the monitor
@@ -167,7 +168,7 @@ const struct rec_dump *rec_core_open(const struct rec_core *core);
 /* Returns the time at which the busy stretch began, or, if the loop is not known, at which the
  * last wait ended; 0 in a wait. */
 uint64_t rec_core_busy_since(const struct rec_core *core);
-/* Returns for how many ns after the begin of a busy stretch no sample and no check is due. */
+/* Returns the number of ns from the start of a busy stretch to the first sample or check. */
 uint64_t rec_core_grace_ns(const struct rec_core *core);
 
 /* Finishes the core: closes open dumps as not ended. Only rec_core_closed and rec_core_release may
@@ -193,19 +194,19 @@ void rec_core_postpone(struct rec_core *core, const struct rec_dump *dump, uint6
 /* Is the memory for dumps used up, so that the next dump would be lost? */
 bool rec_core_full(const struct rec_core *core);
 
-/* Functions that are told each change of a dump in memory, so that a copy can outlive the process.
- * slot < REC_RECORDS identifies the dump from its first `keep` to its `drop`. They are called
- * within the core's calls, before the app is told (stall_begin), and must not call the core. A
- * NULL member is not called. */
+/* Functions that are called for each change of a dump in memory, so that a copy can outlive the
+ * process. slot < REC_RECORDS identifies the dump from its first `keep` to its `drop`. They are
+ * called within the core's calls, before the stall is reported to the app (stall_begin), and must
+ * not call the core. A NULL member is not called. */
 struct rec_keeper {
     void *ctx;
-    /* The dump was captured, or its other threads were. */
+    /* Called when a dump was captured, or when its other threads were. */
     void (*keep)(void *ctx, uint32_t slot, const struct rec_dump *dump);
     /* The dump's times and counts changed: called at most once a sample, or, with `closed`, when
      * the dump is closed and waits to be written. */
     void (*grow)(void *ctx, uint32_t slot, const struct rec_dump *dump, bool closed);
     void (*drop)(void *ctx, uint32_t slot); /* the dump was released */
-    /* A stall of which the app was told was no stall. ended: the app was told the end, too, and
+    /* A stall that was reported to the app was no stall. ended: its end was reported, too, and
      * was_ms is the stall's length; else was_ms is the age up to which closed dumps cover the
      * stall, 0 = none is closed. */
     void (*take_back)(void *ctx, bool ended, uint64_t was_ms);
@@ -213,31 +214,33 @@ struct rec_keeper {
 /* Sets the keeper, which is copied. Called before the first step. */
 void rec_core_keep(struct rec_core *core, const struct rec_keeper *keeper);
 
-/* Counts of what the core saw since rec_core_init. */
+/* Counts since rec_core_init. */
 struct rec_totals {
-    uint64_t samples, unavailable; /* wanted stacks; those of them that could not be taken */
+    uint64_t samples, unavailable; /* samples: number of stacks that were to be taken; unavailable:
+                                      number of those that could not be taken */
     uint64_t detections;           /* all detections, those that made no dump included */
-    uint64_t stalls;               /* stalls begun, without those taken back */
+    uint64_t stalls;               /* number of stalls begun, without those taken back */
     uint64_t stalled_ms;           /* the sum of the durations of ended stalls */
-    uint64_t dumps;                /* dumps begun, without those taken back */
+    uint64_t dumps;                /* number of dumps begun, without those taken back */
     uint64_t suppressed;           /* detections that had the last dump's stack and made no dump */
     uint64_t suppressed_alone;     /* suppressed detections whose stall has no open dump */
-    uint64_t vetoed;               /* detections whose stack was the loop's own wait */
+    uint64_t vetoed; /* number of detections that were dropped because the stack was the loop's own
+                        wait */
     uint64_t gaps, gap_ms; /* number of gaps in which the process did not run; their time in all */
-    uint64_t gap_stalls;   /* stretches that exceed the threshold only because of a gap */
-    uint64_t lost;         /* dumps for which no memory was free */
+    uint64_t gap_stalls;   /* number of stretches that exceed the threshold only because of a gap */
+    uint64_t lost;         /* number of dumps that were lost because no memory was free */
     uint64_t severe;       /* ended stalls of severe_ms or more */
     uint64_t low_rates;    /* seconds in which a busy loop left time for too few frames */
     uint64_t launches, launches_ms;   /* ended launches; their time in all */
     uint64_t prewarmed, prewarmed_ms; /* ended launches of prewarmed processes; their time in all */
-    uint64_t spans, spans_unwatched;  /* actions begun; those of them that were not watched, or were
-                                         late without a dump */
+    uint64_t spans, spans_unwatched;  /* spans: number of actions begun; spans_unwatched: number of
+                                         those that were not watched, or were late without a dump */
     uint32_t threads_left_out; /* the largest number of threads that a dump left out for lack of
                                   room (config.max_threads) */
 };
 struct rec_totals rec_core_totals(const struct rec_core *core);
 
-/* ---- what the core does, for replays ---- */
+/* ---- the core's actions, for replays ---- */
 
 enum rec_note_kind {
     REC_NOTE_BEGIN, /* a stall begins: its first detection */
@@ -245,15 +248,15 @@ enum rec_note_kind {
     REC_NOTE_SAME,  /* a detection had the last dump's stack; dump NULL = the stall has no open dump
                      */
     REC_NOTE_VETO,  /* a detection's stack was the loop's own wait */
-    REC_NOTE_LOST,  /* there was no memory for a dump */
+    REC_NOTE_LOST,  /* a dump was lost for lack of memory */
     REC_NOTE_END,   /* a stall ended; value = its duration in ms */
     REC_NOTE_GAP,   /* the process did not run for value ms */
     REC_NOTE_GAP_STALL,
-    REC_NOTE_LOW_RATE, /* value = frames a second that the loop left time for */
+    REC_NOTE_LOW_RATE, /* value = number of frames per second for which the loop left time */
     REC_NOTE_LAUNCH    /* a launch ended after value ms */
 };
 
-/* A note of what the core did, valid during the call of rec_watch. */
+/* A note of an action of the core, valid during the call of rec_watch. */
 struct rec_note {
     enum rec_note_kind kind;
     uint64_t stall; /* the stall's number; 0 = the note is about no stall */

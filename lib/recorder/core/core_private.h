@@ -34,7 +34,7 @@ struct rec_record {
     uint64_t grown_ns; /* time to which the open dump's times are up to date; 0 = none yet */
     uint64_t cpu_ns;   /* time to which the open dump's CPU use is up to date; 0 = none yet */
     uint64_t order;    /* position in the order of closing; the oldest dump is written first */
-    bool threads;      /* the other threads were asked for */
+    bool threads;      /* the capture of the other threads was requested */
     bool about_work;   /* the dump is about any thread's use of the processor: a CPU stall or a slow
                           action */
     char *text;        /* [REC_TEXT_MAX] texts of the images */
@@ -48,9 +48,10 @@ struct rec_open_stall {
     bool active;
     uint64_t number;
     uint8_t id[REC_UUID_SIZE];
-    uint32_t dumps;   /* dumps of this stall begun so far */
-    uint64_t told_ms; /* age at which the last closed dump's span ends, 0 = none is closed */
-    uint32_t quiet;   /* checks that remain before an unchanged stack is a detection again */
+    uint32_t dumps; /* dumps of this stall begun so far */
+    /* Age of the stall at which the last closed dump's span ends, 0 = none is closed. */
+    uint64_t told_ms;
+    uint32_t quiet; /* checks that remain before an unchanged stack is a detection again */
     uint32_t pause, last_pause; /* checks from one dump to the next, now and before; 0 = there are
                                    only few dumps yet */
     uint32_t pausing; /* checks that remain before even a changed stack is a detection again */
@@ -67,9 +68,9 @@ enum rec_track_id {
     REC_TRACKS
 };
 
-/* Something that can stall, with its own clock. Of loop and ping at most one has an open stall:
- * while one of them stalls the other does not, and restarts when that stall is over, so that no
- * time counts twice. */
+/* The clock of something that can stall: of the loop, a posted task, the CPU use or an action. At
+ * most one of the tracks of loop and ping has an open stall: while one of them stalls, the other
+ * does not, and it restarts when that stall is over, so that no time counts twice. */
 struct rec_track {
     bool running;
     uint64_t since_ns;
@@ -138,13 +139,14 @@ struct rec_core {
     struct rec_history history;
     bool attributing; /* the loop is being found while it runs */
     bool doubt,
-        past; /* doubt: the loop is not known; past: the events that are told lie in the past */
+        /* doubt: the loop is not known; past: the events that the core gets lie in the past. */
+        past;
     uint64_t doubt_ns;      /* time since which the loop is not known */
     uint64_t past_ns;       /* time at which rec_core_attribute was called */
-    uint64_t waits_busy_ns; /* in doubt, the time at which the thread's last wait ended; 0 = the
-                               thread waits */
+    uint64_t waits_busy_ns; /* while the loop is in doubt: time at which the thread's last wait
+                               ended; 0 = the thread waits */
     uint64_t hold_ns;       /* no dump is written before this time */
-    uint64_t begin_ns;      /* begin of the time that rec_core_watched covers */
+    uint64_t begin_ns;      /* start of the time that rec_core_watched covers */
     uint64_t loop_ns;       /* time of the loop's first edge; 0 = there was none yet */
     uint64_t unwatched_ns[REC_UNWATCHED_REASONS];
 
@@ -158,7 +160,8 @@ struct rec_core {
     bool presumed;          /* the launch was begun by REC_LAUNCH_START */
 
     uint64_t next_sample_ns, sampled_ns;
-    uint64_t told_ns; /* time at which the monitor promised to return; REC_NEVER = it is parked */
+    /* Time by which rec_core_step asked to be called again; REC_NEVER = the monitor is parked. */
+    uint64_t told_ns;
     uint64_t stepped_ns; /* time at which the monitor began to wait for told_ns */
     uint64_t edge_ns;    /* time of the loop's last edge */
     uint64_t asked_ns; /* time of the last call of still_busy; REC_NEVER = none since the last edge
@@ -213,16 +216,16 @@ static inline bool rec_is_hang(const struct rec_core *core, const struct rec_tra
 void rec_core_begin_stretch(struct rec_core *core, uint64_t t);
 void rec_core_end_stretch(struct rec_core *core, uint64_t t, bool ended);
 void rec_core_end_launch(struct rec_core *core, uint64_t t);
-/* Notes a gap if t is long after the time at which the monitor promised to return, as the process
- * did not run in between. */
+/* Notes a gap if t is long after the time by which rec_core_step asked to be called again, because
+ * the process did not run in between. */
 void rec_core_observe_time(struct rec_core *core, uint64_t t);
-/* Tells that the event at t wakes a parked monitor, whose lateness is measured from t on. */
+/* Notes that the event at t wakes a parked monitor, whose lateness is measured from t on. */
 void rec_core_unpark(struct rec_core *core, uint64_t t);
 
 /* ---- core_memory.c ---- */
 
 /* Lays out the core's memory and returns its size; base NULL: only returns the size. The caller
- * zeroes the first *cleared bytes before; the bytes behind them stay untouched until they are
+ * zeroes the first *cleared bytes before; the bytes after them stay untouched until they are
  * needed, so that they occupy no memory. */
 size_t rec_core_lay_out(unsigned char *base, const struct stallrec_config *config, size_t *cleared);
 
@@ -247,7 +250,7 @@ uint64_t rec_detect_next(const struct rec_core *core);
 /* Ends the open stall of a track at t, or, if ended is false, abandons it. The time of a hang does
  * not count on the other tracks. */
 void rec_detect_end(struct rec_core *core, struct rec_track *track, uint64_t t, bool ended);
-/* Is `number` that of the posted task that has not run yet? */
+/* Is `number` the number of the posted task that has not run yet? */
 bool rec_detect_ping_waits(const struct rec_core *core, uint64_t number);
 /* Ends the ping: the posted task has run at at_ns. */
 void rec_detect_ping_done(struct rec_core *core, uint64_t at_ns);
@@ -266,7 +269,7 @@ void rec_frames_tick(struct rec_core *core, uint64_t at_ns);
 
 /* ---- stall.c ---- */
 
-/* What a detector reports when it finds a stall. */
+/* A detector's report of a stall. */
 struct rec_detection {
     const char *detector, *kind;
     uint64_t threshold_ms;
@@ -292,7 +295,7 @@ void rec_stall_end(struct rec_core *core, struct rec_track *track, uint64_t t, b
 
 /* ---- stall_revise.c ---- */
 
-/* Tells that the track's stall ended at t, earlier than was thought: drops the dumps that were
+/* Corrects the end of the track's stall to t, earlier than was thought: drops the dumps that were
  * captured after t. A stall that had not reached its threshold at t is taken back whole; any other
  * stall still needs rec_stall_end. */
 void rec_stall_shorten(struct rec_core *core, struct rec_track *track, uint64_t t);
@@ -334,9 +337,8 @@ const struct rec_stack *rec_sampler_taken(const struct rec_core *core, uint64_t 
 /* Makes sure that a detection has a stack: takes a sample if the newest one is older than
  * sample_ms, unless the stretch is over. */
 void rec_sampler_refresh(struct rec_core *core, uint64_t now);
-/* Has the loop had an edge after the last one that the core was told? All detections of one step
- * use the same answer, so that a trace needs one word for it. False in a launch, which has no edge
- * yet. */
+/* Has the loop had an edge after the last one that the core got? All detections of one step use the
+ * same answer, so that a trace needs one word for it. False in a launch, which has no edge yet. */
 bool rec_stretch_over(struct rec_core *core, uint64_t now);
 /* Does the same as rec_stretch_over, but always asks the capture; for uses other than
  * detections. */
@@ -369,8 +371,8 @@ void rec_queue_close(struct rec_core *core, struct rec_record *record, uint64_t 
 /* ---- observers.c ---- */
 
 void rec_observers_note(const struct rec_core *core, const struct rec_note *note);
-/* Tell the keeper that a dump was captured, that it changed, that it was released, and that a
- * stall was none. */
+/* Report to the keeper that a dump was captured, that it changed, that it was released, and that a
+ * stall was taken back. */
 void rec_observers_kept(const struct rec_core *core, const struct rec_record *record);
 void rec_observers_grown(const struct rec_core *core, const struct rec_record *record);
 void rec_observers_dropped(const struct rec_core *core, const struct rec_record *record);

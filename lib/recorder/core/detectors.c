@@ -1,4 +1,5 @@
-/* The detectors: when each one looks, and what it reports as a stall. */
+/* The detectors: the times at which each one checks, and the conditions that it reports as a stall.
+ */
 #include "core/core_private.h"
 
 static struct rec_track *track_of(struct rec_core *core, enum rec_track_id id) {
@@ -52,9 +53,9 @@ static bool loop_checks(const struct rec_core *core) {
            (core->launch || (!core->doubt && rec_detects(core, STALLREC_DETECT_RUNLOOP)));
 }
 
-/* Detects a stall that the monitor missed because it was not scheduled in time or looked just as
- * the stretch ended. With STALLREC_CHECK_PERIODIC only past stretches are judged so, as the
- * published systems look at their own times only. */
+/* Detects a stall that the monitor missed because it was not scheduled in time or checked just as
+ * the stretch ended. With STALLREC_CHECK_PERIODIC only past stretches are judged in this way,
+ * because the published systems check at their own times only. */
 void rec_detect_late(struct rec_core *core, uint64_t t) {
     struct rec_track *loop = track_of(core, REC_TRACK_LOOP);
     const struct rec_detection detection = {"runloop", "hang", core->config.threshold_ms};
@@ -67,8 +68,8 @@ void rec_detect_late(struct rec_core *core, uint64_t t) {
     }
 }
 
-/* Does a timeout count in the loop's current activity? A loop whose activities are not told is
- * only busy or idle, and counts when it is busy. */
+/* Does a timeout count in the loop's current activity? Of a loop without activities only busy and
+ * idle are known, and a timeout counts when it is busy. */
 static bool semaphore_waits(const struct rec_core *core) {
     return rec_detects(core, STALLREC_DETECT_SEMAPHORE) && core->tracks[REC_TRACK_LOOP].running &&
            !core->launch && !core->doubt &&
@@ -165,7 +166,7 @@ static void ping_post(struct rec_core *core, uint64_t now) {
 static void ping_check(struct rec_core *core, uint64_t now) {
     struct rec_track *ping = track_of(core, REC_TRACK_PING);
     const struct rec_detection detection = {"ping", "hang", core->config.ping_ms};
-    /* It is known already that a loop that stalls or starts up cannot answer. */
+    /* A loop that stalls or starts up is already known to be unable to answer. */
     bool found = !track_of(core, REC_TRACK_LOOP)->stall.active && !core->launch &&
                  rec_track_age(ping, now) >= rec_ms(core->config.ping_ms) &&
                  rec_stall_detect(core, ping, &detection, now);
@@ -256,7 +257,7 @@ static uint32_t late_limit(const struct rec_core *core) {
 }
 
 /* Time before an action's limit at which the threads' CPU time is first read, in ms, so that the
- * dump of a late action tells which threads used the processor. */
+ * dump of a late action shows which threads used the processor. */
 enum { SPAN_MEASURE_MS = 200 };
 
 static uint64_t measure_ns(const struct rec_span *span) {

@@ -1,7 +1,7 @@
-/* The frame-rate detector: how many frames a second the busy loop left time for. A display without
- * changes draws nothing, so missing frames alone mean nothing; frames that are missing while the
- * loop is busy do. The detector counts and captures nothing: a stack taken afterwards would not
- * show the reason. */
+/* The frame-rate detector: it computes the number of frames per second for which the busy loop left
+ * time. A display without changes draws nothing, so missing frames alone mean nothing; frames that
+ * are missing while the loop is busy do. The detector counts and captures nothing: a stack taken
+ * afterwards would not show the reason. */
 #include "core/core_private.h"
 
 #define SECOND (1000 * REC_NS_PER_MS)

@@ -102,7 +102,7 @@ struct preset {
 /* The values that all presets share. */
 #define SHARED .check_ms = 1000, .sample_ms = 50
 
-/* Our own limits, for presets whose source says nothing about users, quotas and disks. */
+/* Our own limits, for presets whose source has no limits for users, quotas and disks. */
 #define OUR_LIMITS                                                                                 \
     .user_share_ppm = 1000000, .upload_per_day = 20, .keep_days = 7, .keep_bytes = 10 << 20,       \
     .keep_files = 200

@@ -12,7 +12,7 @@
 struct rec_detector_info {
     uint32_t bit;        /* the detector's bit: enum stallrec_detector */
     const char *name;    /* name of the detector in a dump's stall.detector */
-    const char *summary; /* one line that says what the detector finds */
+    const char *summary; /* one line that describes the stalls that the detector finds */
     const char *calls;   /* functions that the app has to call for the detector; NULL = only the
                             loop's hooks */
 };
@@ -21,7 +21,7 @@ struct rec_detector_info {
  * not known. */
 uint32_t rec_detectors_named(const char *names);
 
-/* Returns the i-th detector, in the order of their bits; NULL behind the last. */
+/* Returns the i-th detector, in the order of their bits; NULL after the last. */
 const struct rec_detector_info *rec_detector_at(size_t i);
 
 /* A member of struct stallrec_config that is a uint32_t. */
@@ -32,7 +32,7 @@ struct rec_config_field {
                                  or a set of bits */
 };
 
-/* Returns the i-th 32-bit field that a preset sets in *out; false behind the last. */
+/* Returns the i-th 32-bit field that a preset sets in *out; false after the last. */
 bool rec_config_field(size_t i, struct rec_config_field *out);
 
 struct rec_preset_value {
@@ -42,12 +42,12 @@ struct rec_preset_value {
     const char *source; /* the publication that has this value; NULL = the value is our own */
 };
 
-/* Returns the name of the i-th preset; NULL behind the last. */
+/* Returns the name of the i-th preset; NULL after the last. */
 const char *rec_preset_name(size_t i);
 /* Returns one line about the system that the i-th preset imitates. */
 const char *rec_preset_title(size_t i);
 /* Sets *out to the k-th value of the i-th preset that has an effect; values of detectors that are
- * off are left out. False behind the last. */
+ * off are left out. False after the last. */
 bool rec_preset_value(size_t i, size_t k, struct rec_preset_value *out);
 
 #endif

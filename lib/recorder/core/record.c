@@ -64,7 +64,7 @@ static void describe_main(struct rec_core *core, struct rec_thread *main) {
     main->stack = stack;
 }
 
-/* Clears the threads' cpu_permille, which only dumps that are about work tell. */
+/* Clears the threads' cpu_permille, which only dumps that are about work have. */
 static void drop_shares(struct rec_dump *dump) {
     for (uint32_t i = 0; i < dump->thread_count; i++) {
         dump->threads[i].cpu_permille = 0;
@@ -185,8 +185,8 @@ static bool is_kept(const struct rec_record *record, const char *text) {
     return text >= record->code_text && text < record->code_text + record->code_text_len;
 }
 
-/* Asks the capture for names of the addresses that were added since the last call, keeps them in
- * the record, and drops addresses without a name. */
+/* Gets the names of the addresses that were added since the last call from the capture, keeps them
+ * in the record, and drops addresses without a name. */
 static void fill_names(struct rec_core *core, struct rec_record *record) {
     struct rec_dump *dump = &record->dump;
     uint32_t left = 0;
@@ -223,7 +223,7 @@ static bool frame_exact(const struct rec_stack *stack, uint32_t frame) {
 static void add_stack_images(struct rec_core *core, struct rec_record *record,
                              const struct rec_stack *stack) {
     for (uint32_t i = 0; i < stack->count; i++) {
-        /* A call can be the last instruction of its image, and its return address then lies behind
+        /* A call can be the last instruction of its image, and its return address then lies after
          * the image. */
         uint64_t address = stack->frames[i];
         bool exact = frame_exact(stack, i);
@@ -249,8 +249,8 @@ static void fill_images(struct rec_core *core, struct rec_record *record) {
 
 /* ---- the other threads ---- */
 
-/* Did the loop's stall end while the threads were captured? The captured threads then show what
- * came after the stall, and are dropped. */
+/* Did the loop's stall end while the threads were captured? The captured threads then show the time
+ * after the stall, and are dropped. */
 static bool came_too_late(const struct rec_core *core, const struct rec_record *record) {
     return record == core->tracks[REC_TRACK_LOOP].stall.record && rec_stretch_over_now(core);
 }
@@ -274,8 +274,8 @@ void rec_record_threads(struct rec_core *core, struct rec_record *record) {
     if (room == 0 || capture->threads == NULL) {
         return;
     }
-    /* The waits of all threads must be of one moment, as a mixture of moments could look like a
-     * deadlock. */
+    /* The waits of all threads must be from one moment, because a mixture of moments could look
+     * like a deadlock. */
     describe_main(core, &dump->threads[0]);
     uint32_t left_out = 0;
     uint32_t got = capture->threads(capture->ctx, dump->threads + 1, room, &left_out);
@@ -360,7 +360,7 @@ static void copy_text(char *to, size_t room, const char *text) {
 static void fill_states(struct rec_core *core, struct rec_stall *stall) {
     const struct rec_capture *capture = &core->capture;
     struct rec_transition transitions[REC_TRANSITIONS];
-    /* The capture tells present transitions, which do not belong to a past stall. */
+    /* The capture has the present transitions, which do not belong to a past stall. */
     bool told = capture->transitions != NULL && !core->past;
     uint32_t count = told ? capture->transitions(capture->ctx, transitions) : 0;
     const char *mode = capture->mode ? capture->mode(capture->ctx) : NULL;

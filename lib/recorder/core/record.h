@@ -1,5 +1,5 @@
-/* One dump in memory, between detection and file: all that the dump will say, in memory reserved
- * at start. The core makes it, and the JSON writer reads it. */
+/* One dump in memory, between detection and file: all its content, in memory reserved at start. The
+ * core makes it, and the JSON writer reads it. */
 #ifndef STALLREC_RECORD_H
 #define STALLREC_RECORD_H
 
@@ -40,10 +40,11 @@ struct rec_stall {
     uint64_t at_ms;       /* age of the stall when this dump was captured */
     uint64_t span_ms;     /* this dump's share of the stall; the spans of a stall's dumps add up to
                              duration_ms */
-    uint64_t duration_ms; /* duration of the whole stall; while the stall goes on, its duration up
+    uint64_t duration_ms; /* duration of the whole stall; while the stall continues, its duration up
                              to this dump's close */
     uint64_t gap_ms;
-    uint64_t suppressed;  /* number of later detections that this dump stands for, too */
+    uint64_t suppressed;  /* number of later detections that had the same stack and made no dump of
+                             their own */
     int32_t cpu_permille; /* CPU use of the process, in thousandths of one processor, from the
                              stall's start to the dump's close; -1 = not known */
     bool ended, fatal;
@@ -93,8 +94,8 @@ struct rec_dump {
     bool images_lost; /* there was no room for an image or its path */
 
     struct rec_context_copy context; /* the app's context at the capture */
-    char lack[REC_NAME_MAX]; /* which data of the process could not be read; "" = all could be read
-                              */
+    char lack[REC_NAME_MAX]; /* the data of the process that could not be read, as text; "" = all
+                                could be read */
     struct rec_meter meter;
 };
 

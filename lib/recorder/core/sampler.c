@@ -46,7 +46,7 @@ static void sampler_take(struct rec_core *core, uint64_t now) {
         rec_history_add(&core->history, &slot->stack, now);
     }
     if (core->doubt) {
-        return; /* it will be known later to which stretch the sample belongs */
+        return; /* the stretch to which the sample belongs is not known yet */
     }
     if (rec_stretch_over(core, now)) {
         rec_ring_drop(&core->ring);
@@ -103,7 +103,7 @@ void rec_sampler_refresh(struct rec_core *core, uint64_t now) {
         rec_ring_clear(&core->ring);
     }
     if (core->asked_ns == now && core->gone) {
-        return; /* this step's sample came after the stretch, and so would another one */
+        return; /* this step's sample was taken after the stretch, and another one would be, too */
     }
     if (core->ring.count == 0 || now - core->sampled_ns >= rec_ms(core->config.sample_ms)) {
         sampler_take(core, now);

@@ -163,8 +163,8 @@ static uint64_t name_hash(const char *name) {
 }
 
 /* Returns the stack that identifies a detection of the track; NULL: there is none. A CPU stall
- * goes on as long as a thread of the same name uses most, such as one or another thread of a pool,
- * whatever code runs: its stack is made of that name, in *by_thread. */
+ * continues as long as a thread of the same name uses most, such as one or another thread of a
+ * pool, whatever code runs: its stack is made of that name, in *by_thread. */
 static const struct rec_stack *identity(const struct rec_core *core, const struct rec_track *track,
                                         const struct rec_heaviest *heaviest,
                                         struct thread_identity *by_thread) {
@@ -249,8 +249,8 @@ bool rec_stall_detect(struct rec_core *core, struct rec_track *track,
                       const struct rec_detection *detection, uint64_t now) {
     rec_sampler_refresh(core, now);
     if (track == &core->tracks[REC_TRACK_LOOP] && rec_stretch_over(core, now)) {
-        return false; /* the end of the stretch is about to be told, and rec_detect_late judges it
-                         then */
+        return false; /* the end of the stretch is about to be reported, and rec_detect_late judges
+                         it then */
     }
     return rec_stall_detect_sampled(core, track, detection, now);
 }
@@ -286,7 +286,8 @@ bool rec_stall_detect_sampled(struct rec_core *core, struct rec_track *track,
         core->totals.detections++;
         stall_begin_dump(core, track, detection, now, &heaviest);
     }
-    if (first) { /* the observers learn of a stall only once its dump can survive a kill */
+    if (first) { /* the observers learn of a stall only once its dump survives the death of the
+                    process */
         stall_tell(core, track, core->config.callbacks.stall_begin,
                    rec_track_age(track, now) / REC_NS_PER_MS);
     }

@@ -1,5 +1,5 @@
-/* Takes back stalls that were none, and the later dumps of stalls that were shorter than was
- * thought. */
+/* Takes back stalls that turned out to be no stalls, and the later dumps of stalls that turned out
+ * to be shorter. */
 #include <string.h>
 
 #include "core/core_private.h"
@@ -8,8 +8,8 @@ static bool is_dump_of(const struct rec_record *record, uint64_t number) {
     return record->state != REC_RECORD_FREE && record->dump.stall.number == number;
 }
 
-/* Subtracts a stall that was none from the totals and tells the observers. ended: the stall's end
- * was told, too, with the length was_ms. */
+/* Subtracts a stall that is taken back from the totals, and calls the observers. ended: the stall's
+ * end was reported, too, with the length was_ms. */
 static void take_back(struct rec_core *core, bool ended, uint64_t was_ms) {
     core->totals.stalls--;
     if (ended) {
@@ -19,7 +19,7 @@ static void take_back(struct rec_core *core, bool ended, uint64_t was_ms) {
     rec_observers_revised(core, ended, was_ms);
 }
 
-/* Takes back the track's open stall, which was none, and drops its dumps. */
+/* Takes back the track's open stall, which turned out to be no stall, and drops its dumps. */
 static void take_back_open(struct rec_core *core, struct rec_track *track) {
     for (uint32_t i = 0; i < REC_RECORDS; i++) {
         if (is_dump_of(&core->records[i], track->stall.number)) {

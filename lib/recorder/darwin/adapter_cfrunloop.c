@@ -7,9 +7,9 @@
  * The first observer's edges come before the work of other observers, the last observer's after
  * it.
  *
- * The begin of another iteration is no turn, although timers and sources are served, as Core
- * Animation commits nothing, and the user sees nothing new, until the run loop comes to its wait.
- * (Matrix does the same: its clock runs on until BeforeWaiting.) */
+ * The start of another iteration does not count as a turn, although timers and sources are served,
+ * as Core Animation commits nothing, and the user sees nothing new, until the run loop waits.
+ * (Matrix does the same: its clock does not stop before BeforeWaiting.) */
 #include "stallrec_cfrunloop.h"
 
 #include <CoreFoundation/CoreFoundation.h>
@@ -30,8 +30,8 @@ static struct {
     CFRunLoopSourceRef source;
     uint64_t asked; /* number of the ping to answer */
     unsigned depth; /* number of nested run loops that run; 0 = none runs */
-    bool returned;  /* a nested run loop ended, so the mode that was told last is no longer the
-                       loop's */
+    bool returned;  /* a nested run loop ended, so the mode that the recorder was given last is no
+                       longer the loop's */
     char modes[MODES][MODE_TEXT]; /* names of the modes that were seen, which are never removed; ""
                                      = free */
 } hook;
@@ -75,8 +75,8 @@ static const char *keep_mode(CFStringRef mode) {
     return NULL;
 }
 
-/* Tells the recorder the loop's mode, which stays the same from the run loop's entry to its
- * exit. */
+/* Gives the recorder the loop's mode, which stays the same from the run loop's entry to its exit.
+ */
 static void tell_mode(void) {
     CFStringRef mode = CFRunLoopCopyCurrentMode(hook.run_loop);
     stallrec_loop_mode(hook.loop, mode != NULL ? keep_mode(mode) : NULL);
@@ -229,5 +229,5 @@ void stallrec_detach_cfrunloop(void) {
     stallrec_set_poster(hook.rec, NULL, NULL); /* from here on nobody posts pings */
     drop_all();
     hook.rec = NULL;
-    stallrec_loop_sleep(hook.loop); /* the loop is left idle, as no further edge will be told */
+    stallrec_loop_sleep(hook.loop); /* the loop is left idle, as no further edge will be reported */
 }

@@ -50,7 +50,8 @@ static enum rec_sample sample_async(void *ctx, bool may_repeat, struct rec_stack
     }
     known = task_usage_async(c->thread, &after);
     if (known && before.waiting && after.waiting && before.ticks == after.ticks) {
-        copy.pause_ns = 0; /* the pause was none, as the thread would not have run */
+        /* The suspension counts as no pause, as the blocked thread would not have run. */
+        copy.pause_ns = 0;
         c->counts.blocked++;
         c->sampled_ticks = after.ticks;
         c->have_sample = true;

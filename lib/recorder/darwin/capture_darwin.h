@@ -1,4 +1,4 @@
-/* The recorder's platform side on Darwin: struct rec_capture over Mach calls. */
+/* The recorder's platform functions on Darwin: struct rec_capture over Mach calls. */
 #ifndef STALLREC_CAPTURE_DARWIN_H
 #define STALLREC_CAPTURE_DARWIN_H
 
@@ -8,8 +8,8 @@
 
 struct capture_darwin;
 
-/* Makes a capture of the calling thread. max_frames: the most frames of any stack that will be
- * captured. `loop` is borrowed. *out is written on STALLREC_OK only. */
+/* Makes a capture of the calling thread. max_frames: the maximum number of frames of a stack.
+ * `loop` is borrowed. *out is written on STALLREC_OK only. */
 enum stallrec_error capture_darwin_new(struct capture_darwin **out, uint32_t max_frames,
                                        const struct stallrec_loop *loop);
 void capture_darwin_free(struct capture_darwin *c);

@@ -1,10 +1,12 @@
-/* Walks a stack: the caller of the innermost frame, then the chain of frame records. */
+/* Walks a stack: finds the caller of the innermost frame, then follows the chain of frame records.
+ */
 #include "darwin/fp_walk.h"
 
 enum {
     RECORD_SIZE = 16, /* bytes of a frame record: the caller's frame pointer, the return address */
     PAGE_ZERO = 4096, /* no code lies below this address */
-    SETUP_BYTES = 256 /* most bytes of a prologue; code behind them is assumed to have its frame */
+    SETUP_BYTES = 256 /* maximum number of bytes of a prologue; code after them is assumed to have
+                         its frame */
 };
 
 /* Where the return address of the innermost frame is. */
@@ -112,7 +114,7 @@ static bool is_set_up_async(const struct fp_code *code, uint64_t start, uint64_t
     return false;
 }
 
-/* Is pc among a function's last instructions, behind those that remove its frame? */
+/* Is pc among a function's last instructions, after those that remove its frame? */
 static bool is_torn_down_async(const struct fp_code *code, uint64_t pc) {
     enum { LOOK_AHEAD = 12 };
     uint32_t insn;
@@ -150,7 +152,7 @@ static bool link_is_caller_async(const struct fp_code *code, const struct fp_fun
     if (insn_async(code, regs->pc - 4, &insn) && is_call_to_kernel_async(insn)) {
         return true;
     }
-    /* the link register may still hold the return address of a call that the function made */
+    /* an address in this function itself is the return address of a call that it made */
     return of.start != at->start;
 }
 
@@ -255,7 +257,8 @@ static bool fp_add_async(const struct fp_code *code, struct rec_stack *out, uint
 static uint64_t link_async(const struct fp_code *code, const struct fp_registers *regs,
                            const struct fp_stack *stack) {
     struct fp_function at = {0}, of;
-    enum caller caller = CALLER_LINK; /* also if the thread called an address without code */
+    /* CALLER_LINK also holds if the thread called an address without code. */
+    enum caller caller = CALLER_LINK;
     uint64_t link_at = regs->sp, link = regs->lr;
     bool arm64 = code->cpu == UNWIND_ARM64;
     if (code->function_async(code->arg, regs->pc, &at)) {

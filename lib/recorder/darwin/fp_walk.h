@@ -1,12 +1,13 @@
 /* Unwinds stacks of Darwin's ABIs, from a copy of a stack: frame pointers chain the frame records.
  *
- * Both ABIs keep frame pointers, so only the innermost frame needs care: its function may have no
- * frame record (a leaf, a system call's stub), or not yet, or no longer. Then its caller is in the
- * link register (arm64) or on top of the stack (x86-64), and the frame pointer is still the
- * caller's. The image's __unwind_info tells the kind of function, and its code how far it has run.
+ * Both ABIs keep frame pointers, so only the innermost frame needs care: its function may keep no
+ * frame record (a leaf, a system call's stub), may not have set it up yet, or may have removed it
+ * already. Then its caller is in the link register (arm64) or on top of the stack (x86-64), and the
+ * frame pointer is still the caller's. The kind of function is read from the image's __unwind_info,
+ * and how far the function has run from its code.
  *
- * Pure code: no mach call, no allocation. Sources: Apple, "Writing ARM64 code for Apple
- * platforms"; <mach-o/compact_unwind_encoding.h>. */
+ * Pure code: no mach call, no allocation. Sources: Apple, "Writing ARM64 code for Apple platforms";
+ * <mach-o/compact_unwind_encoding.h>. */
 #ifndef STALLREC_FP_WALK_H
 #define STALLREC_FP_WALK_H
 
@@ -24,7 +25,7 @@ struct fp_stack {
     uint64_t lo, hi;
 };
 
-/* A function, and the rule of how it keeps its frame. */
+/* A function's address range, and the rule by which it keeps its frame. */
 struct fp_function {
     uint64_t start, end;
     struct unwind_rule rule;

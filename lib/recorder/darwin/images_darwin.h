@@ -1,4 +1,5 @@
-/* The loaded images with what a dump says of them, and their functions.
+/* The table of the loaded images, with the members that a dump has for each, and of their
+ * functions.
  *
  * dyld's list is read as debuggers read it (TASK_DYLD_INFO, <mach-o/dyld_images.h>, both public):
  * with checked reads, on the monitor's thread, without dyld's lock, which a thread that stalls in

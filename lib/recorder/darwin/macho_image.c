@@ -25,7 +25,7 @@ enum {
     CHUNK = 4096 /* bytes of a list that are read at a time, and the least distance of two marks */
 };
 
-/* Values that the load commands tell together. */
+/* Values that are read from several load commands. */
 struct macho_layout {
     uint64_t text, linkedit, linkedit_at,
         linkedit_size;  /* vmaddr of __TEXT and of __LINKEDIT; fileoff and filesize of __LINKEDIT */
@@ -265,8 +265,8 @@ static const char *without_private_async(const char *path) {
     return strncmp(path, "/private/var/", 13) == 0 ? path + 8 : path;
 }
 
-/* Returns the length of the path up to the '/' behind the outermost bundle ("Shop.app/"), or, if
- * it is in no bundle, up to its folder's '/'. */
+/* Returns the length of the path up to the '/' after the outermost bundle ("Shop.app/"), or, if it
+ * is in no bundle, up to its folder's '/'. */
 static size_t app_root_async(const char *path, bool *bundle) {
     static const char *const kinds[] = {".app/", ".appex/", ".xctest/"};
     size_t folder = 0;

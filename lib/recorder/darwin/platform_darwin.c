@@ -31,7 +31,7 @@ uint64_t rec_platform_process_cpu_ns(void) {
     return ns != 0 ? ns : UINT64_MAX;
 }
 
-/* Converts the process's start from civil time, as the kernel tells it in no other time. */
+/* Converts the process's start from civil time, the only time in which the kernel gives it. */
 uint64_t rec_platform_process_start_ns(void) {
     struct timespec ts;
     uint64_t start = rec_process_start((uint32_t)getpid()), clock = stallrec_clock_ns();
@@ -65,7 +65,8 @@ void rec_platform_random(void *ctx, uint8_t *out, size_t len) {
 
 enum {
     WORDS = 4
-}; /* threads that wait at the same time: the monitor, and one that waits for the monitor's end */
+}; /* threads that wait at the same time: the monitor, and a thread that waits for the monitor's end
+    */
 
 static struct {
     _Atomic(semaphore_t) semaphore;
@@ -133,8 +134,8 @@ void rec_word_wake(uint32_t *word) {
 
 void rec_platform_enter_monitor(void) {
     pthread_setname_np("stallrec");
-    /* The quality-of-service class is that of the main thread: a main thread at 100 % then leaves
-     * the monitor its turn, as the scheduler prefers a thread that mostly sleeps. */
+    /* The quality-of-service class is that of the main thread. A main thread at 100 % then does not
+     * keep the monitor from running, as the scheduler favours a thread that mostly sleeps. */
     pthread_set_qos_class_self_np(QOS_CLASS_USER_INTERACTIVE, 0);
 }
 

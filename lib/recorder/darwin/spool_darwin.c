@@ -1,6 +1,6 @@
-/* The spool's functions for Darwin. A lock there ends when its descriptor is closed, even
- * while the file stays mapped, and the spool keeps no descriptor, so only its process tells whether
- * a spool is in use. */
+/* The spool's functions for Darwin. A lock there ends when its descriptor is closed, even while the
+ * file stays mapped, and the spool keeps no descriptor, so a spool counts as in use as long as its
+ * process lives. */
 #include "platform.h"
 
 #include <errno.h>
@@ -14,7 +14,7 @@
 
 enum {
     UNTIL_FIRST_UNLOCK = 3, /* "Complete Until First User Authentication" */
-    PIECE = 16384           /* the most bytes that the kernel copies through a buffer of its own */
+    PIECE = 16384 /* maximum number of bytes that the kernel copies through a buffer of its own */
 };
 
 /* Gives the mapped spool a data protection class that allows reading it while the device is

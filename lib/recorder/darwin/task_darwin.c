@@ -12,9 +12,9 @@ enum {
 #else
     STEP = 4096,
 #endif
-    /* Most bytes of one copy, which the kernel copies through a buffer of its own. It would share
-     * a larger range copy-on-write, and each page that the thread then writes to would fault (XNU:
-     * vm_map_copyin_internal, msg_ool_size_small). */
+    /* Maximum number of bytes of one copy, for which the kernel uses a buffer of its own. It would
+     * share a larger range copy-on-write, and each page that the thread then writes to would fault
+     * (XNU: vm_map_copyin_internal, msg_ool_size_small). */
     PIECE = 16384,
     NS_PER_US = 1000
 };
@@ -75,7 +75,7 @@ bool task_registers_async(thread_t thread, struct task_registers *out) {
 }
 #endif
 
-/* ---- what the kernel tells of a thread ---- */
+/* ---- the kernel's data about a thread ---- */
 
 static bool extended_async(thread_t thread, thread_extended_info_data_t *info) {
     mach_msg_type_number_t count = THREAD_EXTENDED_INFO_COUNT;
@@ -274,5 +274,5 @@ void task_prepare(const struct task_copier *copier) {
     task_registers_async(self, &registers);
     read_own_async(NULL, (uint64_t)(uintptr_t)copier->buffer, &registers.call.number, 8);
     clock_gettime_nsec_np(CLOCK_UPTIME_RAW);
-    thread_resume(self); /* thread_resume fails here, as the thread runs */
+    thread_resume(self); /* thread_resume fails here, as the calling thread is not suspended */
 }

@@ -54,7 +54,8 @@ void task_list_release_async(struct task_list *list);
 
 /* Sets id, name, state and CPU time. False: there is no such thread. */
 bool task_describe_async(thread_t thread, struct rec_thread *out);
-/* Returns what the thread waits for; an owner that is no thread of the process becomes -1. */
+/* Returns the lock or thread for which the thread waits; an owner that is no thread of the process
+ * becomes -1. */
 struct rec_wait task_wait_async(thread_t thread);
 
 /* ---- copies ---- */
@@ -71,9 +72,9 @@ struct task_copy {
     uint64_t pause_ns;     /* ns between suspend and resume */
 };
 
-/* Makes each call once that task_copy_async makes while the thread is suspended. Where the program
- * is linked for systems before iOS 15, the first call of a function asks dyld for its address, and
- * the suspended thread may hold dyld's lock. It may be called on any thread. */
+/* Makes each kernel call once that task_copy_async makes while the thread is suspended. In a
+ * program linked for systems before iOS 15, the first call of a function looks up its address in
+ * dyld, and the suspended thread may hold dyld's lock. It may be called on any thread. */
 void task_prepare(const struct task_copier *copier);
 
 /* Copies the registers and as much of the stack as the chain of frames needs. The thread is

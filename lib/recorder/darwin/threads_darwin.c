@@ -11,7 +11,7 @@ enum { BUDGET_NS = 100000000, LISTED_MAX = 2048 };
 
 struct usage {
     uint64_t id, cpu_ns;
-    uint64_t used_ns; /* the part of cpu_ns that was used between the last two looks */
+    uint64_t used_ns; /* the part of cpu_ns that was used between the last two readings */
 };
 
 struct choice {
@@ -24,10 +24,11 @@ struct threads_darwin {
     thread_t watched;
     const struct task_copier *copier;
     struct images *images;
-    struct usage usage[THREADS_DARWIN_MAX]; /* the threads' CPU times at the last look */
+    struct usage usage[THREADS_DARWIN_MAX]; /* the threads' CPU times at the last reading */
     uint32_t usage_count;
     bool looked; /* there was a look already */
-    /* looked_ns: time of the last look; window_ns: ns between the last two looks, 0 = not known */
+    /* looked_ns: time of the last reading; window_ns: ns between the last two readings, 0 = not
+     * known */
     uint64_t looked_ns, window_ns;
     struct choice listed[LISTED_MAX];
     uint32_t listed_count;

@@ -1,12 +1,12 @@
 /* Captures all threads of the process but the watched one and the monitor: name, state, CPU time,
- * what they wait for, stack. Monitor thread only. */
+ * the lock for which they wait, stack. Monitor thread only. */
 #ifndef STALLREC_THREADS_DARWIN_H
 #define STALLREC_THREADS_DARWIN_H
 
 #include "darwin/images_darwin.h"
 #include "darwin/task_darwin.h"
 
-/* Most threads in one capture, equal to the maximum of stallrec_config.max_threads. */
+/* The maximum number of threads in one capture, equal to that of stallrec_config.max_threads. */
 enum { THREADS_DARWIN_MAX = 256 };
 
 struct threads_darwin;
@@ -30,9 +30,9 @@ void threads_darwin_walk_async(struct images *images, const struct task_copy *co
 uint32_t threads_darwin_capture_async(struct threads_darwin *t, int64_t owner,
                                       struct rec_thread *out, uint32_t max, uint32_t *left_out);
 
-/* Finds the thread that used most CPU time since the last call, without its stack; the monitor
- * does not count. False: this is the first call, or no thread used any. It looks at most at
- * THREADS_DARWIN_MAX threads. */
+/* Sets *out, without a stack, to the thread, other than the monitor, that has used the most CPU
+ * time since the last call. False: this is the first call, or no thread used any. It reads the
+ * times of at most THREADS_DARWIN_MAX threads. */
 bool threads_darwin_top_async(struct threads_darwin *t, struct rec_thread *out);
 
 /* Returns the share of one processor that a thread used between the last two calls of

@@ -82,7 +82,8 @@ static bool read_page_async(const struct unwind_info *u, uint64_t at, uint64_t f
            fits_async(u, at + page->encodings, page->encoding_count, 4);
 }
 
-/* Sets *start to the start of entry i of the page, as an offset from the image's base. */
+/* Sets *start to the start of entry i of the page, as an offset from the image's base. False: it
+ * cannot be read. */
 static bool entry_start_async(const struct unwind_info *u, const struct page *page, uint32_t i,
                               uint64_t *start) {
     uint32_t value;
@@ -178,8 +179,8 @@ enum unwind_info_status unwind_info_find_async(const struct unwind_info *info, u
         return st;
     }
     if (i + 1 == header.index_count) {
-        return UNWIND_INFO_NONE; /* the last entry of the index only tells where the one before ends
-                                  */
+        return UNWIND_INFO_NONE; /* the last entry of the index only marks the end of the entry
+                                    before it */
     }
     if (!index_start_async(info, &header, i, &first) ||
         !index_start_async(info, &header, i + 1, &next) ||

@@ -1,8 +1,8 @@
-/* Reads Apple's compact unwind information, section __TEXT,__unwind_info: how a function keeps its
- * frame.
+/* Reads Apple's compact unwind information, section __TEXT,__unwind_info, which holds for each
+ * function how it keeps its frame.
  *
  * Pure code over memory that is read with checks, so that an image that is unloaded meanwhile, or
- * damaged, only costs an answer. Nothing here allocates or locks.
+ * damaged, only makes a look-up fail. Nothing here allocates or locks.
  *
  * Source of the format: <mach-o/compact_unwind_encoding.h> of Apple's open libunwind and dyld. */
 #ifndef STALLREC_UNWIND_INFO_H
@@ -10,7 +10,7 @@
 
 #include "darwin/memory_read.h"
 
-/* The CPUs with encodings of their own that Darwin runs on today. */
+/* The CPUs on which Darwin runs today. Each has encodings of its own. */
 enum unwind_cpu { UNWIND_ARM64, UNWIND_X86_64 };
 
 /* The section of one image. */
@@ -39,7 +39,7 @@ enum unwind_info_status unwind_info_find_async(const struct unwind_info *info, u
                                                struct unwind_info_entry *out);
 
 enum unwind_rule_kind {
-    UNWIND_RULE_NONE = 0, /* the encoding tells no rule */
+    UNWIND_RULE_NONE = 0, /* the encoding has no rule */
     UNWIND_RULE_FRAME,    /* the frame record is at the frame pointer */
     UNWIND_RULE_FIXED,   /* there is no frame record; the stack pointer is moved by stack_size bytes
                           */

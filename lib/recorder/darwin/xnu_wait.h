@@ -1,4 +1,4 @@
-/* Finds what a thread that is blocked in a system call of XNU waits for: a lock, and its owner.
+/* Finds the lock for which a thread is blocked in a system call of XNU, and the lock's owner.
  *
  * The saved registers of a blocked thread are those with which it entered the kernel, so they hold
  * the call's number and arguments. Neither is guaranteed, so an answer counts only if its owner is
@@ -24,10 +24,10 @@ struct xnu_wait {
     uint64_t owner_id; /* system-wide thread id of the owner; 0 = it is not known by id */
 };
 
-/* Returns what a call waits for, and its owner. The owner of an os_unfair_lock, and of what is
- * built on it (the wait for a thread's end, and on some systems pthread mutexes), is known by the
- * port that the lock holds now; the owner of other pthread mutexes by the id that the waiter gave
- * to the kernel. */
+/* Returns the lock for which a call waits, and its owner. The owner of an os_unfair_lock, and of
+ * the waits that are built on it (for a thread's end, and on some systems for pthread mutexes), is
+ * known by the port that the lock holds now; the owner of other pthread mutexes by the id that the
+ * waiter gave to the kernel. */
 struct xnu_wait xnu_wait_async(const struct memory *memory, const struct xnu_call *call);
 
 #endif

@@ -33,9 +33,10 @@
 #define PART    PREFIX "new.part"
 
 enum {
-    FILES_MAX = 4096, /* the most files in one batch; others wait for the next batch */
+    FILES_MAX = 4096, /* maximum number of files in one batch; others wait for the next batch */
     CHUNK = 16 * 1024,
-    INPUT_MAX = 64 << 20, /* the most bytes of one unpacked dump, which is the format's limit */
+    /* Maximum number of bytes of one unpacked dump, which is the format's limit. */
+    INPUT_MAX = 64 << 20,
     NAME = 96,
     GZIP = 16,
     WINDOW = 15,
@@ -135,7 +136,7 @@ static enum pack deflate_text(struct gather *g, const unsigned char *text, size_
     return PACK_OK;
 }
 
-/* What is known of a file's text while it is checked. */
+/* The state of the check of a file's text. */
 struct line {
     uint64_t len;
     bool ended; /* the text's last byte is a newline */
@@ -207,7 +208,7 @@ static enum pack pack_open_file(struct gather *g, int fd, bool gzip) {
     if (st == PACK_OK && (!line.ended || (gzip && !end))) {
         st = PACK_DAMAGED;
     }
-    /* Flushes the compressor, as the size of its output is not known before. */
+    /* Flushes the compressor, so that the size of its output is known. */
     return st == PACK_OK ? deflate_text(g, NULL, 0, Z_SYNC_FLUSH) : st;
 }
 
@@ -249,8 +250,7 @@ static enum pack pack_file(struct gather *g, const char *name) {
     return packed;
 }
 
-/* Bytes that the end of the gzip stream adds behind a flush: an empty block, checksum and
- * length. */
+/* Bytes that the end of the gzip stream adds after a flush: an empty block, checksum and length. */
 enum { TRAILER = 16 };
 
 static enum stallrec_error pack_files(struct gather *g, uint64_t max_bytes) {

@@ -1,15 +1,15 @@
-/* Names of files in the recorder's folder. They hold all that retention and upload decide by, so
- * that no index is needed, which could be lost, and no dump has to be opened.
+/* Names of files in the recorder's folder. They hold all the data by which retention and upload
+ * choose files, so no index is needed, which could be lost, and no dump has to be opened.
  *
  *     stall-20261121T100000.123Z-0a1b2c3d-1-5f3a9c01.json.gz         a dump
  *           |                    |        | |
  *           UTC of the capture   dump id  | bucket: top function of the heaviest stack
  *                                         number in its stall
- *     stall-…-5f3a9c01.local.json.gz    over the day's quota: kept, not sent
+ *     stall-…-5f3a9c01.local.json.gz    a dump over the day's quota: kept, not sent
  *     session-20261121T095830.001Z-77aa0c41.json                     a session that ended
- *     .session-20261121T095830.001Z-77aa0c41.live                    one that runs, or was killed
- *     .spool-20261121T095830.001Z-77aa0c41-12345                     spool.c: its session, its pid
- *     .stall-0a1b2c3d.part                                           a dump that is being written
+ *     .session-20261121T095830.001Z-77aa0c41.live                    one that still runs, or was
+ * killed .spool-20261121T095830.001Z-77aa0c41-12345                     a spool (spool.c): session,
+ * pid .stall-0a1b2c3d.part                                           a dump that is being written
  *     .stall-batch-<32 hex digits>.{part,list,jsonl.gz}              batch.c
  *     .stallrec-state, .stallrec-state.part, .stallrec-lock          state.c */
 #ifndef STALLREC_DUMPNAME_H

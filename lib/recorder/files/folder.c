@@ -45,7 +45,8 @@ int rec_folder_fd(struct rec_folder *folder) {
     if (again.fd < 0) {
         return -1;
     }
-    rec_fd_close_async(&folder->fd); /* a number that is the program's by now is not closed */
+    /* A descriptor number that the program uses by now is not closed. */
+    rec_fd_close_async(&folder->fd);
     folder->fd = again;
     return again.fd;
 }

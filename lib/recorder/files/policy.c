@@ -33,8 +33,8 @@ static void epoch_text(const struct stallrec_config *config, int64_t wall_ms,
         text[8] = '\0';
         return;
     }
-    for (size_t i = 0; i < 2; i++) { /* a text that does not fit is cut, so that very long versions
-                                        differ only in their beginning */
+    for (size_t i = 0; i < 2; i++) { /* a text that does not fit is cut, so that of very long
+                                        versions only the beginning counts */
         size_t part = parts[i] != NULL ? strlen(parts[i]) : 0;
         part = part < EPOCH_TEXT / 2 - 1 ? part : EPOCH_TEXT / 2 - 1;
         if (part > 0) {
@@ -194,8 +194,8 @@ void rec_policy_begin(struct rec_policy *policy, struct stallrec_config *config,
     config->callbacks.stall_end = on_end;
     config->callbacks.dump_lost = policy_on_lost;
     config->user_data = policy;
-    /* These run before this process has files of its own, as a process does not see its own
-     * locks. */
+    /* Junk and sessions of dead processes are handled before this process makes its own files, as a
+     * process does not see its own locks, and would take its files for those of a dead one. */
     int dir = rec_folder_fd(&policy->folder);
     rec_retention_remove_junk(dir);
     rec_session_recover(dir);
@@ -210,7 +210,8 @@ void rec_policy_count(struct rec_policy *policy, struct rec_about *about, int64_
     uint32_t quota = policy->config.upload_per_day;
     if (again && !policy->remembered) {
         policy->state.dumps -=
-            policy->state.dumps > 0; /* takes the number back from the dump that was not written */
+            /* Uncounts the dump that was not written, so that its number is used again. */
+            policy->state.dumps > 0;
     }
     if (!again || !policy->remembered) {
         policy->remembered =

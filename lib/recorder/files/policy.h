@@ -1,7 +1,7 @@
-/* Decides about this user and this session: whether to record, which dumps to send, what to keep.
- * It stands between the core, the dump files and the app's callbacks, and counts the session.
- * POSIX only. All functions are called on one thread at a time: the app's at the start, then the
- * monitor. */
+/* Decides for this user and this session whether to record, which dumps to send, and which files to
+ * keep. It stands between the core, the dump files and the app's callbacks, and keeps the session's
+ * counts. POSIX only. All functions are called on one thread at a time: the app's at the start,
+ * then the monitor. */
 #ifndef STALLREC_POLICY_H
 #define STALLREC_POLICY_H
 
@@ -18,13 +18,13 @@ struct rec_policy {
     struct stallrec_config config; /* the app's config; its strings are borrowed */
     struct rec_folder folder;
     struct rec_state state;
-    struct rec_about about; /* app and device, as the session's record tells them */
+    struct rec_about about; /* app and device, as in the session's record */
     struct rec_session session;
     struct rec_session_file file;
     uint64_t start_ns;
     bool remembered;     /* the number of the last dump of the day was stored */
     bool spare;          /* the last dump could not be written, and the next dump gets its number */
-    uint32_t stalled;    /* number of stalls that go on; they count as fatal until they end */
+    uint32_t stalled;    /* number of stalls that continue; they count as fatal until they end */
     uint64_t stalled_ms; /* age in ms of the latest of these stalls, updated once a second */
     uint64_t suppressed_alone;
     bool fatal; /* the process has died, so that a stall which ends from now on killed it; set by
@@ -43,8 +43,8 @@ enum stallrec_error rec_policy_open(struct rec_policy *policy, const struct stal
 
 /* Begins the session: removes junk, gives the session files of dead processes their final names,
  * and makes a session file. *config gets callbacks that count and then call the app's, with
- * `policy` as user data; *about gets what every dump says of the policy. clock_ns: monotonic time
- * in ns. */
+ * `policy` as user data; *about gets the members about the policy, which are the same in every
+ * dump. clock_ns: monotonic time in ns. */
 void rec_policy_begin(struct rec_policy *policy, struct stallrec_config *config,
                       struct rec_about *about, const struct rec_context *context, int64_t wall_ms,
                       uint64_t (*clock_ns)(void));
@@ -53,12 +53,12 @@ void rec_policy_begin(struct rec_policy *policy, struct stallrec_config *config,
  * the loop is idle. */
 void rec_policy_tidy(struct rec_policy *policy, int64_t wall_ms);
 
-/* Tells that a stall goes on and is age_ms old; the session's file is updated with this, as the
- * process may die in the stall. */
+/* Reports that a stall continues and is age_ms old; the session's file is updated with the age, as
+ * the process may die in the stall. */
 void rec_policy_grow(struct rec_policy *policy, uint64_t age_ms);
 
-/* Takes back a stall that was none, which was counted by stall_begin and, if `ended`, by stall_end
- * with the length was_ms. */
+/* Removes from the counts a stall that turned out to be none. It was counted by stall_begin and, if
+ * `ended`, by stall_end with the length was_ms. */
 void rec_policy_take_back(struct rec_policy *policy, bool ended, uint64_t was_ms);
 
 /* Stores the session's counts so far, which are written with its next update. */
@@ -68,12 +68,12 @@ void rec_policy_seen(struct rec_policy *policy, const struct rec_totals *totals,
 /* Counts a dump before it is written, and sets in *about its number among the day's dumps and
  * whether it is over the quota. */
 void rec_policy_count(struct rec_policy *policy, struct rec_about *about, int64_t wall_ms);
-/* Tells the result st of writing a dump: the app is told (dump_written) and the session's file is
- * updated. A dump that could not be written is tried again later, and its number among the day's
- * dumps goes to the next dump that is written. */
+/* Reports the result st of writing a dump: the app's callback dump_written is called, and the
+ * session's file is updated. A dump that could not be written is tried again later, and its number
+ * among the day's dumps goes to the next dump that is written. */
 void rec_policy_wrote(struct rec_policy *policy, const struct rec_dump *dump,
                       const struct rec_about *about, const char *path, enum stallrec_error st);
-/* Tells that a dump is lost: calls dump_lost of the app, with the reason in errno. */
+/* Reports that a dump is lost: calls the app's callback dump_lost, with the reason in errno. */
 void rec_policy_lost(struct rec_policy *policy, const struct rec_dump *dump, const char *path);
 
 /* Ends the session, if it began, and closes the folder. The policy may be zeroed, if its folder

@@ -59,8 +59,8 @@ bool rec_session_update(struct rec_session_file *file, int dir, const struct rec
         file->len = before;
         return false;
     }
-    /* The text is padded to the length of the earlier one, so that no part of that is left behind
-     * it. */
+    /* The text is padded to the length of the earlier one, so that no part of the earlier text is
+     * left after it. */
     while (file->len < before && file->len < sizeof file->text) {
         file->text[file->len - 1] = ' ';
         file->text[file->len++] = '\n';

@@ -1,6 +1,6 @@
-/* The record of a session, with or without stalls, so that stalls can be counted against sessions.
- * The record is written when the recorder starts and updated in place, so that a killed session
- * leaves a record, too, to which the next start gives its final name. POSIX only. */
+/* The record of a session, also of one without stalls, so that the share of sessions with stalls
+ * can be computed. The record is written when the recorder starts and updated in place, so that a
+ * killed session leaves a record, too, to which the next start gives its final name. POSIX only. */
 #ifndef STALLREC_SESSION_H
 #define STALLREC_SESSION_H
 
@@ -24,7 +24,8 @@ struct rec_session {
     uint64_t length_ms, foreground_ms;
     struct rec_watched watched;
     uint32_t launches;
-    struct rec_tier hang, severe, fatal; /* counts of stalls, each of which is in one of these */
+    /* Counts of stalls by severity; each stall is in one of them. */
+    struct rec_tier hang, severe, fatal;
     uint64_t low_rates; /* seconds in which a busy loop left time for too few frames */
     uint64_t
         events_dropped; /* events of the app's threads that were lost because the queue was full */

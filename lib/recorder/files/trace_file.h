@@ -1,5 +1,5 @@
-/* The file of a trace that is being written, in a program that may close descriptors that it did
- * not open. */
+/* The file to which a trace is written, in a program that may close descriptors that it did not
+ * open. */
 #ifndef STALLREC_TRACE_FILE_H
 #define STALLREC_TRACE_FILE_H
 

@@ -16,7 +16,7 @@ enum {
     FRAME_MAX = 48 /* bytes of a frame in a stack's line: " f", 16 digits, "+", 10 digits */
 };
 
-/* Ends the trace with a line that says why. */
+/* Ends the trace with a line that holds the reason. */
 static void end_trace(struct rec_trace *trace, const char *why) {
     if (!trace->ended) {
         trace->ended = true;
@@ -212,7 +212,7 @@ static enum rec_sample traced_sample(void *ctx, bool may_repeat, struct rec_stac
     struct rec_trace *trace = ctx;
     enum rec_sample got = trace->capture.sample(trace->capture.ctx, may_repeat, out);
     if (got == REC_SAMPLE_SAME && may_repeat) {
-        /* The answer is the stack of the last sample. */
+        /* REC_SAMPLE_SAME stands for the stack of the last sample. */
         uint32_t last =
             trace->asked_count > 0 ? trace->asked[trace->asked_count - 1] : trace->running;
         if (trace->asked_count > 0 && trace->asked_count < REC_TRACE_ASKED) {

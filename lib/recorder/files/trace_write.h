@@ -1,13 +1,13 @@
-/* Writes what a core is told and what it asks for as an event trace (replay.h), so that a replay
- * detects and dumps the same. It taps the core's events and wraps its capture, on any platform.
+/* Writes a core's events, and the samples and values that it gets, as an event trace (replay.h), so
+ * that a replay makes the same detections and dumps. It wraps the core's capture. On any platform.
  *
  *     rec_trace_begin(…), rec_trace_capture(trace)      // before rec_core_init
  *     rec_trace_started(trace);                         // after it
  *     rec_event_tell(core, &event);
- *     rec_trace_event(trace, &event);                   // after it: what it asked for comes first
+ *     rec_trace_event(trace, &event);                   // after it: the core's answers come first
  *     rec_trace_flush(trace);                           // between events; writes
  *
- * The trace says `set steps told`: the replay steps when this core was stepped, so that a late
+ * The trace has `set steps told`: the replay steps when this core was stepped, so that a late
  * monitor is late in the replay, too. Only rec_trace_flush calls the output. All calls come from
  * one thread. */
 #ifndef STALLREC_TRACE_WRITE_H
@@ -24,9 +24,9 @@
 
 enum {
     REC_TRACE_BUFFER = 128 * 1024,
-    REC_TRACE_LINE = 512,    /* the most bytes of a line that is not a stack's */
-    REC_TRACE_STACKS = 4096, /* the most stacks in the table; a power of two */
-    REC_TRACE_ASKED = 8      /* the most samples that one event may take */
+    REC_TRACE_LINE = 512,    /* maximum number of bytes of a line that is not a stack's */
+    REC_TRACE_STACKS = 4096, /* maximum number of stacks in the table; a power of two */
+    REC_TRACE_ASKED = 8      /* maximum number of samples that one event may take */
 };
 
 #define REC_TRACE_BYTES (UINT64_C(64) << 20) /* limit of a trace's bytes if the config has none */
@@ -67,7 +67,7 @@ void rec_trace_begin(struct rec_trace *trace, const struct stallrec_config *conf
 struct rec_capture rec_trace_capture(struct rec_trace *trace);
 /* Writes the answers that rec_core_init got. It must be called after rec_core_init. */
 void rec_trace_started(struct rec_trace *trace);
-/* Writes an event that the core was just told, behind the answers that the core got during the
+/* Writes an event that was just passed to the core, after the answers that the core got during the
  * event. */
 void rec_trace_event(struct rec_trace *trace, const struct rec_event *event);
 /* Writes that the oldest closed dump was released at at_ns. */

@@ -45,9 +45,9 @@ static struct {
     uint64_t asked; /* number of the ping to answer; 0 = none */
 } ping = {.lock = PTHREAD_MUTEX_INITIALIZER, .fd = -1};
 
-/* Posts a ping through the eventfd. It runs on the monitor thread, so it takes no lock and
- * allocates nothing, whatever the watched thread holds. The counter of the eventfd cannot be full,
- * as the recorder posts one ping and waits for its answer. */
+/* Posts a ping through the eventfd. It runs on the monitor thread, so it takes no lock, which the
+ * watched thread might hold, and allocates nothing. The counter of the eventfd cannot be full, as
+ * the recorder posts one ping and waits for its answer. */
 static int epoll_post(void *ctx, uint64_t number) {
     const uint64_t one = 1;
     (void)ctx;

@@ -102,5 +102,5 @@ void stallrec_detach_glib(void) {
         g_main_context_unref(hook.context);
         hook.context = NULL;
     }
-    stallrec_loop_sleep(hook.loop); /* no hook will tell another edge, so the loop is left idle */
+    stallrec_loop_sleep(hook.loop); /* no hook will report another edge, so the loop is left idle */
 }

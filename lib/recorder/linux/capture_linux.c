@@ -1,10 +1,10 @@
 /* Captures a thread's stack with as little disturbance as possible:
  *
  *   1. If the thread's CPU clock has not moved since the last sample, its stack is still the same.
- *   2. If the clock does not move now, and the thread is blocked in a system call, /proc tells sp
- *      and pc, the stack is copied from outside, and reading both again shows whether the thread
- *      ran meanwhile. This sends no signal, so no poll, epoll_wait, select or nanosleep fails with
- *      EINTR, which SA_RESTART does not prevent (signal(7)).
+ *   2. If the clock does not move now, and the thread is blocked in a system call, sp and pc are
+ *      read from /proc, the stack is copied from outside, and reading /proc and the clock again
+ *      shows whether the thread ran meanwhile. This sends no signal, so no poll, epoll_wait, select
+ *      or nanosleep fails with EINTR, which SA_RESTART does not prevent (signal(7)).
  *   3. If the thread runs, a signal handler copies registers and stack (signal_linux.h).
  *
  * The copy is unwound on the monitor thread. */
@@ -247,9 +247,9 @@ const struct copy *capture_linux_copy(const struct capture_linux *c) {
 /* ---- start and end ---- */
 
 /* Finds the bounds of the calling thread's stack; they stay 0 if they are not known. For the main
- * thread glibc knows only what /proc/self/maps and the stack limit tell. Without a limit the
- * bounds include all addresses down to the next mapping, where heaps and coroutines' stacks may be
- * mapped later. */
+ * thread glibc derives them from /proc/self/maps and the stack limit. Without a limit the bounds
+ * include all addresses down to the next mapping, where heaps and coroutines' stacks may be mapped
+ * later. */
 static void capture_find_stack(struct signal_target *target) {
     pthread_attr_t attr;
     void *base = NULL;

@@ -1,9 +1,9 @@
-/* What sampling costs: the pause that the sampled thread sees itself, and the monitor's time, with
- * cold caches at the 50 ms cadence and in a hot loop. Figures are µs, p50 and p99; the signal's
- * delivery by the kernel is in the pause.
+/* Measures the cost of sampling: the pause that the sampled thread sees itself, and the monitor's
+ * time, with cold caches by a sample every 50 ms, and with warm caches by samples without a rest.
+ * Figures are µs, p50 and p99; the pause includes the signal's delivery by the kernel.
  *
- * `capture_linux_bench pause LIBRARY…`, for scripts/bench/recorder: each sample for itself, of a
- * thread whose frames lie in these libraries. */
+ * `capture_linux_bench pause LIBRARY…`, for scripts/bench/recorder, prints the pause of each single
+ * sample of a thread whose frames lie in these libraries. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <poll.h>
@@ -22,7 +22,7 @@
 
 enum { FRAMES = 256, SAMPLES_MAX = 1000, DEPTH_MAX = 100 };
 
-/* A frame in a library, which calls back. */
+/* A library's function that calls next(arg), to put a frame of the library on the stack. */
 typedef int step_fn(int (*next)(void *), void *arg);
 
 struct target {
@@ -33,14 +33,16 @@ struct target {
     struct stallrec_loop loop;
     atomic_bool ready, stop;
     int pipe[2];
-    /* Holes in the time of a thread that only looks at the clock: the pauses. */
+    /* The target reads the clock in a loop; a gap between two readings is a pause. It looks for the
+     * longest gap while `armed` is 1. */
     atomic_uint armed;
     uint64_t longest_gap;
-    bool preempted; /* in the longest gap it did not have the processor */
+    bool preempted; /* the thread did not have the processor in the longest gap */
     volatile uint64_t work;
     void (*block)(struct target *); /* NULL: read */
     atomic_uint early;              /* waits that ended with EINTR */
-    step_fn *const *steps;          /* of libraries; NULL: frames of our own */
+    /* Functions of libraries to call; NULL: the frames are those of go_deep. */
+    step_fn *const *steps;
     unsigned step_count;
 };
 
@@ -50,8 +52,8 @@ static uint64_t now_ns(clockid_t clock) {
     return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
 }
 
-/* A gap in which the thread had the processor is the handler's; in the others another thread ran.
- */
+/* Reads the clock until t->stop. In a gap in which the thread had the processor the signal handler
+ * ran; in any other gap another thread did. */
 static void spin(struct target *t) {
     enum { TICKS_WORTH_A_LOOK = 3000 };
     uint64_t last = __builtin_ia32_rdtsc();
@@ -59,7 +61,7 @@ static void spin(struct target *t) {
     bool was_armed = false;
     t->ready = true;
     while (!t->stop) {
-        if (t->armed != was_armed) { /* what was before does not count */
+        if (t->armed != was_armed) { /* gaps before this moment do not count */
             was_armed = !was_armed;
             wall = now_ns(CLOCK_MONOTONIC), used = now_ns(CLOCK_THREAD_CPUTIME_ID);
             last = __builtin_ia32_rdtsc();
@@ -103,7 +105,7 @@ go_deep(struct target *t, unsigned level) {
     t->work += (uint64_t)room[level % 64];
 }
 
-/* Two frames a level: the library's and this. */
+/* Recurses, with two frames at each level: one of a library's function and one of this function. */
 static int through_libraries(void *arg) {
     struct target *t = arg;
     if (t->step_count * 2 >= t->depth) {
@@ -134,7 +136,7 @@ static void start(struct target *t, pthread_t *thread) {
     while (!t->ready) {
         usleep(100);
     }
-    usleep(20000); /* from "ready" to the system call */
+    usleep(20000); /* the time in which a thread that is `ready` enters its system call */
 }
 
 static void finish(struct target *t, pthread_t thread) {
@@ -209,8 +211,9 @@ static void measure(unsigned depth, bool blocked, unsigned samples, unsigned eve
 
 /* ---- each sample for itself ---- */
 
-/* Leaves in t the longest gap around a sample, or of about that time without one. Sleeps before and
- * after: on one processor with this thread the target gets to run, and to see what it missed. */
+/* Sets t->longest_gap to the longest gap during a sample, or, if not `sample`, during about the
+ * same time without one. It sleeps before and after, so that the target runs and sees the gap even
+ * if both threads share one processor. */
 static bool gap_around(struct target *t, bool sample) {
     uint64_t frames[FRAMES], starts[FRAMES];
     struct rec_stack s = {.frames = frames, .starts = starts, .cap = FRAMES};
@@ -218,7 +221,7 @@ static bool gap_around(struct target *t, bool sample) {
     t->longest_gap = 0;
     t->preempted = false;
     t->armed = 1;
-    usleep(100); /* the target takes note of the times */
+    usleep(100); /* the target sees `armed` and reads the clocks */
     if (sample) {
         ok = t->table.sample(t->table.ctx, false, &s) == REC_SAMPLE_OK && !s.incomplete &&
              s.count > t->depth;
@@ -228,7 +231,8 @@ static bool gap_around(struct target *t, bool sample) {
     return ok;
 }
 
-/* By turns a sample and, of the same length, none: the machine's own gaps. */
+/* Prints the gap of each sample and, in turn with it, the longest gap of a period of the same
+ * length without a sample, which is the machine's own. */
 static void each_running(unsigned depth, step_fn *const *steps, unsigned samples) {
     enum { REST_US = 25000 };
     struct target t = {.depth = depth, .steps = steps};
@@ -286,7 +290,7 @@ static void each_blocked(const char *name, void (*block)(struct target *), unsig
     printf("blocked %s %u %u %llu %u\n", name, samples, had,
            (unsigned long long)capture_linux_counts(t.capture).signalled, (unsigned)t.early);
     t.stop = true;
-    pthread_kill(thread, SIGURG); /* ends a nanosleep: it is not ours */
+    pthread_kill(thread, SIGURG); /* ends a nanosleep, as this signal is not the recorder's */
     finish(&t, thread);
 }
 

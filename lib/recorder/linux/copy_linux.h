@@ -33,12 +33,12 @@ clockid_t copy_thread_clock_async(pid_t tid);
 /* Returns the CPU time in ns of a thread's clock; UINT64_MAX if the thread is gone. */
 uint64_t copy_cpu_ns_async(clockid_t clock);
 
-/* Reads the system call in which the thread is blocked. False: the thread runs, or /proc does not
- * tell. */
+/* Reads the system call in which the thread is blocked. False: the thread runs, or /proc cannot be
+ * read. */
 bool copy_read_call_async(const struct copy_source *s, struct proc_syscall *call);
 
 /* Copies a blocked thread from outside; *call becomes the system call in which it is blocked.
- * False: the thread runs or ran meanwhile, or /proc does not tell. */
+ * False: the thread runs or ran meanwhile, or /proc cannot be read. */
 bool copy_blocked_async(const struct copy_source *s, struct copy *copy, struct proc_syscall *call);
 
 /* Does the thread run on a processor? True if its CPU clock has moved since it read cpu_ns; false

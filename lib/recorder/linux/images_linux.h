@@ -1,4 +1,5 @@
-/* The loaded images with what a dump says of them: path, build-id, load address, size. */
+/* The table of the loaded images, with the members that a dump has for each: path, build-id, load
+ * address, size. */
 #ifndef STALLREC_IMAGES_LINUX_H
 #define STALLREC_IMAGES_LINUX_H
 

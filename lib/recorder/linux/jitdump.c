@@ -13,12 +13,12 @@ enum {
     CODE_LOAD = 0,
     CODE_MOVE = 1,
     CODE_DEBUG_INFO = 2,
-    LOAD_HEAD = RECORD_HEAD + 40, /* the name and the code follow */
+    LOAD_HEAD = RECORD_HEAD + 40, /* size of a load record's head; the name and the code follow */
     MOVE_SIZE = RECORD_HEAD + 48,
-    DEBUG_HEAD = RECORD_HEAD + 16, /* the line entries follow */
-    ENTRY_HEAD = 16,               /* the file's name follows */
+    DEBUG_HEAD = RECORD_HEAD + 16, /* size of a debug-info record's head; the line entries follow */
+    ENTRY_HEAD = 16,               /* size of a line entry's head; the file's name follows */
     PIECE = 4096,
-    LINES = 64 /* number of frames whose lines are kept from one record */
+    LINES = 64 /* maximum number of frames that get lines from one debug-info record */
 };
 
 struct jit_line {
@@ -69,8 +69,8 @@ static void set_line_async(struct jitdump *j, const struct jit_line *line,
     }
 }
 
-/* Names the frames in [start, start + size), and sets their lines if the debug-info record before
- * is about this function. */
+/* Names the frames in [start, start + size), and sets their lines if the last debug-info record is
+ * about this function. */
 static void name_range_async(struct jitdump *j, uint64_t start, uint64_t size, const char *symbol,
                              size_t length) {
     uint32_t i = perf_map_first_async(j->names, j->count, start);
@@ -97,9 +97,9 @@ static void take_load_async(struct jitdump *j, size_t had, uint64_t record) {
     j->lines_of = j->line_count = 0;
 }
 
-/* Applies a move record, which tells the new place of code but not its name. Frames at the new
- * place get the name of a frame at the old place; if there is none they lose their names, which
- * would be wrong. */
+/* Applies a move record, which has the new place of code but not its name. Frames at the new place
+ * get the name of a frame at the old place; if there is none they lose their names, which would be
+ * wrong. */
 static void take_move_async(struct jitdump *j, size_t had) {
     if (had < MOVE_SIZE) {
         return;

@@ -1,9 +1,9 @@
 /* Finds owners of glibc's locks, from the futex on which a thread is blocked.
  *
- * The arguments of the futex system call tell the address and the value that is waited on. The
- * value is particular to the kind of lock, and the words around the address must then be those of
- * such a lock with a living owner; otherwise no owner is told. The layouts (glibc 2.25 to 2.41 on
- * x86-64 and AArch64):
+ * The arguments of the futex system call hold the futex's address, and the value at which the
+ * thread sleeps. The value is particular to the kind of lock, and the words around the address must
+ * then be those of such a lock with a living owner; otherwise no owner is reported. The layouts
+ * (glibc 2.25 to 2.41 on x86-64 and AArch64):
  *
  *     pthread_mutex_t     0 lock  4 count  8 owner  12 users  16 kind
  *                         waited on: lock, while it is 2; robust: owner | FUTEX_WAITERS
@@ -227,7 +227,7 @@ static bool try_rwlock(uint32_t tid) {
     return ok;
 }
 
-/* Finds the offset of the thread's id in the caller's descriptor. Neither is it guaranteed that
+/* Finds the offset of the thread's id in the caller's descriptor. It is not guaranteed either that
  * pthread_self() is the descriptor's address, so the memory is read through the kernel. */
 static void try_join(uint32_t tid, struct lock_layout *out) {
     uint8_t bytes[DESCRIPTOR_SIZE];

@@ -1,4 +1,4 @@
-/* Finds the thread that holds the lock that a blocked thread waits for. */
+/* Finds the owner of the lock for which a thread is blocked. */
 #ifndef STALLREC_LOCKOWNER_LINUX_H
 #define STALLREC_LOCKOWNER_LINUX_H
 
@@ -8,11 +8,11 @@
 #include "linux/proc_linux.h"
 
 /* The layouts of the C library's private structs that a trial confirmed, since they are not
- * guaranteed. All false: only the owners that the kernel defines (priority inheritance) are
- * told. */
+ * guaranteed. All false: only owners of mutexes with priority inheritance, whose layout the kernel
+ * defines, are reported. */
 struct lock_layout {
     bool mutex;          /* pthread_mutex_t tells its owner */
-    bool rwlock;         /* pthread_rwlock_t tells the writer that holds it */
+    bool rwlock;         /* pthread_rwlock_t holds the id of the writer that owns it */
     bool self;           /* a thread's descriptor holds the descriptor's address */
     bool join;           /* the descriptor holds the thread's id, at tid_offset */
     uint32_t tid_offset; /* offset of the id in the descriptor, in bytes */

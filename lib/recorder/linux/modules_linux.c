@@ -53,7 +53,7 @@ static bool holds_async(const struct dl_phdr_info *info, uint64_t pc) {
 }
 
 /* Describes a module for the unwinder. Only the bytes of a segment that come from the file count,
- * as those behind them are zero. */
+ * as those after them are zero. */
 static void describe_async(const struct dl_phdr_info *info, struct cfi_module *module) {
     memset(module, 0, sizeof *module);
     for (unsigned i = 0; i < info->dlpi_phnum; i++) {

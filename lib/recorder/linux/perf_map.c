@@ -28,7 +28,7 @@ static int digit_async(char c) {
     return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* Reads a hexadecimal number and the space behind it. Returns the text that follows, NULL if there
+/* Reads a hexadecimal number and the space after it. Returns the text that follows, NULL if there
  * is no such number. Some writers put "0x" before it. */
 static const char *take_hex_async(const char *at, const char *end, uint64_t *value) {
     const char *begin;

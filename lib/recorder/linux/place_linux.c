@@ -57,9 +57,9 @@ static void read_dynamic_async(const struct dl_phdr_info *info, struct place_dyn
     }
 }
 
-/* Returns the number of dynamic symbols by a hash table, as no header tells it. DT_GNU_HASH holds:
- * number of buckets, first symbol, number of bloom words, shift; the bloom words; the buckets; a
- * chain for each bucket, whose last entry has bit 0 set. */
+/* Returns the number of dynamic symbols, from a hash table, as no header holds it. DT_GNU_HASH
+ * holds: number of buckets, first symbol, number of bloom words, shift; the bloom words; the
+ * buckets; a chain for each bucket, whose last entry has bit 0 set. */
 static uint32_t count_symbols_async(const struct place_dynamic *d) {
     if (d->hash) {
         return d->hash[1];

@@ -23,9 +23,9 @@ struct dynamic_symbol {
  * symbols[0 .. count) in it. False: no module defines it. It may be called on any thread. */
 bool place_symbols_async(struct dynamic_symbol *symbols, unsigned count);
 
-/* Is `name` a name of the place given by library, symbol and offset? It may be LIB (up to ".so",
- * or the whole file name), SYMBOL, or LIB+0xOFFSET as in stall.loop_at, with or without the symbol
- * behind it. */
+/* Is `name` a name of the place given by library, symbol and offset? It may be LIB (up to ".so", or
+ * the whole file name), SYMBOL, or LIB+0xOFFSET as in stall.loop_at, with or without the symbol
+ * after it. */
 bool place_is_called(const char *name, const char *library, const char *symbol, uint64_t offset);
 
 /* Sets *out to the library and function of an address. False: no module is loaded there. A name

@@ -55,8 +55,8 @@ uint64_t rec_platform_process_cpu_ns(void) {
     return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
 }
 
-/* Converts the process's start, which the kernel tells in ticks since boot with suspended time, to
- * the recorder's clock, which leaves suspended time out. */
+/* Converts the process's start, which the kernel gives in ticks since boot, suspended time
+ * included, to the recorder's clock, which leaves suspended time out. */
 uint64_t rec_platform_process_start_ns(void) {
     struct proc_file stat;
     struct timespec boot;
@@ -86,8 +86,8 @@ void rec_platform_random(void *ctx, uint8_t *out, size_t len) {
 
 void rec_platform_enter_monitor(void) {
     pthread_setname_np(pthread_self(), "stallrec");
-    /* Raising the priority needs a privilege or RLIMIT_NICE; without it the scheduler still
-     * prefers a thread that mostly sleeps. */
+    /* Raising the priority needs a privilege or RLIMIT_NICE; without it the scheduler still favours
+     * the monitor thread, which mostly sleeps. */
     setpriority(PRIO_PROCESS, (id_t)gettid(), NICE);
 }
 

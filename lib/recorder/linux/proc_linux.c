@@ -123,7 +123,7 @@ bool proc_parse_dead_async(const char *text, size_t size) {
     return at < size && (text[at + 1] == 'Z' || text[at + 1] == 'X');
 }
 
-/* Reads the number behind `key`, such as "\nSigBlk:\t". False: the text has no such number. */
+/* Reads the number after `key`, such as "\nSigBlk:\t". False: the text has no such number. */
 static bool find_number_async(const char *text, size_t size, const char *key, unsigned base,
                               uint64_t *number) {
     struct text t = {text, text + size};

@@ -1,4 +1,4 @@
-/* Reads and parses what /proc tells about a thread of this process. */
+/* Reads and parses the files in /proc about a thread of this process. */
 #ifndef STALLREC_PROC_LINUX_H
 #define STALLREC_PROC_LINUX_H
 
@@ -30,18 +30,18 @@ bool proc_same_call_async(const struct proc_syscall *a, const struct proc_syscal
 enum rec_thread_state proc_parse_state_async(const char *text, size_t size);
 
 /* Parses field 22 of a text of stat: the start of the process or thread in clock ticks since the
- * system's boot. UINT64_MAX: the text does not tell it. */
+ * system's boot. UINT64_MAX: the text does not have it. */
 uint64_t proc_parse_start_async(const char *text, size_t size);
 
 /* Is the process or thread a zombie or dead, by its text of stat? */
 bool proc_parse_dead_async(const char *text, size_t size);
 
-/* Does the thread block the signal, by the text of its /proc/self/task/TID/status? True also if
- * the text does not tell, as the thread is then gone. */
+/* Does the thread block the signal, by the text of its /proc/self/task/TID/status? True also if the
+ * text lacks the mask of blocked signals, as the thread is then gone. */
 bool proc_parse_blocked_async(const char *text, size_t size, int signal_number);
 
 /* May the thread be in a signal handler: does it, by its text of status, block a signal that the
- * process handles? True also if the text does not tell. A handler that blocks nothing, not even
+ * process handles? True also if the text lacks the masks. A handler that blocks nothing, not even
  * its own signal, is not noticed. */
 bool proc_parse_handling_async(const char *text, size_t size);
 
@@ -61,8 +61,8 @@ struct proc_file {
     char path[64];
 };
 
-/* Opens /proc/self/task/TID/NAME (a short name). If it cannot be opened, errno says why, and reads
- * of it fail. */
+/* Opens /proc/self/task/TID/NAME (a short name). If it cannot be opened, errno is the reason, and
+ * reads of it fail. */
 void proc_file_open_async(struct proc_file *f, pid_t tid, const char *name);
 /* Closes the descriptor, unless its number is another file's by now. */
 void proc_file_close_async(struct proc_file *f);

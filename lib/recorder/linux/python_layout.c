@@ -1,4 +1,5 @@
-/* Tables of offsets in CPython's structs, and the reader of the offsets that 3.13 tells itself. */
+/* Tables of offsets in CPython's structs, and the reader of the table that Python 3.13 holds
+ * itself. */
 #include "linux/python_layout.h"
 
 #include <string.h>

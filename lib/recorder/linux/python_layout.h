@@ -1,7 +1,7 @@
 /* The offsets in CPython's structs that are needed to read stacks, by version. Up to 3.12 they are
  * those of its own headers (pycore_runtime.h, pycore_interp.h, cpython/pystate.h, pycore_frame.h,
  * frameobject.h, cpython/code.h) on 64-bit systems, for builds that are neither free-threaded nor
- * debug builds; 3.13 tells them itself, at the start of _PyRuntime (struct _Py_DebugOffsets). */
+ * debug builds; 3.13 holds them itself, at the start of _PyRuntime (struct _Py_DebugOffsets). */
 #ifndef STALLREC_PYTHON_LAYOUT_H
 #define STALLREC_PYTHON_LAYOUT_H
 
@@ -51,9 +51,9 @@ struct python_layout {
         uint16_t qualname, filename, first_line, lines,
             bytes; /* bytes: offset of the bytecode itself, or of a pointer to it */
     } code;
-    uint16_t text; /* size of PyASCIIObject, behind which the characters of an ASCII str are */
+    uint16_t text; /* size of PyASCIIObject, after which the characters of an ASCII str are */
     uint16_t
-        wide; /* size of PyCompactUnicodeObject, behind which the characters of other strs are */
+        wide; /* size of PyCompactUnicodeObject, after which the characters of other strs are */
 };
 
 enum {
@@ -69,8 +69,8 @@ enum {
 /* Returns the layout of a version up to 3.12; NULL: it is not known. */
 const struct python_layout *python_layout_of_async(uint16_t version);
 
-/* Reads the layout that _PyRuntime of 3.13 tells in its first `size` bytes. False: they tell no
- * layout, or one that is not supported. */
+/* Reads the layout from the first `size` bytes of _PyRuntime of 3.13. False: they hold no layout,
+ * or one that is not supported. */
 bool python_layout_read_async(const unsigned char *runtime, size_t size, uint16_t version,
                               struct python_layout *out);
 

@@ -7,8 +7,8 @@ static uint32_t as_line_async(int64_t line) {
     return line > 0 && line <= UINT32_MAX ? (uint32_t)line : 0;
 }
 
-/* Looks up a line in a table of a version up to 3.9, which is pairs of bytes: by the first the
- * address rises, by the second, which is signed, the line. */
+/* Looks up a line in a table of a version up to 3.9, which is pairs of bytes: the address rises by
+ * the first byte of a pair, and the line by the second, which is signed. */
 static uint32_t lnotab_async(const uint8_t *table, size_t size, int64_t line, uint64_t offset) {
     uint64_t address = 0;
     for (size_t i = 0; i + 1 < size; i += 2) {
@@ -41,7 +41,7 @@ struct line_cursor {
     const uint8_t *at, *end;
 };
 
-/* Reads an unsigned varint: six bits in each byte, the lowest first; bit 6 tells that another byte
+/* Reads an unsigned varint: six bits in each byte, the lowest first; bit 6 is set if another byte
  * follows. */
 static uint64_t unsigned_async(struct line_cursor *t) {
     uint64_t value = 0;

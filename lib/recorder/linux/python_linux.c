@@ -17,7 +17,7 @@ struct python_linux {
     uint64_t generation; /* generation of the modules that were searched for the interpreter;
                             UINT64_MAX: none were searched */
     struct dynamic_symbol symbols[SYMBOLS];
-    struct python_layout told;     /* layout that the interpreter tells itself, if it does */
+    struct python_layout told; /* layout read from the interpreter itself, if it has one (3.13) */
     struct python_process process; /* layout NULL: there is no interpreter that can be read */
     const struct cfi_stack
         *stack; /* copied stack of the thread that is being read; NULL otherwise */

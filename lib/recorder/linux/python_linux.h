@@ -52,8 +52,8 @@ void python_linux_name_async(struct python_linux *py, struct rec_code_name *name
 /* Is this image the one with the interpreter's own code? */
 bool python_linux_is_in_async(const struct python_linux *py, const struct rec_image *image);
 
-/* Returns what cannot be read, such as "python 3.8, whose frames are not known"; NULL if there is
- * no such thing. Valid until python_linux_free. */
+/* Returns a text about frames that cannot be read, such as "python 3.8, whose frames are not
+ * known"; NULL if there are none. Valid until python_linux_free. */
 const char *python_linux_lack_async(const struct python_linux *py);
 
 #endif

@@ -26,8 +26,8 @@ enum {
     POLL_NS = 50000, /* first pause of a monitor that no handler wakes; each further pause is twice
                         as long */
     POLL_NS_MAX = 1000000,
-    HANDED_SPINS = 1 << 16, /* number of times that a handler looks for the monitor's copy, which
-                               takes some 3 ms */
+    HANDED_SPINS = 1 << 16, /* maximum number of times that a handler looks for the monitor's copy,
+                               some 3 ms in all */
     HANDLERS_STACK = 4096,
     FRAME_UNKNOWN = 4096
 };
@@ -164,8 +164,8 @@ bool signal_linux_has_room_async(const struct signal_target *target) {
     return size == 0 || (size != SIGNAL_STACK_UNKNOWN && size >= ours.room);
 }
 
-/* Asks the monitor to read the stack, and waits for that in the handler, without a system call,
- * for at most HANDED_SPINS looks. */
+/* Asks the monitor to read the stack, and waits for its answer in the handler, without a system
+ * call, by at most HANDED_SPINS looks. */
 static void hand_over_async(struct signal_slot *slot) {
     atomic_store(&slot->reading, READING_WANTED);
     for (unsigned i = 0; i < HANDED_SPINS && atomic_load(&slot->reading) == READING_WANTED; i++) {
@@ -217,7 +217,8 @@ static bool is_handled_async(const struct sigaction *sa) {
  * handler, which blocks all signals. */
 static void chain_handler_async(int sig, siginfo_t *info, void *uc) {
     if (!is_handled_async(&ours.old)) {
-        return; /* without a handler SIGURG is ignored */
+        return; /* there is no earlier handler, and the signals that are chosen here have no effect
+                   without one */
     }
     sigset_t mask = ((ucontext_t *)uc)->uc_sigmask;
     sigorset(&mask, &mask, &ours.old.sa_mask);
@@ -304,10 +305,11 @@ bool signal_linux_install(int number) {
         return true;
     }
     if (is_handled_async(&now) && !(now.sa_flags & SA_RESTART)) {
-        sa.sa_flags &= ~SA_RESTART; /* keeps that the program's signal interrupts its waits */
+        sa.sa_flags &= ~SA_RESTART; /* if the program's handler lets its signal interrupt system
+                                       calls, that stays so */
     }
-    /* A signal frame holds the processor's registers: 1 to 12 kB on x86-64 (getauxval(3)); a
-     * kernel that does not tell the size has no large ones. MINSIGSTKSZ cannot be used: with
+    /* A signal frame holds the processor's registers: 1 to 12 kB on x86-64 (getauxval(3)); a kernel
+     * that does not report their size has no large ones. MINSIGSTKSZ cannot be used: with
      * _GNU_SOURCE it is sysconf(_SC_SIGSTKSZ), four frames. */
     uint64_t frame = getauxval(AT_MINSIGSTKSZ);
     ours.room = 2 * (frame > FRAME_UNKNOWN ? frame : FRAME_UNKNOWN) + HANDLERS_STACK;

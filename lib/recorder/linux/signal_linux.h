@@ -7,9 +7,8 @@
  *     or, if it takes too long, ARMED -> IDLE
  *
  * A handler that runs too late finds the slot not ARMED, or ARMED for another thread, and returns;
- * if it is ARMED for the same thread again, the handler makes that copy. The handler takes no
- * lock, calls no library and does not unwind, as with cold caches a copy is the shortest thing to
- * do. */
+ * if it is ARMED for the same thread again, the handler makes that copy. The handler takes no lock,
+ * calls no library and does not unwind, as a copy takes the least time with cold caches. */
 #ifndef STALLREC_SIGNAL_LINUX_H
 #define STALLREC_SIGNAL_LINUX_H
 
@@ -28,8 +27,8 @@ struct signal_target {
     /* Size of the thread's alternate signal stack, 0 if it has none, or SIGNAL_STACK_UNKNOWN; each
      * copy updates it. NULL: the size is not tracked. */
     _Atomic uint64_t *alternate;
-    /* A seccomp filter judges the thread's system calls, so the handler makes none, and the
-     * monitor does what needs one. */
+    /* A seccomp filter judges the thread's system calls, so the handler makes none, and the monitor
+     * makes those that are needed. */
     bool filtered;
 };
 

@@ -1,4 +1,4 @@
-/* Tells what a blocked thread waits for. */
+/* Finds the lock, thread or input for which a thread is blocked. */
 #include "linux/thread_wait_linux.h"
 
 #include <poll.h>
@@ -16,7 +16,7 @@ enum {
 };
 
 /* Reads the name of the process's descriptor, such as "pipe:[1234]", into `target`; a longer name
- * is cut. False: it has none, or may not be asked. */
+ * is cut. False: it has no name, or the name may not be read. */
 static bool descriptor_name_async(pid_t pid, uint64_t descriptor, char target[TARGET_ROOM]) {
     char path[PATH_ROOM];
     char *at = rec_put_text(path, "/proc/");

@@ -1,4 +1,4 @@
-/* Tells what a blocked thread waits for, by the system call that it is in. */
+/* Finds the lock, thread or input for which a thread is blocked, by its system call. */
 #ifndef STALLREC_THREAD_WAIT_LINUX_H
 #define STALLREC_THREAD_WAIT_LINUX_H
 

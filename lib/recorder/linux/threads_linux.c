@@ -135,7 +135,7 @@ static uint32_t add_entries_async(struct threads_linux *t, size_t size, uint32_t
 }
 
 /* Adds the threads of /proc/self/task, which is read by system calls, because opendir and readdir
- * allocate. False: by its link count the folder has more threads than it listed. */
+ * allocate. False: the folder's link count shows more threads than were listed. */
 static bool thread_list_async(struct threads_linux *t, uint32_t max) {
     struct stat sb;
     nlink_t listed = 2; /* "." and ".." */
@@ -240,7 +240,8 @@ uint32_t threads_linux_share_async(const struct threads_linux *t, pid_t tid) {
     return 0;
 }
 
-/* Describes a thread in *out, with its stack if with_stack. False: the thread is gone. */
+/* Sets *out to the description of a thread, with its stack if with_stack. False: the thread is
+ * gone. */
 static bool thread_fill_async(const struct threads_linux *t, pid_t tid, bool with_stack,
                               struct rec_thread *out) {
     struct subject subject = {.source = {.target.tid = tid,

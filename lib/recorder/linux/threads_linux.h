@@ -1,5 +1,5 @@
 /* Captures all threads of the process but the watched one and the monitor: name, state, CPU time,
- * what they wait for, stack. */
+ * the lock or input for which they wait, stack. */
 #ifndef STALLREC_THREADS_LINUX_H
 #define STALLREC_THREADS_LINUX_H
 
@@ -7,13 +7,13 @@
 #include "linux/copy_linux.h"
 #include "linux/lockowner_linux.h"
 
-/* The most threads in one capture, equal to the maximum of stallrec_config.max_threads. */
+/* The maximum number of threads in one capture, equal to that of stallrec_config.max_threads. */
 enum { THREADS_LINUX_MAX = 256 };
 
 struct threads_linux;
 
-/* Makes a reader of threads. `watched` is the thread to leave out, and tells process and signal.
- * All three are borrowed until threads_linux_free. NULL: out of memory. */
+/* Makes a reader of threads. `watched` is the thread to leave out; its process and its signal are
+ * used for all threads. All three are borrowed until threads_linux_free. NULL: out of memory. */
 struct threads_linux *threads_linux_new(const struct copy_source *watched,
                                         const struct lock_layout *locks,
                                         const struct copy_unwinder *unwinder);
@@ -29,9 +29,9 @@ void threads_linux_free(struct threads_linux *t);
 uint32_t threads_linux_capture_async(struct threads_linux *t, int64_t owner, struct rec_thread *out,
                                      uint32_t max, uint32_t *left_out);
 
-/* Sets *out, without a stack, to the thread, watched or not, that used most CPU time since the
- * last call. False: this is the first call, or no thread used any. It looks at the
- * THREADS_LINUX_MAX oldest threads, which takes 1 us each besides the listing. */
+/* Sets *out, without a stack, to the thread, watched or not, that has used the most CPU time since
+ * the last call. False: this is the first call, or no thread used any. It reads the clocks of the
+ * THREADS_LINUX_MAX oldest threads, which takes 1 us for each, and the time of the listing. */
 bool threads_linux_top_async(struct threads_linux *t, struct rec_thread *out);
 
 /* Returns the share of one processor that a thread used between the last two calls of

@@ -1,5 +1,5 @@
-/* Tells the loop the edge before a wait, for all adapters of waits. The edge after a wait is told
- * by stallrec_loop_wake. */
+/* Records the loop's edge before a wait, for all adapters of waits. stallrec_loop_wake records the
+ * edge after a wait. */
 #ifndef STALLREC_ADAPTER_WAIT_H
 #define STALLREC_ADAPTER_WAIT_H
 
@@ -26,8 +26,8 @@ static inline __attribute__((always_inline)) void rec_wait_saves_frame_pointer(v
 #endif
 }
 
-/* Tells the loop that a wait begins. A wait that does not block (timeout 0) is told as a turn, as
- * a loop with idle handlers never sleeps. */
+/* Reports to the loop that a wait begins. A wait that does not block (timeout 0) is reported as a
+ * turn, as a loop with idle handlers never sleeps. */
 static inline __attribute__((always_inline)) void rec_wait_begin(struct stallrec_loop *loop,
                                                                  bool blocks) {
     rec_wait_saves_frame_pointer();

@@ -20,8 +20,8 @@ void rec_hooks_close(void);
 void rec_hooks_in_forked_child(void);
 
 /* Puts all of the events into `inbox`, which is that of rec_hooks_open or of another loop; false:
- * there is no room, and none is put. It is for a program that calls none of the hooks that use the
- * inbox, and is called on the watched thread. */
+ * there is no room, and none is put. It is only for a program that calls none of the hooks that use
+ * the inbox, and must be called on the watched thread. */
 bool rec_hooks_tell(struct rec_inbox *inbox, const struct rec_event *events, uint32_t count);
 
 /* Implements rec_capture.post by the app's poster. ctx is not used. */

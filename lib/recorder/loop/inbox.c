@@ -21,7 +21,7 @@ void rec_inbox_init(struct rec_inbox *inbox) {
 
 /* ---- writers ---- */
 
-/* Is half of the queue before `place` unread? The reader may have moved on meanwhile, even past
+/* Is half of the queue before `place` unread? The reader may have advanced meanwhile, even past
  * `place`. */
 static bool half_full(const struct rec_inbox *inbox, uint64_t place) {
     uint64_t head = atomic_load_explicit(&inbox->head, memory_order_relaxed);

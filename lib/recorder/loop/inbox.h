@@ -6,7 +6,7 @@
  *     cell i of round r   sequence = i + r * REC_INBOX_CELLS       free, for that place's writer
  *                         sequence = i + r * REC_INBOX_CELLS + 1   written, for the reader
  *
- * A writer that is held up between taking a place and filling it delays the events behind it in
+ * A writer that is held up between taking a place and filling it delays the events after it in
  * the queue, but no other writer. A zeroed inbox is not valid: rec_inbox_init. */
 #ifndef STALLREC_INBOX_H
 #define STALLREC_INBOX_H
@@ -49,7 +49,7 @@ void rec_inbox_init(struct rec_inbox *inbox);
 /* ---- writers: any thread ---- */
 
 /* Adds an event. due_ns: time by which the core has to be stepped because of it; REC_NEVER = no
- * certain time. False: there was no room. The begin of an action is refused once the queue is half
+ * certain time. False: there was no room. The start of an action is refused once the queue is half
  * full, so that its end finds room. *wake: the caller must wake the reader, which sleeps beyond
  * due_ns, or half of the queue is full. */
 bool rec_inbox_put(struct rec_inbox *inbox, const struct rec_event *event, uint64_t due_ns,
@@ -67,10 +67,10 @@ void rec_inbox_tick(struct rec_inbox *inbox, uint64_t at_ns);
 bool rec_inbox_take(struct rec_inbox *inbox, uint64_t until_ns, struct rec_event *out);
 /* Drops all events and ticks. */
 void rec_inbox_clear(struct rec_inbox *inbox);
-/* Tells that the reader is about to sleep until until_ns. False: there is an event, which should
+/* Records that the reader is about to sleep until until_ns. False: there is an event, which should
  * be read first. */
 bool rec_inbox_sleep(struct rec_inbox *inbox, uint64_t until_ns);
-/* Tells that the reader is awake. */
+/* Records that the reader is awake. */
 void rec_inbox_wake(struct rec_inbox *inbox);
 /* Returns the number of events dropped since rec_inbox_init. */
 uint64_t rec_inbox_dropped(const struct rec_inbox *inbox);

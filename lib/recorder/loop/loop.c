@@ -11,13 +11,14 @@ enum {
 void stallrec_loop_notify_(struct stallrec_loop *loop, uint64_t now) {
     uint32_t notify = __atomic_load_n(&loop->notify_, __ATOMIC_SEQ_CST);
     if ((notify & KEPT) != 0) {
-        /* The first edge is stored as the end, even if the monitor asks again before it has read
-         * it. */
+        /* end_ keeps the first edge until the monitor has read it, even if the monitor asks again
+         * before. */
         uint64_t none = 0, edge = now & ~(uint64_t)1;
         __atomic_compare_exchange_n(&loop->end_, &none, edge, false, __ATOMIC_SEQ_CST,
                                     __ATOMIC_SEQ_CST);
     }
-    /* The next edges need not take this slow path. Only the monitor clears STOP. */
+    /* The flags are cleared, so that the next edges do not call this function. Only the monitor
+     * clears STOP. */
     notify = __atomic_fetch_and(&loop->notify_, ~(uint32_t)(WAKES | KEPT), __ATOMIC_SEQ_CST);
     if ((notify & WAKES) == 0) {
         return;
@@ -39,7 +40,7 @@ static struct rec_event edge(enum rec_loop_event event, uint64_t at_ns) {
 
 /* Returns the last edge, and sets *busy_ns to the sum of the stretches that had ended by then. If
  * edges follow meanwhile, the sum may include a later stretch; this is harmless, as only
- * differences of sums are told. */
+ * differences of sums are reported. */
 static uint64_t read_state(const struct stallrec_loop *loop, uint64_t *busy_ns) {
     uint64_t state = __atomic_load_n(&loop->state_, __ATOMIC_SEQ_CST), again;
     for (int tries = 0; tries < 3; tries++, state = again) {
@@ -173,8 +174,8 @@ const char *rec_loop_mode(const struct stallrec_loop *loop) {
     return __atomic_load_n(&loop->mode_, __ATOMIC_ACQUIRE);
 }
 
-/* Sets notify_ to `wanted`, which the hooks then do; false, without doing so, if a message waits
- * to be read. */
+/* Sets notify_ to `wanted`, the bits that the hooks then obey. False: a message waits to be read,
+ * and notify_ is unchanged. */
 static bool ask(struct stallrec_loop *loop, uint32_t wanted) {
     uint32_t old = __atomic_load_n(&loop->notify_, __ATOMIC_SEQ_CST);
     do {

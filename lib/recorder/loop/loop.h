@@ -22,21 +22,21 @@
 #include "core/event.h"
 #include "stallrec.h"
 
-/* What the monitor has told the core about a loop. Zero-initialised with `loop` set = nothing
- * yet. */
+/* The state of a loop that was last reported to the core. Zero-initialised with `loop` set =
+ * nothing was reported yet. */
 struct rec_loop_poll {
     struct stallrec_loop *loop;
-    uint64_t seen;        /* the last value of state_ that was told to the core */
+    uint64_t seen;        /* the last value of state_ that was reported to the core */
     uint64_t busy_ns;     /* the loop's sum of busy stretches at `seen`, in ns */
-    uint64_t activity_ns; /* time of the last activity that was told */
-    bool idled;           /* the first idle wait was told already */
+    uint64_t activity_ns; /* time of the last activity that was reported */
+    bool idled;           /* the first idle wait was reported already */
     bool restless; /* stretches began and ended between the last two calls of rec_loop_poll */
 };
 
 enum { REC_LOOP_EVENTS = 5 };
 
-/* Fills in the events since the last call, in the order in which the core must be told them;
- * returns their number. A stretch that began and ended meanwhile is not told, except for the end
+/* Fills in the events since the last call, in the order in which they must be passed to the core;
+ * returns their number. A stretch that began and ended meanwhile is not given, except for the end
  * of a launch and the sum of the time of such stretches. */
 uint32_t rec_loop_poll(struct rec_loop_poll *poll, struct rec_event events[REC_LOOP_EVENTS]);
 
@@ -59,9 +59,9 @@ const char *rec_loop_mode(const struct stallrec_loop *loop);
  * rec_loop_interrupt. Returns at once if such an edge came since the last poll. */
 void rec_loop_wait(struct rec_loop_poll *poll, struct rec_core *core, uint64_t until_ns);
 
-/* Does the first half of rec_loop_wait, for a monitor of several loops, which sleeps on the word
- * of stallrec_main_loop: from now on an edge of this loop that matters to its core ends the main
- * loop's wait. Lowers *until_ns to the time at which this loop has to be looked at. False: an edge
+/* Does the first half of rec_loop_wait, for a monitor of several loops, which sleeps on the word of
+ * stallrec_main_loop: from now on an edge of this loop that matters to its core ends the main
+ * loop's wait. Lowers *until_ns to the time at which this loop has to be examined. False: an edge
  * came since the last poll. */
 bool rec_loop_arm(struct rec_loop_poll *poll, struct rec_core *core, uint64_t *until_ns);
 

@@ -199,7 +199,7 @@ bool finder_wants_file(const struct loop_finder *f) {
     return f->believed == 0 || f->doubt;
 }
 
-/* Do both wait at about the same depth, as loops do that follow one another, and on different
+/* Do both candidates wait at about the same depth, as successive loops do, and on different
  * objects? A candidate that waits for a part of the other's object is a library that the other
  * serves. The depths of two coroutines' stacks are not known. */
 static bool are_siblings(const struct finder_candidate *a, const struct finder_candidate *b) {
@@ -207,7 +207,7 @@ static bool are_siblings(const struct finder_candidate *a, const struct finder_c
     return apart <= SIBLING_BYTES && a->depth != 0 && !same_object(&a->object, &b->object);
 }
 
-/* Are the waits of `loop` short compared with the waits that c had since the last of them? */
+/* Are the waits of `loop` short compared with the waits of c since the last wait of `loop`? */
 static bool waits_for_replies(const struct finder_candidate *loop,
                               const struct finder_candidate *c) {
     uint64_t each_ns = loop->waited_ns / (loop->all_waits + 1);
@@ -229,7 +229,7 @@ static void believe(struct loop_finder *f, struct finder_candidate *c, uint64_t 
     if (loop == NULL) {
         f->past = REC_PAST_ANEW;
     } else if (c != loop && c->trusted) {
-        /* c was the loop before, and its successor's waits were part of one of its turns */
+        /* c was the loop before `loop`, and the waits of `loop` were part of one of c's turns */
         f->from_ns = is_weak(loop) ? c->left_ns : c->latest_ns;
     } else if (c != loop && disproves(c, loop)) {
         f->past = finder_is_young(f, now_ns) ? REC_PAST_ANEW : REC_PAST_GIVEN_UP;
@@ -343,7 +343,7 @@ static enum finder_verdict judge_elsewhere(struct loop_finder *f, struct finder_
     return f->news != FINDER_NOTHING_NEW ? FINDER_IDLE : FINDER_PART;
 }
 
-/* Judges a wait while the loop is in doubt: of the two candidates, the first that goes on waiting
+/* Judges a wait while the loop is in doubt: of the two candidates, the first that continues waiting
  * is the loop. */
 static void judge_doubtful(struct loop_finder *f, struct finder_candidate *c,
                            const struct finder_wait *wait, uint64_t now_ns) {

@@ -1,9 +1,10 @@
-/* Finds the event loop of a thread among its waits, and tells afterwards what earlier waits were.
+/* Finds the event loop of a thread among its waits, and reports afterwards which earlier waits were
+ * the loop's.
  *
  * A loop is a place (the return address of the call that waits) and the object that is waited on
  * there: one epoll instance, sets of descriptors that share one from wait to wait, a condition
- * variable, or signals. A place that waits FINDER_QUALIFIES times at the same depth of the stack
- * is a candidate, and the shallowest candidate is believed, as the loop is what the thread always
+ * variable, or signals. A place that waits FINDER_QUALIFIES times at the same depth of the stack is
+ * a candidate, and the shallowest candidate is believed, as the loop is what the thread always
  * comes back to. A library that waits for replies does so at many depths. After that a wait means:
  *
  *     same place and object                  idle, at any depth: deeper down it is a modal loop
@@ -14,18 +15,18 @@
  *
  * Belief changes. A wait that is shallower than the believed loop raises doubt, until one of the
  * two goes on waiting, for longer if the loop was believed for long; deeper waits replace a loop
- * only when it has not been seen for long. While no loop is believed, or there is doubt, every
- * wait that blocks counts as idle for the sampling, and nothing is judged: all waits are logged,
- * and once the loop is known, finder_idle tells which of them were its own, and enum rec_past from
- * when on. Time before the first wait of a thread's loop is its launch.
+ * only when it has not been seen for long. While no loop is believed, or there is doubt, every wait
+ * that blocks counts as idle for the sampling, and nothing is judged: all waits are logged, and
+ * once the loop is known, finder_idle tells which of them were its own, and enum rec_past from when
+ * on. Time before the first wait of a thread's loop is its launch.
  *
- * Loops on condition variables and signals are believed only until a loop on descriptors
- * qualifies, as a thread that waits for its worker would otherwise seem idle. They replace that
- * loop again when it no longer waits, and only ever waited for replies: each of its waits, and all
- * together, were short compared with theirs since. If it comes back and idles, all time since then
- * was its turn. A loop on descriptors may ask a worker in each of its turns, and wait for the
- * reply on a condition variable, so that neither outlasts the other; it is then believed unless
- * its waits are short.
+ * Loops on condition variables and signals are believed only until a loop on descriptors qualifies,
+ * as a thread that waits for its worker would otherwise seem idle. They replace that loop again
+ * when it no longer waits, and only ever waited for replies: each of its waits, and all together,
+ * were short compared with theirs since. If it comes back and idles, all time since then was its
+ * turn. A loop on descriptors may ask a worker in each of its turns, and wait for the reply on a
+ * condition variable, so that neither outlasts the other; it is then believed unless its waits are
+ * short.
  *
  * Pure: no OS, no globals, no allocation. Used by one thread at a time, for one watched thread.
  * Times are ns of one monotonic clock and never fall. */
@@ -82,12 +83,12 @@ enum finder_verdict {
 enum finder_news {
     FINDER_NOTHING_NEW,
     FINDER_DOUBTS, /* no loop is believed from now on */
-    FINDER_FOUND   /* another loop is believed, or the former one again; finder_idle tells its waits
+    FINDER_FOUND   /* another loop is believed, or the former one again; finder_idle gives its waits
                     */
 };
 
-/* Waits with short pauses between them, from the begin of the first to the end of the last; begin
- * = end: turns that did not wait. */
+/* Waits with short pauses between them, from the start of the first to the end of the last; begin =
+ * end: turns that did not wait. */
 struct finder_interval {
     uint64_t begin_ns, end_ns;
 };
@@ -104,7 +105,7 @@ struct finder_candidate {
     uint64_t outer_waits;
     uint64_t streak,
         epoch;          /* streak: number of waits since the believed loop's wait number `epoch` */
-    uint64_t streak_ns; /* ns that the waits of the streak took, without one that goes on */
+    uint64_t streak_ns; /* ns that the waits of the streak took, without one that continues */
     uint64_t waited_ns; /* ns that the candidate waited at any depth */
     uint64_t rival_ns; /* loop_finder.believed_ns of the loop on a condition variable with which the
                           candidate is compared */
@@ -137,10 +138,10 @@ struct loop_finder {
     uint64_t doubt_streak; /* number of waits of the believed loop since a shallower wait */
     bool doubt;
     uint64_t doubt_ns; /* time since which the loop is in doubt */
-    uint32_t open;     /* index of the candidate whose wait goes on, + 1; 0 = none */
+    uint32_t open;     /* index of the candidate whose wait continues, + 1; 0 = none */
     enum finder_news news;
     uint64_t
-        from_ns; /* time from which on finder_idle tells waits, as of the latest FINDER_FOUND */
+        from_ns; /* time from which on finder_idle gives waits, as of the latest FINDER_FOUND */
     enum rec_past past;
     bool (*allowed)(void *ctx, uint64_t place);
     void *allowed_ctx;
@@ -158,8 +159,8 @@ enum finder_verdict finder_begin(struct loop_finder *f, const struct finder_wait
 /* Ends the wait. It must be called for each wait that blocked, whatever the verdict was; a wait
  * that was left by a jump has no end. */
 void finder_end(struct loop_finder *f, uint64_t now_ns);
-/* Decides on what is known, by fewer waits than finder_begin needs, when the thread ends or is no
- * longer watched. It may make news for finder_take_news. */
+/* Decides which candidate is the loop, with fewer waits than finder_begin needs, when the thread
+ * ends or is no longer watched. It may make news for finder_take_news. */
 void finder_finish(struct loop_finder *f, uint64_t now_ns);
 
 /* Forgets the waits for condition variables, of which some may have been missed, except those of
@@ -171,7 +172,7 @@ void finder_forget_conditions(struct loop_finder *f);
 enum finder_news finder_take_news(struct loop_finder *f);
 
 /* After FINDER_FOUND: sets out to the times in which the loop was idle since *from_ns, oldest
- * first, up to the begin of the current wait; if there are more than `max`, to the newest. Returns
+ * first, up to the start of the current wait; if there are more than `max`, to the newest. Returns
  * their number. *from_ns: time since which the log is complete; with REC_PAST_ANEW 0, unless the
  * log was too long. */
 uint32_t finder_idle(const struct loop_finder *f, struct finder_interval *out, uint32_t max,
@@ -181,10 +182,11 @@ uint32_t finder_idle(const struct loop_finder *f, struct finder_interval *out, u
  * until the next call. */
 const struct finder_candidate *finder_loop(const struct loop_finder *f);
 
-/* Is the belief so young that all may be judged again from the start? A belief does not age while
- * there is doubt. */
+/* Is a loop believed only for so short a time that all waits may be judged again from the start?
+ * Time in doubt does not count. */
 bool finder_is_young(const struct loop_finder *f, uint64_t now_ns);
-/* Returns the time until which the belief is young, 0 if it is not. */
+/* Returns the time until which finder_is_young is true, if no doubt arises; 0 if it is false now.
+ */
 uint64_t finder_young_until(const struct loop_finder *f, uint64_t now_ns);
 /* Does the finder need finder_object.file, as no loop is believed or the loop is in doubt? */
 bool finder_wants_file(const struct loop_finder *f);

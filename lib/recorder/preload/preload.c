@@ -36,8 +36,8 @@ static void watch_process(uint64_t frame) {
     preload_watch_process(&state.config, state.program, frame);
 }
 
-/* Passes the call to the C library, and tells the capture the new size of the first watched
- * thread's alternate stack, as a small one has no room for our signal (signal_linux.h). */
+/* Passes the call to the C library, and passes the new size of the first watched thread's alternate
+ * stack to the capture, as a small one has no room for our signal (signal_linux.h). */
 INTERPOSED int sigaltstack(const stack_t *stack, stack_t *old) {
     if (!real_sigaltstack) {
         preload_resolve("sigaltstack", &real_sigaltstack);
@@ -52,7 +52,7 @@ INTERPOSED int sigaltstack(const stack_t *stack, stack_t *old) {
     return result;
 }
 
-/* Treats the child of a fork as a newly started program, which is recorded with --follow only. */
+/* Treats the child of a fork as a newly started program, which is recorded only with --follow. */
 static void preload_in_child(void) {
     preload_watch_forked();
     if (state.config.follow) {

@@ -52,7 +52,7 @@ enum {
 /* A stretch of time in which the main thread did not wait. */
 struct preload_stretch {
     uint64_t length_ms;
-    uint64_t at_ms; /* begin of the stretch, in ms since the process's begin */
+    uint64_t at_ms; /* start of the stretch, in ms since the process's begin */
 };
 
 /* The report of a process with a recorder, whose monitor writes the counts each time before it
@@ -66,7 +66,7 @@ struct preload_process {
     uint32_t threads;      /* number of threads that were watched */
     uint32_t loops;        /* number of watched threads with an event loop */
     uint32_t unwatched;    /* number of wanted threads for which there was no room */
-    uint32_t speaker;      /* id of the thread whose loop is in loop_at; 0: none is known */
+    uint32_t speaker;      /* id of the thread whose loop is named in loop_at; 0: none is known */
     uint32_t calling; /* number of watched threads that may be in a system call of the recorder */
     uint64_t stalls, dumps, lost;
     uint64_t told_ns; /* time at which the counts were taken, on the recorder's clock */
@@ -98,7 +98,7 @@ struct preload_news {
     uint32_t kind;   /* enum preload_news_kind */
     uint32_t pid;
     uint64_t age_ms; /* the stall's age; at its end its length; of a stall that is taken back, the
-                        length that was told */
+                        length that was reported */
     char what[16];   /* the stall's kind: "hang" … */
 };
 

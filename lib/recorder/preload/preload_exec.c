@@ -124,7 +124,7 @@ static size_t count_arguments(va_list args) {
     return n;
 }
 
-/* Copies the variadic list with its NULL to v->list; args is then behind the NULL. */
+/* Copies the variadic list with its NULL to v->list; args is then after the NULL. */
 static void take_arguments(struct preload_vector *v, const char *first, size_t n, va_list args) {
     /* memcpy is used as exec's arrays are of char *, not const char *, for historical reasons. */
     memcpy(v->list, &first, sizeof first);

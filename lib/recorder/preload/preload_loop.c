@@ -1,5 +1,5 @@
-/* Watches a thread through its waits, and tells the recorder which of them are the event loop's as
- * soon as that is known. preload_threads.c decides which threads are watched. */
+/* Watches a thread through its waits, and reports to the recorder which of them are the event
+ * loop's as soon as that is known. preload_threads.c decides which threads are watched. */
 #include <errno.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -45,14 +45,14 @@ static void name_place(const struct thread_watch *w, uint64_t address, char text
              *place.symbol ? ")" : "");
 }
 
-/* Adds a loop's place to w->places: behind the other places if past is REC_PAST_CONTINUES, else in
+/* Adds a loop's place to w->places: after the other places if past is REC_PAST_CONTINUES, else in
  * place of them. */
 static void add_place(struct thread_watch *w, uint64_t place, enum rec_past past) {
     if (past != REC_PAST_CONTINUES) {
         w->place_count = 0;
     }
     for (unsigned i = 0; i < w->place_count; i++) {
-        /* This loop went on, so the later loops were part of its turn. */
+        /* This loop continued, so the later loops were part of its turn. */
         if (w->places[i] == place) {
             w->place_count = i;
         }
@@ -111,8 +111,8 @@ static bool tell_events(const struct thread_watch *w, const struct rec_event *ev
     return told;
 }
 
-/* Does this thread tell loop_at of the process in the report? The main thread's loop comes before
- * all others, and then the loop that was found first. */
+/* May this thread write the name of its loop to loop_at of the process's entry in the report? The
+ * main thread may at any time, else the thread whose loop was found first. */
 static bool speaks_for_process(const struct thread_watch *w) {
     uint32_t none = 0, tid = (uint32_t)gettid();
     if (tid == (uint32_t)getpid()) {
@@ -124,8 +124,8 @@ static bool speaks_for_process(const struct thread_watch *w) {
            none == tid;
 }
 
-/* Tells the recorder which loop is believed now, and when it was idle before. waits: a wait of
- * that loop begins now. */
+/* Reports to the recorder the loop that is believed now, and the times at which it was idle before.
+ * waits: a wait of that loop begins now. */
 static void tell_found(struct thread_watch *w, uint64_t now, bool waits) {
     const struct finder_interval *idle = w->intervals;
     struct rec_event *events = w->events;
@@ -144,8 +144,8 @@ static void tell_found(struct thread_watch *w, uint64_t now, bool waits) {
     }
     events[n++] = (struct rec_event){
         .kind = REC_EVENT_ATTRIBUTED, .at_ns = now, .mark_ns = finder_young_until(&w->finder, now)};
-    /* The wait is told with the rest, since a monitor that looks late would see a later edge only.
-     */
+    /* The wait is reported together with the attribution, because a monitor that reads late would
+     * see only a later edge. */
     if (waits) {
         events[n++] =
             (struct rec_event){.kind = REC_EVENT_EDGE, .at_ns = now, .value = REC_LOOP_SLEEP};
@@ -164,7 +164,7 @@ static void tell_found(struct thread_watch *w, uint64_t now, bool waits) {
     }
 }
 
-/* Tells the recorder that no loop is believed any more. */
+/* Reports to the recorder that no loop is believed any more. */
 static void tell_doubt(struct thread_watch *w, uint64_t now) {
     const struct rec_event event = {.kind = REC_EVENT_DOUBT, .at_ns = now, .mark_ns = w->begin_ns};
     tell_events(w, &event, 1);

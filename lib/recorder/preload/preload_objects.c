@@ -1,5 +1,5 @@
-/* Tells the finder of a watched thread's loop what the thread waits on: descriptors, a condition
- * variable, signals. Nothing is read for a thread that is not watched. */
+/* Passes to the finder of a watched thread's loop the object on which the thread waits:
+ * descriptors, a condition variable, signals. Nothing is read for a thread that is not watched. */
 #include <errno.h>
 #include <sys/stat.h>
 
@@ -35,7 +35,7 @@ bool preload_begin_poll(const struct preload_caller *caller, const struct pollfd
         }
     }
     if (wait.object.lowest == UINT32_MAX) {
-        return false; /* not told to the finder, as a wait for no descriptor */
+        return false; /* a wait for no descriptor is not passed to the finder */
     }
     wait.object.file = file_number(w, wait.object.lowest);
     return preload_wait_begins(w, caller, &wait);

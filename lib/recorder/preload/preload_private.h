@@ -23,7 +23,7 @@ struct preload_config {
     char directory[PRELOAD_PATH];
     int folder; /* descriptor of `directory`; -1: none */
     char names[PRELOAD_LOOP_AT_MAX +
-               2]; /* values of --loop-at, each NUL-terminated, with an empty one behind the last */
+               2]; /* values of --loop-at, each NUL-terminated, with an empty one after the last */
     char preset[PRELOAD_TEXT];          /* "": the preset "default" */
     uint32_t threshold_ms;              /* 0: the preset's */
     uint32_t sample_ms, ring, check_ms; /* 0: the preset's */
@@ -36,7 +36,7 @@ struct preload_config {
     uint32_t file_mode;         /* see struct stallrec_config */
     char threads[PRELOAD_TEXT]; /* a glob on names of threads to watch; "": only the main thread */
     char context[PRELOAD_CONTEXT]; /* values "KEY=VALUE", each NUL-terminated, with an empty one
-                                      behind the last */
+                                      after the last */
     bool follow;
     struct preload_report *report; /* never NULL */
 };
@@ -44,7 +44,7 @@ struct preload_config {
 /* ---- preload_recorder.c ---- */
 
 /* Starts the recorder for the calling thread, which is watched since begin_ns, and returns the
- * process's entry in the report. If the recorder does not start, the report says so, and
+ * process's entry in the report. If the recorder does not start, the failure is in the report, and
  * thread->loop becomes NULL. program: the program's path. goes_on: as in struct monitor_finding.
  * `from` is borrowed for ever. */
 struct preload_process *preload_start_recorder(const struct preload_config *from,
@@ -54,14 +54,14 @@ struct preload_process *preload_start_recorder(const struct preload_config *from
 /* Watches the calling thread as well (monitor_add_thread). False: it is not watched, and the
  * report counts it. */
 bool preload_add_thread(struct monitor_thread *thread, uint64_t begin_ns);
-/* Counts in the report a wanted thread that is not watched. */
+/* Counts a wanted thread that is not watched, in the report. */
 void preload_tell_left(void);
 /* Stops the recorder, which writes open dumps; waits at most 2 s for that. */
 void preload_stop_recorder(void);
 /* Reports that the recorder no longer runs, because a filter kills the system call `call`.
  * program: the program's path. */
 void preload_tell_aside(const struct preload_config *config, const char *program, const char *call);
-/* Has preload_tell_aside reported this process, maybe before an exec? Filters survive an exec. */
+/* Has preload_tell_aside reported this process, perhaps before an exec? Filters survive an exec. */
 bool preload_is_aside(const struct preload_config *config);
 /* Returns the threshold in ns: the length of the shortest stall. */
 uint64_t preload_threshold_ns(const struct preload_config *config);
@@ -75,7 +75,8 @@ void preload_resolve_waits(void);
 enum {
     PRELOAD_LOOPS = 4, /* number of loops of a thread, one after another, that are named */
     PRELOAD_INTERVALS =
-        96 /* number of idle intervals that are told at once, for which an empty inbox has room */
+        /* Number of idle intervals that are reported at once, for which an empty inbox has room. */
+    96
 };
 
 /* A watched thread. Only that thread uses it, except for `shared`, `loop` and `inbox`. */
@@ -89,8 +90,8 @@ struct thread_watch {
     uint64_t waited_ns; /* time at which the last wait ended; 0 = there was none yet */
     bool first;         /* the recorder was started for this thread */
     bool waits;         /* the thread is in a blocking wait, which the finder knows */
-    bool idle;          /* the recorder was told that this wait is idle */
-    bool untold;        /* the loop was found, but could not be told yet */
+    bool idle;          /* it was reported to the recorder that the loop is idle in this wait */
+    bool untold;        /* the loop was found, but could not be reported yet */
     struct loop_finder finder;
     const struct preload_config *config;
     const char *program; /* path of the program */
@@ -152,11 +153,11 @@ struct preload_caller;
 /* Initialises *w for a thread of which no wait is known yet. config and program are borrowed. */
 void preload_watch_begin(struct thread_watch *w, const struct preload_config *config,
                          const char *program);
-/* Tells that a wait of the calling thread, which is recorded, begins. False: preload_wait_ends
+/* Reports that a wait of the calling thread, which is recorded, begins. False: preload_wait_ends
  * must not be called. errno is kept. */
 bool preload_wait_begins(struct thread_watch *w, const struct preload_caller *caller,
                          struct finder_wait *wait);
-/* Tells that the thread's blocking wait (w->waits) ends. errno is kept. */
+/* Reports that the thread's blocking wait (w->waits) ends. errno is kept. */
 void preload_wait_ends(struct thread_watch *w);
 /* Judges the remaining time of the calling thread, because it or the process ends. */
 void preload_watch_finish(struct thread_watch *w);
@@ -170,8 +171,8 @@ struct preload_caller {
     bool blocks; /* the timeout is not 0 */
 };
 
-/* These functions tell that a wait of the calling thread begins, by the object of the wait. False:
- * preload_end_wait must not be called. errno is kept. */
+/* Each of these functions reports that a wait of the calling thread begins; they differ in the
+ * object of the wait. False: preload_end_wait must not be called. errno is kept. */
 bool preload_begin_poll(const struct preload_caller *caller, const struct pollfd *fds, nfds_t n);
 bool preload_begin_select(const struct preload_caller *caller, int n, const fd_set *in,
                           const fd_set *out, const fd_set *except);
@@ -191,8 +192,8 @@ void preload_resolve_filter(void);
  * main thread. */
 bool preload_read_environment(struct preload_config *config);
 
-/* Stores the next function of this name behind ours into the atomic function pointer at `slot`,
- * with release order; NULL if there is none. It may take the dynamic linker's lock. */
+/* Stores the next function of this name after ours into the atomic function pointer at `slot`, with
+ * release order; NULL if there is none. It may take the dynamic linker's lock. */
 void preload_resolve(const char *name, void *slot);
 
 /* Looks up the real functions of the exec and spawn families. The main thread calls it as early as
@@ -204,8 +205,8 @@ bool preload_follows(void);
 
 enum { PRELOAD_FEW = 128 };
 
-/* An array for exec, and room for a text. It uses no malloc, which is not allowed wherever exec
- * is, and for a short list no mmap, as a vfork'ed child that execs would leave the mapping behind
+/* An array for exec, and room for a text. It uses no malloc, as exec may be called where malloc may
+ * not, and for a short list no mmap, as a vfork'ed child that execs would leave the mapping behind
  * in its parent. */
 struct preload_vector {
     char **list;

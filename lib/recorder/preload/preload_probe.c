@@ -214,7 +214,8 @@ static void run_probe(struct probe_board *board, const struct probe_filter *filt
         }
         board->all_done = true;
     }
-    syscall(SYS_exit, 0); /* exit is the only way to end that seccomp's strict mode allows */
+    /* Seccomp's strict mode allows no other call than exit to end the child. */
+    syscall(SYS_exit, 0);
 }
 
 /* Forks by a raw system call, so that the child's end sends no signal. fork(2) would run fork

@@ -13,8 +13,8 @@
 #define EXIT_NS UINT64_C(2000000000) /* longest wait of the program's exit */
 
 /* Age of a stall in ms at which the other threads are captured under the preset "default". It is
- * earlier than in an app, at the price of a signal to running threads, as a user who looks for a
- * stall wants to know who holds the lock. */
+ * earlier than in an app, at the price of a signal to running threads, because a user who looks for
+ * a stall wants to know the holder of the lock. */
 enum { THREADS_AFTER_MS = 1000 };
 
 _Static_assert((int)PRELOAD_UNWATCHED == (int)REC_UNWATCHED_REASONS, "the same reasons");
@@ -25,7 +25,7 @@ static struct {
     struct preload_process *process;
     struct preload_process
         nobody_reads;             /* the entry of a process for which the report has no room */
-    uint64_t stalls, dumps, lost; /* counts of the program that this process ran before an exec */
+    uint64_t stalls, dumps, lost; /* counts of the programs that this process ran before an exec */
     const struct preload_config *config;
 } state;
 
@@ -114,8 +114,8 @@ static void preload_on_lost(void *user, const char *path, enum stallrec_error wh
     __atomic_fetch_add(&state.process->lost, 1, __ATOMIC_RELAXED);
 }
 
-/* Writes a message about a stall to the report. Each message, of whatever process, has a number of
- * its own; a slow process may overwrite a newer message. */
+/* Writes a message about a stall to the report. All messages of all processes have different
+ * numbers; a slow process may overwrite a newer message. */
 static void publish_news(enum preload_news_kind kind, const char *what, uint64_t age_ms) {
     struct preload_report *report = state.config->report;
     uint64_t number = __atomic_add_fetch(&report->told, 1, __ATOMIC_RELAXED);
@@ -198,7 +198,7 @@ static void configure(struct stallrec_config *config) {
         config->threshold_ms = from->threshold_ms;
         if (config->first_sample_ms > config->threshold_ms / 2) {
             config->first_sample_ms =
-                config->threshold_ms / 2; /* some samples precede a stall then */
+                config->threshold_ms / 2; /* so that there are samples before the threshold */
         }
     }
     if (from->sample_ms > 0) {

@@ -193,7 +193,8 @@ static struct thread_watch *claim_entry(void) {
         if (atomic_compare_exchange_strong(&w->taken, &expected, true)) {
             return w;
         }
-        expected = true; /* the monitor sets `released` once per thread */
+        expected = true; /* `released` is true once the monitor no longer uses the entry of a thread
+                            that has ended */
         if (atomic_compare_exchange_strong(&w->shared.released, &expected, false)) {
             return w;
         }

@@ -1,8 +1,8 @@
-/* Interposes the waiting functions of libc, and tells the waits of watched threads to the finders
+/* Interposes the waiting functions of libc, and reports the waits of watched threads to the finders
  * of their loops.
  *
- * A wait for no descriptor at all is a sleep. A wait that is not told is passed on as a tail call;
- * in any other wait this library has a frame, which dumps leave out (own_code_linux.h). */
+ * A wait for no descriptor at all is a sleep. A wait that is not reported is passed on as a tail
+ * call; in any other wait this library has a frame, which dumps leave out (own_code_linux.h). */
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
@@ -17,7 +17,7 @@
 
 #define INTERPOSED __attribute__((visibility("default")))
 
-/* Describes the call of the function in which this macro is used. */
+/* Makes a struct preload_caller of the call of the function in which this macro is used. */
 #define CALLER(blocks)                                                                             \
     (&(struct preload_caller){__builtin_return_address(0), __builtin_dwarf_cfa(), (blocks)})
 

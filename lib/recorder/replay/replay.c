@@ -1,4 +1,4 @@
-/* Steps a core by a trace of events. */
+/* Passes the events of a trace to a core, and steps the core. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +14,7 @@ static bool set_detectors(struct replay *r, const char *list) {
 }
 
 /* Sets "detectors", "preset", "used" or "steps", which have forms of their own. False: `name` is
- * none of these. *ok tells whether the value was valid. */
+ * none of these. *ok becomes whether the value was valid. */
 static bool set_other(struct replay *r, const char *name, const char *value, bool *ok) {
     if (strcmp(name, "detectors") == 0) {
         *ok = set_detectors(r, value);
@@ -79,7 +79,7 @@ static bool set_field(struct replay *r, struct replay_words *w) {
 }
 
 /* Executes a "set" line. If the caller has chosen a preset, the line changes no setting; "steps"
- * and "used" still apply, as they tell how the trace's times are meant. */
+ * and "used" still apply, as the meaning of the trace's times depends on them. */
 static bool do_set(struct replay *r, struct replay_words *w) {
     struct stallrec_config config = r->config;
     bool ok = set_field(r, w);

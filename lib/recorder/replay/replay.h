@@ -1,5 +1,6 @@
-/* Steps a core over a written trace of events and tells what it does: for tests, and for anyone who
- * asks what a setting would have detected. Not part of what runs in an app.
+/* Steps a core over a written trace of events, and prints its actions: for tests, and to find out
+ * which stalls another setting would have detected. The replay is not part of the recorder that
+ * runs in an app.
  *
  * A trace is UTF-8 text, one item per line, `#` begins a comment:
  *
@@ -27,31 +28,33 @@
  *     at MS attribute PAST AGO the loop is known, since AGO ms before: anew, continues or given-up
  *                              as in core.h
  *     at MS past-idle FROM TO  after it: the loop was idle from FROM ms before to TO ms before
- *     at MS attributed HOLD    after that: what was found is not written for so many ms
- *     at MS suspend LENGTH     the process does not run for so long
+ *     at MS attributed HOLD    after that: the dumps found are not written for HOLD ms
+ *     at MS suspend LENGTH     the process does not run for LENGTH ms
  *     at MS stop               the end; without it the recorder stops at the last event
- *     expect TEXT              a line that the replay tells, in this order
+ *     expect TEXT              a line of the replay's output; they are in this order
  *
- * MS may have six digits behind a point. In names of actions and threads %20 stands for the byte
+ * MS may have six digits after a point. In names of actions and threads %20 stands for the byte
  * 20, and % alone for nothing. A FUNCTION that begins with ? is not known to be one: its frames are
  * equal only if they are the same place.
  *
- * A trace that a recorder wrote has `set steps told`: the core is stepped where the trace says, not
- * when it wants to be. wake, sleep, turn, busy, activity, launch and answer may then be told after
- * later events, and an activity is not an edge. Without that line the same events are judged anew,
- * as by another setting. Such a trace has these, too:
+ * A trace that a recorder wrote has `set steps told`: the core is stepped at the trace's step
+ * lines, not at the times for which it asks. The lines wake, sleep, turn, busy, activity, launch
+ * and answer may then follow those of later events, and an activity is not an edge. Without `set
+ * steps told` the same events are judged again, as for another setting. Such a trace also has these
+ * lines:
  *
  *     set used NS              CPU time of the process at the start
  *     at MS step               the core is stepped
- *     at MS wait               what the monitor did itself is over
+ *     at MS wait               the monitor's own work, such as a capture, is over
  *     at MS write              the oldest dump that is closed is written
  *     at MS sample NAME        as run, for the next sample only; the next again as run, or sample
  *     at MS used NS [THREAD]   instead of cpu: CPU time that the process has used
- *     at MS busy N SPAN        of the SPAN ms from then on, which no edge tells of, N were busy
- *     at MS gone               in the next event: the loop has gone on since it was last told of
+ *     at MS busy N SPAN        N of the SPAN ms from MS on were busy, without an edge
+ *     at MS gone               in the next event the loop has moved on since its last edge
  *     at MS answer once N      task N has run; `refuse`: tasks cannot be posted
  *
- * and the replay tells lines like (times and lengths in ms; 1.2 = second dump of the first stall):
+ * The replay's output has lines such as these (times and lengths in ms; 1.2 = second dump of the
+ * first stall):
  *
  *     250 begin 1 runloop                 the first stall, and what found it
  *     250 dump 1.1 runloop save x 3 of 4  captured: its heaviest stack, repeats of the samples
@@ -78,7 +81,7 @@
 #include "support/rec_out.h"
 
 struct rec_replay_sink {
-    /* Receives each line that the replay tells, without its newline; text is valid during the
+    /* Receives each line of the replay's output, without its newline; text is valid during the
      * call. */
     void (*line)(void *ctx, const char *text);
     /* Receives the text of each "expect" line of the trace. May be NULL. */
@@ -86,18 +89,20 @@ struct rec_replay_sink {
     /* Receives each dump that would be written. May be NULL. */
     void (*dump)(void *ctx, const struct rec_dump *dump);
     void *ctx;
-    /* Name of a preset to use in place of the trace's settings; NULL: the trace's settings, on top
-     * of "default". */
+    /* Name of a preset to use instead of the trace's settings; NULL: the trace's settings are used,
+     * and "default" for those that the trace lacks. */
     const char *preset;
-    /* Output for a trace of this replay, whose own replay tells the same lines. NULL = no trace is
-     * written. */
+    /* Output for a trace of this replay; a replay of that trace gives the same lines. NULL = no
+     * trace is written. */
     struct rec_out *trace;
     uint64_t
-        steps_max; /* most steps of the core, after which a longer trace is refused; 0 = no limit */
+        /* Maximum number of steps of the core, after which a longer trace is refused; 0 = no limit.
+         */
+        steps_max;
 };
 
-/* Replays a trace. False: the text is no valid trace, is too long, or memory ran out; message
- * tells the line and why. No global state. */
+/* Replays a trace. False: the text is no valid trace, is too long, or memory ran out; message holds
+ * the number of the line and the reason. No global state. */
 bool rec_replay(const char *text, size_t len, const struct rec_replay_sink *sink, char *message,
                 size_t message_size);
 

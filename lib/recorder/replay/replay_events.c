@@ -1,4 +1,4 @@
-/* The events of a trace: what each "at" line tells the core. */
+/* Turns the "at" lines of a trace into events for the core. */
 #include <string.h>
 
 #include "files/dump_json.h"
@@ -86,8 +86,8 @@ static bool on_write(struct replay *r, struct replay_words *w) {
     return replay_write_one(r) || replay_fail(r, "no dump waits to be written");
 }
 
-/* Tells the core an activity and, unless the trace tells edges itself, the edge that the activity
- * stands for. */
+/* Passes to the core an activity and, unless the trace has the edges itself, the edge that the
+ * activity stands for. */
 static bool on_activity(struct replay *r, struct replay_words *w) {
     uint32_t index;
     if (!replay_find_word(replay_next_word(w), rec_activity_names, STALLREC_ACTIVITY_EXIT + 1,
@@ -140,8 +140,9 @@ static bool on_tick(struct replay *r, struct replay_words *w) {
     return replay_step(r);
 }
 
-/* Executes "cpu PERMILLE [THREAD]": from now on the process uses so many thousandths of a
- * processor, and THREAD is the thread that uses most; without THREAD none is known. */
+/* Executes "cpu PERMILLE [THREAD]": from now on the process uses PERMILLE thousandths of a
+ * processor, and THREAD is the thread that uses the most; without THREAD no such thread is known.
+ */
 static bool on_cpu(struct replay *r, struct replay_words *w) {
     const char *number = replay_next_word(w), *thread = replay_next_word(w);
     uint64_t permille;
@@ -222,7 +223,7 @@ static bool on_span_end(struct replay *r, struct replay_words *w) {
     return replay_step(r);
 }
 
-/* Reads a number of ms, at most a day, and sets *out to the time by so much before now. */
+/* Reads a number of ms, at most a day, and sets *out to the time that many ms before now. */
 static bool read_ago(struct replay *r, struct replay_words *w, uint64_t *out) {
     uint64_t ago;
     if (!replay_parse_ms(replay_next_word(w), &ago) || ago > REPLAY_ORIGIN) {
@@ -286,7 +287,7 @@ bool replay_do_event(struct replay *r, const char *event, struct replay_words *w
     static const struct {
         const char *name;
         event_fn run;
-        bool late; /* in a recorded trace this event may be told after a later one */
+        bool late; /* in a recorded trace the line of this event may follow that of a later event */
     } events[] = {{"wake", on_wake, true},
                   {"sleep", on_sleep, true},
                   {"turn", on_turn, true},
@@ -318,8 +319,8 @@ bool replay_do_event(struct replay *r, const char *event, struct replay_words *w
         if (!events[i].late && r->now < r->last) {
             return replay_fail(r, "time does not go back");
         }
-        /* A write is not told to the core, so an event that waited while the dump was written is
-         * told behind the write, with its own time. */
+        /* A write is not given to the core, so the line of an event that waited while the dump was
+         * written follows that of the write, and has the event's own, earlier time. */
         if (events[i].run != on_write && r->now > r->last) {
             r->last = r->now;
         }

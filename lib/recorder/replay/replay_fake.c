@@ -1,4 +1,4 @@
-/* The fake platform of a replayed core, and the lines that report what the core does. */
+/* The fake platform of a replayed core, and the lines that report the core's actions. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,6 +1,6 @@
-/* The replay's state, which its files share: replay.c reads the trace, replay_events.c tells the
- * core the trace's events, replay_steps.c steps the core and writes dumps, replay_fake.c is the
- * platform of the core and tells what the core does. */
+/* The replay's state, which its files share: replay.c reads the trace, replay_events.c passes the
+ * trace's events to the core, replay_steps.c steps the core and writes dumps, replay_fake.c is the
+ * platform of the core and prints the core's actions. */
 #ifndef STALLREC_REPLAY_PRIVATE_H
 #define STALLREC_REPLAY_PRIVATE_H
 
@@ -13,7 +13,7 @@ enum {
     REPLAY_STACKS = 1 << 16,
     REPLAY_DEPTH = 1024,
     REPLAY_FUNCTIONS = 1 << 16,
-    REPLAY_LINE = 1024,       /* bytes of a line that the replay tells */
+    REPLAY_LINE = 1024,       /* size of a line of the replay's output */
     REPLAY_INPUT = 64 * 1024, /* bytes of a line of the trace */
     REPLAY_SAMPLES = REC_TRACE_ASKED
 };
@@ -46,7 +46,7 @@ struct replay {
     uint32_t running; /* number of the stack that is sampled, + 1; 0: no stack can be taken */
     uint32_t samples[REPLAY_SAMPLES]; /* stacks of the next samples, as their numbers + 1 */
     uint32_t sample_count;
-    bool told;     /* the trace tells steps and writes */
+    bool told;     /* the trace has lines for steps and writes (`set steps told`) */
     bool gone;     /* the loop has gone on since its last edge; valid for the next event only */
     uint64_t now;  /* the replay's time, in ns */
     uint64_t last; /* time of the latest step, or of the latest event that must be in order */
@@ -71,15 +71,15 @@ bool replay_do_event(struct replay *r, const char *event, struct replay_words *w
 
 /* ---- replay_steps.c ---- */
 
-/* Sets the message that says why the trace cannot be replayed; returns false. */
+/* Sets the message to the reason for which the trace cannot be replayed; returns false. */
 __attribute__((format(printf, 2, 3))) bool replay_fail(struct replay *r, const char *format, ...);
 /* Counts a step. False: the trace has too many steps. */
 bool replay_count_step(struct replay *r);
 /* Passes an event to the core with the time r->now, and to the trace that is written. For a step
  * it returns the time at which the core wants to be stepped next. */
 uint64_t replay_to_core(struct replay *r, struct rec_event event);
-/* Counts a step and, unless the trace tells steps itself, steps the core and writes the dumps that
- * are due. It must be called after each event. False: the trace has too many steps. */
+/* Counts a step and, unless the trace has step lines itself, steps the core and writes the dumps
+ * that are due. It must be called after each event. False: the trace has too many steps. */
 bool replay_step(struct replay *r);
 /* Writes the oldest closed dump; false: there is none. */
 bool replay_write_one(struct replay *r);
@@ -94,9 +94,9 @@ struct rec_capture replay_capture(struct replay *r);
 uint64_t replay_cpu(struct replay *r);
 
 __attribute__((format(printf, 2, 3))) void replay_tell(struct replay *r, const char *format, ...);
-/* Tells what the core did as a line; a rec_watch, whose ctx is the replay. */
+/* Prints an action of the core as a line. It is a rec_watch function, whose ctx is the replay. */
 void replay_note(void *ctx, const struct rec_note *note);
-/* Tells the line about a dump that would be written. */
+/* Prints the line about a dump that would be written. */
 void replay_tell_write(struct replay *r, const struct rec_dump *dump);
 
 #endif

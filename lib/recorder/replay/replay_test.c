@@ -373,7 +373,8 @@ static size_t random_trace(uint32_t seed, char *text, size_t size) {
     uint32_t s = seed * 2654435761u + 1;
     size_t len = seed % 2 == 0 ? random_preset(&s, text, size) : random_settings(&s, text, size);
     int n = snprintf(text + len, size - len,
-                     "stack a f+1 main\nstack b f+9 main\nstack c g main\nidle w epoll main\ninput i read main\n");
+                     "stack a f+1 main\nstack b f+9 main\nstack c g main\nidle w epoll main\ninput "
+                     "i read main\n");
     len += (size_t)n;
     const uint32_t kinds = seed % 4 == 1 ? 10 : sizeof names / sizeof *names;
     unsigned long long t = 0;

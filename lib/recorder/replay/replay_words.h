@@ -21,7 +21,7 @@ char *replay_next_word(struct replay_words *w);
 
 /* Parses all of text as a decimal number of at most max; false: it is no such number, or NULL. */
 bool replay_parse_number(const char *text, uint64_t max, uint64_t *out);
-/* Parses ms, with up to six digits behind the point, to ns; changes text. False: text is no such
+/* Parses ms, with up to six digits after the point, to ns; changes text. False: text is no such
  * number. */
 bool replay_parse_ms(char *text, uint64_t *out);
 

@@ -15,9 +15,10 @@ enum { WAIT_MS = 10, PROGRAM_MS = 1000 };
 
 struct folder_state {
     const struct recover_request *request;
-    bool program_lives; /* the spool of request->pid was in use at the last look */
+    bool program_lives; /* the spool of request->pid was in use when the folder was last read */
     uint32_t
-        others_alive; /* number of spools of request->others that were in use at the last look */
+        /* Number of spools of request->others that were in use when the folder was last read. */
+        others_alive;
     struct rec_folder folder;
     struct rec_state state;
 };

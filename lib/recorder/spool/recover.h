@@ -6,7 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What to recover: the folder, the process that ended, and other processes whose end is awaited. */
+/* A request to recover dumps: the folder, the process that ended, and other processes whose end is
+ * awaited. */
 struct recover_request {
     const char *directory;
     uint32_t mode; /* file_mode of struct stallrec_config, for the dumps */

@@ -126,7 +126,7 @@ bool rec_spool_open(struct rec_spool *spool, int dir, const struct rec_spool_hea
     spool->map = NULL;
     atomic_store(&spool->broken, false);
     memset(spool->slots, 0,
-           sizeof spool->slots); /* not body, whose pages are untouched and take no memory */
+           sizeof spool->slots); /* does not clear body, whose untouched pages take no memory */
     rec_spool_name(spool->name, header->session, header->start_ms, header->pid);
     int fd = make_file(spool, dir);
     if (fd < 0) {
@@ -161,7 +161,7 @@ static size_t spool_slot(uint32_t slot) {
     return REC_SPOOL_HEADER + (size_t)slot * REC_SPOOL_SLOT;
 }
 
-/* Writes a slot's head, which must be stored last: no earlier store may be moved behind it. */
+/* Writes a slot's head, which must be stored last: no earlier store may be moved past it. */
 static void commit(struct rec_spool *spool, uint32_t slot, const struct rec_slot_head *head) {
     unsigned char bytes[REC_SPOOL_HEAD];
     rec_slot_head_write(head, bytes);

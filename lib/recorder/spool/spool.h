@@ -3,8 +3,8 @@
  * killed. The next start writes the dumps that are left in it (spool_recover.h). POSIX only.
  *
  * The file is allocated in full when it is made, so that a disk that fills up later takes no page
- * away. No descriptor stays open: the mapping keeps the file, and the lock that tells that its
- * process lives, whatever descriptors the program closes. A forked child does not have the
+ * away. No descriptor stays open: the mapping keeps the file and its lock, by which others see that
+ * the process lives, whatever descriptors the program closes. A forked child does not have the
  * mapping. */
 #ifndef STALLREC_SPOOL_H
 #define STALLREC_SPOOL_H

@@ -16,9 +16,9 @@
  *           256   body     sections that only ever grow while the slot is used
  *
  * A head is committed by writing the older of the two, so a process that is killed in the middle
- * leaves the state of before or of after; so does a machine that loses power, since what was not
- * yet on the disk does not fit its crc32. What fits one is not trusted either: files can be
- * written by anybody. */
+ * leaves the state before or after the change; so does a machine that loses power, since data that
+ * was not yet on the disk does not fit its crc32. Data that fits its crc32 is not trusted either,
+ * as anybody may have written the file. */
 #ifndef STALLREC_SPOOL_FORMAT_H
 #define STALLREC_SPOOL_FORMAT_H
 
@@ -38,8 +38,9 @@ enum {
     REC_SPOOL_HEAD = 128,
     REC_SPOOL_BODY = REC_SPOOL_SLOT - 2 * REC_SPOOL_HEAD,
     REC_SPOOL_SIZE = REC_SPOOL_HEADER + REC_RECORDS * REC_SPOOL_SLOT,
-    REC_SPOOL_FRAMES = 1024, /* most frames of one stack, the maximum of config.max_frames */
-    REC_SPOOL_TEXT = 256     /* bytes of the longest text of the app and the device, with its NUL */
+    /* Maximum number of frames of one stack, the maximum of config.max_frames. */
+    REC_SPOOL_FRAMES = 1024,
+    REC_SPOOL_TEXT = 256 /* bytes of the longest text of the app and the device, with its NUL */
 };
 
 enum rec_slot_state { REC_SLOT_FREE = 0, REC_SLOT_OPEN, REC_SLOT_CLOSED };
@@ -64,10 +65,10 @@ bool rec_slot_head_read(const unsigned char bytes[2 * REC_SPOOL_HEAD], struct re
 size_t rec_slot_head_at(uint64_t sequence);
 
 /* Writes the sections of a dump to body. If `all`, it writes all sections, with which a body
- * begins; else only the present images, threads and names, which are to be appended. Data for
- * which there is no room is left out: outer frames, images, the last threads. Returns the number
- * of bytes written, 0 if `all` and not even the first section fits. loop_at: as in struct
- * rec_about; it may be NULL. */
+ * begins; else only the present images, threads and names, which are to be appended. Data that does
+ * not fit is left out: outer frames, images, the last threads. Returns the number of bytes written,
+ * 0 if `all` and not even the first section fits. loop_at: as in struct rec_about; it may be NULL.
+ */
 size_t rec_spool_encode(const struct rec_dump *dump, const char *loop_at, bool all,
                         unsigned char *body, size_t room);
 

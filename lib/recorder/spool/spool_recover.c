@@ -14,7 +14,8 @@
 #include "spool/spool_format.h"
 #include "platform.h"
 
-enum { SPOOLS_MAX = 64 }; /* most spools in one call; further ones wait for the next start */
+/* Maximum number of spools in one call; further ones wait for the next start. */
+enum { SPOOLS_MAX = 64 };
 
 /* ---- one spool ---- */
 
@@ -175,7 +176,7 @@ static bool is_own(const struct rec_recovery *how, const struct rec_spool_header
 }
 
 /* Does another process with the pid and the start time in the spool live? On a file system without
- * locks nothing else tells this. */
+ * locks nothing else shows this. */
 static bool process_lives(const struct rec_recovery *how, const struct rec_spool_header *header) {
     uint64_t start = rec_process_start(header->pid);
     return !is_own(how, header) && start != 0 && start == header->process_start;

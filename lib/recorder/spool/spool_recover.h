@@ -42,7 +42,7 @@ struct rec_recovered {
 
 /* Writes the dumps of all spools in the folder whose processes are dead, and removes the spools. A
  * stall that was still open becomes fatal and not ended, unless the app was in the background; a
- * closed dump stays as it was. If the process is killed meanwhile, the next call goes on, and a
+ * closed dump stays as it was. If the process is killed meanwhile, the next call continues, and a
  * dump that has a file is not written again. Only one process at a time recovers a spool. False:
  * out of memory. */
 bool rec_spool_recover(const struct rec_recovery *how, struct rec_recovered *out);

@@ -5,9 +5,9 @@
 #include <stdint.h>
 #include <zlib.h>
 
-/* Sizes of the compressor. The window has 8 KiB, as a dump repeats itself within a few stacks, and
- * memory is what the app pays for. zlib 1.2 then needs 71 KiB; the rest of ARENA is for forks of
- * it that need more. */
+/* Sizes of the compressor. The window has 8 KiB, which saves the app memory, and is enough as a
+ * dump repeats itself within a few stacks. zlib 1.2 then needs 71 KiB; the rest of ARENA is for
+ * forks of zlib that need more. */
 enum { WINDOW_BITS = 13, MEM_LEVEL = 6, ARENA = 128 * 1024, CHUNK = 1024, GZIP_WRAP = 16 };
 
 struct rec_gzip {

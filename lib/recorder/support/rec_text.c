@@ -27,8 +27,8 @@ const char *rec_uuid_text(const uint8_t uuid[16], char text[REC_UUID_TEXT]) {
     return text;
 }
 
-/* Writes `width` decimal digits of value and the character `after`; returns the position behind
- * it. */
+/* Writes `width` decimal digits of value and the character `after`; returns the position after it.
+ */
 static char *text_put(char *p, uint32_t value, unsigned width, char after) {
     for (unsigned i = width; i > 0; i--) {
         p[i - 1] = (char)('0' + value % 10);

@@ -22,7 +22,7 @@ const char *rec_hex_text(const uint8_t *bytes, size_t len, char *text);
 char *rec_put_text(char *at, const char *text);
 char *rec_put_number(char *at, uint64_t value);
 
-/* Returns the position in `at` behind `text`, with which `at` begins; NULL if `at` is NULL or does
+/* Returns the position in `at` after `text`, with which `at` begins; NULL if `at` is NULL or does
  * not begin with it. */
 const char *rec_skip_text(const char *at, const char *text);
 /* Returns the value of a decimal or lower-case hexadecimal digit; -1: the character is no such

@@ -45,7 +45,8 @@ char *rec_redact_text(char *to, size_t size, const char *text, const char *home)
         bool found = len > 0 && strncmp(text, home, len) == 0 && !in_name(text[len]);
         if (used == size - 1) {
             to[used] =
-                found ? '~' : *text; /* the next byte is stored so that the cut can look at it */
+                /* The first byte that does not fit is stored, too, as whole_characters reads it. */
+                found ? '~' : *text;
             used = whole_characters(to, used);
             break;
         }

@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-/* Returns the part of `path` behind the home directory: "" or "/…"; NULL if the path is not in it.
+/* Returns the part of `path` after the home directory: "" or "/…"; NULL if the path is not in it.
  * home is an absolute path; NULL, "" and "/" are no home. Slashes at its end do not count. */
 const char *rec_redact_rest(const char *path, const char *home);
 

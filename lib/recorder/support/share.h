@@ -1,4 +1,4 @@
-/* Decides which users are recorded: a share of them, drawn anew each day or each release. */
+/* Decides which users are recorded: a share of them, drawn again each day or each release. */
 #ifndef STALLREC_SHARE_H
 #define STALLREC_SHARE_H
 

@@ -6,7 +6,8 @@
 enum {
     HEADER_VERSION = 1,
     TABLE_ENCODING = 0x3b, /* data-relative, signed 4 bytes, as all linkers write */
-    SCAN_MAX = 200000,     /* most entries that are read in a module without a search table */
+    /* Maximum number of entries that are read in a module without a search table. */
+    SCAN_MAX = 200000,
     AUGMENTATION_MAX = 8
 };
 
@@ -37,8 +38,8 @@ static bool open_entry_async(struct cfi_cursor *c) {
     return true;
 }
 
-/* Reads the augmentation data of a CIE, as the letters of its augmentation string behind the 'z'
- * tell. */
+/* Reads the augmentation data of a CIE. The letters after the 'z' of its augmentation string name
+ * the data. */
 static bool read_augmentation_async(struct cfi_cursor *c, const char *letters,
                                     struct cfi_cie *cie) {
     uint64_t size = cfi_uleb_async(c);
@@ -103,7 +104,7 @@ static bool read_cie_async(struct cfi_cursor c, struct cfi_cie *cie) {
 }
 
 /* Reads the FDE at c, whose length is not read yet. CFI_NONE: the entry is a CIE. If next is not
- * NULL, *next becomes the entry behind it, unless the result is CFI_BAD. */
+ * NULL, *next becomes the entry after it, unless the result is CFI_BAD. */
 static enum cfi_status read_fde_async(const struct cfi_module *m, struct cfi_cursor c,
                                       struct cfi_fde *fde, struct cfi_cursor *next) {
     struct cfi_cursor after = c;

@@ -1,5 +1,5 @@
 /* Call frame information (.eh_frame): which register holds which value at one instruction. Pure
- * code over bytes: the caller tells which memory of a module may be read, and all bytes are
+ * code over bytes: the caller gives the memory of a module that may be read, and all bytes are
  * checked, as the section belongs to whatever library the program loaded. Nothing here allocates,
  * locks or calls libc beyond memcpy, so that it may run while a thread is sampled. Sources: System
  * V ABI AMD64 1.0, section 3.7 (pointer encodings); Linux Standard Base Core 5.0, 10.6 (.eh_frame,
@@ -56,7 +56,7 @@ struct cfi_row {
     uint64_t start; /* first byte of the function, or of the part of it that one FDE covers */
     uint64_t size;
     bool signal_frame; /* the return address is that of an interrupted instruction, not of the one
-                          behind a call */
+                          after a call */
     struct cfi_rule cfa;
     struct cfi_rule reg[CFI_REGISTERS];
     uint8_t code[CFI_CODE_MAX]; /* the expressions to which the rules refer */

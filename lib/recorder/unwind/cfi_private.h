@@ -19,7 +19,7 @@ uint64_t cfi_uleb_async(struct cfi_cursor *c);
 int64_t cfi_sleb_async(struct cfi_cursor *c);
 void cfi_skip_async(struct cfi_cursor *c, uint64_t size);
 
-/* DW_EH_PE_*: parts of an encoding, which tells how a pointer is stored. */
+/* DW_EH_PE_*: parts of an encoding, the form in which a pointer is stored. */
 enum {
     CFI_PE_FORMAT = 0x0f,
     CFI_PE_RELATIVE = 0x70,

@@ -53,10 +53,10 @@ struct cfi_machine {
     uint64_t location, target;
     struct cfi_rules now;
     const struct cfi_rules
-        *initial; /* the rules that DW_CFA_restore restores; NULL in the CIE's program */
+        *initial; /* the CIE's rules, which DW_CFA_restore restores; NULL in the CIE's program */
     struct cfi_rules stack[REMEMBER_MAX];
     unsigned depth;
-    bool done; /* the next row begins behind the target */
+    bool done; /* the next row begins after the target */
     bool bad;
 };
 
@@ -194,8 +194,8 @@ static bool run_state_async(struct cfi_machine *m, uint8_t op) {
     case DW_CFA_GNU_args_size: /* concerns exception landing pads only */
         cfi_uleb_async(&m->code);
         return true;
-    case DW_CFA_AARCH64_negate_ra_state: /* toggles whether the return address is signed, of which
-                                            arch_return_async handles both */
+    case DW_CFA_AARCH64_negate_ra_state: /* toggles whether the return address is signed;
+                                            arch_return_async handles either form */
     case DW_CFA_AARCH64_negate_ra_state_with_pc:
         return ARCH_SIGNS;
     default:

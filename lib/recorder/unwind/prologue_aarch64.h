@@ -9,23 +9,23 @@
 uint64_t prologue_through_stub_async(const struct cfi_module *module, uint64_t target);
 
 /* Counts the direct calls of `callee` in the `size` bytes of code from `start`; *after becomes the
- * address behind the last call. A function that is too large to be read counts as two calls. */
+ * address after the last call. A function that is too large to be read counts as two calls. */
 unsigned prologue_count_calls_async(const struct cfi_module *module, uint64_t start, uint64_t size,
                                     uint64_t callee, uint64_t *after);
 
 /* Does a function set up a frame pointer in the `length` bytes of its code from `start`? */
 bool prologue_sets_pointer_async(const struct cfi_module *module, uint64_t start, uint64_t length);
 
-/* How a function changes the stack between a place in it and its return. */
+/* The changes of sp and registers between a place in a function and its return. */
 struct prologue_way {
     int64_t raises;   /* bytes that it adds to sp, by which the caller's sp is higher; 0 or more */
     uint64_t reloads; /* bit n: the function reloads xn from the stack */
 };
 
-/* Follows the code from `pc` on to the function's return or jump to another function, for
- * functions without rules: what the code still adds to sp, the function has subtracted before,
- * whichever way it came. False: no end is found within 1024 instructions, or sp changes by amounts
- * that are not constant. */
+/* Follows the code from `pc` on to the function's return or jump to another function, for functions
+ * without rules. The number of bytes that the code still adds to sp is the number that the function
+ * has subtracted so far, by whichever path it came to `pc`. False: no end is found within 1024
+ * instructions, or sp changes by amounts that are not constant. */
 bool prologue_way_out_async(const struct cfi_module *module, uint64_t pc, struct prologue_way *way);
 
 #endif

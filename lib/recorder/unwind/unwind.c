@@ -1,4 +1,4 @@
-/* Walks a stack by cached rules, and by fallbacks where there are no rules. */
+/* Walks a stack by cached rules, and by other means where there are no rules. */
 #include "unwind/unwind_private.h"
 
 #include "unwind/prologue.h"
@@ -158,7 +158,7 @@ const struct frame_rule *unwind_cached_rule_async(struct unwinder *u, uint64_t a
 }
 
 /* Finds, by its frame record, the CFA of a frame whose sp is not known (chain_step_async). AAPCS64
- * has the caller's x29 saved at the address in x29, and the rule tells the distance of that place
+ * has the caller's x29 saved at the address in x29, and the rule holds the distance of that place
  * from the CFA. */
 static bool cfa_of_record_async(const struct frame_rule *rule, const struct cfi_registers *regs,
                                 uint64_t *cfa) {
@@ -374,8 +374,8 @@ static bool is_signal_frame_async(const struct unwinder *u, const struct frame_r
     return rule->kind == RULE_ROW && u->rows[rule->value].signal_frame;
 }
 
-/* Steps to the caller. *exact tells, before and after, whether the pc in *regs is that of an
- * instruction being executed. False: *end tells why there is no caller. */
+/* Steps to the caller. *exact, before and after the step: the pc in *regs is that of an instruction
+ * being executed, not a return address. False: there is no caller, for the reason *end. */
 static bool step_async(struct unwinder *u, const struct frame_rule *rule,
                        const struct cfi_stack *stack, struct cfi_registers *regs, bool *exact,
                        enum unwind_end *end) {

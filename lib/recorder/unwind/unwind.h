@@ -2,8 +2,8 @@
  *
  * It runs on the recorder's own thread, so that the sampled thread pays only for the copy. The
  * rules of each address come from .eh_frame (cfi.h) and are cached; a cached rule costs some
- * nanoseconds. Where there are no rules (hand-written code, code made at run time) it falls back
- * on the contents of the stack, and it tells if a stack cannot be followed to its end.
+ * nanoseconds. Where there are no rules (hand-written code, code made at run time) it searches the
+ * contents of the stack, and it reports a stack that cannot be followed to its end.
  *
  * Nothing here allocates after unwinder_new(). The platform gives the modules, so that this file
  * depends neither on the dynamic linker nor on threads. */
@@ -51,8 +51,8 @@ struct unwinder *unwinder_new(const struct unwind_modules *modules, size_t cache
 void unwinder_free(struct unwinder *u);
 
 /* Unwinds a stack into frames[0 .. result), innermost first, at most `max` (> 0) frames; frames[0]
- * is that of *regs. `regs` must know CFI_PC and CFI_SP. *end tells why the walk ended. Two threads
- * must not call it at the same time. */
+ * is that of *regs. `regs` must know CFI_PC and CFI_SP. *end becomes the reason for which the walk
+ * ended. Two threads must not call it at the same time. */
 size_t unwind_async(struct unwinder *u, const struct cfi_registers *regs,
                     const struct cfi_stack *stack, struct unwind_frame *frames, size_t max,
                     enum unwind_end *end);

@@ -2,15 +2,15 @@
  * link register is not known.
  *
  * A function without rules (mostly hand-written code) that has called no function still has its
- * return address in x30, but may have lowered sp and stored registers. Its code up to the return
- * tells by how much it has lowered sp.
+ * return address in x30, but may have lowered sp and stored registers. Its code up to its return
+ * shows by how much it has lowered sp.
  *
  * A function that makes a system call need not store its return address; ioctl, flock and syscall
  * do not. Of a thread that sleeps there, only sp and pc can be read from outside. But the caller
  * has stored its own return address, and the call before that address names the caller, whose code
- * calls the function. If the caller has exactly one such call, and its rules put its return
- * address at the very place where it was found, the address behind the call is the answer; if
- * there is a second such place, there is no answer. */
+ * calls the function. If the caller has exactly one such call, and its rules put its return address
+ * at the very place where it was found, the address after the call is the answer; if there is a
+ * second such place, there is no answer. */
 #include "unwind/unwind_private.h"
 
 #include "unwind/prologue.h"
@@ -91,7 +91,7 @@ bool unwind_keeps_record_async(struct unwinder *u, const struct frame_rule *rule
  *
  * The first entry of a linkage table pushes the address of a slot of the table, and x30; then x16
  * is the address of the table's third slot, x17 that of the resolver. The rules of glibc
- * (sysdeps/aarch64/dl-trampoline.S) count the two words only behind the resolver's first
+ * (sysdeps/aarch64/dl-trampoline.S) count the two words only after the resolver's first
  * instruction. */
 
 uint64_t unwind_pushed_for_resolver_async(const struct frame_rule *rule,

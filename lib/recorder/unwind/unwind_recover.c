@@ -10,7 +10,7 @@
  * frame pointer must then be guessed, and the guess checked, as old stack contents are full of
  * addresses that look right. */
 
-/* What the module tells about the callers of a frame's function. */
+/* The data on the callers of a frame's function that are found in its module. */
 struct callers {
     uint64_t function, length; /* length: bytes from the function's start to the frame's pc */
     uint64_t from, to;         /* the part of the stack that is searched */
@@ -20,8 +20,8 @@ struct callers {
     uint64_t beyond; /* distance of the caller's sp from the place of the return address, upwards */
     uint64_t place;  /* place of the innermost return address that follows a direct call of the
                         function; 0: none */
-    bool sized; /* the function's code tells the size of its frame, so that the return address is
-                   expected at sized_place */
+    bool sized;      /* the size of the frame is known from the function's code, so that the return
+                        address is expected at sized_place */
     uint64_t sized_place;
     bool agreed; /* a return address that follows a direct call is at sized_place */
 };
@@ -33,8 +33,8 @@ static bool is_caller_async(const struct callers *c, const struct cfi_module *mo
            target == c->function;
 }
 
-/* Returns the next place in [c->from, c->to) that holds a return address behind a direct call of
- * the function; 0 if there is none. */
+/* Returns the next place in [c->from, c->to) that holds a return address after a direct call of the
+ * function; 0 if there is none. */
 static uint64_t next_caller_async(const struct callers *c, const struct cfi_module *module) {
     for (uint64_t at = c->from; at < c->to; at += 8) {
         if (is_caller_async(c, module, at)) {
@@ -102,10 +102,10 @@ static bool calls_unnamed_async(struct unwinder *u, uint64_t pc) {
     return c.call == PROLOGUE_INDIRECT_CALL || rule->kind > RULE_OUTERMOST || rule->back != 0;
 }
 
-/* Guesses the place of the frame's return address. It is the place that the function's code tells
- * if the address there follows a direct call of the function; else the innermost place that
- * follows such a call; or, if there is none, the place that the code tells, if the address there
- * follows a call that does not name its function. False: there is no guess. */
+/* Guesses the place of the frame's return address. It is the place known from the function's code
+ * if the address there follows a direct call of the function; else the innermost place whose
+ * address follows such a call; or, if there is none, the place known from the code, if the address
+ * there follows a call that does not name its function. False: there is no guess. */
 static bool guess_place_async(struct unwinder *u, const struct callers *c, uint64_t *place) {
     uint64_t pc;
     *place = c->place ? c->place : c->sized_place;
@@ -124,7 +124,8 @@ static bool stands_async(struct unwinder *u, const struct callers *c,
     }
     if (end == UNWIND_FULL) {
         a.callers.to =
-            frames[n - 1].sp; /* the stack goes on there; a wrong guess leaves the copy */
+            frames[n - 1].sp; /* frames beyond the last one are not known; if the guess were wrong,
+                                 the walk would leave the copy instead of filling `frames` */
     }
     return c->agreed ||
            (u->modules.find_async(u->modules.arg, c->function, account_async, &a) && a.all);

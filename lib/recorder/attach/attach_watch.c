@@ -365,6 +365,12 @@ static void look_by_samples(struct attach_watch *w, uint64_t now_ns) {
     bool known = sleeps != UINT64_MAX; /* it is not of a thread that has ended */
     bool slept = known && sleeps != w->sleeps;
     w->sleeps = known ? sleeps : w->sleeps;
+    if (slept || w->stopped) {
+        w->stopped = !w->stopping && remote_thread_stopped(&w->thread);
+        if (w->stopped) {
+            return; /* the kernel counts the stop as a sleep, which says nothing of the loop */
+        }
+    }
     if (slept) {
         wait_edges_miss(&w->edges, now_ns);
         look_at_thread(w, now_ns);

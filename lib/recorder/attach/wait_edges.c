@@ -101,7 +101,7 @@ void wait_edges_miss(struct wait_edges *e, uint64_t at_ns) {
     }
     e->blocks = e->idle = false;
     if (!e->known && !e->sampled) {
-        finder_init(&e->finder, e->finder.quiet_ns * 2, e->finder.allowed, e->finder.allowed_ctx);
+        finder_miss(&e->finder, at_ns);
         doubt(e, at_ns);
     }
     if (e->busy) {

@@ -173,6 +173,19 @@ static void what_was_not_seen_before_the_loop_is_not_judged(void **state) {
     }
 }
 
+/* As a shell with readline, which polls often while a line is typed. */
+static void loop_is_found_although_waits_are_missed_time_and_again(void **state) {
+    (void)state;
+    for (uint64_t i = 1; i < 4; i++) {
+        assert_false(e.known);
+        enter(LOOP, SHALLOW, true, i * 1000 * MS);
+        wait_edges_exit(&e, i * 1000 * MS + 500 * MS);
+        wait_edges_miss(&e, i * 1000 * MS + 600 * MS);
+        wait_edges_resume(&e, i * 1000 * MS + 700 * MS);
+    }
+    assert_true(e.known);
+}
+
 static bool read_word(void *arg, uint64_t address, void *to, size_t size) {
     (void)address;
     memcpy(to, arg, size);
@@ -289,6 +302,7 @@ int main(void) {
         T(wait_without_time_is_a_turn),
         T(thread_that_was_not_seen_counts_as_idle),
         T(what_was_not_seen_before_the_loop_is_not_judged),
+        T(loop_is_found_although_waits_are_missed_time_and_again),
         T(timeout_of_each_call_is_found),
         T(wait_for_no_descriptor_is_none_of_a_loop),
         T(mutex_is_no_condition),

@@ -542,6 +542,12 @@ void finder_finish(struct loop_finder *f, uint64_t now_ns) {
     }
 }
 
+void finder_miss(struct loop_finder *f, uint64_t now_ns) {
+    f->open = 0;
+    f->run_count = 0;
+    f->log_ns = now_ns;
+}
+
 void finder_forget_conditions(struct loop_finder *f) {
     for (uint32_t i = 0; i < f->count; i++) {
         struct finder_candidate *c = &f->candidates[i];

@@ -163,6 +163,10 @@ void finder_end(struct loop_finder *f, uint64_t now_ns);
  * ends or is no longer watched. It may make news for finder_take_news. */
 void finder_finish(struct loop_finder *f, uint64_t now_ns);
 
+/* Forgets when the waits before now_ns were, because some may have been missed since. What is known
+ * of places remains. */
+void finder_miss(struct loop_finder *f, uint64_t now_ns);
+
 /* Forgets the waits for condition variables, of which some may have been missed, except those of
  * the believed loop. */
 void finder_forget_conditions(struct loop_finder *f);

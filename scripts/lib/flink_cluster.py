@@ -167,9 +167,6 @@ class Job:
             return any("filters" in v["name"] and v["metrics"]["read-records"] + v["metrics"]["write-records"] >= records for v in job["vertices"])
         return until(seconds, passed, 0.1) is True
 
-    def milliseconds(self):
-        return self.cluster.ask(f"/jobs/{self.name}")["duration"]
-
     def checkpoints(self):
         return self.cluster.ask(f"/jobs/{self.name}/checkpoints")
 

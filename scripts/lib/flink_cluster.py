@@ -44,6 +44,17 @@ def processor_seconds(pid, with_children=False):
     return sum(map(int, fields[11:15 if with_children else 13])) / os.sysconf("SC_CLK_TCK")
 
 
+def processor_seconds_of_all(pid):
+    """What a process and all that come from it have used."""
+    running = 0.0
+    for child, _ in descendants(pid):
+        try:
+            running += processor_seconds(child, True)
+        except OSError:
+            pass # it has ended since, and is in what its parent says
+    return running + processor_seconds(pid, True)
+
+
 def children(pid):
     """Processes that run now and were started by this one: id and name."""
     found = []
@@ -166,9 +177,6 @@ class Job:
                 return "ended"
             return any("filters" in v["name"] and v["metrics"]["read-records"] + v["metrics"]["write-records"] >= records for v in job["vertices"])
         return until(seconds, passed, 0.1) is True
-
-    def milliseconds(self):
-        return self.cluster.ask(f"/jobs/{self.name}")["duration"]
 
     def checkpoints(self):
         return self.cluster.ask(f"/jobs/{self.name}/checkpoints")

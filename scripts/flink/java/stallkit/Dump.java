@@ -11,7 +11,7 @@ import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.core.*;
 import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.JsonNode;
 
 /** A dump, or a record of a session, as the filters answered it: its bytes, id ("": none), hour ("2026-11-21T10", in UTC), version of the app,
- *  and the id of the first image of the app whose symbols are missing ("": none); then where what stallclassify --annotate added begins, up to the last brace; 0: it added nothing. */
+ *  and id and name of the first image of the app whose symbols are missing ("": none); then where what stallclassify --annotate added begins, up to the last brace; 0: it added nothing. */
 @SuppressWarnings("unchecked") // of the copy() that all tuples have
 public final class Dump extends Tuple6<byte[], String, String, String, String, Integer> {
     static final TypeInformation<Dump> TYPE = new TupleTypeInfo<>(
@@ -104,17 +104,18 @@ public final class Dump extends Tuple6<byte[], String, String, String, String, I
         String missing = "";
         if (!p.isExpectedStartArrayToken()) return missing;
         while (p.nextToken() == JsonToken.START_OBJECT) {
-            String id = "", symbols = "", name;
+            String id = "", image = "", symbols = "", name;
             boolean inApp = false;
             for (; (name = p.nextFieldName()) != null; p.skipChildren()) {
                 JsonToken value = p.nextToken();
                 if (name.equals("symbols")) symbols = p.getText();
                 else if (name.equals("in_app")) inApp = value == JsonToken.VALUE_TRUE;
+                else if (name.equals("name")) image = p.getText();
                 else if (name.equals("uuid") || name.equals("build_id")) id = p.getText();
             }
             // A store that has another build of the image may get this one, too.
             boolean none = symbols.equals("missing") || symbols.endsWith("-mismatch");
-            if (none && inApp && missing.isEmpty()) missing = id;
+            if (none && inApp && missing.isEmpty() && !id.isEmpty()) missing = id + " " + image;
         }
         return missing;
     }

@@ -24,7 +24,7 @@ final class Filters implements Serializable {
         partial.addAll(List.of("--partial", "-"));
         classify.addAll(List.of("--annotate", "--answer-each", "-"));
         pipeline.add(name);
-        pipeline.add(classify);
+        if (options.getBoolean("annotated", true) || options.has("rows")) pipeline.add(classify); // partials need no classes
         timeoutMillis = options.getLong("timeout", 60) * 1000;
     }
 

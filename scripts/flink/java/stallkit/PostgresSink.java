@@ -9,28 +9,33 @@ import org.apache.flink.api.connector.sink2.*;
  *  checkpoint is complete, and what fails is written again from there. */
 final class PostgresSink implements Sink<Row> {
     private static final int MOST_HELD = 5000;
-    private static final String TABLE = """
-        CREATE TABLE IF NOT EXISTS stall_rows (
+    private static final String CREATE = """
+        CREATE TABLE IF NOT EXISTS %s (
             bucket text, version text, os text, hour text, title text NOT NULL, cause text NOT NULL,
             dumps bigint NOT NULL, stalled_ms bigint NOT NULL, longest_ms bigint NOT NULL,
             PRIMARY KEY (bucket, version, os, hour))""";
     private static final String UPSERT = """
-        INSERT INTO stall_rows VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+        INSERT INTO %s VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
         ON CONFLICT (bucket, version, os, hour) DO UPDATE SET title = excluded.title, cause = excluded.cause,
             dumps = excluded.dumps, stalled_ms = excluded.stalled_ms, longest_ms = excluded.longest_ms""";
 
-    private final String url;
+    private final String url, table;
 
     /** url: of JDBC; the password, if there is one, comes from PostgreSQL's own pass file or the URL. */
-    PostgresSink(String url) { this.url = url; }
+    PostgresSink(String url, String table) {
+        this.url = url;
+        this.table = table;
+    }
 
-    @Override public SinkWriter<Row> createWriter(WriterInitContext context) throws IOException { return new Writer(url); }
+    @Override public SinkWriter<Row> createWriter(WriterInitContext context) throws IOException { return new Writer(url, table); }
 
     private static final class Writer implements SinkWriter<Row> {
         private final Connection connection;
+        private final String table;
         private final Map<String, Row> rows = new LinkedHashMap<>();
 
-        Writer(String url) throws IOException {
+        Writer(String url, String table) throws IOException {
+            this.table = table;
             try {
                 connection = DriverManager.getConnection(url);
                 connection.setAutoCommit(false);
@@ -44,7 +49,7 @@ final class PostgresSink implements Sink<Row> {
         private void createTable() throws SQLException {
             try (var statement = connection.createStatement()) {
                 statement.execute("SELECT pg_advisory_xact_lock(7361746)");
-                statement.execute(TABLE);
+                statement.execute(CREATE.formatted(table));
             }
             connection.commit();
         }
@@ -56,7 +61,7 @@ final class PostgresSink implements Sink<Row> {
 
         @Override public void flush(boolean end) throws IOException {
             if (rows.isEmpty()) return;
-            try (PreparedStatement upsert = connection.prepareStatement(UPSERT)) {
+            try (PreparedStatement upsert = connection.prepareStatement(UPSERT.formatted(table))) {
                 for (Row row : rows.values()) {
                     for (int i = 0; i < row.getArity(); i++)
                         if (row.getField(i) instanceof String text) upsert.setString(i + 1, text.replace('\0', '\ufffd'));

@@ -7,7 +7,8 @@ import org.apache.flink.api.java.typeutils.TupleTypeInfo;
 import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.core.JsonParser;
 import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.JsonNode;
 
-/** A row for people: bucket, version, OS and hour; title and cause of the bucket's latest dump; dumps, stalled ms, longest span in ms. */
+/** A row for people: bucket, version, OS and hour; title and cause of the bucket's latest dump; dumps, stalled ms, longest span in ms. A problem
+ *  is such a row, too: an image without symbols, or why a line was refused and where the latest such line was, stand for bucket and title. */
 @SuppressWarnings("unchecked") // of the copy() that all tuples have
 public final class Row extends Tuple9<String, String, String, String, String, String, Long, Long, Long> {
     static final TypeInformation<Row> TYPE = new TupleTypeInfo<>(Row.class, Types.STRING, Types.STRING, Types.STRING, Types.STRING, Types.STRING,
@@ -24,6 +25,20 @@ public final class Row extends Tuple9<String, String, String, String, String, St
         f6 += other.f6;
         f7 += other.f7;
         f8 = Math.max(f8, other.f8);
+    }
+
+    /** A dump whose app image had no symbols when it came. */
+    static Row ofMissing(Dump dump) {
+        Row row = new Row();
+        row.setFields(dump.missing(), dump.version(), "", dump.hour(), dump.missing(), "missing symbols", 1L, 0L, 0L);
+        return row;
+    }
+
+    /** A dead letter. Columns and bytes in its reason are left out: there are as many reasons as kinds of damage. */
+    static Row ofDead(Block line) {
+        Row row = new Row();
+        row.setFields(line.f4.replaceAll("[0-9]+", "#"), "", "", Dump.NO_HOUR, line.f2 + ":" + line.f3, "refused", 1L, 0L, 0L);
+        return row;
     }
 
     /** What an annotated dump counts; null if it is not ranked: no dump, or set apart (idle, a crash …). */

@@ -52,7 +52,14 @@ public final class StallJob {
                 .sinkTo(Outputs.<Tuple2<String, byte[]>>gzipLines(out + "/partials", p -> p.f1, p -> p.f0)).uid("partial-files").name("partials: files");
         if (options.getBoolean("annotated", true))
             dumps.sinkTo(Outputs.<Dump>gzipLines(out + "/annotated", Dump::text, StallJob::folder)).uid("annotated").name("annotated dumps: files");
-        if (options.has("rows")) rows(dumps);
+        if (options.has("rows")) {
+            rows(dumps.<Row>flatMap((Dump dump, Collector<Row> out) -> {
+                Row row = Row.of(dump);
+                if (row != null) out.collect(row);
+            }).returns(Row.TYPE).name("row of a dump"), "rows");
+            DataStream<Dump> nameless = holds ? firsts.getSideOutput(Dedup.MISSING) : firsts.filter(dump -> !dump.missing().isEmpty());
+            rows(nameless.map(Row::ofMissing).returns(Row.TYPE).union(dead.map(Row::ofDead).returns(Row.TYPE)), "problems");
+        }
     }
 
     private static String folder(Dump dump) {
@@ -80,12 +87,9 @@ public final class StallJob {
             .process(new Hold(filters, holdMillis, retryMillis)).returns(Dump.TYPE).uid("hold").name("held for symbols");
     }
 
-    private void rows(DataStream<Dump> dumps) {
-        dumps.<Row>flatMap((Dump dump, Collector<Row> out) -> {
-                Row row = Row.of(dump);
-                if (row != null) out.collect(row);
-            }).returns(Row.TYPE).name("row of a dump")
-            .keyBy(Row::key, Types.STRING).process(new RowTotals(options.getLong("rows-every", 10) * 1000)).returns(Row.TYPE).uid("rows").name("totals")
-            .sinkTo(new PostgresSink(options.get("rows"))).uid("postgres").name("PostgreSQL");
+    /** Totals into the table stall_NAME. */
+    private void rows(DataStream<Row> rows, String name) {
+        rows.keyBy(Row::key, Types.STRING).process(new RowTotals(options.getLong("rows-every", 10) * 1000)).returns(Row.TYPE).uid(name).name("totals: " + name)
+            .sinkTo(new PostgresSink(options.get("rows"), "stall_" + name)).uid("postgres-" + name).name("PostgreSQL: " + name);
     }
 }

@@ -202,7 +202,8 @@ $(O)/fuzz/%: $(O)/obj/lib/%.o $(if $(FUZZER),,$(O)/obj/scripts/fuzz_replay.o) $(
 command_main_obj := $(patsubst cmd/stall%.c,$(O)/obj/cmd/fuzz/stall%_main.o,$(filter-out cmd/stallrec.c,$(wildcard cmd/stall*.c)))
 commands_obj := $(command_main_obj) $(O)/obj/cmd/fuzz/command_run.o \
                 $(patsubst %.c,$(O)/obj/%.o,$(filter-out cmd/stall%.c,$(wildcard cmd/*.c)) $(filter-out cmd/fuzz/% cmd/record/%,$(wildcard cmd/*/*.c)))
-fuzz_shared_obj := $(patsubst %.c,$(O)/obj/%.o,cmd/fuzz/fuzz_command.c $(wildcard cmd/fuzz/mutate*.c))
+fuzz_shared_obj := $(patsubst %.c,$(O)/obj/%.o,cmd/fuzz/fuzz_command.c cmd/fuzz/kept_setup.c $(wildcard cmd/fuzz/mutate*.c))
+fuzz_kept := $(addprefix -Wl$(comma)--wrap=,classify_rules_load classify_rules_release cli_maps_load cli_maps_release)
 $(O)/obj/cmd/fuzz/%_main.o: cmd/%.c $(O)/flags | $(O)/needs
 	$(call say,CC,$<)
 	$(Q)mkdir -p $(@D) && $(CC) $(ALL_CFLAGS) -Icmd -Dmain=$*_main -include cmd/fuzz/command_run.h -MMD -MP -c -o $@ $<
@@ -214,7 +215,7 @@ $(O)/cut-files: $(O)/obj/cmd/fuzz/cut_files.o $(commands_obj) $(LIB) $(RECLIB)
 
 $(O)/fuzz/cmd/%: $(O)/obj/cmd/fuzz/%.o $(fuzz_shared_obj) $(commands_obj) $(if $(FUZZER),,$(O)/obj/scripts/fuzz_replay.o) $(LIB) $(RECLIB)
 	$(call say,LD,$@)
-	$(Q)mkdir -p $(@D) && $(CC) $(ALL_LDFLAGS) $(if $(FUZZER),-fsanitize=fuzzer) -o $@ $^ $(DEP_LIBS) $(REC_LIBS) -lm -lpthread
+	$(Q)mkdir -p $(@D) && $(CC) $(ALL_LDFLAGS) $(fuzz_kept) $(if $(FUZZER),-fsanitize=fuzzer) -o $@ $^ $(DEP_LIBS) $(REC_LIBS) -lm -lpthread
 
 # The programs that the demo and the tests record.
 $(O)/apps/%: testdata/apps/%.c $(RECLIB) $(O)/flags

@@ -272,14 +272,16 @@ soak: all $(tests) $(apps) $(if $(linux),$(O)/cut-files)
 fuzz: $(fuzzers)
 	$(Q)O=$(O) REAL=$(abspath $(REAL)) scripts/fuzz $(fuzzers)
 
-# Which lines unit tests, cases of the commands and the replayed corpora run. Unoptimised, so that a line is a line.
+# Which lines unit tests, cases of the commands, the replayed corpora and, of the recorder, recorded programs run. Unoptimised, so that a line
+# is a line. Not the tests of filters, which would refuse the calls that write the counts.
 coverage_of := DEBUG=1 COVERAGE=1 CC=gcc O=build/coverage
 coverage:
 	$(Q)rm -rf build/coverage/obj
 	$(Q)$(MAKE) --no-print-directory $(coverage_of) coverage-run
 	$(Q)scripts/ci/coverage build/coverage
-coverage-run: all $(tests) $(fuzzers)
-	-$(Q)O=$(O) REAL=$(abspath $(REAL)) CC='$(CC)' scripts/run-tests scripts/test/cli scripts/test/fuzz $(tests)
+recorded_tests := $(if $(linux),$(addprefix scripts/test/,stallrec attach threads spool waits detectors adapters trace clocks))
+coverage-run: all $(tests) $(fuzzers) $(apps)
+	-$(Q)O=$(O) REAL=$(abspath $(REAL)) CC='$(CC)' scripts/run-tests $(recorded_tests) scripts/test/cli scripts/test/fuzz $(tests)
 
 # What the compiler is given, for clang-tidy, which does not know all warnings of gcc.
 analyzed := $(sort $(lib_src) $(filter-out %_darwin.c,$(rec_src) $(preload_src)) $(wildcard cmd/*.c cmd/*/*.c))

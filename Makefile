@@ -158,7 +158,7 @@ $(patsubst %.c,$(O)/obj/%.o,$(wildcard cmd/*.c cmd/*/*.c)): ALL_CFLAGS += -Icmd
 $(O)/obj/cmd/record/recorded_program.o: ALL_CFLAGS += -DSTALLKIT_LIBDIR='"$(LIBDIR)"'
 
 $(O)/gen/%.o: $(O)/gen/%.c $(O)/flags | $(O)/needs
-	$(Q)$(CC) $(BASE_CFLAGS) -c -o $@ $<
+	$(Q)$(CC) $(BASE_CFLAGS) $(HARDEN_CFLAGS) -c -o $@ $<
 
 vpath %.rules lib/classify/rules
 vpath %.map lib/dump/maps

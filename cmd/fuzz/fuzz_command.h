@@ -15,8 +15,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
  * symbol store. */
 struct command_words {
     const char *words[12];
-    bool may_ask; /* usage (status 2) may be wrong for the file: it needs an option to choose in it
-                   */
+    bool may_ask; /* status 2 may say that the file needs an option, to choose in it */
 };
 #define STORE "<store>"
 

@@ -30,7 +30,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-
 enum { RUN_SECONDS = 20, PATHS_MAX = 8, SEEN_SIZE = 1 << 20 };
 
 /* A file or folder that the command writes. */

@@ -1,15 +1,14 @@
 /* stallflame on any bytes: folded stacks, speedscope's files, dumps. */
 #include "fuzz/fuzz_command.h"
 
-/* Compiling the built-in rules takes most of a run's time: most lines go without them. */
 static const struct command_words lines[] = {
     {{"stallflame", "-j", "1", "--rules", "none", INPUT}},
-    {{"stallflame", "-j", "1", "--rules", "none", "-F", "folded", INPUT}},
+    {{"stallflame", "-j", "1", "-F", "folded", INPUT}},
     {{"stallflame", "-j", "1", "--rules", "none", "-F", "speedscope", INPUT}},
-    {{"stallflame", "-j", "1", "--rules", "none", "-F", "pprof", INPUT}},
+    {{"stallflame", "-j", "1", "-F", "pprof", INPUT}},
     {{"stallflame", "-j", "1", "--reverse", "--inverted", "--by", "cause", INPUT}},
     {{"stallflame", "-j", "1", "--rules", "none", "--flamechart", "--max-depth", "5", INPUT}},
-    {{"stallflame", "-j", "1", "--rules", "none", "--diff", "-F", "markdown", INPUT, INPUT}},
+    {{"stallflame", "-j", "1", "--diff", "-F", "markdown", INPUT, INPUT}},
     {{"stallflame", "-j", "1", "--rules", "none", "--diff", INPUT, INPUT}},
 };
 

@@ -15,13 +15,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
  * symbol store. */
 struct command_words {
     const char *words[12];
+    bool may_ask; /* status 2 may say that the file needs an option, to choose in it */
 };
 #define STORE "<store>"
 
 /* Runs `command` with one of `count` command lines on the input. The size of the input chooses the
  * line, so that a corpus file stays what its format says. Aborts if the command reports a wrong
- * usage or a status that it does not document, fails without a message, or gives another output
- * when it is run again (one input of sixteen). Returns 0, for libFuzzer. Not thread safe. */
+ * usage, unless the line may ask, or a status that it does not document, fails without a message,
+ * or gives another output when it is run again (one input of sixteen). Returns 0, for libFuzzer.
+ * Not thread safe. */
 int fuzz_command(int (*command)(int argc, char **argv), const struct command_words *lines,
                  size_t count, const uint8_t *data, size_t size);
 

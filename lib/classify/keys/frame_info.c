@@ -26,7 +26,6 @@ void frame_table_release(struct frame_table *t) {
     strbuf_release(&t->function);
     strbuf_release(&t->full);
     strbuf_release(&t->qualified);
-    *t = (struct frame_table){.rules = t->rules};
 }
 
 /* Cuts an over-long function to KEY_FUNCTION_MAX bytes, which end in a hash of the whole. */

@@ -67,6 +67,7 @@ struct frame_table {
     struct strbuf raw, image, function, full, qualified; /* scratch buffers */
 };
 
+/* Frees what the table holds; the table itself is of no use afterwards. */
 void frame_table_release(struct frame_table *t);
 /* Prepares the table for a dump, before its first frame. False: out of memory. */
 bool frame_table_begin(struct frame_table *t, const struct dump *d);

@@ -7,6 +7,7 @@
 #include <execinfo.h>
 #include <pthread.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,10 +21,23 @@ void *__libc_memalign(size_t alignment, size_t size);
 struct refusals *refusals;
 static __thread bool inside __attribute__((tls_model("initial-exec")));
 
+/* The address's offset from where its file is mapped. */
+static uint64_t offset_of(void *address) {
+    char *base = NULL;
+#if __GLIBC_PREREQ(2, 35) /* dladdr looks for a symbol, which takes ten times as long */
+    struct dl_find_object object;
+    base = _dl_find_object(address, &object) == 0 ? object.dlfo_map_start : NULL;
+#else
+    Dl_info info;
+    base = dladdr(address, &info) ? info.dli_fbase : NULL;
+#endif
+    return (uint64_t)((char *)address - base);
+}
+
 static uint32_t hash_stack(void **stack, int count) {
     uint64_t h = 14695981039346656037u;
     for (int i = 0; i < count; i++) {
-        h = (h ^ (uint64_t)(uintptr_t)stack[i]) * 1099511628211u;
+        h = (h ^ offset_of(stack[i])) * 1099511628211u;
         h ^= h >> 29;
     }
     return (uint32_t)(h ^ h >> 32);
@@ -34,6 +48,20 @@ static __attribute__((noinline)) void note_site(struct refusals *r, uint64_t cal
     int n = backtrace(stack, OWN_FRAMES + SITE_FRAMES);
     if (call <= SITES_MAX && n > OWN_FRAMES) {
         r->sites[call - 1] = hash_stack(stack + OWN_FRAMES, n - OWN_FRAMES);
+    }
+}
+
+static void note_stack(struct refusals *r) {
+    void *stack[REFUSED_FRAMES];
+    r->frames = backtrace(stack, REFUSED_FRAMES);
+    for (int i = 0; i < r->frames; i++) {
+        Dl_info info;
+        bool known = dladdr(stack[i], &info) && info.dli_fname;
+        /* The program's own name is that of argv[0], which a main may have put elsewhere. */
+        const char *name =
+            known && info.dli_fname[0] == '/' ? info.dli_fname : program_invocation_name;
+        snprintf(r->stack[i].module, MODULE_SIZE, "%s", known ? name : "");
+        r->stack[i].offset = known ? (uint64_t)((char *)stack[i] - (char *)info.dli_fbase) : 0;
     }
 }
 
@@ -50,7 +78,7 @@ static __attribute__((noinline)) bool refuse(void) {
     }
     bool no = r->refuse && (call == r->refuse || (call > r->refuse && r->all_later));
     if (no && !__atomic_exchange_n(&r->refused, true, __ATOMIC_RELAXED)) {
-        r->frames = backtrace(r->stack, REFUSED_FRAMES);
+        note_stack(r);
     }
     inside = false;
     if (no) {

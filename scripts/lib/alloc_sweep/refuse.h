@@ -7,7 +7,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { SITES_MAX = 1 << 22, REFUSED_FRAMES = 14 };
+enum { SITES_MAX = 1 << 22, REFUSED_FRAMES = 14, MODULE_SIZE = 200 };
+
+/* A return address: the file that holds it, and the offset from where that is mapped. The process
+ * that runs names it, as it may have loaded libraries that its parent has not. */
+struct return_address {
+    char module[MODULE_SIZE]; /* "": no file */
+    uint64_t offset;
+};
 
 /* Memory that the parent and the process that it observes share. */
 struct refusals {
@@ -17,8 +24,10 @@ struct refusals {
     bool note_sites; /* fill `sites` */
     bool refused;    /* has an allocation been refused? */
     int frames;      /* the stack of the first that was */
-    void *stack[REFUSED_FRAMES];
-    uint32_t sites[SITES_MAX]; /* hash of the innermost return addresses, by allocation */
+    struct return_address stack[REFUSED_FRAMES];
+    /* Hash of the innermost return addresses, by allocation, the same wherever things are loaded.
+     */
+    uint32_t sites[SITES_MAX];
 };
 
 /* The state of this process; NULL: nothing is counted and nothing refused. */

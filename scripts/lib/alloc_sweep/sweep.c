@@ -7,7 +7,8 @@
  * The environment says what to do:
  *   SWEEP_REPORT  file that findings and a summary are appended to
  *   SWEEP_EVERY   "call": each allocation; "N": the first allocation of each call stack whose
- *                 hash is 0 modulo N
+ *                 hash, with that of the command line, is 0 modulo N, so that two command lines
+ *                 that have call stacks in common try different ones of them
  *   SWEEP_CALL    "N" or "N+", in place of both: refuse the Nth allocation (and all later ones)
  *                 of the command itself, to look at a finding with a debugger
  * Findings:  wrong TAB number TAB once|on TAB what TAB MODULE+OFFSET,... TAB command line
@@ -28,8 +29,6 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <dlfcn.h>
 
 enum { RUN_SECONDS = 20, PATHS_MAX = 8, SEEN_SIZE = 1 << 20 };
 
@@ -53,6 +52,7 @@ struct sweep {
     FILE *report;
     bool every_call;
     unsigned long modulo;
+    uint32_t salt;    /* hash of the command line */
     int in, out, err; /* stdin of all runs, or -1; stdout and stderr of one */
     struct written written[PATHS_MAX];
     int written_count;
@@ -237,10 +237,9 @@ static void report(struct sweep *s, const struct refusals *r, uint64_t call, boo
     fprintf(s->report, "wrong\t%llu\t%s\t%s\t", (unsigned long long)call, all_later ? "on" : "once",
             what);
     for (int i = 0; i < r->frames; i++) {
-        Dl_info info;
-        if (dladdr(r->stack[i], &info) && info.dli_fname) {
-            fprintf(s->report, "%s+0x%llx,", info.dli_fname,
-                    (unsigned long long)((char *)r->stack[i] - (char *)info.dli_fbase));
+        if (r->stack[i].module[0]) {
+            fprintf(s->report, "%s+0x%llx,", r->stack[i].module,
+                    (unsigned long long)r->stack[i].offset);
         }
     }
     fputc('\t', s->report);
@@ -334,7 +333,7 @@ static bool is_wanted(const struct sweep *s, uint32_t site, uint32_t *seen) {
     if (s->every_call) {
         return true;
     }
-    if (site % s->modulo != 0) {
+    if ((uint32_t)(site + s->salt) % s->modulo != 0) {
         return false;
     }
     while (seen[at] && seen[at] != site) {
@@ -343,6 +342,16 @@ static bool is_wanted(const struct sweep *s, uint32_t site, uint32_t *seen) {
     bool first = seen[at] == 0;
     seen[at] = site;
     return first;
+}
+
+static uint32_t hash_words(char **words) { /* FNV-1a */
+    uint32_t h = 2166136261u;
+    for (; *words; words++) {
+        for (const char *c = *words; *c; c++) {
+            h = (h ^ (unsigned char)*c) * 16777619u;
+        }
+    }
+    return h;
 }
 
 static bool sweep_all(struct sweep *s, struct refusals *r) {
@@ -417,6 +426,7 @@ __attribute__((constructor)) static void start(int argc, char **argv) {
     }
     s.every_call = strcmp(every, "call") == 0;
     s.modulo = s.every_call ? 1 : strtoul(every, NULL, 10);
+    s.salt = hash_words(argv);
     s.report = fopen(path, "ae");
     s.out = memfd_create("stdout", 0);
     s.err = memfd_create("stderr", 0);

@@ -1,0 +1,63 @@
+/* Keeps what commands prepare in the same way for each input, so that a fuzzer does it once: the
+ * built-in rules and the built-in maps of reports are compiled by the first run that needs them,
+ * and later runs share them. The linker sends the commands' calls here (--wrap); the commands and
+ * the library know nothing of it. Rule files, globs and maps of a command line are read anew each
+ * time. What is kept is only read, so a run cannot change what the next one sees. */
+#include <stddef.h>
+
+#include "classify_rules.h"
+#include "cli_dumps.h"
+
+bool __real_classify_rules_load(struct classify_rules *r);
+void __real_classify_rules_release(struct classify_rules *r);
+int __real_cli_maps_load(struct cli_dumps *d, const struct cli_list *files,
+                         const struct cli_list *path_rules);
+void __real_cli_maps_release(struct cli_dumps *d);
+bool __wrap_classify_rules_load(struct classify_rules *r);
+void __wrap_classify_rules_release(struct classify_rules *r);
+int __wrap_cli_maps_load(struct cli_dumps *d, const struct cli_list *files,
+                         const struct cli_list *path_rules);
+void __wrap_cli_maps_release(struct cli_dumps *d);
+
+static struct rules *kept_rules[2]; /* the built-in rules, and the set without rules */
+static struct report_maps *kept_maps;
+
+bool __wrap_classify_rules_load(struct classify_rules *r) {
+    struct rules **kept = &kept_rules[r->raw];
+    bool plain = r->files.len == 0 && r->globs.len == 0;
+    if (!plain || !*kept) {
+        bool ok = __real_classify_rules_load(r);
+        *kept = plain && ok ? r->set : *kept;
+        return ok;
+    }
+    strbuf_addstr(&r->name, r->raw ? "none" : "built-in");
+    r->set = *kept;
+    return !r->name.failed;
+}
+
+void __wrap_classify_rules_release(struct classify_rules *r) {
+    if (r->set == kept_rules[r->raw]) {
+        r->set = NULL;
+    }
+    __real_classify_rules_release(r);
+}
+
+int __wrap_cli_maps_load(struct cli_dumps *d, const struct cli_list *files,
+                         const struct cli_list *path_rules) {
+    bool plain = files->len == 0 && (!path_rules || path_rules->len == 0);
+    if (!plain || !kept_maps) {
+        int status = __real_cli_maps_load(d, files, path_rules);
+        kept_maps = plain && status == CLI_OK ? d->maps : kept_maps;
+        return status;
+    }
+    d->maps = kept_maps;
+    d->pipeline.maps = kept_maps;
+    return CLI_OK;
+}
+
+void __wrap_cli_maps_release(struct cli_dumps *d) {
+    if (d->maps == kept_maps) {
+        d->maps = NULL;
+    }
+    __real_cli_maps_release(d);
+}

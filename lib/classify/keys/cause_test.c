@@ -255,6 +255,25 @@ static void who_stands_still_in_its_own_code_reads_memory_in(void **state) {
     teardown(&b);
 }
 
+/* As where the system's library of system calls has no names. */
+static void an_unknown_wait_that_no_signal_interrupts_is_for_a_disk(void **state) {
+    (void)state;
+    static const char text[] = "runtime * in libsys.so\n";
+    struct bench b;
+    setup(&b);
+    assert_int_equal(rules_add(b.rules, "runtime", text, sizeof text - 1, NULL), ST_OK);
+    struct dump_thread *main = THREAD(&b, 1, "ui", "!trap", "append", "main");
+    b.f.d.stall.cpu_permille = 40;
+    main->state = "blocked";
+    expect(&b, CAUSE_DISK, 600, "waits in append, not to be interrupted, as for a disk");
+    main->state = "waiting";
+    expect(&b, CAUSE_UNKNOWN, 0, "waits in append, no frame tells for what");
+    main->state = "blocked";
+    b.f.d.stall.cpu_permille = 600; /* most of the stall was something else */
+    expect(&b, CAUSE_COMPUTE, 600, "on a processor for 60% of the stall in append");
+    teardown(&b);
+}
+
 static void what_other_threads_computed_is_not_why_main_stalled(void **state) {
     (void)state;
     struct bench b;
@@ -458,6 +477,7 @@ int main(void) {
         cmocka_unit_test(the_time_of_the_thread_counts_where_it_is_known),
         cmocka_unit_test(the_kind_of_a_stall_tells_where_nothing_else_does),
         cmocka_unit_test(who_stands_still_in_its_own_code_reads_memory_in),
+        cmocka_unit_test(an_unknown_wait_that_no_signal_interrupts_is_for_a_disk),
         cmocka_unit_test(a_wait_is_for_what_the_framework_that_waits_asks_for),
         cmocka_unit_test(what_other_threads_computed_is_not_why_main_stalled),
         cmocka_unit_test(of_equal_functions_the_newest_is_chosen),

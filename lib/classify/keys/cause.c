@@ -214,6 +214,19 @@ static enum st judge_page(const struct judge *j, struct stall_key *out) {
     return ST_OK;
 }
 
+/* Judges a thread that waits, of which no frame tells for what. */
+static void judge_unknown_wait(const struct judge *j, struct stall_key *out) {
+    bool blocked = j->k->cpu_permille < CPU_COMPUTES && judged_is(j->thread->state, "blocked");
+    strbuf_addstr(j->why, "waits");
+    cause_add_in(j, j->chosen);
+    strbuf_addstr(j->why,
+                  blocked ? ", not to be interrupted, as for a disk" : ", no frame tells for what");
+    if (blocked) {
+        out->cause = CAUSE_DISK;
+        out->confidence = BY_STATE;
+    }
+}
+
 static void judge_processor(const struct judge *j, struct stall_key *out) {
     int64_t cpu = j->k->cpu_permille, process = j->d->stall.cpu_permille;
     bool shared = cpu < 0 && process > ONE_PROCESSOR;
@@ -234,13 +247,7 @@ static void judge_processor(const struct judge *j, struct stall_key *out) {
         return;
     }
     if (waits) {
-        bool blocked = cpu < CPU_COMPUTES && judged_is(j->thread->state, "blocked");
-        strbuf_addstr(j->why, "waits");
-        cause_add_in(j, j->chosen);
-        strbuf_addstr(j->why, blocked ? ", not to be interrupted, as for a disk"
-                                      : ", no frame tells for what");
-        out->cause = blocked ? CAUSE_DISK : out->cause;
-        out->confidence = blocked ? BY_STATE : out->confidence;
+        judge_unknown_wait(j, out);
         return;
     }
     if (shared) {

@@ -281,6 +281,15 @@ bool cli_take_where(struct where *w, struct cli_parser *p) {
     return false;
 }
 
+void cli_tell_differing(const struct cli_tool *tool, uint64_t count) {
+    if (count > 0) {
+        cli_say(tool->name,
+                "%" PRIu64 " duplicate%s from the first dump of the same id, which counts: another "
+                "order of the input may give another result",
+                count, count == 1 ? " differs" : "s differ");
+    }
+}
+
 void cli_tell_unsaid(const struct cli_tool *tool, const struct where *w,
                      const struct where_seen *seen, bool exposure, const char *who) {
     const char *field;

@@ -95,5 +95,7 @@ bool cli_take_where(struct where *w, struct cli_parser *p);
  * were records of exposure. */
 void cli_tell_unsaid(const struct cli_tool *tool, const struct where *w,
                      const struct where_seen *seen, bool exposure, const char *who);
+/* Prints how many dumps have the id of an earlier dump and other content; 0 prints nothing. */
+void cli_tell_differing(const struct cli_tool *tool, uint64_t count);
 
 #endif

@@ -525,6 +525,9 @@ static int classify(struct classify_run *run, struct classify_settings *s,
     if (!run->history) {
         tell_unsaid(run);
     }
+    if (run->triage) {
+        cli_tell_differing(&classify_tool, triage_differing(run->triage));
+    }
     return status;
 }
 

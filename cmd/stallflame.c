@@ -376,6 +376,7 @@ static int flame(struct flame_run *run, const struct cli_parser *p) {
         return status;
     }
     flame_tell_unsaid(run);
+    cli_tell_differing(&tool, run->inputs.seen.differing + run->diff.base.seen.differing);
     bool any = has_output(run), passed = false;
     if (any) {
         flame_write(run);

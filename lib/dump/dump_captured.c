@@ -88,36 +88,24 @@ void dump_write_captured(const struct dump *d, struct sink *out) {
 
 /* ---- measuring ---- */
 
-/* Computes the number of bytes that write_object would drop, from the tape alone. The tape has no
- * ends of values; but if no white space stands between tokens, each value ends one byte before the
- * next one begins. */
+/* Measures what write_object would drop, from the tape alone. The tape has no ends of values;
+ * but where no white space stands between tokens, each value ends one byte before the next one
+ * begins. */
 struct measure {
     const struct tape *t;
     uint64_t added; /* bytes of the dropped members, with their commas */
-    bool spaced;    /* white space was found between tokens, so that the measure is void */
 };
 
 static size_t tape_start(const struct tape_value *v) {
     return v->at - (size_t)tape_is_string(v);
 }
 
-static const struct added_member *find_named(const struct measure *m,
-                                             const struct added_member *added,
-                                             const struct tape_value *key) {
+static size_t count_added(const struct added_member *added) {
     size_t count = 0;
     while (added[count].name.text) {
         count++;
     }
-    size_t which = tape_which(m->t, key, added, count, sizeof *added, 0);
-    return which < count ? &added[which] : NULL;
-}
-
-/* Sets m->spaced if white space stands before byte `end`, where a value should end, or if its
- * parent does not continue there with the character `first` or `second`. */
-static void check_end(struct measure *m, size_t end, char first, char second) {
-    const char *text = m->t->text;
-    m->spaced = m->spaced || (text[end] != first && text[end] != second) ||
-                (unsigned char)text[end - 1] <= ' ';
+    return count;
 }
 
 static void measure_object(struct measure *m, const struct tape_value *object, size_t end,
@@ -132,11 +120,9 @@ static void measure_objects(struct measure *m, const struct tape_value *value, s
         return;
     }
     const struct tape_value *next, *last = tape_end(value);
-    for (const struct tape_value *v = tape_first(value); v < last && !m->spaced; v = next) {
+    for (const struct tape_value *v = tape_first(value); v < last; v = next) {
         next = tape_next(v);
-        size_t stop = next < last ? tape_start(next) - 1 : end - 1;
-        check_end(m, stop, ',', ']');
-        measure_object(m, v, stop, added);
+        measure_object(m, v, next < last ? tape_start(next) - 1 : end - 1, added);
     }
 }
 
@@ -145,28 +131,23 @@ static void measure_objects(struct measure *m, const struct tape_value *value, s
 static void measure_object(struct measure *m, const struct tape_value *object, size_t end,
                            const struct added_member *added) {
     const struct tape_value *next, *last = tape_end(object);
-    size_t from = object->at + (size_t)1, kept = 0, dropped = 0;
+    size_t kept = 0, dropped = 0, count = count_added(added);
     if (!tape_is(object, VALUE_OBJECT)) {
         return;
     }
-    for (const struct tape_value *key = tape_first(object); key < last && !m->spaced; key = next) {
-        const struct tape_value *value = key + 1;
-        next = tape_next(value);
-        size_t stop = next < last ? tape_start(next) - 1 : end - 1;
-        check_end(m, stop, ',', '}');
-        m->spaced = m->spaced || tape_start(key) != from ||
-                    tape_start(value) != (size_t)key->at + key->len + 2;
-        const struct added_member *a = find_named(m, added, key);
-        if (a && !a->inside) {
-            m->added += stop + 1 - from;
-            dropped++;
-        } else {
+    for (const struct tape_value *key = tape_first(object); key < last; key = next) {
+        next = tape_next(key + 1);
+        size_t stop = next < last ? tape_start(next) : end;
+        size_t which = tape_which(m->t, key, added, count, sizeof *added, 0);
+        if (which == count) {
             kept++;
+        } else if (added[which].inside) {
+            kept++;
+            measure_objects(m, key + 1, stop - 1, added[which].inside);
+        } else {
+            dropped++;
+            m->added += stop - tape_start(key);
         }
-        if (a && a->inside) {
-            measure_objects(m, value, stop, a->inside);
-        }
-        from = stop + 1;
     }
     /* Without a member before it, the first dropped member has no comma. */
     m->added -= dropped > 0 && kept == 0;
@@ -179,8 +160,8 @@ uint64_t dump_captured_size(const struct tape *t, size_t len) {
     while (end > t->text && (unsigned char)end[-1] <= ' ') {
         end--;
     }
-    measure_object(&m, root, (size_t)(end - t->text), in_dump);
-    if (!m.spaced) {
+    if (!t->spaced) {
+        measure_object(&m, root, (size_t)(end - t->text), in_dump);
         return (uint64_t)(end - t->text) - root->at - m.added;
     }
     struct sink sink = sink_to_nowhere();

@@ -25,6 +25,8 @@
  *                      outside of the system's code, where nothing waits
  *     disk        650  the thread is blocked outside of the system's code, as where memory is
  *                      paged in
+ *     disk        600  the kernel does not let a signal interrupt the thread's wait, of which
+ *                      no frame tells
  *     disk        500  the thread hardly ran, and its samples are outside of the system's
  *                      code
  *     launch      600  of a stall of kind launch, where nothing else tells; disk, compute 600
@@ -35,7 +37,14 @@
 
 #include "classify/keys/cause_private.h"
 
-enum { BY_KIND = 600, BY_PROCESS = 600, BY_MOST = 600, ONE_PROCESSOR = 1000, CPU_HALF = 500 };
+enum {
+    BY_KIND = 600,
+    BY_PROCESS = 600,
+    BY_MOST = 600,
+    BY_STATE = 600,
+    ONE_PROCESSOR = 1000,
+    CPU_HALF = 500
+};
 
 /* ---- what is known ---- */
 
@@ -205,6 +214,19 @@ static enum st judge_page(const struct judge *j, struct stall_key *out) {
     return ST_OK;
 }
 
+/* Judges a thread that waits, of which no frame tells for what. */
+static void judge_unknown_wait(const struct judge *j, struct stall_key *out) {
+    bool blocked = j->k->cpu_permille < CPU_COMPUTES && judged_is(j->thread->state, "blocked");
+    strbuf_addstr(j->why, "waits");
+    cause_add_in(j, j->chosen);
+    strbuf_addstr(j->why,
+                  blocked ? ", not to be interrupted, as for a disk" : ", no frame tells for what");
+    if (blocked) {
+        out->cause = CAUSE_DISK;
+        out->confidence = BY_STATE;
+    }
+}
+
 static void judge_processor(const struct judge *j, struct stall_key *out) {
     int64_t cpu = j->k->cpu_permille, process = j->d->stall.cpu_permille;
     bool shared = cpu < 0 && process > ONE_PROCESSOR;
@@ -225,9 +247,7 @@ static void judge_processor(const struct judge *j, struct stall_key *out) {
         return;
     }
     if (waits) {
-        strbuf_addstr(j->why, "waits");
-        cause_add_in(j, j->chosen);
-        strbuf_addstr(j->why, ", no frame tells for what");
+        judge_unknown_wait(j, out);
         return;
     }
     if (shared) {

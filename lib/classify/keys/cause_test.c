@@ -255,6 +255,25 @@ static void who_stands_still_in_its_own_code_reads_memory_in(void **state) {
     teardown(&b);
 }
 
+/* As where the system's library of system calls has no names. */
+static void an_unknown_wait_that_no_signal_interrupts_is_for_a_disk(void **state) {
+    (void)state;
+    static const char text[] = "runtime * in libsys.so\n";
+    struct bench b;
+    setup(&b);
+    assert_int_equal(rules_add(b.rules, "runtime", text, sizeof text - 1, NULL), ST_OK);
+    struct dump_thread *main = THREAD(&b, 1, "ui", "!trap", "append", "main");
+    b.f.d.stall.cpu_permille = 40;
+    main->state = "blocked";
+    expect(&b, CAUSE_DISK, 600, "waits in append, not to be interrupted, as for a disk");
+    main->state = "waiting";
+    expect(&b, CAUSE_UNKNOWN, 0, "waits in append, no frame tells for what");
+    main->state = "blocked";
+    b.f.d.stall.cpu_permille = 600; /* most of the stall was something else */
+    expect(&b, CAUSE_COMPUTE, 600, "on a processor for 60% of the stall in append");
+    teardown(&b);
+}
+
 static void what_other_threads_computed_is_not_why_main_stalled(void **state) {
     (void)state;
     struct bench b;
@@ -273,6 +292,43 @@ static void what_other_threads_computed_is_not_why_main_stalled(void **state) {
     expect(&b, CAUSE_DISK, 650,
            "stands still in sort, in no system call, as where memory is paged in");
     teardown(&b);
+}
+
+/* Frames of runtime code do not count, and what a framework called out to waits for itself. */
+static void a_wait_is_for_what_the_framework_that_waits_asks_for(void **state) {
+    (void)state;
+    static const char text[] = "cause render 85% signal_wait under Gpu because \"waits to draw\"\n"
+                               "cause lock 80% signal_wait because \"waits for a signal\"\n"
+                               "callout call_out\n"
+                               "runtime * in libsys.so\n";
+    static const struct {
+        const char *image[3]; /* of the frames between the wait and the app */
+        const char *function[3];
+        enum rule_cause cause;
+    } rows[] = {
+        {{"Gpu"}, {"flush"}, CAUSE_RENDER},
+        {{"libsys.so", "Gpu", "Draw"}, {"slow", "flush", "show"}, CAUSE_RENDER},
+        {{"libsys.so", "Gpu"}, {NULL, NULL}, CAUSE_RENDER}, /* without names */
+        {{"Draw", "Gpu"}, {"show", "flush"}, CAUSE_LOCK},
+        {{"libsys.so", "Gpu"}, {"call_out", "flush"}, CAUSE_LOCK},
+        {{"libsys.so"}, {"slow"}, CAUSE_LOCK},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct bench b;
+        setup(&b);
+        assert_int_equal(rules_add(b.rules, "gpu", text, sizeof text - 1, NULL), ST_OK);
+        fixture_frame(&b.f, "libsys.so", false, "signal_wait", 0x10);
+        for (size_t n = 0; n < 3 && rows[i].image[n]; n++) {
+            fixture_frame(&b.f, rows[i].image[n], false, rows[i].function[n], 0x20);
+        }
+        fixture_frame(&b.f, "Shop", true, "paint", 0x10);
+        fixture_stack(&b.f, 1);
+        b.f.d.stall.cpu_permille = 10; /* a lock inside of it does not take the wait away */
+        bool render = rows[i].cause == CAUSE_RENDER;
+        expect(&b, rows[i].cause, render ? 850 : 800,
+               render ? "waits to draw (signal_wait)" : "waits for a signal (signal_wait)");
+        teardown(&b);
+    }
 }
 
 /* ---- which stack, how much of the samples ---- */
@@ -421,6 +477,8 @@ int main(void) {
         cmocka_unit_test(the_time_of_the_thread_counts_where_it_is_known),
         cmocka_unit_test(the_kind_of_a_stall_tells_where_nothing_else_does),
         cmocka_unit_test(who_stands_still_in_its_own_code_reads_memory_in),
+        cmocka_unit_test(an_unknown_wait_that_no_signal_interrupts_is_for_a_disk),
+        cmocka_unit_test(a_wait_is_for_what_the_framework_that_waits_asks_for),
         cmocka_unit_test(what_other_threads_computed_is_not_why_main_stalled),
         cmocka_unit_test(of_equal_functions_the_newest_is_chosen),
         cmocka_unit_test(truth_is_the_share_of_the_samples_with_the_key),

@@ -310,7 +310,8 @@ struct frame_info *frame_of_name(struct frame_table *t, const char *kind, const 
 /* ---- callers ---- */
 
 static struct frame_info *info_from(struct frame_table *t, const struct frame_info *info,
-                                    const struct frame_info *caller) {
+                                    const struct frame_callers *callers) {
+    const struct frame_info *caller = callers->next, *under = callers->under;
     struct frame_info *from = arena_alloc(&t->arena, sizeof *from);
     struct rule_subject s = {.function = info->resolved ? info->function : NULL,
                              .function_len = info->resolved ? strlen(info->function) : 0,
@@ -326,26 +327,34 @@ static struct frame_info *info_from(struct frame_table *t, const struct frame_in
         s.caller = caller->function;
         s.caller_len = strlen(caller->function);
     }
+    if (under) {
+        s.under = under->framework;
+        s.under_image = under->image_name;
+    }
     set_qualified(&s, info);
     *from = *info;
     from->by_caller = false;
     from->index = t->infos.len;
     decide_rest(t, &s, from);
+    from->waits =
+        from->waits || (from->by[RULE_CAUSE] && from->by[RULE_CAUSE]->framework_count > 0);
     return VEC_PUSH(&t->infos, from) ? from : NULL;
 }
 
 struct frame_info *frame_from(struct frame_table *t, struct frame_info *info,
-                              const struct frame_info *caller) {
+                              const struct frame_callers *callers) {
+    const struct frame_info *caller = callers->next, *under = callers->under;
     if (!info || !info->by_caller) {
         return info;
     }
-    size_t key[] = {info->index, caller ? caller->canonical->index : SIZE_MAX};
+    size_t key[] = {info->index, caller ? caller->canonical->index : SIZE_MAX,
+                    under ? under->index : SIZE_MAX};
     struct map_entry *entry = map_put(&t->by_caller, key, sizeof key, SIZE_MAX, NULL);
     if (!entry) {
         return NULL;
     }
     if (entry->value == SIZE_MAX) {
-        struct frame_info *from = info_from(t, info, caller);
+        struct frame_info *from = info_from(t, info, callers);
         if (!from) {
             return NULL;
         }

@@ -60,7 +60,7 @@ struct frame_table {
     struct recent_image recent_images[IMAGES_RECENT];
     struct map by_raw; /* text of a dump about a frame -> index in infos */
     struct map by_key; /* image and function of a key -> index in infos of the canonical info */
-    /* (index of a frame, index of its caller) -> index in infos of the frame so called. */
+    /* (indexes of a frame, its caller, its framework) -> index in infos of the frame so called. */
     struct map by_caller;
     VEC(struct frame_info *) infos;
     struct arena arena;
@@ -91,9 +91,14 @@ struct frame_info *frame_of_library(struct frame_table *t, const struct frame_in
 /* Returns the info that stands in keys for a name that is no function: of an action or a thread.
  * kind: "action", "thread". NULL: out of memory. */
 struct frame_info *frame_of_name(struct frame_table *t, const char *kind, const char *name);
-/* Returns the info of a frame that `caller` (NULL = nobody) called: info itself unless
- * info->by_caller. NULL: out of memory. */
+/* The frames further out on which a frame's rules may depend. */
+struct frame_callers {
+    const struct frame_info *next;  /* the calling function; NULL = nobody */
+    const struct frame_info *under; /* a frame of the framework that called; NULL = none */
+};
+/* Returns the info of a frame with these callers: info itself unless info->by_caller. NULL: out of
+ * memory. */
 struct frame_info *frame_from(struct frame_table *t, struct frame_info *info,
-                              const struct frame_info *caller);
+                              const struct frame_callers *callers);
 
 #endif

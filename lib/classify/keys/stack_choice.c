@@ -58,15 +58,22 @@ static const struct frame_info *caller_of(const struct keyer *k, const struct ju
     return next;
 }
 
-/* Replaces the infos of frames whose rules depend on the caller. False: out of memory. */
+/* Replaces the infos of frames whose rules depend on callers. False: out of memory. */
 static bool ask_callers(struct keyer *k, const struct judged_stack *s) {
-    for (size_t i = 0; i < s->count; i++) {
+    struct frame_callers callers = {.under = NULL};
+    for (size_t i = s->count; i-- > 0;) {
         struct judged_frame *f = &k->frames.data[s->first + i];
         if (f->info->by_caller) {
-            f->info = frame_from(&k->table, f->info, caller_of(k, s, i));
+            callers.next = caller_of(k, s, i);
+            f->info = frame_from(&k->table, f->info, &callers);
             if (!f->info) {
                 return false;
             }
+        }
+        if (f->info->callout) {
+            callers.under = NULL;
+        } else if (f->info->framework[0]) {
+            callers.under = f->info;
         }
     }
     return true;

@@ -94,8 +94,8 @@ static void print_note(struct explanation *x, const char *verdict, const char *n
     sink_char(x->out, '\n');
 }
 
-/* Appends the pattern of a rule and at most two of its images, as they were written except for
- * quotes. */
+/* Appends the pattern of a rule and at most two of its images and frameworks, as they were written
+ * except for quotes. */
 static void explain_add_pattern(struct strbuf *b, const struct rule *rule) {
     if (rule->unresolved) {
         strbuf_addstr(b, "unresolved");
@@ -108,6 +108,11 @@ static void explain_add_pattern(struct strbuf *b, const struct rule *rule) {
         pattern_text(&rule->images[i].pattern, b);
     }
     strbuf_addstr(b, rule->image_count > 2 ? " \xe2\x80\xa6" : "");
+    for (size_t i = 0; i < rule->framework_count && i < 2; i++) {
+        strbuf_addstr(b, i ? " " : " under ");
+        pattern_text(&rule->frameworks[i], b);
+    }
+    strbuf_addstr(b, rule->framework_count > 2 ? " \xe2\x80\xa6" : "");
 }
 
 static void print_rule(struct explanation *x, const struct rule *rule, const char *verdict,

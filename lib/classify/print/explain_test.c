@@ -101,6 +101,17 @@ static void each_frame_says_which_rule_did_what(void **state) {
         "cause     disk 75%: waits for files (query)\n");
 }
 
+static void a_rule_shows_the_frameworks_that_it_depends_on(void **state) {
+    struct made *m = *state;
+    static const char under[] = "cause render 85% wait under Draw Shop Gpu\n";
+    assert_int_equal(rules_add(m->rules, "gpu", under, strlen(under), NULL), ST_OK);
+    fixture_names(&m->f, (const char *const[]){"wait", "show"}, 2, 1);
+    explain(m);
+    assert_non_null(strstr(strbuf_cstr(&m->text),
+                           "render 85%  gpu:1                wait under Draw Shop \xe2\x80\xa6: "
+                           "lays out or draws\n"));
+}
+
 static void an_idle_stack_says_so(void **state) {
     struct made *m = *state;
     struct err e = {0};
@@ -175,6 +186,8 @@ static void every_allocation_may_fail(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(each_frame_says_which_rule_did_what, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_rule_shows_the_frameworks_that_it_depends_on, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(an_idle_stack_says_so, set_up, tear_down),
         cmocka_unit_test_setup_teardown(control_characters_of_names_are_not_printed, set_up,
                                         tear_down),

@@ -166,10 +166,25 @@ static bool caller_matches(const struct rule *rule, const struct rule_subject *s
     return s->caller && any_matches(rule->callers, rule->caller_count, s->caller, s->caller_len);
 }
 
+static bool framework_matches(const struct rule *rule, const struct rule_subject *s,
+                              bool *by_caller) {
+    if (rule->framework_count == 0) {
+        return true;
+    }
+    if (!s->caller_known) {
+        *by_caller = true;
+        return false;
+    }
+    return s->under &&
+           (any_matches(rule->frameworks, rule->framework_count, s->under, strlen(s->under)) ||
+            any_matches(rule->frameworks, rule->framework_count, s->under_image,
+                        strlen(s->under_image)));
+}
+
 static bool rule_matches(const struct rule *rule, const struct rule_subject *s, bool *by_caller) {
     return (rule->sides == 0 || (rule->sides >> s->side & 1)) && os_matches(rule, s->os) &&
            function_matches(rule, s) && image_matches(rule, s) &&
-           caller_matches(rule, s, by_caller);
+           caller_matches(rule, s, by_caller) && framework_matches(rule, s, by_caller);
 }
 
 /* Returns the index of the first rule of the list that matches, if it is below `best`; else

@@ -94,6 +94,9 @@ struct rule {
     /* One of these must match the calling function; caller_count 0 = any. */
     struct pattern *callers;
     size_t caller_count;
+    /* One of these must match the framework that called, or its image; framework_count 0 = any. */
+    struct pattern *frameworks;
+    size_t framework_count;
 
     const char *file; /* file, and line from 1 up, in which the rule was written */
     uint32_t line;
@@ -112,10 +115,13 @@ struct rule_subject {
     size_t image_len;
     enum rule_side side;
     enum rule_os os;
-    bool caller_known; /* false: rules with the clause `from` do not match */
+    bool caller_known; /* false: rules with the clauses `from` and `under` do not match */
     const char
         *caller; /* normalised function of the next frame outwards; NULL = none, or unresolved */
     size_t caller_len;
+    /* Framework, and image, of the nearest frame outwards that is no runtime code; NULL = none, or
+     * a callout lies between. */
+    const char *under, *under_image;
 };
 
 /* The facts about an image as a whole. Texts are NULL if unknown. */
@@ -140,7 +146,7 @@ enum st rules_add(struct rules *r, const char *file, const char *text, size_t le
 enum st rules_add_builtin(struct rules *r, struct err *e) BASE_MUST_USE;
 
 /* Returns the first rule of the kind that matches, or NULL. *by_caller (may be NULL) becomes
- * true if the result depends on the caller, which the subject does not know; else it is
+ * true if the result depends on callers, which the subject does not know; else it is
  * unchanged. The rule is borrowed until rules_free. Rules by path or id are never returned.
  * Thread safe. */
 const struct rule *rules_match(const struct rules *r, enum rule_kind kind,

@@ -38,6 +38,8 @@ static size_t rules_of_line(const struct rules *r, uint32_t line) {
 static void match(const struct rules *r, const struct verdicts *v, const uint8_t *data,
                   size_t size) {
     for (size_t at = 0; at + 16 <= size && at < 16 * 16; at += 16) {
+        char under[8] = "";
+        memcpy(under, data + at, sizeof under - 1);
         struct rule_subject s = {.function = at % 64 ? (const char *)data + at : NULL,
                                  .function_len = at % 64 ? 12 : 0,
                                  .image = (const char *)data + at + 8,
@@ -46,7 +48,9 @@ static void match(const struct rules *r, const struct verdicts *v, const uint8_t
                                  .os = (enum rule_os)(data[at + 1] % 3),
                                  .caller_known = data[at + 2] & 1,
                                  .caller = (const char *)data + at,
-                                 .caller_len = data[at + 3] % 16};
+                                 .caller_len = data[at + 3] % 16,
+                                 .under = data[at + 2] & 2 ? under : NULL,
+                                 .under_image = under};
         for (int kind = 0; kind < RULE_KINDS; kind++) {
             const struct rule *rule = rules_match(r, (enum rule_kind)kind, &s, NULL);
             if (rule && (rule->kind != (enum rule_kind)kind || rule->line == 0)) {

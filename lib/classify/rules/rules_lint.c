@@ -42,17 +42,19 @@ static bool images_cover(const struct rule *a, const struct rule *b) {
     return a->image_count == 0 || b->image_count > 0;
 }
 
-static bool callers_cover(const struct rule *a, const struct rule *b) {
-    for (size_t i = 0; i < b->caller_count; i++) {
-        bool covered = a->caller_count == 0;
-        for (size_t k = 0; k < a->caller_count && !covered; k++) {
-            covered = pattern_covers(&a->callers[k], &b->callers[i]);
+/* Does one of the patterns a match whatever one of b matches? No patterns match all. */
+static bool any_covers(const struct pattern *a, size_t a_count, const struct pattern *b,
+                       size_t b_count) {
+    for (size_t i = 0; i < b_count; i++) {
+        bool covered = a_count == 0;
+        for (size_t k = 0; k < a_count && !covered; k++) {
+            covered = pattern_covers(&a[k], &b[i]);
         }
         if (!covered) {
             return false;
         }
     }
-    return a->caller_count == 0 || b->caller_count > 0;
+    return a_count == 0 || b_count > 0;
 }
 
 static bool covers(const struct rule *a, const struct rule *b) {
@@ -60,7 +62,8 @@ static bool covers(const struct rule *a, const struct rule *b) {
     return a->kind == b->kind && a->by_place == b->by_place && a->unresolved == b->unresolved &&
            sides && (a->os == OS_ANY || a->os == b->os) &&
            (a->unresolved || pattern_covers(&a->function, &b->function)) && images_cover(a, b) &&
-           callers_cover(a, b);
+           any_covers(a->callers, a->caller_count, b->callers, b->caller_count) &&
+           any_covers(a->frameworks, a->framework_count, b->frameworks, b->framework_count);
 }
 
 static bool same_text(const char *a, const char *b) {
@@ -78,7 +81,8 @@ static bool same_effect(const struct rule *a, const struct rule *b) {
 static bool try_cover(struct lint *l, const struct rule *a, const struct rule *b) {
     l->work += 16 + (uint64_t)a->function.len * b->function.len +
                (uint64_t)(a->image_count + 1) * b->image_count * 16 +
-               (uint64_t)(a->caller_count + 1) * b->caller_count * 16;
+               (uint64_t)(a->caller_count + 1) * b->caller_count * 16 +
+               (uint64_t)(a->framework_count + 1) * b->framework_count * 16;
     return l->work <= work_max && covers(a, b);
 }
 
@@ -196,19 +200,40 @@ static bool tell_name(struct lint *l, const struct rule *rule) {
     return true;
 }
 
+/* Reports a pattern without wildcards that no normalised name of an image equals. False: the
+ * pattern is fine. */
+static bool tell_image(struct lint *l, const struct rule *rule, const struct pattern *p) {
+    strbuf_clear(&l->name);
+    names_image(p->text, p->len, &l->name);
+    if (!p->exact || (l->name.len == p->len && memcmp(l->name.data, p->text, p->len) == 0)) {
+        return false;
+    }
+    add_subject(&l->text, rule);
+    strbuf_addf(&l->text, ": no image is called '%s' when rules are asked, but '%s'", p->text,
+                strbuf_cstr(&l->name));
+    lint_tell(l, FAULT_DEAD, rule);
+    return true;
+}
+
+static bool is_framework(const struct rules *r, const struct pattern *p) {
+    for (size_t i = 0; i < r->rules.len; i++) {
+        const struct rule *rule = &r->rules.data[i];
+        if (rule->kind == RULE_FRAMEWORK && strcmp(rule->framework, p->text) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static bool tell_images(struct lint *l, const struct rule *rule) {
     for (size_t i = 0; i < rule->image_count; i++) {
-        const struct pattern *p = &rule->images[i].pattern;
-        if (rule->images[i].by != IMAGE_BY_NAME || !p->exact) {
-            continue;
+        if (rule->images[i].by == IMAGE_BY_NAME && tell_image(l, rule, &rule->images[i].pattern)) {
+            return true;
         }
-        strbuf_clear(&l->name);
-        names_image(p->text, p->len, &l->name);
-        if (l->name.len != p->len || memcmp(l->name.data, p->text, p->len) != 0) {
-            add_subject(&l->text, rule);
-            strbuf_addf(&l->text, ": no image is called '%s' when rules are asked, but '%s'",
-                        p->text, strbuf_cstr(&l->name));
-            lint_tell(l, FAULT_DEAD, rule);
+    }
+    for (size_t i = 0; i < rule->framework_count; i++) {
+        if (!is_framework(l->rules, &rule->frameworks[i]) &&
+            tell_image(l, rule, &rule->frameworks[i])) {
             return true;
         }
     }
@@ -229,7 +254,8 @@ static bool is_wide(const struct rule *rule) {
         any_image = any_image || literals(&rule->images[i].pattern) == 0;
     }
     return !rule->unresolved && !rule->function.exact && any_image && rule->caller_count == 0 &&
-           rule->sides != 1U << SIDE_SYSTEM && literals(&rule->function) < WIDE_LITERALS;
+           rule->framework_count == 0 && rule->sides != 1U << SIDE_SYSTEM &&
+           literals(&rule->function) < WIDE_LITERALS;
 }
 
 enum st rules_lint(const struct rules *r, size_t count, rules_on_finding on_finding, void *ctx,

@@ -60,6 +60,10 @@ static void what_an_earlier_rule_covers_is_told(void **state) {
            "f:2: shadowed: whose is 'abcd': f:1, 'abc*', decides first\n");
     expect("in-app * in /opt/*\nin-app * in /opt/shop/*\n",
            "f:2: dead: whose is '*': f:1, '*', decides first, and says the same\n");
+    expect("cause ipc poll under Net*\ncause lock poll under Network\n",
+           "f:2: shadowed: the cause of 'poll': f:1, 'poll', decides first\n");
+    expect("cause lock poll\ncause ipc poll under Network\n",
+           "f:2: shadowed: the cause of 'poll': f:1, 'poll', decides first\n");
     expect("skip unresolved in libc.so\ncut unresolved in libc.so\n",
            "f:2: shadowed: the place of unresolved: f:1, unresolved, decides first\n");
 }
@@ -70,6 +74,7 @@ static void what_only_overlaps_is_not_told(void **state) {
     expect("skip poll in app\nskip poll\nskip read in system\nskip read in app system\n", "");
     expect("skip poll from a\nskip poll from b\nskip poll\n", "");
     expect("skip poll in libc.so\nskip poll\ncause io poll\n", "");
+    expect("cause io poll under a\ncause io poll under b\ncause lock poll\n", "");
     expect("skip poll_x\nskip poll*\n", "");
     expect("skip unresolved in libc.so\nskip unresolved in libd.so\nskip \"unresolved\"\n", "");
     expect("in-app * in id:abcd\nin-app * in /abcd\nin-app * in abcd\n", "");
@@ -85,6 +90,10 @@ static void names_that_never_reach_a_rule_are_told(void **state) {
            "f:1 renames it\n");
     expect("skip poll in libc.so.6\n", "f:1: dead: the place of 'poll': no image is called "
                                        "'libc.so.6' when rules are asked, but 'libc.so'\n");
+    expect("cause io poll under libc.so.6\n",
+           "f:1: dead: the cause of 'poll': no image is called 'libc.so.6' when rules are asked, "
+           "but 'libc.so'\n");
+    expect("framework libc.so.6 * in libc.so\ncause io poll under libc.so.6\n", "");
 }
 
 static void patterns_of_nearly_everything_are_told(void **state) {
@@ -93,7 +102,9 @@ static void patterns_of_nearly_everything_are_told(void **state) {
            "f:1: wide: the place of '*' in any image: too many functions are called so\n");
     expect("cut a* in *\n",
            "f:1: wide: the place of 'a*' in any image: too many functions are called so\n");
-    expect("skip * in libc.so\nskip * in system\ncut a* from run_loop\nskip a\n", "");
+    expect(
+        "skip * in libc.so\nskip * in system\ncut a* from run_loop\ncause io a* under b\nskip a\n",
+        "");
 }
 
 static void what_the_built_in_rules_say_already_is_told(void **state) {
@@ -121,9 +132,10 @@ static void ignore_finding(void *ctx, const struct rules_finding *f) {
 }
 
 static void load_and_lint(void *ctx, bool refused) {
-    static const char text[] = "skip pol* a \"b c\" in lib* app from x\nskp\nskip pol*x cause lock "
-                               "because \"y\"\nvendor A a* in id:abcd\nnormalise a* as b*\n"
-                               "in-app * in /opt/* id:abcd\nskip poll\nskip pollx in libc.so\n";
+    static const char text[] =
+        "skip pol* a \"b c\" in lib* app from x\ncause io a under x\nskp\nskip pol*x cause lock "
+        "because \"y\"\nvendor A a* in id:abcd\nnormalise a* as b*\n"
+        "in-app * in /opt/* id:abcd\nskip poll\nskip pollx in libc.so\n";
     struct rules *r = NULL;
     struct err e = {0};
     (void)ctx;

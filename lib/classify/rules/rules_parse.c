@@ -258,6 +258,19 @@ static enum st read_os(struct rule_line *l, const struct word *words, size_t cou
     return find_os(l, words, count, &rule->os);
 }
 
+/* Compiles the words into *patterns and sets *used to their number. */
+static enum st read_patterns(struct rule_line *l, const struct word *words, size_t count,
+                             struct pattern **patterns, size_t *used) {
+    struct arena *a = &l->rules->arena;
+    *patterns = arena_array(a, count, sizeof **patterns);
+    for (*used = 0; *patterns && *used < count; ++*used) {
+        if (!pattern_compile(&(*patterns)[*used], words[*used].text, words[*used].len, a)) {
+            break;
+        }
+    }
+    return *used == count ? ST_OK : err_nomem(l->e);
+}
+
 static enum st read_callers(struct rule_line *l, const struct word *words, size_t count,
                             struct rule *rule) {
     if (rule->kind != RULE_PLACE && rule->kind != RULE_CAUSE) {
@@ -266,15 +279,18 @@ static enum st read_callers(struct rule_line *l, const struct word *words, size_
     if (count == 0) {
         return rule_fail(l, "'from' needs a function", NULL);
     }
-    rule->callers = arena_array(&l->rules->arena, count, sizeof *rule->callers);
-    for (; rule->callers && rule->caller_count < count; rule->caller_count++) {
-        const struct word *w = &words[rule->caller_count];
-        if (!pattern_compile(&rule->callers[rule->caller_count], w->text, w->len,
-                             &l->rules->arena)) {
-            break;
-        }
+    return read_patterns(l, words, count, &rule->callers, &rule->caller_count);
+}
+
+static enum st read_frameworks(struct rule_line *l, const struct word *words, size_t count,
+                               struct rule *rule) {
+    if (rule->kind != RULE_CAUSE) {
+        return rule_fail(l, "only cause takes 'under'", NULL);
     }
-    return rule->caller_count == count ? ST_OK : err_nomem(l->e);
+    if (count == 0) {
+        return rule_fail(l, "'under' needs a framework", NULL);
+    }
+    return read_patterns(l, words, count, &rule->frameworks, &rule->framework_count);
 }
 
 static enum st read_replacement(struct rule_line *l, const struct word *words, size_t count,
@@ -320,6 +336,7 @@ static const struct clause {
     {"in", "'in' twice", rule_read_images},      {"on", "'on' twice", read_os},
     {"from", "'from' twice", read_callers},      {"as", "'as' twice", read_replacement},
     {"cause", "'cause' twice", rule_read_cause}, {"because", "'because' twice", read_reason},
+    {"under", "'under' twice", read_frameworks},
 };
 enum { CLAUSES = sizeof clauses / sizeof *clauses };
 
@@ -394,6 +411,10 @@ static void add_canonical_images(struct strbuf *b, const struct rule *r) {
     for (size_t i = 0; i < r->caller_count; i++) {
         strbuf_addstr(b, " from ");
         add_canonical_pattern(b, &r->callers[i]);
+    }
+    for (size_t i = 0; i < r->framework_count; i++) {
+        strbuf_addstr(b, " under ");
+        add_canonical_pattern(b, &r->frameworks[i]);
     }
 }
 

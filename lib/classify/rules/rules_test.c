@@ -206,6 +206,30 @@ static void a_rule_may_hang_on_the_caller(void **state) {
     rules_free(r);
 }
 
+static void a_rule_may_hang_on_the_framework_that_called(void **state) {
+    (void)state;
+    struct rules *r = rules_of("cause render wait under \"Core Draw\" Gpu*\n"
+                               "cause lock   wait\n");
+    struct rule_subject s = {.function = "wait", .function_len = 4, .image = "x", .image_len = 1};
+    static const struct {
+        const char *framework, *image;
+        uint32_t line;
+    } rows[] = {{"Core Draw", "CoreDraw", 1}, {"Core Draw 2", "y", 2}, {"Family", "GpuDriver", 1},
+                {"GpuKit", "y", 1},           {"Family", "y", 2},      {NULL, NULL, 2}};
+    bool by_caller = false;
+    assert_int_equal(rules_match(r, RULE_CAUSE, &s, &by_caller)->line, 2);
+    assert_true(by_caller);
+    s.caller_known = true;
+    by_caller = false;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        s.under = rows[i].framework;
+        s.under_image = rows[i].image;
+        assert_int_equal(rules_match(r, RULE_CAUSE, &s, &by_caller)->line, rows[i].line);
+    }
+    assert_false(by_caller);
+    rules_free(r);
+}
+
 static const struct rule *match_image(const struct rules *r, const char *name, const char *path,
                                       const char *id) {
     struct rule_image_subject s = {.name = name, .path = path, .id = id};
@@ -273,6 +297,8 @@ static void a_bad_line_is_refused_with_file_and_line(void **state) {
         {"version 2\n", "test.rules:1: rules of another version than 1: '2'"},
         {"version\n", "test.rules:1: 'version' needs a number"},
         {"skip a from\n", "test.rules:1: 'from' needs a function"},
+        {"cause lock a under\n", "test.rules:1: 'under' needs a framework"},
+        {"skip a under b\n", "test.rules:1: only cause takes 'under'"},
         {"in-app a from b\n", "test.rules:1: only skip, cut, prefix, keep and cause take 'from'"},
         {"skip a cause lock 0%\n", "test.rules:1: a confidence is 1% to 100%, not '0%'"},
         {"cause lock 101% a\n", "test.rules:1: a confidence is 1% to 100%, not '101%'"},
@@ -357,6 +383,7 @@ int main(void) {
         cmocka_unit_test(causes_say_how_sure_and_why),
         cmocka_unit_test(rules_are_limited_to_systems),
         cmocka_unit_test(a_rule_may_hang_on_the_caller),
+        cmocka_unit_test(a_rule_may_hang_on_the_framework_that_called),
         cmocka_unit_test(whose_an_image_is_may_hang_on_its_path_or_id),
         cmocka_unit_test(the_first_rule_decides_wherever_it_is_filed),
         cmocka_unit_test(a_bad_line_is_refused_with_file_and_line),

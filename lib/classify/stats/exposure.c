@@ -198,7 +198,7 @@ enum st triage_add_session(struct triage *t, const struct exposure_filter *filte
     const char *id = json_string_value(json_object_get(o, "id"));
     bool seen = false, ok = true;
     if (id && *id) {
-        ok = seen_before(&t->seen, hash_bytes(id, strlen(id)), &seen);
+        ok = seen_before(&t->seen, hash_bytes(id, strlen(id)), 0, &seen);
     }
     if (ok && !seen) {
         enum st st = where_match_exposure(filter->where, session_says, &s, filter->seen, e);

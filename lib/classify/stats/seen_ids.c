@@ -7,9 +7,9 @@
 #include "base/search.h"
 #include "classify/stats/sum.h"
 
-static uint64_t *seen_find_slot(uint64_t *slots, size_t count, uint64_t hash) {
+static struct seen_id *seen_find_slot(struct seen_id *slots, size_t count, uint64_t hash) {
     size_t at = (size_t)hash & (count - 1);
-    while (slots[at] && slots[at] != hash) {
+    while (slots[at].hash && slots[at].hash != hash) {
         at = (at + 1) & (count - 1);
     }
     return &slots[at];
@@ -19,13 +19,13 @@ static uint64_t *seen_find_slot(uint64_t *slots, size_t count, uint64_t hash) {
  * False: out of memory. */
 static bool grow_seen(struct seen_set *s) {
     size_t count = s->slot_count[0] ? s->slot_count[0] * 2 : 1024;
-    uint64_t *slots = calloc(count, sizeof *slots);
+    struct seen_id *slots = calloc(count, sizeof *slots);
     if (!slots) {
         return false;
     }
     for (size_t i = 0; i < s->slot_count[0]; i++) {
-        if (s->slots[0][i]) {
-            *seen_find_slot(slots, count, s->slots[0][i]) = s->slots[0][i];
+        if (s->slots[0][i].hash) {
+            *seen_find_slot(slots, count, s->slots[0][i].hash) = s->slots[0][i];
         }
     }
     free(s->slots[0]);
@@ -34,9 +34,8 @@ static bool grow_seen(struct seen_set *s) {
     return true;
 }
 
-bool seen_before(struct seen_set *s, uint64_t hash, bool *seen) {
-    hash += hash == 0;
-    *seen = s->slot_count[1] && *seen_find_slot(s->slots[1], s->slot_count[1], hash) == hash;
+/* Starts a generation if the current one is full. False: out of memory. */
+static bool start_generation_if_full(struct seen_set *s) {
     if (s->used == SEEN_GENERATION) {
         free(s->slots[1]);
         s->slots[1] = s->slots[0];
@@ -44,13 +43,30 @@ bool seen_before(struct seen_set *s, uint64_t hash, bool *seen) {
         s->slots[0] = NULL;
         s->slot_count[0] = s->used = 0;
     }
-    if (s->used >= s->slot_count[0] / 2 && !grow_seen(s)) {
+    return s->used < s->slot_count[0] / 2 || grow_seen(s);
+}
+
+bool seen_before(struct seen_set *s, uint64_t hash, uint64_t content, bool *seen) {
+    hash += hash == 0;
+    struct seen_id first = {hash, content};
+    if (s->slot_count[1]) {
+        const struct seen_id *old = seen_find_slot(s->slots[1], s->slot_count[1], hash);
+        *seen = old->hash == hash;
+        first = *seen ? *old : first;
+    } else {
+        *seen = false;
+    }
+    if (!start_generation_if_full(s)) {
         return false;
     }
-    uint64_t *slot = seen_find_slot(s->slots[0], s->slot_count[0], hash);
-    *seen = *seen || *slot == hash;
-    s->used += *slot == 0;
-    *slot = hash;
+    struct seen_id *slot = seen_find_slot(s->slots[0], s->slot_count[0], hash);
+    if (slot->hash) {
+        *seen = true;
+        first = *slot;
+    }
+    s->differing += *seen && first.content != content;
+    s->used += slot->hash == 0;
+    *slot = first;
     return true;
 }
 

@@ -13,14 +13,20 @@
 /* Number of hashes in a generation. There are two, so memory has a bound and the last 2^18 ids
  * are always known. */
 enum { SEEN_GENERATION = 1 << 18 };
+/* An id that was seen, and the content with which it came first. */
+struct seen_id {
+    uint64_t hash, content; /* hash: 0 = the slot is free */
+};
 /* The set of ids. Zero-initialised = empty. */
 struct seen_set {
-    uint64_t *slots[2]; /* [0] is the current generation; a slot of 0 is free */
+    struct seen_id *slots[2]; /* [0] is the current generation */
     size_t slot_count[2], used;
+    uint64_t differing; /* number of times that an id came again with other content */
 };
 
-/* Adds the hash of an id; *seen becomes whether the set had it. False: out of memory. */
-bool seen_before(struct seen_set *s, uint64_t hash, bool *seen);
+/* Adds the hash of an id that comes with this content, as a hash; *seen tells whether the set had
+ * the id. False: out of memory. */
+bool seen_before(struct seen_set *s, uint64_t hash, uint64_t content, bool *seen);
 void seen_release(struct seen_set *s);
 
 /* ---- the sample ---- */

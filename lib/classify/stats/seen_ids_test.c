@@ -24,6 +24,31 @@ static void assert_same(const struct id_sketch *a, const struct id_sketch *b) {
     assert_memory_equal(a->ids.data, b->ids.data, a->ids.len * sizeof *a->ids.data);
 }
 
+/* With content that differs an id is a duplicate all the same, and the first content is kept over
+ * generations. */
+static void an_id_with_other_content_is_told(void **state) {
+    (void)state;
+    struct seen_set s = {0};
+    bool seen;
+    assert_true(seen_before(&s, 7, 1, &seen));
+    assert_false(seen);
+    assert_true(seen_before(&s, 7, 1, &seen));
+    assert_true(seen);
+    assert_int_equal(s.differing, 0);
+    assert_true(seen_before(&s, 7, 2, &seen));
+    assert_true(seen);
+    assert_int_equal(s.differing, 1);
+    for (uint64_t i = 0; i < SEEN_GENERATION; i++) {
+        assert_true(seen_before(&s, hash_u64(i), 0, &seen));
+    }
+    assert_true(seen_before(&s, 7, 1, &seen));
+    assert_true(seen);
+    assert_int_equal(s.differing, 1);
+    assert_true(seen_before(&s, 7, 2, &seen));
+    assert_int_equal(s.differing, 2);
+    seen_release(&s);
+}
+
 static void few_ids_are_known_exactly(void **state) {
     struct id_sketch a = {0}, b = {0};
     (void)state;
@@ -99,6 +124,7 @@ static void the_overlap_of_many_is_within_its_bound(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_id_with_other_content_is_told),
         cmocka_unit_test(few_ids_are_known_exactly),
         cmocka_unit_test(the_order_of_merging_does_not_matter),
         cmocka_unit_test(the_overlap_of_many_is_within_its_bound),

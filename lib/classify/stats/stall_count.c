@@ -48,10 +48,44 @@ void triage_apart_opened(const struct where *w, bool open[APART_COUNT]) {
     open[APART_IDLE] = open[APART_LATE] = where_asks_for(w, "cause", "idle");
 }
 
+static uint64_t content_number(uint64_t hash, uint64_t value) {
+    return hash_u64(hash) ^ value;
+}
+
+static uint64_t content_text(uint64_t hash, const char *text) {
+    return content_number(hash, text ? hash_quick(text, strlen(text)) : 1);
+}
+
+/* Returns a hash of what a dump counts: where, how much, of which stall, and for whom. */
+static uint64_t content_of(const struct dump *d, const struct stall_key *key) {
+    const char *const texts[] = {d->time,        d->user,      d->stall.id,    d->stall.kind,
+                                 d->app.version, d->device.os, d->device.model};
+    const uint64_t numbers[] = {(uint64_t)dump_span_ms(d),
+                                (uint64_t)d->stall.seq,
+                                (uint64_t)d->stall.at_ms,
+                                d->stall.ended,
+                                d->stall.fatal,
+                                key->status};
+    const struct key *level2 = &key->level[1];
+    uint64_t hash = level2->count;
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        hash = content_text(hash, texts[i]);
+    }
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        hash = content_number(hash, numbers[i]);
+    }
+    for (size_t i = 0; i < level2->count; i++) {
+        hash = content_text(hash, level2->frames[i].info->image);
+        hash = content_text(hash, level2->frames[i].info->function);
+    }
+    return hash;
+}
+
 bool stall_count_judge(struct seen_set *seen, const struct dump *d, const struct stall_key *key,
                        bool wanted, const bool open[APART_COUNT], enum triage_apart *why) {
     bool duplicate = false;
-    if (d->id && *d->id && !seen_before(seen, hash_bytes(d->id, strlen(d->id)), &duplicate)) {
+    if (d->id && *d->id &&
+        !seen_before(seen, hash_bytes(d->id, strlen(d->id)), content_of(d, key), &duplicate)) {
         return false;
     }
     *why = triage_apart_of(d, key, open);

@@ -76,6 +76,37 @@ static void a_stall_counts_up_to_the_cap_whatever_its_dumps_say(void **state) {
     }
 }
 
+/* Of dumps with one id the first counts; how many would count otherwise is told. */
+static void a_duplicate_that_would_count_otherwise_is_told(void **state) {
+    (void)state;
+    static const struct {
+        struct dump d;
+        const char *function;
+        bool differs;
+    } rows[] = {
+        {{.id = "1", .stall = {.span_ms = 10}}, "f", false}, /* the first one */
+        {{.id = "1", .stall = {.span_ms = 10}}, "f", false},
+        {{.id = "1", .stall = {.span_ms = 20}}, "f", true},
+        {{.id = "1", .stall = {.span_ms = 10}}, "g", true},
+        {{.id = "1", .user = "u", .stall = {.span_ms = 10}}, "f", true},
+        {{.id = "1", .stall = {.span_ms = 10, .id = "s"}}, "f", true},
+        {{.id = "1", .stall = {.span_ms = 10}}, "f", false},
+    };
+    const bool open[APART_COUNT] = {false};
+    struct seen_set seen = {.used = 0};
+    uint64_t differing = 0;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct frame_info info = {.image = "app", .function = rows[i].function};
+        struct stall_key key = {.level = {[1] = {.frames = {{.info = &info}}, .count = 1}}};
+        enum triage_apart why;
+        assert_true(stall_count_judge(&seen, &rows[i].d, &key, true, open, &why));
+        assert_int_equal(why, i ? APART_DUPLICATE : APART_NONE);
+        differing += rows[i].differs;
+        assert_int_equal(seen.differing, differing);
+    }
+    seen_release(&seen);
+}
+
 /* Dumps that lack members, and that contradict each other, in 200 orders. */
 static void the_sum_is_the_same_in_any_order(void **state) {
     (void)state;
@@ -178,6 +209,7 @@ static void the_watchdog_in_the_background_is_a_stall(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_duplicate_that_would_count_otherwise_is_told),
         cmocka_unit_test(the_watchdog_in_the_background_is_a_stall),
         cmocka_unit_test(a_stall_counts_up_to_the_cap_whatever_its_dumps_say),
         cmocka_unit_test(the_sum_is_the_same_in_any_order),

@@ -492,6 +492,10 @@ struct id_overlap triage_overlap(const struct triage *t) {
     return id_sketch_overlap(&t->ids);
 }
 
+uint64_t triage_differing(const struct triage *t) {
+    return t->seen.differing;
+}
+
 enum st triage_restart(struct triage **t, struct err *e) {
     struct triage *next = NULL;
     if (triage_new(&next, &(*t)->options, e) != ST_OK) {

@@ -138,6 +138,9 @@ enum st triage_merge(struct triage *t, struct triage *from, struct err *e) BASE_
 /* Returns how many dumps were counted again, as they are in several of the merged partials.
  * Partials of earlier versions, which hold no ids, count as having none in common. */
 struct id_overlap triage_overlap(const struct triage *t);
+/* Returns how many of the dumps that this run set apart as duplicates differ in what they count
+ * from the first dump with their id, which counts. */
+uint64_t triage_differing(const struct triage *t);
 /* Writes the whole state of t, not finished, as stall-partial(5). Equal states give equal bytes.
  * Errors of writing stick to the sink. ST_ERR: out of memory. */
 enum st triage_write_partial(const struct triage *t, struct sink *out, struct err *e) BASE_MUST_USE;

@@ -513,11 +513,11 @@ static void the_last_ids_are_known_and_memory_has_a_bound(void **state) {
     struct seen_set s = {0};
     bool seen;
     for (uint64_t i = 0; i < 3 * SEEN_GENERATION; i++) {
-        assert_true(seen_before(&s, hash_u64(i), &seen));
+        assert_true(seen_before(&s, hash_u64(i), 0, &seen));
         assert_false(seen);
         if (i >= SEEN_GENERATION && i % 1000 == 0) {
             /* Ids that are seen again count too, so half a generation back is surely known. */
-            assert_true(seen_before(&s, hash_u64(i - SEEN_GENERATION / 2), &seen));
+            assert_true(seen_before(&s, hash_u64(i - SEEN_GENERATION / 2), 0, &seen));
             assert_true(seen);
         }
     }

@@ -11,20 +11,22 @@ _Static_assert(DUMP_TEXT_MAX <= UINT32_MAX, "every byte of a text has a place");
 
 /* ---- reading ---- */
 
-static const char *skip_blanks(const char *p) {
-    while ((unsigned char)*p <= ' ' && token_is_space(*p)) {
-        p++;
-    }
-    return p;
-}
-
 /* The text that is being read. It ends with a bracket, and no number, word or white space goes past
  * a bracket: only the reader of strings has to check for the end. */
 struct tape_text {
     const char *start, *end;
     size_t depth_max;
+    bool spaced;        /* white space stands between tokens */
     struct token token; /* last token that token_read has read */
 };
+
+static const char *skip_blanks(struct tape_text *t, const char *p) {
+    while ((unsigned char)*p <= ' ' && token_is_space(*p)) {
+        t->spaced = true;
+        p++;
+    }
+    return p;
+}
 
 static void tape_fill(struct tape_value *v, size_t at, enum value_kind kind, uint32_t extent) {
     v->at = (uint32_t)at;
@@ -96,8 +98,8 @@ static inline const char *read_name(struct tape_text *t, const char *p, struct t
     if (!p) {
         return NULL;
     }
-    p = skip_blanks(p);
-    return *p == ':' ? skip_blanks(p + 1) : NULL;
+    p = skip_blanks(t, p);
+    return *p == ':' ? skip_blanks(t, p + 1) : NULL;
 }
 
 /* The open containers around the next value, outermost first. */
@@ -149,7 +151,7 @@ static enum tape_end read_document(struct tape *tape, struct tape_text *t, const
             v = tape->values.data + tape->values.len;
             limit = tape->values.data + tape->values.cap;
         }
-        p = skip_blanks(p);
+        p = skip_blanks(t, p);
         if (open.closer == '}' && !(p = read_name(t, p, v++))) {
             return TAPE_REFUSED;
         }
@@ -162,14 +164,14 @@ static enum tape_end read_document(struct tape *tape, struct tape_text *t, const
                 return TAPE_REFUSED;
             }
             open_container(&open, t, p, tape->values.data, v++);
-            p = skip_blanks(p + 1);
+            p = skip_blanks(t, p + 1);
             if (*p != open.closer) {
                 continue;
             }
         } else if (!(p = read_scalar(t, p, v++))) {
             return TAPE_REFUSED;
         }
-        while (*(p = skip_blanks(p)) != ',') {
+        while (*(p = skip_blanks(t, p)) != ',') {
             if (*p++ != open.closer) {
                 return TAPE_REFUSED;
             }
@@ -203,6 +205,7 @@ enum st tape_read(struct tape *t, const char *text, size_t len, struct err *e) {
     }
     enum tape_end end = bracketed ? read_document(t, &whole, p) : TAPE_REFUSED;
     t->replaced = whole.token.repairs;
+    t->spaced = whole.spaced;
     if (end == TAPE_WHOLE) {
         return ST_OK;
     }

@@ -36,8 +36,8 @@ struct tape {
     const char *text; /* borrowed */
     VEC(struct tape_value) values;
     uint64_t replaced; /* numbers, escapes and bytes that were repaired */
-    /* deepest nesting that is accepted, set before a text is read; 0 = DUMP_DEPTH_MAX, the largest
-     * value */
+    bool spaced;       /* white space stands between tokens, not only around the whole */
+    /* deepest nesting, set before a text is read; 0 = DUMP_DEPTH_MAX, the most */
     unsigned depth_max;
 };
 

@@ -269,7 +269,7 @@ static enum st write_page(const struct classify_page *page, const struct classif
                                    .drawing = {.stacks = draw_stacks, .style = write_style}};
     enum st st = strbuf_check(&inputs, e);
     if (st == ST_OK) {
-        st = summary_make(&summary, in->triage, in->gate, e);
+        st = summary_make(&summary, in->triage, in->gate, o.detail, e);
     }
     if (st == ST_OK) {
         st = page_write(&summary, &o, out, e);

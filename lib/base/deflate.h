@@ -1,4 +1,4 @@
-/* Inflates zlib streams that lie in memory whole, and computes CRC-32. A build that found
+/* Inflates zlib streams and gzip that lie in memory whole, and computes CRC-32. A build that found
  * libdeflate uses it, as it takes half the time of zlib or less. */
 #ifndef STALLKIT_BASE_DEFLATE_H
 #define STALLKIT_BASE_DEFLATE_H
@@ -11,6 +11,11 @@
  * False: it failed for any reason, and the contents of out are undefined; the caller then tries
  * gz_inflate_into, which succeeds or tells the reason. Thread safe. */
 bool deflate_inflate(const void *bytes, size_t len, void *out, size_t out_len);
+
+/* Inflates a gzip of one member (RFC 1952), which must be all of the bytes, and fills out[out_len].
+ * False: as deflate_inflate, and always in a build without libdeflate; the caller then tries
+ * zlib. Thread safe. */
+bool deflate_gunzip(const void *bytes, size_t len, void *out, size_t out_len);
 
 /* Returns the CRC-32 of gzip and zip. Thread safe. */
 uint32_t deflate_crc32(const void *bytes, size_t len);

@@ -14,6 +14,18 @@ bool deflate_inflate(const void *bytes, size_t len, void *out, size_t out_len) {
     return result == LIBDEFLATE_SUCCESS;
 }
 
+bool deflate_gunzip(const void *bytes, size_t len, void *out, size_t out_len) {
+    struct libdeflate_decompressor *d = libdeflate_alloc_decompressor();
+    size_t used = 0;
+    if (!d) {
+        return false;
+    }
+    enum libdeflate_result result =
+        libdeflate_gzip_decompress_ex(d, bytes, len, out, out_len, &used, NULL);
+    libdeflate_free_decompressor(d);
+    return result == LIBDEFLATE_SUCCESS && used == len;
+}
+
 uint32_t deflate_crc32(const void *bytes, size_t len) {
     return len > 0 ? libdeflate_crc32(0, bytes, len)
                    : 0; /* a NULL buffer would return the start value instead */

@@ -92,6 +92,28 @@ static enum st inflate_member(struct inflation *f, z_stream *z, uint8_t *step, s
     return ST_OK;
 }
 
+/* Inflates a gzip of one member, whose last four bytes tell its size, at once. False: it is
+ * something else, damaged, or too large, and nothing was appended. */
+static bool inflate_at_once(const uint8_t *bytes, size_t len, uint64_t max_out,
+                            struct strbuf *out) {
+    enum { GZIP_MIN = 18 /* bytes of a header and a trailer */, RATIO_MAX = 1032 /* of deflate */ };
+    if (len < GZIP_MIN || !gz_is_gzip(bytes, len) || out->limit) {
+        return false;
+    }
+    const uint8_t *end = bytes + len;
+    size_t size = end[-4] | (size_t)end[-3] << 8 | (size_t)end[-2] << 16 | (size_t)end[-1] << 24;
+    if (size == 0 || size > max_out || size / RATIO_MAX > len) {
+        return false;
+    }
+    strbuf_room_large(out, size + 1);
+    char *room = strbuf_room(out, size);
+    if (!room || !deflate_gunzip(bytes, len, room, size)) {
+        return false;
+    }
+    strbuf_took(out, size);
+    return true;
+}
+
 enum st gz_inflate(const char *name, const void *bytes, size_t len, uint64_t max_out,
                    struct strbuf *out, struct err *e) {
     struct inflation f = {.name = name,
@@ -101,6 +123,9 @@ enum st gz_inflate(const char *name, const void *bytes, size_t len, uint64_t max
                           .out = out};
     if (len == 0) {
         return err_set(e, ERR_TRUNCATED, "compressed data in '%s' is cut short", name);
+    }
+    if (inflate_at_once(bytes, len, f.max_out, out)) {
+        return ST_OK;
     }
     uint8_t *step = malloc(STEP);
     if (!step) {

@@ -82,6 +82,11 @@ bool classify_read_facets(struct classify_output *o, const char *words, const ch
     }
 }
 
+bool classify_prints_nothing(const struct classify_output *o) {
+    const struct print_format *format = &print_formats[o->format];
+    return !format->page && !format->triage;
+}
+
 void classify_print(const struct triage *t, const struct value_table *values,
                     const struct classify_output *o, struct cli_failures *failures) {
     const struct print_format *format = &print_formats[o->format];

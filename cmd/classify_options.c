@@ -165,7 +165,7 @@ static bool take_explain(void *settings, struct cli_parser *p) {
 static const struct cli_option options[] = {
     {OPT_FORMAT, 'F', "format", "FORMAT",
      "table to read (default), json (stall-triage/1), csv, markdown, junit, html: a\n"
-     "page in one file",
+     "page in one file, none: dumps are added to a history, which is not read",
      CLI_WORD(struct classify_settings, output.format, print_formats)},
     {OPT_WHERE, 0, "where", "TERMS",
      "count only dumps like these: 'app.version>=5.3 device.model~iPhone1.*';\n"
@@ -541,8 +541,16 @@ static bool check_values(const struct classify_settings *s) {
            cli_reject(&classify_tool, "--by excludes --facets, --partial and the gate");
 }
 
-/* Checks that the run has one purpose, and that --answer-each has lines to answer. False: an error
- * was printed. */
+/* Checks -F none, which is for runs that add to a history. False after a printed message. */
+static bool check_nothing(const struct classify_settings *s, size_t operand_count) {
+    return !classify_prints_nothing(&s->output) ||
+           (s->history.path && operand_count && !s->history.mark && !s->gate.partial &&
+            !s->gate.baseline && !s->gate.from_history && !s->gate.fail_back) ||
+           cli_reject(&classify_tool, "-F none is for adding dumps to a history, without a gate");
+}
+
+/* Checks that the run has one purpose, and that --answer-each has lines to answer. False after a
+ * printed message. */
 static bool check_purpose(const struct classify_settings *s, const struct cli_parser *p) {
     if (s->rules.raw && (s->rules.files.len || s->rules.globs.len || s->lint)) {
         return cli_reject(&classify_tool, "--rules none excludes other rules");
@@ -572,7 +580,8 @@ int classify_read_options(struct cli_parser *p, struct classify_settings *s, int
     if (!classify_check_history(&classify_tool, &s->history, s->where, p->operand_count)) {
         return CLI_EXIT;
     }
-    if (!check_values(s) || !check_watch(s, p->operand_count)) {
+    if (!check_values(s) || !check_watch(s, p->operand_count) ||
+        !check_nothing(s, p->operand_count)) {
         return CLI_EXIT;
     }
     if (s->history.path && (s->gate.merge || s->annotate || s->explain || s->lint)) {

@@ -82,6 +82,11 @@ bool classify_read_facets(struct classify_output *o, const char *words, const ch
     }
 }
 
+bool classify_prints_nothing(const struct classify_output *o) {
+    const struct print_format *format = &print_formats[o->format];
+    return !format->page && !format->triage;
+}
+
 void classify_print(const struct triage *t, const struct value_table *values,
                     const struct classify_output *o, struct cli_failures *failures) {
     const struct print_format *format = &print_formats[o->format];
@@ -269,7 +274,7 @@ static enum st write_page(const struct classify_page *page, const struct classif
                                    .drawing = {.stacks = draw_stacks, .style = write_style}};
     enum st st = strbuf_check(&inputs, e);
     if (st == ST_OK) {
-        st = summary_make(&summary, in->triage, in->gate, e);
+        st = summary_make(&summary, in->triage, in->gate, o.detail, e);
     }
     if (st == ST_OK) {
         st = page_write(&summary, &o, out, e);

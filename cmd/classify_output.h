@@ -42,6 +42,8 @@ enum { CLASSIFY_WIDTH_MIN = 40, CLASSIFY_WIDTH_MAX = 400 };
 /* Adds the facets that `words` names, separated by commas, to o->facets; NULL adds all facets.
  * Returns false if a word is no facet's, and *wrong then points to it. */
 bool classify_read_facets(struct classify_output *o, const char *words, const char **wrong);
+/* Is the format the one that prints nothing? */
+bool classify_prints_nothing(const struct classify_output *o);
 /* Will the output be text with colours on a terminal? */
 bool classify_wants_colour(const struct classify_output *o);
 /* Prints a finished triage or, if it is not NULL, a table of values of it; a failure is printed and

@@ -175,8 +175,8 @@ static int take_from_history(struct classify_run *run, const struct classify_set
                : CLI_OK;
 }
 
-/* Adds the dumps to the history, and reads the selected days into run->triage. Returns CLI_OK,
- * or what main returns. */
+/* Adds the dumps to the history, and reads the selected days into run->triage unless nothing is
+ * printed. Returns CLI_OK, or what main returns. */
 static int classify_read_by_history(struct classify_run *run, const struct classify_settings *s,
                                     const struct cli_parser *p) {
     struct triage_options o = options_of(run, s);
@@ -194,7 +194,7 @@ static int classify_read_by_history(struct classify_run *run, const struct class
             return status == CLI_OK ? CLI_FAILED : status;
         }
     }
-    return take_from_history(run, s);
+    return classify_prints_nothing(&s->output) ? CLI_OK : take_from_history(run, s);
 }
 
 /* Reads the inputs, dumps or partials, into run->triage. Returns CLI_OK, or what main returns. */
@@ -357,8 +357,8 @@ static int classify_count_dumps(struct classify_run *run, const struct classify_
     struct classify_report report = {run, s, p};
     struct err e = {0};
     int status = classify_read_inputs(run, s, p);
-    if (status != CLI_OK) {
-        return status;
+    if (status != CLI_OK || classify_prints_nothing(&s->output)) {
+        return status == CLI_OK ? cli_exit_status(&run->dumps.failures) : status;
     }
     if (triage_finish(run->triage, &e) != ST_OK) {
         classify_fail(run, NULL, &e);

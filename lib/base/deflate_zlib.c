@@ -1,5 +1,5 @@
-/* Implements deflate.h in a build without libdeflate: deflate_inflate always fails, so that
- * callers fall back to gz_inflate_into. */
+/* Implements deflate.h in a build without libdeflate: what inflates always fails, so that callers
+ * fall back to zlib's streams. */
 #include "base/deflate.h"
 
 #include <zlib.h>
@@ -10,6 +10,21 @@ bool deflate_inflate(const void *bytes, size_t len, void *out, size_t out_len) {
     (void)out;
     (void)out_len;
     return false;
+}
+
+bool deflate_gunzip(const void *bytes, size_t len, void *out, size_t out_len, size_t *used,
+                    size_t *made) {
+    *used = *made = 0;
+    return deflate_inflate(bytes, len, out, out_len);
+}
+
+size_t deflate_gzip(const void *bytes, size_t len, int level, void *out, size_t out_len) {
+    (void)bytes;
+    (void)len;
+    (void)level;
+    (void)out;
+    (void)out_len;
+    return 0;
 }
 
 uint32_t deflate_crc32(const void *bytes, size_t len) {

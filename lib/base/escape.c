@@ -18,9 +18,18 @@ size_t text_next_shown(const char *text, size_t len, uint32_t *c) {
     return n ? n : 1;
 }
 
+static bool is_plain(char c) {
+    return c >= ' ' && c <= '~';
+}
+
 static void add_shown(struct strbuf *out, const char *text, size_t len, const char *hidden) {
     uint32_t c;
-    for (size_t i = 0, n; i < len; i += n) {
+    size_t plain = 0;
+    while (plain < len && is_plain(text[plain])) {
+        plain++;
+    }
+    strbuf_add(out, text, plain);
+    for (size_t i = plain, n; i < len; i += n) {
         n = text_next_shown(text + i, len - i, &c);
         if (c == 0xfffd) {
             strbuf_addstr(out, hidden);
@@ -65,11 +74,27 @@ static void add_char(struct strbuf *out, uint32_t c, const char *bytes, size_t n
     }
 }
 
+/* Returns how many characters from here on stand for themselves, as most do. */
+static size_t xml_plain_length(const char *text, size_t len) {
+    size_t n = 0;
+    while (n < len && is_plain(text[n]) && text[n] != '<' && text[n] != '>' && text[n] != '&' &&
+           text[n] != '"' && text[n] != '\'') {
+        n++;
+    }
+    return n;
+}
+
 void xml_text_add(struct strbuf *out, const char *text, size_t len) {
     uint32_t c;
     for (size_t i = 0, n; i < len; i += n) {
-        n = text_next_shown(text + i, len - i, &c);
-        add_char(out, c, text + i, n);
+        size_t plain = xml_plain_length(text + i, len - i);
+        strbuf_add(out, text + i, plain);
+        i += plain;
+        n = 0;
+        if (i < len) {
+            n = text_next_shown(text + i, len - i, &c);
+            add_char(out, c, text + i, n);
+        }
     }
 }
 
@@ -99,6 +124,9 @@ void xml_text_add_short(struct strbuf *out, const char *text, size_t len, size_t
                         size_t least) {
     uint32_t c;
     size_t used = 0, keep = 0, keep_cells = 0, i = 0;
+    if (len <= cells) { /* no character has more cells than bytes */
+        i = len;
+    }
     for (size_t n; i < len; i += n) {
         n = text_next_shown(text + i, len - i, &c);
         used += cells_of(c);

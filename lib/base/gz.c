@@ -92,6 +92,72 @@ static enum st inflate_member(struct inflation *f, z_stream *z, uint8_t *step, s
     return ST_OK;
 }
 
+/* Returns how many bytes the last member of a gzip has, as its last four bytes tell; 0: unknown. */
+static size_t told_size(const uint8_t *bytes, size_t len) {
+    enum { GZIP_MIN = 18 /* bytes of a header and a trailer */, RATIO_MAX = 1032 /* of deflate */ };
+    if (len < GZIP_MIN || !gz_is_gzip(bytes, len)) {
+        return 0;
+    }
+    const uint8_t *end = bytes + len;
+    size_t size = end[-4] | (size_t)end[-3] << 8 | (size_t)end[-2] << 16 | (size_t)end[-1] << 24;
+    return size / RATIO_MAX > len ? 0 : size;
+}
+
+/* Inflates a gzip of one member at once. False: it is something else, damaged, or too large, and
+ * nothing was appended. */
+static bool inflate_at_once(const uint8_t *bytes, size_t len, uint64_t max_out,
+                            struct strbuf *out) {
+    size_t size = told_size(bytes, len), used = 0, made = 0;
+    if (size == 0 || size > max_out || out->limit) {
+        return false;
+    }
+    strbuf_room_large(out, size + 1);
+    char *room = strbuf_room(out, size);
+    if (!room || !deflate_gunzip(bytes, len, room, size, &used, &made) || used != len ||
+        made != size) {
+        return false;
+    }
+    strbuf_took(out, size);
+    return true;
+}
+
+/* Skips the zeros with which tapes and block devices pad a member. */
+static void skip_padding(struct inflation *f) {
+    while (f->left > 0 && *f->in == 0) {
+        f->in++;
+        f->left--;
+    }
+}
+
+/* Inflates members by zlib: all of them, or one. */
+static enum st inflate_members(struct inflation *f, bool all, struct err *e) {
+    uint8_t *step = malloc(STEP);
+    if (!step) {
+        return err_nomem(e);
+    }
+    z_stream z = gz_new_stream();
+    enum st st = ST_ERR;
+    int code = inflateInit2(&z, WINDOW + ZLIB_OR_GZIP);
+    if (code != Z_OK) {
+        inflate_error(code, f->name, &z, e);
+        goto out;
+    }
+    do {
+        st = inflate_member(f, &z, step, e);
+        if (st == ST_OK) {
+            skip_padding(f);
+        }
+        if (st == ST_OK && f->left > 0 && (*f->in != 0x1f || inflateReset(&z) != Z_OK)) {
+            st = err_set(e, ERR_FORMAT, "bytes after the end of the compressed data in '%s'",
+                         f->name);
+        }
+    } while (st == ST_OK && f->left > 0 && all);
+    inflateEnd(&z);
+out:
+    free(step);
+    return st;
+}
+
 enum st gz_inflate(const char *name, const void *bytes, size_t len, uint64_t max_out,
                    struct strbuf *out, struct err *e) {
     struct inflation f = {.name = name,
@@ -102,32 +168,36 @@ enum st gz_inflate(const char *name, const void *bytes, size_t len, uint64_t max
     if (len == 0) {
         return err_set(e, ERR_TRUNCATED, "compressed data in '%s' is cut short", name);
     }
-    uint8_t *step = malloc(STEP);
-    if (!step) {
-        return err_nomem(e);
+    return inflate_at_once(bytes, len, f.max_out, out) ? ST_OK : inflate_members(&f, true, e);
+}
+
+enum st gz_inflate_member(const char *name, const void **bytes, size_t *len, uint64_t max_out,
+                          struct strbuf *out, struct err *e) {
+    struct inflation f = {.name = name, .in = *bytes, .left = *len, .max_out = max_out, .out = out};
+    size_t room = out->data && !out->failed ? out->cap - out->len : 0, used, made;
+    if (f.left == 0) {
+        return err_set(e, ERR_TRUNCATED, "compressed data in '%s' is cut short", name);
     }
-    z_stream z = gz_new_stream();
-    enum st st = ST_ERR;
-    int code = inflateInit2(&z, WINDOW + ZLIB_OR_GZIP);
-    if (code != Z_OK) {
-        inflate_error(code, name, &z, e);
-        goto out;
+    if (told_size(f.in, f.left) >= room && inflate_at_once(f.in, f.left, max_out, out)) {
+        f.in += f.left;
+        f.left = 0;
+    } else if (room > 1 && gz_is_gzip(f.in, f.left) &&
+               deflate_gunzip(f.in, f.left, out->data + out->len, room - 1, &used, &made) &&
+               made <= max_out) {
+        strbuf_took(out, made);
+        f.in += used;
+        f.left -= used;
+        skip_padding(&f);
+    } else {
+        strbuf_truncate(out, out->len);
+        enum st st = inflate_members(&f, false, e);
+        if (st != ST_OK) {
+            return st;
+        }
     }
-    do {
-        st = inflate_member(&f, &z, step, e);
-        /* Tapes and block devices pad a member with zeros. */
-        while (st == ST_OK && f.left > 0 && *f.in == 0) {
-            f.in++;
-            f.left--;
-        }
-        if (st == ST_OK && f.left > 0 && (*f.in != 0x1f || inflateReset(&z) != Z_OK)) {
-            st = err_set(e, ERR_FORMAT, "bytes after the end of the compressed data in '%s'", name);
-        }
-    } while (st == ST_OK && f.left > 0);
-    inflateEnd(&z);
-out:
-    free(step);
-    return st;
+    *bytes = f.in;
+    *len = f.left;
+    return ST_OK;
 }
 
 enum st gz_inflate_into(const char *name, const void *bytes, size_t len, void *out, size_t out_len,
@@ -210,4 +280,17 @@ enum st gz_deflate(const void *bytes, size_t len, int level, struct strbuf *out,
     free(step);
     deflateEnd(&z);
     return st;
+}
+
+enum st gz_deflate_fast(const void *bytes, size_t len, int level, struct strbuf *out,
+                        struct err *e) {
+    /* A gzip that grows beyond this is left to zlib. */
+    size_t most = len + 64;
+    char *room = strbuf_room(out, most);
+    size_t size = room ? deflate_gzip(bytes, len, level, room, most) : 0;
+    if (size) {
+        strbuf_took(out, size);
+        return ST_OK;
+    }
+    return gz_deflate(bytes, len, level, out, e);
 }

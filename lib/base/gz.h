@@ -21,6 +21,12 @@ bool gz_is_gzip(const void *bytes, size_t len);
 enum st gz_inflate(const char *name, const void *bytes, size_t len, uint64_t max_out,
                    struct strbuf *out, struct err *e);
 
+/* Inflates the next member of a gzip of *len bytes, appends the result to out, and moves *bytes and
+ * *len behind the member; *len = 0: it was the last one. It is fastest where `out` has room for the
+ * result. Errors as of gz_inflate; max_out is for this member. */
+enum st gz_inflate_member(const char *name, const void **bytes, size_t *len, uint64_t max_out,
+                          struct strbuf *out, struct err *e) BASE_MUST_USE;
+
 /* Inflates a zlib stream of known size (SHF_COMPRESSED) into out[out_len]; a stream that does
  * not fill it exactly is an error. */
 enum st gz_inflate_into(const char *name, const void *bytes, size_t len, void *out, size_t out_len,
@@ -29,6 +35,11 @@ enum st gz_inflate_into(const char *name, const void *bytes, size_t len, void *o
 /* Compresses bytes to gzip at level 1 … 9 and appends the result to out; the header has no time
  * stamp or name, so equal input gives equal output. */
 enum st gz_deflate(const void *bytes, size_t len, int level, struct strbuf *out, struct err *e);
+
+/* Compresses as gz_deflate does, to other bytes in a build with libdeflate, which takes less time.
+ */
+enum st gz_deflate_fast(const void *bytes, size_t len, int level, struct strbuf *out,
+                        struct err *e) BASE_MUST_USE;
 
 /* A stream over a file descriptor that inflates its content if that is gzip, for reading dumps
  * line by line; it uses constant memory. */

@@ -89,6 +89,64 @@ static void members_and_padding_follow_each_other(void **state) {
     strbuf_release(&back);
 }
 
+/* Inflates one member after the other into a buffer with this room. */
+static void members_come_one_by_one(size_t room, const struct strbuf *both, size_t size) {
+    struct strbuf back = {0};
+    const void *bytes = both->data;
+    size_t len = both->len, members = 0;
+    (void)strbuf_room(&back, room);
+    while (len) {
+        assert_int_equal(gz_inflate_member("t", &bytes, &len, size, &back, NULL), ST_OK);
+        members++;
+        assert_int_equal(back.len, members * size);
+    }
+    assert_int_equal(members, 2);
+    assert_ptr_equal(bytes, both->data + both->len);
+    strbuf_release(&back);
+}
+
+static void a_member_is_inflated_alone(void **state) {
+    (void)state;
+    struct strbuf a = sample(70000), za = gzipped(&a), both = {0}, back = {0};
+    strbuf_add(&both, za.data, za.len);
+    strbuf_add(&both, "\0\0\0", 3);
+    strbuf_add(&both, za.data, za.len);
+    members_come_one_by_one(16, &both, a.len);
+    members_come_one_by_one(200000, &both, a.len);
+    for (size_t room = 16; room < 200000; room += 150000) {
+        const void *bytes = za.data;
+        size_t len = za.len;
+        struct err e = {0};
+        (void)strbuf_room(&back, room);
+        assert_int_equal(gz_inflate_member("t", &bytes, &len, a.len - 1, &back, &e), ST_ERR);
+        assert_int_equal(e.code, ERR_LIMIT);
+        strbuf_clear(&back);
+        err_clear(&e);
+        len = za.len - 1;
+        assert_int_equal(gz_inflate_member("t", &bytes, &len, 0, &back, &e), ST_ERR);
+        strbuf_clear(&back);
+    }
+    strbuf_release(&a);
+    strbuf_release(&za);
+    strbuf_release(&both);
+    strbuf_release(&back);
+}
+
+static void what_is_deflated_fast_comes_out(void **state) {
+    (void)state;
+    for (size_t size = 1; size <= 1000000; size *= 10) {
+        struct strbuf plain = sample(size), zipped = {0}, back = {0};
+        assert_int_equal(gz_deflate_fast(plain.data, plain.len, 1, &zipped, NULL), ST_OK);
+        assert_int_equal(gz_deflate_fast(plain.data, plain.len, 6, &zipped, NULL), ST_OK);
+        assert_int_equal(gz_inflate("t", zipped.data, zipped.len, 0, &back, NULL), ST_OK);
+        assert_int_equal(back.len, 2 * size);
+        assert_memory_equal(back.data + size, plain.data, size);
+        strbuf_release(&plain);
+        strbuf_release(&zipped);
+        strbuf_release(&back);
+    }
+}
+
 static void a_zlib_stream_is_accepted(void **state) {
     (void)state;
     struct strbuf plain = sample(5000), back = {0};
@@ -513,6 +571,8 @@ int main(void) {
         cmocka_unit_test(what_goes_in_comes_out),
         cmocka_unit_test(no_such_level_is_an_error),
         cmocka_unit_test(members_and_padding_follow_each_other),
+        cmocka_unit_test(a_member_is_inflated_alone),
+        cmocka_unit_test(what_is_deflated_fast_comes_out),
         cmocka_unit_test(a_zlib_stream_is_accepted),
         cmocka_unit_test(every_cut_is_truncation),
         cmocka_unit_test(damage_is_a_format_error),

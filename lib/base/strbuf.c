@@ -104,10 +104,16 @@ void strbuf_addc(struct strbuf *b, char c) {
 void strbuf_vaddf(struct strbuf *b, const char *fmt, va_list ap) {
     va_list again;
     va_copy(again, ap);
-    int n = vsnprintf(NULL, 0, fmt, ap);
+    size_t room = b->data && !b->limit && !b->failed ? b->cap - b->len : 0;
+    int n = vsnprintf(room ? b->data + b->len : NULL, room, fmt, ap);
+    if (n >= 0 && (size_t)n < room) {
+        b->len += (size_t)n;
+    } else if (room) {
+        b->data[b->len] = '\0';
+    }
     if (n < 0) {
         b->failed = true; /* an encoding error of %ls, or more than INT_MAX bytes */
-    } else if (reserve(b, (size_t)n)) {
+    } else if ((size_t)n >= room && reserve(b, (size_t)n)) {
         vsnprintf(b->data + b->len, (size_t)n + 1, fmt, again);
         b->len += (size_t)n;
     }

@@ -35,18 +35,14 @@ static void drop_offered(struct history *h, struct offered_dump *d) {
 /* Replaces *to by a copy of the dump. ST_ERR: out of memory, and *to has none. */
 static enum st copy_offered(struct history *h, struct offered_dump *to, const struct dump *d,
                             int64_t span_ms, size_t cell, struct err *e) {
-    struct strbuf text = {0};
-    struct sink sink = sink_to_strbuf(&text);
-    dump_write_raw(d, &sink);
-    enum st st = sink_close(&sink, e);
-    st = st == ST_OK ? strbuf_check(&text, e) : st;
+    char *text = malloc(d->text_len + 1);
     drop_offered(h, to);
-    if (st != ST_OK) {
-        strbuf_release(&text);
-        return ST_ERR;
+    if (!text) {
+        return err_nomem(e);
     }
-    to->len = text.len;
-    to->text = strbuf_take(&text);
+    memcpy(text, d->text, d->text_len);
+    to->len = d->text_len;
+    to->text = text;
     h->offered_bytes += to->len;
     to->id = hash_bytes(d->id, strlen(d->id));
     to->user = d->user && *d->user ? hash_bytes(d->user, strlen(d->user)) : 0;
@@ -213,8 +209,13 @@ static enum st drop_others(struct history *h, uint64_t bucket, struct err *e) {
 
 static enum st write_kept_dump(struct history *h, uint64_t bucket, const struct offered_dump *d,
                                struct err *e) {
+    const struct dump raw = {.text = d->text, .text_len = d->len};
+    struct sink sink = sink_to_strbuf(&h->text);
+    strbuf_reset(&h->text);
     strbuf_clear(&h->zip);
-    enum st st = gz_deflate(d->text, d->len, KEPT_ZIP_LEVEL, &h->zip, e);
+    dump_write_raw(&raw, &sink);
+    enum st st = sink_close(&sink, e);
+    st = st == ST_OK ? gz_deflate_fast(h->text.data, h->text.len, KEPT_ZIP_LEVEL, &h->zip, e) : st;
     struct sql_statement *s = st == ST_OK ? history_statement(h, HISTORY_DUMP_PUT, e) : NULL;
     if (!s) {
         return ST_ERR;

@@ -42,7 +42,7 @@ enum { OFFERED_TIME = 32 };
 
 /* A copy of a dump that may be kept. Zero-initialised = none. */
 struct offered_dump {
-    char *text; /* malloc'ed */
+    char *text; /* as it was read; malloc'ed */
     size_t len;
     uint64_t id, user; /* hashes; user 0 = it has none */
     int64_t span_ms;

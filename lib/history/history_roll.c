@@ -70,22 +70,35 @@ static enum st add_partial(struct history *h, const void *bytes, size_t len, str
     return st;
 }
 
-static enum st take_rolled(struct history *h, struct sql_statement *s,
+/* Merges the partial of the kept sum of this id into a sum. ST_NONE: it is damaged or gone. */
+static enum st add_rolled(struct history *h, int64_t rolled, struct rolled_sum *sum, uint64_t *size,
+                          struct err *e) {
+    struct sql_statement *s;
+    if (sql_prepare(h->file, &s, "SELECT partial FROM rolled WHERE id = ?1", e) != ST_OK) {
+        return ST_ERR;
+    }
+    sql_bind_number(s, 1, rolled);
+    enum st st = sql_next(s, e);
+    if (st == ST_OK) {
+        size_t len;
+        const void *bytes = sql_bytes(s, 0, &len);
+        *size = len;
+        st = add_partial(h, bytes, len, sum, e);
+    }
+    sql_finish(s);
+    return st;
+}
+
+static enum st take_rolled(struct history *h, int64_t rolled, uint64_t dumps,
                            struct history_part_row *parts, size_t count, struct rolled_sum *sum,
                            struct err *e) {
-    int64_t rolled = sql_number(s, 0);
-    uint64_t dumps = (uint64_t)sql_number(s, 1);
-    size_t len;
+    uint64_t size = 0;
     enum st st = match_parts(h, rolled, dumps, false, parts, count, e);
-    if (st != ST_OK) {
-        return st;
-    }
-    const void *bytes = sql_bytes(s, 2, &len);
-    st = add_partial(h, bytes, len, sum, e);
+    st = st == ST_OK ? add_rolled(h, rolled, sum, &size, e) : st;
     st = st == ST_OK ? match_parts(h, rolled, dumps, true, parts, count, e) : st;
     if (st == ST_OK) {
-        sum->read += sum->kept ? len : 0;
-        sum->kept = sum->kept ? sum->kept : len;
+        sum->read += sum->kept ? size : 0;
+        sum->kept = sum->kept ? sum->kept : size;
         sum->dumps += dumps;
     }
     return st;
@@ -97,16 +110,16 @@ enum st history_read_rolled(struct history *h, struct history_part_row *parts, s
     if (h->version < 2) {
         return ST_OK;
     }
+    /* The partials, of tens of megabytes, must not go through SQLite's sorter. */
     if (sql_prepare(h->file, &s,
-                    "SELECT id, dumps, partial FROM rolled WHERE rules = ?1"
-                    " ORDER BY dumps DESC, id DESC",
+                    "SELECT id, dumps FROM rolled WHERE rules = ?1 ORDER BY dumps DESC, id DESC",
                     e) != ST_OK) {
         return ST_ERR;
     }
     sql_bind_number(s, 1, sum->rules);
     enum st st = ST_OK, more = ST_OK;
     while (st != ST_ERR && (more = sql_next(s, e)) == ST_OK) {
-        st = take_rolled(h, s, parts, count, sum, e);
+        st = take_rolled(h, sql_number(s, 0), (uint64_t)sql_number(s, 1), parts, count, sum, e);
     }
     sql_finish(s);
     return st == ST_ERR || more == ST_ERR ? ST_ERR : ST_OK;
@@ -144,19 +157,31 @@ static enum st put_rolled(struct sql_file *file, const struct history_part_row *
     return st;
 }
 
-/* Drops sums until there are at most ROLLED_MAX, the oldest first. */
-static enum st drop_oldest(struct sql_file *file, struct err *e) {
-    static const char *const steps[] = {
+/* Drops the sums that the newest one makes needless: those of its rules that have at least half of
+ * its dumps and no part besides its own. Then drops sums until there are at most ROLLED_MAX, the
+ * oldest first. */
+static enum st drop_needless(struct sql_file *file, struct err *e) {
+    static const char *const drop_empty = "DELETE FROM rolled WHERE id NOT IN"
+                                          " (SELECT rolled FROM rolled_part)";
+    const char *const steps[] = {
+        "DELETE FROM rolled_part WHERE rolled IN (SELECT r.id FROM rolled r, rolled n"
+        " WHERE n.id = (SELECT max(id) FROM rolled) AND r.id <> n.id AND r.rules = n.rules"
+        " AND r.dumps >= n.dumps / 2 AND NOT EXISTS (SELECT 1 FROM rolled_part p"
+        " WHERE p.rolled = r.id AND p.part NOT IN (SELECT part FROM rolled_part"
+        " WHERE rolled = n.id)))",
+        drop_empty,
         "DELETE FROM rolled_part WHERE rolled NOT IN"
         " (SELECT id FROM rolled ORDER BY id DESC LIMIT ?1)",
-        "DELETE FROM rolled WHERE id NOT IN (SELECT id FROM rolled ORDER BY id DESC LIMIT ?1)"};
+        drop_empty};
     enum st st = ST_OK;
     for (size_t i = 0; st == ST_OK && i < sizeof steps / sizeof *steps; i++) {
         struct sql_statement *s;
         if (sql_prepare(file, &s, steps[i], e) != ST_OK) {
             return ST_ERR;
         }
-        sql_bind_number(s, 1, ROLLED_MAX);
+        if (i == 2) {
+            sql_bind_number(s, 1, ROLLED_MAX);
+        }
         st = sql_step(s, e);
         sql_finish(s);
     }
@@ -172,7 +197,7 @@ static enum st write_rolled(struct history *h, struct sql_file *file,
     enum st st = sql_begin(file, e);
     st = st == ST_OK ? sql_data_version(h->file, &now, e) : st;
     st = st == ST_OK && now == version ? put_rolled(file, parts, count, sum, &h->zip, e) : ST_ERR;
-    if (st == ST_OK && drop_oldest(file, e) == ST_OK) {
+    if (st == ST_OK && drop_needless(file, e) == ST_OK) {
         return sql_commit(file, e);
     }
     sql_undo(file);

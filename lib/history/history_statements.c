@@ -11,7 +11,8 @@ struct sql_statement *history_statement(struct history *h, enum history_statemen
         [HISTORY_PART_PUT] = "INSERT INTO part(cell, rules, dumps, partial) VALUES(?1, ?2, ?3, ?4)",
         [HISTORY_PART_GET] = "SELECT partial FROM part WHERE id = ?1",
         [HISTORY_BUCKET_PUT] = "INSERT INTO bucket(id, title, cause) VALUES(?1, ?2, ?3)"
-                               " ON CONFLICT(id) DO UPDATE SET title = ?2, cause = ?3",
+                               " ON CONFLICT(id) DO UPDATE SET title = ?2, cause = ?3"
+                               " WHERE title <> ?2 OR cause <> ?3",
         [HISTORY_BUCKET_DAY_PUT] =
             "INSERT INTO bucket_day(bucket, cell, dumps, stalled_ms) VALUES(?1, ?2, ?3, ?4)"
             " ON CONFLICT(bucket, cell) DO UPDATE SET dumps = dumps + ?3,"

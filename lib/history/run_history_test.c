@@ -16,118 +16,7 @@
 
 #include "base/failmalloc.h"
 #include "base/hash.h"
-#include "classify/keys/fixture_dump_test.h"
-#include "history/run_history.h"
-#include "history/sql_file.h"
-
-struct fixture_history {
-    struct rules *rules;
-    struct keyer *keyer;
-    struct triage_options options;
-    char path[64];
-    struct history *h;
-};
-
-static const char *const names[] = {"save", "on_save", "main"};
-
-static int set_up(void **state) {
-    static struct fixture_history f;
-    f = (struct fixture_history){
-        .options = {.rules_hash = 1, .rules = "built-in", .cap_ms = 30000}};
-    snprintf(f.path, sizeof f.path, "/tmp/history_test.XXXXXX");
-    int fd = mkstemp(f.path);
-    close(fd);
-    unlink(f.path);
-    assert_int_equal(rules_new(&f.rules, NULL), ST_OK);
-    assert_int_equal(rules_add_builtin(f.rules, NULL), ST_OK);
-    const struct key_options o = {.rules = f.rules, .aliases = true};
-    assert_int_equal(keyer_new(&f.keyer, &o, NULL), ST_OK);
-    *state = &f;
-    return 0;
-}
-
-static int tear_down(void **state) {
-    struct fixture_history *f = *state;
-    char aside[80];
-    history_close(f->h);
-    keyer_free(f->keyer);
-    rules_free(f->rules);
-    unlink(f->path);
-    snprintf(aside, sizeof aside, "%s-wal", f->path);
-    unlink(aside);
-    snprintf(aside, sizeof aside, "%s-shm", f->path);
-    unlink(aside);
-    return 0;
-}
-
-static void reopen(struct fixture_history *f, enum history_access access) {
-    struct err e = {0};
-    history_close(f->h);
-    f->h = NULL;
-    if (history_open(&f->h, f->path, access, &e) != ST_OK ||
-        (access == HISTORY_WRITE && history_set_options(f->h, &f->options, &e) != ST_OK)) {
-        fail_msg("%s", e.text);
-    }
-}
-
-/* Dump number n: of version 5.n%4 and day n%9, of user n%50, in one of 7 buckets. */
-static enum st try_offer(struct fixture_history *f, struct triage *t, unsigned n) {
-    char id[32], user[32], time[32], version[16], inner[32];
-    snprintf(id, sizeof id, "dump-%u", n);
-    snprintf(user, sizeof user, "user-%u", n % 50);
-    snprintf(time, sizeof time, "2026-11-%02uT10:00:%02uZ", 10 + n % 9, n % 60);
-    snprintf(version, sizeof version, "5.%u", n % 4);
-    snprintf(inner, sizeof inner, "save_%u", n % 7);
-    const char *const frames[] = {inner, names[1], names[2]};
-    struct fixture x = {.d = {.id = id,
-                              .user = user,
-                              .time = time,
-                              .app = {.version = version, .build = "1"},
-                              .device = {.os = n % 2 ? "iOS 17.6" : "iOS 18.7", .cpus = -1},
-                              .text = id,
-                              .text_len = strlen(id)}};
-    struct stall_key key;
-    x.d.stall.span_ms = x.d.stall.duration_ms = 700 + n % 1000;
-    x.d.stall.ended = true;
-    x.d.stall.threshold_ms = 700;
-    fixture_names(&x, frames, 3, 1);
-    if (keyer_key(f->keyer, &x.d, &key, NULL) != ST_OK) {
-        return ST_ERR;
-    }
-    return t ? triage_add(t, &x.d, &key, true, NULL, NULL) : history_add(f->h, &x.d, &key, NULL);
-}
-
-static void offer(struct fixture_history *f, struct triage *t, unsigned n) {
-    assert_int_equal(try_offer(f, t, n), ST_OK);
-}
-
-static void add_range(struct fixture_history *f, unsigned from, unsigned to) {
-    for (unsigned n = from; n < to; n++) {
-        offer(f, NULL, n);
-    }
-    assert_int_equal(history_commit(f->h, "2026-11-20T00:00:00Z", NULL), ST_OK);
-}
-
-/* The caller frees. */
-static char *partial_of(struct triage *t) {
-    struct strbuf text = {0};
-    struct sink out = sink_to_strbuf(&text);
-    assert_int_equal(triage_write_partial(t, &out, NULL), ST_OK);
-    assert_int_equal(sink_close(&out, NULL), ST_OK);
-    triage_free(t);
-    return strbuf_take(&text);
-}
-
-static char *held(struct fixture_history *f, const struct history_span *span) {
-    struct triage *t = NULL;
-    struct err e = {0};
-    if (history_read(f->h, span, f->keyer, &f->options, &t, &e) != ST_OK) {
-        fail_msg("%s", e.text);
-    }
-    return partial_of(t);
-}
-
-static const struct history_span everything = {.since = INT32_MIN, .until = INT32_MAX};
+#include "history/fixture_history_test.h"
 
 /* What one run over the dumps of a range that `takes` takes has as a partial. */
 static char *counted(struct fixture_history *f, unsigned count, bool (*takes)(unsigned n)) {
@@ -139,13 +28,6 @@ static char *counted(struct fixture_history *f, unsigned count, bool (*takes)(un
         }
     }
     return partial_of(t);
-}
-
-static void assert_same(char *got, char *want) {
-    assert_non_null(got);
-    assert_string_equal(got, want);
-    free(got);
-    free(want);
 }
 
 static void what_was_added_in_parts_is_what_one_run_counts(void **state) {
@@ -350,26 +232,6 @@ static void days_that_are_dropped_stay_away(void **state) {
 }
 
 /* ---- sums of parts that are kept ---- */
-
-/* Changes the file behind the history's back. */
-static void change(struct fixture_history *f, const char *sql) {
-    struct sql_file *file = NULL;
-    assert_int_equal(sql_open(&file, f->path, true, NULL), ST_OK);
-    assert_int_equal(sql_run(file, sql, NULL), ST_OK);
-    sql_close(file);
-}
-
-static int64_t number_of(struct fixture_history *f, const char *sql) {
-    struct sql_file *file = NULL;
-    struct sql_statement *s = NULL;
-    assert_int_equal(sql_open(&file, f->path, false, NULL), ST_OK);
-    assert_int_equal(sql_prepare(file, &s, sql, NULL), ST_OK);
-    assert_int_equal(sql_next(s, NULL), ST_OK);
-    int64_t number = sql_number(s, 0);
-    sql_finish(s);
-    sql_close(file);
-    return number;
-}
 
 static void a_check_compares_dumps_by_system_and_device(void **state) {
     static const char *const changes[] = {

@@ -17,13 +17,18 @@ static void put_bucket_row(struct page_writer *p, size_t rank) {
     const struct summary_bucket *b = &p->s->buckets.data[rank];
     const uint64_t most = p->s->buckets.data[0].weight;
     char users[NUMBER_SIZE];
-    strbuf_addf(&p->text, "<tr><td>%zu<td>", rank + 1);
+    page_markup(p, "<tr><td>");
+    strbuf_addu64(&p->text, rank + 1);
+    page_markup(p, "<td>");
     if (rank < p->details) {
         strbuf_addf(&p->text, "<a href=#%s>", b->id);
     }
     xml_text_add_short(&p->text, b->title, strlen(b->title), TITLE_CELLS, 1);
-    strbuf_addf(&p->text, "%s <i>%s</i><td>%s<td", rank < p->details ? "</a>" : "", b->id,
-                b->cause);
+    page_markup(p, rank < p->details ? "</a> <i>" : " <i>");
+    page_markup(p, b->id);
+    page_markup(p, "</i><td>");
+    page_markup(p, b->cause);
+    page_markup(p, "<td");
     unsigned step = most ? (unsigned)((unsigned __int128)b->weight * SHARE_STEPS / most) : 0;
     if (step > 0 && rank < p->details) { /* the script sets the class of the other rows */
         strbuf_addf(&p->text, " class=s%u", step);
@@ -32,7 +37,9 @@ static void put_bucket_row(struct page_writer *p, size_t rank) {
     page_put_lost(p, b->ms);
     page_markup(p, "<td>");
     page_put_share(p, b->weight, p->s->weight);
-    strbuf_addf(&p->text, "<td>%s<td>", text_users(b->users, 0, users));
+    page_markup(p, "<td>");
+    page_markup(p, text_users(b->users, 0, users));
+    page_markup(p, "<td>");
     page_put_number(p, b->stalls);
     page_markup(p, "<td>");
     put_percentile(p, b->p50);

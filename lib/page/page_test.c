@@ -59,7 +59,7 @@ static void page_count(struct paged *p, const char *inner, const char *version, 
 static enum st page_make(struct paged *p, const struct page_options *o, struct err *e) {
     struct summary s = {0};
     struct sink sink = sink_to_strbuf(&p->html);
-    enum st st = summary_make(&s, p->t, NULL, e);
+    enum st st = summary_make(&s, p->t, NULL, o->detail, e);
     if (st == ST_OK) {
         st = page_write(&s, o, &sink, e);
     }

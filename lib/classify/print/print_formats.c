@@ -13,5 +13,6 @@ const struct print_format print_formats[] = {
      values_print_markdown},
     {"junit", false, false, triage_print_junit, gate_print_junit, NULL, NULL},
     {"html", false, true, NULL, NULL, NULL, NULL},
+    {"none", false, false, NULL, NULL, NULL, NULL},
     {NULL, false, false, NULL, NULL, NULL, NULL},
 };

@@ -25,6 +25,7 @@ struct print_format {
     const char *word; /* word that selects the format; NULL ends the table */
     bool for_people;  /* the format shows only the first buckets by default */
     bool page;        /* the format is the page of lib/page and has no printers */
+    /* NULL and no page: the format prints nothing. */
     void (*triage)(const struct triage *t, const struct triage_view *v, struct sink *out);
     /* NULL: the format has no report of a gate. */
     void (*gate)(const struct gate *g, struct sink *out);

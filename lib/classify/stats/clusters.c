@@ -14,8 +14,10 @@ void clusters_release(struct clusters *c) {
 }
 
 bool clusters_add(struct clusters *c, uint32_t cell, uint64_t count, uint64_t ms) {
-    size_t low;
-    LOWER_BOUND(low, c->cells.len, c->cells.data[low].cell, cell);
+    size_t low = c->cells.len;
+    if (low && c->cells.data[low - 1].cell >= cell) {
+        LOWER_BOUND(low, c->cells.len, c->cells.data[low].cell, cell);
+    }
     if (low == c->cells.len || c->cells.data[low].cell != cell) {
         if (!SMALL_VEC_INSERT(&c->cells, low)) {
             return false;

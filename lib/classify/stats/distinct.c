@@ -41,8 +41,10 @@ bool distinct_add(struct distinct *d, uint64_t hash) {
         set_register(d->registers, hash);
         return true;
     }
-    size_t low;
-    LOWER_BOUND(low, d->hashes.len, d->hashes.data[low], hash);
+    size_t low = d->hashes.len;
+    if (low && d->hashes.data[low - 1] >= hash) {
+        LOWER_BOUND(low, d->hashes.len, d->hashes.data[low], hash);
+    }
     if (low < d->hashes.len && d->hashes.data[low] == hash) {
         return true;
     }

@@ -43,8 +43,10 @@ uint64_t histogram_total(const struct histogram *h) {
 }
 
 bool histogram_add_cell(struct histogram *h, uint16_t index, uint64_t count) {
-    size_t low;
-    LOWER_BOUND(low, h->cells.len, h->cells.data[low].index, index);
+    size_t low = h->cells.len;
+    if (low && h->cells.data[low - 1].index >= index) {
+        LOWER_BOUND(low, h->cells.len, h->cells.data[low].index, index);
+    }
     if (low == h->cells.len || h->cells.data[low].index != index) {
         if (!SMALL_VEC_INSERT(&h->cells, low)) {
             return false;

@@ -135,6 +135,7 @@ const char *partial_keep(struct partial_line *l, const char *text) {
 uint64_t partial_read_durations(struct partial_line *l, struct partial_items items,
                                 const char *what, struct histogram *h) {
     uint64_t sum = 0, next = 0;
+    partial_need(l, SMALL_VEC_RESERVE(&h->cells, items.count / 2));
     while (items.next < items.end && partial_fine(l)) {
         uint64_t index = partial_take_number(l, &items, HISTOGRAM_CELLS - 1, what);
         uint64_t count = partial_take_number(l, &items, INT64_MAX, what);
@@ -176,6 +177,9 @@ void partial_read_users(struct partial_line *l, const struct tape_value *o, stru
         partial_reject(l, "users");
     }
     uint64_t previous = 0;
+    if (partial_fine(l)) {
+        partial_need(l, SMALL_VEC_RESERVE(&d->hashes, items.count));
+    }
     for (size_t i = 0; i < items.count && partial_fine(l); i++) {
         uint64_t h = partial_hash(l, partial_take(&items), "users");
         if (i > 0 && h <= previous) {
@@ -191,6 +195,7 @@ void partial_read_clusters(struct partial_line *l, const struct tape_value *o, c
     struct partial_items items = partial_get_items(l, o, name, 3);
     uint64_t next = 0;
     *count = *ms = 0;
+    partial_need(l, SMALL_VEC_RESERVE(&c->cells, items.count / 3));
     while (items.next < items.end && partial_fine(l)) {
         uint64_t cell = partial_take_number(l, &items, CLUSTER_CELLS - 1, name);
         uint64_t n = partial_take_number(l, &items, INT64_MAX, name);
@@ -232,6 +237,7 @@ static void read_facet(struct partial_line *l, const struct tape_value *o, size_
                        struct tally *t) {
     struct partial_items items = partial_get_items(l, o, partial_facets[f], 2);
     const char *previous = NULL;
+    partial_need(l, SMALL_VEC_RESERVE(&t->facets[f].values, items.count / 2));
     while (items.next < items.end && partial_fine(l)) {
         const char *text = partial_text(l, partial_take(&items));
         uint64_t dumps = partial_take_number(l, &items, INT64_MAX, partial_facets[f]);

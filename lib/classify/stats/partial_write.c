@@ -32,14 +32,15 @@ static bool sort_set(struct partial_writer *w, size_t set) {
 
 /* Writes a hash as a string, since not all JSON readers hold 64-bit integers. */
 static void put_hash(struct jsonw *w, const char *key, uint64_t v) {
-    char text[PARTIAL_HASH_SIZE] = {0};
-    for (size_t i = PARTIAL_HASH_SIZE - 1; i-- > 0; v >>= 4) {
+    char text[PARTIAL_HASH_SIZE + 1]; /* in quotes */
+    for (size_t i = PARTIAL_HASH_SIZE - 1; i > 0; i--, v >>= 4) {
         text[i] = "0123456789abcdef"[v & 15];
     }
+    text[0] = text[PARTIAL_HASH_SIZE] = '"';
     if (key) {
         jsonw_key(w, key);
     }
-    jsonw_cstr(w, text);
+    jsonw_raw(w, text, sizeof text);
 }
 
 static void put_pairs(struct jsonw *w, const uint64_t *values, size_t count) {

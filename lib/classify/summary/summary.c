@@ -92,11 +92,19 @@ static struct summary_values values_of_usage(struct summary_maker *m, enum usage
     return (struct summary_values){values, count};
 }
 
+/* Returns the title of an action, which many buckets may have. */
+static const char *action_title(struct summary_maker *m, uint32_t action) {
+    if (!m->actions[action]) {
+        m->actions[action] = title_of(m, m->t->actions.buckets.data[action]);
+    }
+    return m->actions[action];
+}
+
 static struct summary_values actions_of(struct summary_maker *m, const struct bucket *b) {
     struct summary_value *values = value_room(m, b->actions.len);
     for (size_t i = 0; values && i < b->actions.len; i++) {
         const struct action_share *a = &b->actions.data[i];
-        values[i].text = title_of(m, m->t->actions.buckets.data[a->action]);
+        values[i].text = action_title(m, a->action);
         values[i].ms = a->ms;
     }
     return (struct summary_values){values, values ? b->actions.len : 0};
@@ -176,25 +184,36 @@ static void fill_bucket(struct summary_maker *m, const struct bucket *b,
                                    .evidence = b->evidence.id ? b->evidence.id : "",
                                    .stored = b->stored};
     out->title = title_of(m, b);
+    out->cause = rule_cause_text(tally_cause(t, &confidence));
+    out->place = out->causes = out->why = "";
+    fill_facets(m, b, out);
+}
+
+static void fill_detail(struct summary_maker *m, const struct bucket *b,
+                        struct summary_bucket *out) {
     text_add_place(&m->text, b);
     out->place = summary_keep(m);
-    out->cause = rule_cause_text(tally_cause(t, &confidence));
-    add_cause_shares(m, t);
+    add_cause_shares(m, b->tally);
     out->causes = summary_keep(m);
     text_add_why(&m->text, b);
     out->why = summary_keep(m);
     out->parts = level2_of(m, b);
-    fill_facets(m, b, out);
 }
 
-static void fill_buckets(struct summary_maker *m) {
+static void fill_buckets(struct summary_maker *m, size_t detail) {
     const struct bucket_set *set = &m->t->level[0];
-    if (!VEC_RESERVE(&m->s->buckets, set->buckets.len)) {
+    m->actions = calloc(m->t->actions.buckets.len + 1, sizeof *m->actions);
+    if (!m->actions || !VEC_RESERVE(&m->s->buckets, set->buckets.len)) {
         m->failed = true;
         return;
     }
     for (size_t i = 0; i < set->buckets.len && !m->failed; i++) {
-        fill_bucket(m, set->buckets.data[set->ranked[i]], &m->s->buckets.data[i]);
+        const struct bucket *b = set->buckets.data[set->ranked[i]];
+        struct summary_bucket *out = &m->s->buckets.data[i];
+        fill_bucket(m, b, out);
+        if (i < detail) {
+            fill_detail(m, b, out);
+        }
         m->s->buckets.len++;
     }
 }
@@ -265,7 +284,7 @@ static void fill_head(struct summary_maker *m) {
     }
 }
 
-enum st summary_make(struct summary *s, const struct triage *t, const struct gate *g,
+enum st summary_make(struct summary *s, const struct triage *t, const struct gate *g, size_t detail,
                      struct err *e) {
     struct summary_maker m = {.s = s, .t = t};
     *s = (struct summary){.t = t,
@@ -277,7 +296,7 @@ enum st summary_make(struct summary *s, const struct triage *t, const struct gat
                           .users = t->total_users,
                           .stored = &t->stored};
     fill_head(&m);
-    fill_buckets(&m);
+    fill_buckets(&m, detail);
     s->causes = values_of_usage(&m, USAGE_CAUSE, by_value_time);
     s->versions = values_of_usage(&m, USAGE_VERSION, by_value_version);
     s->days = stored_values_of(&m, &t->stored.by[STORED_DAY], by_value_version);
@@ -288,6 +307,7 @@ enum st summary_make(struct summary *s, const struct triage *t, const struct gat
         summary_add_gate(&m, g);
     }
     strbuf_release(&m.text);
+    free(m.actions);
     if (m.failed) {
         summary_release(s);
         return err_nomem(e);

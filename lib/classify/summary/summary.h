@@ -55,8 +55,9 @@ struct summary_change {
 struct summary_bucket {
     const char *id;
     const char *title;                /* frames of its key, innermost first */
-    const char *place;                /* place in the source, "src/cart.c:95"; "" = unknown */
-    const char *cause, *causes, *why; /* main cause, all causes with shares, and the reason */
+    const char *place; /* place in the source, "src/cart.c:95"; "" = unknown, or not in detail */
+    const char *cause; /* main cause */
+    const char *causes, *why; /* all causes with shares, and the reason; "" = not in detail */
     uint64_t ms, users, stalls, dumps, fatal; /* users: 0 = unknown; ms: 0 = unknown */
     uint64_t weight;                          /* weight by which it is ranked: ms or stalls */
     struct tally_duration p50, p95, p99, max;
@@ -64,7 +65,7 @@ struct summary_bucket {
     const char *first, *last; /* times of the first and last dump; "" = unknown */
     const char *evidence;     /* id of the dump that is shown; "" = the dump has none */
     struct summary_values by[SUMMARY_FACETS];
-    struct summary_values parts; /* titles and ms of its level-2 buckets */
+    struct summary_values parts; /* titles and ms of its level-2 buckets; none if not in detail */
     struct summary_change change;
     unsigned marks;                     /* bits of enum summary_mark */
     const struct stored_bucket *stored; /* stored dumps of the bucket; NULL = none */
@@ -97,8 +98,9 @@ struct summary {
 };
 
 /* Makes the summary of a finished triage, and of its comparison g with another (NULL = none);
- * both are borrowed. ST_ERR: out of memory. */
-enum st summary_make(struct summary *s, const struct triage *t, const struct gate *g,
+ * both are borrowed. detail: how many buckets, from the first, are shown in detail. ST_ERR: out of
+ * memory. */
+enum st summary_make(struct summary *s, const struct triage *t, const struct gate *g, size_t detail,
                      struct err *e) BASE_MUST_USE;
 void summary_release(struct summary *s);
 

@@ -9,6 +9,7 @@ struct summary_maker {
     struct summary *s;
     const struct triage *t;
     struct strbuf text; /* scratch */
+    const char **actions; /* titles of the actions, NULL = not made yet */
     bool failed;        /* memory ran out */
 };
 

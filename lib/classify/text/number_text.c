@@ -5,11 +5,13 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/strbuf.h"
+
 const char *text_grouped(uint64_t v, char out[NUMBER_SIZE]) {
-    char digits[NUMBER_SIZE];
-    int n = snprintf(digits, sizeof digits, "%" PRIu64, v);
+    char digits[DECIMAL_MAX];
+    size_t n = decimal_put(digits, v);
     char *to = out;
-    for (int i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         if (i && (n - i) % 3 == 0) {
             *to++ = ',';
         }
@@ -43,10 +45,11 @@ const char *text_count(uint64_t v, size_t columns, char out[NUMBER_SIZE]) {
 const char *text_ms(uint64_t ms, char out[NUMBER_SIZE]) {
     uint64_t s = ms / 1000;
     if (ms < 1000) {
-        snprintf(out, NUMBER_SIZE, "%" PRIu64 "ms", ms);
+        memcpy(out + decimal_put(out, ms), "ms", sizeof "ms");
     } else if (ms < 59950) {
-        snprintf(out, NUMBER_SIZE, "%" PRIu64 ".%" PRIu64 "s", (ms + 50) / 1000,
-                 (ms + 50) / 100 % 10);
+        char *end = out + decimal_put(out, (ms + 50) / 1000);
+        *end++ = '.';
+        memcpy(end + decimal_put(end, (ms + 50) / 100 % 10), "s", sizeof "s");
     } else if (s < 3600) {
         snprintf(out, NUMBER_SIZE, "%" PRIu64 "m%02" PRIu64 "s", s / 60, s % 60);
     } else if (s < 100 * 3600) {
@@ -62,20 +65,27 @@ const char *text_ms(uint64_t ms, char out[NUMBER_SIZE]) {
 const char *text_duration(struct tally_duration d, char out[NUMBER_SIZE]) {
     char ms[NUMBER_SIZE];
     if (d.ms == 0) {
-        snprintf(out, NUMBER_SIZE, "\xe2\x80\x93");
-        return out;
+        return memcpy(out, "\xe2\x80\x93", sizeof "\xe2\x80\x93");
     }
-    snprintf(out, NUMBER_SIZE, "%s%s", d.at_least ? "\xe2\x89\xa5" : "", text_ms(d.ms, ms));
+    if (!d.at_least) {
+        return text_ms(d.ms, out);
+    }
+    snprintf(out, NUMBER_SIZE, "\xe2\x89\xa5%s", text_ms(d.ms, ms));
     return out;
 }
 
 unsigned text_permille(uint64_t part, uint64_t whole) {
+    if (whole && part <= (UINT64_MAX - whole / 2) / 1000) {
+        return (unsigned)((part * 1000 + whole / 2) / whole);
+    }
     return whole ? (unsigned)(((unsigned __int128)part * 1000 + whole / 2) / whole) : 0;
 }
 
 const char *text_share(uint64_t part, uint64_t whole, char out[NUMBER_SIZE]) {
     unsigned share = text_permille(part, whole);
-    snprintf(out, NUMBER_SIZE, "%u.%u%%", share / 10, share % 10);
+    char *end = out + decimal_put(out, share / 10);
+    *end++ = '.';
+    memcpy(end + decimal_put(end, share % 10), "%", sizeof "%");
     return out;
 }
 

@@ -1,0 +1,179 @@
+/* Sums that a history keeps change no result: whatever is added, read, dropped and forgotten, in
+ * any order, each reading gives what a copy of the file without sums gives. */
+#include <stdarg.h>
+#include <setjmp.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "history/fixture_history_test.h"
+
+enum { ROUNDS = 3, STEPS = 12, DUMPS_MOST = 1500, DAYS = 9 };
+
+struct mixer {
+    struct fixture_history *f;
+    uint64_t state; /* of xorshift64 */
+    unsigned sums;  /* readings after which the file had a sum */
+};
+
+static unsigned below(struct mixer *m, unsigned most) {
+    m->state ^= m->state << 13;
+    m->state ^= m->state >> 7;
+    m->state ^= m->state << 17;
+    return (unsigned)(m->state >> 33) % most;
+}
+
+static int32_t day_of_number(unsigned n) {
+    char text[16];
+    int32_t day = 0;
+    snprintf(text, sizeof text, "2026-11-%02u", 10 + n);
+    assert_true(history_day_parse(text, strlen(text), &day));
+    return day;
+}
+
+/* ---- what is done to a history ---- */
+
+static void add_some(struct mixer *m) {
+    unsigned from = below(m, 6000), groups = 1 + below(m, 3);
+    m->f->options.rules_hash = below(m, 4) ? 1 : 2;
+    reopen(m->f, HISTORY_WRITE);
+    for (unsigned i = 0; i < groups; i++) {
+        unsigned count = 1 + below(m, DUMPS_MOST);
+        add_range(m->f, from, from + count);
+        from += count;
+    }
+    m->f->options.rules_hash = 1;
+}
+
+static void drop_some_days(struct mixer *m) {
+    uint64_t cells = 0;
+    reopen(m->f, HISTORY_EDIT);
+    assert_int_equal(history_drop_before(m->f->h, day_of_number(below(m, 3)), &cells, NULL), ST_OK);
+}
+
+static void forget_somebody(struct mixer *m) {
+    char user[16];
+    uint64_t parts = 0;
+    snprintf(user, sizeof user, "user-%u", below(m, 50));
+    reopen(m->f, HISTORY_EDIT);
+    assert_int_equal(history_forget_user(m->f->h, user, &parts, NULL), ST_OK);
+}
+
+/* ---- what is read of it ---- */
+
+static void copy_without_sums(const char *path, const char *copy) {
+    struct strbuf sql = {0};
+    struct sql_file *file = NULL;
+    unlink(copy);
+    strbuf_addf(&sql, "VACUUM INTO '%s'", copy);
+    assert_int_equal(sql_open(&file, path, true, NULL), ST_OK);
+    assert_int_equal(sql_run(file, strbuf_cstr(&sql), NULL), ST_OK);
+    sql_close(file);
+    assert_int_equal(sql_open(&file, copy, true, NULL), ST_OK);
+    assert_int_equal(sql_run(file, "DELETE FROM rolled_part; DELETE FROM rolled", NULL), ST_OK);
+    sql_close(file);
+    strbuf_release(&sql);
+}
+
+static struct history_span some_span(struct mixer *m, char version[8]) {
+    struct history_span span = everything;
+    if (below(m, 2)) {
+        span.since = day_of_number(below(m, DAYS));
+    }
+    if (below(m, 3) == 0) {
+        span.until = day_of_number(below(m, DAYS));
+    }
+    if (below(m, 4) == 0) {
+        snprintf(version, 8, "5.%u", below(m, 4));
+        span.version = version;
+    }
+    return span;
+}
+
+static void read_some(struct mixer *m, const char *copy) {
+    copy_without_sums(m->f->path, copy);
+    for (unsigned i = 0; i < 4; i++) {
+        char version[8];
+        struct history_span span = some_span(m, version);
+        reopen(m->f, below(m, 3) ? HISTORY_READ : HISTORY_WRITE);
+        char *got = held(m->f, &span);
+        m->sums += number_of(m->f, "SELECT count(*) FROM rolled") > 0;
+        struct history *h = m->f->h;
+        span.no_sum = true;
+        assert_int_equal(history_open(&m->f->h, copy, HISTORY_READ, NULL), ST_OK);
+        char *want = held(m->f, &span);
+        history_close(m->f->h);
+        m->f->h = h;
+        assert_same(got, want);
+    }
+    unlink(copy);
+}
+
+static void assert_sound(struct fixture_history *f) {
+    struct strbuf text = {0};
+    struct sink out = sink_to_strbuf(&text);
+    if (history_check(f->h, &out, NULL) != ST_OK) {
+        fail_msg("%s", strbuf_cstr(&text));
+    }
+    strbuf_release(&text);
+}
+
+static void readings_with_and_without_kept_sums_are_the_same(void **state) {
+    struct mixer m = {.f = *state, .state = UINT64_C(0x9e3779b97f4a7c15)};
+    char copy[80];
+    snprintf(copy, sizeof copy, "%s.copy", m.f->path);
+    for (unsigned round = 0; round < ROUNDS; round++) {
+        add_some(&m);
+        for (unsigned step = 0; step < STEPS; step++) {
+            unsigned what = below(&m, 12);
+            if (what < 5) {
+                add_some(&m);
+            } else if (what == 5) {
+                drop_some_days(&m);
+            } else if (what == 6) {
+                forget_somebody(&m);
+            } else {
+                read_some(&m, copy);
+            }
+        }
+        read_some(&m, copy);
+        assert_sound(m.f);
+        history_close(m.f->h);
+        m.f->h = NULL;
+        unlink(m.f->path);
+    }
+    assert_true(m.sums > ROUNDS);
+}
+
+static void a_sum_replaces_those_that_it_makes_needless(void **state) {
+    struct fixture_history *f = *state;
+    struct history_span since = everything;
+    since.since = day_of_number(6);
+    for (unsigned from = 0; from < 8000; from += 2000) {
+        reopen(f, HISTORY_WRITE);
+        add_range(f, from, from + 2000);
+        reopen(f, HISTORY_READ);
+        free(held(f, &everything));
+        assert_int_equal(number_of(f, "SELECT count(*) FROM rolled"), 1);
+    }
+    free(held(f, &since)); /* a third of the days: this sum and that of all are of use */
+    assert_int_equal(number_of(f, "SELECT count(*) FROM rolled"), 2);
+    assert_int_equal(number_of(f, "SELECT count(*) FROM rolled_part WHERE rolled NOT IN"
+                                  " (SELECT id FROM rolled)"),
+                     0);
+}
+
+int main(void) {
+    struct history *h = NULL;
+    struct err e = {0};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(readings_with_and_without_kept_sums_are_the_same, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(a_sum_replaces_those_that_it_makes_needless, set_up,
+                                        tear_down)};
+    if (history_open(&h, "/dev/null", HISTORY_READ, &e) == ST_ERR && e.code == ERR_UNSUPPORTED) {
+        print_message("# SKIP this build has no libsqlite3\n");
+        return 0;
+    }
+    return cmocka_run_group_tests_name("history: kept sums", tests, NULL, NULL);
+}

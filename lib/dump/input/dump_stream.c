@@ -206,8 +206,11 @@ static enum st has_body(struct dump_stream *s, size_t taken, bool *text, struct 
     if (st != ST_OK) {
         return st;
     }
-    const char *p = s->text.data + s->pos;
-    *text = *p != '{' && *p != '[';
+    const char *p = s->text.data + s->pos, *first = p;
+    while (stream_is_blank(first, 1)) { /* the line is not blank, but may be indented in Markdown */
+        first++;
+    }
+    *text = *first != '{' && *first != '[';
     return stream_begins_dump(p, len) || is_ips_header(p, len) ? ST_NONE : ST_OK;
 }
 

@@ -77,6 +77,15 @@ static size_t other_json_len(struct dump_stream *s, size_t at) {
     return known ? 0 : len;
 }
 
+/* Does the line begin JSON? Behind a line that marks a text of its own it may be indented, as that
+ * line may be in a list. */
+static bool begins_json(struct span line, bool fenced) {
+    while (fenced && line.p < line.end && (*line.p == ' ' || *line.p == '\t')) {
+        line.p++;
+    }
+    return text_begins_json(line);
+}
+
 /* Looks for a text report further on in an input whose first line is neither JSON nor a report: it
  * may be a log, or a mail. The lines before the report are passed over only if it comes within
  * LOOK_MAX bytes and before any line that may be JSON. JSON may be the report if Markdown marks it
@@ -92,7 +101,7 @@ static void find_in_text(struct dump_stream *s) {
             continue;
         }
         const char *p = s->text.data + at;
-        bool json = text_begins_json((struct span){p, s->text.data + end});
+        bool json = begins_json((struct span){p, s->text.data + end}, fenced);
         size_t other = json && fenced ? other_json_len(s, at) : 0;
         if (other > 0) {
             at += other;
@@ -115,8 +124,9 @@ bool stream_is_passed_over(struct dump_stream *s, size_t len) {
     struct text_mend mend;
     const size_t begin = s->pos;
     const char *p = s->text.data + begin;
-    bool json = text_begins_json((struct span){p, p + len});
-    if (json && s->in_prose && s->fenced) {
+    const bool in_fence = s->in_prose && s->fenced;
+    bool json = begins_json((struct span){p, p + len}, in_fence);
+    if (json && in_fence) {
         return other_json_len(s, begin) > 0;
     }
     if (json && (*p == '{' || !s->in_text)) {

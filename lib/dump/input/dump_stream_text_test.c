@@ -124,6 +124,11 @@ static void json_in_markdown_is_read_if_it_is_a_report(void **state) {
     strbuf_addf(&page, "%s\nThe hang:\n\n~~~json\n%s\n~~~\n\n%s", settings, tree, settings);
     strbuf_addf(&want, "%s|", tree);
     check(strbuf_cstr(&page), strbuf_cstr(&want), 13, 0);
+    strbuf_clear(&page); /* indented in a list, the two parts of an .ips */
+    strbuf_addstr(&page, "1. Hello\n\n   ```\n   {\"app_name\":\"Shop\",\"bug_type\":\"309\"}\n"
+                         "   {\n     \"threads\":[]}\n   ```\n");
+    check(strbuf_cstr(&page),
+          "   {\"app_name\":\"Shop\",\"bug_type\":\"309\"}\n   {\n     \"threads\":[]}|", 3, 0);
     strbuf_release(&page);
     strbuf_release(&want);
     struct seen seen = read_all(settings, sizeof settings - 1);

@@ -59,7 +59,8 @@ static bool crashlytics_thread_line(struct span s, struct android_thread_line *o
             continue;
         }
         struct span rest = {p + 2, s.end};
-        *out = (struct android_thread_line){s.p, open ? (size_t)(open - s.p) : 0, -1, false};
+        *out = (struct android_thread_line){
+            .name = s.p, .name_len = open ? (size_t)(open - s.p) : 0, .tid = -1, .systid = -1};
         if (!open || open == s.p || !android_take_number(&rest, "tid=", &number)) {
             return false;
         }
@@ -68,6 +69,18 @@ static bool crashlytics_thread_line(struct span s, struct android_thread_line *o
         return android_take_number(&rest, "systid=", &number);
     }
     return false;
+}
+
+/* Does anything but a note in brackets follow the thread's state, with which its line ends? */
+static bool goes_on_behind_state(struct span s) {
+    while (s.p < s.end &&
+           ((*s.p >= 'A' && *s.p <= 'Z') || (*s.p >= 'a' && *s.p <= 'z') || *s.p == '_')) {
+        s.p++;
+    }
+    while (s.p < s.end && (*s.p == ' ' || *s.p == '\r')) {
+        s.p++;
+    }
+    return s.p < s.end && *s.p != '\n' && *s.p != '(';
 }
 
 bool android_thread_line(const char *line, size_t len, struct android_thread_line *out) {
@@ -83,7 +96,8 @@ bool android_thread_line(const char *line, size_t len, struct android_thread_lin
     if (!quote) {
         return false;
     }
-    *out = (struct android_thread_line){line + 1, (size_t)(quote - line - 1), -1, false};
+    *out = (struct android_thread_line){
+        .name = line + 1, .name_len = (size_t)(quote - line - 1), .tid = -1, .systid = -1};
     s.p = quote + 1;
     span_skip_space(&s);
     s.p += span_begins(s, "daemon ") ? 7 : 0;
@@ -92,9 +106,14 @@ bool android_thread_line(const char *line, size_t len, struct android_thread_lin
     out->tid = tid ? (int64_t)number : -1;
     if (tid) {
         out->runs = span_begins(s, "Runnable");
+        out->joined = goes_on_behind_state(s);
         return s.p < s.end && *s.p >= 'A' && *s.p <= 'Z'; /* the state follows */
     }
-    return span_begins(s, "(not attached)") || android_take_number(&s, "sysTid=", &number);
+    if (android_take_number(&s, "sysTid=", &number)) {
+        out->systid = (int64_t)number;
+        return true;
+    }
+    return span_begins(s, "(not attached)");
 }
 
 /* ---- a frame of native code ---- */
@@ -169,6 +188,10 @@ bool android_is_thread_part(const char *line) {
         }
     }
     return android_is_frame(line);
+}
+
+bool android_is_joined(const char *line) {
+    return strstr(line, " at ") || strstr(line, "native: #");
 }
 
 bool android_is_spaced(struct span text) {

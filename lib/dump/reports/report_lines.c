@@ -171,12 +171,16 @@ bool report_begins_images(const char *line) {
     return *s == ':';
 }
 
-void report_text_image(struct report *r, const char *line) {
+/* Adds the image of a line; false: the line is another one. */
+static bool add_text_image(struct report *r, const char *line) {
     struct report_image image = {0};
     const char *s = report_skip_blanks(line);
     uint64_t last;
+    if (*s == '*') {
+        return true; /* spindump marks the kernel's images so */
+    }
     if (!report_take_hex(&s, &image.load) || *(s = report_skip_blanks(s)) != '-') {
-        return;
+        return false;
     }
     s = report_skip_blanks(s + 1);
     if (strncmp(s, "???", 3) == 0) {
@@ -184,10 +188,10 @@ void report_text_image(struct report *r, const char *line) {
     } else if (report_take_hex(&s, &last) && last >= image.load) {
         image.size = last - image.load < UINT64_MAX ? last - image.load + 1 : 0;
     } else {
-        return;
+        return false;
     }
     if (image.load == 0) {
-        return;
+        return true;
     }
     s = report_skip_blanks(s);
     bool marked = *s == '+';
@@ -219,4 +223,35 @@ void report_text_image(struct report *r, const char *line) {
     if (r->images.len < DUMP_IMAGES_MAX) {
         report_image(r, &image);
     }
+    return true;
+}
+
+/* ---- the list of images ---- */
+
+/* Does a line that cannot be read have an address or a UUID, as those of images? */
+static bool was_image(const char *line) {
+    struct image_id id = {0};
+    const char *open = strchr(line, '<'), *close = open ? strchr(open, '>') : NULL;
+    return strstr(line, "0x") || (close && parse_uuid(open + 1, (size_t)(close - open - 1), &id));
+}
+
+void report_end_image_lines(struct report *r, struct report_image_lines *list) {
+    if (list->line && add_text_image(r, list->line)) {
+        list->any = true;
+    } else if (list->line) {
+        r->images_unread += !list->ended && was_image(list->line);
+    }
+    list->line = NULL;
+}
+
+void report_image_line(struct report *r, struct report_image_lines *list, const char *line) {
+    const char *s = report_skip_blanks(line);
+    if (list->line && *s && strncmp(s, "0x", 2) != 0 && *s != '*' && !strchr(list->line, '/') &&
+        (*s == '<' || *s == '/')) {
+        list->line = report_join(r, list->line, " ", s); /* mail folds a line at a blank */
+        return;
+    }
+    report_end_image_lines(r, list);
+    list->line = *s ? s : NULL;
+    list->ended = list->ended || (!*s && list->any);
 }

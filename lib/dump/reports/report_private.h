@@ -118,6 +118,9 @@ struct report {
     VEC(struct report_frame) frames;
     uint64_t others;        /* samples of other events than the dump's, which were left out */
     uint64_t frames_unread; /* frames added with address 0 because they could not be parsed */
+    uint64_t images_unread; /* lines of images that could not be read */
+    uint64_t nodes_over;    /* nodes of call trees whose children have more samples than they */
+    uint64_t nodes_skipped; /* nodes that the text of call trees leaves out, as its indent tells */
     const char *lack;       /* further parts that the dump lacks; NULL = none */
     struct map name_index;  /* address -> index into names of the name that was given last */
     struct map name_keys;   /* address, symbol, file and line -> index into names, of addresses that
@@ -326,9 +329,18 @@ void report_version(struct report *r, const char *value, bool build_first);
 uint64_t report_symbol(struct report *r, uint64_t address, const char *s);
 /* Is the line "Binary Images:" or "Binary Images (WORDS):", which images follow? */
 bool report_begins_images(const char *line);
-/* Adds the image of a line "0x… - 0x… [+]NAME [ARCH] [(VERSION)] <UUID> PATH"; its end may be
- * "???". */
-void report_text_image(struct report *r, const char *line);
+/* The lines behind "Binary Images:". Zero-initialised = none yet. */
+struct report_image_lines {
+    const char *line; /* line that the next one may continue; NULL = none */
+    bool any;         /* an image was read */
+    bool ended;       /* an empty line followed the images */
+};
+/* Takes the next line. An image is "0x… - 0x… [+]NAME [ARCH] [(VERSION)] <UUID> PATH", whose end
+ * may be "???", and is added to the draft; a line before the list's end that was one and cannot be
+ * read is told in the dump's "lack". */
+void report_image_line(struct report *r, struct report_image_lines *list, const char *line);
+/* Adds the last line's image. */
+void report_end_image_lines(struct report *r, struct report_image_lines *list);
 
 /* ---- call trees (report_tree.c) ---- */
 

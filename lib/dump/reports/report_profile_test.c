@@ -257,6 +257,40 @@ static void a_graph_without_its_indentation_is_refused(void **state) {
     release_converted(&c);
 }
 
+/* A node's children are indented by two columns, and have no more samples than it has. */
+static void what_call_trees_have_lost_is_told(void **state) {
+    (void)state;
+    struct converted c = convert_text_of(
+        "Call graph:\n    9 Thread_1   DispatchQueue_1: com.apple.main-thread  (serial)\n"
+        "    + 9 start  (in dyld) + 1  [0x180000010]\n"
+        "    +     5 f  (in Shop) + 1  [0x100000100]\n"
+        "    +     5 f  (in Shop) + 1  [0x100000200]\n\n"
+        "Total number in stack (recursive counted multiple, when >=5):\n\nBinary Images:\n"
+        "       0x100000000 -        0x10000ffff +com.example.shop (5.3.1 - 1234) "
+        "<6B834217-0C5D-4B2A-9A53-3B0E0F2D5C11> /x/Shop\n"
+        "       0x18000x000 -        0x18000ffff  dyld (1.0.0) "
+        "<6B834217-0C5D-4B2A-9A53-3B0E0F2D5C12> /usr/lib/dyld\n");
+    assert_string_equal(only_dump(&c)->lack, "1 image that could not be read; "
+                                             "1 frame that its call trees leave out; "
+                                             "1 frame whose callees have more samples than it");
+    release_converted(&c);
+}
+
+/* A frame that lost its line feed, one behind an empty line, and one whose address is damaged. */
+static void frames_that_perfs_samples_lost_are_told(void **state) {
+    (void)state;
+    struct converted c = convert_text_of(
+        "shop 7/7 1.5: 2261233743 cpu-clock: \n\t7f1000 read+0x10 " LIBC "\t551000 f(int)+0x4 " SHOP
+        "\nshop 7/7 1.6: 3 sched:switch: x\n\t7f1000 read+0x10 " LIBC "\n"
+        "shop 7/7 1.7: 9 cpu-clock: \n\t7f1000 read+0x10 (/usr/lib/libc.so)\t551000 f+0x4 " SHOP
+        "\t55x000 f(int)+0x4 " SHOP "\n\t551000 main+0x4 " SHOP);
+    const struct dump *d = only_dump(&c);
+    assert_int_equal(d->sample_count, 2);
+    assert_string_equal(d->lack, "2 frames that could not be read; "
+                                 "1 frame whose sample is not told; 1 sample of other events");
+    release_converted(&c);
+}
+
 static void the_main_thread_of_sample_is_that_of_the_main_queue(void **state) {
     (void)state;
     struct converted c = convert_text_of(
@@ -277,6 +311,8 @@ static void the_main_thread_of_sample_is_that_of_the_main_queue(void **state) {
 int main(void) {
     dump_library_init();
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_call_trees_have_lost_is_told),
+        cmocka_unit_test(frames_that_perfs_samples_lost_are_told),
         cmocka_unit_test(the_main_thread_of_sample_is_that_of_the_main_queue),
         cmocka_unit_test(the_call_graph_of_sample_is_counted_stacks),
         cmocka_unit_test(a_graph_without_its_end_is_cut_short),

@@ -30,6 +30,7 @@ struct sample_text {
     struct report_outline outline; /* call trees of the threads */
     const char *path;              /* path of the executable */
     uint64_t unread;               /* lines of the graph that are no node */
+    struct report_image_lines images;
 };
 
 static bool sample_begins(const char *s, const char *with) {
@@ -166,7 +167,7 @@ static enum st sample_take_line(struct sample_text *t) {
     } else if (t->place == SAMPLE_GRAPH) {
         return sample_take_node(t);
     } else if (t->place == SAMPLE_IMAGES && t->r->images.len < DUMP_IMAGES_MAX) {
-        report_text_image(t->r, t->line);
+        report_image_line(t->r, &t->images, t->line);
     }
     return ST_OK;
 }
@@ -180,6 +181,7 @@ static enum st sample_fill(struct sample_text *t, struct span text) {
             return err_context(r->e, "line %zu", t->lines.number);
         }
     }
+    report_end_image_lines(r, &t->images);
     if (r->no_memory) {
         return err_nomem(r->e);
     }

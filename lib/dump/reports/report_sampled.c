@@ -48,11 +48,12 @@ struct sampling {
     uint64_t load; /* load address of the executable, computed from frames; 0 = unknown */
     struct report_outline outline; /* call trees of the threads */
     uint64_t unread;               /* lines of the trees that are no node */
-    uint64_t truncated;            /* stacks that the system could not read to their end */
-    uint64_t steps;  /* samples that the head or the section announces; 0 = not told */
-    size_t heaviest; /* frames of the heaviest stack, if the text has nothing else */
-    bool in_kernel;  /* the lines being read are a kernel stack */
-    bool profile;    /* the report is a profile of the whole system: nothing hung */
+    struct report_image_lines images;
+    uint64_t truncated; /* stacks that the system could not read to their end */
+    uint64_t steps;     /* samples that the head or the section announces; 0 = not told */
+    size_t heaviest;    /* frames of the heaviest stack, if the text has nothing else */
+    bool in_kernel;     /* the lines being read are a kernel stack */
+    bool profile;       /* the report is a profile of the whole system: nothing hung */
 };
 
 /* ---- recognition ---- */
@@ -249,7 +250,9 @@ static enum st take_sample(struct sampling *t, size_t column) {
     const char *s = report_skip_blanks(t->line), *from = s, *at = NULL;
     uint64_t count, address;
     if (!report_take_decimal(&s, &count) || *s != ' ' || count > DUMP_COUNT_MAX) {
-        t->unread += report_outline_now(&t->outline) && *from && *from != '<' && *from != '*';
+        /* notes, and frames of the kernel */
+        bool other = *from == '*' || (*from == '<' && !strstr(from, "[0x"));
+        t->unread += report_outline_now(&t->outline) && *from && !other;
         return ST_OK;
     }
     s = report_skip_blanks(s);
@@ -407,6 +410,8 @@ static enum st sampled_take_line(struct sampling *t) {
     case IN_PROCESS:
         if (report_begins_images(s)) {
             t->place = IN_IMAGES;
+            report_end_image_lines(t->r, &t->images);
+            t->images = (struct report_image_lines){0};
             return end_section_threads(t);
         }
         read_section_head(t);
@@ -423,7 +428,7 @@ static enum st sampled_take_line(struct sampling *t) {
         return *s ? take_sample(t, ++t->heaviest) : ST_OK;
     case IN_IMAGES:
         if (t->r->images.len < DUMP_IMAGES_MAX) {
-            report_text_image(t->r, t->line);
+            report_image_line(t->r, &t->images, t->line);
         }
         return ST_OK;
     case ELSEWHERE:
@@ -452,6 +457,7 @@ static enum st sampled_fill(struct sampling *t, struct span text) {
             return err_context(r->e, "line %zu", t->lines.number);
         }
     }
+    report_end_image_lines(r, &t->images);
     if (t->place == IN_HEAVIEST && end_section_threads(t) == ST_OK) {
         report_lack(r, "all but the main thread's heaviest stack: the text ends behind it");
     }

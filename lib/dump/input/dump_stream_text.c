@@ -89,7 +89,7 @@ static bool begins_json(struct span line, bool fenced) {
 /* Looks for a text report further on in an input whose first line is neither JSON nor a report: it
  * may be a log, or a mail. The lines before the report are passed over only if it comes within
  * LOOK_MAX bytes and before any line that may be JSON. JSON may be the report if Markdown marks it
- * as a text of its own, by a line "```" before it. */
+ * as a text of its own, by a line "```" before it, or if it is the first line of an .ips. */
 static void find_in_text(struct dump_stream *s) {
     struct text_mend mend;
     bool fenced = false;
@@ -111,7 +111,8 @@ static void find_in_text(struct dump_stream *s) {
         const struct report_format *format =
             end > at && !json ? stream_format_at(s, at, &mend) : NULL;
         if (format || json || end == s->text.len) {
-            s->in_text = format || (json && fenced);
+            bool ips = json && report_is_ips_header((struct span){p, s->text.data + end});
+            s->in_text = format || (json && fenced) || ips;
             s->in_prose = s->in_text && !(format && format->in_log);
             return;
         }

@@ -65,6 +65,8 @@ static void lists_tags_and_indents_are_cut_off(void **state) {
     check("- Process: a\n  b\n    c\n\n  d\n", "Process: a\nb\n  c\n\nd\n", "");
     check("<pre><code>Process: a\n  b\nc</code></pre>\n", "Process: a\n  b\nc\n", "");
     check("<pre class=\"x\">a\nb\n</pre>\n", "a\nb\n\n", "");
+    check("```Process: a\n  b\n```\n", "Process: a\n  b\n```\n", "");
+    check("` Process: a\nb\n", "Process: a\nb\n", "");
     check("    Process: a\n      b\n   c\n", "Process: a\n  b\nc\n", "");
     check("> - a\n>   b\n", "a\nb\n", "");
     check("- a\nb\n", "- a\nb\n", ""); /* no list: the next line is not indented */

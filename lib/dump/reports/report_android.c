@@ -37,6 +37,7 @@ struct android {
     bool headless;    /* the first process has no "----- pid" line, though others of its lines */
     bool cut;         /* lines of another process follow before the end of the first */
     bool main_seen;   /* the thread with id 1 has begun */
+    int64_t hung;     /* id of the first process that the system dumped; 0 = not told */
     int64_t pid;      /* id of the first section's process; 0 = not told */
     bool in_thread;
     bool gap;           /* empty lines follow what was read of the thread */
@@ -119,13 +120,27 @@ static void read_abi(struct android *t, const char *value) {
     }
 }
 
+/* Returns the process id behind the words with which the line begins; 0: none. */
+static int64_t pid_behind(const char *line, const char *words) {
+    const char *s = line + strlen(words);
+    uint64_t pid;
+    return android_line_begins(line, words) && report_take_decimal(&s, &pid) && pid <= INT32_MAX
+               ? (int64_t)pid
+               : 0;
+}
+
+/* Notes which process the system dumps first, the one that hung: it says so before it asks the
+ * process, which may not answer. */
+static void note_dumped(struct android *t) {
+    const int64_t pid = pid_behind(t->line, "----- dumping pid: ");
+    t->hung = t->hung > 0 ? t->hung : pid;
+}
+
 static void android_begin_section(struct android *t) {
     char time[ANDROID_TIME_MAX];
     t->sections++;
     if (t->sections == 1 && !t->ended) {
-        const char *s = t->line + sizeof "----- pid " - 1;
-        uint64_t pid;
-        t->pid = report_take_decimal(&s, &pid) && pid <= INT32_MAX ? (int64_t)pid : 0;
+        t->pid = pid_behind(t->line, "----- pid ");
         android_section_time(t->line, strlen(t->line), time);
         t->r->time = report_time(t->r, time);
     }
@@ -353,7 +368,7 @@ static bool read_repeated(struct android *t) {
  * note in brackets? */
 static bool is_known_line(const char *line) {
     return strchr("|-(", *line) || android_line_begins(line, "kernel: ") ||
-           android_line_begins(line, "native: (");
+           android_line_begins(line, "native: (") || android_line_begins(line, "NOTE: ");
 }
 
 static enum st take_thread_part(struct android *t) {
@@ -423,7 +438,8 @@ static bool take_section_line(struct android *t) {
         t->headless = t->headless || (t->sections == 0 && t->r->threads.len > 0);
         end_process(t);
         android_begin_section(t);
-        t->ended = t->ended || t->sections > 1;
+        bool silent = t->hung > 0 && t->pid != t->hung && t->r->threads.len == 0;
+        t->ended = t->ended || t->sections > 1 || silent;
         return true;
     }
     if (android_line_begins(t->line, "----- end ")) {
@@ -446,6 +462,7 @@ static bool take_section_line(struct android *t) {
 static enum st android_take_line(struct android *t) {
     struct android_thread_line head;
     bool taken;
+    note_dumped(t);
     if (take_section_line(t)) {
         return ST_OK;
     }
@@ -522,7 +539,11 @@ static enum st android_fill(struct report *r, struct span text) {
             return ST_OK;
         }
     }
-    return err_set(r->e, ERR_FORMAT, "an Android trace without its main thread");
+    return t.hung > 0 && t.pid != t.hung && r->threads.len == 0
+               ? err_set(r->e, ERR_UNSUPPORTED,
+                         "an Android trace without threads of the process that hung, %lld",
+                         (long long)t.hung)
+               : err_set(r->e, ERR_FORMAT, "an Android trace without its main thread");
 }
 
 static enum st android_read(const struct report_document *d, struct err *e) {

@@ -230,6 +230,18 @@ static void skip_blank_lines(struct span *text) {
     span_skip_space(text);
 }
 
+/* Skips the sections on the machine's load that the system writes behind the subject since Android
+ * 13: "----- Output from /proc/pressure/memory -----" up to "----- End output …". */
+static void skip_output(struct span *text) {
+    struct span line;
+    while (span_begins(*text, "----- Output from ")) {
+        while (take_line(text, &line) && !span_begins(line, "----- End output")) {
+            continue;
+        }
+        skip_blank_lines(text);
+    }
+}
+
 /* Is the text a subject, of up to SUBJECT_LINES lines, and behind it the rest of the preface or a
  * process? *more is set if further lines would decide. */
 static bool begins_with_subject(struct span text, bool *more) {
@@ -241,6 +253,7 @@ static bool begins_with_subject(struct span text, bool *more) {
             return false;
         }
         skip_blank_lines(&text);
+        skip_output(&text);
         if (is_preface(text) || is_section(text)) {
             return true;
         }

@@ -304,6 +304,34 @@ static void damaged_lines_of_a_trace_are_told(void **state) {
     release_converted(&c);
 }
 
+/* Since Android 13 the machine's load stands between the subject and the process. */
+static void a_subject_may_stand_before_the_machines_load(void **state) {
+#define LOAD(what)                                                                                 \
+    "----- Output from /proc/pressure/" what " -----\nsome avg10=1.00 total=2\n"                   \
+    "full avg10=1.00 total=2\n----- End output from /proc/pressure/" what " -----\n"
+    (void)state;
+    struct converted c = convert_text_of(
+        "Subject: Input dispatching timed out (x is not responding. Waited 5002ms for Motion)\n"
+        "No messages.\n\n" LOAD("memory") LOAD("cpu") LOAD("io") "\nRssHwmKb: 1\n\n" PROCESS MAIN
+                                                                 "  at a.B.c(B.java:1)\n" END);
+    assert_int_equal(only_dump(&c)->stall.at_ms, 5002);
+    release_converted(&c);
+}
+
+/* The system dumps the process that hung first; if that does not answer, others follow. */
+static void a_process_that_does_not_answer_is_not_another_one(void **state) {
+    (void)state;
+    struct converted c = convert_text_of(
+        "RssHwmKb: 1\n----- dumping pid: 21479 at 1376618137\n\n"
+        "----- Waiting Channels: pid 21479 at 2026-11-20 09:12:44 -----\nCmd line: a.b\n\n"
+        "sysTid=21479     state=S    futex_wait_queue\n\n----- end 21479 -----\n"
+        "----- dumping pid: 4242 at 1376618137\n" PROCESS MAIN "  at a.B.c(B.java:1)\n" END);
+    assert_int_equal(c.st, ST_ERR);
+    assert_string_equal(c.err.text,
+                        "an Android trace without threads of the process that hung, 21479");
+    release_converted(&c);
+}
+
 /* If the virtual machine does not answer, the system writes the native stacks alone. */
 static void native_stacks_alone_have_a_main_thread(void **state) {
     (void)state;
@@ -339,6 +367,8 @@ int main(void) {
         cmocka_unit_test(empty_lines_within_threads_of_a_trace_end_none),
         cmocka_unit_test(a_process_ends_where_another_begins),
         cmocka_unit_test(damaged_lines_of_a_trace_are_told),
+        cmocka_unit_test(a_subject_may_stand_before_the_machines_load),
+        cmocka_unit_test(a_process_that_does_not_answer_is_not_another_one),
         cmocka_unit_test(native_stacks_alone_have_a_main_thread),
         cmocka_unit_test(frames_of_a_trace_that_are_cut_out_are_told),
     };

@@ -40,9 +40,10 @@ struct reading {
     size_t digits;              /* digits of the address of the last frame */
     struct crash_images images; /* images that the frames name */
     struct report_image_lines image_lines;
-    bool named;       /* "Thread N name:" was read, and "Thread N:" was not */
-    size_t own_words; /* lines of "Application Specific Information:" taken, plus one; 0 = not
-                         reached */
+    bool of_exception; /* frames outside of threads are those of an exception's text */
+    bool named;        /* "Thread N name:" was read, and "Thread N:" was not */
+    size_t own_words;  /* lines of "Application Specific Information:" taken, plus one; 0 = not
+                          reached */
     const char *termination;
     /* header values; NULL = not read yet */
     const char *version, *os, *exception, *subtype, *message, *form;
@@ -339,8 +340,8 @@ static enum st take_frame_line(struct reading *t) {
         t->gap = true;
         return ST_OK;
     }
-    if (t->gap && !goes_on(t)) {
-        return crash_end_thread(t);
+    if ((t->gap && !goes_on(t)) || strncmp(t->line, "Thread ", 7) == 0) {
+        return crash_end_thread(t); /* such as "Thread 0 crashed with ARM Thread State:" */
     }
     t->gap = false;
     if (crash_is_frame(t->line, t->next + (t->frame != NULL))) {
@@ -350,8 +351,7 @@ static enum st take_frame_line(struct reading *t) {
         return st;
     }
     if (t->frame && t->folds < FOLDS_MAX &&
-        crash_frame_goes_on(t->frame, report_skip_blanks(t->line)) &&
-        strncmp(t->line, "Thread ", 7) != 0) {
+        crash_frame_goes_on(t->frame, report_skip_blanks(t->line))) {
         t->frame = report_join(t->r, t->frame, " ", report_skip_blanks(t->line));
         t->folds++;
     } else {
@@ -392,6 +392,8 @@ static enum st take_addresses(struct reading *t) {
 static enum st take_line_outside(struct reading *t) {
     struct crash_frame frame;
     if (!crash_frame_line(t->r, t->line, &frame) || !frame.has_address) {
+        t->of_exception = strncmp(t->line, "Application Specific Backtrace", 30) == 0 ||
+                          (t->of_exception && *t->line);
         if (t->r->threads.len == 0) {
             crash_read_header(t);
         }
@@ -401,8 +403,8 @@ static enum st take_line_outside(struct reading *t) {
         begin_frames(t);
         return take_frame_line(t);
     }
-    t->stray += t->r->threads.len > 0;
-    t->homeless += t->r->threads.len == 0;
+    t->stray += t->r->threads.len > 0 && !t->of_exception;
+    t->homeless += t->r->threads.len == 0 && !t->of_exception;
     return ST_OK;
 }
 
@@ -431,6 +433,19 @@ static enum st crash_take_line(struct reading *t) {
         }
     }
     return take_line_outside(t);
+}
+
+/* Marks the images in the app's place where neither a header nor a mark in the list tells which are
+ * the app's. */
+static void find_app_images(struct report *r) {
+    bool told = r->process || r->bundle;
+    for (size_t i = 0; i < r->images.len; i++) {
+        told = told || r->images.data[i].in_app;
+    }
+    for (size_t i = 0; i < r->images.len && !told; i++) {
+        struct report_image *image = &r->images.data[i];
+        image->in_app = report_is_app_place(image->name, image->load);
+    }
 }
 
 /* Tells what the text lacks: it may be cut, or a part of a report that somebody pasted. */
@@ -481,6 +496,7 @@ static enum st crash_finish(struct reading *t) {
     if (r->threads.len == 0) {
         return err_set(r->e, ERR_FORMAT, "a text report without a thread");
     }
+    find_app_images(r);
     tell_lacks(t);
     return r->no_memory ? err_nomem(r->e) : ST_OK;
 }

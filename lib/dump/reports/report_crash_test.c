@@ -210,6 +210,10 @@ static void damaged_threads_are_told(void **state) {
          "1 frame whose line stands twice", 3},
         {"Thread 0:\n0 Kit 0x0000000180000010 f + 1\n1 Shop 0x0000000100000020 f + 1\n\n",
          "1 image that \"Binary Images\" leaves out", 2},
+        {"Application Specific Backtrace 1:\n0 Kit 0x0000000180000010 f + 1\n\n"
+         "Thread 0:\n0 Shop 0x0000000100000010 f + 1\nThread 0 crashed with X86 State:\n"
+         " rip: 0x0000000100000010\n\n",
+         "", 1},
         /* libsymbolicate repeats the address */
         {"Thread 0:\n0 Shop 0x0000000100000010 0x100000000 + 0x10 // 0x0000000100000010\n\n", "",
          1},
@@ -238,6 +242,19 @@ static void damaged_images_are_told(void **state) {
     assert_string_equal(d->images[0].path, "/private/var/x/Shop.app/Shop"); /* mail folded it */
     assert_string_equal(lack_of(d), "1 image that \"Binary Images\" leaves out; "
                                     "2 images that could not be read");
+    release_converted(&c);
+}
+
+/* Where neither a header nor a mark tells which images are the app's, their place does. */
+static void images_without_headers_are_the_apps_by_their_place(void **state) {
+    (void)state;
+    struct converted c = convert_text_of(
+        "Thread 0:\n0 libx.dylib 0x0000000180000010 f + 1\n"
+        "1 Shop 0x0000000100000020 f + 1\n\n" LISTED "0x180000000 - 0x18000ffff libx.dylib arm64 "
+        "<4c4c442c55553144a1de7aabf56a019d> /usr/lib/libx.dylib\n");
+    const struct dump *d = only_dump(&c);
+    assert_true(d->images[dump_image_at(d, 0x100000020)].in_app);
+    assert_false(d->images[dump_image_at(d, 0x180000010)].in_app);
     release_converted(&c);
 }
 
@@ -297,6 +314,7 @@ int main(void) {
         cmocka_unit_test(hexadecimal_offsets_are_no_names),
         cmocka_unit_test(empty_lines_within_threads_end_none),
         cmocka_unit_test(damaged_threads_are_told),
+        cmocka_unit_test(images_without_headers_are_the_apps_by_their_place),
         cmocka_unit_test(damaged_images_are_told),
         cmocka_unit_test(a_text_without_a_frame_says_so),
     };

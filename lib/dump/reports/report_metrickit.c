@@ -411,6 +411,11 @@ static enum st metrickit_fill(struct diagnostic *d, const json_t *diagnostic, co
     }
     read_meta(&d->r, meta);
     st = st == ST_ERR ? st : add_stacks(d, tree);
+    if (st == ST_OK && d->r.frames.len == 0 && tree == diagnostic) {
+        st = err_set(d->r.e, ERR_UNSUPPORTED, "a call stack tree without a frame");
+    } else if (st == ST_OK) {
+        report_lack_frames(&d->r);
+    }
     json_decref(inner);
     return st;
 }

@@ -66,6 +66,10 @@ enum st report_outline_begin(struct report *r, struct report_outline *o,
     return ST_OK;
 }
 
+void report_outline_note(struct report_outline *o, size_t column) {
+    o->note = column;
+}
+
 enum st report_outline_add(struct report *r, struct report_outline *o,
                            const struct report_outline_node *n) {
     enum { INDENT = 2 /* columns between a node and its children */ };
@@ -80,7 +84,10 @@ enum st report_outline_add(struct report *r, struct report_outline *o,
     json_t *below = json_object_get(node, "child");
     json_t *list = o->path.len > 0 ? o->path.data[o->path.len - 1].children : t->roots;
     struct report_outline_level level = {n->column, below};
-    size_t inward = o->path.len > 0 ? n->column - o->path.data[o->path.len - 1].column : INDENT;
+    size_t above = o->path.len > 0 ? o->path.data[o->path.len - 1].column : n->column;
+    above = o->note > above && o->note < n->column ? o->note : above;
+    o->note = 0;
+    size_t inward = n->column - above;
     r->nodes_skipped += inward > INDENT && !sibling ? inward / INDENT - 1 : 0;
     if (!node || !below || json_array_append_new(list, node) != 0) {
         return err_nomem(r->e);

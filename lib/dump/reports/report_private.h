@@ -389,6 +389,7 @@ struct report_outline {
     VEC(struct report_outline_level) path;
     size_t now; /* index of the thread that is being read */
     bool begun;
+    size_t note; /* column of the note behind the last node; 0 = none */
 };
 struct report_outline_node {
     size_t column;           /* the line's indent */
@@ -402,6 +403,9 @@ enum st report_outline_begin(struct report *r, struct report_outline *o,
                              const struct report_outline_thread *fresh) BASE_MUST_USE;
 /* Returns the thread that is being read, valid until another begins; NULL: none has begun. */
 struct report_outline_thread *report_outline_now(const struct report_outline *o);
+/* Notes a line in the place of a node, such as "<patched truncated backtrace>": nodes may be nested
+ * below it. */
+void report_outline_note(struct report_outline *o, size_t column);
 /* Adds the node of a line to the thread that is being read. */
 enum st report_outline_add(struct report *r, struct report_outline *o,
                            const struct report_outline_node *n) BASE_MUST_USE;

@@ -89,8 +89,8 @@ static enum st sample_begin_thread(struct sample_text *t, const char *s, uint64_
     }
     const char *colon = strchr(s, ':');
     const char *name = colon ? report_skip_blanks(colon + 1) : "";
-    const char *kind = strstr(name, "  (");
-    fresh.thread.name = report_text(t->r, name, kind ? (size_t)(kind - name) : strlen(name));
+    const char *behind = strstr(name, "  "); /* "  (serial)", "   DispatchQueue_<multiple>" */
+    fresh.thread.name = report_text(t->r, name, behind ? (size_t)(behind - name) : strlen(name));
     fresh.main_queue = strstr(s, "com.apple.main-thread") || sample_begins(name, "Main Thread");
     return report_outline_begin(t->r, &t->outline, &fresh);
 }
@@ -172,7 +172,7 @@ static enum st sample_take_line(struct sample_text *t) {
     return ST_OK;
 }
 
-static enum st sample_fill(struct sample_text *t, struct span text) {
+static enum st sample_fill(struct sample_text *t) {
     struct report *r = t->r;
     r->kind = "hang";
     r->detector = "apple";
@@ -190,10 +190,13 @@ static enum st sample_fill(struct sample_text *t, struct span text) {
     }
     report_lack_count(r, t->unread, "line within its call trees that could not be read",
                       "lines within its call trees that could not be read");
-    if (t->place < SAMPLE_SUMS) { /* people paste the text without its images */
-        return err_set(r->e, ERR_TRUNCATED,
-                       "a text report that is cut short: no end of its graph at byte %zu",
-                       (size_t)(text.end - text.p));
+    if (t->place < SAMPLE_SUMS) { /* issue trackers cut long texts */
+        if (report_outline_end(r, &t->outline, false, 0) != ST_OK) {
+            return ST_ERR;
+        }
+        report_lack(r, "what follows: the text ends within its call graph");
+    } else if (t->place < SAMPLE_IMAGES) {
+        report_lack(r, "images: the text ends without \"Binary Images\"");
     }
     return r->threads.len > 0 ? ST_OK
                               : err_set(r->e, ERR_FORMAT, "a report of samples without a stack");
@@ -205,7 +208,7 @@ static enum st sample_read(const struct report_document *d, struct err *e) {
     report_init(&r, report_sample_format.name, 0, e);
     report_keep(&r, "text", d->text, true);
     report_lack_end(&r, d->text);
-    enum st st = sample_fill(&t, d->text);
+    enum st st = sample_fill(&t);
     if (st == ST_OK) {
         st = report_finish(&r, d);
     }

@@ -262,6 +262,7 @@ static enum st take_sample(struct sampling *t, size_t column) {
     const char *digits = at ? at + 1 : from;
     if (!at || !report_take_hex(&digits, &address) || *digits != ']') {
         t->unread += *s != '<'; /* "<User mode>" is no node: it tells how its parent was reached */
+        report_outline_note(&t->outline, column);
         t->truncated += strstr(s, "truncated backtrace>") != NULL;
         return ST_OK;
     }

@@ -219,16 +219,17 @@ static size_t tags_len(struct span line) {
 }
 
 /* Returns the length of what begins code in front of a line's text: the tags <pre> and <code>, or
- * up to three backticks and a blank; 0: there is nothing. */
+ * up to three backticks and a blank; 0: there is nothing. A word alone behind backticks names the
+ * language of the lines that follow. */
 static size_t code_len(struct span line) {
     enum { TICKS_MAX = 3 };
     size_t ticks = 0;
     while (ticks < TICKS_MAX && line.p + ticks < line.end && line.p[ticks] == '`') {
         ticks++;
     }
-    const char *behind = line.p + ticks;
-    bool blank = ticks > 0 && behind < line.end && *behind == ' ';
-    return ticks > 0 && behind < line.end ? ticks + blank : tags_len(line);
+    struct span rest = line_trim((struct span){line.p + ticks, line.end});
+    bool words = line_len(rest) > 0 && memchr(rest.p, ' ', line_len(rest));
+    return ticks > 0 && words ? (size_t)(rest.p - line.p) : tags_len(line);
 }
 
 /* Cuts the tags </code> and </pre> off the end of a line. */

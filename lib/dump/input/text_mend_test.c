@@ -67,6 +67,7 @@ static void lists_tags_and_indents_are_cut_off(void **state) {
     check("<pre class=\"x\">a\nb\n</pre>\n", "a\nb\n\n", "");
     check("```Process: a\n  b\n```\n", "Process: a\n  b\n```\n", "");
     check("` Process: a\nb\n", "Process: a\nb\n", "");
+    check("```text\nProcess: a\n", "```text\nProcess: a\n", "");
     check("    Process: a\n      b\n   c\n", "Process: a\n  b\nc\n", "");
     check("> - a\n>   b\n", "a\nb\n", "");
     check("- a\nb\n", "- a\nb\n", ""); /* no list: the next line is not indented */

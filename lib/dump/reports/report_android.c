@@ -159,6 +159,10 @@ static void android_read_header(struct android *t) {
         read_fingerprint(t->r, value);
     } else if ((value = report_line_value(t->line, "ABI")) != NULL) {
         read_abi(t, value);
+    } else if ((value = report_line_value(t->line, "# Application")) != NULL) {
+        t->r->app_id = value; /* these are Crashlytics' */
+    } else if ((value = report_line_value(t->line, "# Version")) != NULL) {
+        report_version(t->r, value, false);
     }
 }
 

@@ -305,6 +305,24 @@ static bool begins_with_bare_subject(struct span text, bool *more) {
     return begins_with_thread(text, more);
 }
 
+/* Does the text begin with the comments that Crashlytics writes, and a thread? */
+static bool begins_with_crashlytics(struct span text, bool *more) {
+    enum { COMMENTS_MAX = 16 };
+    struct span line;
+    if (!span_begins(text, "# Crashlytics - ")) {
+        return false;
+    }
+    for (size_t i = 0; i < COMMENTS_MAX && text.p < text.end && *text.p == '#'; i++) {
+        if (!take_line(&text, &line)) {
+            *more = true;
+            return false;
+        }
+        skip_blank_lines(&text);
+    }
+    *more = *more || text.p == text.end;
+    return begins_with_thread(text, more);
+}
+
 bool android_begins(struct span text, bool *more) {
     if (span_len(text) > REPORT_LOOK_MAX) {
         text.end = text.p + REPORT_LOOK_MAX;
@@ -315,6 +333,8 @@ bool android_begins(struct span text, bool *more) {
     switch (*text.p) {
     case '"':
         return begins_with_thread(text, more);
+    case '#':
+        return begins_with_crashlytics(text, more);
     case 'S':
         return span_begins(text, "Subject: ") && begins_with_subject(text, more);
     case 'I':

@@ -208,7 +208,10 @@ static void dalviks_words_are_read(void **state) {
 
 static void the_text_of_crashlytics_is_a_trace(void **state) {
     (void)state;
-    struct converted c = convert_text_of("main (runnable):tid=1 systid=14263 \n"
+    struct converted c = convert_text_of("# Crashlytics - Stack trace\n# Application: com.x.y\n"
+                                         "# Platform: android\n# Version: 3.1 (44)\n\n"
+                                         "main (runnable):tid=1 systid=14263 \n"
+                                         "#00 pc 0xc8b38 libc.so (__epoll_pwait + 8)\n"
                                          "       at a.B.c(B.java:12)\n\n"
                                          "Net (2) (waiting):tid=7 systid=14270\n"
                                          "       at java.lang.Object.wait(Native method)\n");
@@ -217,6 +220,12 @@ static void the_text_of_crashlytics_is_a_trace(void **state) {
     assert_string_equal(d->threads[0].name, "main");
     assert_string_equal(d->threads[0].state, "running");
     assert_string_equal(d->threads[1].name, "Net (2)");
+    assert_string_equal(d->app.id, "com.x.y");
+    assert_string_equal(d->app.version, "3.1");
+    assert_string_equal(d->app.build, "44");
+    const struct dump_name *name = dump_name_at(d, d->threads[0].stack.frames[0]);
+    assert_string_equal(name->symbol, "__epoll_pwait");
+    assert_int_equal(name->offset, 8);
     assert_int_equal(d->threads[1].id, 7);
     release_converted(&c);
 }

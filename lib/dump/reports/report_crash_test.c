@@ -266,13 +266,15 @@ static void a_symbol_goes_on_in_the_next_line(void **state) {
              "1 Shop 0x0000000100000020 0x100000000 + 32\n(+[Cart(Items) add:] + 4)\n"
              "2 Shop 0x0000000100000030 0x100000000 + 48 (-[Cart(Items)\nadd:] + 4)\n"
              "3 Shop 0x0000000100000040 -[Cart(Items)\ndrop:] + 4\n"
-             "4 Shop 0x0000000100000050 -[Cart end] (Cart.m:12)\nwords\n\n" LISTED);
+             "4 Shop 0x0000000100000050 -[Cart end] (Cart.m:12)\nwords\n"
+             "5 Shop 0x0000000100000060 __kill + 16 (:-1)\n\n" LISTED);
     const char *text = only_dump(&c)->text;
     assert_non_null(strstr(text, "\"4294967312\":[\"__kill\",8]"));
     assert_non_null(strstr(text, "\"4294967328\":[\"+[Cart(Items) add:]\",4]"));
     assert_non_null(strstr(text, "\"4294967344\":[\"-[Cart(Items) add:]\",4]"));
     assert_non_null(strstr(text, "\"4294967360\":[\"-[Cart(Items) drop:]\",4]"));
     assert_non_null(strstr(text, "\"-[Cart end]\",0,\"Cart.m\",12]"));
+    assert_non_null(strstr(text, "\"4294967392\":[\"__kill\",16]")); /* as Xcode writes it */
     release_converted(&c);
 }
 

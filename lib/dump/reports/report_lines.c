@@ -140,15 +140,33 @@ static size_t cut_inlined(const char *s, size_t len, bool *inlined) {
     return *inlined ? cut_blanks(s, len - size) : len;
 }
 
+const char *report_atos_tail(const char *s) {
+    static const char in[] = " (in ";
+    const char *at = strstr(s, in);
+    const char *close = at ? strchr(at, ')') : NULL;
+    return close && (strncmp(close, ") (", 3) == 0 || strncmp(close, ") + ", 4) == 0) ? close + 1
+                                                                                      : NULL;
+}
+
 uint64_t report_symbol(struct report *r, uint64_t address, const char *s) {
     struct report_name name = {.address = address};
+    const char *tail = report_atos_tail(s);
+    if (tail) {
+        s = report_join(r, report_text(r, s, (size_t)(strstr(s, " (in ") - s)), "", tail);
+    }
+    if (!s) {
+        return 0;
+    }
     bool behind; /* the mark stands behind file and line */
     size_t len = cut_inlined(s, strlen(s), &behind);
     const char *open = len > 0 && s[len - 1] == ')' ? strrchr(s, '(') : NULL;
     const char *colon = open ? strrchr(open, ':') : NULL;
+    const size_t digits = colon ? len - 1 - (size_t)(colon + 1 - s) : 0;
     uint64_t line = 0;
+    /* Xcode writes "(:-1)" where there is no source line */
+    bool none = digits == 2 && memcmp(colon + 1, "-1", 2) == 0;
     if (colon && open > s && open[-1] == ' ' &&
-        parse_u64(colon + 1, len - 1 - (size_t)(colon + 1 - s), UINT32_MAX, &line)) {
+        (none || parse_u64(colon + 1, digits, UINT32_MAX, &line))) {
         name.file = line > 0 ? report_text(r, open + 1, (size_t)(colon - open - 1)) : NULL;
         name.line = name.file ? (uint32_t)line : 0;
         len = (size_t)(open - s);

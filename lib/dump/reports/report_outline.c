@@ -66,6 +66,18 @@ enum st report_outline_begin(struct report *r, struct report_outline *o,
     return ST_OK;
 }
 
+const char *report_node_address(const char *s, bool *joined) {
+    static const char open[] = " [0x";
+    const char *at = strstr(s, open), *last = at;
+    for (const char *p = at; p && (p = strstr(p + 1, open)) != NULL;) {
+        last = p;
+    }
+    /* a name may hold brackets: then the last ones are the address's */
+    *joined = at != last && strstr(at, "]") < last && strstr(at, " (") && strstr(at, " (") < last;
+    const char *found = *joined ? at : last;
+    return found ? found + 1 : NULL;
+}
+
 void report_outline_note(struct report_outline *o, size_t column) {
     o->note = column;
 }

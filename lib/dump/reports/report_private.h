@@ -324,9 +324,12 @@ const char *report_role(const char *text);
  * "???" counts as absent. */
 void report_version(struct report *r, const char *value, bool build_first);
 /* Adds the symbol for an address from "NAME + 24", "NAME (File.m:12)", "NAME + 24 (File.m:12)" or
- * "NAME", each perhaps with "[inlined]" behind the offset or the name. Returns its number as
- * report_name does. */
+ * "NAME", each perhaps with "[inlined]" behind the offset or the name, or as atos(1) writes it,
+ * "NAME (in IMAGE) (File.m:12)". Returns its number as report_name does. */
 uint64_t report_symbol(struct report *r, uint64_t address, const char *s);
+/* Returns what follows "NAME (in IMAGE)" in atos' text, " (File.m:12)" or " + 24"; NULL: the text
+ * is another one. */
+const char *report_atos_tail(const char *s);
 /* Is the line "Binary Images:" or "Binary Images (WORDS):", which images follow? */
 bool report_begins_images(const char *line);
 /* The lines behind "Binary Images:". Zero-initialised = none yet. */
@@ -403,6 +406,9 @@ enum st report_outline_begin(struct report *r, struct report_outline *o,
                              const struct report_outline_thread *fresh) BASE_MUST_USE;
 /* Returns the thread that is being read, valid until another begins; NULL: none has begun. */
 struct report_outline_thread *report_outline_now(const struct report_outline *o);
+/* Finds the address of a node's line, "… [0x104981234]"; NULL: there is none. *joined is set if the
+ * line holds another node, whose line feed was lost: then it is the first one's. */
+const char *report_node_address(const char *s, bool *joined);
 /* Notes a line in the place of a node, such as "<patched truncated backtrace>": nodes may be nested
  * below it. */
 void report_outline_note(struct report_outline *o, size_t column);

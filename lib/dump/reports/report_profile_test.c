@@ -277,6 +277,18 @@ static void what_call_trees_have_lost_is_told(void **state) {
     release_converted(&c);
 }
 
+/* A heading and a node that lost their line feeds. */
+static void joined_nodes_are_told(void **state) {
+    (void)state;
+    struct converted c = convert_text_of(
+        SAMPLE "    9 Thread_1   DispatchQueue_1: x  (serial)    + 9 start  (in dyld) + 1  [0x10]\n"
+               "    + 9 f  (in Shop) + 1  [0x20]    +   9 g  (in Shop) + 1  [0x30]\n" SUMS);
+    check_frames(&only_dump(&c)->threads[0].stack, FRAMES(0x20));
+    assert_non_null(
+        strstr(only_dump(&c)->lack, "2 lines within its call trees that could not be read"));
+    release_converted(&c);
+}
+
 /* A frame that lost its line feed, one behind an empty line, and one whose address is damaged. */
 static void frames_that_perfs_samples_lost_are_told(void **state) {
     (void)state;
@@ -313,6 +325,7 @@ int main(void) {
     dump_library_init();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_call_trees_have_lost_is_told),
+        cmocka_unit_test(joined_nodes_are_told),
         cmocka_unit_test(frames_that_perfs_samples_lost_are_told),
         cmocka_unit_test(the_main_thread_of_sample_is_that_of_the_main_queue),
         cmocka_unit_test(the_call_graph_of_sample_is_counted_stacks),

@@ -87,6 +87,7 @@ static enum st sample_begin_thread(struct sample_text *t, const char *s, uint64_
     if (report_take_decimal(&s, &id) && id <= INT32_MAX) {
         fresh.thread.id = (int64_t)id;
     }
+    t->unread += strstr(s, " [0x") != NULL; /* a node was joined to it */
     const char *colon = strchr(s, ':');
     const char *name = colon ? report_skip_blanks(colon + 1) : "";
     const char *behind = strstr(name, "  "); /* "  (serial)", "   DispatchQueue_<multiple>" */
@@ -122,8 +123,9 @@ static uint64_t sample_name(struct report *r, uint64_t address, const char *s, c
  * tree. Of several addresses, "[0x104981234,0x104981240,…]", the first one is used. */
 static enum st sample_take_node(struct sample_text *t) {
     size_t column = strspn(t->line, " +!:|");
-    const char *s = t->line + column, *in, *at = NULL;
+    const char *s = t->line + column, *in, *at;
     uint64_t count, address;
+    bool joined;
     if (column == 0 || !report_take_decimal(&s, &count) || *s != ' ' || count > DUMP_COUNT_MAX) {
         t->unread += *s != 0 && report_outline_now(&t->outline);
         return ST_OK;
@@ -132,9 +134,8 @@ static enum st sample_take_node(struct sample_text *t) {
     if (sample_begins(s, "Thread_")) {
         return sample_begin_thread(t, s, count);
     }
-    for (const char *p = s; (p = strstr(p, "[0x")) != NULL; p++) {
-        at = p;
-    }
+    at = report_node_address(s, &joined);
+    t->unread += joined;
     const char *digits = at ? at + 1 : s; /* up to Mac OS X 10.6 the address stands alone:
                                              "0x104981234" */
     if (!report_outline_now(&t->outline)) {
@@ -147,8 +148,11 @@ static enum st sample_take_node(struct sample_text *t) {
     }
     node.address = address;
     in = strstr(s, "  (in ");
-    if (at) {
-        node.name = sample_name(t->r, address, s, in ? in : at);
+    if (at && in) {
+        node.name = sample_name(t->r, address, s, in);
+    } else if (at && strncmp(s, "???", 3) != 0) { /* a row that atos wrote */
+        const char *text = report_text(t->r, s, (size_t)(at - s));
+        node.name = text ? report_symbol(t->r, address, text) : 0;
     }
     return report_outline_add(t->r, &t->outline, &node);
 }

@@ -181,6 +181,7 @@ static enum st begin_sampled_thread(struct sampling *t, const char *s) {
     struct report_outline_thread fresh = {
         .thread = {.id = -1}, .main_queue = ran_main_queue(s), .announced = announced_by(s)};
     uint64_t id;
+    t->unread += strstr(s, " [0x") != NULL; /* a node was joined to it */
     if (report_take_hex(&s, &id) && id <= INT64_MAX) {
         fresh.thread.id = (int64_t)id;
     }
@@ -197,6 +198,10 @@ static enum st end_section_threads(struct sampling *t) {
 /* Adds the symbol in front of "(IMAGE + 24)", which is the last parenthesis, and returns its
  * number; 0: there is none. */
 static uint64_t name_frame(struct report *r, uint64_t address, const char *s, size_t len) {
+    const char *whole = report_text(r, s, len);
+    if (whole && report_atos_tail(whole)) {
+        return report_symbol(r, address, whole);
+    }
     while (len > 1 && !(s[len - 1] == '(' && s[len - 2] == ' ')) {
         len--;
     }
@@ -247,18 +252,18 @@ static void complete_executable(struct sampling *t) {
 /* Takes a node "12 start + 462 (dyld + 21806) [0x115b4652e] 1-49"; a kernel's frame begins with a
  * star. column: how deep it stands. */
 static enum st take_sample(struct sampling *t, size_t column) {
-    const char *s = report_skip_blanks(t->line), *from = s, *at = NULL;
+    const char *s = report_skip_blanks(t->line), *from = s, *at;
     uint64_t count, address;
+    bool joined;
     if (!report_take_decimal(&s, &count) || *s != ' ' || count > DUMP_COUNT_MAX) {
         /* notes, and frames of the kernel */
-        bool other = *from == '*' || (*from == '<' && !strstr(from, "[0x"));
-        t->unread += report_outline_now(&t->outline) && *from && !other;
+        bool node = strstr(from, "[0x"), other = *from == '*' || (*from == '<' && !node);
+        t->unread += *from && !other && (node || report_outline_now(&t->outline));
         return ST_OK;
     }
     s = report_skip_blanks(s);
-    for (const char *p = s; (p = strstr(p, "[0x")) != NULL; p++) {
-        at = p;
-    }
+    at = report_node_address(s, &joined);
+    t->unread += joined;
     const char *digits = at ? at + 1 : from;
     if (!at || !report_take_hex(&digits, &address) || *digits != ']') {
         t->unread += *s != '<'; /* "<User mode>" is no node: it tells how its parent was reached */
@@ -451,7 +456,7 @@ static void read_cpu_use(struct report *r) {
     }
 }
 
-static enum st sampled_fill(struct sampling *t, struct span text) {
+static enum st sampled_fill(struct sampling *t) {
     struct report *r = t->r;
     while (t->place != AT_END && (t->line = report_next_line(r, &t->lines)) != NULL) {
         if (sampled_take_line(t) != ST_OK) {
@@ -476,10 +481,11 @@ static enum st sampled_fill(struct sampling *t, struct span text) {
         report_lack(r, "what follows: the text ends within its last process");
     }
     read_cpu_use(r);
-    if (t->place == IN_PROCESS) {
-        return err_set(r->e, ERR_TRUNCATED,
-                       "a text report that is cut short: no \"Binary Images\" at byte %zu",
-                       (size_t)(text.end - text.p));
+    if (t->place == IN_PROCESS) { /* people paste the text without its images */
+        if (end_section_threads(t) != ST_OK) {
+            return ST_ERR;
+        }
+        report_lack(r, "what follows: the text ends without \"Binary Images\"");
     }
     return r->threads.len > 0
                ? ST_OK
@@ -490,7 +496,7 @@ enum st report_fill_sampled(struct report *r, struct span text) {
     struct sampling t = {.r = r, .text = text, .lines = report_lines_of(text)};
     r->kind = "hang";
     r->detector = "apple";
-    enum st st = sampled_fill(&t, text);
+    enum st st = sampled_fill(&t);
     report_outline_release(&t.outline);
     return st;
 }

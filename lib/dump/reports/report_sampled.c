@@ -26,6 +26,7 @@
 #include "base/path.h"
 #include "dump/dump.h"
 #include "dump/reports/report_blocker_private.h"
+#include "dump/reports/report_crash_private.h"
 #include "dump/reports/report_sections_private.h"
 
 enum place { IN_HEAD, IN_HEAVIEST, ELSEWHERE, IN_PROCESS, IN_IMAGES, AT_END };
@@ -49,11 +50,12 @@ struct sampling {
     struct report_outline outline; /* call trees of the threads */
     uint64_t unread;               /* lines of the trees that are no node */
     struct report_image_lines images;
-    uint64_t truncated; /* stacks that the system could not read to their end */
-    uint64_t steps;     /* samples that the head or the section announces; 0 = not told */
-    size_t heaviest;    /* frames of the heaviest stack, if the text has nothing else */
-    bool in_kernel;     /* the lines being read are a kernel stack */
-    bool profile;       /* the report is a profile of the whole system: nothing hung */
+    struct crash_images named; /* images that the frames name */
+    uint64_t truncated;        /* stacks that the system could not read to their end */
+    uint64_t steps;            /* samples that the head or the section announces; 0 = not told */
+    size_t heaviest;           /* frames of the heaviest stack, if the text has nothing else */
+    bool in_kernel;            /* the lines being read are a kernel stack */
+    bool profile;              /* the report is a profile of the whole system: nothing hung */
 };
 
 /* ---- recognition ---- */
@@ -232,6 +234,25 @@ static void note_load(struct sampling *t, uint64_t address, const char *s, size_
     }
 }
 
+/* Notes the image of a frame's "(IMAGE + 24)", in case the text ends before the images. */
+static void note_image(struct sampling *t, uint64_t address, const char *s, size_t len) {
+    struct crash_frame f = {.address = address, .has_address = true};
+    uint64_t offset;
+    size_t open = len, plus = len;
+    while (open > 1 && !(s[open - 1] == '(' && s[open - 2] == ' ')) {
+        open--;
+        plus = strncmp(s + open, " + ", 3) == 0 ? open : plus;
+    }
+    const char *digits = s + plus + 3;
+    if (open < 2 || plus + 3 >= len || !report_take_decimal(&digits, &offset) || *digits != ')') {
+        return;
+    }
+    f.image = report_text(t->r, s + open, plus - open);
+    f.has_base = offset < address;
+    f.base = address - offset;
+    crash_images_note(&t->named, t->r, &f);
+}
+
 /* Adds the executable to the images if the section does not list it, and gives it its UUID. */
 static void complete_executable(struct sampling *t) {
     struct report *r = t->r;
@@ -278,6 +299,7 @@ static enum st take_sample(struct sampling *t, size_t column) {
     }
     uint64_t name = name_frame(t->r, address, s, (size_t)(at - s));
     note_load(t, address, s, (size_t)(at - s));
+    note_image(t, address, s, (size_t)(at - s));
     return report_outline_add(t->r, &t->outline,
                               &(struct report_outline_node){column, count, address, s, name});
 }
@@ -485,6 +507,7 @@ static enum st sampled_fill(struct sampling *t) {
         if (end_section_threads(t) != ST_OK) {
             return ST_ERR;
         }
+        (void)crash_images_add(&t->named, r, false);
         report_lack(r, "what follows: the text ends without \"Binary Images\"");
     }
     return r->threads.len > 0
@@ -498,5 +521,6 @@ enum st report_fill_sampled(struct report *r, struct span text) {
     r->detector = "apple";
     enum st st = sampled_fill(&t);
     report_outline_release(&t.outline);
+    crash_images_release(&t.named);
     return st;
 }

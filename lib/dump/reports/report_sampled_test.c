@@ -186,6 +186,8 @@ static void samples_without_their_process_are_refused(void **state) {
                             "cpu usage",
                             CPU) "Powerstats for:   Shop [301]\n  9  f (Shop + 4) [0x100000004]\n");
     check_frames(&only_dump(&c)->threads[0].stack, FRAMES(0x100000004));
+    assert_string_equal(only_dump(&c)->images[0].name, "Shop"); /* as the frame names it */
+    assert_int_equal(only_dump(&c)->images[0].load, 0x100000000);
     assert_string_equal(only_dump(&c)->lack,
                         "what follows: the text ends without \"Binary Images\"");
     release_converted(&c);

@@ -12,6 +12,14 @@
  *         5:5:void com.example.shop.Cart.sum():31:31 -> f
  *         5:5:void run():1 -> f
  *         # {"id":"com.android.tools.r8.synthesized"}            run() is not in the source
+ *     a.b$$Outline -> a.o:
+ *         1:2:int outline():0 -> a
+ *         # {"id":"com.android.tools.r8.outline"}                code moved out of other methods
+ *     com.example.shop.Main -> a.c:
+ *         27:27:void pay():0:0 -> s                              calls the outline
+ *         #
+ * {"id":"com.android.tools.r8.outlineCallsite","positions":{"1":4,"2":5},"outline":"La/o;a()I"}
+ *         4:4:void pay():23:23 -> s                              where the outline's line 1 was
  *
  * Numbers in front are lines of the short method, those after it are the source's. */
 #include "symbolize/retrace_map.h"
@@ -33,9 +41,11 @@ struct retrace_method {
     struct retrace_text signature;                    /* type, name and arguments, as they stand */
     uint32_t from, to;               /* lines of the short method, 0:65535 being all */
     uint32_t source_from, source_to; /* lines of the source; 0 = unknown */
-    bool ranged;                     /* the mapping gives from and to */
-    bool sourced;     /* the mapping gives source_from; else lines are the source's own */
-    bool synthesized; /* R8 made the method, it is not in the source */
+    bool ranged;                     /* from and to were told */
+    bool sourced;                    /* source_from was told; else lines are the source's own */
+    bool synthesized;                /* R8 made the method, it is not in the source */
+    bool outline;                    /* R8 moved its code out of other methods */
+    struct retrace_text positions;   /* of a call of an outline: the members of "positions" */
 };
 
 struct retrace_class {
@@ -193,14 +203,29 @@ static struct retrace_text file_of_comment(struct retrace_text line) {
     return is_file ? file : (struct retrace_text){0};
 }
 
-/* Does a comment mark the class, field or method above it as made by R8? */
-static bool tells_synthesized(struct retrace_text line) {
-    static const char id[] = "com.android.tools.r8.synthesized";
-    bool found = false;
-    for (; line.len > 0 && !found; line.p++, line.len--) {
-        found = line_begins_with(line, id);
+/* Returns what follows the words in a line; empty: the line lacks them, or ends with them. */
+static struct retrace_text behind_words(struct retrace_text line, const char *words) {
+    size_t len = strlen(words);
+    for (; line.len > len; line.p++, line.len--) {
+        if (line_begins_with(line, words)) {
+            return (struct retrace_text){line.p + len, line.len - len};
+        }
     }
-    return found;
+    return (struct retrace_text){0};
+}
+
+/* Reads what a comment tells of the method above it. */
+static void take_method_comment(struct retrace_text line, struct retrace_method *m) {
+    const struct retrace_text made = behind_words(line, "com.android.tools.r8.synthesized");
+    const struct retrace_text kind = behind_words(line, "com.android.tools.r8.outline");
+    m->synthesized = m->synthesized || made.len > 0;
+    m->outline = m->outline || (kind.len > 0 && (*kind.p == '"' || *kind.p == '\''));
+    if (line_begins_with(kind, "Callsite")) {
+        struct retrace_text members = behind_words(kind, "positions");
+        members = behind_words(members, "{");
+        const char *close = members.len > 0 ? memchr(members.p, '}', members.len) : NULL;
+        m->positions = (struct retrace_text){members.p, close ? (size_t)(close - members.p) : 0};
+    }
 }
 
 static enum st add_class(struct retrace_map *m, struct retrace_text line, struct err *e) {
@@ -252,8 +277,8 @@ static enum st take_line_of_map(struct retrace_map *m, struct retrace_text line,
     if (*line.p != '#') {
         return indented ? add_member(m, line, e) : add_class(m, line, e);
     }
-    if (m->after_method && m->methods.len > 0 && tells_synthesized(line)) {
-        m->methods.data[m->methods.len - 1].synthesized = true;
+    if (m->after_method && m->methods.len > 0) {
+        take_method_comment(line, &m->methods.data[m->methods.len - 1]);
     }
     struct retrace_text id = id_of_line(line), file = file_of_comment(line);
     m->id = m->id.len > 0 ? m->id : id;
@@ -400,31 +425,84 @@ static bool find_by_name(const struct retrace_map *m, const struct retrace_class
     return only != NULL;
 }
 
-size_t retrace_map_find(const struct retrace_map *m, const char *symbol, uint32_t line,
-                        struct retrace_line *out) {
+/* Returns the first class with the short name of a symbol "a.b.c", whose method's name *name
+ * becomes; NULL: the mapping lacks it. */
+static const struct retrace_class *class_of(const struct retrace_map *m, const char *symbol,
+                                            struct retrace_text *name) {
     const char *dot = strrchr(symbol, '.');
     const struct map_entry *entry =
         dot ? map_get(&m->by_short_name, symbol, (size_t)(dot - symbol)) : NULL;
+    *name = dot ? (struct retrace_text){dot + 1, strlen(dot + 1)} : (struct retrace_text){0};
+    return entry ? &m->classes.data[entry->value] : NULL;
+}
+
+/* Returns the next class with the same short name; NULL: there is none. */
+static const struct retrace_class *next_class(const struct retrace_map *m,
+                                              const struct retrace_class *c) {
+    return c->next > 0 ? &m->classes.data[c->next] : NULL;
+}
+
+/* Returns what a call's "positions", such as "1":4,"2":5, have for a line of the outline; 0: none.
+ */
+static uint32_t position_of(struct retrace_text positions, uint32_t line) {
+    uint32_t key, value = 0;
+    while (positions.len > 0) {
+        if (!take_line_number(&positions, false, &key)) {
+            positions = (struct retrace_text){positions.p + 1, positions.len - 1};
+            continue;
+        }
+        while (positions.len > 0 && strchr("\"' :", *positions.p) && *positions.p) {
+            positions = (struct retrace_text){positions.p + 1, positions.len - 1};
+        }
+        if (take_line_number(&positions, false, &value) && key == line) {
+            return value;
+        }
+    }
+    return 0;
+}
+
+uint32_t retrace_map_callsite(const struct retrace_map *m, const char *symbol, uint32_t line,
+                              const char *outline, uint32_t outline_line) {
+    struct retrace_text name;
+    uint32_t found = 0;
+    bool of_outline = false;
+    for (const struct retrace_class *c = class_of(m, outline, &name); c; c = next_class(m, c)) {
+        for (size_t i = 0; i < c->count && !of_outline; i++) {
+            const struct retrace_method *method = &m->methods.data[c->first + i];
+            of_outline = method->outline && text_equal(method->short_name, name);
+        }
+    }
+    for (const struct retrace_class *c = class_of(m, symbol, &name); c; c = next_class(m, c)) {
+        for (size_t i = 0; i < c->count && of_outline && found == 0; i++) {
+            const struct retrace_method *method = &m->methods.data[c->first + i];
+            bool calls = method->positions.len > 0 && line >= method->from && line <= method->to;
+            found = calls && text_equal(method->short_name, name)
+                        ? position_of(method->positions, outline_line)
+                        : 0;
+        }
+    }
+    return found;
+}
+
+size_t retrace_map_find(const struct retrace_map *m, const char *symbol, uint32_t line,
+                        struct retrace_line *out) {
+    struct retrace_text name;
+    const struct retrace_class *first = class_of(m, symbol, &name);
     size_t count = 0;
-    if (!entry) {
+    if (!first) {
         return 0;
     }
-    const struct retrace_text name = {dot + 1, strlen(dot + 1)};
-    size_t i = entry->value;
-    do {
-        if (find_by_line(m, &m->classes.data[i], name, line, out, &count)) {
+    for (const struct retrace_class *c = first; c; c = next_class(m, c)) {
+        if (find_by_line(m, c, name, line, out, &count)) {
             return count;
         }
-        i = m->classes.data[i].next;
-    } while (i > 0);
-    i = entry->value;
-    do {
-        if (find_by_name(m, &m->classes.data[i], name, line, out)) {
+    }
+    for (const struct retrace_class *c = first; c; c = next_class(m, c)) {
+        if (find_by_name(m, c, name, line, out)) {
             return 1;
         }
-        i = m->classes.data[i].next;
-    } while (i > 0);
+    }
     const struct retrace_method same = {.name = name};
-    put_retraced_line(m, &m->classes.data[entry->value], &same, 0, out);
+    put_retraced_line(m, first, &same, 0, out);
     return 1;
 }

@@ -35,9 +35,14 @@ bool retrace_map_is_named(const struct retrace_map *m, const char *id);
 /* Writes the methods of the source for symbol "a.b.c" at this line (0 = unknown), innermost
  * inline first, to out[RETRACE_LINES_MAX]; returns how many. 0: the mapping lacks the class. A
  * method that is ambiguous or not in the mapping keeps its short name, in the source's class. A
- * method that R8 made is left out where others are inlined in it. Methods that R8 outlined keep
- * their names. */
+ * method that R8 made is left out where others are inlined in it. */
 size_t retrace_map_find(const struct retrace_map *m, const char *symbol, uint32_t line,
                         struct retrace_line *out);
+
+/* Returns the line of the short method `symbol` that its call of an outline at `line` stands for,
+ * if the outline, which R8 moved out of it, was left at outline_line; 0: `outline` is none, or the
+ * mapping does not tell it. */
+uint32_t retrace_map_callsite(const struct retrace_map *m, const char *symbol, uint32_t line,
+                              const char *outline, uint32_t outline_line);
 
 #endif

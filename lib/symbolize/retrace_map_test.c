@@ -130,6 +130,18 @@ static void lines_and_made_methods_are_those_that_r8_retraces(void **state) {
     map = whole;
 }
 
+/* The caller's line depends on the outline's. */
+static void the_call_of_an_outline_stands_for_the_code_that_it_replaced(void **state) {
+    (void)state;
+    assert_int_equal(retrace_map_callsite(map, "a.e.s", 27, "a.o.a", 1), 4);
+    assert_int_equal(retrace_map_callsite(map, "a.e.s", 27, "a.o.a", 2), 5);
+    assert_int_equal(retrace_map_callsite(map, "a.e.s", 27, "a.o.a", 3), 0);
+    assert_int_equal(retrace_map_callsite(map, "a.e.s", 4, "a.o.a", 1), 0);
+    assert_int_equal(retrace_map_callsite(map, "a.e.s", 27, "a.b.c", 1), 0); /* is no outline */
+    check("a.e.s", 5,
+          "com.example.shop.Cart.total:70(Cart.kt)|com.example.shop.Sync.upload:61(Sync.kt)");
+}
+
 static void a_mapping_is_known_by_its_id(void **state) {
     static const char *const none[] = {"", "a -> b:\n", "# compiler: R8\na -> b:\n",
                                        "x\n# pg_map_id: 12\n"};
@@ -153,6 +165,7 @@ int main(void) {
         cmocka_unit_test(what_could_be_several_keeps_its_name),
         cmocka_unit_test(a_class_may_be_named_twice_and_a_nested_one_has_the_outer_file),
         cmocka_unit_test(lines_and_made_methods_are_those_that_r8_retraces),
+        cmocka_unit_test(the_call_of_an_outline_stands_for_the_code_that_it_replaced),
         cmocka_unit_test(a_mapping_is_known_by_its_id),
     };
     return cmocka_run_group_tests_name("retrace_map", tests, open_mapping, close_mapping);

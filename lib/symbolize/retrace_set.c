@@ -106,9 +106,13 @@ static enum st make_line(const struct retrace_line *from, struct arena *arena, s
 }
 
 enum st retrace_lines(const struct retrace_map *m, const struct dump_name *name,
-                      struct arena *arena, struct dump_line **lines, size_t *count, struct err *e) {
+                      const struct dump_name *callee, struct arena *arena, struct dump_line **lines,
+                      size_t *count, struct err *e) {
     struct retrace_line found[RETRACE_LINES_MAX];
-    size_t n = retrace_map_find(m, name->symbol, name->line, found);
+    uint32_t moved =
+        callee ? retrace_map_callsite(m, name->symbol, name->line, callee->symbol, callee->line)
+               : 0;
+    size_t n = retrace_map_find(m, name->symbol, moved > 0 ? moved : name->line, found);
     if (n == 0) {
         return ST_NONE;
     }

@@ -21,11 +21,13 @@ const char *retrace_id_of(const struct dump *d);
 /* Returns the mapping whose id the dump has (retrace_id_of); NULL: the set (which may be NULL)
  * lacks it, or the dump has no id. */
 const struct retrace_map *retrace_set_find(const struct retrace_set *set, const struct dump *d);
-/* Makes the lines of the source for a name of the dump, in the arena: innermost inline first. A
- * class whose file the mapping lacks has a file named like its outermost class, since R8 leaves the
- * file out then. ST_NONE: the mapping lacks the name's class. */
+/* Makes the lines of the source behind a name of the dump, in the arena: innermost inline first.
+ * callee: the name of the frame that it called; NULL = none, or not told. If that is an outline,
+ * the lines are those that R8 moved there. A class whose file the mapping lacks has a file named
+ * like its outermost class, since R8 leaves the file out then. ST_NONE: the mapping lacks the
+ * name's class. */
 enum st retrace_lines(const struct retrace_map *m, const struct dump_name *name,
-                      struct arena *arena, struct dump_line **lines, size_t *count,
-                      struct err *e) BASE_MUST_USE;
+                      const struct dump_name *callee, struct arena *arena, struct dump_line **lines,
+                      size_t *count, struct err *e) BASE_MUST_USE;
 
 #endif

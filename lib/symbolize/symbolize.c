@@ -47,6 +47,9 @@ struct symbolize_work {
     struct symbolize_place *places;       /* [frame_count] */
     uint64_t *frames;                     /* [frame_count]: addresses as they stand in the dump */
     const struct dump_location **earlier; /* [frame_count]: from earlier_location(); NULL = none */
+    bool *innermost;                      /* [frame_count]: the frame is its stack's first */
+    const struct dump_name *callee; /* what the frames of the place that is being resolved called;
+                                       NULL = not the same in all */
 };
 
 enum st symbolizer_new(struct symbolizer **out, symbolize_find find, void *ctx,
@@ -216,9 +219,10 @@ static uint64_t start_of_name(const struct symbolize_work *w, const struct symbo
 
 static enum st from_report(struct symbolize_work *w, const struct symbolize_place *p,
                            const struct dump_name *name, struct dump_location *out, struct err *e) {
-    enum st st = w->retrace && out->image < 0 ? retrace_lines(w->retrace, name, &w->d->arena,
-                                                              &out->lines, &out->line_count, e)
-                                              : ST_NONE;
+    enum st st = w->retrace && out->image < 0
+                     ? retrace_lines(w->retrace, name, w->callee, &w->d->arena, &out->lines,
+                                     &out->line_count, e)
+                     : ST_NONE;
     if (st != ST_NONE) {
         out->source = DUMP_SOURCE_REPORT;
         out->in_app = name->in_app;
@@ -336,6 +340,7 @@ static void locate_frame(struct symbolize_work *w, const struct dump_stack *stac
     struct symbolize_place *p = &w->places[number];
     w->earlier[number] = old;
     w->frames[number] = stack->frames[i];
+    w->innermost[number] = i == 0;
     p->number = (uint32_t)number;
     if (old && w->keep[old->image]) {
         p->image = old->image;
@@ -355,7 +360,8 @@ static enum st locate_frames(struct symbolize_work *w, struct err *e) {
     w->places = calloc(w->frame_count + 1, sizeof *w->places);
     w->frames = calloc(w->frame_count + 1, sizeof *w->frames);
     w->earlier = calloc(w->frame_count + 1, sizeof *w->earlier);
-    if (!w->places || !w->frames || !w->earlier || w->frame_count > UINT32_MAX) {
+    w->innermost = calloc(w->frame_count + 1, sizeof *w->innermost);
+    if (!w->places || !w->frames || !w->earlier || !w->innermost || w->frame_count > UINT32_MAX) {
         return err_nomem(e);
     }
     for (size_t i = 0; i < stack_count(w->d); i++) {
@@ -433,6 +439,23 @@ static const struct dump_name *own_name(const struct symbolize_work *w,
     return name && symbolize_is_name(name->symbol) ? name : NULL;
 }
 
+/* Returns the name of what all these frames called; NULL: not the same, or not told. Only mappings
+ * ask for it. */
+static const struct dump_name *callee_of(const struct symbolize_work *w,
+                                         const struct symbolize_place *places, size_t count) {
+    const struct dump_name *callee = NULL;
+    for (size_t i = 0; w->retrace && i < count; i++) {
+        const uint32_t number = places[i].number;
+        const struct dump_name *own =
+            w->innermost[number] ? NULL : dump_name_at(w->d, w->frames[number - 1]);
+        if (!own || (callee && own != callee)) {
+            return NULL;
+        }
+        callee = own;
+    }
+    return callee;
+}
+
 /* Resolves the place at index `from`, and counts the frames that share it. Its own name is that of
  * the first of these frames that has one; without a name, an earlier answer is that of the first
  * frame that has one. */
@@ -450,6 +473,7 @@ static enum st resolve_run(struct symbolize_work *w, size_t from, struct dump_lo
         name = own ? own : name;
     }
     *frames = n;
+    w->callee = callee_of(w, p, n);
     return resolve_place(w, named, name, out, e);
 }
 
@@ -547,5 +571,6 @@ enum st symbolize_dump(struct symbolizer *s, struct dump *d, struct dump_additio
     free(w.places);
     free(w.frames);
     free(w.earlier);
+    free(w.innermost);
     return st;
 }

@@ -207,8 +207,11 @@ static enum st has_body(struct dump_stream *s, size_t taken, bool *text, struct 
     if (st != ST_OK) {
         return st;
     }
-    const char *p = s->text.data + s->pos;
-    *text = *p != '{' && *p != '[';
+    const char *p = s->text.data + s->pos, *first = p;
+    while (stream_is_blank(first, 1)) { /* the line is not blank, but may be indented in Markdown */
+        first++;
+    }
+    *text = *first != '{' && *first != '[';
     return stream_begins_dump(p, len) || is_ips_header(p, len) ? ST_NONE : ST_OK;
 }
 
@@ -341,6 +344,21 @@ static enum st take_text_body(struct dump_stream *s, size_t *len, struct err *e)
     return stream_take_text(s, &report_text_format, mend, len, e);
 }
 
+/* Takes the JSON body of an .ips, behind its first line. The window of macOS that shows a report
+ * appends lines about the machine, "Model: …" first: they are passed over. */
+static enum st take_json_body(struct dump_stream *s, size_t *len, struct err *e) {
+    static const char model[] = "Model: ";
+    size_t line;
+    enum st st = take_json(s, len, e);
+    if (st != ST_OK || peek_line(s, &line, e) != ST_OK) {
+        return err_is(e) ? ST_ERR : st;
+    }
+    if (line >= sizeof model - 1 && memcmp(s->text.data + s->pos, model, sizeof model - 1) == 0) {
+        s->in_text = s->in_prose = true;
+    }
+    return ST_OK;
+}
+
 /* Takes lines from start until the document ends; *len is its length. */
 static enum st take_document(struct dump_stream *s, size_t *len, struct err *e) {
     size_t line;
@@ -365,7 +383,7 @@ static enum st take_document(struct dump_stream *s, size_t *len, struct err *e) 
     }
     st = has_body(s, *len, &text, e);
     if (st == ST_OK) {
-        st = text ? take_text_body(s, len, e) : take_json(s, len, e);
+        st = text ? take_text_body(s, len, e) : take_json_body(s, len, e);
     }
     return st == ST_NONE ? ST_OK : st;
 }

@@ -359,6 +359,8 @@ static void a_text_report_goes_on_until_something_begins(void **state) {
     /* … and of samples each process has a header: the date begins another report. */
     check("Date/Time:  1\nSteps:  2\nProcess:   x\nProcess:   y\nDate/Time:  3\nSteps: 4\n",
           "1:Date/Time:1Steps:2Process:xProcess:y|5:Date/Time:3Steps:4|");
+    check("Date/Time:  1\nSteps:  2\nProcess:   x\nBeta Identifier:  z\n",
+          "1:Date/Time:1Steps:2Process:xBetaIdentifier:z|");
     check("Translated Report\nProcess: x\nFull Report\n-----\n" IPS "\n{'threads':[]}\n",
           "1:TranslatedReportProcess:xFullReport-----" IPS "{'threads':[]}|");
 }

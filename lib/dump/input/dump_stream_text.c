@@ -77,10 +77,19 @@ static size_t other_json_len(struct dump_stream *s, size_t at) {
     return known ? 0 : len;
 }
 
+/* Does the line begin JSON? Behind a line that marks a text of its own it may be indented, as that
+ * line may be in a list. */
+static bool begins_json(struct span line, bool fenced) {
+    while (fenced && line.p < line.end && (*line.p == ' ' || *line.p == '\t')) {
+        line.p++;
+    }
+    return text_begins_json(line);
+}
+
 /* Looks for a text report further on in an input whose first line is neither JSON nor a report: it
- * may be a log, or a mail. The lines before the report are skipped only if it comes within LOOK_MAX
- * bytes and before any line that may be JSON. JSON may be the report if Markdown marks it as a text
- * of its own, by a line "```" before it. */
+ * may be a log, or a mail. The lines before the report are passed over only if it comes within
+ * LOOK_MAX bytes and before any line that may be JSON. JSON may be the report if Markdown marks it
+ * as a text of its own, by a line "```" before it, or if it is the first line of an .ips. */
 static void find_in_text(struct dump_stream *s) {
     struct text_mend mend;
     bool fenced = false;
@@ -92,7 +101,7 @@ static void find_in_text(struct dump_stream *s) {
             continue;
         }
         const char *p = s->text.data + at;
-        bool json = text_begins_json((struct span){p, s->text.data + end});
+        bool json = begins_json((struct span){p, s->text.data + end}, fenced);
         size_t other = json && fenced ? other_json_len(s, at) : 0;
         if (other > 0) {
             at += other;
@@ -102,7 +111,8 @@ static void find_in_text(struct dump_stream *s) {
         const struct report_format *format =
             end > at && !json ? stream_format_at(s, at, &mend) : NULL;
         if (format || json || end == s->text.len) {
-            s->in_text = format || (json && fenced);
+            bool ips = json && report_is_ips_header((struct span){p, s->text.data + end});
+            s->in_text = format || (json && fenced) || ips;
             s->in_prose = s->in_text && !(format && format->in_log);
             return;
         }
@@ -115,8 +125,9 @@ bool stream_is_passed_over(struct dump_stream *s, size_t len) {
     struct text_mend mend;
     const size_t begin = s->pos;
     const char *p = s->text.data + begin;
-    bool json = text_begins_json((struct span){p, p + len});
-    if (json && s->in_prose && s->fenced) {
+    const bool in_fence = s->in_prose && s->fenced;
+    bool json = begins_json((struct span){p, p + len}, in_fence);
+    if (json && in_fence) {
         return other_json_len(s, begin) > 0;
     }
     if (json && (*p == '{' || !s->in_text)) {

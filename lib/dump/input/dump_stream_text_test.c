@@ -124,6 +124,11 @@ static void json_in_markdown_is_read_if_it_is_a_report(void **state) {
     strbuf_addf(&page, "%s\nThe hang:\n\n~~~json\n%s\n~~~\n\n%s", settings, tree, settings);
     strbuf_addf(&want, "%s|", tree);
     check(strbuf_cstr(&page), strbuf_cstr(&want), 13, 0);
+    strbuf_clear(&page); /* indented in a list, the two parts of an .ips */
+    strbuf_addstr(&page, "1. Hello\n\n   ```\n   {\"app_name\":\"Shop\",\"bug_type\":\"309\"}\n"
+                         "   {\n     \"threads\":[]}\n   ```\n");
+    check(strbuf_cstr(&page),
+          "   {\"app_name\":\"Shop\",\"bug_type\":\"309\"}\n   {\n     \"threads\":[]}|", 3, 0);
     strbuf_release(&page);
     strbuf_release(&want);
     struct seen seen = read_all(settings, sizeof settings - 1);
@@ -138,6 +143,19 @@ static void lines_around_reports_are_passed_over(void **state) {
           0);
     check("[2026-11-20 10:12:44] [stdout] start\n[2026-11-20 10:12:45] " STALL,
           "[2026-11-20 10:12:45] " STALL "|", 0, 0);
+}
+
+/* Text in front of an .ips, and what the window of macOS that shows it appends. */
+static void lines_around_an_ips_are_passed_over(void **state) {
+    static const char header[] = "{\"app_name\":\"Shop\",\"bug_type\":\"309\"}\n";
+    struct strbuf text = {0}, want = {0};
+    (void)state;
+    strbuf_addf(&text, "Hello\n\n%s{\"threads\":[]}\n\nModel: Mac16,6\nGraphics: M4\n", header);
+    strbuf_addf(&want, "%s{\"threads\":[]}|", header);
+    check(strbuf_cstr(&text), strbuf_cstr(&want), 3, 0);
+    check(strbuf_cstr(&text) + 7, strbuf_cstr(&want), 2, 0);
+    strbuf_release(&text);
+    strbuf_release(&want);
 }
 
 static void samples_of_perf_end_the_report_before_them(void **state) {
@@ -267,6 +285,7 @@ static void a_text_is_whole_or_memory_that_ran_out_is_told(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(lines_around_an_ips_are_passed_over),
         cmocka_unit_test(a_changed_text_is_mended),
         cmocka_unit_test(a_quoted_text_ends_with_its_quotes),
         cmocka_unit_test(samples_of_perf_end_the_report_before_them),

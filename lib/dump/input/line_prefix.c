@@ -43,11 +43,43 @@ static size_t common_len(const char *text, size_t len, struct span line) {
     return n + (n == line_len(line) && n < len && text[n] == ' ');
 }
 
-/* Returns the length of the longest part of text, at most `len` bytes, that ends as loggers end
- * what they write in front of a line; 0: there is none. */
+/* Does text[0, end) end with a time of day, perhaps with a zone: "10:12:44.120", "10:12:44Z",
+ * "10:12:44+01:00"? */
+static bool ends_with_time(const char *text, size_t end) {
+    size_t at = end;
+    if (end > 1 && text[end - 1] == 'Z') {
+        at--;
+    } else {
+        while (at > 0 && (token_is_digit(text[at - 1]) || text[at - 1] == ':')) {
+            at--;
+        }
+        bool zone = at > 0 && at < end && (text[at - 1] == '+' || text[at - 1] == '-');
+        at = zone && at > 1 && is_time_digit(text, at - 1, at - 2) ? at - 1 : end;
+    }
+    return at > 0 && is_time_digit(text, at, at - 1);
+}
+
+/* Does text[0, end) end as what a logger writes in front of a line, but for the blank? */
+static bool ends_as_prefix(const char *text, size_t end) {
+    static const char *const words[] = {" -", " stdout F", " stderr F"};
+    const char last = end > 0 ? text[end - 1] : 0;
+    if (last == ':' || last == ']' || last == '|' || ends_with_time(text, end)) {
+        return true;
+    }
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        size_t len = strlen(words[i]);
+        if (end > len && memcmp(text + end - len, words[i], len) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Returns the length of the longest part of text, at most `len` bytes, that is what a logger
+ * writes in front of a line; 0: there is none. */
 static size_t length_to_separator(const char *text, size_t len) {
     for (size_t i = len; i >= 2; i--) {
-        if (text[i - 1] == ' ' && strchr(":]|", text[i - 2]) && text[i - 2]) {
+        if (text[i - 1] == ' ' && ends_as_prefix(text, i - 1)) {
             return i;
         }
     }

@@ -13,8 +13,9 @@ struct line_prefix {
     char text[LINE_PREFIX_MAX];
 };
 
-/* Finds the longest prefix of a text's first lines that ends with ": ", "] " or "| " and is the
- * same in all of them but for the digits of times. whole: the bytes are all of the text. *more is
+/* Finds the longest prefix of a text's first lines that is the same in all of them but for the
+ * digits of times and ends with ": ", "] ", "| ", " - ", a time and a blank, or the stream of a
+ * container ("stderr F "). whole: the bytes are all of the text. *more is
  * set if further bytes would decide, else left alone. */
 struct line_prefix line_prefix_of(struct span text, bool whole, bool *more);
 

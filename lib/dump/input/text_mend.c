@@ -218,6 +218,20 @@ static size_t tags_len(struct span line) {
     return (size_t)(p - line.p);
 }
 
+/* Returns the length of what begins code in front of a line's text: the tags <pre> and <code>, or
+ * up to three backticks and a blank; 0: there is nothing. A word alone behind backticks names the
+ * language of the lines that follow. */
+static size_t code_len(struct span line) {
+    enum { TICKS_MAX = 3 };
+    size_t ticks = 0;
+    while (ticks < TICKS_MAX && line.p + ticks < line.end && line.p[ticks] == '`') {
+        ticks++;
+    }
+    struct span rest = line_trim((struct span){line.p + ticks, line.end});
+    bool words = line_len(rest) > 0 && memchr(rest.p, ' ', line_len(rest));
+    return ticks > 0 && words ? (size_t)(rest.p - line.p) : tags_len(line);
+}
+
 /* Cuts the tags </code> and </pre> off the end of a line. */
 static struct span without_end_tags(struct span line) {
     struct span bare = line_trim(line);
@@ -264,13 +278,13 @@ static void find_front(struct text_mend *m, struct span first, struct span rest)
     if (m->numbered > 0 && take_front_number(&first, &number)) {
         first.p += m->numbered;
     }
-    m->head = tags_len(first);
-    m->tagged = m->head > 0;
-    m->listed = !m->tagged && m->numbered == 0 && m->prefix.len == 0 &&
+    m->head = code_len(first);
+    m->tagged = tags_len(first) > 0;
+    m->listed = m->head == 0 && m->numbered == 0 && m->prefix.len == 0 &&
                 is_list_item(first, rest, m->quoted);
     if (m->listed) {
         m->head = m->indent = LIST_MARK;
-    } else if (!m->tagged) {
+    } else if (m->head == 0) {
         m->indent = blanks_of(first);
     }
 }

@@ -22,7 +22,7 @@ struct text_mend {
     bool doubled;              /* an empty line follows each line */
     size_t numbered; /* characters between the line's number, in front of each line, and the line;
                         0 = no numbers */
-    size_t head;     /* bytes in front of the first line: tags, or the mark of a list's item */
+    size_t head;     /* bytes in front of the first line: tags, backticks, or a list's mark */
     bool tagged;     /* head has tags of HTML */
     size_t indent;   /* blanks in front of the first line; up to as many are cut off each line */
     bool listed;     /* the indent comes from a list: the first line has the mark "- " instead */

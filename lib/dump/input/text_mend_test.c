@@ -65,6 +65,9 @@ static void lists_tags_and_indents_are_cut_off(void **state) {
     check("- Process: a\n  b\n    c\n\n  d\n", "Process: a\nb\n  c\n\nd\n", "");
     check("<pre><code>Process: a\n  b\nc</code></pre>\n", "Process: a\n  b\nc\n", "");
     check("<pre class=\"x\">a\nb\n</pre>\n", "a\nb\n\n", "");
+    check("```Process: a\n  b\n```\n", "Process: a\n  b\n```\n", "");
+    check("` Process: a\nb\n", "Process: a\nb\n", "");
+    check("```text\nProcess: a\n", "```text\nProcess: a\n", "");
     check("    Process: a\n      b\n   c\n", "Process: a\n  b\nc\n", "");
     check("> - a\n>   b\n", "a\nb\n", "");
     check("- a\nb\n", "- a\nb\n", ""); /* no list: the next line is not indented */
@@ -93,14 +96,27 @@ static void what_a_logger_writes_in_front_is_cut_off(void **state) {
           "Jan 24 09:00:09 n1 shop[12]: c\nJan 24 09:00:09 n1 shop[13]: d\n",
           "a\nb\nc\n", "Jan 24 09:00:09 n1 shop[13]: d\n");
     check("| a\n|   b\n|\n| c\nend\n", "a\n  b\n\nc\n", "end\n");
+    check("2026-11-20T10:12:44.0000371Z a\n2026-11-20T10:12:45.0000742Z   b\n"
+          "2026-11-20T10:12:45.0001113Z\n2026-11-20T10:12:46.0001484Z c\nend\n",
+          "a\n  b\n\nc\n", "end\n");
+    check("test\tRun\t10:12:44+01:00 a\ntest\tRun\t10:12:45+01:00   b\n"
+          "test\tRun\t10:12:45+01:00 c\n",
+          "a\n  b\nc\n", "");
+    check("2026-11-20T10:12:44.000000371Z stderr F a\n2026-11-20T10:12:44.000000742Z stderr F   b\n"
+          "2026-11-20T10:12:44.000001113Z stderr F c\n",
+          "a\n  b\nc\n", "");
+    check("10:12:44,120 INFO main - a\n10:12:44,121 INFO main -   b\n10:12:44,121 INFO main - c\n",
+          "a\n  b\nc\n", "");
 }
 
 static void what_lines_share_by_chance_is_their_own(void **state) {
     static const char frames[] = "Thread 0: a\n0 Shop 0x10 f\n1 Shop 0x20 g\n";
     static const char times[] = "10.0.0.1 a: b\n10.0.0.2 a: b\n10.0.0.3 a: b\n";
+    static const char words[] = "1 - a b\n2 - a b\n3 - a b\n";
     (void)state;
     check(frames, frames, "");
     check(times, times, "");
+    check(words, words, "");
 }
 
 int main(void) {

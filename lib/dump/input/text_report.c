@@ -125,7 +125,9 @@ static bool ends_sampled(const struct text_report *t, const struct report_format
     if (text_report_looks_ahead(t, line)) {
         return is_crash_head(ahead);
     }
-    return other || line_starts(line, "Date/Time:");
+    /* a process may have these headers, too */
+    bool own = line_starts(line, "Beta Identifier:") || line_starts(line, "Distributor ID:");
+    return (other && !own) || line_starts(line, "Date/Time:");
 }
 
 bool text_report_ends(const struct text_report *t, struct span report, struct span line,

@@ -37,14 +37,17 @@ struct android {
     bool headless;    /* the first process has no "----- pid" line, though others of its lines */
     bool cut;         /* lines of another process follow before the end of the first */
     bool main_seen;   /* the thread with id 1 has begun */
-    uint64_t pid;     /* id of the first section's process */
+    int64_t hung;     /* id of the first process that the system dumped; 0 = not told */
+    int64_t pid;      /* id of the first section's process; 0 = not told */
     bool in_thread;
-    bool gap;         /* empty lines follow the part of the thread that was read */
-    bool spaced;      /* the text has empty lines within its threads */
-    bool strayed;     /* the thread's native frames continued with those of another thread */
-    uint64_t next;    /* number that the thread's next native frame should have */
-    uint64_t missing; /* native frames that the numbers of others skip */
-    uint64_t stray;   /* frames left out because they stand under no heading of their thread */
+    bool gap;           /* empty lines follow what was read of the thread */
+    bool spaced;        /* the text has empty lines within its threads */
+    bool strayed;       /* the thread's native frames went on with those of another thread */
+    uint64_t next;      /* number that the thread's next native frame should have */
+    const char *native; /* the thread's last native frame; NULL = none */
+    uint64_t missing;   /* native frames that the numbers of others skip */
+    uint64_t stray;     /* frames left out because they stand under no heading of their thread */
+    uint64_t unread;    /* lines of threads that could not be read */
     struct report_thread thread;
     const char *arch;   /* architecture that the process's lines tell; NULL = none */
     uint64_t announced; /* threads that the section announces; 0 = not given */
@@ -117,12 +120,27 @@ static void read_abi(struct android *t, const char *value) {
     }
 }
 
+/* Returns the process id behind the words with which the line begins; 0: none. */
+static int64_t pid_behind(const char *line, const char *words) {
+    const char *s = line + strlen(words);
+    uint64_t pid;
+    return android_line_begins(line, words) && report_take_decimal(&s, &pid) && pid <= INT32_MAX
+               ? (int64_t)pid
+               : 0;
+}
+
+/* Notes which process the system dumps first, the one that hung: it says so before it asks the
+ * process, which may not answer. */
+static void note_dumped(struct android *t) {
+    const int64_t pid = pid_behind(t->line, "----- dumping pid: ");
+    t->hung = t->hung > 0 ? t->hung : pid;
+}
+
 static void android_begin_section(struct android *t) {
     char time[ANDROID_TIME_MAX];
     t->sections++;
     if (t->sections == 1 && !t->ended) {
-        const char *pid = t->line + sizeof "----- pid " - 1;
-        (void)report_take_decimal(&pid, &t->pid);
+        t->pid = pid_behind(t->line, "----- pid ");
         android_section_time(t->line, strlen(t->line), time);
         t->r->time = report_time(t->r, time);
     }
@@ -141,6 +159,10 @@ static void android_read_header(struct android *t) {
         read_fingerprint(t->r, value);
     } else if ((value = report_line_value(t->line, "ABI")) != NULL) {
         read_abi(t, value);
+    } else if ((value = report_line_value(t->line, "# Application")) != NULL) {
+        t->r->app_id = value; /* these are Crashlytics' */
+    } else if ((value = report_line_value(t->line, "# Version")) != NULL) {
+        report_version(t->r, value, false);
     }
 }
 
@@ -159,14 +181,19 @@ static enum st android_begin_thread(struct android *t, const struct android_thre
     if (android_end_thread(t) != ST_OK) {
         return ST_ERR;
     }
-    t->thread = (struct report_thread){.id = head->tid,
+    /* ART writes the native stacks alone if the virtual machine does not answer: then threads have
+     * no id but the kernel's, and the main thread's is the process's. */
+    const bool alone = head->tid < 0 && head->systid > 0;
+    t->thread = (struct report_thread){.id = alone ? head->systid : head->tid,
                                        .name = report_text(t->r, head->name, head->name_len),
                                        .state = head->runs ? "running" : NULL,
-                                       .main = head->tid == 1};
+                                       .main = head->tid == 1 || (alone && head->systid == t->pid)};
+    t->unread += head->joined;
     t->thread.stack = report_begin_stack(t->r);
     t->attached += head->tid >= 0;
     t->gap = t->strayed = false;
     t->next = 0;
+    t->native = NULL;
     t->thread.stack.calls = true; /* frames are addresses of calls, not return addresses */
     t->in_thread = true;
     return ST_OK;
@@ -237,12 +264,17 @@ static bool is_own_class(const struct report *r, const char *name) {
 /* Reads "at com.example.shop.Cart.add(Cart.java:12)" or "at java.lang.Thread.sleep!(Native
  * method)". */
 static enum st take_java_frame(struct android *t) {
-    const char *s = t->line + 3, *open = strchr(s, '('), *close = open ? strrchr(open, ')') : NULL;
+    const char *s = t->line + 3, *open = strchr(s, '('), *close = open ? strchr(open, ')') : NULL;
     struct report_name name = {0};
     uint64_t line;
-    if (!open || open == s || !has_room(t)) {
+    if (!has_room(t)) {
         return ST_OK;
     }
+    if (!open || open == s) {
+        t->r->frames_unread++;
+        return report_frame(t->r, 0);
+    }
+    t->unread += close && close[1]; /* another line was joined to it */
     size_t len = (size_t)(open - s);
     /* '!' marks a native method that runs as managed code does */
     while (len > 1 && (s[len - 1] == '!' || s[len - 1] == ' ')) {
@@ -274,12 +306,15 @@ static enum st check_native_order(struct android *t, bool *belongs) {
     if (!report_take_decimal(&s, &index)) {
         return ST_OK;
     }
-    t->strayed = t->strayed || index < t->next;
-    *belongs = !t->strayed;
-    if (t->strayed) {
-        t->stray++;
+    const bool twice = t->native && strcmp(t->native, t->line) == 0;
+    t->strayed = t->strayed || (index < t->next && !twice);
+    *belongs = !t->strayed && !twice;
+    if (!*belongs) {
+        t->stray += t->strayed;
+        t->unread += !t->strayed;
         return ST_OK;
     }
+    t->native = t->line;
     if (index > t->next) { /* lines were cut out */
         uint64_t skipped = index - t->next;
         t->missing += skipped < DUMP_FRAMES_MAX ? skipped : DUMP_FRAMES_MAX;
@@ -304,6 +339,10 @@ static enum st take_native_frame(struct android *t) {
     }
     const char *symbol = report_text(t->r, f.symbol, f.symbol_len);
     struct report_image image = {.path = report_text(t->r, f.path, f.path_len)};
+    if (image.path && strstr(image.path, ") ")) { /* another line was joined to it */
+        t->unread++;
+        return report_frame(t->r, 0);
+    }
     if (!image.path) {
         return t->r->no_memory ? err_nomem(t->r->e) : report_frame(t->r, 0);
     }
@@ -314,6 +353,26 @@ static enum st take_native_frame(struct android *t) {
                    !android_line_begins(image.path, "/data/dalvik-cache/");
     (void)parse_build_id(f.build_id, f.build_id_len, &image.id);
     return report_file_frame(t->r, &image, f.offset, symbol);
+}
+
+/* Counts the frames that ART leaves out of a deep recursion, "... repeated 12 times"; false: the
+ * line is another one. */
+static bool read_repeated(struct android *t) {
+    static const char word[] = "... repeated ";
+    const char *s = t->line + sizeof word - 1;
+    uint64_t times;
+    if (!android_line_begins(t->line, word) || !report_take_decimal(&s, &times)) {
+        return false;
+    }
+    t->missing += times < DUMP_FRAMES_MAX ? times : DUMP_FRAMES_MAX;
+    return true;
+}
+
+/* Is the line one of those that ART writes between a thread's frames: a property, a monitor, a
+ * note in brackets? */
+static bool is_known_line(const char *line) {
+    return strchr("|-(", *line) || android_line_begins(line, "kernel: ") ||
+           android_line_begins(line, "native: (") || android_line_begins(line, "NOTE: ");
 }
 
 static enum st take_thread_part(struct android *t) {
@@ -333,6 +392,9 @@ static enum st take_thread_part(struct android *t) {
         read_settings(t);
     }
     android_read_wait(t);
+    if (!read_repeated(t)) {
+        t->unread += !is_known_line(t->line) || android_is_joined(t->line);
+    }
     return ST_OK;
 }
 
@@ -366,7 +428,8 @@ static void end_process(struct android *t) {
 static void end_section(struct android *t) {
     const char *s = t->line + sizeof "----- end " - 1;
     uint64_t pid;
-    if (!t->ended && t->sections > 0 && report_take_decimal(&s, &pid) && pid != t->pid) {
+    if (!t->ended && t->sections > 0 && report_take_decimal(&s, &pid) &&
+        (pid > INT32_MAX || (int64_t)pid != t->pid)) {
         t->cut = true;
     }
     end_process(t);
@@ -379,7 +442,8 @@ static bool take_section_line(struct android *t) {
         t->headless = t->headless || (t->sections == 0 && t->r->threads.len > 0);
         end_process(t);
         android_begin_section(t);
-        t->ended = t->ended || t->sections > 1;
+        bool silent = t->hung > 0 && t->pid != t->hung && t->r->threads.len == 0;
+        t->ended = t->ended || t->sections > 1 || silent;
         return true;
     }
     if (android_line_begins(t->line, "----- end ")) {
@@ -402,6 +466,7 @@ static bool take_section_line(struct android *t) {
 static enum st android_take_line(struct android *t) {
     struct android_thread_line head;
     bool taken;
+    note_dumped(t);
     if (take_section_line(t)) {
         return ST_OK;
     }
@@ -439,6 +504,8 @@ static void android_tell_lacks(struct android *t) {
                       "frames that the text leaves out");
     report_lack_count(r, t->stray, "frame whose thread is not told",
                       "frames whose threads are not told");
+    report_lack_count(r, t->unread, "line within a thread that could not be read",
+                      "lines within threads that could not be read");
     report_lack_frames(r);
     if (t->headless) {
         report_lack(r, "the head of its process");
@@ -477,7 +544,11 @@ static enum st android_fill(struct report *r, struct span text) {
             return ST_OK;
         }
     }
-    return err_set(r->e, ERR_FORMAT, "an Android trace without its main thread");
+    return t.hung > 0 && t.pid != t.hung && r->threads.len == 0
+               ? err_set(r->e, ERR_UNSUPPORTED,
+                         "an Android trace without threads of the process that hung, %lld",
+                         (long long)t.hung)
+               : err_set(r->e, ERR_FORMAT, "an Android trace without its main thread");
 }
 
 static enum st android_read(const struct report_document *d, struct err *e) {

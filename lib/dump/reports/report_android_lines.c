@@ -59,7 +59,8 @@ static bool crashlytics_thread_line(struct span s, struct android_thread_line *o
             continue;
         }
         struct span rest = {p + 2, s.end};
-        *out = (struct android_thread_line){s.p, open ? (size_t)(open - s.p) : 0, -1, false};
+        *out = (struct android_thread_line){
+            .name = s.p, .name_len = open ? (size_t)(open - s.p) : 0, .tid = -1, .systid = -1};
         if (!open || open == s.p || !android_take_number(&rest, "tid=", &number)) {
             return false;
         }
@@ -68,6 +69,18 @@ static bool crashlytics_thread_line(struct span s, struct android_thread_line *o
         return android_take_number(&rest, "systid=", &number);
     }
     return false;
+}
+
+/* Does anything but a note in brackets follow the thread's state, with which its line ends? */
+static bool goes_on_behind_state(struct span s) {
+    while (s.p < s.end &&
+           ((*s.p >= 'A' && *s.p <= 'Z') || (*s.p >= 'a' && *s.p <= 'z') || *s.p == '_')) {
+        s.p++;
+    }
+    while (s.p < s.end && (*s.p == ' ' || *s.p == '\r')) {
+        s.p++;
+    }
+    return s.p < s.end && *s.p != '\n' && *s.p != '(';
 }
 
 bool android_thread_line(const char *line, size_t len, struct android_thread_line *out) {
@@ -83,7 +96,8 @@ bool android_thread_line(const char *line, size_t len, struct android_thread_lin
     if (!quote) {
         return false;
     }
-    *out = (struct android_thread_line){line + 1, (size_t)(quote - line - 1), -1, false};
+    *out = (struct android_thread_line){
+        .name = line + 1, .name_len = (size_t)(quote - line - 1), .tid = -1, .systid = -1};
     s.p = quote + 1;
     span_skip_space(&s);
     s.p += span_begins(s, "daemon ") ? 7 : 0;
@@ -92,9 +106,14 @@ bool android_thread_line(const char *line, size_t len, struct android_thread_lin
     out->tid = tid ? (int64_t)number : -1;
     if (tid) {
         out->runs = span_begins(s, "Runnable");
+        out->joined = goes_on_behind_state(s);
         return s.p < s.end && *s.p >= 'A' && *s.p <= 'Z'; /* the state follows */
     }
-    return span_begins(s, "(not attached)") || android_take_number(&s, "sysTid=", &number);
+    if (android_take_number(&s, "sysTid=", &number)) {
+        out->systid = (int64_t)number;
+        return true;
+    }
+    return span_begins(s, "(not attached)");
 }
 
 /* ---- a frame of native code ---- */
@@ -171,6 +190,10 @@ bool android_is_thread_part(const char *line) {
     return android_is_frame(line);
 }
 
+bool android_is_joined(const char *line) {
+    return strstr(line, " at ") || strstr(line, "native: #");
+}
+
 bool android_is_spaced(struct span text) {
     struct android_thread_line head;
     struct span line;
@@ -207,7 +230,19 @@ static void skip_blank_lines(struct span *text) {
     span_skip_space(text);
 }
 
-/* Is the text a subject, of up to SUBJECT_LINES lines, and after it the rest of the preface or a
+/* Skips the sections on the machine's load that the system writes behind the subject since Android
+ * 13: "----- Output from /proc/pressure/memory -----" up to "----- End output …". */
+static void skip_output(struct span *text) {
+    struct span line;
+    while (span_begins(*text, "----- Output from ")) {
+        while (take_line(text, &line) && !span_begins(line, "----- End output")) {
+            continue;
+        }
+        skip_blank_lines(text);
+    }
+}
+
+/* Is the text a subject, of up to SUBJECT_LINES lines, and behind it the rest of the preface or a
  * process? *more is set if further lines would decide. */
 static bool begins_with_subject(struct span text, bool *more) {
     enum { SUBJECT_LINES = 8 };
@@ -218,6 +253,7 @@ static bool begins_with_subject(struct span text, bool *more) {
             return false;
         }
         skip_blank_lines(&text);
+        skip_output(&text);
         if (is_preface(text) || is_section(text)) {
             return true;
         }
@@ -269,6 +305,24 @@ static bool begins_with_bare_subject(struct span text, bool *more) {
     return begins_with_thread(text, more);
 }
 
+/* Does the text begin with the comments that Crashlytics writes, and a thread? */
+static bool begins_with_crashlytics(struct span text, bool *more) {
+    enum { COMMENTS_MAX = 16 };
+    struct span line;
+    if (!span_begins(text, "# Crashlytics - ")) {
+        return false;
+    }
+    for (size_t i = 0; i < COMMENTS_MAX && text.p < text.end && *text.p == '#'; i++) {
+        if (!take_line(&text, &line)) {
+            *more = true;
+            return false;
+        }
+        skip_blank_lines(&text);
+    }
+    *more = *more || text.p == text.end;
+    return begins_with_thread(text, more);
+}
+
 bool android_begins(struct span text, bool *more) {
     if (span_len(text) > REPORT_LOOK_MAX) {
         text.end = text.p + REPORT_LOOK_MAX;
@@ -279,6 +333,8 @@ bool android_begins(struct span text, bool *more) {
     switch (*text.p) {
     case '"':
         return begins_with_thread(text, more);
+    case '#':
+        return begins_with_crashlytics(text, more);
     case 'S':
         return span_begins(text, "Subject: ") && begins_with_subject(text, more);
     case 'I':

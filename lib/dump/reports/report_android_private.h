@@ -12,8 +12,10 @@
 struct android_thread_line {
     const char *name;
     size_t name_len;
-    int64_t tid; /* id in the virtual machine; -1: the thread is not attached to it */
-    bool runs;   /* the state of the virtual machine is that of running managed code */
+    int64_t tid;    /* id in the virtual machine; -1: the thread is not attached to it */
+    int64_t systid; /* id in the kernel, where there is no other; -1 = not told */
+    bool runs;      /* the machine says that it runs managed code */
+    bool joined;    /* more follows: the line lost its line feed */
 };
 /* Parses a thread's first line; false: the line is another one. */
 bool android_thread_line(const char *line, size_t len, struct android_thread_line *out);
@@ -29,9 +31,11 @@ struct android_native_line {
 bool android_native_line(const char *line, struct android_native_line *out);
 
 /* android_is_frame: is the line, without its leading blanks, a frame? android_is_thread_part: is
- * it any line of a thread but the first? */
+ * it any line of a thread but the first? android_is_joined: is a frame behind it, because it lost
+ * its line feed? It is not a frame itself. */
 bool android_is_frame(const char *line);
 bool android_is_thread_part(const char *line);
+bool android_is_joined(const char *line);
 /* Does an empty line follow the first line of a thread, with the thread's properties or frames
  * after it? Then the empty lines of the text do not end its threads. */
 bool android_is_spaced(struct span text);

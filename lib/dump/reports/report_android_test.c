@@ -208,7 +208,10 @@ static void dalviks_words_are_read(void **state) {
 
 static void the_text_of_crashlytics_is_a_trace(void **state) {
     (void)state;
-    struct converted c = convert_text_of("main (runnable):tid=1 systid=14263 \n"
+    struct converted c = convert_text_of("# Crashlytics - Stack trace\n# Application: com.x.y\n"
+                                         "# Platform: android\n# Version: 3.1 (44)\n\n"
+                                         "main (runnable):tid=1 systid=14263 \n"
+                                         "#00 pc 0xc8b38 libc.so (__epoll_pwait + 8)\n"
                                          "       at a.B.c(B.java:12)\n\n"
                                          "Net (2) (waiting):tid=7 systid=14270\n"
                                          "       at java.lang.Object.wait(Native method)\n");
@@ -217,6 +220,12 @@ static void the_text_of_crashlytics_is_a_trace(void **state) {
     assert_string_equal(d->threads[0].name, "main");
     assert_string_equal(d->threads[0].state, "running");
     assert_string_equal(d->threads[1].name, "Net (2)");
+    assert_string_equal(d->app.id, "com.x.y");
+    assert_string_equal(d->app.version, "3.1");
+    assert_string_equal(d->app.build, "44");
+    const struct dump_name *name = dump_name_at(d, d->threads[0].stack.frames[0]);
+    assert_string_equal(name->symbol, "__epoll_pwait");
+    assert_int_equal(name->offset, 8);
     assert_int_equal(d->threads[1].id, 7);
     release_converted(&c);
 }
@@ -280,6 +289,77 @@ static void frames_of_a_trace_that_are_cut_out_are_told(void **state) {
     release_converted(&c);
 }
 
+/* A frame that cannot be read keeps its place; lines that lost their line feed are told. */
+static void damaged_lines_of_a_trace_are_told(void **state) {
+    (void)state;
+    struct converted c = convert_text_of(
+        PROCESS "\"main\" prio=5 tid=1 Native\n  | sysTid=4242 nice=-10 sched=0/0\n"
+                "  native: #00 pc 10  /system/lib64/libc.so (a+1)\n"
+                "  native: #00 pc 10  /system/lib64/libc.so (a+1)\n"
+                "  native: #01 pc 20  /system/lib64/libc.so (b+1)  at a.B.x(B.java:2)\n"
+                "  at a.B.c(B.java:1)  at a.B.d(B.java:2)\n  at a.B.\n"
+                "  - locked <0x0e5f6a7b> (a a.B)  at a.B.f(B.java:4)\n  a.B.e(B.java:1)\n"
+                "  at a.B.g(B.java:5)\n  ... repeated 7 times\n\n"
+                "\"x\" prio=5 tid=2 Native  | sysTid=4243\n  at a.B.d(B.java:2)\n" END);
+    const struct dump *d = only_dump(&c);
+    assert_int_equal(d->threads[0].stack.frame_count, 5);
+    assert_int_equal(d->threads[0].stack.frames[1], 0);
+    assert_string_equal(dump_name_at(d, d->threads[0].stack.frames[2])->symbol, "a.B.c");
+    assert_int_equal(dump_name_at(d, d->threads[0].stack.frames[2])->line, 1);
+    assert_int_equal(d->threads[0].stack.frames[3], 0);
+    assert_string_equal(d->lack, "7 frames that the text leaves out; "
+                                 "6 lines within threads that could not be read; "
+                                 "1 frame that could not be read");
+    release_converted(&c);
+}
+
+/* Since Android 13 the machine's load stands between the subject and the process. */
+static void a_subject_may_stand_before_the_machines_load(void **state) {
+#define LOAD(what)                                                                                 \
+    "----- Output from /proc/pressure/" what " -----\nsome avg10=1.00 total=2\n"                   \
+    "full avg10=1.00 total=2\n----- End output from /proc/pressure/" what " -----\n"
+    (void)state;
+    struct converted c = convert_text_of(
+        "Subject: Input dispatching timed out (x is not responding. Waited 5002ms for Motion)\n"
+        "No messages.\n\n" LOAD("memory") LOAD("cpu") LOAD("io") "\nRssHwmKb: 1\n\n" PROCESS MAIN
+                                                                 "  at a.B.c(B.java:1)\n" END);
+    assert_int_equal(only_dump(&c)->stall.at_ms, 5002);
+    release_converted(&c);
+}
+
+/* The system dumps the process that hung first; if that does not answer, others follow. */
+static void a_process_that_does_not_answer_is_not_another_one(void **state) {
+    (void)state;
+    struct converted c = convert_text_of(
+        "RssHwmKb: 1\n----- dumping pid: 21479 at 1376618137\n\n"
+        "----- Waiting Channels: pid 21479 at 2026-11-20 09:12:44 -----\nCmd line: a.b\n\n"
+        "sysTid=21479     state=S    futex_wait_queue\n\n----- end 21479 -----\n"
+        "----- dumping pid: 4242 at 1376618137\n" PROCESS MAIN "  at a.B.c(B.java:1)\n" END);
+    assert_int_equal(c.st, ST_ERR);
+    assert_string_equal(c.err.text,
+                        "an Android trace without threads of the process that hung, 21479");
+    release_converted(&c);
+}
+
+/* If the virtual machine does not answer, the system writes the native stacks alone. */
+static void native_stacks_alone_have_a_main_thread(void **state) {
+    (void)state;
+    struct converted c = convert_text_of(
+        "----- pid 4242 at 2026-11-20 09:12:44 -----\nCmd line: com.example.shop\n\n"
+        "\"Binder\" sysTid=4250\n  #00 pc 10  /system/lib64/libc.so (__ioctl+8)\n\n"
+        "\"ample.shop\" sysTid=4242\n  #00 pc 20  /system/lib64/libc.so (__epoll_pwait+8)\n"
+        "  #01 pc 30  /system/lib64/libutils.so (a+1)\n" END);
+    const struct dump *d = only_dump(&c);
+    assert_int_equal(d->thread_count, 2);
+    assert_int_equal(d->threads[0].id, 4250);
+    assert_false(d->threads[0].main);
+    assert_int_equal(d->threads[1].id, 4242);
+    assert_true(d->threads[1].main);
+    assert_int_equal(d->threads[1].stack.frame_count, 2);
+    assert_null(d->lack);
+    release_converted(&c);
+}
+
 int main(void) {
     dump_library_init();
     const struct CMUnitTest tests[] = {
@@ -295,6 +375,10 @@ int main(void) {
         cmocka_unit_test(the_text_of_crashlytics_is_a_trace),
         cmocka_unit_test(empty_lines_within_threads_of_a_trace_end_none),
         cmocka_unit_test(a_process_ends_where_another_begins),
+        cmocka_unit_test(damaged_lines_of_a_trace_are_told),
+        cmocka_unit_test(a_subject_may_stand_before_the_machines_load),
+        cmocka_unit_test(a_process_that_does_not_answer_is_not_another_one),
+        cmocka_unit_test(native_stacks_alone_have_a_main_thread),
         cmocka_unit_test(frames_of_a_trace_that_are_cut_out_are_told),
     };
     return cmocka_run_group_tests_name("report_android", tests, NULL, NULL);

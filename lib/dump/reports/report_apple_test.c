@@ -71,6 +71,9 @@ static void the_watchdog_of_an_ips_is_a_stall(void **state) {
     c = convert_json_of(HEADER BODY(",'termination':{'code':2343432205}")); /* the code alone */
     assert_string_equal(only_dump(&c)->stall.kind, "watchdog");
     release_converted(&c);
+    c = convert_json_of(HEADER BODY(",'termination':{'code':'0x8BADF00D'}"));
+    assert_string_equal(only_dump(&c)->stall.kind, "watchdog");
+    release_converted(&c);
 }
 
 static void a_last_exception_is_a_stack_of_its_own(void **state) {
@@ -229,6 +232,10 @@ static void the_writer_of_a_text_tells_the_build(void **state) {
         {"iPhone OS 12.1 (16B92)", "", "7", "7", NULL},
         {"macOS 13.0 (22A380)", "", "??? (7)", NULL, "7"},
         {"macOS 13.0 (22A380)", "", "???", NULL, NULL},
+        {("??? ??? (Build ?"
+          "?"
+          "?)"),
+         "", "7", "7", NULL},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct strbuf text = {0};
@@ -238,6 +245,7 @@ static void the_writer_of_a_text_tells_the_build(void **state) {
                     cases[i].value, cases[i].os, cases[i].more);
         struct converted c = convert_text_of(strbuf_cstr(&text));
         const struct dump *d = only_dump(&c);
+        assert_true(!d->device.os || strncmp(d->device.os, "???", 3) != 0);
         const char *const got[] = {d->app.version, d->app.build};
         const char *const want[] = {cases[i].version, cases[i].build};
         for (size_t k = 0; k < 2; k++) {
@@ -415,6 +423,9 @@ static void the_original_behind_a_translated_report_is_read(void **state) {
                         "{'usedImages':[{'base':4096,'size':4096,'arch':'arm64','name':'Shop',"
                         "'uuid':'4c4c442c-5555-3144-a1de-7aabf56a019c'}],"
                         "'threads':[{'frames':[{'imageIndex':0,'imageOffset':104}]}]}");
+        if (i > 0) { /* the window that shows a report appends lines about the machine */
+            strbuf_addstr(&text, "\n\nModel: Mac16,6, BootROM 13822.81.10\nGraphics: {M4}\n");
+        }
         struct converted c = convert_text_of(strbuf_cstr(&text));
         const struct dump *d = only_dump(&c);
         assert_string_equal(d->id, "i-4");

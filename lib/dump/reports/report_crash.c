@@ -27,18 +27,23 @@ struct reading {
     bool in_thread, in_images;
     uint64_t next;              /* index that the thread's next frame should have */
     const char *frame;          /* the frame whose lines are being read; NULL = none */
-    size_t folds;               /* number of lines of that frame after its first one */
-    bool strayed;               /* the thread's frames continued with those of another thread */
-    bool gap;                   /* empty lines follow the part of the thread that was read */
+    const char *last_frame;     /* the thread's frame before it; NULL = none */
+    size_t folds;               /* number of lines of that frame behind its first one */
+    bool strayed;               /* the thread's frames went on with those of another thread */
+    bool gap;                   /* empty lines follow what was read of the thread */
     uint64_t missing;           /* frames that the numbers of others skip */
     uint64_t stray;             /* frames left out because their numbers are out of order */
-    int64_t last_thread;        /* highest number of a thread that the text names */
+    uint64_t homeless;          /* frames left out because no heading of a thread is before them */
+    uint64_t twice;             /* frames left out because their line stands twice */
+    int64_t last_thread;        /* highest number of a thread that the text tells */
     uint64_t numbered;          /* threads that have a number */
     size_t digits;              /* digits of the address of the last frame */
     struct crash_images images; /* images that the frames name */
-    bool named;                 /* "Thread N name:" was read, and "Thread N:" was not */
-    size_t own_words; /* lines of "Application Specific Information:" taken, plus one; 0 = not
-                         reached */
+    struct report_image_lines image_lines;
+    bool of_exception; /* frames outside of threads are those of an exception's text */
+    bool named;        /* "Thread N name:" was read, and "Thread N:" was not */
+    size_t own_words;  /* lines of "Application Specific Information:" taken, plus one; 0 = not
+                          reached */
     const char *termination;
     /* header values; NULL = not read yet */
     const char *version, *os, *exception, *subtype, *message, *form;
@@ -234,11 +239,16 @@ static bool is_cut_address(const struct reading *t, const struct crash_frame *f)
 static enum st end_frame(struct reading *t) {
     struct crash_frame f;
     bool belongs;
-    const char *line = t->frame;
+    const char *line = t->frame, *before = t->last_frame;
     t->frame = NULL;
+    t->last_frame = line;
     if (!line || !crash_frame_line(t->r, line, &f) ||
         t->r->frames.len - t->thread.stack.first >= DUMP_FRAMES_MAX) {
         return ST_OK; /* frames beyond the limit are only in the kept report */
+    }
+    if (before && f.has_address && strcmp(before, line) == 0) {
+        t->twice++;
+        return ST_OK;
     }
     if (check_order(t, f.index, &belongs) != ST_OK || !belongs) {
         return belongs ? ST_ERR : ST_OK;
@@ -248,6 +258,7 @@ static enum st end_frame(struct reading *t) {
         return report_frame(t->r, 0);
     }
     t->digits = f.digits;
+    t->r->frames_unread += f.joined; /* the second frame of the line */
     if (f.symbol) {
         (void)report_symbol(t->r, f.address, f.symbol);
     }
@@ -258,8 +269,8 @@ static enum st end_frame(struct reading *t) {
 static void begin_frames(struct reading *t) {
     t->thread.stack = report_begin_stack(t->r);
     t->in_thread = true;
-    t->strayed = t->gap = false;
-    t->frame = NULL;
+    t->strayed = t->gap = t->named = false;
+    t->frame = t->last_frame = NULL;
     t->next = 0;
 }
 
@@ -301,8 +312,8 @@ static enum st take_thread_line(struct reading *t, bool *taken) {
         t->numbered++;
     }
     t->thread.name = h.name ? queue_name(h.name) : t->thread.name;
-    t->named = h.is_name;
     if (h.is_name) {
+        t->named = true;
         return ST_OK;
     }
     t->thread.crashed = h.crashed;
@@ -330,8 +341,8 @@ static enum st take_frame_line(struct reading *t) {
         t->gap = true;
         return ST_OK;
     }
-    if (t->gap && !goes_on(t)) {
-        return crash_end_thread(t);
+    if ((t->gap && !goes_on(t)) || strncmp(t->line, "Thread ", 7) == 0) {
+        return crash_end_thread(t); /* such as "Thread 0 crashed with ARM Thread State:" */
     }
     t->gap = false;
     if (crash_is_frame(t->line, t->next + (t->frame != NULL))) {
@@ -341,10 +352,11 @@ static enum st take_frame_line(struct reading *t) {
         return st;
     }
     if (t->frame && t->folds < FOLDS_MAX &&
-        crash_frame_goes_on(t->frame, report_skip_blanks(t->line)) &&
-        strncmp(t->line, "Thread ", 7) != 0) {
+        crash_frame_goes_on(t->frame, report_skip_blanks(t->line))) {
         t->frame = report_join(t->r, t->frame, " ", report_skip_blanks(t->line));
         t->folds++;
+    } else {
+        t->r->frames_unread += crash_has_address(t->line); /* a frame that lost its number, say */
     }
     return ST_OK;
 }
@@ -376,15 +388,35 @@ static enum st take_addresses(struct reading *t) {
 
 /* ---- the whole report ---- */
 
+/* Takes a line outside of the threads. The frames of a thread whose name alone was read follow its
+ * name; other frames are left out. */
+static enum st take_line_outside(struct reading *t) {
+    struct crash_frame frame;
+    if (!crash_frame_line(t->r, t->line, &frame) || !frame.has_address) {
+        t->of_exception = strncmp(t->line, "Application Specific Backtrace", 30) == 0 ||
+                          (t->of_exception && *t->line);
+        if (t->r->threads.len == 0) {
+            crash_read_header(t);
+        }
+        return ST_OK;
+    }
+    if (t->named && frame.index == 0) {
+        begin_frames(t);
+        return take_frame_line(t);
+    }
+    t->stray += t->r->threads.len > 0 && !t->of_exception;
+    t->homeless += t->r->threads.len == 0 && !t->of_exception;
+    return ST_OK;
+}
+
 static enum st crash_take_line(struct reading *t) {
-    struct crash_frame outside;
     bool taken = false;
     if (report_begins_images(t->line)) {
         t->in_images = true;
         return crash_end_thread(t);
     }
     if (t->in_images) {
-        report_text_image(t->r, t->line);
+        report_image_line(t->r, &t->image_lines, t->line);
         return ST_OK;
     }
     if (strncmp(t->line, "Last Exception Backtrace:", 25) == 0) {
@@ -401,12 +433,20 @@ static enum st crash_take_line(struct reading *t) {
             return err_is(t->r->e) ? ST_ERR : ST_OK;
         }
     }
-    if (t->r->threads.len == 0) {
-        crash_read_header(t);
-    } else if (crash_frame_line(t->r, t->line, &outside) && outside.has_address) {
-        t->stray++;
+    return take_line_outside(t);
+}
+
+/* Marks the images in the app's place where neither a header nor a mark in the list tells which are
+ * the app's. */
+static void find_app_images(struct report *r) {
+    bool told = r->process || r->bundle;
+    for (size_t i = 0; i < r->images.len; i++) {
+        told = told || r->images.data[i].in_app;
     }
-    return ST_OK;
+    for (size_t i = 0; i < r->images.len && !told; i++) {
+        struct report_image *image = &r->images.data[i];
+        image->in_app = report_is_app_place(image->name, image->load);
+    }
 }
 
 /* Adds to the dump's "lack" the parts that the text lacks: it may be cut, or a part of a report
@@ -414,6 +454,7 @@ static enum st crash_take_line(struct reading *t) {
 static void tell_lacks(struct reading *t) {
     struct report *r = t->r;
     const uint64_t wanted = (uint64_t)(t->last_thread + 1);
+    report_end_image_lines(r, &t->image_lines);
     size_t unlisted = crash_images_add(&t->images, r, t->in_images);
     report_lack_count(r, wanted > t->numbered ? wanted - t->numbered : 0,
                       "thread that the text leaves out", "threads that the text leaves out");
@@ -421,6 +462,10 @@ static void tell_lacks(struct reading *t) {
                       "frames that the text leaves out");
     report_lack_count(r, t->stray, "frame whose number is out of order",
                       "frames whose numbers are out of order");
+    report_lack_count(r, t->homeless, "frame whose thread is not told",
+                      "frames whose threads are not told");
+    report_lack_count(r, t->twice, "frame whose line stands twice",
+                      "frames whose lines stand twice");
     report_lack_frames(r);
     if (!t->in_images) {
         report_lack(r, "the text ends without \"Binary Images\", so images have no UUID");
@@ -453,6 +498,7 @@ static enum st crash_finish(struct reading *t) {
     if (r->threads.len == 0) {
         return err_set(r->e, ERR_FORMAT, "a text report without a thread");
     }
+    find_app_images(r);
     tell_lacks(t);
     return r->no_memory ? err_nomem(r->e) : ST_OK;
 }

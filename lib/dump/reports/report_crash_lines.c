@@ -134,7 +134,22 @@ static const char *symbol_behind(struct report *r, const char *s) {
     return s;
 }
 
-/* Reads the text after a frame's address: "SYMBOL + 24", or "BASE + 24" with perhaps a symbol. A
+/* Does another frame follow a frame's symbol, as where two lines were joined: an index, an image
+ * and an address? libsymbolicate writes an address behind "//". */
+static bool is_joined(const char *symbol) {
+    uint64_t address;
+    const char *word = symbol;
+    for (const char *s = symbol; *(s = report_skip_blanks(s)) != 0; word = s) {
+        const char *at = s;
+        if (s > symbol && take_address_word(&s, &address) && s - at >= 10) {
+            return strncmp(word, "//", 2) != 0;
+        }
+        s += strcspn(s, " \t");
+    }
+    return false;
+}
+
+/* Reads what follows a frame's address: "SYMBOL + 24", or "BASE + 24" with perhaps a symbol. A
  * frame in no image has the base 0. */
 static void read_rest(struct report *r, const char *s, struct crash_frame *out) {
     const char *rest = s;
@@ -146,6 +161,7 @@ static void read_rest(struct report *r, const char *s, struct crash_frame *out) 
         s = take_frame_offset(&rest, &offset) ? symbol_behind(r, report_skip_blanks(rest)) : NULL;
     }
     out->symbol = s && *s ? s : NULL;
+    out->joined = s && is_joined(s);
 }
 
 bool crash_frame_line(struct report *r, const char *line, struct crash_frame *out) {
@@ -161,15 +177,9 @@ bool crash_frame_line(struct report *r, const char *line, struct crash_frame *ou
     return true;
 }
 
-bool crash_is_frame(const char *line, uint64_t next) {
-    const char *s = report_skip_blanks(line);
-    uint64_t index, address;
-    if (!report_take_decimal(&s, &index) || (*s != ' ' && *s != '\t')) {
-        return false;
-    }
-    if (index == next || index + 1 == next) {
-        return true;
-    }
+bool crash_has_address(const char *line) {
+    const char *s = line;
+    uint64_t address;
     while (*(s = report_skip_blanks(s)) != 0) {
         if (take_address_word(&s, &address)) {
             return true;
@@ -177,6 +187,18 @@ bool crash_is_frame(const char *line, uint64_t next) {
         s += strcspn(s, " \t");
     }
     return false;
+}
+
+bool crash_is_frame(const char *line, uint64_t next) {
+    const char *s = report_skip_blanks(line);
+    uint64_t index;
+    if (!report_take_decimal(&s, &index) || (*s != ' ' && *s != '\t')) {
+        return false;
+    }
+    if (index == next || index + 1 == next) {
+        return true;
+    }
+    return crash_has_address(s);
 }
 
 bool crash_frame_goes_on(const char *frame, const char *line) {
@@ -273,22 +295,24 @@ static void join_by_name(struct crash_images *images) {
 
 size_t crash_images_add(struct crash_images *images, struct report *r, bool listed) {
     enum { PAGE = 0x1000 };
-    size_t count = r->images.len, added = 0;
+    size_t count = r->images.len, lacked = 0;
     join_by_name(images);
     for (size_t i = 0; i < images->list.len; i++) {
         const struct crash_image *image = &images->list.data[i];
-        bool joined = !image->name, unplaced = listed && image->load == 0;
-        if (joined || unplaced || is_in_draft(r, count, image)) {
+        if (!image->name || is_in_draft(r, count, image)) {
             continue;
+        }
+        lacked++;
+        if (listed && image->load == 0) {
+            continue; /* where it was loaded is not known */
         }
         uint64_t load = image->load > 0 ? image->load : image->first / PAGE * PAGE;
         uint64_t size = (image->last - load) / PAGE * PAGE + PAGE;
         bool in_app = !r->process && report_is_app_place(image->name, load);
         report_image(r, &(struct report_image){
                             .name = image->name, .load = load, .size = size, .in_app = in_app});
-        added++;
     }
-    return added;
+    return lacked;
 }
 
 void crash_images_release(struct crash_images *images) {

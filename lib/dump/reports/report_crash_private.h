@@ -29,7 +29,8 @@ struct crash_frame {
     uint64_t index;
     uint64_t address, base; /* base: the image's load address; meaningful if the flags are set */
     bool has_address, has_base;
-    const char *image;  /* NULL = not given, or "???" */
+    bool joined;        /* another frame follows in the line, which lost its line feed */
+    const char *image;  /* NULL = not told, or "???" */
     const char *symbol; /* "NAME + 24", "NAME (File.m:12)" or "NAME"; NULL = none */
     size_t digits;      /* digits of the address */
 };
@@ -37,6 +38,8 @@ struct crash_frame {
  * not begin with an index. */
 bool crash_frame_line(struct report *r, const char *line, struct crash_frame *out);
 
+/* Does the line have an address among its words? */
+bool crash_has_address(const char *line);
 /* Does the line begin a frame? It has an index and an address, or the index `next` of the frame
  * that should follow, or that of the frame before, and may be folded. */
 bool crash_is_frame(const char *line, uint64_t next);
@@ -53,9 +56,9 @@ struct crash_images {
 };
 /* Notes the image of a frame. */
 void crash_images_note(struct crash_images *images, struct report *r, const struct crash_frame *f);
-/* Adds the images to the draft that it does not have. listed: the text lists images, so that only
- * images are added whose load address is in a frame. Without a load address an image is placed
- * where its frames are. Returns how many were added. */
+/* Adds the images to the draft that it does not have. listed: the text lists images, so that those
+ * are added alone whose load address a frame tells. Without a load address an image is placed where
+ * its frames are. Returns how many the draft did not have. */
 size_t crash_images_add(struct crash_images *images, struct report *r, bool listed);
 void crash_images_release(struct crash_images *images);
 

@@ -188,6 +188,76 @@ static void a_text_without_a_frame_says_so(void **state) {
     release_converted(&c);
 }
 
+/* What damage takes from the frames is told, or found again. */
+static void damaged_threads_are_told(void **state) {
+    static const struct {
+        const char *text, *lack;
+        size_t frames;
+    } cases[] = {
+        /* "Thread 0:" is lost, "Thread 0 name:" is not */
+        {"Thread 0 name: main\n0 Shop 0x0000000100000010 f + 1\n"
+         "1 Shop 0x0000000100000020 f + 1\n\nThread 1:\n0 Shop 0x0000000100000030 f + 1\n\n",
+         "", 2},
+        {"hread 0:\n0 Shop 0x0000000100000010 f + 1\n1 Shop 0x0000000100000020 f + 1\n\n"
+         "Thread 1:\n0 Shop 0x0000000100000030 f + 1\n\n",
+         "1 thread that the text leaves out; 2 frames whose threads are not told", 1},
+        {"Thread 0:\n0 Shop 0x0000000100000010 f + 1\nShop 0x0000000100000020 f + 1\n\n",
+         "1 frame that could not be read", 1},
+        {"Thread 0:\n0 Shop 0x0000000100000010 f + 11 Shop 0x0000000100000020 f + 1\n\n",
+         "1 frame that could not be read", 1},
+        {"Thread 0:\n0 Shop 0x0000000100000010 f + 1\n1 Shop 0x0000000100000020 f + 1\n"
+         "1 Shop 0x0000000100000020 f + 1\n2 Shop 0x0000000100000030 f + 1\n\n",
+         "1 frame whose line stands twice", 3},
+        {"Thread 0:\n0 Kit 0x0000000180000010 f + 1\n1 Shop 0x0000000100000020 f + 1\n\n",
+         "1 image that \"Binary Images\" leaves out", 2},
+        {"Application Specific Backtrace 1:\n0 Kit 0x0000000180000010 f + 1\n\n"
+         "Thread 0:\n0 Shop 0x0000000100000010 f + 1\nThread 0 crashed with X86 State:\n"
+         " rip: 0x0000000100000010\n\n",
+         "", 1},
+        /* libsymbolicate repeats the address */
+        {"Thread 0:\n0 Shop 0x0000000100000010 0x100000000 + 0x10 // 0x0000000100000010\n\n", "",
+         1},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct strbuf text = {0};
+        strbuf_addf(&text, HEAD "%s" LISTED, cases[i].text);
+        struct converted c = convert_text_of(strbuf_cstr(&text));
+        assert_string_equal(lack_of(only_dump(&c)), cases[i].lack);
+        assert_int_equal(only_dump(&c)->threads[0].stack.frame_count, cases[i].frames);
+        release_converted(&c);
+        strbuf_release(&text);
+    }
+}
+
+static void damaged_images_are_told(void **state) {
+    (void)state;
+    struct converted c = convert_text_of(
+        HEAD
+        "Thread 0:\n0 Shop 0x0000000100000010 f + 1\n1 Kit 0x0000000180000010 f + 1\n\n"
+        "Binary Images:\n0x100000000 - 0x10000ffff Shop arm64 <4c4c442c55553144a1de7aabf56a019c>\n"
+        "/private/var/x/Shop.app/Shop\n0x180000000 - 0xx80000fff Kit arm64 /x/Kit\n"
+        "<4c4c442c55553144a1de7aabf56a019c> /x/Other\n\n0x0 is no image\n");
+    const struct dump *d = only_dump(&c);
+    assert_string_equal(d->images[0].path, "/private/var/x/Shop.app/Shop"); /* mail folded it */
+    assert_string_equal(lack_of(d), "1 image that \"Binary Images\" leaves out; "
+                                    "2 images that could not be read");
+    release_converted(&c);
+}
+
+/* Where neither a header nor a mark tells which images are the app's, their place does. */
+static void images_without_headers_are_the_apps_by_their_place(void **state) {
+    (void)state;
+    struct converted c = convert_text_of(
+        "Thread 0:\n0 libx.dylib 0x0000000180000010 f + 1\n"
+        "1 Shop 0x0000000100000020 f + 1\n\n" LISTED "0x180000000 - 0x18000ffff libx.dylib arm64 "
+        "<4c4c442c55553144a1de7aabf56a019d> /usr/lib/libx.dylib\n");
+    const struct dump *d = only_dump(&c);
+    assert_true(d->images[dump_image_at(d, 0x100000020)].in_app);
+    assert_false(d->images[dump_image_at(d, 0x180000010)].in_app);
+    release_converted(&c);
+}
+
 /* Mail folds at any blank, also within the symbol. */
 static void a_symbol_goes_on_in_the_next_line(void **state) {
     (void)state;
@@ -196,13 +266,15 @@ static void a_symbol_goes_on_in_the_next_line(void **state) {
              "1 Shop 0x0000000100000020 0x100000000 + 32\n(+[Cart(Items) add:] + 4)\n"
              "2 Shop 0x0000000100000030 0x100000000 + 48 (-[Cart(Items)\nadd:] + 4)\n"
              "3 Shop 0x0000000100000040 -[Cart(Items)\ndrop:] + 4\n"
-             "4 Shop 0x0000000100000050 -[Cart end] (Cart.m:12)\nwords\n\n" LISTED);
+             "4 Shop 0x0000000100000050 -[Cart end] (Cart.m:12)\nwords\n"
+             "5 Shop 0x0000000100000060 __kill + 16 (:-1)\n\n" LISTED);
     const char *text = only_dump(&c)->text;
     assert_non_null(strstr(text, "\"4294967312\":[\"__kill\",8]"));
     assert_non_null(strstr(text, "\"4294967328\":[\"+[Cart(Items) add:]\",4]"));
     assert_non_null(strstr(text, "\"4294967344\":[\"-[Cart(Items) add:]\",4]"));
     assert_non_null(strstr(text, "\"4294967360\":[\"-[Cart(Items) drop:]\",4]"));
     assert_non_null(strstr(text, "\"-[Cart end]\",0,\"Cart.m\",12]"));
+    assert_non_null(strstr(text, "\"4294967392\":[\"__kill\",16]")); /* as Xcode writes it */
     release_converted(&c);
 }
 
@@ -243,6 +315,9 @@ int main(void) {
         cmocka_unit_test(folded_frames_are_joined),
         cmocka_unit_test(hexadecimal_offsets_are_no_names),
         cmocka_unit_test(empty_lines_within_threads_end_none),
+        cmocka_unit_test(damaged_threads_are_told),
+        cmocka_unit_test(images_without_headers_are_the_apps_by_their_place),
+        cmocka_unit_test(damaged_images_are_told),
         cmocka_unit_test(a_text_without_a_frame_says_so),
     };
     return cmocka_run_group_tests_name("report_crash", tests, NULL, NULL);

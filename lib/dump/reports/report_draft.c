@@ -110,12 +110,13 @@ void report_os(struct report *r, const char *text) {
             report_text(r, text + sizeof old_name - 1, len - (sizeof old_name - 1));
         r->os = report_join(r, "iOS", " ", version);
     } else {
-        r->os = os_as_usual(r, report_text(r, text, len));
+        r->os = strncmp(text, "???", 3) == 0 ? NULL : os_as_usual(r, report_text(r, text, len));
     }
     if (close) {
         const char *build = open + 1; /* macOS writes "(Build 21H1320)" */
         build += strncmp(build, "Build ", 6) == 0 ? 6 : 0;
-        r->os_build = report_text(r, build, build < close ? (size_t)(close - build) : 0);
+        len = build < close ? (size_t)(close - build) : 0;
+        r->os_build = strncmp(build, "???", 3) == 0 ? NULL : report_text(r, build, len);
     }
 }
 

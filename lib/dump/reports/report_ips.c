@@ -232,8 +232,11 @@ static void read_cause(struct report *r, const json_t *body, int64_t bug_type) {
     }
     r->reason = either(reasons, indicator);
     r->reason = either(r->reason, report_member(r, exception, "type"));
+    const json_t *code = json_object_get(end, "code");
+    uint64_t number;
+    bool text = json_is_string(code) && report_address(code, &number) && number <= INT64_MAX;
     (void)report_kill_by(r, report_member(r, end, "namespace"),
-                         report_number(json_object_get(end, "code")), reasons);
+                         text ? (int64_t)number : report_number(code), reasons);
 }
 
 static int64_t bug_type_of(const json_t *header, const json_t *body) {

@@ -140,15 +140,33 @@ static size_t cut_inlined(const char *s, size_t len, bool *inlined) {
     return *inlined ? cut_blanks(s, len - size) : len;
 }
 
+const char *report_atos_tail(const char *s) {
+    static const char in[] = " (in ";
+    const char *at = strstr(s, in);
+    const char *close = at ? strchr(at, ')') : NULL;
+    return close && (strncmp(close, ") (", 3) == 0 || strncmp(close, ") + ", 4) == 0) ? close + 1
+                                                                                      : NULL;
+}
+
 uint64_t report_symbol(struct report *r, uint64_t address, const char *s) {
     struct report_name name = {.address = address};
-    bool behind; /* the mark stands after file and line */
+    const char *tail = report_atos_tail(s);
+    if (tail) {
+        s = report_join(r, report_text(r, s, (size_t)(strstr(s, " (in ") - s)), "", tail);
+    }
+    if (!s) {
+        return 0;
+    }
+    bool behind; /* the mark stands behind file and line */
     size_t len = cut_inlined(s, strlen(s), &behind);
     const char *open = len > 0 && s[len - 1] == ')' ? strrchr(s, '(') : NULL;
     const char *colon = open ? strrchr(open, ':') : NULL;
+    const size_t digits = colon ? len - 1 - (size_t)(colon + 1 - s) : 0;
     uint64_t line = 0;
+    /* Xcode writes "(:-1)" where there is no source line */
+    bool none = digits == 2 && memcmp(colon + 1, "-1", 2) == 0;
     if (colon && open > s && open[-1] == ' ' &&
-        parse_u64(colon + 1, len - 1 - (size_t)(colon + 1 - s), UINT32_MAX, &line)) {
+        (none || parse_u64(colon + 1, digits, UINT32_MAX, &line))) {
         name.file = line > 0 ? report_text(r, open + 1, (size_t)(colon - open - 1)) : NULL;
         name.line = name.file ? (uint32_t)line : 0;
         len = (size_t)(open - s);
@@ -171,12 +189,16 @@ bool report_begins_images(const char *line) {
     return *s == ':';
 }
 
-void report_text_image(struct report *r, const char *line) {
+/* Adds the image of a line; false: the line is another one. */
+static bool add_text_image(struct report *r, const char *line) {
     struct report_image image = {0};
     const char *s = report_skip_blanks(line);
     uint64_t last;
+    if (*s == '*') {
+        return true; /* spindump marks the kernel's images so */
+    }
     if (!report_take_hex(&s, &image.load) || *(s = report_skip_blanks(s)) != '-') {
-        return;
+        return false;
     }
     s = report_skip_blanks(s + 1);
     if (strncmp(s, "???", 3) == 0) {
@@ -184,10 +206,10 @@ void report_text_image(struct report *r, const char *line) {
     } else if (report_take_hex(&s, &last) && last >= image.load) {
         image.size = last - image.load < UINT64_MAX ? last - image.load + 1 : 0;
     } else {
-        return;
+        return false;
     }
     if (image.load == 0) {
-        return;
+        return true;
     }
     s = report_skip_blanks(s);
     bool marked = *s == '+';
@@ -219,4 +241,35 @@ void report_text_image(struct report *r, const char *line) {
     if (r->images.len < DUMP_IMAGES_MAX) {
         report_image(r, &image);
     }
+    return true;
+}
+
+/* ---- the list of images ---- */
+
+/* Does a line that cannot be read have an address or a UUID, as those of images? */
+static bool was_image(const char *line) {
+    struct image_id id = {0};
+    const char *open = strchr(line, '<'), *close = open ? strchr(open, '>') : NULL;
+    return strstr(line, "0x") || (close && parse_uuid(open + 1, (size_t)(close - open - 1), &id));
+}
+
+void report_end_image_lines(struct report *r, struct report_image_lines *list) {
+    if (list->line && add_text_image(r, list->line)) {
+        list->any = true;
+    } else if (list->line) {
+        r->images_unread += !list->ended && was_image(list->line);
+    }
+    list->line = NULL;
+}
+
+void report_image_line(struct report *r, struct report_image_lines *list, const char *line) {
+    const char *s = report_skip_blanks(line);
+    if (list->line && *s && strncmp(s, "0x", 2) != 0 && *s != '*' && !strchr(list->line, '/') &&
+        (*s == '<' || *s == '/')) {
+        list->line = report_join(r, list->line, " ", s); /* mail folds a line at a blank */
+        return;
+    }
+    report_end_image_lines(r, list);
+    list->line = *s ? s : NULL;
+    list->ended = list->ended || (!*s && list->any);
 }

@@ -153,7 +153,9 @@ static void collect(struct diagnostic *d, const json_t *frames, bool root) {
         struct metrickit_place p;
         const json_t *below = json_object_get(frame, "subFrames");
         note_direction(d, frame, root, json_array_size(below) == 0);
-        if (place_frame(d, frame, &p) && p.binary != SIZE_MAX) {
+        if (!place_frame(d, frame, &p)) {
+            d->r.frames_unread++;
+        } else if (p.binary != SIZE_MAX) {
             struct binary *b = &d->binaries.data[p.binary];
             bool aligned = p.has_load && p.load % ALIGN_LOAD == 0;
             if (p.has_load && (!b->loaded || (aligned && !b->aligned))) {
@@ -409,6 +411,11 @@ static enum st metrickit_fill(struct diagnostic *d, const json_t *diagnostic, co
     }
     read_meta(&d->r, meta);
     st = st == ST_ERR ? st : add_stacks(d, tree);
+    if (st == ST_OK && d->r.frames.len == 0 && tree == diagnostic) {
+        st = err_set(d->r.e, ERR_UNSUPPORTED, "a call stack tree without a frame");
+    } else if (st == ST_OK) {
+        report_lack_frames(&d->r);
+    }
     json_decref(inner);
     return st;
 }

@@ -219,8 +219,7 @@ static void a_tree_alone_is_what_its_samples_look_like(void **state) {
 static void odd_trees_do_no_harm(void **state) {
     (void)state;
     static const char *const trees[] = {
-        "{'callStacks':[]}",
-        "{'callStacks':[7,null,{'callStackRootFrames':{}},{'callStackRootFrames':[7,[],{}]}]}",
+        "{'callStacks':[],'callStackTree':{'callStacks':[]}}",
         "{'callStacks':[{'callStackRootFrames':[{'address':-1,'sampleCount':-5},{'address':'x'},"
         "{'offsetIntoBinaryTextSegment':18446744073709551615,'binaryUUID':'x'},"
         "{'address':18446744073709551615,'offsetIntoBinaryTextSegment':1,'binaryUUID':'y'},"
@@ -231,6 +230,16 @@ static void odd_trees_do_no_harm(void **state) {
         (void)only_dump(&c);
         release_converted(&c);
     }
+    check_refused("{'callStacks':[]}", "a call stack tree without a frame");
+    check_refused(
+        "{'callStacks':[7,null,{'callStackRootFrames':{}},{'callStackRootFrames':[7,[],{}]}]}",
+        "a call stack tree without a frame");
+    /* a diagnostic counts, and says what it lacks */
+    struct converted c = convert_json_of("{'diagnosticMetaData':{'hangDuration':'2 sec'},"
+                                         "'callStackTree':{'callStacks':[{}]}}");
+    assert_int_equal(only_dump(&c)->stall.duration_ms, 2000);
+    assert_string_equal(only_dump(&c)->lack, "stacks: no thread has a frame");
+    release_converted(&c);
     check_refused("{'hangDiagnostics':[]}", "a MetricKit payload without a diagnostic");
     check_refused("{'callStacks':[{'callStackRootFrames':[", "cut short");
 }

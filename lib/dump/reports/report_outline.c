@@ -66,17 +66,41 @@ enum st report_outline_begin(struct report *r, struct report_outline *o,
     return ST_OK;
 }
 
+const char *report_node_address(const char *s, bool *joined) {
+    static const char open[] = " [0x";
+    const char *at = strstr(s, open), *last = at;
+    for (const char *p = at; p && (p = strstr(p + 1, open)) != NULL;) {
+        last = p;
+    }
+    /* a name may hold brackets: then the last ones are the address's */
+    *joined = at != last && strstr(at, "]") < last && strstr(at, " (") && strstr(at, " (") < last;
+    const char *found = *joined ? at : last;
+    return found ? found + 1 : NULL;
+}
+
+void report_outline_note(struct report_outline *o, size_t column) {
+    o->note = column;
+}
+
 enum st report_outline_add(struct report *r, struct report_outline *o,
                            const struct report_outline_node *n) {
+    enum { INDENT = 2 /* columns between a node and its children */ };
     struct report_outline_thread *t = report_outline_now(o);
+    bool sibling = false;
     while (o->path.len > 0 && o->path.data[o->path.len - 1].column >= n->column) {
         o->path.len--;
+        sibling = sibling || o->path.data[o->path.len].column == n->column;
     }
     json_t *node = json_pack("{s:I,s:I,s:I,s:[]}", "count", (json_int_t)n->count, "address",
                              (json_int_t)n->address, "name", (json_int_t)n->name, "child");
     json_t *below = json_object_get(node, "child");
     json_t *list = o->path.len > 0 ? o->path.data[o->path.len - 1].children : t->roots;
     struct report_outline_level level = {n->column, below};
+    size_t above = o->path.len > 0 ? o->path.data[o->path.len - 1].column : n->column;
+    above = o->note > above && o->note < n->column ? o->note : above;
+    o->note = 0;
+    size_t inward = n->column - above;
+    r->nodes_skipped += inward > INDENT && !sibling ? inward / INDENT - 1 : 0;
     if (!node || !below || json_array_append_new(list, node) != 0) {
         return err_nomem(r->e);
     }

@@ -18,6 +18,7 @@
 #include "base/strbuf.h"
 #include "dump/dump.h"
 #include "dump/reports/report_perf_private.h"
+#include "dump/reports/report_span_private.h"
 
 enum { PERF_PROCESSES_MAX = 1024 };
 
@@ -49,7 +50,9 @@ struct perf_text {
     const char *event; /* event of the first sample; samples of other events are only counted */
     size_t event_len;
     uint64_t others;
-    uint64_t bare; /* samples without a frame */
+    uint64_t bare;  /* samples without a frame */
+    uint64_t loose; /* frames left out because no sample's line is before them */
+    bool left_out;  /* the lines being read are of a sample that was left out */
 };
 
 /* ---- processes ---- */
@@ -182,11 +185,13 @@ static enum st perf_take_frames(struct perf_process *p, struct report_lines *lin
         struct span bare = line;
         span_skip_space(&bare);
         bool frame = take_folded_frame(line, lines->end, &feed, &f);
-        p->unread += !frame && perf_is_frame_part(line);
+        bool joined = frame && perf_is_joined(&f);
+        p->unread += joined || (!frame && perf_is_frame_part(line));
         if (bare.p >= line.end || (bare.p == line.p && !frame)) {
             break; /* an empty line, or the next sample; old versions do not indent frames */
         }
-        if (frame && frames++ < DUMP_FRAMES_MAX && perf_add_frame(p, &f) != ST_OK) {
+        if (frame && frames++ < DUMP_FRAMES_MAX &&
+            (joined ? report_frame(r, 0) : perf_add_frame(p, &f)) != ST_OK) {
             return ST_ERR;
         }
         lines->at = feed ? feed + 1 : lines->end;
@@ -242,6 +247,7 @@ static enum st take_perf_sample(struct perf_text *t, struct report_lines *lines,
                  !(t->event_len == s->event_len && memcmp(t->event, s->event, s->event_len) == 0);
     struct perf_process *p = other ? NULL : perf_process_of(t, s);
     const char *end = lines->at;
+    t->left_out = other;
     if (other) {
         t->others++;
         return ST_OK;
@@ -309,6 +315,8 @@ static enum st perf_finish(struct perf_text *t, const struct report_document *d)
         p->report.others = t->others;
         report_lack_count(&p->report, p->unread, "frame that could not be read",
                           "frames that could not be read");
+        report_lack_count(&p->report, t->loose, "frame whose sample is not told",
+                          "frames whose samples are not told");
         report_lack_count(&p->report, t->bare, "sample without a stack", "samples without a stack");
         report_lack_end(&p->report, d->text);
         report_keep(&p->report, "text", one ? d->text : own, true);
@@ -328,7 +336,10 @@ static enum st perf_take_all(struct perf_text *t, const struct report_document *
         struct perf_sample_line s;
         lines.at = feed ? feed + 1 : lines.end;
         lines.number++;
-        if (perf_sample_line(line, &s) && take_perf_sample(t, &lines, line, &s) != ST_OK) {
+        if (!perf_sample_line(line, &s)) {
+            t->left_out = t->left_out && line_len(line_trim(line)) > 0;
+            t->loose += !t->left_out && perf_is_frame_part(line);
+        } else if (take_perf_sample(t, &lines, line, &s) != ST_OK) {
             return err_context(t->e, "line %zu", lines.number);
         }
     }

@@ -80,11 +80,13 @@ static bool word_time(struct span w, uint64_t *ns) {
  * frame. Without a time, which -F may leave out, the event has to end the line. */
 static bool take_tail(struct span s, struct perf_sample_line *out) {
     struct span word = perf_word(&s);
-    int64_t period;
+    uint64_t period;
     word = is_processor(word) ? perf_word(&s) : word;
     bool timed = word_time(word, &out->time_ns);
     word = timed ? perf_word(&s) : word;
-    word = perf_word_number(word, &period) ? perf_word(&s) : word;
+    if (parse_u64(word.p, perf_word_len(word), UINT64_MAX, &period)) {
+        word = perf_word(&s);
+    }
     if (perf_word_len(word) < 2 || word.end[-1] != ':' || (!timed && s.p < s.end)) {
         return false;
     }
@@ -170,11 +172,31 @@ bool perf_is_file(struct span line) {
     return line.end - line.p > 2 && *line.p == '(' && line.end[-1] == ')';
 }
 
-bool perf_is_frame_part(struct span line) {
+static bool is_ip(struct span word) {
     enum { DIGITS_MIN = 5 };
     uint64_t ip;
-    struct span word = perf_word(&line);
     return perf_word_len(word) >= DIGITS_MIN && parse_hex(word.p, perf_word_len(word), &ip);
+}
+
+bool perf_is_frame_part(struct span line) {
+    const struct span whole = line;
+    struct span word = perf_word(&line);
+    const char *end = whole.end;
+    while (end > whole.p && (is_gap(end[-1]) || end[-1] == '\r')) {
+        end--;
+    }
+    return is_ip(word) || (end > whole.p && end[-1] == ')' && is_gap(*whole.p));
+}
+
+bool perf_is_joined(const struct perf_frame_line *f) {
+    struct span rest = {f->symbol, f->symbol + f->symbol_len}, word = perf_word(&rest);
+    bool found = false;
+    while (word.p < word.end && !found) {
+        bool closed = word.end[-1] == ')';
+        word = perf_word(&rest);
+        found = closed && is_ip(word);
+    }
+    return found;
 }
 
 /* ---- recognition ---- */

@@ -33,8 +33,11 @@ bool perf_frame_line(struct span line, struct perf_frame_line *out);
 /* Is the line only a frame's file, "(/usr/lib/libc.so.6)", which mail folds to a line of its own?
  */
 bool perf_is_file(struct span line);
-/* Does the line begin with an address, as a frame does? */
+/* Does the line begin with an address, as a frame does, or is it indented and ends as a frame does?
+ */
 bool perf_is_frame_part(struct span line);
+/* Does another frame follow in the frame's line, which lost its line feed? */
+bool perf_is_joined(const struct perf_frame_line *f);
 
 /* The functions `begins` and `ends` of struct report_format. */
 bool perf_begins(struct span text, bool *more);

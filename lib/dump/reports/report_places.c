@@ -21,14 +21,19 @@ enum { NAMED_FIRST = 0x1000, NAMED_STEP = 16, FILES_MAX = 2000 };
 /* Splits "NAME+24" into name->symbol and name->offset. Text after a '+' that is no number stays
  * part of the symbol. */
 static void split_symbol(struct report *r, const char *symbol, struct report_name *name) {
-    const char *plus = strrchr(symbol, '+'), *digits = plus ? plus + 1 : NULL;
+    const char *plus = strrchr(symbol, '+');
+    const char *digits = plus ? report_skip_blanks(plus + 1) : NULL;
     bool hex = digits && strncmp(digits, "0x", 2) == 0;
     uint64_t offset = 0;
     bool told =
         digits && (hex ? report_take_hex(&digits, &offset) : report_take_decimal(&digits, &offset));
     told = told && *digits == 0 && plus > symbol;
+    size_t len = told ? (size_t)(plus - symbol) : strlen(symbol);
+    while (told && len > 0 && symbol[len - 1] == ' ') {
+        len--; /* Crashlytics writes "NAME + 24" */
+    }
     name->offset = told ? offset : 0;
-    name->symbol = report_text(r, symbol, told ? (size_t)(plus - symbol) : strlen(symbol));
+    name->symbol = report_text(r, symbol, len);
 }
 
 enum st report_named_frame(struct report *r, const struct report_name *name) {

@@ -118,6 +118,9 @@ struct report {
     VEC(struct report_frame) frames;
     uint64_t others;        /* samples of other events than the dump's, which were left out */
     uint64_t frames_unread; /* frames added with address 0 because they could not be parsed */
+    uint64_t images_unread; /* lines of images that could not be read */
+    uint64_t nodes_over;    /* nodes of call trees whose children have more samples than they */
+    uint64_t nodes_skipped; /* nodes that the text of call trees leaves out, as its indent tells */
     const char *lack;       /* further parts that the dump lacks; NULL = none */
     struct map name_index;  /* address -> index into names of the name that was given last */
     struct map name_keys;   /* address, symbol, file and line -> index into names, of addresses that
@@ -321,14 +324,26 @@ const char *report_role(const char *text);
  * "???" counts as absent. */
 void report_version(struct report *r, const char *value, bool build_first);
 /* Adds the symbol for an address from "NAME + 24", "NAME (File.m:12)", "NAME + 24 (File.m:12)" or
- * "NAME", each perhaps with "[inlined]" after the offset or the name. Returns its number as
- * report_name does. */
+ * "NAME", each perhaps with "[inlined]" behind the offset or the name, or as atos(1) writes it,
+ * "NAME (in IMAGE) (File.m:12)". Returns its number as report_name does. */
 uint64_t report_symbol(struct report *r, uint64_t address, const char *s);
+/* Returns what follows "NAME (in IMAGE)" in atos' text, " (File.m:12)" or " + 24"; NULL: the text
+ * is another one. */
+const char *report_atos_tail(const char *s);
 /* Is the line "Binary Images:" or "Binary Images (WORDS):", which images follow? */
 bool report_begins_images(const char *line);
-/* Adds the image of a line "0x… - 0x… [+]NAME [ARCH] [(VERSION)] <UUID> PATH"; its end may be
- * "???". */
-void report_text_image(struct report *r, const char *line);
+/* The lines behind "Binary Images:". Zero-initialised = none yet. */
+struct report_image_lines {
+    const char *line; /* line that the next one may continue; NULL = none */
+    bool any;         /* an image was read */
+    bool ended;       /* an empty line followed the images */
+};
+/* Takes the next line. An image is "0x… - 0x… [+]NAME [ARCH] [(VERSION)] <UUID> PATH", whose end
+ * may be "???", and is added to the draft; a line before the list's end that was one and cannot be
+ * read is told in the dump's "lack". */
+void report_image_line(struct report *r, struct report_image_lines *list, const char *line);
+/* Adds the last line's image. */
+void report_end_image_lines(struct report *r, struct report_image_lines *list);
 
 /* ---- call trees (report_tree.c) ---- */
 
@@ -377,6 +392,7 @@ struct report_outline {
     VEC(struct report_outline_level) path;
     size_t now; /* index of the thread that is being read */
     bool begun;
+    size_t note; /* column of the note behind the last node; 0 = none */
 };
 struct report_outline_node {
     size_t column;           /* the line's indent */
@@ -390,6 +406,12 @@ enum st report_outline_begin(struct report *r, struct report_outline *o,
                              const struct report_outline_thread *fresh) BASE_MUST_USE;
 /* Returns the thread that is being read, valid until another begins; NULL: none has begun. */
 struct report_outline_thread *report_outline_now(const struct report_outline *o);
+/* Finds the address of a node's line, "… [0x104981234]"; NULL: there is none. *joined is set if the
+ * line holds another node, whose line feed was lost: then it is the first one's. */
+const char *report_node_address(const char *s, bool *joined);
+/* Notes a line in the place of a node, such as "<patched truncated backtrace>": nodes may be nested
+ * below it. */
+void report_outline_note(struct report_outline *o, size_t column);
 /* Adds the node of a line to the thread that is being read. */
 enum st report_outline_add(struct report *r, struct report_outline *o,
                            const struct report_outline_node *n) BASE_MUST_USE;

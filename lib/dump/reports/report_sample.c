@@ -30,6 +30,7 @@ struct sample_text {
     struct report_outline outline; /* call trees of the threads */
     const char *path;              /* path of the executable */
     uint64_t unread;               /* lines of the graph that are no node */
+    struct report_image_lines images;
 };
 
 static bool sample_begins(const char *s, const char *with) {
@@ -86,10 +87,11 @@ static enum st sample_begin_thread(struct sample_text *t, const char *s, uint64_
     if (report_take_decimal(&s, &id) && id <= INT32_MAX) {
         fresh.thread.id = (int64_t)id;
     }
+    t->unread += strstr(s, " [0x") != NULL; /* a node was joined to it */
     const char *colon = strchr(s, ':');
     const char *name = colon ? report_skip_blanks(colon + 1) : "";
-    const char *kind = strstr(name, "  (");
-    fresh.thread.name = report_text(t->r, name, kind ? (size_t)(kind - name) : strlen(name));
+    const char *behind = strstr(name, "  "); /* "  (serial)", "   DispatchQueue_<multiple>" */
+    fresh.thread.name = report_text(t->r, name, behind ? (size_t)(behind - name) : strlen(name));
     fresh.main_queue = strstr(s, "com.apple.main-thread") || sample_begins(name, "Main Thread");
     return report_outline_begin(t->r, &t->outline, &fresh);
 }
@@ -121,8 +123,9 @@ static uint64_t sample_name(struct report *r, uint64_t address, const char *s, c
  * tree. Of several addresses, "[0x104981234,0x104981240,…]", the first one is used. */
 static enum st sample_take_node(struct sample_text *t) {
     size_t column = strspn(t->line, " +!:|");
-    const char *s = t->line + column, *in, *at = NULL;
+    const char *s = t->line + column, *in, *at;
     uint64_t count, address;
+    bool joined;
     if (column == 0 || !report_take_decimal(&s, &count) || *s != ' ' || count > DUMP_COUNT_MAX) {
         t->unread += *s != 0 && report_outline_now(&t->outline);
         return ST_OK;
@@ -131,9 +134,8 @@ static enum st sample_take_node(struct sample_text *t) {
     if (sample_begins(s, "Thread_")) {
         return sample_begin_thread(t, s, count);
     }
-    for (const char *p = s; (p = strstr(p, "[0x")) != NULL; p++) {
-        at = p;
-    }
+    at = report_node_address(s, &joined);
+    t->unread += joined;
     const char *digits = at ? at + 1 : s; /* up to Mac OS X 10.6 the address stands alone:
                                              "0x104981234" */
     if (!report_outline_now(&t->outline)) {
@@ -146,8 +148,11 @@ static enum st sample_take_node(struct sample_text *t) {
     }
     node.address = address;
     in = strstr(s, "  (in ");
-    if (at) {
-        node.name = sample_name(t->r, address, s, in ? in : at);
+    if (at && in) {
+        node.name = sample_name(t->r, address, s, in);
+    } else if (at && strncmp(s, "???", 3) != 0) { /* a row that atos wrote */
+        const char *text = report_text(t->r, s, (size_t)(at - s));
+        node.name = text ? report_symbol(t->r, address, text) : 0;
     }
     return report_outline_add(t->r, &t->outline, &node);
 }
@@ -166,12 +171,12 @@ static enum st sample_take_line(struct sample_text *t) {
     } else if (t->place == SAMPLE_GRAPH) {
         return sample_take_node(t);
     } else if (t->place == SAMPLE_IMAGES && t->r->images.len < DUMP_IMAGES_MAX) {
-        report_text_image(t->r, t->line);
+        report_image_line(t->r, &t->images, t->line);
     }
     return ST_OK;
 }
 
-static enum st sample_fill(struct sample_text *t, struct span text) {
+static enum st sample_fill(struct sample_text *t) {
     struct report *r = t->r;
     r->kind = "hang";
     r->detector = "apple";
@@ -180,6 +185,7 @@ static enum st sample_fill(struct sample_text *t, struct span text) {
             return err_context(r->e, "line %zu", t->lines.number);
         }
     }
+    report_end_image_lines(r, &t->images);
     if (r->no_memory) {
         return err_nomem(r->e);
     }
@@ -188,10 +194,13 @@ static enum st sample_fill(struct sample_text *t, struct span text) {
     }
     report_lack_count(r, t->unread, "line within its call trees that could not be read",
                       "lines within its call trees that could not be read");
-    if (t->place < SAMPLE_SUMS) { /* people paste the text without its images */
-        return err_set(r->e, ERR_TRUNCATED,
-                       "a text report that is cut short: no end of its graph at byte %zu",
-                       (size_t)(text.end - text.p));
+    if (t->place < SAMPLE_SUMS) { /* issue trackers cut long texts */
+        if (report_outline_end(r, &t->outline, false, 0) != ST_OK) {
+            return ST_ERR;
+        }
+        report_lack(r, "what follows: the text ends within its call graph");
+    } else if (t->place < SAMPLE_IMAGES) {
+        report_lack(r, "images: the text ends without \"Binary Images\"");
     }
     return r->threads.len > 0 ? ST_OK
                               : err_set(r->e, ERR_FORMAT, "a report of samples without a stack");
@@ -203,7 +212,7 @@ static enum st sample_read(const struct report_document *d, struct err *e) {
     report_init(&r, report_sample_format.name, 0, e);
     report_keep(&r, "text", d->text, true);
     report_lack_end(&r, d->text);
-    enum st st = sample_fill(&t, d->text);
+    enum st st = sample_fill(&t);
     if (st == ST_OK) {
         st = report_finish(&r, d);
     }

@@ -26,6 +26,7 @@
 #include "base/path.h"
 #include "dump/dump.h"
 #include "dump/reports/report_blocker_private.h"
+#include "dump/reports/report_crash_private.h"
 #include "dump/reports/report_sections_private.h"
 
 enum place { IN_HEAD, IN_HEAVIEST, ELSEWHERE, IN_PROCESS, IN_IMAGES, AT_END };
@@ -48,11 +49,13 @@ struct sampling {
     uint64_t load; /* load address of the executable, computed from frames; 0 = unknown */
     struct report_outline outline; /* call trees of the threads */
     uint64_t unread;               /* lines of the trees that are no node */
-    uint64_t truncated;            /* stacks that the system could not read to their end */
-    uint64_t steps;  /* samples that the head or the section announces; 0 = not given */
-    size_t heaviest; /* frames of the heaviest stack, if the text has nothing else */
-    bool in_kernel;  /* the lines being read are a kernel stack */
-    bool profile;    /* the report is a profile of the whole system: nothing hung */
+    struct report_image_lines images;
+    struct crash_images named; /* images that the frames name */
+    uint64_t truncated;        /* stacks that the system could not read to their end */
+    uint64_t steps;            /* samples that the head or the section announces; 0 = not told */
+    size_t heaviest;           /* frames of the heaviest stack, if the text has nothing else */
+    bool in_kernel;            /* the lines being read are a kernel stack */
+    bool profile;              /* the report is a profile of the whole system: nothing hung */
 };
 
 /* ---- recognition ---- */
@@ -181,6 +184,7 @@ static enum st begin_sampled_thread(struct sampling *t, const char *s) {
     struct report_outline_thread fresh = {
         .thread = {.id = -1}, .main_queue = ran_main_queue(s), .announced = announced_by(s)};
     uint64_t id;
+    t->unread += strstr(s, " [0x") != NULL; /* a node was joined to it */
     if (report_take_hex(&s, &id) && id <= INT64_MAX) {
         fresh.thread.id = (int64_t)id;
     }
@@ -197,6 +201,10 @@ static enum st end_section_threads(struct sampling *t) {
 /* Adds the symbol in front of "(IMAGE + 24)", which is the last parenthesis, and returns its
  * number; 0: there is none. */
 static uint64_t name_frame(struct report *r, uint64_t address, const char *s, size_t len) {
+    const char *whole = report_text(r, s, len);
+    if (whole && report_atos_tail(whole)) {
+        return report_symbol(r, address, whole);
+    }
     while (len > 1 && !(s[len - 1] == '(' && s[len - 2] == ' ')) {
         len--;
     }
@@ -227,6 +235,25 @@ static void note_load(struct sampling *t, uint64_t address, const char *s, size_
     }
 }
 
+/* Notes the image of a frame's "(IMAGE + 24)", in case the text ends before the images. */
+static void note_image(struct sampling *t, uint64_t address, const char *s, size_t len) {
+    struct crash_frame f = {.address = address, .has_address = true};
+    uint64_t offset;
+    size_t open = len, plus = len;
+    while (open > 1 && !(s[open - 1] == '(' && s[open - 2] == ' ')) {
+        open--;
+        plus = strncmp(s + open, " + ", 3) == 0 ? open : plus;
+    }
+    const char *digits = s + plus + 3;
+    if (open < 2 || plus + 3 >= len || !report_take_decimal(&digits, &offset) || *digits != ')') {
+        return;
+    }
+    f.image = report_text(t->r, s + open, plus - open);
+    f.has_base = offset < address;
+    f.base = address - offset;
+    crash_images_note(&t->named, t->r, &f);
+}
+
 /* Adds the executable to the images if the section does not list it, and gives it its UUID. */
 static void complete_executable(struct sampling *t) {
     struct report *r = t->r;
@@ -247,20 +274,22 @@ static void complete_executable(struct sampling *t) {
 /* Takes a node "12 start + 462 (dyld + 21806) [0x115b4652e] 1-49"; a kernel's frame begins with a
  * star. column: how deep it stands. */
 static enum st take_sample(struct sampling *t, size_t column) {
-    const char *s = report_skip_blanks(t->line), *from = s, *at = NULL;
+    const char *s = report_skip_blanks(t->line), *from = s, *at;
     uint64_t count, address;
+    bool joined;
     if (!report_take_decimal(&s, &count) || *s != ' ' || count > DUMP_COUNT_MAX) {
-        t->unread += report_outline_now(&t->outline) && *from && *from != '<' && *from != '*';
+        /* notes, and frames of the kernel */
+        bool node = strstr(from, "[0x"), other = *from == '*' || (*from == '<' && !node);
+        t->unread += *from && !other && (node || report_outline_now(&t->outline));
         return ST_OK;
     }
     s = report_skip_blanks(s);
-    for (const char *p = s; (p = strstr(p, "[0x")) != NULL; p++) {
-        at = p;
-    }
+    at = report_node_address(s, &joined);
+    t->unread += joined;
     const char *digits = at ? at + 1 : from;
     if (!at || !report_take_hex(&digits, &address) || *digits != ']') {
-        /* Lines such as "<User mode>" are no nodes, and do not count as unread. */
-        t->unread += *s != '<';
+        t->unread += *s != '<'; /* "<User mode>" is no node: it tells how its parent was reached */
+        report_outline_note(&t->outline, column);
         t->truncated += strstr(s, "truncated backtrace>") != NULL;
         return ST_OK;
     }
@@ -271,6 +300,7 @@ static enum st take_sample(struct sampling *t, size_t column) {
     }
     uint64_t name = name_frame(t->r, address, s, (size_t)(at - s));
     note_load(t, address, s, (size_t)(at - s));
+    note_image(t, address, s, (size_t)(at - s));
     return report_outline_add(t->r, &t->outline,
                               &(struct report_outline_node){column, count, address, s, name});
 }
@@ -409,6 +439,8 @@ static enum st sampled_take_line(struct sampling *t) {
     case IN_PROCESS:
         if (report_begins_images(s)) {
             t->place = IN_IMAGES;
+            report_end_image_lines(t->r, &t->images);
+            t->images = (struct report_image_lines){0};
             return end_section_threads(t);
         }
         read_section_head(t);
@@ -425,7 +457,7 @@ static enum st sampled_take_line(struct sampling *t) {
         return *s ? take_sample(t, ++t->heaviest) : ST_OK;
     case IN_IMAGES:
         if (t->r->images.len < DUMP_IMAGES_MAX) {
-            report_text_image(t->r, t->line);
+            report_image_line(t->r, &t->images, t->line);
         }
         return ST_OK;
     case ELSEWHERE:
@@ -447,13 +479,14 @@ static void read_cpu_use(struct report *r) {
     }
 }
 
-static enum st sampled_fill(struct sampling *t, struct span text) {
+static enum st sampled_fill(struct sampling *t) {
     struct report *r = t->r;
     while (t->place != AT_END && (t->line = report_next_line(r, &t->lines)) != NULL) {
         if (sampled_take_line(t) != ST_OK) {
             return err_context(r->e, "line %zu", t->lines.number);
         }
     }
+    report_end_image_lines(r, &t->images);
     if (t->place == IN_HEAVIEST && end_section_threads(t) == ST_OK) {
         report_lack(r, "all but the main thread's heaviest stack: the text ends behind it");
     }
@@ -471,10 +504,12 @@ static enum st sampled_fill(struct sampling *t, struct span text) {
         report_lack(r, "what follows: the text ends within its last process");
     }
     read_cpu_use(r);
-    if (t->place == IN_PROCESS) {
-        return err_set(r->e, ERR_TRUNCATED,
-                       "a text report that is cut short: no \"Binary Images\" at byte %zu",
-                       (size_t)(text.end - text.p));
+    if (t->place == IN_PROCESS) { /* people paste the text without its images */
+        if (end_section_threads(t) != ST_OK) {
+            return ST_ERR;
+        }
+        (void)crash_images_add(&t->named, r, false);
+        report_lack(r, "what follows: the text ends without \"Binary Images\"");
     }
     return r->threads.len > 0
                ? ST_OK
@@ -485,7 +520,8 @@ enum st report_fill_sampled(struct report *r, struct span text) {
     struct sampling t = {.r = r, .text = text, .lines = report_lines_of(text)};
     r->kind = "hang";
     r->detector = "apple";
-    enum st st = sampled_fill(&t, text);
+    enum st st = sampled_fill(&t);
     report_outline_release(&t.outline);
+    crash_images_release(&t.named);
     return st;
 }

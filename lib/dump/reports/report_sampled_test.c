@@ -147,11 +147,50 @@ static void what_used_too_much_is_the_kind(void **state) {
     }
 }
 
+/* atos(1) puts its own words in the place of "NAME + 24 (IMAGE + 256)". */
+static void rows_of_atos_have_names_files_and_lines(void **state) {
+    (void)state;
+    struct converted c = convert_text_of(
+        HEAD("hang", "") "Process:          Shop [301]\n  Thread 0x104    9 samples (1-9)\n"
+                         "  9  main (in Shop) (main.m:12) [0x100000100] 1-9\n"
+                         "    9  f(int) (in Shop) + 8 [0x100000200] 1-9\n"
+                         "      <patched truncated backtrace>\n" SHOP_IMAGES);
+    const char *text = only_dump(&c)->text;
+    assert_non_null(strstr(text, "\"4294967552\":[\"main\",0,\"main.m\",12]"));
+    assert_non_null(strstr(text, "\"4294967808\":[\"f(int)\",8]"));
+    release_converted(&c);
+    c = convert_text_of("Call graph:\n    9 Thread_1   DispatchQueue_1: x  (serial)\n"
+                        "    + 9 main (in Shop) (main.m:12) [0x100000100]\n"
+                        "\nTotal number in stack (recursive counted multiple):\n");
+    assert_non_null(strstr(only_dump(&c)->text, "\"4294967552\":[\"main\",0,\"main.m\",12]"));
+    release_converted(&c);
+}
+
+/* A note in the place of a frame has frames below it. */
+static void frames_below_a_note_are_not_missing(void **state) {
+    (void)state;
+    struct converted c = convert_text_of(
+        HEAD("hang", "") "Process:          Shop [301]\n  Thread 0x104    9 samples (1-9)\n"
+                         "  9  main + 8 (Shop + 256) [0x100000100] 1-9\n"
+                         "    9  <patched truncated backtrace>\n"
+                         "      9  wait + 8 (libx.dylib + 48) [0x180000030] 1-9\n" SHOP_IMAGES);
+    assert_string_equal(only_dump(&c)->lack, "1 stack that the system truncated");
+    release_converted(&c);
+}
+
 static void samples_without_their_process_are_refused(void **state) {
     (void)state;
-    check_refused(
-        HEAD("cpu usage", CPU) "Powerstats for:   Shop [301]\n  9  f (Shop + 4) [0x100000004]\n",
-        "cut short");
+    struct converted c =
+        convert_text_of(/* an excerpt, as people paste it */
+                        HEAD(
+                            "cpu usage",
+                            CPU) "Powerstats for:   Shop [301]\n  9  f (Shop + 4) [0x100000004]\n");
+    check_frames(&only_dump(&c)->threads[0].stack, FRAMES(0x100000004));
+    assert_string_equal(only_dump(&c)->images[0].name, "Shop"); /* as the frame names it */
+    assert_int_equal(only_dump(&c)->images[0].load, 0x100000000);
+    assert_string_equal(only_dump(&c)->lack,
+                        "what follows: the text ends without \"Binary Images\"");
+    release_converted(&c);
     check_refused(
         HEAD("cpu usage", CPU) "Powerstats for:   Shopping [301]\n  9  f (x + 4) [0x100000004]\n",
         "without a stack of its process");
@@ -445,6 +484,8 @@ int main(void) {
         cmocka_unit_test(the_heaviest_stack_is_followed_from_the_root),
         cmocka_unit_test(a_hang_is_the_main_threads_samples),
         cmocka_unit_test(what_used_too_much_is_the_kind),
+        cmocka_unit_test(rows_of_atos_have_names_files_and_lines),
+        cmocka_unit_test(frames_below_a_note_are_not_missing),
         cmocka_unit_test(samples_without_their_process_are_refused),
         cmocka_unit_test(a_systems_report_is_of_its_most_blocked_app),
         cmocka_unit_test(a_process_that_is_not_there_is_refused),

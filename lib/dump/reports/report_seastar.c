@@ -214,6 +214,10 @@ static const char *program_before(struct report *r, struct span line) {
 }
 
 static enum st seastar_frame(struct report *r, const struct seastar_address *a) {
+    if (a->unread) {
+        r->frames_unread++;
+        return report_frame(r, 0);
+    }
     const char *path = report_text(r, a->file.p, line_len(a->file));
     if (path) {
         const struct report_image image = {.path = path};

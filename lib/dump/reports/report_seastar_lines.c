@@ -59,10 +59,16 @@ static bool seastar_is_address(struct span word, struct seastar_address *out) {
     return report_take_hex(&rest, &out->address) && *rest == 0;
 }
 
+/* Was the word an address before it was damaged? */
+static bool was_address(struct span word) {
+    return line_has_head(word, "0x") || seastar_behind(word, "+0x") != NULL;
+}
+
 bool seastar_take_address(struct span *addresses, struct seastar_address *out) {
     struct span word;
     while ((word = seastar_word(addresses)), word.p < word.end) {
-        if (seastar_is_address(word, out)) {
+        out->unread = was_address(word) && !seastar_is_address(word, out);
+        if (out->unread || seastar_is_address(word, out)) {
             return true;
         }
     }
@@ -138,19 +144,28 @@ static bool take_rule(struct seastar_line *out) {
     return true;
 }
 
-/* Takes a line whose first address stands at its end, or has other words after it. Several
- * addresses make it another kind of line, such as a table. */
+/* Does the word begin the line, or stand behind several blanks? */
+static bool stands_apart(struct span line, struct span word) {
+    return word.p == line.p ||
+           (word.p - line.p > 1 && line_is_blank_at(word.p - 1) && line_is_blank_at(word.p - 2));
+}
+
+/* Takes a line whose first address stands at its end, or has other words behind it, or cannot be
+ * read. Several addresses make it another kind of line, such as a table. */
 static void take_address_line(struct seastar_line *out) {
     struct span rest = out->line, word, first = {0};
     struct seastar_address a;
-    size_t behind = 0, addresses = 0;
+    size_t behind = 0, addresses = 0, damaged = 0;
     while ((word = seastar_word(&rest)), word.p < word.end) {
         bool address = seastar_is_address(word, &a);
+        bool was = !address && addresses + damaged == 0 && was_address(word) &&
+                   stands_apart(out->line, word);
         addresses += address;
-        behind += addresses > 0 && !address;
-        first = address && !first.p ? word : first;
+        damaged += was;
+        behind += addresses + damaged > 0 && !address;
+        first = (address || was) && !first.p ? word : first;
     }
-    if (addresses != 1) {
+    if (addresses != 1 && damaged == 0) {
         return;
     }
     out->source = (struct span){out->line.p, first.p};

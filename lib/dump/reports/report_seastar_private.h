@@ -13,8 +13,9 @@ enum seastar_kind {
     SEASTAR_HEADING, /* "Backtrace:" */
     SEASTAR_ADDRESS, /* an address by itself */
     SEASTAR_KERNEL,  /* "kernel callstack:", whose addresses have no names */
-    SEASTAR_TASKS,   /* "--------", after which the chain of tasks follows, not frames */
-    SEASTAR_DECODED, /* an address with words after it, such as a decoder's */
+    SEASTAR_TASKS,   /* "--------", behind which the chain of tasks follows, not frames */
+    SEASTAR_DECODED, /* an address that cannot be read, or has words behind it, such as a
+                        decoder's */
     SEASTAR_UNRELATED /* any other line of the log */
 };
 
@@ -44,6 +45,7 @@ bool seastar_same_source(const struct seastar_line *a, const struct seastar_line
 struct seastar_address {
     struct span file; /* file of the address; empty: the executable */
     uint64_t address;
+    bool unread; /* the word is that of an address and cannot be read: the rest is not set */
 };
 /* Takes the next address "0x45d0e2e" or "/lib64/libc.so.6+0x3d1ef" of a line's `addresses`,
  * skipping other words; false: there is none. */

@@ -107,11 +107,26 @@ static void a_decoded_address_is_told(void **state) {
     release_converted(&c);
 }
 
+static void a_damaged_address_is_told(void **state) {
+    (void)state;
+    struct converted c = convert_text_of(OF_1 "0x11\n0x1x2\n0x13\n");
+    check_frames(&only_dump(&c)->threads[0].stack, FRAMES(0x11, 0x13));
+    assert_string_equal(only_dump(&c)->lack, "1 line of its backtrace that could not be read");
+    release_converted(&c);
+    c = convert_text_of("Reactor stalled for 33 ms on shard 0. Backtrace: 0x11 0x1x2 "
+                        "/lib64/libc.so.6+0x1g 0x13\n");
+    assert_int_equal(only_dump(&c)->threads[0].stack.frame_count, 4);
+    assert_int_equal(only_dump(&c)->threads[0].stack.frames[2], 0);
+    assert_string_equal(only_dump(&c)->lack, "2 frames that could not be read");
+    release_converted(&c);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_prefix_tells_whose_line_it_is),
         cmocka_unit_test(an_address_of_either_program_makes_both_unclear),
         cmocka_unit_test(other_lines_may_stand_in_a_backtrace),
+        cmocka_unit_test(a_damaged_address_is_told),
         cmocka_unit_test(a_decoded_address_is_told),
         cmocka_unit_test(backtraces_that_interlace_belong_to_nobody),
         cmocka_unit_test(a_shards_backtrace_is_that_of_its_last_stall),

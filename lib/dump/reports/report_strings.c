@@ -86,6 +86,12 @@ void report_lack_frames(struct report *r) {
 void report_write_lack(struct report *r, struct jsonw *w) {
     report_lack_count(r, r->frames_unread, "frame that could not be read",
                       "frames that could not be read");
+    report_lack_count(r, r->images_unread, "image that could not be read",
+                      "images that could not be read");
+    report_lack_count(r, r->nodes_skipped, "frame that its call trees leave out",
+                      "frames that its call trees leave out");
+    report_lack_count(r, r->nodes_over, "frame whose callees have more samples than it",
+                      "frames whose callees have more samples than they");
     report_lack_count(r, r->others, "sample of other events", "samples of other events");
     jsonw_member_cstr(w, "lack", r->lack);
 }

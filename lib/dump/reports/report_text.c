@@ -140,13 +140,26 @@ static const char *text_original(struct span text) {
     return NULL;
 }
 
+/* Returns the .ips that begins at p: its two JSON texts. The window of macOS that shows a report
+ * appends lines about the machine, which belong to neither. */
+static struct span original_ips(const char *p, const char *end) {
+    struct span ips = {p, end}, rest = ips;
+    (void)span_value(&rest);
+    span_skip_space(&rest);
+    if (rest.p < end && *rest.p == '{') {
+        struct span body = span_value(&rest);
+        ips.end = body.end > body.p && body.end[-1] == '}' ? body.end : end;
+    }
+    return ips;
+}
+
 /* Reads a text report. The macOS console appends the original .ips to the text; that is then read
  * instead. */
 static enum st report_text_read(const struct report_document *d, struct err *e) {
     const char *original = text_original(d->text);
     if (original) {
         struct report_document ips = *d;
-        ips.text.p = original;
+        ips.text = original_ips(original, d->text.end);
         return report_read_ips(&ips, e);
     }
     struct report r;

@@ -29,11 +29,16 @@ static uint64_t node_count(const struct report_tree *tree, const json_t *node) {
     return report_u64(value, &count) && count <= DUMP_COUNT_MAX ? count : 0;
 }
 
-static uint64_t own_count(const struct report_tree *tree, const json_t *node) {
+/* Returns the node's own samples. *over, if not NULL, is set if its children have more samples than
+ * the node: something is wrong with the tree. */
+static uint64_t own_count(const struct report_tree *tree, const json_t *node, bool *over) {
     const json_t *children = json_object_get(node, tree->children);
     uint64_t count = node_count(tree, node), below = 0;
-    for (size_t i = 0; i < json_array_size(children) && below < count; i++) {
+    for (size_t i = 0; i < json_array_size(children) && below <= count; i++) {
         below += node_count(tree, json_array_get(children, i));
+    }
+    if (over) {
+        *over = json_object_get(node, tree->count) && below > count;
     }
     /* In a tree without counts every leaf counts as one sample. */
     if (!json_object_get(node, tree->count)) {
@@ -86,7 +91,9 @@ static enum st walk_next(struct tree_walk *w, uint64_t *own) {
         if (!json_is_object(node)) {
             continue;
         }
-        *own = own_count(w->tree, node);
+        bool over;
+        *own = own_count(w->tree, node, &over);
+        w->r->nodes_over += over;
         if (push_frame(w, node) != ST_OK) {
             return ST_ERR;
         }
@@ -159,7 +166,7 @@ enum st report_tree_heaviest(struct report *r, const struct report_tree *tree,
     enum st st = ST_OK;
     while (st == ST_OK && (node = heaviest_node(tree, roots, ended)) != NULL) {
         st = push_frame(&w, node);
-        ended = own_count(tree, node);
+        ended = own_count(tree, node, NULL);
         roots = json_object_get(node, tree->children);
     }
     if (st == ST_OK) {

@@ -72,7 +72,8 @@ static bool order_facets(const struct triage *t, struct tally *tally) {
 static bool order_set_facets(const struct triage *t, const struct bucket_set *set) {
     for (size_t i = 0; i < set->buckets.len; i++) {
         const struct bucket *b = set->buckets.data[i];
-        bool ordered = set == &t->level[1] && t->level[0].buckets.data[b->parent]->tally == b->tally;
+        bool ordered =
+            set == &t->level[1] && t->level[0].buckets.data[b->parent]->tally == b->tally;
         if (!ordered && !order_facets(t, b->tally)) {
             return false;
         }

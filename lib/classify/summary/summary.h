@@ -54,7 +54,7 @@ struct summary_change {
 
 struct summary_bucket {
     const char *id;
-    const char *title;                /* frames of its key, innermost first */
+    const char *title; /* frames of its key, innermost first */
     const char *place; /* place in the source, "src/cart.c:95"; "" = unknown, or not in detail */
     const char *cause; /* main cause */
     const char *causes, *why; /* all causes with shares, and the reason; "" = not in detail */

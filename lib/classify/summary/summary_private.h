@@ -8,9 +8,9 @@
 struct summary_maker {
     struct summary *s;
     const struct triage *t;
-    struct strbuf text; /* scratch */
+    struct strbuf text;   /* scratch */
     const char **actions; /* titles of the actions, NULL = not made yet */
-    bool failed;        /* memory ran out */
+    bool failed;          /* memory ran out */
 };
 
 /* Returns a copy of m->text, which is emptied; "" if memory ran out. */

@@ -4,8 +4,11 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -20,9 +23,11 @@ enum {
 
 struct arrivals {
     char *folder;
-    VEC(char *) names; /* names found when the folder was last listed, ascending */
+    VEC(char *) names; /* names below `folder` that were found when it was last listed, ascending */
     size_t next;
-    struct strbuf path, target;
+    struct strbuf path, target, slot;
+    int lock; /* descriptor of the file that arrivals_next returned last, with its lock; -1 = none
+               */
 };
 
 static enum st make_folder(struct arrivals *a, const char *name, struct err *e) {
@@ -43,7 +48,9 @@ enum st arrivals_open(struct arrivals **out, const char *folder, struct err *e) 
         free(a);
         return err_nomem(e);
     }
-    if (make_folder(a, "done", e) != ST_OK || make_folder(a, "refused", e) != ST_OK) {
+    a->lock = -1;
+    if (make_folder(a, "done", e) != ST_OK || make_folder(a, "refused", e) != ST_OK ||
+        make_folder(a, "taking", e) != ST_OK) {
         arrivals_close(a);
         return ST_ERR;
     }
@@ -59,12 +66,21 @@ static void forget_names(struct arrivals *a) {
     a->next = 0;
 }
 
+static void let_go(struct arrivals *a) {
+    if (a->lock >= 0) {
+        close(a->lock);
+        a->lock = -1;
+    }
+}
+
 void arrivals_close(struct arrivals *a) {
     if (a) {
+        let_go(a);
         forget_names(a);
         VEC_RELEASE(&a->names);
         strbuf_release(&a->path);
         strbuf_release(&a->target);
+        strbuf_release(&a->slot);
         free(a->folder);
         free(a);
     }
@@ -80,22 +96,67 @@ static bool is_file(int dir, const char *name) {
            S_ISREG(st.st_mode);
 }
 
-static enum st look_for_arrivals(struct arrivals *a, struct err *e) {
-    DIR *dir = opendir(a->folder);
-    enum st st = dir ? ST_OK : err_sys(e, errno, "cannot read '%s'", a->folder);
+/* Adds the files of a folder to a->names, with `prefix` in front of each name. A folder that does
+ * not exist has none. */
+static enum st list_files(struct arrivals *a, const char *prefix, struct err *e) {
+    enum st st = ST_OK;
     const struct dirent *entry;
+    strbuf_reset(&a->path);
+    strbuf_addf(&a->path, "%s/%s", a->folder, prefix);
+    if (a->path.failed) {
+        return err_nomem(e);
+    }
+    DIR *dir = opendir(a->path.data);
+    if (!dir) {
+        return errno == ENOENT ? ST_OK : err_sys(e, errno, "cannot read '%s'", a->path.data);
+    }
     while (st == ST_OK && (entry = readdir(dir))) {
         if (!is_file(dirfd(dir), entry->d_name)) {
             continue;
         }
-        char *name = strdup(entry->d_name);
-        if (!name || !VEC_PUSH(&a->names, name)) {
-            free(name);
+        struct strbuf name = {0};
+        strbuf_addf(&name, "%s%s", prefix, entry->d_name);
+        if (name.failed || !VEC_PUSH(&a->names, name.data)) {
+            strbuf_release(&name);
             st = err_nomem(e);
+        }
+    }
+    closedir(dir);
+    return st;
+}
+
+/* Adds the files that a watcher was reading when it was killed, each in a slot of its own. */
+static enum st list_taken(struct arrivals *a, struct err *e) {
+    char slot[sizeof "taking//" + NAME_MAX];
+    enum st st = ST_OK;
+    strbuf_reset(&a->path);
+    strbuf_addf(&a->path, "%s/taking", a->folder);
+    if (a->path.failed) {
+        return err_nomem(e);
+    }
+    DIR *dir = opendir(a->path.data);
+    const struct dirent *entry;
+    while (st == ST_OK && dir && (entry = readdir(dir))) {
+        size_t digits = strspn(entry->d_name, "0123456789");
+        if (digits > 0 && digits <= 6 && entry->d_name[digits] == '\0') {
+            snprintf(slot, sizeof slot, "taking/%s/", entry->d_name);
+            st = list_files(a, slot, e);
         }
     }
     if (dir) {
         closedir(dir);
+    }
+    return st;
+}
+
+static enum st look_for_arrivals(struct arrivals *a, struct err *e) {
+    struct stat folder;
+    if (stat(a->folder, &folder) != 0) {
+        return err_sys(e, errno, "cannot read '%s'", a->folder);
+    }
+    enum st st = list_taken(a, e);
+    if (st == ST_OK) {
+        st = list_files(a, "", e);
     }
     if (a->names.len) {
         qsort(a->names.data, a->names.len, sizeof *a->names.data, by_arrival_name);
@@ -103,20 +164,103 @@ static enum st look_for_arrivals(struct arrivals *a, struct err *e) {
     return st;
 }
 
+/* ---- taking ---- */
+
+/* Makes a new folder for one file, a->slot, which nobody else writes to. */
+static enum st make_slot(struct arrivals *a, struct err *e) {
+    for (unsigned n = 0; n < ARRIVALS_NUMBERS_MAX; n++) {
+        strbuf_reset(&a->slot);
+        strbuf_addf(&a->slot, "%s/taking/%u", a->folder, n);
+        if (a->slot.failed) {
+            return err_nomem(e);
+        }
+        if (mkdir(a->slot.data, 0700) == 0) {
+            return ST_OK;
+        }
+        if (errno != EEXIST) {
+            return err_sys(e, errno, "cannot make '%s'", a->slot.data);
+        }
+    }
+    return err_set(e, ERR_LIMIT, "too many files are being taken in '%s'", a->folder);
+}
+
+static const char *arrival_base_name(const char *name) {
+    const char *slash = strrchr(name, '/');
+    return slash ? slash + 1 : name;
+}
+
+/* Moves the file `name` of the folder into a slot, and sets a->path to it there. From then on
+ * another file may arrive under the same name. ST_NONE: another process took the file. */
+static enum st move_to_slot(struct arrivals *a, const char *name, struct err *e) {
+    enum st st = make_slot(a, e);
+    if (st != ST_OK) {
+        return st;
+    }
+    strbuf_reset(&a->target);
+    strbuf_addf(&a->target, "%s/%s", a->folder, name);
+    strbuf_reset(&a->path);
+    strbuf_addf(&a->path, "%s/%s", strbuf_cstr(&a->slot), name);
+    if (a->target.failed || a->path.failed) {
+        return err_nomem(e);
+    }
+    if (rename(a->target.data, a->path.data) == 0) {
+        return ST_OK;
+    }
+    int why = errno;
+    rmdir(a->slot.data);
+    return why == ENOENT ? ST_NONE : err_sys(e, why, "cannot move '%s'", a->target.data);
+}
+
+/* Sets a->path and a->slot to a file that is in a slot already. */
+static enum st find_in_slot(struct arrivals *a, const char *name, struct err *e) {
+    strbuf_reset(&a->path);
+    strbuf_addf(&a->path, "%s/%s", a->folder, name);
+    strbuf_reset(&a->slot);
+    strbuf_addf(&a->slot, "%s/%.*s", a->folder, (int)(arrival_base_name(name) - 1 - name), name);
+    return a->path.failed || a->slot.failed ? err_nomem(e) : ST_OK;
+}
+
+/* Locks the file at a->path, so that two watchers of one folder never read the same file. False:
+ * another watcher has it, or has moved it away. A file that cannot be opened counts as locked,
+ * since whoever reads it says why. */
+static bool lock_file(struct arrivals *a) {
+    struct stat opened, named;
+    int fd = open(a->path.data, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (fd < 0) {
+        return errno != ENOENT;
+    }
+    if (flock(fd, LOCK_EX | LOCK_NB) != 0 || fstat(fd, &opened) != 0 ||
+        stat(a->path.data, &named) != 0 || opened.st_ino != named.st_ino) {
+        close(fd);
+        return false;
+    }
+    a->lock = fd;
+    return true;
+}
+
 enum st arrivals_next(struct arrivals *a, const char **path, struct err *e) {
+    let_go(a);
     if (a->next == 0 && look_for_arrivals(a, e) != ST_OK) {
         forget_names(a);
         return ST_ERR;
     }
-    if (a->next == a->names.len) {
-        forget_names(a);
-        return ST_NONE;
+    while (a->next < a->names.len) {
+        const char *name = a->names.data[a->next++];
+        bool in_slot = strchr(name, '/') != NULL;
+        enum st st = in_slot ? find_in_slot(a, name, e) : move_to_slot(a, name, e);
+        if (st == ST_ERR) {
+            return st;
+        }
+        if (st == ST_OK && lock_file(a)) {
+            *path = strbuf_cstr(&a->path);
+            return ST_OK;
+        }
     }
-    strbuf_reset(&a->path);
-    strbuf_addf(&a->path, "%s/%s", a->folder, a->names.data[a->next++]);
-    *path = strbuf_cstr(&a->path);
-    return strbuf_check(&a->path, e);
+    forget_names(a);
+    return ST_NONE;
 }
+
+/* ---- settling ---- */
 
 /* Returns the length to which a name is cut, so that a number and ".reason" can be appended: the
  * whole length, unless the name is nearly as long as the file system allows. */
@@ -135,7 +279,7 @@ static size_t kept_length(const struct arrivals *a, const char *name) {
 /* Moves the file into `folder` (done or refused) under its own name (kept_length), with the lowest
  * free number appended if the name is in use. ST_NONE: the file no longer exists. */
 static enum st move_to(struct arrivals *a, const char *folder, struct err *e) {
-    const char *name = a->names.data[a->next - 1];
+    const char *name = arrival_base_name(a->names.data[a->next - 1]);
     const int kept = (int)kept_length(a, name);
     for (unsigned n = 0; n < ARRIVALS_NUMBERS_MAX; n++) {
         strbuf_reset(&a->target);
@@ -181,5 +325,7 @@ enum st arrivals_settle(struct arrivals *a, const char *reason, struct err *e) {
     if (st == ST_OK && reason) {
         st = write_reason(a, reason, e);
     }
+    rmdir(a->slot.data); /* fails only if something else was put there */
+    let_go(a);
     return st == ST_NONE ? ST_OK : st;
 }

@@ -1,6 +1,9 @@
-/* A folder into which other processes rename files: each file is returned once, and then moved to
- * its subfolder done/ or refused/. A file that is still being written must have a name that begins
- * with a dot, or be in another folder, as WebDAV servers and the recorder ensure. */
+/* A folder into which other processes rename files: each file is moved to a slot of its own below
+ * the subfolder taking/, so that the next file of the same name is another one, is returned once,
+ * and then moved to the subfolder done/ or refused/. What is in taking/ after a kill is returned
+ * again; a file that another watcher of the folder reads is locked (flock(2)) and left alone. A
+ * file that is still being written must have a name that begins with a dot, or be in another
+ * folder, as WebDAV servers and the recorder ensure. */
 #ifndef STALLKIT_HISTORY_ARRIVALS_H
 #define STALLKIT_HISTORY_ARRIVALS_H
 
@@ -8,13 +11,14 @@
 
 struct arrivals;
 
-/* Opens the folder, and makes done/ and refused/ in it if they are missing, accessible to their
- * owner alone. */
+/* Opens the folder, and makes done/, refused/ and taking/ in it if they are missing, accessible to
+ * their owner alone. */
 enum st arrivals_open(struct arrivals **out, const char *folder, struct err *e) BASE_MUST_USE;
 /* Frees the handle; NULL is allowed. */
 void arrivals_close(struct arrivals *a);
 
-/* Returns the next regular file of the folder, in byte order of the names; links, folders and names
+/* Takes the next regular file of the folder, in byte order of the names, those of taking/ among
+ * them, and returns its path below taking/; links, folders and names
  * that begin with a dot are ignored. *path is borrowed until the next call. ST_NONE: all files were
  * returned; the next call lists the folder again. */
 enum st arrivals_next(struct arrivals *a, const char **path, struct err *e) BASE_MUST_USE;

@@ -47,8 +47,8 @@ static int set_up(void **state) {
 
 static int tear_down(void **state) {
     (void)state;
-    static const char *const folders[] = {"done", "refused", "."};
-    for (size_t i = 0; i < 3; i++) {
+    static const char *const folders[] = {"done", "refused", "taking/0", "taking/1", "taking", "."};
+    for (size_t i = 0; i < 6; i++) {
         char path[100], file[400];
         snprintf(path, sizeof path, "%s/%s", folder, folders[i]);
         DIR *dir = opendir(path);
@@ -68,7 +68,8 @@ static void assert_next(struct arrivals *a, const char *name) {
     const char *path = NULL;
     assert_int_equal(arrivals_next(a, &path, NULL), name ? ST_OK : ST_NONE);
     if (name) {
-        assert_string_equal(path + strlen(folder) + 1, name);
+        assert_string_equal(strrchr(path, '/') + 1, name);
+        assert_memory_equal(path + strlen(folder), "/taking/", 8);
     }
 }
 
@@ -117,12 +118,47 @@ static void what_is_taken_away_meanwhile_is_no_error(void **state) {
     assert_int_equal(arrivals_open(&a, folder, NULL), ST_OK);
     put("a", "x");
     put("b", "y");
+    put("c", "z");
     assert_next(a, "a");
-    snprintf(path, sizeof path, "%s/a", folder);
-    unlink(path);
+    snprintf(path, sizeof path, "%s/taking/0/a", folder);
+    assert_int_equal(unlink(path), 0);
     assert_int_equal(arrivals_settle(a, "why", NULL), ST_OK);
     assert_null(get("refused/a.reason"));
-    assert_next(a, "b");
+    snprintf(path, sizeof path, "%s/b", folder);
+    assert_int_equal(unlink(path), 0);
+    assert_next(a, "c");
+    assert_int_equal(arrivals_settle(a, NULL, NULL), ST_OK);
+    arrivals_close(a);
+}
+
+static void a_file_that_gets_the_name_of_one_that_is_read_is_another(void **state) {
+    (void)state;
+    struct arrivals *a = NULL;
+    assert_int_equal(arrivals_open(&a, folder, NULL), ST_OK);
+    put("a", "first");
+    assert_next(a, "a");
+    put("a", "second"); /* a server renames it over the name */
+    assert_int_equal(arrivals_settle(a, NULL, NULL), ST_OK);
+    assert_next(a, NULL);
+    assert_next(a, "a");
+    assert_int_equal(arrivals_settle(a, NULL, NULL), ST_OK);
+    assert_string_equal(get("done/a"), "first");
+    assert_string_equal(get("done/a.1"), "second");
+    arrivals_close(a);
+}
+
+static void what_a_killed_watcher_had_is_handed_out_again(void **state) {
+    (void)state;
+    struct arrivals *killed = NULL, *a = NULL;
+    assert_int_equal(arrivals_open(&killed, folder, NULL), ST_OK);
+    put("a", "x");
+    assert_next(killed, "a");
+    assert_int_equal(arrivals_open(&a, folder, NULL), ST_OK);
+    assert_next(a, NULL);   /* the other watcher still lives */
+    arrivals_close(killed); /* its locks go with it, as they do in a kill */
+    assert_next(a, "a");
+    assert_int_equal(arrivals_settle(a, NULL, NULL), ST_OK);
+    assert_string_equal(get("done/a"), "x");
     arrivals_close(a);
 }
 
@@ -199,6 +235,10 @@ int main(void) {
                                         tear_down),
         cmocka_unit_test_setup_teardown(a_name_that_comes_again_gets_a_number, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_is_taken_away_meanwhile_is_no_error, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(a_file_that_gets_the_name_of_one_that_is_read_is_another,
+                                        set_up, tear_down),
+        cmocka_unit_test_setup_teardown(what_a_killed_watcher_had_is_handed_out_again, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(a_name_as_long_as_can_be_is_cut, set_up, tear_down),
         cmocka_unit_test_setup_teardown(links_and_folders_are_left_alone, set_up, tear_down),

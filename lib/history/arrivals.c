@@ -22,6 +22,7 @@ struct arrivals {
     VEC(char *) names; /* names found by the last look, ascending */
     size_t next;
     struct strbuf path, target;
+    struct stat handed_out; /* the file that arrivals_next handed out last */
 };
 
 static enum st make_folder(struct arrivals *a, const char *name, struct err *e) {
@@ -114,7 +115,13 @@ enum st arrivals_next(struct arrivals *a, const char **path, struct err *e) {
     strbuf_reset(&a->path);
     strbuf_addf(&a->path, "%s/%s", a->folder, a->names.data[a->next++]);
     *path = strbuf_cstr(&a->path);
-    return strbuf_check(&a->path, e);
+    if (strbuf_check(&a->path, e) != ST_OK) {
+        return ST_ERR;
+    }
+    if (lstat(*path, &a->handed_out) != 0) {
+        a->handed_out = (struct stat){0}; /* it is gone: its reader finds that, too */
+    }
+    return ST_OK;
 }
 
 /* Returns how much of a name is kept, so that a number and ".reason" fit behind it: the whole name,
@@ -131,8 +138,47 @@ static size_t kept_length(const struct arrivals *a, const char *name) {
     return room;
 }
 
+static bool is_handed_out(const struct arrivals *a, const char *path) {
+    struct stat now;
+    const struct stat *then = &a->handed_out;
+    return lstat(path, &now) == 0 && now.st_dev == then->st_dev && now.st_ino == then->st_ino &&
+           now.st_size == then->st_size && now.st_mtime == then->st_mtime;
+}
+
+/* Gives a file that was moved to a->target, but came under the name of the one that was read, back
+ * to the folder, under its name or, if a third file has that, with a number behind it. */
+static enum st give_back(struct arrivals *a, const char *name, struct err *e) {
+    const int kept = (int)kept_length(a, name);
+    for (unsigned n = 0; n < ARRIVALS_NUMBERS_MAX; n++) {
+        strbuf_reset(&a->path);
+        strbuf_addf(&a->path, "%s/%.*s", a->folder, n ? kept : (int)strlen(name), name);
+        if (n) {
+            strbuf_addf(&a->path, ".%u", n);
+        }
+        if (a->path.failed) {
+            return err_nomem(e);
+        }
+        if (link(a->target.data, a->path.data) == 0) {
+            return unlink(a->target.data) == 0
+                       ? ST_NONE
+                       : err_sys(e, errno, "cannot remove '%s'", a->target.data);
+        }
+        if (errno != EEXIST) {
+            return err_sys(e, errno, "cannot move '%s' to '%s'", a->target.data, a->path.data);
+        }
+    }
+    return err_set(e, ERR_LIMIT, "too many files are called '%s'", name);
+}
+
+/* Makes an empty file, to which another is renamed. */
+static bool reserve(const char *path) {
+    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    return fd >= 0 && close(fd) == 0;
+}
+
 /* Moves the file into `folder` (done or refused) under its own name (kept_length), with the lowest
- * free number behind it if the name is taken. ST_NONE: the file is gone. */
+ * free number behind it if the name is taken. ST_NONE: the file is gone, and another one
+ * that has come under its name meanwhile stays for the next look. */
 static enum st move_to(struct arrivals *a, const char *folder, struct err *e) {
     const char *name = a->names.data[a->next - 1];
     const int kept = (int)kept_length(a, name);
@@ -145,10 +191,13 @@ static enum st move_to(struct arrivals *a, const char *folder, struct err *e) {
         if (a->target.failed) {
             return err_nomem(e);
         }
-        if (link(a->path.data, a->target.data) == 0) {
-            return unlink(a->path.data) == 0 || errno == ENOENT
-                       ? ST_OK
-                       : err_sys(e, errno, "cannot remove '%s'", a->path.data);
+        if (reserve(a->target.data)) {
+            if (rename(a->path.data, a->target.data) == 0) {
+                return is_handed_out(a, a->target.data) ? ST_OK : give_back(a, name, e);
+            }
+            int why = errno;
+            unlink(a->target.data);
+            errno = why;
         }
         if (errno == ENOENT) {
             return ST_NONE; /* another process took the file */

@@ -20,7 +20,9 @@ void arrivals_close(struct arrivals *a);
 enum st arrivals_next(struct arrivals *a, const char **path, struct err *e) BASE_MUST_USE;
 /* Moves the file that arrivals_next handed out last to done/ or, with a reason, to refused/, where
  * a file of its name and ".reason" has the reason. If the name is taken, a number is appended; a
- * name that leaves no room for these is cut. ST_OK, too, if another process has taken the file. */
+ * name that leaves no room for these is cut. ST_OK, too, if another process has taken the file, or
+ * another file has taken its name since it was handed out: that one is handed out by the next look.
+ */
 enum st arrivals_settle(struct arrivals *a, const char *reason, struct err *e) BASE_MUST_USE;
 
 #endif

@@ -126,6 +126,30 @@ static void what_is_taken_away_meanwhile_is_no_error(void **state) {
     arrivals_close(a);
 }
 
+static void a_file_that_takes_the_name_of_one_that_is_read_comes_next(void **state) {
+    (void)state;
+    for (int refused = 0; refused < 2; refused++) {
+        struct arrivals *a = NULL;
+        char from[100], to[100];
+        assert_int_equal(arrivals_open(&a, folder, NULL), ST_OK);
+        put("batch", "read");
+        assert_next(a, "batch");
+        put(".later", "not read");
+        snprintf(from, sizeof from, "%s/.later", folder);
+        snprintf(to, sizeof to, "%s/batch", folder);
+        assert_int_equal(rename(from, to), 0);
+        assert_int_equal(arrivals_settle(a, refused ? "why" : NULL, NULL), ST_OK);
+        assert_null(get("done/batch"));
+        assert_null(get("refused/batch"));
+        assert_null(get("refused/batch.reason"));
+        assert_next(a, NULL);
+        assert_next(a, "batch");
+        assert_string_equal(get("batch"), "not read");
+        unlink(to);
+        arrivals_close(a);
+    }
+}
+
 static void a_name_as_long_as_can_be_is_cut(void **state) {
     (void)state;
     struct arrivals *a = NULL;
@@ -200,6 +224,8 @@ int main(void) {
         cmocka_unit_test_setup_teardown(a_name_that_comes_again_gets_a_number, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_is_taken_away_meanwhile_is_no_error, set_up,
                                         tear_down),
+        cmocka_unit_test_setup_teardown(a_file_that_takes_the_name_of_one_that_is_read_comes_next,
+                                        set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_name_as_long_as_can_be_is_cut, set_up, tear_down),
         cmocka_unit_test_setup_teardown(links_and_folders_are_left_alone, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_folder_that_is_not_there_is_refused, set_up, tear_down),

@@ -129,10 +129,13 @@ static enum st fill_file(const char *path, struct err *e) {
     if (sql_open(&file, path, true, e) != ST_OK) {
         return ST_ERR;
     }
-    enum st st = sql_run(file, "PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL", e);
+    /* The log comes last: a commit without it is in the file, or fails, while the close that would
+     * copy a log to the file does not tell of a full disk. */
+    enum st st = sql_run(file, "PRAGMA auto_vacuum = INCREMENTAL; PRAGMA synchronous = FULL", e);
     st = st == ST_OK ? sql_begin(file, e) : st;
     st = st == ST_OK ? make_tables(file, e) : st;
     st = st == ST_OK ? sql_commit(file, e) : st;
+    st = st == ST_OK ? sql_run(file, "PRAGMA journal_mode = WAL", e) : st;
     sql_close(file);
     return st;
 }

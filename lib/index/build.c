@@ -439,7 +439,10 @@ static enum st run_build(struct index_build_run *b, struct sink *out, struct err
     if (st != ST_OK) {
         return st;
     }
-    encode_begin(&b->encoder, &b->own, quantum_of(b->source->slice), b->threads, info_size(b));
+    size_t file_size;
+    object_slice_file(b->source->slice, &file_size);
+    encode_begin(&b->encoder, &b->own, quantum_of(b->source->slice), b->threads, info_size(b),
+                 file_size);
     st = read_all_units(b, e);
     if (st == ST_OK && build_failed(b)) {
         st = err_set(e, b->failure.code, "%s", b->failure.text);

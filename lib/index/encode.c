@@ -21,7 +21,7 @@ struct origin_names {
 enum { INFO_BYTES_PER_BYTE = 2, INFO_BYTES_PER_NAME = 256 };
 
 void encode_begin(struct encoder *c, const struct own_symbols *own, unsigned quantum,
-                  unsigned readers, uint64_t size) {
+                  unsigned readers, uint64_t size, uint64_t file_size) {
     c->origins = calloc(readers, sizeof *c->origins);
     c->origin_count = c->origins ? readers : 0;
     c->failed = !c->origins;
@@ -29,7 +29,7 @@ void encode_begin(struct encoder *c, const struct own_symbols *own, unsigned qua
     c->quantum = quantum;
     strbuf_room_large(&c->data, (size_t)size / INFO_BYTES_PER_BYTE + 1);
     strbuf_addc(&c->data, 0); /* offset 0 stays unused: it means no record */
-    names_begin(&c->names, (size_t)size / INFO_BYTES_PER_NAME);
+    names_begin(&c->names, (size_t)size / INFO_BYTES_PER_NAME, size + file_size);
 }
 
 void encode_release(struct encoder *c) {

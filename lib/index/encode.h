@@ -31,9 +31,10 @@ struct encoder {
 
 /* Begins encoding. quantum: bytes of the smallest instruction; readers: number of struct debugs
  * that read the units; size: bytes of their debug info, by which memory is
- * reserved; own: borrowed until encode_release. */
+ * reserved; file_size: bytes of the file, which with `size` limits those of names; own: borrowed
+ * until encode_release. */
 void encode_begin(struct encoder *c, const struct own_symbols *own, unsigned quantum,
-                  unsigned readers, uint64_t size);
+                  unsigned readers, uint64_t size, uint64_t file_size);
 void encode_release(struct encoder *c);
 /* Ends the records with some bytes that their readers need after the last one. */
 void encode_end(struct encoder *c);

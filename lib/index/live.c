@@ -114,7 +114,7 @@ static enum st lookup_nameless(const struct live *l, uint64_t address, struct lo
 static enum st lookup_symbol(struct live *l, const size_t *units, size_t unit_count,
                              uint64_t address, struct lookup_hit *hit, struct err *e) {
     const struct object_symbol *s = own_symbols_find(&l->symbols, address);
-    if (!s) {
+    if (!s || strnlen(s->name, OBJECT_NAME_MAX + 1) > OBJECT_NAME_MAX) {
         return lookup_nameless(l, address, hit);
     }
     hit->quality = LOOKUP_SYMTAB;

@@ -11,6 +11,10 @@
 /* Bytes of a string on average, with paths; C++ has longer ones, and the table then grows once. */
 enum { STRING_BYTES = 48 };
 
+/* Limits on strings: their bytes are so many times those of the file, and as many more, and they
+ * are looked up, which reads them, so many times as often. */
+enum { STRINGS_RATIO = 8, STRINGS_FREE = 16 << 20, LOOKED_AT_RATIO = 16 };
+
 /* ---- entries of a buffer ---- */
 
 /* Limit on the slots that a search visits, because a hostile file may make strings collide. At most
@@ -110,7 +114,8 @@ static void pack_name(char out[INDEX_NAME_ROW], const uint32_t numbers[NAME_NUMB
     }
 }
 
-void names_begin(struct name_table *t, size_t expected) {
+void names_begin(struct name_table *t, size_t expected, uint64_t size) {
+    t->room = size > 0 && size < UINT32_MAX ? size * STRINGS_RATIO + STRINGS_FREE : 0;
     expect_strings(&t->string_at, expected);
     strbuf_room_large(&t->strings, expected * STRING_BYTES + 1);
     strbuf_addc(&t->strings, 0);
@@ -133,6 +138,9 @@ enum st names_check(const struct name_table *t, struct err *e) {
     if (t->names.len > UINT32_MAX || t->strings.len > UINT32_MAX) {
         return err_set(e, ERR_UNSUPPORTED, "too large for a symbol index");
     }
+    if (t->excess) {
+        return err_set(e, ERR_UNSUPPORTED, "more bytes of names than the file's size allows");
+    }
     if (t->failed || t->names.failed || t->strings.failed) {
         return err_nomem(e);
     }
@@ -143,10 +151,17 @@ enum st names_check(const struct name_table *t, struct err *e) {
 
 static uint32_t string_slot(struct name_table *t, const char *s, struct interned_slot **slot) {
     *slot = NULL;
-    if (!s || !*s) {
+    if (!s || !*s || t->excess) {
         return 0;
     }
-    uint32_t at = intern_at(&t->string_at, &t->strings, s, strlen(s) + 1, slot);
+    size_t len = t->room > 0 ? strnlen(s, t->room) : strlen(s);
+    t->looked_at += len;
+    if (t->room > 0 && (len >= t->room || t->strings.len > t->room - len ||
+                        t->looked_at / LOOKED_AT_RATIO > t->room)) {
+        t->excess = true;
+        return 0;
+    }
+    uint32_t at = intern_at(&t->string_at, &t->strings, s, len + 1, slot);
     t->failed |= at == 0;
     return at;
 }

@@ -30,6 +30,9 @@ struct name_table {
     VEC(struct name_link) links;
     struct interned string_at, name_at; /* name_at: names without a linkage name */
     struct number_map file_at;          /* key: offset of a path in strings; value: its number */
+    uint64_t room;                      /* most bytes of strings; 0: no limit but that of offsets */
+    uint64_t looked_at;                 /* bytes of strings that were looked up */
+    bool excess;                        /* there were more */
     bool failed;
 };
 
@@ -41,10 +44,12 @@ struct function_names {
     uint32_t line;
 };
 
-/* Begins the tables; expected: about the number of names. */
-void names_begin(struct name_table *t, size_t expected);
+/* Begins the tables; expected: about the number of names; size: bytes of the file and of the debug
+ * info that the names are from, which limits their bytes, as names may share those of the file; 0:
+ * no limit. */
+void names_begin(struct name_table *t, size_t expected, uint64_t size);
 void names_release(struct name_table *t);
-/* Returns ST_ERR if a call failed: out of memory, or more bytes than 32-bit offsets reach
+/* Tells whether a call failed: out of memory, or more bytes than 32-bit offsets or the limit reach
  * (ERR_UNSUPPORTED). */
 enum st names_check(const struct name_table *t, struct err *e) BASE_MUST_USE;
 

@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -20,7 +21,7 @@ static void each_string_and_name_lies_there_once(void **state) {
     struct name_table t = {0};
     uint32_t at[MANY], name[MANY];
     char text[32];
-    names_begin(&t, 0);
+    names_begin(&t, 0, 0);
     for (int round = 0; round < 2; round++) {
         size_t strings = t.strings.len, names = t.names.len;
         for (unsigned i = 0; i < MANY; i++) {
@@ -46,7 +47,7 @@ static void names_of_one_linkage_name_lie_there_once(void **state) {
     struct name_table t = {0};
     enum { LINES = 600 }; /* more than one search looks at */
     uint32_t name[LINES];
-    names_begin(&t, 0);
+    names_begin(&t, 0, 0);
     for (uint32_t i = 0; i < LINES; i++) {
         struct function_names f = {.function = "f", .linkage = "_Z1fv", .line = i};
         name[i] = names_function(&t, &f);
@@ -72,7 +73,7 @@ static void a_path_is_looked_for_once(void **state) {
     (void)state;
     struct name_table t = {0};
     uint32_t a = 0, b = 0, again = 0;
-    names_begin(&t, 0);
+    names_begin(&t, 0, 0);
     struct function_names f = {.function = "f", .file = "/b.c", .file_known = &b, .line = 3};
     assert_int_equal(names_file_once(&t, "/a.c", &a), 0);
     uint32_t name = names_function(&t, &f);
@@ -101,7 +102,7 @@ static void strings_made_to_collide_are_kept_all_the_same(void **state) {
     struct name_table t = {0};
     char text[16], other[16];
     unsigned made = 0;
-    names_begin(&t, 0);
+    names_begin(&t, 0, 0);
     for (uint64_t first = UINT64_C(0x0101010101010101); made < MANY; first += 0x10001) {
         if (colliding(first, text)) {
             if (made == 0) {
@@ -119,12 +120,38 @@ static void strings_made_to_collide_are_kept_all_the_same(void **state) {
     names_release(&t);
 }
 
+/* The names of hostile symbols are ends of one long string: a megabyte spells a terabyte. */
+static void names_have_a_limit_in_proportion_to_the_file(void **state) {
+    enum { SIZE = 1 << 20 };
+    char *text = malloc(SIZE);
+    struct err e = {0};
+    (void)state;
+    assert_non_null(text);
+    memset(text, 'a', SIZE - 1);
+    text[SIZE - 1] = '\0';
+    for (int one = 0; one < 2; one++) { /* different names, which are kept; one, which is read */
+        struct name_table t = {0};
+        names_begin(&t, 0, SIZE);
+        for (int i = 0; i < 300; i++) {
+            struct function_names f = {.function = text + (one ? 0 : i)};
+            (void)names_function(&t, &f);
+        }
+        assert_true(t.strings.len < 25 * (size_t)SIZE);
+        assert_int_equal(names_check(&t, &e), one ? ST_OK : ST_ERR);
+        if (!one) {
+            assert_int_equal(e.code, ERR_UNSUPPORTED);
+        }
+        names_release(&t);
+    }
+    free(text);
+}
+
 static void fill(void *ctx, bool refused) {
     struct name_table t = {0};
     struct err e = {0};
     char text[32];
     (void)ctx;
-    names_begin(&t, 300);
+    names_begin(&t, 300, 0);
     for (unsigned i = 0; i < 1000; i++) {
         (void)snprintf(text, sizeof text, "path%u", i);
         uint32_t known = 0;
@@ -147,6 +174,7 @@ static void a_lack_of_memory_is_an_error(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_string_and_name_lies_there_once),
+        cmocka_unit_test(names_have_a_limit_in_proportion_to_the_file),
         cmocka_unit_test(names_of_one_linkage_name_lie_there_once),
         cmocka_unit_test(a_path_is_looked_for_once),
         cmocka_unit_test(strings_made_to_collide_are_kept_all_the_same),

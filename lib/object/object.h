@@ -122,13 +122,19 @@ struct object_symbol {
  * symbol. */
 enum st object_symbols(const struct object_slice *s, const struct object_symbol **out,
                        size_t *count, struct err *e) BASE_MUST_USE;
+/* Longest name, in bytes, that is taken from a symbol; symbols may share the bytes of their names,
+ * so that a small file spells many long ones. Whoever copies or compares a name looks. */
+enum { OBJECT_NAME_MAX = 1 << 16 };
+
 /* Another name of a symbol of object_symbols. */
 struct object_alias {
     uint64_t address;
     const char *name; /* name as in the file, like object_symbol.name */
 };
 /* Gives the names that object_symbols left out because another symbol begins at the same address,
- * sorted by address and name. Builds the symbols if need be. ST_NONE: there are none. */
+ * sorted by address and name, but for long ones: of at most OBJECT_NAME_MAX bytes, and all together
+ * of as many bytes as a file of the slice's size may have. Builds the symbols if need be. ST_NONE:
+ * there are none. */
 enum st object_aliases(const struct object_slice *s, const struct object_alias **out, size_t *count,
                        struct err *e) BASE_MUST_USE;
 /* Gives the function starts (LC_FUNCTION_STARTS): ascending file addresses with Thumb bits cleared,

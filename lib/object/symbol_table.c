@@ -26,13 +26,23 @@ static int by_alias(const void *a, const void *b) {
     return order ? order : strcmp(x->name, y->name);
 }
 
+/* Bytes of the names of all aliases: so many times the slice's, and as many more. */
+enum { ALIASES_RATIO = 4, ALIASES_FREE = 4 << 20 };
+
 /* Copies symbols at the address of the symbol before them to cache->aliases. raw is sorted by
  * compare_symbols. */
-static enum st keep_aliases(const raw_symbols *raw, struct slice_cache *cache, struct err *e) {
+static enum st keep_aliases(const raw_symbols *raw, size_t slice_size, struct slice_cache *cache,
+                            struct err *e) {
     VEC(struct object_alias) aliases = {0};
+    uint64_t left = (uint64_t)slice_size * ALIASES_RATIO + ALIASES_FREE;
     for (size_t i = 1; i < raw->len; i++) {
         struct object_alias alias = {raw->data[i].address, raw->data[i].name};
-        if (raw->data[i - 1].address == alias.address && !VEC_PUSH(&aliases, alias)) {
+        if (raw->data[i - 1].address != alias.address || left == 0) {
+            continue;
+        }
+        size_t len = strnlen(alias.name, OBJECT_NAME_MAX + 1);
+        left -= len < left ? len : left;
+        if (len <= OBJECT_NAME_MAX && !VEC_PUSH(&aliases, alias)) {
             VEC_RELEASE(&aliases);
             return err_nomem(e);
         }
@@ -82,15 +92,16 @@ static uint64_t extent_end(const struct raw_symbol *s, const struct raw_symbol *
 }
 
 /* Sorts raw symbols, drops aliases, computes extents. *out is malloc'ed. */
-static enum st symbols_finish(raw_symbols *raw, struct slice_cache *cache,
+static enum st symbols_finish(raw_symbols *raw, const struct object_slice *s,
                               struct object_symbol **out, size_t *count, struct err *e) {
+    struct slice_cache *cache = s->cache;
     if (raw->len == 0) {
         return ST_NONE;
     }
     const uint64_t *starts = cache->starts.data;
     size_t start_count = cache->starts.count;
     sort_unless_sorted(raw->data, raw->len, sizeof *raw->data, compare_symbols);
-    if (keep_aliases(raw, cache, e) != ST_OK) {
+    if (keep_aliases(raw, s->size, cache, e) != ST_OK) {
         return ST_ERR;
     }
     drop_hidden(raw);
@@ -103,15 +114,15 @@ static enum st symbols_finish(raw_symbols *raw, struct slice_cache *cache,
     struct object_symbol *symbols = kept.data;
     const uint64_t *start = starts, *starts_end = starts ? starts + start_count : NULL;
     for (size_t i = 0; i < raw->len; i++) {
-        const struct raw_symbol *s = &raw->data[i];
-        while (start < starts_end && *start <= s->address) {
+        const struct raw_symbol *from = &raw->data[i];
+        while (start < starts_end && *start <= from->address) {
             start++;
         }
-        const struct raw_symbol *next = i + 1 < raw->len ? s + 1 : NULL;
+        const struct raw_symbol *next = i + 1 < raw->len ? from + 1 : NULL;
         symbols[i] = (struct object_symbol){
-            .address = s->address,
-            .size = extent_end(s, next, start, starts_end) - s->address,
-            .name = s->name,
+            .address = from->address,
+            .size = extent_end(from, next, start, starts_end) - from->address,
+            .name = from->name,
         };
     }
     *out = symbols;
@@ -160,7 +171,7 @@ static void build_symbols(const struct object_slice *s, struct lazy_table *t) {
                                       : elffile_read_symbols(s, &raw, &t->err);
     if (t->st == ST_OK) {
         struct object_symbol *symbols = NULL;
-        t->st = symbols_finish(&raw, s->cache, &symbols, &t->count, &t->err);
+        t->st = symbols_finish(&raw, s, &symbols, &t->count, &t->err);
         t->data = symbols;
     }
     VEC_RELEASE(&raw);

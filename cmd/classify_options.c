@@ -541,14 +541,6 @@ static bool check_values(const struct classify_settings *s) {
            cli_reject(&classify_tool, "--by excludes --facets, --partial and the gate");
 }
 
-/* Checks -F none, which is for runs that add to a history. False after a printed message. */
-static bool check_nothing(const struct classify_settings *s, size_t operand_count) {
-    return !classify_prints_nothing(&s->output) ||
-           (s->history.path && operand_count && !s->history.mark && !s->gate.partial &&
-            !s->gate.baseline && !s->gate.from_history && !s->gate.fail_back) ||
-           cli_reject(&classify_tool, "-F none is for adding dumps to a history, without a gate");
-}
-
 /* Checks that the run has one purpose, and that --answer-each has lines to answer. False after a
  * printed message. */
 static bool check_purpose(const struct classify_settings *s, const struct cli_parser *p) {
@@ -580,8 +572,7 @@ int classify_read_options(struct cli_parser *p, struct classify_settings *s, int
     if (!classify_check_history(&classify_tool, &s->history, s->where, p->operand_count)) {
         return CLI_EXIT;
     }
-    if (!check_values(s) || !check_watch(s, p->operand_count) ||
-        !check_nothing(s, p->operand_count)) {
+    if (!check_values(s) || !check_watch(s, p->operand_count)) {
         return CLI_EXIT;
     }
     if (s->history.path && (s->gate.merge || s->annotate || s->explain || s->lint)) {

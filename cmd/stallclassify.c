@@ -475,6 +475,14 @@ static int classify_edit_history(struct classify_run *run, const struct classify
                : classify_check_history_file(run->history, s->output.path, &run->dumps.failures);
 }
 
+/* Checks -F none, which is for runs that add to a history. False after a printed message. */
+static bool check_nothing(const struct classify_settings *s, size_t operand_count) {
+    return !classify_prints_nothing(&s->output) ||
+           (s->history.path && operand_count && !s->history.mark && !s->gate.partial &&
+            !s->gate.baseline && !s->gate.from_history && !s->gate.fail_back) ||
+           cli_reject(&classify_tool, "-F none is for adding dumps to a history, without a gate");
+}
+
 static int classify(struct classify_run *run, struct classify_settings *s,
                     const struct cli_parser *p) {
     struct err e = {0};
@@ -485,6 +493,9 @@ static int classify(struct classify_run *run, struct classify_settings *s,
     run->explain.id = s->explain;
     if (s->lint) {
         return classify_lint_rules(run, s, p);
+    }
+    if (!check_nothing(s, p->operand_count)) {
+        return CLI_USAGE;
     }
     int status = open_history(run, s, p);
     if (status == CLI_OK && (s->history.mark || s->history.forget || s->history.check)) {

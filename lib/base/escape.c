@@ -18,14 +18,14 @@ size_t text_next_shown(const char *text, size_t len, uint32_t *c) {
     return n ? n : 1;
 }
 
-static bool is_plain(char c) {
+static bool is_plain_ascii(char c) {
     return c >= ' ' && c <= '~';
 }
 
 static void add_shown(struct strbuf *out, const char *text, size_t len, const char *hidden) {
     uint32_t c;
     size_t plain = 0;
-    while (plain < len && is_plain(text[plain])) {
+    while (plain < len && is_plain_ascii(text[plain])) {
         plain++;
     }
     strbuf_add(out, text, plain);
@@ -77,8 +77,8 @@ static void add_char(struct strbuf *out, uint32_t c, const char *bytes, size_t n
 /* Returns how many characters from here on stand for themselves, as most do. */
 static size_t xml_plain_length(const char *text, size_t len) {
     size_t n = 0;
-    while (n < len && is_plain(text[n]) && text[n] != '<' && text[n] != '>' && text[n] != '&' &&
-           text[n] != '"' && text[n] != '\'') {
+    while (n < len && is_plain_ascii(text[n]) && text[n] != '<' && text[n] != '>' &&
+           text[n] != '&' && text[n] != '"' && text[n] != '\'') {
         n++;
     }
     return n;

@@ -1,7 +1,12 @@
-/* A history in a file of its own, and dumps to add to it. The test includes cmocka.h first. */
+/* A history in a file of its own, and dumps to add to it. */
 #ifndef STALLKIT_HISTORY_FIXTURE_HISTORY_TEST_H
 #define STALLKIT_HISTORY_FIXTURE_HISTORY_TEST_H
 
+#include <stdarg.h>
+#include <setjmp.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

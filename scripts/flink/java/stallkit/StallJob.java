@@ -4,6 +4,7 @@ import java.time.Duration;
 import java.util.List;
 import org.apache.flink.api.common.eventtime.WatermarkStrategy;
 import org.apache.flink.api.common.typeinfo.Types;
+import org.apache.flink.api.java.functions.KeySelector;
 import org.apache.flink.api.java.tuple.Tuple2;
 import org.apache.flink.connector.file.src.FileSource;
 import org.apache.flink.core.fs.Path;
@@ -37,8 +38,12 @@ public final class StallJob {
             source(env).transform("filters", Types.LIST(Dump.TYPE), new FilterOperator(filters)).uid("filters");
         DataStream<Block> dead = answered.getSideOutput(FilterOperator.DEAD);
         boolean holds = options.getLong("hold", 0) > 0;
-        SingleOutputStreamOperator<Dump> firsts = answered.keyBy(list -> list.get(0).key(), Types.STRING)
-            .transform("first of each id", Dump.TYPE, new Dedup(Duration.ofDays(options.getLong("dedup", 7)), holds)).uid("dedup");
+        KeySelector<List<Dump>, String> key = list -> list.get(0).key();
+        // One task needs no exchange: the dumps stay where they are.
+        KeyedStream<List<Dump>, String> keyed = env.getParallelism() > 1 ? answered.keyBy(key, Types.STRING)
+            : DataStreamUtils.reinterpretAsKeyedStream(answered, key, Types.STRING);
+        SingleOutputStreamOperator<Dump> firsts = keyed.transform("first of each id", Dump.TYPE, new Dedup(Duration.ofDays(options.getLong("dedup", 7)), holds))
+            .uid("dedup");
         DataStream<Dump> dumps = firsts;
         if (holds) {
             SingleOutputStreamOperator<Dump> released = hold(firsts.getSideOutput(Dedup.MISSING));

@@ -147,7 +147,7 @@ static bool is_handed_out(const struct arrivals *a, const char *path) {
 
 /* Gives a file that was moved to a->target, but came under the name of the one that was read, back
  * to the folder, under its name or, if a third file has that, with a number behind it. */
-static enum st give_back(struct arrivals *a, const char *name, struct err *e) {
+static enum st give_file_back(struct arrivals *a, const char *name, struct err *e) {
     const int kept = (int)kept_length(a, name);
     for (unsigned n = 0; n < ARRIVALS_NUMBERS_MAX; n++) {
         strbuf_reset(&a->path);
@@ -171,7 +171,7 @@ static enum st give_back(struct arrivals *a, const char *name, struct err *e) {
 }
 
 /* Makes an empty file, to which another is renamed. */
-static bool reserve(const char *path) {
+static bool reserve_place(const char *path) {
     int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     return fd >= 0 && close(fd) == 0;
 }
@@ -191,9 +191,9 @@ static enum st move_to(struct arrivals *a, const char *folder, struct err *e) {
         if (a->target.failed) {
             return err_nomem(e);
         }
-        if (reserve(a->target.data)) {
+        if (reserve_place(a->target.data)) {
             if (rename(a->path.data, a->target.data) == 0) {
-                return is_handed_out(a, a->target.data) ? ST_OK : give_back(a, name, e);
+                return is_handed_out(a, a->target.data) ? ST_OK : give_file_back(a, name, e);
             }
             int why = errno;
             unlink(a->target.data);

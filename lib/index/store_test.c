@@ -318,6 +318,26 @@ static void a_link_in_place_of_the_temporary_file_is_not_followed(void **state) 
     end(&f);
 }
 
+/* A link in the place of tmp leads to files that are not the store's. */
+static void a_link_in_place_of_a_folder_is_not_followed(void **state) {
+    struct fixture f;
+    char path[256], elsewhere[] = "/tmp/stallkit-elsewhere-XXXXXX";
+    (void)state;
+    begin(&f, SHOP);
+    assert_non_null(mkdtemp(elsewhere));
+    snprintf(path, sizeof path, "%s/precious", elsewhere);
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    fclose(file);
+    snprintf(path, sizeof path, "%s/tmp", f.folder);
+    assert_int_equal(symlink(elsewhere, path), 0);
+    store_trim(f.folder, 0, "");
+    snprintf(path, sizeof path, "%s/precious", elsewhere);
+    assert_int_equal(unlink(path), 0);
+    rmdir(elsewhere);
+    end(&f);
+}
+
 static void put_file(const char *folder, const char *name, size_t size, int64_t age) {
     char path[256];
     snprintf(path, sizeof path, "%s/%s", folder, name);
@@ -500,6 +520,7 @@ static void an_index_is_written_while_others_tidy_up(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_link_in_place_of_a_folder_is_not_followed),
         cmocka_unit_test(an_index_is_built_once_live_lookups_cost_as_much),
         cmocka_unit_test(a_run_without_lookups_counts_a_sixteenth),
         cmocka_unit_test(a_damaged_index_is_not_trusted_and_is_replaced),

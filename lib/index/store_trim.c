@@ -29,9 +29,16 @@ struct trim {
     VEC(struct stored_entry) entries;
 };
 
-/* Calls on_file with the path of each file of a folder whose name does not begin with a dot. */
-static void each_file(const char *folder, void (*on_file)(void *ctx, const char *path), void *ctx) {
-    DIR *d = opendir(folder);
+/* Calls on_file with the path of each file of a folder whose name does not begin with a dot. A link
+ * in the place of a store's folder, which might lead out of the store, is not followed: flags are 0
+ * or O_NOFOLLOW. */
+static void each_file(const char *folder, int flags, void (*on_file)(void *ctx, const char *path),
+                      void *ctx) {
+    int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC | flags);
+    DIR *d = fd >= 0 ? fdopendir(fd) : NULL;
+    if (!d && fd >= 0) {
+        close(fd);
+    }
     for (struct dirent *f; d && (f = readdir(d)) != NULL;) {
         struct strbuf path = {0};
         if (f->d_name[0] == '.') {
@@ -98,12 +105,12 @@ static int by_use(const void *a, const void *b) {
 static void note_folder(void *ctx, const char *path) {
     const char *name = strrchr(path, '/') + 1;
     if (strlen(name) == 2 && strspn(name, "0123456789abcdef") == 2) {
-        each_file(path, note_file, ctx);
+        each_file(path, O_NOFOLLOW, note_file, ctx);
     }
 }
 
 static void evict(struct trim *t, const char *path, uint64_t cap) {
-    each_file(path, note_folder, t);
+    each_file(path, 0, note_folder, t);
     if (t->entries.len > 1) {
         qsort(t->entries.data, t->entries.len, sizeof *t->entries.data, by_use);
     }
@@ -146,7 +153,7 @@ static void remove_leftovers(const char *path) {
     struct strbuf tmp = {0};
     strbuf_addf(&tmp, "%s/tmp", path);
     if (!tmp.failed) {
-        each_file(strbuf_cstr(&tmp), remove_if_dead, NULL);
+        each_file(strbuf_cstr(&tmp), O_NOFOLLOW, remove_if_dead, NULL);
     }
     strbuf_release(&tmp);
 }

@@ -219,7 +219,9 @@ static void look_for_unlisted(struct collection *c) {
         const char folder[] = {digits[i >> 4], digits[i & 15], '\0'};
         struct strbuf path = {0};
         strbuf_addf(&path, "%s/%s", c->store, folder);
-        DIR *d = path.failed ? NULL : opendir(strbuf_cstr(&path));
+        struct stat st; /* of a link, which might lead out of the store: it is not followed */
+        bool own = !path.failed && lstat(strbuf_cstr(&path), &st) == 0 && S_ISDIR(st.st_mode);
+        DIR *d = own ? opendir(strbuf_cstr(&path)) : NULL;
         for (struct dirent *f; d && (f = readdir(d)) != NULL;) {
             remove_unlisted(c, folder, f->d_name);
         }

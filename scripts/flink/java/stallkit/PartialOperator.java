@@ -11,7 +11,7 @@ import org.apache.flink.streaming.runtime.streamrecord.StreamRecord;
 public final class PartialOperator extends AbstractStreamOperator<Tuple2<String, byte[]>> implements OneInputStreamOperator<Dump, Tuple2<String, byte[]>>, BoundedOneInput {
     /** A partial, as stall-partial(5), behind its hour or day. */
     static final TypeInformation<Tuple2<String, byte[]>> TYPE = Types.TUPLE(Types.STRING, PrimitiveArrayTypeInfo.BYTE_PRIMITIVE_ARRAY_TYPE_INFO);
-    private static final int AT_ONCE = 16;            // processes that run while dumps come
+    private static final int AT_ONCE = 4;             // processes that run while dumps come
     private static final int BEGIN_BYTES = 256 << 10; // what an hour has before one is started for it
     private static final int ENDED_TOGETHER = 8;
     private static final int HELD_BYTES = 32 << 20;   // what all hours without one hold

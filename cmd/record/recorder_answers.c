@@ -148,7 +148,7 @@ static const char *const reasons[PRELOAD_UNWATCHED] = {
 static const char *const kinds[] = {"event loop", "event loop", "loop on a condition variable",
                                     "loop on signals"};
 
-static const char *ending_of(uint64_t n) {
+const char *recorder_plural(uint64_t n) {
     return n == 1 ? "" : "s";
 }
 
@@ -223,7 +223,7 @@ static void add_loop_place(struct strbuf *line, const struct recorder_sums *sums
 void recorder_add_threads(struct strbuf *line, uint32_t threads, uint32_t loops) {
     if (threads > 1) {
         strbuf_addf(line, "%" PRIu32 " threads, %" PRIu32 " event loop%s, one: ", threads, loops,
-                    ending_of(loops));
+                    recorder_plural(loops));
     }
 }
 
@@ -282,7 +282,8 @@ static void add_stalls(struct strbuf *line, const struct recorder_sums *sums, co
                        uint64_t stall_ms, bool enough, bool complete) {
     if (sums->stalls > 0) {
         strbuf_addf(line, "%" PRIu64 " stall%s, %" PRIu64 " dump%s in %s; ", sums->stalls,
-                    ending_of(sums->stalls), sums->dumps, ending_of(sums->dumps), directory);
+                    recorder_plural(sums->stalls), sums->dumps, recorder_plural(sums->dumps),
+                    directory);
     } else if (complete) {
         strbuf_addf(line, "no stalls of %" PRIu64 " ms or more%s; ", stall_ms,
                     enough ? "" : " in what was watched");
@@ -394,7 +395,7 @@ void recorder_say_signal(const char *name, int number, bool for_us) {
     }
 }
 
-static void say_failure(const struct preload_failure *f) {
+static void say_not_started(const struct preload_failure *f) {
     const struct passwd *user = getpwuid(f->user);
     bool known = f->error > STALLREC_OK && f->error <= STALLREC_ERR_NOTHING;
     struct strbuf line = {0};
@@ -420,11 +421,11 @@ static void say_failure(const struct preload_failure *f) {
 
 static void say_failures(const struct preload_report *report) {
     for (uint32_t i = 0; i < report->failed && i < PRELOAD_FAILURES; i++) {
-        say_failure(&report->failure[i]);
+        say_not_started(&report->failure[i]);
     }
     if (report->failed > PRELOAD_FAILURES) {
         uint32_t more = report->failed - PRELOAD_FAILURES;
-        cli_say(TOOL, "%" PRIu32 " more recorder%s did not start", more, ending_of(more));
+        cli_say(TOOL, "%" PRIu32 " more recorder%s did not start", more, recorder_plural(more));
     }
 }
 
@@ -442,7 +443,7 @@ static void say_asides(const struct preload_report *report) {
 }
 
 void recorder_say_lost(uint64_t lost, int error) {
-    cli_say(TOOL, "%" PRIu64 " dump%s could not be written: %s", lost, ending_of(lost),
+    cli_say(TOOL, "%" PRIu64 " dump%s could not be written: %s", lost, recorder_plural(lost),
             error != 0 ? strerror(error) : "more were open at once than the recorder keeps");
 }
 
@@ -493,7 +494,7 @@ static void say_cut(const struct preload_report *report, const struct recorder_s
 
 void recorder_say_cut(uint32_t threads) {
     cli_say(TOOL, "a dump had no room for %" PRIu32 " thread%s (see --max-threads)", threads,
-            ending_of(threads));
+            recorder_plural(threads));
 }
 
 /* ---- stalls as they happen ---- */
@@ -552,8 +553,8 @@ static void say_finds(const struct preload_report *report, const struct recorder
         }
     } else if (!set->quiet && sums->loops == 0) {
         cli_say(TOOL, "%" PRIu64 " stall%s, %" PRIu64 " dump%s in %s (no event loop was seen)",
-                sums->stalls, ending_of(sums->stalls), sums->dumps, ending_of(sums->dumps),
-                set->directory);
+                sums->stalls, recorder_plural(sums->stalls), sums->dumps,
+                recorder_plural(sums->dumps), set->directory);
     } else if (!set->quiet) {
         say_what_was_found(sums, set->directory, stall_ms, complete);
     }

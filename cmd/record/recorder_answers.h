@@ -22,6 +22,8 @@ struct preload_report;
 struct recover_counts;
 struct strbuf;
 
+/* Returns the ending of a noun after the number n: "s", or "" for 1. */
+const char *recorder_plural(uint64_t n);
 /* Returns the name of a loop of this kind, an enum finder_kind. */
 const char *recorder_loop_kind(uint32_t kind);
 /* Prints that `lost` dumps were lost. error: errno of the last one; 0: there was no memory for

@@ -30,10 +30,6 @@ enum { EXIT_OWN = 125, EXIT_SIGNAL = 128 };
 
 /* ---- the summary ---- */
 
-static const char *ending_of(uint64_t n) {
-    return n == 1 ? "" : "s";
-}
-
 static bool watched_enough(const struct attach_totals *t) {
     return t->watched_ms * 10 >= t->looped_ms * 9;
 }
@@ -49,7 +45,7 @@ static void say_way(const struct attach_totals *t) {
         cli_say(TOOL,
                 "more waits than are read: %" PRIu64 " time%s; the begin of a stall is exact to "
                 "100 ms there",
-                t->limited, ending_of(t->limited));
+                t->limited, recorder_plural(t->limited));
     }
     if (t->threads_left_out > 0) {
         recorder_say_cut(t->threads_left_out);
@@ -127,7 +123,7 @@ static void summarise_attached(const struct recorder_settings *set, const struct
     }
     if (t->stalls > 0) {
         cli_say(TOOL, "%" PRIu64 " stall%s, %" PRIu64 " dump%s in %s", t->stalls,
-                ending_of(t->stalls), t->dumps, ending_of(t->dumps), set->directory);
+                recorder_plural(t->stalls), t->dumps, recorder_plural(t->dumps), set->directory);
     } else {
         cli_say(TOOL, "no stalls of %" PRIu64 " ms or more%s", stall_ms,
                 watched_enough(t) ? "" : " in what was watched");
@@ -282,7 +278,8 @@ static void recover_earlier(const struct recorder_settings *set) {
                                             .since_ms = INT64_MAX};
     if (recover_folder(&request, &got) && got.dumps + got.earlier > 0 && !set->quiet) {
         uint32_t count = got.dumps > got.earlier ? got.dumps : got.earlier;
-        cli_say(TOOL, "%" PRIu32 " dump%s of programs that died earlier", count, ending_of(count));
+        cli_say(TOOL, "%" PRIu32 " dump%s of programs that died earlier", count,
+                recorder_plural(count));
     }
 }
 

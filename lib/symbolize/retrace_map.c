@@ -204,7 +204,7 @@ static struct retrace_text file_of_comment(struct retrace_text line) {
 }
 
 /* Returns what follows the words in a line; empty: the line lacks them, or ends with them. */
-static struct retrace_text behind_words(struct retrace_text line, const char *words) {
+static struct retrace_text retrace_after(struct retrace_text line, const char *words) {
     size_t len = strlen(words);
     for (; line.len > len; line.p++, line.len--) {
         if (line_begins_with(line, words)) {
@@ -216,13 +216,13 @@ static struct retrace_text behind_words(struct retrace_text line, const char *wo
 
 /* Reads what a comment tells of the method above it. */
 static void take_method_comment(struct retrace_text line, struct retrace_method *m) {
-    const struct retrace_text made = behind_words(line, "com.android.tools.r8.synthesized");
-    const struct retrace_text kind = behind_words(line, "com.android.tools.r8.outline");
+    const struct retrace_text made = retrace_after(line, "com.android.tools.r8.synthesized");
+    const struct retrace_text kind = retrace_after(line, "com.android.tools.r8.outline");
     m->synthesized = m->synthesized || made.len > 0;
     m->outline = m->outline || (kind.len > 0 && (*kind.p == '"' || *kind.p == '\''));
     if (line_begins_with(kind, "Callsite")) {
-        struct retrace_text members = behind_words(kind, "positions");
-        members = behind_words(members, "{");
+        struct retrace_text members = retrace_after(kind, "positions");
+        members = retrace_after(members, "{");
         const char *close = members.len > 0 ? memchr(members.p, '}', members.len) : NULL;
         m->positions = (struct retrace_text){members.p, close ? (size_t)(close - members.p) : 0};
     }

@@ -57,7 +57,7 @@ static uint64_t content_text(uint64_t hash, const char *text) {
 }
 
 /* Returns a hash of what a dump counts: where, how much, of which stall, and for whom. */
-static uint64_t content_of(const struct dump *d, const struct stall_key *key) {
+static uint64_t counted_content(const struct dump *d, const struct stall_key *key) {
     const char *const texts[] = {d->time,        d->user,      d->stall.id,    d->stall.kind,
                                  d->app.version, d->device.os, d->device.model};
     const uint64_t numbers[] = {(uint64_t)dump_span_ms(d),
@@ -85,7 +85,7 @@ bool stall_count_judge(struct seen_set *seen, const struct dump *d, const struct
                        bool wanted, const bool open[APART_COUNT], enum triage_apart *why) {
     bool duplicate = false;
     if (d->id && *d->id &&
-        !seen_before(seen, hash_bytes(d->id, strlen(d->id)), content_of(d, key), &duplicate)) {
+        !seen_before(seen, hash_bytes(d->id, strlen(d->id)), counted_content(d, key), &duplicate)) {
         return false;
     }
     *why = triage_apart_of(d, key, open);

@@ -236,7 +236,7 @@ static void note_load(struct sampling *t, uint64_t address, const char *s, size_
 }
 
 /* Notes the image of a frame's "(IMAGE + 24)", in case the text ends before the images. */
-static void note_image(struct sampling *t, uint64_t address, const char *s, size_t len) {
+static void note_sampled_image(struct sampling *t, uint64_t address, const char *s, size_t len) {
     struct crash_frame f = {.address = address, .has_address = true};
     uint64_t offset;
     size_t open = len, plus = len;
@@ -300,7 +300,7 @@ static enum st take_sample(struct sampling *t, size_t column) {
     }
     uint64_t name = name_frame(t->r, address, s, (size_t)(at - s));
     note_load(t, address, s, (size_t)(at - s));
-    note_image(t, address, s, (size_t)(at - s));
+    note_sampled_image(t, address, s, (size_t)(at - s));
     return report_outline_add(t->r, &t->outline,
                               &(struct report_outline_node){column, count, address, s, name});
 }

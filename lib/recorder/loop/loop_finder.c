@@ -50,29 +50,6 @@ static bool is_weak(const struct finder_candidate *c) {
     return c->object.kind == FINDER_CONDITION || c->object.kind == FINDER_SIGNALS;
 }
 
-/* Do two sets have a descriptor in common? The lowest descriptor does not count if it now refers
- * to another file. */
-static bool sets_share(const struct finder_object *a, const struct finder_object *b) {
-    bool replaced = a->file != 0 && b->file != 0 && a->lowest == b->lowest && a->file != b->file;
-    for (uint32_t i = 0; i < FINDER_SET_WORDS; i++) {
-        uint64_t common = a->set[i] & b->set[i];
-        if (replaced && i == a->lowest / 64 % FINDER_SET_WORDS) {
-            common &= ~(UINT64_C(1) << a->lowest % 64);
-        }
-        if (common != 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
-static bool same_object(const struct finder_object *a, const struct finder_object *b) {
-    if (a->kind != b->kind) {
-        return false;
-    }
-    return a->kind == FINDER_SET ? sets_share(a, b) : a->id == b->id;
-}
-
 const struct finder_candidate *finder_loop(const struct loop_finder *f) {
     return f->believed != 0 ? &f->candidates[f->believed - 1] : NULL;
 }
@@ -83,7 +60,7 @@ static bool is_wait_of(const struct finder_candidate *c, const struct finder_wai
         return c->place == wait->place;
     }
     return wait->depth == c->depth && (c->place == wait->place || wait->depth != 0) &&
-           same_object(&c->object, &wait->object);
+           finder_same_object(&c->object, &wait->object);
 }
 
 /* Is the wait one of the believed loop's? At another depth it is a modal loop's if it has the same
@@ -93,7 +70,7 @@ static bool is_wait_of_loop(const struct finder_candidate *loop, const struct fi
     if (loop->place != wait->place) {
         return is_wait_of(loop, wait);
     }
-    return same_object(&loop->object, &wait->object) ||
+    return finder_same_object(&loop->object, &wait->object) ||
            (wait->depth == loop->latest_depth && loop->object.kind == FINDER_SET &&
             wait->object.kind == FINDER_SET);
 }
@@ -204,7 +181,7 @@ bool finder_wants_file(const struct loop_finder *f) {
  * serves. The depths of two coroutines' stacks are not known. */
 static bool are_siblings(const struct finder_candidate *a, const struct finder_candidate *b) {
     uint64_t apart = a->depth > b->depth ? a->depth - b->depth : b->depth - a->depth;
-    return apart <= SIBLING_BYTES && a->depth != 0 && !same_object(&a->object, &b->object);
+    return apart <= SIBLING_BYTES && a->depth != 0 && !finder_same_object(&a->object, &b->object);
 }
 
 /* Are the waits of `loop` short compared with the waits of c since the last wait of `loop`? */
@@ -571,7 +548,7 @@ enum finder_news finder_take_news(struct loop_finder *f) {
 static bool is_told(const struct loop_finder *f, const struct finder_run *run, uint64_t from_ns) {
     const struct finder_candidate *loop = finder_loop(f), *c = &f->candidates[run->candidate];
     bool modal = loop != NULL && c->place == loop->place && c->depth < loop->depth && !c->refused &&
-                 c->waited_ns >= MODAL_WAITS_NS && same_object(&c->object, &loop->object);
+                 c->waited_ns >= MODAL_WAITS_NS && finder_same_object(&c->object, &loop->object);
     return (run->candidate + 1 == f->believed || modal) && run->idle.begin_ns >= from_ns;
 }
 

@@ -195,6 +195,10 @@ uint64_t finder_young_until(const struct loop_finder *f, uint64_t now_ns);
 /* Does the finder need finder_object.file, as no loop is believed or the loop is in doubt? */
 bool finder_wants_file(const struct loop_finder *f);
 
+/* Are both one epoll instance or condition variable, sets that have a descriptor in common, or both
+ * signals? */
+bool finder_same_object(const struct finder_object *a, const struct finder_object *b);
+
 /* Adds a descriptor to an object's set. */
 static inline void finder_set_add(struct finder_object *object, uint32_t descriptor) {
     object->set[descriptor / 64 % FINDER_SET_WORDS] |= UINT64_C(1) << descriptor % 64;

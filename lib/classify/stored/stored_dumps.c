@@ -456,8 +456,11 @@ bool stored_dumps_show(struct stored_dumps *s, struct stored_bucket **b, const s
 bool stored_value_add(struct stored_dumps *s, struct stored_bucket **b, enum stored_facet f,
                       const struct stored_value *v, const char *text) {
     uint32_t index;
-    if (!stored_put_text(s, text, &index) || index == STORED_NONE) {
-        return index == STORED_NONE;
+    if (!stored_put_text(s, text, &index)) {
+        return false;
+    }
+    if (index == STORED_NONE) {
+        return true;
     }
     if (!b) {
         return add_value(&s->by[f], index, v->dumps, v->ms);

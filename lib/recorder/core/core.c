@@ -192,11 +192,14 @@ void rec_core_launch(struct rec_core *core, enum rec_launch_mark mark, uint64_t 
         }
         return;
     }
+    if (mark == REC_LAUNCH_ACTIVE && !core->prewarm_waits) {
+        return;
+    }
     if (core->launch && core->presumed && mark != REC_LAUNCH_START) {
         rec_core_end_stretch(core, core->tracks[REC_TRACK_LOOP].since_ns, true);
         core->launch = false;
     }
-    if (core->launch || (mark == REC_LAUNCH_ACTIVE && !core->prewarm_waits)) {
+    if (core->launch) {
         return;
     }
     core->prewarm_waits = mark == REC_LAUNCH_PREWARMED;

@@ -253,7 +253,8 @@ static enum st kept_bytes(struct history *h, uint64_t *bytes, struct err *e) {
     return st == ST_ERR ? ST_ERR : ST_OK;
 }
 
-/* Drops the dumps of the buckets with least time once there are too many bytes. */
+/* If the table has more than KEPT_BYTES, drops all dumps of one bucket after another, least time
+ * first, until 3/4 of KEPT_BYTES are left at most. */
 static enum st drop_lightest(struct history *h, struct err *e) {
     struct sql_statement *s;
     VEC(int64_t) buckets = {0};

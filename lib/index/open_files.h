@@ -24,9 +24,10 @@ struct open_files {
     struct map by_path; /* path -> index in objects; SIZE_MAX = it cannot be opened */
 };
 
-/* Open a path, or a candidate of a finder that outlives *f. ST_NONE: it cannot be opened; the first
- * time *why (never NULL) is set to the reason, unless an image or a debug file, and not the user,
- * names the path. ST_ERR: out of memory. */
+/* Open a path, or a candidate of a finder that outlives *f; each is opened once. hint: the path
+ * comes from an image or a debug file and not from the user, so only a plain file is opened, and a
+ * failure has no reason. ST_NONE: it cannot be opened; the first time, without `hint`, *why (never
+ * NULL) is set to the reason. ST_ERR: out of memory. */
 enum st open_files_path(struct open_files *f, const char *path, bool hint, struct object **out,
                         struct err *why) BASE_MUST_USE;
 enum st open_files_candidate(struct open_files *f, const struct find_candidate *c,

@@ -87,8 +87,9 @@ enum st page_put_detail(struct page_writer *p, size_t rank, struct err *e) BASE_
 void page_put_stack(struct page_writer *p, const char *version);
 /* Writes the innermost `most` frames of a stored stack. */
 void page_put_stored(struct page_writer *p, uint32_t stack, size_t most, const char *version);
-/* Writes the stacks of the other threads of a dump, and which of them held the lock for which the
- * main thread waited. */
+/* Writes the other threads of a dump, at most THREADS_MOST threads with the main one: a thread that
+ * holds a lock for which another waits with its stack, the rest with their innermost functions. The
+ * main thread is written only if it waits for something. */
 void page_put_threads(struct page_writer *p, const struct stored_dump *d);
 
 /* ---- page_data.c: the data for the page's script ---- */

@@ -309,10 +309,11 @@ STALLREC_API void stallrec_foreground(struct stallrec *rec, int foreground);
  * These functions may be called by any thread, also by several at once, unless their comments say
  * otherwise. They neither lock, allocate nor wait, and do nothing if rec is NULL, if their detector
  * is off, after stallrec_stop (rec is then not read) and in a forked child. Each sends a message,
- * which the monitor reads when it next polls its inbox; only a message that begins something with a
- * limit wakes it, and of many such messages at most one. If more than 256 messages come before
- * that, or more than 128 before one that begins an action, the further ones are dropped and counted
- * in the session's record (events_dropped); the recorder goes on without them. */
+ * which the monitor reads when it next polls its inbox; a message wakes it only if it begins
+ * something with a limit or the inbox is half full, and of many such messages at most one. While
+ * 256 messages wait in the inbox, further ones are dropped, and while 128 wait, those that begin an
+ * action; the session's record counts the dropped ones (events_dropped). Frames are not messages:
+ * the monitor reads the last 1024. */
 
 /* Records that the display drew a frame, or asked the loop to draw one. It costs two atomic
  * operations and a clock reading, so that it may be called for each frame, also at 120 Hz. */
@@ -329,9 +330,11 @@ enum stallrec_launch {
 
 /* Marks a step of the launch, at at_ns of stallrec_clock_ns, which may lie before stallrec_start.
  * Without any mark, a launch is taken to have begun with the process, if that was at most a minute
- * before stallrec_start; BEGIN and PREWARMED replace that launch. It is given up after a minute
- * (or after 2 times launch_ms, if that is longer), as the program may have no loop. A mark that
- * cannot follow the earlier ones is ignored. */
+ * before stallrec_start; BEGIN and PREWARMED replace that launch. The launch without a mark is
+ * given up after a minute (or after 2 times launch_ms, if that is longer), as the program may have
+ * no loop. A mark that cannot follow the earlier ones, such as ACTIVE without PREWARMED, is
+ * ignored.
+ */
 STALLREC_API void stallrec_launch(struct stallrec *rec, enum stallrec_launch mark, uint64_t at_ns);
 /* Returns the time of stallrec_clock_ns at which this process began, as exactly as the system gives
  * it (Linux: 10 ms); 0 = not known. */

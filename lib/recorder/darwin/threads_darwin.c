@@ -1,5 +1,5 @@
-/* Captures all threads of task_threads, whose port rights and list are released after each
- * capture. */
+/* Captures the first LISTED_MAX threads that task_threads lists; the list and the port rights in it
+ * are released after each capture. */
 #include "darwin/threads_darwin.h"
 
 #include <pthread.h>
@@ -26,9 +26,9 @@ struct threads_darwin {
     struct images *images;
     struct usage usage[THREADS_DARWIN_MAX]; /* the threads' CPU times at the last reading */
     uint32_t usage_count;
-    bool looked; /* there was a look already */
-    /* looked_ns: time of the last reading; window_ns: ns between the last two readings, 0 = not
-     * known */
+    bool looked; /* the CPU times were read once or more */
+    /* looked_ns: time of the last reading; window_ns: ns between the last two readings, 0 = there
+     * were fewer than two */
     uint64_t looked_ns, window_ns;
     struct choice listed[LISTED_MAX];
     uint32_t listed_count;

@@ -37,7 +37,8 @@ enum st open_files_candidate(struct open_files *f, const struct find_candidate *
 enum st open_files_adopt(struct open_files *f, struct object *o, struct err *e) BASE_MUST_USE;
 /* Opens the supplementary file that dwz moved the slice's debug information to: from the finder
  * (may be NULL), at the path in the slice, or under /usr/lib/debug. ST_NONE: the slice names no
- * such file. ST_ERR: the file (*name) is absent, or out of memory (*name = NULL). */
+ * such file, or the section that names it is damaged. ST_ERR: a file with that id was not found
+ * (*name: its path in the slice), or out of memory (*name = NULL). */
 enum st open_files_supplementary(struct open_files *f, struct finder *finder,
                                  const struct object_slice *s, const struct object_slice **out,
                                  const char **name, struct err *e) BASE_MUST_USE;

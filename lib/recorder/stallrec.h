@@ -14,9 +14,10 @@
  *         }
  *     }
  *
- * The thread that calls stallrec_start is the one that is watched. A monitor thread samples its
- * stack while its event loop is busy and writes a stall-dump/1 file, see stall-dump(5), when it was
- * busy for too long. While the loop is idle the monitor sleeps and costs nothing.
+ * The thread that calls stallrec_start is the one that is watched. A monitor thread samples the
+ * watched thread's stack while its event loop is busy and writes a stall-dump/1 file, see
+ * stall-dump(5), when the loop was busy for too long. While the loop is idle the monitor sleeps and
+ * costs nothing.
  *
  * The hooks may be called from the watched thread only; everything else from any thread, but, where
  * it does not say so, not from two at once. Nothing here may be called from a signal handler. Works
@@ -135,7 +136,8 @@ struct stallrec_stall {
  * be short. They must not call stallrec_stop. A NULL callback is not called. */
 struct stallrec_callbacks {
     /* Called at the stall's first detection. From then on the stall is not lost if the process is
-     * killed. */
+     * killed, unless its dump could not be stored (the disk is full, or stall-dump(5), unspooled).
+     */
     void (*stall_begin)(void *user, const struct stallrec_stall *stall);
     /* Called when a stall has ended; at_ms is its duration. */
     void (*stall_end)(void *user, const struct stallrec_stall *stall);
@@ -268,14 +270,14 @@ struct stallrec_batch {
     uint32_t left_out; /* number of files that are damaged, or larger than a batch by themselves */
 };
 
-/* Gathers the dumps and sessions in a recorder's directory that may be sent, oldest first, into
- * one file of at most max_bytes (1024 or more), or returns the batch that was gathered before and
- * is not done. The gathered files stay, and nothing is sent twice under another id, whenever the
- * process is killed. *out is written on STALLREC_OK only. A recorder may run meanwhile, but need
- * not. It takes memory and time, so it must not be called on the main thread, and only once at a
- * time for a directory. STALLREC_ERR_NOTHING: there is nothing to send. STALLREC_ERR_CONFIG: size
- * or max_bytes is out of range. STALLREC_ERR_DIRECTORY, _WRITE: see errno. STALLREC_ERR_MEMORY:
- * out of memory. */
+/* Gathers the dumps and sessions in a recorder's directory that may be sent, oldest first and at
+ * most 4096, into one file of at most max_bytes (1024 or more), or returns the batch that was
+ * gathered before and is not done. The gathered files stay, and nothing is sent twice under another
+ * id, whenever the process is killed. *out is written on STALLREC_OK only. A recorder may run
+ * meanwhile, but need not. It takes memory and time, so it must not be called on the main thread,
+ * and only once at a time for a directory. STALLREC_ERR_NOTHING: there is nothing to send.
+ * STALLREC_ERR_CONFIG: size or max_bytes is out of range. STALLREC_ERR_DIRECTORY, _WRITE: see
+ * errno. STALLREC_ERR_MEMORY: out of memory. */
 STALLREC_API enum stallrec_error stallrec_batch_next(const char *directory, uint64_t max_bytes,
                                                      struct stallrec_batch *out);
 /* Confirms that the batch arrived: removes it, and the dumps and sessions in it. A repeated call,
@@ -292,7 +294,8 @@ enum {
 };
 
 /* Sets a key about the app's state that later dumps show: {"screen":"Checkout"}. Both texts are
- * copied; value NULL removes the key. The monitor reads the keys at each detection without a lock.
+ * copied; value NULL or "" removes the key. The monitor reads the keys at each detection without a
+ * lock.
  * config.home becomes "~" in values. STALLREC_ERR_CONTEXT: the key is not in config.context_keys,
  * is empty or too long, or no slot is free. rec NULL: no effect, STALLREC_OK. Any thread may call
  * it, also several at once. */
@@ -356,7 +359,8 @@ STALLREC_API void stallrec_span_end(struct stallrec *rec, uint64_t id);
 typedef int (*stallrec_poster)(void *ctx, uint64_t number);
 /* Sets the poster by which the ping detector reaches the loop; without a poster that detector is
  * off. post NULL removes the poster. Once this returns, the earlier poster is no longer called,
- * and its ctx may be freed. It must not be called from within a poster. */
+ * and its ctx may be freed; so it takes a lock, and waits while the monitor calls that poster. It
+ * must not be called from within a poster. */
 STALLREC_API void stallrec_set_poster(struct stallrec *rec, stallrec_poster post, void *ctx);
 /* Records that the task of the ping with this number ran; the task calls it on the watched thread.
  */

@@ -100,7 +100,7 @@ enum st history_offer_dump(struct history *h, const struct dump *d, const struct
                            size_t cell, struct err *e) {
     int64_t span = dump_span_ms(d);
     if (!d->id || !*d->id || d->text_len > KEPT_DUMP || h->offered_bytes > KEPT_OFFERED) {
-        return ST_OK; /* a dump without an id could not be selected later */
+        return ST_OK; /* the dump is not offered; without an id it could not be selected later */
     }
     strbuf_clear(&h->scratch);
     key_text(&key->level[0], &h->scratch);

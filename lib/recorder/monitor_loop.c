@@ -91,8 +91,8 @@ static bool monitor_write_dump(struct monitor_loop *l, const struct rec_dump *du
     return st == STALLREC_OK;
 }
 
-/* Writes one dump. If that fails, as on a full disk, the dump stays in memory and in the spool
- * until it is tried again after RETRY_MS; if the memory for dumps is used up, it is given up as
+/* Writes one dump. If that fails, as on a full disk, the dump stays in memory and in the spool, and
+ * is tried again every RETRY_MS; if the memory for dumps is used up, the dump is given up as
  * lost. */
 static void write_or_postpone(struct monitor_loop *l, const struct rec_dump *dump, uint64_t now) {
     const char *path = NULL;

@@ -47,8 +47,8 @@ enum st gz_deflate_fast(const void *bytes, size_t len, int level, struct strbuf 
  * line by line; it uses constant memory. */
 struct gz_input;
 /* Opens a stream that owns fd: gz_input_close closes fd, and so does a failure of this function:
- * out of memory, or the first bytes cannot be read. It waits for the first byte. name is copied for
- * error texts. */
+ * out of memory, or the first bytes cannot be read. It waits for the first bytes. name is copied
+ * for error texts. */
 enum st gz_input_open(struct gz_input **out, int fd, const char *name, struct err *e);
 /* Waits for the next byte, and reads it with those behind it that are there already, up to len
  * bytes; *got = 0 at the end. On ST_ERR the *got bytes before the damage are in buf; later calls

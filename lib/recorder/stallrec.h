@@ -136,8 +136,8 @@ struct stallrec_stall {
  * be short. They must not call stallrec_stop. A NULL callback is not called. */
 struct stallrec_callbacks {
     /* Called at the stall's first detection. From then on the stall is not lost if the process is
-     * killed, unless its dump could not be stored (the disk is full, or stall-dump(5), unspooled).
-     */
+     * killed, unless the disk has no room for it (meter.spooled is false in its dump, see
+     * stall-dump(5)). */
     void (*stall_begin)(void *user, const struct stallrec_stall *stall);
     /* Called when a stall has ended; at_ms is its duration. */
     void (*stall_end)(void *user, const struct stallrec_stall *stall);

@@ -32,8 +32,8 @@ void text_add_threshold(struct strbuf *b, const struct triage *t);
 /* Appends the causes of all stalls by their time, or by their dumps if the triage ranks by
  * stalls: "lock 40%, disk 20%". */
 void text_add_causes(struct strbuf *b, const struct triage *t);
-/* Appends the innermost functions that idle and late dumps show, with their time, most time
- * first. */
+/* Appends the IDLE_SHOWN innermost functions with most time that idle and late dumps show, each
+ * with its time, and the number of the others. */
 enum { IDLE_SHOWN = 5 };
 void text_add_idle(struct strbuf *b, const struct triage *t);
 /* Appends versions, systems and devices, after a comma if b holds something: "in 5.3–5.10, on iOS

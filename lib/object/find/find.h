@@ -78,7 +78,7 @@ enum st finder_add_build_id_root(struct finder *f, const char *root, struct err 
 
 /* Finds the best file for the id: DWARF with lines, then DWARF without, then symbols; of two alike
  * in DWARF and lines the one with symbols, of equal ones the first that was found. Folders laid out
- * by id are looked into only if no file that was added has DWARF with lines. ST_NONE: no file has
+ * by id are looked into only if no added file of the id has DWARF with lines. ST_NONE: no file has
  * the id, or the id is zero. */
 enum st finder_find(struct finder *f, const struct image_id *id, const struct find_candidate **out,
                     struct err *e) BASE_MUST_USE;

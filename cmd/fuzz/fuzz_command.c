@@ -1,4 +1,4 @@
-/* Runs commands for fuzzers, which check how the runs end. */
+/* Runs commands for fuzzers, and checks how the runs end. */
 #include "fuzz/fuzz_command.h"
 
 #include <ftw.h>

@@ -1,5 +1,5 @@
-/* Counts the --exposure files: session records, metric payloads, or tables. One line or document is
- * in memory at a time. */
+/* Adds up the exposure (use of the app) in the --exposure files: session records, metric payloads,
+ * or tables. One line or document is in memory at a time. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>

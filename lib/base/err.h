@@ -42,23 +42,27 @@ struct err {
     char text[ERR_TEXT_SIZE];
 };
 
-/* Fills e with a code and a printf-style text unless it already holds an error; e may be NULL.
- * Always returns ST_ERR, so that `return err_set(e, …)` reads well. Keeps errno. */
+/* Fills e with a code and a printf-style text unless e already holds an error; e may be NULL. The
+ * text is cut to ERR_TEXT_SIZE - 1 bytes, and control characters in it become '?'. Always returns
+ * ST_ERR, so that `return err_set(e, …)` reads well. Keeps errno. */
 enum st err_set(struct err *e, enum err_code code, const char *fmt, ...) BASE_PRINTF(3, 4);
 
-/* Fills e as err_set does and appends " in 'FILE' at 0xOFFSET": where in which file the damage
- * is. */
+/* Fills e as err_set does and appends " in 'FILE' at 0xOFFSET": where in which file the damage is.
+ * Of a name with more than 200 bytes only the last 200 are shown; a text that is too long is cut
+ * before the appended part. */
 enum st err_at(struct err *e, enum err_code code, const char *file, uint64_t offset,
                const char *fmt, ...) BASE_PRINTF(5, 6);
 
-/* Fills e as err_set does and appends ": strerror(errno_value)". */
+/* Fills e as err_set does, with ERR_NOMEM if errno_value is ENOMEM and else with ERR_IO, and
+ * appends
+ * ": strerror(errno_value)". */
 enum st err_sys(struct err *e, int errno_value, const char *fmt, ...) BASE_PRINTF(3, 4);
 
 /* Fills e with ERR_NOMEM and "out of memory"; returns ST_ERR. */
 enum st err_nomem(struct err *e);
 
-/* Puts "CONTEXT: " in front of the error that e holds; no effect on an empty or NULL e. Returns
- * ST_ERR. */
+/* Puts "CONTEXT: " in front of the error that e holds, whose end is cut if both are too long; no
+ * effect on an empty or NULL e. Returns ST_ERR. */
 enum st err_context(struct err *e, const char *fmt, ...) BASE_PRINTF(2, 3);
 
 /* Does e, which may be NULL, hold an error? */

@@ -1,6 +1,6 @@
-/* A whole file as read-only bytes: mapped when it is a regular file, read when it is a pipe. The
- * mapping is private, but access still faults when somebody else truncates the file; callers
- * that need safety against that copy the bytes. */
+/* A whole file as read-only bytes: a regular file is mapped unless its size is 0; any other file
+ * (a pipe, a file of /proc) is read. The mapping is private, but access still faults when somebody
+ * else truncates the file; callers that need safety against that copy the bytes. */
 #ifndef STALLKIT_BASE_FILEMAP_H
 #define STALLKIT_BASE_FILEMAP_H
 
@@ -23,6 +23,7 @@ enum st filemap_open(struct filemap *m, const char *path, uint64_t max_size, str
  * root may write to (base/owned.h); ST_NONE: it is not. The caller has to check the folder that
  * holds the file. */
 enum st filemap_open_owned(struct filemap *m, const char *path, uint64_t max_size, struct err *e);
+/* Unmaps or frees the bytes; no effect on a zeroed or released filemap. */
 void filemap_release(struct filemap *m);
 /* Drops the mapped pages from memory as far as the system does that; the next access reads them
  * from the file again. */

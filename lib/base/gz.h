@@ -14,26 +14,28 @@
 /* Do the bytes start as gzip does (RFC 1952: 1f 8b 08)? */
 bool gz_is_gzip(const void *bytes, size_t len);
 
-/* Inflates a whole gzip (any number of members) or zlib buffer and appends the result to out.
- * ERR_LIMIT past max_out bytes (0 = 4 GiB), ERR_TRUNCATED on a cut stream, ERR_FORMAT on a
- * damaged one; bytes that were inflated before the damage stay in out. `name` is for the error
- * text. */
+/* Inflates a whole gzip (any number of members, with zeros between and after them) or zlib buffer
+ * and appends the result to out. ERR_LIMIT past max_out bytes (0 = 4 GiB), ERR_TRUNCATED on a cut
+ * or empty buffer, ERR_FORMAT on a damaged one or one with other bytes after its end; bytes that
+ * were inflated before the error stay in out. `name` is for the error text. */
 enum st gz_inflate(const char *name, const void *bytes, size_t len, uint64_t max_out,
                    struct strbuf *out, struct err *e);
 
 /* Inflates the next member of a gzip of *len bytes, appends the result to out, and moves *bytes and
- * *len behind the member; *len = 0: it was the last one. It is fastest where `out` has room for the
- * result. Errors as of gz_inflate; max_out is for this member. */
+ * *len behind the member; *len = 0: that member was the last. It is fastest where `out` has room
+ * for the result. Errors as of gz_inflate, with *bytes and *len unchanged; max_out, which has no
+ * default, is for this member. */
 enum st gz_inflate_member(const char *name, const void **bytes, size_t *len, uint64_t max_out,
                           struct strbuf *out, struct err *e) BASE_MUST_USE;
 
-/* Inflates a zlib stream of known size (SHF_COMPRESSED) into out[out_len]; a stream that does
- * not fill it exactly is an error. */
+/* Inflates a zlib stream of known size (SHF_COMPRESSED) into out[out_len]. ERR_FORMAT: the stream
+ * is damaged, or gives more or fewer than out_len bytes; ERR_TRUNCATED: it is cut. Bytes after the
+ * stream are ignored. */
 enum st gz_inflate_into(const char *name, const void *bytes, size_t len, void *out, size_t out_len,
                         struct err *e);
 
-/* Compresses bytes to gzip at level 1 … 9 and appends the result to out; the header has no time
- * stamp or name, so equal input gives equal output. */
+/* Compresses bytes to gzip at level 1 … 9 (another one: ERR_USAGE) and appends the result to out;
+ * the header has no time stamp or name, so equal input gives equal output. */
 enum st gz_deflate(const void *bytes, size_t len, int level, struct strbuf *out, struct err *e);
 
 /* Compresses as gz_deflate does, to other bytes in a build with libdeflate, which takes less time.
@@ -44,17 +46,19 @@ enum st gz_deflate_fast(const void *bytes, size_t len, int level, struct strbuf 
 /* A stream over a file descriptor that inflates its content if that is gzip, for reading dumps
  * line by line; it uses constant memory. */
 struct gz_input;
-/* Opens a stream that owns fd: gz_input_close closes it, and so does a failure here. name is
- * copied for error texts. */
+/* Opens a stream that owns fd: gz_input_close closes fd, and so does a failure of this function:
+ * out of memory, or the first bytes cannot be read. It waits for the first bytes. name is copied
+ * for error texts. */
 enum st gz_input_open(struct gz_input **out, int fd, const char *name, struct err *e);
-/* Reads up to len bytes and returns as soon as some are there (a slow pipe is not waited for);
- * *got = 0 at the end. On ST_ERR the *got bytes before the damage are in buf; later calls give
- * the same error. */
+/* Waits for the next byte, and reads it with those behind it that are there already, up to len
+ * bytes; *got = 0 at the end. On ST_ERR the *got bytes before the damage are in buf; later calls
+ * give the same error. */
 enum st gz_input_read(struct gz_input *in, void *buf, size_t len, size_t *got, struct err *e);
 /* Puts bytes back in front of the unread ones, for a caller that peeks at an input before it
  * chooses the reader. It fails with ERR_NOMEM only. */
 enum st gz_input_unread(struct gz_input *in, const void *bytes, size_t len,
                         struct err *e) BASE_MUST_USE;
+/* Closes the stream and its descriptor; in may be NULL. */
 void gz_input_close(struct gz_input *in);
 
 /* Cuts text that comes in pieces of any size into lines. The caller sets `limit` and zeroes the

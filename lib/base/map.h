@@ -28,14 +28,15 @@ struct map {
 void map_release(struct map *m);
 /* Removes all entries and keeps the memory for reuse. */
 void map_clear(struct map *m);
-/* Returns the entry of the key, or NULL. It is valid until the next map_put (its key until
- * release). */
+/* Returns the entry of the key, or NULL. The entry is valid until the next map_put, its key until
+ * map_clear or map_release. */
 struct map_entry *map_get(const struct map *m, const void *key, size_t len);
 /* Returns the entry of the key, made with `value` if it is new; *added (may be NULL) becomes
- * whether it is. NULL: out of memory. */
+ * whether it is. NULL: out of memory, or the map has 2^32 - 2 entries. */
 struct map_entry *map_put(struct map *m, const void *key, size_t len, size_t value, bool *added);
 
-/* Interns a string: equal strings get equal indexes 0, 1, 2 …; SIZE_MAX when memory runs out. */
+/* Interns a string: equal strings get equal indexes 0, 1, 2 …; SIZE_MAX when
+ * map_put fails. */
 size_t map_intern(struct map *m, const char *s, size_t len);
 /* Returns the interned string of an index < m->count. */
 const char *map_string(const struct map *m, size_t index);

@@ -50,8 +50,8 @@ static enum st check_step(const char *path, const struct stat *st, bool last, st
     return ST_OK;
 }
 
-/* Cuts the first name of `rest` off and appends it to `next`, which it empties first. False: there
- * is none. */
+/* Moves the first name of `rest` to `next`, in place of what that had. False: `rest` has no name
+ * left. */
 static bool take_name(struct owned_walk *w) {
     const char *name = strbuf_cstr(&w->rest);
     name += strspn(name, "/");
@@ -65,7 +65,8 @@ static bool take_name(struct owned_walk *w) {
     return len > 0;
 }
 
-/* Puts the target of a link in front of `rest`. */
+/* Puts the target of the link `next` in front of `rest`. ST_ERR: the link cannot be read, is one
+ * more than OWNED_LINKS_MAX, or out of memory. */
 static enum st follow_link(struct owned_walk *w, struct err *e) {
     char target[PATH_MAX];
     ssize_t len = readlink(strbuf_cstr(&w->next), target, sizeof target - 1);
@@ -83,7 +84,8 @@ static enum st follow_link(struct owned_walk *w, struct err *e) {
     return strbuf_check(&w->rest, e);
 }
 
-/* Follows the name in `next` from `at`. ST_NONE: it is no folder. */
+/* Follows the name in `next` from `at`. ST_NONE: there is no folder or link of this name, or the
+ * folder `at` may not be searched. */
 static enum st follow_name(struct owned_walk *w, struct err *e) {
     struct stat st;
     const char *name = strbuf_cstr(&w->next);

@@ -18,9 +18,11 @@ bool owned_folder_alone(const char *path);
 
 /* Can only this user and root change the folder, and which folder the path names? Each folder and
  * symbolic link on the way is checked, as sshd's StrictModes does; other users may write to the
- * folders above it that are sticky, as /tmp is. path: absolute. ST_NONE: the path names no folder
- * yet, and the part of it that exists passes the check. ST_ERR: others can (ERR_IO; the text names
- * the folder), or memory ran out. */
+ * folders above it that are sticky, as /tmp is. ST_NONE: a part of the path does not exist, is no
+ * folder, or is in a folder that may not be searched, and what comes before that part passes the
+ * check. ST_ERR: others can change the folder (ERR_IO; the text names the folder on the way that
+ * permits it), the path is not absolute (ERR_USAGE), it has more than 4096 names (ERR_LIMIT) or 40
+ * links, or memory ran out. */
 enum st owned_folder_check(const char *path, struct err *e) BASE_MUST_USE;
 
 #endif

@@ -11,7 +11,8 @@
 /* Reads decimal digits, a number <= max. */
 bool parse_u64(const char *s, size_t len, uint64_t max, uint64_t *out);
 /* Reads a duration in ms, <= max: decimal digits alone, or with a unit after them (ms, s, m, h);
- * with a unit a fraction is allowed (0.5s), as long as the duration is a whole number of ms. */
+ * a fraction of at most 9 digits is allowed (0.5s), as long as the duration is a whole number of
+ * ms. */
 bool parse_duration_ms(const char *s, size_t len, uint64_t max, uint64_t *out);
 /* Reads a number of bytes, <= max: decimal digits alone, or with K, M, G or T after them (1024,
  * 1024^2 and so on). */

@@ -20,19 +20,20 @@ typedef void (*pool_done)(void *ctx, void *job);
 
 /* Opens a pool of 1 … 256 threads, the caller's among them; 1 runs every job inline. Other
  * threads are started when a job is waiting for them; the pool does without those that cannot be
- * started. At most `window` jobs (>= threads) are in flight, which bounds memory. */
+ * started. At most `window` jobs (>= threads) are in flight, which bounds memory. ST_ERR: threads
+ * or window is out of range (ERR_USAGE), or out of memory. */
 enum st pool_open(struct pool **out, unsigned threads, size_t window, pool_work work,
                   pool_done done, void *ctx, struct err *e);
 /* Adds a job; it may first run or deliver other jobs, and waits while the window is full. */
 void pool_put(struct pool *p, void *job);
-/* Delivers the finished jobs at the head of the queue without waiting, for slow inputs; a
- * waiting job gets a worker. */
+/* Delivers the finished jobs at the head of the queue without waiting, for slow inputs. If a job
+ * waits and no worker was started yet, one is started. */
 void pool_poll(struct pool *p);
 /* Waits for all jobs and delivers them. */
 void pool_finish(struct pool *p);
 /* Calls pool_finish, joins the threads and frees the pool. p may be NULL. */
 void pool_close(struct pool *p);
-/* Returns the number of processors that this process may use, at least 1. */
+/* Returns the number of processors that this process may use, 1 … 256. */
 unsigned pool_processors(void);
 
 #endif

@@ -119,9 +119,9 @@ static inline uint64_t reader_peek_little(const struct reader *r, size_t offset)
            (uint64_t)p[4] << 32 | (uint64_t)p[3] << 24 | (uint64_t)p[2] << 16 |
            (uint64_t)p[1] << 8 | p[0];
 }
-/* Reads a number of 1 to 8 bytes in the reader's byte order. */
 /* Reads a number of 3, 5, 6 or 7 bytes at p. */
 uint64_t reader_odd_uint(const uint8_t *p, unsigned size, bool big_endian);
+/* Reads a number of 1 to 8 bytes in the reader's byte order. */
 static inline uint64_t reader_uint(struct reader *r, unsigned size) {
     const uint8_t *p;
     switch (size) {
@@ -196,11 +196,12 @@ static inline const char *reader_cstr(struct reader *r, size_t *len) {
     return (const char *)p;
 }
 
-/* Copies a field of `field` bytes, which may lack a NUL (Mach-O names), into out[field + 1]. */
+/* Copies a field of `field` bytes, which may lack a NUL (Mach-O names), into out[field + 1]. If
+ * fewer bytes are left, the reader fails and out becomes "". */
 void reader_fixed_str(struct reader *r, size_t field, char *out);
 
 /* Returns a reader over the next len bytes, with the same byte order, and moves this one past
- * them. A NULL name keeps this reader's name. */
+ * them; if fewer are left, both readers fail. A NULL name keeps this reader's name. */
 struct reader reader_sub(struct reader *r, uint64_t len, const char *name);
 
 /* Returns ST_OK if the reader never failed; else ERR_TRUNCATED, which names `what`, the file and

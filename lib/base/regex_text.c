@@ -572,8 +572,7 @@ static enum st run_steps(struct regex *r, const char *text, size_t len, struct e
     }
 }
 
-/* Searches, unless r->known has the answer of this text, which may be that the search took too
- * long. */
+/* Searches, unless r->known has the answer of this text; the answer ERR_LIMIT is kept, too. */
 static enum st search_once(struct regex *r, const char *text, size_t len, struct err *e) {
     const struct map_entry *known = map_get(&r->known, text, len);
     if (known && known->value != ST_ERR) {

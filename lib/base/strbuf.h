@@ -23,6 +23,7 @@ struct strbuf {
     bool too_large; /* the failure was the limit, not memory */
 };
 
+/* Frees the text and forgets failures; the limit stays. */
 void strbuf_release(struct strbuf *b);
 /* Empties the buffer for the next text and keeps the memory. It forgets a failure by the limit, but
  * not one by lack of memory. */
@@ -30,7 +31,7 @@ void strbuf_clear(struct strbuf *b);
 /* Empties the buffer as strbuf_clear does, and forgets every failure, for an owner who has
  * checked for it. */
 void strbuf_reset(struct strbuf *b);
-/* Shortens the text to len bytes (<= b->len). */
+/* Shortens the text to len bytes; no effect if it has fewer. */
 void strbuf_truncate(struct strbuf *b, size_t len);
 
 /* Can len bytes, at least 1, be appended without allocating? */
@@ -51,8 +52,9 @@ static inline void strbuf_add(struct strbuf *b, const void *bytes, size_t len) {
 /* Returns room for len bytes after the text, for an encoder that writes there; NULL when the buffer
  * failed. The encoder then calls strbuf_took with the number of bytes that it wrote. */
 char *strbuf_room(struct strbuf *b, size_t len);
-/* Allocates room for `len` bytes in an empty buffer that will hold about as many, in huge pages
- * if that is large. Without memory the buffer stays unchanged and does not fail. */
+/* Allocates room for `len` bytes in a buffer that will hold about as many, in huge pages if that is
+ * large. A buffer that has failed or has had text stays unchanged, as does one for which memory
+ * runs out, which does not fail by that. */
 void strbuf_room_large(struct strbuf *b, size_t len);
 void strbuf_took(struct strbuf *b, size_t len);
 void strbuf_addstr(struct strbuf *b, const char *s);
@@ -71,7 +73,8 @@ size_t decimal_put(char *out, uint64_t v);
 
 /* Returns the text, "" when empty; it is borrowed until the next change of the buffer. */
 const char *strbuf_cstr(const struct strbuf *b);
-/* Gives the malloc'ed text to the caller and empties b; NULL if b failed or memory ran out. */
+/* Gives the malloc'ed text to the caller and empties b. NULL, with b unchanged: b has failed, or
+ * memory ran out now. */
 char *strbuf_take(struct strbuf *b);
 /* Returns ST_OK, or ST_ERR with ERR_NOMEM or ERR_LIMIT if an append failed. */
 enum st strbuf_check(const struct strbuf *b, struct err *e);

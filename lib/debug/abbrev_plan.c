@@ -63,7 +63,7 @@ static enum abbrev_skip skip_of(uint64_t form) {
     case DW_FORM_rnglistx:
     case DW_FORM_loclistx:
         return SKIP_LEB128;
-    case DW_FORM_block1: /* blocks are mostly locations of variables, and constants */
+    case DW_FORM_block1: /* mostly the location of a variable, or a constant */
         return SKIP_BLOCK1;
     case DW_FORM_exprloc:
     case DW_FORM_block:

@@ -25,17 +25,19 @@ struct link_spans {
 
 /* Finds the map's functions by their names among the symbols of the object file. A name with
  * several addresses in the file is left out. ST_NONE: the file is of another build than the one
- * that was linked: it lacks a function of the map, or has one of another size. ST_ERR: out of
- * memory, or the symbols cannot be read. *out needs link_spans_release in any case. */
+ * that was linked: it lacks all names that the map has at one address, or has a function of another
+ * size. ST_ERR: out of memory, or the symbols cannot be read. *out needs link_spans_release in any
+ * case. */
 enum st link_spans_read(struct link_spans *out, const struct map_function *functions, size_t count,
                         const struct object_slice *object, struct err *e) BASE_MUST_USE;
 void link_spans_release(struct link_spans *s);
 
-/* Returns the index of the first span that ends above the address. */
+/* Returns the index of the first span that ends above the address; s->len: none does. */
 size_t link_spans_above(const struct link_spans *s, uint64_t address);
 /* Sets *out to the address in the linked file. False: the linked file does not have this code. */
 bool link_spans_address(const struct link_spans *s, uint64_t address, uint64_t *out);
-/* Appends the parts of range r that are in the linked file, at their addresses there. */
+/* Appends the parts of range r that are in the linked file, at their addresses there. ST_ERR: no
+ * visits are left, or out of memory. */
 enum st link_spans_range(struct link_spans *s, struct debug_range r, struct range_vec *out,
                          struct err *e) BASE_MUST_USE;
 /* Charges one visit of a span. Spans of undamaged files are visited a few times for each range and

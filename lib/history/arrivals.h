@@ -20,11 +20,13 @@ void arrivals_close(struct arrivals *a);
 /* Takes the next regular file of the folder, in byte order of the names, those of taking/ among
  * them, and returns its path below taking/; links, folders and names
  * that begin with a dot are ignored. *path is borrowed until the next call. ST_NONE: all files were
- * returned; the next call lists the folder again. */
+ * returned; the next call lists the folder again. ST_ERR: the folder cannot be read, or out of
+ * memory. */
 enum st arrivals_next(struct arrivals *a, const char **path, struct err *e) BASE_MUST_USE;
 /* Moves the file that arrivals_next returned last to done/ or, with a reason, to refused/, where a
  * file with ".reason" after its name has the reason. If the name is in use, a number is appended; a
- * name that is too long for this is cut. ST_OK, too, if another process has moved the file. */
+ * name that is too long for this is cut. ST_OK, too, if another process has moved the file. ST_ERR:
+ * the file cannot be moved, or the reason cannot be written. */
 enum st arrivals_settle(struct arrivals *a, const char *reason, struct err *e) BASE_MUST_USE;
 
 #endif

@@ -100,7 +100,7 @@ enum st history_offer_dump(struct history *h, const struct dump *d, const struct
                            size_t cell, struct err *e) {
     int64_t span = dump_span_ms(d);
     if (!d->id || !*d->id || d->text_len > KEPT_DUMP || h->offered_bytes > KEPT_OFFERED) {
-        return ST_OK; /* a dump without an id could not be selected later */
+        return ST_OK; /* the dump is not offered; without an id it could not be selected later */
     }
     strbuf_clear(&h->scratch);
     key_text(&key->level[0], &h->scratch);
@@ -253,7 +253,8 @@ static enum st kept_bytes(struct history *h, uint64_t *bytes, struct err *e) {
     return st == ST_ERR ? ST_ERR : ST_OK;
 }
 
-/* Drops the dumps of the buckets with least time once there are too many bytes. */
+/* If the table has more than KEPT_BYTES, drops all dumps of one bucket after another, least time
+ * first, until 3/4 of KEPT_BYTES are left at most. */
 static enum st drop_lightest(struct history *h, struct err *e) {
     struct sql_statement *s;
     VEC(int64_t) buckets = {0};

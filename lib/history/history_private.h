@@ -129,12 +129,13 @@ enum st history_values_match(struct history *h, int64_t cell, struct history_val
 
 /* ---- dumps to be shown, history_dumps.c ---- */
 
-/* Offers a ranked dump to be kept; cell: index in h->cells of the dump's day, version and build.
+/* Offers a ranked dump to be kept; cell: index in h->cells of the dump's day, version and build. A
+ * dump without an id, one of more than 256 KiB, or one beyond 64 MiB of offered dumps is left out.
  * ST_ERR: out of memory. */
 enum st history_offer_dump(struct history *h, const struct dump *d, const struct stall_key *key,
                            size_t cell, struct err *e) BASE_MUST_USE;
-/* Writes the heaviest of the offered dumps, whose cells have rows by now, and drops dumps beyond
- * the limits. ST_ERR: as history_add. */
+/* Writes the dumps of the 256 heaviest offers, whose cells have rows by now, and drops dumps beyond
+ * the limits of the table. ST_ERR: as history_add. */
 enum st history_write_dumps(struct history *h, struct err *e) BASE_MUST_USE;
 void history_drop_offers(struct history *h);
 /* Sets h->text to the text of a dump of the table. ST_ERR: out of memory, or it is damaged. */

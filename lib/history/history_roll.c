@@ -157,9 +157,9 @@ static enum st put_rolled(struct sql_file *file, const struct history_part_row *
     return st;
 }
 
-/* Drops the sums that the newest one makes needless: those of its rules that have at least half of
- * its dumps and no part besides its own. Then drops sums until there are at most ROLLED_MAX, the
- * oldest first. */
+/* Drops the sums that the newest sum makes needless: those of the same rules that have at least
+ * half of the newest sum's dumps and no part that the newest sum lacks. Then drops sums until there
+ * are at most ROLLED_MAX, the oldest first. */
 static enum st drop_needless(struct sql_file *file, struct err *e) {
     static const char *const drop_empty = "DELETE FROM rolled WHERE id NOT IN"
                                           " (SELECT rolled FROM rolled_part)";

@@ -89,8 +89,9 @@ struct history_span {
 };
 /* The fields that `where` may name, ended by NULL. */
 extern const char *const history_fields[];
-/* Reads the options with which the history was made; its texts are borrowed until the next call.
- * False: nothing was ever added. */
+/* Reads the rules and the cap with which the last options were set; the texts of o are borrowed
+ * until the next call. False: nothing was ever added, or, with an error in e, the file cannot be
+ * read. */
 bool history_options(struct history *h, struct triage_options *o, struct err *e);
 
 /* Makes a triage, not finished, of everything in the span. keyer and o: with these, parts that
@@ -130,8 +131,9 @@ enum st history_sums(struct history *h, const struct history_span *span, history
                      void *ctx, struct err *e) BASE_MUST_USE;
 enum st history_sums_of(struct history *h, const struct history_span *span, uint64_t bucket,
                         history_sum_visit visit, void *ctx, struct err *e) BASE_MUST_USE;
-/* Calls visit for the dumps of the span that are kept of the bucket of this number. A dump may have
- * another bucket by today's rules. ST_ERR: as history_sums. */
+/* Calls visit for the dumps of the span that are kept of the bucket of this number; a history of
+ * version 2 or earlier has none. A dump may have another bucket by today's rules. ST_ERR: as
+ * history_sums. */
 enum st history_dumps_of(struct history *h, const struct history_span *span, uint64_t bucket,
                          history_dump_visit visit, void *ctx, struct err *e) BASE_MUST_USE;
 
@@ -143,7 +145,8 @@ struct history_note {
     struct strbuf text; /* owns the texts in `said` */
 };
 /* Reads the facts about the level-1 bucket of an id, or of its former ids, that the history has.
- * ST_NONE: nothing. Release n->text in any case. */
+ * ST_NONE: the history has nothing about the bucket, or id is no bucket's id. Release n->text in
+ * any case. */
 enum st history_note_of(struct history *h, const char *id, struct history_note *n,
                         struct err *e) BASE_MUST_USE;
 
@@ -157,20 +160,21 @@ enum st history_fixed_each(struct history *h, history_bucket_visit visit, void *
 /* ---- marks that people set ---- */
 
 /* Sets a mark of the level-1 bucket of an id, or removes it if value is empty: fixed-in, owner,
- * note, link, ignore ("ever", or a day). It is committed at once. ST_NONE: the history has no such
- * bucket. ST_ERR: there is no such mark, or it cannot have this value (ERR_USAGE), or as
- * history_add. */
+ * note, link, ignore ("ever", or a day). The change is committed at once. ST_NONE: the history has
+ * no such bucket. ST_ERR: id is no bucket's id, there is no such mark, or the mark cannot have this
+ * value (all ERR_USAGE), or as history_add. */
 enum st history_mark(struct history *h, const char *id, const char *name, const char *value,
                      const char *at, struct err *e) BASE_MUST_USE;
 
 /* ---- upkeep ---- */
 
 /* Drops all days before this one, with the ids of their dumps; from now on dumps of these days are
- * refused. *cells: how many combinations of day, version and build were dropped. */
+ * refused. Dumps without a day stay. *cells: how many combinations of day, version and build were
+ * dropped. */
 enum st history_drop_before(struct history *h, int32_t day, uint64_t *cells,
                             struct err *e) BASE_MUST_USE;
 /* Drops the oldest days, as history_drop_before does, until the file has at most this many bytes in
- * use, but never the newest day. *cells: as above. */
+ * use or only the newest day is left. *cells: as above. */
 enum st history_drop_past(struct history *h, uint64_t bytes, uint64_t *cells,
                           struct err *e) BASE_MUST_USE;
 /* Removes the data that identifies a user, whose name is the text that dumps have as `user`; counts

@@ -38,19 +38,22 @@ struct added_stores {
     unsigned changes;   /* number of times that a catalog was read again */
 };
 
-/* Adds the store in a folder. ST_NONE: there is no folder, or it is no store; if the folder becomes
- * a store later, added_stores_refresh adds its entries. ST_ERR: its catalog is damaged. */
+/* Adds the store in a folder. ST_NONE: there is no folder, and nothing is added; or the folder is
+ * no store, but is added, and has entries once added_stores_refresh finds that it has become one.
+ * ST_ERR: its catalog is damaged or cannot be read, or out of memory. */
 enum st added_stores_add(struct added_stores *v, const char *path, struct err *e) BASE_MUST_USE;
 void added_stores_release(struct added_stores *v);
 /* Reads the catalogs again that other processes have changed, and counts them in v->changes; checks
  * for changes at most once a second, however often it is called. If a catalog cannot be read, the
  * old one stays. Entries that were returned before are invalid. */
 void added_stores_refresh(struct added_stores *v);
-/* Reads the catalog of one store again, at once, if another process has changed its file. False:
- * the file is unchanged, or there is no memory to read it. */
+/* Reads the catalog of one store again, at once, if another process has changed its file; if the
+ * file is damaged or gone, the old catalog stays. False: the file is unchanged, or there is no
+ * memory to read it. */
 bool added_stores_reread(struct added_stores *v, struct added_store *a);
 /* Returns an entry whose image has the name, preferably of the architecture (NULL = any); *from:
- * the store that has it. NULL: none. */
+ * the store that has it. Valid as long as the catalogs are not read again. NULL: none, or out of
+ * memory. */
 const struct catalog_entry *added_stores_nearest(struct added_stores *v, const char *name,
                                                  const char *arch, const struct index_store **from);
 

@@ -91,9 +91,9 @@ static uint32_t distance_to_declaration(const struct flat_unit *u, const struct 
 }
 
 /* Chooses among sequences at the same addresses, which remain when linkers fold equal functions
- * into one (lld, mold, gold: --icf). The sequence of the function that owns the code is moved to
- * the end, because the last one counts: it is the one that begins nearest to the function's
- * declaration, else the first one, whose code the linker mostly keeps. */
+ * into one (lld, mold, gold: --icf). The last sequence counts, so that of the function that owns
+ * the code is moved to the end: the sequence that begins nearest to the function's declaration, or,
+ * if no distance is known, the first one, whose code the linker mostly keeps. */
 static void settle_folded(const struct flat_unit *u, struct span_vec *v) {
     for (size_t first = 0, end; first < v->len; first = end) {
         const struct code_span *one = &v->data[first];

@@ -20,7 +20,7 @@ struct mapped {
     const uint8_t *data;
     size_t len;
     struct index_header header;
-    /* addresses and records of pieces: sections ADDR and RECO */
+    /* u32 for each piece of code: where it begins (section ADDR), its record's offset (RECO) */
     const uint8_t *addresses, *records;
     size_t piece_count;
     atomic_uchar *sound; /* per block: 1 = its checksum was found right; shared by all threads */

@@ -424,8 +424,9 @@ static enum st name_apart(struct strbuf *path, const struct archive_member *m, s
     return st;
 }
 
-/* Finds the state of the file or archive member at a path. *member: the member that has its bytes
- * in the archive, or NULL; of one that has a file of its own *path becomes the path. */
+/* Finds the state of the file or archive member at *path. *member becomes the member if the archive
+ * contains its bytes, else NULL; if a member of a thin archive was found, *path becomes that of the
+ * member's file. */
 static enum st look_at(struct split_files *f, struct strbuf *path, uint64_t time,
                        enum debug_object_state *state, const struct archive_member **member,
                        struct err *e) {
@@ -450,8 +451,9 @@ static enum st look_at(struct split_files *f, struct strbuf *path, uint64_t time
     return st;
 }
 
-/* Finds the path of an object file: the first that is found, else the state of the last that is
- * changed. The caller holds the lock. */
+/* Looks for an object file at its possible places, until one has it. *state becomes
+ * DEBUG_OBJECT_FOUND, with its *path and *member, else DEBUG_OBJECT_CHANGED if a place has a file
+ * or member of another time, else DEBUG_OBJECT_MISSING. The caller holds the lock. */
 static enum st find_object(struct split_files *f, const struct object_slice *s,
                            const struct debug_object_name *name, struct strbuf *path,
                            enum debug_object_state *state, const struct archive_member **member,

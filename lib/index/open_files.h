@@ -24,9 +24,10 @@ struct open_files {
     struct map by_path; /* path -> index in objects; SIZE_MAX = it cannot be opened */
 };
 
-/* Open a path, or a candidate of a finder that outlives *f. ST_NONE: it cannot be opened; the first
- * time *why (never NULL) is set to the reason, unless an image or a debug file, and not the user,
- * names the path. ST_ERR: out of memory. */
+/* Open a path, or a candidate of a finder that outlives *f; each is opened once. hint: the path
+ * comes from an image or a debug file and not from the user, so only a plain file is opened, and a
+ * failure has no reason. ST_NONE: it cannot be opened; the first time, without `hint`, *why (never
+ * NULL) is set to the reason. ST_ERR: out of memory. */
 enum st open_files_path(struct open_files *f, const char *path, bool hint, struct object **out,
                         struct err *why) BASE_MUST_USE;
 enum st open_files_candidate(struct open_files *f, const struct find_candidate *c,
@@ -36,7 +37,8 @@ enum st open_files_candidate(struct open_files *f, const struct find_candidate *
 enum st open_files_adopt(struct open_files *f, struct object *o, struct err *e) BASE_MUST_USE;
 /* Opens the supplementary file that dwz moved the slice's debug information to: from the finder
  * (may be NULL), at the path in the slice, or under /usr/lib/debug. ST_NONE: the slice names no
- * such file. ST_ERR: the file (*name) is absent, or out of memory (*name = NULL). */
+ * such file, or the section that names it is damaged. ST_ERR: a file with that id was not found
+ * (*name: its path in the slice), or out of memory (*name = NULL). */
 enum st open_files_supplementary(struct open_files *f, struct finder *finder,
                                  const struct object_slice *s, const struct object_slice **out,
                                  const char **name, struct err *e) BASE_MUST_USE;

@@ -36,8 +36,8 @@ enum st own_symbols_open(struct own_symbols *out, const struct object_slice *s,
 
 /* Returns the number of symbols that begin at or below the address. */
 size_t own_symbols_below(const struct own_symbols *own, uint64_t address);
-/* Returns the end of the addresses that symbol i owns: its own end, the next symbol or the first
- * function start after it, since a stripped function may follow. */
+/* Returns the end of the addresses that symbol i owns: the lowest of its own end, the address of
+ * the next symbol, and the first function start after it, since a stripped function may follow. */
 uint64_t own_symbols_end(const struct own_symbols *own, size_t i);
 /* Returns the symbol that owns the address, or NULL. */
 const struct object_symbol *own_symbols_find(const struct own_symbols *own, uint64_t address);

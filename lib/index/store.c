@@ -477,8 +477,8 @@ static bool exists(const struct index_store *s, const char *key, uint64_t finger
     return good;
 }
 
-/* Opens the temporary file to write to. False: it cannot be had; *found: another process has
- * written the index. */
+/* Opens the temporary file to write to, in at most TRIES attempts. False: the file cannot be had,
+ * or, if *found becomes true, another process has written the index meanwhile. */
 static bool begin_writing(struct writer *w, const char *key, uint64_t fingerprint, bool wait,
                           bool *found) {
     enum st st = ST_NONE;

@@ -69,8 +69,9 @@ enum st index_store_key(const struct object_slice *slice, const struct object_sl
                         const struct object_slice *alt, struct strbuf *key, uint64_t *fingerprint,
                         struct err *e) BASE_MUST_USE;
 
-/* Opens the index of the key. ST_NONE: there is none that can be used; a damaged one is removed
- * unless the store is another user's. ST_ERR: out of memory. */
+/* Opens the index of the key. ST_NONE: there is none, or it has another fingerprint, is of an older
+ * builder or a later format, cannot be read, or is damaged; a damaged one is removed unless the
+ * store is another user's. ST_ERR: out of memory. */
 enum st index_store_open(struct index_store *s, const char *key, uint64_t fingerprint,
                          struct lookup_source **out, struct err *e) BASE_MUST_USE;
 /* Builds the index of a source and puts it into the store, unless an undamaged one is there. One
@@ -90,8 +91,8 @@ enum st index_store_hold(struct index_store *s, bool alone) BASE_MUST_USE;
 enum st index_store_flush(const struct index_store *s, struct err *e) BASE_MUST_USE;
 /* Removes an index that turned out to be damaged, unless the store is another user's. */
 void index_store_remove(struct index_store *s, const char *key);
-/* Notes that the file of an index is used: its time records the last use, to the hour. Does nothing
- * if the time may not be changed. */
+/* Notes that the file of an index is used: sets its time to now, unless it is less than an hour
+ * old. Does nothing if the time may not be changed. */
 void index_store_touch(const char *path);
 /* Appends the path of a key's index to *out. */
 void index_store_path(const struct index_store *s, const char *key, struct strbuf *out);

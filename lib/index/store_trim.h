@@ -5,11 +5,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Removes files that dead writers left; then, while the indexes and the fetched files
- * (index/fetch/fetched_files.h) have more than `cap` bytes (0 = any number), the least recently
- * used one, by the time of its file, which each use renews. It never removes `keep`, nor any index
- * of a store that has a catalog. Costs of live look-ups are removed after 90 days. Does nothing
- * while another process trims the store, or if it may not be written. */
+/* Removes files that dead writers left. In a store without a catalog it also removes costs of live
+ * look-ups after 90 days, misses of fetch commands after an hour, and, while the indexes and the
+ * fetched files (index/fetch/fetched_files.h) have more than `cap` bytes (0 = any number), the
+ * least recently used one, by the time of its file, which each use renews, but never the file whose
+ * path is `keep`. Does nothing while another process trims the store, or if the store may not be
+ * written. */
 void store_trim(const char *path, uint64_t cap, const char *keep);
 /* Removes files that dead writers left, and nothing else. */
 void store_tidy(const char *path);

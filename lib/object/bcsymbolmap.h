@@ -1,5 +1,6 @@
 /* Maps the names that Apple's bitcode compiler hid to the original ones: an app built with bitcode
- * has "__hidden#12_" in place of a name, and line 12 of its .bcsymbolmap file has the name. */
+ * has "__hidden#12_" in place of a name, and the 14th line of its .bcsymbolmap file is the name:
+ * the first line has the version, and names are numbered from 0. */
 #ifndef STALLKIT_OBJECT_BCSYMBOLMAP_H
 #define STALLKIT_OBJECT_BCSYMBOLMAP_H
 

@@ -1,4 +1,5 @@
-/* Names ELF machines as Darwin's tools do where both know the processor. */
+/* Names the machines of ELF files. A processor that Darwin has, too, gets the name that Darwin's
+ * tools give it. */
 #include <elf.h>
 #include <stdio.h>
 #include <string.h>

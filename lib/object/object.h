@@ -17,11 +17,11 @@ struct object_slice; /* one architecture of an object; lives as long as the obje
 enum object_format { OBJECT_MACHO = 1, OBJECT_ELF };
 
 /* Opens a file. ST_NONE: it is no object file; a Java class file, an archive and a core dump are
- * none either. ST_ERR: its headers are damaged, or it cannot be read. A damaged slice of a
- * universal file is left out, and object_damage gives the error. Damage after the headers is an
- * error of the section or table that it hits. Several threads may use an open object: it does not
- * change, and tables that are built at first use (inflated sections, symbols, function starts) are
- * guarded by a lock. */
+ * none either. ST_ERR: its headers are damaged, it cannot be read, or there is no such file
+ * (ERR_IO). A damaged slice of a universal file is left out, and object_damage gives the error.
+ * Damage after the headers is an error of the section or table that it hits. Several threads may
+ * use an open object: it does not change, and tables that are built at first use (inflated
+ * sections, symbols, function starts) are guarded by a lock. */
 enum st object_open(struct object **out, const char *path, struct err *e) BASE_MUST_USE;
 /* Opens bytes, which the caller keeps alive, as object_open does a file; name is for messages and
  * copied. */
@@ -34,6 +34,7 @@ const char *object_path(const struct object *o);
 /* Returns the text of the first damage that cost a slice, or NULL. */
 const char *object_damage(const struct object *o);
 size_t object_slice_count(const struct object *o);
+/* Returns slice i; NULL if i is not below the count. */
 const struct object_slice *object_slice(const struct object *o, size_t i);
 /* Return the slice of this architecture (arch names: i386, x86_64, x86_64h, armv6, armv7, armv7s,
  * armv7k, arm64, arm64e, arm64_32, aarch64 = arm64, …), or of this id; NULL if there is none. A
@@ -178,7 +179,8 @@ enum st object_code_bounds(const struct object_slice *s, uint64_t **out, size_t 
 
 /* Read the links in an ELF file: file name and CRC-32 in .gnu_debuglink, name and id of the
  * supplementary file in .gnu_debugaltlink or DWARF 5's .debug_sup. The names live as long as the
- * object. ST_NONE: the section is absent. */
+ * object. ST_NONE: the section is absent, or the file is no ELF file. ST_ERR: the section is
+ * damaged. */
 enum st object_debuglink(const struct object_slice *s, const char **name, uint32_t *crc,
                          struct err *e);
 enum st object_debugaltlink(const struct object_slice *s, const char **name, struct image_id *id,

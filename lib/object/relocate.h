@@ -44,7 +44,7 @@ struct relocating {
 uint64_t relocation_budget(size_t len);
 
 /* Applies one relocation, or notes in r->failures that it cannot be applied. ST_ERR: out of memory,
- * too many relocations or too many failures. Never ST_NONE. */
+ * or the budget is used up or there are more than 65,536 failures (ERR_LIMIT). Never ST_NONE. */
 enum st relocation_apply(struct relocating *r, const struct relocation *rel, struct err *e);
 /* Why a relocation is not applied, which relocation_fail notes in r->failures. It has the statuses
  * of relocation_apply. */
@@ -56,7 +56,7 @@ enum relocation_trouble {
 };
 enum st relocation_fail(struct relocating *r, const struct relocation *rel,
                         enum relocation_trouble trouble, struct err *e);
-/* Counts a relocation that changes nothing. ST_ERR: too many relocations. */
+/* Counts a relocation that changes nothing. ST_ERR: the budget is used up (ERR_LIMIT). */
 enum st relocation_skip(struct relocating *r, struct err *e);
 
 #endif

@@ -1,6 +1,6 @@
 /* The HTML page of a triage: one file that loads no other resource.
  *
- * It can be read without its script: a table of all buckets, and the first ones in detail. The
+ * It can be read without its script: a table of the buckets, and the first ones in detail. The
  * script (page_*.js) adds sorting, filters, facets, stored dumps to step through, the keyboard, and
  * keeps all of that in the URL's fragment. Every text of a dump goes through escape.h, also those
  * that the script reads; the rest of the script's data is numbers. The page has a

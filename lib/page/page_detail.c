@@ -238,7 +238,7 @@ static size_t count_own(const struct stored_dumps *s, uint32_t stack, uint32_t o
     return count - same + (same > 0);
 }
 
-/* Returns the time of all stored stacks of a bucket. */
+/* Returns the time of all stacks of a bucket, also of those that were dropped. */
 static uint64_t stacks_time(const struct stored_bucket *b) {
     uint64_t ms = b->dropped_ms;
     for (size_t i = 0; i < b->stacks.len; i++) {

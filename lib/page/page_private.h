@@ -51,9 +51,10 @@ void page_put_ms(struct page_writer *p, uint64_t ms);
 void page_put_lost(struct page_writer *p, uint64_t ms);
 void page_put_number(struct page_writer *p, uint64_t v);
 void page_put_share(struct page_writer *p, uint64_t part, uint64_t whole);
-/* Hands p->text to the sink once enough of it has collected. */
+/* Hands p->text to the sink once it has FLUSH_FROM bytes. */
 void page_flush(struct page_writer *p);
-/* Returns the line number of a text for the script; a new text is added. */
+/* Returns the line number of a text for the script; a new text is added. Without memory, sets
+ * p->failed and returns 0. */
 uint32_t page_text_number(struct page_writer *p, const char *text);
 
 /* Computes the marks of all buckets, with those that the history gives. False: out of memory. */
@@ -64,13 +65,16 @@ void page_put_marks(struct page_writer *p, unsigned marks);
 
 /* ---- page_chart.c: small pictures ---- */
 
-/* Draws time by value as a row of bars, with a caption; nothing for less than two values. */
+/* Draws the time of the last BARS_MOST values as a row of bars, with a caption; nothing for less
+ * than two values, or without time. */
 void page_put_bars(struct page_writer *p, const char *caption, const struct summary_values *v);
-/* Draws time by value as rows with names, most time first; nothing if there is no time. */
+/* Draws the time of the first RANKED_MOST values as rows with names; nothing if there is no time.
+ */
 void page_put_ranking(struct page_writer *p, const char *caption, const struct summary_values *v);
-/* Draws how long stalls last, as columns on a logarithmic scale. */
+/* Draws how long stalls last, as columns on a logarithmic scale; nothing if no length is known. */
 void page_put_distribution(struct page_writer *p, const struct histogram *h);
-/* Writes a bucket's share of each version's time as a row of characters. */
+/* Writes a bucket's share of each version's time (of its dumps, if none is stored) as a row of
+ * characters, or with `told` in percent; nothing for less than two versions. */
 void page_put_trend(struct page_writer *p, const struct summary_bucket *b, bool told);
 
 /* ---- page_table.c ---- */
@@ -83,12 +87,13 @@ enum st page_put_detail(struct page_writer *p, size_t rank, struct err *e) BASE_
 
 /* ---- page_stack.c ---- */
 
-/* Writes the stack in p->stack. */
+/* Writes the innermost STACK_FRAMES_MOST frames of p->stack. */
 void page_put_stack(struct page_writer *p, const char *version);
 /* Writes the innermost `most` frames of a stored stack. */
 void page_put_stored(struct page_writer *p, uint32_t stack, size_t most, const char *version);
-/* Writes the stacks of the other threads of a dump, and which of them held the lock for which the
- * main thread waited. */
+/* Writes the other threads of a dump, at most THREADS_MOST threads with the main one: a thread that
+ * holds a lock for which another waits with its stack, the rest with their innermost functions. The
+ * main thread is written only if it waits for something. */
 void page_put_threads(struct page_writer *p, const struct stored_dump *d);
 
 /* ---- page_data.c: the data for the page's script ---- */

@@ -194,8 +194,8 @@ static bool holds(const struct stored_dump *d, const struct stored_thread *t) {
     return false;
 }
 
-/* Writes the innermost frames of a thread that holds nothing, in short: "in read ← parse ←
- * load". */
+/* Writes the innermost INNERMOST_MOST frames of a thread that holds nothing, in short: "in read ←
+ * parse ← load". */
 static void put_innermost(struct page_writer *p, uint32_t stack) {
     const struct stored_dumps *s = p->s->stored;
     size_t count;

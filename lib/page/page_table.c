@@ -1,4 +1,4 @@
-/* Writes the table of all buckets. Optional end tags are left out, as there may be thousands of
+/* Writes the table of buckets. Optional end tags are left out, as there may be thousands of
  * rows. */
 #include <string.h>
 

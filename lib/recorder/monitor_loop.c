@@ -91,8 +91,8 @@ static bool monitor_write_dump(struct monitor_loop *l, const struct rec_dump *du
     return st == STALLREC_OK;
 }
 
-/* Writes one dump. If that fails, as on a full disk, the dump stays in memory and in the spool
- * until it is tried again after RETRY_MS; if the memory for dumps is used up, it is given up as
+/* Writes one dump. If that fails, as on a full disk, the dump stays in memory and in the spool, and
+ * is tried again every RETRY_MS; if the memory for dumps is used up, the dump is given up as
  * lost. */
 static void write_or_postpone(struct monitor_loop *l, const struct rec_dump *dump, uint64_t now) {
     const char *path = NULL;
@@ -235,9 +235,10 @@ void monitor_loop_flush(struct monitor_loop *l, bool idle) {
 
 /* ---- begin, step, end ---- */
 
-/* Reports to the core that a launch began with the process and has not ended, until a mark replaces
- * it. Nothing is reported if the loop has waited before, because the recorder may be started late
- * or again, or if the process is older than LAUNCH_AGE_MS. */
+/* Reports to the core a presumed launch, which began with the process and which a mark may replace.
+ * Nothing is reported if l is not the first loop, if that loop has waited before (the recorder may
+ * be started late or again), if the time at which the process began is not known or LAUNCH_AGE_MS
+ * ago, or if the launch detector is off. */
 static void presume_launch(struct monitor_loop *l) {
     const struct stallrec *rec = l->rec;
     if (rec->launched || l != &rec->first) {

@@ -14,9 +14,10 @@
  *         }
  *     }
  *
- * The thread that calls stallrec_start is the one that is watched. A monitor thread samples its
- * stack while its event loop is busy and writes a stall-dump/1 file, see stall-dump(5), when it was
- * busy for too long. While the loop is idle the monitor sleeps and costs nothing.
+ * The thread that calls stallrec_start is the one that is watched. A monitor thread samples the
+ * watched thread's stack while its event loop is busy and writes a stall-dump/1 file, see
+ * stall-dump(5), when the loop was busy for too long. While the loop is idle the monitor sleeps and
+ * costs nothing.
  *
  * The hooks may be called from the watched thread only; everything else from any thread, but, where
  * it does not say so, not from two at once. Nothing here may be called from a signal handler. Works
@@ -135,7 +136,8 @@ struct stallrec_stall {
  * be short. They must not call stallrec_stop. A NULL callback is not called. */
 struct stallrec_callbacks {
     /* Called at the stall's first detection. From then on the stall is not lost if the process is
-     * killed. */
+     * killed, unless the disk has no room for it (meter.spooled is false in its dump, see
+     * stall-dump(5)). */
     void (*stall_begin)(void *user, const struct stallrec_stall *stall);
     /* Called when a stall has ended; at_ms is its duration. */
     void (*stall_end)(void *user, const struct stallrec_stall *stall);
@@ -268,14 +270,14 @@ struct stallrec_batch {
     uint32_t left_out; /* number of files that are damaged, or larger than a batch by themselves */
 };
 
-/* Gathers the dumps and sessions in a recorder's directory that may be sent, oldest first, into
- * one file of at most max_bytes (1024 or more), or returns the batch that was gathered before and
- * is not done. The gathered files stay, and nothing is sent twice under another id, whenever the
- * process is killed. *out is written on STALLREC_OK only. A recorder may run meanwhile, but need
- * not. It takes memory and time, so it must not be called on the main thread, and only once at a
- * time for a directory. STALLREC_ERR_NOTHING: there is nothing to send. STALLREC_ERR_CONFIG: size
- * or max_bytes is out of range. STALLREC_ERR_DIRECTORY, _WRITE: see errno. STALLREC_ERR_MEMORY:
- * out of memory. */
+/* Gathers the dumps and sessions in a recorder's directory that may be sent, oldest first and at
+ * most 4096, into one file of at most max_bytes (1024 or more), or returns the batch that was
+ * gathered before and is not done. The gathered files stay, and nothing is sent twice under another
+ * id, whenever the process is killed. *out is written on STALLREC_OK only. A recorder may run
+ * meanwhile, but need not. It takes memory and time, so it must not be called on the main thread,
+ * and only once at a time for a directory. STALLREC_ERR_NOTHING: there is nothing to send.
+ * STALLREC_ERR_CONFIG: size or max_bytes is out of range. STALLREC_ERR_DIRECTORY, _WRITE: see
+ * errno. STALLREC_ERR_MEMORY: out of memory. */
 STALLREC_API enum stallrec_error stallrec_batch_next(const char *directory, uint64_t max_bytes,
                                                      struct stallrec_batch *out);
 /* Confirms that the batch arrived: removes it, and the dumps and sessions in it. A repeated call,
@@ -292,7 +294,8 @@ enum {
 };
 
 /* Sets a key about the app's state that later dumps show: {"screen":"Checkout"}. Both texts are
- * copied; value NULL removes the key. The monitor reads the keys at each detection without a lock.
+ * copied; value NULL or "" removes the key. The monitor reads the keys at each detection without a
+ * lock.
  * config.home becomes "~" in values. STALLREC_ERR_CONTEXT: the key is not in config.context_keys,
  * is empty or too long, or no slot is free. rec NULL: no effect, STALLREC_OK. Any thread may call
  * it, also several at once. */
@@ -309,10 +312,11 @@ STALLREC_API void stallrec_foreground(struct stallrec *rec, int foreground);
  * These functions may be called by any thread, also by several at once, unless their comments say
  * otherwise. They neither lock, allocate nor wait, and do nothing if rec is NULL, if their detector
  * is off, after stallrec_stop (rec is then not read) and in a forked child. Each sends a message,
- * which the monitor reads when it next polls its inbox; only a message that begins something with a
- * limit wakes it, and of many such messages at most one. If more than 256 messages come before
- * that, or more than 128 before one that begins an action, the further ones are dropped and counted
- * in the session's record (events_dropped); the recorder goes on without them. */
+ * which the monitor reads when it next polls its inbox; a message wakes it only if it begins
+ * something with a limit or the inbox is half full, and of many such messages at most one. While
+ * 256 messages wait in the inbox, further ones are dropped, and while 128 wait, those that begin an
+ * action; the session's record counts the dropped ones (events_dropped). Frames are not messages:
+ * the monitor reads the last 1024. */
 
 /* Records that the display drew a frame, or asked the loop to draw one. It costs two atomic
  * operations and a clock reading, so that it may be called for each frame, also at 120 Hz. */
@@ -329,9 +333,11 @@ enum stallrec_launch {
 
 /* Marks a step of the launch, at at_ns of stallrec_clock_ns, which may lie before stallrec_start.
  * Without any mark, a launch is taken to have begun with the process, if that was at most a minute
- * before stallrec_start; BEGIN and PREWARMED replace that launch. It is given up after a minute
- * (or after 2 times launch_ms, if that is longer), as the program may have no loop. A mark that
- * cannot follow the earlier ones is ignored. */
+ * before stallrec_start; BEGIN and PREWARMED replace that launch. The launch without a mark is
+ * given up after a minute (or after 2 times launch_ms, if that is longer), as the program may have
+ * no loop. A mark that cannot follow the earlier ones, such as ACTIVE without PREWARMED, is
+ * ignored.
+ */
 STALLREC_API void stallrec_launch(struct stallrec *rec, enum stallrec_launch mark, uint64_t at_ns);
 /* Returns the time of stallrec_clock_ns at which this process began, as exactly as the system gives
  * it (Linux: 10 ms); 0 = not known. */
@@ -353,7 +359,8 @@ STALLREC_API void stallrec_span_end(struct stallrec *rec, uint64_t id);
 typedef int (*stallrec_poster)(void *ctx, uint64_t number);
 /* Sets the poster by which the ping detector reaches the loop; without a poster that detector is
  * off. post NULL removes the poster. Once this returns, the earlier poster is no longer called,
- * and its ctx may be freed. It must not be called from within a poster. */
+ * and its ctx may be freed; so it takes a lock, and waits while the monitor calls that poster. It
+ * must not be called from within a poster. */
 STALLREC_API void stallrec_set_poster(struct stallrec *rec, stallrec_poster post, void *ctx);
 /* Records that the task of the ping with this number ran; the task calls it on the watched thread.
  */

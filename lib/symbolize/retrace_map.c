@@ -326,9 +326,9 @@ static bool text_equal(struct retrace_text a, struct retrace_text b) {
     return a.len == b.len && (a.len == 0 || memcmp(a.p, b.p, a.len) == 0);
 }
 
-/* Returns the source's line for a line of a short method: the same line if the source has no range,
- * the line at the same distance if both ranges have one length, else the start of the source's
- * range. */
+/* Returns the source's line for a line of a short method: the same line if the mapping has no range
+ * of source lines for the method; the line at the same distance from the start if both ranges have
+ * one length and line is not 0; else the start of the source's range. */
 static uint32_t source_line(const struct retrace_method *m, uint32_t line) {
     if (!m->sourced) {
         return line;
@@ -337,8 +337,8 @@ static uint32_t source_line(const struct retrace_method *m, uint32_t line) {
     return parallel ? m->source_from + (line - m->from) : m->source_from;
 }
 
-/* Returns the source file of a class, of a nested one that of the class around it; empty: the
- * mapping does not have it. */
+/* Returns the source file of a class, or, if the mapping has none for a nested class "A$B", that of
+ * class A; empty: the mapping has neither. */
 static struct retrace_text file_of_class(const struct retrace_map *map, struct retrace_text name) {
     const struct map_entry *home = map_get(&map->by_name, name.p, name.len);
     struct retrace_text file = {0};
@@ -379,9 +379,9 @@ static bool is_synthesized(const struct retrace_map *map, const struct retrace_c
     return found;
 }
 
-/* Finds the methods with this short name whose range contains `line`; 0 is only in a range that
- * begins with 0. A method that R8 made is left out if others are inlined into it. False: there are
- * none. */
+/* Finds the methods with this short name whose range contains `line`, innermost first, at most
+ * RETRACE_LINES_MAX. A range contains 0 only if it begins with 0. The outermost method is left out
+ * if R8 made it and others are inlined into it. False: there are none. */
 static bool find_by_line(const struct retrace_map *m, const struct retrace_class *c,
                          struct retrace_text name, uint32_t line, struct retrace_line *out,
                          size_t *count) {

@@ -30,18 +30,20 @@ enum st retrace_map_open(struct retrace_map **out, const char *text, size_t len,
                          struct err *e) BASE_MUST_USE;
 /* Frees the mapping; m may be NULL. */
 void retrace_map_close(struct retrace_map *m);
-/* Is m the mapping with this id? Its own id may be only the beginning of it. */
+/* Is m the mapping with this id, or is the id in the file of m the beginning of this id? False if
+ * id is NULL. */
 bool retrace_map_is_named(const struct retrace_map *m, const char *id);
 /* Writes the methods of the source for symbol "a.b.c" at this line (0 = unknown), innermost
- * inline first, to out[RETRACE_LINES_MAX]; returns how many. 0: the mapping lacks the class. A
- * method that is ambiguous or not in the mapping keeps its short name, in the source's class. A
- * method that R8 made is left out where others are inlined in it. */
+ * inline first, to out[RETRACE_LINES_MAX]; returns how many. 0: the mapping lacks the class, or
+ * symbol has no '.'. A method that is ambiguous or not in the mapping keeps its short name, in the
+ * source's class, with line 0. A method that R8 made is left out where others are inlined in it. */
 size_t retrace_map_find(const struct retrace_map *m, const char *symbol, uint32_t line,
                         struct retrace_line *out);
 
-/* Returns the line of the short method `symbol` that its call of an outline at `line` stands for,
- * if the outline, which R8 moved out of it, was left at outline_line; 0: `outline` is none, or the
- * mapping does not tell it. */
+/* Gives the line for a frame of `symbol` that called an outline, a method into which R8 moved code
+ * of several methods: `line` is the line of the call, outline_line the line in the outline at which
+ * the frame that it called is. Returns the line of the short method `symbol` from which that code
+ * came; 0: `outline` is no outline, or the mapping has no such line. */
 uint32_t retrace_map_callsite(const struct retrace_map *m, const char *symbol, uint32_t line,
                               const char *outline, uint32_t outline_line);
 

@@ -171,7 +171,7 @@ static double share_of(const struct gate_row *row) {
     case '*':
         return 0.05;
     default:
-        return 0.15; /* pools and the row of all stalls */
+        return 0.15; /* pools */
     }
 }
 

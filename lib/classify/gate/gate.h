@@ -79,8 +79,8 @@ struct gate {
     const struct triage *run[RATES_RUNS];
     bool rates; /* the exposure of both runs is known, so that rates are compared; else shares are
                    compared */
-    bool sessions; /* exposure is counted in sessions, not in time */
-    double exposure[RATES_RUNS];
+    bool sessions;               /* exposure is counted in sessions, not in time */
+    double exposure[RATES_RUNS]; /* 0 if shares are compared */
     /* Watched part of the sessions' time, in permille; -1 = no session record has it. */
     int watched_permille[RATES_RUNS];
     VEC(struct gate_row)
@@ -94,7 +94,8 @@ struct gate {
      * as many would have been detected; seen_ratio is 0 if there is no such bucket. */
     unsigned seen_permille;
     double seen_ratio; /* see seen_permille */
-    /* Verdict of the run: the worst of its rows, or GATE_INCONCLUSIVE for too little data. */
+    /* Verdict of the run: GATE_REGRESSED, else GATE_NEW, if a row has it; else GATE_INCONCLUSIVE
+     * for too little data or a suspect row; else GATE_PASS. */
     enum gate_verdict verdict;
 };
 

@@ -23,7 +23,8 @@ struct gone_bucket {
 /* A callback that takes one bucket; ST_ERR ends the list. */
 typedef enum st (*gone_visit)(void *ctx, const struct gone_bucket *b, struct err *e);
 /* Calls visit for each bucket of level 1 that is gone, or was gone and returned; t is finished.
- * ST_ERR: from visit, or out of memory. */
+ * A triage with fewer than two versions has none, and the bucket "other" is left out. ST_ERR: from
+ * visit, or out of memory. */
 enum st gone_each(const struct triage *t, gone_visit visit, void *ctx, struct err *e) BASE_MUST_USE;
 
 #endif

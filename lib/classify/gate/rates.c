@@ -65,7 +65,7 @@ static double log_gamma(double x) {
 }
 
 /* Computes the continued fraction of the incomplete beta function (Abramowitz and Stegun,
- * 26.5.8) by Lentz's method. */
+ * 26.5.8) by Lentz's method, in at most STEPS_MAX steps. */
 static double beta_fraction(double a, double b, double x) {
     enum { STEPS_MAX = 100000 };
     const double tiny = 1e-300;

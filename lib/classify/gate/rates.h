@@ -52,7 +52,8 @@ struct rates_comparison {
 };
 
 /* Compares the events of one bucket or pool. For RATES_MS the mean length of a stall stands for
- * one event. */
+ * one event. Without events in strata where both runs have exposure, the comparison is as
+ * rates_drop_comparison leaves it. */
 void rates_compare(const struct rates *r, const struct clusters *const events[RATES_RUNS],
                    enum rates_measure measure, struct rates_comparison *out);
 
@@ -88,9 +89,9 @@ struct rates_hypothesis {
  * much larger rises; hypotheses that cannot fail whatever the data get nothing of it (Tarone,
  * 1990). */
 void rates_spend(struct rates_hypothesis *h, size_t count, double alpha);
-/* Sets `adjusted` of each hypothesis, which fails if that is at most alpha, so that true
- * hypotheses fail in at most a share alpha of runs (Holm, 1979, with the spent errors as
- * weights). ST_ERR: out of memory. */
+/* Sets `adjusted` of each hypothesis (1 if no error is spent on it), which fails if that is at most
+ * alpha, so that true hypotheses fail in at most a share alpha of runs (Holm, 1979, with the spent
+ * errors as weights). ST_ERR: out of memory. */
 enum st rates_adjust(struct rates_hypothesis *h, size_t count, double alpha,
                      struct err *e) BASE_MUST_USE;
 

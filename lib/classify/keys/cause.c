@@ -148,16 +148,19 @@ static enum st judge_frames(const struct judge *j, struct stall_key *out, struct
 
 /* ---- processor ---- */
 
+/* Did the thread wait when it was captured? False also if its state is not known. */
 static bool it_waits(const struct judge *j) {
     return j->current && j->thread->state && !judged_is(j->thread->state, "running");
 }
 
+/* Was the thread on a processor, or ready for one, when it was captured? */
 static bool it_runs(const struct judge *j) {
     return j->current && judged_is(j->thread->state, "running");
 }
 
-/* Judges a thread that worked. In a stall of kind cpu its cause is compute, whatever its stack
- * shows; in a slow action only if it ran for most of the time. */
+/* Judges a stall by a thread that worked: the cause is compute in a stall of kind cpu, and in a
+ * slow action if the thread was on a processor for CPU_COMPUTES of the time or more; else the cause
+ * stays unknown. */
 static void judge_worker(const struct judge *j, struct stall_key *out) {
     int64_t share = j->chosen->worker->cpu_permille;
     add_worker(j);
@@ -173,8 +176,8 @@ static void judge_worker(const struct judge *j, struct stall_key *out) {
     }
 }
 
-/* Judges a dump without a stack of the thread that worked: that thread is not among those with
- * stacks, or it is only known that no thread worked. */
+/* Judges a dump that has no stack of a thread that worked, because the thread that did has none, or
+ * because no thread worked. */
 static enum st judge_absent(const struct judge *j, struct stall_key *out, struct err *e) {
     bool cpu = judged_is(j->d->stall.kind, "cpu");
     if (cpu) {
@@ -190,16 +193,17 @@ static enum st judge_absent(const struct judge *j, struct stall_key *out, struct
     return cpu ? ST_OK : cause_add_app_threads(j, e);
 }
 
-/* Was the thread blocked only for the moment of its capture, and ran for most of the stall, as
- * where one of many pages is paged in? No frame may show a wait. */
+/* Was the thread on a processor for more than half of the stall, although it was blocked when it
+ * was captured, as where one of many pages is paged in? The caller knows that no frame shows a
+ * wait. */
 static bool ran_mostly(const struct judge *j) {
     const struct judged_frame *innermost = j->chosen->count ? judged_at(j->k, j->chosen, 0) : NULL;
     return j->current && judged_is(j->thread->state, "blocked") && innermost &&
            innermost->info->resolved && j->k->cpu_permille > CPU_HALF;
 }
 
-/* Judges a thread that the kernel lets wait although its innermost function only touches memory:
- * it waits for a page. ST_NONE: it is not so. */
+/* Judges a thread that is blocked although its innermost function only touches memory: it waits for
+ * a page. ST_NONE: the thread is none of this kind. */
 static enum st judge_page(const struct judge *j, struct stall_key *out) {
     if (!j->current || !judged_is(j->thread->state, "blocked") || ran_mostly(j) ||
         !scan_touches_memory(j->k, j->chosen)) {

@@ -55,7 +55,7 @@ enum st keyer_renew(struct keyer **k, struct keyer **retired, struct err *e) {
 
 /* ---- the samples that show the key ---- */
 
-/* Does the stack contain the key's frames, in their order? */
+/* Does the stack contain the key's frames, in their order, perhaps with others between them? */
 static bool stack_contains(const struct keyer *k, const struct judged_stack *s,
                            const struct key *key) {
     size_t found = 0;

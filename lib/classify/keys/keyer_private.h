@@ -49,9 +49,12 @@ struct keyer {
     uint64_t epoch;       /* number of the current dump, which voids the votes of earlier ones */
     struct map ballot_of; /* key of level 1, as indexes of frame infos -> index in ballots */
     VEC(struct ballot) ballots;
-    int64_t
-        cpu_permille; /* share of the stall that the dump's thread ran, in permille; -1 = unknown */
-    /* Share of the stall that the main thread itself certainly ran, in permille; -1 = unknown. */
+    /* Share of the stall, in permille, that the main thread was on a processor, or, if
+     * about_threads, the thread of the stack that was judged last; perhaps only an upper bound,
+     * from the whole process; -1 = unknown. */
+    int64_t cpu_permille;
+    /* The same share of the main thread, without such a bound, unless that is below CPU_WAITS; -1 =
+     * unknown. */
     int64_t ran_permille;
     bool about_threads; /* the dump is about threads that worked, see dump_votes */
     /* The dump is about a loop that did not proceed, so that its kind is neither cpu nor

@@ -32,8 +32,8 @@ void text_add_threshold(struct strbuf *b, const struct triage *t);
 /* Appends the causes of all stalls by their time, or by their dumps if the triage ranks by
  * stalls: "lock 40%, disk 20%". */
 void text_add_causes(struct strbuf *b, const struct triage *t);
-/* Appends the innermost functions that idle and late dumps show, with their time, most time
- * first. */
+/* Appends the IDLE_SHOWN innermost functions with most time that idle and late dumps show, each
+ * with its time, and the number of the others. */
 enum { IDLE_SHOWN = 5 };
 void text_add_idle(struct strbuf *b, const struct triage *t);
 /* Appends versions, systems and devices, after a comma if b holds something: "in 5.3–5.10, on iOS
@@ -47,8 +47,8 @@ void text_add_seen(struct strbuf *b, const struct tally *tally);
 /* Appends the time that --max-buckets may have taken from a bucket of level 1: "up to 12.3s more
  * may be in other"; nothing if none can be missing. */
 void text_add_error(struct strbuf *b, const struct triage *t, const struct bucket *bucket);
-/* Appends the place of the bucket's innermost frame of the app, else of its innermost frame with
- * a file: "src/cart.c:95". False: no frame has a file. */
+/* Appends the place of the innermost of the bucket's frames that have a file, one of the app
+ * before any other: "src/cart.c:95". False: no frame has a file. */
 bool text_add_place(struct strbuf *b, const struct bucket *bucket);
 /* Returns the reason of the bucket's evidence; "" if the evidence has another cause than most of
  * the bucket. */

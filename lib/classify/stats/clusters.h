@@ -41,8 +41,8 @@ bool clusters_equal(const struct clusters *a, const struct clusters *b);
 
 /* Returns the stratum of a device: its model's family ("iPhone13" of "iPhone13,3"; a model
  * without a comma, of which there are thousands, is replaced by its number of processors) and
- * its system's major version ("iOS 18" of "iOS 18.7"). model and os may be NULL and cpus -1:
- * unknown values make a stratum, too. */
+ * its system's major version ("iOS 18" of "iOS 18.7"); of each at most 60 bytes count. model and os
+ * may be NULL and cpus -1: unknown values make a stratum, too. */
 uint32_t cluster_stratum(const char *model, const char *os, int64_t cpus);
 /* Returns the cell of a user in a stratum, by the hash of the user's name. */
 uint32_t cluster_cell_of(uint32_t stratum, uint64_t user_hash);

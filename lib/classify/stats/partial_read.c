@@ -47,7 +47,8 @@ void partial_reader_free(struct partial_reader *r) {
 
 /* ---- stalls of which dumps are missing ---- */
 
-/* Numbers of a part of a stall; earlier versions had no holder. */
+/* How many numbers a part of a stall has in a partial; OLD: in partials of earlier versions, which
+ * lack the last, the holder. */
 enum { PART_NUMBERS = 6, PART_NUMBERS_OLD = 5 };
 
 /* Returns the index for a position that counts from 1; position 0 stands for none and gives

@@ -56,8 +56,8 @@ struct stall_counted {
     bool counted; /* the stall was counted, as one */
 };
 /* The stalls that were met, so that each counts once and at most its cap, even if its dumps
- * contradict each other. There are two generations, so memory has a bound and the last 2^17 stalls
- * are always known. Zero-initialised = empty. */
+ * contradict each other. There are two generations, so memory has a bound; the 2^17 stalls whose
+ * first dumps came last are always known. Zero-initialised = empty. */
 enum { STALL_LEDGER_GENERATION = 1 << 17 };
 struct stall_ledger {
     struct stall_counted *slots[2]; /* [0] is the current generation */
@@ -82,8 +82,8 @@ struct stall_count {
  * cap_ms of the stall: the first dump's span begins with the stall, a later one's with its own
  * detection (at_ms, if the dump has it). All dumps of a stall together count the sum of their
  * spans, or the longest time of a dump without a span, whichever is more, up to the cap. This total
- * does not depend on the order of the dumps, while each dump's part of it may. False: out of
- * memory. */
+ * does not depend on the order of the dumps, while each dump's part of it may. A duplicate adds
+ * nothing. False: out of memory. */
 bool stall_count_take(struct stall_ledger *l, const struct dump *d, enum triage_apart why,
                       uint64_t cap_ms, struct stall_count *out);
 

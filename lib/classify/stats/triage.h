@@ -24,7 +24,8 @@ struct triage_options {
     uint64_t rules_hash;      /* hash of the rules, printed with every output */
     size_t keep_bytes; /* limit in bytes of the dumps that are kept to be shown, see stored_dumps.h;
                           0 = none are kept */
-    /* The reasons, among crash, background and prewarmed, whose dumps are ranked nevertheless. */
+    /* The reasons, among crash, background, prewarmed, idle and late, whose dumps are ranked
+     * nevertheless. */
     bool open[APART_COUNT];
     const char *rules; /* name of the rules ("built-in"), borrowed */
     const char *where; /* text of the filter of the dumps; borrowed, NULL = all */
@@ -94,8 +95,8 @@ void exposure_table_free(struct exposure_table *table);
 
 /* ---- partials ---- */
 
-/* Replaces *t by an empty triage with the same ids for finding duplicates, to write one partial
- * after another of one input. ST_ERR: out of memory, and *t is unchanged. */
+/* Replaces *t by an empty triage that still knows the ids of the dumps and stalls which *t has met,
+ * to write one partial after another of one input. ST_ERR: out of memory, and *t is unchanged. */
 enum st triage_restart(struct triage **t, struct err *e) BASE_MUST_USE;
 /* Makes a new triage, not finished, of the counts of `from`, not finished: its buckets are sorted
  * again by the keyer k of other rules, with the options o. Each bucket is sorted by the one stack

@@ -1,7 +1,7 @@
 /* Folds the buckets past a limit into one, which bounds an output; sums stay exact. The time that a
  * bucket may have lost by folding in partials is bounded as in mergeable summaries (Agarwal,
- * Cormode, Huang, Phillips, Wei, Yi, "Mergeable summaries", PODS 2012): in each of them it had at
- * most the time of the largest folded bucket. */
+ * Cormode, Huang, Phillips, Wei, Yi, "Mergeable summaries", PODS 2012): in each partial the bucket
+ * had at most the time of the largest folded bucket. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -43,7 +43,7 @@ static struct bucket *put_other(struct triage *t, struct bucket_set *set) {
 /* ---- folding ---- */
 
 /* Marks a bucket to be folded into `other`; its aliases are dropped, as they are no ids of
- * `other`. *most becomes its largest possible time if that is more. */
+ * `other`. *most becomes the bucket's largest possible time if that is more. */
 static void fold_bucket(struct bucket_set *set, struct bucket *b, const struct bucket *other,
                         uint32_t *into, uint64_t *most) {
     uint64_t ms = b->tally->ms;

@@ -8,11 +8,11 @@
 #include "classify/stats/sum.h"
 #include "classify/stats/triage_private.h"
 
-/* The key that stacks give an action now. */
+/* The new key of an action, by the stacks of its buckets. */
 struct named_action {
-    struct key *key; /* key by the best evidence among the stacks; NULL = no stack gives one */
-    const struct evidence *by; /* evidence that gave `key` */
-    bool disagree;             /* another stack gives another key */
+    struct key *key; /* key of the stack with the best evidence; NULL = no stack has one */
+    const struct evidence *by; /* evidence of that stack */
+    bool disagree;             /* another stack has another key */
 };
 
 struct rekeying {
@@ -353,7 +353,8 @@ static bool share_actions(const struct rekeying *r, const uint32_t *actions) {
     return true;
 }
 
-/* Returns, for each action, the key by which it is merged, NULL = its own; NULL: out of memory. */
+/* Returns an array of the keys by which actions are merged; an element is NULL if its action keeps
+ * the key that it has. No array (NULL): out of memory. */
 static const struct key **action_keys(const struct rekeying *r, size_t count) {
     const struct key **keys = calloc(count + 1, sizeof(const struct key *));
     for (size_t i = 0; keys && i < count; i++) {

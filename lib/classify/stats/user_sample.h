@@ -41,7 +41,8 @@ extern const unsigned user_percentiles[USER_PERCENTILES];
 
 /* The stalled time per hour in the foreground of the users. */
 struct user_rates {
-    /* Number of users with time in the foreground; estimated (1.6 % standard error) if sampled. */
+    /* Number of users with time in the foreground; an estimate (1.6 % standard error) if the sample
+     * is cut. */
     uint64_t users;
     uint64_t sampled; /* number of these in the sample, which the percentiles are over */
     uint64_t never;   /* number of these without stalled time: no stall, or of unknown length */

@@ -187,7 +187,7 @@ static bool in_chain(const struct dump_waits *w, const struct dump_thread *t) {
 }
 
 /* Copies the threads of a dump: the main thread, the holders of the locks for which it waits, then
- * the others in the dump's order. False: out of memory. */
+ * the others in the dump's order up to STORED_THREADS. False: out of memory. */
 static bool copy_threads(struct stored_dumps *s, struct stored_dump *out, const struct dump *d) {
     struct dump_waits w;
     dump_waits(d, dump_main_thread(d), &w);
@@ -208,8 +208,8 @@ static bool copy_threads(struct stored_dumps *s, struct stored_dump *out, const 
     return ok;
 }
 
-/* Copies the stacks with the most samples, of equal ones those sampled earlier. False: out of
- * memory. */
+/* Copies the STORED_SAMPLES stacks with the most samples, of equal ones those sampled earlier.
+ * False: out of memory. */
 static bool copy_samples(struct stored_dumps *s, struct stored_dump *out, const struct dump *d) {
     for (size_t i = 0; i < d->sample_count; i++) {
         const struct dump_stack *stack = &d->samples[i];

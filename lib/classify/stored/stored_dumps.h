@@ -2,8 +2,8 @@
  * dump, the one with the longest span, and the worst of each of its newest versions; its time by
  * stack, version, day and screen; and the symbols of the app's images.
  *
- * Texts, frames and stacks are stored once. The stored bytes have a limit: once it is reached,
- * nothing new is stored, and the dumps left out are counted. None of this is part of a partial. */
+ * Texts, frames and stacks are stored once. The stored bytes have a limit: once it is reached, no
+ * further dump is stored, and the dumps left out are counted. None of this is part of a partial. */
 #ifndef STALLKIT_CLASSIFY_STORED_DUMPS_H
 #define STALLKIT_CLASSIFY_STORED_DUMPS_H
 
@@ -19,7 +19,8 @@ enum {
     STORED_THREADS = 64,
     STORED_FRAMES = 200, /* maximum number of frames of a stack: the innermost ones */
     STORED_SAMPLES = 24, /* maximum number of stacks of a dump: those sampled most */
-    /* Maximum number of stacks of a bucket; past twice as many the lightest are dropped. */
+    /* Number of stacks of a bucket that are kept, the heaviest, each time it would have more than
+     * twice as many. */
     STORED_STACKS = 128,
     /* Maximum number of versions, days or screens of a bucket; later ones are not stored. */
     STORED_VALUES = 400,
@@ -122,19 +123,20 @@ void stored_dumps_release(struct stored_dumps *s);
 /* Frees the stored dumps of a bucket. b may be NULL, and so may s if it stores nothing. */
 void stored_bucket_free(struct stored_dumps *s, struct stored_bucket *b);
 /* Stores the parts of a ranked dump that are shown in *b, which is made if it is NULL. ms: the
- * stalled time that the dump counts. False: out of memory. */
+ * stalled time that the dump counts. With the limit 0, or once it is reached, nothing is stored.
+ * False: out of memory. */
 bool stored_dumps_add(struct stored_dumps *s, struct stored_bucket **b, const struct dump *d,
                       const struct stall_key *key, uint64_t ms) BASE_MUST_USE;
 /* Stores a dump that was chosen among those counted: as stored_dumps_add, but its values and images
  * are not counted. False: out of memory. */
 bool stored_dumps_show(struct stored_dumps *s, struct stored_bucket **b, const struct dump *d,
                        const struct stall_key *key, uint64_t ms) BASE_MUST_USE;
-/* Adds counts of a value to the facet f of a bucket, which is made if it is NULL; without b, to
- * those of all buckets together. False: out of memory. */
+/* Adds counts of a value to the facet f of the bucket *b, which is made if it is NULL; without b,
+ * to those of all buckets together; an empty text adds nothing. False: out of memory. */
 bool stored_value_add(struct stored_dumps *s, struct stored_bucket **b, enum stored_facet f,
                       const struct stored_value *v, const char *text) BASE_MUST_USE;
-/* Moves the stored dumps of `from`, a bucket of the same s, to *b, and frees `from`. False: out of
- * memory. */
+/* Moves the stored dumps of `from`, a bucket of the same s or NULL, to *b, and frees `from`; if *b
+ * is NULL, it becomes `from`. False: out of memory. */
 bool stored_bucket_merge(struct stored_dumps *s, struct stored_bucket **b,
                          struct stored_bucket *from) BASE_MUST_USE;
 

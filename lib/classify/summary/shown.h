@@ -23,11 +23,12 @@ bool shown_bucket_at(const struct triage *t, size_t rank, struct shown_bucket *o
 /* Returns how many dumps are ranked, in all buckets together. */
 uint64_t shown_dump_count(const struct triage *t);
 /* Adds dumps and their time with a value of f to the bucket of a rank or, with SHOWN_ALL, to all
- * together. ST_ERR: out of memory. */
+ * together; without a bucket of that rank, nothing. ST_ERR: out of memory. */
 enum st shown_add_value(struct triage *t, size_t rank, enum stored_facet f, const char *text,
                         const struct stored_value *v, struct err *e) BASE_MUST_USE;
-/* Shows a dump of the bucket of a rank, under its key. ST_NONE: the key is of another bucket.
- * ST_ERR: out of memory. */
+/* Shows a dump of the bucket of a rank, under the dump's key; past SHOWN_BYTES, only counts it as
+ * left out. ST_NONE: the key is of another bucket, or no bucket has the rank. ST_ERR: out of
+ * memory. */
 enum st shown_add_dump(struct triage *t, size_t rank, const struct dump *d,
                        const struct stall_key *key, struct err *e) BASE_MUST_USE;
 

@@ -39,8 +39,8 @@ static bool lists_any(const struct filemap *list, const char *const *paths, size
     return false;
 }
 
-/* Adds the package of a list that has one of the paths, as "libc6-dbgsym" for "libc6:amd64.list".
- */
+/* Adds the package of a list that has one of the paths, as "libc6-dbgsym" for "libc6:amd64.list". A
+ * file that is no list, cannot be read, or has more than LIST_MAX bytes is skipped. */
 static enum st look_in_list(const char *info, const char *file, const char *const *paths,
                             size_t count, struct map *found, struct err *e) {
     const size_t len = strlen(file), suffix = strlen(".list");

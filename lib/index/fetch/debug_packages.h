@@ -8,10 +8,11 @@
 #include "base/strbuf.h"
 
 /* Looks in dpkg's lists of files (folder `info`, DPKG_INFO) for the packages that the paths belong
- * to, and appends the names of their packages of debug info, PACKAGE-dbgsym (some older ones are
- * called PACKAGE-dbg), sorted, each once, with blanks between. A path below /usr may be listed
- * without /usr, from before the two were merged. ST_NONE: no list has any of the paths, or there is
- * no dpkg. ST_ERR: out of memory. */
+ * to, and appends "PACKAGE-dbgsym" for each of them, sorted, each once, with blanks between. That
+ * name is a guess: no package may have it, and some older packages of debug info are called
+ * PACKAGE-dbg. A path below /usr may be listed without /usr, from before / and /usr were merged. A
+ * list that cannot be read, or has more than 64 MiB, is skipped. ST_NONE: no list has any of the
+ * paths, or there is no dpkg. ST_ERR: out of memory. */
 #define DPKG_INFO "/var/lib/dpkg/info"
 enum st debug_packages_find(const char *info, const char *const *paths, size_t count,
                             struct strbuf *names, struct err *e) BASE_MUST_USE;

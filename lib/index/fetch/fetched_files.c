@@ -127,7 +127,8 @@ static void remove_tree(const char *path, unsigned depth) {
     (void)rmdir(path);
 }
 
-/* Removes the folders of fetches that killed runs have left. */
+/* Removes the folders of fetches that are older than FETCH_LEFT_SECONDS, which killed runs have
+ * left. */
 static void remove_left_fetches(const char *folder) {
     DIR *d = opendir(folder);
     time_t now = time(NULL);
@@ -181,8 +182,9 @@ static bool is_packed_in_vain(const char *path) {
 }
 
 /* Does the fetched file, which may be an archive, have an object file of this id? A file that other
- * users could write to is first made unwritable for them. ST_NONE: there is no file. ST_ERR: it has
- * none, or is empty or no plain file. */
+ * users could write to is first made unwritable for them. ST_NONE: there is no file. ST_ERR: the
+ * file has no such object file, is empty, damaged or no plain file, or belongs to others; or out of
+ * memory. */
 static enum st check_fetched(const char *path, const struct image_id *id, const char *temporary,
                              struct err *e) {
     struct finder *f = NULL;

@@ -29,15 +29,16 @@ bool fetched_files_missed(const char *store, const struct image_id *id, uint64_t
  * cannot be written. */
 void fetched_files_note_miss(const char *store, const struct image_id *id, uint64_t command);
 
-/* Makes a folder for one fetch, and removes those that killed runs have left. `number` must differ
- * between processes and between their fetches. The path to write is appended to *path. ST_ERR: the
- * folder cannot be made. Never ST_NONE. */
+/* Makes a folder for one fetch, and removes those of killed runs, known by an age of more than an
+ * hour. `number` must differ between processes and between their fetches. The path to write is
+ * appended to *path. ST_ERR: the folder cannot be made, or out of memory. Never ST_NONE. */
 enum st fetched_files_begin(const char *store, const struct image_id *id, uint64_t number,
                             struct strbuf *path, struct err *e) BASE_MUST_USE;
 /* Ends a fetch: the file at path, which fetched_files_begin gave, is moved to its place in the
  * store if it has the id, and the folder is removed. temporary: folder for what must be unpacked to
  * check; NULL = the system's. ST_OK: *filed has the new path appended. ST_NONE: no file was
- * written. ST_ERR: the file is empty, has another id, cannot be read, or cannot be moved. */
+ * written. ST_ERR: the file is no plain file, is empty, has another id, cannot be read, cannot be
+ * made unwritable for other users, or cannot be moved; or out of memory. */
 enum st fetched_files_end(const char *store, const struct image_id *id, const char *path,
                           const char *temporary, struct strbuf *filed, struct err *e) BASE_MUST_USE;
 

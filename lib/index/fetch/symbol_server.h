@@ -24,8 +24,8 @@ enum st symbol_server_open(struct symbol_server **out, symbol_server_progress pr
 void symbol_server_close(struct symbol_server *s);
 
 /* Gets the file with the debug info of a build-id, from the library's cache or a server; *path is
- * malloc'ed. Blocks. Not thread safe. ST_NONE: no server has it, or none is set. ST_ERR: the
- * servers could not be asked. */
+ * malloc'ed. Blocks. Not thread safe. ST_NONE: no server has the file, no server is set, or the id
+ * is no build-id. ST_ERR: the servers could not be asked. */
 enum st symbol_server_find(struct symbol_server *s, const struct image_id *id, char **path,
                            struct err *e) BASE_MUST_USE;
 

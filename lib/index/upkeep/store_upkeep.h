@@ -55,9 +55,10 @@ struct store_removal {
 
 /* Removes indexes beyond the limits, and leftovers that no run can use: lines without an index,
  * indexes without a line, unfinished files. Waits until no process adds to the store; processes
- * that read it continue reading what they have opened. ST_NONE as store_items_read; ST_ERR: the
- * catalog cannot be read, and no index was removed, or cannot be written, and lists indexes that
- * are gone. */
+ * that read it continue reading what they have opened. ST_NONE as store_items_read. ST_ERR with
+ * nothing removed: the store cannot be locked, its catalog cannot be read, or out of memory. ST_ERR
+ * after the removal: the catalog cannot be written, and still has the lines of removed indexes.
+ * *out is set with ST_OK only. */
 enum st store_gc(const char *store, const struct store_limits *limits, struct store_removal *out,
                  struct err *e) BASE_MUST_USE;
 

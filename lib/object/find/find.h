@@ -57,7 +57,8 @@ enum st finder_give_names(const struct finder *f, const struct object *o, find_c
  * see object/find/packed.h), the images of a dyld cache (path is its first file; the others are
  * found beside it, and skipped in folders), a .bcsymbolmap file, which is no candidate, or a folder
  * (recursive; `._*` and `.DS_Store` skipped; symbolic links to folders followed once, no loops;
- * file systems below it that store nothing, as /proc, skipped; at most some million entries). A
+ * file systems below it that store nothing, as /proc, skipped; 2^20 files and folders for all calls
+ * together, and 64 levels: what is beyond goes to complain). A
  * file that is no object file is skipped in folders and archives, and an error (ERR_FORMAT) if path
  * names it. ST_NONE: no such path. A damaged file among others goes to complain and the rest is
  * still added. Only headers are read, and archives unpacked. Not thread safe; once filled,
@@ -75,12 +76,15 @@ void finder_use_layouts(struct finder *f);
  * finder_find looks there for each id. */
 enum st finder_add_build_id_root(struct finder *f, const char *root, struct err *e) BASE_MUST_USE;
 
-/* Finds the best file for the id: DWARF with lines, then DWARF without, then symbols; of equal ones
- * the first that was found. ST_NONE: no file has the id. */
+/* Finds the best file for the id: DWARF with lines, then DWARF without, then symbols; of two alike
+ * in DWARF and lines the one with symbols, of equal ones the first that was found. Folders laid out
+ * by id are looked into only if no added file of the id has DWARF with lines. ST_NONE: no file has
+ * the id, or the id is zero. */
 enum st finder_find(struct finder *f, const struct image_id *id, const struct find_candidate **out,
                     struct err *e) BASE_MUST_USE;
 /* Finds all files of the id, best first (a dSYM, and the binary it was made from, which has
- * LC_FUNCTION_STARTS): writes *count <= max of them to out. */
+ * LC_FUNCTION_STARTS), where finder_find looks: writes *count <= max of them to out, fewer if
+ * memory runs out. */
 void finder_find_all(struct finder *f, const struct image_id *id, const struct find_candidate **out,
                      size_t max, size_t *count);
 /* Returns, for a verdict, a candidate of the same name (case-sensitive base name; names that differ
@@ -92,6 +96,8 @@ size_t finder_count(const struct finder *f);
  * finder. */
 enum st finder_open(const struct find_candidate *c, struct object **out,
                     struct err *e) BASE_MUST_USE;
+/* Returns candidate i, in the order in which they were found; NULL if i is not below finder_count.
+ */
 const struct find_candidate *finder_candidate(const struct finder *f, size_t i);
 
 /* Opens the one object file that a path stands for: the file itself, or the only one in a dSYM

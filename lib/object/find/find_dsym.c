@@ -28,8 +28,8 @@ static enum st try_dsym(const struct object_slice *s, const char *binary, size_t
     return st;
 }
 
-/* Looks beside the binary, then beside the folders that it is in and that are called like bundles
- * (Shop.app, Shop.framework). */
+/* Looks beside the binary, then beside those of the BUNDLE_DEPTH innermost folders around the
+ * binary that are called like bundles (Shop.app, Shop.framework). */
 static enum st try_bundles(const struct object_slice *s, const char *binary, char **path,
                            struct err *e) {
     size_t len = strlen(binary);

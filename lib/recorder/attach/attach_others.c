@@ -110,8 +110,9 @@ static uint32_t open_running(const struct attach_others *o, struct rec_thread *t
     return n;
 }
 
-/* Captures the stacks of the threads that run: the kernel copies all at the same time, each after
- * RUNNING_PERIOD_NS of the thread's own processor time. */
+/* Captures the stacks of the threads that run, at most ATTACH_RUNNING_MAX: the kernel copies all at
+ * the same time, each after RUNNING_PERIOD_NS of the thread's own processor time. A thread that
+ * takes longer than RUNNING_STEPS * RUNNING_STEP_NS for that gets no stack. */
 static void capture_running(struct attach_others *o, struct rec_thread *threads, uint32_t count) {
     struct running_copy copies[ATTACH_RUNNING_MAX];
     uint32_t n = open_running(o, threads, count, copies), left = n;

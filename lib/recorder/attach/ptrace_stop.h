@@ -10,8 +10,8 @@
 
 /* Copies the thread's registers, and at most `room` bytes of its stack, beginning with the red
  * zone. *pause_ns: ns for which the thread was stopped. False: the thread may not be traced
- * (errno), or, if *pending becomes true, it did not stop in time; it will stop later, and
- * ptrace_release must be called until it returns true. */
+ * (errno), has ended, its stack cannot be read, or, if *pending becomes true, it did not stop
+ * within 20 ms; it will stop later, and ptrace_release must be called until it returns true. */
 bool ptrace_copy(const struct remote_process *process, pid_t tid, uint8_t *buffer, size_t room,
                  struct cfi_registers *regs, struct cfi_stack *stack, uint64_t *pause_ns,
                  bool *pending);

@@ -29,7 +29,8 @@ struct remote_elf {
 bool remote_elf_read(remote_read_fn *read, void *arg, uint64_t load, struct remote_elf *out);
 
 /* Copies the name of the dynamic symbol (a function) that covers the address into name[0 .. room);
- * "" if none does. It reads the symbol table, at most some megabytes of it. */
+ * "" if none does, or the tables cannot be read. Of the symbol table the first 262,144 symbols are
+ * read. */
 void remote_elf_symbol(remote_read_fn *read, void *arg, const struct remote_elf *elf,
                        uint64_t address, char *name, size_t room);
 

@@ -18,8 +18,9 @@ struct remote_images *remote_images_new(const struct remote_process *process);
 void remote_images_free(struct remote_images *images);
 
 /* Reads the process's mappings again. An unloaded image stays in the table, for stacks that were
- * taken before, until another image is loaded at its addresses. False: the mappings cannot be read
- * (errno). */
+ * taken before, until another image is loaded at its addresses. At most 262,144 mappings are read,
+ * and images that do not fit into the table (16,384, or less if memory runs out) are not known.
+ * False: the mappings cannot be read (errno). */
 bool remote_images_refresh(struct remote_images *images);
 /* Forgets all images, because the process runs another program. */
 void remote_images_forget(struct remote_images *images);

@@ -23,9 +23,9 @@ struct rec_core *rec_core_init(void *memory, const struct stallrec_config *confi
 
 /* ---- time ---- */
 
-/* Notes a gap if the monitor returns long after the time it asked for: the process did not run
- * meanwhile (SIGSTOP, a debugger, a suspended app). The gap counts for no stall, and samples from
- * before it are no evidence about later stalls. */
+/* Notes a gap if the monitor returns much later than rec_core_step asked for, by more than 1 s and
+ * 4 times the wait: the process did not run meanwhile (SIGSTOP, a debugger, a suspended app). The
+ * gap counts for no stall, and samples from before it are no evidence about later stalls. */
 void rec_core_observe_time(struct rec_core *core, uint64_t t) {
     if (core->told_ns == REC_NEVER || t <= core->told_ns) {
         return;
@@ -192,11 +192,14 @@ void rec_core_launch(struct rec_core *core, enum rec_launch_mark mark, uint64_t 
         }
         return;
     }
+    if (mark == REC_LAUNCH_ACTIVE && !core->prewarm_waits) {
+        return;
+    }
     if (core->launch && core->presumed && mark != REC_LAUNCH_START) {
         rec_core_end_stretch(core, core->tracks[REC_TRACK_LOOP].since_ns, true);
         core->launch = false;
     }
-    if (core->launch || (mark == REC_LAUNCH_ACTIVE && !core->prewarm_waits)) {
+    if (core->launch) {
         return;
     }
     core->prewarm_waits = mark == REC_LAUNCH_PREWARMED;
@@ -212,8 +215,9 @@ void rec_core_launch(struct rec_core *core, enum rec_launch_mark mark, uint64_t 
     rec_core_begin_stretch(core, at_ns);
 }
 
-/* Gives up a launch that was only presumed (REC_LAUNCH_START) and lasts too long, since a program
- * that calls no hook would be sampled for ever. Dumps of the launch are closed as not ended. */
+/* Gives up a launch that was only presumed (REC_LAUNCH_START) and lasts for LAUNCH_MAX_MS, or twice
+ * config.launch_ms if that is longer, since a program that calls no hook would be sampled for ever.
+ * Dumps of the launch are closed as not ended. */
 static void give_up_launch(struct rec_core *core, uint64_t now) {
     enum { LAUNCH_MAX_MS = 60000 };
     const struct rec_track *loop = &core->tracks[REC_TRACK_LOOP];

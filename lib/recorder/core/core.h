@@ -76,7 +76,7 @@ enum rec_past {
     REC_PAST_CONTINUES, /* the time since the last wait of the loop that was believed is judged
                            anew: another loop follows, or the same one continues */
     REC_PAST_GIVEN_UP   /* judged as REC_PAST_CONTINUES, but the place that was believed for long is
-                           not the   loop: the time before counts as unwatched */
+                           not the loop: the time before counts as unwatched */
 };
 
 /* Reports that from at_ns on, when a wait begins, the loop is not known. The edges reported until
@@ -86,8 +86,9 @@ void rec_core_doubt(struct rec_core *core, uint64_t begin_ns, uint64_t at_ns);
 /* Reports, at at_ns, that the loop is known since from_ns. The caller then calls
  * rec_core_past_idle, in order, for each time since from_ns in which the loop was idle, and then
  * rec_core_attributed; later edges are the loop's again. Stalls are found in the samples of the
- * history. Stalls that were found since from_ns are dropped, unless a launch continues or, but for
- * REC_PAST_ANEW, the current busy stretch began at from_ns, too. */
+ * history. Stalls of the loop that were found before this call are dropped: with REC_PAST_ANEW all,
+ * else those that began at from_ns or later; none if a launch continues, or if past is not
+ * REC_PAST_ANEW and the current busy stretch began at from_ns. */
 void rec_core_attribute(struct rec_core *core, enum rec_past past, uint64_t from_ns,
                         uint64_t at_ns);
 void rec_core_past_idle(struct rec_core *core, uint64_t begin_ns, uint64_t end_ns);

@@ -216,8 +216,8 @@ static inline bool rec_is_hang(const struct rec_core *core, const struct rec_tra
 void rec_core_begin_stretch(struct rec_core *core, uint64_t t);
 void rec_core_end_stretch(struct rec_core *core, uint64_t t, bool ended);
 void rec_core_end_launch(struct rec_core *core, uint64_t t);
-/* Notes a gap if t is long after the time by which rec_core_step asked to be called again, because
- * the process did not run in between. */
+/* Notes a gap if t is after the time by which rec_core_step asked to be called again, by more than
+ * 1 s and 4 times the wait, because the process did not run in between. */
 void rec_core_observe_time(struct rec_core *core, uint64_t t);
 /* Notes that the event at t wakes a parked monitor, whose lateness is measured from t on. */
 void rec_core_unpark(struct rec_core *core, uint64_t t);

@@ -228,6 +228,17 @@ static void a_launch_may_have_begun_before_the_recorder(void **state) {
     assert_int_equal(rec_core_totals(f->core).severe, 1);
 }
 
+static void the_end_of_a_prewarming_that_was_not_reported_is_ignored(void **state) {
+    struct fixture *f = *state;
+    start(f);
+    rec_core_launch(f->core, REC_LAUNCH_START, 0);
+    rec_core_launch(f->core, REC_LAUNCH_ACTIVE, 100 * MS);
+    rec_core_loop_event(f->core, REC_LOOP_SLEEP, 300 * MS);
+    assert_int_equal(rec_core_totals(f->core).launches, 1);
+    assert_int_equal(rec_core_totals(f->core).launches_ms, 300);
+    assert_int_equal(rec_core_totals(f->core).prewarmed, 0);
+}
+
 static void more_actions_than_there_is_room_for_are_counted(void **state) {
     struct fixture *f = *state;
     for (uint64_t i = 1; i <= 16; i++) {
@@ -393,6 +404,7 @@ int main(void) {
         T(only_ping_and_cpu_wake_an_idle_loop),
         T(a_task_that_cannot_be_posted_is_tried_again),
         T(a_launch_may_have_begun_before_the_recorder),
+        T(the_end_of_a_prewarming_that_was_not_reported_is_ignored),
         T(more_actions_than_there_is_room_for_are_counted),
         T(a_late_wake_up_is_a_gap_unless_the_monitor_was_at_work),
         T(a_long_wait_may_be_late_in_proportion),

@@ -27,11 +27,12 @@ struct rec_history {
 
 /* Adds a sample that was taken at at_ns, which must not be before an earlier sample. */
 void rec_history_add(struct rec_history *history, const struct rec_stack *stack, uint64_t at_ns);
-/* Extends the newest stack to until_ns, as if it had been sampled every interval_ns. */
+/* Extends the newest stack to until_ns, as if it had been sampled every interval_ns; no effect if
+ * the history is empty. */
 void rec_history_extend(struct rec_history *history, uint64_t until_ns, uint64_t interval_ns);
 /* Fills an empty ring with the samples taken from from_ns to to_ns, oldest first, except those of
- * waits for input. If there are
- * more than the ring holds, each stack gets a share of the ring by its number of samples. */
+ * waits for input. If there are more than the ring holds, each stack gets a share of the ring by
+ * its number of samples. */
 void rec_history_recall(const struct rec_history *history, uint64_t from_ns, uint64_t to_ns,
                         struct rec_ring *ring);
 /* Finds the earliest wait for input that samples show after from_ns and before to_ns. *begin_ns and

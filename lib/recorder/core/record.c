@@ -142,7 +142,7 @@ static bool add_image(struct rec_core *core, struct rec_record *record, uint64_t
 
 /* ---- code in no image ---- */
 
-/* Adds the address to those that need a name; without room it stays without one. */
+/* Adds the address to those that need a name; an address for which there is no room gets none. */
 static void add_name(struct rec_dump *dump, uint64_t address, bool exact) {
     uint32_t at = dump->name_count;
     while (at > 0 && dump->names[at - 1].address > address) {

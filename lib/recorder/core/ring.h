@@ -26,7 +26,7 @@ void rec_ring_clear(struct rec_ring *ring);
 const struct rec_slot *rec_ring_sample(struct rec_ring *ring, const struct rec_capture *capture);
 /* Adds a stack that was sampled earlier; a full ring drops its oldest sample. */
 void rec_ring_push(struct rec_ring *ring, const struct rec_stack *stack);
-/* Removes the newest sample. */
+/* Removes the newest sample, if there is one. */
 void rec_ring_drop(struct rec_ring *ring);
 /* Returns the i-th oldest of the ring's `count` samples, i from 0. */
 const struct rec_slot *rec_ring_at(const struct rec_ring *ring, uint32_t i);

@@ -164,7 +164,7 @@ static uint64_t name_hash(const char *name) {
 
 /* Returns the stack that identifies a detection of the track; NULL: there is none. A CPU stall
  * continues as long as a thread of the same name uses most, such as one or another thread of a
- * pool, whatever code runs: its stack is made of that name, in *by_thread. */
+ * pool, whatever code runs: a CPU stall's stack is made of that name, in *by_thread. */
 static const struct rec_stack *identity(const struct rec_core *core, const struct rec_track *track,
                                         const struct rec_heaviest *heaviest,
                                         struct thread_identity *by_thread) {

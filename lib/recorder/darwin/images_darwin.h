@@ -19,7 +19,8 @@ struct images *images_new(void);
 void images_free(struct images *images);
 
 /* Reads dyld's list again if an image was loaded or unloaded since the last call. An unloaded
- * image stays known if a frame was in it. Does not allocate. */
+ * image stays known if a frame was in it. Of the list the first 4096 images are read, and those in
+ * which a frame was are known, up to 1024. Does not allocate. */
 void images_refresh_async(struct images *images);
 
 /* Finds the image that holds the address, a loaded one before an unloaded one. out->path is valid

@@ -1,5 +1,5 @@
-/* Captures all threads of task_threads, whose port rights and list are released after each
- * capture. */
+/* Captures the first LISTED_MAX threads that task_threads lists; the list and the port rights in it
+ * are released after each capture. */
 #include "darwin/threads_darwin.h"
 
 #include <pthread.h>
@@ -26,9 +26,9 @@ struct threads_darwin {
     struct images *images;
     struct usage usage[THREADS_DARWIN_MAX]; /* the threads' CPU times at the last reading */
     uint32_t usage_count;
-    bool looked; /* there was a look already */
-    /* looked_ns: time of the last reading; window_ns: ns between the last two readings, 0 = not
-     * known */
+    bool looked; /* the CPU times were read once or more */
+    /* looked_ns: time of the last reading; window_ns: ns between the last two readings, 0 = there
+     * were fewer than two */
     uint64_t looked_ns, window_ns;
     struct choice listed[LISTED_MAX];
     uint32_t listed_count;
@@ -59,8 +59,9 @@ static struct choice *thread_find_darwin_async(struct threads_darwin *t, int64_t
     return NULL;
 }
 
-/* Chooses `owner`, the thread for which that one waits, and so on, until a thread waits for none
- * or was chosen before. Returns the number of chosen threads. */
+/* Chooses `owner`, the thread for which that one waits, and so on, at most `max` threads, until a
+ * thread waits for none, is not in the list, or was chosen before. Returns the number of chosen
+ * threads. */
 static uint32_t choose_chain_async(struct threads_darwin *t, int64_t owner, uint32_t max) {
     uint32_t count = 0;
     for (struct choice *c;
@@ -72,8 +73,8 @@ static uint32_t choose_chain_async(struct threads_darwin *t, int64_t owner, uint
     return count;
 }
 
-/* Moves the chosen threads to the front, by rising id: the chain of owners, then the threads with
- * the lowest ids. Returns their number. */
+/* Chooses at most `max` threads, the chain of owners and then the threads with the lowest ids, and
+ * moves them to the front, by rising id. Returns their number. */
 static uint32_t choose_async(struct threads_darwin *t, int64_t owner, uint32_t max) {
     for (uint32_t i = 1; i < t->listed_count;
          i++) { /* the kernel mostly lists threads by rising id */
@@ -102,9 +103,9 @@ void threads_darwin_walk_async(struct images *images, const struct task_copy *co
     struct fp_code code = {TASK_CPU, task_memory(), images, images_function_async};
     fp_walk_async(&code, &copy->registers.walk, &copy->stack, out);
     out->exact_count = 0;
-    /* The run loop's adapter tells exactly when the loop waits. A wait in a mode that it does not
-     * watch belongs to a callback, which mostly waits for an answer, and looks the same; it is a
-     * stall. */
+    /* A stack does not show that the loop is idle, as the run loop's adapter tells exactly when it
+     * waits: a stack in another wait of the run loop, in a mode that the adapter does not watch,
+     * looks the same, but belongs to a callback that mostly waits for an answer, and is a stall. */
     out->idle = out->input = false;
     out->pause_ns = copy->pause_ns < UINT32_MAX ? (uint32_t)copy->pause_ns : UINT32_MAX;
 }

@@ -1,5 +1,6 @@
 /* Captures all threads of the process but the watched one and the monitor: name, state, CPU time,
- * the lock for which they wait, stack. Monitor thread only. */
+ * the lock for which they wait, stack. Functions named _async are for the monitor thread only; the
+ * other two are called while it does not run. */
 #ifndef STALLREC_THREADS_DARWIN_H
 #define STALLREC_THREADS_DARWIN_H
 

@@ -7,9 +7,9 @@
  *                                         number in its stall
  *     stall-…-5f3a9c01.local.json.gz    a dump over the day's quota: kept, not sent
  *     session-20261121T095830.001Z-77aa0c41.json                     a session that ended
- *     .session-20261121T095830.001Z-77aa0c41.live                    one that still runs, or was
- * killed .spool-20261121T095830.001Z-77aa0c41-12345                     a spool (spool.c): session,
- * pid .stall-0a1b2c3d.part                                           a dump that is being written
+ *     .session-20261121T095830.001Z-77aa0c41.live    a session that runs, or was killed
+ *     .spool-20261121T095830.001Z-77aa0c41-12345     a spool (spool.c): session, pid
+ *     .stall-0a1b2c3d.part                           a dump that is being written
  *     .stall-batch-<32 hex digits>.{part,list,jsonl.gz}              batch.c
  *     .stallrec-state, .stallrec-state.part, .stallrec-lock          state.c */
 #ifndef STALLREC_DUMPNAME_H

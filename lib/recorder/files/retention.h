@@ -23,8 +23,8 @@ struct rec_retained {
  * `days` at the wall time, batches (batch.c) included; then, while there are too many files or
  * bytes, the oldest file of the bucket with the most files. The first file of a bucket, which may
  * be the only one of a stall, is removed only when no bucket has a second file. Sessions form one
- * bucket. Only files that dumpname.h names are touched. False: the folder cannot be read, or
- * memory ran out; *out is set on true, and out may be NULL. */
+ * bucket. Only files that dumpname.h names are touched, at most 65,536 in one call. False: the
+ * folder cannot be read, or memory ran out; *out is set on true, and out may be NULL. */
 bool rec_retention_apply(int dir, const struct rec_retention *limits, int64_t wall_ms,
                          struct rec_retained *out);
 

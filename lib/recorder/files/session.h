@@ -50,10 +50,11 @@ bool rec_session_open(struct rec_session_file *file, int dir, uint32_t mode,
                       const struct rec_session *session, const struct rec_about *about);
 /* Updates the record in one write, so that a kill leaves the old or the new text. If the program
  * closed the descriptor, the session's file is opened again; another file that got the number is
- * left alone. */
+ * left alone. False: there is no file, or it could not be written. */
 bool rec_session_update(struct rec_session_file *file, int dir, const struct rec_session *session,
                         const struct rec_about *about);
-/* Updates the record for the last time, and renames its file to the final name. */
+/* Updates the record for the last time, renames its file to the final name, and closes it. False:
+ * there is no file, or it could not be written or renamed. */
 bool rec_session_close(struct rec_session_file *file, int dir, const struct rec_session *session,
                        const struct rec_about *about);
 

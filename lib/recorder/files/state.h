@@ -31,7 +31,8 @@ bool rec_state_store(int dir, const struct rec_state *state);
 
 /* Counts one more dump at the wall time, across all processes that use the folder: reads, adds and
  * replaces under a lock. A day before the stored day is taken for the stored day, so that setting
- * the clock back renews no quota. False: the count could not be stored, and only *state has it. */
+ * the clock back renews no quota. It waits at most 2 s for the lock. False: it got no lock, or the
+ * count could not be stored, and only *state has it. */
 bool rec_state_count(int dir, struct rec_state *state, int64_t wall_ms);
 
 /* Writes the text of a state and a NUL, and returns the text's length. rec_state_parse accepts

@@ -200,8 +200,8 @@ static void attempt_async(void *arg) {
 
 /* A copy counts only if no module came or went while it was unwound, since the thread runs on
  * meanwhile, and may have replaced the library of one of its frames, whose unwind rules are then
- * those of other code. For a thread that keeps loading modules, every second attempt blocks
- * loading. */
+ * those of other code. At most ATTEMPTS copies are made; every second one blocks loading, for a
+ * thread that keeps loading modules. */
 bool copy_stack_async(const struct copy_unwinder *u, pid_t tid, copy_take_fn *take_async, void *arg,
                       struct copy *copy, struct rec_stack *out) {
     struct attempt a = {

@@ -34,13 +34,14 @@ struct python_thread {
     uint64_t self; /* 0 = not known */
 };
 
-/* Returns the address of the thread's PyThreadState, 0 if it has none. last: the address that was
+/* Returns the address of the thread's PyThreadState; 0: it has none, it is not among the first 4096
+ * thread states of the first 16 interpreters, or these cannot be read. last: the address that was
  * found before, which is tried first; 0 = none. */
 uint64_t python_thread_state_async(const struct python_process *p,
                                    const struct python_thread *thread, uint64_t last);
 
 /* Reads the Python frames of the thread whose PyThreadState is `state` into frames[0 .. result),
- * innermost first, at most `max`. */
+ * innermost first, at most `max`, up to the first that cannot be read. */
 size_t python_frames_async(const struct python_process *p, uint64_t state,
                            struct python_frame *frames, size_t max);
 

@@ -94,8 +94,8 @@ static int64_t owner_for_async(const struct threads_linux *t, pid_t tid) {
     return lock_wait_async(t->locks, s.pid, tid, &call).owner;
 }
 
-/* Adds the thread `owner`, the thread for which that one waits, and so on, until a thread waits
- * for none or is in the list already. */
+/* Adds the thread `owner`, the thread for which that one waits, and so on, until a thread waits for
+ * none or is in the list already, or the list has `max` threads. */
 static void add_chain_async(struct threads_linux *t, int64_t owner, uint32_t max) {
     while (owner > 0 && owner <= INT32_MAX && thread_add_async(t, (pid_t)owner, max)) {
         owner = owner_for_async(t, (pid_t)owner);
@@ -135,7 +135,8 @@ static uint32_t add_entries_async(struct threads_linux *t, size_t size, uint32_t
 }
 
 /* Adds the threads of /proc/self/task, which is read by system calls, because opendir and readdir
- * allocate. False: the folder's link count shows more threads than were listed. */
+ * allocate; nothing is added if the folder cannot be opened. False: the folder's link count shows
+ * more threads than were listed. */
 static bool thread_list_async(struct threads_linux *t, uint32_t max) {
     struct stat sb;
     nlink_t listed = 2; /* "." and ".." */
@@ -152,8 +153,8 @@ static bool thread_list_async(struct threads_linux *t, uint32_t max) {
     return all;
 }
 
-/* Adds all threads. The listing is repeated if threads are missing, as a thread that ends during
- * it can hide others. */
+/* Adds all threads. The listing is repeated if threads are missing, at most LISTINGS times in all,
+ * as a thread that ends during a listing can hide others. */
 static void add_all_async(struct threads_linux *t, uint32_t max) {
     for (unsigned i = 0; i < LISTINGS && !thread_list_async(t, max); i++) {
     }

@@ -40,9 +40,10 @@
 
 enum {
     FINDER_QUALIFIES = 3,   /* number of blocking waits that make a place a candidate */
-    FINDER_CANDIDATES = 64, /* number of candidates that are known at a time */
-    FINDER_RUNS = 128,      /* number of runs of waits in the log */
-    FINDER_SET_WORDS = 16   /* 64-bit words of a set, in which descriptor n is bit n mod 1024 */
+    FINDER_CANDIDATES = 64, /* number of candidates that are known at a time; a new one then
+                               replaces another */
+    FINDER_RUNS = 128,    /* number of runs of waits in the log; a full log loses its older half */
+    FINDER_SET_WORDS = 16 /* 64-bit words of a set, in which descriptor n is bit n mod 1024 */
 };
 
 #define FINDER_YOUNG_NS UINT64_C(10000000000)

@@ -148,7 +148,7 @@ static bool record_thread(struct thread_watch *w) {
 }
 
 /* Claims the recorder for its end, and waits until no thread is being added to it. False: there is
- * no recorder, or a start or an addition is held up. */
+ * no recorder, or its start or the addition of a thread has not ended within STOP_NS. */
 static bool claim_recorder(void) {
     uint64_t until = stallrec_clock_ns() + STOP_NS;
     int state = RECORDER_RUNS;

@@ -45,8 +45,10 @@ static void add_recovered(const struct rec_recovered *got, struct recover_counts
     out->lost_error = got->lost_error;
 }
 
-/* Recovers the spools of dead processes, and tries again while those of the request are in use, as
- * a process's memory, and with it the lock, may outlive the report of its end for a moment. */
+/* Recovers the spools of dead processes, and tries again while a spool of the request is in use:
+ * for up to PROGRAM_MS that of request->pid, since the memory of a dead process, and with it the
+ * lock on its spool, may outlive the report of its end for a moment, and for up to
+ * request->others_ms those of the other processes, whose end is awaited. */
 static bool recover_spools(struct folder_state *at, struct rec_dumpfile *file,
                            struct recover_counts *out) {
     const struct recover_request *request = at->request;

@@ -40,11 +40,12 @@ struct rec_recovered {
     uint32_t alive;   /* number of spools of living processes, or which another process recovers */
 };
 
-/* Writes the dumps of all spools in the folder whose processes are dead, and removes the spools. A
- * stall that was still open becomes fatal and not ended, unless the app was in the background; a
- * closed dump stays as it was. If the process is killed meanwhile, the next call continues, and a
- * dump that has a file is not written again. Only one process at a time recovers a spool. False:
- * out of memory. */
+/* Writes the dumps of the spools in the folder whose processes are dead, and removes the spools but
+ * those with a dump that could not be written. One call reads at most 64 spools, those of living
+ * processes included. A stall that was still open becomes fatal and not ended, unless the app was
+ * in the background; a closed dump stays as it was. If the process is killed meanwhile, the next
+ * call continues, and a dump that has a file is not written again. Only one process at a time
+ * recovers a spool. False: out of memory. */
 bool rec_spool_recover(const struct rec_recovery *how, struct rec_recovered *out);
 
 /* One spool, given as bytes, which may be damaged. `done` is called for each slot that no longer

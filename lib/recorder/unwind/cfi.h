@@ -69,8 +69,9 @@ enum cfi_status {
 };
 
 /* Finds the FDE that covers `address` and sets *row to the rules that hold there. `address` is
- * inside the instruction: the pc of an interrupted frame, or the return address - 1 of a caller.
- * *row is undefined unless the result is CFI_OK. */
+ * inside the instruction: the pc of an interrupted frame, or the return address - 1 of a caller. In
+ * a module without a search table the first 200,000 entries are read; an entry of more than 20,000
+ * instructions is CFI_BAD. *row is undefined unless the result is CFI_OK. */
 enum cfi_status cfi_find_row_async(const struct cfi_module *module, uint64_t address,
                                    struct cfi_row *row);
 

@@ -7,9 +7,9 @@
 
 /* Computes how many bytes sp is below the frame pointer in the body of a function that sets one
  * up, from the pushes and the subtraction in its prologue at `start`. Reads the `length` bytes
- * from `start` to the place in question. False: the prologue is of another form, or these bytes
- * seem to change sp by an amount that is known only at run time. Words that are pushed for a call
- * are not counted, so the caller must check the result. */
+ * from `start` to the place in question. False: the prologue is of another form, these bytes seem
+ * to change sp by an amount that is known only at run time, or they are more than 64 KiB. Words
+ * that are pushed for a call are not counted, so the caller must check the result. */
 bool prologue_frame_size_async(const struct cfi_module *module, uint64_t start, uint64_t length,
                                uint64_t *size);
 

@@ -9,11 +9,13 @@
 uint64_t prologue_through_stub_async(const struct cfi_module *module, uint64_t target);
 
 /* Counts the direct calls of `callee` in the `size` bytes of code from `start`; *after becomes the
- * address after the last call. A function that is too large to be read counts as two calls. */
+ * address after the last call. A function of more than 64 KiB is not read, and counts as two
+ * calls. */
 unsigned prologue_count_calls_async(const struct cfi_module *module, uint64_t start, uint64_t size,
                                     uint64_t callee, uint64_t *after);
 
-/* Does a function set up a frame pointer in the `length` bytes of its code from `start`? */
+/* Does a function set up a frame pointer in the `length` bytes of its code from `start`? False also
+ * if these are more than 64 KiB. */
 bool prologue_sets_pointer_async(const struct cfi_module *module, uint64_t start, uint64_t length);
 
 /* The changes of sp and registers between a place in a function and its return. */
@@ -25,7 +27,7 @@ struct prologue_way {
 /* Follows the code from `pc` on to the function's return or jump to another function, for functions
  * without rules. The number of bytes that the code still adds to sp is the number that the function
  * has subtracted so far, by whichever path it came to `pc`. False: no end is found within 1024
- * instructions, or sp changes by amounts that are not constant. */
+ * instructions and 16 jumps, or sp changes by amounts that are not constant. */
 bool prologue_way_out_async(const struct cfi_module *module, uint64_t pc, struct prologue_way *way);
 
 #endif

@@ -367,8 +367,17 @@ bool classify_history_is_back(void *ctx, const char *id) {
     if (!h->fixed_listed) {
         h->fixed_listed = history_fixed_each(h->h, list_fixed, h, &h->unread) == ST_OK;
     }
-    return (gone && gone->returned_in) || (map_get(&h->fixed, &number, sizeof number) &&
-                                           classify_history_note(h, id, &note) && *note.back_in);
+    return (gone && gone->returned_in) || map_get(&h->told, &number, sizeof number) ||
+           (map_get(&h->fixed, &number, sizeof number) && classify_history_note(h, id, &note) &&
+            *note.back_in);
+}
+
+bool classify_history_fails_back(void *ctx, const char *id) {
+    const struct classify_history *h = ctx;
+    uint64_t number;
+    const struct map_entry *entry =
+        parse_hex(id, strlen(id), &number) ? map_get(&h->told, &number, sizeof number) : NULL;
+    return entry && entry->value;
 }
 
 /* Does a note mark its bucket as ignored today? */
@@ -427,7 +436,11 @@ static enum st tell_back(void *ctx, const struct bucket_summary *b, struct err *
         cli_say(list->tool->name, "back again in %s, by the counts gone since %s%s: %s %s",
                 gone->returned_in, gone->gone_in, ignored, id, b->title);
     }
-    list->count += (marked || counted) && !note_ignores(list->h, &note);
+    bool fails = (marked || counted) && !note_ignores(list->h, &note);
+    list->count += fails;
+    if ((marked || counted) && !map_put(&list->h->told, &b->id, sizeof b->id, fails, NULL)) {
+        return err_nomem(e);
+    }
     return ST_OK;
 }
 
@@ -448,5 +461,6 @@ void classify_close_history(struct classify_history *h) {
     strbuf_release(&h->note.text);
     gone_list_release(&h->gone);
     map_release(&h->fixed);
+    map_release(&h->told);
     history_close(h->h);
 }

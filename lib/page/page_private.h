@@ -50,6 +50,8 @@ void page_put_all(struct page_writer *p, const char *text);
 void page_put_ms(struct page_writer *p, uint64_t ms);
 void page_put_lost(struct page_writer *p, uint64_t ms);
 void page_put_number(struct page_writer *p, uint64_t v);
+/* Appends a number and a noun: "1 stall", "2,000 stalls". */
+void page_put_counted(struct page_writer *p, uint64_t v, const char *one, const char *many);
 void page_put_share(struct page_writer *p, uint64_t part, uint64_t whole);
 /* Hands p->text to the sink once enough of it has collected. */
 void page_flush(struct page_writer *p);
@@ -61,6 +63,8 @@ bool page_read_marks(struct page_writer *p);
 /* Returns the marks of a bucket of the summary; page_put_marks writes marks as words. */
 unsigned page_marks_of(const struct page_writer *p, const struct summary_bucket *b);
 void page_put_marks(struct page_writer *p, unsigned marks);
+/* Writes a list of sentences with their titles. */
+void page_put_sentences(struct page_writer *p, const struct summary_sentence *s, size_t count);
 
 /* ---- page_chart.c: small pictures ---- */
 
@@ -72,6 +76,12 @@ void page_put_ranking(struct page_writer *p, const char *caption, const struct s
 void page_put_distribution(struct page_writer *p, const struct histogram *h);
 /* Writes a bucket's share of each version's time as a row of characters. */
 void page_put_trend(struct page_writer *p, const struct summary_bucket *b, bool told);
+
+/* ---- page_gate.c ---- */
+
+/* Writes the verdict on the run, with what it counts, and the buckets that got better. */
+void page_put_gate(struct page_writer *p);
+void page_put_better(struct page_writer *p);
 
 /* ---- page_table.c ---- */
 

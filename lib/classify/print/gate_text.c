@@ -85,16 +85,20 @@ void gate_add_title(struct strbuf *b, const struct gate_row *row) {
     }
 }
 
-static void add_measure(struct strbuf *b, const struct gate *g, const struct gate_row *row,
-                        size_t m) {
+const char *gate_ratio_unit(const struct gate *g, size_t m) {
+    const char *per = g->sessions ? "per session " : "per hour ";
+    return m != GATE_USERS ? "" : g->rates ? per : "relative to all ";
+}
+
+void gate_add_measure(struct strbuf *b, const struct gate *g, const struct gate_row *row,
+                      size_t m) {
     const struct rates_comparison *c = &row->by[m];
-    strbuf_addf(b, "            %-7s ", gate_measure_names[m]);
     gate_add_rate(b, g, row, RATES_BASE, m);
-    strbuf_addstr(b, " → ");
+    strbuf_addstr(b, " \xe2\x86\x92 ");
     gate_add_rate(b, g, row, RATES_NOW, m);
     strbuf_addstr(b, gate_unit_text(g, m));
     if (gate_is_compared(c)) {
-        strbuf_addstr(b, ", × ");
+        strbuf_addf(b, ", %s\xc3\x97 ", gate_ratio_unit(g, m));
         gate_add_number(b, c->ratio);
         strbuf_addstr(b, " (");
         gate_add_number(b, c->low);
@@ -102,7 +106,6 @@ static void add_measure(struct strbuf *b, const struct gate *g, const struct gat
         gate_add_number(b, c->high);
         strbuf_addc(b, ')');
     }
-    strbuf_addc(b, '\n');
 }
 
 /* Appends the systems or devices with which the bucket came, after a comma: "iOS 18". */
@@ -151,7 +154,9 @@ static void gate_text_add_row(struct strbuf *b, const struct gate *g, const stru
     gate_add_title(b, row);
     strbuf_addf(b, ", p %.2g\n", row->p);
     for (size_t m = 0; m < GATE_MEASURES; m++) {
-        add_measure(b, g, row, m);
+        strbuf_addf(b, "            %-7s ", gate_measure_names[m]);
+        gate_add_measure(b, g, row, m);
+        strbuf_addc(b, '\n');
     }
     if (row->verdict == GATE_NEW || row->verdict == GATE_PLATFORM || row->verdict == GATE_IGNORED ||
         row->suspect) {

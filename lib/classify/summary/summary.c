@@ -318,6 +318,7 @@ enum st summary_make(struct summary *s, const struct triage *t, const struct gat
 void summary_release(struct summary *s) {
     VEC_RELEASE(&s->head);
     VEC_RELEASE(&s->gate);
+    VEC_RELEASE(&s->told);
     VEC_RELEASE(&s->buckets);
     VEC_RELEASE(&s->gone);
     arena_release(&s->arena);

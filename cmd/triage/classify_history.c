@@ -345,9 +345,19 @@ static enum st find_note(struct classify_history *h, const char *id, struct buck
     return ST_OK;
 }
 
+/* Does a note mark its bucket as ignored today? */
+static bool note_ignores(const struct classify_history *h, const struct bucket_note *note) {
+    int32_t day;
+    return *note->ignore &&
+           (strcmp(note->ignore, "ever") == 0 ||
+            (history_day_parse(note->ignore, strlen(note->ignore), &day) && day >= h->today));
+}
+
 bool classify_history_note(void *ctx, const char *id, struct bucket_note *out) {
     struct classify_history *h = ctx;
-    return find_note(h, id, out, &h->unread) == ST_OK;
+    bool found = find_note(h, id, out, &h->unread) == ST_OK;
+    out->ignored = found && note_ignores(h, out);
+    return found;
 }
 
 static enum st list_fixed(void *ctx, uint64_t bucket, struct err *e) {
@@ -380,18 +390,10 @@ bool classify_history_fails_back(void *ctx, const char *id) {
     return entry && entry->value;
 }
 
-/* Does a note mark its bucket as ignored today? */
-static bool note_ignores(const struct classify_history *h, const struct bucket_note *note) {
-    int32_t day;
-    return *note->ignore &&
-           (strcmp(note->ignore, "ever") == 0 ||
-            (history_day_parse(note->ignore, strlen(note->ignore), &day) && day >= h->today));
-}
-
 bool classify_history_ignores(void *ctx, const char *id) {
     struct classify_history *h = ctx;
     struct bucket_note note = {0};
-    return classify_history_note(h, id, &note) && note_ignores(h, &note);
+    return classify_history_note(h, id, &note) && note.ignored;
 }
 
 bool classify_notes_were_read(struct classify_history *h, struct cli_failures *failures) {

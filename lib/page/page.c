@@ -71,8 +71,8 @@ static void put_head(struct page_writer *p) {
     page_put_gate(p);
     page_markup(p, "<section class=charts aria-label=\"stalled time\">\n");
     page_put_ranking(p, "stalled time by cause", &p->s->causes);
-    page_put_bars(p, "by version", &p->s->versions);
-    page_put_bars(p, "by day", &p->s->days);
+    page_put_versions(p, &p->s->versions);
+    page_put_days(p, &p->s->days);
     page_markup(p, "</section>\n<section aria-label=\"what was read\">");
     page_put_sentences(p, p->s->head.data, p->s->head.len);
     page_markup(p, "</section>\n");
@@ -89,6 +89,11 @@ static enum st put_body(struct page_writer *p, struct err *e) {
     page_put_number(p, p->s->buckets.len);
     page_markup(p, " buckets, most lost time first</p>\n");
     page_put_table(p);
+    if (p->rows == 0) {
+        page_markup(p,
+                    "<p>No bucket: nothing that was read counts as a stall. What was set apart is "
+                    "said above.");
+    }
     page_markup(p, "</section>\n<section id=details aria-label=\"in detail\">\n");
     for (size_t i = 0; i < p->details; i++) {
         if (page_put_detail(p, i, e) != ST_OK) {
@@ -125,6 +130,7 @@ static void page_release(struct page_writer *p) {
     strbuf_release(&p->dumps);
     map_release(&p->texts);
     free(p->marks);
+    free(p->owners);
     free(p->frames.place);
     free(p->stacks.place);
     VEC_RELEASE(&p->frames.order);

@@ -32,7 +32,10 @@ struct page_writer {
     size_t rows;                 /* number of buckets in the table */
     struct summary_values trend; /* newest versions, with the time of each */
     unsigned *marks;             /* marks of each bucket */
-    bool failed;                 /* an allocation failed */
+    /* Owner of each bucket in detail, whom people named, as a line number of `texts`; PAGE_NONE =
+     * unknown. */
+    uint32_t *owners;
+    bool failed; /* an allocation failed */
 };
 
 /* ---- page_text.c: appending to p->text ---- */
@@ -59,7 +62,7 @@ void page_flush(struct page_writer *p);
 uint32_t page_text_number(struct page_writer *p, const char *text);
 
 /* Computes the marks of all buckets, with those that the history gives. False: out of memory. */
-bool page_read_marks(struct page_writer *p);
+bool page_read_marks(struct page_writer *p); /* and the owners */
 /* Returns the marks of a bucket of the summary; page_put_marks writes marks as words. */
 unsigned page_marks_of(const struct page_writer *p, const struct summary_bucket *b);
 void page_put_marks(struct page_writer *p, unsigned marks);
@@ -68,8 +71,10 @@ void page_put_sentences(struct page_writer *p, const struct summary_sentence *s,
 
 /* ---- page_chart.c: small pictures ---- */
 
-/* Draws time by value as a row of bars, with a caption; nothing for less than two values. */
-void page_put_bars(struct page_writer *p, const char *caption, const struct summary_values *v);
+/* Draws time by version or by day as a row of bars, with a caption: one for each of the run's
+ * versions or days, with a gap where there is no time; nothing if the run has less than two. */
+void page_put_versions(struct page_writer *p, const struct summary_values *v);
+void page_put_days(struct page_writer *p, const struct summary_values *v);
 /* Draws time by value as rows with names, most time first; nothing if there is no time. */
 void page_put_ranking(struct page_writer *p, const char *caption, const struct summary_values *v);
 /* Draws how long stalls last, as columns on a logarithmic scale. */

@@ -93,7 +93,10 @@ function testOf(term) {
 function predicateOf(term) {
   const negative = term.op.startsWith('!'), at = ROW[term.field], test = testOf(term);
   if (term.value === '' && (term.op === '=' || term.op === '!=')) { return (e) => valuesOf(e, term.field).some((v) => v !== '') === negative; }
-  if (term.op === 'has') { return (e) => (e.lower ??= e.title.toLowerCase()).includes(term.value); }
+  if (term.op === 'has') { // a word alone
+    return (e) => (e.lower ??= e.title.toLowerCase()).includes(term.value) || e.id.startsWith(term.value)
+      || [...valuesOf(e, 'cause'), ...valuesOf(e, 'marks')].some((v) => v.toLowerCase() === term.value);
+  }
   if (!['cause', 'version', 'os', 'device', 'screen', 'action', 'framework'].includes(term.field)) {
     return (e) => valuesOf(e, term.field).some((v) => v !== '' && test(v)) !== negative;
   }

@@ -78,12 +78,21 @@ void page_put_sentences(struct page_writer *p, const struct summary_sentence *s,
 bool page_read_marks(struct page_writer *p) {
     size_t count = p->s->buckets.len;
     p->marks = calloc(count + 1, sizeof *p->marks);
-    for (size_t i = 0; p->marks && i < count; i++) {
+    p->owners = calloc(p->details + 1, sizeof *p->owners);
+    for (size_t i = 0; p->owners && i < p->details; i++) {
+        p->owners[i] = PAGE_NONE;
+    }
+    for (size_t i = 0; p->marks && p->owners && i < count; i++) {
         const struct summary_bucket *b = &p->s->buckets.data[i];
         bool back = p->o->is_back && p->o->is_back(p->o->note_ctx, b->id);
         p->marks[i] = b->marks | (back ? SUMMARY_BACK : 0u);
+        struct bucket_note note = {0};
+        if (i < p->details && p->o->note && p->o->note(p->o->note_ctx, b->id, &note)) {
+            p->marks[i] |= note.ignored ? SUMMARY_IGNORED : 0u;
+            p->owners[i] = note.owner && *note.owner ? page_text_number(p, note.owner) : PAGE_NONE;
+        }
     }
-    return p->marks != NULL;
+    return p->marks && p->owners;
 }
 
 unsigned page_marks_of(const struct page_writer *p, const struct summary_bucket *b) {

@@ -57,7 +57,8 @@ bool gate_is_compared(const struct rates_comparison *c) {
 void gate_add_rate(struct strbuf *b, const struct gate *g, const struct gate_row *row, size_t run,
                    size_t m) {
     if (m == GATE_USERS) {
-        strbuf_addf(b, "%" PRIu64, row->users[run]);
+        strbuf_addf(b, "%s%" PRIu64, row->users[run] > DISTINCT_EXACT_MAX ? "~" : "",
+                    row->users[run]);
     } else {
         gate_add_number(b, gate_rate(g, row, run, m));
     }

@@ -80,6 +80,9 @@ async function useTable(file) {
   is(less, [...less].sort((a, b) => a - b), 'another one turns it round');
   ok((await page.evaluate(() => location.hash)).includes('sort=users'), 'the fragment has the order');
 
+  await page.click('th[data-sort=title]', {position: {x: 200, y: 8}});
+  is(await page.getAttribute('th[data-sort=title]', 'aria-sort'), 'ascending', 'a click beside the word sorts, too');
+
   await filterBy(page, 'cause=io');
   is([...new Set(await column(page, 2))], ['io'], 'a term selects by cause');
   await filterBy(page, 'app.version>=5.3.1 stalled_ms>10000');
@@ -90,7 +93,21 @@ async function useTable(file) {
   ok((await column(page, 1)).every((t) => !/[A-Z]/.test(t)), 'as does one that must not be found', await column(page, 1));
   await filterBy(page, 'layout');
   ok((await column(page, 1)).every((t) => /layout/i.test(t)), 'a word alone is looked for in the title');
+  await filterBy(page, 'IO');
+  is([...new Set(await column(page, 2))], ['io'], 'or is a cause');
+  await filterBy(page, all[2].slice(0, 4));
+  is(await ids(page), [all[2]], 'or the beginning of an id');
+  await filterBy(page, 'app.version=5.3.0');
+  ok((await page.textContent('#status')).includes('the numbers are of all dumps of a bucket'), 'a term on a property of dumps has a note', await page.textContent('#status'));
+  const few = await ids(page);
+  await page.focus('#tools input[type=search]');
+  await page.keyboard.press('Escape');
+  is([await page.inputValue('#tools input[type=search]'), await ids(page)], ['app.version=5.3.0', few], 'Escape leaves the filter, its text and its rows');
+  await page.$eval('#tools input[type=search]', (node) => { node.value = ''; node.dispatchEvent(new Event('search')); });
+  await page.waitForFunction((n) => document.querySelectorAll('#buckets tbody tr').length === n, all.length);
+  ok(!(await page.evaluate(() => location.hash)).includes('q='), 'a box that the browser empties is no filter');
   await filterBy(page, 'nonsense=3');
+  is(await ids(page), [], 'a mistake shows no rows of another filter');
   ok((await page.textContent('#status')).includes('no field nonsense'), 'a mistake is told', await page.textContent('#status'));
   is(await page.getAttribute('#tools input', 'aria-invalid'), 'true', 'and marked');
   await filterBy(page, 'user=x');
@@ -143,6 +160,9 @@ async function openBuckets(file, all) {
   is(page.said, [], 'the console has said nothing');
   await page.context().close();
 
+  const far = await open(file, {viewport: {width: 1280, height: 300}}, '#b=' + all[all.length - 1]);
+  ok(await far.evaluate(() => { const box = document.querySelector('tr.opened').getBoundingClientRect(); return box.top >= 0 && box.top < 300; }), 'a link to a bucket scrolls to it');
+  await far.context().close();
   const linked = await open(file, {}, '#' + all[3]);
   is(await linked.getAttribute('.inside td > div', 'id'), all[3], 'a link to #ID opens the bucket');
   await linked.context().close();
@@ -255,7 +275,7 @@ async function comparesRuns() {
   is(from.said, [], 'the console has said nothing');
   await from.context().close();
   const none = await open(write('none', ['--where', 'app.version=0', ...OURS]));
-  ok((await none.textContent('.totals')).startsWith('0 stalls'), 'a page of nothing says so');
+  ok((await none.textContent('.totals')).startsWith('0 stalls') && (await none.textContent('main')).includes('No bucket: '), 'a page of nothing says so');
   is(none.said, [], 'the console has said nothing');
   await none.context().close();
 }

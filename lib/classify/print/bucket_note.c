@@ -24,7 +24,7 @@ void bucket_note_add(struct strbuf *b, const struct bucket_note *n) {
     bool returned = is_said(n->returned_in);
     bool told = returned && is_said(n->back_in) && strcmp(n->back_in, n->returned_in) == 0;
     add_clause(b, "; ", "came back in ", told ? NULL : n->returned_in);
-    add_clause(b, returned ? ", " : "; ", returned ? "gone since " : "by the counts gone since ",
+    add_clause(b, returned ? ", " : "; ", returned ? "gone since " : "by the counts fixed in ",
                n->gone_in);
     add_clause(b, "; ", "seen since ", n->first_day);
     add_clause(b, is_said(n->first_day) ? " in " : "; ",

@@ -223,7 +223,7 @@ static void fill_buckets(struct summary_maker *m, size_t detail) {
 
 enum { IMAGES_SHOWN = 20 };
 
-/* Appends the symbols of the images of the app, a line for each: "Shop 6b834217 ok in 12 dumps". */
+/* Appends the symbols of the images of the app, a line for each: "6b834217 Shop ok in 12 dumps". */
 static void add_symbols(struct summary_maker *m) {
     const struct stored_dumps *stored = &m->t->stored;
     size_t count = stored->images.len, shown = count < IMAGES_SHOWN ? count : IMAGES_SHOWN;
@@ -232,9 +232,10 @@ static void add_symbols(struct summary_maker *m) {
         const char *id = stored_text(stored, image->id);
         const char *symbols = dump_symbols_text(image->symbols);
         strbuf_addstr(&m->text, i ? "\n" : "");
+        /* The id comes first: behind a name that is written from right to left it would be torn. */
+        strbuf_addf(&m->text, "%.8s%s", id, *id ? " " : "");
         text_add_clean(&m->text, stored_text(stored, image->name));
-        strbuf_addf(&m->text, " %.8s%s%s in ", id, *id ? " " : "",
-                    *symbols ? symbols : "not symbolicated");
+        strbuf_addf(&m->text, " %s in ", *symbols ? symbols : "not symbolicated");
         text_add_counted(&m->text, image->dumps, "dump", "dumps");
     }
     if (shown < count) {

@@ -6,7 +6,7 @@
 /* ---- the verdict ---- */
 
 /* Returns the number of buckets that fail the run because they came back. */
-static size_t count_back(const struct page_writer *p) {
+static size_t page_count_back(const struct page_writer *p) {
     size_t count = 0;
     for (size_t i = 0; p->o->fails_back && i < p->s->buckets.len; i++) {
         count += p->o->fails_back(p->o->note_ctx, p->s->buckets.data[i].id);
@@ -15,7 +15,7 @@ static size_t count_back(const struct page_writer *p) {
 }
 
 /* Writes a bucket's title, as a link to it if the table has it. */
-static void put_link(struct page_writer *p, size_t rank, const char *title) {
+static void put_bucket_link(struct page_writer *p, size_t rank, const char *title) {
     bool links = rank < p->rows;
     if (links) {
         strbuf_addf(&p->text, "<a href=\"#%s\">", p->s->buckets.data[rank].id);
@@ -30,7 +30,7 @@ static void put_told(struct page_writer *p, const struct summary_told *t) {
         t->rank < p->s->buckets.len ? &p->s->buckets.data[t->rank] : NULL;
     page_markup(p, "<li>");
     page_put_marks(p, t->marks);
-    put_link(p, t->rank, t->title);
+    put_bucket_link(p, t->rank, t->title);
     if (t->id) {
         strbuf_addf(&p->text, " <code>%s</code>", t->id);
     }
@@ -52,7 +52,7 @@ static void put_back(struct page_writer *p) {
         if (p->o->fails_back(p->o->note_ctx, b->id) && shown++ < SUMMARY_TOLD_MOST) {
             page_markup(p, "<li>");
             page_put_marks(p, SUMMARY_BACK);
-            put_link(p, i, b->title);
+            put_bucket_link(p, i, b->title);
             strbuf_addf(&p->text, " <code>%s</code>\n", b->id);
         }
     }
@@ -77,7 +77,7 @@ static void put_list(struct page_writer *p, size_t back) {
 }
 
 void page_put_gate(struct page_writer *p) {
-    size_t back = count_back(p);
+    size_t back = page_count_back(p);
     const char *outcome = p->s->outcome;
     if (p->o->fails_back && (back || !outcome)) {
         outcome = back ? "failed" : "passed";

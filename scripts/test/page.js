@@ -45,6 +45,14 @@ function hostileDump(text, i) {
   };
 }
 
+// A dump of a stall in parse, which load called for the caller.
+function plainDump(id, caller) {
+  return JSON.stringify({
+    format: 'stall-dump/1', id, time: '2026-11-20T10:00:00.000Z', user: 'user ' + id, app: {version: '5.3'}, stall: {id, duration_ms: 3000, span_ms: 3000, at_ms: 2000, ended: true},
+    images: [{name: 'Shop', load: 4096, size: 65536, in_app: true}], threads: [{id: 1, main: true, frames: [4112, 4128, 4144, 4160]}], names: {4112: ['parse'], 4128: ['load'], 4144: [caller], 4160: ['main']},
+  }) + '\n';
+}
+
 // --- a browser -----------------------------------------------------------------------------------
 
 let browser;
@@ -257,6 +265,23 @@ async function endsRegularExpressions() {
   await page.context().close();
 }
 
+async function namesWhatTheGateCounts() {
+  const partial = folder + '/list.partial', many = (letter, count, caller) => Array.from({length: count}, (x, i) => plainDump(letter + i, caller)).join('');
+  execFileSync(stallclassify, ['--partial', '-o', partial, '-'], {input: many('a', 60, 'list')});
+  const page = await open(write('told', ['--baseline', partial, '-'], many('b', 300, 'list') + many('c', 60, 'search')));
+  ok((await page.textContent('.told')).includes('search'), 'the gate names a new stall inside a bucket', await page.textContent('.gate'));
+  is(await page.$$eval('#buckets tbody b.new', (nodes) => nodes.map((n) => n.textContent)), ['new inside'], 'whose row is marked');
+  is((await column(page, 5))[0], '~' + (await column(page, 5))[0].slice(1), 'a number of users that is an estimate says so');
+  await filterBy(page, 'mark="new inside"');
+  is((await ids(page)).length, 1, 'a filter finds the mark');
+  await page.click('.told a:has-text("search")');
+  await page.waitForSelector('.inside');
+  ok((await page.textContent('.inside')).includes('relative to all ×'), 'the link opens it, and a ratio says of what it is', await page.textContent('.inside ul'));
+  is(page.said, [], 'the console has said nothing');
+  await shot(page, 'told');
+  await page.context().close();
+}
+
 async function comparesRuns() {
   const partial = folder + '/base.partial';
   execFileSync(stallclassify, ['--partial', '-o', partial, ...OURS, '--where', 'app.version=5.3.0']);
@@ -290,6 +315,7 @@ async function comparesRuns() {
   await resistsHostileNames();
   await endsRegularExpressions();
   await comparesRuns();
+  await namesWhatTheGateCounts();
   await browser.close();
   console.log('1..' + number);
   process.exit(failed ? 1 : 0);

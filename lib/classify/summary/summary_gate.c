@@ -56,7 +56,8 @@ static void add_lines(struct summary_maker *m, const char *title) {
 }
 
 /* Returns the rank of a row's bucket of level 1 in the later run; SIZE_MAX: it has none. */
-static size_t rank_of(const struct gate *g, const struct gate_row *row, const struct map *places) {
+static size_t told_rank(const struct gate *g, const struct gate_row *row,
+                        const struct map *places) {
     const struct bucket *b = row->bucket;
     if (b && row->level == '2') {
         b = g->run[RATES_NOW]->level[0].buckets.data[b->parent];
@@ -81,7 +82,7 @@ static void add_told(struct summary_maker *m, const struct gate *g, const struct
     size_t told = gate_told_rows(g);
     for (size_t i = 0; i < told && i < g->rows.len && !m->failed; i++) {
         const struct gate_row *row = &g->rows.data[i];
-        struct summary_told t = {.rank = rank_of(g, row, places),
+        struct summary_told t = {.rank = told_rank(g, row, places),
                                  .id = row->bucket ? row->bucket->id : NULL,
                                  .inside = row->level == '2',
                                  .marks = marks_of(row)};

@@ -202,6 +202,7 @@ async function readPlainly(file, all) {
   const narrow = await open(file, {viewport: {width: 400, height: 800}}, '#' + all[0]);
   ok(await narrow.evaluate(() => document.documentElement.scrollWidth <= 400), '400 pixels: nothing is wider', await narrow.evaluate(() => document.documentElement.scrollWidth));
   ok(await narrow.isVisible('.inside .stack'), 'and a bucket can be read');
+  ok(await narrow.isVisible('#buckets tbody tr:first-child td:nth-child(6)'), 'and how many users have it');
   await shot(narrow, 'narrow');
   await narrow.context().close();
 

@@ -175,9 +175,11 @@ static void gate_text_add_row(struct strbuf *b, const struct gate *g, const stru
 void gate_add_run(struct strbuf *b, const struct gate *g, size_t run) {
     const struct triage *t = g->run[run];
     char stalls[NUMBER_SIZE], users[NUMBER_SIZE], exposure[NUMBER_SIZE];
-    strbuf_addf(b, "%s stalls", text_grouped(t->total.stalls, stalls));
+    strbuf_addf(b, "%s stall%s", text_grouped(t->total.stalls, stalls),
+                t->total.stalls == 1 ? "" : "s");
     text_add_length_unknown(b, tally_length_unknown(&t->total));
-    strbuf_addf(b, ", %s users", text_users(t->total_users, 0, users));
+    strbuf_addf(b, ", %s user%s", text_users(t->total_users, 0, users),
+                t->total_users == 1 ? "" : "s");
     if (g->rates) {
         double amount = g->sessions ? g->exposure[run] : g->exposure[run] / 3.6e6;
         strbuf_addf(b, ", %s %s", text_grouped((uint64_t)amount, exposure),

@@ -289,7 +289,8 @@ static void print_page(const struct classify_report *r, const char *path, const 
         .top = o->top == UINT64_MAX ? 0 : (size_t)o->top,
         .note = o->note,
         .is_back = r->run->history ? classify_history_is_back : NULL,
-        .fails_back = r->s->gate.fail_back ? classify_history_fails_back : NULL,
+        .fails_back =
+            r->run->history && r->run->history->back_told ? classify_history_fails_back : NULL,
         .note_ctx = o->note_ctx,
         .symbols = r->s->symbols.data,
         .symbol_count = r->s->symbols.len,

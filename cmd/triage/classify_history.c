@@ -450,6 +450,7 @@ uint64_t classify_tell_back(struct classify_history *h, const struct cli_tool *t
                             const struct triage *t, const struct triage *ever,
                             struct cli_failures *failures) {
     struct back_list list = {.h = h, .tool = tool};
+    h->back_told = true;
     struct err e = {0};
     enum st st = gone_each(ever, keep_gone, &list.ever, &e);
     if (st != ST_OK || bucket_list_each(t, tell_back, &list, &e) != ST_OK) {

@@ -40,6 +40,7 @@ struct classify_history {
     struct gone_list gone;    /* gone or returned buckets by the counts of the printed days */
     struct map fixed;         /* ids of the buckets with a fixed-in mark */
     bool fixed_listed;
+    bool back_told;  /* classify_tell_back has run */
     struct map told; /* ids of the buckets that classify_tell_back printed; 1 = it was counted */
 };
 

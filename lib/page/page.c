@@ -130,7 +130,8 @@ static void page_release(struct page_writer *p) {
     strbuf_release(&p->dumps);
     map_release(&p->texts);
     free(p->marks);
-    free(p->owners);
+    free(p->notes);
+    map_release(&p->note_texts);
     free(p->frames.place);
     free(p->stacks.place);
     VEC_RELEASE(&p->frames.order);

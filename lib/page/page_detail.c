@@ -76,11 +76,8 @@ static void put_noted_link(struct page_writer *p, const char *link) {
 
 /* Writes the facts about the bucket that the history has, with people's marks. */
 static void put_history(struct page_writer *p, const struct summary_bucket *b) {
-    struct bucket_note note = {0};
+    struct bucket_note note = p->notes[b - p->s->buckets.data];
     struct strbuf text = {0};
-    if (!p->o->note || !p->o->note(p->o->note_ctx, b->id, &note)) {
-        return;
-    }
     const char *link = note.link, *said = note.note;
     note.link = note.note = NULL;
     bucket_note_add(&text, &note);

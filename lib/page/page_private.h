@@ -32,9 +32,10 @@ struct page_writer {
     size_t rows;                 /* number of buckets in the table */
     struct summary_values trend; /* newest versions, with the time of each */
     unsigned *marks;             /* marks of each bucket */
-    /* Owner of each bucket in detail, whom people named, as a line number of `texts`; PAGE_NONE =
-     * unknown. */
-    uint32_t *owners;
+    /* Notes on the buckets in detail, read once each, as a history takes its time; their texts are
+     * kept in note_texts. */
+    struct bucket_note *notes;
+    struct map note_texts;
     bool failed; /* an allocation failed */
 };
 
@@ -61,8 +62,9 @@ void page_flush(struct page_writer *p);
 /* Returns the line number of a text for the script; a new text is added. */
 uint32_t page_text_number(struct page_writer *p, const char *text);
 
-/* Computes the marks of all buckets, with those that the history gives. False: out of memory. */
-bool page_read_marks(struct page_writer *p); /* and the owners */
+/* Reads the notes on buckets in detail, and computes the marks of all buckets with those that the
+ * history gives. False: out of memory. */
+bool page_read_marks(struct page_writer *p);
 /* Returns the marks of a bucket of the summary; page_put_marks writes marks as words. */
 unsigned page_marks_of(const struct page_writer *p, const struct summary_bucket *b);
 void page_put_marks(struct page_writer *p, unsigned marks);

@@ -49,9 +49,10 @@ static void put_bucket_row(struct page_writer *p, size_t rank) {
     page_put_trend(p, b, false);
     page_markup(p, "<td>");
     page_put_marks(p, page_marks_of(p, b));
-    if (rank < p->details && p->owners[rank] != PAGE_NONE) {
+    const char *owner = rank < p->details ? p->notes[rank].owner : NULL;
+    if (owner && *owner) {
         page_markup(p, "<small title=owner>");
-        page_put(p, map_string(&p->texts, p->owners[rank]));
+        page_put(p, owner);
         page_markup(p, "</small>");
     }
     page_markup(p, "\n");

@@ -75,24 +75,36 @@ void page_put_sentences(struct page_writer *p, const struct summary_sentence *s,
     page_markup(p, count ? "</dl>\n" : "\n");
 }
 
+/* Keeps a note, whose texts are borrowed until the next one is read. */
+static void keep_note(struct page_writer *p, struct bucket_note *to, const struct bucket_note *n) {
+    const char **const texts[] = {&to->first_day,    &to->last_day, &to->first_version,
+                                  &to->last_version, &to->back_in,  &to->gone_in,
+                                  &to->returned_in,  &to->fixed_in, &to->owner,
+                                  &to->note,         &to->link,     &to->ignore};
+    *to = *n;
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        const char *text = *texts[i] ? *texts[i] : "";
+        size_t index = map_intern(&p->note_texts, text, strlen(text));
+        p->failed = p->failed || index >= PAGE_NONE;
+        *texts[i] = index < PAGE_NONE ? map_string(&p->note_texts, index) : "";
+    }
+}
+
 bool page_read_marks(struct page_writer *p) {
     size_t count = p->s->buckets.len;
     p->marks = calloc(count + 1, sizeof *p->marks);
-    p->owners = calloc(p->details + 1, sizeof *p->owners);
-    for (size_t i = 0; p->owners && i < p->details; i++) {
-        p->owners[i] = PAGE_NONE;
-    }
-    for (size_t i = 0; p->marks && p->owners && i < count; i++) {
+    p->notes = calloc(p->details + 1, sizeof *p->notes);
+    for (size_t i = 0; p->marks && p->notes && i < count; i++) {
         const struct summary_bucket *b = &p->s->buckets.data[i];
         bool back = p->o->is_back && p->o->is_back(p->o->note_ctx, b->id);
-        p->marks[i] = b->marks | (back ? SUMMARY_BACK : 0u);
         struct bucket_note note = {0};
+        p->marks[i] = b->marks | (back ? SUMMARY_BACK : 0u);
         if (i < p->details && p->o->note && p->o->note(p->o->note_ctx, b->id, &note)) {
+            keep_note(p, &p->notes[i], &note);
             p->marks[i] |= note.ignored ? SUMMARY_IGNORED : 0u;
-            p->owners[i] = note.owner && *note.owner ? page_text_number(p, note.owner) : PAGE_NONE;
         }
     }
-    return p->marks && p->owners;
+    return p->marks && p->notes && !p->failed;
 }
 
 unsigned page_marks_of(const struct page_writer *p, const struct summary_bucket *b) {

@@ -270,6 +270,7 @@ static enum st write_page(const struct classify_page *page, const struct classif
                                    .keyer = in->keyer,
                                    .note = in->note,
                                    .is_back = in->is_back,
+                                   .fails_back = in->fails_back,
                                    .note_ctx = in->note_ctx,
                                    .drawing = {.stacks = draw_stacks, .style = write_style}};
     enum st st = strbuf_check(&inputs, e);

@@ -70,7 +70,8 @@ struct classify_page_inputs {
     struct keyer *keyer;
     size_t top;          /* maximum number of buckets in the table; 0 = all */
     bucket_note_of note; /* notes on buckets, see struct triage_view */
-    bool (*is_back)(void *ctx, const char *id); /* see struct page_options */
+    bool (*is_back)(void *ctx, const char *id);    /* see struct page_options */
+    bool (*fails_back)(void *ctx, const char *id); /* see struct page_options */
     void *note_ctx;
     const char *const *symbols; /* values of -d */
     size_t symbol_count;

@@ -282,20 +282,22 @@ static void print_page(const struct classify_report *r, const char *path, const 
                                &r->run->dumps.failures)) {
         return;
     }
-    const struct classify_page_inputs in = {.triage = r->run->triage,
-                                            .gate = g,
-                                            .keyer = r->run->keyers[0],
-                                            .top = o->top == UINT64_MAX ? 0 : (size_t)o->top,
-                                            .note = o->note,
-                                            .is_back =
-                                                r->run->history ? classify_history_is_back : NULL,
-                                            .note_ctx = o->note_ctx,
-                                            .symbols = r->s->symbols.data,
-                                            .symbol_count = r->s->symbols.len,
-                                            .where = strbuf_cstr(&r->s->where_text),
-                                            .operands = r->p->operands,
-                                            .operand_count = r->p->operand_count,
-                                            .partials = r->s->gate.merge};
+    const struct classify_page_inputs in = {
+        .triage = r->run->triage,
+        .gate = g,
+        .keyer = r->run->keyers[0],
+        .top = o->top == UINT64_MAX ? 0 : (size_t)o->top,
+        .note = o->note,
+        .is_back = r->run->history ? classify_history_is_back : NULL,
+        .fails_back =
+            r->run->history && r->run->history->back_told ? classify_history_fails_back : NULL,
+        .note_ctx = o->note_ctx,
+        .symbols = r->s->symbols.data,
+        .symbol_count = r->s->symbols.len,
+        .where = strbuf_cstr(&r->s->where_text),
+        .operands = r->p->operands,
+        .operand_count = r->p->operand_count,
+        .partials = r->s->gate.merge};
     classify_print_page(&r->s->page, &in, path, &r->run->dumps.failures);
 }
 

@@ -345,9 +345,19 @@ static enum st find_note(struct classify_history *h, const char *id, struct buck
     return ST_OK;
 }
 
+/* Does a note mark its bucket as ignored today? */
+static bool note_ignores(const struct classify_history *h, const struct bucket_note *note) {
+    int32_t day;
+    return *note->ignore &&
+           (strcmp(note->ignore, "ever") == 0 ||
+            (history_day_parse(note->ignore, strlen(note->ignore), &day) && day >= h->today));
+}
+
 bool classify_history_note(void *ctx, const char *id, struct bucket_note *out) {
     struct classify_history *h = ctx;
-    return find_note(h, id, out, &h->unread) == ST_OK;
+    bool found = find_note(h, id, out, &h->unread) == ST_OK;
+    out->ignored = found && note_ignores(h, out);
+    return found;
 }
 
 static enum st list_fixed(void *ctx, uint64_t bucket, struct err *e) {
@@ -367,22 +377,23 @@ bool classify_history_is_back(void *ctx, const char *id) {
     if (!h->fixed_listed) {
         h->fixed_listed = history_fixed_each(h->h, list_fixed, h, &h->unread) == ST_OK;
     }
-    return (gone && gone->returned_in) || (map_get(&h->fixed, &number, sizeof number) &&
-                                           classify_history_note(h, id, &note) && *note.back_in);
+    return (gone && gone->returned_in) || map_get(&h->told, &number, sizeof number) ||
+           (map_get(&h->fixed, &number, sizeof number) && classify_history_note(h, id, &note) &&
+            *note.back_in);
 }
 
-/* Does a note mark its bucket as ignored today? */
-static bool note_ignores(const struct classify_history *h, const struct bucket_note *note) {
-    int32_t day;
-    return *note->ignore &&
-           (strcmp(note->ignore, "ever") == 0 ||
-            (history_day_parse(note->ignore, strlen(note->ignore), &day) && day >= h->today));
+bool classify_history_fails_back(void *ctx, const char *id) {
+    const struct classify_history *h = ctx;
+    uint64_t number;
+    const struct map_entry *entry =
+        parse_hex(id, strlen(id), &number) ? map_get(&h->told, &number, sizeof number) : NULL;
+    return entry && entry->value;
 }
 
 bool classify_history_ignores(void *ctx, const char *id) {
     struct classify_history *h = ctx;
     struct bucket_note note = {0};
-    return classify_history_note(h, id, &note) && note_ignores(h, &note);
+    return classify_history_note(h, id, &note) && note.ignored;
 }
 
 bool classify_notes_were_read(struct classify_history *h, struct cli_failures *failures) {
@@ -427,7 +438,11 @@ static enum st tell_back(void *ctx, const struct bucket_summary *b, struct err *
         cli_say(list->tool->name, "back again in %s, by the counts gone since %s%s: %s %s",
                 gone->returned_in, gone->gone_in, ignored, id, b->title);
     }
-    list->count += (marked || counted) && !note_ignores(list->h, &note);
+    bool fails = (marked || counted) && !note_ignores(list->h, &note);
+    list->count += fails;
+    if ((marked || counted) && !map_put(&list->h->told, &b->id, sizeof b->id, fails, NULL)) {
+        return err_nomem(e);
+    }
     return ST_OK;
 }
 
@@ -435,6 +450,7 @@ uint64_t classify_tell_back(struct classify_history *h, const struct cli_tool *t
                             const struct triage *t, const struct triage *ever,
                             struct cli_failures *failures) {
     struct back_list list = {.h = h, .tool = tool};
+    h->back_told = true;
     struct err e = {0};
     enum st st = gone_each(ever, keep_gone, &list.ever, &e);
     if (st != ST_OK || bucket_list_each(t, tell_back, &list, &e) != ST_OK) {
@@ -448,5 +464,6 @@ void classify_close_history(struct classify_history *h) {
     strbuf_release(&h->note.text);
     gone_list_release(&h->gone);
     map_release(&h->fixed);
+    map_release(&h->told);
     history_close(h->h);
 }

@@ -40,6 +40,8 @@ struct classify_history {
     struct gone_list gone;    /* gone or returned buckets by the counts of the printed days */
     struct map fixed;         /* ids of the buckets with a fixed-in mark */
     bool fixed_listed;
+    bool back_told;  /* classify_tell_back has run */
+    struct map told; /* ids of the buckets that classify_tell_back printed; 1 = it was counted */
 };
 
 /* Checks the options against each other, the operands, the standard input and the filter, and sets
@@ -91,6 +93,8 @@ bool classify_history_note(void *ctx, const char *id, struct bucket_note *out);
 /* Did the bucket come back, by a mark or by the counts? It is the is_back of page_options; a
  * failure is reported by classify_notes_were_read. */
 bool classify_history_is_back(void *ctx, const char *id);
+/* Did classify_tell_back count the bucket? It is the fails_back of page_options. */
+bool classify_history_fails_back(void *ctx, const char *id);
 /* Is the bucket marked to be ignored today? It is the `ignored` of gate_options; a failure is
  * reported by classify_notes_were_read. */
 bool classify_history_ignores(void *ctx, const char *id);

@@ -62,97 +62,20 @@ static void put_start(struct page_writer *p, const struct strbuf *style,
     page_markup(p, "</style>\n</head>\n<body>\n");
 }
 
-static void put_sentence_lines(struct page_writer *p, const char *text) {
-    for (size_t len; *text; text += len + (text[len] == '\n')) {
-        len = strcspn(text, "\n");
-        xml_text_add(&p->text, text, len);
-        page_markup(p, text[len] && text[len + 1] ? "<br>" : "");
-    }
-}
-
-static void put_sentences(struct page_writer *p, const struct summary_sentence *s, size_t count) {
-    page_markup(p, "<dl class=facts>");
-    for (size_t i = 0; i < count; i++) {
-        page_markup(p, "<dt>");
-        page_put(p, s[i].title);
-        page_markup(p, "<dd>");
-        put_sentence_lines(p, s[i].text);
-    }
-    page_markup(p, "</dl>\n");
-}
-
-static void put_gate(struct page_writer *p) {
-    if (!p->s->verdict) {
-        return;
-    }
-    const char *class = "open";
-    if (strncmp(p->s->verdict, "passed", strlen("passed")) == 0) {
-        class = "passed";
-    } else if (strncmp(p->s->verdict, "failed", strlen("failed")) == 0) {
-        class = "failed";
-    }
-    strbuf_addf(&p->text, "<section class=\"gate %s\" aria-label=gate><h2>Gate: ", class);
-    page_put(p, p->s->verdict);
-    page_markup(p, "</h2>");
-    put_sentences(p, p->s->gate.data, p->s->gate.len);
-    page_markup(p, "</section>\n");
-}
-
 static void put_head(struct page_writer *p) {
     page_markup(p, "<header><h1>");
     page_put(p, p->o->title ? p->o->title : "Stalls");
     page_markup(p, "</h1><p class=totals>");
     page_put(p, p->s->totals);
     page_markup(p, "</header>\n<main>\n");
-    put_gate(p);
+    page_put_gate(p);
     page_markup(p, "<section class=charts aria-label=\"stalled time\">\n");
     page_put_ranking(p, "stalled time by cause", &p->s->causes);
-    page_put_bars(p, "by version", &p->s->versions);
-    page_put_bars(p, "by day", &p->s->days);
+    page_put_versions(p, &p->s->versions);
+    page_put_days(p, &p->s->days);
     page_markup(p, "</section>\n<section aria-label=\"what was read\">");
-    put_sentences(p, p->s->head.data, p->s->head.len);
+    page_put_sentences(p, p->s->head.data, p->s->head.len);
     page_markup(p, "</section>\n");
-}
-
-/* ---- buckets of the baseline ---- */
-
-static bool page_is_better(const struct page_writer *p, const struct summary_bucket *b) {
-    return b->change.verdict && (page_marks_of(p, b) & SUMMARY_BETTER);
-}
-
-static void put_better_row(struct page_writer *p, const struct summary_bucket *b,
-                           const char *what) {
-    page_markup(p, "<tr><td>");
-    page_put(p, b->title);
-    strbuf_addf(&p->text, " <code>%s</code><td>%s<td>", b->id, what);
-    page_put(p, b->change.measures[RATES_MS]);
-    page_markup(p, "\n");
-}
-
-/* Writes the buckets that got better, and those that only the baseline has. */
-static void put_better(struct page_writer *p) {
-    size_t count = 0;
-    for (size_t i = 0; i < p->s->buckets.len; i++) {
-        count += page_is_better(p, &p->s->buckets.data[i]);
-    }
-    if (count + p->s->gone.len == 0) {
-        return;
-    }
-    page_markup(p, "<section><h2>Better than the baseline, or gone</h2><table class=plain><thead>"
-                   "<tr><th scope=col>bucket<th scope=col>now<th scope=col>stalled time</thead>"
-                   "<tbody>\n");
-    for (size_t i = 0; i < p->s->buckets.len; i++) {
-        if (page_is_better(p, &p->s->buckets.data[i])) {
-            put_better_row(p, &p->s->buckets.data[i], "better");
-        }
-    }
-    for (size_t i = 0; i < p->s->gone.len; i++) {
-        const struct summary_bucket *b = &p->s->gone.data[i];
-        put_better_row(p, b,
-                       b->marks & SUMMARY_BETTER ? "none seen: gone"
-                                                 : "none seen, too few before to tell");
-    }
-    page_markup(p, "</tbody></table></section>\n");
 }
 
 /* ---- the document ---- */
@@ -166,6 +89,11 @@ static enum st put_body(struct page_writer *p, struct err *e) {
     page_put_number(p, p->s->buckets.len);
     page_markup(p, " buckets, most lost time first</p>\n");
     page_put_table(p);
+    if (p->rows == 0) {
+        page_markup(p,
+                    "<p>No bucket: nothing that was read counts as a stall. What was set apart is "
+                    "said above.");
+    }
     page_markup(p, "</section>\n<section id=details aria-label=\"in detail\">\n");
     for (size_t i = 0; i < p->details; i++) {
         if (page_put_detail(p, i, e) != ST_OK) {
@@ -181,7 +109,7 @@ static enum st put_body(struct page_writer *p, struct err *e) {
         page_markup(p, "</code>");
     }
     page_markup(p, "</section>\n");
-    put_better(p);
+    page_put_better(p);
     page_markup(p, "</main>\n<footer><p>stallclassify " STALLKIT_VERSION "; rules: ");
     page_put(p, p->s->rules);
     page_markup(p, "</footer>\n");
@@ -202,6 +130,8 @@ static void page_release(struct page_writer *p) {
     strbuf_release(&p->dumps);
     map_release(&p->texts);
     free(p->marks);
+    free(p->notes);
+    map_release(&p->note_texts);
     free(p->frames.place);
     free(p->stacks.place);
     VEC_RELEASE(&p->frames.order);

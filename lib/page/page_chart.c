@@ -1,13 +1,16 @@
 /* Draws small pictures: bars of time, a ranking, a distribution, a trend. They use attributes only,
  * as the page's policy forbids style attributes. */
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
+#include "base/parse.h"
 #include "classify/text/number_text.h"
 #include "page/page_private.h"
 
 enum {
-    BARS_MOST = 60, /* maximum number of values in a row of bars: the newest days */
+    BARS_MOST = 60, /* maximum number of values in a row of bars: the newest ones */
+    DAY_SIZE = 32,
     BARS_HEIGHT = 48,
     BARS_WIDTH = 240,
     RANKED_MOST = 8, /* maximum number of values in a ranking */
@@ -18,6 +21,41 @@ enum {
     COLUMN = 9, /* width of a column of the distribution with its gap, in pixels */
     COLUMNS_MOST = 48
 };
+
+/* ---- days ---- */
+
+/* Returns the number of days from 0000-03-01 to a day of the Gregorian calendar. */
+static int64_t day_number(int64_t year, int64_t month, int64_t day) {
+    int64_t y = month > 2 ? year : year - 1, m = (month + 9) % 12;
+    return y * 365 + y / 4 - y / 100 + y / 400 + (m * 306 + 5) / 10 + day - 1;
+}
+
+static void day_text(int64_t number, char out[DAY_SIZE]) {
+    int64_t y = (10000 * number + 14780) / 3652425;
+    int64_t of_year = number - (y * 365 + y / 4 - y / 100 + y / 400);
+    if (of_year < 0) {
+        y--;
+        of_year = number - (y * 365 + y / 4 - y / 100 + y / 400);
+    }
+    int64_t m = (100 * of_year + 52) / 3060;
+    int64_t month = (m + 2) % 12 + 1, year = y + (m + 2) / 12;
+    int64_t day = of_year - (m * 306 + 5) / 10 + 1;
+    snprintf(out, DAY_SIZE, "%04d-%02d-%02d", (int)year, (int)month, (int)day);
+}
+
+/* Reads a day such as "2026-11-20". False: the text is none. */
+static bool day_parse(const char *text, int64_t *number) {
+    char again[DAY_SIZE];
+    uint64_t year, month, day;
+    if (strlen(text) != strlen("2026-11-20") || !parse_u64(text, 4, 9998, &year) ||
+        !parse_u64(text + 5, 2, 12, &month) || !parse_u64(text + 8, 2, 31, &day) || year == 0 ||
+        month == 0) {
+        return false;
+    }
+    *number = day_number((int64_t)year, (int64_t)month, (int64_t)day);
+    day_text(*number, again);
+    return strcmp(again, text) == 0;
+}
 
 static uint64_t most_ms(const struct summary_values *v, size_t from) {
     uint64_t most = 0;
@@ -31,38 +69,89 @@ static uint64_t scale(uint64_t v, uint64_t most, uint64_t to) {
     return most ? (uint64_t)((unsigned __int128)v * to / most) : 0;
 }
 
-void page_put_bars(struct page_writer *p, const char *caption, const struct summary_values *v) {
-    size_t from = v->count > BARS_MOST ? v->count - BARS_MOST : 0, count = v->count - from;
-    uint64_t most = most_ms(v, from);
-    if (count < 2 || most == 0) {
+/* ---- time by version and by day ---- */
+
+/* Returns the stalled time of a value; 0: it has none. */
+static uint64_t ms_of(const struct summary_values *v, const char *text) {
+    for (size_t i = 0; i < v->count; i++) {
+        if (strcmp(v->values[i].text, text) == 0) {
+            return v->values[i].ms;
+        }
+    }
+    return 0;
+}
+
+static void put_bar(struct page_writer *p, size_t x, size_t wide, uint64_t high, const char *text,
+                    uint64_t ms) {
+    strbuf_addf(&p->text,
+                "<rect x=\"%zu\" y=\"%" PRIu64 "\" width=\"%zu\" height=\"%" PRIu64 "\"><title>", x,
+                BARS_HEIGHT - high, wide > 2 ? wide - 1 : wide, high);
+    page_put(p, text);
+    page_markup(p, ": ");
+    page_put_ms(p, ms);
+    page_markup(p, "</title></rect>");
+}
+
+/* Draws the time of v at each of `count` places; `all` is the number of places of which these are
+ * the last. */
+static void put_bars(struct page_writer *p, const char *caption, const char *const *places,
+                     size_t count, uint64_t all, const struct summary_values *v) {
+    uint64_t most = 0;
+    for (size_t i = 0; i < count; i++) {
+        uint64_t ms = ms_of(v, places[i]);
+        most = ms > most ? ms : most;
+    }
+    if (count < 2 || most_ms(v, 0) == 0) {
         return;
     }
     size_t wide = BARS_WIDTH / count;
-    page_markup(p, "<figure><figcaption>");
-    page_markup(p, caption);
-    strbuf_addf(&p->text,
-                "</figcaption><svg class=\"bars\" role=\"img\" viewBox=\"0 0 %d %d\" "
-                "preserveAspectRatio=\"none\" aria-label=\"",
-                BARS_WIDTH, BARS_HEIGHT);
-    page_markup(p, caption);
-    page_markup(p, "\">");
-    for (size_t i = 0; i < count; i++) {
-        const struct summary_value *at = &v->values[from + i];
-        uint64_t high = scale(at->ms, most, BARS_HEIGHT - 1) + 1;
-        strbuf_addf(&p->text,
-                    "<rect x=\"%zu\" y=\"%" PRIu64 "\" width=\"%zu\" height=\"%" PRIu64
-                    "\"><title>",
-                    i * wide, BARS_HEIGHT - high, wide > 2 ? wide - 1 : wide, high);
-        page_put(p, at->text);
-        page_markup(p, ": ");
-        page_put_ms(p, at->ms);
-        page_markup(p, "</title></rect>");
+    strbuf_addf(&p->text, "<figure><figcaption>stalled time by %s", caption);
+    if (count < all) {
+        strbuf_addf(&p->text, ", the last %zu of %" PRIu64, count, all);
     }
-    page_markup(p, "</svg><div class=\"ends\"><span>");
-    page_put(p, v->values[from].text);
-    page_markup(p, "</span><span>");
-    page_put(p, v->values[v->count - 1].text);
-    page_markup(p, "</span></div></figure>\n");
+    strbuf_addf(&p->text,
+                "</figcaption><svg class=\"bars\" role=\"img\" viewBox=\"0 0 %zu %d\" "
+                "preserveAspectRatio=\"none\" aria-label=\"by %s\">",
+                wide * count, BARS_HEIGHT, caption);
+    for (size_t i = 0; i < count; i++) {
+        uint64_t ms = ms_of(v, places[i]);
+        if (ms) {
+            put_bar(p, i * wide, wide, scale(ms, most, BARS_HEIGHT - 1) + 1, places[i], ms);
+        }
+    }
+    page_markup(p, "</svg><div class=\"ends\"><bdi>");
+    page_put(p, places[0]);
+    page_markup(p, "</bdi><bdi>");
+    page_put(p, places[count - 1]);
+    page_markup(p, "</bdi></div></figure>\n");
+}
+
+void page_put_versions(struct page_writer *p, const struct summary_values *v) {
+    const struct summary_values *all = p->s->versions.count ? &p->s->versions : v;
+    size_t from = all->count > BARS_MOST ? all->count - BARS_MOST : 0;
+    const char *places[BARS_MOST];
+    for (size_t i = from; i < all->count; i++) {
+        places[i - from] = all->values[i].text;
+    }
+    put_bars(p, "version", places, all->count - from, all->count, v);
+}
+
+void page_put_days(struct page_writer *p, const struct summary_values *v) {
+    const struct summary_values *all = &p->s->days;
+    char texts[BARS_MOST][DAY_SIZE];
+    const char *places[BARS_MOST];
+    int64_t first, last;
+    if (all->count == 0 || !day_parse(all->values[0].text, &first) ||
+        !day_parse(all->values[all->count - 1].text, &last) || last < first) {
+        return;
+    }
+    uint64_t days = (uint64_t)(last - first) + 1;
+    size_t count = days < BARS_MOST ? (size_t)days : BARS_MOST;
+    for (size_t i = 0; i < count; i++) {
+        day_text(last - (int64_t)(count - 1 - i), texts[i]);
+        places[i] = texts[i];
+    }
+    put_bars(p, "day", places, count, days, v);
 }
 
 void page_put_ranking(struct page_writer *p, const char *caption, const struct summary_values *v) {

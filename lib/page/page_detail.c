@@ -61,16 +61,36 @@ static void put_durations(struct page_writer *p, const struct summary_bucket *b)
     }
 }
 
+/* Writes the address that people noted, as a link if no browser can take it for a script. */
+static void put_noted_link(struct page_writer *p, const char *link) {
+    bool links = strncmp(link, "https://", 8) == 0 || strncmp(link, "http://", 7) == 0;
+    put_term(p, "link");
+    if (links) {
+        page_markup(p, "<a rel=\"noreferrer noopener\" href=\"");
+        page_put_all(p, link);
+        page_markup(p, "\">");
+    }
+    page_put(p, link);
+    page_markup(p, links ? "</a>" : "");
+}
+
 /* Writes the facts about the bucket that the history has, with people's marks. */
 static void put_history(struct page_writer *p, const struct summary_bucket *b) {
-    struct bucket_note note = {0};
+    struct bucket_note note = p->notes[b - p->s->buckets.data];
     struct strbuf text = {0};
-    if (p->o->note && p->o->note(p->o->note_ctx, b->id, &note)) {
-        bucket_note_add(&text, &note);
-    }
+    const char *link = note.link, *said = note.note;
+    note.link = note.note = NULL;
+    bucket_note_add(&text, &note);
     if (text.len) {
         put_term(p, "history");
-        page_put_all(p, strbuf_cstr(&text));
+        page_put(p, strbuf_cstr(&text));
+    }
+    if (said && *said) {
+        put_term(p, "note");
+        page_put(p, said);
+    }
+    if (link && *link) {
+        put_noted_link(p, link);
     }
     p->failed = p->failed || text.failed;
     strbuf_release(&text);
@@ -83,12 +103,10 @@ static void put_facts(struct page_writer *p, const struct summary_bucket *b) {
     page_put_lost(p, b->ms);
     page_markup(p, ", ");
     page_put_share(p, b->weight, p->s->weight);
-    strbuf_addf(&p->text, " of all%s; %s users, ", p->s->by_stalls ? " stalls" : "",
-                text_users(b->users, 0, users));
-    page_put_number(p, b->stalls);
-    page_markup(p, b->stalls == 1 ? " stall in " : " stalls in ");
-    page_put_number(p, b->dumps);
-    page_markup(p, b->dumps == 1 ? " dump" : " dumps");
+    strbuf_addf(&p->text, " of all%s; %s user%s, ", p->s->by_stalls ? " stalls" : "",
+                text_users(b->users, 0, users), b->users == 1 ? "" : "s");
+    page_put_counted(p, b->stalls, "stall in ", "stalls in ");
+    page_put_counted(p, b->dumps, "dump", "dumps");
     put_term(p, "how long");
     put_durations(p, b);
     put_term(p, "cause");
@@ -168,15 +186,16 @@ static void put_values(struct page_writer *p, const char *title, const struct su
     }
     put_term(p, title);
     for (size_t i = 0; i < count; i++) {
-        page_markup(p, i ? ", " : "");
+        page_markup(p, i ? ", <bdi>" : "<bdi>");
         page_put(p, most[i]->text);
-        page_markup(p, " <small>");
+        page_markup(p, "</bdi> <small>");
         page_put_share(p, amount_of(most[i], ms), sum);
         page_markup(p, "</small>");
     }
     if (v->count > count) {
         strbuf_addf(&p->text, " and %zu more", v->count - count);
     }
+    page_markup(p, ms ? " <small>of its stalled time</small>" : " <small>of its dumps</small>");
 }
 
 static void put_facets(struct page_writer *p, const struct summary_bucket *b) {
@@ -188,8 +207,8 @@ static void put_facets(struct page_writer *p, const struct summary_bucket *b) {
                 {"actions", SUMMARY_ACTION},   {"framework", SUMMARY_FRAMEWORK}};
     page_markup(p, "<h3>Who has it</h3><div class=charts>");
     page_put_distribution(p, b->durations);
-    page_put_bars(p, "by version", &b->by[SUMMARY_VERSION]);
-    page_put_bars(p, "by day", &b->by[SUMMARY_DAY]);
+    page_put_versions(p, &b->by[SUMMARY_VERSION]);
+    page_put_days(p, &b->by[SUMMARY_DAY]);
     page_markup(p, "</div><dl class=facts>");
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         put_values(p, rows[i].title, &b->by[rows[i].facet]);
@@ -197,6 +216,8 @@ static void put_facets(struct page_writer *p, const struct summary_bucket *b) {
     if (p->trend.count > 1) {
         put_term(p, "share of each version");
         page_put_trend(p, b, true);
+        page_markup(p, b->stored ? " <small>of the version's stalled time</small>"
+                                 : " <small>of the version's dumps</small>");
     }
     if (b->parts.count > 1) {
         put_values(p, "more exactly", &b->parts);

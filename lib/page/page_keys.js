@@ -1,7 +1,7 @@
 // The keyboard, its help, and the start.
 
 const KEY_HELP = [['/', 'filter'], ['j, k', 'next bucket, the one before'], ['Enter', 'open or close it'], ['n, p', 'next dump of the open bucket, the one before'], ['Escape', 'close what is open, leave the filter'], ['?', 'this help']];
-const FILTER_HELP = 'Terms are separated by white space, and all of them must hold. A word alone is looked for in the titles. A term is a field, one of = != < <= > >= ~ !~ and a value, in double '
+const FILTER_HELP = 'Terms are separated by white space, and all of them must hold. A word alone is looked for in the titles, and is also taken for a cause, a mark or the beginning of an id. A term is a field, one of = != < <= > >= ~ !~ and a value, in double '
   + 'quotes if it has white space; ~ takes an extended regular expression. A term holds for a bucket if one of its dumps has such a value, one with ! if none has. Fields: ' + Object.keys(FIELDS).join(', ') + '.';
 const dialog = make('dialog', {'aria-label': 'help'}, make('h2', {}, 'Keys'),
   make('dl', {class: 'facts'}, ...KEY_HELP.flatMap(([key, what]) => [make('dt', {}, make('kbd', {}, key)), make('dd', {}, what)])), make('h2', {}, 'Filter'), make('p', {}, FILTER_HELP),
@@ -34,7 +34,10 @@ const ACTIONS = {
 document.addEventListener('keydown', (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey || dialog.open) { return; }
   if (event.target === filter) {
-    if (event.key === 'Escape') { filter.blur(); }
+    if (event.key === 'Escape') { // a browser would empty the box
+      filter.blur();
+      event.preventDefault();
+    }
     if (event.key === 'Enter' && shown.length) { focus(shown[0]); event.preventDefault(); }
     return;
   }
@@ -47,7 +50,4 @@ document.addEventListener('keydown', (event) => {
 });
 
 addEventListener('hashchange', () => { if (location.hash !== written) { restore(); } });
-restore().then(() => {
-  performance.mark('usable');
-  document.documentElement.dataset.ready = 'yes';
-});
+restore().then(() => performance.mark('usable'));

@@ -32,7 +32,11 @@ struct page_writer {
     size_t rows;                 /* number of buckets in the table */
     struct summary_values trend; /* newest versions, with the time of each */
     unsigned *marks;             /* marks of each bucket */
-    bool failed;                 /* an allocation failed */
+    /* Notes on the buckets in detail, read once each, as a history takes its time; their texts are
+     * kept in note_texts. */
+    struct bucket_note *notes;
+    struct map note_texts;
+    bool failed; /* an allocation failed */
 };
 
 /* ---- page_text.c: appending to p->text ---- */
@@ -50,6 +54,8 @@ void page_put_all(struct page_writer *p, const char *text);
 void page_put_ms(struct page_writer *p, uint64_t ms);
 void page_put_lost(struct page_writer *p, uint64_t ms);
 void page_put_number(struct page_writer *p, uint64_t v);
+/* Appends a number and a noun: "1 stall", "2,000 stalls". */
+void page_put_counted(struct page_writer *p, uint64_t v, const char *one, const char *many);
 void page_put_share(struct page_writer *p, uint64_t part, uint64_t whole);
 /* Hands p->text to the sink once it has FLUSH_FROM bytes. */
 void page_flush(struct page_writer *p);
@@ -57,25 +63,34 @@ void page_flush(struct page_writer *p);
  * p->failed and returns 0. */
 uint32_t page_text_number(struct page_writer *p, const char *text);
 
-/* Computes the marks of all buckets, with those that the history gives. False: out of memory. */
+/* Reads the notes on buckets in detail, and computes the marks of all buckets with those that the
+ * history gives. False: out of memory. */
 bool page_read_marks(struct page_writer *p);
 /* Returns the marks of a bucket of the summary; page_put_marks writes marks as words. */
 unsigned page_marks_of(const struct page_writer *p, const struct summary_bucket *b);
 void page_put_marks(struct page_writer *p, unsigned marks);
+/* Writes a list of sentences with their titles. */
+void page_put_sentences(struct page_writer *p, const struct summary_sentence *s, size_t count);
 
 /* ---- page_chart.c: small pictures ---- */
 
-/* Draws the time of the last BARS_MOST values as a row of bars, with a caption; nothing for less
- * than two values, or without time. */
-void page_put_bars(struct page_writer *p, const char *caption, const struct summary_values *v);
-/* Draws the time of the first RANKED_MOST values as rows with names; nothing if there is no time.
- */
+/* Draws time by version or by day as a row of bars, with a caption: one for each of the run's
+ * versions or days, with a gap where there is no time; nothing if the run has less than two. */
+void page_put_versions(struct page_writer *p, const struct summary_values *v);
+void page_put_days(struct page_writer *p, const struct summary_values *v);
+/* Draws time by value as rows with names, most time first; nothing if there is no time. */
 void page_put_ranking(struct page_writer *p, const char *caption, const struct summary_values *v);
 /* Draws how long stalls last, as columns on a logarithmic scale; nothing if no length is known. */
 void page_put_distribution(struct page_writer *p, const struct histogram *h);
 /* Writes a bucket's share of each version's time (of its dumps, if none is stored) as a row of
  * characters, or with `told` in percent; nothing for less than two versions. */
 void page_put_trend(struct page_writer *p, const struct summary_bucket *b, bool told);
+
+/* ---- page_gate.c ---- */
+
+/* Writes the verdict on the run, with what it counts, and the buckets that got better. */
+void page_put_gate(struct page_writer *p);
+void page_put_better(struct page_writer *p);
 
 /* ---- page_table.c ---- */
 

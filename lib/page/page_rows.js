@@ -23,6 +23,7 @@ const entries = Array.from(body.rows, (tr, rank) => {
 const byId = new Map(entries.map((entry) => [entry.id, entry]));
 
 let state = {q: '', sort: 'rank', down: false, open: '', facets: {}};
+let asked = []; // the terms of the filter
 let shown = entries, drawn = 0, focused = null, opened = null, run = 0, written = location.hash;
 
 // ---- order ----
@@ -89,11 +90,14 @@ function say(text, bad) {
 const seconds = (ms) => (ms < 1000 ? ms + 'ms' : ms < 60000 ? (ms / 1000).toFixed(1) + 's' : ms < 3600000 ? Math.floor(ms / 60000) + 'm' + String(Math.floor(ms / 1000) % 60).padStart(2, '0') + 's'
   : Math.floor(ms / 3600000) + 'h' + String(Math.floor(ms / 60000) % 60).padStart(2, '0') + 'm');
 
+// Does the filter ask for properties of dumps, of which a bucket may have some with and some without?
+const isPartial = () => Object.keys(state.facets).length > 0 || asked.some((term) => ['version', 'os', 'device', 'screen', 'action'].includes(term.field));
+
 function sayCount() {
   const ms = shown.reduce((sum, e) => sum + e.row[ROW.ms], 0), weight = shown.reduce((sum, e) => sum + weightOf(e.row), 0);
   const share = data.total ? (weight / data.total * 100).toFixed(1) : '0.0';
   say(shown.length.toLocaleString('en') + ' of ' + entries.length.toLocaleString('en') + ' buckets, ' + (ms ? seconds(ms) + ' lost, ' : '') + share + (data.by_stalls ? '% of all stalls' : '% of all')
-    + (Object.keys(state.facets).length ? '; the numbers are of all dumps of a bucket' : ''));
+    + (isPartial() ? '; the numbers are of all dumps of a bucket' : ''));
 }
 
 // ---- filter ----
@@ -110,13 +114,18 @@ async function apply() {
     const terms = parseTerms(state.q);
     if (terms.some((t) => t.op.endsWith('~'))) { await searchAll(terms, entries); }
     if (mine !== run) { return; } // a later one is under way
+    asked = terms;
     const tests = terms.map(predicateOf);
     if (Object.keys(state.facets).length) { tests.push(matchesFacets); }
     shown = inOrder().filter((entry) => tests.every((test) => test(entry)));
     draw();
     sayCount();
   } catch (e) {
-    if (mine === run) { say(e.message, true); }
+    if (mine === run) {
+      shown = []; // no rows of another filter
+      draw();
+      say(e.message, true);
+    }
   }
   if (mine === run) { document.documentElement.dataset.applied = state.q; } // for who waits for it
 }
@@ -133,7 +142,7 @@ function facetValues(facet) {
       sums.set(value, [sum[0] + 1, sum[1] + weightOf(entry.row)]);
     }
   }
-  return [...sums].sort((a, b) => b[1][1] - a[1][1] || compareVersions(a[0], b[0]));
+  return [...sums].sort((a, b) => (facet === 'version' ? compareVersions(b[0], a[0]) : b[1][1] - a[1][1] || compareVersions(a[0], b[0])));
 }
 
 function toggle(facet, value, on) {
@@ -192,12 +201,15 @@ clear.addEventListener('click', () => {
 });
 tools.append(filter, ...facetNodes.values(), clear, help);
 tools.hidden = false;
-filter.addEventListener('input', () => {
+function typed() {
+  if (state.q === filter.value) { return; }
   state.q = filter.value;
   clear.hidden = !state.q && !Object.keys(state.facets).length;
   write();
   apply();
-});
+}
+filter.addEventListener('input', typed);
+filter.addEventListener('search', typed); // the box was emptied
 
 // ---- buckets that are open ----
 
@@ -257,8 +269,8 @@ body.addEventListener('click', (event) => {
 });
 
 for (const th of table.tHead.rows[0].cells) {
-  const button = make('button', {type: 'button', title: th.title}, th.textContent || 'marks');
-  button.addEventListener('click', () => {
+  const button = make('button', {type: 'button', title: th.title}, th.textContent);
+  th.addEventListener('click', () => {
     const numeric = !['rank', 'title', 'cause'].includes(th.dataset.sort);
     state.down = state.sort === th.dataset.sort ? !state.down : numeric;
     state.sort = th.dataset.sort;
@@ -311,6 +323,7 @@ async function restore() {
   read();
   const entry = byId.get(state.open);
   await apply();
+  document.documentElement.dataset.ready = 'yes'; // there are rows to be scrolled to from here on
   open(entry || null);
   if (entry) {
     focus(entry);

@@ -49,6 +49,12 @@ static void put_bucket_row(struct page_writer *p, size_t rank) {
     page_put_trend(p, b, false);
     page_markup(p, "<td>");
     page_put_marks(p, page_marks_of(p, b));
+    const char *owner = rank < p->details ? p->notes[rank].owner : NULL;
+    if (owner && *owner) {
+        page_markup(p, "<small title=owner>");
+        page_put(p, owner);
+        page_markup(p, "</small>");
+    }
     page_markup(p, "\n");
     page_flush(p);
 }
@@ -61,14 +67,15 @@ void page_put_table(struct page_writer *p) {
         {"ms", "lost", "stalled time"},
         {"share", "share",
          "of all stalled time, or of all stalls where they are ranked by their number"},
-        {"users", "users", "who had it"},
+        {"users", "users", "how many had it; ~ marks an estimate, with a standard error of 1.6 %"},
         {"stalls", "stalls", "how many"},
         {"p50", "p50", "half of the stalls are shorter"},
         {"p95", "p95", "19 of 20 stalls are shorter"},
         {"trend", "by version",
-         "share of each version's stalled time, the newest versions, to scale "
-         "in each row"},
-        {"marks", "", "new, worse or better than the baseline"}};
+         "share of each version's stalled time, the newest versions, to scale in each row; sorted "
+         "by "
+         "the first version of the bucket"},
+        {"marks", "marks", "new, worse or better than the baseline, back, ignored"}};
     page_markup(p, "<table id=buckets aria-describedby=status><thead><tr>");
     for (size_t i = 0; i < sizeof columns / sizeof *columns; i++) {
         strbuf_addf(&p->text, "<th scope=col data-sort=%s title=\"%s\">%s", columns[i][0],

@@ -9,7 +9,7 @@ const REGEX_MS = 200;
 
 // Members of a row, in the order in which they were written.
 const ROW = {ms: 0, users: 1, stalls: 2, p50: 3, p95: 4, dumps: 5, marks: 6, cause: 7, version: 8, os: 9, device: 10, screen: 11, action: 12, framework: 13};
-const MARKS = ['new', 'worse', 'better', 'back'];
+const MARKS = ['new', 'worse', 'better', 'back', 'ignored', 'may be worse', 'new inside', 'worse inside']; // in the order of the bits
 // Fields of a filter: the member of a row, or 'id' and 'title', which the table has.
 const FIELDS = {
   'app.version': 'version', 'device.os': 'os', 'device.model': 'device', 'context.screen': 'screen', cause: 'cause', action: 'action', framework: 'framework',
@@ -93,7 +93,10 @@ function testOf(term) {
 function predicateOf(term) {
   const negative = term.op.startsWith('!'), at = ROW[term.field], test = testOf(term);
   if (term.value === '' && (term.op === '=' || term.op === '!=')) { return (e) => valuesOf(e, term.field).some((v) => v !== '') === negative; }
-  if (term.op === 'has') { return (e) => (e.lower ??= e.title.toLowerCase()).includes(term.value); }
+  if (term.op === 'has') { // a word alone
+    return (e) => (e.lower ??= e.title.toLowerCase()).includes(term.value) || e.id.startsWith(term.value)
+      || [...valuesOf(e, 'cause'), ...valuesOf(e, 'marks')].some((v) => v.toLowerCase() === term.value);
+  }
   if (!['cause', 'version', 'os', 'device', 'screen', 'action', 'framework'].includes(term.field)) {
     return (e) => valuesOf(e, term.field).some((v) => v !== '' && test(v)) !== negative;
   }

@@ -39,13 +39,14 @@ static void page_release_all(struct paged *p) {
     strbuf_release(&p->html);
 }
 
-static void page_count(struct paged *p, const char *inner, const char *version, unsigned number) {
+static void page_count_at(struct paged *p, const char *inner, const char *version, unsigned number,
+                          const char *time) {
     const char *const names[] = {inner, "on_event", "main"};
     char id[32];
     snprintf(id, sizeof id, "dump-%u", number);
     struct fixture f = {.d = {.id = id, .text = id, .text_len = strlen(id)}};
     struct stall_key key;
-    f.d.time = "2026-11-20T10:00:00.000Z";
+    f.d.time = time;
     f.d.app.version = version;
     f.d.threads_left_out = -1;
     f.d.stall.span_ms = f.d.stall.duration_ms = 1000 + number;
@@ -54,6 +55,10 @@ static void page_count(struct paged *p, const char *inner, const char *version, 
     fixture_names(&f, names, 3, 1);
     assert_int_equal(keyer_key(p->keyer, &f.d, &key, NULL), ST_OK);
     assert_int_equal(triage_add(p->t, &f.d, &key, true, NULL, NULL), ST_OK);
+}
+
+static void page_count(struct paged *p, const char *inner, const char *version, unsigned number) {
+    page_count_at(p, inner, version, number, "2026-11-20T10:00:00.000Z");
 }
 
 static enum st page_make(struct paged *p, const struct page_options *o, struct err *e) {
@@ -171,6 +176,73 @@ static void links_to_source_are_no_scripts(void **state) {
     page_release_all(&p);
 }
 
+static void pictures_have_a_place_for_each_day_and_version(void **state) {
+    (void)state;
+    struct paged p;
+    size_t len;
+    page_init(&p);
+    page_count_at(&p, "work", "5.1", 1, "2026-02-27T10:00:00.000Z");
+    page_count_at(&p, "sort", "5.2", 2, "2026-03-01T10:00:00.000Z");
+    page_count_at(&p, "work", "5.3", 3, "2026-03-02T10:00:00.000Z");
+    assert_int_equal(triage_finish(p.t, NULL), ST_OK);
+    const struct page_options o = {.detail = 1, .inputs = ""};
+    assert_int_equal(page_make(&p, &o, NULL), ST_OK);
+    const char *detail = between(&p.html, "<details class=bucket ", "</template>", &len);
+    assert_non_null(detail);
+    /* 4 days of 60 pixels, 3 versions of 80: without the 28th, and without 5.2 */
+    const char *day = strstr(detail, "aria-label=\"by day\">");
+    assert_non_null(day);
+    assert_non_null(strstr(day, "<rect x=\"0\" y=\"1\" width=\"59\""));
+    const char *last = strstr(day, "<rect x=\"180\"");
+    assert_non_null(last);
+    assert_non_null(strstr(last, "2026-03-02: 1.0s"));
+    const char *version = strstr(detail, "aria-label=\"by version\">");
+    assert_non_null(version);
+    assert_non_null(strstr(version, "<rect x=\"160\""));
+    assert_int_equal(occurrences(&p.html, "<rect x=\"80\""), 1 /* in the head */);
+    page_release_all(&p);
+
+    page_init(&p);
+    page_count_at(&p, "work", "5.1", 1, "2023-12-31T10:00:00.000Z");
+    page_count_at(&p, "work", "5.1", 2, "2024-12-31T10:00:00.000Z");
+    page_count_at(&p, "sort", "5.1", 3, "2024-02-30T10:00:00.000Z");
+    assert_int_equal(triage_finish(p.t, NULL), ST_OK);
+    assert_int_equal(page_make(&p, &o, NULL), ST_OK);
+    assert_int_equal(occurrences(&p.html, "by day, the last 60 of 367"), 2);
+    assert_int_equal(occurrences(&p.html, "<bdi>2024-11-02</bdi><bdi>2024-12-31</bdi>"), 2);
+    page_release_all(&p);
+}
+
+static bool page_note(void *ctx, const char *id, struct bucket_note *out) {
+    (void)id;
+    *out = (struct bucket_note){.link = ctx, .owner = "<i>me", .ignored = true, .ignore = "ever"};
+    return true;
+}
+
+static void notes_are_shown_and_only_addresses_are_links(void **state) {
+    (void)state;
+    static const struct {
+        char link[32];
+        size_t links;
+    } cases[] = {{"https://x/?a=\"b", 1}, {"http://x", 1}, {"javascript:x", 0}, {" https://x", 0}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct paged p;
+        char link[32];
+        memcpy(link, cases[i].link, sizeof link);
+        page_init(&p);
+        page_count(&p, "work", "5.3", 1);
+        assert_int_equal(triage_finish(p.t, NULL), ST_OK);
+        const struct page_options o = {
+            .detail = 1, .inputs = "", .note = page_note, .note_ctx = link};
+        assert_int_equal(page_make(&p, &o, NULL), ST_OK);
+        assert_int_equal(occurrences(&p.html, "href=\"http"), cases[i].links);
+        assert_int_equal(occurrences(&p.html, "href=\"https://x/?a=&quot;b\""), i == 0);
+        assert_int_equal(occurrences(&p.html, "<small title=owner>&lt;i&gt;me</small>"), 1);
+        assert_true(occurrences(&p.html, "<b class=ignored>ignored</b>") > 0);
+        page_release_all(&p);
+    }
+}
+
 static void page_again(void *ctx, bool refused) {
     struct paged *p = ctx;
     struct err e = {0};
@@ -205,6 +277,8 @@ int main(void) {
         cmocka_unit_test(the_policy_has_the_hashes_of_style_and_script),
         cmocka_unit_test(names_are_no_markup),
         cmocka_unit_test(links_to_source_are_no_scripts),
+        cmocka_unit_test(pictures_have_a_place_for_each_day_and_version),
+        cmocka_unit_test(notes_are_shown_and_only_addresses_are_links),
         cmocka_unit_test(a_lack_of_memory_is_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

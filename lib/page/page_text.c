@@ -31,6 +31,12 @@ void page_put_number(struct page_writer *p, uint64_t v) {
     page_markup(p, text_grouped(v, number));
 }
 
+void page_put_counted(struct page_writer *p, uint64_t v, const char *one, const char *many) {
+    page_put_number(p, v);
+    page_markup(p, " ");
+    page_markup(p, v == 1 ? one : many);
+}
+
 void page_put_share(struct page_writer *p, uint64_t part, uint64_t whole) {
     char number[NUMBER_SIZE];
     page_markup(p, text_share(part, whole, number));
@@ -50,15 +56,55 @@ uint32_t page_text_number(struct page_writer *p, const char *text) {
     return index < PAGE_NONE ? (uint32_t)index : 0;
 }
 
+static void put_sentence_lines(struct page_writer *p, const char *text) {
+    for (size_t len; *text; text += len + (text[len] == '\n')) {
+        len = strcspn(text, "\n");
+        xml_text_add(&p->text, text, len);
+        page_markup(p, text[len] && text[len + 1] ? "<br>" : "");
+    }
+}
+
+void page_put_sentences(struct page_writer *p, const struct summary_sentence *s, size_t count) {
+    page_markup(p, count ? "<dl class=facts>" : "");
+    for (size_t i = 0; i < count; i++) {
+        page_markup(p, "<dt>");
+        page_put(p, s[i].title);
+        page_markup(p, "<dd>");
+        put_sentence_lines(p, s[i].text);
+    }
+    page_markup(p, count ? "</dl>\n" : "\n");
+}
+
+/* Keeps a note, whose texts are borrowed until the next one is read. */
+static void keep_note(struct page_writer *p, struct bucket_note *to, const struct bucket_note *n) {
+    const char **const texts[] = {&to->first_day,    &to->last_day, &to->first_version,
+                                  &to->last_version, &to->back_in,  &to->gone_in,
+                                  &to->returned_in,  &to->fixed_in, &to->owner,
+                                  &to->note,         &to->link,     &to->ignore};
+    *to = *n;
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        const char *text = *texts[i] ? *texts[i] : "";
+        size_t index = map_intern(&p->note_texts, text, strlen(text));
+        p->failed = p->failed || index >= PAGE_NONE;
+        *texts[i] = index < PAGE_NONE ? map_string(&p->note_texts, index) : "";
+    }
+}
+
 bool page_read_marks(struct page_writer *p) {
     size_t count = p->s->buckets.len;
     p->marks = calloc(count + 1, sizeof *p->marks);
-    for (size_t i = 0; p->marks && i < count; i++) {
+    p->notes = calloc(p->details + 1, sizeof *p->notes);
+    for (size_t i = 0; p->marks && p->notes && i < count; i++) {
         const struct summary_bucket *b = &p->s->buckets.data[i];
         bool back = p->o->is_back && p->o->is_back(p->o->note_ctx, b->id);
+        struct bucket_note note = {0};
         p->marks[i] = b->marks | (back ? SUMMARY_BACK : 0u);
+        if (i < p->details && p->o->note && p->o->note(p->o->note_ctx, b->id, &note)) {
+            keep_note(p, &p->notes[i], &note);
+            p->marks[i] |= note.ignored ? SUMMARY_IGNORED : 0u;
+        }
     }
-    return p->marks != NULL;
+    return p->marks && p->notes && !p->failed;
 }
 
 unsigned page_marks_of(const struct page_writer *p, const struct summary_bucket *b) {
@@ -66,16 +112,21 @@ unsigned page_marks_of(const struct page_writer *p, const struct summary_bucket 
 }
 
 void page_put_marks(struct page_writer *p, unsigned marks) {
+    /* The script's MARKS are these words, in the order of the bits. */
     static const struct {
         unsigned mark;
-        const char *word;
-    } words[] = {{SUMMARY_NEW, "new"},
-                 {SUMMARY_WORSE, "worse"},
-                 {SUMMARY_BETTER, "better"},
-                 {SUMMARY_BACK, "back"}};
+        const char *word, *class;
+    } words[] = {{SUMMARY_NEW, "new", "new"},
+                 {SUMMARY_WORSE, "worse", "worse"},
+                 {SUMMARY_NEW_INSIDE, "new inside", "new"},
+                 {SUMMARY_WORSE_INSIDE, "worse inside", "worse"},
+                 {SUMMARY_SUSPECT, "may be worse", "suspect"},
+                 {SUMMARY_BETTER, "better", "better"},
+                 {SUMMARY_BACK, "back", "back"},
+                 {SUMMARY_IGNORED, "ignored", "ignored"}};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
         if (marks & words[i].mark) {
-            strbuf_addf(&p->text, "<b class=%s>%s</b> ", words[i].word, words[i].word);
+            strbuf_addf(&p->text, "<b class=%s>%s</b> ", words[i].class, words[i].word);
         }
     }
 }

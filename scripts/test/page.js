@@ -45,6 +45,14 @@ function hostileDump(text, i) {
   };
 }
 
+// A dump of a stall in parse, which load called for the caller.
+function plainDump(id, caller) {
+  return JSON.stringify({
+    format: 'stall-dump/1', id, time: '2026-11-20T10:00:00.000Z', user: 'user ' + id, app: {version: '5.3'}, stall: {id, duration_ms: 3000, span_ms: 3000, at_ms: 2000, ended: true},
+    images: [{name: 'Shop', load: 4096, size: 65536, in_app: true}], threads: [{id: 1, main: true, frames: [4112, 4128, 4144, 4160]}], names: {4112: ['parse'], 4128: ['load'], 4144: [caller], 4160: ['main']},
+  }) + '\n';
+}
+
 // --- a browser -----------------------------------------------------------------------------------
 
 let browser;
@@ -80,6 +88,9 @@ async function useTable(file) {
   is(less, [...less].sort((a, b) => a - b), 'another one turns it round');
   ok((await page.evaluate(() => location.hash)).includes('sort=users'), 'the fragment has the order');
 
+  await page.click('th[data-sort=title]', {position: {x: 200, y: 8}});
+  is(await page.getAttribute('th[data-sort=title]', 'aria-sort'), 'ascending', 'a click beside the word sorts, too');
+
   await filterBy(page, 'cause=io');
   is([...new Set(await column(page, 2))], ['io'], 'a term selects by cause');
   await filterBy(page, 'app.version>=5.3.1 stalled_ms>10000');
@@ -90,7 +101,21 @@ async function useTable(file) {
   ok((await column(page, 1)).every((t) => !/[A-Z]/.test(t)), 'as does one that must not be found', await column(page, 1));
   await filterBy(page, 'layout');
   ok((await column(page, 1)).every((t) => /layout/i.test(t)), 'a word alone is looked for in the title');
+  await filterBy(page, 'IO');
+  is([...new Set(await column(page, 2))], ['io'], 'or is a cause');
+  await filterBy(page, all[2].slice(0, 4));
+  is(await ids(page), [all[2]], 'or the beginning of an id');
+  await filterBy(page, 'app.version=5.3.0');
+  ok((await page.textContent('#status')).includes('the numbers are of all dumps of a bucket'), 'a term on a property of dumps has a note', await page.textContent('#status'));
+  const few = await ids(page);
+  await page.focus('#tools input[type=search]');
+  await page.keyboard.press('Escape');
+  is([await page.inputValue('#tools input[type=search]'), await ids(page)], ['app.version=5.3.0', few], 'Escape leaves the filter, its text and its rows');
+  await page.$eval('#tools input[type=search]', (node) => { node.value = ''; node.dispatchEvent(new Event('search')); });
+  await page.waitForFunction((n) => document.querySelectorAll('#buckets tbody tr').length === n, all.length);
+  ok(!(await page.evaluate(() => location.hash)).includes('q='), 'a box that the browser empties is no filter');
   await filterBy(page, 'nonsense=3');
+  is(await ids(page), [], 'a mistake shows no rows of another filter');
   ok((await page.textContent('#status')).includes('no field nonsense'), 'a mistake is told', await page.textContent('#status'));
   is(await page.getAttribute('#tools input', 'aria-invalid'), 'true', 'and marked');
   await filterBy(page, 'user=x');
@@ -143,6 +168,9 @@ async function openBuckets(file, all) {
   is(page.said, [], 'the console has said nothing');
   await page.context().close();
 
+  const far = await open(file, {viewport: {width: 1280, height: 300}}, '#b=' + all[all.length - 1]);
+  ok(await far.evaluate(() => { const box = document.querySelector('tr.opened').getBoundingClientRect(); return box.top >= 0 && box.top < 300; }), 'a link to a bucket scrolls to it');
+  await far.context().close();
   const linked = await open(file, {}, '#' + all[3]);
   is(await linked.getAttribute('.inside td > div', 'id'), all[3], 'a link to #ID opens the bucket');
   await linked.context().close();
@@ -174,6 +202,7 @@ async function readPlainly(file, all) {
   const narrow = await open(file, {viewport: {width: 400, height: 800}}, '#' + all[0]);
   ok(await narrow.evaluate(() => document.documentElement.scrollWidth <= 400), '400 pixels: nothing is wider', await narrow.evaluate(() => document.documentElement.scrollWidth));
   ok(await narrow.isVisible('.inside .stack'), 'and a bucket can be read');
+  ok(await narrow.isVisible('#buckets tbody tr:first-child td:nth-child(6)'), 'and how many users have it');
   await shot(narrow, 'narrow');
   await narrow.context().close();
 
@@ -237,6 +266,23 @@ async function endsRegularExpressions() {
   await page.context().close();
 }
 
+async function namesWhatTheGateCounts() {
+  const partial = folder + '/list.partial', many = (letter, count, caller) => Array.from({length: count}, (x, i) => plainDump(letter + i, caller)).join('');
+  execFileSync(stallclassify, ['--partial', '-o', partial, '-'], {input: many('a', 60, 'list')});
+  const page = await open(write('told', ['--baseline', partial, '-'], many('b', 300, 'list') + many('c', 60, 'search')));
+  ok((await page.textContent('.told')).includes('search'), 'the gate names a new stall inside a bucket', await page.textContent('.gate'));
+  is(await page.$$eval('#buckets tbody b.new', (nodes) => nodes.map((n) => n.textContent)), ['new inside'], 'whose row is marked');
+  is((await column(page, 5))[0], '~' + (await column(page, 5))[0].slice(1), 'a number of users that is an estimate says so');
+  await filterBy(page, 'mark="new inside"');
+  is((await ids(page)).length, 1, 'a filter finds the mark');
+  await page.click('.told a:has-text("search")');
+  await page.waitForSelector('.inside');
+  ok((await page.textContent('.inside')).includes('relative to all ×'), 'the link opens it, and a ratio says of what it is', await page.textContent('.inside ul'));
+  is(page.said, [], 'the console has said nothing');
+  await shot(page, 'told');
+  await page.context().close();
+}
+
 async function comparesRuns() {
   const partial = folder + '/base.partial';
   execFileSync(stallclassify, ['--partial', '-o', partial, ...OURS, '--where', 'app.version=5.3.0']);
@@ -255,7 +301,7 @@ async function comparesRuns() {
   is(from.said, [], 'the console has said nothing');
   await from.context().close();
   const none = await open(write('none', ['--where', 'app.version=0', ...OURS]));
-  ok((await none.textContent('.totals')).startsWith('0 stalls'), 'a page of nothing says so');
+  ok((await none.textContent('.totals')).startsWith('0 stalls') && (await none.textContent('main')).includes('No bucket: '), 'a page of nothing says so');
   is(none.said, [], 'the console has said nothing');
   await none.context().close();
 }
@@ -270,6 +316,7 @@ async function comparesRuns() {
   await resistsHostileNames();
   await endsRegularExpressions();
   await comparesRuns();
+  await namesWhatTheGateCounts();
   await browser.close();
   console.log('1..' + number);
   process.exit(failed ? 1 : 0);

@@ -2,6 +2,7 @@
 #include "classify/print/bucket_note.h"
 
 #include <stddef.h>
+#include <string.h>
 
 #include "classify/print/triage_text.h"
 
@@ -20,9 +21,11 @@ static void add_clause(struct strbuf *b, const char *before, const char *word, c
 void bucket_note_add(struct strbuf *b, const struct bucket_note *n) {
     add_clause(b, "", "back again in ", n->back_in);
     add_clause(b, ", ", "marked as fixed in ", n->fixed_in);
-    add_clause(b, "; ", "came back in ", n->returned_in);
-    add_clause(b, is_said(n->returned_in) ? ", " : "; ",
-               is_said(n->returned_in) ? "gone since " : "by the counts fixed in ", n->gone_in);
+    bool returned = is_said(n->returned_in);
+    bool told = returned && is_said(n->back_in) && strcmp(n->back_in, n->returned_in) == 0;
+    add_clause(b, "; ", "came back in ", told ? NULL : n->returned_in);
+    add_clause(b, returned ? ", " : "; ", returned ? "gone since " : "by the counts fixed in ",
+               n->gone_in);
     add_clause(b, "; ", "seen since ", n->first_day);
     add_clause(b, is_said(n->first_day) ? " in " : "; ",
                is_said(n->first_day) ? "" : "seen since version ", n->first_version);

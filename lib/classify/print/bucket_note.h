@@ -19,6 +19,7 @@ struct bucket_note {
     const char *gone_in, *returned_in;
     const char *fixed_in, *owner, *note, *link; /* words that people wrote */
     const char *ignore; /* day until which people ignore the bucket, or "ever" */
+    bool ignored;       /* `ignore` holds today */
 };
 /* A callback that looks up the bucket of an id. False: the history does not know it. Texts are
  * valid until the next call. */

@@ -18,7 +18,7 @@ static void add_measures(struct strbuf *b, const struct gate *g, const struct ga
         gate_add_rate(b, g, row, RATES_NOW, m);
         strbuf_addstr(b, gate_unit_text(g, m));
         if (gate_is_compared(&row->by[m])) {
-            strbuf_addstr(b, ", × ");
+            strbuf_addf(b, ", %s× ", gate_ratio_unit(g, m));
             gate_add_number(b, row->by[m].ratio);
         }
     }

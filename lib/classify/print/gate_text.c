@@ -57,7 +57,8 @@ bool gate_is_compared(const struct rates_comparison *c) {
 void gate_add_rate(struct strbuf *b, const struct gate *g, const struct gate_row *row, size_t run,
                    size_t m) {
     if (m == GATE_USERS) {
-        strbuf_addf(b, "%" PRIu64, row->users[run]);
+        strbuf_addf(b, "%s%" PRIu64, row->users[run] > DISTINCT_EXACT_MAX ? "~" : "",
+                    row->users[run]);
     } else {
         gate_add_number(b, gate_rate(g, row, run, m));
     }
@@ -85,16 +86,20 @@ void gate_add_title(struct strbuf *b, const struct gate_row *row) {
     }
 }
 
-static void add_measure(struct strbuf *b, const struct gate *g, const struct gate_row *row,
-                        size_t m) {
+const char *gate_ratio_unit(const struct gate *g, size_t m) {
+    const char *per = g->sessions ? "per session " : "per hour ";
+    return m != GATE_USERS ? "" : g->rates ? per : "relative to all ";
+}
+
+void gate_add_measure(struct strbuf *b, const struct gate *g, const struct gate_row *row,
+                      size_t m) {
     const struct rates_comparison *c = &row->by[m];
-    strbuf_addf(b, "            %-7s ", gate_measure_names[m]);
     gate_add_rate(b, g, row, RATES_BASE, m);
-    strbuf_addstr(b, " → ");
+    strbuf_addstr(b, " \xe2\x86\x92 ");
     gate_add_rate(b, g, row, RATES_NOW, m);
     strbuf_addstr(b, gate_unit_text(g, m));
     if (gate_is_compared(c)) {
-        strbuf_addstr(b, ", × ");
+        strbuf_addf(b, ", %s\xc3\x97 ", gate_ratio_unit(g, m));
         gate_add_number(b, c->ratio);
         strbuf_addstr(b, " (");
         gate_add_number(b, c->low);
@@ -102,7 +107,6 @@ static void add_measure(struct strbuf *b, const struct gate *g, const struct gat
         gate_add_number(b, c->high);
         strbuf_addc(b, ')');
     }
-    strbuf_addc(b, '\n');
 }
 
 /* Appends the systems or devices with which the bucket came, after a comma: "iOS 18". */
@@ -151,7 +155,9 @@ static void gate_text_add_row(struct strbuf *b, const struct gate *g, const stru
     gate_add_title(b, row);
     strbuf_addf(b, ", p %.2g\n", row->p);
     for (size_t m = 0; m < GATE_MEASURES; m++) {
-        add_measure(b, g, row, m);
+        strbuf_addf(b, "            %-7s ", gate_measure_names[m]);
+        gate_add_measure(b, g, row, m);
+        strbuf_addc(b, '\n');
     }
     if (row->verdict == GATE_NEW || row->verdict == GATE_PLATFORM || row->verdict == GATE_IGNORED ||
         row->suspect) {
@@ -169,9 +175,11 @@ static void gate_text_add_row(struct strbuf *b, const struct gate *g, const stru
 void gate_add_run(struct strbuf *b, const struct gate *g, size_t run) {
     const struct triage *t = g->run[run];
     char stalls[NUMBER_SIZE], users[NUMBER_SIZE], exposure[NUMBER_SIZE];
-    strbuf_addf(b, "%s stalls", text_grouped(t->total.stalls, stalls));
+    strbuf_addf(b, "%s stall%s", text_grouped(t->total.stalls, stalls),
+                t->total.stalls == 1 ? "" : "s");
     text_add_length_unknown(b, tally_length_unknown(&t->total));
-    strbuf_addf(b, ", %s users", text_users(t->total_users, 0, users));
+    strbuf_addf(b, ", %s user%s", text_users(t->total_users, 0, users),
+                t->total_users == 1 ? "" : "s");
     if (g->rates) {
         double amount = g->sessions ? g->exposure[run] : g->exposure[run] / 3.6e6;
         strbuf_addf(b, ", %s %s", text_grouped((uint64_t)amount, exposure),

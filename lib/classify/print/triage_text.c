@@ -117,8 +117,9 @@ void text_add_totals(struct strbuf *b, const struct triage *t) {
     text_add_length_unknown(b, tally_length_unknown(&t->total));
     strbuf_addstr(b, ", ");
     if (t->total_users) {
-        text_add_counted(b, t->total_users, "user", "users");
-        strbuf_addstr(b, ", ");
+        bool about = t->total_users > DISTINCT_EXACT_MAX;
+        strbuf_addf(b, "%s %s%s, ", text_users(t->total_users, 0, number),
+                    t->total_users == 1 ? "user" : "users", about ? " (\xc2\xb1 1.6 %)" : "");
     }
     size_t buckets = t->level[0].buckets.len;
     bool other = t->level[0].fold.folds > 0;

@@ -23,7 +23,7 @@ void text_add_clean(struct strbuf *b, const char *s);
 /* Appends a frame: "draw (libUI.so)", "draw" if it is of the app, "Shop+0x1a2b" without a name. */
 void text_add_frame(struct strbuf *b, const struct bucket_frame *f);
 /* Appends the totals: "19 stalls in 20 dumps, 1m26s stalled, length unknown: 2, 12 users, 3
- * buckets". */
+ * buckets"; estimated users with their standard error. */
 void text_add_totals(struct strbuf *b, const struct triage *t);
 /* Appends the thresholds, by kind of stall if there are several: "2.0s, shorter stalls were not
  * seen", "2.0s for hang where it is told, …" if some dumps lack the threshold; nothing if all dumps

@@ -568,8 +568,9 @@ static void numbers_fit_into_their_columns(void **state) {
     for (size_t i = 0; i < sizeof times / sizeof *times; i++) {
         assert_string_equal(text_ms(times[i].ms, out), times[i].want);
     }
-    assert_string_equal(text_users(1234567, 6, out), "1.23M");
-    assert_string_equal(text_users(1234567, 0, out), "1,234,567");
+    assert_string_equal(text_users(1234567, 6, out), "~1.23M");
+    assert_string_equal(text_users(1234567, 0, out), "~1,234,567");
+    assert_string_equal(text_users(DISTINCT_EXACT_MAX, 6, out), "256");
     assert_string_equal(text_users(0, 6, out), "\xe2\x80\x93");
 }
 

@@ -73,15 +73,16 @@ static struct summary_values stored_values_of(struct summary_maker *m,
     return (struct summary_values){values, values ? v->values.len : 0};
 }
 
-/* Returns the stalled time by value of a facet of the usage, without values that have none. */
-static struct summary_values values_of_usage(struct summary_maker *m, enum usage_facet f,
+/* Returns the stalled time by value of a facet of the usage; without `all`, of values that have
+ * some. */
+static struct summary_values values_of_usage(struct summary_maker *m, enum usage_facet f, bool all,
                                              int (*order)(const void *, const void *)) {
     const struct usage_values *from = &m->t->usage.by[f];
     struct summary_value *values = value_room(m, from->values.len);
     size_t count = 0;
     for (size_t i = 0; values && i < from->values.len; i++) {
         const char *text = map_string(&m->t->strings, from->values.data[i].text);
-        if (from->values.data[i].sums.stalled_ms && *text) {
+        if ((all || from->values.data[i].sums.stalled_ms) && *text) {
             values[count++] = (struct summary_value){text, from->values.data[i].sums.stalls,
                                                      from->values.data[i].sums.stalled_ms};
         }
@@ -220,19 +221,25 @@ static void fill_buckets(struct summary_maker *m, size_t detail) {
 
 /* ---- head ---- */
 
-/* Appends the symbols of each image of the app, "Shop: ok in 12 dumps, missing in 3", to
- * m->text. */
+enum { IMAGES_SHOWN = 20 };
+
+/* Appends the symbols of the images of the app, a line for each: "6b834217 Shop ok in 12 dumps". */
 static void add_symbols(struct summary_maker *m) {
     const struct stored_dumps *stored = &m->t->stored;
-    for (size_t i = 0; i < stored->images.len; i++) {
+    size_t count = stored->images.len, shown = count < IMAGES_SHOWN ? count : IMAGES_SHOWN;
+    for (size_t i = 0; i < shown; i++) {
         const struct stored_image *image = &stored->images.data[i];
         const char *id = stored_text(stored, image->id);
         const char *symbols = dump_symbols_text(image->symbols);
-        strbuf_addstr(&m->text, i ? ", " : "");
+        strbuf_addstr(&m->text, i ? "\n" : "");
+        /* The id comes first: behind a name that is written from right to left it would be torn. */
+        strbuf_addf(&m->text, "%.8s%s", id, *id ? " " : "");
         text_add_clean(&m->text, stored_text(stored, image->name));
-        strbuf_addf(&m->text, " %.8s%s%s in ", id, *id ? " " : "",
-                    *symbols ? symbols : "not symbolicated");
+        strbuf_addf(&m->text, " %s in ", *symbols ? symbols : "not symbolicated");
         text_add_counted(&m->text, image->dumps, "dump", "dumps");
+    }
+    if (shown < count) {
+        strbuf_addf(&m->text, "\nand %zu more", count - shown);
     }
 }
 
@@ -297,8 +304,8 @@ enum st summary_make(struct summary *s, const struct triage *t, const struct gat
                           .stored = &t->stored};
     fill_head(&m);
     fill_buckets(&m, detail);
-    s->causes = values_of_usage(&m, USAGE_CAUSE, by_value_time);
-    s->versions = values_of_usage(&m, USAGE_VERSION, by_value_version);
+    s->causes = values_of_usage(&m, USAGE_CAUSE, false, by_value_time);
+    s->versions = values_of_usage(&m, USAGE_VERSION, true, by_value_version);
     s->days = stored_values_of(&m, &t->stored.by[STORED_DAY], by_value_version);
     s->shares = t->stored.by[STORED_VERSION].values.len
                     ? stored_values_of(&m, &t->stored.by[STORED_VERSION], by_value_version)
@@ -318,6 +325,7 @@ enum st summary_make(struct summary *s, const struct triage *t, const struct gat
 void summary_release(struct summary *s) {
     VEC_RELEASE(&s->head);
     VEC_RELEASE(&s->gate);
+    VEC_RELEASE(&s->told);
     VEC_RELEASE(&s->buckets);
     VEC_RELEASE(&s->gone);
     arena_release(&s->arena);

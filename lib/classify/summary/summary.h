@@ -40,7 +40,12 @@ enum summary_mark {
     SUMMARY_NEW = 1 << 0,
     SUMMARY_WORSE = 1 << 1,
     SUMMARY_BETTER = 1 << 2,
-    SUMMARY_BACK = 1 << 3 /* the bucket was gone and came back */
+    SUMMARY_BACK = 1 << 3,    /* the bucket was gone and came back */
+    SUMMARY_IGNORED = 1 << 4, /* people marked the bucket to be ignored */
+    SUMMARY_SUSPECT = 1 << 5, /* its rate may have risen by half, but too few stalls tell */
+    /* A level-2 bucket of it is new, or got worse, and it itself is not or did not. */
+    SUMMARY_NEW_INSIDE = 1 << 6,
+    SUMMARY_WORSE_INSIDE = 1 << 7
 };
 
 /* The comparison of a bucket with the baseline, in words. */
@@ -71,6 +76,17 @@ struct summary_bucket {
     const struct stored_bucket *stored; /* stored dumps of the bucket; NULL = none */
 };
 
+/* A row of the comparison that the verdict counts or warns of. */
+struct summary_told {
+    const char *title, *remark; /* remark: "" = none */
+    const char *id;             /* id of its bucket; NULL: the row stands for several buckets */
+    /* Position in `buckets` of its bucket of level 1; SIZE_MAX: it has none. */
+    size_t rank;
+    bool inside; /* it is a level-2 bucket of that */
+    unsigned marks;
+};
+enum { SUMMARY_TOLD_MOST = 200 };
+
 struct summary_sentence {
     const char *title, *text;
 };
@@ -82,11 +98,16 @@ struct summary {
     uint64_t ms, dumps, stalls, users; /* of all stalls together */
     uint64_t weight;                   /* weight of all stalls together */
     bool by_stalls;                    /* weights are stalls; else ms */
-    const char *totals, *verdict;      /* verdict: the gate's; NULL = there is no gate */
+    const char *totals;
+    /* The gate's verdict, "failed", and its counts, "1 regressed, 0 new"; NULL = there is no gate.
+     */
+    const char *outcome, *counts;
     const char *rules;                 /* name of the rules, and their hash */
     VEC(struct summary_sentence) head; /* sentences that are shown above the buckets */
     /* Sentences about the two runs, and about the limits of their comparison. */
     VEC(struct summary_sentence) gate;
+    VEC(struct summary_told) told;      /* at most SUMMARY_TOLD_MOST, failing ones first */
+    size_t told_more;                   /* number of further ones */
     VEC(struct summary_bucket) buckets; /* buckets of level 1, most time first */
     VEC(struct summary_bucket) gone;    /* buckets that only the baseline has: id, title, change */
     struct summary_values causes, versions, days; /* stalled time by cause, version and day */

@@ -4,31 +4,13 @@
 #include "classify/print/gate_text.h"
 #include "classify/summary/summary_private.h"
 
-static void keep_measure(struct summary_maker *m, const struct gate *g, const struct gate_row *row,
-                         size_t measure) {
-    const struct rates_comparison *c = &row->by[measure];
-    strbuf_addf(&m->text, "%s ", gate_measure_names[measure]);
-    gate_add_rate(&m->text, g, row, RATES_BASE, measure);
-    strbuf_addstr(&m->text, " \xe2\x86\x92 ");
-    gate_add_rate(&m->text, g, row, RATES_NOW, measure);
-    strbuf_addstr(&m->text, gate_unit_text(g, measure));
-    if (gate_is_compared(c)) {
-        strbuf_addstr(&m->text, ", \xc3\x97 ");
-        gate_add_number(&m->text, c->ratio);
-        strbuf_addstr(&m->text, " (");
-        gate_add_number(&m->text, c->low);
-        strbuf_addstr(&m->text, " to ");
-        gate_add_number(&m->text, c->high);
-        strbuf_addc(&m->text, ')');
-    }
-}
-
 static void fill_change(struct summary_maker *m, const struct gate *g, const struct gate_row *row,
                         struct summary_change *out) {
     const struct rates_comparison *time = &row->by[RATES_MS];
     out->verdict = gate_verdict_text(row->verdict);
     for (size_t i = 0; i < GATE_MEASURES; i++) {
-        keep_measure(m, g, row, i);
+        strbuf_addf(&m->text, "%s ", gate_measure_names[i]);
+        gate_add_measure(&m->text, g, row, i);
         out->measures[i] = summary_keep(m);
     }
     gate_add_remark(&m->text, g, row);
@@ -40,11 +22,17 @@ static void fill_change(struct summary_maker *m, const struct gate *g, const str
  * stalls or of time is below 1, and neither interval is above 1. */
 static unsigned marks_of(const struct gate_row *row) {
     const struct rates_comparison *count = &row->by[RATES_COUNT], *time = &row->by[RATES_MS];
+    if (row->verdict == GATE_IGNORED) {
+        return SUMMARY_IGNORED | (row->stalls[RATES_BASE] ? SUMMARY_WORSE : SUMMARY_NEW);
+    }
     if (row->verdict == GATE_NEW || row->verdict == GATE_PLATFORM) {
         return SUMMARY_NEW;
     }
     if (row->verdict == GATE_REGRESSED) {
         return SUMMARY_WORSE;
+    }
+    if (row->suspect) {
+        return SUMMARY_SUSPECT;
     }
     bool compared = gate_is_compared(count) && gate_is_compared(time);
     bool better =
@@ -67,6 +55,52 @@ static void add_lines(struct summary_maker *m, const char *title) {
     m->failed = !VEC_PUSH(&m->s->gate, s) || m->failed;
 }
 
+/* Returns the rank of a row's bucket of level 1 in the later run; SIZE_MAX: it has none. */
+static size_t told_rank(const struct gate *g, const struct gate_row *row,
+                        const struct map *places) {
+    const struct bucket *b = row->bucket;
+    if (b && row->level == '2') {
+        b = g->run[RATES_NOW]->level[0].buckets.data[b->parent];
+    }
+    const struct map_entry *at = b ? map_get(places, b->id, strlen(b->id)) : NULL;
+    return at ? at->value : SIZE_MAX;
+}
+
+/* Marks a bucket with what the gate found of a level-2 bucket of it. */
+static void mark_inside(struct summary_bucket *b, unsigned marks) {
+    if (marks & SUMMARY_NEW && !(b->marks & SUMMARY_NEW)) {
+        b->marks |= SUMMARY_NEW_INSIDE;
+    }
+    if (marks & SUMMARY_WORSE && !(b->marks & SUMMARY_WORSE)) {
+        b->marks |= SUMMARY_WORSE_INSIDE;
+    }
+    b->marks |= marks & SUMMARY_IGNORED;
+}
+
+/* Adds the rows that the verdict counts or warns of, which come first. */
+static void add_told(struct summary_maker *m, const struct gate *g, const struct map *places) {
+    size_t told = gate_told_rows(g);
+    for (size_t i = 0; i < told && i < g->rows.len && !m->failed; i++) {
+        const struct gate_row *row = &g->rows.data[i];
+        struct summary_told t = {.rank = told_rank(g, row, places),
+                                 .id = row->bucket ? row->bucket->id : NULL,
+                                 .inside = row->level == '2',
+                                 .marks = marks_of(row)};
+        if (t.inside && t.rank < m->s->buckets.len) {
+            mark_inside(&m->s->buckets.data[t.rank], t.marks);
+        }
+        if (m->s->told.len >= SUMMARY_TOLD_MOST) {
+            m->s->told_more++;
+            continue;
+        }
+        gate_add_title(&m->text, row);
+        t.title = summary_keep(m);
+        gate_add_remark(&m->text, g, row);
+        t.remark = summary_keep(m);
+        m->failed = !VEC_PUSH(&m->s->told, t) || m->failed;
+    }
+}
+
 void summary_add_gate(struct summary_maker *m, const struct gate *g) {
     struct map places = {0};
     for (size_t i = 0; i < m->s->buckets.len && !m->failed; i++) {
@@ -87,10 +121,11 @@ void summary_add_gate(struct summary_maker *m, const struct gate *g) {
             add_gone(m, g, row);
         }
     }
+    add_told(m, g, &places);
     map_release(&places);
-    strbuf_addf(&m->text, "%s: ", gate_outcome(g));
+    m->s->outcome = gate_outcome(g);
     gate_add_counts(&m->text, g);
-    m->s->verdict = summary_keep(m);
+    m->s->counts = summary_keep(m);
     gate_add_run(&m->text, g, RATES_BASE);
     add_lines(m, "baseline");
     gate_add_run(&m->text, g, RATES_NOW);

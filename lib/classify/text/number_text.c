@@ -94,5 +94,10 @@ const char *text_users(uint64_t users, size_t columns, char out[NUMBER_SIZE]) {
         snprintf(out, NUMBER_SIZE, "\xe2\x80\x93");
         return out;
     }
-    return columns ? text_count(users, columns, out) : text_grouped(users, out);
+    char number[NUMBER_SIZE];
+    bool about = users > DISTINCT_EXACT_MAX;
+    const char *digits =
+        columns ? text_count(users, columns - about, number) : text_grouped(users, number);
+    snprintf(out, NUMBER_SIZE, "%s%s", about ? "~" : "", digits);
+    return out;
 }

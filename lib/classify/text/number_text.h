@@ -23,8 +23,9 @@ const char *text_duration(struct tally_duration d, char out[NUMBER_SIZE]);
 unsigned text_permille(uint64_t part, uint64_t whole);
 /* Writes part / whole as "14.3%"; "0.0%" if whole is 0. Returns out. */
 const char *text_share(uint64_t part, uint64_t whole, char out[NUMBER_SIZE]);
-/* Writes a number of users as text_count does, or "–" for 0, which means that no dump names its
- * user. columns: 0 = as many as needed. Returns out. */
+/* Writes a number of users as text_count does, "~1.23M" if it is an estimate (distinct.h), or "–"
+ * for 0, which means that no dump names its user. columns: at least 6; 0 = as many as needed.
+ * Returns out. */
 const char *text_users(uint64_t users, size_t columns, char out[NUMBER_SIZE]);
 
 #endif

@@ -72,7 +72,7 @@ static uint64_t scale(uint64_t v, uint64_t most, uint64_t to) {
 /* ---- time by version and by day ---- */
 
 /* Returns the stalled time of a value; 0: it has none. */
-static uint64_t ms_of(const struct summary_values *v, const char *text) {
+static uint64_t value_ms(const struct summary_values *v, const char *text) {
     for (size_t i = 0; i < v->count; i++) {
         if (strcmp(v->values[i].text, text) == 0) {
             return v->values[i].ms;
@@ -98,7 +98,7 @@ static void put_bars(struct page_writer *p, const char *caption, const char *con
                      size_t count, uint64_t all, const struct summary_values *v) {
     uint64_t most = 0;
     for (size_t i = 0; i < count; i++) {
-        uint64_t ms = ms_of(v, places[i]);
+        uint64_t ms = value_ms(v, places[i]);
         most = ms > most ? ms : most;
     }
     if (count < 2 || most_ms(v, 0) == 0) {
@@ -114,7 +114,7 @@ static void put_bars(struct page_writer *p, const char *caption, const char *con
                 "preserveAspectRatio=\"none\" aria-label=\"by %s\">",
                 wide * count, BARS_HEIGHT, caption);
     for (size_t i = 0; i < count; i++) {
-        uint64_t ms = ms_of(v, places[i]);
+        uint64_t ms = value_ms(v, places[i]);
         if (ms) {
             put_bar(p, i * wide, wide, scale(ms, most, BARS_HEIGHT - 1) + 1, places[i], ms);
         }

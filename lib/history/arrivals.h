@@ -18,10 +18,10 @@ enum st arrivals_open(struct arrivals **out, const char *folder, struct err *e) 
 void arrivals_close(struct arrivals *a);
 
 /* Takes the next regular file of the folder, in byte order of the names, those of taking/ among
- * them, and returns its path below taking/; links, folders and names
- * that begin with a dot are ignored. *path is borrowed until the next call. ST_NONE: all files were
- * returned; the next call lists the folder again. ST_ERR: the folder cannot be read, or out of
- * memory. */
+ * them, and returns its path below taking/; links, folders and names that begin with a dot are
+ * ignored. *path is borrowed until the next call. ST_NONE: all files were
+ * returned; the next call lists the folder again. ST_ERR: the folder cannot be read, a
+ * file cannot be moved, or out of memory. */
 enum st arrivals_next(struct arrivals *a, const char **path, struct err *e) BASE_MUST_USE;
 /* Moves the file that arrivals_next returned last to done/ or, with a reason, to refused/, where a
  * file with ".reason" after its name has the reason. If the name is in use, a number is appended; a

@@ -119,6 +119,7 @@ static enum st find_start(struct dump_stream *s, struct err *e) {
             return ST_OK;
         }
         s->passed += passed;
+        p = s->text.data + s->pos; /* stream_is_passed_over may have read more */
         s->fenced = stream_is_fence(p, len);
         stream_pass_line(s, len, ended);
     }

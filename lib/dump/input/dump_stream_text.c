@@ -111,7 +111,8 @@ static void find_in_text(struct dump_stream *s) {
         const struct report_format *format =
             end > at && !json ? stream_format_at(s, at, &mend) : NULL;
         if (format || json || end == s->text.len) {
-            bool ips = json && report_is_ips_header((struct span){p, s->text.data + end});
+            const struct span line = {s->text.data + at, s->text.data + end};
+            bool ips = json && report_is_ips_header(line);
             s->in_text = format || (json && fenced) || ips;
             s->in_prose = s->in_text && !(format && format->in_log);
             return;

@@ -145,6 +145,26 @@ static void lines_around_reports_are_passed_over(void **state) {
           "[2026-11-20 10:12:45] " STALL "|", 0, 0);
 }
 
+/* So many that more of the stream is read while a report is looked for, behind the first line. */
+static void many_lines_before_a_report_are_passed_over(void **state) {
+    enum { LINES = 20000 };
+    static const char header[] = "{\"app_name\":\"Shop\",\"bug_type\":\"309\"}\n";
+    struct strbuf text = {0}, ips = {0}, want = {0};
+    (void)state;
+    for (int i = 0; i < LINES; i++) {
+        strbuf_addf(&text, "some prose line %d\n", i);
+    }
+    strbuf_addstr(&ips, strbuf_cstr(&text));
+    strbuf_addstr(&text, CRASH);
+    check(strbuf_cstr(&text), CRASH "|", LINES, 0);
+    strbuf_addf(&ips, "%s{\"threads\":[]}\n", header);
+    strbuf_addf(&want, "%s{\"threads\":[]}|", header);
+    check(strbuf_cstr(&ips), strbuf_cstr(&want), LINES, 0);
+    strbuf_release(&text);
+    strbuf_release(&ips);
+    strbuf_release(&want);
+}
+
 /* Text in front of an .ips, and what the window of macOS that shows it appends. */
 static void lines_around_an_ips_are_passed_over(void **state) {
     static const char header[] = "{\"app_name\":\"Shop\",\"bug_type\":\"309\"}\n";
@@ -285,6 +305,7 @@ static void a_text_is_whole_or_memory_that_ran_out_is_told(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(many_lines_before_a_report_are_passed_over),
         cmocka_unit_test(lines_around_an_ips_are_passed_over),
         cmocka_unit_test(a_changed_text_is_mended),
         cmocka_unit_test(a_quoted_text_ends_with_its_quotes),

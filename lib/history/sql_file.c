@@ -256,6 +256,10 @@ bool sql_is_text(struct sql_statement *s, int at) {
     return sqlite3_column_type(s->stmt, at) == SQLITE_TEXT;
 }
 
+bool sql_is_number(struct sql_statement *s, int at) {
+    return sqlite3_column_type(s->stmt, at) == SQLITE_INTEGER;
+}
+
 enum st sql_data_version(struct sql_file *f, int64_t *version, struct err *e) {
     struct sql_statement *s;
     if (sql_prepare(f, &s, "PRAGMA data_version", e) != ST_OK) {

@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <sys/types.h>
 
 #include "base/err.h"
 #include "base/sink.h"
@@ -244,10 +245,15 @@ struct cli_output {
     char *path;       /* path as the user typed it; NULL for stdout */
     char *target;     /* file behind path, with links resolved; NULL: written in place */
     char *temporary;  /* hidden file beside target; NULL: written in place */
+    bool replaces;    /* there is a file at target, with these rights */
+    mode_t mode;
+    uid_t owner;
+    gid_t group;
 };
 /* Opens an output; path NULL or "-": stdout. A file that is not regular (a pipe, a device), and one
- * to which stdout or stderr goes already (/dev/stdout), is written in place. False: an error was
- * printed. */
+ * to which stdout or stderr goes already (/dev/stdout), is written in place; else the file behind
+ * path's links is replaced and keeps its owner and mode. A file or link that another user has put
+ * into a sticky folder which all may write to is refused. False: an error was printed. */
 bool cli_output_open(struct cli_output *o, const char *path, struct cli_failures *failures);
 /* Has writing failed? If so, further work is useless; cli_output_close prints the reason. */
 static inline bool cli_output_failed(const struct cli_output *o) {

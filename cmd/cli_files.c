@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +17,7 @@
 #include "base/vec.h"
 #include "cli_archives.h"
 
-enum { FOLDER_DEPTH_MAX = 64, TEMPORARIES_MAX = 100 };
+enum { FOLDER_DEPTH_MAX = 64, TEMPORARIES_MAX = 100, OUTPUT_LINKS_MAX = 40 };
 
 /* ---- inputs ---- */
 
@@ -286,7 +287,8 @@ static bool lock_temporary(int fd) {
 }
 
 /* Opens a new file beside target and returns its descriptor. Its name begins with '.', so that
- * it is no input of its folder. */
+ * it is no input of its folder. Others cannot read it while it is to replace a file, whose rights
+ * it gets when it is complete. */
 static int cli_open_temporary(struct cli_output *o) {
     const char *slash = strrchr(o->target, '/');
     const char *name = slash ? slash + 1 : o->target;
@@ -301,7 +303,8 @@ static int cli_open_temporary(struct cli_output *o) {
             errno = ENOMEM;
             return -1;
         }
-        int fd = open(o->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        int fd =
+            open(o->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, o->replaces ? 0600 : 0666);
         if (fd >= 0 && !lock_temporary(fd)) {
             close(fd);
         } else if (fd >= 0 || errno != EEXIST) {
@@ -311,20 +314,108 @@ static int cli_open_temporary(struct cli_output *o) {
     return -1;
 }
 
-/* Opens a file for the output at path, and returns its descriptor: a temporary file that replaces
- * the one at path when complete, or, for a dangling link, the file that the link names. */
-static int cli_open_file(struct cli_output *o, const char *path, bool exists) {
-    struct stat link;
-    bool is_link = lstat(path, &link) == 0 && S_ISLNK(link.st_mode);
-    if (is_link && !exists) {
-        return open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+/* Appends the folder of a path, with '/' behind it; "" for a name alone. */
+static void add_folder_of(struct strbuf *b, const char *path) {
+    const char *slash = strrchr(path, '/');
+    strbuf_add(b, path, slash ? (size_t)(slash + 1 - path) : 0);
+}
+
+/* Checks that no other user has put the file or link where the output goes: in a folder where
+ * everybody may make names, and its sticky bit keeps each one's names to himself, only the output's
+ * own user and the folder's owner are believed. The kernel has the same rule for programs that
+ * write in place (fs.protected_symlinks, protected_regular, protected_fifos). */
+static enum st check_not_planted(const char *path, const struct stat *there, struct err *e) {
+    struct strbuf folder = {0};
+    struct stat above;
+    add_folder_of(&folder, path);
+    strbuf_addc(&folder, '.');
+    enum st st = strbuf_check(&folder, e);
+    if (st == ST_OK && stat(folder.data, &above) != 0) {
+        st = err_set(e, ERR_IO, "%s", strerror(errno));
+    } else if (st == ST_OK && (above.st_mode & S_ISVTX) && (above.st_mode & S_IWOTH) &&
+               there->st_uid != geteuid() && there->st_uid != above.st_uid) {
+        st = err_set(e, ERR_IO, "another user made this %s in a folder that all may write to",
+                     S_ISLNK(there->st_mode) ? "link" : "file");
     }
-    o->target = is_link ? realpath(path, NULL) : strdup(path);
-    int fd = o->target ? cli_open_temporary(o) : -1;
-    if (fd >= 0) {
-        remove_when_interrupted(o->temporary);
+    strbuf_release(&folder);
+    return st;
+}
+
+/* Follows the links at the end of *target, as open(2) does, to the name of the file itself, which
+ * need not exist: there->st_mode is then 0. */
+static enum st follow_output(struct strbuf *target, struct stat *there, struct err *e) {
+    char link[PATH_MAX];
+    for (int links = 0; links <= OUTPUT_LINKS_MAX; links++) {
+        if (strbuf_check(target, e) != ST_OK) {
+            return ST_ERR;
+        }
+        if (lstat(target->data, there) != 0) {
+            *there = (struct stat){0};
+            return errno == ENOENT ? ST_OK : err_set(e, ERR_IO, "%s", strerror(errno));
+        }
+        if (S_ISDIR(there->st_mode)) {
+            return err_set(e, ERR_IO, "%s", strerror(EISDIR));
+        }
+        if (check_not_planted(target->data, there, e) != ST_OK) {
+            return ST_ERR;
+        }
+        if (!S_ISLNK(there->st_mode)) {
+            return ST_OK;
+        }
+        ssize_t len = readlink(target->data, link, sizeof link);
+        if (len <= 0 || (size_t)len == sizeof link) {
+            return err_set(e, ERR_IO, "%s", strerror(len < 0 ? errno : ENAMETOOLONG));
+        }
+        struct strbuf next = {0};
+        if (link[0] != '/') {
+            add_folder_of(&next, target->data);
+        }
+        strbuf_add(&next, link, (size_t)len);
+        strbuf_release(target);
+        *target = next;
     }
+    return err_set(e, ERR_IO, "%s", strerror(ELOOP));
+}
+
+/* Opens a temporary file that replaces the one at o->path, or behind its links, when complete; what
+ * is no regular file is written in place. Returns the descriptor. -1: error, in e or errno.
+ * behind: state of the file that open(2) would open; NULL: there is none. */
+static int cli_open_file(struct cli_output *o, const struct stat *behind, struct err *e) {
+    struct strbuf target = {0};
+    struct stat there = {0};
+    int fd = -1;
+    strbuf_addstr(&target, o->path);
+    enum st st = follow_output(&target, &there, e);
+    if (st == ST_OK && behind && !S_ISREG(behind->st_mode)) {
+        fd = open(o->path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
+    } else if (st == ST_OK && behind && there.st_mode == 0) {
+        errno = ENOENT; /* a file without a name, behind a link of /proc */
+    } else if (st == ST_OK) {
+        replaced = behind ? *behind : (struct stat){0};
+        o->replaces = there.st_mode != 0;
+        o->mode = there.st_mode & (S_IRWXU | S_IRWXG | S_IRWXO);
+        o->owner = there.st_uid;
+        o->group = there.st_gid;
+        o->target = strbuf_take(&target);
+        fd = o->target ? cli_open_temporary(o) : -1;
+        if (fd >= 0) {
+            remove_when_interrupted(o->temporary);
+        }
+    }
+    int why = errno;
+    strbuf_release(&target);
+    errno = why;
     return fd;
+}
+
+/* Gives the complete file the owner and the rights of the one that it replaces, as far as this user
+ * may: a group that cannot be kept loses its rights. */
+static void keep_rights(const struct cli_output *o) {
+    struct stat now;
+    bool same = fstat(o->fd, &now) == 0 && now.st_uid == o->owner && now.st_gid == o->group;
+    bool kept =
+        same || fchown(o->fd, o->owner, o->group) == 0 || fchown(o->fd, (uid_t)-1, o->group) == 0;
+    (void)fchmod(o->fd, kept ? o->mode : o->mode & ~(mode_t)S_IRWXG);
 }
 
 static void release_output(struct cli_output *o) {
@@ -337,6 +428,7 @@ static void release_output(struct cli_output *o) {
 
 bool cli_output_open(struct cli_output *o, const char *path, struct cli_failures *failures) {
     struct stat st;
+    struct err e = {0};
     *o = (struct cli_output){.fd = -1};
     if (!path || strcmp(path, "-") == 0) {
         path = NULL;
@@ -348,16 +440,14 @@ bool cli_output_open(struct cli_output *o, const char *path, struct cli_failures
         int same = exists ? already_open(&st) : -1;
         if (same >= 0) {
             o->fd = fcntl(same, F_DUPFD_CLOEXEC, 3);
-        } else if (exists && !S_ISREG(st.st_mode)) {
-            o->fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
         } else {
-            o->fd = cli_open_file(o, path, exists);
-            replaced = exists ? st : (struct stat){0};
+            o->fd = cli_open_file(o, exists ? &st : NULL, &e);
         }
     }
     if (o->fd < 0) {
-        struct err e = {0};
-        err_set(&e, ERR_IO, "%s", strerror(errno));
+        if (!err_is(&e)) {
+            err_set(&e, ERR_IO, "%s", strerror(errno));
+        }
         cli_fail_output(failures, path ? path : "<stdout>", &e);
         release_output(o);
         return false;
@@ -369,6 +459,9 @@ bool cli_output_open(struct cli_output *o, const char *path, struct cli_failures
 void cli_output_close(struct cli_output *o, bool complete, struct cli_failures *failures) {
     struct err e = {0};
     bool ok = sink_close(&o->sink, &e) == ST_OK;
+    if (ok && complete && o->replaces) {
+        keep_rights(o);
+    }
     if (close(o->fd) != 0 && ok) { /* a network file system may report errors only here */
         err_sys(&e, errno, "cannot write");
         ok = false;

@@ -91,39 +91,48 @@ static enum st take_file(struct filemap *m, int fd, const struct stat *info, con
     return read_stream(m, fd, path, max, e);
 }
 
-enum st filemap_open(struct filemap *m, const char *path, uint64_t max_size, struct err *e) {
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-    if (fd < 0) {
-        if (errno == ENOENT || errno == ENOTDIR) {
-            return ST_NONE;
-        }
-        return err_sys(e, errno, "cannot open '%s'", path);
-    }
-    struct stat info;
-    enum st st = fstat(fd, &info) == 0
-                     ? take_file(m, fd, &info, path, max_size ? max_size : DEFAULT_MAX, e)
-                     : err_sys(e, errno, "cannot read '%s'", path);
-    close(fd);
-    return st;
-}
+/* What a file must be to be mapped or read. */
+enum file_rule { FILE_ANY, FILE_REGULAR, FILE_OWNED };
 
-enum st filemap_open_owned(struct filemap *m, const char *path, uint64_t max_size, struct err *e) {
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NOFOLLOW | O_NONBLOCK);
+static enum st open_by_rule(struct filemap *m, const char *path, enum file_rule rule,
+                            uint64_t max_size, struct err *e) {
+    static const int more_flags[] = {[FILE_ANY] = 0,
+                                     [FILE_REGULAR] =
+                                         O_NONBLOCK, /* open(2) of a pipe would wait for a writer */
+                                     [FILE_OWNED] = O_NONBLOCK | O_NOFOLLOW};
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | more_flags[rule]);
     if (fd < 0) {
-        if (errno == ENOENT || errno == ENOTDIR || errno == ELOOP) {
+        if (errno == ENOENT || errno == ENOTDIR || (rule == FILE_OWNED && errno == ELOOP)) {
             return ST_NONE;
         }
         return err_sys(e, errno, "cannot open '%s'", path);
     }
     struct stat info;
-    enum st st = ST_NONE;
+    enum st st;
     if (fstat(fd, &info) != 0) {
         st = err_sys(e, errno, "cannot read '%s'", path);
-    } else if (S_ISREG(info.st_mode) && owned_alone(&info)) {
+    } else if (rule == FILE_OWNED && !(S_ISREG(info.st_mode) && owned_alone(&info))) {
+        st = ST_NONE;
+    } else if (rule == FILE_REGULAR && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode)) {
+        st = err_set(e, ERR_IO, "'%s' is no regular file", path);
+    } else {
         st = take_file(m, fd, &info, path, max_size ? max_size : DEFAULT_MAX, e);
     }
     close(fd);
     return st;
+}
+
+enum st filemap_open(struct filemap *m, const char *path, uint64_t max_size, struct err *e) {
+    return open_by_rule(m, path, FILE_ANY, max_size, e);
+}
+
+enum st filemap_open_regular(struct filemap *m, const char *path, uint64_t max_size,
+                             struct err *e) {
+    return open_by_rule(m, path, FILE_REGULAR, max_size, e);
+}
+
+enum st filemap_open_owned(struct filemap *m, const char *path, uint64_t max_size, struct err *e) {
+    return open_by_rule(m, path, FILE_OWNED, max_size, e);
 }
 
 void filemap_release(struct filemap *m) {

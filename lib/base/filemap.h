@@ -19,6 +19,9 @@ struct filemap {
 /* Opens path and maps or reads at most max_size bytes (0 = 64 GiB). ST_NONE: there is no such
  * file. ST_ERR: the path is a folder, or the file cannot be read or is too large. */
 enum st filemap_open(struct filemap *m, const char *path, uint64_t max_size, struct err *e);
+/* Opens path as filemap_open does if it is a regular file; ST_ERR: it is a pipe or a device, which
+ * might block the reader or never end. */
+enum st filemap_open_regular(struct filemap *m, const char *path, uint64_t max_size, struct err *e);
 /* Opens path as filemap_open does if it is a plain file, no symbolic link, that only this user and
  * root may write to (base/owned.h); ST_NONE: it is not. The caller has to check the folder that
  * holds the file. */

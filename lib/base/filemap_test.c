@@ -206,6 +206,24 @@ static void read_pipe(void *ctx, bool refused) {
     close(fd);
 }
 
+static void only_a_regular_file_is_opened_as_one(void **state) {
+    (void)state;
+    char *path = write_file("ten", "0123456789", 10), *fifo = path_of("fifo");
+    struct filemap m = {0};
+    struct err e = {0};
+    assert_int_equal(filemap_open_regular(&m, path, 10, NULL), ST_OK);
+    filemap_release(&m);
+    assert_int_equal(mkfifo(fifo, 0600), 0);
+    assert_int_equal(filemap_open_regular(&m, fifo, 0, &e), ST_ERR);
+    assert_non_null(strstr(e.text, "no regular file"));
+    assert_int_equal(filemap_open_regular(&m, "/dev/zero", 0, &e), ST_ERR);
+    unlink(fifo);
+    assert_int_equal(filemap_open_regular(&m, fifo, 0, &e), ST_NONE);
+    unlink(path);
+    free(path);
+    free(fifo);
+}
+
 static void no_memory_is_an_error(void **state) {
     (void)state;
     if (!failmalloc_works()) {
@@ -226,6 +244,7 @@ int main(void) {
         cmocka_unit_test(what_the_kernel_makes_up_is_not_stored),
         cmocka_unit_test(a_pipe_is_read_to_its_end),
         cmocka_unit_test(endless_devices_hit_the_limit),
+        cmocka_unit_test(only_a_regular_file_is_opened_as_one),
         cmocka_unit_test(no_memory_is_an_error),
     };
     return cmocka_run_group_tests_name("filemap", tests, make_folder, remove_folder);

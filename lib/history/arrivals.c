@@ -30,7 +30,9 @@ struct arrivals {
                */
 };
 
+/* Makes a folder unless it exists, and checks that files can be moved into it. */
 static enum st make_folder(struct arrivals *a, const char *name, struct err *e) {
+    struct stat above, st;
     strbuf_reset(&a->path);
     strbuf_addf(&a->path, "%s/%s", a->folder, name);
     if (a->path.failed) {
@@ -38,6 +40,14 @@ static enum st make_folder(struct arrivals *a, const char *name, struct err *e) 
     }
     if (mkdir(a->path.data, 0700) != 0 && errno != EEXIST) {
         return err_sys(e, errno, "cannot make '%s'", a->path.data);
+    }
+    if (stat(a->path.data, &st) != 0 || stat(a->folder, &above) != 0 ||
+        faccessat(AT_FDCWD, a->path.data, R_OK | W_OK | X_OK, AT_EACCESS) != 0) {
+        return err_sys(e, errno, "cannot move files to '%s'", a->path.data);
+    }
+    if (!S_ISDIR(st.st_mode) || st.st_dev != above.st_dev) {
+        return err_sys(e, S_ISDIR(st.st_mode) ? EXDEV : ENOTDIR, "cannot move files to '%s'",
+                       a->path.data);
     }
     return ST_OK;
 }
@@ -136,16 +146,17 @@ static enum st list_taken(struct arrivals *a, struct err *e) {
     }
     DIR *dir = opendir(a->path.data);
     const struct dirent *entry;
-    while (st == ST_OK && dir && (entry = readdir(dir))) {
+    if (!dir) {
+        return err_sys(e, errno, "cannot read '%s'", a->path.data);
+    }
+    while (st == ST_OK && (entry = readdir(dir))) {
         size_t digits = strspn(entry->d_name, "0123456789");
         if (digits > 0 && digits <= 6 && entry->d_name[digits] == '\0') {
             snprintf(slot, sizeof slot, "taking/%s/", entry->d_name);
             st = list_files(a, slot, e);
         }
     }
-    if (dir) {
-        closedir(dir);
-    }
+    closedir(dir);
     return st;
 }
 
@@ -184,6 +195,12 @@ static enum st make_slot(struct arrivals *a, struct err *e) {
     return err_set(e, ERR_LIMIT, "too many files are being taken in '%s'", a->folder);
 }
 
+/* Did rename(2) or link(2) say ENOENT of the file, and not of the folder that it goes to? */
+static bool file_is_gone(const char *path, int why) {
+    struct stat st;
+    return why == ENOENT && lstat(path, &st) != 0 && errno == ENOENT;
+}
+
 static const char *arrival_base_name(const char *name) {
     const char *slash = strrchr(name, '/');
     return slash ? slash + 1 : name;
@@ -208,7 +225,9 @@ static enum st move_to_slot(struct arrivals *a, const char *name, struct err *e)
     }
     int why = errno;
     rmdir(a->slot.data);
-    return why == ENOENT ? ST_NONE : err_sys(e, why, "cannot move '%s'", a->target.data);
+    return file_is_gone(a->target.data, why)
+               ? ST_NONE
+               : err_sys(e, why, "cannot move '%s' to '%s'", a->target.data, a->path.data);
 }
 
 /* Sets a->path and a->slot to a file that is in a slot already. */
@@ -295,11 +314,12 @@ static enum st move_to(struct arrivals *a, const char *folder, struct err *e) {
                        ? ST_OK
                        : err_sys(e, errno, "cannot remove '%s'", a->path.data);
         }
-        if (errno == ENOENT) {
+        int why = errno;
+        if (file_is_gone(a->path.data, why)) {
             return ST_NONE; /* another process took the file */
         }
-        if (errno != EEXIST) {
-            return err_sys(e, errno, "cannot move '%s' to '%s'", a->path.data, a->target.data);
+        if (why != EEXIST) {
+            return err_sys(e, why, "cannot move '%s' to '%s'", a->path.data, a->target.data);
         }
     }
     return err_set(e, ERR_LIMIT, "too many files are called '%s'", name);
@@ -310,7 +330,7 @@ static enum st write_reason(struct arrivals *a, const char *reason, struct err *
     if (a->target.failed) {
         return err_nomem(e);
     }
-    int fd = open(a->target.data, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    int fd = open(a->target.data, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
     size_t len = strlen(reason);
     bool ok = fd >= 0 && write(fd, reason, len) == (ssize_t)len && write(fd, "\n", 1) == 1;
     int why = errno;

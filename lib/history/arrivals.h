@@ -12,7 +12,7 @@
 struct arrivals;
 
 /* Opens the folder, and makes done/, refused/ and taking/ in it if they are missing, accessible to
- * their owner alone. */
+ * their owner alone. ST_ERR, too, if files cannot be moved into one of them. */
 enum st arrivals_open(struct arrivals **out, const char *folder, struct err *e) BASE_MUST_USE;
 /* Frees the handle; NULL is allowed. */
 void arrivals_close(struct arrivals *a);

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/failmalloc.h"
+#include "base/filemap.h"
 #include "history/arrivals.h"
 
 static char folder[64];
@@ -212,6 +213,63 @@ static void a_folder_that_is_not_there_is_refused(void **state) {
     assert_int_equal(e.code, ERR_IO);
 }
 
+static void a_subfolder_that_takes_no_files_is_told(void **state) {
+    static const char *const names[] = {"done", "refused", "taking"};
+    (void)state;
+    for (size_t i = 0; i < 3; i++) {
+        struct arrivals *a = NULL;
+        struct err e = {0};
+        char path[100], said[160];
+        snprintf(path, sizeof path, "%s/%s", folder, names[i]);
+        snprintf(said, sizeof said, "cannot move files to '%s'", path);
+        rmdir(path);
+        assert_int_equal(symlink("nowhere/x", path), 0);
+        assert_int_equal(arrivals_open(&a, folder, &e), ST_ERR);
+        assert_non_null(strstr(e.text, said));
+        unlink(path);
+        put(names[i], "a file");
+        assert_int_equal(arrivals_open(&a, folder, &e), ST_ERR);
+        assert_non_null(strstr(e.text, said));
+        unlink(path);
+        if (filemap_is_stored("/proc")) {
+            continue;
+        }
+        assert_int_equal(symlink("/proc/self", path), 0); /* another file system */
+        assert_int_equal(arrivals_open(&a, folder, &e), ST_ERR);
+        assert_non_null(strstr(e.text, said));
+        unlink(path);
+    }
+}
+
+static void a_subfolder_that_goes_meanwhile_is_told(void **state) {
+    static const char *const names[] = {"done", "refused", "taking"};
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        struct arrivals *a = NULL;
+        struct err e = {0};
+        const char *arrived;
+        char path[100];
+        assert_int_equal(arrivals_open(&a, folder, NULL), ST_OK);
+        put("a", "x");
+        snprintf(path, sizeof path, "%s/%s", folder, names[i]);
+        assert_int_equal(rmdir(path), 0);
+        assert_int_equal(symlink("nowhere/x", path), 0);
+        enum st st = arrivals_next(a, &arrived, &e);
+        if (i < 2) {
+            assert_int_equal(st, ST_OK);
+            st = arrivals_settle(a, i ? "why" : NULL, &e);
+        }
+        assert_int_equal(st, ST_ERR);
+        assert_non_null(strstr(e.text, path));
+        arrivals_close(a);
+        unlink(path);
+        snprintf(path, sizeof path, "%s/taking/0/a", folder);
+        assert_int_equal(i < 2 ? unlink(path) : 0, 0); /* is still there */
+        snprintf(path, sizeof path, "%s/taking/0", folder);
+        rmdir(path);
+    }
+}
+
 static void take_one(void *ctx, bool refused) {
     (void)ctx;
     struct arrivals *a = NULL;
@@ -243,6 +301,8 @@ int main(void) {
         cmocka_unit_test_setup_teardown(a_name_as_long_as_can_be_is_cut, set_up, tear_down),
         cmocka_unit_test_setup_teardown(links_and_folders_are_left_alone, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_folder_that_is_not_there_is_refused, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_subfolder_that_takes_no_files_is_told, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_subfolder_that_goes_meanwhile_is_told, set_up, tear_down),
         cmocka_unit_test_setup_teardown(memory_that_runs_out_is_an_error, set_up, tear_down)};
     return cmocka_run_group_tests_name("arrivals", tests, NULL, NULL);
 }

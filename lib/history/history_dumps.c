@@ -335,8 +335,8 @@ enum st history_dumps_of(struct history *h, const struct history_span *span, uin
     sql_bind_count(s, 1, bucket);
     enum st st = ST_OK, more = ST_OK;
     while (st != ST_ERR && (more = sql_next(s, e)) == ST_OK) {
-        st = history_cell_is_wanted(span, !sql_is_none(s, 1), (int32_t)sql_number(s, 1),
-                                    sql_text(s, 2), sql_text(s, 3), e);
+        int32_t day;
+        st = history_cell_is_wanted(span, s, 1, &day, e);
         if (st == ST_OK) {
             size_t len;
             const void *bytes = sql_bytes(s, 4, &len);
@@ -355,12 +355,10 @@ static enum st each_sum(struct sql_statement *s, const struct history_span *span
                         history_sum_visit visit, void *ctx, struct err *e) {
     enum st st = ST_OK, more = ST_OK;
     while (st != ST_ERR && (more = sql_next(s, e)) == ST_OK) {
-        bool has_day = !sql_is_none(s, 0);
-        const struct history_sum sum = {.day = has_day ? (int32_t)sql_number(s, 0) : HISTORY_NO_DAY,
-                                        .version = sql_text(s, 1),
-                                        .dumps = (uint64_t)sql_number(s, 3),
-                                        .ms = (uint64_t)sql_number(s, 4)};
-        st = history_cell_is_wanted(span, has_day, sum.day, sum.version, sql_text(s, 2), e);
+        struct history_sum sum = {.version = sql_text(s, 1),
+                                  .dumps = (uint64_t)sql_number(s, 3),
+                                  .ms = (uint64_t)sql_number(s, 4)};
+        st = history_cell_is_wanted(span, s, 0, &sum.day, e);
         st = st == ST_OK ? visit(ctx, &sum, e) : st;
     }
     return st == ST_ERR || more == ST_ERR ? ST_ERR : ST_OK;

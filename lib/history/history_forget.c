@@ -27,9 +27,11 @@ static enum st list_dated_parts(struct forgetting *f, struct err *e) {
     }
     enum st st = ST_OK, more = ST_OK;
     while (st == ST_OK && (more = sql_next(s, e)) == ST_OK) {
-        const struct dated_part p = {
-            sql_number(s, 0), sql_is_none(s, 1) ? HISTORY_NO_DAY : (int32_t)sql_number(s, 1)};
-        st = VEC_PUSH(&f->parts, p) ? ST_OK : err_nomem(e);
+        struct dated_part p = {sql_number(s, 0), HISTORY_NO_DAY};
+        st = history_cell_day(s, 1, &p.day, e);
+        if (st == ST_OK && !VEC_PUSH(&f->parts, p)) {
+            st = err_nomem(e);
+        }
     }
     sql_finish(s);
     return more == ST_ERR ? ST_ERR : st;

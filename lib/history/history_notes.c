@@ -83,8 +83,11 @@ static enum st note_cells(struct history *h, uint64_t id, struct note_texts *t, 
         if (!sql_is_text(s, 1)) {
             return err_set(e, ERR_FORMAT, "the history is damaged: a version is no text");
         }
-        if (!sql_is_none(s, 0)) {
-            int32_t day = (int32_t)sql_number(s, 0);
+        int32_t day;
+        if (history_cell_day(s, 0, &day, e) != ST_OK) {
+            return ST_ERR;
+        }
+        if (day != HISTORY_NO_DAY) {
             bool first = t->first_day == HISTORY_NO_DAY;
             t->first_day = first || day < t->first_day ? day : t->first_day;
             t->last_day = first || day > t->last_day ? day : t->last_day;

@@ -101,10 +101,15 @@ enum st history_zip(struct history *h, const struct triage *t, struct strbuf *zi
 enum st history_part(struct history *h, const void *bytes, size_t len, struct triage **out,
                      struct err *e) BASE_MUST_USE;
 
-/* Does the span include a cell? Its day, version and build are compared with the terms of the
- * filter as if they were those of a dump. ST_OK: yes; ST_NONE: no. */
-enum st history_cell_is_wanted(const struct history_span *span, bool has_day, int32_t day,
-                               const char *version, const char *build, struct err *e);
+/* Reads a cell's day from column `at`; HISTORY_NO_DAY: it has none. ST_ERR: the column is no day,
+ * because the history is damaged. */
+enum st history_cell_day(struct sql_statement *s, int at, int32_t *day,
+                         struct err *e) BASE_MUST_USE;
+/* Does the span include a cell, whose day, version and build are in the columns from `at` on? They
+ * are compared with the terms of the filter as if they were those of a dump. ST_OK: yes, and *day
+ * is set; ST_NONE: no. ST_ERR: as history_cell_day. */
+enum st history_cell_is_wanted(const struct history_span *span, struct sql_statement *s, int at,
+                               int32_t *day, struct err *e);
 
 /* Adds the dumps of a part by system and device to those of its cell. ST_ERR: as history_add. */
 enum st history_put_values(struct history *h, int64_t cell, const struct triage *t,

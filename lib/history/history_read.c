@@ -29,24 +29,44 @@ bool history_options(struct history *h, struct triage_options *o, struct err *e)
     return found;
 }
 
-enum st history_cell_is_wanted(const struct history_span *span, bool has_day, int32_t day,
-                               const char *version, const char *build, struct err *e) {
+enum st history_cell_day(struct sql_statement *s, int at, int32_t *day, struct err *e) {
+    char text[HISTORY_DAY_SIZE] = "";
+    int64_t stored = sql_number(s, at);
+    *day = HISTORY_NO_DAY;
+    if (sql_is_none(s, at)) {
+        return ST_OK;
+    }
+    if (sql_is_number(s, at) && stored >= INT32_MIN && stored <= INT32_MAX) {
+        history_day_text((int32_t)stored, text);
+    }
+    return history_day_parse(text, strlen(text), day)
+               ? ST_OK
+               : err_set(e, ERR_FORMAT, "the history is damaged: the day of a cell is no day");
+}
+
+enum st history_cell_is_wanted(const struct history_span *span, struct sql_statement *s, int at,
+                               int32_t *day, struct err *e) {
     char text[HISTORY_DAY_SIZE];
+    if (history_cell_day(s, at, day, e) != ST_OK) {
+        return ST_ERR;
+    }
+    const bool has_day = *day != HISTORY_NO_DAY;
+    const char *version = sql_text(s, at + 1);
     if ((span->no_day && has_day) || (span->version && strcmp(span->version, version) != 0)) {
         return ST_NONE;
     }
     if (span->no_day) {
         return ST_OK;
     }
-    if (has_day ? day < span->since || day > span->until
+    if (has_day ? *day < span->since || *day > span->until
                 : span->since != INT32_MIN || span->until != INT32_MAX) {
         return ST_NONE;
     }
     if (!span->where) {
         return ST_OK;
     }
-    const struct dump d = {.time = has_day ? history_day_text(day, text) : NULL,
-                           .app = {.version = version, .build = build}};
+    const struct dump d = {.time = has_day ? history_day_text(*day, text) : NULL,
+                           .app = {.version = version, .build = sql_text(s, at + 2)}};
     const struct stall_key key = {0};
     return where_match(span->where, &d, &key, NULL, e);
 }
@@ -71,8 +91,8 @@ static enum st list_parts(struct history_reader *r, struct err *e) {
     while (st == ST_OK && (more = sql_next(s, e)) == ST_OK) {
         struct history_part_row p = {sql_number(s, 0), sql_number(s, 1), (uint64_t)sql_number(s, 2),
                                      (uint64_t)sql_number(s, 3), false};
-        st = history_cell_is_wanted(r->span, !sql_is_none(s, 4), (int32_t)sql_number(s, 4),
-                                    sql_text(s, 5), sql_text(s, 6), e);
+        int32_t day;
+        st = history_cell_is_wanted(r->span, s, 4, &day, e);
         if (st == ST_OK && !VEC_PUSH(&r->parts, p)) {
             st = err_nomem(e);
         }
@@ -241,9 +261,8 @@ static enum st each_value(struct history *h, const struct history_span *span, co
     }
     enum st st = ST_OK, more = ST_OK;
     while (st != ST_ERR && (more = sql_next(s, e)) == ST_OK) {
-        bool has_day = !sql_is_none(s, 0);
-        int32_t day = has_day ? (int32_t)sql_number(s, 0) : HISTORY_NO_DAY;
-        st = history_cell_is_wanted(span, has_day, day, sql_text(s, 1), sql_text(s, 2), e);
+        int32_t day;
+        st = history_cell_is_wanted(span, s, 0, &day, e);
         bool again =
             any && (versions ? strcmp(strbuf_cstr(&last), sql_text(s, 1)) == 0 : last_day == day);
         if (st != ST_OK || again) {

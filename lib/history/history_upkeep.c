@@ -212,7 +212,7 @@ static enum st check_cells(struct examination *x, struct err *e) {
     struct sql_statement *s;
     if (sql_prepare(x->h->file, &s,
                     "SELECT c.id, c.version, ifnull(sum(d.dumps), 0),"
-                    " ifnull(sum(d.stalled_ms), 0) FROM cell c LEFT JOIN bucket_day d"
+                    " ifnull(sum(d.stalled_ms), 0), c.day FROM cell c LEFT JOIN bucket_day d"
                     " ON d.cell = c.id GROUP BY c.id ORDER BY c.id",
                     e) != ST_OK) {
         return ST_ERR;
@@ -221,7 +221,13 @@ static enum st check_cells(struct examination *x, struct err *e) {
     while (st == ST_OK && (more = sql_next(s, e)) == ST_OK) {
         struct sums parts = {0};
         struct sums rows = {(uint64_t)sql_number(s, 2), (uint64_t)sql_number(s, 3)};
+        struct err damage = {0};
+        int32_t day;
         bool readable = true;
+        if (history_cell_day(s, 4, &day, &damage) != ST_OK) {
+            sink_printf(x->out, "cell %" PRId64 ": %s\n", sql_number(s, 0), damage.text);
+            x->sound = false;
+        }
         history_value_sums_clear(&x->values);
         st = sum_parts(x, sql_number(s, 0), &parts, &readable, e);
         if (st == ST_OK && readable && (parts.dumps != rows.dumps || parts.ms != rows.ms)) {

@@ -231,6 +231,41 @@ static void days_that_are_dropped_stay_away(void **state) {
     assert_same(held(f, &everything), counted(f, 500, from_the_14th));
 }
 
+static enum st take_day(void *ctx, int32_t day, const char *version, struct err *e) {
+    (void)ctx;
+    (void)day;
+    (void)version;
+    (void)e;
+    return ST_OK;
+}
+
+static void a_day_that_is_no_day_is_damage(void **state) {
+    static const char *const days[] = {"9223372036854775807",
+                                       "-9223372036854775808",
+                                       "4294987778", /* 2026-02-19 in the lower 32 bits */
+                                       "2147483647",
+                                       "-2147483648",
+                                       "3000000",
+                                       "'2026-11-20'",
+                                       "20777.5"};
+    struct fixture_history *f = *state;
+    reopen(f, HISTORY_WRITE);
+    add_range(f, 0, 50);
+    for (size_t i = 0; i < sizeof days / sizeof *days; i++) {
+        char sql[80];
+        struct err e = {0};
+        struct strbuf text = {0};
+        struct sink out = sink_to_strbuf(&text);
+        snprintf(sql, sizeof sql, "UPDATE cell SET day = %s WHERE id = 1", days[i]);
+        change(f, sql);
+        assert_int_equal(history_days(f->h, &everything, take_day, NULL, &e), ST_ERR);
+        assert_non_null(strstr(e.text, "the history is damaged"));
+        assert_int_equal(history_check(f->h, &out, NULL), ST_NONE);
+        assert_non_null(strstr(strbuf_cstr(&text), "cell 1: the history is damaged"));
+        strbuf_release(&text);
+    }
+}
+
 /* ---- sums of parts that are kept ---- */
 
 static void a_check_compares_dumps_by_system_and_device(void **state) {
@@ -536,6 +571,7 @@ int main(void) {
                                         tear_down),
         cmocka_unit_test_setup_teardown(a_sum_serves_no_span_that_lacks_one_of_its_parts, set_up,
                                         tear_down),
+        cmocka_unit_test_setup_teardown(a_day_that_is_no_day_is_damage, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_damaged_sum_is_found_and_not_used, set_up, tear_down),
         cmocka_unit_test_setup_teardown(sums_go_with_the_days_that_are_dropped, set_up, tear_down),
         cmocka_unit_test_setup_teardown(the_oldest_days_go_until_the_file_is_small, set_up,

@@ -1,6 +1,7 @@
 /* Wraps one SQLite file, see https://sqlite.org/c3ref/intro.html. */
 #include "history/sql_file.h"
 
+#include <errno.h>
 #include <sqlite3.h>
 #include <stdlib.h>
 
@@ -16,6 +17,13 @@ struct sql_statement {
                     all were bound */
 };
 
+/* Did a call of the system fail because there was no room? SQLite calls that an I/O error where it
+ * writes its log's index or syncs a file. */
+static bool lacks_room(struct sql_file *f) {
+    const int why = sqlite3_system_errno(f->db);
+    return why == ENOSPC || why == EDQUOT;
+}
+
 /* Sets the error for a result code of SQLite. Returns ST_ERR. */
 static enum st refused_with(struct sql_file *f, int code, struct err *e) {
     switch (code & 0xff) {
@@ -30,6 +38,12 @@ static enum st refused_with(struct sql_file *f, int code, struct err *e) {
         return err_set(e, ERR_IO, "another process has been writing it for %d s", SQL_WAIT_S);
     case SQLITE_FULL:
         return err_set(e, ERR_IO, "the disk is full");
+    case SQLITE_IOERR:
+    case SQLITE_CANTOPEN:
+        if (lacks_room(f)) {
+            return err_set(e, ERR_IO, "the disk is full");
+        }
+        return err_set(e, ERR_IO, "%s", sqlite3_errmsg(f->db));
     default:
         return err_set(e, ERR_IO, "%s", sqlite3_errmsg(f->db));
     }
@@ -254,6 +268,10 @@ bool sql_is_none(struct sql_statement *s, int at) {
 
 bool sql_is_text(struct sql_statement *s, int at) {
     return sqlite3_column_type(s->stmt, at) == SQLITE_TEXT;
+}
+
+bool sql_is_number(struct sql_statement *s, int at) {
+    return sqlite3_column_type(s->stmt, at) == SQLITE_INTEGER;
 }
 
 enum st sql_data_version(struct sql_file *f, int64_t *version, struct err *e) {

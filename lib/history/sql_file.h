@@ -75,5 +75,6 @@ const void *sql_bytes(struct sql_statement *s, int at, size_t *len);
 int64_t sql_number(struct sql_statement *s, int at);
 bool sql_is_none(struct sql_statement *s, int at);
 bool sql_is_text(struct sql_statement *s, int at);
+bool sql_is_number(struct sql_statement *s, int at);
 
 #endif

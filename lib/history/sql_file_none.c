@@ -146,6 +146,12 @@ bool sql_is_text(struct sql_statement *s, int at) {
     return false;
 }
 
+bool sql_is_number(struct sql_statement *s, int at) {
+    (void)s;
+    (void)at;
+    return false;
+}
+
 bool sql_is_none(struct sql_statement *s, int at) {
     (void)s;
     (void)at;

@@ -132,7 +132,7 @@ enum st catalog_read(struct catalog *out, const char *store, struct err *e) {
     strbuf_addf(&path, "%s/catalog", store);
     enum st st = strbuf_check(&path, e);
     if (st == ST_OK) {
-        st = filemap_open(&file, strbuf_cstr(&path), CATALOG_MAX, e);
+        st = filemap_open_regular(&file, strbuf_cstr(&path), CATALOG_MAX, e);
     }
     strbuf_release(&path);
     if (st != ST_OK) {
@@ -265,7 +265,7 @@ static enum st begin_change(struct change *c, const char *store, struct err *e) 
     strbuf_addf(&c->path, "%s/catalog", store);
     enum st st = strbuf_check(&lock, e) == ST_OK ? strbuf_check(&c->path, e) : ST_ERR;
     if (st == ST_OK) {
-        c->lock = open(strbuf_cstr(&lock), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+        c->lock = open(strbuf_cstr(&lock), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
         if (c->lock < 0 || flock(c->lock, LOCK_EX) != 0) {
             st = err_sys(e, errno, "cannot write '%s'", strbuf_cstr(&lock));
         }

@@ -187,7 +187,7 @@ static enum st open_map(struct lookup_source **out, const char *path, struct fil
 
 enum st mapped_open(struct lookup_source **out, const char *path, struct err *e) {
     struct filemap file;
-    return open_map(out, path, &file, filemap_open(&file, path, 0, e), e);
+    return open_map(out, path, &file, filemap_open_regular(&file, path, 0, e), e);
 }
 
 enum st mapped_open_owned(struct lookup_source **out, const char *path, struct err *e) {

@@ -249,7 +249,8 @@ enum st store_replace_file(const char *path, const struct strbuf *text, struct e
     strbuf_addf(&temporary, "%s.new", path);
     enum st st = strbuf_check(&temporary, e);
     if (st == ST_OK) {
-        int fd = open(strbuf_cstr(&temporary), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+        (void)unlink(strbuf_cstr(&temporary)); /* what a killed writer left, or a planted link */
+        int fd = open(strbuf_cstr(&temporary), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
         bool written = fd >= 0 && store_write_synced(fd, text);
         written = fd >= 0 && close(fd) == 0 && written;
         if (!written || rename(strbuf_cstr(&temporary), path) != 0) {
@@ -318,7 +319,9 @@ enum st index_store_hold(struct index_store *s, bool alone) {
         return ST_NONE;
     }
     strbuf_addf(&path, "%s/gc.lock", s->path);
-    int fd = path.failed ? -1 : open(strbuf_cstr(&path), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    int fd = path.failed
+                 ? -1
+                 : open(strbuf_cstr(&path), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
     int locked = -1;
     do {
         locked = fd < 0 ? -1 : flock(fd, alone ? LOCK_EX : LOCK_SH);
@@ -545,7 +548,7 @@ uint64_t index_store_use(struct index_store *s, const char *key) {
     uint8_t bytes[8] = {0};
     uint64_t cost = 0;
     add_key_path(s, key, ".use", &path);
-    int fd = path.failed ? -1 : open(strbuf_cstr(&path), O_RDONLY | O_CLOEXEC);
+    int fd = path.failed ? -1 : open(strbuf_cstr(&path), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     strbuf_release(&path);
     if (fd < 0) {
         return 0;
@@ -571,9 +574,10 @@ void index_store_set_use(struct index_store *s, const char *key, uint64_t cost) 
     }
     /* Of two concurrent runs one may overwrite the cost of the other; the index is then built a
      * little later. */
-    int fd = path.failed ? -1
-                         : open(strbuf_cstr(&path), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW,
-                                file_mode(s));
+    int fd = path.failed
+                 ? -1
+                 : open(strbuf_cstr(&path),
+                        O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, file_mode(s));
     if (fd >= 0) {
         if (write(fd, bytes, sizeof bytes) < 0) {
             note_trouble(s, errno, "cannot write", strbuf_cstr(&path));

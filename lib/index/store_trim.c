@@ -23,32 +23,28 @@ struct stored_entry {
 };
 
 struct trim {
-    const char *keep;
+    const char *store, *keep;
+    const char *folder; /* name of the folder of indexes that is being visited */
     time_t now;
     uint64_t total;
     VEC(struct stored_entry) entries;
 };
 
-/* Calls on_file with the path of each file of a folder whose name does not begin with a dot. A link
- * in the place of a store's folder, which might lead out of the store, is not followed: flags are 0
- * or O_NOFOLLOW. */
-static void each_file(const char *folder, int flags, void (*on_file)(void *ctx, const char *path),
-                      void *ctx) {
-    int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC | flags);
+/* Calls on_file for each file of a folder whose name does not begin with a dot, with the folder's
+ * descriptor, which stays the same folder whatever is renamed to its path meanwhile. A link in the
+ * place of a store's folder, which might lead out of the store, is not followed: flags are 0 or
+ * O_NOFOLLOW. */
+static void each_file(int at, const char *folder, int flags,
+                      void (*on_file)(void *ctx, int dir, const char *name), void *ctx) {
+    int fd = openat(at, folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC | flags);
     DIR *d = fd >= 0 ? fdopendir(fd) : NULL;
     if (!d && fd >= 0) {
         close(fd);
     }
     for (struct dirent *f; d && (f = readdir(d)) != NULL;) {
-        struct strbuf path = {0};
-        if (f->d_name[0] == '.') {
-            continue;
+        if (f->d_name[0] != '.') {
+            on_file(ctx, fd, f->d_name);
         }
-        strbuf_addf(&path, "%s/%s", folder, f->d_name);
-        if (!path.failed) {
-            on_file(ctx, strbuf_cstr(&path));
-        }
-        strbuf_release(&path);
     }
     if (d) {
         closedir(d);
@@ -56,16 +52,16 @@ static void each_file(const char *folder, int flags, void (*on_file)(void *ctx, 
 }
 
 /* Removes a file in tmp unless its writer lives, who holds a lock on it. */
-static void remove_if_dead(void *ctx, const char *path) {
+static void remove_if_dead(void *ctx, int dir, const char *name) {
     (void)ctx;
-    int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+    int fd = openat(dir, name, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     if (fd < 0) {
         return;
     }
     struct stat ours, there;
-    if (flock(fd, LOCK_EX | LOCK_NB) == 0 && fstat(fd, &ours) == 0 && lstat(path, &there) == 0 &&
-        ours.st_ino == there.st_ino) {
-        (void)unlink(path);
+    if (flock(fd, LOCK_EX | LOCK_NB) == 0 && fstat(fd, &ours) == 0 &&
+        fstatat(dir, name, &there, AT_SYMLINK_NOFOLLOW) == 0 && ours.st_ino == there.st_ino) {
+        (void)unlinkat(dir, name, 0);
     }
     close(fd);
 }
@@ -75,24 +71,27 @@ static bool ends_with(const char *s, const char *end) {
     return n >= m && strcmp(s + n - m, end) == 0;
 }
 
-static void note_file(void *ctx, const char *path) {
+static void note_file(void *ctx, int dir, const char *name) {
     struct trim *t = ctx;
     struct stat st;
-    if (lstat(path, &st) != 0 || !S_ISREG(st.st_mode)) {
+    struct strbuf path = {0};
+    if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(st.st_mode)) {
         return;
     }
-    if ((ends_with(path, ".use") && t->now - st.st_mtime > USE_SECONDS) ||
-        (ends_with(path, ".miss") && t->now - st.st_mtime > MISS_SECONDS)) {
-        (void)unlink(path);
+    if ((ends_with(name, ".use") && t->now - st.st_mtime > USE_SECONDS) ||
+        (ends_with(name, ".miss") && t->now - st.st_mtime > MISS_SECONDS)) {
+        (void)unlinkat(dir, name, 0);
     }
-    if (!ends_with(path, ".index") && !ends_with(path, ".debug")) {
+    if (!ends_with(name, ".index") && !ends_with(name, ".debug")) {
         return;
     }
     t->total += (uint64_t)st.st_size;
-    struct stored_entry e = {strdup(path), (uint64_t)st.st_size, st.st_mtime};
+    strbuf_addf(&path, "%s/%s/%s", t->store, t->folder, name);
+    struct stored_entry e = {strbuf_take(&path), (uint64_t)st.st_size, st.st_mtime};
     if (!e.path || !VEC_PUSH(&t->entries, e)) {
         free(e.path);
     }
+    strbuf_release(&path);
 }
 
 static int by_use(const void *a, const void *b) {
@@ -102,15 +101,17 @@ static int by_use(const void *a, const void *b) {
 }
 
 /* Visits the files of a folder that is named by two hexadecimal digits, in which indexes lie. */
-static void note_folder(void *ctx, const char *path) {
-    const char *name = strrchr(path, '/') + 1;
+static void note_folder(void *ctx, int dir, const char *name) {
+    struct trim *t = ctx;
     if (strlen(name) == 2 && strspn(name, "0123456789abcdef") == 2) {
-        each_file(path, O_NOFOLLOW, note_file, ctx);
+        t->folder = name;
+        each_file(dir, name, O_NOFOLLOW, note_file, t);
     }
 }
 
 static void evict(struct trim *t, const char *path, uint64_t cap) {
-    each_file(path, 0, note_folder, t);
+    t->store = path;
+    each_file(AT_FDCWD, path, 0, note_folder, t);
     if (t->entries.len > 1) {
         qsort(t->entries.data, t->entries.len, sizeof *t->entries.data, by_use);
     }
@@ -153,7 +154,7 @@ static void remove_leftovers(const char *path) {
     struct strbuf tmp = {0};
     strbuf_addf(&tmp, "%s/tmp", path);
     if (!tmp.failed) {
-        each_file(strbuf_cstr(&tmp), O_NOFOLLOW, remove_if_dead, NULL);
+        each_file(AT_FDCWD, strbuf_cstr(&tmp), O_NOFOLLOW, remove_if_dead, NULL);
     }
     strbuf_release(&tmp);
 }

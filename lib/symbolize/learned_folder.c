@@ -45,7 +45,7 @@ bool learned_folder_is(const char *folder) {
 static enum st learned_read_file(const char *path, const struct image_id *id,
                                  struct learned_names *n, struct strbuf *text, struct err *e) {
     struct filemap file;
-    enum st st = filemap_open(&file, path, LEARNED_FILE_MAX, e);
+    enum st st = filemap_open_regular(&file, path, LEARNED_FILE_MAX, e);
     if (st != ST_OK) {
         return st;
     }
@@ -162,7 +162,7 @@ static int learned_take_lock(const char *folder, struct err *e) {
         err_sys(e, errno, "cannot make '%s'", path.data);
     } else {
         strbuf_addstr(&path, "/lock");
-        fd = path.failed ? -1 : open(path.data, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+        fd = path.failed ? -1 : open(path.data, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
         if (fd < 0 || flock(fd, LOCK_EX) != 0) {
             err_sys(e, errno, "cannot write '%s'", strbuf_cstr(&path));
             if (fd >= 0) {

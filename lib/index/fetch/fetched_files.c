@@ -92,9 +92,10 @@ void fetched_files_note_miss(const char *store, const struct image_id *id, uint6
     struct strbuf path = {0};
     make_id_folder(store, id);
     add_miss(store, id, command, &path);
-    int fd = path.failed ? -1
-                         : open(strbuf_cstr(&path),
-                                O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0666);
+    int fd = path.failed
+                 ? -1
+                 : open(strbuf_cstr(&path),
+                        O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666);
     if (fd >= 0) {
         (void)futimens(fd, NULL);
         close(fd);

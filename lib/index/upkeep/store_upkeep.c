@@ -3,6 +3,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -185,50 +186,61 @@ static bool stays(void *ctx, const struct catalog_entry *entry) {
     return !map_get(&c->doomed, entry->key, strlen(entry->key));
 }
 
-static void remove_chosen(struct collection *c) {
+/* Opens the folder of a store in which the indexes lie whose keys begin with these two characters.
+ * A link in its place, which might lead out of the store, is not followed. -1: there is none. */
+static int open_key_folder(const char *store, const char *begin) {
     struct strbuf path = {0};
+    strbuf_addf(&path, "%s/%.2s", store, begin);
+    int fd = path.failed ? -1 : open(path.data, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    strbuf_release(&path);
+    return fd;
+}
+
+static void remove_chosen(struct collection *c) {
+    struct strbuf name = {0};
     for (size_t i = 0; i < c->doomed.count; i++) {
-        strbuf_clear(&path);
-        add_index_path(c->store, c->doomed.entries[i].key, &path);
-        if (!path.failed) {
-            (void)unlink(strbuf_cstr(&path));
+        const char *key = c->doomed.entries[i].key;
+        int dir = open_key_folder(c->store, key);
+        strbuf_clear(&name);
+        strbuf_addf(&name, "%s%s", key, index_suffix);
+        if (dir >= 0 && !name.failed) {
+            (void)unlinkat(dir, name.data, 0);
+        }
+        if (dir >= 0) {
+            close(dir);
         }
     }
-    strbuf_release(&path);
+    strbuf_release(&name);
 }
 
 /* Removes an index that no line of the catalog lists: the run that made it was killed before it
  * wrote the line, or used the store as a cache. Another run can build the index again. */
-static void remove_unlisted(struct collection *c, const char *folder, const char *name) {
+static void remove_unlisted(struct collection *c, int dir, const char *name) {
     size_t len = strlen(name), suffix = sizeof index_suffix - 1;
-    struct strbuf path = {0};
     if (len <= suffix || strcmp(name + len - suffix, index_suffix) != 0 ||
         map_get(&c->listed, name, len - suffix) || map_get(&c->doomed, name, len - suffix)) {
         return;
     }
-    strbuf_addf(&path, "%s/%s/%s", c->store, folder, name);
-    if (!path.failed && unlink(strbuf_cstr(&path)) == 0) {
+    if (unlinkat(dir, name, 0) == 0) {
         c->count.unlisted++;
     }
-    strbuf_release(&path);
 }
 
 static void look_for_unlisted(struct collection *c) {
     static const char digits[] = "0123456789abcdef";
     for (unsigned i = 0; i < 256; i++) {
         const char folder[] = {digits[i >> 4], digits[i & 15], '\0'};
-        struct strbuf path = {0};
-        strbuf_addf(&path, "%s/%s", c->store, folder);
-        struct stat st; /* of a link, which might lead out of the store: it is not followed */
-        bool own = !path.failed && lstat(strbuf_cstr(&path), &st) == 0 && S_ISDIR(st.st_mode);
-        DIR *d = own ? opendir(strbuf_cstr(&path)) : NULL;
+        int fd = open_key_folder(c->store, folder);
+        DIR *d = fd >= 0 ? fdopendir(fd) : NULL;
+        if (!d && fd >= 0) {
+            close(fd);
+        }
         for (struct dirent *f; d && (f = readdir(d)) != NULL;) {
-            remove_unlisted(c, folder, f->d_name);
+            remove_unlisted(c, fd, f->d_name);
         }
         if (d) {
             closedir(d);
         }
-        strbuf_release(&path);
     }
 }
 

@@ -197,6 +197,27 @@ static void lines_without_index_and_indexes_without_line_go(void **state) {
     remove_store(&u);
 }
 
+/* The folder of an index is a link to one that another program uses. */
+static void an_index_behind_a_link_stays(void **state) {
+    (void)state;
+    struct upkeep u;
+    struct strbuf folder = {0}, elsewhere = {0}, index = {0};
+    make_store(&u);
+    strbuf_addf(&folder, "%s/%.2s", u.folder, strbuf_cstr(&u.keys[0]));
+    strbuf_addf(&elsewhere, "%s/elsewhere", u.folder);
+    strbuf_addf(&index, "%s/elsewhere/%s.index", u.folder, strbuf_cstr(&u.keys[0]));
+    assert_int_equal(rename(folder.data, elsewhere.data), 0);
+    assert_int_equal(symlink("elsewhere", folder.data), 0);
+    collect_with(&u, 0, 0);
+    assert_int_equal(listed(&u), 0);
+    assert_int_equal(access(index.data, F_OK), 0);
+    assert_int_not_equal(access(strbuf_cstr(&u.paths[1]), F_OK), 0);
+    strbuf_release(&folder);
+    strbuf_release(&elsewhere);
+    strbuf_release(&index);
+    remove_store(&u);
+}
+
 static void without_memory_nothing_is_removed(void **state) {
     (void)state;
     struct upkeep u;
@@ -226,6 +247,7 @@ int main(void) {
         cmocka_unit_test(what_was_not_used_for_too_long_goes),
         cmocka_unit_test(past_the_size_the_least_recently_used_go),
         cmocka_unit_test(lines_without_index_and_indexes_without_line_go),
+        cmocka_unit_test(an_index_behind_a_link_stays),
         cmocka_unit_test(without_memory_nothing_is_removed),
     };
     return cmocka_run_group_tests_name("store_upkeep", tests, NULL, NULL);

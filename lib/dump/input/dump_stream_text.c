@@ -39,6 +39,12 @@ bool stream_is_fence(const char *p, size_t len) {
     return line_has_head(line, "```") || line_has_head(line, "~~~");
 }
 
+/* Reads more of a line without an end, unless LOOK_MAX bytes from `begin` on are there, as one line
+ * may be the whole of a large input. */
+static bool look_on(struct dump_stream *s, size_t begin) {
+    return s->text.len - begin < LOOK_MAX && stream_read_more(s, &s->broken) == ST_OK;
+}
+
 /* Returns the length of the JSON text that begins with the line at `at`, of which it reads at most
  * LOOK_MAX bytes; 0: it is broken or longer. */
 static size_t json_len(struct dump_stream *s, size_t at) {
@@ -46,7 +52,7 @@ static size_t json_len(struct dump_stream *s, size_t at) {
     size_t begin = at, used = 0;
     while (at - begin < LOOK_MAX) {
         size_t end = stream_line_end(s, at);
-        if (end == s->text.len && stream_read_more(s, &s->broken) == ST_OK) {
+        if (end == s->text.len && look_on(s, begin)) {
             continue;
         }
         end += end < s->text.len;
@@ -90,7 +96,7 @@ static void find_in_text(struct dump_stream *s) {
     const size_t begin = s->pos;
     for (size_t at = begin; at - begin < LOOK_MAX && s->pos == begin;) {
         size_t end = stream_line_end(s, at);
-        if (end == s->text.len && stream_read_more(s, &s->broken) == ST_OK) {
+        if (end == s->text.len && look_on(s, begin)) {
             continue;
         }
         const char *p = s->text.data + at;

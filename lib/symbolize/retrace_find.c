@@ -50,8 +50,9 @@ static void put_retraced_line(const struct retrace_map *map, const struct retrac
 }
 
 /* Returns the class's entries with this short name; NULL: it has none. */
-static const struct retrace_group *
-find_group(const struct retrace_map *m, const struct retrace_class *c, struct retrace_text name) {
+static const struct retrace_group *group_of_name(const struct retrace_map *m,
+                                                 const struct retrace_class *c,
+                                                 struct retrace_text name) {
     const struct retrace_group *groups = m->groups.data + c->first_group;
     size_t low = 0, high = c->group_count;
     while (low < high) {
@@ -103,7 +104,7 @@ static void find_entries(struct line_search *s, const struct retrace_method *met
 /* Searches the entries of the class with this short name. */
 static void search_class(struct line_search *s, const struct retrace_class *c,
                          struct retrace_text name) {
-    const struct retrace_group *g = s->work > 0 ? find_group(s->map, c, name) : NULL;
+    const struct retrace_group *g = s->work > 0 ? group_of_name(s->map, c, name) : NULL;
     s->c = c;
     s->work -= s->work > 0;
     if (g) {
@@ -112,7 +113,7 @@ static void search_class(struct line_search *s, const struct retrace_class *c,
 }
 
 /* Adds a method to the output of retrace_map_find. */
-static void take_line(struct line_search *s, const struct retrace_method *method) {
+static void take_retraced_method(struct line_search *s, const struct retrace_method *method) {
     if (!method->ranged) {
         return;
     }
@@ -142,7 +143,7 @@ static bool find_by_line(struct line_search *s, const struct retrace_class *c,
  * False: none, or methods of different names. */
 static bool find_by_name(const struct retrace_map *m, const struct retrace_class *c,
                          struct retrace_text name, uint32_t line, struct retrace_line *out) {
-    const struct retrace_group *g = find_group(m, c, name);
+    const struct retrace_group *g = group_of_name(m, c, name);
     if (!g || g->own == SIZE_MAX || g->several) {
         return false;
     }
@@ -209,7 +210,7 @@ uint32_t retrace_map_callsite(const struct retrace_map *m, const char *symbol, u
                             .outline_line = outline_line};
     for (const struct retrace_class *c = class_of(m, outline, &name); c && classes-- > 0;
          c = next_class(m, c)) {
-        const struct retrace_group *g = find_group(m, c, name);
+        const struct retrace_group *g = group_of_name(m, c, name);
         of_outline = of_outline || (g && g->outline);
     }
     for (const struct retrace_class *c = of_outline ? class_of(m, symbol, &name) : NULL;
@@ -225,7 +226,7 @@ size_t retrace_map_find(const struct retrace_map *m, const char *symbol, uint32_
     const struct retrace_class *first = class_of(m, symbol, &name);
     size_t classes = LINE_SEARCH_WORK;
     struct line_search s = {
-        .map = m, .line = line, .work = LINE_SEARCH_WORK, .take = take_line, .out = out};
+        .map = m, .line = line, .work = LINE_SEARCH_WORK, .take = take_retraced_method, .out = out};
     if (!first) {
         return 0;
     }

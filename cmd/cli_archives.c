@@ -21,8 +21,9 @@ struct archive_reading {
     void *ctx;
     uint64_t *left;
     struct spill *spill;
-    int depth;   /* number of archives around this one */
-    bool single; /* a compressed file that is no archive: its only member has no name */
+    size_t given; /* members that were given to on_input, or told by on_failure */
+    int depth;    /* number of archives around this one */
+    bool single;  /* a compressed file that is no archive: its only member has no name */
 };
 
 static bool read_archive(int fd, const struct archive_reading *outer);
@@ -88,8 +89,9 @@ static const char *name_of_member(const struct archive_reading *a, const char *m
 }
 
 static void fail_member(void *ctx, const char *member, const struct err *why) {
-    const struct archive_reading *a = ctx;
+    struct archive_reading *a = ctx;
     struct strbuf name = {0};
+    a->given++;
     a->on_failure(a->ctx, name_of_member(a, member, &name), why);
     strbuf_release(&name);
 }
@@ -123,8 +125,9 @@ static int unnamed_file(const uint8_t *bytes, size_t size) {
 }
 
 static enum st take_member(void *ctx, const char *member, struct filemap *map, struct err *e) {
-    const struct archive_reading *a = ctx;
+    struct archive_reading *a = ctx;
     struct strbuf name = {0};
+    a->given++;
     int fd = unnamed_file(map->data, map->size);
     spill_release(a->spill); /* frees the member, which would be kept until the archive's end */
     if (fd < 0) {
@@ -157,6 +160,7 @@ static bool read_archive(int fd, const struct archive_reading *outer) {
         return true;
     }
     a.single = false;
+    a.given = 0;
     a.spill = &spill;
     const struct packed_visitor v = {.ctx = &a,
                                      .wants = wants_member,
@@ -172,6 +176,9 @@ static bool read_archive(int fd, const struct archive_reading *outer) {
     }
     if (st == ST_NONE) {
         st = err_set(&e, ERR_FORMAT, "damaged, or packed in a way that is not known");
+    }
+    if (st == ST_OK && a.given == 0) {
+        st = err_set(&e, ERR_FORMAT, "empty: no dump in it");
     }
     if (st == ST_ERR) {
         a.on_failure(a.ctx, a.name, &e);

@@ -316,6 +316,7 @@ static int run_program(const struct run *run, struct recorder_ending *end) {
     clock_gettime(CLOCK_REALTIME, &now);
     end->began_ms = (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
     end->began_ns = recorder_clock_ns();
+    run->report.memory->began_ms = end->began_ms;
     pid_t child = fork();
     if (child == 0) {
         exec_program(run, &inherited, pipe_fd[1]);
@@ -376,9 +377,17 @@ static void recover_dumps(const struct run *run, const struct recorder_ending *e
     if (!run->settings.quiet && got->fatal > 0) {
         cli_say(tool.name, "the program died in a stall");
     }
-    if (!run->settings.quiet && got->earlier > 0) {
-        cli_say(tool.name, "%" PRIu32 " dump%s of programs that died earlier", got->earlier,
-                got->earlier == 1 ? "" : "s");
+}
+
+/* Prints how many dumps of programs that had died before were written, by the recorders that
+ * started in the folder and by this command. */
+static void say_earlier(const struct preload_report *report, uint64_t count) {
+    for (uint32_t i = 0; i < PRELOAD_PROCESSES; i++) {
+        count += report->process[i].earlier;
+    }
+    if (count > 0) {
+        cli_say(tool.name, "%" PRIu64 " dump%s of programs that died earlier", count,
+                count == 1 ? "" : "s");
     }
 }
 
@@ -388,6 +397,9 @@ static void summarise(const struct run *run, const struct recorder_ending *end) 
     recover_dumps(run, end, &got);
     /* A copy, as processes that still run write to the report. */
     memcpy(&copy, run->report.memory, sizeof copy);
+    if (!run->settings.quiet) {
+        say_earlier(&copy, got.earlier);
+    }
     recorder_say_summary(&copy, end, &got, &run->settings, run->argv[0]);
 }
 

@@ -67,7 +67,6 @@ static void count_recovered(void *ctx, struct rec_about *about) {
 static void wrote_recovered(void *ctx, const struct rec_dump *dump, const struct rec_about *about,
                             const char *path, enum stallrec_error st) {
     struct stallrec *rec = ctx;
-    rec->written += st == STALLREC_OK;
     rec_policy_wrote(&rec->policy, dump, about, path, st);
 }
 
@@ -80,11 +79,14 @@ static void monitor_recover(struct stallrec *rec) {
         .file = rec->file,
         .own = rec->first.spool.map ? rec->first.spool.name : NULL,
         .pid = (uint32_t)rec->pid,
+        .since_ms = rec->finding.since_ms,
         .count = count_recovered,
         .wrote = wrote_recovered,
         .ctx = rec,
     };
-    rec_spool_recover(&how, &recovered);
+    (void)rec_spool_recover(&how, &recovered);
+    rec->written += recovered.dumps;
+    rec->earlier = recovered.earlier;
 }
 
 /* ---- counts ---- */
@@ -157,6 +159,7 @@ static void publish_totals(struct stallrec *rec) {
         }
     }
     totals.written = rec->written;
+    totals.earlier = rec->earlier;
     totals.now_ns = now;
     rec_policy_seen(&rec->policy, &totals.core,
                     rec_inbox_dropped(inbox) - rec->first.dropped_before, &totals.watched);

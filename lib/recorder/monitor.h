@@ -34,6 +34,8 @@ struct monitor_thread {
  * core.h). */
 struct monitor_finding {
     uint64_t begin_ns; /* time at which the process began */
+    int64_t since_ms;  /* Unix time; dumps of dead processes' recorders that started before this are
+                          counted as earlier; 0: none are */
     /* Called by the monitor with its counts so far, each time before it sleeps; NULL: not
      * called. */
     void (*publish)(void *ctx, const struct monitor_totals *totals);
@@ -77,6 +79,8 @@ struct monitor_totals {
     struct rec_totals core;
     struct capture_counts capture;
     uint64_t written;           /* number of dumps written to files */
+    uint64_t earlier;           /* number of dumps, not in `written`, of recorders that started
+                                   before finding.since_ms and whose processes have died */
     uint64_t now_ns;            /* time at which the counts were taken, on the recorder's clock */
     struct rec_watched watched; /* watched time; if finding.goes_on is set, only that of threads
                                    whose loop_at is known */

@@ -73,7 +73,7 @@ struct stallrec {
     uint64_t busy_ns, busy_at; /* CPU time of the process at the last measurement, and the time of
                                   that measurement */
     int32_t cpu_permille;
-    uint64_t written;
+    uint64_t written, earlier;   /* as in struct monitor_totals */
     bool untidy;                 /* files were written since the folder's limits were enforced */
     struct monitor_totals gone;  /* sums of the counts of threads that are over */
     pthread_mutex_t totals_lock; /* never taken by a watched thread */

@@ -27,45 +27,39 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/map.h"
 #include "base/parse.h"
-#include "base/vec.h"
-
-struct retrace_text {
-    const char *p;
-    size_t len;
-};
-
-struct retrace_method {
-    struct retrace_text short_name, class_name, name; /* class_name empty: the class around it */
-    struct retrace_text signature;                    /* type, name and arguments, as they stand */
-    uint32_t from, to;               /* lines of the short method, 0:65535 being all */
-    uint32_t source_from, source_to; /* lines of the source; 0 = unknown */
-    bool ranged;                     /* from and to were told */
-    bool sourced;                    /* source_from was told; else lines are the source's own */
-    bool synthesized;                /* R8 made the method, it is not in the source */
-    bool outline;                    /* R8 moved its code out of other methods */
-    struct retrace_text positions;   /* of a call of an outline: the members of "positions" */
-};
-
-struct retrace_class {
-    struct retrace_text name, file;
-    size_t first, count; /* its part of retrace_map.methods */
-    /* next: index of the next class with the same short name; last: in the first of these classes,
-     * index of the last one; 0 = none */
-    size_t next, last;
-};
-
-struct retrace_map {
-    struct retrace_text id;
-    struct map by_short_name; /* short name of a class -> index in classes */
-    struct map by_name;       /* the source's name of a class -> index in classes */
-    VEC(struct retrace_class) classes;
-    VEC(struct retrace_method) methods;
-    bool after_method; /* the last line that is no comment was a method */
-};
+#include "base/search.h"
+#include "symbolize/retrace_map_private.h"
 
 static const char id_key[] = "# pg_map_id: ";
+
+/* ---- parts of a text ---- */
+
+bool retrace_text_equal(struct retrace_text a, struct retrace_text b) {
+    return a.len == b.len && (a.len == 0 || memcmp(a.p, b.p, a.len) == 0);
+}
+
+int retrace_text_compare(struct retrace_text a, struct retrace_text b) {
+    size_t len = a.len < b.len ? a.len : b.len;
+    int order = len > 0 ? memcmp(a.p, b.p, len) : 0;
+    return order != 0 ? order : COMPARE(a.len, b.len);
+}
+
+bool retrace_take_number(struct retrace_text *t, bool colon, uint32_t *out) {
+    uint64_t value;
+    size_t digits = 0;
+    while (digits < t->len && t->p[digits] >= '0' && t->p[digits] <= '9') {
+        digits++;
+    }
+    if ((colon && (digits == t->len || t->p[digits] != ':')) ||
+        !parse_u64(t->p, digits, UINT32_MAX, &value)) {
+        return false;
+    }
+    *out = (uint32_t)value;
+    t->p += digits + colon;
+    t->len -= digits + colon;
+    return true;
+}
 
 static bool line_begins_with(struct retrace_text t, const char *with) {
     size_t len = strlen(with);
@@ -122,45 +116,27 @@ static bool split_arrow(struct retrace_text line, struct retrace_text *left,
     return false;
 }
 
-/* Takes a number of at most 32 bits and, if `colon`, the colon after it off the start of the text.
- * False: the text does not begin so. */
-static bool take_line_number(struct retrace_text *t, bool colon, uint32_t *out) {
-    uint64_t value;
-    size_t digits = 0;
-    while (digits < t->len && t->p[digits] >= '0' && t->p[digits] <= '9') {
-        digits++;
-    }
-    if ((colon && (digits == t->len || t->p[digits] != ':')) ||
-        !parse_u64(t->p, digits, UINT32_MAX, &value)) {
-        return false;
-    }
-    *out = (uint32_t)value;
-    t->p += digits + colon;
-    t->len -= digits + colon;
-    return true;
-}
-
 /* Reads the source's lines after a method's brackets, ":20:22" or ":20". */
 static void take_source_lines(struct retrace_text rest, struct retrace_method *m) {
     if (rest.len == 0 || *rest.p != ':') {
         return;
     }
     rest = (struct retrace_text){rest.p + 1, rest.len - 1};
-    if (!take_line_number(&rest, false, &m->source_from)) {
+    if (!retrace_take_number(&rest, false, &m->source_from)) {
         return;
     }
     m->sourced = true;
     m->source_to = m->source_from;
     if (rest.len > 1 && *rest.p == ':') {
         rest = (struct retrace_text){rest.p + 1, rest.len - 1};
-        (void)take_line_number(&rest, false, &m->source_to);
+        (void)retrace_take_number(&rest, false, &m->source_to);
     }
 }
 
 /* Reads a method, such as "1:3:void com.example.Util.check(int):20:22". False: it is a field. */
 static bool take_method(struct retrace_text left, struct retrace_method *m) {
     struct retrace_text range = left;
-    if (take_line_number(&range, true, &m->from) && take_line_number(&range, true, &m->to)) {
+    if (retrace_take_number(&range, true, &m->from) && retrace_take_number(&range, true, &m->to)) {
         left = range;
         m->ranged = true;
     } else {
@@ -254,7 +230,7 @@ static enum st add_class(struct retrace_map *m, struct retrace_text line, struct
 }
 
 static enum st add_member(struct retrace_map *m, struct retrace_text line, struct err *e) {
-    struct retrace_method method = {0};
+    struct retrace_method method = {.order = m->methods.len};
     struct retrace_text left;
     m->after_method = false;
     if (m->classes.len == 0 || !split_arrow(line, &left, &method.short_name) ||
@@ -288,6 +264,98 @@ static enum st take_line_of_map(struct retrace_map *m, struct retrace_text line,
     return ST_OK;
 }
 
+/* ---- the index ---- */
+
+static int compare_signatures(const void *x, const void *y) {
+    const struct retrace_method *a = x, *b = y;
+    int order = retrace_text_compare(a->short_name, b->short_name);
+    return order != 0 ? order : retrace_text_compare(a->signature, b->signature);
+}
+
+static int compare_orders(const void *x, const void *y) {
+    const struct retrace_method *a = x, *b = y;
+    int order = retrace_text_compare(a->short_name, b->short_name);
+    return order != 0 ? order : COMPARE(a->order, b->order);
+}
+
+/* Marks all entries of a method that R8 made: a comment on one of them counts for all. */
+static void share_synthesized(struct retrace_method *methods, size_t count) {
+    qsort(methods, count, sizeof *methods, compare_signatures);
+    for (size_t i = 0, end; i < count; i = end) {
+        bool made = methods[i].synthesized;
+        for (end = i + 1; end < count && compare_signatures(&methods[i], &methods[end]) == 0;
+             end++) {
+            made = made || methods[end].synthesized;
+        }
+        for (size_t k = i; k < end; k++) {
+            methods[k].synthesized = made;
+        }
+    }
+}
+
+/* Sets the bounds of the lines in a tree of entries, and returns its root; NULL: it is empty. */
+static struct retrace_method *bound_tree(struct retrace_method *methods, size_t count) {
+    if (count == 0) {
+        return NULL;
+    }
+    struct retrace_method *root = &methods[count / 2];
+    const struct retrace_method *sides[] = {bound_tree(methods, count / 2),
+                                            bound_tree(root + 1, count - count / 2 - 1)};
+    root->tree_from = root->from;
+    root->tree_to = root->to;
+    for (size_t i = 0; i < 2; i++) {
+        if (sides[i] && sides[i]->tree_from < root->tree_from) {
+            root->tree_from = sides[i]->tree_from;
+        }
+        if (sides[i] && sides[i]->tree_to > root->tree_to) {
+            root->tree_to = sides[i]->tree_to;
+        }
+    }
+    return root;
+}
+
+/* Adds the group of the entries from index `first` on, which ends before index `end`. */
+static enum st add_group(struct retrace_map *m, const struct retrace_class *c, size_t first,
+                         size_t end, struct err *e) {
+    struct retrace_group g = {.short_name = m->methods.data[first].short_name,
+                              .first = first,
+                              .count = end - first,
+                              .own = SIZE_MAX};
+    for (size_t i = first; i < end; i++) {
+        const struct retrace_method *method = &m->methods.data[i];
+        g.outline = g.outline || method->outline;
+        if (method->class_name.len > 0 && !retrace_text_equal(method->class_name, c->name)) {
+            continue; /* a method of another class that was inlined */
+        }
+        g.several = g.several || (g.own < SIZE_MAX &&
+                                  !retrace_text_equal(m->methods.data[g.own].name, method->name));
+        g.own = i;
+    }
+    (void)bound_tree(&m->methods.data[first], g.count);
+    return VEC_PUSH(&m->groups, g) ? ST_OK : err_nomem(e);
+}
+
+/* Sorts the entries of a class into groups by their short names. */
+static enum st index_class(struct retrace_map *m, struct retrace_class *c, struct err *e) {
+    enum st st = ST_OK;
+    c->first_group = m->groups.len;
+    if (c->count == 0) {
+        return ST_OK;
+    }
+    share_synthesized(&m->methods.data[c->first], c->count);
+    qsort(&m->methods.data[c->first], c->count, sizeof *m->methods.data, compare_orders);
+    const size_t behind = c->first + c->count;
+    for (size_t i = c->first, end; st == ST_OK && i < behind; i = end) {
+        const struct retrace_text name = m->methods.data[i].short_name;
+        for (end = i + 1; end < behind && retrace_text_equal(m->methods.data[end].short_name, name);
+             end++) {
+        }
+        st = add_group(m, c, i, end, e);
+    }
+    c->group_count = m->groups.len - c->first_group;
+    return st;
+}
+
 enum st retrace_map_open(struct retrace_map **out, const char *text, size_t len, struct err *e) {
     struct retrace_text rest = {text, len}, line;
     struct retrace_map *m = calloc(1, sizeof *m);
@@ -297,6 +365,9 @@ enum st retrace_map_open(struct retrace_map **out, const char *text, size_t len,
     }
     if (st == ST_OK && m->id.len == 0) {
         st = ST_NONE;
+    }
+    for (size_t i = 0; st == ST_OK && i < m->classes.len; i++) {
+        st = index_class(m, &m->classes.data[i], e);
     }
     if (st != ST_OK) {
         retrace_map_close(m);
@@ -312,197 +383,7 @@ void retrace_map_close(struct retrace_map *m) {
         map_release(&m->by_name);
         VEC_RELEASE(&m->classes);
         VEC_RELEASE(&m->methods);
+        VEC_RELEASE(&m->groups);
         free(m);
     }
-}
-
-/* ---- look-up ---- */
-
-bool retrace_map_is_named(const struct retrace_map *m, const char *id) {
-    return id && strncmp(id, m->id.p, m->id.len) == 0;
-}
-
-static bool text_equal(struct retrace_text a, struct retrace_text b) {
-    return a.len == b.len && (a.len == 0 || memcmp(a.p, b.p, a.len) == 0);
-}
-
-/* Returns the source's line for a line of a short method: the same line if the mapping has no range
- * of source lines for the method; the line at the same distance from the start if both ranges have
- * one length and line is not 0; else the start of the source's range. */
-static uint32_t source_line(const struct retrace_method *m, uint32_t line) {
-    if (!m->sourced) {
-        return line;
-    }
-    bool parallel = line > 0 && m->ranged && m->source_to - m->source_from == m->to - m->from;
-    return parallel ? m->source_from + (line - m->from) : m->source_from;
-}
-
-/* Returns the source file of a class, or, if the mapping has none for a nested class "A$B", that of
- * class A; empty: the mapping has neither. */
-static struct retrace_text file_of_class(const struct retrace_map *map, struct retrace_text name) {
-    const struct map_entry *home = map_get(&map->by_name, name.p, name.len);
-    struct retrace_text file = {0};
-    if (home) {
-        file = map->classes.data[home->value].file;
-    }
-    const char *inner = memchr(name.p, '$', name.len);
-    if (file.len == 0 && inner && inner > name.p) {
-        home = map_get(&map->by_name, name.p, (size_t)(inner - name.p));
-        file = home ? map->classes.data[home->value].file : file;
-    }
-    return file;
-}
-
-static void put_retraced_line(const struct retrace_map *map, const struct retrace_class *c,
-                              const struct retrace_method *m, uint32_t line,
-                              struct retrace_line *out) {
-    const struct retrace_text name = m->class_name.len > 0 ? m->class_name : c->name;
-    const struct retrace_text file = file_of_class(map, name);
-    *out = (struct retrace_line){.class_name = name.p,
-                                 .class_len = name.len,
-                                 .method = m->name.p,
-                                 .method_len = m->name.len,
-                                 .file = file.p,
-                                 .file_len = file.len,
-                                 .line = line};
-}
-
-/* Did R8 make this method of the class? A comment on one of its entries counts for all. */
-static bool is_synthesized(const struct retrace_map *map, const struct retrace_class *c,
-                           const struct retrace_method *m) {
-    bool found = m->synthesized;
-    for (size_t i = 0; i < c->count && !found; i++) {
-        const struct retrace_method *other = &map->methods.data[c->first + i];
-        found = other->synthesized && text_equal(other->short_name, m->short_name) &&
-                text_equal(other->signature, m->signature);
-    }
-    return found;
-}
-
-/* Finds the methods with this short name whose range contains `line`, innermost first, at most
- * RETRACE_LINES_MAX. A range contains 0 only if it begins with 0. The outermost method is left out
- * if R8 made it and others are inlined into it. False: there are none. */
-static bool find_by_line(const struct retrace_map *m, const struct retrace_class *c,
-                         struct retrace_text name, uint32_t line, struct retrace_line *out,
-                         size_t *count) {
-    const struct retrace_method *outermost = NULL;
-    *count = 0;
-    for (size_t i = 0; i < c->count; i++) {
-        const struct retrace_method *method = &m->methods.data[c->first + i];
-        if (text_equal(method->short_name, name) && method->ranged && line >= method->from &&
-            line <= method->to) {
-            size_t at = *count < RETRACE_LINES_MAX ? (*count)++ : RETRACE_LINES_MAX - 1;
-            put_retraced_line(m, c, method, source_line(method, line), &out[at]);
-            outermost = method;
-        }
-    }
-    if (*count > 1 && is_synthesized(m, c, outermost)) {
-        (*count)--;
-    }
-    return *count > 0;
-}
-
-/* Finds the method of the class that has the short name, inlined ones of other classes left out.
- * False: none, or methods of different names. */
-static bool find_by_name(const struct retrace_map *m, const struct retrace_class *c,
-                         struct retrace_text name, uint32_t line, struct retrace_line *out) {
-    const struct retrace_method *only = NULL;
-    for (size_t i = 0; i < c->count; i++) {
-        const struct retrace_method *method = &m->methods.data[c->first + i];
-        bool foreign = method->class_name.len > 0 && !text_equal(method->class_name, c->name);
-        if (!text_equal(method->short_name, name) || foreign) {
-            continue;
-        }
-        if (only && !text_equal(only->name, method->name)) {
-            return false;
-        }
-        only = method;
-    }
-    if (only) { /* a method without lines in the mapping keeps the source's lines */
-        uint32_t own = only->source_from > 0 ? only->source_from : line;
-        put_retraced_line(m, c, only, only->ranged ? 0 : own, out);
-    }
-    return only != NULL;
-}
-
-/* Returns the first class with the short name of a symbol "a.b.c", whose method's name *name
- * becomes; NULL: the mapping lacks it. */
-static const struct retrace_class *class_of(const struct retrace_map *m, const char *symbol,
-                                            struct retrace_text *name) {
-    const char *dot = strrchr(symbol, '.');
-    const struct map_entry *entry =
-        dot ? map_get(&m->by_short_name, symbol, (size_t)(dot - symbol)) : NULL;
-    *name = dot ? (struct retrace_text){dot + 1, strlen(dot + 1)} : (struct retrace_text){0};
-    return entry ? &m->classes.data[entry->value] : NULL;
-}
-
-/* Returns the next class with the same short name; NULL: there is none. */
-static const struct retrace_class *next_class(const struct retrace_map *m,
-                                              const struct retrace_class *c) {
-    return c->next > 0 ? &m->classes.data[c->next] : NULL;
-}
-
-/* Returns what a call's "positions", such as "1":4,"2":5, have for a line of the outline; 0: none.
- */
-static uint32_t position_of(struct retrace_text positions, uint32_t line) {
-    uint32_t key, value = 0;
-    while (positions.len > 0) {
-        if (!take_line_number(&positions, false, &key)) {
-            positions = (struct retrace_text){positions.p + 1, positions.len - 1};
-            continue;
-        }
-        while (positions.len > 0 && strchr("\"' :", *positions.p) && *positions.p) {
-            positions = (struct retrace_text){positions.p + 1, positions.len - 1};
-        }
-        if (take_line_number(&positions, false, &value) && key == line) {
-            return value;
-        }
-    }
-    return 0;
-}
-
-uint32_t retrace_map_callsite(const struct retrace_map *m, const char *symbol, uint32_t line,
-                              const char *outline, uint32_t outline_line) {
-    struct retrace_text name;
-    uint32_t found = 0;
-    bool of_outline = false;
-    for (const struct retrace_class *c = class_of(m, outline, &name); c; c = next_class(m, c)) {
-        for (size_t i = 0; i < c->count && !of_outline; i++) {
-            const struct retrace_method *method = &m->methods.data[c->first + i];
-            of_outline = method->outline && text_equal(method->short_name, name);
-        }
-    }
-    for (const struct retrace_class *c = class_of(m, symbol, &name); c; c = next_class(m, c)) {
-        for (size_t i = 0; i < c->count && of_outline && found == 0; i++) {
-            const struct retrace_method *method = &m->methods.data[c->first + i];
-            bool calls = method->positions.len > 0 && line >= method->from && line <= method->to;
-            found = calls && text_equal(method->short_name, name)
-                        ? position_of(method->positions, outline_line)
-                        : 0;
-        }
-    }
-    return found;
-}
-
-size_t retrace_map_find(const struct retrace_map *m, const char *symbol, uint32_t line,
-                        struct retrace_line *out) {
-    struct retrace_text name;
-    const struct retrace_class *first = class_of(m, symbol, &name);
-    size_t count = 0;
-    if (!first) {
-        return 0;
-    }
-    for (const struct retrace_class *c = first; c; c = next_class(m, c)) {
-        if (find_by_line(m, c, name, line, out, &count)) {
-            return count;
-        }
-    }
-    for (const struct retrace_class *c = first; c; c = next_class(m, c)) {
-        if (find_by_name(m, c, name, line, out)) {
-            return 1;
-        }
-    }
-    const struct retrace_method same = {.name = name};
-    put_retraced_line(m, first, &same, 0, out);
-    return 1;
 }

@@ -6,8 +6,10 @@
 #include <cmocka.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/filemap.h"
+#include "base/strbuf.h"
 #include "symbolize/retrace_map.h"
 
 static struct filemap file;
@@ -142,6 +144,52 @@ static void the_call_of_an_outline_stands_for_the_code_that_it_replaced(void **s
           "com.example.shop.Cart.total:70(Cart.kt)|com.example.shop.Sync.upload:61(Sync.kt)");
 }
 
+enum many { MANY_RANGES, MANY_NAMES, MANY_ALIKE };
+
+/* Makes a mapping of many entries, and looks up a line for each of them. */
+static void look_up_many(enum many kind) {
+    enum { MANY = 200000 };
+    struct retrace_map *m = NULL;
+    struct strbuf text = {0};
+    struct retrace_line found[RETRACE_LINES_MAX];
+    strbuf_addstr(&text, "# pg_map_id: 12\nx.Y -> a.b:\n");
+    for (unsigned i = 1; i <= MANY; i++) {
+        if (kind == MANY_RANGES) {
+            strbuf_addf(&text, "    %u:%u:void f%u():%u -> c\n", i, i, i, i);
+        } else if (kind == MANY_NAMES) {
+            strbuf_addf(&text, "    void f%u() -> c%u\n", i, i);
+        } else {
+            strbuf_addstr(&text, "    void f() -> c\n");
+        }
+    }
+    assert_int_equal(retrace_map_open(&m, text.data, text.len, NULL), ST_OK);
+    for (unsigned i = 1; i <= MANY; i++) {
+        char name[32] = "a.b.c", want[32] = "f";
+        if (kind == MANY_NAMES) {
+            (void)snprintf(name, sizeof name, "a.b.c%u", i);
+        }
+        if (kind != MANY_ALIKE) {
+            (void)snprintf(want, sizeof want, "f%u", i);
+        }
+        assert_int_equal(retrace_map_find(m, name, i, found), 1);
+        assert_int_equal(found[0].method_len, strlen(want));
+        assert_memory_equal(found[0].method, want, strlen(want));
+        assert_int_equal(found[0].line, i);
+        assert_int_equal(retrace_map_callsite(m, name, i, "a.b.c", i), 0);
+    }
+    retrace_map_close(m);
+    strbuf_release(&text);
+}
+
+static void many_entries_do_not_make_a_look_up_slow(void **state) {
+    (void)state;
+    alarm(120); /* a search of all entries for each line takes several times as long */
+    look_up_many(MANY_RANGES);
+    look_up_many(MANY_NAMES);
+    look_up_many(MANY_ALIKE);
+    alarm(0);
+}
+
 static void a_mapping_is_known_by_its_id(void **state) {
     static const char *const none[] = {"", "a -> b:\n", "# compiler: R8\na -> b:\n",
                                        "x\n# pg_map_id: 12\n"};
@@ -166,6 +214,7 @@ int main(void) {
         cmocka_unit_test(a_class_may_be_named_twice_and_a_nested_one_has_the_outer_file),
         cmocka_unit_test(lines_and_made_methods_are_those_that_r8_retraces),
         cmocka_unit_test(the_call_of_an_outline_stands_for_the_code_that_it_replaced),
+        cmocka_unit_test(many_entries_do_not_make_a_look_up_slow),
         cmocka_unit_test(a_mapping_is_known_by_its_id),
     };
     return cmocka_run_group_tests_name("retrace_map", tests, open_mapping, close_mapping);

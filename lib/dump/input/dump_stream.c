@@ -146,6 +146,7 @@ static void end_at(struct dump_stream *s, const struct next_line *line, size_t u
         *len = s->pos - s->start - line->ended;
     } else {
         s->pos += used;
+        s->in_line = true;
         *len = s->pos - s->start;
     }
 }
@@ -317,7 +318,7 @@ bool dump_stream_line(struct dump_stream *s, struct dump_stream_line *out) {
     for (;;) {
         left = s->text.len - s->pos;
         p = strbuf_cstr(&s->text) + s->pos;
-        if (s->first || len > DUMP_TEXT_MAX || !may_begin_dump(p, left)) {
+        if (s->first || s->in_line || len > DUMP_TEXT_MAX || !may_begin_dump(p, left)) {
             return false;
         }
         feed = left > len ? memchr(p + len, '\n', left - len) : NULL;
@@ -366,7 +367,7 @@ static enum st take_document(struct dump_stream *s, size_t *len, struct err *e) 
     bool ended, text = false;
     struct text_mend mend = {0};
     const struct report_format *format = NULL;
-    if (stream_whole_line(s, &line, &ended, e) == ST_OK) {
+    if (!s->in_line && stream_whole_line(s, &line, &ended, e) == ST_OK) {
         format = stream_format_at(s, s->start, &mend);
     }
     s->searched = true;

@@ -17,6 +17,7 @@ void stream_drop_consumed(struct dump_stream *s) {
     }
     strbuf_truncate(&s->text, left);
     s->dropped += s->pos;
+    s->looked = s->looked > s->pos ? s->looked - s->pos : 0;
     s->start = s->pos = 0;
 }
 
@@ -33,10 +34,16 @@ enum st stream_read_some(struct dump_stream *s, struct err *e) {
         return stream_end_early(s, &s->text, e);
     }
     const size_t known = s->text.len;
+    const enum line_ends ends = s->ends;
     enum st st = gz_input_read(s->in, room, READ_SIZE, &got, &s->broken);
     s->at_end = st != ST_OK || got == 0;
     strbuf_took(&s->text, got);
     line_ends_mend(&s->ends, s->text.data, known, s->text.len, s->at_end);
+    if (s->ends != ends) {
+        s->looked = 0; /* any carriage return may have become a line feed */
+    } else if (s->looked == known && known > 0) {
+        s->looked--; /* a carriage return at the end may have become a line feed */
+    }
     return s->at_end ? ST_NONE : ST_OK;
 }
 
@@ -54,23 +61,26 @@ bool stream_read_at_once(struct dump_stream *s) {
     return !s->at_end && s->ready && s->ready(s->ctx) && stream_read_some(s, &s->broken) == ST_OK;
 }
 
+size_t stream_line_end(const struct dump_stream *s, size_t at) {
+    size_t from = at >= s->pos && at < s->looked ? s->looked : at;
+    const char *feed =
+        from < s->text.len ? memchr(s->text.data + from, '\n', s->text.len - from) : NULL;
+    return feed ? (size_t)(feed - s->text.data) : s->text.len;
+}
+
 enum st stream_whole_line(struct dump_stream *s, size_t *len, bool *ended, struct err *e) {
-    size_t looked = s->pos;
     for (;;) {
-        size_t left = s->text.len - looked;
-        const char *feed = left ? memchr(s->text.data + looked, '\n', left) : NULL;
-        *ended = feed != NULL;
-        *len = (feed ? (size_t)(feed - s->text.data) : s->text.len) - s->pos;
-        if (feed || *len > DUMP_TEXT_MAX) {
+        s->looked = stream_line_end(s, s->pos);
+        *ended = s->looked < s->text.len;
+        *len = s->looked - s->pos;
+        if (*ended || *len > DUMP_TEXT_MAX) {
             return ST_OK;
         }
-        looked = s->text.len;
-        enum st st = stream_read_more(s, e);
-        if (st == ST_ERR) {
-            return ST_ERR;
-        }
-        if (st == ST_NONE && s->text.len == looked) {
+        if (s->at_end) {
             return *len ? ST_OK : ST_NONE;
+        }
+        if (stream_read_more(s, e) == ST_ERR) {
+            return ST_ERR;
         }
     }
 }
@@ -91,6 +101,7 @@ bool stream_is_blank(const char *p, size_t len) {
 void stream_pass_line(struct dump_stream *s, size_t len, bool ended) {
     s->pos += len + ended;
     s->line += ended;
+    s->in_line = s->in_line && !ended;
 }
 
 enum st stream_too_long(struct dump_stream *s, size_t len, bool ended, struct err *e) {

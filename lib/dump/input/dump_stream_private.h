@@ -15,10 +15,13 @@ struct dump_stream {
     struct strbuf text;  /* the document so far, from `start`, and bytes read beyond it */
     size_t start;        /* index in text at which the document begins */
     size_t pos;          /* offset in text of the next byte to scan */
+    size_t looked; /* no line feed is from pos to this offset in text, if that is after pos: many
+                      documents on one line are not searched for its end again */
     size_t kept;   /* offset in text after the mended lines of a text report, at or before pos */
     uint64_t line; /* line number at pos */
     enum line_ends ends; /* of the input's lines */
     bool skip_rest;      /* the last document broke: lines that look like its rest are dropped */
+    bool in_line;        /* a document of the same line ends at pos, and '{' follows */
     bool at_end;         /* the input has ended, or failed */
     bool first;          /* no document was returned yet, so that a byte order mark may come */
     bool searched;       /* lines need no longer be searched for reports between them */
@@ -56,6 +59,9 @@ bool stream_read_at_once(struct dump_stream *s);
 enum { STREAM_DUMP_HEAD_LEN = sizeof STREAM_DUMP_HEAD - 1 };
 /* Does the text begin so? */
 bool stream_begins_dump(const char *p, size_t len);
+/* Returns the offset of the end of the line at `at`, without reading more; the end of the text if
+ * the line has no end yet. */
+size_t stream_line_end(const struct dump_stream *s, size_t at);
 /* Reads until the line at pos is complete; *len is its length without line feed, *ended whether it
  * has one. Lines longer than the largest document come back in pieces. */
 enum st stream_whole_line(struct dump_stream *s, size_t *len, bool *ended, struct err *e);

@@ -280,6 +280,50 @@ static void many_short_lines_take_linear_time(void **state) {
     strbuf_release(&in);
 }
 
+static void many_documents_on_one_line_take_linear_time(void **state) {
+    (void)state;
+    enum { DOCUMENTS = 500000 };
+    static const char *const documents[] = {"{}", "{\"log\":\"\"}", "{\"format\":\"stall-dump/1\"}",
+                                            " {\"dsn\":\"\"}"};
+    alarm(300); /* a search of the line for each document would take hours */
+    for (size_t i = 0; i < sizeof documents / sizeof *documents; i++) {
+        struct strbuf in = {0};
+        for (int n = 0; n < DOCUMENTS; n++) {
+            strbuf_addstr(&in, documents[i]);
+        }
+        struct dump_stream *s;
+        assert_int_equal(dump_stream_open(&s, file_of(in.data, in.len), "in", NULL), ST_OK);
+        dump_stream_ask(s, stream_is_ready, NULL, NULL);
+        struct dump_stream_line whole;
+        const char *text;
+        size_t len, count = 0;
+        uint64_t line = 0;
+        while (!dump_stream_line(s, &whole) &&
+               dump_stream_next(s, &text, &len, &line, NULL) == ST_OK) {
+            count++;
+        }
+        assert_int_equal(count, DOCUMENTS);
+        assert_int_equal(line, 1);
+        dump_stream_close(s);
+        strbuf_release(&in);
+    }
+    alarm(0);
+}
+
+static void a_return_at_the_end_of_what_was_read_ends_its_line(void **state) {
+    (void)state;
+    enum { READ = 64 * 1024, READS = 3 };
+    struct strbuf in = {0};
+    for (int i = 0; i < READS; i++) { /* each line with its return is what one read gives */
+        strbuf_addf(&in, "{\"a\":%*d}\r", READ - 7, i);
+    }
+    strbuf_addstr(&in, "{}\r");
+    struct strbuf got = transcript(file_of(in.data, in.len), false);
+    assert_string_equal(strbuf_cstr(&got), "1:{\"a\":0}|2:{\"a\":1}|3:{\"a\":2}|4:{}|");
+    strbuf_release(&got);
+    strbuf_release(&in);
+}
+
 static void read_all(void *ctx, bool refused) {
     const struct strbuf *in = ctx;
     struct dump_stream *s = NULL;
@@ -393,6 +437,8 @@ int main(void) {
         cmocka_unit_test(a_damaged_gzip_is_reported_once_behind_what_was_good),
         cmocka_unit_test(a_line_comes_as_soon_as_it_is_there),
         cmocka_unit_test(many_short_lines_take_linear_time),
+        cmocka_unit_test(many_documents_on_one_line_take_linear_time),
+        cmocka_unit_test(a_return_at_the_end_of_what_was_read_ends_its_line),
         cmocka_unit_test(no_memory_is_an_error),
     };
     return cmocka_run_group_tests_name("dump_stream", tests, NULL, NULL);

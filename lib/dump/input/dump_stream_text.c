@@ -34,16 +34,15 @@ const struct report_format *stream_format_at(struct dump_stream *s, size_t at,
     }
 }
 
-/* Returns the offset of the end of the line at `at`, without reading more; the end of the text if
- * the line has no end yet. */
-static size_t line_end(const struct dump_stream *s, size_t at) {
-    const char *feed = memchr(s->text.data + at, '\n', s->text.len - at);
-    return feed ? (size_t)(feed - s->text.data) : s->text.len;
-}
-
 bool stream_is_fence(const char *p, size_t len) {
     const struct span line = line_trim((struct span){p, p + len});
     return line_has_head(line, "```") || line_has_head(line, "~~~");
+}
+
+/* Reads more of a line without an end, unless LOOK_MAX bytes from `begin` on are there, as one line
+ * may be the whole of a large input. */
+static bool look_on(struct dump_stream *s, size_t begin) {
+    return s->text.len - begin < LOOK_MAX && stream_read_more(s, &s->broken) == ST_OK;
 }
 
 /* Returns the length of the JSON text that begins with the line at `at`, of which it reads at most
@@ -52,8 +51,8 @@ static size_t json_len(struct dump_stream *s, size_t at) {
     struct scan scan = {0};
     size_t begin = at, used = 0;
     while (at - begin < LOOK_MAX) {
-        size_t end = line_end(s, at);
-        if (end == s->text.len && stream_read_more(s, &s->broken) == ST_OK) {
+        size_t end = stream_line_end(s, at);
+        if (end == s->text.len && look_on(s, begin)) {
             continue;
         }
         end += end < s->text.len;
@@ -96,8 +95,8 @@ static void find_in_text(struct dump_stream *s) {
     s->searched = true;
     const size_t begin = s->pos;
     for (size_t at = begin; at - begin < LOOK_MAX && s->pos == begin;) {
-        size_t end = line_end(s, at);
-        if (end == s->text.len && stream_read_more(s, &s->broken) == ST_OK) {
+        size_t end = stream_line_end(s, at);
+        if (end == s->text.len && look_on(s, begin)) {
             continue;
         }
         const char *p = s->text.data + at;
@@ -127,11 +126,11 @@ bool stream_is_passed_over(struct dump_stream *s, size_t len) {
     const size_t begin = s->pos;
     const char *p = s->text.data + begin;
     const bool in_fence = s->in_prose && s->fenced;
-    bool json = begins_json((struct span){p, p + len}, in_fence);
+    bool json = s->in_line || begins_json((struct span){p, p + len}, in_fence);
     if (json && in_fence) {
         return other_json_len(s, begin) > 0;
     }
-    if (json && (*p == '{' || !s->in_text)) {
+    if (json && (s->in_line || *p == '{' || !s->in_text)) {
         return false;
     }
     if (!s->searched && !stream_format_at(s, s->pos, &mend)) {

@@ -104,6 +104,9 @@ static enum st take_object(const struct archive_visit *v, const char *name, cons
 static enum st take(void *ctx, const char *name, struct filemap *map, struct err *e) {
     struct archive_visit *v = ctx;
     struct strbuf path = {0};
+    if (map->size == 0) {
+        return ST_OK; /* a file of names without a name */
+    }
     enum st st = member_path(v, name, &path, e);
     struct err why = {0};
     if (st == ST_OK) {

@@ -37,8 +37,8 @@ struct packed_visitor {
     void *ctx;
     /* Does the visitor want a member of this name if it is an object file? */
     bool (*wants)(void *ctx, const char *name);
-    /* Does the visitor want a member that `wants` accepted even if it is no object file? NULL: it
-     * does not. */
+    /* Does the visitor want a member that `wants` accepted even if it is no object file, or is
+     * empty? NULL: it does not. */
     bool (*wants_any)(void *ctx, const char *name);
     /* Takes the whole bytes of a member that was accepted; it may take the map over by clearing
      * *map. An error ends the reading. */

@@ -181,12 +181,12 @@ static enum st visit_member(struct unpacking *u, const char *name, bool file, st
         }
         return ST_OK;
     }
-    bool kept = size >= (keep == KEEP_OBJECT ? MAGIC_SIZE : 1);
+    bool kept = keep == KEEP_ANY || size >= MAGIC_SIZE;
     if (st == ST_OK && !kept && keep == KEEP_OBJECT && is_no_archive(u)) {
         return ST_NONE;
     }
     if (st == ST_OK && kept) {
-        st = spill_map(u->spill, size, &map, &failure);
+        st = size > 0 ? spill_map(u->spill, size, &map, &failure) : ST_OK;
         if (st == ST_OK) {
             st = v->take(v->ctx, name, &map, &failure);
         }

@@ -69,6 +69,7 @@ struct preload_process {
     uint32_t speaker;      /* id of the thread whose loop is named in loop_at; 0: none is known */
     uint32_t calling; /* number of watched threads that may be in a system call of the recorder */
     uint64_t stalls, dumps, lost;
+    uint64_t earlier; /* number of dumps, not in `dumps`, of programs that died before began_ms */
     uint64_t told_ns; /* time at which the counts were taken, on the recorder's clock */
     uint64_t wall_ms, watched_ms;
     uint64_t input_ms; /* ms of watched_ms in which the threads waited for input */
@@ -106,6 +107,7 @@ struct preload_news {
  * zeroed at first, and counters only grow. */
 struct preload_report {
     uint32_t size;      /* sizeof(struct preload_report), set by the command */
+    int64_t began_ms;   /* Unix time at which the program was started, set by the command */
     uint32_t processes; /* number of processes that loaded the library */
     uint32_t recorded;  /* number of processes with a recorder; the first ones are in `process` */
     uint32_t failed;    /* number of processes whose recorder did not start; the first ones are in

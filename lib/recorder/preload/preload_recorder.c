@@ -24,8 +24,9 @@ static struct {
     struct stallrec *rec;
     struct preload_process *process;
     struct preload_process
-        nobody_reads;             /* the entry of a process for which the report has no room */
-    uint64_t stalls, dumps, lost; /* counts of the programs that this process ran before an exec */
+        nobody_reads; /* the entry of a process for which the report has no room */
+    /* Counts of the programs that this process ran before an exec. */
+    uint64_t stalls, dumps, lost, earlier;
     const struct preload_config *config;
 } state;
 
@@ -82,6 +83,7 @@ static void on_published(void *ctx, const struct monitor_totals *totals) {
     struct preload_process *p = ctx;
     p->stalls = state.stalls + totals->core.stalls;
     p->dumps = state.dumps + totals->written;
+    p->earlier = state.earlier + totals->earlier;
     p->wall_ms = totals->watched.wall_ms;
     p->watched_ms = totals->watched.watched_ms;
     p->input_ms = totals->watched.input_ms;
@@ -246,8 +248,9 @@ struct preload_process *preload_start_recorder(const struct preload_config *from
     state.process->speaker = state.process->calling = 0;
     state.stalls = state.process->stalls;
     state.dumps = state.process->dumps;
-    const struct monitor_finding finding = {begin_ns, on_published, on_taken_back, goes_on,
-                                            state.process};
+    state.earlier = state.process->earlier;
+    const struct monitor_finding finding = {
+        begin_ns, from->report->began_ms, on_published, on_taken_back, goes_on, state.process};
     enum stallrec_error st = monitor_start(&state.rec, &config, &finding, thread);
     if (st != STALLREC_OK) {
         state.rec = NULL;

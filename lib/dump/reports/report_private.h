@@ -309,8 +309,8 @@ struct report_lines {
 /* Returns the lines of a text; the first line's indent is cut off all of them, as for text in an
  * issue. */
 struct report_lines report_lines_of(struct span text);
-/* Returns a copy of the next line in the arena, without trailing blanks. NULL: no more lines, or
- * out of memory. */
+/* Returns a copy of the next line in the arena, without trailing blanks; "" for a line that only
+ * marks code in Markdown. NULL: no more lines, or out of memory. */
 const char *report_next_line(struct report *r, struct report_lines *t);
 const char *report_skip_blanks(const char *s);
 /* Returns what follows "KEY:" on the line; NULL: the line does not begin so, or nothing follows. */

@@ -138,6 +138,11 @@ static enum st settle_frame(struct placement *p, struct map_frame *f) {
             note_end(holder, f->address - holder->image.load);
         } else if (f->symbol) {
             f->kind = FRAME_NAMED; /* the frame's image is known by name, or it is in none */
+        } else if (image && image->unsure && f->offset > 0 && !image_id_is_zero(&image->image.id)) {
+            /* an offset that names no function is one in the image, which has an id to find it by
+             */
+            f->kind = FRAME_RELATIVE;
+            note_end(image, f->offset);
         } else {
             p->homeless += image && (!image->placed || image->unsure);
         }

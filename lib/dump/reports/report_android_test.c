@@ -386,6 +386,28 @@ static void native_stacks_alone_have_a_main_thread(void **state) {
     release_converted(&c);
 }
 
+/* A bug report has the stacks of all processes, those of native programs first. */
+static void a_native_program_is_not_what_hung(void **state) {
+#define PROGRAM                                                                                    \
+    "----- pid 643 at 2026-11-20 09:12:44 -----\nCmd line: /system/bin/programd\n\n"               \
+    "\"programd\" sysTid=643\n  #00 pc 10  /system/lib64/libc.so (__ioctl+8)\n\n----- end 643 "    \
+    "-----\n"
+    static const char *const told[] = {
+        "Subject: a program was too slow\n----- dumping pid: 643 at 1\n" PROGRAM,
+        "----- dumping pid: 643 at 1\n" PROGRAM};
+    (void)state;
+    struct converted c = convert_text_of(PROGRAM OTHER_PROCESS);
+    assert_string_equal(only_dump(&c)->lack,
+                        "which process hung: the first one is a native program, which the system "
+                        "does not watch");
+    release_converted(&c);
+    for (size_t i = 0; i < sizeof told / sizeof *told; i++) {
+        c = convert_text_of(told[i]);
+        assert_null(only_dump(&c)->lack);
+        release_converted(&c);
+    }
+}
+
 int main(void) {
     dump_library_init();
     const struct CMUnitTest tests[] = {
@@ -408,6 +430,7 @@ int main(void) {
         cmocka_unit_test(a_process_that_does_not_answer_is_not_another_one),
         cmocka_unit_test(native_stacks_alone_have_a_main_thread),
         cmocka_unit_test(frames_of_a_trace_that_are_cut_out_are_told),
+        cmocka_unit_test(a_native_program_is_not_what_hung),
     };
     return cmocka_run_group_tests_name("report_android", tests, NULL, NULL);
 }

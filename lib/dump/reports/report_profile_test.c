@@ -296,6 +296,11 @@ static void nodes_without_addresses_keep_their_names(void **state) {
     assert_string_equal(dump_name_at(d, s->frames[1])->symbol, "-[Cart add:]");
     assert_non_null(strstr(d->lack, "1 frame that could not be read"));
     release_converted(&c);
+    c = convert_text_of(SAMPLE "    9 Thread_1\n      9 start\n        9 -[Cart add:]\n" SUMS);
+    d = only_dump(&c);
+    assert_int_equal(d->threads[0].stack.frame_count, 2);
+    assert_string_equal(dump_name_at(d, d->threads[0].stack.frames[0])->symbol, "-[Cart add:]");
+    release_converted(&c);
 }
 
 /* A heading and a node that lost their line feeds. */

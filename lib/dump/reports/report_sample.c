@@ -119,8 +119,9 @@ static uint64_t sample_name(struct report *r, uint64_t address, const char *s, c
     return report_name(r, &name);
 }
 
-/* Places a node "-[DB write:]  (in Shop) + 24" or "???  (in Shop)  load address 0x104980000 +
- * 0x1234", whose address in brackets was cut off or not written; false: that is not possible. */
+/* Places a node without an address in brackets: "-[DB write:]  (in Shop) + 24", "???  (in Shop)
+ * load address 0x104980000 + 0x1234", or a name alone, as up to Mac OS X 10.6; false: that is not
+ * possible. in: what follows the name; the line's end if nothing does. */
 static bool place_bare_node(struct report *r, const char *in, struct report_outline_node *node) {
     static const char word[] = "load address ";
     const char *load = strstr(in, word);
@@ -165,12 +166,13 @@ static enum st sample_take_node(struct sample_text *t) {
     }
     struct report_outline_node node = {.column = column, .count = count, .symbol = s};
     in = strstr(s, "  (in ");
+    in = in ? in : s + strlen(s);
     if (!report_take_hex(&digits, &address) || (!at && *digits)) {
-        t->r->frames_unread += at || !in || !place_bare_node(t->r, in, &node);
+        t->r->frames_unread += at || !place_bare_node(t->r, in, &node);
         return report_outline_add(t->r, &t->outline, &node);
     }
     node.address = address;
-    if (at && in) {
+    if (at && *in) {
         node.name = sample_name(t->r, address, s, in);
     } else if (at && strncmp(s, "???", 3) != 0) { /* a row that atos wrote */
         const char *text = report_text(t->r, s, (size_t)(at - s));

@@ -27,7 +27,8 @@ struct placement {
     uint64_t top;       /* made-up addresses begin here or above */
     uint64_t bare_base; /* address of the names that are in no image */
     size_t bare_count;
-    bool main_told; /* some thread is marked as the main one */
+    uint64_t homeless; /* frames known by an address in an image whose load address is not known */
+    bool main_told;    /* some thread is marked as the main one */
 };
 
 static int by_load_address(const void *a, const void *b) {
@@ -137,6 +138,13 @@ static enum st settle_frame(struct placement *p, struct map_frame *f) {
             note_end(holder, f->address - holder->image.load);
         } else if (f->symbol) {
             f->kind = FRAME_NAMED; /* the frame's image is known by name, or it is in none */
+        } else if (image && image->unsure && f->offset > 0 && !image_id_is_zero(&image->image.id)) {
+            /* an offset that names no function is one in the image, which has an id to find it by
+             */
+            f->kind = FRAME_RELATIVE;
+            note_end(image, f->offset);
+        } else {
+            p->homeless += image && (!image->placed || image->unsure);
         }
     } else if (f->kind == FRAME_RELATIVE && image->unsure) {
         f->kind = f->symbol ? FRAME_NAMED : FRAME_UNREAD;
@@ -369,6 +377,8 @@ enum st map_stacks_finish(struct map_stacks *s, const char *app_uuid, const char
         }
     }
     draft_names(&p);
+    report_lack_count(s->r, p.homeless, "frame whose image has no load address",
+                      "frames whose images have no load address");
     for (size_t i = 0; i < s->threads.len; i++) {
         if (draft_thread(&p, &s->threads.data[i]) != ST_OK) {
             return ST_ERR;

@@ -100,6 +100,22 @@ static const char *map_os(struct report *r, const char *text) {
     return r->os;
 }
 
+/* Returns a model with Apple's comma where the text has '_' for it, as App Store Connect writes
+ * "iPhone13_3". */
+static const char *map_model(struct report *r, const char *text) {
+    static const char *const families[] = {"iPhone", "iPad",  "iPod",    "Mac",
+                                           "iMac",   "Watch", "AppleTV", "RealityDevice"};
+    const char *mark = text ? strchr(text, '_') : NULL;
+    const size_t digits = mark ? strspn(mark + 1, "0123456789") : 0;
+    for (size_t i = 0;
+         digits > 0 && mark[1 + digits] == 0 && i < sizeof families / sizeof *families; i++) {
+        if (strncmp(text, families[i], strlen(families[i])) == 0) {
+            return report_join(r, report_text(r, text, (size_t)(mark - text)), ",", mark + 1);
+        }
+    }
+    return text;
+}
+
 static void map_read_head(struct report *r, const struct report_map *m, const json_t *o) {
     const char *os = map_field_string(r, m, FIELD_OS, o);
     r->id = map_field_string(r, m, FIELD_ID, o);
@@ -108,7 +124,7 @@ static void map_read_head(struct report *r, const struct report_map *m, const js
     r->app_id = map_field_string(r, m, FIELD_APP_ID, o);
     r->app_version = map_field_string(r, m, FIELD_APP_VERSION, o);
     r->app_build = map_field_string(r, m, FIELD_APP_BUILD, o);
-    r->model = map_field_string(r, m, FIELD_MODEL, o);
+    r->model = map_model(r, map_field_string(r, m, FIELD_MODEL, o));
     r->os = map_os(r, os);
     const char *build = map_field_string(r, m, FIELD_OS_BUILD, o);
     r->os_build = build ? build : r->os_build;
@@ -160,7 +176,7 @@ static enum st walk_objects(struct map_stacks *s, const struct map_paths *paths,
                             const json_t *o) {
     struct object_walk walk = {.s = s, .threads = threads, .st = ST_OK};
     for (size_t i = 0; i < paths->len; i++) {
-        walk.first_source = i == 0;
+        walk.first_source = s->threads.len == 0;
         if (!member_path_each(&paths->data[i], o, visit_object, &walk)) {
             return walk.st;
         }

@@ -172,6 +172,57 @@ static void of_threads_without_ids_the_crashed_one_is_told_again(void **state) {
     release_converted(&c);
 }
 
+/* Each of the paths may be where a kind of document has its list of threads; those of it that have
+ * no stack count, too. */
+static void the_list_of_threads_is_what_the_first_path_with_one_leads_to(void **state) {
+    static const char *const lists[] = {"{'values':[%s]}", "[%s]"};
+    static const char map[] =
+        "map shop\nneeds shop\nthreads threads.values.* | threads.* | error\nframes frames.*\n"
+        "stall.kind = crash\nthread.id id\nthread.name name\nthread.main main\n"
+        "thread.crashed hit\nframe.address pc\n";
+    (void)state;
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
+        struct strbuf json = {0};
+        strbuf_addf(&json, "{'shop':1,'error':{'id':1,'frames':[{'pc':5},{'pc':6}]},'threads':");
+        const char *hole = strchr(lists[i], '%');
+        strbuf_add(&json, lists[i], (size_t)(hole - lists[i]));
+        strbuf_addf(&json, "{'id':1,'name':'ui','main':true,'hit':true},"
+                           "{'id':2,'name':'worker','frames':[{'pc':9}]}");
+        strbuf_addf(&json, "%s}", hole + 2);
+        struct converted c = convert_by_map(map, strbuf_cstr(&json));
+        const struct dump *d = only_dump(&c);
+        assert_int_equal(d->thread_count, 2);
+        assert_string_equal(d->threads[0].name, "ui");
+        assert_true(d->threads[0].main);
+        assert_int_equal(d->threads[0].stack.frame_count, 2);
+        assert_false(d->threads[1].main);
+        assert_non_null(strstr(c.texts[0].data, "\"crashed\":true"));
+        release_converted(&c);
+        strbuf_release(&json);
+    }
+}
+
+/* App Store Connect gives a frame without a name an offset in its image, or an address alone. */
+static void a_frame_of_app_store_connect_lies_at_its_offset(void **state) {
+#define LOG(frame)                                                                                 \
+    "{'productData':[{'diagnosticLogs':[{'diagnosticMetaData':{'event':'hang','deviceType':"       \
+    "'iPhone13_3'},'callStackTree':[{'callStacks':[{'callStackRootFrames':[{'sampleCount':5,"      \
+    "'binaryUUID':'00000000-0000-4000-8000-000000000001','binaryName':'Shop'," frame "}]}]}]}]}]}"
+    (void)state;
+    struct converted c =
+        convert_json_of(LOG("'address':'0x102f48b78','offsetIntoBinaryTextSegment':'7236'"));
+    const struct dump *d = only_dump(&c);
+    assert_string_equal(d->device.model, "iPhone13,3");
+    assert_int_equal(d->image_count, 1);
+    check_frames(&d->threads[0].stack, FRAMES(d->images[0].load + 7236));
+    assert_null(d->lack);
+    release_converted(&c);
+    c = convert_json_of(LOG("'address':'0x102f48b78','offsetIntoBinaryTextSegment':''"));
+    check_frames(&only_dump(&c)->threads[0].stack, FRAMES(0x102f48b78));
+    assert_string_equal(only_dump(&c)->lack, "1 frame whose image has no load address");
+    release_converted(&c);
+}
+
 #define TREES                                                                                      \
     "map t\nneeds stacks\nthreads stacks.*\ntrees roots children sub count n\n"                    \
     "frame.address pc\nstall.kind = hang\ncontext.screen view\nthread.main main\n"
@@ -284,6 +335,8 @@ int main(void) {
         cmocka_unit_test(an_image_without_a_name_still_ends_the_one_below),
         cmocka_unit_test(a_thread_is_the_same_by_id_by_stack_or_by_its_mark),
         cmocka_unit_test(of_threads_without_ids_the_crashed_one_is_told_again),
+        cmocka_unit_test(the_list_of_threads_is_what_the_first_path_with_one_leads_to),
+        cmocka_unit_test(a_frame_of_app_store_connect_lies_at_its_offset),
         cmocka_unit_test(trees_become_samples),
         cmocka_unit_test(a_share_counts_in_millionths),
         cmocka_unit_test(one_document_may_hold_many),

@@ -197,6 +197,7 @@ enum st map_stacks_read_frame(struct map_stacks *s, const json_t *object) {
     bool has_address = map_field_address(s->r, s->map, FIELD_FRAME_ADDRESS, object, &f.address);
     bool has_offset = map_field_address(s->r, s->map, FIELD_FRAME_OFFSET, object, &f.offset) &&
                       f.offset < OFFSET_END;
+    f.offset = has_offset ? f.offset : 0;
     f.address = has_address ? report_strip(s->r, f.address) : 0;
     has_address = has_address && f.address > 0;
     map_read_symbol(s, object, has_address, &f);

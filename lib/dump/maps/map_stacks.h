@@ -54,8 +54,8 @@ struct map_stacks {
 };
 
 void map_stacks_release(struct map_stacks *s);
-/* Read one image or thread of the document. first_source: the map's first path for threads, before
- * which none is known. ST_ERR: out of memory, or a limit. */
+/* Read one image or thread of the document. first_source: no thread was found on an earlier path of
+ * the map. ST_ERR: out of memory, or a limit. */
 enum st map_stacks_add_image(struct map_stacks *s, const json_t *image) BASE_MUST_USE;
 enum st map_stacks_add_thread(struct map_stacks *s, const json_t *thread,
                               bool first_source) BASE_MUST_USE;

@@ -507,6 +507,11 @@ static void android_tell_lacks(struct android *t) {
     report_lack_count(r, t->unread, "line within a thread that could not be read",
                       "lines within threads that could not be read");
     report_lack_frames(r);
+    if (!r->reason && t->hung == 0 && r->process && *r->process == '/') {
+        /* a bug report has the stacks of all processes, native programs first */
+        report_lack(r, "which process hung: the first one is a native program, which the system "
+                       "does not watch");
+    }
     if (t->headless) {
         report_lack(r, "the head of its process");
     }

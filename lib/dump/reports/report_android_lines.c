@@ -235,8 +235,10 @@ static void skip_blank_lines(struct span *text) {
 static void skip_output(struct span *text) {
     struct span line;
     while (span_begins(*text, "----- Output from ")) {
-        while (take_line(text, &line) && !span_begins(line, "----- End output")) {
-            continue;
+        bool within = true;
+        while (within && take_line(text, &line)) {
+            span_skip_space(&line); /* the whole trace may be indented */
+            within = !span_begins(line, "----- End output");
         }
         skip_blank_lines(text);
     }

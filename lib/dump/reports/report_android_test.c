@@ -327,6 +327,32 @@ static void a_subject_may_stand_before_the_machines_load(void **state) {
     release_converted(&c);
 }
 
+/* A trace that was pasted into a list or between lines of prose is indented. */
+static void the_machines_load_may_be_indented(void **state) {
+    (void)state;
+    assert_true(is_android("Subject: Input dispatching timed out (x)\n    \n"
+                           "    ----- Output from /proc/pressure/cpu -----\n"
+                           "    some avg10=1.00 total=2\n    full avg10=1.00 total=2\n"
+                           "    some avg60=1.00 total=2\n    full avg60=1.00 total=2\n"
+                           "    some avg300=1.00 total=2\n    full avg300=1.00 total=2\n"
+                           "    ----- End output from /proc/pressure/cpu -----\n    \n"
+                           "    RssHwmKb: 1\n"));
+}
+
+/* The fence that ends code in Markdown is no line of the thread, nor is the prose behind it. */
+static void the_end_of_code_in_markdown_is_no_line_of_a_thread(void **state) {
+    static const char *const ends[] = {"```\n", "`\n", "  ~~~\n", "```\nPlease help.\n"};
+    (void)state;
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+        struct strbuf text = {0};
+        strbuf_addf(&text, "\"main\" tid=1 Native\n  at a.B.c (B.java:1)\n%s", ends[i]);
+        struct converted c = convert_text_of(strbuf_cstr(&text));
+        assert_null(only_dump(&c)->lack);
+        release_converted(&c);
+        strbuf_release(&text);
+    }
+}
+
 /* The system dumps the process that hung first; if that does not answer, others follow. */
 static void a_process_that_does_not_answer_is_not_another_one(void **state) {
     (void)state;
@@ -360,6 +386,28 @@ static void native_stacks_alone_have_a_main_thread(void **state) {
     release_converted(&c);
 }
 
+/* A bug report has the stacks of all processes, those of native programs first. */
+static void a_native_program_is_not_what_hung(void **state) {
+#define PROGRAM                                                                                    \
+    "----- pid 643 at 2026-11-20 09:12:44 -----\nCmd line: /system/bin/programd\n\n"               \
+    "\"programd\" sysTid=643\n  #00 pc 10  /system/lib64/libc.so (__ioctl+8)\n\n----- end 643 "    \
+    "-----\n"
+    static const char *const told[] = {
+        "Subject: a program was too slow\n----- dumping pid: 643 at 1\n" PROGRAM,
+        "----- dumping pid: 643 at 1\n" PROGRAM};
+    (void)state;
+    struct converted c = convert_text_of(PROGRAM OTHER_PROCESS);
+    assert_string_equal(only_dump(&c)->lack,
+                        "which process hung: the first one is a native program, which the system "
+                        "does not watch");
+    release_converted(&c);
+    for (size_t i = 0; i < sizeof told / sizeof *told; i++) {
+        c = convert_text_of(told[i]);
+        assert_null(only_dump(&c)->lack);
+        release_converted(&c);
+    }
+}
+
 int main(void) {
     dump_library_init();
     const struct CMUnitTest tests[] = {
@@ -377,9 +425,12 @@ int main(void) {
         cmocka_unit_test(a_process_ends_where_another_begins),
         cmocka_unit_test(damaged_lines_of_a_trace_are_told),
         cmocka_unit_test(a_subject_may_stand_before_the_machines_load),
+        cmocka_unit_test(the_machines_load_may_be_indented),
+        cmocka_unit_test(the_end_of_code_in_markdown_is_no_line_of_a_thread),
         cmocka_unit_test(a_process_that_does_not_answer_is_not_another_one),
         cmocka_unit_test(native_stacks_alone_have_a_main_thread),
         cmocka_unit_test(frames_of_a_trace_that_are_cut_out_are_told),
+        cmocka_unit_test(a_native_program_is_not_what_hung),
     };
     return cmocka_run_group_tests_name("report_android", tests, NULL, NULL);
 }

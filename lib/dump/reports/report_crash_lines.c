@@ -121,9 +121,14 @@ static bool take_frame_offset(const char **s, uint64_t *out) {
 }
 
 /* Returns the symbol in the text after "BASE + 24": KSCrash's "(SYMBOL + 24)", libsymbolicate's "//
- * SYMBOL + 0x18"; NULL: there is none, or an address stands in its place. */
+ * SYMBOL + 0x18"; NULL: there is none, or an address or a place in the source stands there. */
 static const char *symbol_behind(struct report *r, const char *s) {
     size_t len = strlen(s);
+    const char *colon = strrchr(s, ':');
+    const bool source = colon && strspn(colon + 1, "-0123456789)") == strlen(colon + 1);
+    if (s[0] == '(' && source) {
+        return NULL; /* "(:-1)", "(Cart.m:12)": a place in the source, as Xcode writes it */
+    }
     if (len > 2 && s[0] == '(' && s[len - 1] == ')') {
         return report_text(r, s + 1, len - 2);
     }

@@ -303,6 +303,49 @@ static void the_watchdogs_sentence_is_enough(void **state) {
     }
 }
 
+/* A reader takes neither the address that atos writes for an unknown symbol, nor a place in the
+ * source, for a function's name. */
+static void only_a_symbol_is_a_functions_name(void **state) {
+    (void)state;
+    struct converted c = convert_text_of(
+        HEAD "\nThread 0:\n"
+             "0 Shop 0x0000000100000010 0x00000000008cfa48 (in Shop) + 9239112\n"
+             "1 Shop 0x0000000100000020 0x100000000 + 32 (:-1)\n"
+             "2 Shop 0x0000000100000030 0x100000000 + 48 (Cart.swift:12)\n"
+             "3 Shop 0x0000000100000040 0x100000000 + 64 (-[Cart add:to:] + 4)\n\n" LISTED);
+    const struct dump *d = only_dump(&c);
+    check_frames(&d->threads[0].stack, FRAMES(0x100000010, 0x100000020, 0x100000030, 0x100000040));
+    for (size_t i = 0; i < 3; i++) {
+        assert_null(dump_name_at(d, d->threads[0].stack.frames[i]));
+    }
+    assert_string_equal(dump_name_at(d, 0x100000040)->symbol, "-[Cart add:to:]");
+    release_converted(&c);
+}
+
+/* The window of macOS shows a translation above the JSON from which it was made, and a paste into
+ * an issue is cut. */
+static void a_translation_above_a_cut_original_is_read(void **state) {
+    static const char *const cut[] = {"{\"bug_type\":\"309\",\"app_na", "{\"bug_type\":\"309\"}\n",
+                                      "{\"bug_type\":\"309\"}\n{\"usedImages\":[{\"base\":4096",
+                                      "{\"bug_type\":\"309\"}\n{\"a\":[\n```\n"};
+    (void)state;
+    for (size_t i = 0; i < sizeof cut / sizeof *cut; i++) {
+        struct strbuf text = {0};
+        strbuf_addf(&text,
+                    "Translated Report (Full Report Below)\n-----\n\n%s\nThread 0:\n"
+                    "0 Shop 0x0000000100000010 f + 16\n\n%s\n-----------\nFull Report\n"
+                    "-----------\n\n%s",
+                    HEAD, LISTED, cut[i]);
+        struct converted c = convert_text_of(strbuf_cstr(&text));
+        const struct dump *d = only_dump(&c);
+        check_frames(&d->threads[0].stack, FRAMES(0x100000010));
+        assert_string_equal(lack_of(d),
+                            "the full report: its JSON is cut short, and its translation was read");
+        release_converted(&c);
+        strbuf_release(&text);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_watchdogs_sentence_is_enough),
@@ -319,6 +362,8 @@ int main(void) {
         cmocka_unit_test(images_without_headers_are_the_apps_by_their_place),
         cmocka_unit_test(damaged_images_are_told),
         cmocka_unit_test(a_text_without_a_frame_says_so),
+        cmocka_unit_test(only_a_symbol_is_a_functions_name),
+        cmocka_unit_test(a_translation_above_a_cut_original_is_read),
     };
     return cmocka_run_group_tests_name("report_crash", tests, NULL, NULL);
 }

@@ -18,6 +18,16 @@ struct report_lines report_lines_of(struct span text) {
     return t;
 }
 
+/* Is the line one of those that mark code in Markdown: "```text", "~~~", or a backtick alone? */
+static bool is_code_mark(const char *s, size_t len) {
+    while (len > 0 && (*s == ' ' || *s == '\t')) {
+        s++;
+        len--;
+    }
+    return (len == 1 && *s == '`') ||
+           (len >= 3 && (memcmp(s, "```", 3) == 0 || memcmp(s, "~~~", 3) == 0));
+}
+
 const char *report_next_line(struct report *r, struct report_lines *t) {
     if (t->at >= t->end) {
         return NULL;
@@ -35,7 +45,7 @@ const char *report_next_line(struct report *r, struct report_lines *t) {
     while (len > 0 && (start[len - 1] == '\r' || start[len - 1] == ' ' || start[len - 1] == '\t')) {
         len--;
     }
-    return len > 0 ? report_text(r, start, len) : "";
+    return len > 0 && !is_code_mark(start, len) ? report_text(r, start, len) : "";
 }
 
 const char *report_skip_blanks(const char *s) {
@@ -159,6 +169,11 @@ uint64_t report_symbol(struct report *r, uint64_t address, const char *s) {
     }
     bool behind; /* the mark stands behind file and line */
     size_t len = cut_inlined(s, strlen(s), &behind);
+    const char *rest = s;
+    uint64_t number;
+    if (report_take_hex(&rest, &number) && (*rest == 0 || *rest == ' ')) {
+        return 0; /* atos writes the address in the place of a symbol that it does not know */
+    }
     const char *open = len > 0 && s[len - 1] == ')' ? strrchr(s, '(') : NULL;
     const char *colon = open ? strrchr(open, ':') : NULL;
     const size_t digits = colon ? len - 1 - (size_t)(colon + 1 - s) : 0;

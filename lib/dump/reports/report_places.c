@@ -44,10 +44,11 @@ enum st report_named_frame(struct report *r, const struct report_name *name) {
     return report_unplaced_frame(r, &own);
 }
 
-enum st report_unplaced_frame(struct report *r, const struct report_name *name) {
+uint64_t report_name_unplaced(struct report *r, const struct report_name *name, uint64_t *number) {
     struct strbuf key = {0};
     struct report_name own = *name;
     bool added = false;
+    *number = 0;
     strbuf_addf(&key, "%s%c%s%c%" PRIu32 "%d", own.symbol ? own.symbol : "", 0,
                 own.file ? own.file : "", 0, own.line, own.in_app);
     const struct map_entry *entry =
@@ -55,15 +56,19 @@ enum st report_unplaced_frame(struct report *r, const struct report_name *name) 
                    : map_put(&r->named_places, key.data, key.len, r->named_places.count, &added);
     strbuf_release(&key);
     if (!entry) {
-        return err_nomem(r->e);
+        r->no_memory = true;
+        return 0;
     }
     own.address =
         (r->named_first > 0 ? r->named_first : NAMED_FIRST) + NAMED_STEP * (uint64_t)entry->value;
     own.offset = 0;
-    if (added) {
-        (void)report_name(r, &own);
-    }
-    return report_frame(r, own.address);
+    *number = report_name(r, &own);
+    return own.address;
+}
+
+enum st report_unplaced_frame(struct report *r, const struct report_name *name) {
+    uint64_t number, address = report_name_unplaced(r, name, &number);
+    return r->no_memory ? err_nomem(r->e) : report_frame(r, address);
 }
 
 enum st report_file_frame(struct report *r, const struct report_image *image, uint64_t offset,

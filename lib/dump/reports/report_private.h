@@ -237,6 +237,9 @@ void report_write_names(const struct report *r, struct jsonw *w);
 enum st report_named_frame(struct report *r, const struct report_name *name) BASE_MUST_USE;
 /* Adds a frame without an address as report_named_frame does, but with its symbol unchanged. */
 enum st report_unplaced_frame(struct report *r, const struct report_name *name) BASE_MUST_USE;
+/* Returns the made-up address that report_unplaced_frame gives this name, and sets *number to what
+ * report_name returns for it; if memory runs out, r->no_memory is set. */
+uint64_t report_name_unplaced(struct report *r, const struct report_name *name, uint64_t *number);
 /* Adds a frame of which only its file, image->path, and the address in that file are known: the
  * image gets a made-up load address. image->load is not read; the other members count in the file's
  * first frame. symbol: "NAME" or "NAME+24"; NULL = none. */
@@ -309,8 +312,8 @@ struct report_lines {
 /* Returns the lines of a text; the first line's indent is cut off all of them, as for text in an
  * issue. */
 struct report_lines report_lines_of(struct span text);
-/* Returns a copy of the next line in the arena, without trailing blanks. NULL: no more lines, or
- * out of memory. */
+/* Returns a copy of the next line in the arena, without trailing blanks; "" for a line that only
+ * marks code in Markdown. NULL: no more lines, or out of memory. */
 const char *report_next_line(struct report *r, struct report_lines *t);
 const char *report_skip_blanks(const char *s);
 /* Returns what follows "KEY:" on the line; NULL: the line does not begin so, or nothing follows. */

@@ -277,6 +277,32 @@ static void what_call_trees_have_lost_is_told(void **state) {
     release_converted(&c);
 }
 
+/* Some who paste a graph leave the addresses out. */
+static void nodes_without_addresses_keep_their_names(void **state) {
+    (void)state;
+    struct converted c =
+        convert_text_of(SAMPLE "    9 Thread_1   DispatchQueue_1: com.apple.main-thread  (serial)\n"
+                               "    + 9 start  (in dyld) + 24\n"
+                               "    +   9 ???  (in Shop)  load address 0x100000000 + 0x200\n"
+                               "    +     5 -[Cart add:]  (in Shop) + 12\n"
+                               "    +       5 start  (in dyld) + 30\n"
+                               "    +     4 ???  (in Shop)\n" SUMS);
+    const struct dump *d = only_dump(&c);
+    const struct dump_stack *s = &d->threads[0].stack;
+    assert_int_equal(s->frame_count, 4);
+    assert_int_equal(s->frames[2], 0x100000200);
+    assert_int_equal(s->frames[0], s->frames[3]);
+    assert_string_equal(dump_name_at(d, s->frames[3])->symbol, "start");
+    assert_string_equal(dump_name_at(d, s->frames[1])->symbol, "-[Cart add:]");
+    assert_non_null(strstr(d->lack, "1 frame that could not be read"));
+    release_converted(&c);
+    c = convert_text_of(SAMPLE "    9 Thread_1\n      9 start\n        9 -[Cart add:]\n" SUMS);
+    d = only_dump(&c);
+    assert_int_equal(d->threads[0].stack.frame_count, 2);
+    assert_string_equal(dump_name_at(d, d->threads[0].stack.frames[0])->symbol, "-[Cart add:]");
+    release_converted(&c);
+}
+
 /* A heading and a node that lost their line feeds. */
 static void joined_nodes_are_told(void **state) {
     (void)state;
@@ -325,6 +351,7 @@ int main(void) {
     dump_library_init();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_call_trees_have_lost_is_told),
+        cmocka_unit_test(nodes_without_addresses_keep_their_names),
         cmocka_unit_test(joined_nodes_are_told),
         cmocka_unit_test(frames_that_perfs_samples_lost_are_told),
         cmocka_unit_test(the_main_thread_of_sample_is_that_of_the_main_queue),

@@ -119,6 +119,29 @@ static uint64_t sample_name(struct report *r, uint64_t address, const char *s, c
     return report_name(r, &name);
 }
 
+/* Places a node without an address in brackets: "-[DB write:]  (in Shop) + 24", "???  (in Shop)
+ * load address 0x104980000 + 0x1234", or a name alone, as up to Mac OS X 10.6; false: that is not
+ * possible. in: what follows the name; the line's end if nothing does. */
+static bool place_bare_node(struct report *r, const char *in, struct report_outline_node *node) {
+    static const char word[] = "load address ";
+    const char *load = strstr(in, word);
+    uint64_t base, offset;
+    if (load) {
+        load += sizeof word - 1;
+        bool placed = report_take_hex(&load, &base) && sample_begins(load, " + ") &&
+                      (load += 3, report_take_hex(&load, &offset)) && offset <= UINT64_MAX - base;
+        node->address = placed ? base + offset : 0;
+        return placed;
+    }
+    if (in == node->symbol || sample_begins(node->symbol, "???")) {
+        return false;
+    }
+    const struct report_name name = {.symbol =
+                                         report_text(r, node->symbol, (size_t)(in - node->symbol))};
+    node->address = report_name_unplaced(r, &name, &node->name);
+    return true;
+}
+
 /* Takes a node "2000 -[DB write:] (in Shop) + 24 [0x104981234]" after the characters that draw the
  * tree. Of several addresses, "[0x104981234,0x104981240,…]", the first one is used. */
 static enum st sample_take_node(struct sample_text *t) {
@@ -142,13 +165,14 @@ static enum st sample_take_node(struct sample_text *t) {
         return ST_OK;
     }
     struct report_outline_node node = {.column = column, .count = count, .symbol = s};
+    in = strstr(s, "  (in ");
+    in = in ? in : s + strlen(s);
     if (!report_take_hex(&digits, &address) || (!at && *digits)) {
-        t->r->frames_unread++;
+        t->r->frames_unread += at || !place_bare_node(t->r, in, &node);
         return report_outline_add(t->r, &t->outline, &node);
     }
     node.address = address;
-    in = strstr(s, "  (in ");
-    if (at && in) {
+    if (at && *in) {
         node.name = sample_name(t->r, address, s, in);
     } else if (at && strncmp(s, "???", 3) != 0) { /* a row that atos wrote */
         const char *text = report_text(t->r, s, (size_t)(at - s));

@@ -1,6 +1,7 @@
 /* Reads Apple's text reports, and those of tools that write the same form. */
 #include <string.h>
 
+#include "dump/json/scan_private.h"
 #include "dump/reports/report_crash_private.h"
 #include "dump/reports/report_private.h"
 
@@ -120,8 +121,8 @@ static bool text_begins(struct span text, bool *more) {
 }
 
 /* Returns where the original .ips begins, below a line "Full Report" that may end with blanks or a
- * CR; NULL: there is none. */
-static const char *text_original(struct span text) {
+ * CR, and sets *translation to the text above that line; NULL: there is none. */
+static const char *text_original(struct span text, struct span *translation) {
     static const char mark[] = "\nFull Report";
     const size_t size = sizeof mark - 1;
     for (const char *p = text.p; (size_t)(text.end - p) > size; p++) {
@@ -134,6 +135,7 @@ static const char *text_original(struct span text) {
             rest++;
         }
         if (memcmp(p, mark, size) == 0 && rest < text.end && *rest == '\n') {
+            *translation = (struct span){text.p, p + 1};
             return memchr(rest, '{', (size_t)(text.end - rest));
         }
     }
@@ -153,26 +155,55 @@ static struct span original_ips(const char *p, const char *end) {
     return ips;
 }
 
-/* Reads a text report. The macOS console appends the original .ips to the text; that is then read
- * instead. */
-static enum st report_text_read(const struct report_document *d, struct err *e) {
-    const char *original = text_original(d->text);
-    if (original) {
-        struct report_document ips = *d;
-        ips.text = original_ips(original, d->text.end);
-        return report_read_ips(&ips, e);
+/* Are the two JSON texts of an .ips whole? */
+static bool is_whole_ips(struct span ips) {
+    for (size_t i = 0; i < 2; i++) {
+        span_skip_space(&ips);
+        struct span json = span_value(&ips);
+        if (json.p == json.end ||
+            scan_check(json.p, (size_t)(json.end - json.p), REPORT_DEPTH_MAX, NULL) != ST_OK) {
+            return false;
+        }
     }
+    return true;
+}
+
+/* Reads a text report from its lines. translated: the original, from which they were made, is cut
+ * short. */
+static enum st read_text_lines(const struct report_document *d, struct span lines, bool translated,
+                               struct err *e) {
     struct report r;
-    bool sampled = report_is_sampled(d->text);
+    bool sampled = report_is_sampled(lines);
     report_init(&r, sampled ? "spindump" : "crash", 0, e);
     report_keep(&r, "text", d->text, true);
-    report_lack_end(&r, d->text);
+    report_lack_end(&r, lines);
     r.wanted = d->process;
-    enum st st = sampled ? report_fill_sampled(&r, d->text) : report_fill_crash(&r, d->text);
+    enum st st = sampled ? report_fill_sampled(&r, lines) : report_fill_crash(&r, lines);
+    if (translated) {
+        report_lack(&r, "the full report: its JSON is cut short, and its translation was read");
+    }
     if (st == ST_OK) {
         st = report_finish(&r, d);
     }
     report_release(&r);
+    return st;
+}
+
+/* Reads a text report. The macOS console appends the original .ips to the text; that is then read
+ * instead, unless it is cut short. */
+static enum st report_text_read(const struct report_document *d, struct err *e) {
+    struct report_document ips = *d;
+    struct span translation = d->text;
+    const char *original = text_original(d->text, &translation);
+    if (!original) {
+        return read_text_lines(d, d->text, false, e);
+    }
+    ips.text = original_ips(original, d->text.end);
+    enum st st = report_read_ips(&ips, e);
+    if (st == ST_ERR && !is_whole_ips(ips.text)) {
+        err_clear(e);
+        st = read_text_lines(d, translation, true, e);
+    }
     return st;
 }
 

@@ -121,7 +121,10 @@ static void check_polls(int descriptor) {
 
 static void a_poll_of_standard_input_waits_for_it(void **state) {
     (void)state;
-    int ends[2];
+    int ends[2], read = 0;
+    if (!proc_read_memory_async(getpid(), (uint64_t)(uintptr_t)ends, &read, sizeof read)) {
+        skip(); /* an emulator has no process_vm_readv(2) */
+    }
     assert_int_equal(pipe(ends), 0);
     with_input(ends[0], check_polls);
     close(ends[0]);

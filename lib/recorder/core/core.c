@@ -264,16 +264,6 @@ void rec_core_tick(struct rec_core *core, uint64_t at_ns) {
     }
 }
 
-/* Returns the time up to which the track's stall is known to last: that of its last dump. */
-static uint64_t stalled_until(const struct rec_track *track) {
-    const struct rec_open_stall *stall = &track->stall;
-    uint64_t age_ms = stall->told_ms;
-    if (stall->record != NULL) {
-        age_ms = rec_max(age_ms, stall->record->dump.stall.at_ms);
-    }
-    return track->since_ns + track->gap_ns + (stall->active ? age_ms * REC_NS_PER_MS : 0);
-}
-
 /* Ends the busy stretch where a sample that was just taken shows that the thread waits for input,
  * and begins another one, which the next such sample ends again. Such a wait is no edge of the
  * loop: it begins and ends between two samples, and half of the time between these counts as
@@ -297,7 +287,10 @@ static void rest_for_input(struct rec_core *core, uint64_t now) {
     }
     rec_ring_drop(&core->ring);
     uint64_t begin = rests ? loop->since_ns : now - rec_min(apart, half);
-    begin = rec_min(now, rec_max(begin, stalled_until(loop)));
+    if (loop->stall.active) { /* the stall lasted at least until its last dump */
+        uint64_t known_ns = rec_stall_known_ms(loop) * REC_NS_PER_MS;
+        begin = rec_min(now, rec_max(begin, loop->since_ns + loop->gap_ns + known_ns));
+    }
     loop->sampled_edge = true;
     if (core->launch) {
         rec_core_end_launch(core, begin);

@@ -290,6 +290,8 @@ void rec_stall_checked(struct rec_core *core, struct rec_track *track, bool foun
 void rec_stall_threads(struct rec_core *core, uint64_t now);
 /* Updates the times of the open dumps to now, unless they were updated a moment ago. */
 void rec_stall_grow(struct rec_core *core, uint64_t now);
+/* Returns the age in ms up to which the track's open stall is known to last, by its dumps. */
+uint64_t rec_stall_known_ms(const struct rec_track *track);
 /* Ends the track's stall at t, or, if ended is false, abandons it: closes its open dump. */
 void rec_stall_end(struct rec_core *core, struct rec_track *track, uint64_t t, bool ended);
 

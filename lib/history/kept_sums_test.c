@@ -172,7 +172,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(a_sum_replaces_those_that_it_makes_needless, set_up,
                                         tear_down)};
     if (history_open(&h, "/dev/null", HISTORY_READ, &e) == ST_ERR && e.code == ERR_UNSUPPORTED) {
-        print_message("# SKIP this build has no libsqlite3\n");
+        puts("1..1\nok 1 - history: kept sums # SKIP this build has no libsqlite3");
         return 0;
     }
     return cmocka_run_group_tests_name("history: kept sums", tests, NULL, NULL);

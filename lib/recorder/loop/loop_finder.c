@@ -9,17 +9,15 @@ enum {
      * differ */
     SIBLING_BYTES = 512,
     DEEPER_STREAK = 8, /* number of waits that a deeper place needs at least to replace a loop */
-    DEEPER_OFTEN =
-        16, /* number of waits that suffice for it if the loop was not seen for ABSENT_NS */
-    CLEARLY_MORE = 2, /* factor by which one candidate must have waited longer than the other for
-                         that to decide */
+    DEEPER_OFTEN = 16, /* number that suffices if the loop was not seen for ABSENT_NS */
+    CLEARLY_MORE = 2,  /* factor by which one candidate must have waited longer than the other for
+                          that to decide */
     FINISH_QUALIFIES =
         2, /* number of waits that qualify a candidate at the end, when no more waits come */
     RETURN_STREAK = 8, /* number of waits of the believed loop that end a doubt */
     LONGER_EACH = 8, /* factor by which each wait of a loop is longer than each wait for a reply */
     LONGER_ALL = 4,  /* factor by which all waits of a loop are longer than all waits for replies */
-    FIRST_OFTEN =
-        128, /* number of waits that suffice for the first belief, however short they are */
+    FIRST_OFTEN = 128, /* number of waits, of any length, that suffices for the first belief */
     RUNS_BACK =
         8 /* number of runs of other candidates that may lie between two runs that are joined */
 };
@@ -28,13 +26,14 @@ enum {
 /* Time in ns after which a place that never idles replaces an absent loop on a condition
  * variable. */
 #define BUSY_NS UINT64_C(1000000000)
-#define MODAL_WAITS_NS                                                                             \
-    UINT64_C(1000000000) /* waits at one depth before another was believed are a modal loop's if   \
-                            they take this long */
+/* Waits at one depth before another was believed are a modal loop's if they take this long. */
+#define MODAL_WAITS_NS UINT64_C(1000000000)
 /* Time in ns that the waits of a loop, which idles, take in all; waits for replies take less. */
 #define LOOP_WAITS_NS UINT64_C(100000000)
 /* The same for the first belief, before which nothing is judged and nothing is lost. */
 #define FIRST_WAITS_NS UINT64_C(40000000)
+/* Shortest time in ns over which a loop on a condition variable shows that it idles. */
+#define CALM_NS UINT64_C(400000000)
 
 void finder_init(struct loop_finder *f, uint64_t threshold_ns,
                  bool (*allowed)(void *ctx, uint64_t place), void *ctx) {
@@ -102,8 +101,8 @@ static void drop_runs(struct loop_finder *f, uint32_t candidate) {
 
 /* Adds a candidate; in a full table it replaces the candidate whose latest wait is the oldest, but
  * never the believed one. */
-static struct finder_candidate *
-finder_add_candidate(struct loop_finder *f, const struct finder_wait *wait, uint64_t now_ns) {
+static struct finder_candidate *finder_add_candidate(struct loop_finder *f,
+                                                     const struct finder_wait *wait) {
     uint32_t at = f->count;
     if (f->count < FINDER_CANDIDATES) {
         f->count++;
@@ -118,7 +117,7 @@ finder_add_candidate(struct loop_finder *f, const struct finder_wait *wait, uint
     }
     struct finder_candidate *c = &f->candidates[at];
     *c = (struct finder_candidate){
-        .place = wait->place, .object = wait->object, .depth = wait->depth, .first_ns = now_ns};
+        .place = wait->place, .object = wait->object, .depth = wait->depth};
     c->refused = f->allowed != NULL && !f->allowed(f->allowed_ctx, wait->place);
     return c;
 }
@@ -346,9 +345,24 @@ static void judge_doubtful(struct loop_finder *f, struct finder_candidate *c,
 }
 
 /* Has c, which waits on a condition variable or for signals, idled for half of the time since its
- * first wait? Waits for a lock that is made of a condition variable, or for helpers, take less. */
+ * first wait, or for three quarters of a span? Waits for a lock that is made of a condition
+ * variable, or for helpers, take less; a busy loop has calm spans. */
 static bool idles_mostly(const struct finder_candidate *c, uint64_t now_ns) {
-    return c->waited_ns >= FIRST_WAITS_NS && c->waited_ns >= (now_ns - c->first_ns) / 2;
+    return c->calm ||
+           (c->waited_ns >= FIRST_WAITS_NS && c->waited_ns >= (now_ns - c->first_ns) / 2);
+}
+
+/* Judges and begins a span of c, always at the start of a wait: the next begins behind a long
+ * turn, not within it. */
+static void look_for_calm(struct finder_candidate *c, uint64_t now_ns) {
+    uint64_t length_ns = now_ns - c->span_ns;
+    if (length_ns >= CALM_NS) {
+        c->calm = c->calm || (c->all_waits - c->span_waits >= FINDER_QUALIFIES &&
+                              c->waited_ns - c->span_waited_ns >= length_ns / 4 * 3);
+        c->span_ns = now_ns;
+        c->span_waits = c->all_waits;
+        c->span_waited_ns = c->waited_ns;
+    }
 }
 
 /* Are c's waits enough to be believed as the first loop? Libraries that wait for replies while they
@@ -423,12 +437,16 @@ enum finder_verdict finder_begin(struct loop_finder *f, const struct finder_wait
     }
     struct finder_candidate *c = finder_match(f, wait);
     if (c == NULL) {
-        c = finder_add_candidate(f, wait, now_ns);
+        c = finder_add_candidate(f, wait);
     }
     if (c->refused) {
         return FINDER_PART;
     }
+    if (c->all_waits == 0) {
+        c->first_ns = c->span_ns = now_ns;
+    }
     c->object = wait->object;
+    look_for_calm(c, now_ns);
     count_wait(c, wait->depth);
     enum finder_verdict verdict = judge_blocking(f, c, wait, now_ns);
     c->latest_ns = now_ns;
@@ -529,8 +547,9 @@ void finder_forget_conditions(struct loop_finder *f) {
     for (uint32_t i = 0; i < f->count; i++) {
         struct finder_candidate *c = &f->candidates[i];
         if (c->object.kind == FINDER_CONDITION && i + 1 != f->believed) {
-            c->waits = c->all_waits = c->outer_waits = 0;
-            c->streak = c->streak_ns = c->waited_ns = 0;
+            c->waits = c->all_waits = c->outer_waits = c->span_waits = 0;
+            c->streak = c->streak_ns = c->waited_ns = c->span_waited_ns = 0;
+            c->calm = false;
             drop_runs(f, i);
             f->open = f->open == i + 1 ? 0 : f->open;
         }

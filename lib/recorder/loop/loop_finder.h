@@ -114,11 +114,14 @@ struct finder_candidate {
                               and waited_ns, and that loop's waited_ns, at the candidate's first
                               wait since that loop is believed */
     uint64_t beside_ns, rival_waited_ns;
-    uint64_t first_ns;  /* time at which the first wait began */
-    uint64_t latest_ns; /* time at which the latest wait began or ended */
-    uint64_t left_ns;   /* latest_ns at the time when another candidate was believed in its place */
-    bool trusted;       /* the candidate was believed before */
-    bool refused;       /* the candidate's place is not allowed for a loop */
+    uint64_t first_ns; /* time at which the first wait began */
+    uint64_t span_ns;  /* time at which the latest span in which idling is looked for began */
+    uint64_t span_waits, span_waited_ns; /* all_waits and waited_ns at span_ns */
+    uint64_t latest_ns;                  /* time at which the latest wait began or ended */
+    uint64_t left_ns; /* latest_ns at the time when another candidate was believed in its place */
+    bool calm;        /* in some span the candidate idled for three quarters of the time */
+    bool trusted;     /* the candidate was believed before */
+    bool refused;     /* the candidate's place is not allowed for a loop */
 };
 
 struct finder_run {

@@ -151,6 +151,37 @@ static void condition_that_idles_seldom_is_no_loop(void **state) {
     assert_int_equal(place_of(&d), 0);
 }
 
+/* As a browser's renderer with a busy page: half of each stall's pause is calm. */
+static void busy_loop_on_a_condition_is_found_by_its_calm_times(void **state) {
+    (void)state;
+    struct driver d = driver();
+    for (unsigned i = 0; i < 100; i++) {
+        wait_for(&d, 60, LOOP, DEEP, condition(0x77), 20);
+    }
+    assert_int_equal(place_of(&d), 0);
+    wait_for(&d, 1500, LOOP, DEEP, condition(0x77), 50);
+    for (unsigned i = 0; i < 9; i++) {
+        wait_for(&d, 2, LOOP, DEEP, condition(0x77), 50);
+    }
+    assert_int_equal(place_of(&d), LOOP);
+    finder_finish(&d.finder, d.now);
+    assert_int_equal(place_of(&d), LOOP);
+}
+
+/* Its share of the time counts from the first wait that is remembered. */
+static void condition_that_was_forgotten_is_judged_by_later_waits(void **state) {
+    (void)state;
+    struct driver d = driver();
+    for (unsigned i = 0; i < 100; i++) {
+        wait_for(&d, 60, LOOP, DEEP, condition(0x77), 20);
+    }
+    finder_forget_conditions(&d.finder);
+    for (unsigned i = 0; i < 5; i++) {
+        wait_for(&d, 20, LOOP, DEEP, condition(0x77), 30);
+    }
+    assert_int_equal(place_of(&d), LOOP);
+}
+
 static void place_that_waits_once_for_each_of_its_descriptors_is_none(void **state) {
     (void)state;
     struct driver d = driver();
@@ -584,6 +615,8 @@ int main(void) {
         cmocka_unit_test(third_wait_makes_a_loop_and_the_earlier_ones_were_its_own),
         cmocka_unit_test(short_waits_make_a_loop_once_there_are_many),
         cmocka_unit_test(condition_that_idles_seldom_is_no_loop),
+        cmocka_unit_test(busy_loop_on_a_condition_is_found_by_its_calm_times),
+        cmocka_unit_test(condition_that_was_forgotten_is_judged_by_later_waits),
         cmocka_unit_test(place_that_waits_once_for_each_of_its_descriptors_is_none),
         cmocka_unit_test(one_shallower_wait_does_not_hide_the_loop),
         cmocka_unit_test(two_waits_are_enough_at_the_end),

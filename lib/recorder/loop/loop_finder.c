@@ -9,10 +9,10 @@ enum {
      * differ */
     SIBLING_BYTES = 512,
     DEEPER_STREAK = 8, /* number of waits that a deeper place needs at least to replace a loop */
-    DEEPER_OFTEN =
-        16, /* number of waits that suffice for it if the loop was not seen for ABSENT_NS */
-    CLEARLY_MORE = 2, /* factor by which one candidate must have waited longer than the other for
-                         that to decide */
+    DEEPER_OFTEN = 16, /* number of waits after which a place replaces a loop that has not waited
+                          for ABSENT_NS */
+    CLEARLY_MORE = 2,  /* factor by which one candidate must have waited longer than the other for
+                          that to decide */
     FINISH_QUALIFIES =
         2, /* number of waits that qualify a candidate at the end, when no more waits come */
     RETURN_STREAK = 8, /* number of waits of the believed loop that end a doubt */

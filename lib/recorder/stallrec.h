@@ -268,7 +268,8 @@ struct stallrec_batch {
                                        dumps by time */
     uint64_t bytes;
     uint32_t dumps, sessions;
-    uint32_t left_out; /* number of files that are damaged, or larger than a batch by themselves */
+    uint32_t left_out; /* number of files that are damaged, or larger than a batch by themselves; 0
+                          for a batch that was gathered before */
 };
 
 /* Gathers the dumps and sessions in a recorder's directory that may be sent, oldest first and at

@@ -16,7 +16,8 @@ struct classify_gate {
     struct cli_list exposure;
     uint64_t min_users, regressed_percent;
     bool fail_new, fail_regressed, fail_inconclusive;
-    /* A bucket that is marked as fixed and came back fails the run (with a history). */
+    /* A bucket that is marked as fixed in a version and came back in a later one fails the run;
+     * only with a history. */
     bool fail_back;
     bool from_history; /* the baseline is the history of the days before --since */
     bool (*ignored)(void *ctx, const char *id); /* see struct gate_options */
@@ -33,9 +34,10 @@ bool classify_read_fail_on(const struct cli_tool *tool, struct classify_gate *g,
 /* Are the options compatible with each other? False after a printed usage error. */
 bool classify_check_gate(const struct cli_tool *tool, const struct classify_gate *g);
 
-/* Names the nameless frames of *t by g->resolve, if there is one; *t must have been made with
- * the rules of k, whose hash is rules_hash. ST_ERR: out of memory; *t is unchanged if a bucket
- * has no stack (ERR_UNSUPPORTED), or other rules made it (ERR_USAGE). */
+/* Names the nameless frames of *t by g->resolve, if there is one; *t must have been made with the
+ * rules of k, whose hash is rules_hash. No effect if no frame lacks a name. ST_ERR leaves *t
+ * unchanged: out of memory, a bucket kept no stack or buckets were folded (ERR_UNSUPPORTED), or
+ * other rules made *t (ERR_USAGE). */
 enum st classify_rename(struct triage **t, const struct classify_gate *g, struct keyer *k,
                         uint64_t rules_hash, struct err *e) BASE_MUST_USE;
 /* Reads partials from the operands (see cli_for_each_input) and merges them into *t; if *t is NULL,

@@ -526,7 +526,8 @@ static bool check_holders(const struct classify_settings *s) {
     return !s->output.facets || cli_reject(&classify_tool, "--by holder excludes --facets");
 }
 
-/* Checks --by for values against the output and the run's purpose. False: an error was printed. */
+/* Checks a --by other than bucket and holder against the output format and the other options.
+ * False: an error was printed. */
 static bool check_values(const struct classify_settings *s) {
     if (s->output.by < BY_DAY) {
         return true;
@@ -541,8 +542,8 @@ static bool check_values(const struct classify_settings *s) {
            cli_reject(&classify_tool, "--by excludes --facets, --partial and the gate");
 }
 
-/* Checks that the run has one purpose, and that --answer-each has lines to answer. False after a
- * printed message. */
+/* Checks that the run has one purpose, that --rules none comes without other rules, and that
+ * --answer-each has lines to answer. False after a printed message. */
 static bool check_purpose(const struct classify_settings *s, const struct cli_parser *p) {
     if (s->rules.raw && (s->rules.files.len || s->rules.globs.len || s->lint)) {
         return cli_reject(&classify_tool, "--rules none excludes other rules");

@@ -29,8 +29,8 @@ struct classify_output {
     enum classify_colour colour;
     bool raw_csv;     /* see struct triage_view */
     unsigned facets;  /* facets of rates, see struct triage_view */
-    uint64_t top;     /* maximum number of buckets shown; UINT64_MAX = not given: formats for people
-                         show 20 */
+    uint64_t top;     /* maximum number of buckets shown, 0 = all; UINT64_MAX = not given: formats
+                         for people show 20, other formats all */
     uint64_t width;   /* width of the table; 0 = the terminal's, $COLUMNS, or 100 */
     const char *path; /* path of the output; NULL = stdout */
     bucket_note_of note; /* notes on buckets, see struct triage_view */
@@ -44,7 +44,8 @@ enum { CLASSIFY_WIDTH_MIN = 40, CLASSIFY_WIDTH_MAX = 400 };
 bool classify_read_facets(struct classify_output *o, const char *words, const char **wrong);
 /* Is the format the one that prints nothing? */
 bool classify_prints_nothing(const struct classify_output *o);
-/* Will the output be text with colours on a terminal? */
+/* Are colours wanted in the output, by --color, or because it goes to a terminal that shows
+ * them? */
 bool classify_wants_colour(const struct classify_output *o);
 /* Prints a finished triage or, if it is not NULL, a table of values of it; a failure is printed and
  * counted. */

@@ -77,7 +77,7 @@ struct cli_setting {
 #define CLI_NUMBER(type, member, low, high)                                                        \
     { .kind = CLI_KIND_NUMBER, CLI_MEMBER(type, member), .min = (low), .max = (high) }
 /* Makes an option set a uint64_t or uint32_t member to a time in ms, in [low, high]: a number,
- * or one with a unit, such as 0.5s. */
+ * which counts ms, or one with a unit, such as 0.5s. */
 #define CLI_DURATION(type, member, low, high)                                                      \
     { .kind = CLI_KIND_DURATION, CLI_MEMBER(type, member), .min = (low), .max = (high) }
 /* Makes an option set an enum or unsigned member, or for two words a bool, to the index of the
@@ -85,7 +85,7 @@ struct cli_setting {
 #define CLI_WORD(type, member, table)                                                              \
     { .kind = CLI_KIND_WORD, CLI_MEMBER(type, member), .words = CLI_WORDS(table) }
 /* Makes an option call a function with the settings and the parser, whose `value` it reads. The
- * function returns false after a printed usage error, or as cli_nomem does. */
+ * function returns false after a printed usage error, or with cli_nomem's result. */
 #define CLI_CALL(function)                                                                         \
     { .kind = CLI_KIND_CALL, .take = (function) }
 /* Makes an option end the reading of options, such as --list-formats. */
@@ -141,7 +141,8 @@ struct cli_parser {
     struct cli_typed typed[CLI_IDS];
     char **operands; /* after CLI_END: borrowed from argv, in order; NULL ends them */
     size_t operand_count;
-    int status; /* after CLI_EXIT: the exit status (0 after --help, 2 after a mistake) */
+    int status; /* after CLI_EXIT: the exit status (0 after --help, 1 if memory ran out or stdout
+                   could not be written, 2 after a mistake) */
 };
 
 /* Starts to parse. It must be called before any file is opened, because it opens /dev/null in place
@@ -173,11 +174,12 @@ int cli_choice(const struct cli_parser *p, const struct cli_words *words);
 
 /* ---- messages and status ---- */
 
-/* Prints "TOOL: TEXT" to stderr, with '?' for control characters. */
+/* Prints "TOOL: TEXT" to stderr, with '?' for characters that are not printable; TEXT is cut to
+ * 1023 bytes. */
 void cli_say(const char *tool, const char *fmt, ...) BASE_PRINTF(2, 3);
 
-/* Prints and counts failures, for the exit status. Of an input with many bad lines only the first
- * failures are printed, then the number of the others; likewise for many bad inputs. */
+/* Prints and counts failures, for the exit status. Of one input only the first 10 failures are
+ * printed, then the number of the others; of all inputs only the first 30. */
 struct cli_failures {
     const char *tool;
     size_t count;
@@ -189,8 +191,9 @@ struct cli_failures {
     size_t printed, untold;
     char last[ERR_TEXT_SIZE]; /* text of the last failure */
 };
-/* Prints "TOOL: WHERE: TEXT" (where: an input, or "INPUT:LINE"; may be NULL) and counts a
- * failure. Returns false, for callers that return it. */
+/* Prints "TOOL: WHERE: TEXT" (where: an input, or "INPUT:LINE"; may be NULL) and counts a failure;
+ * it is counted without being printed if too many were printed already. Returns false, for callers
+ * that return it. */
 bool cli_fail(struct cli_failures *f, const char *where, const struct err *e);
 /* Prints "TOOL: WHERE: TEXT" as cli_fail does, but counts no failure. */
 void cli_notice(const struct cli_failures *f, const char *where, const struct err *e);
@@ -202,8 +205,9 @@ int cli_exit_status(struct cli_failures *f);
 
 /* ---- progress ---- */
 
-/* A line of progress on stderr, redrawn at most ten times a second, only on a terminal and only
- * once the work has taken a second. Zero-initialised = off until cli_progress_begin. */
+/* A line of progress on stderr, redrawn at most ten times a second, only if stderr is a terminal
+ * and stdout is none, and only once the work has taken a second. Zero-initialised = off until
+ * cli_progress_begin. */
 struct cli_progress {
     bool on, drawn;
     const char *what; /* name of the counted things, such as "dumps" */
@@ -225,12 +229,13 @@ typedef void (*cli_on_input)(void *ctx, int fd, const char *name, bool found);
 typedef void (*cli_on_failure)(void *ctx, const char *where, const struct err *why);
 /* Returns the file that an option's value names; "-" is the standard input. */
 const char *cli_file_of(const char *value);
-/* Opens every operand in order: "-" is stdin, a folder stands for its regular files (recursive, in
- * byte order of their paths, without names that start with '.', without following links to
- * folders). Without operands stdin is read, unless it is a terminal: then a usage error is printed
- * and CLI_USAGE returned. An input that cannot be opened is passed to on_failure, and so is the
- * file to which stdout goes, as reading it would never end. A file in a folder that the output
- * will replace is skipped. Returns CLI_OK otherwise. */
+/* Opens every operand in order: "-" is stdin, an archive stands for the files in it
+ * (cli_read_archive), a folder stands for its regular files (recursive, in byte order of their
+ * paths, without names that start with '.', without following links to folders). Without operands
+ * stdin is read, unless it is a terminal: then a usage error is printed and CLI_USAGE returned. An
+ * input that cannot be opened is passed to on_failure, and so is the file to which stdout goes, as
+ * reading it would never end. A file in a folder that the output will replace is skipped. Returns
+ * CLI_OK otherwise. */
 int cli_for_each_input(const struct cli_tool *tool, char **operands, size_t count,
                        cli_on_input on_input, cli_on_failure on_failure, void *ctx);
 
@@ -245,15 +250,16 @@ struct cli_output {
     char *path;       /* path as the user typed it; NULL for stdout */
     char *target;     /* file behind path, with links resolved; NULL: written in place */
     char *temporary;  /* hidden file beside target; NULL: written in place */
-    bool replaces;    /* there is a file at target, with these rights */
+    bool replaces;    /* there is a file at target, with the rights and owners below */
     mode_t mode;
     uid_t owner;
     gid_t group;
 };
 /* Opens an output; path NULL or "-": stdout. A file that is not regular (a pipe, a device), and one
  * to which stdout or stderr goes already (/dev/stdout), is written in place; else the file behind
- * path's links is replaced and keeps its owner and mode. A file or link that another user has put
- * into a sticky folder which all may write to is refused. False: an error was printed. */
+ * path's links is replaced and keeps its owner and mode. In a sticky folder which all may write to,
+ * a file or link is refused that belongs neither to this user nor to the folder's owner. False: an
+ * error was printed. */
 bool cli_output_open(struct cli_output *o, const char *path, struct cli_failures *failures);
 /* Has writing failed? If so, further work is useless; cli_output_close prints the reason. */
 static inline bool cli_output_failed(const struct cli_output *o) {

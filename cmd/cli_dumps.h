@@ -40,10 +40,10 @@ void cli_dumps_init(struct cli_dumps *d, const struct cli_tool *tool,
  * cannot be read, or holds no document, is printed in its place in the order, as INPUT:LINE or
  * INPUT, and counted in failures. Files of a folder that are certainly no dumps (see
  * dump_pipeline_read), and reports of a kind that holds no stall, are skipped, and their number is
- * printed; that is a failure if there are no others. With answers, each line of an input is
- * answered (dump_pipeline_answer), and an error in a line is no failure. Returns CLI_OK; CLI_USAGE
- * as cli_for_each_input does; CLI_FAILED, with the error printed, if nothing could be read for want
- * of memory or threads. */
+ * printed unless d->quiet; that is a failure, and printed in any case, if there are no others. With
+ * answers, each line of an input is answered (dump_pipeline_answer), and an error in a line is no
+ * failure. Returns CLI_OK; CLI_USAGE as cli_for_each_input does; CLI_FAILED, with the error
+ * printed, if nothing could be read for want of memory or threads. */
 int cli_dumps_run(struct cli_dumps *d, unsigned jobs, char **operands, size_t count);
 /* Counts a file of a folder as skipped; other_input calls it for a file that is none of its
  * inputs. path is borrowed during the call. */
@@ -73,7 +73,8 @@ int cli_maps_load(struct cli_dumps *d, const struct cli_list *files,
                   const struct cli_list *path_rules);
 /* Frees the maps of cli_maps_load, if any. */
 void cli_maps_release(struct cli_dumps *d);
-/* Prints the faults of the map files, and their number. Returns the exit status. */
+/* Prints the faults of the map files and, unless d->quiet, how many of the files have none. Returns
+ * the exit status. */
 int cli_maps_lint(struct cli_dumps *d, char **files, size_t count);
 
 /* The row of the option --process, for every command that reads dumps; its value goes to
@@ -91,8 +92,9 @@ enum { CLI_CAP_S_MAX = 1000000000 };
  * mistake. */
 bool cli_take_where(struct where *w, struct cli_parser *p);
 /* Prints the fields of the filter that no examined input has, because a filter on such a field is
- * probably a mistake. who: beginning of the message, such as "no dump says". exposure: the inputs
- * were records of exposure. */
+ * probably a mistake, and how many values a regular expression could not decide in time. who:
+ * beginning of the message, such as "no dump says". exposure: the inputs were records of
+ * exposure. */
 void cli_tell_unsaid(const struct cli_tool *tool, const struct where *w,
                      const struct where_seen *seen, bool exposure, const char *who);
 /* Prints how many dumps have the id of an earlier dump and other content; 0 prints nothing. */

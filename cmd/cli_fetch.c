@@ -23,7 +23,7 @@
 
 /* ---- the program ---- */
 
-/* A callback that is called ten times a second while a program runs. */
+/* A callback that is called at least ten times a second while a program runs. */
 typedef void (*cli_child_waiting)(void *ctx);
 
 enum {
@@ -172,10 +172,10 @@ static bool await_end(struct cli_child *c, unsigned seconds, cli_child_waiting w
 }
 
 /* Runs a program, found as execvp does, with empty input and its output thrown away, in a process
- * group of its own that ends with this process and is killed after `seconds`. *said gets the last
- * line of its error output. ST_OK: it ended with status 0. ST_NONE: it ended with another status,
- * by a signal, or too late; *why becomes the reason. ST_ERR: it could not be started; *why becomes
- * the reason. */
+ * group of its own, which is killed after `seconds`; on Linux the program is also killed if this
+ * process ends. *said gets the last line of its error output. ST_OK: it ended with status 0.
+ * ST_NONE: it ended with another status, by a signal, or too late; *why becomes the reason. ST_ERR:
+ * it could not be started; *why becomes the reason. */
 static enum st run_fetch_program(char *const *words, unsigned seconds, cli_child_waiting waiting,
                                  void *ctx, struct strbuf *said, struct err *why) {
     struct cli_child c = {.output = -1};
@@ -403,7 +403,8 @@ static enum st run_command(struct cli_fetch *f, const struct symbol_request *r,
     return st;
 }
 
-/* Gets a file from the store, or else by the command. */
+/* Gets a file from the store, or else by the command, unless the command missed it within the last
+ * hour. ST_NONE: there is none. */
 static enum st get_by_command(struct cli_fetch *f, const struct symbol_request *r, bool first,
                               char **path, struct err *e) {
     const char *store = index_store_folder(f->store);

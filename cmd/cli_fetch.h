@@ -8,7 +8,7 @@
 #include "index/symbol_set.h"
 
 /* Whether the servers of DEBUGINFOD_URLS are asked. CLI_SERVERS_AUTO asks them if the variable
- * names any and CI is not set, CLI_SERVERS_ON always, CLI_SERVERS_OFF never. */
+ * names any and CI is not set or empty, CLI_SERVERS_ON always, CLI_SERVERS_OFF never. */
 enum cli_servers { CLI_SERVERS_AUTO, CLI_SERVERS_ON, CLI_SERVERS_OFF };
 
 struct cli_fetch_options {
@@ -30,7 +30,8 @@ bool cli_fetch_open(struct cli_fetch **out, const struct cli_fetch_options *o,
 void cli_fetch_close(struct cli_fetch *f);
 /* Is a symbol_fetch, whose ctx is a struct cli_fetch. */
 enum st cli_fetch_get(void *ctx, const struct symbol_request *r, char **path, struct err *e);
-/* Prints in one line how many files were fetched, and how many could not be. f may be NULL. */
+/* Prints how many files were fetched and how many could not be, and in a second line how many were
+ * not asked for again; a line whose numbers are 0 is left out. f may be NULL. */
 void cli_fetch_summarise(const struct cli_fetch *f, const char *tool);
 
 #endif

@@ -99,9 +99,9 @@ const char *cli_temporary_folder(void) {
 
 /* ---- making indexes ---- */
 
-/* Files larger than LARGE_FILE bytes are indexed by several threads each, or they would be
- * finished last. If there are at least as many files as threads, each thread indexes small files
- * by itself, as several threads on one small file would mostly wait for each other. */
+/* Files of LARGE_FILE bytes or more are indexed one after the other, each by all threads, or they
+ * would be finished last. If there are at least as many files as threads, each thread indexes small
+ * files by itself, as several threads on one small file would mostly wait for each other. */
 enum { LARGE_FILE = 32 << 20, JOBS_PER_THREAD = 4 };
 
 struct indexing {
@@ -290,7 +290,8 @@ static enum st index_one(void *ctx, const struct index_source *source,
     return err_is(&run->failure) ? err_set(e, run->failure.code, "%s", run->failure.text) : ST_OK;
 }
 
-/* Indexes several files at a time, each small one on one thread. */
+/* Indexes the files of the set: each large one by all threads, and, if there are at least as many
+ * small ones as threads, several small ones at a time, each by one thread. */
 static enum st index_each(struct indexing *run, struct symbol_set *set, struct err *e) {
     unsigned threads = run->x->threads;
     enum st st =

@@ -42,9 +42,9 @@ struct cli_index {
     struct cli_failures *failures;
 };
 
-/* Builds the index of every debug file among the paths (files, bundles, folders) that has none
- * in the store yet, several small files at a time; prints their number in one line unless quiet.
- * Unreadable files and those that cannot be indexed are printed and counted. */
+/* Builds the index of every debug file among the paths (files, bundles, folders) that has none in
+ * the store yet, several small files at a time; prints in one line, unless quiet, how many indexes
+ * are ready. Unreadable files and those that cannot be indexed are printed and counted. */
 void cli_index_paths(const struct cli_index *x, char **paths, size_t count);
 
 /* The work on a permanent store in a run that reads no dumps. */

@@ -119,7 +119,8 @@ bool cli_reject(const struct cli_tool *tool, const char *fmt, ...) {
     return false;
 }
 
-/* Returns the Levenshtein distance of two short words, for "did you mean". */
+/* Returns the Levenshtein distance of two words, for "did you mean"; 99 if one is longer than 32
+ * bytes. */
 static size_t option_distance(const char *a, size_t alen, const char *b) {
     size_t blen = strlen(b);
     size_t row[33];
@@ -188,7 +189,8 @@ static const struct cli_option *option_by_letter(const struct cli_tool *tool, ch
     return NULL;
 }
 
-/* Takes the value of an option that needs one: the attached text, else the next argument. */
+/* Takes an option with its value: the attached text, or, if the option needs a value, else the next
+ * argument. Returns the option's id, or CLI_EXIT after a printed usage error. */
 static int take_value(struct cli_parser *p, const struct cli_option *o, struct cli_typed typed,
                       const char *attached) {
     char shown[CLI_TYPED];
@@ -314,8 +316,8 @@ const char *cli_typed(const struct cli_parser *p, int id, char out[CLI_TYPED]) {
     return out;
 }
 
-/* Reads the value of the last option as a whole decimal number. False after a printed usage
- * error. */
+/* Reads the value of the last option as a whole decimal number from min to max. False after a
+ * printed usage error. */
 static bool read_number(const struct cli_parser *p, uint64_t min, uint64_t max, uint64_t *out) {
     uint64_t v;
     char option[CLI_TYPED];
@@ -328,7 +330,8 @@ static bool read_number(const struct cli_parser *p, uint64_t min, uint64_t max, 
     return true;
 }
 
-/* Reads the value of the last option as a duration in ms. False after a printed usage error. */
+/* Reads the value of the last option as a duration from min to max ms. False after a printed usage
+ * error. */
 static bool read_duration(const struct cli_parser *p, uint64_t min, uint64_t max, uint64_t *out) {
     uint64_t ms;
     char option[CLI_TYPED];

@@ -62,9 +62,9 @@ bool cli_symbols_check_use(const struct cli_tool *tool, const char *value);
  * is borrowed. False: out of memory, which was reported. */
 bool cli_symbols_open(struct cli_symbols *s, const struct cli_symbols_options *o,
                       struct cli_dumps *dumps, unsigned jobs);
-/* Calls cli_dumps_run with the dumps that cli_symbols_open got. If the inputs can be read twice,
- * it first reads all of them for names; learned names are kept in the store of --learn. If s is
- * closed it only calls cli_dumps_run. */
+/* Calls cli_dumps_run with the dumps that cli_symbols_open got. Unless --no-learn was given, it
+ * first reads all inputs for names if they can be read twice; learned names are kept in the store
+ * of --learn. If s is closed it only calls cli_dumps_run. */
 int cli_symbols_run(struct cli_symbols *s, struct cli_dumps *dumps, unsigned jobs, char **operands,
                     size_t count);
 /* Calls symbolize_dump for a dump that cli_symbols_run reads. */

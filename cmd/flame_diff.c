@@ -85,8 +85,9 @@ static enum st count_samples(const struct flame_diff *d, const struct diff_limit
     return st;
 }
 
-/* Judges one limit and prints the verdict, which is "not judged" with too few samples. If quiet, a
- * limit that holds is not printed. *passed becomes true if the limit is passed, that is, exceeded.
+/* Judges one limit and prints the verdict, which is "not judged" if the limit is exceeded with too
+ * few samples. If quiet, a limit that holds is not printed. *passed becomes true if the limit is
+ * exceeded with enough samples.
  */
 static enum st diff_judge(const struct flame_diff *d, const struct diff_limit *l, const char *tool,
                           const char *unit, bool quiet, bool *passed, struct err *e) {

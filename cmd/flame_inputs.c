@@ -245,8 +245,9 @@ static void inputs_read_profile(struct flame_inputs *run, struct gz_input *in, s
 
 /* ---- inputs ---- */
 
-/* Reads enough bytes into the buffer to recognise the input: leading space and one more
- * character, or the first words of a text report. */
+/* Reads enough bytes into the buffer to recognise the input: leading space and one more character,
+ * or the first words of a text report. *len: number of these bytes; *report: the input is a text
+ * report. */
 static enum st look(struct flame_inputs *run, struct gz_input *in, size_t *len, bool *report,
                     struct err *e) {
     size_t got;

@@ -40,7 +40,7 @@ static uint64_t sum_of(const struct stack_pair *pair, enum stack_side side) {
 }
 
 /* Appends a summary: for --diff the change; for dumps "12.4 s stalled in 7 stalls, 38 % of it
- * sampled"; for folded text its weight and its number of distinct stacks. */
+ * sampled"; for other inputs their weight and number of distinct stacks. */
 static void flame_describe(const struct flame_run *run, struct strbuf *out) {
     const struct stack_tree *t = &run->inputs.tree;
     if (run->diff.on) {

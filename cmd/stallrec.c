@@ -19,7 +19,8 @@
 #include "recorder/stallrec.h"
 
 /* Exit statuses, the same as those of env(1): a failure of stallrec, a program that cannot be run,
- * and a program that does not exist. */
+ * and a program that does not exist. EXIT_SIGNAL is added to the number of the signal that ended
+ * the program. */
 enum {
     EXIT_OWN = 125,
     EXIT_CANNOT_RUN = PROGRAM_CANNOT_RUN,
@@ -273,7 +274,8 @@ static uint64_t recorder_clock_ns(void) {
 }
 
 /* Waits for the child, and forwards signals that were sent to stallrec alone: those of a terminal
- * and of the kernel reach the child anyway. */
+ * and of the kernel reach the child anyway. Returns the child's exit status, or EXIT_SIGNAL plus
+ * its signal. */
 static int await_program(const struct run *run, pid_t child, const sigset_t *signals,
                          struct recorder_ending *end) {
     uint64_t heard = 0;
@@ -355,7 +357,7 @@ static uint32_t list_others(const struct preload_report *report, uint32_t progra
     return count;
 }
 
-/* Writes the dumps that the recorders in killed processes could not write. Waits up to OTHERS_MS
+/* Writes the dumps that the recorders in killed processes could not write. Waits up to OTHERS_MS ms
  * for other processes that the program started, as they may end shortly after it. */
 static void recover_dumps(const struct run *run, const struct recorder_ending *end,
                           struct recover_counts *got) {

@@ -1,10 +1,11 @@
-/* stalladdr on any bytes as an object file, and stallsym as it makes an index of it. */
+/* Runs stalladdr on any bytes as an object file, or, if their number is a multiple of 4, stallsym,
+ * which makes a symbol index of them. */
 #include "fuzz/fuzz_command.h"
 #include "fuzz/mutate.h"
 
 MUTATE_WITH(mutate_object)
 
-/* A file of several architectures needs -arch. */
+/* Of a file of several architectures stalladdr asks for -arch. */
 static const struct command_words lookups[] = {
     {{"stalladdr", "--no-index", "-j", "1", "-i", "-o", INPUT, "--offset", "0", "0x1234", "0x1270",
       "0x12c0"},

@@ -1,4 +1,4 @@
-/* stallclassify on dumps, in each of its forms of output. */
+/* Runs stallclassify on dumps, with one of several formats of output. */
 #include "fuzz/fuzz_command.h"
 #include "fuzz/mutate.h"
 

@@ -1,4 +1,4 @@
-/* stallclassify on partials: merged, and as the baseline of a gate. */
+/* Runs stallclassify on partials, which are merged, or are the baseline of a gate. */
 #include "fuzz/fuzz_command.h"
 #include "fuzz/mutate.h"
 

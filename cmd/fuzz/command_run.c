@@ -18,7 +18,8 @@ static void need(bool holds) {
     }
 }
 
-/* Empties a file in memory, makes `fd` refer to it, and returns what fd referred to before. */
+/* Empties a file in memory, makes `fd` refer to it, and returns a new descriptor of the file to
+ * which fd referred before. */
 static int redirect(int memory, int fd) {
     int before = fcntl(fd, F_DUPFD_CLOEXEC, 10);
     need(ftruncate(memory, 0) == 0 && lseek(memory, 0, SEEK_SET) == 0);
@@ -60,7 +61,7 @@ static size_t lines_of(int memory, size_t len) {
     return lines;
 }
 
-/* Writes the bytes to a new file in memory, and its path to `path`. */
+/* Writes the bytes to a new file in memory, sets `path` to its path, and returns its descriptor. */
 static int put_input(const void *bytes, size_t len, char path[PATH_SIZE]) {
     int fd = memory_file("input");
     size_t done = 0;
@@ -87,7 +88,7 @@ struct command_output command_run(int (*command)(int argc, char **argv), const c
         }
     }
     argv[argc] = NULL;
-    fflush(stdout); /* writes text that the caller has printed */
+    fflush(stdout); /* writes out the text that the caller has printed before */
     int stdout_before = redirect(out, STDOUT_FILENO), stderr_before = redirect(err, STDERR_FILENO);
     struct command_output o = {.status = command(argc, argv)};
     fflush(stdout);

@@ -1,5 +1,5 @@
 /* Runs a command's main in this process, on bytes in memory, for fuzzers and for the sweep of cut
- * files: some twenty times as fast as starting the program. Linux, for tests only. */
+ * files, which is some twenty times as fast as starting the program. Linux, for tests only. */
 #ifndef STALLKIT_CMD_COMMAND_RUN_H
 #define STALLKIT_CMD_COMMAND_RUN_H
 
@@ -7,22 +7,22 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The mains of the commands, compiled under these names. */
+/* The main functions of the commands, which are compiled under these names. */
 int stalladdr_main(int argc, char **argv);
 int stallclassify_main(int argc, char **argv);
 int stallflame_main(int argc, char **argv);
 int stallsym_main(int argc, char **argv);
 
-/* What a run printed. */
+/* The exit status and the output of a run. */
 struct command_output {
     int status;
-    uint64_t out;  /* hash of stdout */
+    uint64_t out;  /* hash of stdout; 0 if that is empty */
     size_t length; /* bytes of stdout */
     size_t lines;  /* lines on stderr */
 };
 
-/* Runs `command`, a main, with the words of a NULL-terminated list, in which INPUT stands for a
- * file with the bytes. The first call opens the files that it uses; errors of the system abort.
+/* Runs `command`, a main function, with the words of a NULL-terminated list, in which INPUT stands
+ * for a file with the bytes. Each call makes its files in memory; an error of the system aborts.
  * Not thread safe. */
 struct command_output command_run(int (*command)(int argc, char **argv), const char *const *words,
                                   const void *bytes, size_t len);

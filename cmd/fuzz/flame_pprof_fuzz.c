@@ -1,4 +1,4 @@
-/* stallflame on pprof's profiles. */
+/* Runs stallflame on profiles of pprof. */
 #include "fuzz/fuzz_command.h"
 #include "fuzz/mutate.h"
 

@@ -1,4 +1,4 @@
-/* stallflame on any bytes: folded stacks, speedscope's files, dumps. */
+/* Runs stallflame on any bytes, which may be folded stacks, a file of speedscope, or a dump. */
 #include "fuzz/fuzz_command.h"
 
 static const struct command_words lines[] = {

@@ -15,7 +15,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
  * symbol store. */
 struct command_words {
     const char *words[12];
-    bool may_ask; /* status 2 may say that the file needs an option, to choose in it */
+    bool may_ask; /* status 2 is allowed, as it may say that the file needs an option that chooses a
+                     part of it */
 };
 #define STORE "<store>"
 

@@ -34,8 +34,8 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t most, unsigned
 size_t mutate_bytes(uint8_t *data, size_t size, size_t most);
 /* Returns the next number of a pseudo-random sequence, less than bound, which must not be 0. */
 size_t mutate_random(uint64_t *state, size_t bound);
-/* Replaces `old` bytes at offset `at` of a buffer by others, which may not be in the buffer.
- * Returns the new size; the same size if there is no room. */
+/* Replaces `old` bytes at offset `at` of a buffer by `count` others, which must not lie in the
+ * buffer. Returns the new size; the same size if there is no room. */
 size_t mutate_splice(uint8_t *data, size_t size, size_t most, size_t at, size_t old,
                      const void *bytes, size_t count);
 /* Replaces `old` bytes at offset `at` by a copy of `count` bytes at offset `from` of the same

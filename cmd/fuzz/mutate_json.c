@@ -6,7 +6,8 @@
 
 enum { ELEMENTS_MAX = 4096, DEPTH_MAX = 64 };
 
-/* A value, with the key of its member before it if it is in an object. */
+/* The offsets of a value: `start` of its key, or, without a key, of the value itself; `value` of
+ * the value; `end` of the byte after it. */
 struct element {
     size_t start, value, end;
 };

@@ -1,7 +1,7 @@
-/* A recorder's folder with a spool of any bytes, recovered as stallrec does after a program's
- * death, and the recovered dumps read by stallsym. The bytes are a slot's, its two heads first, as
- * in the corpus of spool_fuzz; sums are set right, for a CRC-32 is hard to guess. The same body is
- * also in a second slot, of the same stall, that was open. */
+/* Recovers a recorder's folder with a spool of any bytes, as stallrec does after a program's death,
+ * and reads the recovered dumps with stallsym. The input is a slot, its two heads first, as in the
+ * corpus of spool_fuzz; the checksums are corrected, as a CRC-32 is hard to guess. A second slot,
+ * which is open and of the same stall, has the whole input as its body. */
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -23,7 +23,8 @@ static void put_u32(unsigned char *at, uint32_t value) {
     }
 }
 
-/* A slot whose heads are the input's own, with lengths and sums that fit. */
+/* Fills a slot with the input's heads and body, and corrects the lengths and checksums in the
+ * heads. */
 static void fill_slot(unsigned char *slot, const uint8_t *data, size_t size) {
     size_t heads = size < 2 * REC_SPOOL_HEAD ? size : 2 * REC_SPOOL_HEAD;
     size_t len = size - heads < REC_SPOOL_BODY ? size - heads : REC_SPOOL_BODY;
@@ -37,7 +38,8 @@ static void fill_slot(unsigned char *slot, const uint8_t *data, size_t size) {
     }
 }
 
-/* A slot that was open, of the stall of the first slot, with the input as its body. */
+/* Fills a slot that was open at the program's death; it is of the stall of the first slot, and the
+ * whole input is its body. */
 static void fill_open_slot(unsigned char *slot, const struct rec_slot_head *first,
                            const uint8_t *data, size_t size) {
     size_t len = size < REC_SPOOL_BODY ? size : REC_SPOOL_BODY;
@@ -88,7 +90,7 @@ static uint32_t read_dumps(const char *path, int dir) {
             fuzz_insist(command_run(stallsym_main, words, "", 0).status == 0);
         }
         fuzz_insist(!rec_spool_name_read(e->d_name, &pid));
-        unlinkat(dir, e->d_name, 0); /* . and .. stay */
+        unlinkat(dir, e->d_name, 0); /* fails for "." and "..", which stay */
     }
     closedir(folder);
     return dumps;

@@ -1,5 +1,5 @@
-/* stallsym on any bytes as an archive: of dumps, and of debug files. Checksums are set right, or
- * libarchive would refuse nearly all. */
+/* Runs stallsym on any bytes as an archive of dumps or of debug files. The checksums in it are
+ * corrected, as libarchive would otherwise refuse nearly all inputs. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,7 +8,7 @@
 
 enum {
     TAR_BLOCK = 512,
-    TAR_SUM = 148, /* 8 bytes: six octal digits, a NUL, a space; they count as spaces */
+    TAR_SUM = 148, /* 8 bytes: six octal digits, a NUL, a space; in the sum they count as spaces */
     TAR_MAGIC = 257,
     ZIP_LOCAL = 30,
     ZIP_CENTRAL = 46
@@ -42,7 +42,8 @@ static void sum_tar_header(uint8_t *block) {
     block[TAR_SUM + 6] = 0;
 }
 
-/* The CRC-32 of a stored entry, in its local header and in the directory's row of it. */
+/* Sets the CRC-32 of an entry that is not compressed, in its local header and in its row of the
+ * directory. */
 static void sum_zip_entry(uint8_t *bytes, size_t size, uint8_t *row) {
     size_t at = u32_at(row + 42), len = u32_at(row + 20);
     if (at > size || size - at < ZIP_LOCAL || row[10] != 0) {

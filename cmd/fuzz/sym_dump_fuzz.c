@@ -1,4 +1,4 @@
-/* stallsym on JSON: dumps, and reports that are JSON. */
+/* Runs stallsym on JSON, which may be a dump or a report. */
 #include "fuzz/fuzz_command.h"
 #include "fuzz/mutate.h"
 

@@ -1,5 +1,5 @@
-/* stallsym with a store whose symbol indexes are any bytes. Size, sums and hash are set right, or
- * the store would refuse nearly all. */
+/* Runs stallsym with a store whose symbol indexes are any bytes. The size, the sums and the hash in
+ * them are corrected, as the store would otherwise refuse nearly all inputs. */
 #include <fcntl.h>
 #include <glob.h>
 #include <stdio.h>
@@ -30,7 +30,8 @@ static uint64_t get_number(const uint8_t *at) {
     return index_u32(at) | (uint64_t)index_u32(at + 4) << 32;
 }
 
-/* Views the sections as the table of contents has them. False: one is not in the file. */
+/* Sets `views` to the sections as the table of contents lists them. False: one of them is not in
+ * the file. */
 static bool view_sections(const uint8_t *bytes, size_t size, struct strbuf views[INDEX_SECTIONS]) {
     for (size_t i = 0; i < INDEX_SECTIONS; i++) {
         const uint8_t *row = bytes + INDEX_HEADER_SIZE + i * INDEX_TOC_ENTRY;
@@ -62,7 +63,7 @@ static void set_index_sums(uint8_t *bytes, size_t size) {
     put_number(bytes + INDEX_HASH_AT, hash_bytes(bytes, INDEX_HASH_AT) ^ hash_u64(toc), 8);
 }
 
-/* Gives each index of the store these bytes, with its own id. */
+/* Overwrites each index of the store with these bytes, in which the index keeps its own id. */
 static void put_indexes(uint8_t *bytes, size_t size) {
     static glob_t found;
     static uint8_t ids[2][INDEX_PROLOGUE];

@@ -1,4 +1,4 @@
-/* stallsym on any bytes: reports that are text, logs, envelopes, archives. */
+/* Runs stallsym on any bytes, which may be a report in text, a log, an envelope or an archive. */
 #include "fuzz/fuzz_command.h"
 
 static const struct command_words lines[] = {

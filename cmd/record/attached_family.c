@@ -19,8 +19,8 @@ struct attached_family {
     struct attach *member[FAMILY_MAX]; /* the first is the process named by options.pid */
     pid_t pid[FAMILY_MAX];
     uint32_t count;
-    /* Time of the last search for children; 0 = that search was cut short, and the next step
-     * continues it. */
+    /* Time of the last search for children; 0 = there was none yet, or it was cut short, and the
+     * next step searches. */
     uint64_t listed_ns;
     struct attach_totals ended; /* sums over the members that ended, without the first */
     uint32_t processes;         /* number of processes that were recorded */
@@ -114,7 +114,8 @@ static bool family_add(struct attached_family *f, pid_t pid, struct attach_probl
 }
 
 /* Counts a process that could not be recorded; it is counted once, although each search for
- * children tries to attach to it again. */
+ * children tries to attach to it again, as long as it is one of the last FAMILY_MAX that were
+ * refused. */
 static void count_refused(struct attached_family *f, pid_t pid,
                           const struct attach_problem *problem) {
     uint32_t known = f->refused < FAMILY_MAX ? f->refused : FAMILY_MAX;
@@ -127,7 +128,8 @@ static void count_refused(struct attached_family *f, pid_t pid,
     f->why_refused = *problem;
 }
 
-/* Attaches to a child unless it is a member already. A child that ends meanwhile is no failure. */
+/* Attaches to a child unless it is a member already, and counts it if it cannot be recorded. A
+ * child that ends meanwhile is no failure. */
 static void add_child(struct attached_family *f, pid_t pid) {
     struct attach_problem problem = {.what = "too many processes"};
     if (is_member(f, pid) ||

@@ -13,8 +13,9 @@ enum { PROGRAM_CANNOT_RUN = 126, PROGRAM_NOT_FOUND = 127 };
 char *program_find(const char *name, int *status);
 
 /* Can a preloaded library record the program? It must be an ELF file for this machine with a
- * dynamic linker, or a script with such an interpreter, and not set-user-id. False: an error was
- * printed. */
+ * dynamic linker, or a script with such an interpreter, and must not gain rights when it is run
+ * (set-user-id, set-group-id, capabilities). A file that cannot be read is accepted. False: an
+ * error was printed. */
 bool program_check(const char *path);
 
 /* ---- files that recording needs: paths are absolute, and the caller frees them ---- */
@@ -26,7 +27,8 @@ char *recorder_find_library(void);
 /* Makes the folder if it is missing, for dumps of this file_mode (struct stallrec_config). False,
  * with errno set: it cannot be made, or not be written to. */
 bool recorder_make_folder(const char *path, uint32_t file_mode);
-/* Makes an empty file for the trace and returns its absolute path; NULL with errno set. */
+/* Makes the file of the trace, or empties it, and returns its absolute path; NULL with errno
+ * set. */
 char *recorder_make_trace(const char *path);
 
 #endif

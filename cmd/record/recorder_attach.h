@@ -8,8 +8,8 @@
  * signal that ends programs comes. Returns the exit status. */
 int recorder_attach_process(const struct recorder_settings *settings);
 
-/* Runs the program argv, whose file is `path`, and records it. Returns the exit status, which is
- * the program's. */
+/* Runs the program argv, whose file is `path`, and records it. Returns the exit status: the
+ * program's, 128 plus the signal that ended it, or 125 if it cannot be recorded. */
 int recorder_attach_program(const struct recorder_settings *settings, const char *path,
                             char **argv);
 

@@ -41,8 +41,8 @@ bool settings_loop_at(void *settings, struct cli_parser *p);
 bool settings_mode(void *settings, struct cli_parser *p);
 bool settings_context(void *settings, struct cli_parser *p);
 
-/* Are the settings compatible, and is each of them used by a selected detector? False after a
- * printed usage error. */
+/* Are the settings compatible, and are the detectors of --threshold and --cpu-limit on if these are
+ * given? False after a printed usage error. */
 bool settings_check(const struct recorder_settings *s, const struct cli_tool *tool);
 
 /* Sets *out to the configuration of a recorder with the settings s; *out borrows strings of s. */
@@ -51,8 +51,8 @@ void settings_config(const struct recorder_settings *s, struct stallrec_config *
 /* Returns the glob for names of threads; NULL: only the main thread is watched. */
 const char *settings_thread_glob(const struct recorder_settings *s);
 
-/* Returns how many ms the loop has to be busy for a stall; 0: no selected detector watches the
- * loop. */
+/* Returns how many ms the loop has to be busy for a stall; 0: neither the runloop nor the semaphore
+ * detector is on. */
 uint64_t settings_stall_ms(const struct recorder_settings *s);
 
 void settings_release(struct recorder_settings *s);

@@ -78,8 +78,8 @@ bool classify_set_today(const struct cli_tool *tool, struct classify_history *h)
     return read_days(tool, h);
 }
 
-/* Does stdin have data? A run without operands only reads the history, so dumps on stdin would be
- * lost unnoticed. */
+/* Is stdin a file or a pipe that has data? A run without operands only reads the history, so dumps
+ * on stdin would be lost unnoticed. */
 static bool stdin_has_dumps(void) {
     struct stat st;
     struct pollfd p = {.fd = STDIN_FILENO, .events = POLLIN};

@@ -55,15 +55,16 @@ bool classify_set_today(const struct cli_tool *tool, struct classify_history *h)
 /* Removes the days that are older than --keep allows, or that exceed its bytes, from the history.
  * False: an error was printed. */
 bool classify_keep_history(struct classify_history *h, struct cli_failures *failures);
-/* Opens the history for reading, and for adding if `adds`, and sets *cap_s to the history's cap in
- * seconds unless --cap was given. Returns CLI_OK, or CLI_FAILED, with the error printed. */
+/* Opens the history for reading, for adding if `adds`, and for changes if --mark, --forget-user or
+ * --keep is given. Sets *cap_s to the history's cap, with a message, if that is a whole number of
+ * seconds and --cap was not given. Returns CLI_OK, or CLI_FAILED, with the error printed. */
 int classify_open_history(struct classify_history *h, const struct cli_tool *tool, bool adds,
                           bool cap_given, uint64_t *cap_s, struct cli_failures *failures);
 /* Begins to add dumps, which are counted with the options o. False: an error was printed. */
 bool classify_begin_history(struct classify_history *h, const struct triage_options *o,
                             struct cli_failures *failures);
-/* Commits the dumps added since the last commit if there are many of them, or, with `all`, in any
- * case. ST_ERR: as history_commit. */
+/* Commits the dumps added since the last commit if there are at least 10,000 of them, or, with
+ * `all`, in any case. ST_ERR: as history_commit. */
 enum st classify_commit_history(struct classify_history *h, bool all, struct err *e);
 /* Ends the adding: commits, removes the days that --keep does not keep, and prints the numbers of
  * added and removed items. False: an error was printed. */

@@ -36,7 +36,8 @@ static void catch_signals(void) {
 
 /* ---- symbols that change ---- */
 
-/* Returns a number that changes when one of the -d paths or the store changes or appears. */
+/* Returns a number that changes when one of the -d paths appears, or its inode, size or time of
+ * change differs. */
 static uint64_t state_of_symbols(const struct classify_watch *w) {
     uint64_t state = 0;
     for (size_t i = 0; i < w->symbol_count; i++) {

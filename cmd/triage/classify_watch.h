@@ -21,7 +21,7 @@ struct watch_ops {
 /* The state of watching. Zero-initialised = nothing is watched. */
 struct classify_watch {
     const char *folder, *out; /* values of --watch and --out */
-    /* The -d paths and the store: if one of them changes, the report is written again. */
+    /* The values of -d: if one of these files or folders changes, the report is written again. */
     const char *const *symbols;
     size_t symbol_count;
     uint64_t done, refused; /* numbers of files that were added, and that were refused */
@@ -33,7 +33,8 @@ struct classify_watch {
 int classify_watch(struct classify_watch *w, const struct watch_ops *ops,
                    struct cli_failures *failures);
 /* Appends the metrics of a finished triage in Prometheus' text form (exposition format 0.0.4).
- * added, known, too_old: numbers of dumps that were new, already known, and too old to keep. */
+ * added, known, too_old: numbers of dumps and session records that were new, already known, and too
+ * old to keep. */
 void classify_metrics(struct strbuf *b, const struct triage *t, uint64_t added, uint64_t known,
                       uint64_t too_old);
 

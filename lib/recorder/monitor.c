@@ -199,7 +199,8 @@ static void end_loop(struct stallrec *rec, unsigned i, struct monitor_loop *l) {
 }
 
 /* Steps all watched threads, and ends those whose thread has ended. Returns the time by which the
- * next call is due, in ns of the recorder's clock; 0 = at once. */
+ * next call is due, in ns of the recorder's clock; 0 = at once, REC_NEVER = only when an event
+ * comes. */
 static uint64_t step_all(struct stallrec *rec) {
     uint64_t next = REC_NEVER;
     bool overdue = false;

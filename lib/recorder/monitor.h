@@ -34,16 +34,16 @@ struct monitor_thread {
  * core.h). */
 struct monitor_finding {
     uint64_t begin_ns; /* time at which the process began */
-    int64_t since_ms;  /* Unix time; dumps of dead processes' recorders that started before this are
-                          counted as earlier; 0: none are */
+    int64_t since_ms;  /* Unix time in ms; dumps of dead processes' recorders that started before
+                        * this are counted as earlier; 0: none are */
     /* Called by the monitor with its counts so far, each time before it sleeps; NULL: not
      * called. */
     void (*publish)(void *ctx, const struct monitor_totals *totals);
     /* Called when a reported stall of was_ms turns out to be no stall, because another function is
      * the loop; NULL: not called. */
     void (*taken_back)(void *ctx, uint64_t was_ms);
-    /* Called about once a second after all watched threads have ended: may more threads be added?
-     * NULL = no. */
+    /* Called at least once a second after all watched threads have ended: may more threads be
+     * added? NULL = no. */
     bool (*goes_on)(void *ctx);
     void *ctx;
 };
@@ -73,8 +73,8 @@ void monitor_report_trace(struct stallrec *rec, uint32_t *failed);
  * must not be used again, and unwritten dumps are in their spools. */
 bool monitor_stop(struct stallrec *rec, uint64_t until_ns);
 
-/* The counts of all watched threads together, at the time when the monitor last went to sleep.
- * monitor_totals may be called by any thread, until stallrec_stop. */
+/* The counts of all threads that were ever watched, added up when the monitor last went to sleep or
+ * ended its work. monitor_totals may be called by any thread, until stallrec_stop. */
 struct monitor_totals {
     struct rec_totals core;
     struct capture_counts capture;

@@ -1,4 +1,5 @@
-/* What the monitor writes on Linux, and what becomes of it where it cannot write. */
+/* Tests the files that the monitor writes on Linux, and what becomes of a dump that it cannot
+ * write. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -19,7 +20,7 @@ static void stall_is_written_once_the_loop_is_idle(void **state) {
     struct stallrec *rec = start(f, 80);
     stall(rec);
     stallrec_loop_sleep(stallrec_main_loop(rec));
-    /* The totals are told after the file is written. */
+    /* The monitor updates its totals after it has written the file. */
     for (unsigned i = 0; i < 500 && monitor_totals(rec).written == 0; i++) {
         usleep(10000);
     }
@@ -48,7 +49,8 @@ static void context_and_policy_are_in_the_dump(void **state) {
     assert_int_equal(stallrec_context_set(rec, "token", "s3cret"), STALLREC_ERR_CONTEXT);
     stallrec_foreground(rec, 0);
     stall(rec);
-    stallrec_context_set(rec, "screen", "too late"); /* the dump was captured before */
+    stallrec_context_set(rec, "screen", "too late"); /* the dump was captured before, so it has the
+                                                        earlier value */
     stallrec_stop(rec);
     read_text(f, "stall-2", text, sizeof text);
     assert_non_null(strstr(text, "\"context\":{\"screen\":\"~/x.c\"},\"policy\":{"
@@ -66,13 +68,14 @@ static void stop_writes_the_stall_that_still_goes_on(void **state) {
     assert_int_equal(dumps_in(f), 1);
 }
 
-/* Turns of 1.5 ms. Returns the longest time from before the edge that began a stretch to behind the
- * one that ended it: on a machine that is busy or slow, a loop that means to be healthy is not. */
+/* Runs 100 busy stretches of 1.5 ms, of which each third one ends with a turn, the others with a
+ * sleep. Returns the longest time in ns that a stretch may have taken, which on a busy or slow
+ * machine may be too long for a healthy loop. */
 static uint64_t turn_healthily(struct stallrec_loop *loop) {
     uint64_t longest = 0, begin = stallrec_clock_ns();
     for (unsigned i = 0; i < 100; i++) {
         bool turns = i % 3 == 0;
-        stallrec_loop_wake(loop); /* of no effect behind a turn */
+        stallrec_loop_wake(loop); /* has no effect after a turn, as the loop is busy already */
         usleep(1500);
         uint64_t end = stallrec_clock_ns();
         if (turns) {
@@ -84,7 +87,7 @@ static uint64_t turn_healthily(struct stallrec_loop *loop) {
         longest = now - begin > longest ? now - begin : longest;
         begin = turns ? end : now;
     }
-    stallrec_loop_sleep(loop); /* else it is busy for as long as the stop takes */
+    stallrec_loop_sleep(loop); /* otherwise the loop would be busy until the recorder has stopped */
     uint64_t last = stallrec_clock_ns() - begin;
     return last > longest ? last : longest;
 }
@@ -106,7 +109,7 @@ static void healthy_loop_writes_nothing(void **state) {
             (void)folder_get(f, name, text, sizeof text);
             fail_msg("longest turn %u us, and: %s", (unsigned)(longest / 1000), text);
         }
-        stallrec_loop_wake(loop); /* hooks need no check after a stop */
+        stallrec_loop_wake(loop); /* hooks may still be called after a stop */
         stallrec_loop_sleep(loop);
     }
     if (longest >= 100 * UINT64_C(1000000)) {
@@ -128,7 +131,8 @@ static void count_lost(void *user, const char *path, enum stallrec_error why) {
     atomic_fetch_add((atomic_uint *)user, 1);
 }
 
-/* A recorder that cannot write what its loop's stall gives. */
+/* Starts a recorder, limits files to 100 bytes and makes a stall, whose dump thus cannot be
+ * written. Returns the recorder. */
 static struct stallrec *stall_on_full_disk(const struct folder *f, atomic_uint *lost) {
     struct stallrec_config config = quick_config(f, 50);
     config.callbacks.dump_lost = count_lost;
@@ -137,7 +141,7 @@ static struct stallrec *stall_on_full_disk(const struct folder *f, atomic_uint *
     limit_files(100);
     stall(rec);
     stallrec_loop_sleep(stallrec_main_loop(rec));
-    usleep(400000); /* the write has been tried */
+    usleep(400000); /* by then the monitor has tried to write the dump */
     assert_int_equal(dumps_in(f), 0);
     return rec;
 }
@@ -187,7 +191,7 @@ static void hold_up(void *user, const char *path) {
     pthread_mutex_unlock(&held_up);
 }
 
-/* A dump is being written to a disk that does not answer, or by a callback that does not return. */
+/* A callback that does not return holds the monitor up, as a disk that does not answer would. */
 static void stop_with_a_limit_leaves_a_monitor_that_is_held_up(void **state) {
     const struct folder *f = *state;
     struct stallrec_config config = quick_config(f, 20);
@@ -198,7 +202,8 @@ static void stop_with_a_limit_leaves_a_monitor_that_is_held_up(void **state) {
     uint64_t begin = stallrec_clock_ns();
     assert_false(monitor_stop(rec, begin + 100000000));
     assert_true(stallrec_clock_ns() - begin >= 100000000);
-    assert_int_equal(folder_count(f, ".spool-", NULL, 0), 1); /* it has what may be lost */
+    assert_int_equal(folder_count(f, ".spool-", NULL, 0), 1); /* the spool, from which a lost dump
+                                                                 can be recovered, is still there */
     pthread_mutex_unlock(&held_up);
     assert_true(monitor_stop(rec, REC_NEVER));
     assert_int_equal(folder_count(f, ".spool-", NULL, 0), 0);
@@ -213,7 +218,8 @@ static void hold_up_stall(void *user, const struct stallrec_stall *stall) {
     hold_up(user, NULL);
 }
 
-/* Nobody takes what is told: 256 messages have a place. */
+/* The monitor is held up and takes no messages. Of 300 messages 256 have room, so 44 are
+ * dropped. */
 static void messages_without_a_place_are_counted_in_the_session(void **state) {
     const struct folder *f = *state;
     struct stallrec_config config = quick_config(f, 20);

@@ -1,4 +1,5 @@
-/* A recorder in a folder of its own, quick to sample and to write. */
+/* Starts recorders in a test's folder, with short times to the first sample and to the writing of a
+ * dump. */
 #ifndef STALLREC_MONITOR_FIXTURE_TEST_H
 #define STALLREC_MONITOR_FIXTURE_TEST_H
 
@@ -32,14 +33,14 @@ static inline unsigned dumps_in(const struct folder *f) {
     return folder_count(f, "stall-2", NULL, 0);
 }
 
-/* The text of a file whose name has `part` in it. */
+/* Reads the only file of the folder whose name has `part` in it. */
 static inline void read_text(const struct folder *f, const char *part, char *text, size_t size) {
     char name[256];
     assert_int_equal(folder_count(f, part, name, sizeof name), 1);
     assert_true(folder_get(f, name, text, size) > 0);
 }
 
-/* The loop does not come back until its stall is captured, however late the monitor is. */
+/* Keeps the loop busy until the monitor counts a dump of its stall, but at most 10 s. */
 static inline void stall(struct stallrec *rec) {
     stallrec_loop_wake(stallrec_main_loop(rec));
     for (unsigned i = 0; i < 1000 && monitor_totals(rec).core.dumps == 0; i++) {

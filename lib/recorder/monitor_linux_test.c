@@ -1,4 +1,4 @@
-/* The monitor's life on Linux: starts, stops, what a fork leaves of it. */
+/* Tests starts and stops of the monitor on Linux, and what is left of it after a fork. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -40,7 +40,7 @@ static void user_outside_the_share_is_not_watched(void **state) {
         stallrec_stop(st == STALLREC_OK ? rec : NULL);
     }
     assert_true(recorded < 3);
-    stallrec_loop_wake(stallrec_main_loop(NULL)); /* its hooks do nothing */
+    stallrec_loop_wake(stallrec_main_loop(NULL)); /* without a recorder the hooks do nothing */
     stallrec_loop_sleep(stallrec_main_loop(NULL));
     assert_int_equal(stallrec_context_set(NULL, "a", "b"), STALLREC_OK);
     stallrec_foreground(NULL, 1);
@@ -75,7 +75,8 @@ static void start_that_fails_leaves_nothing_behind(void **state) {
     stallrec_stop(start(f, 100));
 }
 
-/* Voluntary switches of the monitor, found by its name. */
+/* Returns the number of voluntary context switches of the monitor thread, which is found by its
+ * name; 0: it is not found. */
 static unsigned long monitor_switches(void) {
     unsigned long switches = 0;
     char text[4096];
@@ -104,7 +105,9 @@ static void idle_loop_wakes_nobody(void **state) {
     struct stallrec *rec = start(f, 100);
     stallrec_loop_sleep(stallrec_main_loop(rec)); /* the launch is over */
     unsigned long before = 0, now = monitor_switches();
-    for (unsigned i = 0; i < 50 && (now == 0 || now != before); i++) { /* it has seen that */
+    for (unsigned i = 0; i < 50 && (now == 0 || now != before); i++) { /* waits until the monitor
+                                                                          has noticed the edge and
+                                                                          sleeps */
         usleep(200000);
         before = now;
         now = monitor_switches();
@@ -120,7 +123,7 @@ static void idle_loop_wakes_nobody(void **state) {
 
 static void forked_child_has_hooks_and_no_monitor(void **state) {
     const struct folder *f = *state;
-    if (UNDER_TSAN) { /* it takes part in the end of threads and in fork itself */
+    if (UNDER_TSAN) { /* ThreadSanitizer takes part in fork and in the end of threads */
         skip();
     }
     struct stallrec *rec = start(f, 50);
@@ -131,7 +134,7 @@ static void forked_child_has_hooks_and_no_monitor(void **state) {
         stallrec_loop_wake(loop);
         usleep(120000);
         stallrec_loop_sleep(loop);
-        stallrec_stop(rec); /* returns at once, and writes nothing */
+        stallrec_stop(rec); /* in the child, the stop returns at once and writes nothing */
         _exit(loop->notify_ == 0 ? 5 : 6);
     }
     int status = 0;
@@ -142,7 +145,8 @@ static void forked_child_has_hooks_and_no_monitor(void **state) {
     assert_int_equal(dumps_in(f), 0);
 }
 
-/* In a forked child: exits with 7 when a stall of the child's was written by a recorder of its own.
+/* Runs in a forked child: records a stall by a recorder of the child's own, and exits with 7 if its
+ * dump was written, with 8 if not, with 1 if a start did not give the expected result.
  */
 static void record_in_child(const struct folder *f, struct stallrec *parents) {
     struct stallrec *rec = NULL;
@@ -152,7 +156,7 @@ static void record_in_child(const struct folder *f, struct stallrec *parents) {
         stallrec_start(&parents, &config) != STALLREC_ERR_RUNNING) {
         _exit(1);
     }
-    stallrec_stop(parents); /* not the child's to stop */
+    stallrec_stop(parents); /* does nothing, as the child cannot stop its parent's recorder */
     stall(rec);
     stallrec_loop_sleep(stallrec_main_loop(rec));
     stallrec_stop(rec);
@@ -161,13 +165,13 @@ static void record_in_child(const struct folder *f, struct stallrec *parents) {
 
 static void forked_child_may_start_its_own(void **state) {
     const struct folder *f = *state;
-    if (UNDER_TSAN) { /* it takes part in the end of threads and in fork itself */
+    if (UNDER_TSAN) { /* ThreadSanitizer takes part in fork and in the end of threads */
         skip();
     }
     struct stallrec_config config = quick_config(f, 50);
-    config.check_ms = 60000; /* one dump, also if its stack changes */
+    config.check_ms = 60000; /* a stall gives one dump, even if its stack changes */
     struct stallrec *rec = start_recorder(&config);
-    stall(rec); /* the parent's, while its child starts */
+    stall(rec); /* the parent stalls while its child starts a recorder */
     pid_t pid = fork();
     if (pid == 0) {
         record_in_child(f, rec);
@@ -207,7 +211,8 @@ static void *start_and_end(void *folder) {
     return stallrec_start(&rec, &config) == STALLREC_OK ? rec : NULL;
 }
 
-/* Descriptors, threads, mappings. */
+/* Returns the number of entries of a folder of /proc, "." and ".." included, which are descriptors,
+ * threads or mappings. */
 static unsigned entries_of(const char *path) {
     unsigned n = 0;
     DIR *d = opendir(path);
@@ -222,7 +227,7 @@ static unsigned entries_of(const char *path) {
 enum { ALONE = 3 }; /* ".", ".." and this thread */
 
 static void monitor_ends_with_the_thread_that_it_watches(void **state) {
-    if (UNDER_TSAN) { /* it takes part in the end of threads and in fork itself */
+    if (UNDER_TSAN) { /* ThreadSanitizer takes part in fork and in the end of threads */
         skip();
     }
     void *rec = NULL;
@@ -247,7 +252,7 @@ static void starts_and_stops_leave_nothing_behind(void **state) {
         stallrec_stop(rec);
         unsigned now[] = {entries_of("/proc/self/fd"), entries_of("/proc/self/task"),
                           entries_of("/proc/self/map_files")};
-        if (i == 1) { /* what is made once is there */
+        if (i == 1) { /* by then all that a process makes only once exists */
             memcpy(before, now, sizeof before);
         }
         if (i == 100) {

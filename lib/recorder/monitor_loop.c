@@ -62,7 +62,8 @@ void monitor_loop_open_spool(struct monitor_loop *l) {
 /* ---- writing ---- */
 
 /* Sets rec->cpu_permille to the process's CPU use since the last measurement (1000 = one
- * processor), unless that was less than 50 ms ago. */
+ * processor). No effect if that was less than 50 ms ago, or if the CPU time is not known. The first
+ * measurement counts the CPU time since the process began. */
 static void measure_cpu(struct stallrec *rec, uint64_t now) {
     if (now - rec->busy_at < UINT64_C(50000000)) {
         return;
@@ -92,7 +93,7 @@ static bool monitor_write_dump(struct monitor_loop *l, const struct rec_dump *du
 }
 
 /* Writes one dump. If that fails, as on a full disk, the dump stays in memory and in the spool, and
- * is tried again every RETRY_MS; if the memory for dumps is used up, the dump is given up as
+ * is tried again after RETRY_MS ms; if the memory for dumps is used up, the dump is given up as
  * lost. */
 static void write_or_postpone(struct monitor_loop *l, const struct rec_dump *dump, uint64_t now) {
     const char *path = NULL;
@@ -146,8 +147,8 @@ void monitor_loop_write_rest(struct monitor_loop *l) {
     }
 }
 
-/* Writes the closed dumps that may be written now. Returns the time of the next try, REC_NEVER if
- * none is left. */
+/* Writes the closed dumps that may be written now. Returns the time of the next try; REC_NEVER if
+ * no closed dump is left. */
 static uint64_t monitor_write_closed(struct monitor_loop *l, uint64_t now) {
     struct stallrec *rec = l->rec;
     const struct rec_dump *dump = rec_core_closed(l->core);
@@ -214,9 +215,9 @@ static void tell_all(struct monitor_loop *l) {
     tell_inbox(l, now);
 }
 
-/* Writes the trace when the loop is idle, a quarter of the buffer is used, or a second has passed.
- * If the last event is over 1 ms old, the core first gets a REC_EVENT_WAIT: the monitor itself has
- * worked until now. */
+/* Writes the trace when the loop is idle, a quarter of the buffer is used, or a second has passed
+ * since the last write. No effect if no trace is written. If the last event is over 1 ms old, the
+ * core first gets a REC_EVENT_WAIT: the monitor itself has worked until now. */
 void monitor_loop_flush(struct monitor_loop *l, bool idle) {
     struct stallrec *rec = l->rec;
     uint64_t now = stallrec_clock_ns();
@@ -237,8 +238,8 @@ void monitor_loop_flush(struct monitor_loop *l, bool idle) {
 
 /* Reports to the core a presumed launch, which began with the process and which a mark may replace.
  * Nothing is reported if l is not the first loop, if that loop has waited before (the recorder may
- * be started late or again), if the time at which the process began is not known or LAUNCH_AGE_MS
- * ago, or if the launch detector is off. */
+ * be started late or again), if the time at which the process began is not known or at least
+ * LAUNCH_AGE_MS ago, or if the launch detector is off. */
 static void presume_launch(struct monitor_loop *l) {
     const struct stallrec *rec = l->rec;
     if (rec->launched || l != &rec->first) {
@@ -278,10 +279,10 @@ void monitor_loop_begin(struct monitor_loop *l) {
     presume_launch(l);
 }
 
-/* Is the step more than 1 s later than `next`, the time at which it was due? The process may have
- * been suspended while a step waited for a sample. The caller then steps again before it writes
- * files, so that the core learns of the gap, which it would later take for the monitor's own
- * work. */
+/* Is it already more than 1 s after `next`, the time at which the next step is due? The process may
+ * have been suspended while the last step waited for a sample. The caller then steps again before
+ * it writes files, so that the core learns of the gap, which it would later take for the monitor's
+ * own work. */
 static bool is_overdue(uint64_t next) {
     uint64_t now = stallrec_clock_ns();
     return now > next && now - next > UINT64_C(1000000000);

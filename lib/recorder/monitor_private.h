@@ -47,7 +47,8 @@ struct stallrec {
     struct stallrec_config core_config; /* config as changed by rec_policy_begin */
     struct rec_about about;
     char *strings; /* memory with copies of config's strings */
-    pid_t pid;     /* id of the process with the monitor thread; a forked child has none */
+    pid_t pid;     /* id of the process with the monitor thread; a forked child has no such
+                    * thread */
     void *file_memory;
     struct rec_dumpfile *file;
     struct monitor_loop first; /* the thread that started the recorder */
@@ -59,7 +60,8 @@ struct stallrec {
     bool launched; /* the main loop had waited before the recorder started */
     struct rec_trace_file trace_file;
     _Atomic(uint32_t *)
-        /* Set to 1 when the trace cannot be written; NULL = not requested (monitor_report_trace).
+        /* The word that is set to 1 when the trace cannot be written; NULL = there is none
+         * (monitor_report_trace).
          */
         trace_failed;
     uint64_t flushed_ns;
@@ -89,9 +91,11 @@ void monitor_loop_open_spool(struct monitor_loop *l);
  * launch. */
 void monitor_loop_begin(struct monitor_loop *l);
 /* Passes the events since the last call to the core, steps the core, and writes the dumps that are
- * due. Returns the time by which the next call is due. *overdue becomes true if that is at once. */
+ * due. Returns the time by which the next call is due. If that time is more than 1 s in the past,
+ * *overdue becomes true and no dump is written. */
 uint64_t monitor_loop_step(struct monitor_loop *l, bool *overdue);
-/* Reports to the core that watching ends, because the thread has ended or the recorder stops. */
+/* Passes the last events to the core, and then reports that watching ends, because the thread has
+ * ended or the recorder stops. */
 void monitor_loop_finish(struct monitor_loop *l);
 /* Writes the remaining dumps, and the trace. It must be called after monitor_loop_finish. */
 void monitor_loop_write_rest(struct monitor_loop *l);
@@ -99,7 +103,7 @@ void monitor_loop_write_rest(struct monitor_loop *l);
  * thread seems to stall. */
 bool monitor_loop_has_ended(const struct monitor_loop *l);
 /* Writes the trace, if there is one: if `idle`, or if its buffer is a quarter full or a second has
- * passed. */
+ * passed since the last write. */
 void monitor_loop_flush(struct monitor_loop *l, bool idle);
 /* Prepares for the monitor's sleep, in which the thread's loop and inbox wake it (rec_loop_arm,
  * rec_inbox_sleep). Lowers *until_ns to the time at which the loop must be polled next. False: the

@@ -1,4 +1,5 @@
-/* Several threads that one monitor watches: each has its own stalls; threads come and end. */
+/* Tests a monitor that watches several threads: each thread has its own stalls, and threads are
+ * added and end while it runs. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -19,7 +20,7 @@ struct other {
     struct stallrec_loop loop;
     struct rec_inbox inbox;
     enum stallrec_error added;
-    unsigned stall_ms; /* 0: none */
+    unsigned stall_ms; /* ms for which the thread stalls; 0: not at all */
     const char *loop_at;
     pthread_t thread;
 };
@@ -106,7 +107,8 @@ static void stall_ends_with_its_thread(void **state) {
     }
     uint64_t before = stallrec_clock_ns() / 1000000;
     atomic_store(&o->shared.ended_ns, stallrec_clock_ns() - UINT64_C(20000000));
-    rec_loop_interrupt(stallrec_main_loop(NULL)); /* the monitor comes late to it */
+    rec_loop_interrupt(stallrec_main_loop(NULL)); /* the monitor learns of the thread's end 20 ms
+                                                     late */
     assert_true(is_released(o));
     stallrec_stop(rec);
     char text[65536];

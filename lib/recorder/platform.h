@@ -1,5 +1,4 @@
-/* All that a system provides for the recorder; no other file outside the systems' folders names a
- * system.
+/* Declares the functions that each system provides for the recorder.
  *
  * A port to a system NAME is a folder NAME/, a row for it in recorder.mk (the folder's files are
  * the build's) and one in the table of rooms of check-layers:

@@ -19,10 +19,10 @@
  * stall-dump(5), when the loop was busy for too long. While the loop is idle the monitor sleeps and
  * costs nothing.
  *
- * The hooks may be called from the watched thread only; everything else from any thread, but, where
- * it does not say so, not from two at once. Nothing here may be called from a signal handler. Works
- * from C11 and from C++ with gcc and clang. All names begin with stallrec_; stallrec_attach_* and
- * names that end in an underscore are reserved. */
+ * The hooks may be called from the watched thread only; all other functions from any thread, but
+ * not from two threads at once unless their comments allow it. Nothing here may be called from a
+ * signal handler. Works from C11 and from C++ with gcc and clang. All names begin with stallrec_;
+ * stallrec_attach_* and names that end in an underscore are reserved. */
 #ifndef STALLREC_H
 #define STALLREC_H
 
@@ -60,7 +60,8 @@ STALLREC_API const char *stallrec_error_text(enum stallrec_error error);
 /* The work that is slowed down when the same stack is detected repeatedly. */
 enum stallrec_backoff {
     /* Dumps of the same stack are slowed down: their interval grows to backoff_cap checks. Checks
-     * continue every check_ms, so that another stack is dumped at once. */
+     * continue every check_ms, so that another stack is dumped at once; after the eighth dump of a
+     * stall, dumps of other stacks are slowed down, too. */
     STALLREC_BACKOFF_DUMPS = 0,
     /* Checks are slowed down, as published: nothing is detected until the next check, and the
      * interval has no cap. */
@@ -187,19 +188,19 @@ struct stallrec_config {
     void *user_data; /* first argument of the callbacks */
 
     /* The settings of a detector have an effect only if its bit in `detectors` is set. */
-    uint32_t detectors;     /* enum stallrec_detector, or-ed; 0 = STALLREC_DETECT_RUNLOOP */
-    uint32_t restart;       /* enum stallrec_restart */
-    uint32_t sem_ms;        /* ms of one wait of the semaphore detector: 1 … 60000 */
-    uint32_t sem_count;     /* number of waits in a row that must time out: 1 … 1000 */
-    uint32_t ping_ms;       /* ms within which a posted task must have run: 1 … 3600000 */
-    uint32_t ping_every_ms; /* ms from an answer to the next task: 10 … 3600000 */
-    uint32_t frame_hz;      /* frames a second of the display: 1 … 1000 */
-    uint32_t
-        frame_percent; /* a second with a smaller share of frame_hz than this is counted: 1 … 100 */
+    uint32_t detectors;          /* enum stallrec_detector, or-ed; 0 = STALLREC_DETECT_RUNLOOP */
+    uint32_t restart;            /* enum stallrec_restart */
+    uint32_t sem_ms;             /* ms of one wait of the semaphore detector: 1 … 60000 */
+    uint32_t sem_count;          /* number of waits in a row that must time out: 1 … 1000 */
+    uint32_t ping_ms;            /* ms within which a posted task must have run: 1 … 3600000 */
+    uint32_t ping_every_ms;      /* ms from an answer to the next task: 10 … 3600000 */
+    uint32_t frame_hz;           /* frames a second of the display: 1 … 1000 */
+    uint32_t frame_percent;      /* a second with fewer frames than this percentage of frame_hz is
+                                  * counted: 1 … 100 */
     uint32_t cpu_limit_permille; /* thousandths of one processor, over check_ms: 1 … 1000000 */
     uint32_t launch_ms;          /* ms from the start to the first idle loop: 1 … 3600000 */
     uint32_t span_ms; /* limit in ms of an action that has none of its own: 1 … 3600000 */
-    /* Duration in ms from which on a stall counts as severe; 0 = no stall does. */
+    /* Duration in ms from which on a stall counts as severe; 0 = no stall does; <= 3600000. */
     uint32_t severe_ms;
 
     /* Policy: who is recorded, what is sent, what is kept. 0 = no limit. */
@@ -228,8 +229,8 @@ STALLREC_API void stallrec_config_init(struct stallrec_config *config, size_t si
 
 /* Sets all timing and policy values to those of a preset: "default", "wechat", "arms", "dewu" or
  * "qilagmonitor"; `stallrec --list-presets` prints the values with their sources. Strings that the
- * app set, flags, signal_number and callbacks stay. STALLREC_ERR_PRESET: the name is unknown, and
- * nothing is changed. */
+ * app set, flags, signal_number, callbacks, user_data and trace_bytes stay; file_mode becomes 0.
+ * STALLREC_ERR_PRESET: the name is unknown, and nothing is changed. */
 STALLREC_API enum stallrec_error stallrec_config_preset(struct stallrec_config *config,
                                                         const char *name);
 
@@ -251,7 +252,7 @@ STALLREC_API enum stallrec_error stallrec_start(struct stallrec **out,
 
 /* Stops the monitor, writes all dumps (a stall that still continues is written as not ended), joins
  * the monitor thread, and frees all but the loop. rec may be NULL. It may be called from any thread
- * but the monitor. */
+ * but the monitor, and has no effect in a forked child. */
 STALLREC_API void stallrec_stop(struct stallrec *rec);
 
 /* ---- batches ---- */
@@ -267,7 +268,8 @@ struct stallrec_batch {
                                        dumps by time */
     uint64_t bytes;
     uint32_t dumps, sessions;
-    uint32_t left_out; /* number of files that are damaged, or larger than a batch by themselves */
+    uint32_t left_out; /* number of files that are damaged, or larger than a batch by themselves; 0
+                          for a batch that was gathered before */
 };
 
 /* Gathers the dumps and sessions in a recorder's directory that may be sent, oldest first and at
@@ -313,10 +315,10 @@ STALLREC_API void stallrec_foreground(struct stallrec *rec, int foreground);
  * otherwise. They neither lock, allocate nor wait, and do nothing if rec is NULL, if their detector
  * is off, after stallrec_stop (rec is then not read) and in a forked child. Each sends a message,
  * which the monitor reads when it next polls its inbox; a message wakes it only if it begins
- * something with a limit or the inbox is half full, and of many such messages at most one. While
- * 256 messages wait in the inbox, further ones are dropped, and while 128 wait, those that begin an
- * action; the session's record counts the dropped ones (events_dropped). Frames are not messages:
- * the monitor reads the last 1024. */
+ * something with a limit or the inbox is half full, and of several such messages that come while
+ * the monitor sleeps only the first does. While 256 messages wait in the inbox, further ones are
+ * dropped, and while 128 wait, those that begin an action; the session's record counts the dropped
+ * ones (events_dropped). Frames are not messages: the monitor reads the last 1024. */
 
 /* Records that the display drew a frame, or asked the loop to draw one. It costs two atomic
  * operations and a clock reading, so that it may be called for each frame, also at 120 Hz. */
@@ -352,10 +354,11 @@ STALLREC_API uint64_t stallrec_span_begin(struct stallrec *rec, const char *name
 /* Records that the action ended, on any thread. id 0: no effect. */
 STALLREC_API void stallrec_span_end(struct stallrec *rec, uint64_t id);
 
-/* Posts a task to the loop of the watched thread that calls stallrec_ping_done(rec, number). It is
- * called on the monitor thread, and must not wait for the watched thread, which may hang: it must
- * take no lock that the watched thread can hold, and so must not allocate; it may write to an
- * eventfd or a pipe. Returns 1, or 0 if the task cannot be posted now. */
+/* A poster: it posts a task to the watched thread's loop, and the task calls
+ * stallrec_ping_done(rec, number). The poster is called on the monitor thread, and must not wait
+ * for the watched thread, which may hang: it must take no lock that the watched thread can hold,
+ * and so must not allocate; it may write to an eventfd or a pipe. Returns 1, or 0 if the task
+ * cannot be posted now. */
 typedef int (*stallrec_poster)(void *ctx, uint64_t number);
 /* Sets the poster by which the ping detector reaches the loop; without a poster that detector is
  * off. post NULL removes the poster. Once this returns, the earlier poster is no longer called,
@@ -375,7 +378,8 @@ enum { STALLREC_TRAIL_ = 32 };
 struct stallrec_loop {
     uint64_t
         state_; /* time of the last edge in ns, with the lowest bit replaced: 1 = busy, 0 = idle */
-    uint64_t end_;   /* first edge since notify_ got STALLREC_NOTIFY_END_ or _KEEP_; 0 = none yet */
+    uint64_t end_;   /* time of the first edge since notify_ got STALLREC_NOTIFY_END_ or _KEEP_; 0 =
+                      * none yet */
     uint64_t event_; /* time of the last stallrec_loop_activity */
     uint32_t activity_; /* enum stallrec_activity */
     uint32_t notify_; /* bits of STALLREC_NOTIFY_…, for which the monitor waits; it sleeps on this

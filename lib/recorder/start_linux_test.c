@@ -1,4 +1,5 @@
-/* A start runs on the app's thread while the app launches: it must not wait for a disk. */
+/* Tests starts of the recorder. A start runs on the app's thread while the app launches, so it must
+ * not wait for a disk. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -23,7 +24,7 @@
 static pthread_t app;
 static atomic_uint waits;
 
-/* In place of libc's. */
+/* Replaces libc's function, to count the app thread's waits for a disk. */
 int fsync(int fd) {
     waits += pthread_equal(pthread_self(), app) != 0;
     return (int)syscall(SYS_fsync, fd);
@@ -57,11 +58,11 @@ static void a_start_waits_for_no_disk(void **state) {
     char path[128];
     start_and_stop(f);
     snprintf(path, sizeof path, "%s/.stallrec-state", f->path);
-    assert_int_equal(access(path, R_OK), 0); /* it was the first, which makes this */
+    assert_int_equal(access(path, R_OK), 0); /* the first start has made the folder's state file */
     start_and_stop(f);
 }
 
-/* Another process holds the folder's lock and is stopped. */
+/* Another process holds the folder's lock and does not go on. */
 static void a_first_start_does_not_wait_long_for_others(void **state) {
     const struct folder *f = *state;
     struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
@@ -71,7 +72,7 @@ static void a_first_start_does_not_wait_long_for_others(void **state) {
     assert_int_equal(pipe(ready), 0);
     pid_t other = fork();
     if (other == 0) {
-        alarm(30); /* should the test fail */
+        alarm(30); /* ends this process if the test fails */
         int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
         _exit(fd < 0 || fcntl(fd, F_SETLK, &lock) != 0 || write(ready[1], "", 1) != 1 || pause());
     }
@@ -91,15 +92,15 @@ static void a_loop_that_has_waited_before_the_start_is_no_launch(void **state) {
     struct stallrec *rec = NULL;
     stallrec_config_init(&config, sizeof config);
     config.directory = f->path;
-    config.launch_ms = 1; /* the process is older */
+    config.launch_ms = 1; /* the process is older than that, so a launch would be a stall */
     struct stallrec_loop *loop = stallrec_main_loop(NULL);
     stallrec_loop_wake(loop);
     stallrec_loop_sleep(loop);
     usleep(10000);
     assert_int_equal(stallrec_start(&rec, &config), STALLREC_OK);
-    stallrec_stop(rec); /* which saw no wait */
+    stallrec_stop(rec); /* this recorder has seen no wait of the loop */
     assert_int_equal(stallrec_start(&rec, &config), STALLREC_OK);
-    usleep(100000); /* it still waits */
+    usleep(100000); /* the loop still waits */
     for (unsigned i = 0; i < 20; i++) {
         stallrec_loop_wake(loop);
         stallrec_loop_sleep(loop);

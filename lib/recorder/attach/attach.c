@@ -127,8 +127,9 @@ static bool is_wanted(const struct attach *a, pid_t tid) {
     return size > 0 && fnmatch(a->threads, name, 0) == 0;
 }
 
-/* Begins to watch a thread; if ATTACH_LOOPS_MAX are watched already, only counts the thread. False,
- * with errno set: *what names the resource that the system refused. */
+/* Begins to watch a thread; if ATTACH_LOOPS_MAX threads, ended ones included, are watched already,
+ * only counts the thread. False, with errno set: *what names the resource that the system
+ * refused. */
 static bool add_loop(struct attach *a, pid_t tid, const char **what) {
     if (a->loop_count == ATTACH_LOOPS_MAX) {
         a->threads_left++;

@@ -1,5 +1,6 @@
-/* Records a process from outside (stallrec -p). None of our code runs in the process, the process
- * is not stopped, and it may be static, of any language, in a container, or started long ago.
+/* Records a process from outside (stallrec -p). None of our code runs in the process, and it is not
+ * stopped, except that a thread watched by samples is stopped for a moment when a stack is taken
+ * while it runs. The process may be static, of any language, in a container, or started long ago.
  *
  *     attach_open                      finds the process, begins to watch it
  *     do wait until attach_step's time, or attach_ends_fd is readable
@@ -41,7 +42,8 @@ struct attach_options {
      * trace. Borrowed until attach_open returns. */
     const char *trace;
     const char *threads; /* a glob on names of threads to watch; NULL: the main thread */
-    /* The context of the dumps, "KEY=VALUE" on each line; NULL: none. */
+    /* The context of the dumps, "KEY=VALUE" on each line; NULL: none. Borrowed until attach_open
+     * returns. */
     const char *context;
 };
 
@@ -98,7 +100,8 @@ struct attach_totals {
         threads_left; /* number of wanted threads that are not watched, since there are too many */
     bool by_events;   /* perf events are used; false: samples are used, for the reason why_not */
     struct attach_problem why_not;
-    char loop_at[ATTACH_TEXT];     /* the place of the best loop; "": no loop was seen */
+    char loop_at[ATTACH_TEXT];     /* the place of the main thread's loop, or else of another
+                                      thread's; "": no loop was seen */
     enum finder_kind loop_kind;    /* kind of object on which the loop at loop_at waits */
     char other_loops[ATTACH_TEXT]; /* names of threads that seem to have a loop, if none was seen */
     char program[ATTACH_TEXT];     /* the program's file name */

@@ -92,8 +92,9 @@ static bool is_condition_function(struct attach_watch *w, uint64_t function) {
     return known->condition;
 }
 
-/* Reports to w->edges that a wait begins at at_ns. The wait's place is that of its caller by call
- * frame information; without that it is the wait itself. */
+/* Reports to w->edges that a wait begins at at_ns; a call that is no wait of a loop is ignored. The
+ * wait's place is that of its caller by call frame information; without that it is the wait
+ * itself. */
 static void wait_begins(struct attach_watch *w, const struct wait_call *call,
                         const uint64_t args[6], const struct cfi_registers *regs,
                         const struct cfi_stack *stack, bool goes_on, uint64_t at_ns) {

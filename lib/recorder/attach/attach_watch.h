@@ -96,8 +96,8 @@ bool attach_watch_is_loop_call(const struct proc_syscall *call);
 /* Reads the thread's events or state up to now_ns, and makes the kernel copy its stack while it is
  * busy for long. It must be called every ATTACH_LOOK_MS, and at attach_watch_due. */
 void attach_watch_look(struct attach_watch *w, uint64_t now_ns);
-/* Returns the time of the next look if it may have to be sooner than in ATTACH_LOOK_MS; else
- * UINT64_MAX. */
+/* Returns the time at which the budget wants the next look; UINT64_MAX for a thread that is watched
+ * by samples. */
 uint64_t attach_watch_due(const struct attach_watch *w);
 /* Takes the next event for the core; false: there is none. */
 bool attach_watch_take(struct attach_watch *w, struct rec_event *out);

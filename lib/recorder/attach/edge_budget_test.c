@@ -1,4 +1,4 @@
-/* Which events are read of a thread that waits often, rarely, or for locks. */
+/* Tests which events are read of a thread that waits often, seldom, or for locks. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -21,7 +21,8 @@ static unsigned number_of(const char *name) {
     return 0;
 }
 
-/* A thread that does `waits` of a call between two looks, `looks` times. Returns all changes. */
+/* Simulates a thread that waits `waits` times by one call between two looks, for `looks` looks.
+ * Returns all changes that these looks report. */
 static unsigned run(struct edge_budget *b, uint64_t *now, const char *name, unsigned waits,
                     unsigned looks) {
     const struct wait_call *call = wait_call_at(number_of(name));
@@ -99,7 +100,7 @@ static void too_many_waits_are_read_a_few_at_a_time(void **state) {
     assert_int_equal(b.calls, bit_of("epoll_pwait"));
     assert_int_equal(run(&b, &now, "epoll_pwait", 9, 1), EDGE_BUDGET_PAUSED);
     run(&b, &now, "epoll_pwait", 0, 1);
-    run(&b, &now, "epoll_pwait", 0, 60); /* few by now */
+    run(&b, &now, "epoll_pwait", 0, 60); /* the waits have become few */
     assert_false(b.limited);
     assert_false(b.often);
 }

@@ -1,4 +1,5 @@
-/* Any bytes as records of a perf ring: what is read of one lies in it. */
+/* Reads any bytes as records of a perf ring, and checks that the data that is read of a record lies
+ * in it. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,7 +34,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     while (size >= PERF_RECORD_HEADER) {
         size_t record = perf_record_size(data);
         record = record == 0 || record > size ? size : record;
-        uint8_t *copy = malloc(record); /* so that a sanitizer sees every byte too far */
+        uint8_t *copy = malloc(record); /* so that a sanitizer reports a read beyond the record */
         if (!copy) {
             return 0;
         }

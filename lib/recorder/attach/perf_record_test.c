@@ -1,4 +1,4 @@
-/* The records of a perf ring, and what is damaged in them. */
+/* Tests the reading of the records of a perf ring, whole and damaged ones. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -10,7 +10,7 @@
 
 #include "attach/perf_record.h"
 
-/* A record as it is put together. */
+/* A record that is being built. */
 struct made {
     uint8_t bytes[8192];
     size_t size;
@@ -41,7 +41,7 @@ static void end_made(struct made *m) {
     memcpy(m->bytes + 6, &size, sizeof size);
 }
 
-/* Event 77 has all, as is asked for; the next three have less. */
+/* Samples of event 77 have all members; those of events 78 to 80 have fewer. */
 static const struct perf_layouts layouts = {
     .event = {77, 78, 79, 80},
     .layout = {PERF_LAYOUT_WHOLE, PERF_LAYOUT_CALLER, PERF_LAYOUT_KEPT, PERF_LAYOUT_TIME},
@@ -55,7 +55,9 @@ static unsigned registers_asked(enum perf_layout layout) {
     return n;
 }
 
-/* Register number k of the kernel holds 1000 + k. */
+/* Builds a sample of an event, in which the register that is number k for the kernel has the value
+ * 1000 + k. stack: size of its copy of the stack in bytes; written: how many of these bytes count
+ * as written. */
 static void make_event(struct made *m, uint64_t event, uint64_t abi, uint64_t stack,
                        uint64_t written) {
     static const uint8_t trace[20] = {1, 2, 3};
@@ -102,7 +104,8 @@ static void sample_has_its_members(void **state) {
     assert_int_equal(r.event, 77);
     assert_int_equal(r.time_ns, 123456789);
     assert_int_equal(r.trace_size, 0);
-    assert_int_equal(r.stack_size, 96); /* whole words of what was written */
+    assert_int_equal(r.stack_size, 96); /* the 100 bytes that were written, rounded down to whole
+                                           words */
     assert_int_equal(registers_asked(PERF_LAYOUT_WHOLE), CFI_REGISTERS);
 #if defined(__x86_64__)
     assert_int_equal(r.regs.value[CFI_PC], 1008);
@@ -123,7 +126,7 @@ static void begin_of_a_wait_has_what_leads_to_its_caller(void **state) {
     assert_int_equal(r.trace[2], 3);
     assert_int_equal(r.stack_size, 512);
     assert_true(r.regs.known >> CFI_SP & 1 && r.regs.known >> CFI_FP & 1);
-    assert_false(r.regs.known & 1); /* a call's first register */
+    assert_false(r.regs.known & 1); /* the register with DWARF's number 0 */
     assert_true(registers_asked(PERF_LAYOUT_CALLER) <= 4);
 }
 

@@ -1,4 +1,4 @@
-/* Any bytes as the memory of a process: lines of its mappings, and an ELF file in it. */
+/* Reads any bytes as a line of a process's mappings, and as an ELF file in its memory. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

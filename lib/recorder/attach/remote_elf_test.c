@@ -1,4 +1,4 @@
-/* ELF files in memory: this program's own, and damaged ones. */
+/* Tests the reading of ELF files in memory: this program's own, and damaged ones. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -18,7 +18,7 @@ static bool read_own(void *arg, uint64_t address, void *to, size_t size) {
     return proc_read_memory_async(getpid(), address, to, size);
 }
 
-/* The vdso has notes, frames and symbols, in every process. */
+/* The image is the vdso, which has notes, frame information and symbols in every process. */
 static void image_in_memory_has_frames_and_symbols(void **state) {
     (void)state;
     struct remote_elf elf;

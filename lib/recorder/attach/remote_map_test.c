@@ -1,4 +1,4 @@
-/* Lines of /proc/PID/maps. */
+/* Tests the reading of lines of /proc/PID/maps, and of numbers in /proc/PID/status. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -56,7 +56,8 @@ void wait_edges_finish(struct wait_edges *e, uint64_t at_ns);
 /* Returns the place of the loop that is believed, or was before the loop came into doubt; 0:
  * none. */
 uint64_t wait_edges_place(const struct wait_edges *e);
-/* Returns the kind of object on which the loop of wait_edges_place waits. */
+/* Returns the kind of object on which the loop of wait_edges_place waits; FINDER_EPOLL if there is
+ * no loop. */
 enum finder_kind wait_edges_kind(const struct wait_edges *e);
 
 #endif

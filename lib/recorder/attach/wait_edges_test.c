@@ -1,4 +1,4 @@
-/* From waits to edges, and what calls of waiting say. */
+/* Tests how waits become edges of a loop, and what is read from the system calls that wait. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -52,7 +52,7 @@ static unsigned count_told(enum rec_event_kind kind) {
     return n;
 }
 
-/* Waits of 100 ms with pauses of 400 ms; the loop is known when the last begins. */
+/* Makes waits of 100 ms with pauses of 400 ms until the loop is known. */
 static void learn_loop(void) {
     for (uint64_t i = 1; !e.known; i++) {
         assert_true(i < 10);
@@ -83,7 +83,7 @@ static void loop_sleeps_in_its_wait_and_wakes_behind_it(void **state) {
     assert_int_equal(wait_edges_place(&e), LOOP);
 }
 
-/* As after SIGSTOP, which ends a poll, and SIGCONT, after which it goes on. */
+/* This happens after SIGSTOP, which ends a poll, and SIGCONT, after which the poll goes on. */
 static void wait_that_goes_on_is_idle_until_it_ends(void **state) {
     (void)state;
     learn_loop();
@@ -173,7 +173,7 @@ static void what_was_not_seen_before_the_loop_is_not_judged(void **state) {
     }
 }
 
-/* As a shell with readline, which polls often while a line is typed. */
+/* A shell with readline waits so: it polls often while a line is typed. */
 static void loop_is_found_although_waits_are_missed_time_and_again(void **state) {
     (void)state;
     for (uint64_t i = 1; i < 4; i++) {
@@ -203,7 +203,7 @@ static void timeout_of_each_call_is_found(void **state) {
     uint64_t args[6] = {5, 0, 16, 0, 0, 0}, zero[2] = {0, 0}, some[2] = {0, 7};
     assert_non_null(call);
     assert_false(wait_call_blocks(call, args, read_nothing, NULL));
-    args[3] = UINT32_MAX; /* -1, as a register holds an int */
+    args[3] = UINT32_MAX; /* a timeout of -1, as a register holds an int */
     assert_true(wait_call_blocks(call, args, read_nothing, NULL));
     call = wait_call_numbered(SYS_ppoll);
     args[2] = 0;
@@ -251,7 +251,7 @@ static void descriptors_of_poll_are_a_set(void **state) {
     assert_int_equal(object.set[0], 1 << 5);
     assert_int_equal(object.set[1], 1 << 6);
     assert_int_equal(object.lowest, 5);
-    fds[1].fd = INT32_MAX; /* the memory is something else's by now */
+    fds[1].fd = INT32_MAX; /* by now the memory has other data than the array */
     wait_object_read(call, args, read_bytes, fds, &object);
     assert_int_equal(object.set[15], UINT64_MAX);
     wait_object_read(call, args, read_nothing, NULL, &object);
@@ -264,7 +264,8 @@ static void descriptors_of_select_are_a_set(void **state) {
     uint64_t args[6] = {3, 0, 8, 0, 0, 0};
     struct finder_object object;
     wait_object_read(wait_call_numbered(SYS_pselect6), args, read_bytes, words, &object);
-    assert_int_equal(object.set[0], UINT64_MAX); /* bit 3 is not below the count */
+    assert_int_equal(object.set[0], UINT64_MAX); /* descriptor 3 is not below the count of 3, so no
+                                                    descriptor is known */
     args[0] = 4;
     wait_object_read(wait_call_numbered(SYS_pselect6), args, read_bytes, words, &object);
     assert_int_equal(object.set[0], 1 << 3);

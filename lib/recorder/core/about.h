@@ -23,7 +23,7 @@ struct rec_about {
     uint32_t
         user_share_ppm; /* share of the users that are recorded, in millionths; 0 = not known */
     uint32_t seq_today; /* this dump's number among the day's, from 1; 0 = not counted */
-    bool policy_known; /* false: whitelisting is not configured, and `whitelisted` is not written */
+    bool policy_known;  /* false: no policy is known, and `whitelisted` is not written */
     bool whitelisted;
     bool unspooled;  /* there is no spool, so a process that is killed loses the dumps that are not
                         written yet */

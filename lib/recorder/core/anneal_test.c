@@ -1,4 +1,4 @@
-/* Annealing: when two stacks are the same, and how the interval grows. */
+/* Tests annealing: when two stacks count as the same, and how the interval between dumps grows. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -16,7 +16,8 @@ struct stack {
     struct rec_stack stack;
 };
 
-/* A stack of (start, offset) pairs; start 0: not known, and offset is the address. */
+/* Makes a stack from pairs of a function's start and a frame's offset from it. start 0: the start
+ * is not known, and the offset is the frame's address. */
 static const struct rec_stack *make(struct stack *s, uint32_t count, const uint64_t (*pairs)[2]) {
     for (uint32_t i = 0; i < count; i++) {
         s->starts[i] = pairs[i][0];
@@ -47,7 +48,7 @@ static void the_interval_stops_at_its_cap(void **state) {
         assert_int_equal(a.interval, expected[i]);
         rec_anneal_grow(&a, 7);
     }
-    for (unsigned i = 0; i < 100000; i++) { /* nor does it overflow without one */
+    for (unsigned i = 0; i < 100000; i++) { /* without a cap the interval does not overflow */
         rec_anneal_grow(&a, 0);
         assert_in_range(a.interval, 7, 1 << 30);
     }
@@ -65,7 +66,7 @@ static void stacks_are_the_same_function_by_function(void **state) {
     struct stack s;
     struct rec_anneal a;
     rec_anneal_init(&a, functions, CAP);
-    assert_false(rec_anneal_same(&a, make(&s, 3, first))); /* nothing to be equal to */
+    assert_false(rec_anneal_same(&a, make(&s, 3, first))); /* no stack is remembered yet */
     rec_anneal_remember(&a, make(&s, 3, first));
     assert_true(rec_anneal_same(&a, make(&s, 3, first)));
     assert_true(rec_anneal_same(&a, make(&s, 3, other_address)));
@@ -73,8 +74,8 @@ static void stacks_are_the_same_function_by_function(void **state) {
     assert_false(rec_anneal_same(&a, make(&s, 2, first)));
     assert_false(rec_anneal_same(&a, make(&s, 3, unknown)));
     assert_false(rec_anneal_same(&a, NULL));
-    rec_anneal_remember(
-        &a, make(&s, 3, unknown)); /* where the start is not known, the address counts */
+    rec_anneal_remember(&a, make(&s, 3, unknown)); /* of a function whose start is not known, the
+                                                      frame's address counts */
     assert_true(rec_anneal_same(&a, make(&s, 3, unknown)));
     rec_anneal_reset(&a);
     assert_false(rec_anneal_same(&a, make(&s, 3, unknown)));

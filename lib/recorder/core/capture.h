@@ -1,10 +1,11 @@
 /* The interface between the recorder's core and a platform: stacks, images, threads, CPU time, wall
  * time and random bytes, behind one table of functions. Tests have a table of scripted functions.
  *
- * Every function runs on the monitor thread, from within rec_core_step, rec_core_loop_event or
- * rec_core_finish. None may allocate, and none may take a lock that the watched thread can hold
- * while it stalls. ctx is rec_capture.ctx. Times are ns of one monotonic clock that stands still
- * while the system is suspended; only wall_ms is civil time. */
+ * The functions are called from within the rec_core_ functions of core.h: on the monitor thread,
+ * or, within rec_core_init, on the thread that starts the recorder. None may allocate, and none may
+ * take a lock that the watched thread can hold while it stalls. ctx is rec_capture.ctx. Times are
+ * ns of one monotonic clock that stands still while the system is suspended; only wall_ms is civil
+ * time. */
 #ifndef STALLREC_CAPTURE_H
 #define STALLREC_CAPTURE_H
 
@@ -29,9 +30,9 @@ struct rec_stack {
     bool truncated;  /* there are more frames than cap, or more than the copy of the stack holds */
     bool incomplete; /* frames[count - 1] is not the thread's outermost frame, because the stack is
                         truncated or no unwind rule led further */
-    bool idle;       /* the stack is the loop's own wait, which never counts as a stall */
+    bool idle;       /* the stack is the loop's own wait, which never counts as a hang */
     bool input;      /* the thread waits for input of a terminal or of standard input, which never
-                        counts as a stall */
+                      * counts as a hang */
     uint32_t pause_ns; /* ns for which the thread was stopped for the sample */
 };
 

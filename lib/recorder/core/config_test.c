@@ -1,4 +1,5 @@
-/* Configurations of callers that are as old as we are, older, or newer. */
+/* Tests the reading of configurations, also those of callers that were compiled with an older or a
+ * newer header. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -154,7 +155,7 @@ static void a_detectors_values_count_only_if_it_is_on(void **state) {
     stallrec_config_init(&config, sizeof config);
     config.detectors = 128;
     assert_int_equal(rec_config_read(&read, &config), STALLREC_ERR_CONFIG);
-    config.detectors = 0; /* of a caller that knows of none */
+    config.detectors = 0; /* as set by a caller whose header has no detectors */
     assert_int_equal(rec_config_read(&read, &config), STALLREC_OK);
     assert_int_equal(read.detectors, STALLREC_DETECT_RUNLOOP);
     config.restart = 2;

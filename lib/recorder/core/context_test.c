@@ -1,4 +1,5 @@
-/* Context slots, redaction, and the share of users. */
+/* Tests context slots, the redaction of the home directory, and the share of users that are
+ * recorded. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -104,7 +105,8 @@ static void a_slot_that_stays_half_written_is_left_out(void **state) {
     struct rec_context_copy copy;
     assert_int_equal(rec_context_set(&context, "a", "1", NULL, NULL), STALLREC_OK);
     assert_int_equal(rec_context_set(&context, "b", "2", NULL, NULL), STALLREC_OK);
-    atomic_fetch_add(&context.slots[0].sequence, 1); /* its writer is the thread that stalls */
+    atomic_fetch_add(&context.slots[0].sequence, 1); /* the slot's writer is the thread that
+                                                        stalls */
     rec_context_read(&context, &copy);
     assert_int_equal(copy.count, 1);
     assert_string_equal(copy.pairs[0].key, "b");
@@ -115,7 +117,8 @@ struct shared {
     atomic_bool stop;
 };
 
-/* Writes values of one letter each: any mix of two is seen. */
+/* Writes values of one repeated letter each, so that a mix of two is noticed, until shared->stop is
+ * set. */
 static void *writer(void *arg) {
     struct shared *shared = arg;
     char value[STALLREC_CONTEXT_VALUE];
@@ -158,17 +161,21 @@ static void foreground_time_is_that_between_its_calls(void **state) {
     struct rec_context context = {0};
     struct rec_context_copy copy;
     rec_context_begin(&context, 90);
-    assert_int_equal(rec_context_foreground_ns(&context, 95), 5); /* until told otherwise */
+    assert_int_equal(rec_context_foreground_ns(&context, 95), 5); /* the app counts as in the
+                                                                     foreground until it reports
+                                                                     otherwise */
     rec_context_read(&context, &copy);
     assert_int_equal(copy.app, REC_APP_UNKNOWN);
     rec_context_app(&context, true, 100);
     assert_int_equal(rec_context_foreground_ns(&context, 130), 40);
-    rec_context_app(&context, true, 150); /* told twice */
+    rec_context_app(&context, true, 150); /* the app reports it twice */
     rec_context_app(&context, false, 200);
     assert_int_equal(rec_context_foreground_ns(&context, 900), 110);
     rec_context_app(&context, true, 1000);
     assert_int_equal(rec_context_foreground_ns(&context, 1001), 111);
-    assert_int_equal(rec_context_foreground_ns(&context, 900), 110); /* a late reader's clock */
+    assert_int_equal(rec_context_foreground_ns(&context, 900), 110); /* a reader whose clock is late
+                                                                        gets no time of the present
+                                                                        foreground */
     rec_context_read(&context, &copy);
     assert_int_equal(copy.app, REC_APP_FOREGROUND);
     atomic_fetch_add(&context.app.sequence, 1);
@@ -227,12 +234,13 @@ static void a_share_is_that_share_of_users_on_each_day(void **state) {
     for (int day = 1; day <= 5; day++) {
         char epoch[16];
         snprintf(epoch, sizeof epoch, "2026112%d", day);
-        unsigned n = users_in(epoch, 50000); /* 5 %: 5000, sigma 69 */
+        unsigned n = users_in(epoch, 50000); /* 5 % of the users are 5000; the standard deviation is
+                                                69 */
         assert_in_range(n, 4650, 5350);
     }
     assert_int_equal(users_in("20261121", 0), 0);
     assert_int_equal(users_in("20261121", REC_SHARE_ALL), USERS);
-    assert_in_range(users_in("20261121", 100), 1, 40); /* ten of them */
+    assert_in_range(users_in("20261121", 100), 1, 40); /* ten users are expected */
 }
 
 static void another_day_draws_other_users(void **state) {
@@ -244,17 +252,20 @@ static void another_day_draws_other_users(void **state) {
         bool a = rec_share_has(user, "20261121", 50000), b = rec_share_has(user, "20261122", 50000);
         first += a;
         both += a && b;
-        assert_true(!a || rec_share_has(user, "20261121", 60000)); /* the larger has the smaller */
+        assert_true(!a || rec_share_has(user, "20261121", 60000)); /* a larger share includes the
+                                                                      smaller one */
     }
-    assert_in_range(both, first / 20 - 100, first / 20 + 100); /* 5 % of them, by chance */
+    assert_in_range(both, first / 20 - 100, first / 20 + 100); /* by chance, 5 % of the first day's
+                                                                  users are in the second day's
+                                                                  share */
 }
 
 static void the_draw_is_the_same_everywhere(void **state) {
     (void)state;
-    /* Fixed for ever: devices of all versions must agree with whoever asks why. */
+    /* The draw must never change, as devices with any version must give the same result. */
     assert_true(rec_hash(REC_HASH_START, "foobar", 6) == UINT64_C(0x85944171f73967e8));
     uint32_t low = 0, high = REC_SHARE_ALL;
-    while (low < high) { /* the smallest share that has this user */
+    while (low < high) { /* finds the smallest share that has this user */
         uint32_t middle = (low + high) / 2;
         if (rec_share_has("ann", "20261121", middle)) {
             high = middle;

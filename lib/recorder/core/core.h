@@ -42,8 +42,8 @@ enum { REC_RECORDS = 6 };
 size_t rec_core_size(const struct stallrec_config *config);
 
 /* Builds a core in `memory` (rec_core_size bytes, aligned for any type, zeroed or not), which it
- * uses for all its state. config and capture are copied; of config the callbacks are used, the
- * strings are not. The loop starts idle. now_ns is the origin of periodic checks. */
+ * uses for all its state. config and capture are copied; the config's callbacks are called later,
+ * its strings are not used. The loop starts idle. now_ns is the origin of periodic checks. */
 struct rec_core *rec_core_init(void *memory, const struct stallrec_config *config,
                                const struct rec_capture *capture, uint64_t now_ns);
 
@@ -87,8 +87,9 @@ void rec_core_doubt(struct rec_core *core, uint64_t begin_ns, uint64_t at_ns);
  * rec_core_past_idle, in order, for each time since from_ns in which the loop was idle, and then
  * rec_core_attributed; later edges are the loop's again. Stalls are found in the samples of the
  * history. Stalls of the loop that were found before this call are dropped: with REC_PAST_ANEW all,
- * else those that began at from_ns or later; none if a launch continues, or if past is not
- * REC_PAST_ANEW and the current busy stretch began at from_ns. */
+ * else those that began at from_ns or later and that of the current busy stretch, unless their
+ * dumps are already written; none if a launch continues, or if past is not REC_PAST_ANEW and the
+ * current busy stretch began at from_ns. */
 void rec_core_attribute(struct rec_core *core, enum rec_past past, uint64_t from_ns,
                         uint64_t at_ns);
 void rec_core_past_idle(struct rec_core *core, uint64_t begin_ns, uint64_t end_ns);
@@ -164,7 +165,8 @@ void rec_core_wait_begin(struct rec_core *core, uint64_t now_ns);
 /* Is a stall of the loop open? While one is, the end of the busy stretch wakes the monitor
  * (loop.h). */
 bool rec_core_stalled(const struct rec_core *core);
-/* Returns a dump whose stall is still open, that of the loop first; NULL if no stall is open. */
+/* Returns the open dump of a stall that is still open, that of the loop first; NULL if there is
+ * none. */
 const struct rec_dump *rec_core_open(const struct rec_core *core);
 /* Returns the time at which the busy stretch began, or, if the loop is not known, at which the
  * last wait ended; 0 in a wait. */
@@ -172,17 +174,18 @@ uint64_t rec_core_busy_since(const struct rec_core *core);
 /* Returns the number of ns from the start of a busy stretch to the first sample or check. */
 uint64_t rec_core_grace_ns(const struct rec_core *core);
 
-/* Finishes the core: closes open dumps as not ended. Only rec_core_closed and rec_core_release may
- * be called after it. */
+/* Finishes the core: closes open dumps as not ended. Later events and steps have no effect. */
 void rec_core_finish(struct rec_core *core, uint64_t now_ns);
 
-/* Is it time to encode and write closed dumps? True if there is one, and the loop is idle or its
- * thread waits for input while the process uses less than 40 % of one processor (cpu_permille; -1 =
- * not known, which counts as less), or a dump waits longer than its deadline, or the memory for
- * dumps is used up, or the core has finished. */
+/* Is it time to encode and write closed dumps? False if there is none. True if the core has
+ * finished or the memory for dumps is used up. Otherwise false while the oldest closed dump may
+ * still be taken back or is postponed (rec_core_attributed, rec_core_postpone); then true if that
+ * dump waits longer than its deadline, or if the loop is idle or its thread waits for input while
+ * the process uses less than 40 % of one processor (cpu_permille; -1 = not known, which counts as
+ * less). */
 bool rec_core_write_due(const struct rec_core *core, uint64_t now_ns, int32_t cpu_permille);
-/* Returns the time at which rec_core_write_due becomes true at the latest; REC_NEVER if no dump
- * waits. */
+/* Returns the time at which rec_core_write_due becomes true at the latest, unless the oldest closed
+ * dump may still be taken back then; REC_NEVER if no dump waits. */
 uint64_t rec_core_write_deadline(const struct rec_core *core);
 /* Returns the oldest closed dump, or NULL. It is borrowed until rec_core_release, which must be
  * called with this dump. */
@@ -203,8 +206,8 @@ struct rec_keeper {
     void *ctx;
     /* Called when a dump was captured, or when its other threads were. */
     void (*keep)(void *ctx, uint32_t slot, const struct rec_dump *dump);
-    /* The dump's times and counts changed: called at most once a sample, or, with `closed`, when
-     * the dump is closed and waits to be written. */
+    /* The dump's times and counts changed: called at most twice in sample_ms, and, with `closed`,
+     * when the dump is closed and waits to be written, and again when its stall ends. */
     void (*grow)(void *ctx, uint32_t slot, const struct rec_dump *dump, bool closed);
     void (*drop)(void *ctx, uint32_t slot); /* the dump was released */
     /* A stall that was reported to the app was no stall. ended: its end was reported, too, and

@@ -1,9 +1,9 @@
-/* What the core's dumps hold, and how they wait to be written. */
+/* Tests what the core's dumps hold, and when they are due to be written. */
 #include "core/core_fixture_test.h"
 
 #include "files/dumpname.h"
 
-enum { RECORDS = 6 }; /* dumps that the core has memory for */
+enum { RECORDS = 6 }; /* number of dumps for which the core has memory */
 
 static void a_dump_says_what_the_platform_said(void **state) {
     struct fixture *f = *state;
@@ -38,9 +38,11 @@ static void a_dump_says_what_the_platform_said(void **state) {
     assert_int_equal(d->stacks[0].count, 4);
     assert_int_equal(d->ring_count, 4);
     assert_int_equal(d->meter.samples, 4);
-    assert_int_equal(d->meter.pause_p50_us, 3); /* rounded up: never told cheaper than it was */
+    assert_int_equal(d->meter.pause_p50_us, 3); /* rounded up, so that no pause is reported shorter
+                                                   than it was */
     assert_int_equal(d->meter.pause_max_us, 3);
-    assert_int_equal(f->fake.thread_calls, 0); /* one thread was asked for */
+    assert_int_equal(f->fake.thread_calls, 0); /* the stall was too short for a capture of other
+                                                  threads */
 }
 
 static void cpu_time_is_that_of_the_stall(void **state) {
@@ -94,7 +96,8 @@ static void images_without_room_are_told_to_be_lost(void **state) {
     fake_stack(&f->fake, 5, 0x10000, 0x20000, 0x30000, 0x40000, 0x50000);
     stall(f, 0, 300 * MS);
     const struct rec_dump *d = rec_core_closed(f->core);
-    assert_int_equal(d->image_count, 5); /* the id is what counts, the path is a help */
+    assert_int_equal(d->image_count, 5); /* an image without room for its path is kept, as its id
+                                            matters more */
     assert_true(d->images_lost);
     assert_non_null(d->images[0].path);
     assert_null(d->images[4].path);
@@ -137,7 +140,8 @@ static void other_threads_are_captured_when_the_stall_is_old_enough(void **state
     assert_int_equal(d->threads[3].id, 102);
     assert_false(d->threads[3].main);
     assert_int_equal(d->images[d->image_count - 1].load, 0x30000);
-    /* The main thread's wait is of the same moment; its stack stays. */
+    /* The main thread's wait is of the moment at which the other threads were captured; its stack
+     * is still that of the detection. */
     assert_int_equal(d->threads[0].waits_for.owner, 101);
     assert_true(d->threads[0].main);
     assert_int_equal(d->threads[0].stack.count, 3);
@@ -163,7 +167,7 @@ static void a_stall_that_ends_while_threads_are_captured_keeps_its_wait(void **s
     assert_int_equal(d->threads[0].state, REC_STATE_WAITING);
     assert_int_equal(d->threads[0].waits_for.owner, 101);
     assert_int_equal(d->threads[0].stack.count, 3);
-    /* Its end is told next; nobody asks again. */
+    /* The stall's end is reported next, and no threads are captured again. */
     rec_core_loop_event(f->core, REC_LOOP_SLEEP, 1000 * MS);
     assert_int_equal(f->fake.thread_calls, 1);
     assert_int_equal(rec_core_closed(f->core)->thread_count, 1);
@@ -249,7 +253,7 @@ static void dumps_wait_for_an_idle_loop_and_processor(void **state) {
 static void one_function_that_is_busy_is_one_bucket(void **state) {
     struct fixture *f = *state;
     uint32_t first = 0;
-    for (unsigned i = 0; i < 2; i++) { /* each time the loop is caught elsewhere in it */
+    for (unsigned i = 0; i < 2; i++) { /* each sample is at another address of the same function */
         f->fake.frames[0] = 0x10100 + 8 * i;
         stall(f, i * 1000 * MS, 400 * MS);
         const struct rec_dump *dump = rec_core_closed(f->core);
@@ -269,11 +273,13 @@ static void a_dump_that_cannot_be_written_waits_behind_the_others(void **state) 
     stall(f, 1000 * MS, 300 * MS);
     const struct rec_dump *first = rec_core_closed(f->core);
     rec_core_postpone(f->core, first, 30000 * MS);
-    assert_false(rec_core_write_due(f->core, 20000 * MS, 0)); /* past its deadline, and quiet */
+    assert_false(rec_core_write_due(f->core, 20000 * MS, 0)); /* its deadline has passed, but it is
+                                                                 postponed until 30 s */
     assert_true(rec_core_write_due(f->core, 30000 * MS, 0));
     const struct rec_dump *second = rec_core_closed(f->core);
     assert_ptr_not_equal(second, first);
-    rec_core_release(f->core, second); /* there is room again */
+    rec_core_release(f->core, second); /* a dump was written, so the postponed one may be tried
+                                          again */
     assert_ptr_equal(rec_core_closed(f->core), first);
     assert_true(rec_core_write_due(f->core, 2000 * MS, 0));
     rec_core_postpone(f->core, first, REC_NEVER);
@@ -282,7 +288,8 @@ static void a_dump_that_cannot_be_written_waits_behind_the_others(void **state) 
         stall(f, (i + 1) * 1000 * MS, 300 * MS);
     }
     assert_true(rec_core_full(f->core));
-    assert_true(rec_core_write_due(f->core, 8000 * MS, 1000)); /* or the next is lost */
+    assert_true(rec_core_write_due(f->core, 8000 * MS, 1000)); /* otherwise the next dump would be
+                                                                  lost */
     assert_int_equal(f->lost, 0);
 }
 
@@ -292,13 +299,14 @@ static void without_memory_a_dump_is_lost_and_said_so(void **state) {
         assert_false(rec_core_write_due(f->core, i * 1000 * MS, 1000));
         stall(f, i * 1000 * MS, 300 * MS);
     }
-    assert_true(rec_core_write_due(f->core, 6000 * MS, 1000)); /* no memory is left: write now */
+    assert_true(rec_core_write_due(f->core, 6000 * MS, 1000)); /* no memory is left, so a dump is
+                                                                  due at once */
     assert_int_equal(f->lost, 0);
     stall(f, 6000 * MS, 300 * MS);
     assert_int_equal(f->lost, 1);
     assert_int_equal(rec_core_totals(f->core).lost, 1);
     assert_int_equal(rec_core_totals(f->core).stalls, RECORDS + 1);
-    for (unsigned i = 0; i < RECORDS; i++) { /* the oldest first, untouched */
+    for (unsigned i = 0; i < RECORDS; i++) { /* the dumps come oldest first, and unchanged */
         const struct rec_dump *d = rec_core_closed(f->core);
         assert_int_equal(d->stall.since_ns, i * 1000 * MS);
         rec_core_release(f->core, d);
@@ -330,7 +338,7 @@ static void a_dump_without_memory_leaves_its_time_to_the_one_before(void **state
     assert_int_equal(d->stall.duration_ms, 1900);
 }
 
-/* Steps past `to`, with a process that burns one processor. */
+/* Steps each 100 ms from `from` to `to`, while the process uses one whole processor. */
 static void burn_until(struct fixture *f, uint64_t from, uint64_t to) {
     for (uint64_t t = from; t <= to; t += 100 * MS) {
         f->fake.cpu.process_ns = t;
@@ -347,18 +355,18 @@ static void a_cpu_stall_is_one_dump_with_the_threads_that_burn(void **state) {
     f->fake.others = 2;
     start(f);
     burn_until(f, 0, 2100 * MS);
-    fake_stack(&f->fake, 2, 0x10700, 0x20300); /* the main thread does something else now */
+    fake_stack(&f->fake, 2, 0x10700, 0x20300); /* the main thread has another stack now */
     burn_until(f, 2200 * MS, 7000 * MS);
     const struct rec_dump *d = rec_core_open(f->core);
     assert_non_null(d);
     assert_string_equal(d->stall.kind, "cpu");
-    assert_int_equal(d->stall.at_ms, 1000); /* before config.threads_after_ms */
+    assert_int_equal(d->stall.at_ms, 1000); /* earlier than config.threads_after_ms */
     assert_int_equal(d->thread_count, 3);
     assert_int_equal(d->threads[2].cpu_permille, 401);
     assert_int_equal(d->threads[2].stack.count, 1);
     assert_int_equal(rec_core_totals(f->core).dumps, 1);
     assert_int_equal(rec_core_totals(f->core).stalls, 1);
-    f->fake.top = 100; /* another thread burns: that is another dump */
+    f->fake.top = 100; /* another thread uses the processor, which gives another dump */
     burn_until(f, 7100 * MS, 12000 * MS);
     assert_int_equal(rec_core_totals(f->core).dumps, 2);
 }

@@ -1,4 +1,4 @@
-/* A core over a fake platform, stepped by hand, for its tests. */
+/* A core over a fake platform, which tests step by hand. */
 #ifndef STALLREC_CORE_FIXTURE_TEST_H
 #define STALLREC_CORE_FIXTURE_TEST_H
 
@@ -38,7 +38,8 @@ static inline void start(struct fixture *f) {
     f->config.user_data = f;
     assert_int_equal(rec_config_read(&f->config, &f->config), STALLREC_OK);
     free(f->memory);
-    /* Exactly as large as it says, and dirty: the sanitizer sees a byte too many. */
+    /* The memory is not zeroed, and has exactly the size that the core asks for, so that a
+     * sanitizer reports an access beyond it. */
     f->memory = malloc(rec_core_size(&f->config));
     assert_non_null(f->memory);
     memset(f->memory, 0xa5, rec_core_size(&f->config));
@@ -63,7 +64,7 @@ static inline int teardown(void **state) {
     return 0;
 }
 
-/* Steps at every wake-up that the core asks for before t; then t is now. */
+/* Steps at `from`, and at each time before t at which the core asks to be woken. */
 static inline void run_until(struct fixture *f, uint64_t from, uint64_t t) {
     uint64_t next = rec_core_step(f->core, from);
     while (next < t) {
@@ -71,7 +72,8 @@ static inline void run_until(struct fixture *f, uint64_t from, uint64_t t) {
     }
 }
 
-/* A stall from `at` on, with `length` between its edges. */
+/* Makes the loop busy from `at` for `length` ns, with all steps for which the core asks, and one at
+ * the end. */
 static inline void stall(struct fixture *f, uint64_t at, uint64_t length) {
     rec_core_loop_event(f->core, REC_LOOP_WAKE, at);
     run_until(f, at, at + length);

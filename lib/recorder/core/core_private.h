@@ -301,8 +301,8 @@ void rec_stall_end(struct rec_core *core, struct rec_track *track, uint64_t t, b
  * captured after t. A stall that had not reached its threshold at t is taken back whole; any other
  * stall still needs rec_stall_end. */
 void rec_stall_shorten(struct rec_core *core, struct rec_track *track, uint64_t t);
-/* Takes back the loop's stalls that began at from_ns or later and whose dumps are not written
- * yet. */
+/* Takes back the loop's stalls, launches excepted, that began at from_ns or later and whose dumps
+ * are not written yet. */
 void rec_stall_forget(struct rec_core *core, uint64_t from_ns);
 
 /* ---- record.c ---- */
@@ -347,7 +347,7 @@ bool rec_stretch_over(struct rec_core *core, uint64_t now);
 bool rec_stretch_over_now(const struct rec_core *core);
 
 /* Handles an edge of any wait while the loop is not known: starts sampling when a wait ends, and
- * has a wait itself sampled once. */
+ * has a wait itself sampled once; a launch stays sampled throughout. */
 void rec_sampler_doubt(struct rec_core *core, enum rec_loop_event event, uint64_t at_ns);
 /* Refills the ring with the history's samples from from_ns to to_ns. */
 void rec_sampler_recall(struct rec_core *core, uint64_t from_ns, uint64_t to_ns);

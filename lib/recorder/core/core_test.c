@@ -1,5 +1,5 @@
-/* The core's contract with its platform: what it asks, when, and what it keeps. What it detects is
- * checked by traces (replay_test.c). */
+/* Tests the core's contract with its platform: what it asks for, when, and what it keeps. What the
+ * core detects is tested by traces (replay_test.c). */
 #include "core/core_fixture_test.h"
 
 #include <limits.h>
@@ -22,11 +22,12 @@ static void a_busy_loop_is_sampled_on_its_grid(void **state) {
     struct fixture *f = *state;
     rec_core_loop_event(f->core, REC_LOOP_WAKE, 1000 * MS);
     assert_int_equal(rec_core_step(f->core, 1001 * MS), 1100 * MS);
-    assert_int_equal(rec_core_step(f->core, 1050 * MS), 1100 * MS); /* early: nothing is due */
+    assert_int_equal(rec_core_step(f->core, 1050 * MS), 1100 * MS); /* the step is early, so nothing
+                                                                       is due */
     assert_int_equal(f->fake.samples, 0);
     assert_int_equal(rec_core_step(f->core, 1103 * MS), 1150 * MS);
     assert_int_equal(rec_core_step(f->core, 1212 * MS),
-                     1250 * MS); /* a missed tick is not made up for */
+                     1250 * MS); /* a missed sample is not made up for */
     assert_int_equal(f->fake.samples, 2);
     assert_int_equal(rec_core_step(f->core, 1250 * MS), 1300 * MS);
     assert_int_equal(f->fake.samples, 3);
@@ -48,7 +49,8 @@ static void an_unchanged_stack_is_repeated_only_within_a_stretch(void **state) {
     assert_int_equal(d->stacks[0].count, 4);
     assert_int_equal(d->stacks[0].stack.frames[2], 0x20304);
 
-    /* What the platform says against the rule is a stack that could not be had. */
+    /* If no repetition is allowed, the answer REC_SAMPLE_SAME counts as a stack that could not be
+     * taken. */
     rec_core_loop_event(f->core, REC_LOOP_TURN, 260 * MS);
     rec_core_step(f->core, 360 * MS);
     assert_int_equal(f->fake.may_repeat, 3);
@@ -102,13 +104,16 @@ static void a_late_check_invents_no_stall(void **state) {
     struct fixture *f = *state;
     rec_core_loop_event(f->core, REC_LOOP_WAKE, 0);
     run_until(f, 0, 201 * MS);
-    rec_core_loop_event(f->core, REC_LOOP_SLEEP, 250 * MS); /* not longer than the threshold */
+    rec_core_loop_event(f->core, REC_LOOP_SLEEP, 250 * MS); /* the stretch is not longer than the
+                                                               threshold */
     rec_core_loop_event(f->core, REC_LOOP_WAKE, 1000 * MS);
-    rec_core_loop_event(f->core, REC_LOOP_SLEEP, 1900 * MS); /* of which there is no sample */
+    rec_core_loop_event(f->core, REC_LOOP_SLEEP, 1900 * MS); /* there is no sample of this
+                                                                stretch */
     f->fake.idle = true;
     rec_core_loop_event(f->core, REC_LOOP_WAKE, 2000 * MS);
     run_until(f, 2000 * MS, 2201 * MS);
-    rec_core_loop_event(f->core, REC_LOOP_SLEEP, 2300 * MS); /* it was only waiting */
+    rec_core_loop_event(f->core, REC_LOOP_SLEEP, 2300 * MS); /* in this stretch the loop only
+                                                                waited */
     assert_null(rec_core_closed(f->core));
     assert_int_equal(rec_core_totals(f->core).stalls, 0);
     assert_int_equal(rec_core_totals(f->core).vetoed, 1);
@@ -124,7 +129,8 @@ static void what_is_published_checks_at_its_own_times_only(void **state) {
     assert_null(rec_core_closed(f->core));
 }
 
-/* The stalls of testdata/traces/wechat-again.trace: the second is as the first was. */
+/* The stalls are those of testdata/traces/wechat-again.trace; the second has the same stack as the
+ * first. */
 static void a_stall_without_a_dump_is_counted_all_the_same(void **state) {
     struct fixture *f = *state;
     stallrec_config_wechat(&f->config);
@@ -167,12 +173,12 @@ static void an_end_before_the_detection_ends_at_the_detection(void **state) {
 }
 
 static bool post(void *ctx, uint64_t number) {
-    struct fixture *f = (struct fixture *)ctx; /* the fake is its first member */
+    struct fixture *f = (struct fixture *)ctx; /* the fake is the fixture's first member */
     f->posted = number;
     return !f->refuses_posts;
 }
 
-/* A core with all detectors but those that step while the loop is idle, or with those as well. */
+/* Starts a core with these detectors, which can post pings. */
 static void start_with(struct fixture *f, uint32_t detectors) {
     start(f);
     struct rec_capture capture = fake_capture(&f->fake);
@@ -195,7 +201,7 @@ static void only_ping_and_cpu_wake_an_idle_loop(void **state) {
     assert_int_equal(f->posted, 0);
     rec_core_step(f->core, 1000 * MS);
     assert_int_equal(f->posted, 1);
-    rec_core_ping_done(f->core, 7, 1001 * MS); /* not the one that was posted */
+    rec_core_ping_done(f->core, 7, 1001 * MS); /* 7 is not the number of the posted ping */
     rec_core_ping_done(f->core, 1, 1002 * MS);
     assert_int_equal(rec_core_step(f->core, 1002 * MS), 2002 * MS);
 }
@@ -262,9 +268,10 @@ static void a_late_wake_up_is_a_gap_unless_the_monitor_was_at_work(void **state)
     struct fixture *f = *state;
     rec_core_loop_event(f->core, REC_LOOP_WAKE, 0);
     rec_core_step(f->core, 0);
-    rec_core_step(f->core, 100 * MS + 1000 * MS); /* 1 s late is not yet one */
+    rec_core_step(f->core, 100 * MS + 1000 * MS); /* 1 s late is not a gap yet */
     assert_int_equal(rec_core_totals(f->core).gaps, 0);
-    rec_core_wait_begin(f->core, 4000 * MS); /* wrote a dump to a slow disk */
+    rec_core_wait_begin(f->core, 4000 * MS); /* as if the monitor had written a dump to a slow
+                                                disk */
     rec_core_step(f->core, 4001 * MS);
     assert_int_equal(rec_core_totals(f->core).gaps, 0);
     rec_core_step(f->core, 6000 * MS);
@@ -278,10 +285,11 @@ static void a_long_wait_may_be_late_in_proportion(void **state) {
     start(f);
     rec_core_loop_event(f->core, REC_LOOP_WAKE, 0);
     assert_int_equal(rec_core_step(f->core, 0), 2000 * MS);
-    /* Another stretch meanwhile: the monitor was told of no earlier time. */
+    /* Another stretch begins meanwhile, but the monitor was given no earlier time to wake up. */
     rec_core_loop_event(f->core, REC_LOOP_SLEEP, 10 * MS);
     rec_core_loop_event(f->core, REC_LOOP_WAKE, 20 * MS);
-    rec_core_step(f->core, 9900 * MS); /* 7900 late, of 4 × 2000 */
+    rec_core_step(f->core, 9900 * MS); /* 7900 ms late, which is less than 4 times the wait of 2000
+                                          ms */
     assert_int_equal(rec_core_totals(f->core).gaps, 0);
     start(f);
     rec_core_loop_event(f->core, REC_LOOP_WAKE, 0);
@@ -304,7 +312,7 @@ static void past_told_to_a_parked_monitor_is_no_gap(void **state) {
     rec_core_loop_event(f->core, REC_LOOP_SLEEP, 9000 * MS);
     assert_int_equal(rec_core_totals(f->core).gaps, 0);
     assert_int_equal(rec_core_watched(f->core, 9000 * MS).unwatched_ms[REC_UNWATCHED_SUSPENDED], 0);
-    /* A stretch that runs on is watched for gaps from now on. */
+    /* In a stretch that goes on, gaps are noticed from now on. */
     assert_true(rec_core_step(f->core, 9000 * MS) == REC_NEVER);
     rec_core_attribute(f->core, REC_PAST_CONTINUES, 9500 * MS, 12000 * MS);
     rec_core_attributed(f->core, 0, 12000 * MS);
@@ -349,7 +357,7 @@ static void stepping_and_writing_allocate_nothing(void **state) {
         written++;
     }
     assert_int_equal(failmalloc_calls(), 0);
-    void *volatile one = malloc(1); /* the counter counts */
+    void *volatile one = malloc(1); /* this shows that the counter works */
     free(one);
     assert_int_equal(failmalloc_calls(), 1);
     failmalloc_disarm();
@@ -364,7 +372,7 @@ static void a_stack_that_moves_at_every_check_gives_few_dumps_of_a_long_stall(vo
     uint64_t spans = 0, dumps = 0, at[64] = {0};
     rec_core_loop_event(f->core, REC_LOOP_WAKE, 0);
     for (uint64_t next = rec_core_step(f->core, 0); next < hour;) {
-        f->fake.starts[2] = 0x20000 + next / MS % 0xffff; /* the recursion goes on */
+        f->fake.starts[2] = 0x20000 + next / MS % 0xffff; /* the stack changes, as in a recursion */
         next = rec_core_step(f->core, next);
         for (const struct rec_dump *d; (d = rec_core_closed(f->core)) != NULL;) {
             spans += d->stall.span_ms;
@@ -377,7 +385,7 @@ static void a_stack_that_moves_at_every_check_gives_few_dumps_of_a_long_stall(vo
     assert_non_null(last);
     assert_int_equal(spans + last->stall.span_ms, 3600000);
     assert_int_equal(last->stall.duration_ms, 3600000);
-    for (unsigned i = 1; i < 8; i++) { /* the first ones at every check */
+    for (unsigned i = 1; i < 8; i++) { /* the first dumps come at every check */
         assert_int_equal(at[i] - at[i - 1], 1000);
     }
     static const unsigned later[] = {1, 1, 2, 3, 5, 8};

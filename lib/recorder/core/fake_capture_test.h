@@ -1,4 +1,4 @@
-/* A scripted platform for the core's tests. */
+/* A fake platform for the core's tests, which set its answers. */
 #ifndef STALLREC_FAKE_CAPTURE_TEST_H
 #define STALLREC_FAKE_CAPTURE_TEST_H
 
@@ -11,25 +11,27 @@
 enum { FAKE_DEPTH = 64, FAKE_IMAGES = 200, FAKE_IMAGE_SIZE = 0x10000 };
 
 struct fake {
-    /* What the next samples give. */
+    /* The result of the next samples. */
     enum rec_sample answer;
     uint64_t frames[FAKE_DEPTH], starts[FAKE_DEPTH];
     uint32_t count, pause_ns;
     uint32_t exact[REC_EXACT_MAX], exact_count;
     bool idle, input;
-    /* What was asked. */
+    /* Numbers of calls; may_repeat: of those calls for a sample that allow a repetition. */
     unsigned samples, may_repeat, image_calls, thread_calls;
-    bool not_busy; /* still_busy says so */
-    bool wakes;    /* while the other threads are captured */
+    bool not_busy; /* still_busy() answers false */
+    bool wakes;    /* the loop becomes idle while the other threads are captured */
     struct rec_cpu cpu;
     int64_t wall_ms;
     uint8_t random;
-    char path[4096]; /* of every image, the number put behind it */
-    unsigned images; /* image i: FAKE_IMAGE_SIZE * (i + 1) */
+    char path[4096]; /* path of each image, to which the image's number is appended */
+    unsigned images; /* number of images; the first one is at FAKE_IMAGE_SIZE, the next ones follow
+                        without gaps */
     struct rec_thread main;
     uint32_t others;
-    int64_t others_wait_for; /* 0 = for nothing */
-    int64_t top;             /* the thread that uses most; 0: not known */
+    int64_t others_wait_for; /* id of the thread for which each other thread waits; 0 = they wait
+                                for none */
+    int64_t top;             /* id of the thread that uses the most CPU time; 0: not known */
     unsigned top_calls;
     struct rec_transition transitions[REC_TRANSITIONS];
     uint32_t transition_count;
@@ -158,7 +160,8 @@ static inline struct rec_capture fake_capture(struct fake *f) {
                                 .random = fake_random};
 }
 
-/* The stack f0 … fn-1, each FUNCTION at its own start, frames 4 bytes into them. */
+/* Sets the stack to `count` frames. Each further argument is the start of a function, and its frame
+ * is 4 bytes after that. */
 static inline void fake_stack(struct fake *f, uint32_t count, ...) {
     va_list ap;
     va_start(ap, count);

@@ -1,4 +1,4 @@
-/* The ring, and which of its stacks the stall is about. */
+/* Tests the ring of samples, and which of its stacks is the heaviest. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -35,8 +35,8 @@ static int setup(void **state) {
     return 0;
 }
 
-/* Samples a stack per letter: its top function is the letter, its address differs every time; '-'
- * cannot be had, and '0' has no frame. */
+/* Takes a sample for each character, which stands for the top function; the address in that
+ * function differs each time. For '-' no stack can be had; for '0' the stack has no frame. */
 static void take(struct fixture *f, const char *letters) {
     for (; *letters != '\0'; letters++) {
         f->fake.answer = *letters == '-' ? REC_SAMPLE_NONE : REC_SAMPLE_OK;
@@ -83,7 +83,7 @@ static void most_repeats_of_the_top_function_win(void **state) {
     struct fixture *f = *state;
     expect(f, "abaca", 'a', 4, 3);
     expect(f, "aabbb", 'b', 4, 3);
-    expect(f, "aaabb", 'a', 2, 3); /* in its newest sample */
+    expect(f, "aaabb", 'a', 2, 3); /* the index is that of the newest sample of 'a' */
 }
 
 static void ties_go_to_the_newest(void **state) {

@@ -1,4 +1,4 @@
-/* Samples that are kept until the loop is known. */
+/* Tests the history of samples that are kept until the loop is known. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -107,7 +107,7 @@ static void a_wait_for_input_is_found_and_not_recalled(void **state) {
     uint64_t begin = 0, end = 0;
     add(&history, 0x101, 100);
     assert_false(rec_history_input(&history, 0, 1000, &begin, &end));
-    add_input(&history, 0x101, 150); /* the same code, but it waits */
+    add_input(&history, 0x101, 150); /* the same code, which waits for input now */
     add_input(&history, 0x101, 250);
     add(&history, 0x101, 300);
     add_input(&history, 0x201, 350);

@@ -94,7 +94,8 @@ struct preset {
                                        of our own */
 };
 
-/* Values, all our own, of detectors that a preset leaves off, but that the app can switch on. */
+/* Values of detectors that some presets leave off, but that the app can switch on. sem_ms and
+ * sem_count are those of QiLagMonitor, the others are our own. */
 #define OTHER_DETECTORS                                                                            \
     .sem_ms = 88, .sem_count = 3, .ping_every_ms = 1000, .frame_hz = 60, .frame_percent = 50,      \
     .launch_ms = 2000, .span_ms = 2000
@@ -114,7 +115,8 @@ struct preset {
 #define QILAG  "QiLagMonitor's article and sample code"
 
 /* 250 ms is where Apple's tools begin to call a delay a hang; a first sample at 100 ms keeps a
- * healthy loop unsampled and still leaves four samples before the threshold. */
+ * healthy loop unsampled and still gives four samples up to the threshold, at 100, 150, 200 and 250
+ * ms. */
 static const struct preset preset_default = {"our own",
                                              {.preset = "default",
                                               .detectors = RUNLOOP | FRAME_RATE | LAUNCH | SPAN,

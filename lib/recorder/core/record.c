@@ -47,7 +47,7 @@ static void fill_samples(struct rec_core *core, struct rec_dump *dump,
 
 /* ---- threads ---- */
 
-/* Sets all members of the main thread except its stack. */
+/* Sets all members of the watched thread except its stack. */
 static void describe_main(struct rec_core *core, struct rec_thread *main) {
     const struct rec_capture *capture = &core->capture;
     struct rec_stack stack = main->stack;

@@ -73,7 +73,7 @@ struct rec_dump {
     int64_t wall_ms; /* Unix time of the capture in ms */
     struct rec_stall stall;
 
-    struct rec_thread *threads; /* [0] is the main thread */
+    struct rec_thread *threads; /* [0] is the watched thread */
     uint32_t thread_count;
     uint32_t threads_left_out; /* number of threads for which there was no room */
 

@@ -22,7 +22,8 @@ struct rec_ring {
 
 void rec_ring_clear(struct rec_ring *ring);
 /* Takes one sample and returns its slot; a full ring drops its oldest sample. The capture may
- * answer REC_SAMPLE_SAME (capture.h) only if the last sample is still in the ring. */
+ * answer REC_SAMPLE_SAME (capture.h) only if the last sample is still in the ring and has a
+ * stack. */
 const struct rec_slot *rec_ring_sample(struct rec_ring *ring, const struct rec_capture *capture);
 /* Adds a stack that was sampled earlier; a full ring drops its oldest sample. */
 void rec_ring_push(struct rec_ring *ring, const struct rec_stack *stack);
@@ -33,8 +34,8 @@ const struct rec_slot *rec_ring_at(const struct rec_ring *ring, uint32_t i);
 /* Returns the newest sample that has a stack, or NULL. */
 const struct rec_slot *rec_ring_newest(const struct rec_ring *ring);
 
-/* Copies all members except the array pointers and cap; if cap of `to` is smaller, the outer
- * frames are left out. */
+/* Copies a stack into the arrays of `to`, whose cap stays. If that cap is too small, the outer
+ * frames are left out, and the copy is marked as truncated and incomplete. */
 void rec_stack_copy(struct rec_stack *to, const struct rec_stack *from);
 /* Returns the identity of frame i's function: its start, or, where that is not known, the frame's
  * address. */

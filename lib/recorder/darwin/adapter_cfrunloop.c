@@ -4,8 +4,8 @@
  *     first         busy          busy                                  busy
  *     last                                       idle                                 idle
  *
- * The first observer's edges come before the work of other observers, the last observer's after
- * it.
+ * The first observer's edges come before the work of other observers, the last observer's after it.
+ * At the exit of a nested run loop the edge is a turn, not idle.
  *
  * The start of another iteration does not count as a turn, although timers and sources are served,
  * as Core Animation commits nothing, and the user sees nothing new, until the run loop waits.
@@ -30,8 +30,8 @@ static struct {
     CFRunLoopSourceRef source;
     uint64_t asked; /* number of the ping to answer */
     unsigned depth; /* number of nested run loops that run; 0 = none runs */
-    bool returned;  /* a nested run loop ended, so the mode that the recorder was given last is no
-                       longer the loop's */
+    bool returned;  /* a run loop ended, so the mode that the recorder was given last is no longer
+                       the loop's */
     char modes[MODES][MODE_TEXT]; /* names of the modes that were seen, which are never removed; ""
                                      = free */
 } hook;

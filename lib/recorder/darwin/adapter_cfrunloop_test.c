@@ -1,5 +1,5 @@
-/* The CFRunLoop adapter: what the loop is told in each part of a run. Elsewhere than on Darwin the
- * run loop is the stand-in of testdata/corefoundation, whose order is checked first. */
+/* Tests the CFRunLoop adapter: what the loop is told in each part of a run. On systems other than
+ * Darwin the run loop is the stand-in of testdata/corefoundation, whose order is checked first. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -15,7 +15,8 @@
 #include "stallrec_cfrunloop.h"
 
 static CFRunLoopRef run_loop;
-static CFRunLoopTimerRef keep_alive; /* a mode without one does not run */
+static CFRunLoopTimerRef keep_alive; /* a timer that never fires, as a mode without timers and
+                                        sources does not run */
 
 static CFRunLoopTimerRef add_timer(double in_s, CFRunLoopTimerCallBack callback, void *info,
                                    CFRunLoopMode mode) {
@@ -26,7 +27,7 @@ static CFRunLoopTimerRef add_timer(double in_s, CFRunLoopTimerCallBack callback,
     return timer;
 }
 
-/* Observers, timers and sources of a test leave with it. */
+/* The observers and timers that a test has made, which its teardown removes. */
 enum { MADE_MAX = 16 };
 static CFRunLoopObserverRef observers[MADE_MAX];
 static CFRunLoopTimerRef timers[MADE_MAX];
@@ -83,7 +84,7 @@ static CFRunLoopRunResult run_for(double seconds) {
 
 /* ---- the order of a run ---- */
 
-/* "ETSWAX", T and S without a wait: see letter_of. */
+/* The activities and callbacks of a run in their order, with a letter for each. */
 static char letters[256];
 
 static char letter_of(CFRunLoopActivity activity) {
@@ -256,7 +257,7 @@ static void sources_are_busy(void **state) {
     CFRelease(source);
 }
 
-/* Work of observers, Core Animation's commit among them, is the loop's. */
+/* The work of observers, such as Core Animation's commit, counts as the loop's. */
 static void observer_busy(CFRunLoopObserverRef observer, CFRunLoopActivity activity, void *info) {
     struct seen *seen = info;
     (void)observer;
@@ -274,7 +275,7 @@ static void observers_of_any_order_are_busy(void **state) {
     observe(0, observer_busy, &seen);
     observe(LONG_MAX - 1, observer_busy, &seen);
     run_for(0.005);
-    assert_true(seen.calls >= 15); /* T S W A X of three */
+    assert_true(seen.calls >= 15); /* the activities T, S, W, A and X of three observers */
     assert_false(seen.wrong);
 }
 
@@ -305,7 +306,7 @@ static void after_the_outermost_exit_the_loop_is_idle(void **state) {
     assert_false(fake_busy());
 }
 
-/* The loop's activity while an observer of the app runs. */
+/* Compares the loop's activity with that for which an observer of the app is called. */
 static void compare_activity(CFRunLoopObserverRef observer, CFRunLoopActivity activity,
                              void *info) {
     static const struct {
@@ -337,7 +338,7 @@ static void each_activity_is_told(void **state) {
     assert_false(seen.wrong);
 }
 
-/* A source that signals itself anew, once. */
+/* A source that signals itself again when it is performed the first and the second time. */
 static struct {
     CFRunLoopSourceRef source;
     unsigned performed;
@@ -352,7 +353,8 @@ static void perform_again(void *info) {
     }
 }
 
-/* The published systems' clock runs on over iterations that do not wait. */
+/* An iteration that does not wait is no turn, as the clocks of the published systems run on over
+ * it. */
 static void an_iteration_without_a_wait_is_no_turn(void **state) {
     CFRunLoopSourceContext context = {.perform = perform_again};
     (void)state;
@@ -373,7 +375,8 @@ static void an_iteration_without_a_wait_is_no_turn(void **state) {
 
 struct nested {
     CFRunLoopMode mode;
-    bool busy_after, later; /* in the callback that ran it; of a later stretch than before it */
+    bool busy_after, later; /* after the nested run, in the callback that ran it, the loop is busy;
+                               it is so in a later stretch than before */
     struct seen inside;
 };
 
@@ -411,7 +414,7 @@ static void a_common_mode_is_watched(void **state) {
     assert_true(nested.later);
 }
 
-/* Notes the modes of a loop that runs another one in between. */
+/* The modes that the loop was told before, in and after a nested run. */
 static const char *told_modes[3];
 
 static void note_modes(CFRunLoopTimerRef timer, void *info) {
@@ -506,7 +509,7 @@ static void a_detach_in_a_callback_leaves_the_loop_idle_and_alone(void **state) 
     assert_int_equal(not_told.calls, 1);
     assert_true(not_told.wrong);
     assert_null(fake.post);
-    stallrec_detach_cfrunloop(); /* no effect */
+    stallrec_detach_cfrunloop(); /* a second detach has no effect */
     not_told = (struct seen){0};
     attach();
     after(0.001, expect_busy, &not_told, kCFRunLoopDefaultMode);

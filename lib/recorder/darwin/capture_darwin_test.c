@@ -1,4 +1,5 @@
-/* Samples and all threads on the stand-in for Mach: what they say, what they give back. */
+/* Tests samples and captures of all threads on the stand-in for Mach: what they report, and that
+ * they give back what they took. */
 #include "darwin/darwin_world_test.h"
 
 #include "darwin/capture_darwin.h"
@@ -26,7 +27,7 @@ static int setup(void **state) {
     }
     test.table = capture_darwin_table(test.capture);
     test.monitor = standin_add(99999, "stallrec");
-    standin_be(test.monitor); /* from here on */
+    standin_be(test.monitor); /* the test acts as the monitor from here on */
     return 0;
 }
 
@@ -38,7 +39,7 @@ static int teardown(void **state) {
            counts.forbidden != 0;
 }
 
-/* What the capture itself holds, between calls: the watched thread's right. */
+/* Checks that between calls the capture holds the watched thread's port right, and nothing else. */
 static void expect_own_right_only(void) {
     struct standin_counts counts = standin_counts();
     assert_int_equal(counts.rights, 1);
@@ -104,7 +105,7 @@ static void a_thread_that_runs_is_never_the_same(void **state) {
     assert_int_equal(sample(true, &out), REC_SAMPLE_OK);
     assert_int_equal(sample(true, &out), REC_SAMPLE_OK);
     mach_world.main->run_state = TH_STATE_WAITING;
-    assert_int_equal(sample(true, &out), REC_SAMPLE_OK); /* may be another wait */
+    assert_int_equal(sample(true, &out), REC_SAMPLE_OK); /* the thread may be in another wait now */
     assert_int_equal(sample(true, &out), REC_SAMPLE_SAME);
 }
 
@@ -149,7 +150,7 @@ static struct standin_thread *add_worker(uint64_t id, unsigned place) {
 static void all_threads_but_the_watched_one_and_the_monitor_are_told(void **state) {
     uint32_t left_out;
     (void)state;
-    add_worker(900, 1); /* older ones later: by rising id */
+    add_worker(900, 1); /* threads are reported by rising id, in whichever order they are listed */
     struct standin_thread *owner = add_worker(771, 2);
     struct standin_thread *waiter = add_worker(772, 3);
     world_block(waiter, 2, world_owned_by(owner));
@@ -173,7 +174,7 @@ static void the_chain_of_owners_is_told_before_the_oldest(void **state) {
     for (unsigned i = 0; i < 20; i++) {
         workers[i] = add_worker(1000 + i, i);
     }
-    /* main -> 1018 -> 1015 -> 1018 */
+    /* The main thread waits for thread 1018, that for 1015, and that for 1018. */
     world_block(mach_world.main, 0, world_owned_by(workers[18]));
     world_block(workers[18], 1, world_owned_by(workers[15]));
     world_block(workers[15], 2, world_owned_by(workers[18]));
@@ -213,7 +214,8 @@ static void die(void *arg, unsigned number) {
     d->who->dead = d->who->dead || number == d->at;
 }
 
-/* At each call of the capture in turn, until a capture ends before the thread does. */
+/* The thread ends at each call of the capture in turn, until the capture has fewer calls than
+ * that. */
 static void a_thread_that_ends_at_any_call_leaves_nothing_behind(void **state) {
     unsigned at = 1;
     (void)state;
@@ -266,14 +268,16 @@ static void the_thread_that_used_most_is_named(void **state) {
     (void)state;
     struct standin_thread *busy = add_worker(1001, 1);
     busy->cpu_ns = 500000;
-    assert_false(test.table.top_thread(test.table.ctx, &top)); /* begins to count */
+    assert_false(test.table.top_thread(test.table.ctx, &top)); /* the first call only reads the
+                                                                  times */
     mach_world.main->cpu_ns += 1000000;
     busy->cpu_ns += 3000000;
     test.monitor->cpu_ns += 9000000;
     assert_true(test.table.top_thread(test.table.ctx, &top));
     assert_int_equal(top.id, 1001);
     assert_false(top.main);
-    assert_false(test.table.top_thread(test.table.ctx, &top)); /* nobody since */
+    assert_false(test.table.top_thread(test.table.ctx, &top)); /* no thread has used any time
+                                                                  since */
     mach_world.main->cpu_ns += 1000000;
     assert_true(test.table.top_thread(test.table.ctx, &top));
     assert_true(top.main);
@@ -304,7 +308,8 @@ static void what_a_sample_calls_was_called_at_the_start(void **state) {
     assert_int_equal(start.calls[STANDIN_SUSPEND], 0);
     assert_int_equal(sample(true, &out), REC_SAMPLE_OK);
     then = standin_counts();
-    for (unsigned call = 0; call <= STANDIN_CLOCK; call++) { /* those that may be made then */
+    for (unsigned call = 0; call <= STANDIN_CLOCK; call++) { /* these calls may be made while a
+                                                                thread is suspended */
         bool called = then.calls[call] > start.calls[call];
         bool first = start.calls[call] == 0 && call != STANDIN_SUSPEND && call != STANDIN_INFO;
         assert_false(called && first);

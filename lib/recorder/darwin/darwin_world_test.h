@@ -1,4 +1,5 @@
-/* A process on the stand-in for Mach: an app with one image, whose threads have stacks in it. */
+/* A process on the stand-in for Mach: an app with one image, in which the return addresses of its
+ * threads are. */
 #ifndef STALLREC_DARWIN_WORLD_TEST_H
 #define STALLREC_DARWIN_WORLD_TEST_H
 
@@ -19,7 +20,7 @@
 #include "darwin/macho_fixture_test.h"
 
 #define WORLD_APP     UINT64_C(0x104320000)
-#define WORLD_CODE    UINT64_C(0x190000000) /* of no image: a system call's stub */
+#define WORLD_CODE    UINT64_C(0x190000000) /* code of no image: the stub of a system call */
 #define WORLD_STACK   UINT64_C(0x16f000000)
 #define WORLD_LIST    UINT64_C(0x1f0000000)
 #define WORLD_PATHS   UINT64_C(0x1f0008000)
@@ -32,7 +33,8 @@ enum {
     WORLD_IMAGES = 4,
     WORLD_FRAMES = 32,
     WORLD_CPU_ARM64 = 0x0100000c,
-    /* Of the app's image: in a function without a frame, in others with one. */
+    /* Offsets in the app's image: WORLD_LEAF is in a function without a frame, the others are in
+     * functions with one. */
     WORLD_LEAF = 0x41a0,
     WORLD_CALLER = 0x4100,
     WORLD_OUTER = 0x4204,
@@ -53,12 +55,12 @@ static struct {
     struct standin_thread *main;
 } mach_world;
 
-/* The address of a host's pointer-sized member. */
+/* Converts an address to a pointer, for members of the stand-in's structs. */
 static inline void *world_pointer(uint64_t address) {
     return (void *)(uintptr_t)address;
 }
 
-/* dyld lists these images, the time of change goes on. */
+/* Makes dyld's list that of these images, with a new time of change. */
 static inline void world_load(const uint64_t *loads, uint32_t count) {
     struct world_list *l = &mach_world.list;
     for (uint32_t i = 0; i < count; i++) {
@@ -70,8 +72,8 @@ static inline void world_load(const uint64_t *loads, uint32_t count) {
     l->head.infoArray = world_pointer(WORLD_LIST + offsetof(struct world_list, images));
 }
 
-/* A chain of frame records from `fp`, each `step` bytes above the one before: its words in
- * mach_world.stack. The thread stands in the leaf. */
+/* Writes a chain of three frame records into mach_world.stack, from sp + 16 on, each `step` bytes
+ * above the one before, and puts the thread into the leaf function. */
 static inline void world_chain(struct standin_thread *thread, uint64_t sp, uint64_t step) {
     static const uint64_t returns[] = {WORLD_OUTER, WORLD_OUTERMOST, 0};
     uint64_t fp = sp + 16;
@@ -85,7 +87,7 @@ static inline void world_chain(struct standin_thread *thread, uint64_t sp, uint6
     }
 }
 
-/* The thread waits for the lock with this value. */
+/* Gives a lock this value, and lets the thread wait for it. */
 static inline void world_block(struct standin_thread *thread, unsigned lock, uint32_t value) {
     mach_world.locks[lock] = value;
     thread->run_state = TH_STATE_WAITING;
@@ -96,7 +98,7 @@ static inline void world_block(struct standin_thread *thread, unsigned lock, uin
     thread->state.__x[2] = value;
 }
 
-/* As an os_unfair_lock that is waited for names it. */
+/* Returns the value of an os_unfair_lock that the thread owns and another thread waits for. */
 static inline uint32_t world_owned_by(const struct standin_thread *owner) {
     return standin_port(owner) & ~UINT32_C(1);
 }
@@ -124,7 +126,7 @@ static inline int world_setup(void **state) {
     mach_world.main = standin_add(259, "main");
     standin_be(mach_world.main);
     world_chain(mach_world.main, WORLD_STACK + 0x100, 64);
-    failmalloc_arm(ULONG_MAX, false); /* counts */
+    failmalloc_arm(ULONG_MAX, false); /* from here on, calls of malloc are counted */
     return 0;
 }
 
@@ -136,7 +138,7 @@ static inline int world_teardown(void **state) {
     return 0;
 }
 
-/* Everything was given back, and nothing was called that may not be. */
+/* Checks that everything was given back, and that nothing was called that may not be. */
 static inline void world_expect_clean(void) {
     struct standin_counts counts = standin_counts();
     assert_int_equal(counts.rights, 0);

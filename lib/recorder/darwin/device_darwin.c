@@ -113,7 +113,7 @@ static void read_bundle(struct device_darwin *d) {
                    sizeof d->app_version);
         copy_value(&api, bundle, "CFBundleVersion", d->app_build, sizeof d->app_build);
     }
-    if (d->app_id[0] == '\0') { /* the program has no bundle */
+    if (d->app_id[0] == '\0') { /* the program has no bundle, or that has no id */
         const char *program = getprogname();
         size_t size = strnlen(program, sizeof d->app_id - 1);
         memcpy(d->app_id, program, size);

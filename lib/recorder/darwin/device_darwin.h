@@ -13,8 +13,9 @@ struct device_darwin {
 };
 
 /* Reads the description from sysctl and, if the program has CoreFoundation, from the main bundle's
- * Info.plist; members that cannot be read are empty. Thermal state and low power mode have no C
- * interface on iOS, so an app that wants them in its dumps sets them as context. */
+ * Info.plist; members that cannot be read are empty or 0, except app_id, which is then the
+ * program's name. Thermal state and low power mode have no C interface on iOS, so an app that wants
+ * them in its dumps sets them as context. */
 void device_darwin_read(struct device_darwin *d);
 
 /* Points the members of *about that describe the device into *d, and those that describe the app

@@ -27,7 +27,8 @@ static bool load_async(const struct fp_stack *stack, uint64_t address, uint64_t 
     return true;
 }
 
-/* Reads the frame record at fp; false: it is not in the copy of the stack. */
+/* Reads the frame record at fp; false: it is not all in the copy of the stack, or fp is not a
+ * multiple of 8. */
 static bool record_async(enum unwind_cpu cpu, const struct fp_stack *stack, uint64_t fp,
                          uint64_t *caller_fp, uint64_t *pc) {
     if (fp % 8 != 0 || fp > UINT64_MAX - RECORD_SIZE || !load_async(stack, fp, caller_fp) ||
@@ -96,7 +97,8 @@ static bool insn_async(const struct fp_code *code, uint64_t address, uint32_t *i
     return true;
 }
 
-/* Has a function with a frame set up the frame before pc? True if its code cannot be read. */
+/* Has a function with a frame set up the frame before pc? True also if its start is not known, its
+ * code cannot be read, or pc is more than SETUP_BYTES after its start. */
 static bool is_set_up_async(const struct fp_code *code, uint64_t start, uint64_t pc) {
     uint8_t raw[SETUP_BYTES];
     uint64_t size = pc - start;
@@ -253,7 +255,8 @@ static bool fp_add_async(const struct fp_code *code, struct rec_stack *out, uint
     return true;
 }
 
-/* Returns the caller of the innermost frame if no frame record holds it; else 0. */
+/* Returns the return address of the innermost frame if no frame record holds it; 0 if one does, or
+ * if that address is not in code. */
 static uint64_t link_async(const struct fp_code *code, const struct fp_registers *regs,
                            const struct fp_stack *stack) {
     struct fp_function at = {0}, of;

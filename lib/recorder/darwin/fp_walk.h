@@ -41,8 +41,9 @@ struct fp_code {
     bool (*function_async)(void *arg, uint64_t address, struct fp_function *out);
 };
 
-/* Returns an address or frame pointer without the bits that Darwin keeps above the 47 bits of user
- * space: a pointer authentication code, or bit 60 in frame pointers of Swift's async functions. */
+/* On arm64, returns an address or frame pointer without the bits that Darwin keeps above the 47
+ * bits of user space (on x86-64 the value itself): a pointer authentication code, or bit 60 in
+ * frame pointers of Swift's async functions. */
 uint64_t fp_strip_async(enum unwind_cpu cpu, uint64_t value);
 
 /* Returns how far the copy has to reach: the address of the first frame record in the chain that

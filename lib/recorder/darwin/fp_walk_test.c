@@ -1,5 +1,5 @@
-/* Stacks made by hand: every place in a function where its caller is somewhere else, and chains
- * that lie. */
+/* Tests walks over stacks made by hand: each place in a function at which its caller is found in
+ * another way, and damaged chains. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -15,7 +15,7 @@
 
 enum { CODE_WORDS = 64, STACK_WORDS = 64, FRAMES = 16 };
 
-/* Functions of 64 bytes each in one image: `kinds` says how they keep their frames. */
+/* One image has functions of 64 bytes each; `rules` says how they keep their frames. */
 enum { SIZE = 64, FUNCTIONS = CODE_WORDS * 4 / SIZE };
 
 struct world {
@@ -64,7 +64,7 @@ static void walk(struct world *w, uint64_t pc, uint64_t lr) {
     walk_within(w, &regs, FRAMES, sizeof w->stack);
 }
 
-/* Address of an instruction of function n. */
+/* Returns the address at an offset in function n. */
 static uint64_t at(unsigned n, unsigned offset) {
     return CODE + (uint64_t)n * SIZE + offset;
 }
@@ -81,7 +81,8 @@ static void expect(const struct world *w, const uint64_t *frames, uint32_t count
     }
 }
 
-/* The record that fp names is that of function 1, which was called from 2, that from 3. */
+/* Makes a stack: the frame record at the frame pointer is that of function 1, which was called by
+ * function 2, and that by function 3. */
 static struct world world_of(enum unwind_cpu cpu) {
     struct world w = {.cpu = cpu};
     for (unsigned i = 0; i < FUNCTIONS; i++) {
@@ -119,7 +120,7 @@ static void a_frame_that_is_set_up_is_followed_and_lr_is_not(void **state) {
     (void)state;
     struct world w = world_arm64();
     const uint64_t frames[] = {at(1, 16), at(2, 20), at(3, 20)};
-    walk(&w, at(1, 16), at(1, 12)); /* lr: what an earlier call left */
+    walk(&w, at(1, 16), at(1, 12)); /* lr is left over from an earlier call */
     expect(&w, frames, 3);
     assert_false(w.out.incomplete);
     assert_int_equal(w.starts[0], at(1, 0));
@@ -168,9 +169,9 @@ static void code_that_nothing_is_said_of_is_called_from_lr_unless_it_called_itse
     expect(&w, with, 4);
     walk(&w, at(0, 16), at(0, 12)); /* lr is of a call in the function itself */
     expect(&w, without, 3);
-    walk(&w, at(0, 16), at(2, 20)); /* lr is what the record says */
+    walk(&w, at(0, 16), at(2, 20)); /* lr is the return address in the record */
     expect(&w, without, 3);
-    walk(&w, at(0, 16), 0x1234567890); /* lr is no code */
+    walk(&w, at(0, 16), 0x1234567890); /* lr is not in code */
     expect(&w, without, 3);
 }
 
@@ -221,7 +222,8 @@ static struct world world_x86_64(void) {
 static void on_x86_64_the_caller_is_on_top_of_the_stack_until_the_frame_is_set_up(void **state) {
     (void)state;
     static const struct {
-        unsigned offset, word; /* word: where the return address is; 0xff: in the record */
+        unsigned offset, word; /* word: index of the word on the stack that holds the return
+                                  address; 0xff: it is in the record */
     } cases[] = {{0, 0}, {1, 1}, {4, 0xff}, {9, 0xff}, {10, 0}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct world w = world_x86_64();
@@ -245,7 +247,7 @@ static void on_x86_64_a_frameless_function_has_its_caller_below_what_it_took(voi
     walk(&w, at(0, 4), 0);
     expect(&w, frames, 4);
     w.rules[0] = (struct unwind_rule){UNWIND_RULE_IN_CODE, 8, 40};
-    w.code[40] = 24; /* the rest is 0 */
+    w.code[40] = 24; /* the value's other bytes are 0 */
     walk(&w, at(0, 4), 0);
     expect(&w, frames, 4);
 }
@@ -333,7 +335,7 @@ static void random_stacks_and_registers_have_bounded_answers(void **state) {
 static void what_is_missing_of_the_stack_is_told_record_by_record(void **state) {
     (void)state;
     struct world w = world_arm64();
-    walk(&w, at(1, 16), 0); /* lays out the bytes */
+    walk(&w, at(1, 16), 0); /* fills w.stack */
     const struct {
         size_t size;
         uint64_t reach;
@@ -344,7 +346,8 @@ static void what_is_missing_of_the_stack_is_told_record_by_record(void **state) 
         assert_int_equal(fp_reach_async(UNWIND_ARM64, &stack, STACK + 32, 99), cases[i].reach);
     }
     struct fp_stack stack = {w.stack, STACK, STACK + 80};
-    assert_int_equal(fp_reach_async(UNWIND_ARM64, &stack, STACK + 32, 2), 0); /* enough of them */
+    assert_int_equal(fp_reach_async(UNWIND_ARM64, &stack, STACK + 32, 2), 0); /* two records are
+                                                                                 enough */
     assert_int_equal(fp_reach_async(UNWIND_ARM64, &stack, STACK - 16, 99), 0);
     assert_int_equal(fp_reach_async(UNWIND_ARM64, &stack, 0, 99), 0);
 }

@@ -159,7 +159,8 @@ void images_refresh_async(struct images *t) {
 
 /* ---- one image ---- */
 
-/* Copies the path and returns its offset; without room 0, which is the offset of "". */
+/* Copies the path and returns its offset; 0, which is the offset of "", if it cannot be read, is
+ * too long, or has no room. */
 static uint32_t keep_path_async(struct images *t, uint64_t from) {
     uint32_t at = t->paths_used, size = 0;
     while (from != 0 && size < PATH_SIZE && PATHS_SIZE - at > size + BATCH) {

@@ -1,4 +1,5 @@
-/* dyld's list as it changes, and damaged; functions of its images. */
+/* Tests the reading of dyld's list, also while it changes or if it is damaged, and of the functions
+ * of its images. */
 #include "darwin/darwin_world_test.h"
 
 #include <stdlib.h>
@@ -71,7 +72,8 @@ static void a_list_that_did_not_change_is_read_once(void **state) {
     struct images *images = made();
     unsigned reads = standin_counts().calls[STANDIN_READ];
     images_refresh_async(images);
-    assert_int_equal(standin_counts().calls[STANDIN_READ], reads + 1); /* the time of change */
+    assert_int_equal(standin_counts().calls[STANDIN_READ], reads + 1); /* only the list's head is
+                                                                          read */
     images_free(images);
 }
 
@@ -104,7 +106,7 @@ static void an_image_that_is_unloaded_stays_known_if_a_frame_was_in_it(void **st
     images_free(images);
 }
 
-/* Another image where one was: the loaded one is meant from then on. */
+/* Another image takes the place of one; from then on the loaded one is found at its addresses. */
 static void an_image_in_anothers_place_is_told_from_it(void **state) {
     static const uint64_t loads[] = {WORLD_APP, ELSEWHERE};
     struct rec_image first, second;
@@ -119,7 +121,7 @@ static void an_image_in_anothers_place_is_told_from_it(void **state) {
     uint32_t commands = memory_u32_async(changed + 16);
     for (uint8_t *c = changed + 32; commands > 0; c += memory_u32_async(c + 4), commands--) {
         if (memory_u32_async(c) == 0x1b) {
-            c[8] ^= 0xff; /* the UUID */
+            c[8] ^= 0xff; /* changes the UUID */
         }
     }
     standin_map(ELSEWHERE, changed, mach_world.app.size);
@@ -155,12 +157,13 @@ static void change_list(void *arg, unsigned number) {
     }
 }
 
-/* At every call of the reading in turn. */
+/* The list changes at each call of the reading in turn. */
 static void a_list_that_changes_while_it_is_read_is_read_again(void **state) {
     static const uint64_t loads[] = {WORLD_APP};
     (void)state;
     standin_map(ELSEWHERE, mach_world.app.bytes, mach_world.app.size);
-    for (unsigned at = 1; at <= 3; at++) { /* head, list, head */
+    for (unsigned at = 1; at <= 3; at++) { /* the calls read the head, the list, and the head
+                                              again */
         world_load(loads, 1);
         struct images *images = images_new();
         assert_non_null(images);
@@ -198,13 +201,13 @@ static void without_a_list_there_are_no_images(void **state) {
     struct images *images = made();
     assert_false(has(images, WORLD_APP + WORLD_LEAF));
     images_free(images);
-    standin_set_infos(WORLD_LIST, 8); /* too short */
+    standin_set_infos(WORLD_LIST, 8); /* the struct is too short */
     images = made();
     assert_false(has(images, WORLD_APP + WORLD_LEAF));
     images_free(images);
 }
 
-/* Counts and pointers that dyld would not write. */
+/* Damages each byte of the list in turn; the reading must end. */
 static void a_damaged_list_is_bounded(void **state) {
     (void)state;
     for (size_t at = 0; at < sizeof mach_world.list; at++) {

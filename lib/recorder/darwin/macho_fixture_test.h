@@ -1,4 +1,4 @@
-/* A Mach-O file of testdata/objects, laid out as dyld would, at an address of our choice. */
+/* Lays out a Mach-O file of testdata/objects as dyld would, at an address of the test's choice. */
 #ifndef STALLREC_MACHO_FIXTURE_TEST_H
 #define STALLREC_MACHO_FIXTURE_TEST_H
 
@@ -11,14 +11,14 @@
 enum { FIXTURE_MAX = 1 << 20 };
 
 struct fixture {
-    uint64_t load; /* where it pretends to be */
-    uint64_t text; /* where it was linked to be */
+    uint64_t load; /* address at which the image is said to be loaded */
+    uint64_t text; /* address for which __TEXT was linked */
     uint8_t *bytes;
     size_t size;
     unsigned reads;
 };
 
-/* struct memory over a fixture. */
+/* Reads memory of the image, as the function of a struct memory. */
 static bool fixture_read(void *arg, uint64_t address, void *to, size_t size) {
     struct fixture *f = arg;
     f->reads++;
@@ -37,7 +37,8 @@ static inline uint32_t big_u32(const uint8_t *p) {
     return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
 }
 
-/* The slice for a CPU of a universal file; all of a thin one. */
+/* Returns the slice for a CPU of a universal file, or the whole of any other file; NULL: there is
+ * no such slice. */
 static inline const uint8_t *fixture_slice(const uint8_t *file, uint32_t cpu) {
     if (big_u32(file) != 0xcafebabe) {
         return file;
@@ -68,7 +69,7 @@ static inline void fixture_map(struct fixture *f, const uint8_t *macho) {
     }
 }
 
-/* False: the file is not there. */
+/* Opens a Mach-O file. False: it cannot be read, or has no slice for the CPU. */
 static inline bool fixture_open(struct fixture *f, const char *path, uint32_t cpu, uint64_t load) {
     uint8_t *file = calloc(1, FIXTURE_MAX);
     FILE *in = fopen(path, "rb");

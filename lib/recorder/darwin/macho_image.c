@@ -95,7 +95,8 @@ static void read_command_async(const struct memory *m, uint64_t at, uint32_t com
 }
 
 /* Sets the run-time addresses. In the process all segments of an image are moved by the same
- * distance, in the shared cache, too. */
+ * distance, in the shared cache, too. Unwind information or function starts that are not inside
+ * their segment get the size 0. */
 static void macho_place_async(struct macho_image *image, const struct macho_layout *layout) {
     uint64_t slide = image->load - layout->text; /* wraps as addresses do */
     uint64_t unwind = layout->unwind - layout->text;
@@ -222,7 +223,7 @@ static uint64_t seek_async(struct starts *s, const struct macho_marks *marks, ui
 }
 
 /* Adds a mark for the function that starts at `at`, whose difference the cursor has just read, if
- * the last mark is far enough away. */
+ * the list has been read far enough for another mark. */
 static void mark_async(struct macho_marks *marks, const struct macho_image *image,
                        const struct starts *s, uint64_t at) {
     uint64_t next = image->starts_size - s->left - (s->size - s->pos);
@@ -260,7 +261,7 @@ bool macho_function_async(const struct memory *memory, const struct macho_image 
 
 /* ---- paths ---- */
 
-/* Skips "/private", since /var has two names on iOS. */
+/* Skips the "/private" of "/private/var/", since /var has two names on iOS. */
 static const char *without_private_async(const char *path) {
     return strncmp(path, "/private/var/", 13) == 0 ? path + 8 : path;
 }

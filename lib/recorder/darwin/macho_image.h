@@ -41,14 +41,16 @@ struct macho_marks {
 /* Finds the function that holds `address`: it reaches from its first byte to the next function's,
  * or to the end of __TEXT. Reads the list from the last mark before the address, and adds marks
  * where it reads; if `marks` is NULL, it reads from the front. False: the address lies before the
- * first function or outside __TEXT, or the list is damaged. */
+ * first function or outside __TEXT, or there is no list. At a damaged place the list ends, and the
+ * function before it reaches to the end of __TEXT. */
 bool macho_function_async(const struct memory *memory, const struct macho_image *image,
                           struct macho_marks *marks, uint64_t address, uint64_t *start,
                           uint64_t *end);
 
-/* Did the image come with the app: is it inside the bundle of `program`, which is the main
- * executable's path, or beside a program that has no bundle? Copies of Swift's run-time libraries
- * in a bundle belong to the system. */
+/* Did the image at `path` come with the app, of which `program` is the main executable's path? It
+ * did if it is the program, or lies in the program's bundle, or, if there is none, in the program's
+ * folder or below, but in no folder of the system. Swift's run-time libraries (libswift…) belong to
+ * the system anywhere. */
 bool macho_in_app_async(const char *path, const char *program);
 
 #endif

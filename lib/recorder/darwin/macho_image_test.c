@@ -1,4 +1,5 @@
-/* Load commands and function starts of real images, and damaged ones; paths of apps. */
+/* Tests the reading of load commands and function starts of real images and damaged ones, and which
+ * paths belong to the app. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -14,7 +15,7 @@
 static void an_image_tells_its_uuid_extent_and_sections(void **state) {
     (void)state;
     static const uint8_t uuid[16] = {0x4c, 0x4c, 0x44, 0x2c, 0x55, 0x55, 0x31, 0x44, 0xa1,
-                                     0xde, 0x7a, 0xab, 0xf5, 0x6a, 0x01, 0x9c}; /* of MANIFEST */
+                                     0xde, 0x7a, 0xab, 0xf5, 0x6a, 0x01, 0x9c}; /* as in MANIFEST */
     struct fixture f;
     struct macho_image image;
     assert_true(fixture_open(&f, "testdata/objects/macho-arm64/Shop", CPU_ARM64, SLIDE_TO));
@@ -23,7 +24,8 @@ static void an_image_tells_its_uuid_extent_and_sections(void **state) {
     assert_true(image.has_uuid);
     assert_memory_equal(image.uuid, uuid, sizeof uuid);
     assert_int_equal(image.load, SLIDE_TO);
-    assert_int_equal(image.unwind, SLIDE_TO + 0x5250); /* llvm-objdump --private-headers */
+    assert_int_equal(image.unwind, SLIDE_TO + 0x5250); /* as llvm-objdump --private-headers
+                                                          prints */
     assert_int_equal(image.unwind_size, 0x1060);
     assert_true(image.text_size >= 0x5250 + 0x1060);
     assert_string_equal(macho_arch_async(image.cpu_type, image.cpu_subtype), "arm64");
@@ -31,7 +33,7 @@ static void an_image_tells_its_uuid_extent_and_sections(void **state) {
     fixture_close(&f);
 }
 
-/* Compares with the answers of llvm-objdump --function-starts. */
+/* Compares the bounds of functions with the starts that llvm-objdump --function-starts prints. */
 static void compare_starts(const char *path, uint32_t cpu, const uint64_t *starts, size_t count) {
     struct fixture f;
     struct macho_image image;
@@ -51,7 +53,8 @@ static void compare_starts(const char *path, uint32_t cpu, const uint64_t *start
     }
     uint64_t start, end;
     assert_false(
-        macho_function_async(&memory, &image, NULL, SLIDE_TO, &start, &end)); /* the header */
+        macho_function_async(&memory, &image, NULL, SLIDE_TO, &start, &end)); /* the Mach header is
+                                                                                 in no function */
     assert_false(macho_function_async(&memory, &image, NULL, SLIDE_TO - 1, &start, &end));
     assert_false(
         macho_function_async(&memory, &image, NULL, SLIDE_TO + image.text_size, &start, &end));
@@ -70,7 +73,8 @@ static void function_starts_of_x86_64_are_those_that_llvm_prints(void **state) {
     compare_starts("testdata/objects/macho-universal/Shop", CPU_X86_64, starts, 4);
 }
 
-/* A list of a million functions, each 4, 8 … 4 * 300 bytes long, with steps of one and two bytes.
+/* A list of a million functions, each of which is 4, 8, … or 1200 bytes long, so that the
+ * differences take one or two bytes.
  */
 enum { MANY = 1000000, LIST_ROOM = 2 * MANY };
 #define MANY_AT UINT64_C(0x100000000)
@@ -120,14 +124,14 @@ static void a_million_functions_are_not_read_from_the_front_each_time(void **sta
         first = n == 0 ? f.reads : first;
         assert_true(n == 0 || f.reads <= most);
     }
-    assert_true(first > 100); /* what it costs without */
+    assert_true(first > 100); /* number of reads without marks */
     assert_true(marks->count > MACHO_MARKS / 2);
     free(marks);
     free(starts);
     fixture_close(&f);
 }
 
-/* Whatever byte is damaged, the answer is an image inside its bounds, or none. */
+/* With any byte of the headers damaged, the answer is an image inside its bounds, or none. */
 static void a_damaged_image_is_refused_or_bounded(void **state) {
     (void)state;
     struct fixture f;

@@ -65,7 +65,8 @@ void rec_platform_random(void *ctx, uint8_t *out, size_t len) {
 
 enum {
     WORDS = 4
-}; /* threads that wait at the same time: the monitor, and a thread that waits for the monitor's end
+}; /* maximum number of threads that wait at the same time, which are the monitor and a thread that
+      waits for the monitor's end
     */
 
 static struct {

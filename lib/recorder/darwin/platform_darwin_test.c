@@ -1,4 +1,5 @@
-/* The whole recorder on the stand-in for Mach, and what the platform gives it. */
+/* Tests the whole recorder on the stand-in for Mach, and the functions that the platform gives
+ * it. */
 #include "darwin/darwin_world_test.h"
 
 #include <errno.h>
@@ -36,7 +37,7 @@ static int teardown(void **state) {
 
 /* ---- words ---- */
 
-/* As stallrec_start does, which makes the semaphore. */
+/* Makes a platform as stallrec_start does, which also makes the semaphores. */
 static struct rec_platform *platform_new(void) {
     static struct stallrec_loop loop;
     struct stallrec_config config;
@@ -54,8 +55,8 @@ static void a_wait_ends_at_its_time(void **state) {
     rec_word_wait(&word, 7, begin + 30 * MS);
     assert_true(stallrec_clock_ns() - begin >= 30 * MS);
     begin = stallrec_clock_ns();
-    rec_word_wait(&word, 7, begin - MS); /* over already */
-    rec_word_wait(&word, 8, REC_NEVER);  /* it changed */
+    rec_word_wait(&word, 7, begin - MS); /* the time is over already */
+    rec_word_wait(&word, 8, REC_NEVER);  /* the word is not 8, so there is no wait */
     rec_platform_free(platform);
 }
 
@@ -105,7 +106,8 @@ static void *sleep_until_woken(void *arg) {
     return NULL;
 }
 
-/* More than there are semaphores, woken in another order than that in which they came. */
+/* There are more sleepers than semaphores, and they are woken in another order than that in which
+ * they began. */
 static void each_word_wakes_its_own_sleeper(void **state) {
     static const unsigned order[] = {3, 0, 5, 2, 4, 1};
     struct sleeper sleepers[6] = {0};
@@ -123,7 +125,8 @@ static void each_word_wakes_its_own_sleeper(void **state) {
             struct sleeper *s = &sleepers[order[i]];
             __atomic_store_n(&s->word, 1, __ATOMIC_SEQ_CST);
             rec_word_wake(&s->word);
-            pthread_join(s->thread, NULL); /* for ever, if another got it */
+            pthread_join(s->thread, NULL); /* this would wait for ever if another sleeper were woken
+                                              instead */
             assert_true(atomic_load(&s->awake));
         }
     }
@@ -142,7 +145,7 @@ static void the_machine_is_described(void **state) {
     assert_string_equal(about.os_build, "22H20");
     assert_string_equal(about.arch, "arm64");
     assert_int_equal(about.cpus, 6);
-    assert_string_equal(about.app_id, "Shop"); /* without a bundle */
+    assert_string_equal(about.app_id, "Shop"); /* the program has no bundle */
     about.app_id = "told";
     rec_platform_describe(platform, &about);
     assert_string_equal(about.app_id, "told");
@@ -155,7 +158,8 @@ static void a_process_has_a_start_if_it_is_there(void **state) {
     assert_int_equal(rec_process_start((uint32_t)getpid()),
                      UINT64_C(1000000) * STANDIN_START_S + 250000);
     assert_int_equal(rec_process_start(UINT32_MAX), 0);
-    assert_int_equal(rec_platform_process_start_ns(), 0); /* before the clock's origin */
+    assert_int_equal(rec_platform_process_start_ns(), 0); /* the start is before the clock's
+                                                             origin */
     assert_true(rec_platform_process_cpu_ns() != UINT64_MAX);
 }
 
@@ -175,7 +179,7 @@ static void a_spool_is_allocated_in_full(void **state) {
     close(fd);
 }
 
-/* The file was cut short, or the device is locked: what would raise SIGBUS. */
+/* The file was cut short, so that a plain store would raise SIGBUS. */
 static void what_is_no_longer_there_is_not_stored_to(void **state) {
     static unsigned char from[100000];
     (void)state;
@@ -212,7 +216,8 @@ static struct stallrec *start(void) {
     return rec;
 }
 
-/* The file's text; read until the dump is there. */
+/* Waits for the only dump, at most about 10 s, and reads its text. Returns its size; 0: there is no
+ * dump. */
 static size_t read_dump(char *text, size_t size) {
     char name[256];
     for (unsigned i = 0; i < 2000; i++) {
@@ -238,7 +243,7 @@ static void check_threads(const struct dump *d) {
     const struct dump_thread *owner = dump_thread_by_id(d, 771);
     assert_non_null(watched);
     assert_non_null(owner);
-    assert_null(dump_thread_by_id(d, 90000)); /* the monitor */
+    assert_null(dump_thread_by_id(d, 90000)); /* the monitor is left out */
     assert_int_equal(watched->id, 259);
     assert_string_equal(watched->waits_for.kind, "mutex");
     assert_int_equal(watched->waits_for.owner, 771);
@@ -250,7 +255,7 @@ static void check_threads(const struct dump *d) {
     assert_int_equal(owner->stack.frames[3], WORLD_APP + WORLD_OUTERMOST);
 }
 
-/* Main waits for a lock that a worker holds. */
+/* The main thread waits for a lock that a worker holds. */
 static void a_stall_becomes_a_dump_that_the_host_side_reads(void **state) {
     static char text[65536];
     struct dump d;
@@ -311,7 +316,7 @@ static void a_recorder_may_be_started_again(void **state) {
 static void a_start_without_a_semaphore_is_refused_and_leaves_nothing(void **state) {
     (void)state;
     stallrec_stop(start());
-    pid_t child = fork(); /* whose semaphores are its own to make */
+    pid_t child = fork(); /* the child must make its own semaphores */
     if (child == 0) {
         struct stallrec *rec = NULL;
         struct stallrec_config config;

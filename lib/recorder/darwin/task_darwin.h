@@ -2,7 +2,7 @@
  * but task_memory and task_prepare run on the monitor thread only.
  *
  * A thread_t here is the name of a port right that the caller holds during the call. No function
- * here takes or gives up such a right. */
+ * here takes or gives up such a right, except those of struct task_list. */
 #ifndef STALLREC_TASK_DARWIN_H
 #define STALLREC_TASK_DARWIN_H
 

@@ -1,4 +1,4 @@
-/* Mach calls on threads and memory, against the stand-in. */
+/* Tests the Mach calls on threads and memory, with the stand-in. */
 #include "darwin/darwin_world_test.h"
 
 #include "darwin/task_darwin.h"
@@ -22,7 +22,7 @@ static void a_copy_has_the_registers_and_the_stack_that_the_chain_needs(void **s
     assert_int_equal(copy.registers.walk.lr, WORLD_APP + WORLD_CALLER);
     assert_int_equal(copy.registers.walk.sp, WORLD_STACK + 0x100);
     assert_int_equal(copy.stack.lo, WORLD_STACK + 0x100);
-    assert_int_equal(copy.stack.hi, WORLD_STACK + 16384); /* to the end of the page */
+    assert_int_equal(copy.stack.hi, WORLD_STACK + 16384); /* the copy ends at the end of the page */
     assert_memory_equal(copy.stack.copy, (const uint8_t *)mach_world.stack + 0x100, 0x100);
     struct standin_counts counts = standin_counts();
     assert_int_equal(counts.calls[STANDIN_SUSPEND], 1);
@@ -61,7 +61,7 @@ static void a_stack_that_cannot_be_read_leaves_the_registers(void **state) {
     world_expect_clean();
 }
 
-/* The end of the stack is the end of the memory. */
+/* The memory ends within the page, so the page cannot be read. */
 static void a_stack_that_ends_within_the_page_is_no_stack(void **state) {
     struct task_copy copy;
     (void)state;
@@ -204,7 +204,7 @@ static void the_owner_of_a_pthread_mutex_is_found_by_its_id(void **state) {
     assert_int_equal(wait.kind, REC_WAIT_MUTEX);
     assert_int_equal(wait.address, WORLD_LOCKS);
     assert_int_equal(wait.owner, 773);
-    mach_world.main->state.__x[3] = UINT64_MAX; /* as it is given away */
+    mach_world.main->state.__x[3] = UINT64_MAX; /* the mutex is being handed over */
     assert_int_equal(wait_of_main().owner, -1);
     world_expect_clean();
 }
@@ -234,7 +234,7 @@ static void only_a_thread_that_entered_the_kernel_by_a_call_waits(void **state) 
     (void)state;
     struct standin_thread *owner = standin_add(771, "owner");
     world_block(mach_world.main, 1, world_owned_by(owner));
-    mach_world.main->state.__pc = WORLD_APP + WORLD_LEAF; /* a page fault */
+    mach_world.main->state.__pc = WORLD_APP + WORLD_LEAF; /* as in a page fault */
     assert_int_equal(wait_of_main().kind, REC_WAIT_NONE);
     mach_world.main->state.__pc = WORLD_BLOCKED;
     mach_world.main->run_state = TH_STATE_RUNNING;
@@ -248,7 +248,7 @@ static void run_on(void *arg, unsigned number) {
 }
 
 static void a_thread_that_ran_meanwhile_waits_for_nothing_known(void **state) {
-    unsigned at = 2; /* after the first look at its time */
+    unsigned at = 2; /* the thread runs after its CPU time was first read */
     (void)state;
     struct standin_thread *owner = standin_add(771, "owner");
     world_block(mach_world.main, 1, world_owned_by(owner));

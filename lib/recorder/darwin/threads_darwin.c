@@ -1,5 +1,5 @@
-/* Captures the first LISTED_MAX threads that task_threads lists; the list and the port rights in it
- * are released after each capture. */
+/* Captures threads among the first LISTED_MAX that task_threads lists; the list and the port rights
+ * in it are released after each capture. */
 #include "darwin/threads_darwin.h"
 
 #include <pthread.h>

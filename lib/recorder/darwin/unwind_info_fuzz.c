@@ -1,4 +1,5 @@
-/* Hostile bytes as a loaded Mach-O image, as a section of unwind information, and as a stack. */
+/* Reads hostile bytes as a loaded Mach-O image, as a section of unwind information, and as a
+ * stack. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

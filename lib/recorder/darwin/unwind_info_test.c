@@ -1,4 +1,5 @@
-/* Compact unwind information of real images against llvm-objdump, and hostile sections. */
+/* Tests the reading of compact unwind information: of real images, by comparison with llvm-objdump,
+ * and of damaged sections. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -23,7 +24,8 @@ static struct unwind_info info_of(struct fixture *f) {
     return (struct unwind_info){memory, image.unwind, image.unwind_size, image.load};
 }
 
-/* Every entry, at its first and last byte. The last of `entries` only says where the others end. */
+/* Looks up each entry at its first and last byte. The last of `entries` only says where the one
+ * before it ends. */
 static void compare(const struct unwind_info *info, const struct entry *entries, size_t count) {
     for (size_t i = 0; i + 1 < count; i++) {
         const uint64_t ask[] = {entries[i].start, entries[i + 1].start - UINT64_C(1)};
@@ -91,7 +93,8 @@ static void put(struct made *m, unsigned word, uint32_t value) {
     }
 }
 
-/* A regular page, a compressed one with encodings of its own, a gap, the end. */
+/* Makes a section with a regular page, a compressed page with an encoding of its own, a gap, and
+ * the end of the index. */
 static struct unwind_info make(struct made *m) {
     static const uint32_t words[] = {1,
                                      28,
@@ -163,7 +166,7 @@ static void gaps_and_encodings_out_of_range_are_told_apart(void **state) {
     assert_int_equal(unwind_info_find_async(&info, 0x700000f, &got), UNWIND_INFO_NONE);
     assert_int_equal(unwind_info_find_async(&info, 0x7000200, &got), UNWIND_INFO_NONE);
     assert_int_equal(unwind_info_find_async(&info, 0x7000300, &got), UNWIND_INFO_NONE);
-    /* The third entry asks for the second encoding of a page that has one. */
+    /* The third entry names the second own encoding of a page that has only one. */
     assert_int_equal(unwind_info_find_async(&info, 0x7000120, &got), UNWIND_INFO_BAD);
     info.size = 0;
     assert_int_equal(unwind_info_find_async(&info, 0x7000010, &got), UNWIND_INFO_NONE);

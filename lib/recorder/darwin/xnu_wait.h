@@ -1,9 +1,9 @@
 /* Finds the lock for which a thread is blocked in a system call of XNU, and the lock's owner.
  *
  * The saved registers of a blocked thread are those with which it entered the kernel, so they hold
- * the call's number and arguments. Neither is guaranteed, so an answer counts only if its owner is
- * a thread of the process, which the caller checks, and anything unexpected gives no answer.
- * Sources: XNU's bsd/kern/syscalls.master, bsd/sys/ulock.h and bsd/kern/sys_ulock.c; libplatform's
+ * the call's number and arguments. Neither is guaranteed, so an owner counts only if it is a thread
+ * of the process, which the caller checks, and anything unexpected gives no answer. Sources: XNU's
+ * bsd/kern/syscalls.master, bsd/sys/ulock.h and bsd/kern/sys_ulock.c; libplatform's
  * os/lock_private.h; libpthread's pthread_mutex.c and pthread_cancelable.c. */
 #ifndef STALLREC_XNU_WAIT_H
 #define STALLREC_XNU_WAIT_H

@@ -1,4 +1,4 @@
-/* Calls as their waiters made them. */
+/* Tests which lock and which owner are read from a waiter's system call. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -11,7 +11,7 @@
 
 #define LOCK UINT64_C(0x281234560)
 
-/* Memory that holds one lock. */
+/* Reads from a memory that holds one lock and nothing else. */
 static bool read_lock(void *arg, uint64_t address, void *to, size_t size) {
     if (address != LOCK || size != 4) {
         return false;
@@ -51,7 +51,8 @@ static void a_lock_given_up_meanwhile_has_no_owner(void **state) {
 
 static void a_thread_that_is_joined_is_named_by_port(void **state) {
     (void)state;
-    struct xnu_wait got = wait_in(0x1903, 515, 0x01020002, LOCK); /* the name, whole */
+    struct xnu_wait got = wait_in(0x1903, 515, 0x01020002, LOCK); /* the word is the port's name
+                                                                     itself */
     assert_int_equal(got.kind, REC_WAIT_THREAD);
     assert_int_equal(got.address, 0);
     assert_int_equal(got.owner_port, 0x1903);
@@ -78,11 +79,11 @@ static void other_calls_are_no_waits_for_a_lock(void **state) {
     static const struct {
         uint64_t number, operation, address;
     } cases[] = {
-        {515, 1, LOCK},           /* compare and wait: nobody owns it */
-        {515, 2, LOCK + 4},       /* cannot be read */
-        {4, 2, LOCK},             /* write */
+        {515, 1, LOCK},           /* compare and wait, which has no owner */
+        {515, 2, LOCK + 4},       /* this lock cannot be read */
+        {4, 2, LOCK},             /* the call is write */
         {(uint64_t)-31, 2, LOCK}, /* mach_msg_trap of arm64 */
-        {0x100001f, 2, LOCK},     /* the same of x86-64 */
+        {0x100001f, 2, LOCK},     /* mach_msg_trap of x86-64 */
         {0x1000203, 2, LOCK},     /* a Mach trap with the number of another class */
         {UINT64_C(0x100000203), 2, LOCK},
     };

@@ -1,5 +1,5 @@
-/* Any bytes as the list of a batch: whatever it says, only dumps and sessions of the folder are
- * removed when it is done, and the batch itself. */
+/* Reads any bytes as the list of a batch, and checks that only the batch and dumps and sessions of
+ * the folder that may be sent are removed when the batch is done, whatever the list says. */
 #include "files/folder_support_fuzz.h"
 #include "stallrec.h"
 

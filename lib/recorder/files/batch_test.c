@@ -1,4 +1,4 @@
-/* Batches: what is in them, and what a kill, a full disk or damage leaves. */
+/* Tests batches: what is in them, and what is left after a kill, on a full disk, or by damage. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -30,7 +30,7 @@ static size_t pack(const char *text, size_t size, unsigned char *to, size_t room
     return made;
 }
 
-/* Dump `number`, of about `noise` bytes that do not compress. */
+/* Writes dump `number`, with `noise` bytes of pseudo-random text, which hardly compress. */
 static void put_dump(const struct folder *f, unsigned number, size_t noise, bool gzip, bool local) {
     char name[MAX_NAME], *text = malloc(noise + 100);
     unsigned char *packed = malloc(noise + 1000);
@@ -57,7 +57,7 @@ static void put_dump(const struct folder *f, unsigned number, size_t noise, bool
     free(packed);
 }
 
-/* The batch as text. */
+/* Returns the unpacked text of the batch, which the caller frees. */
 static char *unpack(const struct stallrec_batch *batch) {
     char *text = malloc(BIG);
     assert_non_null(text);
@@ -80,7 +80,7 @@ static void a_batch_is_sessions_then_dumps_by_time(void **state) {
     struct stallrec_batch batch;
     put_dump(f, 2, 10, true, false);
     put_dump(f, 1, 10, false, false);
-    put_dump(f, 3, 10, true, true); /* over the quota */
+    put_dump(f, 3, 10, true, true); /* this dump is over the quota, so it is not sent */
     folder_put(f, "session-20261121T110000.000Z-0a1b2c3d.json", "{\"s\":1}\n", 8);
     folder_put(f, "notes.json", "{}\n", 3);
     assert_int_equal(next(f, 100000, &batch), STALLREC_OK);
@@ -92,7 +92,8 @@ static void a_batch_is_sessions_then_dumps_by_time(void **state) {
     assert_non_null(strstr(text, "\n{\"format\":\"stall-dump/1\",\"id\":2,"));
     assert_null(strstr(text, "\"id\":3"));
     free(text);
-    assert_int_equal(folder_count(f, "stall-2026", NULL, 0), 3); /* until it is done */
+    assert_int_equal(folder_count(f, "stall-2026", NULL, 0), 3); /* the files stay until the batch
+                                                                    is done */
     assert_int_equal(stallrec_batch_done(f->path, batch.id), STALLREC_OK);
     assert_int_equal(folder_count(f, "stall-2026", NULL, 0), 1);
     assert_int_equal(folder_count(f, "batch", NULL, 0), 0);
@@ -102,8 +103,9 @@ static void a_batch_is_sessions_then_dumps_by_time(void **state) {
     assert_int_equal(stallrec_batch_done(f->path, "../x"), STALLREC_ERR_NOTHING);
 }
 
-/* A list that cannot be read to its end: what it names may still be there, and would be sent once
- * more if the batch were gone. A folder in its place opens, and fails at the first read. */
+/* The files that an unreadable list names may still be there, and would be sent again if the batch
+ * were removed. The list is replaced by a folder, which can be opened, but fails at the first
+ * read. */
 static void a_list_that_cannot_be_read_keeps_its_batch(void **state) {
     struct folder *f = *state;
     struct stallrec_batch batch, again;
@@ -133,12 +135,14 @@ static void the_same_batch_comes_until_it_is_done(void **state) {
     assert_string_equal(again.id, first.id);
     assert_int_equal(again.bytes, first.bytes);
     assert_int_equal(again.dumps, 1);
-    assert_int_equal(unlink(first.path), 0); /* as if killed before it existed */
+    assert_int_equal(unlink(first.path), 0); /* as if the recorder had been killed before the
+                                                batch's file existed */
     assert_int_equal(stallrec_batch_done(f->path, first.id), STALLREC_ERR_NOTHING);
     assert_int_equal(next(f, 100000, &again), STALLREC_OK);
     assert_int_equal(again.dumps, 2);
     assert_string_not_equal(again.id, first.id);
-    assert_int_equal(folder_count(f, "batch", NULL, 0), 2); /* the list of before is gone */
+    assert_int_equal(folder_count(f, "batch", NULL, 0), 2); /* the list of the earlier batch is
+                                                               gone */
 }
 
 static void a_batch_stays_within_its_bytes_and_all_come_in_order(void **state) {
@@ -149,7 +153,7 @@ static void a_batch_stays_within_its_bytes_and_all_come_in_order(void **state) {
     for (unsigned i = 0; i < DUMPS; i++) {
         put_dump(f, i, 200 + i * 37 % 1500, i % 3 != 0, false);
     }
-    put_dump(f, DUMPS, 30000, true, false); /* larger than any batch */
+    put_dump(f, DUMPS, 30000, true, false); /* this dump is larger than any batch */
     enum stallrec_error st;
     while ((st = next(f, 4096, &batch)) == STALLREC_OK && batches < 100) {
         assert_true(batch.bytes <= 4096 && batch.dumps > 0);
@@ -187,7 +191,7 @@ static void damaged_dumps_are_left_out(void **state) {
     folder_put(f, "stall-20261121T090000.000Z-00000000-7-00000001.json.gz", packed, len - 1);
     packed[len] = 'x';
     folder_put(f, "stall-20261121T090000.000Z-00000000-8-00000001.json.gz", packed, len + 1);
-    packed[len - 6] ^= 1; /* the sum */
+    packed[len - 6] ^= 1; /* damages the checksum */
     folder_put(f, "stall-20261121T090000.000Z-00000000-9-00000001.json.gz", packed, len);
     put_dump(f, 5, 10, true, false);
     assert_int_equal(next(f, 100000, &batch), STALLREC_OK);
@@ -209,7 +213,7 @@ static void a_full_disk_takes_nothing(void **state) {
     assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
     limit = before;
     signal(SIGXFSZ, SIG_IGN);
-    for (rlim_t room = 0; room < 30000; room += 4999) { /* every kind of write is cut */
+    for (rlim_t room = 0; room < 30000; room += 4999) { /* each kind of write is cut off */
         limit.rlim_cur = room;
         assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
         enum stallrec_error st = next(f, 1000000, &batch);
@@ -235,7 +239,8 @@ static void killed_at_any_time_nothing_is_lost_or_sent_under_two_ids(void **stat
     for (unsigned i = 0; i < DUMPS; i++) {
         put_dump(f, i, 700, true, false);
     }
-    for (unsigned round = 0; round < 40; round++) { /* gather, or remove, and die meanwhile */
+    for (unsigned round = 0; round < 40; round++) { /* in each round a child gathers a batch, and is
+                                                       killed meanwhile */
         pid_t child = fork();
         if (child == 0) {
             struct stallrec_batch b;
@@ -277,7 +282,8 @@ static void done_goes_on_where_it_was_killed_and_trusts_no_list(void **state) {
     assert_int_equal(next(f, 100000, &batch), STALLREC_OK);
     assert_int_equal(unlinkat(f->dir, "stall-20261121T100002.000Z-00000002-1-00000001.json.gz", 0),
                      0);
-    assert_int_equal(next(f, 100000, &again), STALLREC_OK); /* one file went, the batch has it */
+    assert_int_equal(next(f, 100000, &again), STALLREC_OK); /* one file is gone, but the batch has
+                                                               its content */
     assert_string_equal(again.id, batch.id);
     assert_int_equal(folder_count(f, ".list", name, sizeof name), 1);
     folder_put(f, name, evil, sizeof evil - 1);

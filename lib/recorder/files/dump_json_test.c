@@ -1,4 +1,4 @@
-/* What the recorder writes, read by Jansson and by lib/dump: the two ends of the format. */
+/* Tests the JSON that the recorder writes, also by reading it with Jansson and with lib/dump. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -225,7 +225,9 @@ static void lib_dump_reads_what_was_written(void **state) {
     assert_string_equal(main->waits_for.kind, "mutex");
     assert_int_equal(main->waits_for.owner, 4712);
     assert_int_equal(main->stack.frame_count, 3);
-    assert_true(main->stack.frames[2] == UINT64_C(0xffffffffff600400)); /* past 63 bits: vsyscall */
+    assert_true(main->stack.frames[2] == UINT64_C(0xffffffffff600400)); /* an address of the
+                                                                           vsyscall page, which
+                                                                           takes 64 bits */
     assert_true(dump_frame_exact(&main->stack, 2));
     assert_false(dump_frame_exact(&main->stack, 1));
     assert_int_equal(model.sample_count, 2);
@@ -257,7 +259,7 @@ static void what_is_not_known_is_left_out(void **state) {
     assert_null(json_object_get(json_object_get(root, "stall"), "cpu_permille"));
     assert_null(json_object_get(json_object_get(root, "stall"), "activity"));
     json_t *thread = json_array_get(json_object_get(root, "threads"), 0);
-    assert_int_equal(json_object_size(thread), 3); /* id, main, frames */
+    assert_int_equal(json_object_size(thread), 3); /* the members are id, main and frames */
     assert_int_equal(json_array_size(json_object_get(thread, "frames")), 0);
     json_decref(root);
 }
@@ -333,9 +335,9 @@ static void a_long_text_is_passed_on_in_pieces(void **state) {
     write_dump(&d, &with);
     assert_true(text.writes > 90);
     assert_int_equal(dump_parse(&model, text.bytes, text.len, &e), ST_OK);
-    text.bytes[text.len - 1] = '\0'; /* instead of the line end */
+    text.bytes[text.len - 1] = '\0'; /* replaces the line feed */
     assert_non_null(strstr(text.bytes, name));
-    assert_int_equal(strlen(model.app.id), DUMP_VALUE_MAX); /* the reader cuts it */
+    assert_int_equal(strlen(model.app.id), DUMP_VALUE_MAX); /* the reader cuts the long value */
     assert_int_equal(model.cut_values, 1);
     dump_release(&model);
 }

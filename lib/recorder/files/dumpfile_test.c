@@ -1,4 +1,4 @@
-/* Dumps as files, and the compressor behind them. */
+/* Tests the files of dumps, and the compressor that they use. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -38,7 +38,8 @@ static bool to_memory(void *ctx, const void *bytes, size_t len) {
     return true;
 }
 
-/* Compresses in pieces of `piece` bytes. */
+/* Compresses `len` bytes, which are passed in pieces of `piece` bytes. False: not all could be
+ * written. */
 static bool compress_in_pieces(struct memory *to, const unsigned char *from, size_t len,
                                size_t piece) {
     void *work = malloc(rec_gzip_size());
@@ -100,7 +101,7 @@ static void equal_input_gives_equal_bytes(void **state) {
     assert_true(compress_in_pieces(&second, data, sizeof data, 100));
     assert_int_equal(first.len, second.len);
     assert_memory_equal(a, b, first.len);
-    assert_memory_equal(a + 4, "\0\0\0\0", 4); /* no time in the header */
+    assert_memory_equal(a + 4, "\0\0\0\0", 4); /* the gzip header has no time */
 }
 
 static void a_failure_behind_the_compressor_is_told(void **state) {
@@ -113,7 +114,8 @@ static void a_failure_behind_the_compressor_is_told(void **state) {
     }
     assert_false(compress_in_pieces(&small, data, sizeof data, 1000));
     small.limit = 0;
-    assert_false(compress_in_pieces(&small, data, 10, 10)); /* seen at the end only */
+    assert_false(compress_in_pieces(&small, data, 10, 10)); /* the failure is noticed only at the
+                                                               end */
 }
 
 /* ---- files ---- */
@@ -215,7 +217,7 @@ static void dumps_are_their_owners_unless_asked_otherwise(void **state) {
         assert_int_equal(mode_of(path), cases[i].file);
         assert_int_equal(mode_of(folder), cases[i].folder);
         unlink(path);
-        assert_int_equal(chmod(folder, 0751), 0); /* one that is there keeps its mode */
+        assert_int_equal(chmod(folder, 0751), 0); /* a folder that exists keeps its mode */
         assert_int_equal(rec_dumpfile_init(&f->file, f->memory, folder, 0, 0), STALLREC_OK);
         assert_int_equal(mode_of(folder), 0751);
         rmdir(folder);
@@ -281,7 +283,7 @@ static void a_write_that_fails_leaves_nothing_behind(void **state) {
     assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
     none.rlim_max = before.rlim_max;
     signal(SIGXFSZ, SIG_IGN);
-    assert_int_equal(setrlimit(RLIMIT_FSIZE, &none), 0); /* any write is too much: EFBIG */
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &none), 0); /* each write fails with EFBIG */
     enum stallrec_error got = rec_dumpfile_write(f->file, &f->dump, &f->about, &path);
     int why = errno;
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
@@ -293,7 +295,7 @@ static void a_write_that_fails_leaves_nothing_behind(void **state) {
     assert_int_equal(files_in(f->folder), 1);
     assert_int_equal(unlink(path), 0);
     assert_int_equal(rmdir(f->folder), 0);
-    got = rec_dumpfile_write(f->file, &f->dump, &f->about, &path); /* the folder went away */
+    got = rec_dumpfile_write(f->file, &f->dump, &f->about, &path); /* the folder is gone */
     why = errno;
     assert_int_equal(mkdir(f->folder, 0777), 0);
     assert_int_equal(got, STALLREC_ERR_WRITE);

@@ -1,5 +1,6 @@
-/* Any bytes as the name of a file in the recorder's folder: what decides over removing and sending
- * reads it. A name is of one kind, and what was read of it is within the format's bounds. */
+/* Reads any bytes as the name of a file in the recorder's folder, by the functions that decide
+ * which files are removed and sent. Checks that a name is of one kind, and that its parts are
+ * within the format's bounds. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

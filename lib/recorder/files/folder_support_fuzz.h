@@ -1,4 +1,4 @@
-/* What fuzzers over files of the recorder's folder share. */
+/* Functions that the fuzzers of the recorder's folder share. */
 #ifndef STALLREC_FOLDER_SUPPORT_FUZZ_H
 #define STALLREC_FOLDER_SUPPORT_FUZZ_H
 
@@ -29,7 +29,7 @@ static inline bool has(int dir, const char *name) {
     return faccessat(dir, name, F_OK, 0) == 0;
 }
 
-/* A new folder, whose name replaces the XXXXXX of path. */
+/* Makes a folder, whose name replaces the XXXXXX of path, and returns its descriptor. */
 static inline int make_folder(char *path) {
     require(mkdtemp(path) != NULL);
     int dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);

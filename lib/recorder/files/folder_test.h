@@ -42,7 +42,7 @@ static inline int folder_teardown(void **state) {
     return status;
 }
 
-/* Writes a file anew. */
+/* Writes a file, in place of an earlier one of this name. */
 static inline void folder_put(const struct folder *f, const char *name, const void *bytes,
                               size_t len) {
     int fd = openat(f->dir, name, O_WRONLY | O_CREAT | O_TRUNC, 0666);
@@ -51,7 +51,8 @@ static inline void folder_put(const struct folder *f, const char *name, const vo
     assert_int_equal(close(fd), 0);
 }
 
-/* Its bytes and a NUL; -1 if it is not there. */
+/* Reads a file's bytes, at most size - 1, and appends a NUL. Returns their number; -1 if the file
+ * cannot be opened. */
 static inline ssize_t folder_get(const struct folder *f, const char *name, char *to, size_t size) {
     int fd = openat(f->dir, name, O_RDONLY);
     if (fd < 0) {
@@ -68,7 +69,8 @@ static inline bool folder_has(const struct folder *f, const char *name) {
     return faccessat(f->dir, name, F_OK, 0) == 0;
 }
 
-/* Files whose names have `part` in them; the last one's name to `name`, unless that is NULL. */
+/* Returns the number of files whose names have `part` in them. *name becomes the name of one of
+ * them, unless `name` is NULL or there is none. */
 static inline unsigned folder_count(const struct folder *f, const char *part, char *name,
                                     size_t size) {
     unsigned count = 0;

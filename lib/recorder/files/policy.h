@@ -53,8 +53,8 @@ void rec_policy_begin(struct rec_policy *policy, struct stallrec_config *config,
  * the loop is idle. */
 void rec_policy_tidy(struct rec_policy *policy, int64_t wall_ms);
 
-/* Reports that a stall continues and is age_ms old; the session's file is updated with the age, as
- * the process may die in the stall. */
+/* Reports that a stall continues and is age_ms old; the session's file is updated with the age,
+ * once for each second that the stall has grown, as the process may die in it. */
 void rec_policy_grow(struct rec_policy *policy, uint64_t age_ms);
 
 /* Removes from the counts a stall that turned out to be none. It was counted by stall_begin and, if

@@ -1,4 +1,4 @@
-/* Who is recorded, what is sent, and what is said of a session. */
+/* Tests the policy: who is recorded, what is sent, and what the record of a session says. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -40,7 +40,7 @@ static void a_damaged_state_is_none(void **state) {
     char text[REC_STATE_TEXT], bad[REC_STATE_TEXT];
     struct rec_state s = {.day = 20778, .dumps = 3}, back;
     uint32_t len = rec_state_format(&s, text);
-    for (uint32_t i = 0; i < len; i++) { /* each byte changed, and each cut */
+    for (uint32_t i = 0; i < len; i++) { /* changes each byte, and cuts the text at each length */
         for (int change = 1; change < 256; change += 51) {
             memcpy(bad, text, len);
             bad[i] = (char)(bad[i] ^ change);
@@ -60,7 +60,7 @@ static void dumps_are_numbered_from_one_each_day(void **state) {
         assert_true(rec_state_count(f->dir, &s, TODAY));
         assert_int_equal(s.dumps, i);
     }
-    assert_true(rec_state_load(f->dir, &again)); /* another start */
+    assert_true(rec_state_load(f->dir, &again)); /* as another start of the recorder does */
     assert_int_equal(again.dumps, 3);
     assert_true(rec_state_count(f->dir, &again, TODAY + DAY));
     assert_int_equal(again.dumps, 1);
@@ -71,10 +71,11 @@ static void a_clock_set_back_refills_nothing(void **state) {
     struct folder *f = *state;
     struct rec_state s = {0};
     assert_true(rec_state_count(f->dir, &s, TODAY));
-    for (uint32_t i = 2; i < 10; i++) { /* back by ever more, to before 1970, and forth to today */
+    for (uint32_t i = 2; i < 10; i++) { /* the clock goes back further each time, to before 1970,
+                                           and at last to today */
         assert_true(rec_state_count(f->dir, &s, i == 9 ? TODAY : TODAY - i * i * i * 100 * DAY));
         assert_int_equal(s.dumps, i);
-        s = (struct rec_state){0}; /* as after a restart that could not read it at first */
+        s = (struct rec_state){0}; /* as after a restart that has not read the state */
     }
 }
 
@@ -105,7 +106,8 @@ static void two_processes_count_together(void **state) {
     assert_int_equal(s.dumps, 2 * EACH);
 }
 
-/* A child that has the folder's lock for a while, stores a state if it is to, and ends. */
+/* Starts a child that holds the folder's lock for `ms` ms, then stores the state `store`, unless
+ * that is NULL, and ends. Returns when the child has the lock. */
 static pid_t hold_lock(const struct folder *f, const struct rec_state *store, unsigned ms) {
     int pipe_fd[2];
     char byte;
@@ -164,7 +166,7 @@ static void a_full_disk_keeps_the_old_state(void **state) {
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
     assert_false(counted);
     assert_true(why == EFBIG || why == ENOSPC);
-    assert_int_equal(s.dumps, 2); /* in memory it is counted */
+    assert_int_equal(s.dumps, 2); /* the dump is counted in memory */
     assert_true(rec_state_load(f->dir, &back));
     assert_int_equal(back.dumps, 1);
     assert_int_equal(folder_count(f, ".part", NULL, 0), 0);
@@ -218,7 +220,7 @@ static void a_user_outside_the_share_is_not_recorded(void **state) {
         whitelisted += open_policy(&policy, f, &config, TODAY + day * DAY) == STALLREC_OK;
         rec_policy_close(&policy);
     }
-    assert_in_range(in, 2, 22); /* 5 % of 200 days */
+    assert_in_range(in, 2, 22); /* about 5 % of 200 days */
     assert_int_equal(whitelisted, 200);
     assert_int_equal(folder_count(f, "session-", NULL, 0), 0);
 }
@@ -244,7 +246,7 @@ static void a_release_draws_once_whatever_the_day(void **state) {
         }
         in += first == STALLREC_OK;
     }
-    assert_in_range(in, 16, 48); /* by the installation's own id: no user was given */
+    assert_in_range(in, 16, 48); /* the draw is by the installation's id, as no user is given */
 }
 
 /* ---- a session ---- */
@@ -318,8 +320,9 @@ static void a_session_is_the_line_that_the_format_says(void **state) {
     stall(&s, 1999);
     stall(&s, 2000);
     assert_false(dump(&s, STALLREC_OK));
-    assert_false(dump(&s, STALLREC_ERR_WRITE)); /* it waits, and nobody is told */
-    assert_false(dump(&s, STALLREC_OK));        /* the second of the day, all the same */
+    assert_false(dump(&s, STALLREC_ERR_WRITE)); /* the dump waits, and no callback is called */
+    assert_false(dump(&s, STALLREC_OK));        /* this dump is the second of the day, although one
+                                                   before was not written */
     assert_true(dump(&s, STALLREC_OK));
     rec_policy_lost(&s.policy, &(struct rec_dump){.stall = {.suppressed = 1}}, "/x");
     now_ns += 60 * UINT64_C(1000000000);
@@ -330,7 +333,8 @@ static void a_session_is_the_line_that_the_format_says(void **state) {
     struct rec_totals totals = {.low_rates = 5};
     rec_policy_seen(&s.policy, &totals, 0, &watched);
     totals = (struct rec_totals){.low_rates = 7, .suppressed_alone = 2};
-    rec_policy_seen(&s.policy, &totals, 3, &watched); /* all so far, not since the last */
+    rec_policy_seen(&s.policy, &totals, 3, &watched); /* the totals are those of the whole session,
+                                                         not those since the last call */
     rec_policy_close(&s.policy);
     assert_int_equal(folder_count(f, "session-", name, sizeof name), 1);
     assert_string_equal(name, "session-20261121T100000.000Z-5c5c5c5c.json");
@@ -384,7 +388,7 @@ static void a_full_disk_uses_up_no_quota(void **state) {
     struct rlimit before;
     begin_session(&s, f, 0);
     limit_files(&before, 20);
-    for (int i = 0; i < 5; i++) { /* neither the state nor the dump has room */
+    for (int i = 0; i < 5; i++) { /* there is room for neither the state nor the dump */
         dump(&s, STALLREC_ERR_WRITE);
     }
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
@@ -405,7 +409,7 @@ static void a_session_that_is_killed_in_a_stall_counts_it_as_fatal(void **state)
         begin_session(&s, f, 0);
         stall(&s, 300);
         s.inner.callbacks.stall_begin(s.inner.user_data, &begun);
-        rec_policy_grow(&s.policy, 2500); /* not worth a write */
+        rec_policy_grow(&s.policy, 2500); /* the growth is too small for a write */
         rec_policy_grow(&s.policy, 3100);
         close(pipe_fd[1]);
         pause();
@@ -413,13 +417,16 @@ static void a_session_that_is_killed_in_a_stall_counts_it_as_fatal(void **state)
     }
     close(pipe_fd[1]);
     assert_int_equal(read(pipe_fd[0], text, 1), 0);
-    rec_session_recover(f->dir); /* it lives: its session is its own */
+    rec_session_recover(f->dir); /* the child lives, so its session is left alone */
     assert_int_equal(folder_count(f, ".live", NULL, 0), 1);
     kill(child, SIGKILL);
     assert_int_equal(waitpid(child, &status, 0), child);
     close(pipe_fd[0]);
-    folder_put(f, ".session-20261121T100000.000Z-00000000.live", "", 0); /* killed at once */
-    folder_put(f, ".session-x.live", "x\n", 2);                          /* not ours */
+    folder_put(f, ".session-20261121T100000.000Z-00000000.live", "", 0); /* of a process that was
+                                                                            killed before it
+                                                                            wrote */
+    folder_put(f, ".session-x.live", "x\n", 2);                          /* this is no name of a
+                                                                            session */
     rec_session_recover(f->dir);
     assert_int_equal(folder_count(f, ".json", name, sizeof name), 1);
     assert_true(folder_get(f, name, text, sizeof text) > 0);
@@ -461,7 +468,7 @@ static void a_text_that_gets_shorter_leaves_nothing_behind(void **state) {
     assert_int_equal(folder_count(f, "session-", name, sizeof name), 1);
     ssize_t len = folder_get(f, name, text, sizeof text);
     assert_non_null(strstr(text, "\"written\":1,"));
-    assert_ptr_equal(strchr(text, '\n'), text + len - 1); /* one line */
+    assert_ptr_equal(strchr(text, '\n'), text + len - 1); /* the text is one line */
 }
 
 static void a_session_too_long_to_write_is_no_session(void **state) {
@@ -497,7 +504,8 @@ static void a_descriptor_that_the_program_took_over_is_left_alone(void **state) 
     begin_session(&s, f, 0);
     s.policy.config.keep_days = 7;
 
-    /* The program closes all that it did not open, and its own files get the numbers. */
+    /* The program closes all descriptors that it did not open, and its own files get their
+     * numbers. */
     int theirs = openat(other->dir, "precious", O_RDWR | O_CLOEXEC);
     int folder = s.policy.folder.fd.fd, session = s.policy.file.fd.fd;
     assert_int_equal(dup2(other->dir, folder), folder);
@@ -511,7 +519,9 @@ static void a_descriptor_that_the_program_took_over_is_left_alone(void **state) 
     assert_false(folder_has(f, old));
     assert_int_equal(folder_get(other, "precious", text, sizeof text), 6);
     assert_string_equal(text, "theirs");
-    assert_true(fcntl(folder, F_GETFD) >= 0 && fcntl(session, F_GETFD) >= 0); /* still open */
+    assert_true(fcntl(folder, F_GETFD) >= 0 && fcntl(session, F_GETFD) >= 0); /* the program's
+                                                                                 descriptors are
+                                                                                 still open */
     assert_int_equal(folder_count(f, "session-", name, sizeof name), 1);
     assert_true(folder_get(f, name, text, sizeof text) > 0);
     assert_non_null(strstr(text, "\"ended\":true"));
@@ -538,7 +548,7 @@ static void a_folder_that_was_made_anew_is_found_again(void **state) {
     assert_int_equal(fstat(fd, &found), 0);
     assert_true(sb.st_ino == found.st_ino && sb.st_dev == found.st_dev);
     int root = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC), other = fd;
-    assert_int_equal(dup2(root, other), other); /* another folder's now */
+    assert_int_equal(dup2(root, other), other); /* the descriptor is another folder's now */
     fd = rec_folder_fd(&folder);
     assert_true(fd >= 0 && fd != other);
     assert_true(fcntl(other, F_GETFD) >= 0);

@@ -22,9 +22,10 @@ struct retention_entry {
 
 /* The files of one bucket, which are consecutive in the sorted list. */
 struct retention_bucket {
-    uint32_t begin,
-        end;       /* the bucket's files are begin … end; the first one, begin, is removed last */
-    uint32_t next; /* index of the oldest file that may be removed, in begin + 1 … end */
+    uint32_t begin, end; /* the bucket's files are begin … end - 1; the first one, begin, is removed
+                            last */
+    uint32_t next; /* index of the oldest file after `begin` that was not removed; end = there is
+                      none */
 };
 
 struct listing {

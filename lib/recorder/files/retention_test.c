@@ -1,4 +1,4 @@
-/* What is kept in the recorder's folder, and the names that it is decided by. */
+/* Tests which files are kept in the recorder's folder, and the names by which that is decided. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -28,7 +28,9 @@ static void a_name_says_what_the_file_is(void **state) {
     assert_true(n.gzip && !n.local);
     n = rec_file_name_read("stall-20261121T100000.123Z-0a1b2c3d-4294967295-5f3a9c01.local.json");
     assert_true(n.kind == REC_FILE_DUMP && n.local && !n.gzip);
-    n = rec_file_name_read("stall-20261121T100000.123Z-0a1b2c3d-1.json.gz"); /* of before */
+    n = rec_file_name_read("stall-20261121T100000.123Z-0a1b2c3d-1.json.gz"); /* a name of earlier
+                                                                                versions, which has
+                                                                                no bucket */
     assert_true(n.kind == REC_FILE_DUMP && n.bucket == 0);
     n = rec_file_name_read("session-20261121T100000.123Z-0a1b2c3d.json");
     assert_int_equal(n.kind, REC_FILE_SESSION);
@@ -58,7 +60,8 @@ static void other_names_are_nothing_of_ours(void **state) {
     }
 }
 
-/* A dump whose heaviest stack's top function is at `start` of an image loaded at `load`. */
+/* Returns the bucket of a dump whose heaviest stack's top function begins at the address `start`,
+ * in an image that is loaded at `load`. */
 static uint32_t bucket_of(uint64_t load, uint64_t start, uint64_t pc, uint8_t id) {
     uint64_t frames[] = {pc, load + 0x500}, light[] = {load + 0x900};
     struct rec_record_stack stacks[] = {
@@ -78,14 +81,14 @@ static void a_bucket_is_the_function_wherever_it_is_loaded(void **state) {
     assert_int_not_equal(bucket_of(0x10000, 0x10200, 0x10223, 7), bucket);
     assert_int_not_equal(bucket_of(0x10000, 0x10100, 0x10123, 8), bucket);
     assert_int_not_equal(bucket, 0);
-    assert_int_not_equal(bucket_of(0x10000, 0, 0x10123, 7), 0); /* no function known */
+    assert_int_not_equal(bucket_of(0x10000, 0, 0x10123, 7), 0); /* the function is not known */
     struct rec_dump nothing = {.heaviest = -1};
     assert_int_equal(rec_dump_bucket(&nothing), 0);
 }
 
 /* ---- limits ---- */
 
-/* A dump of `bytes` bytes from `ago` ms ago. Returns its name in name. */
+/* Writes a dump of `bytes` bytes from `ago` ms ago, sets `name` to its name, and returns `name`. */
 static const char *put_dump(const struct folder *f, int64_t ago, uint32_t bucket, unsigned number,
                             size_t bytes, char name[REC_FILE_NAME]) {
     char stamp[REC_STAMP_TEXT], *content = calloc(1, bytes + 1);
@@ -108,7 +111,8 @@ static void what_is_older_than_the_days_goes(void **state) {
     struct folder *f = *state;
     char young[REC_FILE_NAME], old[REC_FILE_NAME], future[REC_FILE_NAME];
     put_dump(f, 7 * DAY, 1, 1, 10, young);
-    put_dump(f, 7 * DAY + 1, 2, 2, 10, old); /* though it is all there is of its bucket */
+    put_dump(f, 7 * DAY + 1, 2, 2, 10, old); /* this one goes, although it is the only one of its
+                                                bucket */
     put_dump(f, -400 * DAY, 3, 3, 10, future);
     folder_put(f, "session-20200101T000000.000Z-0a1b2c3d.json", "{}\n", 3);
     folder_put(f, "notes-20200101.json", "mine", 4);
@@ -118,7 +122,8 @@ static void what_is_older_than_the_days_goes(void **state) {
     assert_int_equal(left.bytes, 20);
     assert_true(folder_has(f, young) && !folder_has(f, old) && folder_has(f, future));
     assert_true(folder_has(f, "notes-20200101.json"));
-    left = apply(f, (struct rec_retention){.days = 7}, TODAY - 30 * DAY); /* a clock set back */
+    left = apply(f, (struct rec_retention){.days = 7}, TODAY - 30 * DAY); /* the clock was set
+                                                                             back */
     assert_int_equal(left.removed, 0);
 }
 
@@ -128,16 +133,18 @@ static void the_oldest_of_the_fullest_bucket_goes_first(void **state) {
     for (unsigned i = 0; i < 5; i++) {
         put_dump(f, (50 - i) * 1000, 0xf, i, 100, full[i]);
     }
-    put_dump(f, 90000, 0x2, 10, 100, small[0]); /* older than all of the fullest */
+    put_dump(f, 90000, 0x2, 10, 100, small[0]); /* this one is older than all dumps of the fullest
+                                                   bucket */
     put_dump(f, 80000, 0x2, 11, 100, small[1]);
     put_dump(f, 99000, 0x1, 12, 100, single);
     struct rec_retained left = apply(f, (struct rec_retention){.files = 6}, TODAY);
     assert_int_equal(left.removed, 2);
-    assert_true(folder_has(f, full[0])); /* the first of its bucket */
+    assert_true(folder_has(f, full[0])); /* the first dump of its bucket stays */
     assert_false(folder_has(f, full[1]) || folder_has(f, full[2]));
     assert_true(folder_has(f, small[0]) && folder_has(f, small[1]) && folder_has(f, single));
     left = apply(f, (struct rec_retention){.bytes = 400}, TODAY);
-    assert_int_equal(left.removed, 2); /* one of 3, then of two pairs the one with the older */
+    assert_int_equal(left.removed, 2); /* first the second dump of a bucket of three, then, of the
+                                          two buckets of two, the older second dump */
     assert_true(folder_has(f, full[0]) && !folder_has(f, full[3]) && folder_has(f, full[4]));
     assert_true(folder_has(f, small[0]) && !folder_has(f, small[1]) && folder_has(f, single));
     assert_int_equal(left.bytes, 400);
@@ -152,8 +159,10 @@ static void firsts_go_last_and_the_oldest_of_them_first(void **state) {
     put_dump(f, 1000, 3, 9, 100, second);
     struct rec_retained left = apply(f, (struct rec_retention){.files = 4}, TODAY);
     assert_int_equal(left.files, 4);
-    assert_false(folder_has(f, second)); /* the newest of all, but not the first of its bucket */
-    left = apply(f, (struct rec_retention){.files = 2}, TODAY); /* the limit holds in any case */
+    assert_false(folder_has(f, second)); /* this is the newest of all dumps, but not the first of
+                                            its bucket */
+    left = apply(f, (struct rec_retention){.files = 2}, TODAY); /* the limit holds for first dumps,
+                                                                   too */
     assert_int_equal(left.files, 2);
     assert_false(folder_has(f, names[0]) || folder_has(f, names[1]));
     left = apply(f, (struct rec_retention){.bytes = 1}, TODAY);
@@ -181,7 +190,7 @@ static void thousands_of_files_are_brought_within_their_limits(void **state) {
     assert_int_equal(left.removed, FILES - KEEP);
     assert_int_equal(left.bytes, KEEP * 3);
     assert_int_equal(folder_count(f, "stall-", NULL, 0), KEEP);
-    for (unsigned bucket = 1; bucket < BUCKETS; bucket += 2) { /* none was emptied */
+    for (unsigned bucket = 1; bucket < BUCKETS; bucket += 2) { /* no bucket was emptied */
         char part[32];
         snprintf(part, sizeof part, "-1-%08x.", bucket + 1);
         assert_true(folder_count(f, part, NULL, 0) >= 1);

@@ -1,5 +1,6 @@
-/* Any bytes as the record of a session that a dead process left: the next start takes it over, and
- * whatever it says, a batch with it is lines of objects, as many as it tells of. */
+/* Reads any bytes as the record of a session that a dead process left. The next start takes the
+ * record over if it ends with a line feed; whatever it says, each line of a batch with it begins an
+ * object, and there are as many lines as the batch reports. */
 #include <zlib.h>
 
 #include "files/folder_support_fuzz.h"
@@ -10,7 +11,7 @@
 #define FINAL "session-20261121T100000.000Z-5c5c5c5c.json"
 #define GOOD  "session-20261121T110000.000Z-0a1b2c3d.json"
 
-/* Lines of a gzip file; each begins an object. */
+/* Returns the number of lines of a gzip file, and checks that each line begins with '{'. */
 static unsigned count_lines(const char *path) {
     unsigned lines = 0;
     bool begins = true;
@@ -39,7 +40,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     require(batch.dumps == 0 && batch.sessions >= 1 && batch.sessions <= 1 + (uint32_t)taken);
     require(count_lines(batch.path) == batch.sessions);
     require(stallrec_batch_done(path, batch.id) == STALLREC_OK);
-    unlinkat(dir, FINAL, 0); /* one that is damaged stays */
+    unlinkat(dir, FINAL, 0); /* a damaged session stays in the folder */
     close(dir);
     require(rmdir(path) == 0);
     return 0;

@@ -1,4 +1,5 @@
-/* Any bytes as the file of the recorder's state: refused, or exactly what is written of it. */
+/* Reads any bytes as the file of the recorder's state. Either they are refused, or they are exactly
+ * the text that is written for the state that was read. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
-/* The waits with hooks around them: what the loop is told, and that they are the system's waits
- * otherwise; the descriptor of pings. */
+/* Tests the waits with hooks around them: what the loop is told, and that they are otherwise the
+ * system's waits; and the descriptor of pings. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -84,7 +84,8 @@ static int teardown(void **state) {
     return 0;
 }
 
-/* Ends the wait once the loop was told that it is idle; a loop that never is, after a while. */
+/* Ends the wait, by a byte in the pipe, once the loop is idle; if it does not become idle, after
+ * about 5 s. *seen becomes whether it was idle. */
 static void *write_when_idle(void *seen) {
     for (int i = 0; i < 5000 && fake_busy(); i++) {
         usleep(1000);
@@ -189,7 +190,7 @@ static void a_ping_makes_the_descriptor_readable_and_is_answered_once(void **sta
     assert_int_equal(errno, 1234);
     assert_int_equal(fake.answered, 7);
     assert_false(is_readable(fd));
-    stallrec_ping_fd_answer(); /* nothing was asked */
+    stallrec_ping_fd_answer(); /* no ping is left to answer */
     assert_int_equal(fake.answers, 1);
     assert_int_equal(fake.post(fake.ctx, 8), 1);
     stallrec_ping_fd_answer();

@@ -1,4 +1,4 @@
-/* The GLib adapter: what the loop is told by real contexts. */
+/* Tests the GLib adapter: what the loop is told by real contexts. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -18,10 +18,11 @@
 
 static GMainContext *context;
 
-/* A poll function of the test's own, below ours: sees what the loop was told before the wait. */
+/* The context's poll function before the adapter replaces it, which the adapter then calls. It
+ * notes the state of the loop before each wait. */
 static struct {
-    unsigned waits, turns; /* with and without time */
-    bool wrong;            /* a wait that was busy, or a turn that was idle */
+    unsigned waits, turns; /* numbers of calls with a timeout other than 0, and with 0 */
+    bool wrong;            /* the loop was busy in a wait, or idle or unchanged in a turn */
     uint64_t last;
 } below;
 
@@ -84,7 +85,7 @@ static void callbacks_are_busy_and_waits_are_idle(void **state) {
     assert_int_equal(seen, 1);
     assert_true(below.waits > 0);
     assert_false(below.wrong);
-    assert_true(fake_busy()); /* until the next wait */
+    assert_true(fake_busy()); /* the loop stays busy until the next wait */
 }
 
 static void idle_handlers_are_turns(void **state) {
@@ -186,13 +187,13 @@ static void detach_puts_the_poll_function_back_and_leaves_the_loop_idle(void **s
     below.wrong = false;
     g_main_context_iteration(context, FALSE);
     assert_int_equal(fake_state(), before);
-    stallrec_detach_glib(); /* no effect */
+    stallrec_detach_glib(); /* a second detach has no effect */
     attach();
     g_main_context_iteration(context, FALSE);
     assert_true(fake_busy());
 }
 
-/* Somebody's poll function over ours. */
+/* A poll function that the program sets after the adapter's, and that calls it. */
 static GPollFunc covered;
 static gint poll_above(GPollFD *fds, guint count, gint timeout) {
     return covered(fds, count, timeout);
@@ -210,9 +211,9 @@ static void detach_leaves_a_poll_function_that_was_set_later(void **state) {
     g_main_context_iteration(context, FALSE);
     assert_int_equal(below.turns, 1);
     assert_int_equal(fake_state(), before);
-    /* Ours is still called for this context, so it serves no other … */
+    /* The adapter's function is still called for this context, so no other can be attached … */
     assert_int_equal(stallrec_attach_glib(FAKE_REC, other), STALLREC_ERR_RUNNING);
-    /* … and is used again for this one, once a turn. */
+    /* … but this one can, and the function is called once a turn. */
     attach();
     below.wrong = false;
     g_main_context_iteration(context, FALSE);
@@ -264,7 +265,7 @@ static void a_ping_wakes_the_loop_and_is_answered_there(void **state) {
     }
     pthread_join(thread, NULL);
     assert_int_equal(fake.answered, 42);
-    assert_false(g_main_context_iteration(context, FALSE)); /* and no more */
+    assert_false(g_main_context_iteration(context, FALSE)); /* no more is dispatched */
     assert_int_equal(fake.answers, 1);
 }
 

@@ -22,9 +22,9 @@ enum stallrec_error capture_linux_new_beside(struct capture_linux **out,
 /* Frees the capture. The signal handler stays installed, without effect. */
 void capture_linux_free(struct capture_linux *c);
 
-/* Reads the size of the alternate signal stack of the calling thread, which is watched. It is
- * called when that stack changes, where this can be noticed; otherwise the next sample by a signal
- * learns the size. */
+/* Reads the size of the alternate signal stack of the calling thread, which must be the one that
+ * started the recorder. It is called when that stack changes, where this can be noticed; otherwise
+ * the next sample by a signal learns the size. */
 void capture_linux_look_at_alternate(void);
 
 /* Returns the table of the capture's functions, with ctx set; valid until capture_linux_free. */

@@ -3,7 +3,8 @@
  * Figures are µs, p50 and p99; the pause includes the signal's delivery by the kernel.
  *
  * `capture_linux_bench pause LIBRARY…`, for scripts/bench/recorder, prints the pause of each single
- * sample of a thread whose frames lie in these libraries. */
+ * sample of a thread whose frames lie in these libraries, if there are 50 or more, and of threads
+ * that are blocked. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <poll.h>
@@ -39,8 +40,8 @@ struct target {
     uint64_t longest_gap;
     bool preempted; /* the thread did not have the processor in the longest gap */
     volatile uint64_t work;
-    void (*block)(struct target *); /* NULL: read */
-    atomic_uint early;              /* waits that ended with EINTR */
+    void (*block)(struct target *); /* how the thread blocks; NULL: by read */
+    atomic_uint early;              /* number of waits that ended with EINTR */
     /* Functions of libraries to call; NULL: the frames are those of go_deep. */
     step_fn *const *steps;
     unsigned step_count;
@@ -61,7 +62,7 @@ static void spin(struct target *t) {
     bool was_armed = false;
     t->ready = true;
     while (!t->stop) {
-        if (t->armed != was_armed) { /* gaps before this moment do not count */
+        if (t->armed != was_armed) { /* gaps from before `armed` changed do not count */
             was_armed = !was_armed;
             wall = now_ns(CLOCK_MONOTONIC), used = now_ns(CLOCK_THREAD_CPUTIME_ID);
             last = __builtin_ia32_rdtsc();
@@ -136,7 +137,7 @@ static void start(struct target *t, pthread_t *thread) {
     while (!t->ready) {
         usleep(100);
     }
-    usleep(20000); /* the time in which a thread that is `ready` enters its system call */
+    usleep(20000); /* by then a thread that is `ready` has entered its system call */
 }
 
 static void finish(struct target *t, pthread_t thread) {
@@ -185,7 +186,7 @@ static void measure(unsigned depth, bool blocked, unsigned samples, unsigned eve
         c = now_ns(CLOCK_THREAD_CPUTIME_ID) - c;
         spent += c;
         w = now_ns(CLOCK_MONOTONIC) - w;
-        usleep(300); /* the thread is still on its way out of the handler */
+        usleep(300); /* the thread may still be leaving the signal handler */
         t.armed = 0;
         if (ok) {
             wall[got] = w, cpu[got] = c, gap[got] = t.longest_gap;
@@ -221,7 +222,7 @@ static bool gap_around(struct target *t, bool sample) {
     t->longest_gap = 0;
     t->preempted = false;
     t->armed = 1;
-    usleep(100); /* the target sees `armed` and reads the clocks */
+    usleep(100); /* in this time the target sees `armed` and reads the clocks */
     if (sample) {
         ok = t->table.sample(t->table.ctx, false, &s) == REC_SAMPLE_OK && !s.incomplete &&
              s.count > t->depth;

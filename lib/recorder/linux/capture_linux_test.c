@@ -1,4 +1,4 @@
-/* Capturing a thread that runs, sleeps, exits, or loads and unloads libraries. */
+/* Tests the capture of a thread that runs, sleeps, exits, or loads and unloads libraries. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -35,7 +35,7 @@
 
 enum { DEPTH = 20, FRAMES = 256 };
 
-/* A thread that captures itself at first, then goes DEPTH frames deep and does something there. */
+/* A thread that makes a capture of itself, then goes DEPTH frames deep and calls `leaf` there. */
 struct target {
     void (*leaf)(struct target *);
     void *expected[DEPTH];
@@ -47,7 +47,7 @@ struct target {
     pthread_mutex_t mutex;
     sem_t sem;
     int pipe[2], epoll;
-    atomic_uint early; /* waits that ended before their time */
+    atomic_uint early; /* number of waits that ended before their time */
     atomic_ulong work;
     bool block_signals;
 };
@@ -56,7 +56,8 @@ struct target {
 
 NOINLINE static void go_deep(struct target *t, unsigned level);
 
-/* A frame whose size only run time tells: it is addressed through rbp. */
+/* A function whose frame's size is known only at run time, so that the frame is addressed through
+ * the frame pointer. */
 NOINLINE static void go_dynamic(struct target *t, unsigned level) {
     t->expected[level] = __builtin_return_address(0);
     volatile char *p = __builtin_alloca(32 + level);
@@ -96,10 +97,10 @@ static void await_ready(struct target *t) {
     while (!t->ready) {
         usleep(200);
     }
-    usleep(5000); /* from "ready" to what it says it does */
+    usleep(5000); /* by then the thread mostly does what it was about to do when it set `ready` */
 }
 
-/* The leaf's call has begun, however slow the machine is. */
+/* Waits until the leaf's system call has begun, for at most about 10 s. */
 static void await_blocked(struct target *t) {
     struct rec_thread thread = {0};
     for (unsigned i = 0; i < 5000 && thread.state != REC_STATE_WAITING; i++) {
@@ -158,8 +159,8 @@ static uint64_t now_ms(void) {
     return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
 }
 
-/* A sample of a thread that runs. One that had no processor for as long as the capture waits is not
- * to be had, and says nothing: it is taken again. */
+/* Takes a sample of a thread that runs. A sample is taken again if it failed after STARVED_MS or
+ * more, as the thread then had no processor, which says nothing on the capture. */
 static enum rec_sample take_running(struct target *t, struct sample *s, bool may_repeat) {
     enum { STARVED_MS = 250, TRIES = 20 };
     enum rec_sample got = REC_SAMPLE_NONE;
@@ -236,13 +237,15 @@ static void check_blocked(void (*leaf)(struct target *), bool block_signals) {
         assert_true(is_right(t, &s));
         assert_true(s.stack.pause_ns == 0 || leaf == wait_sleep);
     }
-    /* A sleep may begin again between two samples, and then again. */
+    /* The sleep ends and begins again at times, so that the thread may have run between two
+     * samples. */
     for (unsigned i = 0; i < (leaf == wait_sleep ? 10 : 1) && again != REC_SAMPLE_SAME; i++) {
         again = take(t, &s, true);
     }
     assert_int_equal(again, REC_SAMPLE_SAME);
     struct capture_counts counts = capture_linux_counts(t->capture);
-    /* A sleep that ends and begins again runs in between, and then a signal may be right. */
+    /* A thread that sleeps runs when one sleep ends and the next begins, and a signal may be right
+     * then. */
     assert_true(counts.signalled <= (leaf == wait_sleep ? 2 : 0));
     assert_true(t->early <= counts.signalled);
     finish(t);
@@ -308,7 +311,8 @@ static void run_dlopen(struct target *t) {
     }
 }
 
-/* No frame of ours is missing between those that are there. */
+/* Does the stack contain the expected frames in order, without a gap, and say that it is
+ * incomplete? */
 static bool is_right_as_far_as_it_goes(const struct target *t, const struct sample *s) {
     uint32_t at = 0;
     for (bool ours = false; at < s->stack.count && !ours; at += !ours) {
@@ -324,8 +328,8 @@ static bool is_right_as_far_as_it_goes(const struct target *t, const struct samp
     return s->stack.incomplete;
 }
 
-/* Returns how many of `samples` had a stack. Every stack that is had is right, or says that its
- * outer frames are missing, which cut_max may. */
+/* Returns how many of `samples` samples had a stack. Each such stack must be right, or incomplete
+ * but right as far as it goes, as at most cut_max of them may be. */
 static unsigned check_running(void (*leaf)(struct target *), unsigned samples, unsigned cut_max) {
     struct target *t = start(leaf, false);
     struct sample s;
@@ -371,7 +375,8 @@ static void thread_that_goes_to_and_fro_is_captured(void **state) {
 
 static void thread_that_loads_and_unloads_libraries_is_captured(void **state) {
     (void)state;
-    /* It is to be loaded and unloaded each time, not just counted. */
+    /* The library must not be loaded otherwise, so that each dlopen and dlclose loads and unloads
+     * it. */
     assert_null(dlopen(OTHER_LIBRARY, RTLD_NOW | RTLD_NOLOAD));
     void *lib = dlopen(OTHER_LIBRARY, RTLD_NOW);
     assert_non_null(lib);
@@ -380,7 +385,7 @@ static void thread_that_loads_and_unloads_libraries_is_captured(void **state) {
     assert_true(check_running(run_dlopen, 1500, 15) >= 1450);
 }
 
-/* Is any signal pending for the target alone, as its /proc status tells? */
+/* Is a signal pending for the target thread itself, by its /proc status? */
 static bool has_pending_signal(struct target *t) {
     struct rec_thread thread = {0};
     char path[64], line[256];
@@ -407,14 +412,15 @@ static void running_thread_that_takes_no_signals_is_not_available(void **state) 
     struct sample s;
     uint64_t took = UINT64_MAX;
     unsigned tries = 0;
-    for (; tries < 10 && took >= 200; tries++) { /* we may have no processor either */
+    for (; tries < 10 && took >= 200; tries++) { /* a try may last long because this thread has no
+                                                    processor */
         uint64_t begin = now_ms();
         assert_int_equal(take(t, &s, false), REC_SAMPLE_NONE);
         took = now_ms() - begin;
     }
-    assert_true(took < 200); /* not as long as for one that is starved */
+    assert_true(took < 200); /* that is shorter than the wait for a thread that has no processor */
     assert_int_equal(capture_linux_counts(t->capture).unavailable, tries);
-    assert_false(has_pending_signal(t)); /* sigwait would give it to the program */
+    assert_false(has_pending_signal(t)); /* sigwait would give a pending signal to the program */
     finish(t);
 }
 
@@ -428,7 +434,8 @@ static void thread_that_has_ended_is_not_available(void **state) {
     for (unsigned i = 0; i < 20; i++) {
         struct target *t = start(leaf_return, false);
         struct sample s;
-        while (take(t, &s, false) == REC_SAMPLE_OK) { /* until it is gone */
+        while (take(t, &s, false) == REC_SAMPLE_OK) { /* samples are taken until the thread is
+                                                         gone */
             usleep(50 * i);
         }
         finish(t);
@@ -444,7 +451,8 @@ static void on_own_signal(int sig) {
     own_signals++;
 }
 
-/* In a child, because a handler is installed once per process. */
+/* Runs a function in a child, because a handler is installed once per process, and returns its exit
+ * status, or 100 + the signal that killed it. */
 static int in_child(int (*body)(void)) {
     pid_t pid = fork();
     if (pid == 0) {
@@ -466,7 +474,7 @@ static int use_own_handler(void) {
     return own_signals == 2 ? 0 : 2;
 }
 
-/* 40 signals without an end of the wait: it is restarted each time. */
+/* Exits with 9 at the 40th signal, as the wait is then restarted each time. */
 static void on_alarm(int number) {
     (void)number;
     if (++own_signals == 40) {
@@ -475,7 +483,7 @@ static void on_alarm(int number) {
 }
 
 static int wait_for_a_signal(void) {
-    struct sigaction sa = {.sa_handler = on_alarm}; /* without SA_RESTART */
+    struct sigaction sa = {.sa_handler = on_alarm}; /* the handler is without SA_RESTART */
     struct itimerval often = {{0, 10000}, {0, 10000}};
     int ends[2];
     char byte;
@@ -537,7 +545,7 @@ static void sampling_allocates_nothing(void **state) {
         take(t, &s, true);
     }
     assert_int_equal(forbidden - before, 0);
-    forbid_allocation = true; /* the check itself works */
+    forbid_allocation = true; /* this shows that the check works */
     void *volatile p = malloc(1);
     free(p);
     forbid_allocation = false;

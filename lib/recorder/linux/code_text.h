@@ -19,8 +19,9 @@ struct code_text {
  * characters. NULL: there is no room. */
 const char *code_text_keep_async(struct code_text *text, const char *bytes, size_t size);
 
-/* Does the file, by its path, belong to the app, and not to the system or a language runtime?
- * False for a path that is not absolute, as it names no file. */
+/* Does the file, by its path, belong to the app, and not to the system or to an installed package
+ * (in site-packages, dist-packages or node_modules)? False for a path that is not absolute, as it
+ * names no file. */
 bool code_text_is_app_file_async(const char *file);
 
 /* Does the path contain the text `part`? */

@@ -75,9 +75,9 @@ enum {
 }; /* ms that copy_running_async waits for an answer while module loading is blocked */
 
 /* Copies the thread `tid` into *copy and unwinds the copy, by the modules that were loaded when it
- * was made. False: the thread could not be copied, or modules came or went during each attempt (a
- * few are made). out->frames, starts (NULL = not wanted) and cap are the
- * caller's; the other members of *out are written on true only. */
+ * was made. False: the thread could not be copied, or modules came or went during each of six
+ * attempts. out->frames, starts (NULL = not wanted) and cap are the caller's; the other members of
+ * *out are written on true only. */
 bool copy_stack_async(const struct copy_unwinder *u, pid_t tid, copy_take_fn *take_async, void *arg,
                       struct copy *copy, struct rec_stack *out);
 

@@ -1,4 +1,4 @@
-/* Stacks are unwound by the modules that were there when they were copied. */
+/* Tests that a stack is unwound by the modules that were loaded when it was copied. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -19,18 +19,19 @@
 
 enum { FRAMES = 16, WORDS = 32, MANY = 1000 };
 
-static const char library[] = "libanl.so.1"; /* that no test links */
+static const char library[] = "libanl.so.1"; /* no test is linked with this library */
 
 struct fixture {
     struct copy_unwinder unwinder;
     struct copy copy;
     uint64_t words[WORDS], frames[FRAMES], starts[FRAMES];
     struct rec_stack stack;
-    unsigned taken, held; /* copies; of them, while modules were held */
-    unsigned changes;     /* as many load the library, or unload it */
-    unsigned none;        /* as many fail */
+    unsigned taken, held; /* number of copies; number of those that were made while modules were
+                             held */
+    unsigned changes;     /* number of the next copies that load or unload the library */
+    unsigned none;        /* number of the next copies that fail */
     void *loaded;
-    atomic_bool stop; /* the thread that loads all the time */
+    atomic_bool stop; /* ends the thread that loads all the time */
     atomic_uint cycles;
 };
 
@@ -78,7 +79,8 @@ static void change(struct fixture *f) {
     }
 }
 
-/* The copy of a thread that is in strlen, and may load or unload a library right after it. */
+/* Makes a copy as of a thread that is in strlen; right after it, a library may be loaded or
+ * unloaded. */
 static bool take_async(void *arg, bool held, struct copy *copy) {
     struct fixture *f = arg;
     f->taken++;
@@ -112,7 +114,8 @@ static void one_copy_will_do_while_modules_stay(void **state) {
 
 static void copy_is_made_again_when_a_module_came_or_went(void **state) {
     struct fixture *f = *state;
-    for (unsigned round = 0; round < 2; round++) { /* comes, then goes */
+    for (unsigned round = 0; round < 2; round++) { /* the module is loaded in the first round and
+                                                      unloaded in the second */
         clear(f);
         f->changes = 1;
         assert_true(take_stack(f));
@@ -137,7 +140,8 @@ static void images_are_those_of_the_copy(void **state) {
 static void there_is_no_stack_where_modules_do_not_stay(void **state) {
     struct fixture *f = *state;
     f->stack.count = 77;
-    f->changes = MANY; /* of our own, which the lock that holds modules does not keep out */
+    f->changes = MANY; /* this thread itself loads and unloads, which the lock that holds modules
+                          does not prevent */
     assert_false(take_stack(f));
     assert_int_equal(f->stack.count, 77); /* nothing was written */
     assert_true(f->taken > 2 && f->taken < 100);
@@ -162,7 +166,8 @@ static void *load_all_the_time(void *arg) {
     return NULL;
 }
 
-/* As long as loading a library some times takes, if it can be. */
+/* Makes a copy that lasts until the other thread has loaded the library twice, or, while modules
+ * are held, 20 ms. */
 static bool take_long_async(void *arg, bool held, struct copy *copy) {
     struct fixture *f = arg;
     unsigned cycles = f->cycles, waited = 0;

@@ -1,6 +1,6 @@
-/* Counts a thread's allocations while they are forbidden: the sampling path makes none. Included by
- * one file of a program, for it takes the place of malloc; under a sanitizer, which does that
- * itself, nothing is counted. */
+/* Counts the allocations and frees of a thread while they are forbidden, as the sampling path must
+ * make none. One file of a program includes this header, as it replaces malloc. Under a sanitizer,
+ * which replaces malloc itself, nothing is counted. */
 #ifndef STALLREC_FORBID_ALLOCATION_TEST_H
 #define STALLREC_FORBID_ALLOCATION_TEST_H
 

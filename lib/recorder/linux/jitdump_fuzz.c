@@ -1,4 +1,5 @@
-/* Any bytes as a jitdump file and as a perf map: every name that comes of them is a text. */
+/* Reads any bytes as a jitdump file and as a perf map, and checks that each name from them is a
+ * text of less than CODE_TEXT_MAX bytes. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,4 +1,4 @@
-/* Jitdump files, made here record by record. */
+/* Tests the reading of jitdump files, which are made here record by record. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -114,7 +114,8 @@ static void moved_code_is_where_it_went(void **state) {
     text.used = 0;
     assert_true(jitdump_name_async(read_file, NULL, 100, names, 2, &text));
     assert_string_equal(names[1].symbol, "f");
-    struct rec_code_name alone = {.address = 0x5010}; /* of what went there nothing is known */
+    struct rec_code_name alone = {.address = 0x5010}; /* without the old address, the name of the
+                                                         moved code is not known */
     assert_true(jitdump_name_async(read_file, NULL, 100, &alone, 1, &text));
     assert_null(alone.symbol);
 }
@@ -135,7 +136,7 @@ static void damaged_files_end_at_the_damage(void **state) {
         assert_int_equal(read, size >= 40);
         assert_true(size < good || names[0].symbol);
     }
-    file.bytes[44] = 1; /* a record shorter than its head */
+    file.bytes[44] = 1; /* makes the record's size smaller than its head */
     file.bytes[45] = file.bytes[46] = file.bytes[47] = 0;
     struct rec_code_name name = {.address = 0x1010};
     assert_true(jitdump_name_async(read_file, NULL, 100, &name, 1, &text));

@@ -1,4 +1,5 @@
-/* Who is said to hold what a blocked thread waits for: each kind of lock, and what is none. */
+/* Tests who is reported to hold the lock for which a blocked thread waits: for each kind of lock,
+ * and for waits that are for no lock. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -18,7 +19,7 @@
 
 static struct lock_layout layout;
 
-/* One thread that does something and one that then waits for it. */
+/* A thread that holds something, and a thread that waits for it. */
 struct pair {
     void (*hold)(struct pair *);
     void (*release)(struct pair *);
@@ -57,7 +58,8 @@ static void *wait_for(void *arg) {
     return NULL;
 }
 
-/* Waits until the thread is in the system call; that is its answer. */
+/* Waits, about 2 s at most, until the thread is in the system call `number`, and returns that
+ * call. */
 static struct proc_syscall call_of(pid_t tid, int64_t number) {
     struct proc_file f;
     struct proc_syscall call = {.number = -1};
@@ -121,7 +123,8 @@ static void lock_mutex_twice(struct pair *p) {
     lock_mutex(p);
 }
 static void unlock_mutex(struct pair *p) {
-    while (pthread_mutex_unlock(&p->mutex) == 0) { /* a normal one is unlocked once too often */
+    while (pthread_mutex_unlock(&p->mutex) == 0) { /* a normal mutex must not be unlocked more than
+                                                      once */
         int type;
         memcpy(&type, (const char *)&p->mutex + 16, sizeof type);
         if ((type & 3) == PTHREAD_MUTEX_NORMAL || (type & 3) == PTHREAD_MUTEX_ADAPTIVE_NP) {
@@ -210,13 +213,13 @@ static void *lock_and_end(void *arg) {
     return NULL;
 }
 
-/* The holder's id may be somebody else's by now. */
+/* The mutex still has the id of a thread that has ended, which another thread may have by now. */
 static void a_mutex_whose_owner_has_ended_has_none(void **state) {
     struct pair p = {.wait = take_mutex, .mutex = PTHREAD_MUTEX_INITIALIZER};
     (void)state;
     pthread_create(&p.holder, NULL, lock_and_end, &p);
     pthread_join(p.holder, NULL);
-    /* The kernel tells a joiner before the thread is quite gone. */
+    /* pthread_join may return before the kernel has removed the thread. */
     while (syscall(SYS_tgkill, getpid(), p.holder_tid, 0) == 0) {
         pause_ms(1);
     }
@@ -227,7 +230,7 @@ static void a_mutex_whose_owner_has_ended_has_none(void **state) {
     struct rec_wait wait = ask(&p);
     assert_int_equal(wait.kind, REC_WAIT_NONE);
     assert_int_equal(wait.owner, -1);
-    pthread_mutex_unlock(&p.mutex); /* by another thread: allowed by this libc for normal ones */
+    pthread_mutex_unlock(&p.mutex); /* this libc lets another thread unlock a normal mutex */
     pthread_join(p.waiter, NULL);
 }
 
@@ -288,7 +291,7 @@ static void a_join_waits_for_the_thread(void **state) {
 
 /* ---- what is none ---- */
 
-/* The holder holds another mutex next to the condition variable, and the waiter its own. */
+/* The holder holds another mutex, which lies next to the condition variable's own. */
 static void hold_other(struct pair *p) {
     assert_int_equal(pthread_mutex_lock(&p->other), 0);
 }
@@ -336,7 +339,8 @@ static void a_barrier_has_no_owner(void **state) {
     check_nothing(&p);
 }
 
-/* Bytes around a futex of the program's own: the call alone proves nothing. */
+/* Asks about a FUTEX call of the program's own, of which only the bytes around the futex can show
+ * whether it is a lock. */
 static struct rec_wait ask_about(const void *futex, uint64_t op, uint32_t value) {
     struct proc_syscall call = {.number = SYS_futex,
                                 .args = {(uint64_t)(uintptr_t)futex, op, value}};
@@ -348,23 +352,23 @@ static void look_alikes_have_no_owner(void **state) {
     const uint64_t wait = FUTEX_WAIT | FUTEX_PRIVATE_FLAG;
     uint32_t me = (uint32_t)gettid();
     (void)state;
-    /* A mutex to the last bit, for comparison. */
+    /* First, for comparison, the words are exactly those of a locked mutex. */
     memcpy(word, (uint32_t[5]){2, 0, me, 1, 0}, 20);
     assert_int_equal(ask_about(word, wait, 2).owner, me);
     assert_int_equal(ask_about(word, FUTEX_WAIT_REQUEUE_PI, 2).owner, -1);
     assert_int_equal(ask_about(word, FUTEX_WAKE, 2).owner, -1);
     assert_int_equal(ask_about((const char *)word + 2, wait, 2).owner, -1);
     const uint32_t wrong[][5] = {
-        {1, 0, me, 1, 0},         /* not contended */
-        {2, 0, 0, 1, 0},          /* nobody */
-        {2, 0, 0x7fffffff, 1, 0}, /* no such thread */
+        {1, 0, me, 1, 0},         /* the mutex is not contended */
+        {2, 0, 0, 1, 0},          /* nobody holds it */
+        {2, 0, 0x7fffffff, 1, 0}, /* there is no such thread */
         {2, 0, me | 1u << 31, 1, 0},
-        {2, 0, me, 0, 0},                 /* no users */
-        {2, 0, me, UINT32_MAX, 0},        /* too many */
-        {2, 0, me, 1, 0x40},              /* priority protection: another protocol */
-        {2, 0, me, 1, 0x5555},            /* no kind */
-        {2, 0, me, 1, 0x10},              /* robust, and yet 2 */
-        {me | 1u << 31, 0, me + 1, 1, 16} /* two owners */
+        {2, 0, me, 0, 0},                 /* it has no users */
+        {2, 0, me, UINT32_MAX, 0},        /* it has too many users */
+        {2, 0, me, 1, 0x40},              /* priority protection has another protocol */
+        {2, 0, me, 1, 0x5555},            /* there is no such kind */
+        {2, 0, me, 1, 0x10},              /* a robust mutex never has the value 2 */
+        {me | 1u << 31, 0, me + 1, 1, 16} /* it names two owners */
     };
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         memcpy(word, wrong[i], sizeof wrong[i]);
@@ -372,7 +376,7 @@ static void look_alikes_have_no_owner(void **state) {
         assert_int_equal(got.kind, REC_WAIT_NONE);
         assert_int_equal(got.owner, -1);
     }
-    /* A word that is 3, or a thread's id, in the midst of nothing. */
+    /* A word that is 3, or a thread's id, between zeroes. */
     memset(word, 0, sizeof word);
     word[2] = word[3] = 3;
     word[6] = me;

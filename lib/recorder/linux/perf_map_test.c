@@ -1,4 +1,4 @@
-/* Perf maps: lines in any pieces, of any form. */
+/* Tests the reading of perf maps, in pieces of any size and with lines of any form. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -43,7 +43,9 @@ static void an_address_has_the_name_of_its_range(void **state) {
                                         {.address = 0x300c}};
         read_in_pieces(lines, piece, names, 7);
         assert_string_equal(names[0].symbol, "first");
-        assert_string_equal(names[1].symbol, "first"); /* it returns to what is behind the call */
+        assert_string_equal(names[1].symbol, "first"); /* a return address follows its call, which
+                                                          may be the last instruction of a
+                                                          function */
         assert_string_equal(names[2].symbol, "JS:~slow");
         assert_string_equal(names[2].file, "/srv/app.js");
         assert_int_equal(names[2].line, 12);
@@ -94,7 +96,8 @@ static void a_text_without_room_gives_no_name(void **state) {
     assert_string_equal(name.symbol, "f?g");
 }
 
-/* The file of this process, with these permissions. Returns whether a name came of it. */
+/* Writes the perf map of a made-up process, with these permissions. Returns whether an address gets
+ * its name from it. */
 static bool file_counts(struct jit_names *jit, unsigned mode, uid_t owner) {
     char root[] = "/tmp/stallrec-perf-map-XXXXXX", folder[64], path[96], maps[] = "/dev/null";
     struct rec_code_name name = {.address = 0x1004};

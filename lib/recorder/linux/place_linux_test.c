@@ -1,4 +1,4 @@
-/* Which library and function an address is in, with dladdr as the oracle. */
+/* Tests in which library and function an address is, by comparison with dladdr. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -23,16 +23,17 @@ static void functions_of_libraries_are_named_as_dladdr_does(void **state) {
         assert_non_null(function);
         assert_true(dladdr(function + 1, &info) != 0);
         if (!info.dli_sname) {
-            continue; /* a sanitizer's own */
+            continue; /* the function is a sanitizer's own */
         }
         uint64_t address = (uint64_t)(uintptr_t)function + 1;
         const char *slash = strrchr(info.dli_fname, '/');
         assert_true(place_find_async(address, &place));
         assert_int_equal(place.offset, address - (uint64_t)(uintptr_t)info.dli_fbase);
-        if (*place.library) { /* "" is the program, which defines some under a sanitizer */
+        if (*place.library) { /* "" stands for the program, which under a sanitizer defines some of
+                                 them */
             assert_string_equal(place.library, slash ? slash + 1 : info.dli_fname);
         }
-        /* One of its names: poll is __poll, too. */
+        /* A function may have several names, as poll is __poll, too. */
         const void *same = dlsym(RTLD_DEFAULT, place.symbol);
         assert_true(same == (const void *)function || strcmp(place.symbol, info.dli_sname) == 0);
     }
@@ -44,7 +45,7 @@ static void the_program_has_no_library_name(void **state) {
     uint64_t address = (uint64_t)(uintptr_t)&the_program_has_no_library_name;
     assert_true(place_find_async(address, &place));
     assert_string_equal(place.library, "");
-    assert_string_equal(place.symbol, ""); /* static functions are in no dynamic table */
+    assert_string_equal(place.symbol, ""); /* static functions are in no dynamic symbol table */
     assert_true(place.offset > 0 && place.offset < address);
 }
 

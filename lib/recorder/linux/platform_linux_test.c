@@ -1,4 +1,5 @@
-/* The smaller parts of the Linux side: /proc texts, modules, images, the device. */
+/* Tests the smaller parts of the recorder for Linux: texts of /proc, modules, images, the
+ * device. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -89,7 +90,7 @@ static void blocked_signal_is_found_in_the_status(void **state) {
         "Name:\tx\nSigPnd:\tffffffffffffffff\nSigBlk:\t0000000000400000\nSigIgn:\t0\n";
     assert_true(parse_blocked(text, SIGURG));
     assert_false(parse_blocked(text, SIGUSR1));
-    assert_true(parse_blocked("", SIGUSR1)); /* of a thread that is gone */
+    assert_true(parse_blocked("", SIGUSR1)); /* as read for a thread that is gone */
 }
 
 static bool parse_handling(const char *text) {
@@ -102,7 +103,8 @@ static void handler_at_work_blocks_a_signal_that_is_handled(void **state) {
         parse_handling("SigPnd:\t0\nSigBlk:\t0000000000000200\nSigCgt:\t0000000180000a00\n"));
     assert_false(
         parse_handling("SigPnd:\t0\nSigBlk:\t0000000000000400\nSigCgt:\t0000000180000a00\n"));
-    assert_true(parse_handling("SigPnd:\t0\nSigBlk:\t0000000000000000\n")); /* cut */
+    assert_true(parse_handling("SigPnd:\t0\nSigBlk:\t0000000000000000\n")); /* the text is cut
+                                                                               off */
     assert_true(parse_handling(""));
 }
 
@@ -113,13 +115,14 @@ static void file_whose_descriptor_was_closed_is_opened_again(void **state) {
     proc_file_open_async(&f, gettid(), "stat");
     assert_true(proc_file_read_async(&f, text, sizeof text) > 0);
     int null = open("/dev/null", O_RDWR);
-    assert_int_equal(dup2(null, f.fd.fd), f.fd.fd); /* as closefrom and an open do */
+    assert_int_equal(dup2(null, f.fd.fd), f.fd.fd); /* as a program does by closefrom and an open */
     assert_int_equal(proc_file_read_async(&f, text, sizeof text), 0);
     int taken = f.fd.fd;
     proc_file_check_async(&f);
     assert_int_not_equal(f.fd.fd, taken);
     assert_true(proc_file_read_async(&f, text, sizeof text) > 0);
-    assert_int_equal(fcntl(taken, F_GETFD), 0); /* somebody else's now: left alone */
+    assert_int_equal(fcntl(taken, F_GETFD), 0); /* the descriptor is the program's now, and is left
+                                                   alone */
     proc_file_close_async(&f);
     close(taken);
     close(null);
@@ -138,7 +141,7 @@ static void file_that_took_the_descriptor_is_not_read(void **state) {
     proc_file_close_async(&f);
     assert_int_equal(fcntl(taken, F_GETFD), 0);
     assert_int_equal(read(event, &events, sizeof events), sizeof events);
-    assert_int_equal(events, 7); /* a read by us would have taken them */
+    assert_int_equal(events, 7); /* a read by the recorder would have set it to 0 */
     close(taken);
     close(event);
 }
@@ -196,7 +199,9 @@ static void build_id_is_found_among_notes(void **state) {
     uint8_t id[REC_IMAGE_ID_MAX] = {0};
     assert_int_equal(images_build_id_async(notes, sizeof notes, id), 3);
     assert_true(id[0] == 0xaa && id[2] == 0xcc);
-    assert_int_equal(images_build_id_async(notes, sizeof notes - 1, id), 3); /* padding may lack */
+    assert_int_equal(images_build_id_async(notes, sizeof notes - 1, id), 3); /* the padding at the
+                                                                                end may be
+                                                                                missing */
     for (size_t size = 0; size < sizeof notes - 1; size++) {
         assert_int_equal(images_build_id_async(notes, size, id), 0);
     }
@@ -211,7 +216,8 @@ static void note_with_a_huge_size_is_no_build_id(void **state) {
         assert_int_equal(images_build_id_async(notes, sizeof notes, id), 0);
     }
     uint8_t notes[64] = {4, 0, 0, 0, 21, 0, 0, 0, 3, 0, 0, 0, 'G', 'N', 'U', 0};
-    assert_int_equal(images_build_id_async(notes, sizeof notes, id), 0); /* longer than any */
+    assert_int_equal(images_build_id_async(notes, sizeof notes, id), 0); /* longer than any build
+                                                                            id */
 }
 
 static void paths_tell_the_app_from_the_system(void **state) {
@@ -241,14 +247,14 @@ static void loaded_image_is_found_with_its_build_id(void **state) {
     images_free(t);
 }
 
-/* Any library that nothing else holds: the dlopen below is the only reference. */
+/* The library must not be loaded otherwise, so that dlclose unloads it. */
 static void unloaded_image_stays_known(void **state) {
     (void)state;
     struct images *t = images_new();
     struct rec_image image;
     Dl_info info;
     if (dlopen("libm.so.6", RTLD_NOW | RTLD_NOLOAD)) {
-        images_free(t); /* a sanitizer has it */
+        images_free(t); /* a sanitizer has loaded it */
         skip();
     }
     void *lib = dlopen("libm.so.6", RTLD_NOW), *symbol = lib ? dlsym(lib, "lgamma") : NULL;

@@ -1,4 +1,5 @@
-/* Line tables of CPython: those that the versions made of known sources, and any bytes. */
+/* Tests the reading of CPython's line tables: those that several versions made of a known source,
+ * and any bytes. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -45,7 +46,8 @@ static void the_line_is_that_of_the_range_that_holds_the_instruction(void **stat
 
 static void locations_have_forms_with_and_without_columns(void **state) {
     (void)state;
-    /* RESUME on line 1; two units on line 2; one unit without a line; one with a long entry. */
+    /* The table has RESUME on line 1, two units on line 2, one unit without a line, and one with a
+     * long entry. */
     static const uint8_t table[] = {0x80, 0x00, 0xd9, 4, 5, 0xf8, 0xf0, 0x46, 0x01, 1, 5, 9};
     assert_int_equal(python_line_async(PYTHON_LOCATIONS, table, sizeof table, 1, 0), 1);
     assert_int_equal(python_line_async(PYTHON_LOCATIONS, table, sizeof table, 1, 2), 2);
@@ -86,12 +88,13 @@ static void a_layout_is_known_or_it_is_not(void **state) {
     assert_true(python_layout_read_async(runtime, sizeof runtime, 0x030d, &told));
     assert_false(python_layout_read_async(runtime, sizeof runtime, 0x030e, &told));
     assert_false(python_layout_read_async(runtime, 64, 0x030d, &told));
-    words[2] = 1; /* free-threaded */
+    words[2] = 1; /* the build is free-threaded */
     memcpy(runtime + 8, words + 1, 16);
     assert_false(python_layout_read_async(runtime, sizeof runtime, 0x030d, &told));
     words[2] = 0;
     memcpy(runtime + 8, words + 1, 16);
-    for (size_t at = 20; at < 44; at++) { /* offsets that lead out of what is read */
+    for (size_t at = 20; at < 44; at++) { /* sets an offset that leads out of the bytes that are
+                                             read */
         uint64_t far = 5000, was;
         memcpy(&was, runtime + 8 * at, 8);
         memcpy(runtime + 8 * at, &far, 8);

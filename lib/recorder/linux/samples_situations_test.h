@@ -1,6 +1,6 @@
-/* What a sampled thread may be doing: the situations of samples_test.c, which is the one file that
- * includes this. A leaf says `ready` when it is about to begin, and comes back soon after `stop`;
- * release() wakes those that are blocked. */
+/* The situations in which samples_test.c, the one file that includes this, samples a thread. A leaf
+ * function sets `ready` when it is about to begin, and returns soon after `stop` is set; release()
+ * wakes leaves that are blocked. */
 #ifndef STALLREC_SAMPLES_SITUATIONS_TEST_H
 #define STALLREC_SAMPLES_SITUATIONS_TEST_H
 
@@ -26,7 +26,7 @@
 #include <unistd.h>
 
 static atomic_bool ready, stop;
-static atomic_uint early; /* waits that ended with EINTR */
+static atomic_uint early; /* number of waits that ended with EINTR */
 
 /* ---- what blocked leaves wait for ---- */
 
@@ -58,7 +58,7 @@ static void must(bool ok, const char *what) {
 
 static void *throwing; /* throw.so */
 
-/* A library of SOAK_LIBRARIES, or NULL. */
+/* Loads a library from the folder SOAK_LIBRARIES; NULL if it cannot be loaded. */
 static void *load(const char *name) {
     char path[4096];
     const char *folder = getenv("SOAK_LIBRARIES");
@@ -301,7 +301,7 @@ NOINLINE static void in_math(struct situation *s) {
         s->sink += (uint64_t)(x > 2);
     }
 }
-/* Small functions of libc, so that much of the time is spent in the linkage table. */
+/* Calls small functions of libc, so that much of the time is spent in the linkage table. */
 NOINLINE static void in_plt(struct situation *s) {
     static char text[] = "abcdef";
     ready = true;
@@ -331,7 +331,7 @@ NOINLINE static uint64_t saves_all(uint64_t a, uint64_t b, uint64_t c, uint64_t 
     return saves_nothing(a + e) + saves_nothing(b + f) + saves_nothing(c + g) +
            saves_nothing(d + h) + i * j;
 }
-/* Calls so short that prologues and epilogues are where most samples fall. */
+/* Makes calls that are so short that most samples fall in prologues and epilogues. */
 NOINLINE static void in_prologues(struct situation *s) {
     ready = true;
     while (!stop) {
@@ -368,7 +368,7 @@ NOINLINE static void in_tree_recursion(struct situation *s) {
         s->sink += fibonacci(15);
     }
 }
-/* Jumps instead of calls: each of the three has no frame of its own by then. */
+/* These three functions end in jumps instead of calls, before which each has given up its frame. */
 static uint64_t tail_c(uint64_t n);
 NOINLINE static uint64_t tail_b(uint64_t n) {
     return tail_c(n ^ 5);
@@ -401,7 +401,7 @@ NOINLINE static void jump_at(unsigned n) {
     room[n % 100] = 1;
     if (n > 0) {
         jump_at(n - 1);
-    } else if (room[0] == 1) { /* always */
+    } else if (room[0] == 1) { /* this is always true */
         longjmp(back, 1);
     }
     room[n % 100]++;
@@ -416,7 +416,7 @@ NOINLINE static void in_longjmp(struct situation *s) {
     }
 }
 
-/* What an exception does to a stack: the runtime's own unwinder follows it. */
+/* Runs the C runtime's own unwinder over the stack, as an exception does. */
 NOINLINE static void in_unwinder(struct situation *s) {
     ready = true;
     while (!stop) {
@@ -425,8 +425,8 @@ NOINLINE static void in_unwinder(struct situation *s) {
     }
 }
 
-/* C++ exceptions through frames with and without handlers, from a library of scripts/soak/samples,
- * which is built where there is a C++ compiler. */
+/* Throws C++ exceptions through frames with and without handlers, in a library of
+ * scripts/soak/samples, which is built where there is a C++ compiler. */
 NOINLINE static void in_exceptions(struct situation *s) {
     int (*throw_and_catch)(int) = NULL;
     void *symbol = dlsym(throwing, "throw_and_catch");
@@ -520,7 +520,7 @@ NOINLINE static void in_spin_without_signals(struct situation *s) {
 static void nothing_on_signal(int number) {
     (void)number;
 }
-/* The program's own use of a signal, a thousand times a second. */
+/* The program itself uses a signal, a thousand times a second. */
 NOINLINE static void in_timer_signals(struct situation *s) {
     struct sigevent ev = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = SIGUSR1};
     struct itimerspec every = {{0, 1000000}, {0, 1000000}};
@@ -552,8 +552,8 @@ NOINLINE static void in_dlopen(struct situation *s) {
         s->sink++;
     }
 }
-/* Libraries of the build's, which take each other's place in memory, and whose first calls are
- * bound lazily: SOAK_LIBRARIES is a folder with work0.so to work7.so. */
+/* Loads libraries that the build made, which take each other's place in memory, and whose first
+ * calls are bound lazily. SOAK_LIBRARIES is a folder with work0.so to work7.so. */
 NOINLINE static void in_libraries(struct situation *s) {
     ready = true;
     while (!stop) {

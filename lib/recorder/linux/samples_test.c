@@ -1,10 +1,9 @@
-/* Samples of a thread in every situation that a program's thread may be in: each stack that is had
- * is right, and nearly each is had. SAMPLES (2,000) of them, one each millisecond, spread over the
- * situations; `make soak` takes 60,000.
- *
- * Two oracles judge a stack. The frames of samples_situations_test.h write down where they return
- * to, so that DEPTH return addresses in a row and the end of the stack beyond them are known; and
- * libunwind, where it is installed, unwinds the same copy. */
+/* Tests samples of a thread in each situation in which a program's thread may be: each stack must
+ * be right, and nearly all samples must have a stack. SAMPLES (2,000) samples, one each
+ * millisecond, are spread over the situations; `make soak` takes 60,000.
+ * Two oracles judge a stack. The functions of samples_situations_test.h write down their return
+ * addresses, so that DEPTH return addresses in a row, and the end of the stack beyond them, are
+ * known; and libunwind, where it is installed, unwinds the same copy. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -29,21 +28,21 @@ enum {
     SAMPLES_DEFAULT = 2000,
     CADENCE_NS = 1000000,
     SHOWN = 3,
-    STARVED_NS = 250000000, /* as long as the capture waits for a thread that has no processor */
+    STARVED_NS = 250000000, /* ns for which the capture waits for a thread that has no processor */
     INSTALLS_PERCENT = 3
 };
 
-/* may_refuse: there is not always a stack that could be had, or it is not the thread's own and does
- * not lead to DEPTH frames: none, or a cut one, is an answer. unasked: libunwind must not look, as
- * its tables may go, or does not know the situation. never_runs: no EINTR. installs: for some
- * instructions at a time the registers are partly of the frame that is left and partly of the one
- * that is returned to, and call-frame information describes neither: INSTALLS_PERCENT of the
- * samples may fall there. */
+/* may_refuse: at times there is no stack, or it is not the thread's own and does not lead to DEPTH
+ * frames, so that no stack or a cut one is right. unasked: libunwind is not asked, as its tables
+ * may be unloaded, or it does not know the situation. never_runs: there must be no EINTR. installs:
+ * for some instructions at a time the registers are partly of the frame that is left and partly of
+ * the one to which control goes, which call frame information does not describe; INSTALLS_PERCENT
+ * of the samples may be cut there. */
 static const struct kind {
     const char *name;
     void (*leaf)(struct situation *);
     bool may_refuse, unasked, never_runs, installs;
-    const char *needs; /* a library of scripts/soak/samples */
+    const char *needs; /* library of scripts/soak/samples that the situation needs; NULL: none */
 } kinds[] = {
     {.name = "blocked in pthread_mutex_lock", .leaf = in_mutex, .never_runs = true},
     {.name = "blocked in sem_wait", .leaf = in_sem, .never_runs = true},
@@ -133,7 +132,7 @@ static void show(const struct subject *s, const struct rec_stack *stack, const c
     }
 }
 
-/* A stack that says that its outer frames are missing, and whose others are right. */
+/* Does the stack say that its outer frames are missing, and are its other frames right? */
 static bool is_cut(const struct situation *f, const struct rec_stack *stack) {
     unsigned d = f->depth, at = 0, n = 0;
     while (at < stack->count && f->frames[at].pc != (uint64_t)(uintptr_t)f->expected[d - 1]) {
@@ -165,7 +164,7 @@ static void judge(struct subject *s, const struct rec_stack *stack) {
     }
 }
 
-/* The monitor's part. */
+/* Takes the samples, as the monitor does. */
 static void *sampler(void *arg) {
     struct subject *s = arg;
     static uint64_t frames[FRAMES], starts[FRAMES];
@@ -173,7 +172,7 @@ static void *sampler(void *arg) {
     while (!ready) {
         usleep(100);
     }
-    usleep(3000); /* from "ready" into the situation */
+    usleep(3000); /* by then the thread mostly is in the situation */
     for (unsigned i = 0; i < s->samples; i++) {
         struct rec_stack stack = {.frames = frames, .starts = starts, .cap = FRAMES};
         uint64_t begin = now_ns();
@@ -213,12 +212,12 @@ static void *watched(void *arg) {
     prepare();
     sigset_t all, old;
     sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &old); /* the monitor takes none */
+    pthread_sigmask(SIG_SETMASK, &all, &old); /* the monitor's thread takes no signals */
     bool started = pthread_create(&monitor, NULL, sampler, s) == 0;
     pthread_sigmask(SIG_SETMASK, &old, NULL);
     if (started) {
         run(s->frames, 0);
-        stop = true; /* of a leaf that came back by itself */
+        stop = true; /* for a leaf that returned by itself */
         pthread_join(monitor, NULL);
     }
     clean_up();
@@ -233,13 +232,14 @@ static unsigned samples_of_each(void) {
     if (text && !parse_u64(text, strlen(text), 100000000, &all)) {
         fail_msg("SAMPLES: %s", text);
     }
-    return (unsigned)((all + 2 * KINDS - 1) / (2 * KINDS)); /* on the main thread and on another */
+    return (unsigned)((all + 2 * KINDS - 1) / (2 * KINDS)); /* half of them are of the main thread,
+                                                               half of another */
 }
 
 static struct tally total;
-static unsigned installing; /* wrong or cut where the registers are of two frames */
+static unsigned installing; /* number of wrong or cut stacks in situations with `installs` */
 
-/* Half of the samples are the main thread's, whose stack is read in another way. */
+/* Half of the samples are of the main thread, whose stack bounds are found in another way. */
 static void situation_is_captured(void **state) {
     const struct kind *kind = *state;
     struct subject *s[2];
@@ -310,11 +310,12 @@ static void nearly_every_sample_is_had(void **state) {
            installing, total.agrees, total.differs);
     assert_true(total.had > 0);
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-    skip(); /* its frames are addressed through rbp, which is not known of a blocked thread */
+    skip(); /* a sanitizer's frames are addressed through rbp, which is not known of a blocked
+               thread */
 #endif
     assert_true((total.cut + total.none) * 1000 <= total.samples);
     assert_true(total.starved * 100 <=
-                total.samples); /* on any machine they get one now and then */
+                total.samples); /* a thread gets a processor nearly always, on any machine */
 }
 
 int main(void) {

@@ -1,4 +1,5 @@
-/* Signals that come late: the kernel keeps one of a kind pending, whichever round it is of. */
+/* Tests signals that come late: the kernel keeps only one of a kind pending, whichever request it
+ * belongs to. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -21,7 +22,7 @@
 
 enum { SOON_MS = 20, LONG_MS = 10000, CONTEXT_STACK = 64 * 1024, TRIES = 200 };
 
-/* A thread that takes no signal until it is told to. */
+/* A thread that blocks the signal until the test lets it take a pending one. */
 struct thread {
     pthread_t thread;
     struct signal_target target;
@@ -47,7 +48,7 @@ static void *thread_main(void *arg) {
     sem_post(&t->ready);
     while (!t->stop) {
         sem_wait(&t->take);
-        pthread_sigmask(SIG_UNBLOCK, &set, NULL); /* what is pending is handled here */
+        pthread_sigmask(SIG_UNBLOCK, &set, NULL); /* a pending signal is handled here */
         t->took = true;
         pthread_sigmask(SIG_BLOCK, &set, NULL);
     }
@@ -87,7 +88,7 @@ static int setup(void **state) {
     return sigaction(SIGURG, &sa, NULL) == 0 && signal_linux_install(SIGURG) ? 0 : -1;
 }
 
-/* A request that the thread does not answer: its signal stays pending. */
+/* Sends a request that the thread does not answer, so that its signal stays pending. */
 static void ask_in_vain(struct thread *t) {
     struct signal_copy copy;
     assert_true(signal_linux_send_async(&t->target));
@@ -147,7 +148,7 @@ static void late_signal_does_nothing_when_nobody_asks(void **state) {
     for (size_t i = 0; i < size; i++) {
         assert_int_equal(buffer[i], 0x5a);
     }
-    assert_ptr_equal(signal_linux_buffer_async(&size), buffer); /* no handler hangs */
+    assert_ptr_equal(signal_linux_buffer_async(&size), buffer); /* no handler is still at work */
     finish(t);
 }
 
@@ -175,11 +176,12 @@ struct strict_thread {
     pthread_t thread;
     struct signal_target target;
     ucontext_t context, back;
-    uint8_t *stack; /* NULL: the thread's own */
+    uint8_t *stack; /* memory for a stack of its own; NULL: it uses the thread's */
     atomic_bool strict, stop;
 };
 
-static struct strict_thread *strict; /* makecontext passes integers alone */
+static struct strict_thread *strict; /* the thread's data, global as makecontext passes only
+                                        integers */
 
 static void spin_strictly(void) {
     if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT) == 0) {
@@ -212,7 +214,8 @@ static void *strict_main(void *arg) {
     return NULL;
 }
 
-/* Copies the stack of such a thread until a copy succeeds: on a loaded machine one may be late. */
+/* Copies the stack of such a thread, up to TRIES times until a copy succeeds, as on a loaded
+ * machine one may be late. */
 static void copy_strict_thread(bool foreign_stack) {
     struct strict_thread s = {.stack = foreign_stack ? malloc(CONTEXT_STACK) : NULL};
     struct signal_copy copy = {.stack = {0}};
@@ -238,7 +241,7 @@ static void copy_strict_thread(bool foreign_stack) {
 }
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-enum { SANITIZED = 1 }; /* a thread must tell a sanitizer's library that it ends */
+enum { SANITIZED = 1 }; /* a sanitizer's library makes system calls when a thread ends */
 #else
 enum { SANITIZED = 0 };
 #endif

@@ -1,4 +1,4 @@
-/* What a thread is said to wait for that reads a terminal, its standard input, or something else.
+/* Tests what is reported of a thread that reads a terminal, its standard input, or something else.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -30,7 +30,7 @@ static void a_terminal_is_told_by_its_name(void **state) {
     (void)state;
     int master = posix_openpt(O_RDWR | O_NOCTTY);
     if (master < 0 || grantpt(master) != 0 || unlockpt(master) != 0) {
-        skip(); /* no terminals, as in some containers */
+        skip(); /* there are no terminals, as in some containers */
     }
     int terminal = open(ptsname(master), O_RDWR | O_NOCTTY);
     assert_true(terminal >= 0);
@@ -55,11 +55,14 @@ static void with_input(int descriptor, void (*check)(int descriptor)) {
 
 static void check_is_input(int descriptor) {
     assert_int_equal(waited_for(SYS_read, STDIN_FILENO), REC_WAIT_STDIN);
-    assert_int_equal(waited_for(SYS_readv, descriptor), REC_WAIT_STDIN); /* the same pipe */
+    assert_int_equal(waited_for(SYS_readv, descriptor), REC_WAIT_STDIN); /* this descriptor is of
+                                                                            the same pipe or
+                                                                            socket */
     assert_int_equal(waited_for(SYS_recvfrom, descriptor), REC_WAIT_STDIN);
     int other[2];
     assert_int_equal(pipe(other), 0);
-    assert_int_equal(waited_for(SYS_read, other[0]), REC_WAIT_NONE); /* another process's reply */
+    assert_int_equal(waited_for(SYS_read, other[0]), REC_WAIT_NONE); /* this may be a wait for
+                                                                        another process's reply */
     close(other[0]);
     close(other[1]);
 }
@@ -144,7 +147,8 @@ static void a_poll_whose_descriptors_cannot_be_read_is_nothing(void **state) {
 static void a_descriptor_that_is_closed_is_nothing(void **state) {
     (void)state;
     assert_int_equal(waited_for(SYS_read, 100000), REC_WAIT_NONE);
-    assert_int_equal(waited_for(-1, 0), REC_WAIT_NONE); /* blocked, but in no call */
+    assert_int_equal(waited_for(-1, 0), REC_WAIT_NONE); /* the thread is blocked, but in no system
+                                                           call */
 }
 
 int main(void) {

@@ -1,7 +1,7 @@
 /* Measures the cost of capturing all threads: time and CPU time of one capture, with cold caches (a
  * capture every 50 ms) and warm ones, of 10, 50 and 200 threads that are blocked 20 frames deep in
- * four kinds of system calls. Figures are µs, p50 and p99; early: system calls that ended early
- * because of it. */
+ * four kinds of system calls. Figures are µs, p50 and p99; early: number of system calls that ended
+ * early because of captures. */
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -149,5 +149,5 @@ int main(void) {
         measure(threads, out, counts[i], true);
         measure(threads, out, counts[i], false);
     }
-    return 0; /* ends the threads, too */
+    return 0; /* the end of the process ends the threads, too */
 }

@@ -1,4 +1,5 @@
-/* All threads at once: blocked, running, ending, dead-locked. */
+/* Tests captures of all threads: blocked ones, running ones, ones that end, and ones in a
+ * deadlock. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -27,7 +28,7 @@ enum {
     RUNNING = 2,
     THREADS = BLOCKED + RUNNING,
     CHURNERS = 3,
-    BUDGET_MS = 100 /* after so long a capture has no more stacks (threads_linux.h) */
+    BUDGET_MS = 100 /* ms after which a capture takes no more stacks (threads_linux.h) */
 };
 
 /* ---- captures ---- */
@@ -39,8 +40,8 @@ struct fixture {
     struct threads_linux *threads;
     struct rec_thread out[THREADS_LINUX_MAX];
     uint32_t count, left_out;
-    bool late; /* the capture took longer than it takes stacks for */
-    /* What a failed test leaves behind is ended by the teardown, in this order. */
+    bool late; /* the capture took BUDGET_MS or more */
+    /* The teardown ends these threads, churners first, also after a failed test. */
     struct worker worker[THREADS];
     pthread_t churner[CHURNERS];
     unsigned churners;
@@ -149,7 +150,8 @@ static void check_blocked(const struct fixture *f, const struct worker *w,
     assert_true(stack_is_right(w, &t->stack) || (f->late && t->stack.count == 0));
 }
 
-/* The best of several: what the processor takes, not what a loaded machine does. */
+/* Returns the time of the fastest of five captures in ms, which depends less on the machine's
+ * load. */
 static uint64_t least_capture_ms(struct fixture *f) {
     uint64_t least = UINT64_MAX;
     for (unsigned i = 0; i < 5; i++) {
@@ -170,7 +172,7 @@ static void fifty_threads_have_their_stacks_and_none_is_disturbed(void **state) 
     uint64_t alone_ms = 0;
     for (unsigned i = 0; i < THREADS; i++) {
         char name[16];
-        if (i == BLOCKED) { /* how long it takes before anything runs */
+        if (i == BLOCKED) { /* measures a capture while all threads are blocked */
             for (unsigned k = 0; k < BLOCKED; k++) {
                 await_asleep(&w[k]);
             }
@@ -180,7 +182,7 @@ static void fifty_threads_have_their_stacks_and_none_is_disturbed(void **state) 
         worker_start(&w[i], i < BLOCKED ? leaves[i % 6] : spin, name);
     }
     unsigned running = 0, in_time = 0;
-    /* A machine that has no time for a thread in 20 ms misses one, so there may be more rounds. */
+    /* A thread that gets no processor within 20 ms has no stack, so there may be more rounds. */
     for (uint64_t round = 0, end = now_ms() + PATIENCE_MS;
          round < ROUNDS || (running < WANTED && now_ms() < end); round++) {
         capture(f, -1, THREADS_LINUX_MAX);
@@ -213,7 +215,7 @@ static void fifty_threads_have_their_stacks_and_none_is_disturbed(void **state) 
     if (running < WANTED && (in_time == 0 || alone_ms > BUDGET_MS / 4)) {
         print_message("%u ms for those that are blocked: too slow for threads that run to answer\n",
                       (unsigned)alone_ms);
-        skip(); /* an emulated processor */
+        skip(); /* the processor may be emulated */
     }
     assert_true(running >= WANTED);
     for (unsigned i = BLOCKED; i < THREADS; i++) {
@@ -233,7 +235,7 @@ static void a_running_thread_that_blocks_the_signal_has_no_stack(void **state) {
     assert_int_equal(t->stack.count, 0);
 }
 
-/* More of them than there are processors: each would answer in its turn only. */
+/* There are more such threads than processors, so each would answer only in its turn. */
 static void threads_that_have_no_processor_do_not_hold_the_capture_up(void **state) {
     enum { SPINNERS = 24 };
     struct fixture *f = *state;
@@ -311,7 +313,8 @@ static void threads_that_end_meanwhile_are_left_out(void **state) {
 
 /* ---- locks ---- */
 
-/* Each locks its own and then wants the other's, in slices so that it can be told to stop. */
+/* Locks the worker's own mutex and then waits for the other worker's, for 1 s at a time so that it
+ * can be stopped. */
 static void tie(struct worker *w) {
     pthread_mutex_lock(&w->mutex);
     w->ready = true;
@@ -332,7 +335,7 @@ static void threads_in_a_deadlock_wait_for_each_other(void **state) {
     struct fixture *f = *state;
     struct worker *w = f->worker;
     if (!f->locks.mutex) {
-        skip(); /* this C library does not tell */
+        skip(); /* mutexes of this C library do not show their owner */
     }
     w[0].holder = &w[1];
     w[1].holder = &w[0];
@@ -387,7 +390,7 @@ static void who_holds_what_is_waited_for_is_never_left_out(void **state) {
     worker_start(middle, hold_and_wait, "link");
     await_asleep(last);
     await_asleep(middle);
-    capture(f, middle->tid, 3); /* as if the watched thread waited for it */
+    capture(f, middle->tid, 3); /* as if the watched thread waited for `middle` */
     assert_int_equal(f->count, 3);
     const struct rec_thread *first = find(f, middle->tid), *second = find(f, last->tid);
     assert_non_null(first);
@@ -399,7 +402,7 @@ static void who_holds_what_is_waited_for_is_never_left_out(void **state) {
     assert_int_equal(f->count, 3);
     capture(f, -1, 0);
     assert_int_equal(f->count, 0);
-    capture(f, 1 << 30, 3); /* an owner that is gone */
+    capture(f, 1 << 30, 3); /* there is no such owner */
     assert_int_equal(f->count, 2);
 }
 
@@ -435,7 +438,8 @@ static void threads_without_room_are_counted(void **state) {
     capture(f, -1, 3);
     assert_int_equal(f->count, 3);
     assert_int_equal(f->left_out, 4);
-    capture(f, f->worker[6].tid, 3); /* in the chain of owners, and in the list: counted once */
+    capture(f, f->worker[6].tid, 3); /* this thread is in the chain of owners and in the list, but
+                                        counts once */
     assert_int_equal(f->count, 3);
     assert_int_equal(f->left_out, 4);
     assert_non_null(find(f, f->worker[6].tid));
@@ -450,10 +454,11 @@ static void top_thread_is_the_one_that_used_most_since_the_last_call(void **stat
     usleep(200000);
     worker_end(&f->worker[0]);
     worker_start(&f->worker[1], wait_sleep, "sleeper");
-    assert_false(threads_linux_top_async(f->threads, &top)); /* since when? */
+    assert_false(threads_linux_top_async(f->threads, &top)); /* the first call has no earlier one to
+                                                                compare with */
     worker_start(&f->worker[2], spin, "burner");
     for (uint64_t end = now_ms() + PATIENCE_MS; now_ms() < end;) {
-        usleep(100000); /* a loaded machine may not let it run at once */
+        usleep(100000); /* a loaded machine may not let the thread run at once */
         forbid_allocation = true;
         bool known = threads_linux_top_async(f->threads, &top);
         forbid_allocation = false;
@@ -465,10 +470,11 @@ static void top_thread_is_the_one_that_used_most_since_the_last_call(void **stat
     assert_int_equal(top.id, f->worker[2].tid);
     assert_string_equal(top.name, "burner");
     assert_true(top.cpu_permille > 0 && top.cpu_permille <= 1000);
-    assert_true(threads_linux_share_async(f->threads, f->worker[1].tid) < 100); /* sleeps */
+    assert_true(threads_linux_share_async(f->threads, f->worker[1].tid) < 100); /* this thread
+                                                                                   sleeps */
     worker_end(&f->worker[2]);
     threads_linux_top_async(f->threads, &top);
-    for (uint64_t end = now_ms() + 300; now_ms() < end;) { /* this thread counts, too */
+    for (uint64_t end = now_ms() + 300; now_ms() < end;) { /* the calling thread counts, too */
     }
     assert_true(threads_linux_top_async(f->threads, &top));
     assert_int_equal(top.id, gettid());

@@ -1,13 +1,13 @@
-/* libunwind as a second opinion on a copied stack, where it is installed: it is given the very
- * registers and bytes that our unwinder was given. Included by one file per program. */
+/* Uses libunwind, where it is installed, as a second opinion on a copied stack. It gets the same
+ * registers and bytes as the recorder's unwinder. One file of each program includes this header. */
 #ifndef STALLREC_UNWIND_ORACLE_TEST_H
 #define STALLREC_UNWIND_ORACLE_TEST_H
 
 #include "linux/copy_linux.h"
 
 enum oracle {
-    ORACLE_NONE,   /* not installed, or it knows no more than ours does not contradict */
-    ORACLE_AGREES, /* down to the outermost frame */
+    ORACLE_NONE,   /* libunwind is not installed, or it ends earlier, without a contradiction */
+    ORACLE_AGREES, /* both stacks are the same down to the outermost frame */
     ORACLE_DIFFERS
 };
 
@@ -16,7 +16,7 @@ enum oracle {
 #include <link.h>
 #include <string.h>
 
-/* Declared in none of libunwind's headers; perf(1) uses it like this. */
+/* This function is declared in none of libunwind's headers, but perf(1) uses it in this way. */
 extern int UNW_OBJ(dwarf_search_unwind_table)(unw_addr_space_t, unw_word_t, unw_dyn_info_t *,
                                               unw_proc_info_t *, int, void *);
 
@@ -25,7 +25,8 @@ struct oracle_table {
     unw_dyn_info_t info;
 };
 
-/* .eh_frame_hdr with the encodings that all linkers write: a table of 32-bit pairs, sorted. */
+/* Finds the search table of .eh_frame_hdr in the module that holds t->ip. The encodings must be
+ * those that all linkers write: a sorted table of 32-bit pairs. */
 static int oracle_find_table(struct dl_phdr_info *module, size_t size, void *arg) {
     struct oracle_table *t = arg;
     const unsigned char *header = NULL;
@@ -72,7 +73,7 @@ static int oracle_no_list(unw_addr_space_t space, unw_word_t *out, void *arg) {
     return -UNW_ENOINFO;
 }
 
-/* The stack as it was copied, the tables as they are. */
+/* Reads a word of the copied stack, or of the memory of a module. */
 static int oracle_memory(unw_addr_space_t space, unw_word_t at, unw_word_t *value, int write,
                          void *arg) {
     const struct copy *copy = arg;

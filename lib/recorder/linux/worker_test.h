@@ -1,4 +1,5 @@
-/* Threads for tests: each waits or works in one way, in a leaf of known callers, until it is ended.
+/* Threads for tests. Each waits or works in one way, in a leaf function with known callers, until
+ * it is ended.
  */
 #ifndef STALLREC_WORKER_TEST_H
 #define STALLREC_WORKER_TEST_H
@@ -30,7 +31,8 @@
 
 enum {
     DEPTH = 12,
-    PATIENCE_MS = 20000 /* what a loaded machine may take for what it does at once when idle */
+    PATIENCE_MS = 20000 /* ms that a loaded machine may need for work that takes an idle one no
+                           time */
 };
 
 struct worker {
@@ -40,12 +42,12 @@ struct worker {
     pthread_t thread;
     atomic_int tid;
     atomic_bool ready, stop, done;
-    atomic_uint early; /* waits that ended before their time */
+    atomic_uint early; /* number of waits that ended before their time */
     atomic_ulong work;
     pthread_mutex_t mutex;
     pthread_cond_t cond;
     int pipe[2], epoll;
-    struct worker *holder; /* whose mutex it wants; NULL: nobody's */
+    struct worker *holder; /* worker for whose mutex this one waits; NULL: none */
     char name[16];
 };
 
@@ -130,7 +132,7 @@ static void *worker_main(void *arg) {
 }
 
 static void on_alarm(int sig) {
-    (void)sig; /* ends a sleep */
+    (void)sig; /* the signal ends a sleep */
 }
 
 static void worker_start(struct worker *w, void (*leaf)(struct worker *), const char *name) {
@@ -173,7 +175,8 @@ static char state_of(const struct worker *w) {
     return state;
 }
 
-/* "ready" is said before the system call, which may take its time to come. */
+/* Waits until the thread sleeps, as it sets `ready` before its system call, which may begin
+ * later. */
 static void await_asleep(const struct worker *w) {
     for (unsigned ms = 0; state_of(w) != 'S'; ms++) {
         assert_true(ms < PATIENCE_MS);
@@ -181,8 +184,8 @@ static void await_asleep(const struct worker *w) {
     }
 }
 
-/* Returns when the thread is gone from /proc, which is later than pthread_join does. For teardowns:
- * asserts nothing. */
+/* Ends the thread, and returns when it is gone from /proc, which is later than the end of
+ * pthread_join. It asserts nothing, so that teardowns can call it. */
 static void worker_end(struct worker *w) {
     char path[64];
     if (!w->started) {

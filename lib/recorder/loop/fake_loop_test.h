@@ -1,5 +1,5 @@
-/* The recorder as the adapters see it, for their tests: a loop that can be looked at, a clock that
- * never stands still, and a poster that is the test's to call. */
+/* Fakes the recorder for tests of the adapters: a loop that tests can inspect, a clock that
+ * advances by 1 us at each reading, and a poster that is only stored, so that tests can call it. */
 #ifndef STALLREC_FAKE_LOOP_TEST_H
 #define STALLREC_FAKE_LOOP_TEST_H
 
@@ -13,11 +13,11 @@ static struct {
     uint64_t clock;
     stallrec_poster post;
     void *ctx;
-    uint64_t answered; /* the last number */
+    uint64_t answered; /* number of the last answered ping */
     unsigned answers;
 } fake;
 
-/* Never looked into. */
+/* A recorder whose contents nobody reads. */
 #define FAKE_REC ((struct stallrec *)(void *)&fake)
 
 uint64_t stallrec_clock_ns(void) {

@@ -1,5 +1,5 @@
-/* The queue between the app's threads and the monitor: order, fullness, who wakes whom, and many
- * writers at once. */
+/* Tests the queue from the app's threads to the monitor: its order, its end of room, which event
+ * wakes the reader, and many writers at once. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -39,7 +39,7 @@ static bool put(struct fixture *f, enum rec_event_kind kind, uint64_t at_ns, uin
     struct rec_event event = {.kind = kind, .at_ns = at_ns, .value = value};
     bool wake;
     bool taken = rec_inbox_put(&f->inbox, &event, REC_NEVER, &wake);
-    assert_false(wake); /* nobody sleeps */
+    assert_false(wake); /* the reader does not sleep */
     return taken;
 }
 
@@ -56,7 +56,7 @@ static void events_and_ticks_come_in_the_order_of_their_times(void **state) {
         assert_int_equal(e.at_ns, times[i]);
         assert_int_equal(e.kind, i == 1 ? REC_EVENT_SPAN_BEGIN : REC_EVENT_TICK);
     }
-    assert_false(rec_inbox_take(&f->inbox, 24, &e)); /* the last is later */
+    assert_false(rec_inbox_take(&f->inbox, 24, &e)); /* the last event's time is later */
     assert_true(rec_inbox_take(&f->inbox, 25, &e));
     assert_int_equal(e.kind, REC_EVENT_SPAN_END);
     assert_false(rec_inbox_take(&f->inbox, REC_NEVER, &e));
@@ -116,15 +116,17 @@ static bool wakes(struct fixture *f, uint64_t due_ns) {
 
 static void only_an_event_that_is_due_before_the_reader_wakes_wakes_it(void **state) {
     struct fixture *f = *state;
-    assert_false(wakes(f, 1));                     /* it is awake */
-    assert_false(rec_inbox_sleep(&f->inbox, 100)); /* there is an event */
+    assert_false(wakes(f, 1));                     /* the reader is awake */
+    assert_false(rec_inbox_sleep(&f->inbox, 100)); /* the reader must not sleep, as there is an
+                                                      event */
     rec_inbox_clear(&f->inbox);
     rec_inbox_tick(&f->inbox, 5);
-    assert_true(rec_inbox_sleep(&f->inbox, 100)); /* a tick is no reason */
+    assert_true(rec_inbox_sleep(&f->inbox, 100)); /* a tick does not keep the reader from
+                                                     sleeping */
     assert_false(wakes(f, 100));
     assert_false(wakes(f, REC_NEVER));
     assert_true(wakes(f, 99));
-    assert_false(wakes(f, 98)); /* another writer does it */
+    assert_false(wakes(f, 98)); /* another writer already wakes the reader */
     rec_inbox_clear(&f->inbox);
     assert_true(rec_inbox_sleep(&f->inbox, REC_NEVER));
     rec_inbox_wake(&f->inbox);
@@ -162,7 +164,7 @@ static void *write_many(void *arg) {
     return NULL;
 }
 
-/* What every writer wrote comes whole, once and in its order; what does not come was refused. */
+/* Each event that was not refused comes whole, once, and in the order of its writer. */
 static void many_writers_lose_nothing_but_what_they_are_told(void **state) {
     struct fixture *f = *state;
     uint64_t last[WRITERS], taken = 0, ticks = 0, wrong = 0;

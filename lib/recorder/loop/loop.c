@@ -71,7 +71,8 @@ static uint64_t read_state_keeping_its_end(struct stallrec_loop *loop, uint64_t 
 }
 
 /* Returns the time at which the stretch that began at `seen` ended: the stored edge `end`, or, if
- * there is none, the latest edge, or earlier if all busy time since then, `grown`, is shorter. */
+ * there is none, the latest edge, or, if the busy time `grown` that was added since `seen` is
+ * shorter, the begin of the stretch plus `grown`. */
 static uint64_t end_of(uint64_t end, uint64_t seen, uint64_t state, uint64_t grown) {
     uint64_t begin = seen & ~(uint64_t)1, last = state & ~(uint64_t)1;
     /* seen has bit 0 set, so that `end` is not the edge that began the stretch */
@@ -187,8 +188,8 @@ static bool ask(struct stallrec_loop *loop, uint32_t wanted) {
     return true;
 }
 
-/* Adds to *wanted the bits that ask the hooks for the edge that matters next. False: an edge has
- * come already. */
+/* Adds to *wanted the bits that ask the hooks for the edge that matters next; for an idle loop that
+ * turns often, lowers *until_ns instead. False: an edge has come already. */
 static bool ask_for_edge(struct rec_loop_poll *poll, struct rec_core *core, uint32_t *wanted,
                          uint64_t *until_ns) {
     struct stallrec_loop *loop = poll->loop;

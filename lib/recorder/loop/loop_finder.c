@@ -9,7 +9,8 @@ enum {
      * differ */
     SIBLING_BYTES = 512,
     DEEPER_STREAK = 8, /* number of waits that a deeper place needs at least to replace a loop */
-    DEEPER_OFTEN = 16, /* number that suffices if the loop was not seen for ABSENT_NS */
+    DEEPER_OFTEN = 16, /* number of waits after which a place replaces a loop that has not waited
+                          for ABSENT_NS */
     CLEARLY_MORE = 2,  /* factor by which one candidate must have waited longer than the other for
                           that to decide */
     FINISH_QUALIFIES =

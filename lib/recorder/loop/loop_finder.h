@@ -190,10 +190,11 @@ uint32_t finder_idle(const struct loop_finder *f, struct finder_interval *out, u
  * until the next call. */
 const struct finder_candidate *finder_loop(const struct loop_finder *f);
 
-/* Is a loop believed only for so short a time that all waits may be judged again from the start?
- * Time in doubt does not count. */
+/* Is no loop believed, or one only for so short a time (less than FINDER_YOUNG_NS) that all waits
+ * may be judged again from the start? Time in doubt does not count. */
 bool finder_is_young(const struct loop_finder *f, uint64_t now_ns);
-/* Returns the time until which finder_is_young is true, if no doubt arises; 0 if it is false now.
+/* Returns the time until which finder_is_young is true, if no doubt arises; 0 if it is false now or
+ * no loop is believed.
  */
 uint64_t finder_young_until(const struct loop_finder *f, uint64_t now_ns);
 /* Does the finder need finder_object.file, as no loop is believed or the loop is in doubt? */

@@ -1,4 +1,4 @@
-/* Which waits are taken for the event loop, at once and afterwards. */
+/* Tests which waits are taken for the event loop's, at once and in hindsight. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -13,11 +13,11 @@
 enum { LOOP = 0x1000, REPLY = 0x2000, START = 0x3000 };
 enum { SHALLOW = 90000, DEEP = 50000, DEEPER = 40000 };
 
-/* A thread that waits, with a clock of its own. */
+/* A simulated thread that waits, with a clock of its own. */
 struct driver {
     struct loop_finder finder;
     uint64_t now;
-    struct finder_interval idle[512]; /* as is believed in the end */
+    struct finder_interval idle[512]; /* the idle intervals, as the finder believes now */
     uint32_t idle_count;
     enum finder_verdict verdict;
     unsigned found, doubts;
@@ -48,7 +48,7 @@ static struct finder_object condition(uint64_t address) {
     return (struct finder_object){.kind = FINDER_CONDITION, .id = address};
 }
 
-/* What was idle is told again, from where it changed. */
+/* Replaces the idle intervals, from the time on from which the finder has changed its mind. */
 static void retell(struct driver *d) {
     uint64_t from;
     enum rec_past past;
@@ -72,7 +72,8 @@ static void take_news(struct driver *d) {
     d->doubts += news == FINDER_DOUBTS;
 }
 
-/* Is busy for a time, then waits for another. */
+/* Lets the thread be busy for busy_ms, and then wait for wait_ms; 0: the wait does not block.
+ * Returns the finder's verdict on the wait. */
 static enum finder_verdict wait_for(struct driver *d, uint64_t busy_ms, uint64_t place,
                                     uint64_t depth, struct finder_object object, uint64_t wait_ms) {
     d->now += busy_ms * MS;
@@ -127,11 +128,11 @@ static void third_wait_makes_a_loop_and_the_earlier_ones_were_its_own(void **sta
 static void short_waits_make_a_loop_once_there_are_many(void **state) {
     (void)state;
     struct driver d = driver();
-    for (unsigned i = 0; i < 40; i++) { /* a library's, while it starts up */
+    for (unsigned i = 0; i < 40; i++) { /* the waits of a library that starts up */
         wait_for(&d, 1, REPLY, DEEP, set_of(3, 3, 0), 1);
     }
     assert_int_equal(place_of(&d), 0);
-    for (unsigned i = 0; i < 400; i++) { /* a loop that waits in one of ten turns */
+    for (unsigned i = 0; i < 400; i++) { /* the waits of a loop that blocks in one of ten turns */
         wait_for(&d, 1, START, SHALLOW, epoll_object(4), i % 10 == 0);
     }
     assert_int_equal(place_of(&d), 0);
@@ -139,7 +140,8 @@ static void short_waits_make_a_loop_once_there_are_many(void **state) {
     assert_int_equal(place_of(&d), START);
 }
 
-/* A lock that is made of a condition variable, as Python's is, or helpers of a garbage collector.
+/* Such waits come from a lock that is made of a condition variable, as Python's is, or from helpers
+ * of a garbage collector.
  */
 static void condition_that_idles_seldom_is_no_loop(void **state) {
     (void)state;
@@ -185,7 +187,8 @@ static void condition_that_was_forgotten_is_judged_by_later_waits(void **state) 
 static void place_that_waits_once_for_each_of_its_descriptors_is_none(void **state) {
     (void)state;
     struct driver d = driver();
-    for (uint64_t file = 1; file < 10; file++) { /* one number, closed and opened again */
+    for (uint64_t file = 1; file < 10; file++) { /* one descriptor number, closed and opened again
+                                                    for another file */
         wait_for(&d, 1, REPLY, DEEP, set_of(5, 5, file), 10);
     }
     finder_finish(&d.finder, d.now);
@@ -204,10 +207,10 @@ static void one_shallower_wait_does_not_hide_the_loop(void **state) {
 static void waits_that_a_busy_machine_makes_longer_decide_nothing_at_the_end(void **state) {
     (void)state;
     struct driver d = driver();
-    for (unsigned i = 0; i < 6; i++) { /* 5 ms asked for, 4 ms late */
+    for (unsigned i = 0; i < 6; i++) { /* waits of 5 ms that end 4 ms late */
         wait_for(&d, 1, START, DEEP, set_of(3, 3, 0), 9);
     }
-    wait_for(&d, 1, LOOP, SHALLOW, set_of(3, 4, 0), 24); /* 20 ms, and as late */
+    wait_for(&d, 1, LOOP, SHALLOW, set_of(3, 4, 0), 24); /* a wait of 20 ms that ends 4 ms late */
     wait_for(&d, 2000, LOOP, SHALLOW, set_of(3, 4, 0), 24);
     finder_finish(&d.finder, d.now);
     take_news(&d);
@@ -217,7 +220,7 @@ static void waits_that_a_busy_machine_makes_longer_decide_nothing_at_the_end(voi
 static void two_waits_are_enough_at_the_end(void **state) {
     (void)state;
     struct driver d = driver();
-    waits(&d, 6, START, DEEP, set_of(3, 3, 0)); /* a library starts up */
+    waits(&d, 6, START, DEEP, set_of(3, 3, 0)); /* the waits of a library that starts up */
     assert_int_equal(place_of(&d), START);
     wait_for(&d, 1, LOOP, SHALLOW, set_of(3, 4, 0), 9000);
     assert_int_equal(d.doubts, 1);
@@ -307,12 +310,12 @@ static void loop_that_follows_another_is_told_from_its_first_wait(void **state) 
 static void library_that_waits_at_many_depths_is_no_loop(void **state) {
     (void)state;
     struct driver d = driver();
-    for (uint64_t i = 0; i < 90; i++) { /* as libxcb does while Qt starts */
+    for (uint64_t i = 0; i < 90; i++) { /* libxcb waits so while Qt starts */
         wait_for(&d, 1, START, DEEP - i * 16, set_of(3, 3, 0), 1);
     }
     assert_int_equal(place_of(&d), 0);
     waits(&d, 3, LOOP, SHALLOW, set_of(5, 5, 0));
-    for (uint64_t i = 0; i < 20; i++) { /* and at its end */
+    for (uint64_t i = 0; i < 20; i++) { /* libxcb waits so at the program's end, too */
         wait_for(&d, 1, START, SHALLOW + 64 + i * 16, set_of(3, 3, 0), 1);
     }
     finder_finish(&d.finder, d.now);
@@ -361,7 +364,7 @@ static void earlier_waits_deeper_down_at_its_place_were_the_loops(void **state) 
     wait_for(&d, 1, LOOP, DEEP, set_of(3, 4, 0), 600);
     wait_for(&d, 1, REPLY, DEEP, set_of(8, 8, 0), 20);
     wait_for(&d, 500, LOOP, DEEPER, set_of(3, 4, 0), 20);
-    wait_for(&d, 500, LOOP, DEEPER, set_of(9, 9, 0), 20); /* for something else */
+    wait_for(&d, 500, LOOP, DEEPER, set_of(9, 9, 0), 20); /* a wait on another object */
     for (unsigned i = 0; i < 3; i++) {
         wait_for(&d, 500, LOOP, SHALLOW, set_of(3, 4, 0), 20);
     }
@@ -373,7 +376,7 @@ static void earlier_waits_deeper_down_at_its_place_were_the_loops(void **state) 
     assert_int_equal(past, REC_PAST_ANEW);
     assert_int_equal(idle[0].begin_ns, 1001 * MS);
     assert_int_equal(idle[0].end_ns, 2202 * MS);
-    assert_int_equal(idle[1].begin_ns, 3763 * MS); /* not the short one between */
+    assert_int_equal(idle[1].begin_ns, 3763 * MS); /* the short wait between is not the loop's */
 }
 
 static void condition_counts_only_without_descriptors(void **state) {
@@ -388,7 +391,8 @@ static void condition_counts_only_without_descriptors(void **state) {
     assert_int_equal(place_of(&d), LOOP);
 }
 
-/* As Swing's event thread: replies of the X server while it starts, then a condition variable. */
+/* Waits as Swing's event thread does: for replies of the X server while it starts, then on a
+ * condition variable. */
 static void start_on_conditions(struct driver *d) {
     wait_for(d, 1, REPLY, DEEP, condition(0x77), 3);
     for (unsigned i = 0; i < 40; i++) {
@@ -411,7 +415,7 @@ static void condition_replaces_descriptors_that_were_waited_for_once(void **stat
     assert_int_equal(past, REC_PAST_ANEW);
     assert_int_equal(d.verdict, FINDER_IDLE);
     uint64_t from_now = d.now;
-    for (unsigned i = 0; i < 12; i++) { /* replies once more */
+    for (unsigned i = 0; i < 12; i++) { /* the thread waits for replies once more */
         wait_for(&d, 30, START, SHALLOW, set_of(3, 3, 0), 1);
     }
     for (unsigned i = 0; i < 9; i++) {
@@ -419,7 +423,8 @@ static void condition_replaces_descriptors_that_were_waited_for_once(void **stat
     }
     assert_int_equal(place_of(&d), LOOP);
     assert_false(d.finder.doubt);
-    bool told = false; /* the replies are part of a turn, from wait to wait */
+    bool told = false; /* the waits for replies are part of one turn, between two waits of the
+                          loop */
     for (uint32_t i = 0; i < d.idle_count; i++) {
         told = told || d.idle[i].begin_ns == from_now + 377 * MS;
         assert_true(d.idle[i].end_ns <= from_now || d.idle[i].begin_ns >= from_now + 377 * MS);
@@ -434,7 +439,8 @@ static void descriptors_that_idle_again_take_all_since_back(void **state) {
         wait_for(&d, 1, START, SHALLOW, epoll_object(3), 5);
     }
     uint64_t last = d.now;
-    for (unsigned i = 0; i < 20; i++) { /* a worker's answers, in one turn */
+    for (unsigned i = 0; i < 20; i++) { /* within one turn, the thread waits for a worker's
+                                           answers */
         wait_for(&d, 5, LOOP, DEEPER, condition(0x99), 45);
     }
     assert_int_equal(place_of(&d), LOOP);
@@ -520,7 +526,8 @@ static void old_belief_is_not_judged_from_the_start(void **state) {
         wait_for(&d, 1, LOOP, DEEP, epoll_object(3), 1000);
     }
     uint64_t last = d.now;
-    waits(&d, 3, START, SHALLOW, epoll_object(5)); /* as short as for replies */
+    waits(&d, 3, START, SHALLOW, epoll_object(5)); /* these waits are as short as waits for
+                                                      replies */
     assert_int_equal(d.finder.doubt, true);
     wait_for(&d, 1, START, SHALLOW, epoll_object(5), 100);
     wait_for(&d, 1, START, SHALLOW, epoll_object(5), 100);
@@ -548,8 +555,8 @@ static void place_that_is_not_allowed_is_asked_about_once(void **state) {
     assert_int_equal(asked, 2);
 }
 
-/* A recorded thread: start-up of a library, a loop, replies in it, a modal loop. Pinned to what is
- * found without pinning, each wait is judged the same in the end. */
+/* Simulates a thread: the start-up of a library, a loop, replies in it, and a modal loop. If the
+ * loop is pinned to the place that is found without pinning, the stalls are the same in the end. */
 static void record(struct driver *d) {
     waits(d, 5, START, DEEP, set_of(3, 3, 0));
     for (unsigned i = 0; i < 30; i++) {
@@ -565,7 +572,8 @@ static void record(struct driver *d) {
     take_news(d);
 }
 
-/* The stalls of a driver: begin and length in ms of each. */
+/* Sets `out` to the begin and the length in ms of each of the driver's stalls, at most 64, and
+ * returns their number. */
 static uint32_t stalls(const struct driver *d, uint64_t out[64][2]) {
     uint32_t count = 0;
     for (uint32_t i = 0; i + 1 < d->idle_count && count < 64; i++) {

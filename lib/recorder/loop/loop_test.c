@@ -1,6 +1,6 @@
-/* The loop hooks and the monitor's side of them: told edges, and the sleep of which no edge may be
- * missed. The test is the platform: a clock that it can stop, and a condition variable for the
- * word. */
+/* Tests the loop hooks and the monitor's side of them: which edges are reported, and the monitor's
+ * sleep, in which no edge may be missed. The test has a platform of its own: a clock that it can
+ * stop, and a condition variable for the word. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -20,7 +20,7 @@
 
 /* ---- the platform ---- */
 
-static uint64_t stopped_clock; /* 0: the real one runs */
+static uint64_t stopped_clock; /* time in ns; 0: the real clock runs */
 static unsigned wakes;
 static pthread_mutex_t word_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t word_cond;
@@ -62,10 +62,10 @@ struct fixture {
     struct rec_loop_poll poll;
     void *memory;
     struct rec_core *core;
-    /* Of the threads. */
+    /* The threads share these members. */
     uint32_t begun, ended, stop;
     uint64_t duration_ms;
-    unsigned rounds; /* of the monitor */
+    unsigned rounds; /* number of the monitor's rounds */
 };
 
 static void on_begin(void *ctx, const struct stallrec_stall *stall) {
@@ -81,7 +81,7 @@ static void on_end(void *ctx, const struct stallrec_stall *stall) {
 }
 
 static bool still_busy(void *ctx, uint64_t since_ns) {
-    struct fake *fake = ctx; /* the fixture's first member */
+    struct fake *fake = ctx; /* the fake is the fixture's first member */
     return rec_loop_still_busy(&((struct fixture *)(void *)fake)->loop, since_ns);
 }
 
@@ -145,7 +145,7 @@ static void edges_are_told_once_with_their_times(void **state) {
     assert_int_equal(look(f, 1010 * MS), 1100 * MS);
     assert_int_equal(rec_core_busy_since(f->core), 1000 * MS);
     stopped_clock = 1020 * MS;
-    stallrec_loop_wake(&f->loop); /* busy already */
+    stallrec_loop_wake(&f->loop); /* the loop is busy already */
     look(f, 1030 * MS);
     assert_int_equal(rec_core_busy_since(f->core), 1000 * MS);
     stallrec_loop_turn(&f->loop);
@@ -154,7 +154,7 @@ static void edges_are_told_once_with_their_times(void **state) {
     stallrec_loop_sleep(&f->loop);
     assert_true(look(f, 1050 * MS) == REC_NEVER);
     assert_int_equal(rec_core_busy_since(f->core), 0);
-    assert_int_equal(wakes, 0); /* nobody waited */
+    assert_int_equal(wakes, 0); /* the monitor did not wait */
 }
 
 static void a_stretch_between_two_looks_is_skipped(void **state) {
@@ -179,7 +179,8 @@ static void a_stall_ends_at_its_first_edge_however_late_the_monitor_looks(void *
     look(f, 1100 * MS);
     look(f, 1250 * MS);
     assert_true(rec_core_stalled(f->core));
-    rec_loop_wait(&f->poll, f->core, 1250 * MS); /* asks for the end; the time is over at once */
+    rec_loop_wait(&f->poll, f->core, 1250 * MS); /* the monitor asks to be woken at the stall's end;
+                                                    its time is over at once */
     stopped_clock = 1300 * MS;
     stallrec_loop_sleep(&f->loop);
     assert_int_equal(wakes, 1);
@@ -204,12 +205,13 @@ static void an_end_that_comes_before_the_threshold_is_looked_at_is_kept(void **s
     look(f, 1100 * MS);
     rec_loop_wait(&f->poll, f->core, 1100 * MS);
     look(f, 1200 * MS);
-    rec_loop_wait(&f->poll, f->core, 1200 * MS); /* and gets no processor until 1400 */
+    rec_loop_wait(&f->poll, f->core, 1200 * MS); /* the monitor gets no processor until 1400 ms */
     stopped_clock = 1328 * MS;
     stallrec_loop_sleep(&f->loop);
     stopped_clock = 1390 * MS;
     stallrec_loop_wake(&f->loop);
-    assert_int_equal(wakes, 0); /* no system call for what is over anyway when the monitor looks */
+    assert_int_equal(wakes, 0); /* the hooks do not wake the monitor for the end of a stretch that
+                                   it has not judged yet */
     look(f, 1400 * MS);
     assert_int_equal(f->begun, 1);
     assert_int_equal(f->ended, 1);
@@ -223,23 +225,25 @@ static void an_end_between_the_last_look_and_the_check_is_a_stall(void **state) 
     stallrec_loop_wake(&f->loop);
     look(f, 1100 * MS);
     stopped_clock = 1300 * MS;
-    tell_events(f);                /* looks… */
+    tell_events(f);                /* the monitor looks… */
     stallrec_loop_sleep(&f->loop); /* …the stretch ends… */
     rec_core_step(f->core, 1300 * MS);
-    assert_int_equal(f->begun, 0); /* …so the stack that the step takes is of something else */
+    assert_int_equal(f->begun, 0); /* …so the step's stack is not the stretch's, and nothing is
+                                      detected */
     look(f, 1310 * MS);
     assert_int_equal(f->begun, 1);
     assert_int_equal(f->duration_ms, 300);
     assert_int_equal(rec_core_closed(f->core)->ring_count, 1);
 }
 
-/* The loop's own time, 33 + 34 ms, between a look and the wait that follows it. */
+/* Makes two busy stretches, of 33 and 34 ms, between a look of the monitor and its next poll, and
+ * returns the poll's result. asked: the monitor has asked for the next edge. */
 static uint32_t two_stretches_before_a_wait(struct fixture *f, bool asked,
                                             struct rec_event *events) {
     stallrec_loop_wake(&f->loop);
     look(f, 1010 * MS);
     if (!asked) {
-        f->loop.notify_ = 0; /* as if an edge had come in the middle of the look */
+        f->loop.notify_ = 0; /* as if an edge had come during the look */
     }
     stopped_clock = 1033 * MS;
     stallrec_loop_sleep(&f->loop);
@@ -272,7 +276,7 @@ static void short_stretches_are_told_as_the_time_they_took(void **state) {
     stallrec_loop_wake(&f->loop);
     look(f, 1010 * MS);
     rec_loop_wait(&f->poll, f->core, 1010 * MS);
-    for (uint64_t t = 1030; t < 1100; t += 20) { /* the first ends at 1030 */
+    for (uint64_t t = 1030; t < 1100; t += 20) { /* the first stretch ends at 1030 ms */
         stopped_clock = t * MS;
         stallrec_loop_sleep(&f->loop);
         stopped_clock = (t + 5) * MS;
@@ -280,7 +284,7 @@ static void short_stretches_are_told_as_the_time_they_took(void **state) {
         stopped_clock = (t + 12) * MS;
         stallrec_loop_turn(&f->loop);
     }
-    assert_int_equal(rec_loop_poll(&f->poll, events), 3); /* busy since 1102 */
+    assert_int_equal(rec_loop_poll(&f->poll, events), 3); /* the loop is busy since 1102 ms */
     assert_int_equal(events[0].value, REC_LOOP_SLEEP);
     assert_int_equal(events[0].at_ns, 1030 * MS);
     assert_int_equal(events[1].kind, REC_EVENT_BUSY);
@@ -291,7 +295,7 @@ static void short_stretches_are_told_as_the_time_they_took(void **state) {
     assert_int_equal(rec_loop_poll(&f->poll, events), 0);
 }
 
-/* Each takes 2 ms, and is 10 ms from the next. */
+/* Makes turns of 2 ms, one each 10 ms. */
 static void turn_often(struct fixture *f, uint64_t from_ms, uint64_t to_ms) {
     for (uint64_t t = from_ms; t < to_ms; t += 10) {
         stopped_clock = t * MS;
@@ -306,12 +310,14 @@ static void a_loop_that_turns_often_does_not_wake_the_monitor(void **state) {
     turn_often(f, 1000, 1100);
     for (uint64_t t = 1100; t < 2000; t += 100) {
         assert_int_equal(look(f, t * MS), REC_NEVER);
-        rec_loop_wait(&f->poll, f->core, REC_NEVER); /* not as long as that */
+        rec_loop_wait(&f->poll, f->core, REC_NEVER); /* this wait is bounded, as the loop turns
+                                                        often */
         turn_often(f, t, t + 100);
     }
     assert_int_equal(wakes, 0);
     stopped_clock = 2010 * MS;
-    stallrec_loop_wake(&f->loop); /* a stall begins while the monitor does not wait for one */
+    stallrec_loop_wake(&f->loop); /* a stall begins, for which the monitor has not asked to be
+                                     woken */
     assert_int_equal(wakes, 0);
     assert_int_equal(look(f, 2100 * MS), 2110 * MS);
     rec_loop_wait(&f->poll, f->core, 2110 * MS);
@@ -326,7 +332,7 @@ static void a_loop_that_turned_once_wakes_the_monitor_the_next_time(void **state
     turn_often(f, 1000, 1100);
     look(f, 1100 * MS);
     rec_loop_wait(&f->poll, f->core, REC_NEVER);
-    look(f, 1200 * MS); /* it has rested */
+    look(f, 1200 * MS); /* the loop was idle for 100 ms */
     rec_loop_wait(&f->poll, f->core, 1200 * MS);
     stallrec_loop_wake(&f->loop);
     assert_int_equal(wakes, 1);
@@ -338,9 +344,10 @@ static void an_end_that_nobody_asked_for_is_the_last_edge(void **state) {
     look(f, 1100 * MS);
     look(f, 1250 * MS);
     stopped_clock = 1270 * MS;
-    stallrec_loop_sleep(&f->loop); /* between detection and wait */
+    stallrec_loop_sleep(&f->loop); /* the stall ends between its detection and the monitor's wait */
     stopped_clock = 1280 * MS;
-    rec_loop_wait(&f->poll, f->core, REC_NEVER); /* sees the edge, so it does not sleep */
+    rec_loop_wait(&f->poll, f->core, REC_NEVER); /* the monitor sees the edge, so it does not
+                                                    sleep */
     look(f, 1280 * MS);
     assert_int_equal(f->duration_ms, 270);
 }
@@ -352,10 +359,10 @@ static void the_edge_that_begins_a_stall_does_not_end_it(void **state) {
     look(f, 1250 * MS);
     stallrec_loop_sleep(&f->loop);
     rec_loop_wait(&f->poll, f->core,
-                  REC_NEVER); /* asks for the end of a stall that has just ended */
+                  REC_NEVER); /* the monitor asks for the end of a stall that has just ended */
     look(f, 1260 * MS);
     stopped_clock = 2000 * MS;
-    stallrec_loop_wake(&f->loop); /* the first edge since that was asked */
+    stallrec_loop_wake(&f->loop); /* this is the first edge since the monitor asked */
     look(f, 2100 * MS);
     look(f, 2250 * MS);
     stopped_clock = 2300 * MS;
@@ -368,7 +375,7 @@ static void the_edge_that_begins_a_stall_does_not_end_it(void **state) {
 static void a_message_ends_a_wait_now_or_later(void **state) {
     struct fixture *f = *state;
     rec_loop_interrupt(&f->loop);
-    rec_loop_wait(&f->poll, f->core, REC_NEVER); /* would not return */
+    rec_loop_wait(&f->poll, f->core, REC_NEVER); /* without the message this would not return */
     stallrec_loop_wake(&f->loop);
     look(f, 1010 * MS);
     rec_loop_interrupt(&f->loop);
@@ -400,7 +407,8 @@ static void a_notification_restarts_the_clock_if_the_preset_says_so(void **state
         look(f, t * MS);
         assert_false(rec_core_stalled(f->core));
     }
-    look(f, 4500 * MS); /* the loop's last edge is not the clock's begin, and it is still busy */
+    look(f, 4500 * MS); /* the stall's clock began at the notification, not at the last edge, and
+                           the loop is still busy */
     assert_true(rec_core_stalled(f->core));
     stopped_clock = 4600 * MS;
     stallrec_loop_activity(&f->loop, STALLREC_ACTIVITY_BEFORE_SOURCES);
@@ -454,7 +462,8 @@ static void a_parked_monitor_sees_every_stall_and_its_exact_end(void **state) {
     const char *wrong = NULL;
     for (uint32_t i = 1; i <= 300 && wrong == NULL; i++) {
         random = random * 1664525 + 1013904223;
-        if (random >> 30 != 0) { /* sometimes no rest at all: the monitor may be about to park */
+        if (random >> 30 != 0) { /* in one of four cases there is no rest, so the monitor may be
+                                    about to sleep */
             rest(random >> 13);
         }
         stallrec_loop_wake(&f->loop);
@@ -469,7 +478,8 @@ static void a_parked_monitor_sees_every_stall_and_its_exact_end(void **state) {
                 : told != (end - since) / MS ? "its end was not its edge"
                                              : NULL;
     }
-    /* Joined before anything is asserted: the monitor uses what a failed test gives up. */
+    /* The monitor is joined before anything is asserted, as it uses memory that is freed after a
+     * failed test. */
     __atomic_store_n(&f->stop, 1, __ATOMIC_SEQ_CST);
     rec_loop_interrupt(&f->loop);
     pthread_join(thread, NULL);
@@ -513,7 +523,8 @@ static void the_last_transitions_are_kept_in_their_order(void **state) {
         assert_int_equal(out[i].what, turn[i % 4]);
         assert_true(i == 0 || out[i].at_ns >= out[i - 1].at_ns);
     }
-    /* The next one is written over the oldest before it counts. */
+    /* A new transition is written over the oldest one before it is counted; that place is then left
+     * out. */
     f->loop.trail_[f->loop.trailed_ % REC_TRANSITIONS] = out[31].at_ns + 16;
     assert_int_equal(rec_loop_transitions(&f->loop, out), REC_TRANSITIONS - 1);
 }

@@ -15,16 +15,16 @@
 
 static _Atomic(int (*)(const stack_t *, stack_t *)) real_sigaltstack;
 
-/* State of the library, which is global because interposed functions have no context argument.
- * Only the main thread uses it. */
+/* State of the library, which is global because interposed functions have no context argument. Only
+ * the main thread writes it. */
 static struct {
     struct preload_config config;
     char program[PRELOAD_PATH];
 } state;
 
 /* Did the user ask for a detector that works before a loop is known, or without one? A detector of
- * the preset alone does not start the recorder in each program, as its thread would make
- * unshare(2) and setns(2) fail, which refuse processes with more than one. */
+ * the preset alone does not start the recorder in each program, as its thread would make unshare(2)
+ * and setns(2) fail, which refuse a process with more than one thread. */
 static bool wants_start(const struct preload_config *config) {
     return (config->detectors & (STALLREC_DETECT_LAUNCH | STALLREC_DETECT_CPU)) != 0;
 }
@@ -77,9 +77,9 @@ __attribute__((constructor)) static void load(void) {
     }
 }
 
-/* Stops the recorder at exit, which writes open dumps. Dumps that take too long to write stay in
- * the spool, from which stallrec recovers them; so do all dumps if a seccomp filter would kill a
- * system call of the recorder. */
+/* At the program's exit, stops the recorder, which then writes its open dumps. Dumps that take too
+ * long to write stay in the spool, from which stallrec recovers them; so do all dumps if a seccomp
+ * filter would kill a system call of the recorder. */
 __attribute__((destructor)) static void unload(void) {
     if (preload_watch_ends() && preload_may_end()) {
         preload_stop_recorder();

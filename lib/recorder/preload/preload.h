@@ -36,7 +36,7 @@
 
 enum {
     PRELOAD_TEXT = 256,
-    PRELOAD_LOOP_AT_MAX = 4094 /* bytes of PRELOAD_ENV_LOOP_AT */
+    PRELOAD_LOOP_AT_MAX = 4094 /* maximum number of bytes of PRELOAD_ENV_LOOP_AT */
 };
 
 /* Sizes of the report's arrays. Processes and failures beyond these sizes are only counted. */
@@ -49,23 +49,25 @@ enum {
     PRELOAD_NEWS = 64     /* number of the latest messages about stalls that are kept, for -v */
 };
 
-/* A stretch of time in which the main thread did not wait. */
+/* A stretch of time in which the thread for which the recorder was started did not wait for
+ * events. */
 struct preload_stretch {
     uint64_t length_ms;
-    uint64_t at_ms; /* start of the stretch, in ms since the process's begin */
+    uint64_t at_ms; /* start of the stretch, in ms since the process began, or, of a thread other
+                       than the main thread, since it was first seen */
 };
 
 /* The report of a process with a recorder, whose monitor writes the counts each time before it
  * sleeps. */
 struct preload_process {
-    uint32_t pid;          /* 0: the entry is free */
-    uint32_t ended;        /* 1: the process ran to its end, and the counts are complete */
-    uint32_t loop_kind;    /* enum finder_kind of the believed loop, + 1; 0 = none */
+    uint32_t pid;          /* 0: the entry has no data */
+    uint32_t ended;        /* 1: the recorder was stopped in time, and the counts are complete */
+    uint32_t loop_kind;    /* enum finder_kind, + 1, of the last loop in loop_at; 0 = none */
     int32_t lost_error;    /* errno of the last lost dump; 0 = none lost, or not known */
     uint32_t threads_left; /* the largest number of threads for which a dump had no room */
     uint32_t threads;      /* number of threads that were watched */
     uint32_t loops;        /* number of watched threads with an event loop */
-    uint32_t unwatched;    /* number of wanted threads for which there was no room */
+    uint32_t unwatched;    /* number of wanted threads that could not be watched */
     uint32_t speaker;      /* id of the thread whose loop is named in loop_at; 0: none is known */
     uint32_t calling; /* number of watched threads that may be in a system call of the recorder */
     uint64_t stalls, dumps, lost;
@@ -74,12 +76,12 @@ struct preload_process {
     uint64_t wall_ms, watched_ms;
     uint64_t input_ms; /* ms of watched_ms in which the threads waited for input */
     uint64_t unwatched_ms[PRELOAD_UNWATCHED]; /* ms that were not watched, by enum rec_unwatched */
-    struct preload_stretch
-        longest[PRELOAD_LONGEST]; /* the longest stretches before a loop was believed */
+    struct preload_stretch longest[PRELOAD_LONGEST]; /* the longest stretches while no loop was
+                                                        believed, longest first */
     char loop_at[PRELOAD_TEXT];
     char program[PRELOAD_NAME]; /* file name of the program */
     char killed[PRELOAD_NAME];  /* system call that a filter would kill, so that the recorder
-                                   stopped; "": none */
+                                   stopped or did not start; "": none */
 };
 
 /* A recorder that could not start. */
@@ -104,12 +106,14 @@ struct preload_news {
 };
 
 /* The memory behind STALLREC_REPORT_FD, which the command and the recorded processes share. It is
- * zeroed at first, and counters only grow. */
+ * zeroed at first. */
 struct preload_report {
     uint32_t size;      /* sizeof(struct preload_report), set by the command */
     int64_t began_ms;   /* Unix time at which the program was started, set by the command */
-    uint32_t processes; /* number of processes that loaded the library */
-    uint32_t recorded;  /* number of processes with a recorder; the first ones are in `process` */
+    uint32_t processes; /* number of programs that were watched: one for each process, each exec
+                           and, with --follow, each fork */
+    uint32_t recorded;  /* number of processes whose recorder was started, or was not because of a
+                           filter; the first ones are in `process` */
     uint32_t failed;    /* number of processes whose recorder did not start; the first ones are in
                            `failure` */
     uint32_t trace_failed; /* 1: not all of the trace could be written */

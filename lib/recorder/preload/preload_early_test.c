@@ -1,4 +1,5 @@
-/* Waits of threads that a constructor starts before ours has looked up the real functions. */
+/* Tests waits of threads that another constructor starts before the preloaded library's constructor
+ * has looked up the real functions. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -16,8 +17,9 @@ enum { THREADS = 4 };
 
 static int results[THREADS], created;
 
-/* Each function that may be called before the constructor, for a descriptor that is no epoll's:
- * what is called really says so. */
+/* Calls six functions that may be called before the library's constructor, and counts in *arg the
+ * calls that the real functions answer. The descriptor is a pipe's, which only the real epoll_wait
+ * refuses with EINVAL. */
 static void *wait_early(void *arg) {
     int *result = arg, fds[2];
     struct epoll_event event;

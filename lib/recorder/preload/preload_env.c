@@ -32,8 +32,8 @@ static struct {
     int report_fd;
     dev_t report_dev;
     ino_t report_ino;
-    char line[VARIABLES]
-             [LINE_SIZE]; /* "NAME=value"; "" if it was not set. LD_PRELOAD: our library alone */
+    char line[VARIABLES][LINE_SIZE]; /* "NAME=value"; "" if it was not set or is too long.
+                                        LD_PRELOAD: our library alone */
 } taken;
 
 /* ---- removing variables ---- */

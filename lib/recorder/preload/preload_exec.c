@@ -1,9 +1,9 @@
 /* Interposes the exec and spawn functions: the program that they start is recorded if it runs in
  * the same process, or with --follow (preload_env.c).
  *
- * They are called in children of a fork or vfork and in signal handlers, so nothing here allocates
- * or locks, and little is put on the stack. system(3) and popen(3) call libc's own posix_spawn
- * with the unchanged environment, which is right, as it is the one for children. */
+ * They are called in children of a fork or vfork and in signal handlers, so nothing here calls
+ * malloc or locks, and little is put on the stack. system(3) and popen(3) call libc's own
+ * posix_spawn with the unchanged environment, which is right, as it is the one for children. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <spawn.h>

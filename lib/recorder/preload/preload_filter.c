@@ -3,9 +3,10 @@
  * program.
  *
  * prctl and syscall are interposed, since only there a filter is known before it is in force. A
- * child tries which calls it would kill (preload_probe.h). The recorder stops before the
- * installation of a filter that kills a call which the watched thread makes for it, and does not
- * start under a filter that kills any of its calls. */
+ * child process tries whether the filter would kill a call of the recorder (preload_probe.h). The
+ * recorder stops before the installation of a filter that kills a call which a watched thread makes
+ * for it, or, if the filter is for all threads, any of its calls; and it does not start under a
+ * filter that kills any of its calls. */
 #include <linux/seccomp.h>
 #include <stdarg.h>
 #include <sys/prctl.h>
@@ -34,8 +35,9 @@ static void filter_resolve_once(void) {
 }
 
 /* Handles a filter that the program is about to install, on all threads if `synchronised`. If the
- * filter would kill the recorder's calls, the recorder stops, or never uses the calling thread
- * again. */
+ * filter would kill any of the recorder's calls, a calling thread that is not watched yet never
+ * will be. Else the recorder stops if the filter would kill a call that watched threads make for
+ * it, or is synchronised and would kill any of its calls. */
 static void before_filter(const struct probe_filter *filter, bool synchronised) {
     struct probe_verdict verdict;
     bool of_watched = synchronised || preload_watches();

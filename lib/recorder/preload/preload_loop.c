@@ -46,7 +46,7 @@ static void name_place(const struct thread_watch *w, uint64_t address, char text
 }
 
 /* Adds a loop's place to w->places: after the other places if past is REC_PAST_CONTINUES, else in
- * place of them. */
+ * place of them. If there are PRELOAD_LOOPS places already, the oldest one is dropped. */
 static void add_place(struct thread_watch *w, uint64_t place, enum rec_past past) {
     if (past != REC_PAST_CONTINUES) {
         w->place_count = 0;
@@ -179,7 +179,8 @@ static void tell_news(struct thread_watch *w, uint64_t now, bool waits) {
     }
 }
 
-/* Stores the longest stretches without a wait, for a program in which no loop is found. */
+/* Adds the stretch without a wait that ends at `until` to the longest ones of the process, if it is
+ * one of these. */
 static void note_stretch(const struct thread_watch *w, uint64_t until) {
     struct preload_process *p = w->process;
     uint64_t from = w->waited_ns ? w->waited_ns : w->begin_ns;

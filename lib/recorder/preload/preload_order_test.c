@@ -1,5 +1,5 @@
-/* The order in which the real functions are looked up: another thread that waits in the middle of
- * it must look them up itself. */
+/* Tests the order in which the real functions are looked up: a thread that waits while another one
+ * looks them up must look them up itself. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -14,7 +14,7 @@
 
 #include "preload/preload_private.h"
 
-/* Stand-ins for what tells the recorder of waits: no wait is told. */
+/* Stand-ins for the functions that report waits to the recorder; they report none. */
 bool preload_begin_poll(const struct preload_caller *caller, const struct pollfd *fds, nfds_t n) {
     (void)caller, (void)fds, (void)n;
     return false;
@@ -45,7 +45,8 @@ enum { NAMES = 32 };
 
 static const char *looked_up[NAMES];
 static size_t count, interrupted;
-static _Thread_local bool is_other; /* its own look-ups are not interrupted */
+static _Thread_local bool is_other; /* this is the second thread, whose look-ups are not
+                                       interrupted */
 
 static void *wait_in_between(void *arg) {
     int *result = arg;
@@ -56,8 +57,8 @@ static void *wait_in_between(void *arg) {
     return NULL;
 }
 
-/* In place of the library's. Before each store another thread waits, which would call a NULL if it
- * took the look-ups for finished. */
+/* Replaces the library's function. Before each store by the first thread, a second thread waits,
+ * which would call NULL if it took the look-ups for finished. */
 void preload_resolve(const char *name, void *slot) {
     if (!is_other) {
         pthread_t other;

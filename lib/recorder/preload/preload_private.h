@@ -58,8 +58,8 @@ bool preload_add_thread(struct monitor_thread *thread, uint64_t begin_ns);
 void preload_tell_left(void);
 /* Stops the recorder, which writes open dumps; waits at most 2 s for that. */
 void preload_stop_recorder(void);
-/* Reports that the recorder no longer runs, because a filter kills the system call `call`.
- * program: the program's path. */
+/* Reports that no recorder runs in this process, or soon none, because a filter kills the system
+ * call `call`. program: the program's path. */
 void preload_tell_aside(const struct preload_config *config, const char *program, const char *call);
 /* Has preload_tell_aside reported this process, perhaps before an exec? Filters survive an exec. */
 bool preload_is_aside(const struct preload_config *config);
@@ -75,11 +75,13 @@ void preload_resolve_waits(void);
 enum {
     PRELOAD_LOOPS = 4, /* number of loops of a thread, one after another, that are named */
     PRELOAD_INTERVALS =
-        /* Number of idle intervals that are reported at once, for which an empty inbox has room. */
+        /* Maximum number of idle intervals that are reported at once, for which an empty inbox has
+         * room. */
     96
 };
 
-/* A watched thread. Only that thread uses it, except for `shared`, `loop` and `inbox`. */
+/* A watched thread. Only that thread uses it, except for `taken`, `shared`, `loop`, `inbox` and
+ * `loop_at`. */
 struct thread_watch {
     atomic_bool taken;
     struct monitor_thread shared; /* if shared.loop is NULL, the thread is not recorded yet */
@@ -123,7 +125,8 @@ void preload_watch_process(const struct preload_config *config, const char *prog
 /* Starts the recorder at once, rather than with the first wait, if the main thread is watched. */
 void preload_watch_from_start(void);
 /* Ends watching the process, and judges the remaining time of the calling thread. True: the caller
- * has to stop the recorder. False: there is no recorder, or it is held up. */
+ * has to stop the recorder. False: there is no recorder, it is held up, or watching had ended
+ * before. */
 bool preload_watch_ends(void);
 /* Ends watching in the child of a fork, which has neither the other threads nor the recorder. */
 void preload_watch_forked(void);
@@ -139,8 +142,8 @@ bool preload_watches_first(void);
 void preload_leave_thread(void);
 /* Are threads chosen by their names (--thread)? It may be called in a watched process only. */
 bool preload_chooses_threads(void);
-/* Is a thread of the calling process watched? False in the child of a vfork, although it has its
- * parent's memory. */
+/* Is the calling process watched, even if none of its threads is yet? False in the child of a
+ * vfork, although it has its parent's memory. */
 bool preload_watches_process(void);
 /* Stops the recorder, if there is one, for good, because a filter would kill the system call
  * `call`, and reports that; if call is NULL, it was reported before. */
@@ -172,7 +175,7 @@ struct preload_caller {
 };
 
 /* Each of these functions reports that a wait of the calling thread begins; they differ in the
- * object of the wait. False: preload_end_wait must not be called. errno is kept. */
+ * object of the wait. False: preload_end_wait need not be called. errno is kept. */
 bool preload_begin_poll(const struct preload_caller *caller, const struct pollfd *fds, nfds_t n);
 bool preload_begin_select(const struct preload_caller *caller, int n, const fd_set *in,
                           const fd_set *out, const fd_set *except);
@@ -221,9 +224,9 @@ bool preload_vector_open(struct preload_vector *v, size_t count, size_t text);
 /* Frees the vector's memory. errno is kept. */
 void preload_vector_close(struct preload_vector *v);
 
-/* Returns the environment for an exec: envp, or, if the program is to be recorded, a list in v
- * that has our variables, too. If exec returns, v and the list must be passed to
- * preload_environment_close. Any process and thread; async-signal-safe. */
+/* Returns the environment for an exec: a list in v that has our variables, too, if the program is
+ * to be recorded, envp lacks them and there is memory; else envp. If exec returns, v and the list
+ * must be passed to preload_environment_close. Any process and thread; async-signal-safe. */
 char *const *preload_environment_open(struct preload_vector *v, char *const envp[]);
 void preload_environment_close(struct preload_vector *v, char *const *list, char *const envp[]);
 

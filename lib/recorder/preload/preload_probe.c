@@ -112,8 +112,8 @@ static const struct probe_call calls[] = {
     {CALL(rt_tgsigqueueinfo), .arg = {NO_FD, NO_FD, SIGURG}},
 };
 
-/* Verdict on the watched thread's filters, global because interposed functions have no context
- * argument. Two threads that install filters at the same time are a race of the program itself. */
+/* Verdict on the process's filters, global because interposed functions have no context argument.
+ * Two threads that install filters at the same time are a race of the program itself. */
 static struct {
     bool probed;
     const char *any; /* name of a system call that one of the filters kills; NULL: none is known */

@@ -1,5 +1,5 @@
-/* Finds out which of the recorder's system calls a filter (seccomp(2)) kills, by trying them in a
- * child. */
+/* Finds out whether a filter (seccomp(2)) kills one of the recorder's system calls, by trying them
+ * in a child process. */
 #ifndef STALLREC_PRELOAD_PROBE_H
 #define STALLREC_PRELOAD_PROBE_H
 
@@ -22,16 +22,16 @@ struct probe_verdict {
  * filters that the calling thread has already. A call at which the kernel, or the program's own
  * handler of SIGSYS, ends the child counts as killed; a call that fails does not. The program does
  * not notice the child: there is no SIGCHLD, no wait(2) finds it, no fork handler runs. False:
- * nothing is known, because the kernel refuses the filter or no child could be made. errno is
- * kept. It may be called on any thread, and takes no lock and no malloc. The verdict is stored as
- * the watched thread's, so the filter must be one of that thread's. */
+ * nothing is known, because the kernel refuses the filter, or no child or no memory could be had.
+ * errno is kept. It may be called on any thread, and takes no lock and no malloc. `any` of the
+ * first verdict that has one is stored for the whole process. */
 bool preload_probe(const struct probe_filter *filter, struct probe_verdict *out);
 
-/* Returns the name of a system call of the recorder that a filter of the watched thread kills,
- * which is tried now unless it was before; NULL: none is killed. It is called on that thread,
- * before the recorder starts. */
+/* Returns the name of a system call of the recorder that a filter kills, as stored by
+ * preload_probe(); NULL: none is known. If nothing was tried before and the calling thread is under
+ * a filter, the calls are tried now. It is called before the recorder starts. */
 const char *preload_killed_call(void);
-/* May the watched thread make all system calls of the recorder, as far as they were tried? */
+/* Is no system call of the recorder known to be killed by a filter? */
 bool preload_may_end(void);
 
 #endif

@@ -22,7 +22,8 @@
 #include "preload/preload_probe.h"
 #include "stallrec.h"
 
-/* Longest wait in ns of the program's exit for a start of the recorder. */
+/* Longest wait in ns for a start of the recorder, or for the addition of a thread, before the
+ * recorder is stopped. */
 #define STOP_NS UINT64_C(2000000000)
 
 enum {
@@ -51,7 +52,7 @@ static struct {
     bool have_key;
 } watch = {.once = PTHREAD_ONCE_INIT};
 
-/* The watches of all threads. Its unused pages occupy no memory. */
+/* The watches of all watched threads. Its unused pages occupy no memory. */
 static struct thread_watch table[MONITOR_THREADS];
 
 /* State of the calling thread. The initial-exec model, which a library that is loaded with the

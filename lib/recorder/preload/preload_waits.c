@@ -1,8 +1,9 @@
 /* Interposes the waiting functions of libc, and reports the waits of watched threads to the finders
  * of their loops.
  *
- * A wait for no descriptor at all is a sleep. A wait that is not reported is passed on as a tail
- * call; in any other wait this library has a frame, which dumps leave out (own_code_linux.h). */
+ * A wait for no descriptor at all is a sleep, which is not reported. A wait that is not reported is
+ * passed on as a tail call; in any other wait this library has a frame, which dumps leave out
+ * (own_code_linux.h). */
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>

@@ -191,8 +191,8 @@ static bool start(struct replay *r) {
     return replay_step(r);
 }
 
-/* Steps the core at all times that are due before t, and sets the time to t, as an event at t
- * precedes a step at t. */
+/* Steps the core at all times that are due before t, unless the trace has step lines itself, and
+ * sets the time to t, as an event at t precedes a step at t. */
 static bool run_until(struct replay *r, uint64_t t) {
     while (!r->told) {
         uint64_t due = r->next;

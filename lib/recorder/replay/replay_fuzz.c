@@ -1,5 +1,5 @@
-/* Any text as a trace: it is refused, or the core keeps its promises over it: a stall's spans add
- * up to its duration, dumps come in order, and each can be written as JSON. */
+/* Replays any text as a trace. Either it is refused, or the core keeps its promises: a stall's
+ * spans add up to its duration, its dumps come in order, and each dump can be written as JSON. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -83,7 +83,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         .line = on_line, .dump = on_dump, .ctx = &seen, .steps_max = 20000};
     bool ok = rec_replay((const char *)data, size, &sink, message, sizeof message);
     require(ok || message[0] != '\0');
-    /* Replay writes whenever the core asks for it, unless the trace says when. */
+    /* A replay writes a dump whenever the core asks for it, so that none is lost, unless the trace
+     * says when. */
     require(seen.lost == 0 || tells_steps(data, size));
     for (unsigned i = 0; ok && i < seen.count; i++) {
         require(seen.stalls[i].span_ms == seen.stalls[i].duration_ms);

@@ -1,4 +1,4 @@
-/* The core, driven by traces: those in testdata/traces, and random ones. */
+/* Tests the core by replays of traces: those of testdata/traces, and random ones. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -107,8 +107,9 @@ static unsigned number_of(struct numbers *n, const char *name, size_t size) {
     return i;
 }
 
-/* Copies lines with each stack's name replaced by its number in order of appearance: a trace that
- * is written names stacks by itself. Names stand fifth in a dump's line, and before = in a write's.
+/* Copies lines, with the name of each stack replaced by a number in the order of appearance, as a
+ * trace that the recorder writes has other names. A name is the fifth word of a dump's line, and
+ * precedes each '='.
  */
 static void number_stacks(const struct text *from, struct text *to) {
     struct numbers numbers = {.count = 0};
@@ -134,7 +135,8 @@ static void number_stacks(const struct text *from, struct text *to) {
     }
 }
 
-/* Replays the trace and what is written of that; false: they do not tell the same. */
+/* Replays the trace, and the trace that is written of this replay. False: the two replays do not
+ * print the same lines, except for the names of stacks. */
 static bool round_trip(const char *name, const struct text *trace) {
     static struct text written;
     static struct talk first, second;
@@ -172,7 +174,7 @@ static void a_trace_written_of_a_replay_tells_the_same(void **state) {
     assert_int_equal(wrong, 0);
 }
 
-/* While the threads are captured, that is, which a replay does not do. */
+/* The loop goes on while the threads are captured, which a replay does not do. */
 static void a_loop_that_goes_on_behind_a_detection_is_not_told_as_before(void **state) {
     (void)state;
     static struct text written;
@@ -182,7 +184,7 @@ static void a_loop_that_goes_on_behind_a_detection_is_not_told_as_before(void **
     struct stallrec_config config;
     fake_stack(&fake, 2, 0x10100, 0x10200);
     stallrec_config_init(&config, sizeof config);
-    config.threads_after_ms = 0; /* with the first dump */
+    config.threads_after_ms = 0; /* the threads are captured with the first dump */
     assert_int_equal(rec_config_read(&config, &config), STALLREC_OK);
     struct rec_out out = {.write = add_bytes, .ctx = &written};
     struct rec_capture capture = fake_capture(&fake);
@@ -209,8 +211,9 @@ static void a_loop_that_goes_on_behind_a_detection_is_not_told_as_before(void **
     assert_non_null(dump);
     assert_int_equal(fake.thread_calls, 1);
     rec_trace_wrote(&trace, end + 900000);
-    event =
-        (struct rec_event){.kind = REC_EVENT_TICK, .at_ns = end + 100000}; /* waited meanwhile */
+    event = (struct rec_event){.kind = REC_EVENT_TICK, .at_ns = end + 100000}; /* the event waited
+                                                                                  while the dump was
+                                                                                  written */
     rec_event_tell(core, &event);
     rec_trace_event(&trace, &event);
     rec_trace_flush(&trace);
@@ -297,7 +300,8 @@ static size_t put(char *text, size_t size, size_t len, const char *format, unsig
     return len + (size_t)n;
 }
 
-/* Settings of the run-loop detector alone, as any app may choose them. */
+/* Writes random settings, such as an app may choose, of the run-loop detector alone. Returns their
+ * length. */
 static size_t random_settings(uint32_t *s, char *text, size_t size) {
     size_t len = 0;
     len = put(text, size, len, "set", 100 + pick(s, 2000), "threshold_ms");
@@ -316,7 +320,8 @@ static const char *const presets[] = {"default", "wechat", "arms", "dewu", "qila
 static const char *const detectors[] = {"runloop", "semaphore", "ping", "frame-rate",
                                         "cpu",     "launch",    "span"};
 
-/* One of the presets, with its own detectors or others of any number. */
+/* Writes a random preset, with its own detectors or with one to seven random ones. Returns the
+ * length. */
 static size_t random_preset(uint32_t *s, char *text, size_t size) {
     int n = snprintf(text, size, "set preset %s\n", presets[pick(s, 5)]);
     size_t len = (size_t)n;
@@ -337,7 +342,8 @@ static size_t random_preset(uint32_t *s, char *text, size_t size) {
     return len;
 }
 
-/* A trace of 40 random events with random settings; even seeds: of presets and detectors. */
+/* Writes a trace of 40 random events. With an even seed it has a random preset and random
+ * detectors, else random settings of the run-loop detector. Returns its length. */
 static size_t random_trace(uint32_t seed, char *text, size_t size) {
     static const char *const names[] = {"wake",
                                         "sleep",
@@ -425,7 +431,7 @@ static void check_dump(const struct rec_dump *dump, const char *told) {
     }
 }
 
-/* No time is in two stalls of the loop, whatever detectors find them. */
+/* Checks that no time is in two stalls of the loop, whichever detectors find them. */
 static void check_hang(struct spans *s, const struct rec_dump *dump) {
     const struct rec_stall *stall = &dump->stall;
     if (strcmp(stall->kind, "hang") != 0 && strcmp(stall->kind, "launch") != 0) {
@@ -458,7 +464,8 @@ static void add_span(void *ctx, const struct rec_dump *dump) {
         s->count++;
         memcpy(s->stalls[i].id, dump->stall.id, REC_UUID_SIZE);
     }
-    /* Written in order; each dump's share begins where the one before was left. */
+    /* The dumps of a stall are written in order, and each dump's share begins where that of the one
+     * before ended. */
     assert_int_equal(dump->stall.seq, s->stalls[i].seq + 1);
     assert_true(dump->stall.at_ms >= s->stalls[i].span_ms);
     assert_true(dump->stall.at_ms <= dump->stall.duration_ms);
@@ -505,11 +512,11 @@ static void spans_of_a_stall_add_up_to_its_duration_in_any_trace(void **state) {
             of_detector[k] += spans.of_detector[k];
         }
     }
-    for (unsigned k = 0; k < 7; k++) { /* frame-rate alone captures nothing */
+    for (unsigned k = 0; k < 7; k++) { /* the frame-rate detector alone makes no dump */
         assert_true((of_detector[k] > 200) == (strcmp(detectors[k], "frame-rate") != 0));
     }
     assert_int_equal(of_detector[3], 0);
-    /* The traces must be worth something. */
+    /* The random traces must have had enough stalls and dumps. */
     assert_true(stalls > 3000);
     assert_true(several > 500);
     assert_true(dumps > stalls + 500);

@@ -12,8 +12,9 @@ struct recover_request {
     const char *directory;
     uint32_t mode; /* file_mode of struct stallrec_config, for the dumps */
     uint32_t pid;  /* id of the process that just ended, whose spool may stay in use for a moment */
-    bool by_itself;   /* process `pid` was not killed, so its open dumps are not fatal */
-    int64_t since_ms; /* Unix time; dumps of recorders that started before this count as earlier */
+    bool by_itself;         /* process `pid` was not killed, so its open dumps are not fatal */
+    int64_t since_ms;       /* Unix time in ms; dumps of recorders that started before this count as
+                               earlier */
     const uint32_t *others; /* ids of other processes, whose end is awaited for at most others_ms */
     uint32_t other_count, others_ms;
 };

@@ -44,7 +44,7 @@ struct rec_spool {
 bool rec_spool_open(struct rec_spool *spool, int dir, const struct rec_spool_header *header);
 
 /* Does the spool still store dumps? False if there is none, or a store has failed because another
- * process truncated its file: dumps are then only in memory. */
+ * process truncated its file or the disk failed: dumps are then only in memory. */
 bool rec_spool_works(const struct rec_spool *spool);
 
 /* Stores a captured dump into slot `slot`, or, once the dump has them, appends its threads, images

@@ -38,7 +38,7 @@ struct fixture {
     void *file_memory;
     struct rec_spool_dump *read;
     uint8_t session;
-    unsigned grown; /* times that an open dump did */
+    unsigned grown; /* number of times that an open dump grew */
 };
 
 static inline void on_keep(void *ctx, uint32_t slot, const struct rec_dump *dump) {
@@ -64,7 +64,7 @@ static const struct rec_about about = {.app_id = "com.example.shop",
                                        .user_share_ppm = 50000,
                                        .policy_known = true};
 
-/* The number of a process that was: its parent has seen its end. */
+/* Returns the id of a process that has ended, and for which its parent has waited. */
 static inline uint32_t dead_pid(void) {
     int status;
     pid_t child = fork();
@@ -128,7 +128,8 @@ static inline int teardown(void **state) {
     return folder_teardown(&folder);
 }
 
-/* The loop is busy from `from` on; steps at every wake-up up to `to`. */
+/* Makes the loop busy from `from` on, and steps at `from` and at each time up to `to` at which the
+ * core asks to be woken. */
 static inline void run(struct fixture *f, uint64_t from, uint64_t to) {
     rec_core_loop_event(f->core, REC_LOOP_WAKE, from);
     for (uint64_t next = rec_core_step(f->core, from); next <= to;) {
@@ -141,7 +142,7 @@ static inline void end(struct fixture *f, uint64_t at) {
     rec_core_step(f->core, at);
 }
 
-/* The spool's bytes as a reader of the file sees them. */
+/* Returns the bytes of the spool's file, in memory that the caller frees. */
 static inline unsigned char *spool_bytes(const struct fixture *f) {
     unsigned char *bytes = malloc(REC_SPOOL_SIZE);
     assert_non_null(bytes);
@@ -151,7 +152,7 @@ static inline unsigned char *spool_bytes(const struct fixture *f) {
     return bytes;
 }
 
-/* The process dies: its mapping and its lock go, its file stays. */
+/* Does what a process's death does to a spool: its mapping and its lock go, its file stays. */
 static inline void die(struct fixture *f) {
     rec_spool_close(&f->spool, -1);
 }

@@ -1,5 +1,6 @@
-/* Any bytes as a spool's slot, its heads among them: it is refused, or gives a dump that can be
- * named and written, and that goes through the spool again as it is. */
+/* Reads any bytes as a spool's header, as a slot with its heads, and as a slot's body alone. A body
+ * is refused, or gives a dump that can be named and written, and that does not change when it is
+ * encoded and decoded again. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,7 +44,8 @@ static void check_body(const struct rec_slot_head *head, const uint8_t *body, si
     require(rec_file_name_read(name).kind == REC_FILE_DUMP);
     uint64_t hash = json_hash(&first.dump, first.loop_at);
     size_t written = rec_spool_encode(&first.dump, first.loop_at, true, again, sizeof again);
-    /* Half of the room, so that what is cut off outside is not what is compared. */
+    /* Only short bodies are compared, as the outer parts of a long one may be cut off when it is
+     * encoded. */
     if (written > 0 && len < 8192) {
         require(rec_spool_decode(head, again, written, &second));
         require(json_hash(&second.dump, second.loop_at) == hash);
@@ -55,7 +57,9 @@ static void check_header(const uint8_t *data, size_t size) {
     static unsigned char bytes[REC_SPOOL_HEADER], again[REC_SPOOL_HEADER];
     memset(bytes, 0, sizeof bytes);
     memcpy(bytes, data, size < REC_SPOOL_HEADER ? size : REC_SPOOL_HEADER);
-    if (rec_spool_header_read(bytes, REC_SPOOL_SIZE, &header)) { /* of the file; it reads this */
+    if (rec_spool_header_read(bytes, REC_SPOOL_SIZE, &header)) { /* the size is that of a whole
+                                                                    file, of which only the header
+                                                                    is read */
         rec_spool_header_write(&header, again);
         require(rec_spool_header_read(again, REC_SPOOL_SIZE, &second));
         require(memcmp(second.session, header.session, sizeof header.session) == 0 &&
@@ -68,7 +72,7 @@ static void check_header(const uint8_t *data, size_t size) {
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     struct rec_slot_head head = {.state = REC_SLOT_CLOSED, .duration_ms = UINT64_MAX};
     check_header(data, size);
-    check_body(&head, data, size); /* as a body alone: a crc32 is hard to guess */
+    check_body(&head, data, size); /* the bytes as a body alone, as a CRC-32 is hard to guess */
     if (size >= 2 * REC_SPOOL_HEAD && rec_slot_head_read(data, &head)) {
         check_body(&head, data + 2 * REC_SPOOL_HEAD, size - 2 * REC_SPOOL_HEAD);
     }

@@ -16,7 +16,8 @@ struct rec_recovery {
                      none */
     uint32_t ended_pid; /* id of a process that exited normally, so that no stall of it was fatal; 0
                            = none */
-    int64_t since_ms; /* Unix time; dumps of recorders that started before this count as earlier */
+    int64_t since_ms;   /* Unix time in ms; dumps of recorders that started before this count as
+                           earlier */
     /* count is called before a dump is written, wrote after it. about describes the dead process,
      * and `count` may complete it. Either function may be NULL. */
     void (*count)(void *ctx, struct rec_about *about);

@@ -1,4 +1,4 @@
-/* What a death leaves in a spool, and what the next start makes of it. */
+/* Tests what a process's death leaves in its spool, and what the next start recovers from it. */
 #include "spool/spool_fixture_test.h"
 
 static struct rec_recovered recover(struct fixture *f) {
@@ -25,7 +25,8 @@ static void an_open_dump_of_the_dead_is_fatal(void **state) {
     assert_int_equal(got.dumps, 1);
     const char *text = only_dump(f);
     assert_non_null(strstr(text, "\"ended\":false,\"fatal\":true"));
-    assert_non_null(strstr(text, "\"duration_ms\":1200,\"span_ms\":1200")); /* the last sample */
+    assert_non_null(strstr(text, "\"duration_ms\":1200,\"span_ms\":1200")); /* the stall is known up
+                                                                               to the last sample */
     assert_non_null(strstr(text, "\"app\":{\"id\":\"com.example.shop\",\"version\":\"5.3.1\"}"));
     assert_non_null(strstr(text, "\"path\":\"~/lib1\""));
     assert_non_null(strstr(text, "\"loop_at\":\"app+0x10\""));
@@ -93,7 +94,7 @@ static void an_app_that_dies_in_the_background_had_no_fatal_stall(void **state) 
 
 static void a_program_that_ended_by_itself_had_no_fatal_stall(void **state) {
     struct fixture *f = *state;
-    /* Before an exec: the same process, by number and start. */
+    /* As after an exec, the spool is that of this process, by its id and start. */
     open_spool(f, (uint32_t)getpid(), rec_process_start((uint32_t)getpid()));
     run(f, 0, 600 * MS);
     die(f);
@@ -112,11 +113,13 @@ static void a_recovery_that_was_killed_goes_on_without_doubling(void **state) {
     memcpy(name, f->spool.name, strlen(f->spool.name) + 1);
     die(f);
     assert_int_equal(recover(f).dumps, 2);
-    /* As if killed after the renames: the slots are not free yet. */
+    /* The spool is put back, as if the recovery had been killed after it renamed the dumps and
+     * before it freed the slots. */
     folder_put(f->folder, name, bytes, REC_SPOOL_SIZE);
     assert_int_equal(recover(f).dumps, 0);
     assert_int_equal(folder_count(f->folder, "stall-2", name, sizeof name), 2);
-    /* As if killed between the two; the other was thought of as compressed. */
+    /* One dump is removed and the spool is put back under another name, as if the recovery had been
+     * killed between the two dumps. */
     assert_int_equal(unlinkat(f->folder->dir, name, 0), 0);
     struct rec_spool_header header = {.start_ms = START_MS};
     rec_spool_name(name, header.session, START_MS, 1);
@@ -168,13 +171,15 @@ static void two_that_recover_at_once_write_each_dump_once(void **state) {
 
 static void a_spool_of_a_process_that_lives_is_left_alone(void **state) {
     struct fixture *f = *state;
-    open_spool(f, dead_pid(), 1); /* whatever is said of the process, the lock tells */
+    open_spool(f, dead_pid(), 1); /* the id is of a dead process, but the lock shows that the spool
+                                     is in use */
     run(f, 0, 600 * MS);
     struct rec_recovered got = recover(f);
     assert_int_equal(got.alive, 1);
     assert_int_equal(got.dumps, 0);
     die(f);
-    /* No lock, as on a file system without them, but a process of this number and start. */
+    /* Now nobody holds the lock, as on a file system without locks, but a process with the spool's
+     * id and start lives. */
     char name[MAX_NAME];
     assert_int_equal(folder_count(f->folder, ".spool-", name, sizeof name), 1);
     assert_int_equal(unlinkat(f->folder->dir, name, 0), 0);
@@ -196,7 +201,7 @@ static void a_process_that_nobody_waits_for_is_dead(void **state) {
         _exit(0);
     }
     close(pipe_fd[1]);
-    assert_int_equal(read(pipe_fd[0], &byte, 1), 0); /* until it is dead */
+    assert_int_equal(read(pipe_fd[0], &byte, 1), 0); /* waits until the child has ended */
     close(pipe_fd[0]);
     uint32_t dumps = 0;
     for (unsigned i = 0; i < 500 && dumps == 0; i++) {
@@ -243,7 +248,7 @@ static void damage_costs_its_slot_at_most(void **state) {
     die(f);
     struct rec_recovered got;
     struct rec_recovery how = {.dir = f->folder->dir, .file = f->file};
-    for (size_t at = 0; at < 2500; at++) { /* of the header and the first slot */
+    for (size_t at = 0; at < 2500; at++) { /* bytes of the header and of the first slot */
         size_t place = at < 200 ? at : REC_SPOOL_HEADER + at - 200;
         memcpy(bad, good, REC_SPOOL_SIZE);
         bad[place] = (unsigned char)~bad[place];
@@ -251,13 +256,14 @@ static void damage_costs_its_slot_at_most(void **state) {
         struct rec_spool_file spool = {.bytes = bad, .len = REC_SPOOL_SIZE, .fatal = true};
         assert_true(rec_spool_write_dumps(&how, &spool, &got));
         assert_true(got.damaged <= 1);
-        if (place >= body && place < body_end) { /* no byte of a dump may be another */
+        if (place >= body && place < body_end) { /* a change of any byte of a dump must be
+                                                    noticed */
             assert_int_equal(got.damaged, 1);
         }
     }
     free(good);
     free(bad);
-    /* Files that are no spools at all are removed, also when they are shorter. */
+    /* A file with a spool's name that is no spool is removed, even if it is too short for one. */
     assert_int_equal(unlinkat(f->folder->dir, name, 0), 0);
     rec_spool_name(name, (const uint8_t *)"0123456789abcdef", START_MS, dead_pid());
     folder_put(f->folder, name, "short", 5);

@@ -1,11 +1,11 @@
-/* The spool: what is in it, whatever happens to its file and its folder. */
+/* Tests what the spool holds, and what damage to its file, its folder and its disk does. */
 #include "spool/spool_fixture_test.h"
 
 static const unsigned char *slot(const unsigned char *bytes, unsigned i) {
     return bytes + REC_SPOOL_HEADER + i * (size_t)REC_SPOOL_SLOT;
 }
 
-/* The dump of a slot, decoded into f->read; false if it is free. */
+/* Decodes the dump of slot i into f->read; false: the slot is free. */
 static bool read_slot(struct fixture *f, const unsigned char *bytes, unsigned i,
                       struct rec_slot_head *head) {
     assert_true(rec_slot_head_read(slot(bytes, i), head));
@@ -47,7 +47,7 @@ static void a_dump_comes_back_from_the_spool_as_it_was(void **state) {
     f->fake.transitions[0].what = REC_WENT_SLEEP;
     f->fake.transitions[1].what = REC_WENT_WAKE;
     open_spool(f, dead_pid(), 1);
-    run(f, 0, 2600 * MS); /* with the other threads, which are added behind */
+    run(f, 0, 2600 * MS); /* long enough for a capture of the other threads, which are appended */
     unsigned char *bytes = spool_bytes(f);
     assert_true(read_slot(f, bytes, 0, &head));
     assert_int_equal(head.state, REC_SLOT_OPEN);
@@ -70,7 +70,7 @@ static void the_end_grows_with_each_sample(void **state) {
     rec_core_loop_event(f->core, REC_LOOP_WAKE, 0);
     uint64_t next = rec_core_step(f->core, 0);
     for (uint64_t t = 300; t < 3000; t += 450) {
-        while (next <= t * MS) { /* a sample each 50 ms */
+        while (next <= t * MS) { /* the core takes a sample each 50 ms */
             next = rec_core_step(f->core, next);
         }
         assert_int_equal(f->grown, 1 + (t - 250) / 50);
@@ -109,7 +109,7 @@ static void a_dump_too_large_for_its_slot_loses_its_outer_parts(void **state) {
     rec_core_loop_event(f->core, REC_LOOP_WAKE, 0);
     uint64_t seed = 1;
     for (uint64_t next = rec_core_step(f->core, 0); next <= 400 * MS;) {
-        for (uint32_t i = 0; i < FAKE_DEPTH; i++) { /* numbers that nothing makes shorter */
+        for (uint32_t i = 0; i < FAKE_DEPTH; i++) { /* random numbers, which cannot be compressed */
             seed = seed * UINT64_C(6364136223846793005) + 1442695040888963407;
             f->fake.frames[i] = seed;
             f->fake.starts[i] = seed;
@@ -143,7 +143,8 @@ static void a_head_that_is_half_written_leaves_the_state_of_before(void **state)
     assert_true(after.duration_ms > before.duration_ms);
     unsigned char torn[2 * REC_SPOOL_HEAD];
     size_t at = rec_slot_head_at(before.sequence + 1);
-    for (size_t len = 0; len <= REC_SPOOL_HEAD; len++) { /* the first bytes, and the last ones */
+    for (size_t len = 0; len <= REC_SPOOL_HEAD; len++) { /* writes the first `len` bytes of the next
+                                                            head, or the last ones */
         struct rec_slot_head next = before;
         unsigned char bytes[REC_SPOOL_HEAD];
         next.sequence++;
@@ -197,7 +198,7 @@ static void a_disk_without_room_gives_no_spool_and_no_signal(void **state) {
     assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
     limit = before;
     limit.rlim_cur = REC_SPOOL_SIZE - 1;
-    signal(SIGXFSZ, SIG_DFL); /* would end this test */
+    signal(SIGXFSZ, SIG_DFL); /* SIGXFSZ would end this test */
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
     bool opened = rec_spool_open(&f->spool, f->folder->dir, &header);
     int why = errno;
@@ -205,7 +206,7 @@ static void a_disk_without_room_gives_no_spool_and_no_signal(void **state) {
     assert_false(opened);
     assert_int_equal(why, EFBIG);
     assert_int_equal(folder_count(f->folder, ".spool-", NULL, 0), 0);
-    run(f, 0, 600 * MS); /* all calls do nothing */
+    run(f, 0, 600 * MS); /* without a spool all its functions do nothing */
     end(f, 640 * MS);
     rec_spool_suspend(&f->spool, true);
     assert_non_null(rec_core_closed(f->core));
@@ -223,7 +224,8 @@ static void a_file_that_is_cut_short_costs_the_spool_and_not_the_program(void **
         assert_int_equal(ftruncate(fd, lengths[i]), 0);
         close(fd);
         rec_spool_suspend(&f->spool, true);
-        fake_stack(&f->fake, 2, 0x10500 + 256 * i, 0x20300); /* a second dump, in another slot */
+        fake_stack(&f->fake, 2, 0x10500 + 256 * i, 0x20300); /* makes a second dump, in another
+                                                                slot */
         run(f, 0, 1600 * MS);
         end(f, 1640 * MS);
         assert_false(rec_spool_works(&f->spool));

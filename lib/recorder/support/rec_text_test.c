@@ -1,4 +1,4 @@
-/* Ids and times as text. */
+/* Tests the text forms of ids and times. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>

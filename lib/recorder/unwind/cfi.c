@@ -104,7 +104,7 @@ static bool read_cie_async(struct cfi_cursor c, struct cfi_cie *cie) {
 }
 
 /* Reads the FDE at c, whose length is not read yet. CFI_NONE: the entry is a CIE. If next is not
- * NULL, *next becomes the entry after it, unless the result is CFI_BAD. */
+ * NULL and the entry's length is valid, *next becomes the entry after it. */
 static enum cfi_status read_fde_async(const struct cfi_module *m, struct cfi_cursor c,
                                       struct cfi_fde *fde, struct cfi_cursor *next) {
     struct cfi_cursor after = c;
@@ -139,8 +139,8 @@ static bool fde_covers_async(const struct cfi_fde *fde, uint64_t address) {
     return address >= fde->start && address - fde->start < fde->size;
 }
 
-/* Searches all entries of .eh_frame, in a module without a search table. A damaged FDE is
- * skipped. */
+/* Searches all entries of .eh_frame, in a module without a search table. A damaged entry is skipped
+ * if its length is valid; else the search ends. */
 static enum cfi_status scan_async(const struct cfi_module *m, uint64_t frames, uint64_t address,
                                   struct cfi_fde *fde) {
     struct cfi_cursor c = cursor_at_async(m, frames);

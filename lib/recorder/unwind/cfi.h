@@ -1,9 +1,9 @@
 /* Call frame information (.eh_frame): which register holds which value at one instruction. Pure
  * code over bytes: the caller gives the memory of a module that may be read, and all bytes are
  * checked, as the section belongs to whatever library the program loaded. Nothing here allocates,
- * locks or calls libc beyond memcpy, so that it may run while a thread is sampled. Sources: System
- * V ABI AMD64 1.0, section 3.7 (pointer encodings); Linux Standard Base Core 5.0, 10.6 (.eh_frame,
- * .eh_frame_hdr); DWARF 5, sections 2.5 and 6.4; for the registers, arch.h. */
+ * locks or calls libc beyond memcpy and memset, so that it may run while a thread is sampled.
+ * Sources: System V ABI AMD64 1.0, section 3.7 (pointer encodings); Linux Standard Base Core 5.0,
+ * 10.6 (.eh_frame, .eh_frame_hdr); DWARF 5, sections 2.5 and 6.4; for the registers, arch.h. */
 #ifndef STALLREC_CFI_H
 #define STALLREC_CFI_H
 
@@ -15,8 +15,8 @@
 
 enum { CFI_SEGMENTS = 8, CFI_CODE_MAX = 160 };
 
-/* A segment of a module, whose bytes are at `address` in the process. In this process `bytes`
- * equals `address`. */
+/* A segment of a module, which the sampled process has at `address`. `bytes` is where its contents
+ * can be read: at `address` if that process is this one, else in a copy. */
 struct cfi_segment {
     uint64_t address;
     const uint8_t *bytes;
@@ -33,7 +33,8 @@ struct cfi_module {
 };
 
 enum cfi_kind {
-    CFI_SAME = 0,    /* the caller's value is still in the register */
+    CFI_SAME = 0,    /* the caller's value is still in the register; for sp: it is the CFA; for the
+                        pc and for the CFA itself: there is no rule */
     CFI_UNDEFINED,   /* the caller's value is lost; for the return address: this is the outermost
                         frame */
     CFI_AT_OFFSET,   /* the caller's value is in memory at CFA + value */
@@ -65,13 +66,15 @@ struct cfi_row {
 enum cfi_status {
     CFI_OK,
     CFI_NONE, /* no FDE covers the address */
-    CFI_BAD   /* the entry is damaged, or uses a feature that no compiler uses for this processor */
+    CFI_BAD   /* .eh_frame_hdr or the entry is damaged, or uses a feature that no compiler uses for
+                 this processor */
 };
 
 /* Finds the FDE that covers `address` and sets *row to the rules that hold there. `address` is
  * inside the instruction: the pc of an interrupted frame, or the return address - 1 of a caller. In
- * a module without a search table the first 200,000 entries are read; an entry of more than 20,000
- * instructions is CFI_BAD. *row is undefined unless the result is CFI_OK. */
+ * a module without a search table only the first 200,000 entries are read. A CIE or FDE of which
+ * more than 20,000 instructions must be executed is CFI_BAD. *row is undefined unless the result is
+ * CFI_OK. */
 enum cfi_status cfi_find_row_async(const struct cfi_module *module, uint64_t address,
                                    struct cfi_row *row);
 
@@ -107,14 +110,15 @@ enum cfi_step {
     CFI_STEP_OUTERMOST, /* there is no caller */
     CFI_STEP_CUT,       /* needed memory is not in the copy of the stack */
     CFI_STEP_UNKNOWN,   /* the unknown value of a register is needed */
-    CFI_STEP_BAD        /* an expression is damaged, or its result is impossible */
+    CFI_STEP_BAD        /* an expression is damaged or cannot be evaluated, or there is no rule for
+                           the CFA or the pc */
 };
 
 /* Reads the 8 bytes at `address` of the stack. False: they are not all in the copy. */
 bool cfi_load_async(const struct cfi_stack *stack, uint64_t address, uint64_t *value);
 
-/* Replaces the registers of a frame by those of its caller. *regs stays unchanged unless the
- * result is CFI_STEP_OK. */
+/* Replaces the registers of a frame by those of its caller; those that cannot be found, other than
+ * pc and sp, become unknown. *regs stays unchanged unless the result is CFI_STEP_OK. */
 enum cfi_step cfi_apply_async(const struct cfi_row *row, const struct cfi_stack *stack,
                               struct cfi_registers *regs);
 

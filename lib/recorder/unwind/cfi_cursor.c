@@ -24,8 +24,8 @@ void cfi_skip_async(struct cfi_cursor *c, uint64_t size) {
     c->left -= size;
 }
 
-/* Reads a LEB128 number. *sign_bit becomes bit 6 of its last byte, at its place in the value; 0 if
- * that bit is clear, or no bit of the value is above it. */
+/* Reads a LEB128 number of at most 10 bytes, modulo 2^64. *sign_bit becomes bit 6 of its last byte,
+ * at its place in the value; 0 if that bit is clear, or no bit of the value is above it. */
 static uint64_t leb_async(struct cfi_cursor *c, uint64_t *sign_bit) {
     uint64_t value = 0;
     for (unsigned shift = 0; shift < 70; shift += 7) {

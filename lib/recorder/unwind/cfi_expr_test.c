@@ -1,4 +1,5 @@
-/* Each operator of a DWARF expression in call frame information, and expressions that are refused.
+/* Tests each operator of a DWARF expression in call frame information, and expressions that are
+ * refused.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -26,7 +27,7 @@ static enum cfi_step eval(const struct sample *s, const uint64_t *cfa, uint64_t 
     static const uint64_t words[WORDS] = {0x11, 0x22, 0x33, 0x44};
     struct cfi_registers regs = {0};
     struct cfi_stack stack = {(const uint8_t *)words, LO, LO + sizeof words};
-    /* An exact copy, so that a sanitizer sees a byte that is read behind it. */
+    /* The copy has the exact size, so that a sanitizer reports a read beyond it. */
     uint8_t *code = malloc(s->size ? s->size : 1);
     assert_non_null(code);
     memcpy(code, s->code, s->size);

@@ -5,8 +5,9 @@
 
 #include "unwind/cfi.h"
 
-/* A cursor over bytes of a module. After a read beyond its end it has failed, stays failed and
- * yields zeroes, so that a caller checks only once per record. */
+/* A cursor over bytes of a module. After a read beyond its end, or of a pointer that is not
+ * supported, it has failed, stays failed and yields zeroes, so that a caller checks only once per
+ * record. */
 struct cfi_cursor {
     const uint8_t *bytes;
     uint64_t left;
@@ -53,7 +54,8 @@ struct cfi_fde {
 };
 
 /* Runs the programs of the CIE and the FDE up to `address`, and sets the rules and the expressions
- * of *row, but not its start and size. False: a program is damaged. (cfi_program.c) */
+ * of *row, but not its other members. False: a program is damaged, defines no CFA, or exceeds a
+ * limit of length or depth. (cfi_program.c) */
 bool cfi_run_async(const struct cfi_fde *fde, uint64_t address, struct cfi_row *row);
 
 /* Evaluates a DWARF expression over the registers and the stack. If `cfa` is not NULL, the

@@ -7,8 +7,8 @@
 enum { REMEMBER_MAX = 8, INSTRUCTIONS_MAX = 20000 };
 
 enum {
-    DW_CFA_advance_loc =
-        0x40, /* the high two bits of the instruction; the low six hold the operand */
+    DW_CFA_advance_loc = 0x40, /* this one and the next two: the high two bits of the instruction,
+                                  whose low six hold an operand */
     DW_CFA_offset = 0x80,
     DW_CFA_restore = 0xc0,
     DW_CFA_nop = 0x00,
@@ -281,8 +281,8 @@ static bool keep_expr_async(const struct cfi_fde *fde, struct cfi_rule *rule, st
     if (rule->kind != CFI_AT_EXPR && rule->kind != CFI_IS_EXPR) {
         return true;
     }
-    /* The program's cursor has passed the expression, so its bytes can be read. They belong to the
-     * FDE or to the CIE, and only the cursor that passed them knows their place in memory. */
+    /* The expression is in the FDE's program or in the CIE's. Only the cursor at that program's
+     * start knows where the bytes of an address can be read. */
     const struct cfi_cursor *c[2] = {&fde->program, &fde->cie.program};
     for (unsigned i = 0; i < 2; i++) {
         uint64_t skip = (uint64_t)rule->value - c[i]->address;
@@ -301,10 +301,11 @@ static bool keep_expr_async(const struct cfi_fde *fde, struct cfi_rule *rule, st
 }
 
 /* Sets the rule of the pc where calls put the return address into a register: it is the rule of
- * that register, in which the address still is if the function has not changed it. Registers that
- * a function saves are below the CFA, except in _dl_runtime_resolve of glibc
+ * that register, in which the address still is if the function has not changed it. Registers that a
+ * function saves are below the CFA, except in _dl_runtime_resolve of glibc
  * (sysdeps/aarch64/dl-trampoline.S), whose rules do not count the two words that the linkage
- * table's stub has pushed, the second of which is the return address. */
+ * table's stub has pushed, the second of which is the return address; there the caller's sp is
+ * right above that word. */
 static void name_return_async(struct cfi_rules *r) {
     if (!ARCH_LINKS) {
         return;

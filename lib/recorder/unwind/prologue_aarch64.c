@@ -1,5 +1,6 @@
-/* Reads function prologues, calls and the signal trampoline of AArch64 (Arm Architecture Reference
- * Manual, C4.1 "A64 instruction set encoding"; Linux, arch/arm64/kernel/vdso/sigreturn.S). */
+/* Reads function prologues, the code up to a function's return, calls and the signal trampoline of
+ * AArch64 (Arm Architecture Reference Manual, C4.1 "A64 instruction set encoding"; Linux,
+ * arch/arm64/kernel/vdso/sigreturn.S). */
 #include "unwind/prologue.h"
 
 #include <string.h>
@@ -8,13 +9,13 @@
 
 enum { BODY_MAX = 64 * 1024, PROLOGUE_MAX = 64, WAY_MAX = 1024, JUMPS_MAX = 16, SIZE = 4 };
 
-/* Instructions, each with a mask of its fixed bits. */
+/* Instructions; the mask of one that has operands holds its fixed bits. */
 #define MASK_BL  UINT32_C(0xfc000000)
 #define BL       UINT32_C(0x94000000)
 #define MASK_BLR UINT32_C(0xfefff000) /* with or without authentication */
 #define BLR      UINT32_C(0xd63f0000)
 #define MASK_IMM_SP                                                                                \
-    UINT32_C(0xff8003ff) /* an immediate added to sp, or subtracted, with its shift */
+    UINT32_C(0xff8003ff) /* all bits of ADD and SUB except the immediate and its shift */
 #define ADD_FP_SP        UINT32_C(0x910003fd)
 #define ADD_SP_SP        UINT32_C(0x910003ff)
 #define SUB_SP_SP        UINT32_C(0xd10003ff)
@@ -54,7 +55,8 @@ static uint32_t prologue_word_async(const uint8_t *p) {
     return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
 }
 
-/* Returns the instruction at an address; 0, which is no instruction, if there is no code. */
+/* Returns the instruction at an address; 0, which is no instruction, if there is no code or the
+ * address is not a multiple of 4. */
 static uint32_t code_at_async(const struct cfi_module *m, uint64_t address) {
     const uint8_t *p = address % SIZE == 0 ? bytes_at_async(m, address, SIZE, true) : NULL;
     return p ? prologue_word_async(p) : 0;

@@ -8,26 +8,30 @@
  * linkage table, the function to which the stub jumps by its slot. */
 uint64_t prologue_through_stub_async(const struct cfi_module *module, uint64_t target);
 
-/* Counts the direct calls of `callee` in the `size` bytes of code from `start`; *after becomes the
- * address after the last call. A function of more than 64 KiB is not read, and counts as two
- * calls. */
+/* Counts the direct calls of `callee`, or of a stub that jumps to it, in the `size` bytes of code
+ * from `start`; *after becomes the address after the last call. A function of more than 64 KiB is
+ * not read, and counts as two calls. */
 unsigned prologue_count_calls_async(const struct cfi_module *module, uint64_t start, uint64_t size,
                                     uint64_t callee, uint64_t *after);
 
 /* Does a function set up a frame pointer in the `length` bytes of its code from `start`? False also
- * if these are more than 64 KiB. */
+ * if these are more than 64 KiB, or not all code of the module. */
 bool prologue_sets_pointer_async(const struct cfi_module *module, uint64_t start, uint64_t length);
 
 /* The changes of sp and registers between a place in a function and its return. */
 struct prologue_way {
-    int64_t raises;   /* bytes that it adds to sp, by which the caller's sp is higher; 0 or more */
-    uint64_t reloads; /* bit n: the function reloads xn from the stack */
+    int64_t raises;   /* bytes that the function still adds to sp, by which the caller's sp is
+                         higher; 0 or more */
+    uint64_t reloads; /* bit n: the function still loads xn from the stack, not having stored it
+                         there since */
 };
 
-/* Follows the code from `pc` on to the function's return or jump to another function, for functions
- * without rules. The number of bytes that the code still adds to sp is the number that the function
- * has subtracted so far, by whichever path it came to `pc`. False: no end is found within 1024
- * instructions and 16 jumps, or sp changes by amounts that are not constant. */
+/* Follows the code from `pc` on, past its conditional jumps, for functions without rules. The end
+ * is a return, a jump by x16 or x17, or a jump to a function with rules. The number of bytes that
+ * the code still adds to sp is the number that the function has subtracted so far, by whichever
+ * path it came to `pc`. False: no end is found within 1024 instructions and 16 jumps, the code
+ * jumps by another register, or sp changes by amounts that are not constant, or falls
+ * altogether. */
 bool prologue_way_out_async(const struct cfi_module *module, uint64_t pc, struct prologue_way *way);
 
 #endif

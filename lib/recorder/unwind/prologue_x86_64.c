@@ -128,8 +128,8 @@ static bool take_harmless_async(struct code *c) {
     return true;
 }
 
-/* Does any sequence of bytes look like an instruction that sets rsp? A sequence across two
- * instructions may look so, which only makes the answer unknown. */
+/* Does any sequence of bytes look like a mov, lea, add, sub or and that sets rsp? A sequence across
+ * two instructions may look so; then the frame's size counts as unknown, which does no harm. */
 static bool moves_rsp_async(const struct code *c) {
     for (uint64_t i = 0; i + 2 < c->left; i++) {
         uint8_t rex = c->bytes[i], op = c->bytes[i + 1], modrm = c->bytes[i + 2];

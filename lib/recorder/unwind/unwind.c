@@ -217,8 +217,8 @@ bool unwind_is_return_async(struct unwinder *u, uint64_t pc) {
     return pc > 4096 && unwind_cached_rule_async(u, pc - 1)->kind <= RULE_OUTERMOST;
 }
 
-/* Does a call instruction end at `pc`, in memory that is in no module? True if such memory cannot
- * be read. */
+/* Does a call instruction end at `pc`, in memory that is in no module? False if that memory cannot
+ * be read; true if the platform cannot read such memory at all. */
 static bool is_made_call_async(struct unwinder *u, uint64_t pc) {
     enum { BEFORE = 8 }; /* bytes, as no call instruction is longer */
     uint8_t bytes[BEFORE];
@@ -234,8 +234,8 @@ static bool is_made_call_async(struct unwinder *u, uint64_t pc) {
 }
 
 /* Can a call have put `pc` as its return address? Code made at run time may be anywhere except on
- * the stack and in the first pages, which no process maps. If not, the registers that led to `pc`
- * belonged to two frames, as during a longjmp or on the way to a landing pad. */
+ * the stack and in the first pages, which no process maps. If the answer is no, the registers that
+ * led to `pc` belonged to two frames, as during a longjmp or on the way to a landing pad. */
 static bool may_return_async(struct unwinder *u, const struct cfi_stack *stack, uint64_t pc) {
     enum { FIRST_PAGES = 64 * 1024 }; /* Linux: vm.mmap_min_addr */
     if (pc < FIRST_PAGES || (pc >= stack->lo && pc < stack->hi)) {
@@ -315,7 +315,8 @@ static bool chain_step_async(struct unwinder *u, const struct cfi_stack *stack, 
     return true;
 }
 
-/* Number of words from sp on that may be the return address of a function without rules. */
+/* Maximum number of words from sp on that are tried as the return address of a function without
+ * rules. */
 enum { PUSHED_MAX = ARCH_LINKS ? 0 : 2 };
 
 /* Does the frame pointer lead to a direct call of the function at the pc? */
@@ -408,16 +409,16 @@ static bool step_async(struct unwinder *u, const struct frame_rule *rule,
     }
     *exact = signal_frame;
     /* The caller's sp is above this frame's, with three exceptions: a signal handler may run on a
-     * stack of its own; an interrupted function may not have used the stack, where calls do not;
-     * and an interrupted longjmp may have its target's sp already. */
+     * stack of its own; where calls push nothing, an interrupted function may have pushed nothing
+     * either; and an interrupted longjmp may have its target's sp already. */
     uint64_t least = was_exact ? sp : sp + 1;
     if (regs->value[CFI_SP] < least && !signal_frame) {
         *end = UNWIND_LOST;
         return false;
     }
-    /* A thread's first frame returns to address 0 by a call. In an interrupted function a return
-     * address of 0 may be that of swapcontext, which has set sp to a new stack but has not jumped
-     * yet. */
+    /* The return address of a thread's first function is 0, and that function has called another
+     * one. In an interrupted function on x86-64 a return address of 0 may be that of swapcontext,
+     * which has set sp to a new stack but has not jumped yet. */
     if (regs->value[CFI_PC] == 0) {
         *end = was_exact && !ARCH_LINKS ? UNWIND_LOST : UNWIND_OUTERMOST;
         return false;
@@ -436,9 +437,9 @@ struct frame_rule unwind_frame_rule_async(struct unwinder *u, uint64_t pc, bool 
     if (*exact) {
         return rule;
     }
-    /* `pc` may be the first instruction that an FDE covers. The trampoline's rules may also begin
-     * an instruction early, for unwinders that look there; those of Linux 5.6 for AArch64 are
-     * wrong. */
+    /* A return address that is in a signal's trampoline may be the first instruction that an FDE
+     * covers. The trampoline's rules may also begin an instruction early, for unwinders that look
+     * there; those of Linux 5.6 for AArch64 are wrong. */
     if (rule.kind >= RULE_NO_CFI || is_signal_frame_async(u, &rule)) {
         struct frame_rule at = *unwind_cached_rule_async(u, pc);
         if (is_signal_frame_async(u, &at)) {

@@ -1,9 +1,10 @@
 /* An unwinder over a copy of a stack: it turns registers into return addresses.
  *
- * It runs on the recorder's own thread, so that the sampled thread pays only for the copy. The
- * rules of each address come from .eh_frame (cfi.h) and are cached; a cached rule costs some
- * nanoseconds. Where there are no rules (hand-written code, code made at run time) it searches the
- * contents of the stack, and it reports a stack that cannot be followed to its end.
+ * It does not run on the sampled thread, which thus pays only for the copy. The rules of each
+ * address come from .eh_frame (cfi.h) and are cached; a cached rule costs some nanoseconds. Where
+ * there are no rules (hand-written code, code made at run time) it tries the frame pointer, the
+ * words at sp and, on AArch64, the link register, and it reports a stack that cannot be followed to
+ * its end.
  *
  * Nothing here allocates after unwinder_new(). The platform gives the modules, so that this file
  * depends neither on the dynamic linker nor on threads. */
@@ -24,13 +25,14 @@ struct unwind_modules {
     /* Returns a number that changes whenever a module has been loaded or unloaded. */
     uint64_t (*generation_async)(void *arg);
     /* Copies `size` bytes of memory, which may be outside of modules; false: they cannot be read.
-     * NULL: memory outside of modules cannot be read, and any address there may be code. */
+     * NULL: memory outside of modules cannot be read, and any address there is taken for code. */
     bool (*read_async)(void *arg, uint64_t address, void *to, size_t size);
 };
 
 struct unwind_frame {
     uint64_t pc;
-    uint64_t sp;       /* the stack pointer at pc */
+    uint64_t sp;       /* the stack pointer at pc; a lower bound of it where it is not known, as may
+                          happen on AArch64 */
     uint64_t function; /* address of the function's first byte; 0: not known */
     bool exact;        /* pc is an instruction being executed, not a return address */
 };
@@ -57,8 +59,8 @@ size_t unwind_async(struct unwinder *u, const struct cfi_registers *regs,
                     const struct cfi_stack *stack, struct unwind_frame *frames, size_t max,
                     enum unwind_end *end);
 
-/* Returns the number of look-ups since the start that had to read .eh_frame, for tests and
- * benchmarks. */
+/* Returns the number of look-ups since unwinder_new() whose rule was not in the cache, for tests
+ * and benchmarks. */
 uint64_t unwinder_misses(const struct unwinder *u);
 
 #endif

@@ -1,4 +1,4 @@
-/* Code for the tests of the unwinder that no compiler can be relied on to make: AArch64. */
+/* Assembly code of AArch64 for the unwinder's tests, as no compiler surely makes it. */
 #ifndef STALLREC_UNWIND_CODE_AARCH64_TEST_H
 #define STALLREC_UNWIND_CODE_AARCH64_TEST_H
 
@@ -11,8 +11,8 @@
     "ret\n"                                                                                        \
     ".size bare_leaf,.-bare_leaf\n"
 
-/* Two functions that address their frame through x29, whatever the compiler's flags: with a plain
- * prologue, and with one that does not tell how large the frame is. */
+/* Two functions that address their frame through x29, whatever the compiler's flags. leaf_framed
+ * has a plain prologue; that of leaf_moving does not show how large the frame is. */
 #define FRAMED_LEAVES                                                                              \
     ".text\n"                                                                                      \
     ".type leaf_framed,%function\n"                                                                \
@@ -59,8 +59,8 @@
     ".cfi_endproc\n"                                                                               \
     ".size leaf_moving,.-leaf_moving\n"
 
-/* Two functions without rules that keep a frame pointer, one of which calls the other, as those of
- * an interpreter that were compiled by itself and linked in. */
+/* Two functions without rules that keep a frame pointer, one of which calls the other, as in an
+ * interpreter that was compiled without rules and linked in. */
 #define RULELESS_CALLS                                                                             \
     ".text\n"                                                                                      \
     ".type ruleless_outer,%function\n"                                                             \

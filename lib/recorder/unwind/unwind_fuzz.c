@@ -1,7 +1,7 @@
-/* Hostile .eh_frame, .eh_frame_hdr, code and stack bytes: a made-up module, an unwinder over it.
- *
- * Input: 1 byte: where the header is (in 1/256 of the module); 1 byte: how many of 256 parts of the
- * rest are the module, the remainder is the stack; then both. */
+/* Runs an unwinder over a made-up module and stack, whose .eh_frame, .eh_frame_hdr, code and stack
+ * are hostile bytes.
+ * Input: 1 byte: the place of .eh_frame_hdr in the module, in 1/256 of its size; 1 byte: the
+ * module's share of the other bytes, in 1/255; then the module and the stack. */
 #include <stdint.h>
 #include <stdlib.h>
 
@@ -29,7 +29,7 @@ static uint64_t generation(void *arg) {
     return 1;
 }
 
-/* Exact copies on the heap, so that a sanitizer sees every byte too far. */
+/* Returns a copy of exact size on the heap, so that a sanitizer reports a read beyond it. */
 static uint8_t *copy_of(const uint8_t *data, size_t size) {
     uint8_t *copy = malloc(size ? size : 1);
     for (size_t i = 0; copy && i < size; i++) {
@@ -55,7 +55,7 @@ static void unwind_at(struct unwinder *u, const struct cfi_stack *stack, uint64_
     }
 }
 
-/* What only AArch64 has. */
+/* Calls the functions that only AArch64 has. */
 static void take_apart(const struct cfi_module *module, uint64_t pc) {
 #if defined(__aarch64__) || defined(STALLREC_AS_AARCH64)
     struct prologue_way way;

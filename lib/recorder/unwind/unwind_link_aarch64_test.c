@@ -1,13 +1,14 @@
-/* Frames whose return address is in x30 only: of functions without rules; and with rules, but x30
- * not known, as it is where a thread sleeps in a system call made by a function that stores
- * nothing.
+/* Tests frames whose return address is only in x30: of functions without rules, and of functions
+ * with rules where x30 is not known, as of a thread that sleeps in a system call of a function that
+ * stores nothing.
  */
 #include "unwind/unwind_situation_test.h"
 
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Sends a signal to the thread itself; when the handler runs, the pc is in here. */
+/* Sends a signal to the thread itself; when the handler runs, the interrupted pc is in this
+ * function. */
 __asm__(".text\n"
         ".type leaf_call,%function\n"
         "leaf_call:\n"
@@ -33,7 +34,7 @@ NOINLINE static void call_twice(struct situation *s) {
     s->sink++;
 }
 
-/* The caller is known by the call that leads to it, so that must name it. */
+/* The caller is found by the call that leads to it, so this must be a direct call. */
 NOINLINE static void name_once(struct situation *s) {
     call_once(s);
     s->sink++;
@@ -44,7 +45,8 @@ NOINLINE static void name_twice(struct situation *s) {
     s->sink++;
 }
 
-/* The stack with all registers, and then with what /proc tells. */
+/* Checks the stack with all registers, and then forgets all registers but pc and sp, as /proc gives
+ * no others. */
 static struct situation *forgetful(void (*leaf)(struct situation *)) {
     struct situation *s = new_situation(9, leaf);
     run(s, 0);
@@ -67,7 +69,8 @@ static void unknown_return_address_is_told_by_the_callers_code(void **state) {
     uint64_t caller = s->frames[1].pc;
     size_t count = s->count;
     unwind_now(s);
-#ifdef CALLERS_NEED_X29 /* which is not known either; so the compiler's flags may have it */
+#ifdef CALLERS_NEED_X29 /* by the compiler's flags, callers may use x29, which is not known        \
+                           either */
     if (!is_right(s)) {
         assert_int_equal(s->end, UNWIND_REGISTER);
         assert_int_equal(s->count, 1);
@@ -104,7 +107,7 @@ static void stack_without_the_caller_does_not_tell(void **state) {
 
 /* ---- functions without rules ---- */
 
-/* Each sends a signal to the thread itself in its middle. */
+/* Each of these functions sends a signal to the thread itself in its middle. */
 #define BARE(name, prologue, epilogue)                                                             \
     __asm__(".text\n.type " #name ",%function\n" #name ":\n" prologue                              \
             "mov x8,#131\nsvc #0\n" epilogue ".size " #name ",.-" #name "\n");                     \
@@ -124,7 +127,8 @@ BARE(bare_framed,
      "sub sp,sp,#0x120\n",
      "add sp,sp,#0x120\nadd sp,sp,#1,lsl #12\nldp x19,x20,[sp,#16]\nldp x29,x30,[sp],#48\nret\n");
 BARE(bare_half_framed, "stp x29,x30,[sp,#-16]!\nmov x29,#1\n", "ldp x29,x30,[sp],#16\nret\n");
-BARE(bare_aligned, "mov x9,sp\nand sp,x9,#-4096\nstr x9,[sp,#-16]!\n", /* no constant tells */
+BARE(bare_aligned, "mov x9,sp\nand sp,x9,#-4096\nstr x9,[sp,#-16]!\n", /* no constant shows by how
+                                                                          much sp is lowered */
      "ldr x9,[sp],#16\nmov sp,x9\nret\n");
 BARE(bare_unending, "str x19,[sp,#-32]!\n", "cbnz xzr,3f\nldr x19,[sp],#32\nret\n3: b 3b\n");
 
@@ -148,8 +152,8 @@ static void function_without_rules_is_left_by_the_way_that_its_code_shows(void *
         unwind_now(s);
         assert_true(s->frames[0].function == 0);
         assert_true(s->count > 1 && s->frames[1].function == (uint64_t)(uintptr_t)call_bare);
-        /* If these two's caller addresses its frame through x29, no register tells where it is:
-         * that ends the stack, without a wrong frame. */
+        /* If the caller of one of these two addresses its frame through x29, no register shows
+         * where that frame is; the stack then ends there, without a wrong frame. */
         bool lost = s->end == UNWIND_REGISTER && s->count == 2 &&
                     (functions[i] == bare_aligned || functions[i] == bare_half_framed);
         if (!is_right(s) && !lost) {
@@ -160,7 +164,7 @@ static void function_without_rules_is_left_by_the_way_that_its_code_shows(void *
     }
 }
 
-/* The first entry of a linkage table, which pushes two words, and the next one. */
+/* The first entry of a linkage table, which pushes two words, and the next entry. */
 __asm__(".text\n"
         ".type table,%function\n"
         "table: stp x16,x30,[sp,#-16]!\n"
@@ -177,7 +181,7 @@ static void stack_interrupted_in_a_linkage_table_is_right(void **state) {
     uint64_t sp = s->snap.regs.value[CFI_SP];
     for (unsigned i = 0; i < 12; i++) {
         if (i >= 5 && i < 8) {
-            continue; /* never executed */
+            continue; /* these instructions are never executed */
         }
         cfi_set_async(&s->snap.regs, CFI_PC, (uint64_t)(uintptr_t)table + 4 * i);
         cfi_set_async(&s->snap.regs, CFI_SP, i > 0 && i < 5 ? sp - 16 : sp);
@@ -190,7 +194,8 @@ static void stack_interrupted_in_a_linkage_table_is_right(void **state) {
     free(s);
 }
 
-/* glibc's, with the rules that it has: of the two words that are pushed, nothing at first. */
+/* A resolver as glibc has it, with rules that at first do not count the two words that are
+ * pushed. */
 __asm__(".text\n"
         ".type resolver,%function\n"
         "resolver:\n"
@@ -227,7 +232,8 @@ static void stack_interrupted_in_the_resolver_is_right(void **state) {
     unwind_now(s);
     assert_true(is_right(s));
     uint64_t sp = s->frames[1].sp, returns = s->frames[1].pc;
-    uint64_t slots = (uint64_t)(uintptr_t)&bare; /* for the table's; any will do */
+    uint64_t slots = (uint64_t)(uintptr_t)&bare; /* stands for the address of the table's slots; any
+                                                    address will do */
     put_word(s, sp - 16, slots + 64);
     put_word(s, sp - 8, returns);
     /* The caller's x29, which bare_framed() has stored. */
@@ -250,7 +256,8 @@ static void stack_interrupted_in_the_resolver_is_right(void **state) {
     free(s);
 }
 
-/* Has rules, but no frame record: x29 is a pointer to what looks like one. */
+/* A function with rules whose x29 does not point to its frame record, but to words that look like
+ * one. */
 __asm__(".text\n"
         ".type without_record,%function\n"
         "without_record:\n"

@@ -60,9 +60,10 @@ enum { FP_SLOT = ARCH_FP_SLOT, RETURN_SLOT = ARCH_SAVED_COUNT - 1 };
  * valid until the next call. */
 const struct frame_rule *unwind_cached_rule_async(struct unwinder *u, uint64_t address);
 
-/* Returns the rule of the frame at `pc`, and sets *address to the address under which it was
- * found. *exact becomes true in the trampoline to which a signal handler returns, as nobody called
- * it, although its pc was found as a return address. */
+/* Returns the rule of the frame at `pc`, which is an instruction being executed if *exact is true,
+ * else a return address; sets *address to the address under which the rule was found. *exact
+ * becomes true in the trampoline to which a signal handler returns, as nobody called it, although
+ * its pc was found as a return address. */
 struct frame_rule unwind_frame_rule_async(struct unwinder *u, uint64_t pc, bool *exact,
                                           uint64_t *address);
 
@@ -77,8 +78,9 @@ static inline bool unwind_load_return_async(const struct cfi_stack *stack, uint6
     return ok;
 }
 
-/* Fills frames, from the frame of *now up to the end of the stack, and returns their number; *now
- * becomes the last frame's registers. */
+/* Fills frames, at most `max`, from the frame of *now up to the end of the stack, and returns their
+ * number. exact: the pc of *now is an instruction being executed. If *end becomes UNWIND_REGISTER,
+ * *now becomes the last frame's registers, else it is undefined. */
 size_t unwind_walk_async(struct unwinder *u, struct cfi_registers *now, bool exact,
                          const struct cfi_stack *stack, struct unwind_frame *frames, size_t max,
                          enum unwind_end *end);

@@ -23,7 +23,7 @@ struct callers {
     bool sized;      /* the size of the frame is known from the function's code, so that the return
                         address is expected at sized_place */
     uint64_t sized_place;
-    bool agreed; /* a return address that follows a direct call is at sized_place */
+    bool agreed; /* a return address that follows a direct call of the function is at sized_place */
 };
 
 static bool is_caller_async(const struct callers *c, const struct cfi_module *module, uint64_t at) {
@@ -60,8 +60,8 @@ struct account {
     bool all;
 };
 
-/* Sets a->all if each place of next_caller_async up to the last frame holds the return address of
- * a frame of the function. Places and frames both ascend. */
+/* Sets a->all if each place that next_caller_async finds holds the return address of a frame of the
+ * function. Places and frames both ascend. */
 static void account_async(void *arg, const struct cfi_module *module) {
     struct account *a = arg;
     size_t n = 1;
@@ -113,9 +113,10 @@ static bool guess_place_async(struct unwinder *u, const struct callers *c, uint6
                              calls_unnamed_async(u, pc));
 }
 
-/* Does the walk confirm the guessed caller? The walk must not get lost; and unless code and stack
- * agree on the place, it must account for all direct calls of the function (which are recursion
- * then), as a place that it does not account for may be the right one. */
+/* Does the walk confirm the guessed caller? The walk must not get lost, nor need an unknown
+ * register; and unless code and stack agree on the place, it must account for all direct calls of
+ * the function (which are recursion then), as a place that it does not account for may be the right
+ * one. */
 static bool stands_async(struct unwinder *u, const struct callers *c,
                          const struct unwind_frame *frames, size_t n, enum unwind_end end) {
     struct account a = {.callers = *c, .frames = frames, .count = n};

@@ -1,5 +1,5 @@
-/* Frames whose frame pointer is not known: so it is where a thread sleeps in a system call, for
- * /proc tells no more than the stack pointer and the program counter. */
+/* Tests frames whose frame pointer is not known, as of a thread that sleeps in a system call, of
+ * which /proc gives only the stack pointer and the program counter. */
 #include "unwind/unwind_situation_test.h"
 
 __asm__(FRAMED_LEAVES RULELESS_CALLS);
@@ -18,8 +18,8 @@ NOINLINE static void call_moving(struct situation *s) {
     s->sink++;
 }
 
-/* Forgets all but sp and pc of the frame of the function at `start`, as if it had made a system
- * call itself: all that /proc tells of a thread in one. Returns how many frames are left. */
+/* Forgets all registers but sp and pc of the frame of the function at `start`, as if that function
+ * had made the system call itself. Returns the number of frames from that one on. */
 static size_t keep_sp_and_pc(struct situation *s, const void *start) {
     size_t at = 0;
     while (at < s->count && s->frames[at].function != (uint64_t)(uintptr_t)start) {
@@ -42,7 +42,7 @@ static void check_recovery(void (*leaf)(struct situation *), const void *start) 
     if (!is_right(s) || s->count != left) {
         fail_with_frames(s);
     }
-    /* With nothing to check against, it does not guess. */
+    /* The unwinder does not guess where no return address can confirm the guess. */
     memset(s->snap.copy + (s->snap.regs.value[CFI_SP] - s->snap.stack.lo), 0x41, 1200);
     unwind_now(s);
     assert_int_equal(s->end, UNWIND_REGISTER);
@@ -66,7 +66,8 @@ static void return_address_left_over_from_an_earlier_call_is_not_believed(void *
     run(s, 0);
     unwind_now(s);
     keep_sp_and_pc(s, (const void *)leaf_moving);
-    /* The same return address once more, in the frame's own room: which of them is it? */
+    /* The same return address is put into the frame once more, so that either place may be the
+     * right one. */
     uint64_t sp = s->snap.regs.value[CFI_SP], pc = 0, at = sp;
     for (size_t i = 0; i + 1 < s->count; i++) {
         if (s->frames[i].function == (uint64_t)(uintptr_t)leaf_moving) {
@@ -81,8 +82,8 @@ static void return_address_left_over_from_an_earlier_call_is_not_believed(void *
     free(s);
 }
 
-/* Where a frame record may be anywhere in its frame, sp is not known above one, and callers that
- * keep no frame pointer of their own cannot be followed. */
+/* Did the stack end at a caller without a frame pointer? That is right where a frame record may be
+ * anywhere in its frame, as sp is then not known above it. */
 static bool callers_keep_no_pointer(const struct situation *s) {
     return !ARCH_FP_IS_TOP && s->end == UNWIND_REGISTER;
 }
@@ -120,7 +121,7 @@ static void a_word_behind_no_call_ends_the_stack_of_functions_without_rules(void
     while (at < s->count && s->frames[at].function != (uint64_t)(uintptr_t)leaf_raise_hidden) {
         at++;
     }
-    /* The inner one's return address becomes that of an instruction behind no call. */
+    /* The inner function's return address becomes one that no call precedes. */
     uint64_t pc = s->frames[at + 2].pc, wrong = pc + 1, from = s->snap.stack.lo;
     for (uint64_t word; from + 8 <= s->snap.stack.hi; from += 8) {
         memcpy(&word, s->snap.copy + (from - s->snap.stack.lo), sizeof word);

@@ -1,11 +1,11 @@
-/* Stacks whose return addresses are known: what the tests of the unwinder share. Frames of all
- * kinds write down where they return to; a signal handler takes a snapshot as the recorder does.
- * Included by one file per program. */
+/* Stacks whose return addresses are known, for the tests of the unwinder. Functions with frames of
+ * all kinds write down their return addresses; a signal handler takes a snapshot as the recorder
+ * does. One file of each program includes this header. */
 #ifndef STALLREC_UNWIND_SITUATION_TEST_H
 #define STALLREC_UNWIND_SITUATION_TEST_H
 
 #ifndef _GNU_SOURCE
-#define _GNU_SOURCE /* the names of registers */
+#define _GNU_SOURCE /* for the names of registers */
 #endif
 #include <stdarg.h>
 #include <stddef.h>
@@ -47,7 +47,8 @@ struct snapshot {
 
 struct situation {
     unsigned depth;
-    void *expected[DEPTH_MAX]; /* by the frames themselves, outermost first */
+    void *expected[DEPTH_MAX]; /* return addresses that the frames themselves wrote down, outermost
+                                  first */
     void (*leaf)(struct situation *);
     struct snapshot snap;
     struct unwind_frame frames[FRAMES_MAX];
@@ -59,7 +60,7 @@ struct situation {
 };
 
 static struct unwinder *unwinder;
-static struct situation *now; /* what the signal handlers work for */
+static struct situation *now; /* the situation for which the signal handlers work */
 static uint64_t stack_end;
 
 static void find_stack_end(void) {
@@ -88,7 +89,8 @@ HELPER static void unwind_now(struct situation *s) {
         unwind_async(unwinder, &s->snap.regs, &s->snap.stack, s->frames, FRAMES_MAX, &s->end);
 }
 
-/* True when all expected return addresses are there, next to each other, and the end was reached.
+/* Are all expected return addresses among the frames, next to each other, and was the end of the
+ * stack reached?
  */
 HELPER static bool is_right(const struct situation *s) {
     unsigned d = s->depth;
@@ -104,7 +106,7 @@ HELPER static bool is_right(const struct situation *s) {
     return false;
 }
 
-static uint64_t trampoline; /* that a signal handler returns to */
+static uint64_t trampoline; /* the address to which a signal handler returns */
 
 static void on_capture(int sig, siginfo_t *info, void *uc) {
     (void)sig, (void)info;
@@ -114,7 +116,8 @@ static void on_capture(int sig, siginfo_t *info, void *uc) {
     }
 }
 
-/* An emulator may have no vdso and keep the trampoline on a page of its own. */
+/* Finds modules as the recorder does, and the signal trampoline, which an emulator without a vdso
+ * may keep on a page of its own. */
 static bool find_module(void *arg, uint64_t pc, unwind_visit_fn *visit, void *visit_arg) {
     struct unwind_modules real = modules_linux();
     struct cfi_module page = {
@@ -149,7 +152,8 @@ HELPER NOINLINE static void leaf_raise(struct situation *s) {
 
 NOINLINE static void run(struct situation *s, unsigned level);
 
-/* Always inline: the functions that call it are to be next to each other on the stack. */
+/* This is always inlined, so that the functions that call it are next to each other on the
+ * stack. */
 static inline __attribute__((always_inline)) void descend(struct situation *s, unsigned level) {
     if (level + 1 == s->depth) {
         s->leaf(s);
@@ -188,7 +192,7 @@ NOINLINE static void run_plain(struct situation *s, unsigned level) {
     s->sink++;
 }
 
-/* Alternates with the other kinds. */
+/* Calls the functions of the other kinds in turn, down to the leaf at s->depth. */
 NOINLINE static void run(struct situation *s, unsigned level) {
     s->expected[level] = __builtin_return_address(0);
     if (level + 1 >= s->depth) {

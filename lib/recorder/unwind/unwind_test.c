@@ -1,4 +1,5 @@
-/* The unwinder against stacks whose return addresses are known, and against libunwind. */
+/* Tests the unwinder by stacks whose return addresses are known, and by comparison with
+ * libunwind. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -93,7 +94,9 @@ static void second_walk_reads_no_call_frame_information(void **state) {
     assert_true(misses > 0);
     unwind_now(s);
     assert_true(is_right(s));
-    assert_true(unwinder_misses(unwinder) - misses <= 4); /* three lines of one set, at most */
+    assert_true(unwinder_misses(unwinder) - misses <= 4); /* a set of the cache has two entries, so
+                                                             rules of more addresses in one set are
+                                                             looked up again */
     free(s);
 }
 
@@ -123,7 +126,7 @@ static void check_signal_frame(int flags) {
     if (!is_right(s)) {
         fail_with_frames(s);
     }
-    size_t at = 1; /* frame 0 is the same system call, made by the handler */
+    size_t at = 1; /* frame 0 is in the same system call, which the handler made */
     while (at < s->count && s->frames[at].pc != interrupted_pc) {
         at++;
     }
@@ -142,7 +145,7 @@ static void signal_frame_and_its_trampoline_are_exact(void **state) {
 
 /* ---- interrupted anywhere ---- */
 
-/* One word: what is sampled may be interrupted between reading two. */
+/* This is one word, as the sampled code may be interrupted between the reads of two. */
 static volatile sig_atomic_t enough;
 
 static bool wanted_samples(void) {
@@ -160,7 +163,8 @@ static void on_tick(int sig, siginfo_t *info, void *uc) {
     unwind_now(s);
     s->right += is_right(s);
     s->samples++;
-    enough = s->samples >= 400 || s->right != s->samples; /* a wrong one is the last, to be shown */
+    enough = s->samples >= 400 || s->right != s->samples; /* a wrong sample is the last one, so that
+                                                             it can be shown */
 #ifdef HAVE_LIBUNWIND
     unw_cursor_t cursor;
     if (unw_init_local2(&cursor, uc, UNW_INIT_SIGNAL_FRAME) == 0) {
@@ -270,7 +274,8 @@ static void check_interrupted(void (*leaf)(struct situation *), bool foreign) {
 
 static void stack_interrupted_in_malloc_is_right(void **state) {
     (void)state;
-    check_interrupted(leaf_malloc, true); /* by way of failmalloc.c, which a hardened build signs */
+    check_interrupted(leaf_malloc, true); /* malloc is that of failmalloc.c, whose return addresses
+                                             a hardened build signs */
 }
 static void stack_interrupted_in_memcpy_is_right(void **state) {
     (void)state;
@@ -345,11 +350,12 @@ static void code_made_at_run_time_is_followed_by_its_frame_pointers(void **state
     struct situation *s = new_situation(5, leaf_raise);
     run(s, 0);
     unwind_now(s);
-    /* Two invented frames below a real one: pc outside all modules, a chain of saved rbp. */
+    /* The stack has two invented frames below a real one: their pc is outside of all modules, and
+     * their saved frame pointers form a chain. */
     uint64_t words[16] = {0};
     uint64_t base = 0x10000;
     uint64_t made = 0x7777000000;
-    words[2] = base + 8 * 6; /* rbp of frame 0 -> saved rbp of frame 1 */
+    words[2] = base + 8 * 6; /* the saved frame pointer of frame 0 leads to that of frame 1 */
     words[3] = made + 0x100;
     words[6] = 0;
     words[7] = s->frames[2].pc;
@@ -369,7 +375,7 @@ static void code_made_at_run_time_is_followed_by_its_frame_pointers(void **state
     assert_true(frames[0].pc == made && frames[0].function == 0);
     assert_true(frames[1].pc == made + 0x100);
     assert_true(frames[2].pc == s->frames[2].pc);
-    /* And a chain that leads nowhere ends there. */
+    /* A chain whose return address is impossible ends there. */
     words[3] = 0;
     assert_int_equal(unwind_async(blind, &regs, &stack, frames, 4, &end), 1);
     assert_int_equal(end, UNWIND_LOST);
@@ -400,7 +406,7 @@ static void a_word_that_no_call_can_have_left_is_no_return_address(void **state)
         cfi_set_async(&regs, CFI_FP, base + 16);
         assert_int_equal(unwind_async(unwinder, &regs, &stack, frames, 8, &end), 1);
         assert_int_equal(end, UNWIND_LOST);
-        /* By its rules: a function at its first instruction. */
+        /* The same word by rules: the pc is the first instruction of a function. */
         words[0] = impossible[i];
         cfi_set_async(&regs, CFI_PC, s->frames[2].function);
         cfi_set_async(&regs, CFI_RA, ARCH_LINKS ? impossible[i] : s->frames[2].function);
@@ -410,12 +416,13 @@ static void a_word_that_no_call_can_have_left_is_no_return_address(void **state)
     free(s);
 }
 
-/* A call's return address is on the stack before the function's first instruction, so 0 there is a
- * stack that was put in place and not entered yet; a frame that called was entered. */
+/* A call puts the return address on the stack before the function's first instruction. So a 0 there
+ * means that the stack was put in place but not entered yet, whereas a frame that has called
+ * another one was entered. */
 static void only_a_frame_that_called_is_a_first_one_for_returning_to_0(void **state) {
     (void)state;
     if (ARCH_LINKS) {
-        skip(); /* a thread's first function has the 0 in its register */
+        skip(); /* a thread's first function has the 0 in its link register */
     }
     struct situation *s = new_situation(5, leaf_raise);
     run(s, 0);
@@ -425,7 +432,8 @@ static void only_a_frame_that_called_is_a_first_one_for_returning_to_0(void **st
     struct cfi_stack stack = {(const uint8_t *)words, base, base + sizeof words};
     struct unwind_frame frames[8];
     enum unwind_end end;
-    for (size_t calls = 0; calls < 3; calls++) { /* all at their first instruction */
+    for (size_t calls = 0; calls < 3; calls++) { /* the interrupted function is at its first
+                                                    instruction */
         struct cfi_registers regs = {.known = 0};
         cfi_set_async(&regs, CFI_PC, function);
         cfi_set_async(&regs, CFI_SP, base);
@@ -436,7 +444,8 @@ static void only_a_frame_that_called_is_a_first_one_for_returning_to_0(void **st
     free(s);
 }
 
-/* Frame 0 is of invented code, and keeps a frame pointer; what it returns to is what is asked. */
+/* Checks the number of frames of a stack whose frame 0 is of invented code with a frame pointer,
+ * and returns to `pc`; 1: exactly one frame, else at least that many. */
 static void check_made_return(uint64_t pc, uint64_t outer, size_t frames_wanted) {
     uint64_t base = 0x7ff000010000, words[16] = {[2] = base + 48, [3] = pc, [7] = outer};
     struct cfi_stack stack = {(const uint8_t *)words, base, base + sizeof words};
@@ -460,7 +469,7 @@ static void code_made_at_run_time_is_returned_to_behind_a_call(void **state) {
     assert_true(code != MAP_FAILED);
     assert_int_equal(munmap(code + 4096, 4096), 0);
     if (!modules.read_async) {
-        skip(); /* a sandbox, or an emulator */
+        skip(); /* in a sandbox or an emulator memory may not be readable */
     }
     struct situation *s = new_situation(5, leaf_raise);
     run(s, 0);
@@ -486,7 +495,7 @@ static void code_made_at_run_time_is_returned_to_behind_a_call(void **state) {
         pc = made + 72;
         check_made_return(pc, outer, cases[i].call ? 3 : 1);
     }
-    check_made_return(made + 4096 + 72, outer, 1); /* no memory */
+    check_made_return(made + 4096 + 72, outer, 1); /* no memory is mapped there */
     check_made_return(UINT64_C(1) << 60, outer, 1);
     munmap(code, 4096);
     free(s);

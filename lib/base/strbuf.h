@@ -34,7 +34,8 @@ void strbuf_reset(struct strbuf *b);
 /* Shortens the text to len bytes; no effect if it has fewer. */
 void strbuf_truncate(struct strbuf *b, size_t len);
 
-/* Can len bytes, at least 1, be appended without allocating? */
+/* Can len bytes, at least 1, be appended without allocating? Always false if the buffer has a limit
+ * or has failed. */
 static inline bool strbuf_has_room(const struct strbuf *b, size_t len) {
     return len < b->cap - b->len && len > 0 && !b->limit && !b->failed;
 }

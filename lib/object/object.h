@@ -104,8 +104,9 @@ const struct bcsymbolmap *object_bcsymbolmap(const struct object_slice *s);
  * have been called. */
 size_t object_hidden_symbols(const struct object_slice *s);
 
-/* A function symbol: [address, address + size), where the end is the next function start, symbol,
- * or the section's end (stallkit-design(7), ADDRESS RULES, 4). */
+/* A function symbol: [address, address + size), where the end follows from the size that an ELF
+ * file or a stab gives, else is the next function start or symbol, and at most the section's end
+ * (stallkit-design(7), ADDRESS RULES, 4). */
 struct object_symbol {
     uint64_t address; /* Thumb bit cleared */
     uint64_t size;    /* > 0 */
@@ -135,8 +136,8 @@ struct object_alias {
 };
 /* Gives the names that object_symbols left out because another symbol begins at the same address,
  * sorted by address and name, but for long ones: of at most OBJECT_NAME_MAX bytes, and all together
- * of as many bytes as a file of the slice's size may have. Builds the symbols if need be. ST_NONE:
- * there are none. */
+ * of about four times the slice's bytes plus 4 MiB. Builds the symbols if need be. ST_NONE: there
+ * are none. */
 enum st object_aliases(const struct object_slice *s, const struct object_alias **out, size_t *count,
                        struct err *e) BASE_MUST_USE;
 /* Gives the function starts (LC_FUNCTION_STARTS): ascending file addresses with Thumb bits cleared,

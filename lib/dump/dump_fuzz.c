@@ -1,5 +1,5 @@
-/* Any bytes as a document. What is accepted is spliced, and the result must be accepted again with
- * the same frames, and be the same when it is spliced again. */
+/* Parses any bytes as a document. What is accepted is spliced; the result must be accepted again
+ * with the same frames (unless it passes a limit), and be the same when it is spliced again. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

@@ -20,7 +20,7 @@ enum { SQL_WAIT_S = 60 /* seconds to wait for another writer */ };
  */
 enum st sql_open(struct sql_file **out, const char *path, bool writable,
                  struct err *e) BASE_MUST_USE;
-/* Sets how long to wait for another writer, instead of SQL_WAIT_S seconds. */
+/* Sets how long to wait, in ms, for another writer, instead of SQL_WAIT_S seconds. */
 void sql_set_wait(struct sql_file *f, int ms);
 /* Closes the file and undoes an open transaction; NULL is allowed. */
 void sql_close(struct sql_file *f);

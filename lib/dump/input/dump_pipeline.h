@@ -63,8 +63,8 @@ struct dump_pipeline_watch {
 
 struct document;
 
-/* A pipeline: set the members before `dumps`, call dump_pipeline_open, dump_pipeline_read for each
- * input, and dump_pipeline_close, all from one thread. */
+/* A pipeline: zero it, set the members before `replaced`, call dump_pipeline_open,
+ * dump_pipeline_read for each input, and dump_pipeline_close, all from one thread. */
 struct dump_pipeline {
     const struct dump_pipeline_ops *ops; /* borrowed */
     void *ctx;                           /* first argument of the ops */
@@ -111,7 +111,7 @@ void dump_pipeline_settle(struct dump_pipeline *d);
 void dump_pipeline_close(struct dump_pipeline *d);
 
 /* Writes a document that is no dump but belongs to the stream (a session record) as one line, with
- * spaces for its line ends. */
+ * a space for each carriage return and line feed in it; the text must end with neither. */
 void dump_pipeline_write_line(struct sink *out, const char *text, size_t len);
 
 #endif

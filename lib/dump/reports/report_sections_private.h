@@ -24,7 +24,8 @@ struct report_section {
     bool cut;                /* the report ends within the section of another process */
 };
 
-/* The process that is asked for; a NULL member does not restrict it. */
+/* The process that is asked for; NULL = not given. An id without a name finds a process only if
+ * `either` is true. */
 struct report_wanted {
     const char *name, *pid;
     bool either; /* true: name or id has to fit; false: the name has to, and the id decides among

@@ -162,8 +162,8 @@ size_t rules_index(const struct rules *r, const struct rule *rule);
 size_t rules_count(const struct rules *r);
 /* Returns rule i < rules_count in the order of loading. */
 const struct rule *rules_at(const struct rules *r, size_t i);
-/* Returns a hash that is equal for two sets whose rules decide alike, whatever their comments,
- * reasons and file names. It changes with the name normaliser, too. */
+/* Returns a hash that is equal for two sets of the same rules in the same order, whatever their
+ * comments, reasons and file names. It changes with the name normaliser, too. */
 uint64_t rules_hash(const struct rules *r);
 
 #endif

@@ -108,7 +108,7 @@ struct summary {
     VEC(struct summary_sentence) gate;
     VEC(struct summary_told) told;      /* at most SUMMARY_TOLD_MOST, failing ones first */
     size_t told_more;                   /* number of further ones */
-    VEC(struct summary_bucket) buckets; /* buckets of level 1, most time first */
+    VEC(struct summary_bucket) buckets; /* buckets of level 1, in the order of output */
     VEC(struct summary_bucket) gone;    /* buckets that only the baseline has: id, title, change */
     struct summary_values causes, versions, days; /* stalled time by cause, version and day */
     /* Totals of versions, of which a bucket's values are shares: ms if dumps are stored, else

@@ -1,4 +1,5 @@
-/* A profile -> tree -> a profile -> the same tree, and speedscope's file of it. */
+/* Reads a profile into a tree and writes it: read again, the profile gives the same tree. It also
+ * writes speedscope's file of the tree. */
 #include "base/gz.h"
 #include "flame/stacks/folded.h"
 #include "flame/formats/pprof.h"

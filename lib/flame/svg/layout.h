@@ -19,7 +19,8 @@ enum layout_kind {
     LAYOUT_ROOT, /* the whole picture; has no text */
     LAYOUT_FRAME,
     LAYOUT_NARROW, /* a rest: `merged` siblings narrower than min_weight */
-    LAYOUT_DEEPER  /* everything below the depth limit: `merged` frames or stacks */
+    LAYOUT_DEEPER  /* all that is above one branch at the depth limit; `merged` is how many more
+                      frames the stacks of the branch have in common */
 };
 
 struct layout_frame {
@@ -40,9 +41,9 @@ struct layout {
     uint64_t narrow_weight;          /* their weight, each part counted once */
 };
 
-/* Lays out a tree. Frames lighter than min_weight are merged (0: none), frames deeper than
- * max_depth (>= 1) are cut off. The layout borrows the tree's texts; an empty tree gives no frames.
- * ST_ERR: ERR_NOMEM. */
+/* Lays out a tree. Frames lighter than min_weight are merged (0: none), and what is deeper than
+ * max_depth (0 means 1) becomes one LAYOUT_DEEPER on each branch. The layout borrows the tree's
+ * texts; an empty tree gives no frames. ST_ERR: ERR_NOMEM. */
 enum st layout_make(struct layout *l, const struct stack_tree *t, uint64_t min_weight,
                     uint32_t max_depth, struct err *e) BASE_MUST_USE;
 void layout_release(struct layout *l);

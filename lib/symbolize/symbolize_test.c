@@ -1,4 +1,4 @@
-/* The rules of stallkit-design(7), ADDRESS RULES, with a fake in the place of debug info. */
+/* Tests of the rules of stallkit-design(7), ADDRESS RULES, with a fake in place of debug info. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -55,7 +55,7 @@ static void fake_close(struct lookup_source *s) {
 static const struct lookup_ops fake_ops = {fake_lookup, fake_close};
 static struct lookup_source fake = {.ops = &fake_ops};
 
-/* Answers for the app's UUID if ctx says so. */
+/* Returns a fake source for the app's UUID if ctx points to true. */
 static enum st fake_find(void *ctx, const struct symbol_request *r, struct symbol_file *out,
                          struct err *e) {
     (void)e;

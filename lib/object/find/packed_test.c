@@ -1,4 +1,4 @@
-/* Archives by libarchive, where this build has it. */
+/* Tests of archives by libarchive, where this build has it. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -90,7 +90,7 @@ static void a_path_is_looked_for_once(void **state) {
 }
 
 /* Makes a string that takes 16 bytes with its NUL and has the hash of all others made so: its
- * second half takes back what the first one changed. False: a NUL would stand elsewhere. */
+ * second half takes back what the first one changed. False: a NUL would also stand elsewhere. */
 static bool colliding(uint64_t first, char out[16]) {
     uint64_t h = (16 ^ first) * UINT64_C(0x9e3779b97f4a7c15);
     uint64_t second = UINT64_C(0x123456789abcdef1) ^ h ^ h >> 32;

@@ -319,7 +319,7 @@ static int compare_members(const struct archive_member *x, const struct archive_
 static int by_member(const void *a, const void *b) {
     const struct archive_member *x = a, *y = b;
     int order = compare_members(x, y);
-    return order ? order : COMPARE(x->name, y->name); /* both point into one archive */
+    return order ? order : COMPARE(x->name, y->name); /* both names point into one archive */
 }
 
 /* Maps an archive and lists its members up to the first damage. ST_NONE: the file is no archive or

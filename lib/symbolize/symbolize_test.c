@@ -55,7 +55,8 @@ static void fake_close(struct lookup_source *s) {
 static const struct lookup_ops fake_ops = {fake_lookup, fake_close};
 static struct lookup_source fake = {.ops = &fake_ops};
 
-/* Returns a fake source for the app's UUID if ctx points to true. */
+/* Answers with the fake source for the image named Shop if ctx points to true; else the symbols are
+ * missing. */
 static enum st fake_find(void *ctx, const struct symbol_request *r, struct symbol_file *out,
                          struct err *e) {
     (void)e;

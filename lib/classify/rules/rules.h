@@ -88,7 +88,7 @@ struct rule {
     bool unresolved;           /* frames without a name match, and not `function` */
     struct rule_image *images; /* one of these must match the image; image_count 0 = any image */
     size_t image_count;
-    bool by_place;   /* one of `images` is a path or an id: see rules_match_image */
+    bool by_place;   /* one of `images` is a path or an id, see rules_match_image */
     unsigned sides;  /* bits 1 << enum rule_side of the sides that match; 0 = any */
     enum rule_os os; /* the frame's system; OS_ANY = any */
     /* One of these must match the calling function; caller_count 0 = any. */

@@ -19,7 +19,7 @@
  */
 struct stalls {
     const char *level1, *level2, *action;
-    const char *was1, *was2, *was_action; /* the keys without names; NULL = the same as above */
+    const char *was1, *was2, *was_action; /* the keys before names were known; NULL = none */
     unsigned users;                       /* number of users, each with one stall of a second */
 };
 

@@ -27,7 +27,7 @@ struct swift_node *swift_generic_param_index(struct swift_parser *p) {
     return swift_generic_param(p, 0, swift_index(p) + 1);
 }
 
-/* Makes the node of 'q' or 'x', a generic parameter as a type. */
+/* Makes the node of 'q' (of 'x' in swift_make_first_param), a generic parameter as a type. */
 struct swift_node *swift_make_param_type(struct swift_parser *p, enum swift_kind kind) {
     (void)kind;
     return swift_type(p->tree, swift_generic_param_index(p));

@@ -79,7 +79,7 @@ struct dump_pipeline {
     uint64_t dumps, sessions;      /* dumps and session records delivered so far */
     uint64_t cut_values;           /* texts of delivered dumps that were cut, see dump.h */
     struct pool *pool;             /* NULL unless open; this and all members below are private */
-    struct dump_scratch **scratch; /* one scratch per thread */
+    struct dump_scratch **scratch; /* a scratch for each thread */
     unsigned jobs;
     struct document *spare;
     struct report_maps *own_maps; /* built-in maps, made if `maps` is NULL */

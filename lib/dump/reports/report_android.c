@@ -160,7 +160,7 @@ static void android_read_header(struct android *t) {
     } else if ((value = report_line_value(t->line, "ABI")) != NULL) {
         read_abi(t, value);
     } else if ((value = report_line_value(t->line, "# Application")) != NULL) {
-        t->r->app_id = value; /* these are Crashlytics' */
+        t->r->app_id = value; /* Crashlytics writes the lines that begin with '#' */
     } else if ((value = report_line_value(t->line, "# Version")) != NULL) {
         report_version(t->r, value, false);
     }

@@ -29,7 +29,8 @@ struct report_image {
 };
 
 struct report_stack {
-    size_t first, count; /* its part of the draft's frames */
+    size_t first,
+        count; /* index of the stack's first frame in the draft's frames, and their number */
     uint64_t samples;
     bool returns; /* frame 0 is a return address, too */
     bool calls;   /* all frames are addresses of calls, so none is a return address */
@@ -66,7 +67,7 @@ struct report_name {
 /* The rows of one address, innermost first: a function and the functions inlined into it. */
 struct report_chain {
     uint64_t address;
-    size_t first, count; /* its part of the draft's rows */
+    size_t first, count; /* index of the chain's first row in the draft's rows, and their number */
     bool torn;           /* the report gives the address different names, so that these rows
                             cannot all be right */
 };

@@ -20,7 +20,7 @@ struct report_section {
     uint64_t blocked;        /* samples in which the main thread was blocked by another */
     uint64_t cpu_ms;         /* processor time; 0 = not given */
     uint64_t samples;        /* samples of the process; 0 = not given */
-    bool images;             /* its images are listed, which end a section */
+    bool images;             /* the section's images are listed, which end it */
     bool cut;                /* the report ends within the section of another process */
 };
 

@@ -53,7 +53,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         require(first.len == 0 || memcmp(first.data, second.data, first.len) == 0);
     }
     enum st closed = sink_close(&sink, NULL);
-    (void)closed; /* it may hold an error already */
+    (void)closed; /* the sink may hold an error already */
     strbuf_release(&first);
     strbuf_release(&second);
     strbuf_release(&packed);

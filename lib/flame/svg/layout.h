@@ -38,7 +38,7 @@ struct layout {
     VEC(struct layout_frame) frames; /* in pre-order: a frame, then all frames above it */
     uint32_t depth;                  /* depth of the deepest frame */
     uint64_t narrow_count;           /* siblings merged into rests */
-    uint64_t narrow_weight;          /* their weight, each part counted once */
+    uint64_t narrow_weight; /* weight of the siblings merged into rests, each part counted once */
 };
 
 /* Lays out a tree. Frames lighter than min_weight are merged (0: none), and what is deeper than

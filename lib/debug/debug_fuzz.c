@@ -87,8 +87,8 @@ static void try_object(const uint8_t *data, size_t size) {
     object_close(o);
 }
 
-/* Flags, then for each section its length (16 bits) and bytes, copied so that a sanitizer knows its
- * ends. */
+/* Takes flags, then for each section its length (16 bits) and bytes, which are copied so that a
+ * sanitizer knows where they end. */
 static void try_sections(const uint8_t *data, size_t size) {
     struct reader r = reader_init("fuzz", data, size);
     struct sections s = {.file = "fuzz"};

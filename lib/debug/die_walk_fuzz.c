@@ -130,8 +130,8 @@ static void walk_by_libdwarf(struct die_reader *d, struct die_reader *planless,
     die_walk_close(&ours);
 }
 
-/* Flags, then for each section its length (16 bits) and bytes, copied so that a sanitizer knows its
- * ends. */
+/* Takes flags, then for each section its length (16 bits) and bytes, which are copied so that a
+ * sanitizer knows where they end. */
 static void load(struct sections *s, const uint8_t *data, size_t size) {
     struct reader r = reader_init("fuzz", data, size);
     uint8_t flags = reader_u8(&r);

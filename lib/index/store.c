@@ -166,7 +166,7 @@ bool store_is_anothers(const char *path) {
     return stat(path, &st) == 0 && st.st_uid != geteuid();
 }
 
-/* Mode of new files. */
+/* Returns the mode of new files. */
 static mode_t file_mode(const struct index_store *s) {
     return s->unnamed ? 0600 : 0666;
 }

@@ -16,9 +16,9 @@ struct arena_block {
 
 enum { FIRST_BLOCK = 4096, LARGEST_STEP = 1 << 20, ALIGNMENT = alignof(max_align_t) };
 
-/* Puts a block with room for `size` bytes in front of the chain. The block has twice the size of
- * the one before it, up to a megabyte, so that many small requests cost few mallocs; a larger
- * `size` gets a block of its own size. */
+/* Puts a block with room for `size` bytes in front of the chain. The first block has 4 KiB, each
+ * later one twice the size of the newest, up to 1 MiB, so that many small requests cost few
+ * mallocs; a larger `size` gets a block of its own size. */
 static struct arena_block *add_block(struct arena *a, size_t size) {
     size_t want = FIRST_BLOCK;
     if (a->head) {

@@ -26,7 +26,7 @@ static void memory_is_zeroed_and_aligned(void **state) {
     unsigned char *p = arena_alloc(&a, 5000);
     assert_non_null(p);
     for (size_t i = 0; i < 5000; i++) {
-        assert_int_equal(p[i], 0); /* also in a block that was used before */
+        assert_int_equal(p[i], 0); /* the memory is zeroed even in a block that was used before */
     }
     arena_release(&a);
 }
@@ -61,7 +61,7 @@ static void limit_is_exact(void **state) {
     assert_int_equal(a.used, 60);
     assert_non_null(arena_alloc(&a, 40));
     assert_null(arena_alloc(&a, 1));
-    assert_null(arena_alloc(&a, 0)); /* takes a byte */
+    assert_null(arena_alloc(&a, 0)); /* an allocation of 0 bytes takes one byte */
     arena_clear(&a);
     assert_int_equal(a.used, 0);
     assert_non_null(arena_alloc(&a, 100));
@@ -109,7 +109,7 @@ static void clear_keeps_the_largest_block(void **state) {
     assert_non_null(arena_alloc(&a, 1 << 20));
     assert_int_equal(failmalloc_calls(), 0);
     arena_release(&a);
-    arena_release(&a); /* twice is harmless */
+    arena_release(&a); /* releasing twice is harmless */
     arena_clear(&a);
     assert_non_null(arena_alloc(&a, 1));
     arena_release(&a);

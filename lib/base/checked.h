@@ -1,5 +1,5 @@
-/* Arithmetic on sizes and offsets that come from files. Nothing else in the project adds or
- * multiplies such values. Each function returns false, and leaves *out alone, on overflow. */
+/* Arithmetic on sizes and offsets that come from files. The functions with `out` return false, and
+ * leave *out alone, if the result overflows. */
 #ifndef STALLKIT_BASE_CHECKED_H
 #define STALLKIT_BASE_CHECKED_H
 

@@ -13,7 +13,7 @@ static void sums_and_products_fail_on_overflow_only(void **state) {
     assert_true(checked_add_u64(UINT64_MAX - 1, 1, &v));
     assert_true(v == UINT64_MAX);
     assert_false(checked_add_u64(UINT64_MAX, 1, &v));
-    assert_true(v == UINT64_MAX); /* left alone */
+    assert_true(v == UINT64_MAX); /* v keeps its value */
     assert_true(checked_mul_u64(UINT64_C(1) << 32, UINT64_C(0xffffffff), &v));
     assert_true(v == UINT64_C(0xffffffff00000000));
     assert_false(checked_mul_u64(UINT64_C(1) << 32, UINT64_C(1) << 32, &v));

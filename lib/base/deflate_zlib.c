@@ -1,5 +1,5 @@
-/* Implements deflate.h in a build without libdeflate: what inflates always fails, so that callers
- * fall back to zlib's streams. */
+/* Implements deflate.h in a build without libdeflate: inflating and deflating always fail, so that
+ * callers fall back to zlib's streams. */
 #include "base/deflate.h"
 
 #include <zlib.h>

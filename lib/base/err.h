@@ -43,8 +43,8 @@ struct err {
 };
 
 /* Fills e with a code and a printf-style text unless e already holds an error; e may be NULL. The
- * text is cut to ERR_TEXT_SIZE - 1 bytes, and control characters in it become '?'. Always returns
- * ST_ERR, so that `return err_set(e, …)` reads well. Keeps errno. */
+ * text is cut to ERR_TEXT_SIZE - 1 bytes, and ASCII control characters in it become '?'. Always
+ * returns ST_ERR, so that `return err_set(e, …)` reads well. Keeps errno. */
 enum st err_set(struct err *e, enum err_code code, const char *fmt, ...) BASE_PRINTF(3, 4);
 
 /* Fills e as err_set does and appends " in 'FILE' at 0xOFFSET": where in which file the damage is.
@@ -61,8 +61,8 @@ enum st err_sys(struct err *e, int errno_value, const char *fmt, ...) BASE_PRINT
 /* Fills e with ERR_NOMEM and "out of memory"; returns ST_ERR. */
 enum st err_nomem(struct err *e);
 
-/* Puts "CONTEXT: " in front of the error that e holds, whose end is cut if both are too long; no
- * effect on an empty or NULL e. Returns ST_ERR. */
+/* Puts "CONTEXT: " in front of the error that e holds, whose end is cut where both together are
+ * longer than ERR_TEXT_SIZE - 1 bytes; no effect on an empty or NULL e. Returns ST_ERR. */
 enum st err_context(struct err *e, const char *fmt, ...) BASE_PRINTF(2, 3);
 
 /* Does e, which may be NULL, hold an error? */

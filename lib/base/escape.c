@@ -74,7 +74,7 @@ static void add_char(struct strbuf *out, uint32_t c, const char *bytes, size_t n
     }
 }
 
-/* Returns how many characters from here on stand for themselves, as most do. */
+/* Returns how many bytes at the start of text are printable ASCII that needs no escape in XML. */
 static size_t xml_plain_length(const char *text, size_t len) {
     size_t n = 0;
     while (n < len && is_plain_ascii(text[n]) && text[n] != '<' && text[n] != '>' &&

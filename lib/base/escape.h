@@ -22,7 +22,7 @@
 #include "base/strbuf.h"
 
 /* Decodes the first character of text (len > 0) into *c, U+FFFD if it is no UTF-8 or may not be
- * shown, and returns the number of its bytes. */
+ * shown, and returns the number of its bytes (1 for a byte that is no UTF-8). */
 size_t text_next_shown(const char *text, size_t len, uint32_t *c);
 /* Appends text for people: '?' for each character that may not be shown. */
 void text_add_shown(struct strbuf *out, const char *text, size_t len);
@@ -34,8 +34,8 @@ void text_add_replaced(struct strbuf *out, const char *text, size_t len);
 void xml_text_add(struct strbuf *out, const char *text, size_t len);
 
 /* Appends text as xml_text_add does, but at most `cells` character cells wide (East Asian wide
- * characters take two): longer text is cut and gets an ellipsis. It appends nothing if not even
- * `least` cells of a longer text fit. */
+ * characters take two): longer text is cut and gets an ellipsis. It appends nothing if fewer than
+ * `least` cells of a longer text fit in front of the ellipsis. */
 void xml_text_add_short(struct strbuf *out, const char *text, size_t len, size_t cells,
                         size_t least);
 
@@ -51,11 +51,13 @@ size_t xml_text_next(const char *text, size_t len, size_t *cells);
  * gets none. Write errors stick to the sink. */
 void csv_put_field(struct sink *out, const char *s, bool plain);
 
-/* Writes text with all characters escaped that Markdown or HTML would interpret, and with an HTML
- * comment inside each text of which GitHub and GitLab would make a reference: @user, #123, GH-123,
- * !123, $123, %1, ~label. Write errors stick to the sink. */
+/* Writes text with the characters escaped that are markup of Markdown or HTML within a line, with
+ * '?' for a character that may not be shown, and with an HTML comment inside each text of which
+ * GitHub and GitLab would make a reference: @user, #123, GH-123, !123, $123, &1, %1, ~label. Write
+ * errors stick to the sink. */
 void markdown_put_text(struct sink *out, const char *s);
-/* Writes text as code, also inside a cell of a table. */
+/* Writes text as markdown_put_text does, between <code> tags, which also work inside a cell of a
+ * table. */
 void markdown_put_code(struct sink *out, const char *s);
 
 #endif

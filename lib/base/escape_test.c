@@ -110,7 +110,8 @@ static void wide_characters_take_two_cells(void **state) {
     assert_short(text, 6, 2, text);
     assert_short(text, 5, 2, "\xe6\x97\xa5\xe6\x9c\xac\xe2\x80\xa6");
     assert_short(text, 4, 2, "\xe6\x97\xa5\xe2\x80\xa6");
-    assert_short("\314\201\314\201\314\201", 2, 1, "\314\201\342\200\246"); /* marks end too */
+    assert_short("\314\201\314\201\314\201", 2, 1,
+                 "\314\201\342\200\246"); /* combining marks are cut off, too */
 }
 
 int main(void) {

@@ -44,7 +44,8 @@ static void all_later_ones_can_fail_too(void **state) {
 static void live_blocks_are_counted(void **state) {
     (void)state;
     long before = failmalloc_live();
-    char *volatile a = malloc(10); /* volatile: or the compiler leaves the calls out */
+    char *volatile a =
+        malloc(10); /* volatile, since the compiler may otherwise leave out the calls */
     char *volatile b = calloc(2, 5), *volatile c = strdup("x");
     char *moved = realloc(a, 1000);
     assert_non_null(moved);

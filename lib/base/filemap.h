@@ -29,7 +29,7 @@ enum st filemap_open_owned(struct filemap *m, const char *path, uint64_t max_siz
 /* Unmaps or frees the bytes; no effect on a zeroed or released filemap. */
 void filemap_release(struct filemap *m);
 /* Drops the mapped pages from memory as far as the system does that; the next access reads them
- * from the file again. */
+ * from the file again. No effect if the file was read, not mapped. */
 void filemap_forget(const struct filemap *m);
 
 /* Does the path lie on a file system that stores data? The kernel's own (/proc, /sys) have no

@@ -28,7 +28,7 @@ static int remove_folder(void **state) {
     return rmdir(folder);
 }
 
-/* The path of a file in the test's folder; free it. */
+/* Returns the path of a file in the test's folder; the caller frees it. */
 static char *path_of(const char *name) {
     struct strbuf b = {0};
     strbuf_addf(&b, "%s/%s", folder, name);
@@ -106,7 +106,7 @@ static void an_unreadable_file_is_an_error(void **state) {
     chmod(path, 0);
     struct filemap m = {0};
     struct err e = {0};
-    bool root = geteuid() == 0; /* reads everything */
+    bool root = geteuid() == 0; /* root may read every file */
     if (root) {
         assert_int_equal(seteuid(65534), 0);
     }
@@ -148,7 +148,8 @@ static void a_file_of_proc_is_read(void **state) {
 static void what_the_kernel_makes_up_is_not_stored(void **state) {
     (void)state;
     assert_true(filemap_is_stored("testdata"));
-    assert_true(filemap_is_stored("testdata/nowhere")); /* it cannot be told */
+    assert_true(
+        filemap_is_stored("testdata/nowhere")); /* a path that does not exist counts as stored */
     if (access("/proc/self/status", R_OK) != 0) {
         skip();
     }
@@ -156,7 +157,8 @@ static void what_the_kernel_makes_up_is_not_stored(void **state) {
     assert_false(filemap_is_stored("/proc/self"));
 }
 
-/* A pipe with len bytes in it and its writing end closed, as a path. */
+/* Makes a pipe with len bytes in it and its writing end closed; path becomes its path in /dev/fd.
+ * Returns the reading end. */
 static int full_pipe(size_t len, char path[32]) {
     int ends[2];
     assert_int_equal(pipe(ends), 0);

@@ -92,7 +92,8 @@ static enum st inflate_member(struct inflation *f, z_stream *z, uint8_t *step, s
     return ST_OK;
 }
 
-/* Returns how many bytes the last member of a gzip has, as its last four bytes tell; 0: unknown. */
+/* Returns the size, modulo 2^32, that the last four bytes of a gzip give for its last member; 0:
+ * the bytes are no gzip, or too few for such a size. */
 static size_t told_size(const uint8_t *bytes, size_t len) {
     enum { GZIP_MIN = 18 /* bytes of a header and a trailer */, RATIO_MAX = 1032 /* of deflate */ };
     if (len < GZIP_MIN || !gz_is_gzip(bytes, len)) {
@@ -104,7 +105,8 @@ static size_t told_size(const uint8_t *bytes, size_t len) {
 }
 
 /* Inflates a gzip of one member at once. False, with nothing appended: the bytes are something else
- * or damaged, the result is empty or has more than max_out bytes, or `out` has a limit. */
+ * or damaged, memory ran out, the result is empty or has more than max_out bytes, or `out` has a
+ * limit. */
 static bool inflate_at_once(const uint8_t *bytes, size_t len, uint64_t max_out,
                             struct strbuf *out) {
     size_t size = told_size(bytes, len), used = 0, made = 0;

@@ -34,12 +34,12 @@ enum st gz_inflate_member(const char *name, const void **bytes, size_t *len, uin
 enum st gz_inflate_into(const char *name, const void *bytes, size_t len, void *out, size_t out_len,
                         struct err *e);
 
-/* Compresses bytes to gzip at level 1 … 9 (another one: ERR_USAGE) and appends the result to out;
- * the header has no time stamp or name, so equal input gives equal output. */
+/* Compresses bytes to gzip at level 1 … 9 (ERR_USAGE: zlib has no such level) and appends the
+ * result to out; the header has no time stamp or name, so equal input gives equal output. */
 enum st gz_deflate(const void *bytes, size_t len, int level, struct strbuf *out, struct err *e);
 
-/* Compresses as gz_deflate does, to other bytes in a build with libdeflate, which takes less time.
- */
+/* Compresses as gz_deflate does, but with libdeflate if the build has it, which takes less time and
+ * gives other bytes; a result over 64 bytes longer than the input is made by gz_deflate. */
 enum st gz_deflate_fast(const void *bytes, size_t len, int level, struct strbuf *out,
                         struct err *e) BASE_MUST_USE;
 
@@ -68,8 +68,8 @@ struct line_cutter {
     uint64_t number; /* number, from 1, of the line that was given or dropped last */
     bool unended;    /* the text ended without a line feed; valid once line_cutter_end is over */
     struct strbuf carry; /* private, as the rest: beginning of a line that is not complete yet */
-    bool given;          /* the caller borrows `carry` as the last line, until the next call */
-    bool dropping;       /* the rest of a line that was dropped follows */
+    bool given;    /* the caller borrows `carry` as the line given last, until the next call */
+    bool dropping; /* the rest of a line that was dropped follows */
 };
 
 /* Takes the next line from the piece of *len bytes at *bytes, and moves both past it; the line,

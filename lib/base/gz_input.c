@@ -67,8 +67,8 @@ static enum st read_once(struct gz_input *in, struct err *e) {
     return ST_OK;
 }
 
-/* Finds out whether the input is gzip. It reads no more than the gzip magic needs, so that a
- * plain input that begins with one short write is passed on at once. */
+/* Finds out whether the input is gzip. It calls read() only until the first three bytes decide, so
+ * that a plain input that begins with one short write is passed on at once. */
 static enum st recognise(struct gz_input *in, struct err *e) {
     static const uint8_t magic[3] = {0x1f, 0x8b, 0x08};
     do {

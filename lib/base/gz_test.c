@@ -14,7 +14,7 @@
 
 #include "base/failmalloc.h"
 
-/* Text that compresses, with some variety; release it. */
+/* Returns len bytes of text that can be compressed; the caller releases it. */
 static struct strbuf sample(size_t len) {
     struct strbuf b = {0};
     for (unsigned i = 0; b.len < len; i++) {
@@ -47,7 +47,8 @@ static void what_goes_in_comes_out(void **state) {
             struct strbuf plain = sample(sizes[i]), zipped = {0}, back = {0};
             assert_int_equal(gz_deflate(plain.data, plain.len, level, &zipped, NULL), ST_OK);
             assert_true(gz_is_gzip(zipped.data, zipped.len));
-            assert_memory_equal(zipped.data + 3, "\0\0\0\0\0", 5); /* no name, no time */
+            assert_memory_equal(zipped.data + 3, "\0\0\0\0\0",
+                                5); /* no flags, so no name, and no time */
             assert_int_equal(gz_inflate("t", zipped.data, zipped.len, 0, &back, NULL), ST_OK);
             assert_int_equal(back.len, plain.len);
             assert_memory_equal(strbuf_cstr(&back), strbuf_cstr(&plain), plain.len);
@@ -82,14 +83,14 @@ static void members_and_padding_follow_each_other(void **state) {
     struct err e = {0};
     assert_int_equal(gz_inflate("t", both.data, both.len, 0, &back, &e), ST_ERR);
     assert_int_equal(e.code, ERR_FORMAT);
-    assert_int_equal(back.len, 140000); /* what was good stays */
+    assert_int_equal(back.len, 140000); /* what was inflated before the damage stays */
     strbuf_release(&a);
     strbuf_release(&za);
     strbuf_release(&both);
     strbuf_release(&back);
 }
 
-/* Inflates one member after the other into a buffer with this room. */
+/* Inflates one member after the other into a buffer that has room for `room` bytes at first. */
 static void members_come_one_by_one(size_t room, const struct strbuf *both, size_t size) {
     struct strbuf back = {0};
     const void *bytes = both->data;
@@ -179,7 +180,7 @@ static void every_cut_is_truncation(void **state) {
 static void damage_is_a_format_error(void **state) {
     (void)state;
     struct strbuf plain = sample(3000), zipped = gzipped(&plain), back = {0};
-    zipped.data[zipped.len - 6] ^= 1; /* the checksum */
+    zipped.data[zipped.len - 6] ^= 1; /* a byte of the checksum */
     struct err e = {0};
     assert_int_equal(gz_inflate("dump.gz", zipped.data, zipped.len, 0, &back, &e), ST_ERR);
     assert_int_equal(e.code, ERR_FORMAT);
@@ -244,7 +245,7 @@ static void a_known_size_must_be_filled_exactly(void **state) {
 
 /* ---- the pull stream ---- */
 
-/* A descriptor from which the bytes can be read. */
+/* Returns a descriptor of a new file from which these bytes can be read. */
 static int file_of(const struct strbuf *b) {
     char path[] = "/tmp/gz_test.XXXXXX";
     int fd = mkstemp(path);
@@ -255,7 +256,7 @@ static int file_of(const struct strbuf *b) {
     return fd;
 }
 
-/* Reads all in steps of `step`; the last status. */
+/* Reads the whole input in steps of `step` bytes and returns the last status. */
 static enum st read_all(struct gz_input *in, size_t step, struct strbuf *out, struct err *e) {
     char *buf = malloc(step);
     enum st st;
@@ -281,7 +282,8 @@ static void streams_plain_and_gzip_alike(void **state) {
                              ST_OK);
             assert_int_equal(read_all(in, steps[k], &back, NULL), ST_OK);
             size_t got = 1;
-            assert_int_equal(gz_input_read(in, &got, 1, &got, NULL), ST_OK); /* still the end */
+            assert_int_equal(gz_input_read(in, &got, 1, &got, NULL),
+                             ST_OK); /* reading on after the end gives the end again */
             assert_int_equal(got, 0);
             assert_int_equal(back.len, plain.len);
             assert_memory_equal(strbuf_cstr(&back), strbuf_cstr(&plain), plain.len);
@@ -316,7 +318,8 @@ static void streams_members_padding_and_damage(void **state) {
     assert_int_equal(back.len, 180000);
     size_t got = 5;
     struct err again = {0};
-    assert_int_equal(gz_input_read(in, &got, 1, &got, &again), ST_ERR); /* stays failed */
+    assert_int_equal(gz_input_read(in, &got, 1, &got, &again),
+                     ST_ERR); /* an input that has failed fails again in the same way */
     assert_int_equal(got, 0);
     assert_string_equal(again.text, e.text);
     gz_input_close(in);
@@ -366,7 +369,7 @@ static void a_slow_pipe_is_passed_on_at_once(void **state) {
     int ends[2];
     assert_int_equal(pipe(ends), 0);
     assert_int_equal(write(ends[1], "{\n", 2), 2);
-    alarm(20); /* waiting for more than is there would never end */
+    alarm(20); /* ends the test if a read waits for more bytes than the pipe has */
     struct gz_input *in;
     char buf[100];
     size_t got;
@@ -414,12 +417,12 @@ static void an_unreadable_descriptor_is_an_error(void **state) {
     assert_int_equal(e.code, ERR_IO);
     assert_non_null(strstr(e.text, "'folder'"));
     assert_null(in);
-    assert_int_equal(fcntl(fd, F_GETFD), -1); /* closed */
+    assert_int_equal(fcntl(fd, F_GETFD), -1); /* the descriptor was closed */
 }
 
 /* ---- lines ---- */
 
-/* Appends "NUMBER:LINE|" for each line of a text that comes in pieces of `step` bytes. */
+/* Returns "NUMBER:LINE|" for each line of a text that comes in pieces of `step` bytes. */
 static struct strbuf cut_in_pieces(struct line_cutter *c, const char *text, size_t step) {
     struct strbuf out = {0};
     const char *line;
@@ -561,7 +564,8 @@ static void no_memory_is_an_error(void **state) {
         skip();
     }
     struct strbuf plain = sample(50000);
-    assert_true(failmalloc_sweep(pass_through, &plain) > 12); /* zlib's own are among them */
+    assert_true(failmalloc_sweep(pass_through, &plain) >
+                12); /* some of the allocations are zlib's own */
     strbuf_release(&plain);
 }
 

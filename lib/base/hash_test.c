@@ -7,8 +7,8 @@
 #include <cmocka.h>
 #include <string.h>
 
-/* The SipHash paper's appendix A, and the first entries of the reference implementation's table:
- * key 00 01 … 0f, input 00 01 … of growing length. */
+/* Compares with the SipHash paper's appendix A and the first entries of the reference
+ * implementation's table: the key is 00 01 … 0f, the input 00 01 … of growing length. */
 static void siphash_agrees_with_its_paper(void **state) {
     (void)state;
     uint8_t input[64];
@@ -54,7 +54,8 @@ static void quick_hashes_tell_lengths_and_bytes(void **state) {
             assert_true(seen[i] != seen[k]);
         }
     }
-    assert_true(hash_quick(zeros, 20) == hash_quick(zeros + 7, 20)); /* wherever they lie */
+    assert_true(hash_quick(zeros, 20) ==
+                hash_quick(zeros + 7, 20)); /* the hash does not depend on the address */
 }
 
 static void quick_hashes_depend_on_each_byte(void **state) {
@@ -72,7 +73,7 @@ static void quick_hashes_depend_on_each_byte(void **state) {
 
 static void the_checksum_is_that_of_gzip(void **state) {
     (void)state;
-    assert_int_equal(hash_crc32("123456789", 9), 0xcbf43926); /* its check value */
+    assert_int_equal(hash_crc32("123456789", 9), 0xcbf43926); /* the check value of CRC-32 */
     assert_int_equal(hash_crc32("", 0), 0);
 }
 

@@ -14,8 +14,8 @@ enum { JSONW_DEPTH = 64 };
 
 struct jsonw {
     struct sink *sink; /* borrowed: takes the text */
-    /* The number of open containers, < JSONW_DEPTH. It is asserted, as the program nests them
-     * and never its input. */
+    /* The number of open containers, < JSONW_DEPTH. The bound is asserted, since the nesting
+     * depends on the program and never on its input. */
     int depth;
     bool need_comma[JSONW_DEPTH];
     bool after_key;

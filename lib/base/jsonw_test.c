@@ -117,7 +117,7 @@ static void strings_are_escaped(void **state) {
     check_escape("\xc3\xa9\xf0\x9f\x98\x80", 6, "\"\xc3\xa9\xf0\x9f\x98\x80\"");
 }
 
-/* Bytes are looked at eight at a time. */
+/* Tests each byte at each place, because the writer looks at eight bytes at a time. */
 static void every_byte_is_escaped_wherever_it_stands(void **state) {
     (void)state;
     for (unsigned c = 0; c < 0x80; c++) {

@@ -26,8 +26,8 @@ void map_clear(struct map *m) {
     arena_clear(&m->arena);
 }
 
-/* Returns the index of the slot that holds the key, or of the free slot where it belongs; a
- * third of the slots is always free, so the search ends. */
+/* Returns the index of the slot that holds the key, or of the free slot where it belongs; some of
+ * the slots are always free, so the search ends. */
 static size_t find_slot(const struct map *m, const void *key, size_t len, uint64_t hash) {
     size_t mask = m->slot_count - 1, at = hash_slot(m->slots, m->slot_count, hash);
     while (m->slots[at]) {

@@ -32,7 +32,7 @@ void map_clear(struct map *m);
  * map_clear or map_release. */
 struct map_entry *map_get(const struct map *m, const void *key, size_t len);
 /* Returns the entry of the key, made with `value` if it is new; *added (may be NULL) becomes
- * whether it is. NULL: out of memory, or the map has 2^32 - 2 entries. */
+ * whether it is. NULL: out of memory or beyond arena.limit, or the map has 2^32 - 2 entries. */
 struct map_entry *map_put(struct map *m, const void *key, size_t len, size_t value, bool *added);
 
 /* Interns a string: equal strings get equal indexes 0, 1, 2 …; SIZE_MAX when

@@ -38,7 +38,7 @@ static void keys_are_bytes(void **state) {
     map_put(&m, "\0\0", 2, 3, NULL);
     char key[3] = "xy";
     struct map_entry *entry = map_put(&m, key, 2, 4, NULL);
-    key[0] = 'z'; /* the map has a copy, with a NUL behind it */
+    key[0] = 'z'; /* the map keeps a copy of the key, with a NUL after it */
     assert_string_equal(entry->key, "xy");
     assert_int_equal(map_get(&m, NULL, 0)->value, 1);
     assert_int_equal(map_get(&m, "\0", 1)->value, 2);

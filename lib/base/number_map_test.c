@@ -41,14 +41,14 @@ static void keys_keep_their_first_value(void **state) {
     number_map_release(&m);
 }
 
-/* What hash_u64 makes this of. */
+/* Returns the number whose hash_u64 is v. */
 static uint64_t unhash(uint64_t v) {
     v = (v ^ v >> 31 ^ v >> 62) * UINT64_C(0x319642b2d24d8ec3);
     v = (v ^ v >> 27 ^ v >> 54) * UINT64_C(0x96de1b173f119089);
     return (v ^ v >> 30 ^ v >> 60) - UINT64_C(0x9e3779b97f4a7c15);
 }
 
-/* Were they to share a slot, this would take minutes. */
+/* If keys with chosen hashes shared a slot, this test would take minutes. */
 static void keys_chosen_for_their_hashes_are_as_quick_as_others(void **state) {
     struct number_map m = {0};
     (void)state;

@@ -13,7 +13,7 @@
 
 #include "base/failmalloc.h"
 
-/* A folder in /tmp, which is sticky, and what the tests make there. */
+/* Path of a folder in /tmp, which has the sticky bit, for the files of the tests. */
 static char base[64];
 
 static int make_base(void **state) {
@@ -109,7 +109,8 @@ static void links_are_followed_step_by_step(void **state) {
     assert_int_equal(check("link/below"), ST_OK);
     assert_int_equal(check("absolute/below"), ST_OK);
     assert_int_equal(check("link/away"), ST_ERR);
-    assert_int_equal(check("loose/back"), ST_ERR); /* others may exchange that link */
+    assert_int_equal(check("loose/back"),
+                     ST_ERR); /* the link is in a folder where others may exchange it */
     assert_int_equal(check("round"), ST_ERR);
 }
 

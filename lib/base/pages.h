@@ -6,7 +6,7 @@
 #include <stddef.h>
 
 /* Returns memory in huge pages where the system has them; free() frees it. NULL: out of memory, the
- * system has no huge pages, or `bytes` is so small that most of a huge page would stay unused. */
+ * system has no huge pages, or `bytes` is below 1.5 MiB, three quarters of a huge page. */
 void *pages_huge(size_t bytes);
 
 #endif

@@ -1,4 +1,4 @@
-/* Memory in large pieces. */
+/* Size of a piece of memory that counts as large, in bytes. */
 #include "base/pages.h"
 
 #include <setjmp.h>
@@ -19,7 +19,7 @@ static void huge_pages_are_for_large_pieces_only(void **state) {
     assert_null(pages_huge(4096));
     assert_null(pages_huge(SIZE_MAX));
     unsigned char *p = pages_huge(LARGE);
-    if (p) { /* not everywhere */
+    if (p) { /* huge pages are not available everywhere */
         memset(p, 0xa5, LARGE);
         assert_int_equal(p[0], 0xa5);
         assert_int_equal(p[LARGE - 1], 0xa5);

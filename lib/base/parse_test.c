@@ -26,7 +26,7 @@ static void decimal_takes_the_whole_text_or_nothing(void **state) {
         assert_false(parse_u64(bad[i], strlen(bad[i]), UINT64_MAX, &v));
     }
     assert_false(parse_u64(TEXT("1\0"), UINT64_MAX, &v));
-    assert_true(v == 99); /* left alone */
+    assert_true(v == 99); /* v keeps its value */
 }
 
 static void decimal_respects_its_maximum(void **state) {
@@ -202,7 +202,8 @@ static void a_word_of_a_table_is_found_by_its_whole_text(void **state) {
     assert_int_equal(at, 3);
     assert_true(PARSE_WORD("s", 1, rows, &at));
     assert_int_equal(rows[at].value, 1000);
-    assert_false(PARSE_WORD("Ms", 2, rows, &at)); /* nothing is written then */
+    assert_false(PARSE_WORD("Ms", 2, rows,
+                            &at)); /* nothing is written for a word that is not in the table */
     assert_int_equal(at, 1);
 }
 

@@ -1,4 +1,4 @@
-/* Parts of paths. */
+/* Tests for parts of paths. */
 #include "base/path.h"
 
 #include <stdarg.h>

@@ -34,8 +34,8 @@ struct pool {
     pool_done done;
     void *ctx;
     unsigned threads;
-    /* Numbers of workers that run and that may run. The caller's thread is not counted; its worker
-     * number is the last one. */
+    /* started: workers that run; startable: workers that may run, those included. The caller's
+     * thread is not counted; its worker number is the last one. */
     unsigned started, startable;
     struct pool_worker *workers;
 

@@ -20,7 +20,7 @@ struct job {
     unsigned number;
     unsigned result;
     unsigned sleep_us;
-    pthread_t thread; /* that did it */
+    pthread_t thread; /* the thread that did the job */
 };
 
 struct record {
@@ -29,7 +29,7 @@ struct record {
     atomic_bool bad_worker;
     atomic_uint on_worker[256];
     pthread_t caller;
-    unsigned delivered; /* only the caller's thread touches what is below */
+    unsigned delivered; /* only the caller's thread touches this and the members below */
     bool in_order, on_caller;
 };
 
@@ -45,7 +45,7 @@ static void work(void *ctx, void *arg, unsigned worker) {
     if (worker >= r->threads) {
         atomic_store(&r->bad_worker, true);
     } else if (atomic_fetch_add(&r->on_worker[worker], 1) != 0) {
-        atomic_store(&r->bad_worker, true); /* two jobs at once with one worker's state */
+        atomic_store(&r->bad_worker, true); /* two jobs ran at once with one worker's state */
     }
     raise_to(&r->most_running, atomic_fetch_add(&r->running, 1) + 1);
     if (job->sleep_us) {
@@ -78,7 +78,7 @@ static struct record new_record(unsigned threads) {
         .threads = threads, .caller = pthread_self(), .in_order = true, .on_caller = true};
 }
 
-/* Runs `jobs` jobs, the first of every eight being slow. */
+/* Runs `jobs` jobs; the first of every eight sleeps slow_us microseconds. */
 static void run(unsigned threads, size_t window, unsigned jobs, unsigned slow_us) {
     struct record r = new_record(threads);
     struct pool *p;
@@ -138,7 +138,8 @@ static void poll_delivers_without_waiting(void **state) {
             usleep(1000);
             pool_poll(p);
         }
-        assert_int_equal(r.delivered, 1); /* though nothing more was put and nobody waited */
+        assert_int_equal(r.delivered,
+                         1); /* the job was delivered although no other was put and nobody waited */
         pool_close(p);
     }
 }
@@ -158,7 +159,7 @@ static void finish_may_be_followed_by_more(void **state) {
             assert_int_equal(r.delivered, 5);
         }
     }
-    pool_close(p); /* delivers the rest */
+    pool_close(p); /* pool_close delivers the remaining jobs */
     assert_int_equal(r.delivered, 10);
     pool_close(NULL);
 }
@@ -209,10 +210,11 @@ static void no_memory_is_an_error_and_no_thread_is_done_without(void **state) {
     if (!failmalloc_works()) {
         skip();
     }
-    assert_int_equal(failmalloc_sweep(open_and_run, NULL), 3 + 2); /* blocks and threads */
+    assert_int_equal(failmalloc_sweep(open_and_run, NULL),
+                     3 + 2); /* three blocks and two threads */
 }
 
-/* What one thread puts alone it may do alone. */
+/* A job that is put alone is done by the caller's thread. */
 static void a_single_job_needs_no_thread(void **state) {
     (void)state;
     struct record r = new_record(8);
@@ -235,7 +237,7 @@ static void there_is_a_processor(void **state) {
 }
 
 #ifdef __linux__
-/* The processors that a thread may use, as /proc tells them. */
+/* Reads the mask of the processors that a thread may use from /proc. */
 static void read_mask(const char *thread, char *out, size_t size) {
     char path[64], line[256];
     (void)snprintf(path, sizeof path, "/proc/self/task/%s/status", thread);
@@ -250,7 +252,8 @@ static void read_mask(const char *thread, char *out, size_t size) {
     (void)fclose(f);
 }
 
-/* An administrator may confine a thread at any time: who set its mask would undo that. */
+/* Checks that the pool does not set the masks of its threads: an administrator may confine a thread
+ * at any time, which that would undo. */
 static void idle_threads_keep_the_mask_that_they_were_given(void **state) {
     (void)state;
     struct record r = new_record(4);
@@ -262,7 +265,7 @@ static void idle_threads_keep_the_mask_that_they_were_given(void **state) {
         pool_put(p, &jobs[i]);
     }
     pool_finish(p);
-    (void)usleep(20000); /* they go to sleep */
+    (void)usleep(20000); /* gives the threads time to go to sleep */
     char own[256], others[256];
     (void)snprintf(others, sizeof others, "%ld", (long)getpid());
     read_mask(others, own, sizeof own);

@@ -1,10 +1,10 @@
-/* The reader, a checked cursor: the only code that touches bytes of an untrusted file.
+/* The reader, a checked cursor over the bytes of an untrusted binary file.
  *
- * A reader has a name and the offset of its first byte in the file, for error texts. The first
- * read past the end makes it fail; from then on every read returns 0 and the reader stays
- * failed, so that a record is read field by field and checked once. Not thread safe. A reader
- * owns nothing and may be copied: a loop over a local copy keeps the copy in the processor's
- * registers. */
+ * A reader has a name and the offset of its first byte in the file, for error texts. The first read
+ * past the end makes it fail; from then on every read returns 0, NULL or "" and the reader stays
+ * failed, so that a record is read field by field and checked once. Not thread safe. A reader owns
+ * nothing and may be copied: a loop over a local copy keeps the copy in the processor's registers.
+ */
 #ifndef STALLKIT_BASE_READER_H
 #define STALLKIT_BASE_READER_H
 

@@ -14,7 +14,7 @@ static void require(bool sentence) {
     }
 }
 
-/* One read; its value, or 0. */
+/* Makes one read and returns the number read, the length of a text read, or 0. */
 static uint64_t step(struct reader *r, uint8_t what) {
     size_t len;
     char name[17];

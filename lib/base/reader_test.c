@@ -55,7 +55,7 @@ static void a_failed_read_returns_zero_and_stays_failed(void **state) {
 static void seek_and_skip_stay_inside(void **state) {
     (void)state;
     struct reader r = READER(1, 2, 3, 4);
-    reader_seek(&r, 4); /* the end is a position */
+    reader_seek(&r, 4); /* the end of the data is a valid position */
     assert_false(reader_failed(&r));
     reader_seek(&r, 1);
     reader_skip(&r, 2);
@@ -68,7 +68,7 @@ static void seek_and_skip_stay_inside(void **state) {
     assert_true(reader_failed(&b));
     reader_skip(&c, 4);
     assert_true(reader_failed(&c));
-    reader_skip(&d, UINT64_MAX); /* pos + len would wrap */
+    reader_skip(&d, UINT64_MAX); /* the sum of position and length would overflow */
     assert_true(reader_failed(&d));
 }
 
@@ -90,7 +90,7 @@ static void empty_readers_need_no_bytes(void **state) {
 static void uleb128_up_to_64_bits(void **state) {
     (void)state;
     struct reader r = READER(0x02, 0x7f, 0x80, 0x01, 0xb9, 0x64);
-    assert_int_equal(reader_uleb128(&r), 2); /* DWARF5 figure C.1's examples */
+    assert_int_equal(reader_uleb128(&r), 2); /* the examples of DWARF 5, figure C.1 */
     assert_int_equal(reader_uleb128(&r), 127);
     assert_int_equal(reader_uleb128(&r), 128);
     assert_int_equal(reader_uleb128(&r), 12857);
@@ -102,8 +102,8 @@ static void uleb128_up_to_64_bits(void **state) {
     assert_false(reader_failed(&padded));
 }
 
-/* Numbers are read 8 bytes at a time where so many are left, so each length counts at each distance
- * from the end. */
+/* Reads numbers of each length at each distance from the end, because the reader takes 8 bytes at a
+ * time as long as so many are left. */
 static void uleb128_of_every_length_anywhere(void **state) {
     (void)state;
     for (unsigned bits = 1; bits <= 64; bits++) {
@@ -147,7 +147,7 @@ static void uleb128_past_64_bits_fails(void **state) {
 static void sleb128_up_to_64_bits(void **state) {
     (void)state;
     struct reader r = READER(0x02, 0x7e, 0xff, 0x00, 0x81, 0x7f, 0x80, 0x01, 0x80, 0x7f);
-    assert_int_equal(reader_sleb128(&r), 2); /* DWARF5 figure C.2's examples */
+    assert_int_equal(reader_sleb128(&r), 2); /* the examples of DWARF 5, figure C.2 */
     assert_int_equal(reader_sleb128(&r), -2);
     assert_int_equal(reader_sleb128(&r), 127);
     assert_int_equal(reader_sleb128(&r), -127);
@@ -168,7 +168,8 @@ static void sleb128_past_64_bits_fails(void **state) {
     assert_true(reader_sleb128(&a) == 0);
     assert_true(reader_failed(&a));
     struct reader b = READER(0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x00);
-    assert_true(reader_sleb128(&b) == 0); /* negative so far, then padded as if positive */
+    assert_true(reader_sleb128(&b) ==
+                0); /* a negative number that is padded with zeros as if it were positive */
     assert_true(reader_failed(&b));
     struct reader c = READER(0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x7f);
     assert_true(reader_sleb128(&c) == 0);
@@ -182,7 +183,8 @@ static void numbers_of_any_width_follow_the_byte_order(void **state) {
     (void)state;
     const uint8_t bytes[] = {0x81, 0x92, 0xa3, 0xb4, 0xc5, 0xd6, 0xe7, 0xf8, 0x09, 0x1a};
     for (unsigned size = 1; size <= 8; size++) {
-        for (size_t len = 0; len <= sizeof bytes; len++) { /* cut, exact, and with more behind */
+        for (size_t len = 0; len <= sizeof bytes;
+             len++) { /* shorter than the number, as long, and longer */
             struct reader little = reader_init("t", bytes, len), big = little;
             uint64_t low_first = 0, high_first = 0;
             for (unsigned i = 0; i < size && len >= size; i++) {
@@ -203,7 +205,7 @@ static void strings_are_skipped_whatever_their_length(void **state) {
     (void)state;
     uint8_t bytes[40];
     for (size_t nul = 0; nul <= sizeof bytes; nul++) {
-        memset(bytes, 0x80, sizeof bytes); /* a high bit is no end */
+        memset(bytes, 0x80, sizeof bytes); /* a byte of 0x80 does not end the text */
         if (nul < sizeof bytes) {
             bytes[nul] = 0;
         }

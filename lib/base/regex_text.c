@@ -53,7 +53,7 @@ struct regex {
     VEC(struct regex_set) sets;
     pthread_mutex_t lock; /* guards all below */
     struct map known;     /* text -> enum st of its search */
-    size_t known_bytes;   /* bytes of the texts in `known` */
+    size_t known_bytes;   /* bytes of the texts and entries in `known` */
     struct regex_states now, next;
     uint32_t *open; /* steps whose successors are not listed yet */
 };
@@ -307,7 +307,8 @@ static enum st repeat_steps(struct regex_parser *p, size_t start, size_t least, 
     if (copies > STEPS_MAX / len) {
         return regex_refuse(p, "too many repetitions");
     }
-    if (least == 0 && most == SIZE_MAX) { /* split x jump-back */
+    if (least == 0 &&
+        most == SIZE_MAX) { /* the steps become: a split, x, a jump back to the split */
         return insert_split(p, start, start + 1, start + len + 2) != ST_OK
                    ? ST_ERR
                    : insert_split(p, start + len + 1, start, start);
@@ -342,7 +343,7 @@ static enum st repeat_steps(struct regex_parser *p, size_t start, size_t least, 
     return ST_OK;
 }
 
-/* Reads "{N}", "{N,}", "{,M}" or "{N,M}"; a missing M is SIZE_MAX. */
+/* Reads "{N}", "{N,}", "{,M}" or "{N,M}"; a missing N is 0, a missing M SIZE_MAX. */
 static enum st parse_bounds(struct regex_parser *p, size_t *least, size_t *most) {
     p->at++;
     bool number = parse_times(p, least);
@@ -489,7 +490,7 @@ static bool holds_at(enum regex_place place, const struct regex_place_at *p) {
     return false;
 }
 
-/* Adds a step to the set; false: it was in it. */
+/* Adds a step to the set; false: the set had it already. */
 static bool add_state(struct regex_states *s, uint32_t step) {
     uint32_t at = s->at[step];
     if (at < s->count && s->list[at] == step) {

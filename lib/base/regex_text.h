@@ -12,9 +12,10 @@
 #include "base/err.h"
 
 enum {
-    /* Maximum number of parts of an expression, with repetitions written out. */
+    /* An expression with this many parts, repetitions written out, always fits; a program of more
+       than twice as many steps is refused. */
     REGEX_SIZE_MAX = 10000,
-    REGEX_DEPTH_MAX = 64,      /* maximum number of levels of parentheses */
+    REGEX_DEPTH_MAX = 64,      /* an expression with so many levels of parentheses is refused */
     REGEX_TEXT_MAX = 4096,     /* number of bytes of a text, from its start, that are searched */
     REGEX_STEPS_MAX = 1 << 20, /* maximum number of steps of one search, about 2 ms */
 };
@@ -22,16 +23,16 @@ enum {
 struct regex;
 
 /* Compiles an expression; the caller frees it. ST_ERR: ERR_USAGE with the reason if it is
- * malformed, larger than REGEX_SIZE_MAX or deeper than REGEX_DEPTH_MAX; ERR_NOMEM. Never
- * ST_NONE. */
+ * malformed, too large (REGEX_SIZE_MAX) or has REGEX_DEPTH_MAX levels of parentheses or more;
+ * ERR_NOMEM. Never ST_NONE. */
 enum st regex_compile(struct regex **out, const char *text, struct err *e) BASE_MUST_USE;
 void regex_free(struct regex *r);
 
 /* Searches for a match of the expression anywhere in the first REGEX_TEXT_MAX bytes of a text;
  * their end counts as the end of the text. ST_OK: it is there; ST_NONE: it is not. ST_ERR:
  * ERR_LIMIT if that is unknown after REGEX_STEPS_MAX steps, which only an expression of some
- * hundred repeated parts takes; ERR_NOMEM. Answers are kept, so that a text which comes again costs
- * one look-up. Thread safe. */
+ * hundred repeated parts takes; ERR_NOMEM. Answers are kept, for up to 4 MiB of texts, so that a
+ * text which comes again costs one look-up. Thread safe. */
 enum st regex_search(struct regex *r, const char *text, size_t len, struct err *e) BASE_MUST_USE;
 
 #endif

@@ -17,7 +17,8 @@ static enum st search_in(const char *regex, const char *text) {
     struct regex *r;
     assert_int_equal(regex_compile(&r, regex, NULL), ST_OK);
     enum st st = regex_search(r, text, strlen(text), NULL);
-    assert_int_equal(regex_search(r, text, strlen(text), NULL), st); /* from what is known */
+    assert_int_equal(regex_search(r, text, strlen(text), NULL),
+                     st); /* the second search uses the states that the first has built */
     regex_free(r);
     return st;
 }
@@ -108,7 +109,8 @@ static double seconds_used(void) {
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-/* The bound of time is the bound of steps; what is tested of the time is its order. */
+/* Searches hostile texts: the limit of steps bounds the time, and only its order of magnitude is
+ * tested. */
 static void no_text_takes_long(void **state) {
     static const char *const hostile[] = {
         "1.*1.*x",
@@ -123,7 +125,7 @@ static void no_text_takes_long(void **state) {
         "(.{0,99}.{0,99}x){40}",
         "(|1|)*(|1|)*(|1|)*x",
     };
-    static char texts[2][60001]; /* with a NUL */
+    static char texts[2][60001]; /* room for a NUL at the end */
     (void)state;
     srand(1);
     for (size_t i = 0; i + 1 < sizeof texts[0]; i++) {
@@ -163,13 +165,14 @@ static void write_random(struct strbuf *out, int budget) {
             strbuf_addstr(out, ")");
             budget -= inside;
         }
-        /* Repeated places mean different things to different libraries. */
+        /* Repeated anchors mean different things to different libraries, so they are not written.
+         */
         bool place = !group && (*atom == '^' || *atom == '$');
         strbuf_addstr(out, place ? "" : ends[(size_t)rand() % (sizeof ends / sizeof *ends)]);
     }
 }
 
-/* The C library's own is the oracle where both take the expression. */
+/* Compares answers with those of the C library's regexec for expressions that both accept. */
 static void answers_are_those_of_the_c_library(void **state) {
     (void)state;
     int compared = 0, found = 0;

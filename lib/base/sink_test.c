@@ -49,7 +49,8 @@ static void the_first_failure_sticks(void **state) {
     sink_str(&s, "1234");
     sink_str(&s, "5");
     assert_true(err_is(&s.err));
-    b.limit = 0; /* would work now, but a text with a hole is not wanted */
+    b.limit = 0; /* the buffer has room again, but a sink that has failed writes no more, so that no
+                    text has a hole */
     b.failed = false;
     sink_str(&s, "6");
     struct err e = {0};
@@ -89,7 +90,7 @@ static void a_function_gets_every_byte_in_order_and_in_few_calls(void **state) {
     memset(big, 'b', big_size);
     sink_str(&s, "start ");
     assert_int_equal(t.calls, 0);
-    sink_write(&s, big, big_size); /* larger than the buffer */
+    sink_write(&s, big, big_size); /* this text is larger than the sink's buffer */
     assert_int_equal(t.calls, 2);
     for (int i = 0; i < 30000; i++) {
         sink_printf(&s, "%05d ", i);
@@ -164,7 +165,7 @@ static void nothing_is_written_from_nowhere(void **state) {
     struct taken t = {.calls = 0};
     struct sink s = sink_to_function(take, &t);
     sink_str(&s, "a");
-    sink_write(&s, NULL, 0); /* the sanitizer for undefined behaviour looks on */
+    sink_write(&s, NULL, 0); /* a sanitizer would report a memcpy from NULL */
     sink_str(&s, "b");
     assert_int_equal(sink_close(&s, NULL), ST_OK);
     assert_string_equal(strbuf_cstr(&t.text), "ab");

@@ -1,4 +1,4 @@
-/* Sorts elements that are mostly in order already. */
+/* Sorts elements that are often in order already. */
 #include "base/sort.h"
 
 #include <stdlib.h>

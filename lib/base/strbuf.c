@@ -131,7 +131,7 @@ void strbuf_addf(struct strbuf *b, const char *fmt, ...) {
  * log10(2) is about 1233 / 4096. */
 static size_t decimal_len(uint64_t v) {
     static const uint64_t powers[] = {
-        0, /* so that 0 has one digit, too */
+        0, /* this entry gives the number 0 one digit */
         10,
         100,
         1000,

@@ -34,11 +34,12 @@ void strbuf_reset(struct strbuf *b);
 /* Shortens the text to len bytes; no effect if it has fewer. */
 void strbuf_truncate(struct strbuf *b, size_t len);
 
-/* Can len bytes, at least 1, be appended without allocating? */
+/* Can len bytes, at least 1, be appended without allocating? Always false if the buffer has a limit
+ * or has failed. */
 static inline bool strbuf_has_room(const struct strbuf *b, size_t len) {
     return len < b->cap - b->len && len > 0 && !b->limit && !b->failed;
 }
-/* The slow path of strbuf_add: makes room first. */
+/* Makes room and then appends: the slow path of strbuf_add. */
 void strbuf_add_slowly(struct strbuf *b, const void *bytes, size_t len);
 static inline void strbuf_add(struct strbuf *b, const void *bytes, size_t len) {
     if (strbuf_has_room(b, len)) {

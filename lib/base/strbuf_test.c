@@ -34,7 +34,7 @@ static void appends_keep_a_nul_behind(void **state) {
     assert_int_equal(b.len, 3000);
     strbuf_truncate(&b, 2);
     assert_string_equal(strbuf_cstr(&b), "ab");
-    strbuf_truncate(&b, 3); /* longer than it is: no effect */
+    strbuf_truncate(&b, 3); /* truncating to more than the length has no effect */
     assert_int_equal(b.len, 2);
     strbuf_addc(&b, 'c');
     strbuf_addstr(&b, "de");
@@ -104,7 +104,7 @@ static void past_the_limit_it_fails_and_stays_failed(void **state) {
     strbuf_clear(&b);
     assert_int_equal(strbuf_check(&b, NULL), ST_OK);
     strbuf_addf(&b, "%d", 123456);
-    assert_int_equal(b.len, 0); /* all or nothing */
+    assert_int_equal(b.len, 0); /* a text that does not fit is left out as a whole */
     assert_int_equal(strbuf_check(&b, NULL), ST_ERR);
     strbuf_release(&b);
     assert_int_equal(b.limit, 5);
@@ -146,7 +146,8 @@ static void no_memory_marks_it_failed(void **state) {
     failmalloc_arm(1, false);
     strbuf_addf(&b, "%200d", 1);
     assert_true(failmalloc_disarm());
-    strbuf_addc(&b, 'x'); /* there is memory again, but a text with a hole is not wanted */
+    strbuf_addc(&b, 'x'); /* memory is available again, but a buffer that has failed takes no more,
+                             so that no text has a hole */
     assert_string_equal(strbuf_cstr(&b), "kept");
     struct err e = {0};
     assert_int_equal(strbuf_check(&b, &e), ST_ERR);
@@ -157,7 +158,8 @@ static void no_memory_marks_it_failed(void **state) {
     assert_true(failmalloc_disarm());
 }
 
-/* A scratch buffer is used for many texts, and checked behind the last. */
+/* Checks that a failure survives strbuf_clear: a scratch buffer is used for many texts and checked
+ * after the last. */
 static void lack_of_memory_is_remembered_until_it_is_reset(void **state) {
     (void)state;
     if (!failmalloc_works()) {
@@ -186,12 +188,13 @@ static void room_for_much_is_taken_once(void **state) {
         strbuf_room_large(&b, sizes[i]);
         const char *data = b.data;
         assert_true(data && b.cap >= sizes[i] && b.len == 0 && *data == '\0');
-        strbuf_room_large(&b, 2 * sizes[i]); /* it has some */
+        strbuf_room_large(&b,
+                          2 * sizes[i]); /* does nothing, because the buffer has memory already */
         while (b.len + 1 < sizes[i]) {
             strbuf_addc(&b, 'x');
         }
         assert_ptr_equal(b.data, data);
-        strbuf_addstr(&b, "yz"); /* it grows as any other */
+        strbuf_addstr(&b, "yz"); /* the buffer grows as any other */
         assert_false(b.failed);
         assert_int_equal(strlen(b.data), b.len);
         strbuf_release(&b);

@@ -69,10 +69,10 @@ static void large_memory_is_a_vectors_like_any(void **state) {
     (void)state;
     enum { LARGE = 1000003 };
     VEC(uint64_t) v = {0};
-    assert_true(VEC_RESERVE_LARGE(&v, LARGE)); /* the first: 8 MB */
+    assert_true(VEC_RESERVE_LARGE(&v, LARGE)); /* the first reservation takes memory of 8 MB */
     assert_true(v.cap >= LARGE);
     for (size_t i = 0; i < 2 * LARGE; i++) {
-        assert_true(VEC_PUSH(&v, i)); /* and beyond it */
+        assert_true(VEC_PUSH(&v, i)); /* pushes more than were reserved */
     }
     assert_true(VEC_RESERVE_LARGE(&v, 3 * LARGE));
     assert_true(v.cap - v.len >= 3 * LARGE);
@@ -82,7 +82,7 @@ static void large_memory_is_a_vectors_like_any(void **state) {
     VEC_RELEASE(&v);
     assert_false(VEC_RESERVE_LARGE(&v, SIZE_MAX / 2));
     assert_null(v.data);
-    assert_true(VEC_RESERVE_LARGE(&v, 10)); /* a small one */
+    assert_true(VEC_RESERVE_LARGE(&v, 10)); /* a small reservation */
     assert_true(v.cap >= 10);
     VEC_RELEASE(&v);
 }
@@ -91,7 +91,7 @@ static void insertion_moves_what_is_behind(void **state) {
     (void)state;
     VEC(int) v = {0};
     for (int i = 0; i < 100; i++) {
-        assert_true(VEC_INSERT(&v, v.len / 2)); /* 1 3 5 … 4 2 0 */
+        assert_true(VEC_INSERT(&v, v.len / 2)); /* the order of the numbers becomes 1 3 5 … 4 2 0 */
         v.data[(v.len - 1) / 2] = i;
     }
     assert_int_equal(v.len, 100);

@@ -121,7 +121,8 @@ struct abbrev {
      * all attributes. */
     uint32_t first_wanted, wanted_skip;
     uint16_t wanted_count;
-    bool direct; /* it is fixed, and each wanted attribute is a number */
+    bool direct; /* little-endian and fixed, and each wanted attribute is a number of a fixed size
+                    or in the abbreviation */
 };
 
 /* An abbreviation table, read as far as its declarations were needed. */

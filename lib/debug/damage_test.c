@@ -1,4 +1,5 @@
-/* Damage is local: what a broken unit, DIE, table or reference costs, and what it does not. */
+/* Tests that damage is local: what a broken unit, DIE, table or reference costs, and what it does
+ * not. */
 #include "debug/find_units_test.h"
 #include "debug/dwarf_build_test.h"
 
@@ -13,7 +14,8 @@ static void put_abbrevs(struct dwarf_build *b) {
     abbrev(b, 4, DW_TAG_subprogram, false, DW_AT_name, DW_FORM_strp, DW_AT_low_pc, DW_FORM_addr,
            DW_AT_high_pc, DW_FORM_data1, 0);
     abbrev(b, 5, DW_TAG_subprogram, false, DW_AT_ranges, DW_FORM_sec_offset, 0);
-    abbrev(b, 6, DW_TAG_subprogram, false, 0x7777u, 0x77u, 0); /* a form that nobody knows */
+    abbrev(b, 6, DW_TAG_subprogram, false, 0x7777u, 0x77u,
+           0); /* a form that DWARF does not define */
     end_abbrevs(b);
 }
 
@@ -33,7 +35,8 @@ static void put_good_unit(struct dwarf_build *b, const char *name, uint64_t low)
     end_unit(b);
 }
 
-/* The functions of all units, by name in the order of units, and the complaints. */
+/* Compares the functions of all units, by name in the order of units, and fills *h with the
+ * complaints. */
 static void check_functions(const struct dwarf_build *b, struct heard *h, const char *expected) {
     struct sections sections;
     struct debug *d;
@@ -41,7 +44,7 @@ static void check_functions(const struct dwarf_build *b, struct heard *h, const 
     *h = (struct heard){0};
     assert_int_equal(open_built(&d, b, &sections, (struct debug_setup){0}, h), ST_OK);
     h->dieless = debug_dieless_units(d);
-    for (int pass = 0; pass < 2; pass++) { /* the second time nothing is complained of again */
+    for (int pass = 0; pass < 2; pass++) { /* the second pass complains of nothing again */
         unsigned before = h->count;
         strbuf_clear(&names);
         for (size_t i = 0; i < debug_unit_count(d); i++) {
@@ -81,7 +84,7 @@ static void a_unit_without_a_die_is_no_damage(void **state) {
     assert_int_equal(h.dieless, 2);
 }
 
-/* The middle one of three units, with one field of its header or first DIE overwritten. */
+/* Overwrites one field of the header or first DIE of the middle one of three units. */
 static void check_broken_unit(size_t at, uint64_t v, unsigned width) {
     static struct dwarf_build b;
     struct heard h;
@@ -99,14 +102,14 @@ static void check_broken_unit(size_t at, uint64_t v, unsigned width) {
 
 static void a_broken_unit_costs_itself(void **state) {
     (void)state;
-    check_broken_unit(4, 99, 2); /* version */
+    check_broken_unit(4, 99, 2); /* field: the version */
     check_broken_unit(4, 1, 2);
-    check_broken_unit(6, 0x10000, 4); /* abbreviations past their section */
+    check_broken_unit(6, 0x10000, 4); /* abbreviations past the end of their section */
     check_broken_unit(10, 3, 1);      /* size of addresses */
     check_broken_unit(10, 0, 1);
-    check_broken_unit(11, 0x7f, 1); /* abbreviation of the first DIE */
-    check_broken_unit(11, 2, 1);    /* which is no unit */
-    check_broken_unit(11, 6, 1);    /* a form that nobody knows */
+    check_broken_unit(11, 0x7f, 1); /* abbreviation of the first DIE: one that does not exist */
+    check_broken_unit(11, 2, 1);    /* abbreviation of a subprogram, which is no unit */
+    check_broken_unit(11, 6, 1);    /* abbreviation with a form that DWARF does not define */
 }
 
 static void units_too_small_for_a_header_cost_themselves(void **state) {
@@ -119,7 +122,7 @@ static void units_too_small_for_a_header_cost_themselves(void **state) {
     put_good_unit(&b, "before", 0x1000);
     put(&b, 1, 4), put(&b, 0, 1); /* a unit of one byte */
     put_good_unit(&b, "between", 0x3000);
-    put(&b, 0, 4), put(&b, 0, 4); /* two of none */
+    put(&b, 0, 4), put(&b, 0, 4); /* two units of no byte */
     put_good_unit(&b, "behind", 0x2000);
     check_functions(&b, &h, "before between behind ");
     assert_int_equal(h.count, 4);
@@ -141,7 +144,7 @@ static void many_units_too_small_for_a_header_cost_no_neighbours(void **state) {
         len += (size_t)snprintf(want + len, sizeof want - len, "%s ", name);
     }
     check_functions(&b, &h, want);
-    assert_int_equal(h.count, 69); /* the last one is padding */
+    assert_int_equal(h.count, 69); /* the last one is padding, which is no complaint */
 }
 
 static void a_unit_cut_by_the_end_of_the_section_costs_itself(void **state) {
@@ -177,7 +180,7 @@ static void what_was_read_before_the_damage_is_kept(void **state) {
     put_abbrevs(&b);
     put_unit_head(&b);
     put_function(&b, "kept", 0x1000);
-    put_uleb(&b, 0x55); /* no such abbreviation */
+    put_uleb(&b, 0x55); /* no abbreviation has this number */
     put_function(&b, "lost", 0x2000);
     put(&b, 0, 1);
     end_unit(&b);
@@ -202,7 +205,7 @@ static void children_that_do_not_end_are_read(void **state) {
     assert_int_equal(h.count, 1);
 }
 
-/* A unit whose abbreviation has `count` attributes of no size, and then one more. */
+/* Checks a unit whose abbreviation has `count` attributes of no size, and then one more. */
 static void check_attributes(unsigned count, unsigned attribute, unsigned form, bool sound) {
     static struct dwarf_build b;
     struct heard h;
@@ -322,7 +325,8 @@ static void a_unit_may_be_read_any_number_of_times(void **state) {
     (void)state;
     assert_int_equal(object_open(&o, "testdata/objects/elf-dwarf5/libshop.so", &e), ST_OK);
     assert_int_equal(debug_open(&d, object_slice(o, 0), NULL, hear, &h, &e), ST_OK);
-    /* In turns, so that no table of abbreviations or lines is at hand from the last time. */
+    /* Reads the units in turns, so that no table of abbreviations or lines is still in memory from
+     * the last time. */
     for (size_t i = 0; i < 3000 * debug_unit_count(d); i++) {
         struct debug_unit u = {0};
         assert_int_equal(debug_read_unit(d, i % debug_unit_count(d), &u, &e), ST_OK);
@@ -334,7 +338,7 @@ static void a_unit_may_be_read_any_number_of_times(void **state) {
     object_close(o);
 }
 
-/* A large table of abbreviations whose last entry every one of many small units needs. */
+/* Reads many small units that all need the last entry of a large table of abbreviations. */
 static void one_large_table_is_not_read_for_every_unit(void **state) {
     static struct dwarf_build b;
     struct sections sections;
@@ -347,7 +351,8 @@ static void one_large_table_is_not_read_for_every_unit(void **state) {
     }
     abbrev(&b, 1, DW_TAG_compile_unit, true, 0);
     end_abbrevs(&b);
-    for (uint32_t i = 0; i < 900; i++) { /* each unit its own table: one entry less */
+    for (uint32_t i = 0; i < 900;
+         i++) { /* each unit has a table of its own, which begins an entry later */
         begin_unit(&b, 4, i * 6);
         put_uleb(&b, 1), put(&b, 0, 1);
         end_unit(&b);
@@ -358,7 +363,7 @@ static void one_large_table_is_not_read_for_every_unit(void **state) {
     debug_close(d);
 }
 
-/* Opens a fixture with every allocation of ours failing in turn. */
+/* Opens and reads a fixture, perhaps with an allocation failing. */
 static void read_fixture(void *ctx, bool refused) {
     struct object *o = ctx;
     struct debug *d;
@@ -398,14 +403,15 @@ static void any_allocation_may_fail(void **state) {
     if (!failmalloc_works()) {
         skip();
     }
-    /* The object keeps what it inflates or indexes: opened once outside, so that runs are alike. */
+    /* The object keeps what it inflates or indexes, so it is opened once in front of the runs, to
+     * make them alike. */
     assert_int_equal(object_open(&o, "testdata/objects/elf-dwarf5/libshop.so", &e), ST_OK);
     read_fixture(o, false);
     assert_true(failmalloc_sweep(read_fixture, o) > 0);
     object_close(o);
 }
 
-/* ---- what is elsewhere ---- */
+/* ---- functions in other files ---- */
 
 static void units_that_keep_their_functions_elsewhere_are_told_of_once(void **state) {
     static struct dwarf_build b;
@@ -418,7 +424,7 @@ static void units_that_keep_their_functions_elsewhere_are_told_of_once(void **st
            DW_FORM_addr, DW_AT_high_pc, DW_FORM_data4, 0);
     abbrev(&b, 2, DW_TAG_compile_unit, false, DW_AT_GNU_dwo_name, DW_FORM_string, DW_AT_low_pc,
            DW_FORM_addr, DW_AT_high_pc, DW_FORM_data4, 0);
-    /* A module of clang: neither code nor lines. */
+    /* A module of clang has neither code nor lines. */
     abbrev(&b, 3, DW_TAG_compile_unit, false, DW_AT_GNU_dwo_name, DW_FORM_string, 0);
     end_abbrevs(&b);
     begin_unit(&b, 4, 0);

@@ -1,5 +1,5 @@
 /* Any bytes as an object file, or else as bare DWARF sections: every unit is read, and addresses
- * are looked for. The input is held to its promise too: what a unit returns is in order. */
+ * are looked for. What a unit returns must be in order, as debug.h promises. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -87,8 +87,8 @@ static void try_object(const uint8_t *data, size_t size) {
     object_close(o);
 }
 
-/* Flags, then for each section its length (16 bits) and bytes, copied so that a sanitizer knows its
- * ends. */
+/* Takes flags, then for each section its length (16 bits) and bytes, which are copied so that a
+ * sanitizer knows where they end. */
 static void try_sections(const uint8_t *data, size_t size) {
     struct reader r = reader_init("fuzz", data, size);
     struct sections s = {.file = "fuzz"};

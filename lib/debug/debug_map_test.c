@@ -1,4 +1,4 @@
-/* What is read of a debug map. */
+/* Tests of reading a debug map. */
 #include "debug/debug_map.h"
 
 #include <setjmp.h>
@@ -58,21 +58,21 @@ static void objects_have_their_functions(void **state) {
 static void stabs_in_disorder_cost_their_function(void **state) {
     static const struct macho_build_symbol stabs[] = {
         {"_early", STAB_FUNCTION, 1, 0, 0x1100},
-        {"", STAB_FUNCTION, 0, 0, 0x10}, /* of no object file */
+        {"", STAB_FUNCTION, 0, 0, 0x10}, /* a function outside of any object file */
         {"/b/x.o", STAB_OBJECT_FILE, 0, 1, 7},
-        {"", STAB_FUNCTION, 0, 0, 0x10}, /* no beginning */
+        {"", STAB_FUNCTION, 0, 0, 0x10}, /* an end without a beginning */
         {"_one", STAB_FUNCTION, 1, 0, 0x1140},
-        {"_two", STAB_FUNCTION, 1, 0, 0x1120}, /* no end of _one */
+        {"_two", STAB_FUNCTION, 1, 0, 0x1120}, /* another beginning, without an end of _one */
         {"", STAB_FUNCTION, 0, 0, 0x20},
         {"_empty", STAB_FUNCTION, 1, 0, 0x1160},
         {"", STAB_FUNCTION, 0, 0, 0},
         {"_wraps", STAB_FUNCTION, 1, 0, UINT64_MAX - 1},
         {"", STAB_FUNCTION, 0, 0, 2},
-        {"/b/none.o", STAB_OBJECT_FILE, 0, 1, 7}, /* without functions */
+        {"/b/none.o", STAB_OBJECT_FILE, 0, 1, 7}, /* an object file without functions */
         {"/c/x.o", STAB_OBJECT_FILE, 0, 1, 7},
         {"_three", STAB_FUNCTION, 1, 0, 0x1180},
         {"", STAB_FUNCTION, 0, 0, 4},
-        {"/b/x.o", STAB_OBJECT_FILE, 0, 1, 7}, /* again */
+        {"/b/x.o", STAB_OBJECT_FILE, 0, 1, 7}, /* the same object file again */
         {"four", STAB_FUNCTION, 1, 0, 0x1100},
         {"", STAB_FUNCTION, 0, 0, 4},
         {"", STAB_OBJECT_FILE, 0, 1, 7},
@@ -123,8 +123,8 @@ static void a_file_without_stabs_has_no_map(void **state) {
 
 /* ---- the map's functions in an object file ---- */
 
-/* An object file: ltmp0 and _a at 0, _b at 0x20, a private function at 0x30, _b_alias at 0x20, two
- * functions _s at 0x40 and 0x50; the code ends at 0x60. */
+/* Opens an object file: ltmp0 and _a at 0, _b at 0x20, a private function at 0x30, _b_alias at
+ * 0x20, two functions _s at 0x40 and 0x50; the code ends at 0x60. */
 static struct object *open_unlinked(uint32_t cpu_type) {
     static const struct macho_build_section sections[] = {{.segment = "__TEXT",
                                                            .name = "__text",
@@ -139,7 +139,7 @@ static struct object *open_unlinked(uint32_t cpu_type) {
         {"l_keypath_get", MACHO_SECT, 1, 0, 0x30},
         {"_s", MACHO_SECT, 1, 0, 0x40},
         {"_s", MACHO_SECT, 1, 0, 0x50},
-        {"_early", STAB_FUNCTION, 1, 0, 0x10}, /* no bound */
+        {"_early", STAB_FUNCTION, 1, 0, 0x10}, /* a stab, which bounds no function */
     };
     static struct build b;
     struct macho_build m = usual_macho();
@@ -155,7 +155,7 @@ static struct object *open_unlinked(uint32_t cpu_type) {
     return open_built(&b);
 }
 
-/* Returns the status of link_spans_read; *count: of the spans that were found. */
+/* Returns the status of link_spans_read; *count becomes the number of spans that were found. */
 static enum st spans_of(uint32_t cpu_type, const struct map_function *functions, size_t n,
                         size_t *count) {
     struct object *o = open_unlinked(cpu_type);
@@ -172,10 +172,14 @@ static enum st spans_of(uint32_t cpu_type, const struct map_function *functions,
 static void functions_of_the_file_that_was_linked_have_spans(void **state) {
     static const struct map_function functions[] = {
         {.name = "a", .address = 0x1000, .size = 0x20},
-        {.name = "alias_of_a", .address = 0x1000, .size = 0x20}, /* by the linker's -alias */
+        {.name = "alias_of_a",
+         .address = 0x1000,
+         .size = 0x20}, /* made by the linker's option -alias */
         {.name = "b", .address = 0x2000, .size = 0x10},
         {.name = "b_too", .address = 0x2000, .size = 0x10},
-        {.name = "s", .address = 0x3000, .size = 0x10}, /* it is unknown which one */
+        {.name = "s",
+         .address = 0x3000,
+         .size = 0x10}, /* two functions have this name, so it is unknown which one */
     };
     size_t count;
     (void)state;
@@ -189,13 +193,17 @@ static void another_function_or_size_is_another_build(void **state) {
         enum st arm64, x86_64;
     } cases[] = {
         {{.name = "a", .size = 0x20}, ST_OK, ST_OK},
-        {{.name = "a", .size = 0x1c}, ST_NONE, ST_OK}, /* without the padding of 16 bytes */
+        {{.name = "a", .size = 0x1c},
+         ST_NONE,
+         ST_OK}, /* the size without the padding to 16 bytes */
         {{.name = "a", .size = 0x10}, ST_NONE, ST_NONE},
         {{.name = "a", .size = 0x24}, ST_NONE, ST_NONE},
         {{.name = "b", .size = 0x20}, ST_NONE, ST_NONE},
         {{.name = "gone", .size = 0x20}, ST_NONE, ST_NONE},
         {{.name = "a", .size = UINT64_MAX}, ST_NONE, ST_NONE},
-        {{.name = "s", .size = 0x4000}, ST_OK, ST_OK}, /* not compared */
+        {{.name = "s", .size = 0x4000},
+         ST_OK,
+         ST_OK}, /* the size is not compared, because two functions have this name */
     };
     size_t count;
     (void)state;

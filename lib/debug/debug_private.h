@@ -22,7 +22,7 @@ struct other_file {
  * line table and one folder share it. */
 struct other_table {
     struct line_files files;  /* the files; their paths are in debug.arena */
-    struct other_file *known; /* one element per file, in debug.arena */
+    struct other_file *known; /* an element for each file of `files`, in debug.arena */
 };
 
 /* One unit of one file: the values of its header and of its own DIE. */

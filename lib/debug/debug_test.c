@@ -1,7 +1,7 @@
-/* Units, functions and names from hand-made DWARF of each version. */
+/* Tests of units, functions and names, with hand-made DWARF of each version. */
 #include "debug/dwarf_build_test.h"
 
-/* What most tests look at: one file, opened, and its first unit. */
+/* One opened file and its first unit, which most tests look at. */
 struct opened {
     struct sections sections;
     struct debug *d;
@@ -23,7 +23,7 @@ static void open_unit(struct opened *o, const struct dwarf_build *b) {
 
 static void close_unit(struct opened *o) {
     debug_unit_release(&o->unit);
-    debug_unit_release(&o->unit); /* twice is harmless */
+    debug_unit_release(&o->unit); /* releasing twice is harmless */
     debug_close(o->d);
 }
 
@@ -35,7 +35,8 @@ static void assert_range(const struct debug_function *f, size_t i, uint64_t low,
 
 /* ---- addresses of a function ---- */
 
-/* A unit of one function "f" whose address attributes are the caller's: its abbreviation is 2. */
+/* Begins a unit of one function "f", whose abbreviation 2 the caller completes with its address
+ * attributes. */
 static void begin_simple(struct dwarf_build *b, unsigned version) {
     abbrev(b, 1, DW_TAG_compile_unit, true, DW_AT_name, DW_FORM_string, DW_AT_low_pc, DW_FORM_addr,
            0);
@@ -115,11 +116,11 @@ static void a_range_list_of_dwarf_4_counts_from_its_base(void **state) {
     const struct debug_function *f = &o.unit.functions[0];
     assert_int_equal(f->range_count, 2);
     assert_range(f, 0, 0x1100, 0x1120);
-    assert_range(f, 1, 0x5010, 0x5040); /* joined */
+    assert_range(f, 1, 0x5010, 0x5040); /* the two neighbouring ranges are joined */
     close_unit(&o);
 }
 
-/* Every entry kind of DWARF 5, by offset or by index. */
+/* Checks a list with every entry kind of DWARF 5, referred to by offset or by index. */
 static void check_rnglist(bool by_index) {
     static struct dwarf_build b;
     struct opened o;
@@ -141,7 +142,7 @@ static void check_rnglist(bool by_index) {
     }
     end_simple(&b);
     b.in = SECTION_ADDR;
-    put(&b, 0, 8); /* header; nobody reads it */
+    put(&b, 0, 8); /* the header, which is not read */
     static const uint64_t addresses[] = {0x2000, 0x2010, 0x3000};
     for (size_t i = 0; i < 3; i++) {
         put_address(&b, addresses[i]);
@@ -153,7 +154,7 @@ static void check_rnglist(bool by_index) {
     put(&b, 0, 1);
     put(&b, 2, 4); /* two offsets */
     put(&b, 0, 4);
-    put(&b, 8, 4); /* the second list is behind the offsets */
+    put(&b, 8, 4); /* the second list comes after the offsets */
     put(&b, DW_RLE_offset_pair, 1), put_uleb(&b, 0x10), put_uleb(&b, 0x20);
     put(&b, DW_RLE_startx_endx, 1), put_uleb(&b, 0), put_uleb(&b, 1);
     put(&b, DW_RLE_startx_length, 1), put_uleb(&b, 2), put_uleb(&b, 0x40);
@@ -214,7 +215,7 @@ static void addresses_and_names_may_be_indexes(void **state) {
 
 /* ---- stripped code ---- */
 
-/* One function of 16 bytes at each address. */
+/* Builds a unit with one function of 16 bytes at each address. */
 static void build_functions(struct dwarf_build *b, const uint64_t *lows, size_t count) {
     *b = (struct dwarf_build){0};
     abbrev(b, 1, DW_TAG_compile_unit, true, DW_AT_name, DW_FORM_string, 0);
@@ -239,7 +240,7 @@ static void stripped_code_owns_nothing(void **state) {
     assert_int_equal(o.unit.function_count, 1);
     assert_range(&o.unit.functions[0], 0, 0x1000, 0x1010);
     close_unit(&o);
-    /* Not known where code lies: only the tombstones are out. */
+    /* It is not known where code lies, so only the tombstones are left out. */
     open_unit(&o, &b);
     assert_int_equal(o.unit.function_count, 2);
     assert_range(&o.unit.functions[0], 0, 0x40, 0x50);
@@ -273,7 +274,7 @@ static void the_thumb_bit_is_cleared(void **state) {
 
 enum { CU = 1, FUNCTION, ABSTRACT, INLINED, BLOCK, DECLARATION, DEFINITION };
 
-/* Abbreviations for trees; references are DW_FORM_ref4. */
+/* Writes the abbreviations for trees, whose references are DW_FORM_ref4, and begins a unit. */
 static void begin_tree(struct dwarf_build *b) {
     *b = (struct dwarf_build){0};
     abbrev(b, CU, DW_TAG_compile_unit, true, DW_AT_name, DW_FORM_string, 0);
@@ -323,7 +324,8 @@ static uint32_t put_abstract(struct dwarf_build *b) {
     return abstract;
 }
 
-/* The walk stops at functions and calls only, and yet must know what lies between them. */
+/* The walk stops at functions and calls only, but it must still know which blocks between them have
+ * ended. */
 static void what_ended_is_nobodys_parent(void **state) {
     static struct dwarf_build b;
     struct opened o;
@@ -332,11 +334,11 @@ static void what_ended_is_nobodys_parent(void **state) {
     uint32_t abstract = put_abstract(&b);
     put_function(&b, "outer", 0x1000, 0x40);
     put_uleb(&b, BLOCK);
-    (void)put_abstract(&b); /* without code, and deeper than the next block */
+    (void)put_abstract(&b); /* a function without code, deeper than the next block */
     put(&b, 0, 1);
     put_uleb(&b, BLOCK), put_uleb(&b, BLOCK);
     put_inlined(&b, abstract, 0x1010, 0x10, 300);
-    put(&b, 0, 4); /* the call, both blocks, the function */
+    put(&b, 0, 4); /* ends the call, both blocks and the function */
     put_function(&b, "next", 0x2000, 0x40);
     put(&b, 0, 1);
     end_tree(&b);
@@ -356,9 +358,9 @@ static void an_inlined_call_has_its_origins_names_and_its_call_site(void **state
     begin_tree(&b);
     uint32_t abstract = put_abstract(&b);
     put_function(&b, "outer", 0x1000, 0x80);
-    put_uleb(&b, BLOCK); /* a block is passed through */
+    put_uleb(&b, BLOCK); /* the walk goes through a block */
     put_inlined(&b, abstract, 0x1010, 0x10, 300);
-    put(&b, 0, 3); /* ends call, block, function */
+    put(&b, 0, 3); /* ends the call, the block and the function */
     end_tree(&b);
     open_unit(&o, &b);
     assert_int_equal(o.unit.function_count, 1);
@@ -430,7 +432,8 @@ static void an_empty_inlined_call_keeps_its_place(void **state) {
     put_inlined(&b, abstract, 0x1010, 0, 1);
     put_inlined(&b, abstract, 0x1020, 8, 2), put(&b, 0, 1);
     put(&b, 0, 1);
-    put_inlined(&b, abstract, 0x1030, 0, 3), put(&b, 0, 1); /* and nothing in it: dropped */
+    put_inlined(&b, abstract, 0x1030, 0, 3),
+        put(&b, 0, 1); /* a call without code and with nothing in it, which is dropped */
     put(&b, 0, 1);
     end_tree(&b);
     open_unit(&o, &b);
@@ -443,7 +446,8 @@ static void an_empty_inlined_call_keeps_its_place(void **state) {
     close_unit(&o);
 }
 
-/* DWARF 2 can say one range of each: GCC says the first, so calls in the others lie outside. */
+/* DWARF 2 allows one range only, and GCC gives the first, so calls in the other ranges lie outside
+ * of their function. */
 static void in_dwarf_2_a_call_belongs_to_what_stands_around_it(void **state) {
     static struct dwarf_build b;
     struct opened o;
@@ -454,8 +458,10 @@ static void in_dwarf_2_a_call_belongs_to_what_stands_around_it(void **state) {
         uint32_t abstract = put_abstract(&b);
         put_function(&b, "outer", 0x1000, 0x80);
         put_inlined(&b, abstract, 0x1010, 8, 1);
-        put_inlined(&b, abstract, 0x1018, 8, 2), put(&b, 0, 1); /* behind it */
-        put_inlined(&b, abstract, 0x3000, 8, 3), put(&b, 0, 1); /* in the cold part */
+        put_inlined(&b, abstract, 0x1018, 8, 2),
+            put(&b, 0, 1); /* the second call comes after the first */
+        put_inlined(&b, abstract, 0x3000, 8, 3),
+            put(&b, 0, 1); /* this call is in the cold part, outside of the function */
         put(&b, 0, 2);
         end_tree(&b);
         open_unit(&o, &b);
@@ -485,7 +491,8 @@ static void a_name_that_refers_to_itself_is_none(void **state) {
     put_uleb(&b, ABSTRACT), put(&b, self, 4), put(&b, 1, 1);
     put_function(&b, "outer", 0x1000, 0x80);
     put_inlined(&b, self, 0x1010, 8, 1), put(&b, 0, 1);
-    put_inlined(&b, 0x7fff0000, 0x1020, 8, 2), put(&b, 0, 1); /* outside the file */
+    put_inlined(&b, 0x7fff0000, 0x1020, 8, 2),
+        put(&b, 0, 1); /* the reference goes outside the file */
     put(&b, 0, 1);
     end_tree(&b);
     open_unit(&o, &b);
@@ -521,7 +528,8 @@ static void names_come_from_the_supplementary_file(void **state) {
     assert_string_equal(u.functions[0].linkage, "_Z6helperv");
     debug_unit_release(&u);
     debug_close(d);
-    /* Without it there is no name, and no complaint either: dwz's files are often not installed. */
+    /* Without the supplementary file there is no name, and no complaint either: dwz's files are
+     * often not installed. */
     struct heard h = {0};
     assert_int_equal(open_built(&d, &b, &sections, (struct debug_setup){0}, &h), ST_OK);
     assert_int_equal(debug_read_unit(d, 0, &u, &e), ST_OK);

@@ -1,6 +1,6 @@
-/* The walk over DIEs held against libdwarf, which only sees sound files here (20210528 comes back
- * from damaged ones late, or never): every DIE of every unit of every file at hand. The same of the
- * walk without plans, which asks libdwarf where values lie. */
+/* Compares the walk over DIEs, with plans and without, with libdwarf, which only sees sound files
+ * here (20210528 comes back from damaged ones late, or never): every DIE of every unit of every
+ * file at hand. Without plans it asks libdwarf where values lie. */
 #include "debug/every_slice_test.h"
 
 #include "debug/die_walk.h"
@@ -8,7 +8,7 @@
 
 /* ---- a DIE as libdwarf sees it ---- */
 
-/* One attribute on its way into a struct die_attrs. */
+/* An attribute on its way from libdwarf into *out. */
 struct take {
     const struct sections *sections;
     const struct die_unit *unit;
@@ -293,7 +293,7 @@ static void compare_die(struct pair *p, Dwarf_Die die, unsigned depth) {
     p->dies++;
 }
 
-/* Frees the DIE. */
+/* Compares the DIE, its siblings and all below them, and frees the DIE. */
 static void compare_tree(struct pair *p, Dwarf_Die die, unsigned depth) {
     while (die) {
         Dwarf_Error why = NULL;
@@ -310,7 +310,7 @@ static void compare_tree(struct pair *p, Dwarf_Die die, unsigned depth) {
     }
 }
 
-/* Goes on to the next unit; *die is its own, to be freed by dwarf_dealloc_die. */
+/* Goes on to the next unit; *die becomes its DIE, which the caller frees by dwarf_dealloc_die. */
 static bool next_unit(struct libdwarf_file *f, Dwarf_Die *die) {
     Dwarf_Error why = NULL;
     return libdwarf_file_next_unit(f) && dwarf_siblingof_b(f->dbg, NULL, 1, die, &why) == DW_DLV_OK;
@@ -342,7 +342,7 @@ static uint64_t compare_sections(const struct sections *s) {
     }
     enum st st;
     while ((st = die_units_next(&reader, &at, &unit, &attrs, &e)) == ST_ERR) {
-        assert_int_equal(e.code, ERR_UNREAD); /* libdwarf ends at a unit without a DIE */
+        assert_int_equal(e.code, ERR_UNREAD); /* a unit without a DIE, at which libdwarf ends */
         err_clear(&e);
     }
     assert_int_equal(st, ST_NONE);
@@ -354,17 +354,17 @@ static uint64_t compare_sections(const struct sections *s) {
 
 /* ---- every form, hand-made ---- */
 
-/* An attribute in an abbreviation, and its value: `width` bytes, or else. */
+/* Kinds of values without a fixed size, for `width`. */
 enum { AS_ULEB = 100, AS_SLEB, AS_TEXT, AS_OFFSET, AS_ADDRESS, AS_BLOCK, AS_REF_ADDR };
 struct sample {
     uint16_t attribute, form;
-    unsigned first, width; /* first version that knows the form */
+    unsigned first, width; /* first version with it; size in bytes, or AS_… */
     uint64_t value;
 };
 enum { NOBODYS = 0x2fff }; /* an attribute that is passed over */
 
 static const struct sample samples[] = {
-#if LIBDWARF_NEW_API /* 20210528 takes indexes of three bytes for such of four */
+#if LIBDWARF_NEW_API /* 20210528 reads strx3 as strx4 */
     {DW_AT_linkage_name, DW_FORM_strx3, 5, 3, 1},
     {DW_AT_high_pc, DW_FORM_addrx3, 5, 3, 1},
 #endif
@@ -461,7 +461,7 @@ static void put_sample(struct dwarf_build *b, const struct sample *s, bool wide)
     }
 }
 
-/* Abbreviation i + 2 has sample i, a name behind it, and no child. */
+/* Writes abbreviations: number i + 2 has sample i, a name, and no child. */
 static void put_sample_abbrevs(struct dwarf_build *b) {
     abbrev(b, 1, DW_TAG_compile_unit, true, DW_AT_name, DW_FORM_string, 0);
     b->in = SECTION_ABBREV;
@@ -479,7 +479,7 @@ static void put_sample_abbrevs(struct dwarf_build *b) {
     end_abbrevs(b);
 }
 
-/* The tables that indexes count in. */
+/* Writes the tables for indexed forms. */
 static void put_tables(struct dwarf_build *b, bool wide) {
     b->in = SECTION_STR;
     put_text(b, "one"), put_text(b, "two"), put_text(b, "three");
@@ -606,6 +606,6 @@ int main(void) {
         cmocka_unit_test(every_die_of_the_fixtures_is_libdwarfs_too),
         cmocka_unit_test(every_die_of_real_files_is_libdwarfs_too),
     };
-    dwarf_set_de_alloc_flag(0); /* what libdwarf returns is then ours to free, at half the cost */
+    dwarf_set_de_alloc_flag(0); /* the caller then frees what libdwarf returns, in half the time */
     return cmocka_run_group_tests_name("DIEs against libdwarf", tests, NULL, NULL);
 }

@@ -34,7 +34,8 @@ static void check_strings(const struct die_attrs *a) {
     insist(!a->comp_dir || strlen(a->comp_dir) > 0);
 }
 
-/* By depth: the last function there; its tag 0: what stands there is none. */
+/* By depth: the last DIE there if it is a function that is not inlined; tag 0: it is another DIE,
+ * or none was met. */
 struct around {
     struct die_entry of[DIE_DEPTH_MAX];
 };
@@ -56,7 +57,7 @@ static bool has_code(struct around *around, const struct die_entry *entry) {
     return around->of[depth].tag == 0 || !around->of[depth].bare;
 }
 
-/* The next DIE with code of the walk over all. */
+/* Gives the next DIE with code of the walk over all DIEs. */
 static enum st next_code(struct die_walk *w, struct around *around, struct die_entry *entry,
                          struct die_attrs *attrs, struct err *e) {
     uint64_t last = 0;
@@ -92,7 +93,8 @@ static void walk_unit(struct die_reader *d, const struct die_unit *unit) {
         struct die_entry a, b;
         struct die_attrs x, y, alone;
         enum st one = next_code(&all, &around, &a, &x, &e), two = die_walk_next(&code, &b, &y, &e);
-        /* A number too large to be read is passed all the same where nobody reads it. */
+        /* The walk over code skips a number that is too large to be read, where the walk over all
+         * DIEs fails. */
         insist(one == two || one == ST_ERR);
         if (one != ST_OK) {
             insist(one == ST_NONE || err_is(&e));
@@ -128,8 +130,8 @@ static void walk_by_libdwarf(struct die_reader *d, struct die_reader *planless,
     die_walk_close(&ours);
 }
 
-/* Flags, then for each section its length (16 bits) and bytes, copied so that a sanitizer knows its
- * ends. */
+/* Takes flags, then for each section its length (16 bits) and bytes, which are copied so that a
+ * sanitizer knows where they end. */
 static void load(struct sections *s, const uint8_t *data, size_t size) {
     struct reader r = reader_init("fuzz", data, size);
     uint8_t flags = reader_u8(&r);
@@ -152,7 +154,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     struct die_reader d, planless;
     struct die_units at = {0};
     load(&s, data, size);
-    die_reader_init(&d, &s, &s); /* its own supplementary file, too */
+    die_reader_init(&d, &s, &s); /* the file serves as its own supplementary file, too */
     die_reader_init(&planless, &s, &s);
     planless.abbrevs.planless = true;
     for (;;) {

@@ -1,5 +1,5 @@
-/* For tests only: DWARF made byte by byte, of any version, so that each form and each kind of
- * damage can be put where it is wanted. */
+/* Makes DWARF for tests, byte by byte, of any version, so that each form and each kind of damage
+ * can be put where it is wanted. */
 #ifndef STALLKIT_DEBUG_DWARF_BUILD_TEST_H
 #define STALLKIT_DEBUG_DWARF_BUILD_TEST_H
 
@@ -24,9 +24,9 @@ struct dwarf_build {
     size_t len[SECTION_COUNT];
     enum section_id in;
     bool big_endian;
-    uint8_t address_size; /* 0 = 8 */
-    unsigned version;     /* of the unit */
-    size_t unit;          /* where the open unit begins */
+    uint8_t address_size; /* size of an address in bytes; 0 = 8 */
+    unsigned version;     /* version of the open unit */
+    size_t unit;          /* offset at which the open unit begins */
 };
 
 static inline size_t here(const struct dwarf_build *b) {
@@ -75,7 +75,8 @@ static inline void put_text(struct dwarf_build *b, const char *s) {
     }
 }
 
-/* A declaration of .debug_abbrev: code, tag, children, then attribute and form in pairs, then 0. */
+/* Appends a declaration to .debug_abbrev: code, tag, children, then attributes and forms in pairs,
+ * ended by 0. */
 static inline void abbrev(struct dwarf_build *b, unsigned code, unsigned tag, unsigned children,
                           ...) {
     enum section_id was = b->in;
@@ -101,7 +102,8 @@ static inline void end_abbrevs(struct dwarf_build *b) {
     b->in = was;
 }
 
-/* Opens a unit in .debug_info whose abbreviations begin at the offset, and closes it. */
+/* Opens a unit in .debug_info whose abbreviations begin at the offset, and returns the unit's
+ * offset. */
 static inline size_t begin_unit(struct dwarf_build *b, unsigned version, uint32_t abbrevs) {
     uint8_t size = b->address_size ? b->address_size : 8;
     b->in = SECTION_INFO;
@@ -124,10 +126,10 @@ static inline void end_unit(struct dwarf_build *b) {
     put_at(b, b->unit, here(b) - b->unit - 4, 4);
 }
 
-/* Complaints heard. */
+/* The complaints that were heard: their number and the last one. */
 struct heard {
     unsigned count;
-    size_t dieless; /* debug_dieless_units */
+    size_t dieless; /* number of units without a DIE, by debug_dieless_units */
     uint64_t unit;
     struct err why;
 };
@@ -151,7 +153,7 @@ static inline void built_sections(const struct dwarf_build *b, struct sections *
     }
 }
 
-/* Opens what was built; *sections must outlive the result. */
+/* Opens the sections that were built; *sections must outlive the result. */
 static inline enum st open_built(struct debug **d, const struct dwarf_build *b,
                                  struct sections *sections, struct debug_setup setup,
                                  struct heard *h) {

@@ -1,4 +1,4 @@
-/* For tests only: a check of every slice with DWARF below a folder. */
+/* Calls a check for every slice with DWARF below a folder, for tests. */
 #ifndef STALLKIT_DEBUG_EVERY_SLICE_TEST_H
 #define STALLKIT_DEBUG_EVERY_SLICE_TEST_H
 
@@ -28,7 +28,7 @@ static inline unsigned every_slice_of(const char *path, slice_check check) {
     return slices;
 }
 
-/* How many there were. */
+/* Checks every slice below a folder; returns how many there were. */
 static inline unsigned every_slice_below(const char *folder, slice_check check) {
     char *root = strdup(folder);
     char *const roots[] = {root, NULL};
@@ -44,7 +44,7 @@ static inline unsigned every_slice_below(const char *folder, slice_check check) 
     return slices;
 }
 
-/* The same of the third-party files, if REAL names where they are; else the test is skipped. */
+/* Checks every slice of the third-party files, if REAL names their folder; else skips the test. */
 static inline unsigned every_real_slice(slice_check check) {
     const char *real = getenv("REAL");
     char folder[4096];

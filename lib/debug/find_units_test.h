@@ -1,10 +1,10 @@
-/* Finding units as a single thread does: what is known first, then with a scan. */
+/* Finds units as a single thread does: among the units that are known first, then with a scan. */
 #ifndef STALLKIT_DEBUG_FIND_UNITS_TEST_H
 #define STALLKIT_DEBUG_FIND_UNITS_TEST_H
 
 #include "debug/debug.h"
 
-/* ST_NONE: no unit claims the address. */
+/* Returns ST_NONE if no unit claims the address. */
 static inline enum st debug_find_units(struct debug *d, uint64_t address, size_t *units, size_t max,
                                        size_t *count, struct err *e) {
     *count = debug_find_known_units(d, address, units, max);

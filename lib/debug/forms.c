@@ -40,7 +40,8 @@ static unsigned layout_of(uint64_t form) {
         [DW_FORM_addrx] = LAYOUT_LEB128,         [DW_FORM_ref_sup4] = LAYOUT_FIXED + 4,
         [DW_FORM_strp_sup] = LAYOUT_OFFSET,      [DW_FORM_data16] = LAYOUT_FIXED + 16,
         [DW_FORM_line_strp] = LAYOUT_OFFSET,     [DW_FORM_ref_sig8] = LAYOUT_FIXED + 8,
-        [DW_FORM_implicit_const] = LAYOUT_FIXED, /* its value is in the abbreviation */
+        [DW_FORM_implicit_const] = LAYOUT_FIXED, /* DW_FORM_implicit_const: the value is in the
+                                                    abbreviation */
         [DW_FORM_loclistx] = LAYOUT_LEB128,      [DW_FORM_rnglistx] = LAYOUT_LEB128,
         [DW_FORM_ref_sup8] = LAYOUT_FIXED + 8,   [DW_FORM_strx1] = LAYOUT_FIXED + 1,
         [DW_FORM_strx2] = LAYOUT_FIXED + 2,      [DW_FORM_strx3] = LAYOUT_FIXED + 3,

@@ -1,5 +1,5 @@
-/* Addresses that are expressions, which libdwarf leaves to its callers: die_oracle_test.c holds the
- * other forms against it. */
+/* Tests of addresses that are expressions, which libdwarf leaves to its callers; die_oracle_test.c
+ * compares the other forms with libdwarf. */
 #include "debug/dwarf_build_test.h"
 
 #include "debug/die_walk.h"
@@ -7,10 +7,11 @@
 struct expression {
     uint8_t bytes[11];
     uint8_t len;
-    uint64_t address; /* 0 = makes no sense */
+    uint64_t address; /* expected address; 0 = the expression is refused */
 };
 
-/* A unit that begins at the expression; its addresses are 0x4000 and 0x5000. */
+/* Builds a unit that begins at the expression's address; its table of addresses has 0x4000 and
+ * 0x5000. */
 static void build_unit(struct dwarf_build *b, const struct expression *x) {
     *b = (struct dwarf_build){.address_size = 8};
     abbrev(b, 1, DW_TAG_compile_unit, false, DW_AT_low_pc, DW_FORM_exprloc, DW_AT_addr_base,
@@ -31,7 +32,9 @@ static void build_unit(struct dwarf_build *b, const struct expression *x) {
 static void an_expression_is_an_address_and_what_to_add(void **state) {
     static struct dwarf_build b;
     static const struct expression rows[] = {
-        {{DW_OP_addrx, 1, DW_OP_const4u, 0, 5, 0, 0, DW_OP_plus}, 8, 0x5500}, /* clang 19's */
+        {{DW_OP_addrx, 1, DW_OP_const4u, 0, 5, 0, 0, DW_OP_plus},
+         8,
+         0x5500}, /* as clang 19 writes it */
         {{DW_OP_addrx, 0}, 2, 0x4000},
         {{DW_OP_addrx, 0, DW_OP_const1u, 9, DW_OP_plus}, 5, 0x4009},
         {{DW_OP_addrx, 0, DW_OP_const2u, 9, 1, DW_OP_plus}, 6, 0x4109},

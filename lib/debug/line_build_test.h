@@ -1,4 +1,4 @@
-/* For tests only: line tables made byte by byte. */
+/* Makes line tables for tests, byte by byte. */
 #ifndef STALLKIT_DEBUG_LINE_BUILD_TEST_H
 #define STALLKIT_DEBUG_LINE_BUILD_TEST_H
 
@@ -8,9 +8,11 @@ struct header_marks {
     size_t unit, header;
 };
 
-/* The header up to where folders and files come; line_base -3, line_range 12, opcode_base 13. */
+/* Writes the header up to where folders and files come: line_base -3, line_range 12,
+ * opcode_base 13. */
 static inline struct header_marks begin_line_table(struct dwarf_build *b, unsigned version) {
-    static const uint8_t operands[] = {0, 1, 1, 1, 1, 0, 0, 0, 1, 0, 0, 1}; /* of opcodes */
+    static const uint8_t operands[] = {
+        0, 1, 1, 1, 1, 0, 0, 0, 1, 0, 0, 1}; /* numbers of operands of the standard opcodes */
     struct header_marks m;
     b->in = SECTION_LINE;
     m.unit = here(b);
@@ -40,7 +42,7 @@ static inline void end_line_table(struct dwarf_build *b, struct header_marks m) 
     put_at(b, m.unit, here(b) - m.unit - 4, 4);
 }
 
-/* Of DWARF 2 to 4. */
+/* Appends a file to the list of DWARF 2 to 4. */
 static inline void put_file_v2(struct dwarf_build *b, const char *name, unsigned folder) {
     put_text(b, name), put_uleb(b, folder), put_uleb(b, 0), put_uleb(b, 0);
 }

@@ -1,4 +1,5 @@
-/* Folders and files of line tables, and of which files there are paths: hand-made ones. */
+/* Tests of folders and files of line tables, and of which files there are paths; the tables are
+ * hand-made. */
 #include "debug/line_build_test.h"
 
 /* ---- the lists ---- */
@@ -25,7 +26,7 @@ static void release_lists(struct lists *l) {
     arena_release(&l->arena);
 }
 
-/* NULL: the file has none. */
+/* Returns the path of a file, the same when asked twice; NULL: the file has none. */
 static const char *path_of(struct lists *l, uint64_t number) {
     const char *path, *again;
     struct err e = {0};
@@ -58,7 +59,8 @@ static void files_count_from_1_before_dwarf_5(void **state) {
         assert_string_equal(path_of(&l, 2), "/abs/b.c");
         assert_string_equal(path_of(&l, 3), "/src/rel/c.c");
         assert_string_equal(path_of(&l, 4), "/d.c");
-        assert_string_equal(path_of(&l, 5), "e.c"); /* its folder does not exist */
+        assert_string_equal(path_of(&l, 5),
+                            "e.c"); /* the folder that the file names does not exist */
         assert_null(path_of(&l, 6));
         assert_null(path_of(&l, UINT64_MAX));
         release_lists(&l);
@@ -76,7 +78,7 @@ static void files_count_from_0_in_dwarf_5(void **state) {
     put_uleb(&b, DW_LNCT_path), put_uleb(&b, DW_FORM_string);
     put_uleb(&b, DW_LNCT_directory_index), put_uleb(&b, DW_FORM_udata);
     put_uleb(&b, DW_LNCT_MD5), put_uleb(&b, DW_FORM_data16);
-    put_uleb(&b, 0x2001), put_uleb(&b, DW_FORM_block); /* a vendor's own */
+    put_uleb(&b, 0x2001), put_uleb(&b, DW_FORM_block); /* a content type of a vendor */
     put_uleb(&b, 2);
     put_text(&b, "a.c"), put_uleb(&b, 0), put(&b, 1, 8), put(&b, 2, 8), put_uleb(&b, 1),
         put(&b, 0, 1);
@@ -93,7 +95,7 @@ static void files_count_from_0_in_dwarf_5(void **state) {
     release_lists(&l);
 }
 
-/* Builds that call their folder ".", as Debian's do. */
+/* Reads a table that calls its folder ".", as Debian's builds do. */
 static void the_units_own_folder_does_not_lie_below_itself(void **state) {
     static struct dwarf_build b;
     struct lists l;
@@ -116,7 +118,7 @@ static void the_units_own_folder_does_not_lie_below_itself(void **state) {
     release_lists(&l);
 }
 
-/* A value of a form in the list of files. */
+/* Appends a value of a form to the list of files. */
 static void put_value(struct dwarf_build *b, unsigned form, uint64_t v) {
     switch (form) {
     case DW_FORM_data1:
@@ -154,8 +156,8 @@ struct list_form {
     unsigned content, form;
 };
 
-/* Folders "/f0" to "/f199", then three files "n0" to "n2" in folders 0, 199 and 7; the format is
- * ended by zeros. Returns where the first file begins. */
+/* Builds a table with folders "/f0" to "/f199", then three files "n0" to "n2" in folders 0, 199 and
+ * 7; the format is ended by zeros. Returns where the first file begins. */
 static size_t build_list(struct dwarf_build *b, bool big_endian, const struct list_form *format) {
     size_t first = 0, n = 0;
     *b = (struct dwarf_build){.big_endian = big_endian};
@@ -215,7 +217,7 @@ static void lists_have_values_of_any_form_in_any_order(void **state) {
          {DW_LNCT_size, DW_FORM_strx3}},
         {{DW_LNCT_path, DW_FORM_line_strp},
          {DW_LNCT_directory_index, DW_FORM_udata},
-         {DW_LNCT_path, DW_FORM_strx}}, /* passed over: the other one stays */
+         {DW_LNCT_path, DW_FORM_strx}}, /* the second path is passed over, the first one stays */
     };
     static struct dwarf_build b;
     (void)state;
@@ -234,7 +236,8 @@ static void lists_have_values_of_any_form_in_any_order(void **state) {
     }
 }
 
-/* Whole entries count; a form of unknown size ends the list. */
+/* Cuts the list of files: entries that are whole are kept, and a form of unknown size ends the
+ * list. */
 static void what_was_listed_before_the_damage_is_kept(void **state) {
     static const struct list_form formats[][4] = {
         {{DW_LNCT_path, DW_FORM_line_strp}, {DW_LNCT_directory_index, DW_FORM_udata}},
@@ -248,7 +251,8 @@ static void what_was_listed_before_the_damage_is_kept(void **state) {
     (void)state;
     for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
         size_t first = build_list(&b, false, formats[i]), end = b.len[SECTION_LINE];
-        size_t header = 4 + 2 + 2 + 4, kept = 0; /* it follows its length */
+        size_t header = 4 + 2 + 2 + 4,
+               kept = 0; /* offset at which the header's length is counted from */
         for (size_t cut = first; cut < end; cut++) {
             struct lists l;
             b.in = SECTION_LINE;
@@ -273,7 +277,7 @@ static void a_name_outside_its_section_is_none(void **state) {
     struct lists l;
     (void)state;
     build_list(&b, false, format);
-    b.len[SECTION_LINE_STR] -= 4; /* "n1" has no end now, and "n2" is gone */
+    b.len[SECTION_LINE_STR] -= 4; /* "n1" has no NUL now, and "n2" is missing */
     read_lists(&l, &b, NULL);
     assert_int_equal(l.st, ST_OK);
     assert_int_equal(l.files.files.len, 3);
@@ -288,7 +292,7 @@ static void in_a_folder_that_is_not_there_a_file_is_what_it_is_called(void **sta
     struct lists l;
     (void)state;
     struct header_marks m = begin_line_table(&b, 5);
-    put(&b, 0, 1), put_uleb(&b, 0); /* no folders, not even the unit's own */
+    put(&b, 0, 1), put_uleb(&b, 0); /* no folder, not even the unit's own */
     put(&b, 1, 1), put_uleb(&b, DW_LNCT_path), put_uleb(&b, DW_FORM_string);
     put_uleb(&b, 1), put_text(&b, "a.c");
     end_header(&b, m);
@@ -320,7 +324,7 @@ static void memory_is_used_again_from_table_to_table(void **state) {
     assert_int_equal(line_header_read(&source, &l.header, &l.files, &l.e), ST_OK);
     assert_ptr_equal(l.files.files.data, was);
     assert_int_equal(l.files.files.len, 3);
-    assert_null(l.files.paths.data[2]); /* the other table's */
+    assert_null(l.files.paths.data[2]); /* the path of the table read before is forgotten */
     assert_null(path_of(&l, 0));
     assert_string_equal(path_of(&l, 2), "/x/b.c");
     release_lists(&l);
@@ -342,7 +346,7 @@ static void paths_are_composed_of_files_in_use(void **state) {
     put(&b, 0, 1);
     end_header(&b, m);
     set_address(&b, 0x1000);
-    put(&b, DW_LNS_copy, 1); /* of file 1 */
+    put(&b, DW_LNS_copy, 1); /* a row of file 1 */
     put(&b, DW_LNS_set_file, 1), put_uleb(&b, 3), put(&b, DW_LNS_copy, 1);
     put(&b, DW_LNS_set_file, 1), put_uleb(&b, 99), put(&b, DW_LNS_copy, 1);
     end_sequence(&b);

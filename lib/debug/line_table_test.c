@@ -1,4 +1,5 @@
-/* Line tables: hand-made ones of each version, and every fixture row by row against libdwarf. */
+/* Tests of line tables: hand-made ones of each version, and every fixture row by row against
+ * libdwarf. */
 #include "debug/line_build_test.h"
 
 #include <stdlib.h>
@@ -77,12 +78,13 @@ static void each_opcode_does_what_the_standard_says(void **state) {
     put(&b, DW_LNS_negate_stmt, 1), put(&b, DW_LNS_set_basic_block, 1);
     put(&b, DW_LNS_set_prologue_end, 1), put(&b, DW_LNS_set_epilogue_begin, 1);
     put(&b, DW_LNS_set_isa, 1), put_uleb(&b, 300);
-    put(&b, DW_LNS_const_add_pc, 1); /* (255 - 13) / 12 = 20 */
-    put(&b, 13 + 12 * 2 + 4, 1);     /* address + 2, line + 1 */
+    put(&b, DW_LNS_const_add_pc, 1); /* adds (255 - 13) / 12 = 20 to the address */
+    put(&b, 13 + 12 * 2 + 4, 1);     /* adds 2 to the address and 1 to the line */
     put(&b, DW_LNS_fixed_advance_pc, 1), put(&b, 0x100, 2);
-    put(&b, 0, 1), put_uleb(&b, 3), put(&b, 0x80, 1), put(&b, 0, 2); /* a vendor's own */
+    put(&b, 0, 1), put_uleb(&b, 3), put(&b, 0x80, 1),
+        put(&b, 0, 2); /* an extended opcode of a vendor */
     put(&b, DW_LNS_advance_line, 1), put_sleb(&b, -2);
-    put(&b, 13 + 3, 1); /* nothing but a row */
+    put(&b, 13 + 3, 1); /* adds nothing, and appends a row */
     end_sequence(&b);
     end_line_table(&b, m);
     read_table(&t, &b, false);
@@ -111,11 +113,11 @@ static void sequences_are_sorted_and_stripped_ones_dropped(void **state) {
     put_files(&b);
     end_header(&b, m);
     put_sequence(&b, 0x3000, 0x10);
-    put_sequence(&b, 0, 0x10); /* stripped */
+    put_sequence(&b, 0, 0x10); /* the sequence of a function that was stripped */
     put_sequence(&b, 0x1000, 0x10);
-    put_sequence(&b, 0x2000, 0); /* empty */
+    put_sequence(&b, 0x2000, 0); /* an empty sequence */
     set_address(&b, 0x4000);
-    put(&b, DW_LNS_copy, 1); /* without an end */
+    put(&b, DW_LNS_copy, 1); /* a sequence without an end */
     end_line_table(&b, m);
     read_table(&t, &b, true);
     assert_int_equal(t.st, ST_OK);
@@ -160,7 +162,8 @@ static void damage_keeps_what_came_before(void **state) {
     put_files(&b);
     end_header(&b, m);
     put_sequence(&b, 0x1000, 0x10);
-    put(&b, 0, 1), put_uleb(&b, 99), put(&b, DW_LNE_set_address, 1); /* past the end */
+    put(&b, 0, 1), put_uleb(&b, 99),
+        put(&b, DW_LNE_set_address, 1); /* an opcode that goes past the end of the table */
     end_line_table(&b, m);
     read_table(&t, &b, false);
     assert_int_equal(t.st, ST_ERR);
@@ -184,11 +187,11 @@ static void a_header_that_makes_no_sense_is_refused(void **state) {
         end_header(&b, m);
         end_line_table(&b, m);
         if (kind == 0) {
-            put_at(&b, m.header + 4 + 4, 0, 1); /* line_range */
+            put_at(&b, m.header + 4 + 4, 0, 1); /* line_range becomes 0 */
         } else if (kind == 1) {
-            put_at(&b, m.unit + 4, 6, 2); /* version */
+            put_at(&b, m.unit + 4, 6, 2); /* the version becomes 6 */
         } else if (kind == 2) {
-            put_at(&b, m.header, 0x10000, 4); /* header length */
+            put_at(&b, m.header, 0x10000, 4); /* the header's length goes past the end */
         }
         read_table(&t, &b, false);
         assert_int_equal(t.st, ST_ERR);
@@ -225,7 +228,7 @@ static void take_rows(Dwarf_Line_Context context, struct line_rows *rows) {
     }
 }
 
-/* Base names: how paths are joined is not the line table's. */
+/* Compares base names only, because how paths are joined is no matter of the line table. */
 static void compare_files(Dwarf_Line_Context context, struct line_files *files,
                           struct arena *arena) {
     Dwarf_Error why = NULL;
@@ -247,8 +250,8 @@ static void compare_files(Dwarf_Line_Context context, struct line_files *files,
     }
 }
 
-/* 20210528 begins DWARF 5's file register at 0; Table 6.4 says 1, which is what GCC counts on and
- * what libdwarf does since 0.4. */
+/* libdwarf 20210528 begins DWARF 5's file register at 0; Table 6.4 says 1, which GCC relies on and
+ * libdwarf follows since 0.4. */
 static bool first_file_is_0(Dwarf_Unsigned version) {
     return version == 5 && !LIBDWARF_NEW_API;
 }
@@ -342,6 +345,6 @@ int main(void) {
         cmocka_unit_test(a_header_that_makes_no_sense_is_refused),
         cmocka_unit_test(every_row_of_the_fixtures_is_libdwarfs_too),
     };
-    dwarf_set_de_alloc_flag(0); /* what libdwarf returns is then ours to free */
+    dwarf_set_de_alloc_flag(0); /* the caller then frees what libdwarf returns */
     return cmocka_run_group_tests_name("line tables", tests, NULL, NULL);
 }

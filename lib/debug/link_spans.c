@@ -125,7 +125,8 @@ static enum st compare_function(const struct comparison *c, const struct map_fun
 }
 
 /* Appends the spans of functions at one address of the linked file, which are one function. A name
- * that the object file lacks may be an alias that the linker was told to make (-alias). */
+ * that the object file lacks may be an alias that the linker was told to make (-alias). ST_NONE:
+ * the object file lacks all their names, or has one of them with another size. */
 static enum st compare_aliases(const struct comparison *c, const struct map_function *f,
                                size_t count, struct link_spans *out) {
     bool one = false;

@@ -211,7 +211,7 @@ static enum st link_sequence(struct linker *l, const struct debug_unit *part, si
 
 /* The code of a unit's functions in the object file. Zero-initialised = none. */
 struct functions_code {
-    struct range_vec code; /* their ranges, normalised */
+    struct range_vec code; /* the functions' ranges, normalised */
     VEC(uint64_t) starts;  /* where these ranges begin, ascending */
 };
 

@@ -1,5 +1,5 @@
-/* Names through chains of references: of what a DIE is called the order of questions must not
- * decide. */
+/* Tests of names through chains of references: the order of questions must not decide what a DIE is
+ * called. */
 #include "debug/dwarf_build_test.h"
 
 enum { CU = 1, ABSTRACT, LINKED, NAMED, INSTANCE };
@@ -20,7 +20,7 @@ static void put_abbrevs(struct dwarf_build *b) {
     put_uleb(b, CU), put_text(b, "u.c");
 }
 
-/* Functions that refer to the DIEs at two offsets, the second one first if `swapped`. */
+/* Appends functions that refer to the DIEs at two offsets, the second one first if `swapped`. */
 static void put_functions(struct dwarf_build *b, const size_t origins[2], bool swapped) {
     for (unsigned i = 0; i < 2; i++) {
         unsigned which = swapped ? 1 - i : i;
@@ -40,7 +40,7 @@ static void assert_text(const char *text, const char *expected) {
     }
 }
 
-/* Names and linkage names of the functions, by address. */
+/* Checks names and linkage names of the functions, in the order of addresses. */
 static void assert_called(const struct dwarf_build *b, const char *const names[2],
                           const char *const linkages[2]) {
     struct sections sections;

@@ -1,15 +1,15 @@
-/* DW_AT_sibling: what is passed by it, and what becomes of one that is damaged. */
+/* Tests of DW_AT_sibling: what is passed over with its help, and what a damaged one costs. */
 #include "debug/dwarf_build_test.h"
 
 #include "base/strbuf.h"
 
 enum { FUNCTION = 2, MEMBER, LEAF_REF4, LEAF_UDATA, FIRST_PARENT };
 
-/* How a DIE with children says its sibling: as DW_FORM_ref4, or as DW_FORM_ref_udata of two bytes.
- */
+/* A DIE with children and the form of its DW_AT_sibling: DW_FORM_ref4, or DW_FORM_ref_udata of two
+ * bytes. */
 struct parent {
     unsigned tag, form, language;
-    bool jumped; /* nobody looks below it */
+    bool jumped; /* the walk does not look below the DIE */
 };
 
 static unsigned width(const struct parent *p) {
@@ -39,7 +39,7 @@ static void begin(struct dwarf_build *b, const struct parent *p) {
     put_function(b, "before", 0x1000);
 }
 
-/* Names of the unit's functions, and what was complained of. */
+/* Checks the names of the unit's functions, and the complaint. */
 static void check_functions(const struct dwarf_build *b, const char *expected,
                             const char *complaint) {
     struct sections sections;
@@ -61,7 +61,8 @@ static void check_functions(const struct dwarf_build *b, const char *expected,
     debug_close(d);
 }
 
-/* A DIE and its only child, whose siblings are off by so many bytes, in front of a function. */
+/* Checks a DIE and its only child, whose siblings are off by `parent` and `leaf` bytes, in front of
+ * a function. */
 static void check_sibling(const struct parent *p, uint32_t parent, uint32_t leaf) {
     static struct dwarf_build b;
     begin(&b, p);
@@ -95,7 +96,7 @@ static void a_sibling_is_followed_only_to_where_it_must_be(void **state) {
         check_sibling(p, 0, 1);
         check_sibling(p, UINT32_MAX, 0);
         check_sibling(p, 0, UINT32_MAX);
-        check_sibling(p, 0 - 2 * (1 + width(p)) - 1, 0); /* itself */
+        check_sibling(p, 0 - 2 * (1 + width(p)) - 1, 0); /* the sibling is the DIE itself */
         check_sibling(p, 0 - 2 * (1 + width(p)) - 10, 0);
         if (p->form == DW_FORM_ref4) {
             check_sibling(p, 0x7fffffff, 0);
@@ -104,7 +105,7 @@ static void a_sibling_is_followed_only_to_where_it_must_be(void **state) {
     }
 }
 
-/* GCC says siblings; D and Ada, say, have functions inside types. */
+/* GCC writes siblings; languages such as D and Ada have functions inside types. */
 static void functions_in_types_are_found_outside_of_c(void **state) {
     static const unsigned languages[] = {0, DW_LANG_C_plus_plus, DW_LANG_D, DW_LANG_Ada95,
                                          DW_LANG_ObjC};

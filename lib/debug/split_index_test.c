@@ -35,7 +35,8 @@ static struct reader reader_of(const struct index_build *b, size_t len) {
     return r;
 }
 
-/* Two units whose ids fall into one slot of four: the second one is found a step farther. */
+/* Writes an index of two units whose ids fall into one slot of four: the second one is found a step
+ * farther. */
 static void put_two_units(struct index_build *b, uint16_t version) {
     static const uint64_t ids[4] = {0, 0x0000000200000001, 0x0000000400000001, 0};
     static const uint32_t rows[4] = {0, 2, 1, 0}, kinds[] = {1, 3, 6, 8};
@@ -50,7 +51,7 @@ static void put_two_units(struct index_build *b, uint16_t version) {
     for (size_t i = 0; i < 4; i++) {
         put_cell(b, kinds[i], 4);
     }
-    for (uint32_t part = 0; part < 2; part++) { /* offsets, sizes */
+    for (uint32_t part = 0; part < 2; part++) { /* part 0 has the offsets, part 1 the sizes */
         for (uint32_t unit = 0; unit < 2; unit++) {
             for (uint32_t column = 0; column < 4; column++) {
                 put_cell(b, 1000 * part + 100 * unit + 10 * column, 4);
@@ -118,7 +119,7 @@ static void a_row_outside_of_the_table_is_an_error(void **state) {
     struct split_row row;
     struct err e = {0};
     put_two_units(&b, 5);
-    b.bytes[16 + 32 + 4] = 3; /* the row of slot 1 */
+    b.bytes[16 + 32 + 4] = 3; /* slot 1 refers to a row that does not exist */
     assert_int_equal(split_index_find(reader_of(&b, b.len), 0x0000000200000001, &row, &e), ST_ERR);
 }
 

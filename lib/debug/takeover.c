@@ -63,8 +63,8 @@ static enum st open_unit(struct takeover *t, const struct sections *s, const str
     return libdwarf_file_open(&t->file, &shown, e);
 }
 
-/* Appends the place and form of one attribute of libdwarf's list to t->values, if it is the
- * declared one. */
+/* Appends the place and form of one attribute of libdwarf's list to t->values. ST_ERR: it is not
+ * the declared attribute with the declared form, or libdwarf fails. */
 static enum st place_value(struct takeover *t, Dwarf_Die die, Dwarf_Attribute attr,
                            const struct abbrev_spec *spec, struct err *e) {
     Dwarf_Error why = NULL;

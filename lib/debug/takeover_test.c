@@ -1,5 +1,5 @@
-/* Units whose forms we do not plan for: libdwarf takes them over, the answers are the same, and it
- * is shown nothing else. */
+/* Tests of units with forms for which there is no plan: libdwarf takes them over, the answers are
+ * the same, and libdwarf is shown nothing else. */
 #include "debug/every_slice_test.h"
 
 /* ---- every file, with libdwarf under each DIE ---- */
@@ -65,8 +65,8 @@ static void same_unit(const struct debug_unit *a, const struct debug_unit *b) {
     same_text(a->comp_dir, b->comp_dir);
 }
 
-/* Three ways: as ever; each DIE through libdwarf; by a clone, into the memory of the unit before,
- * from the last unit to the first. */
+/* Reads a slice in three ways and compares: as usual; each DIE through libdwarf; by a clone, from
+ * the last unit to the first, each into the memory of the unit before. */
 static void compare_slice(const char *path, const struct sections *s) {
     struct debug *ours = open_sections(s, false), *theirs = open_sections(s, true), *clone;
     struct debug_unit again = {0};
@@ -90,7 +90,7 @@ static void compare_slice(const char *path, const struct sections *s) {
     assert_non_null(theirs->main.reader.takeover);
     print_message("# %s: %zu functions\n", path, functions);
     debug_close(ours);
-    if (count > 0) { /* it lives on without the one that it was made of */
+    if (count > 0) { /* the clone lives on without the struct debug that it was made of */
         assert_int_equal(debug_read_unit(clone, 0, &again, &e), ST_OK);
     }
     debug_unit_release(&again);
@@ -121,8 +121,8 @@ static void open_built_unit(struct opened *o, const struct dwarf_build *b) {
     assert_int_equal(open_built(&o->d, b, &o->sections, (struct debug_setup){0}, &o->heard), ST_OK);
 }
 
-/* A unit at 0x1000: a variable of the form, then "around" with "inner" inlined into it, whose
- * values name their forms themselves. */
+/* Writes a unit at 0x1000: a variable whose value has the form, then "around" with "inner" inlined
+ * into it, whose values name their forms themselves (DW_FORM_indirect). */
 static void put_unit(struct dwarf_build *b, unsigned version, unsigned variable_form) {
     abbrev(b, 1, DW_TAG_compile_unit, true, DW_AT_name, DW_FORM_string, DW_AT_low_pc, DW_FORM_addr,
            DW_AT_high_pc, DW_FORM_addr, 0);
@@ -180,14 +180,16 @@ static void values_that_name_their_forms_are_read(void **state) {
         b = (struct dwarf_build){.big_endian = kind & 1, .address_size = kind & 2 ? 4 : 8};
         put_unit(&b, 2 + kind / 4, DW_FORM_indirect);
         open_built_unit(&o, &b);
-        assert_null(o.d->main.reader.takeover); /* the unit's own DIE has a plan */
+        assert_null(o.d->main.reader
+                        .takeover); /* libdwarf is not needed yet: the unit's own DIE has a plan */
         check_unit(&o, 0);
         assert_non_null(o.d->main.reader.takeover);
         debug_close(o.d);
     }
 }
 
-/* The second one's offsets do not begin at 0, as what libdwarf sees does. */
+/* Reads two units in turns: the offsets of the second do not begin at 0, but those that libdwarf
+ * sees do. */
 static void units_take_turns(void **state) {
     static struct dwarf_build b;
     struct opened o;
@@ -218,7 +220,7 @@ static void nobody_knows_the_form(void **state) {
     debug_close(o.d);
 }
 
-/* ---- what it is not shown ---- */
+/* ---- what libdwarf is not shown ---- */
 
 static void expect_refused(struct dwarf_build *b, const char *why) {
     struct opened o;
@@ -234,7 +236,7 @@ static void expect_refused(struct dwarf_build *b, const char *why) {
     debug_close(o.d);
 }
 
-/* A unit of one function with that abbreviation, which has a block of that length. */
+/* Builds a unit of one function with abbreviation `code`, which has a block of `length` bytes. */
 static void put_block_unit(struct dwarf_build *b, unsigned code, uint64_t length) {
     *b = (struct dwarf_build){0};
     abbrev(b, 1, DW_TAG_compile_unit, true, DW_AT_name, DW_FORM_string, 0);
@@ -248,7 +250,7 @@ static void put_block_unit(struct dwarf_build *b, unsigned code, uint64_t length
     end_unit(b);
 }
 
-/* libdwarf's table of abbreviations would become a list. */
+/* Such abbreviations would become a list in libdwarf's table, so the unit is refused. */
 static void abbreviations_out_of_order_are_kept_from_it(void **state) {
     static struct dwarf_build b;
     (void)state;
@@ -256,7 +258,7 @@ static void abbreviations_out_of_order_are_kept_from_it(void **state) {
     expect_refused(&b, "not in order");
 }
 
-/* As Zig numbers them. */
+/* Reads abbreviations as Zig numbers them. */
 static void small_numbers_may_come_in_any_order(void **state) {
     static struct dwarf_build b;
     struct opened o;
@@ -272,7 +274,8 @@ static void small_numbers_may_come_in_any_order(void **state) {
     debug_close(o.d);
 }
 
-/* Past the unit, and round the end of the address space to before it. */
+/* Refuses values past the unit, and values whose length leads round the end of the address space to
+ * before the unit. */
 static void values_elsewhere_are_refused(void **state) {
     static struct dwarf_build b;
     static const uint64_t lengths[] = {0x7fff, UINT64_MAX - 8, UINT64_MAX - 16};
@@ -302,7 +305,7 @@ static void damage_is_not_for_libdwarf(void **state) {
     debug_close(o.d);
 }
 
-/* Each turn opens libdwarf anew. */
+/* Takes turns between two units: each turn opens libdwarf anew. */
 static void turns_without_end_are_given_up(void **state) {
     static struct dwarf_build b;
     struct opened o;

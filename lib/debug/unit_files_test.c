@@ -1,4 +1,4 @@
-/* Of which files a unit has paths: its own line table's, and those of other units. */
+/* Tests of which files a unit has paths: those of its own line table, and those of other units. */
 #include "debug/line_build_test.h"
 
 enum { CU = 1, ABSTRACT, FUNCTION, INSTANCE, INLINED };
@@ -58,7 +58,8 @@ static void put_abbrevs(struct dwarf_build *b) {
     end_abbrevs(b);
 }
 
-/* Its files, and those of the unit before it where some of its functions are declared. */
+/* Builds a unit with its files, after a unit with those files in which some of its functions are
+ * declared. */
 static void build_two_units(struct dwarf_build *b) {
     static const char *const others[] = {"one.h", "two.h", "unused.h", NULL};
     static const char *const own[] = {"row.c", "call.c", "decl.c", "unused.c", "last.c", NULL};
@@ -102,7 +103,8 @@ static void a_unit_has_the_paths_that_it_uses(void **state) {
     build_two_units(&b);
     assert_int_equal(open_built(&d, &b, &sections, (struct debug_setup){0}, &heard), ST_OK);
     size_t unit = debug_unit_count(d) - 1;
-    for (int round = 0; round < 3; round++) { /* each into the memory of the one before */
+    for (int round = 0; round < 3;
+         round++) { /* each round reads into the memory of the one before */
         assert_int_equal(debug_read_unit(d, unit, &u, &e), ST_OK);
         static const char *const own[] = {NULL,          "/own/row.c", "/own/call.c",
                                           "/own/decl.c", NULL,         "/own/last.c"};
@@ -111,7 +113,8 @@ static void a_unit_has_the_paths_that_it_uses(void **state) {
             assert_true((u.files[i] == NULL) == (own[i] == NULL));
             assert_true(!own[i] || strcmp(u.files[i], own[i]) == 0);
         }
-        assert_int_equal(u.path_count, 8); /* and two of the other unit, each once */
+        assert_int_equal(u.path_count,
+                         8); /* the unit's own six and two of the other unit, each once */
         assert_int_equal(u.function_count, 6);
         assert_int_equal(u.functions[0].child_count, 1);
         const struct debug_function *call = &u.functions[0].children[0];
@@ -128,12 +131,12 @@ static void a_unit_has_the_paths_that_it_uses(void **state) {
         }
     }
     assert_int_equal(heard.count, 0);
-    debug_close(d); /* the unit needs it no more */
+    debug_close(d); /* the unit does not need the struct debug any more */
     assert_string_equal(u.files[u.functions[1].decl_file], "/other/one.h");
     debug_unit_release(&u);
 }
 
-/* A file that was opened, and its last unit. */
+/* An opened file and its last unit. */
 struct last_unit {
     struct sections sections;
     struct debug *d;
@@ -164,7 +167,8 @@ static void put_table_of_files(struct dwarf_build *b, unsigned files) {
     end_line_table(b, m);
 }
 
-/* As many units of the first table as have an instance in the last unit, which is of the second. */
+/* Builds `units` units of the first line table, each with an instance in the last unit, which has
+ * the second table. */
 static void build_units_of_one_table(struct dwarf_build *b, unsigned files, unsigned units,
                                      void (*name_folder)(unsigned unit, char *folder)) {
     static const char *const own[] = {"own.c", NULL};
@@ -205,7 +209,8 @@ static void units_of_one_table_and_folder_share_its_files(void **state) {
     for (size_t i = 0; i < 5; i++) {
         assert_declared(&l.u, i, i % 2 ? "/b0/f" : "/a0/f");
     }
-    assert_int_equal(l.d->tables.len, 1 + 2); /* of the first folder, and units 1 and 3 */
+    assert_int_equal(l.d->tables.len,
+                     1 + 2); /* tables: that of the first folder, and those of units 1 and 3 */
     assert_int_equal(l.d->table_work, (1 + 2) * (1 + 4));
     release_last_unit(&l);
 }
@@ -230,7 +235,7 @@ static void one_table_is_not_listed_for_every_unit(void **state) {
     release_last_unit(&l);
 }
 
-/* Of a table that every unit reads for itself. */
+/* Reads units whose files are all declared in a table that every unit reads for itself. */
 static void one_header_is_not_read_for_every_unit(void **state) {
     enum { FILES = 300, UNITS = 120 };
     static struct dwarf_build b;
@@ -263,13 +268,15 @@ static void one_header_is_not_read_for_every_unit(void **state) {
         listed += u.file_count > 0;
     }
     assert_true(listed > UNITS / 2 && listed < UNITS);
-    assert_int_equal(heard.count, UNITS - listed + 1); /* the last one has its files, but no rows */
+    assert_int_equal(heard.count,
+                     UNITS - listed +
+                         1); /* the last complaint is of a unit that has its files, but no rows */
     assert_int_equal(heard.why.code, ERR_LIMIT);
     debug_unit_release(&u);
     debug_close(d);
 }
 
-/* As many files with one long path, and a function that is declared in each. */
+/* Builds `files` files with one long path, and a function that is declared in each of them. */
 static void build_long_paths(struct dwarf_build *b, unsigned files, size_t length) {
     size_t origins[200];
     assert_true(files <= sizeof origins / sizeof origins[0]);

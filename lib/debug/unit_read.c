@@ -111,7 +111,7 @@ static enum st charge_unit(struct unit_build *b, size_t bytes, struct err *e) {
 /* ---- files ---- */
 
 /* Sets *number to the number of another unit's path, which is appended once after this unit's
- * paths. */
+ * paths; leaves it alone if there is no such path. */
 static enum st find_other_file(struct unit_build *b, const struct origin *o, uint32_t *number,
                                struct err *e) {
     const struct other_table *t = o->decl_unit->others;
@@ -200,7 +200,8 @@ static enum st describe_function(struct unit_build *b, const struct die_attrs *a
     return ST_OK;
 }
 
-/* Adds a function, or an inlined call below node `parent`. *node is its number; 0: it has no code.
+/* Adds a function, or an inlined call below node `parent`. *node is its number; 0: a function
+ * without code, which is left out (a call without code is kept).
  */
 static enum st add_function(struct unit_build *b, const struct die_attrs *a, uint32_t parent,
                             unsigned depth, uint32_t *node, struct err *e) {

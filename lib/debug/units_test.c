@@ -1,4 +1,4 @@
-/* Which unit an address is looked for in. */
+/* Tests in which unit an address is looked for. */
 #include "debug/find_units_test.h"
 #include "debug/dwarf_build_test.h"
 
@@ -10,7 +10,7 @@ static void put_plain_unit(struct dwarf_build *b, uint64_t low, uint8_t size) {
     end_unit(b);
 }
 
-/* Units whose DIE says no addresses, with one function each. */
+/* Builds units whose DIE has no addresses, with one function each. */
 static void build_plain(struct dwarf_build *b) {
     *b = (struct dwarf_build){0};
     abbrev(b, 1, DW_TAG_compile_unit, true, DW_AT_name, DW_FORM_string, 0);
@@ -50,7 +50,7 @@ static void aranges_tell_of_a_unit_that_does_not(void **state) {
     build_plain(&b);
     b.in = SECTION_ARANGES;
     put(&b, 8 + 4 + 16 * 2, 4), put(&b, 2, 2), put(&b, 0, 4), put(&b, 8, 1), put(&b, 0, 1);
-    put(&b, 0, 4); /* up to a multiple of two addresses */
+    put(&b, 0, 4); /* padding up to a multiple of two addresses */
     put(&b, 0x3000, 8), put(&b, 0x10, 8), put(&b, 0, 8), put(&b, 0, 8);
     assert_int_equal(open_built(&d, &b, &sections, (struct debug_setup){0}, NULL), ST_OK);
     assert_int_equal(debug_find_unit(d, 0x3008, &unit, &e), ST_OK);
@@ -58,7 +58,8 @@ static void aranges_tell_of_a_unit_that_does_not(void **state) {
     debug_close(d);
 }
 
-/* A third unit claims these addresses, 0x1009 among them: who is told of that, in this order. */
+/* Adds a third unit that claims `size` bytes from `low` on, 0x1009 among them, and checks which two
+ * units are named for 0x1009, in this order. */
 static void check_claims(uint64_t low, uint8_t size, size_t first, size_t second) {
     static struct dwarf_build b;
     struct sections sections;
@@ -83,13 +84,14 @@ static void the_narrowest_claim_comes_first(void **state) {
     check_claims(0x1008, 4, 2, 0);
 }
 
-/* What GNU ld leaves of a function that two units have. */
+/* Two units have the same function, as GNU ld leaves them. */
 static void of_equal_claims_the_first_units_comes_first(void **state) {
     (void)state;
     check_claims(0x1000, 0x20, 0, 2);
 }
 
-/* A table of some 4 KB, at the end of which a unit's declaration stands. Returns its offset. */
+/* Appends a table of some 4 KB whose last entry is a unit's declaration. Returns the table's
+ * offset. */
 static uint32_t put_long_table(struct dwarf_build *b, unsigned before) {
     uint32_t offset = (uint32_t)b->len[SECTION_ABBREV];
     for (unsigned code = 1; code <= before; code++) {

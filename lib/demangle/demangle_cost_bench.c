@@ -21,7 +21,7 @@ struct name_cost {
     uint64_t us, kb;
 };
 
-/* The number of kB after a word of /proc/self/status; 0 where there is none. */
+/* Returns the number of kB after a word of /proc/self/status; 0 where there is none. */
 static uint64_t status_kb(const char *word) {
     FILE *f = fopen("/proc/self/status", "r");
     char line[256];
@@ -39,7 +39,8 @@ static uint64_t status_kb(const char *word) {
     return done ? kb : 0;
 }
 
-/* Gives free memory back to the system and resets the peak (proc(5), clear_refs). */
+/* Gives free memory back to the system, resets the peak (proc(5), clear_refs), and returns the kB
+ * that the process has now. */
 static uint64_t reset_peak(void) {
 #ifdef __GLIBC__
     malloc_trim(0);
@@ -58,7 +59,7 @@ static uint64_t processor_us(void) {
     return (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_nsec / 1000;
 }
 
-/* False: out of memory. */
+/* Measures one call. False: out of memory. */
 static bool measure_once(const char *name, size_t len, enum demangle_style style,
                          struct name_cost *out) {
     struct strbuf text = {0};

@@ -1,4 +1,4 @@
-/* Mangled names of all schemes that we read, and those that must be left alone. */
+/* Tests of mangled names of all schemes that are read, and of names that must be left alone. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -29,7 +29,7 @@ static void check(const char *mangled, const char *expected) {
 static void itanium_names_become_readable(void **state) {
     (void)state;
     check("_ZN4Cart5totalEv", "Cart::total()");
-    check("__ZN4Cart5totalEv", "Cart::total()"); /* Mach-O's underscore */
+    check("__ZN4Cart5totalEv", "Cart::total()"); /* Mach-O puts an underscore in front */
     check("_ZNSt6vectorIiSaIiEE9push_backERKi",
           "std::vector<int, std::allocator<int> >::push_back(int const&)");
     check("_ZlsRK1XS1_", "operator<<(X const&, X const&)");
@@ -38,7 +38,8 @@ static void itanium_names_become_readable(void **state) {
     check("_ZN4Cart5totalEv.cold", "Cart::total() [clone .cold]");
 }
 
-/* As clang 18 and later mangle them. */
+/* Demangles names with constraints as clang 18 and later mangle them; the constraints are left out.
+ */
 static void names_with_constraints_lose_these(void **state) {
     (void)state;
     check("_ZN3app2coITkNS_3NumEiEENS_4taskET_", "app::task app::co<int>(int)");
@@ -64,13 +65,13 @@ static void swift_names_are_simplified_or_full(void **state) {
     (void)state;
     struct strbuf out = {0};
     check("$s4Shop4CartV5totalSiyF", "Cart.total()");
-    check("_$s4Shop4CartV5totalSiyF", "Cart.total()"); /* Mach-O's underscore */
+    check("_$s4Shop4CartV5totalSiyF", "Cart.total()"); /* Mach-O puts an underscore in front */
     assert_int_equal(demangle("$s4Shop4CartV5totalSiyF", 23, DEMANGLE_FULL, &out, NULL), ST_OK);
     assert_string_equal(strbuf_cstr(&out), "Shop.Cart.total() -> Swift.Int");
     strbuf_release(&out);
 }
 
-/* Punycode, and what it says. */
+/* A Punycode identifier and the text that it stands for. */
 #define DINNER "u30____7hkackfecea1cbdathfdh9hlq6y"
 static const char dinner[] =
     "\xe1\x83\xa1\xe1\x83\x90\xe1\x83\xad\xe1\x83\x9b\xe1\x83\x94\xe1\x83\x9a\xe1"
@@ -100,7 +101,7 @@ static void other_names_are_left_alone(void **state) {
     check("_Znotaname", NULL);
     check("_R", NULL);
     check("", NULL);
-    check("$s4Shop4CartV5totalF", NULL); /* cut */
+    check("$s4Shop4CartV5totalF", NULL); /* the name is cut off */
     assert_int_equal(demangle_scheme_of("$s4Shop4CartV5totalSiyF", 23), DEMANGLE_SWIFT);
     assert_int_equal(demangle_scheme_of("_ZN4Cart5totalEv", 16), DEMANGLE_ITANIUM);
     assert_int_equal(demangle_scheme_of("main", 4), DEMANGLE_NONE);
@@ -115,7 +116,8 @@ static void a_failed_name_leaves_the_buffer_as_it_was(void **state) {
     strbuf_release(&out);
 }
 
-/* Each level doubles the one before through a substitution: unfenced, this is 2^60 bytes. */
+/* Builds a name in which each level doubles the one before through a substitution; without a limit
+ * its text would have 2^60 bytes. */
 static void a_name_that_explodes_is_given_up_at_once(void **state) {
     (void)state;
     struct strbuf name = {0}, out = {0};
@@ -133,7 +135,7 @@ static void a_name_that_explodes_is_given_up_at_once(void **state) {
     strbuf_release(&out);
 }
 
-/* ns::ns::…::f() of `parts` names. */
+/* Appends the mangled name ns::ns::…::f() with `parts` namespaces. */
 static void add_nested_name(struct strbuf *name, size_t parts) {
     strbuf_addstr(name, "_ZN");
     for (size_t i = 0; i < parts; i++) {
@@ -166,7 +168,7 @@ static void rust_names_of_64_kib_are_read(void **state) {
     strbuf_release(&text);
 }
 
-/* Appends the back reference to what is at this offset behind "_R". */
+/* Appends a back reference to the offset after "_R". */
 static void add_backref(struct strbuf *b, size_t offset) {
     static const char digits[] = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
     assert_true(offset >= 1 && offset <= 62 * 62);
@@ -178,7 +180,8 @@ static void add_backref(struct strbuf *b, size_t offset) {
     strbuf_addc(b, '_');
 }
 
-/* The text doubles at each level; what was decoded when it is given up is freed. */
+/* Builds a name whose text doubles at each level; when it is given up, what was decoded is freed.
+ */
 static void a_punycode_name_that_explodes_is_given_up(void **state) {
     (void)state;
     struct strbuf name = {0}, text = {0};
@@ -224,7 +227,7 @@ static void names_of_64_kib_are_read(void **state) {
     strbuf_release(&out);
 }
 
-/* Each byte calls libiberty's reader once more, and its printer. */
+/* Builds names of which each byte makes libiberty's reader and printer recurse once more. */
 static void deep_names_do_not_run_out_of_stack(void **state) {
     (void)state;
     static const char *const patterns[] = {"P", "F", "A1_", "M",  "Dp",  "1AI", "N1A",        "Z1f",
@@ -245,8 +248,8 @@ static void deep_names_do_not_run_out_of_stack(void **state) {
     }
 }
 
-/* Third-party pairs "mangled TAB readable": libiberty prints some old forms in its own way, hence a
- * share. */
+/* Compares with third-party pairs "mangled TAB readable"; only a share must agree, because
+ * libiberty prints some old forms in its own way. */
 static void third_party_pairs_agree(void **state) {
     (void)state;
     const char *real = getenv("REAL");
@@ -277,8 +280,8 @@ static void third_party_pairs_agree(void **state) {
     filemap_release(&m);
     print_message("# %zu of %zu Itanium pairs agree\n", equal, total);
     assert_true(total > 50);
-    /* The rest are type encodings (no leading _Z function), and spellings of literals and of nested
-     * casts. */
+    /* The rest are type encodings (without _Z in front), and other spellings of literals and of
+     * nested casts. */
     assert_true(equal * 100 >= total * 85);
 }
 

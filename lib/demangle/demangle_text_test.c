@@ -1,4 +1,4 @@
-/* Names inside text: found at the borders of words, wherever a stream is cut. */
+/* Tests of names inside text: they are found at the borders of words, wherever a stream is cut. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

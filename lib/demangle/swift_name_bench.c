@@ -1,7 +1,7 @@
 /* Measures how many Swift names one thread demangles per second, in both forms: the names of
- * testdata/demangle/swift.tsv, and those of the file REAL if it exists. No answer is cached.
- * SWIFT_ORACLE may name a program that does the same with Swift's own reader, "PROGRAM bench ROUNDS
- * < NAMES". */
+ * testdata/demangle/swift.tsv, and those of REAL/demangle/swift-oracle.tsv.xz if the environment
+ * has REAL. No answer is cached. SWIFT_ORACLE may name a program that does the same with Swift's
+ * own reader, "PROGRAM bench ROUNDS < NAMES". */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,7 +26,8 @@ static double cpu_seconds(void) {
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-/* Reads the first column of a table. */
+/* Reads the Swift names in the first column of a table. False: there is no file, or out of memory.
+ */
 static bool read_names(struct names *n, FILE *f) {
     char *line = NULL;
     size_t room = 0;

@@ -20,7 +20,7 @@ static void demangle_one(const char *name, size_t len, bool simplified) {
     swift_scratch_release(&scratch);
 }
 
-/* The prefix is put in front of what has none. */
+/* Puts the prefix "$s" in front of an input that begins with none. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     char *name = malloc(size + 2);
     if (!name) {

@@ -1,4 +1,4 @@
-/* Swift names: what a name says, in both forms, and what damaged ones may cost. */
+/* Tests of Swift names: their text in both styles, and what damaged ones may cost. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -30,7 +30,8 @@ static void check(const char *mangled, const char *full, const char *simplified)
 static void a_declaration_is_printed_with_its_context(void **state) {
     (void)state;
     check("$s4Shop4CartV5totalSiyF", "Shop.Cart.total() -> Swift.Int", "Cart.total()");
-    check("$s4Shop4CartC3add4item5county4Item_SitF", NULL, NULL); /* an identifier is no type */
+    check("$s4Shop4CartC3add4item5county4Item_SitF", NULL,
+          NULL); /* an identifier stands where a type must be */
     check("$s4Shop4CartC5countSivg", "Shop.Cart.count.getter : Swift.Int", "Cart.count.getter");
     check("$s4Shop4CartCACycfC", "Shop.Cart.__allocating_init() -> Shop.Cart",
           "Cart.__allocating_init()");
@@ -42,7 +43,7 @@ static void damaged_names_are_none(void **state) {
     (void)state;
     check("$s", NULL, NULL);
     check("$s4Shop4CartV5totalF", NULL, NULL);
-    check("$s4Shop4CartV5totalSiyF\x01xxxx", NULL, NULL); /* a symbolic reference */
+    check("$s4Shop4CartV5totalSiyF\x01xxxx", NULL, NULL); /* a symbolic reference is refused */
     check("total", NULL, NULL);
 }
 
@@ -74,7 +75,8 @@ static size_t each_line(FILE *f, void (*visit)(void *ctx, char *line), void *ctx
     return count;
 }
 
-/* "MANGLED TAB FULL TAB SIMPLIFIED"; the tool prints the name as it is if there is no text. */
+/* Checks a line "MANGLED TAB FULL TAB SIMPLIFIED"; a SIMPLIFIED equal to MANGLED means that there
+ * is no simplified text. */
 static void check_line(void *ctx, char *line) {
     (void)ctx;
     char *full = strchr(line, '\t');
@@ -84,7 +86,8 @@ static void check_line(void *ctx, char *line) {
     check(line, full, strcmp(simplified, line) != 0 ? simplified : NULL);
 }
 
-/* A name for each operator and each kind of node; the answers are those of Swift's own tool. */
+/* Checks a name for each operator and each kind of node; the expected texts are those of Swift's
+ * own tool. */
 static void every_operator_is_read_and_every_kind_printed(void **state) {
     (void)state;
     FILE *f = fopen(own_names, "r");
@@ -101,7 +104,7 @@ static void a_symbol_may_have_more_behind_its_name(void **state) {
 /* --- damage -------------------------------------------------------------------------------------
  */
 
-/* What a name may cost; under a sanitizer all takes longer. */
+/* Limits of what a name may cost; under a sanitizer everything takes longer. */
 enum { MILLISECONDS_MAX = 10, SLOWER_UNDER_SANITIZERS = 20 };
 
 static void demangle_hostile(struct swift_scratch *scratch, const char *name, size_t len) {
@@ -139,7 +142,8 @@ static void names_cut_and_flipped_are_survived(void **state) {
     swift_scratch_release(&scratch);
 }
 
-/* A start, a piece as often as fits, an end. */
+/* Demangles a name of a start, up to `times` copies of a piece as far as SWIFT_NAME_MAX allows, and
+ * an end. */
 static void check_repeated(const char *start, const char *piece, size_t times, const char *end) {
     struct swift_scratch scratch = {0};
     struct strbuf name = {0};
@@ -189,7 +193,7 @@ static void bombs_end_at_the_caps(void **state) {
     check_repeated("$sSi_", "A2000i", 10000, "t");
     check_repeated("$s30AbCdEfGhIjKlMnOpQrStUvWxYzAbCd", "0abcdefghijklmnopqrstuvwxyZ0", 3000, "");
     check_repeated("$s0060000", "a", 60000, "");
-    /* Each type is a pair of the one before. */
+    /* Each type is a pair of two of the type before. */
     struct strbuf name = {0};
     struct swift_scratch scratch = {0};
     strbuf_addstr(&name, "$s1a1bV");
@@ -293,7 +297,7 @@ static FILE *open_names(const char *name, bool packed) {
 struct comparison {
     struct swift_scratch scratch;
     struct tally tally;
-    bool simplified; /* of pairs */
+    bool simplified; /* the style of the texts that compare_pair compares */
 };
 
 static void compare_line(void *ctx, char *line) {
@@ -334,7 +338,8 @@ static void third_party_names_agree_with_swifts_own_tool(void **state) {
     swift_scratch_release(&c.scratch);
 }
 
-/* "MANGLED ---> READABLE"; -classify puts a class in front of the readable one. */
+/* Compares a line "MANGLED ---> READABLE"; the option -classify of Swift's tool puts a class in
+ * braces in front of READABLE. */
 static void compare_pair(void *ctx, char *line) {
     struct comparison *c = ctx;
     char *arrow = strstr(line, " ---> ");

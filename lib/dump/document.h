@@ -10,8 +10,7 @@
 
 #include "base/err.h"
 
-/* The limits and choices of document_load; a zeroed struct has the limits that dumps have
- * (dump.h). */
+/* The limits and choices of document_load; a limit of 0 is the one that dumps have (dump.h). */
 struct document_options {
     size_t text_max;     /* maximum length of the text in bytes; at most 4 GiB - 1 */
     uint64_t values_max; /* maximum number of objects, arrays, strings, numbers and words; members'
@@ -26,8 +25,9 @@ struct document_options {
  * \u0000, lone surrogates and bytes that are not UTF-8 become U+FFFD, so that no string holds a
  * NUL. options may be NULL. ST_NONE: the text is a number, string or word by itself. ST_ERR:
  * ERR_FORMAT if it is not JSON, ERR_TRUNCATED if it ends too early, ERR_LIMIT if it passes a limit,
- * ERR_NOMEM; the message has the column, and the line if the text has several. *root is NULL on
- * anything but ST_OK. Thread safe once dump_library_init has run. */
+ * ERR_NOMEM; the message of an error at a place in the text has the column, and the line if the
+ * text has several. *root is NULL on anything but ST_OK. Thread safe once dump_library_init has
+ * run. */
 enum st document_load(json_t **root, const char *text, size_t len,
                       const struct document_options *options, struct err *e) BASE_MUST_USE;
 

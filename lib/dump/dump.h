@@ -62,8 +62,8 @@ bool dump_source_parse(const char *s, size_t len, enum dump_source *out);
 struct dump_image_order;
 struct dump_thread_order;
 
-/* Strings of the model are NUL-terminated UTF-8 in the dump's arena, and NULL when absent. Optional
- * signed numbers are -1 when absent. */
+/* Strings of the model are NUL-terminated UTF-8 in the dump's arena, or constants, and NULL when
+ * absent. Optional signed numbers are -1 when absent. */
 struct dump_image {
     struct image_id id;
     const char *name, *path, *arch;
@@ -218,11 +218,12 @@ struct dump {
 
 /* Parses one dump. text is borrowed until dump_release (the splicer copies from it). What most JSON
  * readers refuse (integers past 63 bits, bad UTF-8, lone surrogates, \u0000) is repaired and
- * counted in replaced_bytes. A member of the wrong type is an error in frames and images, and
- * counts as absent elsewhere. ST_NONE: the text is well-formed JSON, but not a stall dump (e.g. a
- * stall-session/1 record). ST_ERR: it is not JSON, past a limit, a stall dump of another version
- * (ERR_UNSUPPORTED), or a dump that contradicts itself (a location index out of range). d need not
- * be initialised; on anything but ST_OK it is empty. Thread safe. */
+ * counted in replaced_bytes. A text, number, flag or object of the wrong type counts as absent;
+ * outside of "names", a list or an element of it, an address, a size, a sample count, an index or
+ * "samples" of the wrong type is an error. ST_NONE: the text is well-formed JSON, but not a stall
+ * dump (e.g. a stall-session/1 record). ST_ERR: it is not JSON, past a limit, a stall dump of
+ * another version (ERR_UNSUPPORTED), or a dump that contradicts itself (a location index out of
+ * range). d need not be initialised; on anything but ST_OK it is empty. Thread safe. */
 enum st dump_parse(struct dump *d, const char *text, size_t len, struct err *e) BASE_MUST_USE;
 /* Frees a dump; NULL and released dumps are allowed. */
 void dump_release(struct dump *d);
@@ -250,8 +251,9 @@ const char *dump_image_name(const struct dump_image *image);
 /* Returns the value, as text, of the member called `name` of the dump's context; of two with that
  * name the last one counts. NULL: there is none, or it is not a string, an integer or a boolean. */
 const char *dump_context(const struct dump *d, const char *name);
-/* Returns the index of the image whose [load, load + size) holds the address, -1 if none does. An
- * image of size 0 reaches up to the next image's load. */
+/* Returns the index of the image whose [load, load + size) holds the address, -1 if none does. Of
+ * images that overlap, the one with the highest load counts. An image of size 0 reaches up to the
+ * next image's load. Only the 64 images with the highest loads up to the address are tried. */
 int32_t dump_image_at(const struct dump *d, uint64_t address);
 /* Returns the symbol for this address in the dump's own "names"; NULL if there is none. */
 const struct dump_name *dump_name_at(const struct dump *d, uint64_t address);
@@ -272,9 +274,11 @@ struct dump_waits {
                     waits; SIZE_MAX = no deadlock */
 };
 /* Writes the chain of waits that begins with t (NULL: an empty chain). It ends at DUMP_WAITS_MAX
- * threads, and before an owner that is not in the dump. */
+ * threads, before an owner that is not known or not in the dump, and in a deadlock before a thread
+ * that it has already. */
 void dump_waits(const struct dump *d, const struct dump_thread *t, struct dump_waits *out);
-/* Returns the thread that thread i of the chain waits for; NULL if it is not known. */
+/* Returns the thread that thread i of the chain waits for; NULL: it is not known, or past the end
+ * of a chain of DUMP_WAITS_MAX threads. */
 const struct dump_thread *dump_waits_owner(const struct dump_waits *w, size_t i);
 /* Returns the stack that the dump is about: the sample that the device judged heaviest, else the
  * most frequent sample (of equals the last), else the main thread's stack; NULL if there is
@@ -293,18 +297,20 @@ struct dump_vote {
 bool dump_is_about_threads(const struct dump *d);
 /* Returns the name of a slow action; NULL: the stall is of another kind. */
 const char *dump_slow_action(const struct dump *d);
-/* Is the stall a slow action in which the main thread is known to have been idle, and no thread
- * that has a stack is known to have worked? */
+/* Is the stall a slow action in which the main thread is known to have worked for less than 10 % of
+ * the time, and no thread that has a stack is known to have worked? */
 bool dump_nothing_worked(const struct dump *d);
 /* Returns the name of the thread that used the processor most in a stall of kind cpu, if it has no
- * stack in the dump; NULL: it has one, or its name is not known. */
+ * stack in the dump, as far as is known; NULL: its name is not known, dump_is_about_threads, or the
+ * stall is of another kind. */
 const char *dump_absent_worker(const struct dump *d);
 /* Returns how many votes dump_votes writes. */
 size_t dump_vote_count(const struct dump *d);
 /* Writes the stacks that are evidence of the cause of the stall to out, which has room for
  * dump_vote_count of them. If dump_is_about_threads, these are the stacks of the threads that
  * worked, each weighing the thread's share of a processor in permille (the main thread's share is
- * split among its samples); else they are the samples, each weighing its count. */
+ * split among its samples; threads that did not work weigh 0); else they are the samples, each
+ * weighing its count. */
 void dump_votes(const struct dump *d, struct dump_vote *out);
 /* Returns the dump's share of its stall in ms: span_ms, else duration_ms, else at_ms, else 0. */
 int64_t dump_span_ms(const struct dump *d);
@@ -312,14 +318,18 @@ int64_t dump_span_ms(const struct dump *d);
 /* ---- writing what symbolication found ---- */
 
 /* The members that stallsym adds to a dump. Each array is parallel to the dump's array of that
- * kind; a NULL array leaves that part of the dump as it is. */
+ * kind. The dump's string table and locations are always replaced; its threads, samples or images
+ * stay as they are if thread_locations, sample_locations or image_symbols is NULL. */
 struct dump_addition {
     const struct dump_location *locations; /* sorted by (image, offset) */
     size_t location_count;
-    const uint32_t *const *thread_locations; /* [thread_count][frame_count] */
-    const uint32_t *const *sample_locations; /* [sample_count][frame_count] */
+    const uint32_t *const *thread_locations; /* [thread_count][frame_count]; an element that is NULL
+                                                leaves its thread as it is */
+    const uint32_t *const *sample_locations; /* [sample_count][frame_count]; an element that is NULL
+                                                leaves its sample as it is */
     const enum dump_symbols *image_symbols;  /* [image_count] verdicts */
-    const char *const *image_files;          /* [image_count] debug files, NULL = none */
+    const char *const
+        *image_files; /* [image_count] debug files, NULL = none; not read without image_symbols */
 };
 
 /* Writes the dump's own text with the addition spliced in as one line of JSON Lines; what an

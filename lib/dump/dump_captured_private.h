@@ -6,8 +6,7 @@
 #include "dump/json/tape.h"
 
 /* Returns how many bytes dump_write_captured writes for the dump on the tape, whose text is len
- * bytes long. If no white space stands between the members of its objects, white space inside
- * other values is counted, too. */
+ * bytes long. */
 uint64_t dump_captured_size(const struct tape *t, size_t len);
 
 #endif

@@ -1,4 +1,4 @@
-/* What the device wrote of a dump is the same, whatever hosts have added. */
+/* Tests that what the device wrote of a dump is the same, whatever hosts have added. */
 #include <stdarg.h>
 #include <setjmp.h>
 #include <stddef.h>

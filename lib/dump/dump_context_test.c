@@ -1,4 +1,4 @@
-/* What the app wanted to know. */
+/* Tests of the context, values that the app chose to add. */
 #include <stdarg.h>
 #include <setjmp.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-/* Frames: whatever stands there, with white space or without. */
+/* Tests of frames: any values stand there, with white space or without. */
 #include "dump/dump_support_test.h"
 
 #define HEAD "{" FORMAT ",'threads':[{'id':1,"
@@ -122,7 +122,7 @@ static void of_two_members_the_last_one_counts(void **state) {
     strbuf_release(&text);
 }
 
-/* Repairs beside frames are still made, and counted. */
+/* Checks that repairs in members beside frames are still made. */
 static void repairs_and_frames_go_together(void **state) {
     (void)state;
     struct strbuf text = {0};

@@ -1,5 +1,5 @@
-/* Any bytes as a document. What is accepted is spliced, and the result must be accepted again with
- * the same frames, and be the same when it is spliced again. */
+/* Parses any bytes as a document. What is accepted is spliced; the result must be accepted again
+ * with the same frames (unless it passes a limit), and be the same when it is spliced again. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -72,7 +72,8 @@ static void check_spliced(const struct dump *d) {
         strbuf_release(&once);
         return;
     }
-    require(memchr(once.data, '\n', once.len) == once.data + once.len - 1); /* one line */
+    require(memchr(once.data, '\n', once.len) ==
+            once.data + once.len - 1); /* the output must be one line */
     require(again.thread_count == d->thread_count && again.sample_count == d->sample_count);
     require(again.image_count == d->image_count && again.name_count == d->name_count);
     for (size_t i = 0; i < d->thread_count; i++) {

@@ -4,7 +4,8 @@
 
 #include "dump/dump_build_private.h"
 
-/* Fills in id, time, user, app, device, stall and class of the dump from its root, an object. */
+/* Fills in id, time, lack, user, threads_left_out, app, device, stall and class of the dump from
+ * its root, an object. */
 void build_head(struct dump_build *b, const struct tape_value *root);
 
 #endif

@@ -58,8 +58,8 @@ static enum st build_strings(struct dump_build *b, const struct tape_value *arra
 enum { LINE_NAMES = 3, LINE_MEMBERS = 5 };
 
 /* Reads [function, linkage, file, line, column]; further elements, which a later version may
- * append, are ignored. False: an element is missing or of the wrong type, or an index is outside
- * of the string table. */
+ * append, are ignored. False: an element is missing, of the wrong type or past 32 bits, or an index
+ * is outside of the string table. */
 static bool build_line(struct dump_build *b, const struct tape_value *array,
                        const struct strings *strings, struct dump_line *line) {
     const char **texts[LINE_NAMES] = {&line->function, &line->linkage, &line->file};

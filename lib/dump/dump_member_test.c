@@ -1,4 +1,4 @@
-/* One member put into a dump's text: nothing else changes. */
+/* Tests that a member put into a dump's text changes nothing else. */
 #include "dump/dump.h"
 
 #include <setjmp.h>
@@ -10,7 +10,7 @@
 #include "base/failmalloc.h"
 #include "dump/dump_support_test.h"
 
-/* Input and output are written with ' for ". */
+/* Checks the output for an input, both written with ' for ". */
 static void check(const char *input, const char *want) {
     struct strbuf text = {0}, expected = {0}, out = {0};
     struct dump d;

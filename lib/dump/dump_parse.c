@@ -1,5 +1,6 @@
-/* Parses stall-dump/1 text to the model. Names, numbers and flags of the wrong type count as
- * absent; frames and images have to be right, because every look-up starts with them. */
+/* Parses stall-dump/1 text to the model. Texts, numbers and flags of the wrong type count as
+ * absent; frames and the places of images have to be right, because every look-up starts with them.
+ */
 #include "dump/dump.h"
 
 #include <stdlib.h>
@@ -339,7 +340,7 @@ static enum st build_inlined(struct dump_build *b, const struct tape_value *list
     return ST_OK;
 }
 
-/* Reads one member of "names"; ST_NONE: it is malformed. */
+/* Reads one member of "names"; ST_NONE: its first element is no string. */
 static enum st build_name(struct dump_build *b, uint64_t address, const struct tape_value *value,
                           struct dump_name *name) {
     const struct tape_value *symbol = tape_element(value, 0);

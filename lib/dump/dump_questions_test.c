@@ -1,4 +1,4 @@
-/* What is asked of a dump that was read. */
+/* Tests of the questions that a dump answers once it was read. */
 #include "dump/dump_support_test.h"
 
 static void an_address_finds_its_image(void **state) {
@@ -28,9 +28,10 @@ static void threads_are_found_by_their_id(void **state) {
     struct dump d = parse_json(&text, "{'format':'stall-dump/1','threads':[{'id':30,'frames':[]},"
                                       "{'id':10,'name':'a'},{'id':20},{'id':10,'name':'b'},{}]}");
     assert_ptr_equal(dump_thread_by_id(&d, 30), &d.threads[0]);
-    assert_ptr_equal(dump_thread_by_id(&d, 10), &d.threads[1]); /* the first of two */
+    assert_ptr_equal(dump_thread_by_id(&d, 10),
+                     &d.threads[1]); /* the first of two threads with this id */
     assert_ptr_equal(dump_thread_by_id(&d, 20), &d.threads[2]);
-    assert_ptr_equal(dump_thread_by_id(&d, -1), &d.threads[4]); /* no id */
+    assert_ptr_equal(dump_thread_by_id(&d, -1), &d.threads[4]); /* the thread without an id */
     assert_null(dump_thread_by_id(&d, 15));
     assert_null(dump_thread_by_id(&d, 31));
     dump_release(&d);
@@ -47,7 +48,7 @@ static void the_heaviest_stack_is_the_devices_choice_or_the_most_frequent(void *
                "{'count':5,'frames':[4300]}]},'heaviest':{'stack':0,'repeats':3}}");
     assert_ptr_equal(dump_heaviest(&d), &d.samples[0]);
     d.heaviest = -1;
-    assert_ptr_equal(dump_heaviest(&d), &d.samples[2]); /* ties: the last */
+    assert_ptr_equal(dump_heaviest(&d), &d.samples[2]); /* of equal counts the last one wins */
     d.sample_count = 0;
     assert_ptr_equal(dump_heaviest(&d), &d.threads[0].stack);
     d.threads[0].main = false;
@@ -56,7 +57,7 @@ static void the_heaviest_stack_is_the_devices_choice_or_the_most_frequent(void *
     strbuf_release(&text);
 }
 
-/* The weights that the dump's votes have, 0 behind the last. */
+/* Fills in the weights of the dump's votes, 0 after the last one. */
 static void votes_of(const char *json, uint64_t weights[8]) {
     struct strbuf text = {0};
     struct dump d = parse_json(&text, json);
@@ -104,10 +105,11 @@ static void without_shares_the_thread_that_used_most_votes(void **state) {
              "'samples':{'stacks':[{'count':2,'frames':[4100]}]}}",
              weights);
     assert_memory_equal(weights, want, sizeof want);
-    votes_of("{" FORMAT ",'stall':{'kind':'cpu','top_thread':{'id':9,'name':'b'}},'threads':["
-             "{'id':1,'main':true,'frames':[4100]},{'id':2,'frames':[4200]}],"
-             "'samples':{'stacks':[{'count':2,'frames':[4100]}]}}",
-             weights); /* its stack is not in the dump: the samples are all there is */
+    votes_of(
+        "{" FORMAT ",'stall':{'kind':'cpu','top_thread':{'id':9,'name':'b'}},'threads':["
+        "{'id':1,'main':true,'frames':[4100]},{'id':2,'frames':[4200]}],"
+        "'samples':{'stacks':[{'count':2,'frames':[4100]}]}}",
+        weights); /* the top thread's stack is not in the dump, so the samples are all that votes */
     assert_memory_equal(weights, none, sizeof none);
 }
 
@@ -122,7 +124,8 @@ static void beside_a_culprit_without_a_stack_nobody_votes(void **state) {
              "'samples':{'stacks':[{'count':2,'frames':[4100]}]}}",
              weights);
     assert_memory_equal(weights, samples, sizeof samples);
-    /* It has a stack, and its share is not known: another's, which is less, is no matter. */
+    /* The top thread has a stack and an unknown share: another thread's share, which is less, does
+     * not count. */
     votes_of("{" FORMAT ",'stall':{'kind':'cpu','top_thread':{'id':9,'name':'b'}},'threads':["
              "{'id':1,'main':true,'frames':[4100]},{'id':9,'frames':[4300]},"
              "{'id':2,'cpu_permille':100,'frames':[4200]}],"
@@ -131,7 +134,8 @@ static void beside_a_culprit_without_a_stack_nobody_votes(void **state) {
     assert_memory_equal(weights, top, sizeof top);
 }
 
-/* A heartbeat's thread did not work in the action; what worked a tenth of the time did. */
+/* Checks that a heartbeat's thread does not vote in a slow action, and that a thread which worked a
+ * tenth of the time does. */
 static void in_a_slow_action_a_thread_works_from_a_floor_on(void **state) {
     (void)state;
     static const uint64_t want[8] = {0, 0, 0, 100};
@@ -150,7 +154,7 @@ static void in_a_slow_action_a_thread_works_from_a_floor_on(void **state) {
     assert_memory_equal(weights, none, sizeof none);
 }
 
-/* A main thread that hardly ran during a slow action is no thread that worked. */
+/* Checks slow actions whose main thread hardly ran and is no thread that worked. */
 static void a_slow_action_may_have_nothing_that_worked(void **state) {
     (void)state;
     static const struct {

@@ -182,8 +182,8 @@ static bool write_members(struct splicer *s, struct span object, const struct sp
     }
 }
 
-/* Writes an array, passing each of its first `count` objects to `write`; a value that is no array
- * is copied. */
+/* Writes an array, passing each object among its first `count` elements to `write`; a value that is
+ * no array is copied. */
 static void write_list(struct splicer *s, struct span array, size_t count, write_special write) {
     struct span rest = array, value;
     if (array.p == array.end || *array.p != '[') {

@@ -33,7 +33,7 @@ static const struct dump_location one_location[1] = {{.image = -1,
 
 static uint32_t zeros[DUMP_FRAMES_MAX];
 
-/* The addition's arrays; free them with free_addition. */
+/* Makes an addition; free_addition frees its arrays. */
 static struct dump_addition make_addition(const struct dump *d, const struct dump_location *l,
                                           size_t count) {
     const uint32_t **threads = calloc(d->thread_count + 1, sizeof *threads);
@@ -66,7 +66,7 @@ static void free_addition(struct dump_addition *a) {
     free((void *)(uintptr_t)a->image_files);
 }
 
-/* What comes out for a document; release it. */
+/* Returns the spliced document, which the caller releases. */
 static struct strbuf splice_text(const char *text, size_t len, const struct dump_location *l,
                                  size_t count) {
     struct dump d;
@@ -84,7 +84,7 @@ static struct strbuf splice_text(const char *text, size_t len, const struct dump
     return out;
 }
 
-/* Input and output are written with ' for ". */
+/* Checks a splice; input and output are written with ' for ". */
 static void check_splice(const char *input, const char *want, const struct dump_location *l,
                          size_t count) {
     struct strbuf text = {0}, expected = {0};
@@ -93,7 +93,8 @@ static void check_splice(const char *input, const char *want, const struct dump_
     struct strbuf out = splice_text(text.data, text.len, l, count);
     assert_string_equal(strbuf_cstr(&out), strbuf_cstr(&expected));
     struct strbuf again = splice_text(out.data, out.len, l, count);
-    assert_string_equal(strbuf_cstr(&again), strbuf_cstr(&out)); /* replaced, not added again */
+    assert_string_equal(strbuf_cstr(&again),
+                        strbuf_cstr(&out)); /* a second splice replaces what the first one added */
     strbuf_release(&again);
     strbuf_release(&out);
     strbuf_release(&text);
@@ -169,8 +170,8 @@ static void of_two_members_the_last_is_spliced(void **state) {
         one_location, 1);
 }
 
-/* More members than the splicer remembers between its two walks, what it looks for among the last
- * ones, too. */
+/* More members than the splicer remembers between its two walks, so that what it looks for is among
+ * the last. */
 #define TEN(c)                                                                                     \
     "'" c "0':0,'" c "1':1,'" c "2':{'threads':[]},'" c "3':3,'" c "4':'\\'',"                     \
     "'" c "5':[5],'" c "6':6,'" c "7':7,'" c "8':8,'" c "9':9,"
@@ -230,7 +231,7 @@ static void what_was_written_is_read_back(void **state) {
     strbuf_release(&out);
 }
 
-/* The document without white space between tokens, made independently of the splicer. */
+/* Returns the document without white space between tokens, made independently of the splicer. */
 static struct strbuf minified(const char *text, size_t len) {
     struct strbuf out = {0};
     bool quoted = false;
@@ -247,7 +248,7 @@ static struct strbuf minified(const char *text, size_t len) {
     return out;
 }
 
-/* Cuts every `from` … `to` out of the text. */
+/* Cuts each part from `from` to the next `to` out of the text. */
 static void cut_out(struct strbuf *b, const char *from, const char *to) {
     char *at;
     while (b->len && (at = strstr(b->data, from))) {
@@ -301,7 +302,7 @@ static void write_it(void *ctx, bool refused) {
     struct sink s = sink_to_nowhere();
     enum st st = dump_write_spliced(d, &a, &s, &e);
     assert_true(st == ST_OK || (refused && e.code == ERR_NOMEM));
-    assert_true(st == ST_OK || s.total == 0); /* nothing, rather than half a line */
+    assert_true(st == ST_OK || s.total == 0); /* no output, rather than half a line */
     assert_int_equal(sink_close(&s, NULL), ST_OK);
 }
 

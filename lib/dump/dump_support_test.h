@@ -1,4 +1,4 @@
-/* What the tests of lib/dump share. */
+/* Helpers for the tests of lib/dump. */
 #ifndef STALLKIT_DUMP_SUPPORT_TEST_H
 #define STALLKIT_DUMP_SUPPORT_TEST_H
 
@@ -21,8 +21,8 @@ static inline void add_json(struct strbuf *b, const char *json) {
     }
 }
 
-/* The dump of a whole document; fails the test if it does not parse. Release text after the dump.
- */
+/* Parses a whole document that is written with ' for "; fails the test if that is an error. Release
+ * the text after the dump. */
 static inline struct dump parse_json(struct strbuf *text, const char *json) {
     struct dump d;
     struct err e = {0};
@@ -33,7 +33,7 @@ static inline struct dump parse_json(struct strbuf *text, const char *json) {
     return d;
 }
 
-/* The error of a document that must not parse. */
+/* Returns the error of a document that must not parse. */
 static inline struct err refused_json(const char *json, enum st want) {
     struct strbuf text = {0};
     struct dump d;
@@ -43,7 +43,7 @@ static inline struct err refused_json(const char *json, enum st want) {
     if (st != want) {
         fail_msg("%s: status %d, not %d", json, (int)st, (int)want);
     }
-    assert_null(d.text); /* empty */
+    assert_null(d.text); /* the dump is empty then */
     assert_int_equal(d.image_count + d.thread_count, 0);
     dump_release(&d);
     strbuf_release(&text);

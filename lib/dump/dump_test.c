@@ -96,7 +96,7 @@ static void images_and_names_are_read(void **state) {
     assert_false(d.images[1].in_app);
     assert_true(d.images[1].size == 0);
     assert_int_equal(d.images[1].symbols, DUMP_SYMBOLS_UNSET);
-    assert_int_equal(d.name_count, 2); /* sorted; what is malformed is left out */
+    assert_int_equal(d.name_count, 2); /* the names are sorted, and malformed ones are left out */
     assert_true(d.names[0].address == 0x10004 && d.names[1].address == 70000);
     assert_string_equal(d.names[1].symbol, "poll");
     assert_true(d.names[1].offset == 16);
@@ -159,7 +159,8 @@ static void locations_of_an_earlier_run_are_read(void **state) {
     strbuf_release(&text);
 }
 
-/* As everywhere else: -0 is 0, and a string of digits is a number however it is written. */
+/* Checks that numbers of locations are read as everywhere else: -0 is 0, and a string of digits is
+ * a number whatever its escapes. */
 static void numbers_of_locations_are_numbers(void **state) {
     (void)state;
     struct strbuf text = {0};
@@ -179,7 +180,7 @@ static void numbers_of_locations_are_numbers(void **state) {
     strbuf_release(&text);
 }
 
-/* Of a name that is there twice, the last value counts, also if it is malformed. */
+/* Checks that of a name that is there twice the last value counts, even if it is malformed. */
 static void of_two_names_the_last_one_counts(void **state) {
     (void)state;
     struct strbuf text = {0};
@@ -370,7 +371,8 @@ static void long_values_are_cut_between_characters(void **state) {
     strbuf_addstr(&json, "',0]}}");
     struct dump d = parse_json(&text, strbuf_cstr(&json));
     assert_int_equal(strlen(d.id), DUMP_VALUE_MAX);
-    assert_int_equal(strlen(d.device.model), DUMP_VALUE_MAX - 2); /* no part of the character */
+    assert_int_equal(strlen(d.device.model),
+                     DUMP_VALUE_MAX - 2); /* the character at the cut is left out as a whole */
     assert_int_equal(strlen(d.names[0].symbol), DUMP_VALUE_MAX + 1);
     assert_int_equal(d.cut_values, 1);
     assert_int_equal(d.text_len, text.len);
@@ -388,7 +390,7 @@ static void the_last_of_two_members_counts(void **state) {
     strbuf_release(&text);
 }
 
-/* "[" n times around a value, in a member that nobody knows. */
+/* Parses "[" repeated `depth` times, in a member that the model does not know. */
 static enum st parse_nested(size_t depth, struct err *e) {
     struct strbuf text = {0};
     struct dump d;
@@ -443,12 +445,13 @@ static void limits_are_exact(void **state) {
         assert_int_equal(e.code, ERR_LIMIT);
     }
     struct err e = {0};
-    assert_int_equal(parse_nested(DUMP_DEPTH_MAX - 1, &e), ST_OK); /* the object is one level */
+    assert_int_equal(parse_nested(DUMP_DEPTH_MAX - 1, &e),
+                     ST_OK); /* the object itself is one level */
     assert_int_equal(parse_nested(DUMP_DEPTH_MAX, &e), ST_ERR);
     assert_int_equal(e.code, ERR_LIMIT);
     err_clear(&e);
     assert_int_equal(parse_many("{" FORMAT ",'x':[", "0", "]}", 5000000, &e), ST_ERR);
-    assert_int_equal(e.code, ERR_LIMIT); /* the work budget */
+    assert_int_equal(e.code, ERR_LIMIT); /* the limit of work is reached */
     err_clear(&e);
     struct dump d;
     assert_int_equal(dump_parse(&d, "", (size_t)DUMP_TEXT_MAX + 1, &e), ST_ERR);
@@ -474,7 +477,7 @@ static void texts_of_enums_go_both_ways(void **state) {
     assert_int_equal(symbols, DUMP_SYMBOLS_OK);
 }
 
-/* The example of stall-dump(5) is the text between its first .Bd and .Ed. */
+/* The manual page's example is the text between its first .Bd and .Ed. */
 static void the_manual_pages_example_is_a_dump(void **state) {
     (void)state;
     struct filemap page = {0};
@@ -522,7 +525,8 @@ static void no_memory_is_an_error(void **state) {
     struct strbuf text = {0};
     add_json(&text, full);
     strbuf_truncate(&text, text.len - 1);
-    add_json(&text, ",'user':'\\u0041','context':[1"); /* decoded; more values than expected */
+    add_json(&text, ",'user':'\\u0041','context':[1"); /* an escaped value, and more values than the
+                                                          reader expects */
     for (int i = 0; i < 1000; i++) {
         strbuf_addstr(&text, ",1");
     }

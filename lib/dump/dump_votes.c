@@ -36,8 +36,9 @@ static bool top_thread_is_absent(const struct dump *d) {
     return kind_is(d, "cpu") && d->stall.top_thread >= 0 && !top_thread(d);
 }
 
-/* Are the threads' shares of the processor known? Some thread's share must be above 0, and that
- * of the thread that used the processor most must be given, if that thread is known. */
+/* Are the threads' shares of the processor known? Some thread's share must be above 0, and that of
+ * the thread that used the processor most must be given, if that thread is known and has a stack.
+ */
 static bool shares_are_known(const struct dump *d) {
     const struct dump_thread *top = top_thread(d);
     if (top && top->cpu_permille < 0) {
@@ -51,8 +52,9 @@ static bool shares_are_known(const struct dump *d) {
     return false;
 }
 
-/* Returns the thread's share of a processor in permille; 0: it has none, or no stack. known:
- * shares_are_known(d). */
+/* Returns the thread's share of a processor in permille; 0: it has no stack, or no share (in a slow
+ * action: less than ACTION_WAITED). If the shares are not known, the thread that used the processor
+ * most has ONE_PROCESSOR. known: shares_are_known(d). */
 static uint64_t share_of(const struct dump *d, const struct dump_thread *t, bool known) {
     bool stack = has_stack(d, t);
     if (!known) {
@@ -105,8 +107,8 @@ size_t dump_vote_count(const struct dump *d) {
     return d->sample_count + (dump_is_about_threads(d) ? d->thread_count : 0);
 }
 
-/* Splits a share of the processor among the samples by their counts; the parts add up to the
- * share. */
+/* Splits a share of the processor among the samples by their counts; the parts add up to the share,
+ * unless all counts are 0. */
 static void split_share(const struct dump *d, uint64_t share, struct dump_vote *out) {
     uint64_t total = 0, seen = 0, given = 0;
     for (size_t i = 0; i < d->sample_count; i++) {

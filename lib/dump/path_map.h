@@ -21,8 +21,8 @@ struct path_map {
 };
 
 /* Adds a rule "OLD=NEW"; the text is borrowed. OLD, which ends at the first '=', must not be empty;
- * slashes at the ends of OLD and NEW are ignored. Never ST_NONE. ST_ERR: ERR_USAGE, or out of
- * memory. */
+ * slashes at the ends of OLD and NEW are ignored, but one of "/" itself. Never ST_NONE. ST_ERR:
+ * ERR_USAGE, or out of memory. */
 enum st path_map_add(struct path_map *m, const char *rule, struct err *e) BASE_MUST_USE;
 /* Frees the rules. */
 void path_map_release(struct path_map *m);

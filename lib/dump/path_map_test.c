@@ -1,4 +1,4 @@
-/* Paths get other beginnings, by whole components. */
+/* Tests of paths that get other beginnings, by whole components. */
 #include "dump/path_map.h"
 
 #include <setjmp.h>
@@ -8,8 +8,7 @@
 #include <cmocka.h>
 #include <string.h>
 
-/* The path by these rules, which are ended by NULL; NULL: no rule fits. Borrowed until the next
- * call. */
+/* Returns the path by these rules, ended by NULL, valid until the next call; NULL: no rule fits. */
 static const char *mapped(const char *const *rules, const char *path) {
     static struct strbuf out;
     struct path_map m = {0};

@@ -25,7 +25,8 @@ static void add_sign(struct strbuf *out, bool more) {
     strbuf_addstr(out, more ? "+" : "\xe2\x88\x92"); /* a minus sign */
 }
 
-/* Appends the relative change: "+50 %", "−3.4 %", "new", "gone", "the same". */
+/* Appends the relative change: "+50 %", "−3.4 %", "× 12" (from +1000 % on), "new", "gone", "the
+ * same". */
 static void diff_add_relative(struct strbuf *out, const uint64_t sides[STACK_SIDES]) {
     uint64_t base = sides[STACK_BASE], now = sides[STACK_NEW];
     if (base == now) {

@@ -58,7 +58,7 @@ struct diff_limit {
 };
 /* Parses REGEX:+LIMIT, split at the last ':'. LIMIT is a number with %, pp, a unit of weight or
  * nothing after it. REGEX is a POSIX extended expression that is searched for in a frame's text,
- * IMAGE`FUNCTION. ST_ERR: ERR_USAGE. */
+ * IMAGE`FUNCTION. ST_ERR: ERR_USAGE for another form, or regex_compile's error. */
 enum st diff_limit_parse(struct diff_limit *l, const char *text, struct err *e) BASE_MUST_USE;
 void diff_limit_release(struct diff_limit *l);
 
@@ -71,7 +71,8 @@ bool diff_limit_passed(const struct diff_limit *l, const struct stack_pair *pair
                        const uint64_t sums[STACK_SIDES]);
 
 /* Appends both weights and the change: "12 ms → 18 ms, +50 %", or "new" for a base of 0, "gone" for
- * a new weight of 0. */
+ * a new weight of 0, "the same" for equal weights, "× 12" instead of a percentage from + 1000 % on.
+ */
 void diff_change(struct strbuf *out, const uint64_t sides[STACK_SIDES], unsigned decimals,
                  const char *unit);
 

@@ -13,7 +13,7 @@ static struct stack_pair pair_of(const char *base, const char *now) {
     return pair;
 }
 
-/* ---- text ---- */
+/* ---- the text of a change ---- */
 
 static void assert_change(uint64_t base, uint64_t now, const char *want) {
     struct strbuf b = {0};
@@ -58,7 +58,7 @@ static void table_has_the_largest_changes(void **state) {
                               "| **\xe2\x88\x92"
                               "5** | gone | `b` | 5 | 0 | 5 | 0 |\n");
     free(text);
-    text = markdown(&pair, 10); /* what did not change has no row; recursion counts once */
+    text = markdown(&pair, 10); /* what did not change has no row; a recursive frame counts once */
     assert_null(strstr(text, "`r`"));
     assert_non_null(strstr(text, "| **+1** | new | `` x`y `` | 0 | 1 | 0 | 1 |\n"));
     free(text);
@@ -137,14 +137,17 @@ static void limits_are_measured(void **state) {
     (void)state;
     struct stack_pair pair = pair_of("m;a 100\nm;b 100\n", "m;a;a 110\nm;b 90\nm;std::c 4\n");
     assert_true(passes(&pair, "^a$:+9.9%"));
-    assert_false(passes(&pair, "^a$:+10%")); /* a limit that is met holds */
+    assert_false(passes(&pair, "^a$:+10%")); /* growth that reaches the limit fails */
     assert_true(passes(&pair, "a:+9ms"));
     assert_false(passes(&pair, "a:+10"));
-    assert_false(passes(&pair, "^b:+0%"));       /* it shrank */
-    assert_true(passes(&pair, "std::c:+1000%")); /* new; the last ':' counts */
+    assert_false(
+        passes(&pair, "^b:+0%")); /* b shrank, which passes no matter how small the limit is */
+    assert_true(passes(
+        &pair,
+        "std::c:+1000%")); /* the frame is new, which fails each limit; the last ':' splits */
     assert_true(passes(&pair, "c|a:+13.9%"));
     assert_false(passes(&pair, "c|a:+14%"));
-    assert_true(passes(&pair, "a:+3.9pp")); /* 50 % of all, then 53.92 % */
+    assert_true(passes(&pair, "a:+3.9pp")); /* the share grows from 50 % to 53.92 % */
     assert_false(passes(&pair, "a:+4pp"));
     assert_false(passes(&pair, "nothing:+0%"));
     assert_false(passes(&pair, "m:+1pp"));

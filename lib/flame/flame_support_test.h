@@ -1,4 +1,4 @@
-/* What the tests of lib/flame share. */
+/* Helpers for the tests of lib/flame. */
 #ifndef STALLKIT_FLAME_FLAME_SUPPORT_TEST_H
 #define STALLKIT_FLAME_FLAME_SUPPORT_TEST_H
 
@@ -16,7 +16,7 @@
 #include "base/vec.h"
 #include "flame/stacks/folded.h"
 
-/* Adds folded text to a tree; its stats. */
+/* Adds folded text to a tree and returns the reader's counts. */
 static inline struct folded_stats read_text(struct stack_tree *t, const char *text, size_t len) {
     struct folded_reader r = {.tree = t};
     assert_int_equal(folded_feed(&r, text, len, NULL), ST_OK);
@@ -29,7 +29,7 @@ static inline struct folded_stats read_string(struct stack_tree *t, const char *
     return read_text(t, text, strlen(text));
 }
 
-/* The tree as folded text; free it. */
+/* Returns the tree as folded text; the caller frees it. */
 static inline char *write_text(const struct stack_tree *t) {
     struct strbuf out = {0};
     struct sink sink = sink_to_strbuf(&out);
@@ -46,8 +46,8 @@ static inline void assert_written(const struct stack_tree *t, const char *want) 
     free(text);
 }
 
-/* Random folded text with many common prefixes, among them empty names: `lines` of it. Release it.
- */
+/* Returns `lines` lines of random folded text with many common prefixes and some empty names; the
+ * caller releases it. */
 static inline struct strbuf random_folded(uint32_t seed, unsigned lines, unsigned names) {
     struct strbuf b = {0};
     for (unsigned i = 0; i < lines; i++) {
@@ -64,7 +64,7 @@ static inline struct strbuf random_folded(uint32_t seed, unsigned lines, unsigne
     return b;
 }
 
-/* Calls run(ctx, name, map) for every file of a folder of $REAL; false if it is not there. */
+/* Calls run(name, map) for every file of a folder of $REAL; false if the folder is missing. */
 static inline bool for_each_real(const char *folder,
                                  void (*run)(const char *name, const struct filemap *m)) {
     const char *real = getenv("REAL");

@@ -8,7 +8,7 @@ static struct strbuf dump_text(const char *stall, const char *members) {
     return b;
 }
 
-/* All of the dump's span; a stall is the one dump unless the dump says more. */
+/* Returns a share of the dump's whole span; it is a whole stall if the dump has no stall id. */
 static struct fold_share share_of(const struct dump *d) {
     int64_t span = dump_span_ms(d);
     return (struct fold_share){.ms = span > 0 ? (uint64_t)span : 0, .whole = !d->stall.id};
@@ -54,7 +54,8 @@ static void frames_run_from_the_outermost(void **state) {
                   "0x9;libc.so.6+0x4;Shop+0x4 70\n");
 }
 
-/* Tags of arm64 are no part of an address; a name is found by the frame as the device wrote it. */
+/* Checks that arm64's tags are no part of an address, and that a name is found by the frame as the
+ * device wrote it. */
 static void tags_do_not_change_a_frame(void **state) {
     (void)state;
     assert_folded((struct fold_options){0}, "\"seq\":1,\"span_ms\":70",
@@ -85,7 +86,7 @@ static void samples_and_stalls_are_other_weights(void **state) {
     assert_folded((struct fold_options){.weight = FOLD_STALLS}, stall, members, "Shop+0x4 1\n");
     assert_folded((struct fold_options){.weight = FOLD_STALLS},
                   "\"id\":\"s\",\"seq\":2,\"span_ms\":100", members,
-                  "Shop+0x4 1\n"); /* the first of those that there are */
+                  "Shop+0x4 1\n"); /* this dump is the first one that there is of its stall */
     assert_folded((struct fold_options){.weight = FOLD_SAMPLES}, stall, IMAGES "," THREAD,
                   "Shop+0x68;Shop+0x4 1\n");
     assert_string_equal(fold_weight_text(FOLD_MS), "ms");
@@ -194,7 +195,8 @@ static void a_stall_of_several_dumps_counts_at_the_first(void **state) {
         fold_release(&f);
         stack_tree_release(&t);
     }
-    struct stack_tree t = {.ordered = true}; /* in time: where the stall is met first */
+    struct stack_tree t = {
+        .ordered = true}; /* in an ordered tree the stack stands where its stall is met first */
     struct fold f = {.tree = &t, .options.weight = FOLD_STALLS};
     for (size_t i = 0; i < 4; i++) {
         fold_text(&f, stalls[i], strbuf_cstr(&members[i]));
@@ -218,10 +220,10 @@ static void what_was_folded_is_described(void **state) {
     struct stack_tree t = {0};
     struct fold f = {.tree = &t};
     const char *ten = IMAGES "," SAMPLES("{\"count\":10,\"frames\":[9]}");
-    fold_text(&f, "\"id\":\"s\",\"seq\":1,\"span_ms\":1000", ten); /* half of it sampled */
-    /* More samples than time: all of it. */
+    fold_text(&f, "\"id\":\"s\",\"seq\":1,\"span_ms\":1000", ten); /* half of the span is sampled */
+    /* More time in samples than in the span: all of it is sampled. */
     fold_text(&f, "\"id\":\"s\",\"seq\":2,\"span_ms\":100", ten);
-    fold_text(&f, "\"seq\":1,\"span_ms\":1400", IMAGES); /* none of it */
+    fold_text(&f, "\"seq\":1,\"span_ms\":1400", IMAGES); /* no time is sampled */
     assert_described(&f.stats, "2.5 s stalled in 3 dumps of 2 stalls, 24 % of it sampled");
     assert_int_equal(stack_tree_total(&t), 2500);
     fold_text(&f, "\"seq\":1", ten);
@@ -272,7 +274,7 @@ static void fold_once(void *ctx, bool refused) {
     stack_tree_release(&t);
 }
 
-/* A stall that may have more dumps. */
+/* Folds a dump of a stall that may have more dumps, perhaps with an allocation failing. */
 static void fold_stalls_once(void *ctx, bool refused) {
     struct stack_tree t = {0};
     struct fold f = {.tree = &t, .options.weight = FOLD_STALLS};
@@ -286,7 +288,7 @@ static void fold_stalls_once(void *ctx, bool refused) {
     stack_tree_release(&t);
 }
 
-/* With all that takes memory of its own. */
+/* Folds with all options that need memory of their own, perhaps with an allocation failing. */
 static void fold_users_once(void *ctx, bool refused) {
     const char *labels[] = {"lock", NULL};
     struct stack_tree t = {0};
@@ -368,7 +370,7 @@ static void labels_are_the_outermost_frames(void **state) {
     stack_tree_release(&t);
 }
 
-/* With labels below it, and the stack of another thread above. */
+/* Checks links on the one stack, with labels below it and the stack of another thread above. */
 static void links_stand_on_the_one_stack(void **state) {
     (void)state;
     const char *members = IMAGES
@@ -418,9 +420,11 @@ static void a_user_is_one_however_often_stalled(void **state) {
     strbuf_addf(&members, "\"user\":\"u;1\",%s", two);
     fold_text(&f, "\"id\":\"s1\",\"seq\":1,\"span_ms\":300", strbuf_cstr(&members));
     fold_text(&f, "\"id\":\"s2\",\"seq\":1,\"span_ms\":600", strbuf_cstr(&members));
-    fold_text(&f, "\"id\":\"s3\",\"seq\":1,\"span_ms\":9", IMAGES "," THREAD); /* no user */
+    fold_text(&f, "\"id\":\"s3\",\"seq\":1,\"span_ms\":9",
+              IMAGES "," THREAD); /* this dump has no user */
     fold_text(&f, "\"id\":\"s3\",\"seq\":2,\"span_ms\":9", IMAGES "," THREAD);
-    fold_text(&f, "\"id\":\"s4\",\"seq\":1", IMAGES "," THREAD); /* nor a duration */
+    fold_text(&f, "\"id\":\"s4\",\"seq\":1",
+              IMAGES "," THREAD); /* this dump has neither a user nor a duration */
     assert_int_equal(fold_finish(&f, NULL), ST_OK);
     assert_written(&t, "Shop+0x4 0.333333\nShop+0x5 0.666667\nShop+0x68;Shop+0x4 2\n");
     assert_int_equal(f.stats.users, 3);
@@ -442,7 +446,8 @@ static void in_time_the_ring_gives_the_order(void **state) {
                "{\"count\":1,\"frames\":[4101]}],\"ring\":[0,-1,1,0]}";
     fold_text(&f, "\"seq\":1,\"span_ms\":100", members);
     assert_written(&t, "Shop+0x4 34\nShop+0x5 33\nShop+0x4 33\n");
-    fold_text(&f, "\"seq\":1,\"span_ms\":30", members); /* begins with what the other ends with */
+    fold_text(&f, "\"seq\":1,\"span_ms\":30",
+              members); /* the second dump begins with the stack with which the first one ends */
     assert_written(
         &t, "Shop+0x4 34\nShop+0x5 33\nShop+0x4 33\nShop+0x4 10\nShop+0x5 10\nShop+0x4 10\n");
     fold_release(&f);

@@ -1,5 +1,6 @@
-/* Folded text in any two pieces -> tree -> folded text -> the same tree, merged and in the order of
- * time; turned round twice it is the same again; and a picture of it. */
+/* Reads folded text in any two pieces into a tree and writes it: read again, the text gives the
+ * same tree, merged and in the order of time. Turned round twice, the tree is the same again. A
+ * picture of it is drawn, too. */
 #include "flame/stacks/folded.h"
 #include "flame/stacks/stack_filter.h"
 #include "flame/svg/svg.h"

@@ -27,12 +27,12 @@ static void modules_have_ids(void **state) {
     assert_id(&ids, "Shop", "6b8342170000400080000000000000ab");
     assert_id(&ids, "libc.so.6", "0123abcd");
     assert_id(&ids, "no_id", "");
-    assert_id(&ids, "my_app", "ff00"); /* as frames call it */
+    assert_id(&ids, "my_app", "ff00"); /* looked up by the name that frames have */
     add(&ids,
         "{\"path\":\"/lib/libc.so.6\",\"build_id\":\"0123abcd\",\"load\":4096},"
         "{\"name\":\"Shop\",\"uuid\":\"6B834217-0000-4000-8000-0000000000AC\",\"load\":8192}");
     assert_id(&ids, "libc.so.6", "0123abcd");
-    assert_id(&ids, "Shop", ""); /* two builds */
+    assert_id(&ids, "Shop", ""); /* two builds have this name, so no id is given */
     image_ids_release(&ids);
 }
 

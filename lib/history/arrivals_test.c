@@ -1,4 +1,5 @@
-/* Files that arrive in a folder are handed out once, in order, and moved where they belong. */
+/* Tests that files that arrive in a folder are handed out once, in order, and moved where they
+ * belong. */
 #include <stdarg.h>
 #include <setjmp.h>
 #include <stddef.h>
@@ -138,7 +139,7 @@ static void a_file_that_gets_the_name_of_one_that_is_read_is_another(void **stat
     assert_int_equal(arrivals_open(&a, folder, NULL), ST_OK);
     put("a", "first");
     assert_next(a, "a");
-    put("a", "second"); /* a server renames it over the name */
+    put("a", "second"); /* a server renames the second file over the first one's name */
     assert_int_equal(arrivals_settle(a, NULL, NULL), ST_OK);
     assert_next(a, NULL);
     assert_next(a, "a");
@@ -155,8 +156,8 @@ static void what_a_killed_watcher_had_is_handed_out_again(void **state) {
     put("a", "x");
     assert_next(killed, "a");
     assert_int_equal(arrivals_open(&a, folder, NULL), ST_OK);
-    assert_next(a, NULL);   /* the other watcher still lives */
-    arrivals_close(killed); /* its locks go with it, as they do in a kill */
+    assert_next(a, NULL);   /* the other watcher holds its locks still */
+    arrivals_close(killed); /* closing releases the locks, as a kill does */
     assert_next(a, "a");
     assert_int_equal(arrivals_settle(a, NULL, NULL), ST_OK);
     assert_string_equal(get("done/a"), "x");
@@ -168,7 +169,7 @@ static void a_name_as_long_as_can_be_is_cut(void **state) {
     struct arrivals *a = NULL;
     char name[256], path[512], text[8] = "";
     memset(name, 'z', 255);
-    memcpy(name + 240, "\xc3\xa9", 2); /* the cut is amid this character */
+    memcpy(name + 240, "\xc3\xa9", 2); /* the name would be cut inside this character */
     name[255] = '\0';
     assert_int_equal(arrivals_open(&a, folder, NULL), ST_OK);
     for (int i = 0; i < 2; i++) {
@@ -176,7 +177,7 @@ static void a_name_as_long_as_can_be_is_cut(void **state) {
         FILE *f = fopen(path, "w");
         if (!f) {
             arrivals_close(a);
-            skip(); /* the file system has shorter names */
+            skip(); /* the file system does not allow names this long */
         }
         fclose(f);
         assert_next(a, name);
@@ -234,7 +235,8 @@ static void a_subfolder_that_takes_no_files_is_told(void **state) {
         if (filemap_is_stored("/proc")) {
             continue;
         }
-        assert_int_equal(symlink("/proc/self", path), 0); /* another file system */
+        assert_int_equal(symlink("/proc/self", path),
+                         0); /* a link to a folder on another file system */
         assert_int_equal(arrivals_open(&a, folder, &e), ST_ERR);
         assert_non_null(strstr(e.text, said));
         unlink(path);
@@ -264,7 +266,7 @@ static void a_subfolder_that_goes_meanwhile_is_told(void **state) {
         arrivals_close(a);
         unlink(path);
         snprintf(path, sizeof path, "%s/taking/0/a", folder);
-        assert_int_equal(i < 2 ? unlink(path) : 0, 0); /* is still there */
+        assert_int_equal(i < 2 ? unlink(path) : 0, 0); /* the file is still there */
         snprintf(path, sizeof path, "%s/taking/0", folder);
         rmdir(path);
     }

@@ -1,4 +1,4 @@
-/* A history in a file of its own, and dumps to add to it. */
+/* A history in a file of its own, and functions that add dumps to it. */
 #ifndef STALLKIT_HISTORY_FIXTURE_HISTORY_TEST_H
 #define STALLKIT_HISTORY_FIXTURE_HISTORY_TEST_H
 
@@ -66,7 +66,8 @@ static inline void reopen(struct fixture_history *f, enum history_access access)
     }
 }
 
-/* Dump number n: of version 5.n%4 and day n%9, of user n%50, in one of 7 buckets. */
+/* Offers dump number n to t: version 5.(n mod 4), day n mod 9, user n mod 50, in one of 7 buckets.
+ */
 static inline enum st try_offer(struct fixture_history *f, struct triage *t, unsigned n) {
     char id[32], user[32], time[32], version[16], inner[32];
     snprintf(id, sizeof id, "dump-%u", n);
@@ -104,7 +105,7 @@ static inline void add_range(struct fixture_history *f, unsigned from, unsigned 
     assert_int_equal(history_commit(f->h, "2026-11-20T00:00:00Z", NULL), ST_OK);
 }
 
-/* The caller frees. */
+/* Returns the text of a triage's partial, which the caller frees, and frees the triage. */
 static inline char *partial_of(struct triage *t) {
     struct strbuf text = {0};
     struct sink out = sink_to_strbuf(&text);
@@ -132,7 +133,7 @@ static inline void assert_same(char *got, char *want) {
     free(want);
 }
 
-/* Changes the file behind the history's back. */
+/* Changes the history's file with SQL of another connection. */
 static inline void change(struct fixture_history *f, const char *sql) {
     struct sql_file *file = NULL;
     assert_int_equal(sql_open(&file, f->path, true, NULL), ST_OK);

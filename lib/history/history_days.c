@@ -42,7 +42,7 @@ bool history_day_parse(const char *text, size_t len, int32_t *day) {
     unsigned month, of_month;
     date_of(days, &year, &month, &of_month);
     if (month != m || of_month != d) {
-        return false; /* no such date, as June 31 */
+        return false; /* the month does not have the day, as June 31 */
     }
     *day = days;
     return true;

@@ -26,8 +26,8 @@
     " date(c.day * 86400, 'unixepoch') AS day, c.version, c.build, v.dumps"                        \
     " FROM cell_value v JOIN cell c ON c.id = v.cell;"
 
-/* The tables. Parts have all the counts; the other tables repeat some of them for people and
- * queries. */
+/* Creates the tables. Parts have all the counts; the other tables repeat some of them for people
+ * and queries. */
 static const char history_schema[] =
     "CREATE TABLE fact(name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;"
     "CREATE TABLE rules(id INTEGER PRIMARY KEY, hash TEXT NOT NULL UNIQUE, words TEXT NOT NULL);"

@@ -1,4 +1,4 @@
-/* The statements of a history that are prepared once, and its facts. */
+/* Prepares a history's statements once, and reads and sets its facts. */
 #include "history/history_private.h"
 
 struct sql_statement *history_statement(struct history *h, enum history_statement which,

@@ -1,5 +1,5 @@
-/* Sums that a history keeps change no result: whatever is added, read, dropped and forgotten, in
- * any order, each reading gives what a copy of the file without sums gives. */
+/* Tests that the sums which a history keeps change no result: dumps are added, read, dropped and
+ * forgotten in any order, and each reading gives what a copy of the file without sums gives. */
 #include <stdarg.h>
 #include <setjmp.h>
 #include <stddef.h>
@@ -12,8 +12,8 @@ enum { ROUNDS = 3, STEPS = 12, DUMPS_MOST = 1500, DAYS = 9 };
 
 struct mixer {
     struct fixture_history *f;
-    uint64_t state; /* of xorshift64 */
-    unsigned sums;  /* readings after which the file had a sum */
+    uint64_t state; /* state of xorshift64 */
+    unsigned sums;  /* number of readings after which the file had a sum */
 };
 
 static unsigned below(struct mixer *m, unsigned most) {
@@ -31,7 +31,7 @@ static int32_t day_of_number(unsigned n) {
     return day;
 }
 
-/* ---- what is done to a history ---- */
+/* ---- changes of a history ---- */
 
 static void add_some(struct mixer *m) {
     unsigned from = below(m, 6000), groups = 1 + below(m, 3);
@@ -59,7 +59,7 @@ static void forget_somebody(struct mixer *m) {
     assert_int_equal(history_forget_user(m->f->h, user, &parts, NULL), ST_OK);
 }
 
-/* ---- what is read of it ---- */
+/* ---- readings of a history ---- */
 
 static void copy_without_sums(const char *path, const char *copy) {
     struct strbuf sql = {0};
@@ -156,7 +156,8 @@ static void a_sum_replaces_those_that_it_makes_needless(void **state) {
         free(held(f, &everything));
         assert_int_equal(number_of(f, "SELECT count(*) FROM rolled"), 1);
     }
-    free(held(f, &since)); /* a third of the days: this sum and that of all are of use */
+    free(held(f, &since)); /* a reading of a third of the days: both its own sum and that of all
+                              days are of use */
     assert_int_equal(number_of(f, "SELECT count(*) FROM rolled"), 2);
     assert_int_equal(number_of(f, "SELECT count(*) FROM rolled_part WHERE rolled NOT IN"
                                   " (SELECT id FROM rolled)"),

@@ -29,7 +29,8 @@ enum { HISTORY_NO_DAY = INT32_MIN };
 struct history;
 
 enum history_access {
-    HISTORY_READ,  /* the file must exist, and is not changed */
+    HISTORY_READ,  /* the file must exist; nothing but sums of its parts is written to it, see
+                      history_read */
     HISTORY_WRITE, /* the file is made if it does not exist */
     HISTORY_EDIT   /* the file must exist, and is changed */
 };
@@ -96,18 +97,19 @@ bool history_options(struct history *h, struct triage_options *o, struct err *e)
 
 /* Makes a triage, not finished, of everything in the span. keyer and o: with these, parts that
  * other rules counted are sorted anew, see triage_rekey. If many parts had to be merged, their sum
- * is kept in the file for later calls, unless the file cannot be written at once, or this handle
- * has not committed what it added. ST_ERR: out of memory, or the file is damaged; *out is then NULL
- * or what could be read, and e describes the first part that could not. */
+ * is kept in the file for later calls, unless a part is damaged, the span says no_sum, the file is
+ * of an earlier version or cannot be written at once, or this handle has not committed what it
+ * added. ST_ERR: out of memory, or the file is damaged; *out is then NULL or what could be read,
+ * and e describes the first part that could not. */
 enum st history_read(struct history *h, const struct history_span *span, struct keyer *k,
                      const struct triage_options *o, struct triage **out,
                      struct err *e) BASE_MUST_USE;
 
-/* A callback that takes a day (version is then NULL) from history_days, or a version from
+/* A callback that takes a day from history_days (version is then of no use), or a version from
  * history_versions; ST_ERR ends the list. */
 typedef enum st (*history_value_visit)(void *ctx, int32_t day, const char *version, struct err *e);
-/* Call visit for each day of the span, ascending, HISTORY_NO_DAY first, or for each version, in no
- * particular order, also those of which there are only session records. The file must not be
+/* Call visit for each day of the span, ascending, HISTORY_NO_DAY first, or for each version,
+ * ascending as texts, also those of which there are only session records. The file must not be
  * changed by visit. ST_ERR: from visit, or as history_read. */
 enum st history_days(struct history *h, const struct history_span *span, history_value_visit visit,
                      void *ctx, struct err *e) BASE_MUST_USE;
@@ -193,7 +195,8 @@ enum st history_check(struct history *h, struct sink *out, struct err *e) BASE_M
  * day. */
 bool history_day_parse(const char *text, size_t len, int32_t *day);
 enum { HISTORY_DAY_SIZE = 16 };
-/* Writes a day as "2026-11-20", or "" for HISTORY_NO_DAY. Returns out. */
+/* Writes a day as "2026-11-20", or "" for HISTORY_NO_DAY and for a day that has no such form.
+ * Returns out. */
 const char *history_day_text(int32_t day, char out[HISTORY_DAY_SIZE]);
 
 #endif

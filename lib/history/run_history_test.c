@@ -1,5 +1,5 @@
-/* A history holds what the merge of its runs' partials holds, counts each dump once, and survives a
- * writer that dies. */
+/* Tests that a history holds what the merge of its runs' partials holds, counts each dump once, and
+ * survives a writer that dies. */
 #include <stdarg.h>
 #include <setjmp.h>
 #include <stddef.h>
@@ -18,7 +18,8 @@
 #include "base/hash.h"
 #include "history/fixture_history_test.h"
 
-/* What one run over the dumps of a range that `takes` takes has as a partial. */
+/* Returns the partial of one run over the first `count` dumps, or over those of them for which
+ * `takes` is true; the caller frees it. */
 static char *counted(struct fixture_history *f, unsigned count, bool (*takes)(unsigned n)) {
     struct triage *t = NULL;
     assert_int_equal(triage_new(&t, &f->options, NULL), ST_OK);
@@ -118,7 +119,7 @@ static void writers_at_the_same_time_count_each_dump_once(void **state) {
             bool ok = history_open(&f->h, f->path, HISTORY_WRITE, &e) == ST_OK &&
                       history_set_options(f->h, &f->options, &e) == ST_OK;
             for (unsigned n = 0; ok && n < DUMPS; n++) {
-                offer(f, NULL, (n + i * 100) % DUMPS); /* all of them, in another order */
+                offer(f, NULL, (n + i * 100) % DUMPS); /* all dumps, in another order for each i */
                 if (n % 50 == 49) {
                     ok = history_commit(f->h, "2026-11-20T00:00:00Z", &e) == ST_OK;
                 }
@@ -136,7 +137,7 @@ static void writers_at_the_same_time_count_each_dump_once(void **state) {
     assert_same(held(f, &everything), counted(f, DUMPS, NULL));
 }
 
-/* The id of the level-1 bucket of most dumps of `save_0`. */
+/* Writes the id of the level-1 bucket that dump 0 is in. */
 static void bucket_of_dump_0(struct fixture_history *f, char id[KEY_ID_SIZE]) {
     const char *const frames[] = {"save_0", names[1], names[2]};
     struct fixture x = {.d = {.id = "0", .text = "0", .text_len = 1}};
@@ -175,7 +176,8 @@ static bool of_the_first_six(unsigned n) {
 
 static void memory_that_runs_out_is_an_error_and_loses_nothing(void **state) {
     struct fixture_history *f = *state;
-    free(counted(f, 6, NULL)); /* so that the keyer knows the frames */
+    free(counted(f, 6,
+                 NULL)); /* so that the keyer knows the frames before allocations are counted */
     assert_true(!failmalloc_works() || failmalloc_sweep(add_and_read, f) > 0);
     reopen(f, HISTORY_WRITE);
     add_range(f, 0, 6);
@@ -242,7 +244,7 @@ static enum st take_day(void *ctx, int32_t day, const char *version, struct err 
 static void a_day_that_is_no_day_is_damage(void **state) {
     static const char *const days[] = {"9223372036854775807",
                                        "-9223372036854775808",
-                                       "4294987778", /* 2026-02-19 in the lower 32 bits */
+                                       "4294987778", /* its lower 32 bits are the day 2026-02-19 */
                                        "2147483647",
                                        "-2147483648",
                                        "3000000",
@@ -309,7 +311,7 @@ static void parts_that_came_since_are_added_to_the_kept_sum(void **state) {
     add_range(f, 0, 2000);
     assert_same(held(f, &everything), counted(f, 2000, NULL));
     change(f, "UPDATE part SET partial = x'00'");
-    /* The parts of so few dumps would be merged with these. */
+    /* So few dumps would be merged with the next ones into one part. */
     reopen(f, HISTORY_WRITE);
     add_range(f, 2000, 2100);
     add_range(f, 2100, 2200);
@@ -380,7 +382,7 @@ static size_t occurrences(const char *text, const char *of) {
     return count;
 }
 
-/* The hash of a user's name as partials have it. */
+/* Writes the hash of a user's name as partials have it. */
 static void hash_text(const char *user, char out[17]) {
     snprintf(out, 17, "%016" PRIx64, hash_bytes(user, strlen(user)));
 }
@@ -417,7 +419,8 @@ static void a_changed_byte_is_found_and_the_rest_is_read(void **state) {
     assert_int_equal(history_check(f->h, &out, NULL), ST_OK);
     history_close(f->h);
     f->h = NULL;
-    /* In the middle of the largest thing in the file: a part. */
+    /* Damages the pages from the fourth on in turn: most belong to a part, the largest thing in the
+     * file. */
     int fd = open(f->path, O_RDWR);
     off_t size = lseek(fd, 0, SEEK_END);
     unsigned broken = 0;
@@ -435,7 +438,7 @@ static void a_changed_byte_is_found_and_the_rest_is_read(void **state) {
         if (f->h) {
             sound =
                 history_read(f->h, &everything, f->keyer, &f->options, &t, &e) == ST_OK && sound;
-            triage_free(t); /* what could be read */
+            triage_free(t); /* t has what could be read */
         }
         history_close(f->h);
         f->h = NULL;
@@ -468,7 +471,7 @@ static void what_is_no_history_is_refused(void **state) {
     }
 }
 
-/* Changes the file as others would, who may make views and triggers. */
+/* Changes the file with SQL, as someone else could, who may also add views and triggers. */
 static void forge_history(struct fixture_history *f, const char *sql) {
     reopen(f, HISTORY_WRITE);
     history_close(f->h);

@@ -20,7 +20,7 @@ enum { SQL_WAIT_S = 60 /* seconds to wait for another writer */ };
  */
 enum st sql_open(struct sql_file **out, const char *path, bool writable,
                  struct err *e) BASE_MUST_USE;
-/* Sets how long to wait for another writer, instead of SQL_WAIT_S seconds. */
+/* Sets how long to wait, in ms, for another writer, instead of SQL_WAIT_S seconds. */
 void sql_set_wait(struct sql_file *f, int ms);
 /* Closes the file and undoes an open transaction; NULL is allowed. */
 void sql_close(struct sql_file *f);
@@ -70,7 +70,8 @@ enum st sql_next(struct sql_statement *s, struct err *e) BASE_MUST_USE;
 /* Runs a statement to its end, and resets it. */
 enum st sql_step(struct sql_statement *s, struct err *e) BASE_MUST_USE;
 /* Read column `at`, from 0, of the current row; borrowed until the next sql_next. */
-const char *sql_text(struct sql_statement *s, int at); /* "" if the column holds no text */
+const char *sql_text(struct sql_statement *s,
+                     int at); /* Returns the text of a column, "" if it holds no text. */
 const void *sql_bytes(struct sql_statement *s, int at, size_t *len);
 int64_t sql_number(struct sql_statement *s, int at);
 bool sql_is_none(struct sql_statement *s, int at);

@@ -94,7 +94,8 @@ static void free_jobs(struct index_build_run *b) {
 
 /* ---- on the workers ---- */
 
-/* The work of a second thread while the DWARF is opened: reading the symbols. */
+/* The work of a second thread while the DWARF is opened: reading the symbols, and inflating
+ * sections if there are several threads. */
 struct side_job {
     struct index_build_run *b;
     enum st symbols; /* status of own_symbols_open */

@@ -1,42 +1,42 @@
-/* Look-ups, live and in the symbol index, against llvm-symbolizer's recorded answers. Prints TAP,
- * one test per file of answers.
+/* Compares look-ups, live and in the symbol index, with llvm-symbolizer's recorded answers. Prints
+ * TAP, one test per file of answers.
  *
- *   crosscheck_test
- *       our own fixtures (testdata/objects/MANIFEST): every answer must agree entirely, which is
- *       function, path, line, column, discriminator, start, line of declaration
+ *  crosscheck_test
+ *    our own fixtures (testdata/objects/MANIFEST): every answer must agree entirely, which is
+ *    function, path, line, column, discriminator, start, line of declaration
  *
- *   crosscheck_test --real DIR
- *       third-party objects (DIR/x/expected.ARCH.jsonl): linkage name, base name of the file, line
- *       and number of inline frames of every answer
+ *  crosscheck_test --real DIR
+ *    third-party objects (DIR/x/expected.ARCH.jsonl): linkage name, base name of the file, line
+ *    and number of inline frames of every answer
  *
- *   crosscheck_test OBJECT ARCH ANSWERS
- *       one file of answers; prints every difference
+ *  crosscheck_test OBJECT ARCH ANSWERS
+ *    one file of answers; prints every difference
  *
  * A difference may belong to one of these classes, and is then no disagreement:
  *
- *   gap
- *       llvm names an address that no function owns after the nearest symbol below it (above all
- *       _mh_execute_header, which is no code), or gives the line of padding between functions. We
- *       leave it unresolved: a wrong name is worse than none
- *       (stallkit-design(7), ADDRESS RULES, 4).
+ *  gap
+ *    llvm names an address that no function owns after the nearest symbol below it (above all
+ *    _mh_execute_header, which is no code), or gives the line of padding between functions. We
+ *    leave it unresolved: a wrong name is worse than none
+ *    (stallkit-design(7), ADDRESS RULES, 4).
  *
- *   variant
- *       C1/C2 or D1/D2 of one constructor or destructor: two symbols of one address. DWARF says as
- *       which one the body was compiled, and we take its word; llvm takes one of the symbol table.
- *       Both demangle to the same text.
+ *  variant
+ *    C1/C2 or D1/D2 of one constructor or destructor: two symbols of one address. DWARF says as
+ *    which one the body was compiled, and we take its word; llvm takes one of the symbol table.
+ *    Both demangle to the same text.
  *
- *   part
- *       ".cold", ".part.N", ".constprop.N", ".isra.N", ".N" or a number behind the name: the symbol
- *       names a part or a clone, DWARF the function in the source. Ours is what the developer
- *       wrote, and what makes equal stacks equal. (GCC's DWARF 2, which has no DW_AT_ranges, makes
- *       "X.cold" a function of its own, "__second_sect_of_X".)
+ *  part
+ *    ".cold", ".part.N", ".constprop.N", ".isra.N", ".N" or a number behind the name: the symbol
+ *    names a part or a clone, DWARF the function in the source. Ours is what the developer
+ *    wrote, and what makes equal stacks equal. (GCC's DWARF 2, which has no DW_AT_ranges, makes
+ *    "X.cold" a function of its own, "__second_sect_of_X".)
  *
- *   callsite
- *       GCC's DWARF 2 does not say where an inlined call is. llvm then takes file 0 of the line
- *       table, whatever it is; we name no file (stallkit-design(7), ADDRESS RULES, 5).
+ *  callsite
+ *    GCC's DWARF 2 does not say where an inlined call is. llvm then takes file 0 of the line
+ *    table, whatever it is; we name no file (stallkit-design(7), ADDRESS RULES, 5).
  *
- *   start
- *       llvm prints the lowest address of a function whose parts lie apart, we its entry.
+ *  start
+ *    llvm prints the lowest address of a function whose parts lie apart, we its entry.
  */
 #include <dirent.h>
 #include <jansson.h>
@@ -79,7 +79,7 @@ static const char *or_empty(const char *s) {
     return s ? s : "";
 }
 
-/* "…C1E…" and "…C2E…", "…D0Ev" is another function. */
+/* Do the names differ only as "…C1E…" and "…C2E…" do? "…D0Ev" is another function. */
 static bool same_but_variant(const char *a, const char *b) {
     size_t i = 0;
     while (a[i] && a[i] == b[i]) {
@@ -167,7 +167,8 @@ static enum difference compare_none(const json_t *frames) {
     if (!name[0] && !text(only, "file")[0]) {
         return SAME;
     }
-    /* A symbol without a line, or a line without a function. */
+    /* Only one side has a name: that is a gap if it is a symbol without a line or a line without a
+     * function. */
     return !name[0] || number(only, "line") == 0 ? GAP : WRONG;
 }
 
@@ -251,7 +252,7 @@ static bool check_answers(struct lookup_source *source, const char *answers, str
     return fine;
 }
 
-/* All answers twice: live, and from an index. */
+/* Checks all answers twice: live, and from an index. */
 static bool check_slice(const struct object_slice *s, const char *answers, struct tally *t) {
     struct lookup_source *live = NULL, *mapped = NULL;
     struct split_files split;
@@ -279,7 +280,7 @@ static bool check_slice(const struct object_slice *s, const char *answers, struc
     return fine;
 }
 
-/* A stripped ELF answers through its debuglink. */
+/* Checks an object; a stripped ELF file answers through its debuglink. */
 static bool check_object(const char *path, const char *arch, const char *answers, struct tally *t) {
     struct object *o = NULL, *separate = NULL;
     struct err e = {0};
@@ -306,7 +307,7 @@ static bool check_object(const char *path, const char *arch, const char *answers
     return fine;
 }
 
-/* The slice of this architecture in a file or bundle. */
+/* Checks the slice of this architecture in a file or bundle. */
 static bool check_path(const char *path, const char *arch, const char *answers, struct tally *t) {
     struct finder *finder;
     struct err e = {0};
@@ -323,7 +324,8 @@ static bool check_path(const char *path, const char *arch, const char *answers, 
         fine = found && check_object(c->path, arch, answers, t);
     }
     if (!found) {
-        fine = check_object(path, arch, answers, t); /* a file without an id is no candidate */
+        fine = check_object(path, arch, answers,
+                            t); /* the finder does not list a file without an id */
     }
     finder_free(finder);
     return fine;
@@ -399,7 +401,7 @@ static void free_list(struct dirent **list, int count) {
     free(list);
 }
 
-/* All expected.ARCH.jsonl of one folder, for the one object beside them. */
+/* Checks all expected.ARCH.jsonl of one folder with the one object beside them. */
 static bool check_folder(const char *folder, const char *name, unsigned *test) {
     struct dirent **answers = NULL, **objects = NULL;
     int answer_count = scandir(folder, &answers, answers_only, alphasort);

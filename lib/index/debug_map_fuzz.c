@@ -22,7 +22,7 @@ static enum st no_file(void *ctx, const struct object_slice *s, const char *name
     return ST_NONE;
 }
 
-/* Whatever the map names, it is the one object file. */
+/* Gives the one object file, whatever the debug map names. */
 static enum st the_object(void *ctx, const struct object_slice *s,
                           const struct debug_object_name *name, const struct object_slice **out,
                           struct err *e) {

@@ -5,8 +5,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Mixes a file of these bytes into *print: its size, its first and last bytes, which hold the
- * headers and tables of object files, and samples in between. Copies of a file have one
+/* Mixes a file of these bytes into *print: its size, its first and last 4096 bytes, which hold the
+ * headers and tables of object files, and 23 samples in between. Copies of a file have one
  * fingerprint, wherever and whenever they were made; so do files of one size that differ only
  * between the samples. */
 void fingerprint_add(uint64_t *print, const uint8_t *bytes, size_t size);

@@ -82,7 +82,7 @@ static enum st add_record(struct flat_records *out, const struct code_span *rang
 
 /* ---- lines that are no function's ---- */
 
-/* Appends the lines of [low, high), which is a symbol's. */
+/* Appends those lines of [low, high), code of symbol s, that have a file. */
 static enum st add_symbol_rows(struct flat_records *out, const struct object_symbol *s,
                                struct flat_lines *lines, uint64_t low, uint64_t high,
                                struct err *e) {

@@ -1,4 +1,4 @@
-/* Flattening: what it costs. Its answers are held against live look-ups by mapped_test.c. */
+/* Tests of what flattening costs; mapped_test.c compares its answers with live look-ups. */
 #include "debug/dwarf_build_test.h"
 
 #include "base/failmalloc.h"
@@ -6,8 +6,8 @@
 
 enum { BASE = 0x10000, MANY = 900 };
 
-/* A function of `ranges` ranges, which one inlined call has too; in that `calls` more, each as long
- * as all of it. */
+/* Writes a function of `ranges` ranges, with one inlined call of the same ranges, and in that
+ * `calls` more, each as long as the whole. */
 static void put_crossed(struct dwarf_build *b, unsigned ranges, unsigned calls) {
     abbrev(b, 1, DW_TAG_compile_unit, true, DW_AT_name, DW_FORM_string, 0);
     abbrev(b, 2, DW_TAG_subprogram, true, DW_AT_ranges, DW_FORM_sec_offset, 0);
@@ -42,7 +42,8 @@ static enum st flatten(const struct dwarf_build *b, size_t *records, size_t *ste
         return err_nomem(e);
     }
     enum st st = ST_OK;
-    for (int again = 0; again < 2 && st == ST_OK; again++) { /* with memory of the first time */
+    for (int again = 0; again < 2 && st == ST_OK;
+         again++) { /* the second time with the memory of the first time */
         st = flat_records_read(&f, d, 0, &none, &scratch, e);
         *records = f.record_count;
         *steps = f.step_count;
@@ -64,7 +65,7 @@ static void each_range_has_the_calls_in_it(void **state) {
     put_crossed(&b, 3, 2);
     assert_int_equal(flatten(&b, &records, &steps, &e), ST_OK);
     assert_int_equal(records, 3);
-    assert_int_equal(steps, 3); /* the last call of each */
+    assert_int_equal(steps, 3); /* one step for the last call of each range */
 }
 
 static void calls_that_cross_many_ranges_cost_the_unit_not_the_day(void **state) {

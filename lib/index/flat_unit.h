@@ -23,7 +23,7 @@ struct flat_unit {
     struct span_vec sequences; /* disjoint, ascending; owner: index in unit.sequences */
     size_t index;              /* index of the unit in its struct debug */
     size_t bytes;              /* approximate number of bytes of memory that the unit takes */
-    atomic_uint users; /* this and the next two members, newer and older, belong to unit_cache */
+    atomic_uint users; /* this member and the next two, newer and older, belong to unit_cache */
     struct flat_unit *newer, *older;
 };
 

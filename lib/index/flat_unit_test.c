@@ -1,11 +1,12 @@
-/* Looking up in one unit: which lines count where a linker left those of several functions. */
+/* Tests of look-ups in one unit: which lines count where a linker left those of several functions.
+ */
 #include "debug/dwarf_build_test.h"
 
 #include "index/flat_records.h"
 
 enum { BASE = 0x1000, SIZE = 16 };
 
-/* The line table's header, of DWARF 4, and its only file: number 1, "u.c". */
+/* Begins a line table of DWARF 4 with its only file: number 1, "u.c". */
 static void begin_lines(struct dwarf_build *b) {
     static const uint8_t operands[] = {0, 1, 1, 1, 1, 0, 0, 0, 1, 0, 0, 1};
     b->in = SECTION_LINE;
@@ -21,7 +22,7 @@ static void begin_lines(struct dwarf_build *b) {
     put_at(b, header, here(b) - header - 4, 4);
 }
 
-/* A sequence for all of the code: `line` up to its middle, then the next line. */
+/* Appends a sequence for SIZE bytes of code: `line` up to the middle, then the next line. */
 static void put_sequence(struct dwarf_build *b, uint64_t low, int line) {
     put(b, 0, 1), put_uleb(b, 9), put(b, DW_LNE_set_address, 1), put(b, low, 8);
     put(b, DW_LNS_advance_line, 1), put_sleb(b, line - 1), put(b, DW_LNS_copy, 1);
@@ -31,7 +32,8 @@ static void put_sequence(struct dwarf_build *b, uint64_t low, int line) {
     put(b, 0, 1), put_uleb(b, 1), put(b, DW_LNE_end_sequence, 1);
 }
 
-/* A function that is declared at a line (0: nowhere), and as many sequences at its address. */
+/* Builds a function that is declared at a line (0: at none), and a sequence at its address for each
+ * of n lines. */
 static void build_folded(struct dwarf_build *b, unsigned declared, const int *lines, size_t n) {
     *b = (struct dwarf_build){0};
     abbrev(b, 1, DW_TAG_compile_unit, true, DW_AT_name, DW_FORM_string, DW_AT_stmt_list,
@@ -52,7 +54,8 @@ static void build_folded(struct dwarf_build *b, unsigned declared, const int *li
     put_at(b, 0, here(b) - 4, 4);
 }
 
-/* The lines of the function's first and last byte: looked up, and as steps of the index. */
+/* Checks the lines of the function's first and last byte, in a look-up and as steps of the index.
+ */
 static void assert_lines(const struct dwarf_build *b, uint32_t first, uint32_t last) {
     struct sections sections;
     struct debug *d;
@@ -77,8 +80,7 @@ static void assert_lines(const struct dwarf_build *b, uint32_t first, uint32_t l
     debug_close(d);
 }
 
-/* lld and mold say of functions that were folded into one that they are nowhere, and keep their
- * lines. */
+/* lld and mold give functions that were folded into one no address, but keep their lines. */
 static void of_folded_functions_the_lines_are_the_ones_of_the_one_that_answers(void **state) {
     static struct dwarf_build b;
     static const int lines[] = {10, 20, 30};
@@ -86,7 +88,9 @@ static void of_folded_functions_the_lines_are_the_ones_of_the_one_that_answers(v
     for (unsigned i = 0; i < 3; i++) {
         build_folded(&b, (unsigned)lines[i], lines, 3);
         assert_lines(&b, (uint32_t)lines[i], (uint32_t)lines[i] + 1);
-        build_folded(&b, (unsigned)lines[i] - 2, lines, 3); /* what it returns stands above it */
+        build_folded(&b, (unsigned)lines[i] - 2, lines,
+                     3); /* the declaration's line may be above that of the code, as when the return
+                            type has a line of its own */
         assert_lines(&b, (uint32_t)lines[i], (uint32_t)lines[i] + 1);
     }
 }
@@ -99,8 +103,8 @@ static void of_a_function_that_is_declared_nowhere_they_are_the_first_ones(void 
     assert_lines(&b, 20, 21);
 }
 
-/* As clang writes a function with sections for its basic blocks, `name` of which the symbol is: no
- * entry, and the first block's range listed last. */
+/* Builds a function with sections for its basic blocks as clang writes it: no entry, and the first
+ * block's range listed last; `name` is the function's name. */
 static void build_blocks(struct dwarf_build *b, const char *name) {
     *b = (struct dwarf_build){0};
     abbrev(b, 1, DW_TAG_compile_unit, true, DW_AT_name, DW_FORM_string, 0);
@@ -154,8 +158,10 @@ static void a_function_of_many_ranges_begins_where_its_symbol_does(void **state)
                                                    {BASE + 2 * SIZE, SIZE, "work.__part.1"},
                                                    {BASE + 5 * SIZE, SIZE, "joined"}};
     assert_int_equal(entry_of("work", symbols, 4), BASE);
-    assert_int_equal(entry_of("joined", symbols, 4), BASE + 5 * SIZE); /* inside a range by now */
-    /* None of its own, or one that is not in its ranges: the one listed first. */
+    assert_int_equal(entry_of("joined", symbols, 4),
+                     BASE + 5 * SIZE); /* by now the entry is inside a range */
+    /* The function has no symbol of its own, or one outside its ranges: the entry is that of the
+     * first range listed. */
     assert_int_equal(entry_of("wor", symbols, 4), BASE + 2 * SIZE);
     assert_int_equal(entry_of("inner", symbols, 4), BASE + 2 * SIZE);
     assert_int_equal(entry_of("work", symbols, 0), BASE + 2 * SIZE);
@@ -175,13 +181,15 @@ static void a_long_name_is_sought_among_few_symbols(void **state) {
     assert_int_equal(entry_of(name, symbols, SYMBOLS), BASE + 1);
     symbols[1].name = other;
     symbols[SYMBOLS - 1].name = name;
-    assert_int_equal(entry_of(name, symbols, SYMBOLS), BASE + 2 * SIZE); /* the one listed first */
+    assert_int_equal(entry_of(name, symbols, SYMBOLS),
+                     BASE + 2 * SIZE); /* the entry of the first range listed */
     symbols[SYMBOLS - 1].name = "short";
     assert_int_equal(entry_of("short", symbols, SYMBOLS), BASE + SYMBOLS - 1);
 }
 
-/* Four pieces of code of SIZE bytes each, in one sequence: a function with two rows, a function
- * without any, and two symbols that are no functions, the last of which has a row in its middle. */
+/* Builds four pieces of code of SIZE bytes each, in one sequence: a function with two rows, a
+ * function without any, and two symbols that are no functions, the last of which has a row in its
+ * middle. */
 static void build_rowless(struct dwarf_build *b, unsigned language) {
     *b = (struct dwarf_build){0};
     abbrev(b, 1, DW_TAG_compile_unit, true, DW_AT_name, DW_FORM_string, DW_AT_language,
@@ -206,7 +214,7 @@ static void build_rowless(struct dwarf_build *b, unsigned language) {
     put_at(b, 0, here(b) - 4, 4);
 }
 
-/* Asserts the lines of the functions' steps, and those of the symbols' rows. */
+/* Checks the lines of the functions' steps, and those of the symbols' rows. */
 static void assert_rows(unsigned language, const uint32_t *functions, const uint64_t *rows,
                         size_t row_count) {
     static const struct object_symbol symbols[] = {{BASE + 2 * SIZE, SIZE, "outlined"},
@@ -253,7 +261,8 @@ static void a_row_gives_no_line_to_the_functions_behind_its_own(void **state) {
     assert_rows(DW_LANG_C99, functions, rows, 1);
 }
 
-/* As the functions that one macro makes. */
+/* In assembler a function without a row takes the line in front of it, as functions made by one
+ * macro do. */
 static void it_does_in_assembler(void **state) {
     static const uint32_t functions[] = {10, 11};
     static const uint64_t rows[] = {BASE + 2 * SIZE, BASE + 3 * SIZE};

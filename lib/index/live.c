@@ -108,9 +108,9 @@ static enum st lookup_nameless(const struct live *l, uint64_t address, struct lo
     return ST_OK;
 }
 
-/* Answers from the symbol table, or without a symbol with the range of a nameless function
- * (ST_NONE: there is none). Units of assembler have lines but no functions: the place of the
- * address in the units counts. */
+/* Answers from the symbol table, or without a symbol (or if its name is longer than
+ * OBJECT_NAME_MAX) with the range of a nameless function (ST_NONE: there is none). Units of
+ * assembler have lines but no functions: the place of the address in the units counts. */
 static enum st lookup_symbol(struct live *l, const size_t *units, size_t unit_count,
                              uint64_t address, struct lookup_hit *hit, struct err *e) {
     const struct object_symbol *s = own_symbols_find(&l->symbols, address);

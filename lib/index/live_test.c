@@ -1,5 +1,5 @@
-/* Live look-ups: what comes from where, what it is bounded by, and how long it lives. The bulk of
- * the answers is checked against llvm's in crosscheck_test.c. */
+/* Tests of live look-ups: what comes from where, what bounds it, and how long it lives.
+ * crosscheck_test.c checks most of the answers against llvm's. */
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -24,7 +24,7 @@ struct fixture {
     struct object *object, *paired;
     struct lookup_source *source;
     unsigned complaints;
-    uint64_t unit; /* of the last one */
+    uint64_t unit; /* offset of the unit of the last complaint */
 };
 
 static void count_complaint(void *ctx, const char *file, uint64_t unit, const struct err *why) {
@@ -63,7 +63,7 @@ static enum st ask(struct fixture *f, uint64_t address) {
     return lookup_address(f->source, address, &hit, &e);
 }
 
-/* The address of a symbol of the object. */
+/* Returns a symbol of the object. */
 static const struct object_symbol *symbol(const struct object *o, const char *name) {
     const struct object_symbol *all;
     size_t count;
@@ -82,7 +82,7 @@ static void the_innermost_line_is_the_rows_and_the_others_are_call_sites(void **
     struct fixture f;
     (void)state;
     open_fixture(&f, "testdata/objects/elf-dwarf5/libshop.so", NULL);
-    /* price.cpp: apply() calls a lambda, which adds two Money. */
+    /* In price.cpp, apply() calls a lambda, which adds two values of Money. */
     const struct object_symbol *apply =
         symbol(f.object, "_ZN4shop12_GLOBAL__N_15applyIZ11price_totalE3$_1EENS0_5MoneyES3_T_");
     bool seen = false;
@@ -159,7 +159,7 @@ static struct lookup_source *open_source(const struct object *o, const struct ob
     return source;
 }
 
-/* A dSYM without function starts, and the binary it was made from, which has them. */
+/* Pairs a dSYM without function starts with the binary it was made from, which has them. */
 static void the_paired_files_function_starts_bound_symbols(void **state) {
     static struct build symbol_file, binary;
     static const uint8_t starts[] = {0x80, 0x02, 0x20, 0}; /* 0x1100, 0x1120 */
@@ -190,7 +190,8 @@ static void the_paired_files_function_starts_bound_symbols(void **state) {
     object_close(o);
 }
 
-/* As the file with all names has it, but for what the dynamic symbols name. */
+/* Compares the starts of functions in a stripped file with those in the file with all names, except
+ * for what the dynamic symbols name. */
 static void a_stripped_file_tells_where_functions_start(void **state) {
     static struct lookup_hit named;
     struct fixture f, stripped;
@@ -204,7 +205,7 @@ static void a_stripped_file_tells_where_functions_start(void **state) {
     for (size_t i = 0; i < count; i++) {
         uint64_t middle = symbols[i].address + symbols[i].size / 2;
         if (ask(&f, middle) != ST_OK || hit.quality != LOOKUP_DWARF) {
-            continue; /* what the C library adds has no entry in .eh_frame */
+            continue; /* functions that the C library adds have no entry in .eh_frame */
         }
         named = hit;
         assert_int_equal(ask(&stripped, middle), ST_OK);
@@ -245,10 +246,10 @@ static void strings_outlive_the_unit_they_came_from(void **state) {
     assert_int_equal(ask(&f, second->address), ST_OK);
     assert_int_equal(live_units_held(f.source), 2);
     live_limit_memory(f.source, 1);
-    assert_int_equal(live_units_held(f.source), 1); /* the last one used is kept */
+    assert_int_equal(live_units_held(f.source), 1); /* the unit used last is kept */
     assert_string_equal(file, "/Shop/image.c");
     assert_string_equal(name, "image_decode");
-    /* What was given up is read again. */
+    /* The unit that was given up is read again. */
     assert_int_equal(ask(&f, first->address), ST_OK);
     assert_int_equal(live_units_held(f.source), 1);
     assert_ptr_equal(hit.frames[0].file, file);
@@ -285,7 +286,7 @@ static void damage_outside_of_units_names_none(void **state) {
 
 enum { THREADS = 8, ROUNDS = 5, STEP = 12 };
 
-/* An answer as text: each frame's names and place. */
+/* Appends an answer as text: each frame's names and place. */
 static void write_answer(struct lookup_source *source, uint64_t address, struct lookup_hit *h,
                          struct strbuf *out) {
     struct err e = {0};
@@ -300,7 +301,8 @@ static void write_answer(struct lookup_source *source, uint64_t address, struct 
     strbuf_addc(out, '\n');
 }
 
-/* What the threads ask of one source, and what one thread was told of another. */
+/* The questions that threads ask of one source, and the answers that one thread got from another
+ * source. */
 struct questions {
     struct lookup_source *source;
     uint64_t *addresses;
@@ -331,7 +333,7 @@ static void *ask_all(void *arg) {
     return NULL;
 }
 
-/* Addresses all over the code, from one thread's answers. */
+/* Fills q with addresses all over the code and one thread's answers. */
 static void prepare_questions(struct questions *q, const struct object_slice *s,
                               struct lookup_source *alone) {
     uint64_t base = object_slice_base(s), end = object_slice_text_end(s);
@@ -375,7 +377,7 @@ static void ask_by_threads(const char *path, size_t byte_limit) {
         assert_int_equal(live_units_held(shared.source), live_units_held(alone.source) > 0);
         assert_true(live_units_held(alone.source) < 2 ||
                     live_bytes_read(shared.source) > live_bytes(shared.source));
-    } else { /* each was read once, whoever wanted it */
+    } else { /* each unit was read once, whichever thread wanted it */
         assert_int_equal(live_bytes_read(shared.source), live_bytes_read(alone.source));
     }
     assert_int_equal(shared.complaints, alone.complaints);
@@ -392,8 +394,8 @@ static const char *const shared_fixtures[] = {
     "testdata/objects/elf-dwarf5/libshop.so",
     DWARF_OF("macho-arm64/Shop.dSYM", "Shop"),
     DWARF_OF("macho-lto/ShopKit.dSYM", "ShopKit"),
-    "testdata/objects/macho-symbols/ShopWidget",  /* no units */
-    "testdata/hostile/dwarf/abbrev-code-unknown", /* a damaged one */
+    "testdata/objects/macho-symbols/ShopWidget",  /* has no units */
+    "testdata/hostile/dwarf/abbrev-code-unknown", /* has a damaged unit */
 };
 
 static void threads_get_the_answers_of_one(void **state) {
@@ -438,7 +440,7 @@ static void any_allocation_may_fail(void **state) {
         skip();
     }
     open_fixture(&f, "testdata/objects/elf-dwarf5/libshop.so", NULL);
-    look_up_everything(&f, false); /* the object builds its tables once */
+    look_up_everything(&f, false); /* the object builds its tables before allocations are counted */
     assert_true(failmalloc_sweep(look_up_everything, &f) > 0);
     close_fixture(&f);
 }

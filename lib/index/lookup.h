@@ -66,11 +66,11 @@ struct lookup_source {
     const struct lookup_ops *ops;
     enum lookup_content content;
     bool concurrent; /* several threads may look up at once */
-    bool lineless;   /* its DWARF refers to a .debug_line that is absent */
+    bool lineless;   /* the source's DWARF refers to a .debug_line that is absent */
     bool hidden;     /* symbols have names that Apple's bitcode compiler hid, and no map has them */
     bool names_cut;  /* symbols have hidden names although a map for them was found, which may be
                         cut */
-    bool dieless;    /* its DWARF has units without a DIE */
+    bool dieless;    /* the source's DWARF has units without a DIE */
     bool incomplete; /* files of its units were not found, or are of another build */
     bool is_map;     /* the files of its units are the object files of a debug map; if the map
                         was read, `map` counts them */

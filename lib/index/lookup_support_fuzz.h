@@ -30,7 +30,7 @@ static inline void check_hit(const struct lookup_hit *hit, uint64_t address) {
 }
 
 static inline void ask_address(struct lookup_source *source, uint64_t address) {
-    static struct lookup_hit hit; /* large */
+    static struct lookup_hit hit; /* static, because it is large */
     struct err e = {0};
     enum st st = lookup_address(source, address, &hit, &e);
     insist(st != ST_ERR || err_is(&e));

@@ -38,7 +38,7 @@ static void ask_all(const uint8_t *data, size_t size) {
     lookup_close(source);
 }
 
-/* With the checksums of the sections, and the header. */
+/* Completes the sections to an index, by their checksums and the header, and asks it. */
 static void ask_summed(struct index_header *h, const uint8_t *sections, size_t end) {
     struct strbuf borrowed[INDEX_SUMS], sums = {0};
     const struct strbuf *all[INDEX_SUMS];
@@ -56,7 +56,7 @@ static void ask_summed(struct index_header *h, const uint8_t *sections, size_t e
     index_header_write(h, prologue);
     uint8_t *file = calloc(1, (size_t)h->size);
     insist(file != NULL);
-    memcpy(file, sections, end); /* whose owner left room */
+    memcpy(file, sections, end); /* `sections` has this many bytes */
     memcpy(file, prologue, sizeof prologue);
     memcpy(file + end, sums.data, sums.len);
     ask_all(file, (size_t)h->size);
@@ -64,7 +64,8 @@ static void ask_summed(struct index_header *h, const uint8_t *sections, size_t e
     strbuf_release(&sums);
 }
 
-/* The six sections, as the first six bytes share the rest out. */
+/* Makes the six sections of an index from the data, whose first six bytes tell how the rest is
+ * shared out, and asks the index. */
 static void ask_sections(uint32_t format, const uint8_t *data, size_t size) {
     enum { SHARES = INDEX_SUMS };
     struct index_header h = {.format = format, .builder = INDEX_BUILDER, .quantum = 4};

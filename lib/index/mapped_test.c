@@ -1,5 +1,5 @@
-/* The symbol index answers as live debug info does: every fixture, and third-party files where they
- * are there. */
+/* Tests that the symbol index answers as live debug info does: for every fixture, and for
+ * third-party files where they are installed. */
 #include <dirent.h>
 #include <limits.h>
 #include <setjmp.h>
@@ -63,8 +63,8 @@ static void open_pair(struct pair *p, const struct object_slice *s,
     assert_int_equal(
         mapped_open_bytes(&p->mapped, "index", (const uint8_t *)p->bytes.data, p->bytes.len, &e),
         ST_OK);
-    /* Units that do not say their ranges are read for an address that nobody claims; then live
-     * look-ups know what a reader of the whole file knows. */
+    /* Units without ranges are read for an address that no unit claims; after that, live look-ups
+     * know what a reader of the whole file knows. */
     assert_int_equal(lookup_address(p->live, UINT64_MAX, &live_hit, &e), ST_NONE);
 }
 
@@ -106,7 +106,7 @@ static void show(const char *what, enum st st, const struct lookup_hit *h) {
     }
 }
 
-/* Makes an answer one that format 2 can give: no place at line 0. */
+/* Makes an answer one that format 2 can give: without a place if its line is 0. */
 static void cut_to_format_2(struct lookup_hit *h) {
     for (size_t i = 0; i < h->frame_count; i++) {
         struct lookup_frame *f = &h->frames[i];
@@ -158,7 +158,8 @@ static size_t count_differences(const struct pair *p, const struct object_slice 
     return wrong + !same_answer(p, 0) + !same_answer(p, base - 1);
 }
 
-/* Every slice of a file that holds debug info or symbols. */
+/* Checks every slice of a file that holds debug info or symbols; returns the number of wrong
+ * answers. */
 static size_t check_file(struct object *o, size_t *slices) {
     size_t wrong = 0;
     for (size_t i = 0; i < object_slice_count(o); i++) {
@@ -202,7 +203,7 @@ static void the_index_answers_as_live_debug_info_does(void **state) {
     assert_true(slices > 20);
 }
 
-/* Of units whose functions are elsewhere it has lines and names of symbols, too. */
+/* The index also has lines and names of symbols of units whose functions are in other files. */
 static void it_does_so_for_split_dwarf_and_without_lines_or_dies(void **state) {
     (void)state;
     static const char *const paths[] = {
@@ -352,7 +353,7 @@ static void a_version_stands_for_the_same_bytes_for_ever(void **state) {
     check_golden(GOLDEN("4"));
 }
 
-/* Nothing but the empty string. */
+/* Opens an index in which every section is empty but for the empty string. */
 static void an_index_of_nothing_answers_nothing(void **state) {
     (void)state;
     static const uint8_t nothing[INDEX_ALIGN] = {0};
@@ -386,7 +387,7 @@ static void an_index_of_nothing_answers_nothing(void **state) {
     strbuf_release(&file);
 }
 
-/* Every length that is cut off, and every flipped bit of what opening looks at. */
+/* Opens an index cut to every length, and with every bit flipped that opening looks at. */
 static void a_damaged_header_is_refused(void **state) {
     (void)state;
     struct object *o;
@@ -408,7 +409,7 @@ static void a_damaged_header_is_refused(void **state) {
     object_close(o);
 }
 
-/* Asks at the pieces and near their ends, as many as there are hits for. */
+/* Asks at the pieces and near their ends, as often as there are hits. */
 enum { ASKED = 60 };
 static void ask_some(struct lookup_source *source, enum st st[ASKED], struct lookup_hit *hits,
                      const uint64_t at[ASKED]) {
@@ -419,7 +420,7 @@ static void ask_some(struct lookup_source *source, enum st st[ASKED], struct loo
     }
 }
 
-/* Every flipped byte of what opening does not look at: an answer is right, or there is none. */
+/* Flips a bit in every byte that opening does not look at: an answer is right, or there is none. */
 static void no_answer_comes_from_damaged_bytes(void **state) {
     (void)state;
     static struct lookup_hit want[ASKED], got[ASKED];
@@ -436,7 +437,8 @@ static void no_answer_comes_from_damaged_bytes(void **state) {
         at[i] = mapped_piece(p.mapped, i / 2 * (n - 1) / (ASKED / 2 - 1)) + i % 2 * 5;
     }
     struct strbuf whole = {0};
-    strbuf_add(&whole, p.bytes.data, p.bytes.len); /* the answers' strings lie in the other ones */
+    strbuf_add(&whole, p.bytes.data,
+               p.bytes.len); /* a copy, because the strings of the wanted answers lie in p.bytes */
     ask_some(p.mapped, want_st, want, at);
     for (size_t i = INDEX_PROLOGUE; i < whole.len; i++) {
         struct lookup_source *rotten;
@@ -507,7 +509,9 @@ static void building_without_memory_fails_and_leaks_nothing(void **state) {
         skip();
     }
     assert_int_equal(object_open(&o, "testdata/objects/macho-symbols/ShopWidget", &e), ST_OK);
-    build_once((void *)(uintptr_t)object_slice(o, 0), false); /* symbols are read, and kept */
+    build_once(
+        (void *)(uintptr_t)object_slice(o, 0),
+        false); /* the object reads its symbols before allocations are counted, and keeps them */
     assert_true(failmalloc_sweep(build_once, (void *)(uintptr_t)object_slice(o, 0)) > 0);
     object_close(o);
     assert_int_equal(object_open(&o, SHOP, &e), ST_OK);

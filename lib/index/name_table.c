@@ -11,8 +11,8 @@
 /* Bytes of a string on average, with paths; C++ has longer ones, and the table then grows once. */
 enum { STRING_BYTES = 48 };
 
-/* Limits on strings: their bytes are so many times those of the file, and as many more, and they
- * are looked up, which reads them, so many times as often. */
+/* Limits on strings: they may have STRINGS_RATIO times the bytes of the file, plus STRINGS_FREE;
+ * all that are looked up, repeats too, LOOKED_AT_RATIO times as many. */
 enum { STRINGS_RATIO = 8, STRINGS_FREE = 16 << 20, LOOKED_AT_RATIO = 16 };
 
 /* ---- entries of a buffer ---- */

@@ -32,7 +32,7 @@ struct name_table {
     struct number_map file_at;          /* key: offset of a path in strings; value: its number */
     uint64_t room;                      /* most bytes of strings; 0: no limit but that of offsets */
     uint64_t looked_at;                 /* bytes of strings that were looked up */
-    bool excess;                        /* there were more */
+    bool excess;                        /* the strings had more bytes than `room` allows */
     bool failed;
 };
 

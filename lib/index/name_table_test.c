@@ -45,7 +45,7 @@ static void each_string_and_name_lies_there_once(void **state) {
 static void names_of_one_linkage_name_lie_there_once(void **state) {
     (void)state;
     struct name_table t = {0};
-    enum { LINES = 600 }; /* more than one search looks at */
+    enum { LINES = 600 }; /* more names than one search looks at */
     uint32_t name[LINES];
     names_begin(&t, 0, 0);
     for (uint32_t i = 0; i < LINES; i++) {
@@ -57,7 +57,8 @@ static void names_of_one_linkage_name_lie_there_once(void **state) {
             assert_int_equal(names_function(&t, &f), name[i - back]);
         }
     }
-    /* Another function's name, none and the linkage name's own are not mixed up with them. */
+    /* The names of another function, without a linkage name, and of a symbol alone are kept apart.
+     */
     struct function_names other = {.function = "g", .linkage = "_Z1fv", .line = LINES - 1};
     struct function_names none = {.function = "f", .line = LINES - 1};
     uint32_t a = names_function(&t, &other), b = names_function(&t, &none);
@@ -77,7 +78,8 @@ static void a_path_is_looked_for_once(void **state) {
     struct function_names f = {.function = "f", .file = "/b.c", .file_known = &b, .line = 3};
     assert_int_equal(names_file_once(&t, "/a.c", &a), 0);
     uint32_t name = names_function(&t, &f);
-    assert_int_equal(names_file_once(&t, NULL, &a), 0); /* it is not looked at any more */
+    assert_int_equal(names_file_once(&t, NULL, &a),
+                     0); /* the path is not looked at once the number is known */
     assert_int_equal(names_file_once(&t, NULL, &b), 1);
     assert_int_equal(names_file_once(&t, "/b.c", &again), 1);
     f.file = "/other.c";
@@ -87,8 +89,8 @@ static void a_path_is_looked_for_once(void **state) {
     names_release(&t);
 }
 
-/* A string that takes 16 bytes with its NUL and has the hash of all others made so: its second half
- * takes back what the first one changed. False: the NUL would be elsewhere. */
+/* Makes a string that takes 16 bytes with its NUL and has the hash of all others made so: its
+ * second half takes back what the first one changed. False: a NUL would also stand elsewhere. */
 static bool colliding(uint64_t first, char out[16]) {
     uint64_t h = (16 ^ first) * UINT64_C(0x9e3779b97f4a7c15);
     uint64_t second = UINT64_C(0x123456789abcdef1) ^ h ^ h >> 32;
@@ -116,11 +118,12 @@ static void strings_made_to_collide_are_kept_all_the_same(void **state) {
     }
     struct err e = {0};
     assert_int_equal(names_check(&t, &e), ST_OK);
-    assert_true(t.string_at.count < MANY); /* the others were not searched for to their end */
+    assert_true(t.string_at.count < MANY); /* the search for the others was given up */
     names_release(&t);
 }
 
-/* The names of hostile symbols are ends of one long string: a megabyte spells a terabyte. */
+/* Adds names of hostile symbols, which are ends of one long string: a megabyte spells a terabyte.
+ */
 static void names_have_a_limit_in_proportion_to_the_file(void **state) {
     enum { SIZE = 1 << 20 };
     char *text = malloc(SIZE);
@@ -129,7 +132,8 @@ static void names_have_a_limit_in_proportion_to_the_file(void **state) {
     assert_non_null(text);
     memset(text, 'a', SIZE - 1);
     text[SIZE - 1] = '\0';
-    for (int one = 0; one < 2; one++) { /* different names, which are kept; one, which is read */
+    for (int one = 0; one < 2;
+         one++) { /* first different names, which are kept; then one name, which is only read */
         struct name_table t = {0};
         names_begin(&t, 0, SIZE);
         for (int i = 0; i < 300; i++) {

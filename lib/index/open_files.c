@@ -299,8 +299,8 @@ static enum st find_file(void *ctx, const struct object_slice *s, const char *na
 
 /* ---- object files of a debug map ---- */
 
-/* Returns the number of bytes of the folders in a member's name: a map names a member of a thin
- * archive without them. */
+/* Returns the number of bytes of the folders in the name of a thin archive's member, which a map
+ * names without them; 0 for a member of another archive. */
 static size_t folders_len(const struct archive_member *m) {
     size_t len = m->name_len;
     while (len > 0 && m->name[len - 1] != '/') {
@@ -319,7 +319,7 @@ static int compare_members(const struct archive_member *x, const struct archive_
 static int by_member(const void *a, const void *b) {
     const struct archive_member *x = a, *y = b;
     int order = compare_members(x, y);
-    return order ? order : COMPARE(x->name, y->name); /* both point into one archive */
+    return order ? order : COMPARE(x->name, y->name); /* both names point into one archive */
 }
 
 /* Maps an archive and lists its members up to the first damage. ST_NONE: the file is no archive or
@@ -396,7 +396,8 @@ static enum debug_object_state find_member(const struct listed_archive *a, const
     return same_time == 1 ? DEBUG_OBJECT_FOUND : DEBUG_OBJECT_CHANGED;
 }
 
-/* Returns the state of the file at a path. */
+/* Returns the state of the file at a path: missing if it is no regular file, changed if it has
+ * another time of modification (time 0: any fits). */
 static enum debug_object_state look_at_file(const char *path, uint64_t time) {
     struct stat file;
     if (stat(path, &file) != 0 || !S_ISREG(file.st_mode)) {
@@ -490,7 +491,7 @@ static enum st object_state(void *ctx, const struct object_slice *s,
     return st;
 }
 
-/* Opens an archive member once. ST_NONE: it is no object file. */
+/* Opens an archive member once. ST_NONE: it is no object file, or could not be opened before. */
 static enum st open_member(struct split_files *f, const char *path, const struct archive_member *m,
                            struct object **out, struct err *e) {
     struct map_entry *entry;

@@ -1,4 +1,4 @@
-/* Where the files of split DWARF are looked for, and which of them count. */
+/* Tests where the files of split DWARF are looked for, and which of them count. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -17,7 +17,7 @@
 
 static char folder[64];
 static size_t complaints;
-static char complaint[512]; /* the last one */
+static char complaint[512]; /* text of the last complaint */
 
 static void count(void *ctx, const char *path, const struct err *why) {
     (void)ctx, (void)path;
@@ -63,7 +63,8 @@ static void copy_units(const char *from) {
     copy(from, "price.cpp.dwo");
 }
 
-/* The verdict on the library in the folder; *inlined: the frames at an inlined call of it. */
+/* Returns the verdict on the library in the folder; *frames becomes the number of frames at an
+ * address. */
 static enum symbol_verdict verdict(uint64_t address, size_t *frames) {
     struct symbol_set *s;
     struct symbol_file file;
@@ -84,7 +85,7 @@ static enum symbol_verdict verdict(uint64_t address, size_t *frames) {
     return file.verdict;
 }
 
-enum { CLANG_CALL = 0x1e2a /* page_checksum inlined into image_checksum */ };
+enum { CLANG_CALL = 0x1e2a /* address at which page_checksum is inlined into image_checksum */ };
 
 static void files_beside_the_library_are_read(void **state) {
     (void)state;
@@ -113,7 +114,7 @@ static void files_of_another_build_do_not_count(void **state) {
     copy("elf-dwo", "libshop.so");
     copy_units("elf-dwo-gnu");
     assert_int_equal(verdict(CLANG_CALL, &frames), SYMBOLS_SPLIT);
-    assert_int_equal(complaints, 4); /* each unit, and that it is split */
+    assert_int_equal(complaints, 4); /* one for each unit, and one that the library is split */
     copy("elf-dwp", "libshop.so.dwp");
     copy_units("elf-dwo");
     assert_int_equal(verdict(CLANG_CALL, &frames), SYMBOLS_OK);
@@ -126,11 +127,11 @@ static void some_of_them_are_not_all(void **state) {
     copy("elf-dwo", "libshop.so");
     copy("elf-dwo", "image.c.dwo");
     assert_int_equal(verdict(CLANG_CALL, &frames), SYMBOLS_SPLIT);
-    assert_int_equal(frames, 2); /* of the unit that is there */
+    assert_int_equal(frames, 2); /* frames of the unit whose file is there */
     assert_int_equal(complaints, 1);
 }
 
-/* Cut at any place it is read as far as it goes, or not at all. */
+/* Cuts a package at many places: it is read as far as it goes, or not at all. */
 static void a_cut_package_is_survived(void **state) {
     (void)state;
     size_t frames;
@@ -146,11 +147,11 @@ static void a_cut_package_is_survived(void **state) {
         assert_true(v == SYMBOLS_SPLIT || v == SYMBOLS_OK);
         assert_true(v == SYMBOLS_OK || complaints > 0);
     }
-    /* What stands in its place is named. */
+    /* A file that is no package, in the package's place, is named in a complaint. */
     assert_int_equal(truncate(path, 0), 0);
     assert_int_equal(verdict(CLANG_CALL, &frames), SYMBOLS_SPLIT);
     assert_int_equal(complaints, 2);
-    copy_units("elf-dwo"); /* the files of single units serve all the same */
+    copy_units("elf-dwo"); /* the files of single units serve without the package */
     assert_int_equal(verdict(CLANG_CALL, &frames), SYMBOLS_OK);
     assert_int_equal(complaints, 1);
     assert_non_null(strstr(complaint, "is no package of split DWARF"));

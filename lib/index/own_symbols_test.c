@@ -1,4 +1,4 @@
-/* Names of functions, from DWARF and from the symbol table. */
+/* Tests of names of functions, from DWARF and from the symbol table. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,7 +9,7 @@
 
 #include "index/own_symbols.h"
 
-/* As object_symbols and object_aliases give them. */
+/* Symbols and aliases as object_symbols and object_aliases return them. */
 static const struct object_symbol symbols[] = {{0x1000, 16, "malloc"},
                                                {0x1010, 16, "__copy_helper_block_333"},
                                                {0x1020, 16, "_TF6Darwing5errnoVs5Int32"},

@@ -14,12 +14,12 @@
 
 enum { END = 64, SPANS = 24, ROUNDS = 20000, NOBODY = 255 };
 
-/* Numbers that look random and are the same every time. */
+/* Returns a number below `below` that looks random and is the same in every run. */
 static unsigned draw(uint64_t *seed, unsigned below) {
     return (unsigned)(hash_u64((*seed)++) % below);
 }
 
-/* The owner of each address, by painting one span after the other. */
+/* Fills in the owner of each address by painting one span after the other. */
 static void paint_plainly(const struct code_span *in, size_t n, unsigned char owner[END]) {
     memset(owner, NOBODY, END);
     for (size_t i = 0; i < n; i++) {
@@ -61,8 +61,8 @@ static void of_spans_that_overlap_the_last_one_counts(void **state) {
     }
 }
 
-/* As inlined calls do: each child clipped to its parent, siblings by address, some of them in two
- * ranges. */
+/* Makes spans nested as inlined calls are: each child clipped to its parent, siblings by address,
+ * some of them in two ranges. */
 static void nest(uint64_t *seed, struct code_span *in, size_t *n, uint64_t low, uint64_t high) {
     while (low < high && *n < SPANS) {
         uint64_t from = low + draw(seed, (unsigned)(high - low));
@@ -89,7 +89,8 @@ static void spans_that_nest_are_no_other(void **state) {
     }
 }
 
-/* Any order in which each stands behind those that it lies in, as calls with many ranges do. */
+/* Puts spans in any order in which each comes after those that it lies in, as calls with many
+ * ranges do. */
 static void nested_spans_may_be_far_from_their_order(void **state) {
     uint64_t seed = 3;
     (void)state;

@@ -166,7 +166,7 @@ bool store_is_anothers(const char *path) {
     return stat(path, &st) == 0 && st.st_uid != geteuid();
 }
 
-/* Mode of new files. */
+/* Returns the mode of new files. */
 static mode_t file_mode(const struct index_store *s) {
     return s->unnamed ? 0600 : 0666;
 }
@@ -411,8 +411,9 @@ static struct lookup_source *open_usable(const struct index_store *s, const char
     return NULL;
 }
 
-/* Does the store have an index with more debug info than the one in the temporary file? Both are of
- * one source, but some of the source's files may have been removed since the first was built. */
+/* Is the index in the temporary file incomplete, and does the store have one with more debug info?
+ * Both are of one source, but some of the source's files may have been removed since the first was
+ * built. */
 static bool is_poorer(const struct writer *w, uint64_t fingerprint) {
     const struct index_store *s = w->store;
     struct lookup_source *before = open_usable(s, w->key, strbuf_cstr(&w->target), fingerprint);

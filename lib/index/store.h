@@ -46,7 +46,7 @@ enum st index_store_again(struct index_store **out, const struct index_store *s,
                           struct err *e) BASE_MUST_USE;
 /* Can only this user and root change the store's folder (base/owned.h)? Asked once for a store that
  * nobody named, before it is used. ST_NONE: there is no folder yet. ST_ERR: others can (the error
- * names the folder), or memory ran out. */
+ * names the folder), the path is not absolute, or memory ran out. */
 enum st index_store_check(const struct index_store *s, struct err *e) BASE_MUST_USE;
 /* May the indexes and files of the ids that begin with these two digits be believed, as the store
  * was named, or only this user and root may write to STORE/ab? False for a missing folder of a

@@ -1,4 +1,4 @@
-/* The store: who builds, what is kept, and what happens where it cannot work. */
+/* Tests of the store: who builds, what is kept, and what happens where it cannot work. */
 #include <fcntl.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -63,7 +63,8 @@ static bool has_index(const struct fixture *f) {
     return access(strbuf_cstr(&f->path), F_OK) == 0;
 }
 
-/* Looks up every 64th address of the text, as one run of a command does; was it from the index? */
+/* Looks up every `step`th address of the text, as one run of a command does; returns whether the
+ * answers came from the index. */
 static bool run_once(struct fixture *f, size_t step) {
     struct lookup_source *source;
     struct err e = {0};
@@ -111,7 +112,7 @@ static void a_damaged_index_is_not_trusted_and_is_replaced(void **state) {
     assert_int_equal(truncate(strbuf_cstr(&f.path), 100), 0);
     assert_false(run_once(&f, 64));
     assert_false(has_index(&f));
-    /* The header is right, and the records are not. */
+    /* The index has a sound header and damaged records. */
     assert_int_equal(index_store_add(f.store, &f.source, strbuf_cstr(&f.key), true, NULL, &e),
                      ST_OK);
     struct lookup_source *mapped;
@@ -130,7 +131,7 @@ static void a_damaged_index_is_not_trusted_and_is_replaced(void **state) {
     end(&f);
 }
 
-/* In the middle of the file. */
+/* Flips a bit in the middle of the file. */
 static void flip_a_bit(const char *path) {
     FILE *file = fopen(path, "r+b");
     assert_non_null(file);
@@ -163,7 +164,7 @@ static void adding_replaces_an_index_that_is_not_as_it_was_written(void **state)
     end(&f);
 }
 
-/* Builds, opens and asks, in a folder that is empty each time. */
+/* Builds an index, opens it and asks, in a folder that is empty each time. */
 static void store_and_ask(void *ctx, bool refused) {
     struct fixture *f = ctx;
     struct lookup_source *source = NULL;
@@ -188,7 +189,7 @@ static void store_and_ask(void *ctx, bool refused) {
         assert_int_equal(st == ST_ERR, err_is(&e));
         lookup_close(source);
     }
-    /* What only tidies up may fail in silence. */
+    /* A step that only tidies up may fail without an error. */
     assert_true(st == ST_OK || (refused && (e.code == ERR_NOMEM || st == ST_NONE)));
     index_store_free(store);
     strbuf_release(&key);
@@ -318,7 +319,7 @@ static void a_link_in_place_of_the_temporary_file_is_not_followed(void **state) 
     end(&f);
 }
 
-/* A link in the place of tmp leads to files that are not the store's. */
+/* Puts a link in the place of tmp, which leads to files that are not the store's. */
 static void a_link_in_place_of_a_folder_is_not_followed(void **state) {
     struct fixture f;
     char path[256], elsewhere[] = "/tmp/stallkit-elsewhere-XXXXXX";
@@ -425,7 +426,7 @@ static void put_text(const char *folder, const char *name, const char *text, con
     fclose(f);
 }
 
-/* A writer that was killed leaves a part of a line; the next one makes the catalog whole. */
+/* A writer that was killed leaves a part of a line; the next writer makes the catalog whole. */
 static void a_line_that_is_not_whole_does_not_count(void **state) {
     (void)state;
     struct fixture f;
@@ -457,7 +458,7 @@ static void of_the_lines_of_a_key_the_last_one_counts(void **state) {
     const struct catalog_entry *first;
     struct catalog_entry one = {.arch = "arm64", .key = "bb-arm64-1", .name = "old"};
     begin(&f, SHOP);
-    /* As long as a UUID, and none. */
+    /* The build-id is as long as a UUID, but is none. */
     assert_true(parse_build_id("000102030405060708090a0b0c0d0e0f", 32, &one.id));
     assert_int_equal(catalog_add(f.folder, &one, 1, &e), ST_OK);
     one.name = "new";
@@ -496,7 +497,8 @@ static void *trim_until_told(void *arg) {
     return NULL;
 }
 
-/* Who tidies up may take a file that was just made, and is not locked yet, for a dead writer's. */
+/* A process that tidies up may take a file that was just made, and is not locked yet, for a dead
+ * writer's. */
 static void an_index_is_written_while_others_tidy_up(void **state) {
     enum { ROUNDS = 1000 };
     (void)state;

@@ -18,7 +18,7 @@
 struct symbol_set;
 
 enum symbol_verdict {
-    SYMBOLS_OK = 1,  /* there is DWARF */
+    SYMBOLS_OK = 1,  /* the file has DWARF */
     SYMBOLS_SPLIT,   /* some DWARF is in files that were not found: names are those of symbols */
     SYMBOLS_ONLY,    /* a symbol table, no DWARF */
     SYMBOLS_MISSING, /* no file has this id or this name */

@@ -1,5 +1,5 @@
-/* Which file answers for an image, and the verdicts. Folders, ids and slices are lib/object's to
- * test. */
+/* Tests which file answers for an image, and of the verdicts. Folders, ids and slices are tested in
+ * lib/object. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -21,7 +21,7 @@
 #define UUID_2 "00000000-5555-3144-A1DE-7AABF56A019C"
 
 static size_t complaints;
-static struct err complaint; /* the last one */
+static struct err complaint; /* the last complaint */
 
 static void count(void *ctx, const char *path, const struct err *why) {
     (void)ctx, (void)path;
@@ -129,7 +129,7 @@ static void split_dwarf_is_a_verdict_of_its_own(void **state) {
     assert_int_equal(complaint.code, ERR_UNREAD);
     assert_int_equal(find(s, NULL, "a", "/another/request", NULL).verdict, SYMBOLS_SPLIT);
     assert_int_equal(complaints, 1);
-    /* A file with all of it is better, whichever comes first. */
+    /* A file with all of the debug info wins over a split one, whichever comes first. */
     assert_int_equal(symbol_set_use(s, "b", "testdata/objects/elf-split/libshop.so", NULL), ST_OK);
     assert_int_equal(symbol_set_use(s, "b", "testdata/objects/elf-dwarf5/libshop.so", NULL), ST_OK);
     assert_int_equal(find(s, NULL, "b", NULL, NULL).verdict, SYMBOLS_OK);
@@ -188,17 +188,18 @@ static void of_two_files_of_an_id_the_one_with_lines_answers(void **state) {
         assert_string_equal(find(s, NULL, "used", NULL, NULL).file, WITH_LINES);
         assert_int_equal(symbol_set_each(s, expect_lines, &calls, NULL), ST_OK);
         assert_int_equal(calls, 1);
-        assert_int_equal(complaints, 0); /* of lines that the other lacks */
+        assert_int_equal(complaints,
+                         0); /* the other file lacks lines, which is not complained of */
         symbol_set_free(s);
     }
 }
 
-/* A copy of the file whose packed .debug_info does not unpack. */
+/* Copies the file and damages its packed .debug_info, so that it cannot be unpacked. */
 static void damage_dwarf(const char *from, const char *to) {
     static uint8_t b[64 * 1024];
     enum { SHOFF = 40, SHNUM = 60, SHDR = 64, SH_OFFSET = 24, PACKED = 24 };
     uint64_t table, names, at;
-    uint16_t counts[2]; /* of sections, and which has their names */
+    uint16_t counts[2]; /* the number of sections, and the index of the one that has their names */
     uint32_t name;
     FILE *f = fopen(from, "rb");
     assert_non_null(f);
@@ -220,7 +221,7 @@ static void damage_dwarf(const char *from, const char *to) {
     assert_int_equal(fclose(f), 0);
 }
 
-/* Its one unit is damaged; it has symbols. */
+/* The file's one unit is damaged, but it has symbols. */
 static void units_that_cannot_be_read_are_no_dwarf(void **state) {
     (void)state;
     struct symbol_set *s = new_set();
@@ -231,7 +232,7 @@ static void units_that_cannot_be_read_are_no_dwarf(void **state) {
     symbol_set_free(s);
 }
 
-/* If there are symbols they serve, and the verdict says that it is they. */
+/* If there are symbols, they serve, and the verdict says so. */
 static void dwarf_that_cannot_be_read_is_no_dwarf(void **state) {
     (void)state;
     char folder[] = "/tmp/symbol-set-test-XXXXXX", path[64];
@@ -251,7 +252,7 @@ static void dwarf_that_cannot_be_read_is_no_dwarf(void **state) {
     assert_int_equal(rmdir(folder), 0);
 }
 
-/* It would not come back from the pipe, or fill the memory. */
+/* Opening a pipe would wait for ever, and a device could fill the memory. */
 static void only_plain_files_are_opened_where_a_dump_points(void **state) {
     (void)state;
     char folder[] = "/tmp/symbol-set-test-XXXXXX", pipe_path[64];

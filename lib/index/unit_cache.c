@@ -34,7 +34,7 @@ struct unit_cache {
     pthread_mutex_t lock; /* guards the members below up to talk; not held while a unit is read */
     pthread_cond_t changed;
     VEC(struct debug *) readers; /* all struct debugs that were opened */
-    VEC(struct debug *) spare;   /* those that are not reading now */
+    VEC(struct debug *) spare;   /* the readers that are not reading now */
     atomic_bool scanned;         /* debug_scan_units was called: all ranges are known */
     struct unit_slot *slots;     /* one per unit */
     size_t unit_count, bytes, byte_limit;

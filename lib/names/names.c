@@ -37,8 +37,9 @@ static bool objc(const char *s, size_t len, struct strbuf *out) {
     return true;
 }
 
-/* Appends a C block's name without its number: __draw_block_invoke_3 -> __draw_block_invoke.
- * False: the name is not a block's. */
+/* Appends a C block's name without its number, and of a block's copy or destroy helper the words in
+ * front of the type: __draw_block_invoke_3 -> __draw_block_invoke. False: the name is not a
+ * block's. */
 static bool block(const char *s, size_t len, struct strbuf *out) {
     static const char *const helpers[] = {"__copy_helper_block_", "__destroy_helper_block_", NULL};
     size_t helper = names_starts_any(s, len, helpers);

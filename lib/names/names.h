@@ -36,8 +36,8 @@ bool names_generic_for(const char *name, size_t len, const char **type, size_t *
  * block or a lambda was written; to the whole name if it names none of these. */
 void names_enclosing(const char *name, size_t len, const char **function, size_t *function_len);
 
-/* Appends an image's name for keys: directories, `.so.1.2.3` versions and `.dylib` suffixes
- * normalised (`libc.so.6` -> `libc.so`). */
+/* Appends an image's name for keys: directories, ` (deleted)`, `.so.1.2.3` versions and `.dylib`
+ * suffixes normalised (`libc.so.6` -> `libc.so`). */
 void names_image(const char *name, size_t len, struct strbuf *out);
 
 #endif

@@ -147,8 +147,8 @@ static void scan_angle(struct cxx_scan *sc) {
     }
 }
 
-/* Writes a name in curly brackets without its number: {lambda(int)#2}, {{closure}}, {closure#0},
- * {unnamed type#1}, {impl#3}. */
+/* Writes a name in curly brackets without its number, and {anonymous…} as "(anonymous namespace)":
+ * {lambda(int)#2}, {{closure}}, {closure#0}, {unnamed type#1}, {impl#3}. */
 static void scan_curly(struct cxx_scan *sc) {
     size_t at = sc->at, start;
     cxx_skip_group(sc);

@@ -1,6 +1,6 @@
-/* One function, one name: what reports write for a Swift function, its closures, its async parts
- * and the thunks around it. Forms are mangled by compilers of all ages, full, and simplified, as
- * Apple's reports have them. */
+/* Checks that all forms in which reports write one function have the same normalised name: a Swift
+ * function, its closures, its async parts and the thunks around it, mangled by compilers of all
+ * ages, in full and simplified. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,7 +15,7 @@ enum { FORMS_MAX = 32 };
 
 struct name_family {
     const char *normalised;
-    const char *forms[FORMS_MAX]; /* NULL behind the last */
+    const char *forms[FORMS_MAX]; /* NULL ends the list */
 };
 
 static const struct name_family families[] = {

@@ -20,7 +20,8 @@ static bool is_library(const char *s, size_t len) {
     return PARSE_WORD(s, len, roots, &at);
 }
 
-/* Is the name a generic's own parameter, `A` or `A1`, which stands for any type? */
+/* Is the name a capital letter, perhaps with a number after it (`A`, `T1`), as a generic's own
+ * parameter is called, which stands for any type? */
 static bool is_parameter(const char *s, size_t len) {
     for (size_t i = 1; i < len; i++) {
         if (s[i] < '0' || s[i] > '9') {
@@ -69,7 +70,7 @@ static size_t behind_path(const char *s, size_t len, size_t at, size_t *parts) {
         }
         at = end;
         if (at < len && s[at] == '(') {
-            /* Template arguments belong to the path if another part follows them. */
+            /* An argument list belongs to the path only if another part follows it. */
             at = behind(s, len, at);
         }
         size_t dots = behind_dots(s, len, at);

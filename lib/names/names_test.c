@@ -1,4 +1,4 @@
-/* lib/names: a golden table of names, and what must hold for any bytes. */
+/* Tests of lib/names: a golden table of names, and properties that hold for any bytes. */
 #include <stdarg.h>
 #include <setjmp.h>
 #include <stddef.h>
@@ -160,7 +160,8 @@ static void what_compilers_and_linkers_append_goes(void **state) {
         {"fputs$UNIX2003", "fputs"},
         {"select$DARWIN_EXTSN$NOCANCEL", "select"},
         {".cold", ".cold"},
-        {"main.resume", "main.resume"}, /* a Go function, not a coroutine's part */
+        {"main.resume",
+         "main.resume"}, /* .resume is part of a Go function's name here, not a coroutine's part */
         {"store.cleanup", "store.cleanup"},
         {"  load  ", "load"},
     };
@@ -296,7 +297,8 @@ static void images_lose_folders_and_versions(void **state) {
     CHECK(names_image, rows);
 }
 
-/* Pseudo-random text of the characters that matter to the scanners (xorshift, fixed seed). */
+/* Fills out with pseudo-random text (xorshift) of the characters and words that matter to the
+ * scanners, and returns its length. */
 static size_t odd_text(uint64_t *seed, char *out, size_t cap) {
     static const char *const parts[] = {"<",         ">",        "(",      ")",    "[",
                                         "]",         "{",        "}",      "::",   " ",
@@ -333,8 +335,9 @@ static void a_generic_tells_what_it_was_made_for(void **state) {
         {"generic specialization <Shop.Item> of Swift.Array.map<A>((A) -> B) -> [B]", "Shop.Item"},
         {"SwiftUI.ModifiedContent<Shop.CartView, SwiftUI._Padding>.body.getter", "Shop.CartView"},
         {"<alloc::vec::Vec<shop::cart::Item> as core::ops::Drop>::drop", "shop::cart::Item"},
-        {"std::vector<int>::push_back(shop::Item)", ""}, /* not in its brackets */
-        {"std::vector<Item>::push_back", ""},            /* whose? */
+        {"std::vector<int>::push_back(shop::Item)",
+         ""}, /* shop::Item is not in the brackets of the outermost type */
+        {"std::vector<Item>::push_back", ""}, /* Item has no module in front of it */
         {"std::map<std::string, std::vector<std::pair<int, char> > >::find", ""},
         {"shop::Cart::add(int)", ""},
         {"-[Cart<shop::X> add:]", ""},
@@ -418,7 +421,7 @@ static void hostile_names_take_linear_time(void **state) {
     assert_non_null(text);
     struct strbuf b = {0};
     for (size_t i = 0; i < 2 * (sizeof patterns / sizeof *patterns); i++) {
-        /* The second time as a Swift name. */
+        /* Each pattern is tested a second time as a Swift name. */
         const char *pattern = patterns[i / 2], *front = i % 2 ? "specialized " : "";
         size_t n = strlen(pattern), start = strlen(front);
         memcpy(text, front, start);

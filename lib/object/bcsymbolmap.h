@@ -46,8 +46,8 @@ const char *bcsymbolmap_text(const struct bcsymbolmap *m, const char *name);
 const uint8_t *bcsymbolmap_bytes(const struct bcsymbolmap *m, size_t *len);
 
 /* Reads DBGOriginalUUID from <UUID>.plist in a dSYM's Resources: the UUID that an app had before
- * its bitcode was compiled again, which is also its map's file name. ST_NONE: the plist has none.
- * ST_ERR: it is a binary property list, which is not read (ERR_UNREAD). */
+ * its bitcode was compiled again, which is also its map's file name. ST_NONE: the plist has none,
+ * or it is no UUID. ST_ERR: it is a binary property list, which is not read (ERR_UNREAD). */
 enum st bcsymbolmap_original_uuid(const void *plist, size_t len, struct image_id *out,
                                   struct err *e) BASE_MUST_USE;
 

@@ -35,7 +35,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         ask(m, name);
     }
     if (m) {
-        ask(m, "__hidden#4294967295_"); /* and a line's own text, which may be a hidden name */
+        ask(m, "__hidden#4294967295_"); /* the largest line number; then the map's first line, which
+                                           may be a hidden name */
         ask(m, (const char *)bcsymbolmap_bytes(m, &size));
     }
     bcsymbolmap_close(m);

@@ -1,4 +1,4 @@
-/* Names that Apple's bitcode compiler hid. */
+/* Tests of names that Apple's bitcode compiler hid. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -39,10 +39,10 @@ static void lines_count_from_0_behind_the_first(void **state) {
     expect(m, "__hidden#0_", "-[Cart total]");
     expect(m, "__hidden#1_", "_price");
     expect(m, "___hidden#1_", "_price");
-    expect(m, "__hidden#2_", NULL); /* an empty line says nothing */
+    expect(m, "__hidden#2_", NULL); /* an empty line gives no name */
     expect(m, "__hidden#3_", "-[Cart pay]");
     expect(m, "__hidden#4_", "last");
-    expect(m, "__hidden#5_", NULL); /* cut: it may have been -[Cart add] */
+    expect(m, "__hidden#5_", NULL); /* the last name was cut off: it may have been -[Cart add] */
     bcsymbolmap_close(m);
 }
 

@@ -1,5 +1,5 @@
-/* dyld shared caches of every layout that scripts/gen/dyld-cache writes: what is found in them, and
- * what damage costs. */
+/* Tests of dyld shared caches of every layout that scripts/gen/dyld-cache writes: what is found in
+ * them, and what damage costs. */
 #include <dirent.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -27,9 +27,9 @@ enum { LAYOUTS = sizeof layouts / sizeof *layouts, IMAGES = 5 };
 struct part {
     char path[PATH_SIZE];
     struct filemap bytes;
-    size_t size; /* that are handed out; SIZE_MAX: the file is not there */
+    size_t size; /* number of bytes that are handed out; SIZE_MAX: the file is not there */
     size_t poked_at;
-    const uint8_t *poked; /* 4 bytes that stand at poked_at instead; NULL = none */
+    const uint8_t *poked; /* 4 bytes that replace those at poked_at; NULL = none */
 };
 
 struct complaint {
@@ -45,7 +45,7 @@ struct files {
     struct complaint complaint;
 };
 
-/* The first file in the order of names is the cache's own. */
+/* Orders parts by name, so that the first is the cache's main file. */
 static int compare_parts(const void *a, const void *b) {
     const struct part *x = a, *y = b;
     return strcmp(x->path, y->path);
@@ -78,7 +78,7 @@ static void unload(struct files *f) {
     }
 }
 
-/* A copy of its own, so that a sanitizer sees what lies behind its end. */
+/* Hands out a copy of a part, so that a sanitizer sees reads past its end. */
 static enum st read_part(void *ctx, const char *path, struct filemap *out, struct err *e) {
     const struct files *f = ctx;
     for (size_t i = 0; i < f->count; i++) {
@@ -123,11 +123,11 @@ static struct dyld_cache *open_whole(struct files *f) {
     return c;
 }
 
-/* ---- what the generator says is in them ---- */
+/* ---- what the generator says is in the caches ---- */
 
 struct expected_function {
     uint64_t low, high;
-    char names[LINE_SIZE]; /* with | between them; "-": it has none */
+    char names[LINE_SIZE]; /* names with | between them; "-": the function has none */
 };
 struct expected_image {
     char path[PATH_SIZE], uuid[64], arch[16];
@@ -180,7 +180,7 @@ static bool is_one_of(const char *name, const char *names) {
     return false;
 }
 
-/* The symbol that holds the offset, or NULL. */
+/* Returns the symbol that holds the offset, or NULL. */
 static const struct object_symbol *symbol_at(const struct object_symbol *symbols, size_t count,
                                              uint64_t offset) {
     for (size_t i = 0; i < count; i++) {
@@ -191,7 +191,8 @@ static const struct object_symbol *symbol_at(const struct object_symbol *symbols
     return NULL;
 }
 
-/* Each symbol of the image is one of those expected, and, if `all`, each of those is there. */
+/* Checks that each symbol of the image is one of those expected and, if `all`, that each expected
+ * function is there. */
 static void check_image(const struct dyld_cache *c, size_t i, const struct expected_image *want,
                         bool all) {
     struct object *o = NULL;
@@ -250,7 +251,8 @@ static void each_layout_tells_its_images_and_their_symbols(void **state) {
         size_t count = read_expected_images(layouts[l], images);
         struct dyld_cache *c = open_whole(&f);
         assert_int_equal(f.complaint.count + f.complaint.notices, 0);
-        assert_int_equal(dyld_cache_image_count(c), count); /* the second name for one is none */
+        assert_int_equal(dyld_cache_image_count(c),
+                         count); /* a second name for an image does not count as an image */
         assert_null(dyld_cache_image(c, count));
         for (size_t i = 0; i < count; i++) {
             const struct dyld_cache_image *image = dyld_cache_image(c, i);
@@ -288,7 +290,7 @@ static void a_missing_subcache_costs_its_images(void **state) {
     size_t count = read_expected_images("split-numbered", images);
     part_of(&f, ".1")->size = SIZE_MAX;
     struct dyld_cache *c = open_whole(&f);
-    assert_int_equal(f.complaint.count, 2); /* the file; the images */
+    assert_int_equal(f.complaint.count, 2); /* one for the missing file, one for the images */
     assert_non_null(strstr(f.complaint.last.text, "1 of 5 images left out"));
     assert_int_equal(dyld_cache_image_count(c), count - 1);
     for (size_t i = 0; i < count - 1; i++) {
@@ -322,7 +324,7 @@ static void a_subcache_of_another_cache_is_none(void **state) {
     (void)state;
     load(&f, "split-named");
     part_of(&f, ".01")->poked = other;
-    part_of(&f, ".01")->poked_at = 0x58; /* its UUID */
+    part_of(&f, ".01")->poked_at = 0x58; /* the part's UUID */
     struct dyld_cache *c = open_whole(&f);
     assert_int_equal(f.complaint.count, 2);
     assert_int_equal(dyld_cache_image_count(c), 2);
@@ -382,8 +384,8 @@ static void a_part_by_itself_says_what_it_is(void **state) {
 
 /* ---- damage ---- */
 
-/* Opens what can be opened; what is there then is what was there before the damage, except for
- * what the damage itself made up, which only has to keep the promises of object.h. */
+/* Opens a damaged cache: what is found must have been there before the damage, except for what the
+ * damage itself made up, which only has to keep the promises of object.h. */
 static void ask_all(struct files *f, const struct expected_image *images, size_t count) {
     struct dyld_cache *c = NULL;
     struct err e = {0};
@@ -409,7 +411,7 @@ static void ask_all(struct files *f, const struct expected_image *images, size_t
     dyld_cache_close(c);
 }
 
-/* Where each file is cut, names may be missing, but none is wrong. */
+/* Cuts each file at many places: names may be missing, but none may be wrong. */
 static void cut_anywhere_a_cache_tells_nothing_wrong(void **state) {
     enum { STEP = 61 };
     static struct files f;
@@ -429,7 +431,8 @@ static void cut_anywhere_a_cache_tells_nothing_wrong(void **state) {
     }
 }
 
-/* Each number of the headers and tables in front, and of the tables behind, is a very large one. */
+/* Puts very large numbers into the headers, the tables in front and those at the end, one at a
+ * time. */
 static void any_number_may_be_senseless(void **state) {
     static const uint8_t all[] = {0xff, 0xff, 0xff, 0xff}, most[] = {0xf0, 0xff, 0xff, 0x7f};
     static struct files f;
@@ -510,7 +513,8 @@ static enum st walk_trie(const char *bytes, size_t len, struct seen_exports *see
 static void exports_with_an_address_are_told(void **state) {
     struct seen_exports seen;
     (void)state;
-    /* _a at 0x10; _ab re-exported; _ac a number; _ad at 0x90 with a resolver. */
+    /* The trie has _a at 0x10, _ab re-exported, _ac an absolute number, _ad at 0x90 with a
+     * resolver. */
     assert_int_equal(walk_trie(TRIE("\0\1_a\0\6"
                                     "\2\0\x10\3b\0\x13"
                                     "c\0\x19"
@@ -531,12 +535,12 @@ static void a_trie_is_a_tree(void **state) {
         size_t len;
     } damaged[] = {
         {TRIE("\0\1_a\0\0")},             /* a child that is the root */
-        {TRIE("\0\2a\0\7b\0\7\2\0\1\0")}, /* one child of two */
-        {TRIE("\0\1a\0\x20")},            /* a child behind the end */
+        {TRIE("\0\2a\0\7b\0\7\2\0\1\0")}, /* the second of two children is missing */
+        {TRIE("\0\1a\0\x20")},            /* a child past the end */
         {TRIE("\0\1aaaaa")},              /* a label without an end */
-        {TRIE("\x7f\0\1")},               /* a payload behind the end */
-        {TRIE("\0\1\0\5\0\0")},           /* a label of nothing */
-        {TRIE("\1\x80\0")},               /* a number that goes on behind its payload */
+        {TRIE("\x7f\0\1")},               /* a payload past the end */
+        {TRIE("\0\1\0\5\0\0")},           /* an empty label */
+        {TRIE("\1\x80\0")},               /* a number that goes on past its payload */
         {TRIE("\0\1a\0\x80")},            /* an offset without an end */
     };
     struct seen_exports seen;

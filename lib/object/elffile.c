@@ -1,8 +1,9 @@
 /* Reads ELF headers through libelf: sections, program headers, build-id.
  *
- * libelf gets our mapped bytes (elf_memory) and only decodes and checks headers; the contents of
- * sections are read from our own bytes, range-checked, which needs no lock. libelf's handle is not
- * thread safe: after opening it is used under the object's lock. */
+ * libelf gets our mapped bytes (elf_memory) and only decodes and checks headers; it decodes notes
+ * and symbol tables, too; the contents of other sections are read from our own bytes,
+ * range-checked, which needs no lock. libelf's handle is not thread safe: after opening it is used
+ * under the object's lock. */
 #include <errno.h>
 #include <gelf.h>
 #include <libelf.h>
@@ -235,9 +236,9 @@ static enum st id_from_segments(struct object_slice *s) {
     return ST_NONE;
 }
 
-/* Sets the slice's id. Sections first: in a separate debug file the program headers' offsets are
- * stale. A file whose notes are damaged is opened without an id. ST_ERR: out of memory. Never
- * ST_NONE. */
+/* Sets the slice's id: from the notes in sections, else from those in segments (whose offsets are
+ * stale in a separate debug file), else from .debug_sup. A file whose notes are damaged is opened
+ * without an id. ST_ERR: out of memory. Never ST_NONE. */
 static enum st find_id(struct object_slice *s, struct err *e) {
     struct err why = {0};
     errno = 0;

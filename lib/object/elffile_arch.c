@@ -49,7 +49,7 @@ enum {
     TAG_COMPATIBILITY = 32, /* tags above this one: odd ones are strings, even ones numbers */
 };
 
-/* Reads an attribute's value and returns it if it is a number; skips a string and returns 0. */
+/* Reads an attribute's value and returns its number; 0 for a string, which is skipped. */
 static uint64_t read_attribute(struct reader *r, uint64_t tag) {
     bool text =
         tag == TAG_CPU_RAW_NAME || tag == TAG_CPU_NAME || (tag > TAG_COMPATIBILITY && tag % 2);

@@ -1,4 +1,4 @@
-/* ELF files without section headers. */
+/* Tests of ELF files without section headers. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -21,7 +21,7 @@ struct copy {
     size_t len;
 };
 
-/* The shared object without its section headers. */
+/* Returns a copy of the shared object without its section headers; the caller frees the bytes. */
 static struct copy without_sections(void) {
     struct filemap m = {0};
     assert_int_equal(filemap_open(&m, LIBSHOP, 0, NULL), ST_OK);
@@ -34,7 +34,7 @@ static struct copy without_sections(void) {
     return c;
 }
 
-/* Where the dynamic section is in the file. */
+/* Returns the offset of the dynamic section in the file. */
 static size_t dynamic_at(const struct copy *c) {
     for (size_t at = PHDR_AT; at + PHDR_SIZE < c->len; at += PHDR_SIZE) {
         if (c->bytes[at] == PT_DYNAMIC_TYPE) {
@@ -78,7 +78,8 @@ static void tables_outside_of_the_segments_are_errors(void **state) {
     struct copy c = without_sections();
     size_t at = dynamic_at(&c), errors = 0, entries = 0;
     (void)state;
-    /* Each entry in turn leads to nowhere: those of the tables must be refused. */
+    /* Each entry of the dynamic section in turn gets a senseless value: those of the tables must be
+     * refused. */
     for (; c.bytes[at] != 0; at += 16, entries++) {
         struct object *o;
         const struct object_symbol *symbols;
@@ -95,7 +96,8 @@ static void tables_outside_of_the_segments_are_errors(void **state) {
         memcpy(c.bytes + at + 8, kept, sizeof kept);
     }
     assert_true(entries > 5);
-    assert_in_range(errors, 3, 5); /* symbols, strings, the hash tables, the size of an entry */
+    assert_in_range(errors, 3,
+                    5); /* those of symbols, strings, hash tables and the size of an entry */
     free(c.bytes);
 }
 

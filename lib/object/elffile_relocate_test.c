@@ -7,7 +7,8 @@ enum { ET_REL_TYPE = 1, FIELD_AT = 8, FIRST_ADDRESS = 4096 };
 enum { UNLINKED_INFO = 4, UNLINKED_SYMTAB = 6 }; /* section numbers */
 enum { SYMBOL_TEXT = 1, SYMBOL_ABSOLUTE, SYMBOL_UNDEFINED, SYMBOL_NO_SECTION, SYMBOLS };
 
-/* A file of .init.text, .text, .data, .debug_info, its relocations, .symtab and .strtab. */
+/* The parts of a file with .init.text, .text, .data, .debug_info, its relocations, .symtab and
+ * .strtab. */
 struct unlinked {
     struct build file, relocations, symbols;
     struct elf_build_section sections[BUILD_MAX_SECTIONS];
@@ -132,7 +133,8 @@ static void sections_larger_than_the_address_space_are_refused(void **state) {
     assert_refused(&u.file, ERR_FORMAT);
 }
 
-/* Where .text+0x10+ADDEND is, and how far it is from the field, which has no address. */
+/* Address of .text+0x10+ADDEND, which is also its distance from the field, since the field has no
+ * address. */
 #define HERE UINT64_C(0x1013)
 enum { ADDEND = 3, OLD = 0x11 };
 
@@ -191,7 +193,8 @@ static void mips_64_little_endian_has_an_order_of_its_own(void **state) {
     begin_unlinked(&u, EM_MIPS, false, false, true);
     put(&u.relocations, FIELD_AT, 8);
     put(&u.relocations, SYMBOL_TEXT, 4);
-    put(&u.relocations, 0, 3); /* the second symbol, the third and the second type */
+    put(&u.relocations, 0,
+        3); /* the second symbol and the types of the third and the second operation */
     put(&u.relocations, R_MIPS_64, 1);
     put(&u.relocations, ADDEND, 8);
     struct object *o = open_unlinked(&u);
@@ -207,7 +210,8 @@ static void differences_in_uleb128_keep_their_length(void **state) {
     memcpy(u.info + FIELD_AT, "\x80\x80\x00\x00", 4);
     add_relocation(&u, FIELD_AT, SYMBOL_TEXT, 60, 0x85);
     add_relocation(&u, FIELD_AT, SYMBOL_TEXT, 61, 1);
-    add_relocation(&u, FIELD_AT + 3, SYMBOL_TEXT, 60, 0x45); /* only the difference fits */
+    add_relocation(&u, FIELD_AT + 3, SYMBOL_TEXT, 60,
+                   0x45); /* only the difference of both relocations fits the field */
     add_relocation(&u, FIELD_AT + 3, SYMBOL_TEXT, 61, 1);
     struct object *o = open_unlinked(&u);
     assert_int_equal(section_field(o, "debug_info", FIELD_AT, 4, true), 0x84810044);
@@ -286,7 +290,8 @@ static void more_relocations_than_bytes_can_need_cost_the_section(void **state) 
     object_close(o);
 }
 
-/* COMDAT groups make several debug sections of one name, each with relocations of its own. */
+/* Tests COMDAT groups, which make several debug sections of one name, each with relocations of its
+ * own. */
 static void debug_sections_of_one_name_are_parts_of_one(void **state) {
     static struct unlinked u;
     (void)state;

@@ -1,4 +1,4 @@
-/* ELF: symbols, their extents, and links to debug files. */
+/* Tests of ELF symbols, their extents, and links to debug files. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -34,7 +34,7 @@ static void put_symbols(struct build *table, struct build *names, bool is_32,
     }
 }
 
-/* The usual file with rows as a table of this type, its names in section 4. */
+/* Opens the usual file with these rows as its symbol table, whose names are in section 4. */
 static struct object *open_with_symbols(struct build *b, uint16_t machine, bool is_32,
                                         const struct symbol_row *rows, size_t count) {
     static struct build table, names;
@@ -229,7 +229,7 @@ static void symbols_whose_names_lie_outside_are_left_out(void **state) {
         if (link == 4) {
             assert_int_equal(symbols_of(o, &s), 1);
             assert_symbol(&s[0], "good", 0x402000, 8);
-        } else { /* there is no such string table */
+        } else { /* section `link` is no string table */
             assert_int_equal(object_symbols(object_slice(o, 0), &s, &count, NULL), ST_NONE);
         }
         object_close(o);
@@ -325,15 +325,16 @@ static void damaged_links_to_debug_files_are_errors(void **state) {
     }
 }
 
-/* DWARF 5, 7.3.6: a version, whether it is the supplementary file, the file's name, an id. */
+/* The bytes are those of DWARF 5, 7.3.6: a version, whether this is the supplementary file, the
+ * file's name, an id. */
 static void dwarf_5_has_its_own_section_for_supplementary_files(void **state) {
     static struct build b;
     static const struct {
         const char *bytes;
         size_t len;
         bool big;
-        enum st of_needy; /* object_debugaltlink */
-        const char *id;   /* of the file */
+        enum st of_needy; /* expected status of object_debugaltlink */
+        const char *id;   /* expected id of the file */
     } sections[] = {
         {"\5\0\0y.dwz\0\3\1\2\3", 13, false, ST_OK, ""},
         {"\0\5\0y.dwz\0\3\1\2\3", 13, true, ST_OK, ""},
@@ -344,7 +345,7 @@ static void dwarf_5_has_its_own_section_for_supplementary_files(void **state) {
         {"\5\0\0y.dwz\0\4\1\2\3", 13, false, ST_ERR, ""},
         {"\5\0\0y.dwz\0\0", 10, false, ST_ERR, ""},
         {"\5\0\0y.dwz", 8, false, ST_ERR, ""},
-        {"\5\0\1\0\4\1\2\3", 8, false, ST_NONE, ""}, /* an id past the end is none */
+        {"\5\0\1\0\4\1\2\3", 8, false, ST_NONE, ""}, /* an id that goes past the end is none */
     };
     (void)state;
     for (size_t i = 0; i < sizeof sections / sizeof sections[0]; i++) {

@@ -1,4 +1,4 @@
-/* ELF: headers, build-id, packed sections, and damage. */
+/* Tests of ELF files: headers, build-id, packed sections, and damage. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -106,7 +106,7 @@ static void a_32_bit_arm_file_may_say_its_version(void **state) {
         size_t len;
         const char *arch;
     } attributes[] = {
-        /* A, 17 bytes of aeabi: of the file, 9 bytes: Tag_CPU_name "", Tag_CPU_arch */
+        /* 'A', 19 bytes of aeabi: Tag_File with 9 bytes: Tag_CPU_name "", Tag_CPU_arch */
         {"A\x13\0\0\0aeabi\0\1\x09\0\0\0\5\0\6\x0a", 20, "armv7"},
         {"A\x13\0\0\0aeabi\0\1\x09\0\0\0\5\0\6\6", 20, "armv6"},
         {"A\x13\0\0\0aeabi\0\1\x09\0\0\0\5\0\6\x77", 20, "arm"},
@@ -179,7 +179,7 @@ static void other_notes_and_ids_too_long_are_no_build_id(void **state) {
     }
 }
 
-/* Thousands of sections that share the same megabytes of notes. */
+/* Opens a file with thousands of sections that share the same megabytes of notes. */
 static void overlapping_notes_cost_no_more_than_the_file_is_long(void **state) {
     enum { HEADER = 64, SECTIONS = 20000, NOTES = 2 << 20, AT = HEADER + SECTIONS * 64 };
     struct build *b = calloc(1, sizeof *b);
@@ -202,7 +202,8 @@ static void overlapping_notes_cost_no_more_than_the_file_is_long(void **state) {
     }
     clock_t start = clock();
     assert_int_equal(object_open_bytes(&o, "notes", file, AT + NOTES, NULL), ST_OK);
-    assert_true((clock() - start) / CLOCKS_PER_SEC < 2); /* 20000 times the notes: minutes */
+    assert_true((clock() - start) / CLOCKS_PER_SEC <
+                2); /* reading the notes 20000 times would take minutes */
     object_close(o);
     free(file);
     free(b);
@@ -224,7 +225,8 @@ static void a_file_without_program_headers_has_base_zero(void **state) {
 
 static const char long_text[] = "inflated inflated inflated inflated text";
 
-/* A compression header of this word size, claiming `size`, with the stream behind it. */
+/* Returns a compression header of this word size that claims `size` bytes, with a zlib stream after
+ * it. */
 static struct build packed_with(bool is_32, bool big, uint32_t type, uint64_t size) {
     struct build p = {.big_endian = big};
     uint8_t stream[256];
@@ -322,7 +324,7 @@ static void all_sections_of_a_file_together_have_a_budget(void **state) {
     assert_non_null(zeros);
     (void)state;
     p.len = 0;
-    put(&p, 2, 8); /* zstd */
+    put(&p, 2, 8); /* ELFCOMPRESS_ZSTD */
     put(&p, EACH, 8);
     put(&p, 1, 8);
     size_t packed = ZSTD_compress(p.data + p.len, sizeof p.data - p.len, zeros, EACH, 1);

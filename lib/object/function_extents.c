@@ -34,7 +34,7 @@ enum {
     ENCODED_OMITTED = 0xff
 };
 
-enum { AUGMENTATION_MAX = 16 }; /* characters; the longest known is "zPLRSB" */
+enum { AUGMENTATION_MAX = 16 }; /* characters, with a NUL; the longest known is "zPLRSB" */
 
 struct eh_frame {
     const struct object_slice *slice;

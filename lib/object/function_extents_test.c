@@ -1,4 +1,4 @@
-/* Functions of unwind tables and of LC_FUNCTION_STARTS. */
+/* Tests of functions found by unwind tables and by LC_FUNCTION_STARTS. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -16,7 +16,7 @@
 
 enum { EH_FRAME = 0x400000, TEXT_START = 0x402000, TEXT_END = 0x402100 };
 
-/* Begins an entry; end_entry fills in its length. */
+/* Begins an entry and returns its offset; end_entry fills in its length. */
 static size_t begin_entry(struct build *b, uint32_t id) {
     size_t at = put(b, 0, 4);
     put(b, id, 4);
@@ -30,7 +30,7 @@ static void end_entry(struct build *b, size_t at) {
     put_at(b, at, b->len - at - 4, 4);
 }
 
-/* A CIE whose addresses are written as `encoding` says. */
+/* Appends a CIE whose addresses are encoded as `encoding` says, and returns its offset. */
 static size_t put_common(struct build *b, uint8_t encoding) {
     size_t at = begin_entry(b, 0);
     put(b, 1, 1);
@@ -41,7 +41,7 @@ static size_t put_common(struct build *b, uint8_t encoding) {
     return at;
 }
 
-/* An FDE with an address relative to its own place, in four bytes. */
+/* Appends an FDE with an address relative to its own place, in four bytes. */
 static void put_function(struct build *b, size_t common, uint64_t low, uint64_t size) {
     size_t at = begin_entry(b, 0);
     put_at(b, at + 4, at + 4 - common, 4);
@@ -84,13 +84,14 @@ static void entries_of_eh_frame_are_functions(void **state) {
     size_t common = put_common(&table, 0x1b);
     put_function(&table, common, TEXT_START + 0x40, 0x20);
     put_function(&table, common, TEXT_START, 0x10);
-    put_function(&table, common, TEXT_START + 0x20, 0); /* empty */
-    put_function(&table, common, 0x500000, 4);          /* data */
-    put_function(&table, common, 0, 0x10);              /* dropped by the linker */
-    size_t other = put_common(&table, 0x9b);            /* addresses of addresses */
+    put_function(&table, common, TEXT_START + 0x20, 0); /* an empty function */
+    put_function(&table, common, 0x500000, 4);          /* a function in data */
+    put_function(&table, common, 0, 0x10);              /* a function that the linker dropped */
+    size_t other =
+        put_common(&table, 0x9b); /* a CIE whose encoding means the addresses of addresses */
     put_function(&table, other, TEXT_START + 0x20, 8);
     put(&table, 0, 4);
-    put_function(&table, common, TEXT_START + 0x80, 8); /* behind the terminator */
+    put_function(&table, common, TEXT_START + 0x80, 8); /* an entry after the terminator */
     struct object *o = open_eh_frame(&b, &table);
     const struct object_extent *x = extents_of(o, 2);
     assert_extent(&x[0], TEXT_START, TEXT_START + 0x10);
@@ -225,7 +226,8 @@ static struct object *open_unwind_info(struct build *b, const uint8_t *starts, s
     return open_built(b);
 }
 
-/* Linkers join entries of neighbours: the code from 0x1120 on may be many functions. */
+/* Linkers join entries of neighbours in __unwind_info: the code from 0x1120 on may be many
+ * functions. */
 static void entries_of_unwind_info_are_no_functions(void **state) {
     static struct build b;
     static const uint8_t starts[] = {0x80, 0x02, 0x20, 0x30, 0}; /* 0x1100, 0x1120, 0x1150 */

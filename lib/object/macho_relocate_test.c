@@ -1,4 +1,4 @@
-/* Tests for relocations of Mach-O files that are not linked. */
+/* Tests of relocations of Mach-O files that are not linked. */
 #include "object/object_build_test.h"
 
 enum { MH_OBJECT_TYPE = 1, UNDEFINED = 0x01, FIELD_AT = 8, CPU_I386 = 7 };
@@ -35,7 +35,8 @@ static void begin_macho(struct macho_unlinked *u, uint32_t cpu, bool is_32, bool
     u->macho.symbol_count = SYMBOLS;
 }
 
-/* struct relocation_info of <mach-o/reloc.h>: bit fields, the first one lowest if little-endian. */
+/* Appends a struct relocation_info of <mach-o/reloc.h>: bit fields, the first one lowest if
+ * little-endian. */
 static void add_entry(struct macho_unlinked *u, uint32_t address, uint32_t number, bool relative,
                       uint32_t length, bool of_symbol, uint32_t type) {
     put(&u->relocations, address, 4);
@@ -84,8 +85,8 @@ static void a_symbols_address_is_added_to_the_field(void **state) {
     }
 }
 
-/* Fields hold the addresses of sections, scattered ones too: the file's own bytes are handed out.
- */
+/* Checks that the file's own bytes are handed out when all relocations, scattered ones too, refer
+ * to sections, whose addresses the fields already hold. */
 static void what_refers_to_a_section_stays(void **state) {
     static struct macho_unlinked u;
     const uint8_t *bytes = NULL;
@@ -93,9 +94,10 @@ static void what_refers_to_a_section_stays(void **state) {
     (void)state;
     begin_macho(&u, CPU_I386, true, false);
     add_entry(&u, FIELD_AT, TEXT_SECTION, false, LENGTH_4, false, 0);
-    put(&u.relocations, 0xa4000004, 4); /* scattered: a difference of sections at 4 */
+    put(&u.relocations, 0xa4000004,
+        4); /* a scattered relocation: the difference of sections at offset 4 */
     put(&u.relocations, 0x1100, 4);
-    put(&u.relocations, 0xa1000000, 4); /* its pair */
+    put(&u.relocations, 0xa1000000, 4); /* the second half of the pair */
     put(&u.relocations, 0x1140, 4);
     struct object *o = open_macho(&u);
     assert_int_equal(object_section(object_slice(o, 0), "debug_info", &bytes, &len, NULL, NULL),

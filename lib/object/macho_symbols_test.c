@@ -1,4 +1,4 @@
-/* Mach-O symbols, their extents, and function starts. */
+/* Tests of Mach-O symbols, their extents, and function starts. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -238,7 +238,7 @@ static void a_symbol_whose_name_has_no_end_is_left_out(void **state) {
     const struct object_symbol *s;
     (void)state;
     build_macho(&b, &m);
-    /* "\0_main\0_helper" without its last NUL */
+    /* The table "\0_main\0_helper" loses its last NUL. */
     put_at(&b, m.symtab_at + 20, m.strings_len - 1, 4);
     struct object *o = open_built(&b);
     assert_int_equal(symbols_of(o, &s), 1);

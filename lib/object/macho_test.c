@@ -1,4 +1,4 @@
-/* Mach-O headers, universal files and sections, and each kind of damage to them. */
+/* Tests of Mach-O headers, universal files and sections, and each kind of damage to them. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -131,7 +131,7 @@ static void build_fat(struct build *b, bool is_64, bool little_endian, const str
     }
 }
 
-/* Two thin files: arm64 with UUID "AAAA…", x86_64 with "BBBB…". */
+/* Makes two thin files: arm64 with UUID "AAAA…", x86_64 with "BBBB…". */
 static void two_thin_files(struct build *arm64, struct build *x86_64) {
     struct macho_build m = usual_macho();
     memset(m.uuid, 'A', 16);
@@ -295,7 +295,7 @@ static void a_dsym_has_text_addresses_without_text_bytes(void **state) {
     object_close(o);
 }
 
-/* A file with one section in __DWARF. */
+/* Opens a file with one section in __DWARF. */
 static struct object *open_with_section(struct build *b, const char *name, const void *bytes,
                                         size_t len) {
     struct macho_build_section section = {
@@ -361,8 +361,8 @@ static void zdebug_sections_are_inflated_once(void **state) {
     }
 }
 
-/* Each could be as large as it says; all together are not. Which of them are refused does not
- * depend on who asks first. */
+/* Checks sections that are each small enough but together too large: which of them are refused does
+ * not depend on the order of asking. */
 static void sections_are_too_large_in_the_order_of_the_file(void **state) {
     enum { SECTIONS = 20, FIT = 16 /* of 16 MB each: the floor of what a file may hold */ };
     static struct build b, packed;
@@ -447,7 +447,7 @@ static void load_commands_of_impossible_size_are_refused(void **state) {
     }
 }
 
-/* The record must fit its own command, not just the file. */
+/* Checks that a record must fit its own load command, not just the file. */
 static void records_longer_than_their_command_are_refused(void **state) {
     static struct build b;
     static const uint8_t starts[] = {0x10, 0};

@@ -136,7 +136,8 @@ const struct object_slice *object_slice(const struct object *o, size_t i) {
     return i < o->slice_count ? &o->slices[i] : NULL;
 }
 
-/* Returns the name by which slices call an architecture; `arch` may be the name of any system. */
+/* Returns the name by which slices call an architecture, given that name or one of other systems
+ * ("aarch64", "amd64", "i686"). */
 static const char *usual_arch_name(const char *arch) {
     static const struct {
         const char *alias, *name;

@@ -58,11 +58,11 @@ unsigned object_slice_address_size(const struct object_slice *s);
 bool object_slice_big_endian(const struct object_slice *s);
 /* Is the slice 32-bit ARM, where bit 0 of a code address marks Thumb? */
 bool object_slice_is_arm32(const struct object_slice *s);
-/* Returns the file's own base: vmaddr of __TEXT, or the lowest PT_LOAD page-truncated
- * (stallkit-design(7), ADDRESS RULES, 1). */
+/* Returns the file's own base: vmaddr of __TEXT, or the lowest PT_LOAD page-truncated, or of an
+ * unlinked file the lowest address of its code (stallkit-design(7), ADDRESS RULES, 1). */
 uint64_t object_slice_base(const struct object_slice *s);
-/* Returns the first address past the text segment or the last executable PT_LOAD: an address at or
- * beyond it is no code. */
+/* Returns the first address past the text segment, the last executable PT_LOAD or the last section
+ * with code: an address at or beyond it is no code. */
 uint64_t object_slice_text_end(const struct object_slice *s);
 
 /* Is the slice an ELF file that is not linked (.o, .ko), in which each section counts addresses
@@ -104,8 +104,9 @@ const struct bcsymbolmap *object_bcsymbolmap(const struct object_slice *s);
  * have been called. */
 size_t object_hidden_symbols(const struct object_slice *s);
 
-/* A function symbol: [address, address + size), where the end is the next function start, symbol,
- * or the section's end (stallkit-design(7), ADDRESS RULES, 4). */
+/* A function symbol: [address, address + size), where the end follows from the size that an ELF
+ * file or a stab gives, else is the next function start or symbol, and at most the section's end
+ * (stallkit-design(7), ADDRESS RULES, 4). */
 struct object_symbol {
     uint64_t address; /* Thumb bit cleared */
     uint64_t size;    /* > 0 */
@@ -124,7 +125,8 @@ struct object_symbol {
 enum st object_symbols(const struct object_slice *s, const struct object_symbol **out,
                        size_t *count, struct err *e) BASE_MUST_USE;
 /* Longest name, in bytes, that is taken from a symbol; symbols may share the bytes of their names,
- * so that a small file spells many long ones. Whoever copies or compares a name looks. */
+ * so that a small file spells many long ones. Code that copies or compares names checks their
+ * length. */
 enum { OBJECT_NAME_MAX = 1 << 16 };
 
 /* Another name of a symbol of object_symbols. */
@@ -134,8 +136,8 @@ struct object_alias {
 };
 /* Gives the names that object_symbols left out because another symbol begins at the same address,
  * sorted by address and name, but for long ones: of at most OBJECT_NAME_MAX bytes, and all together
- * of as many bytes as a file of the slice's size may have. Builds the symbols if need be. ST_NONE:
- * there are none. */
+ * of about four times the slice's bytes plus 4 MiB. Builds the symbols if need be. ST_NONE: there
+ * are none. */
 enum st object_aliases(const struct object_slice *s, const struct object_alias **out, size_t *count,
                        struct err *e) BASE_MUST_USE;
 /* Gives the function starts (LC_FUNCTION_STARTS): ascending file addresses with Thumb bits cleared,

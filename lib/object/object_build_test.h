@@ -1,5 +1,5 @@
-/* For tests only: tiny Mach-O and ELF files made byte by byte, of any word size and byte order, so
- * that each kind of damage can be put where it is wanted. */
+/* Makes tiny Mach-O and ELF files for tests, byte by byte, of any word size and byte order, so that
+ * each kind of damage can be put where it is wanted. */
 #ifndef STALLKIT_OBJECT_OBJECT_BUILD_TEST_H
 #define STALLKIT_OBJECT_OBJECT_BUILD_TEST_H
 
@@ -81,8 +81,8 @@ struct macho_build_section {
     const void *bytes;
     size_t len;
     uint32_t flags;
-    uint64_t size; /* 0 = len */
-    bool no_bytes; /* offset 0, as in a dSYM */
+    uint64_t size; /* size in the section's header; 0 = len */
+    bool no_bytes; /* the section's offset is 0 and it has no bytes, as in a dSYM */
     const uint8_t *relocations;
     size_t relocations_len;
 };
@@ -105,7 +105,7 @@ struct macho_build {
     size_t symbol_count;
     const uint8_t *starts;
     size_t starts_len;
-    /* Out: where things lie, for tests that damage them. */
+    /* Set by build_macho: the offsets of these parts in the file, for tests that damage them. */
     size_t uuid_at, text_at, sections_at, symtab_at, starts_at, strings_at, strings_len;
 };
 
@@ -255,7 +255,8 @@ static const struct macho_build_symbol usual_symbols[] = {
     {"_helper", MACHO_SECT, TEXT_SECTION, 0, 0x1140},
 };
 
-/* An arm64 executable at 0x1000 with two functions and two debug sections. */
+/* Returns the description of an arm64 executable at 0x1000 with two functions and two debug
+ * sections. */
 static inline struct macho_build usual_macho(void) {
     return (struct macho_build){.uuid = "0123456789abcdef",
                                 .text_address = 0x1000,
@@ -277,7 +278,7 @@ static inline struct object *open_built(const struct build *b) {
     return o;
 }
 
-/* The number of `width` bytes at this offset of a section of the only object. */
+/* Returns the number of `width` bytes at this offset of a section of the only object. */
 static inline uint64_t section_field(const struct object *o, const char *section, size_t at,
                                      unsigned width, bool big_endian) {
     const uint8_t *bytes = NULL;
@@ -294,7 +295,7 @@ static inline uint64_t section_field(const struct object *o, const char *section
     return v;
 }
 
-/* The file must be refused with this code, in a text that names it. */
+/* Checks that the file is refused with this code, in a text that names it. */
 static inline void assert_refused(const struct build *b, enum err_code code) {
     struct object *o = NULL;
     struct err e = {0};
@@ -316,7 +317,8 @@ static inline void assert_section(const struct object_slice *s, const char *name
     assert_memory_equal(bytes, text, len);
 }
 
-/* Reading the section fails each time, with this code and a text that says `part`. */
+/* Checks that reading the section fails each time, with this code and a text that contains `part`.
+ */
 static inline void assert_section_refused(const struct object_slice *s, const char *name,
                                           enum err_code code, const char *part) {
     for (int again = 0; again < 2; again++) {
@@ -347,7 +349,7 @@ struct elf_build_section {
     size_t len;
     uint32_t link;
     uint64_t entry_size;
-    uint64_t size; /* of SHT_NOBITS */
+    uint64_t size; /* size of a section of type SHT_NOBITS */
     uint32_t info;
     uint64_t alignment; /* 0 = 1 */
 };
@@ -355,17 +357,17 @@ struct elf_build_section {
 struct elf_build_segment {
     uint32_t type, flags;
     uint64_t address, memory_size;
-    uint32_t of_section; /* 0 = no bytes */
+    uint32_t of_section; /* number of the section that the segment covers; 0 = no bytes */
 };
 
 struct elf_build {
     bool is_32, big_endian;
     uint16_t type, machine;
-    const struct elf_build_section *sections; /* from index 1 on */
+    const struct elf_build_section *sections; /* the first one gets index 1 */
     size_t section_count;
     const struct elf_build_segment *segments;
     size_t segment_count;
-    size_t headers_at; /* out: the section headers */
+    size_t headers_at; /* set by build_elf: offset of the section headers */
 };
 
 static inline void elf_put_section_header(struct build *b, bool is_32, uint32_t name,
@@ -423,7 +425,7 @@ static inline void build_elf(struct build *b, struct elf_build *f) {
     put(b, f->is_32 ? 32 : 56, 2);
     put(b, f->segment_count, 2);
     put(b, f->is_32 ? 40 : 64, 2);
-    put(b, f->section_count + 2, 2); /* none, …, .shstrtab */
+    put(b, f->section_count + 2, 2); /* the null section, those of f, and .shstrtab */
     put(b, f->section_count + 1, 2);
     for (size_t i = 0; i < f->section_count; i++) {
         align_to(b, 8);
@@ -484,7 +486,8 @@ static const struct elf_build_segment usual_segments[] = {
     {.type = LOAD, .flags = READ, .address = 0x500000, .memory_size = 0x1000},
 };
 
-/* .text at 0x402000, .data at 0x500000, then what the test adds. */
+/* Fills `sections` with .text at 0x402000, .data at 0x500000, then those in `more`, and returns a
+ * file of them. */
 enum { USUAL_SECTIONS = 2 };
 static inline struct elf_build usual_elf(struct elf_build_section sections[BUILD_MAX_SECTIONS],
                                          const struct elf_build_section *more, size_t count) {

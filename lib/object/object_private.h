@@ -85,7 +85,7 @@ struct slice_cache {
     size_t alias_count;
     struct bcsymbolmap *names; /* map of hidden names; NULL = none */
     bool names_sought;         /* finder_give_names looked for the map */
-    size_t hidden;             /* number of symbols whose names are still hidden */
+    size_t hidden;             /* number of symbols and aliases whose names are still hidden */
     struct object *mini;       /* the unpacked .gnu_debugdata, which holds names of symbols */
 };
 

@@ -1,4 +1,5 @@
-/* What holds for every format: fixtures, real files, cut files, several threads, lack of memory. */
+/* Tests what holds for every format: fixtures, real files, cut files, several threads, lack of
+ * memory. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -37,13 +38,13 @@ static struct object *open_file(const char *path) {
 /* ---- fixtures: testdata/objects/MANIFEST lists file, architecture, id, answers, functions ---- */
 
 struct manifest_row {
-    char path[PATH_SIZE];    /* of the file, inside a bundle */
-    char answers[PATH_SIZE]; /* of expected.ARCH.jsonl */
+    char path[PATH_SIZE];    /* path of the file, inside a bundle if it is one */
+    char answers[PATH_SIZE]; /* path of expected.ARCH.jsonl */
     char arch[32], id[64];
     bool bundle;
 };
 
-/* Cuts a line at its tabs; false if it is a comment. */
+/* Cuts a line at its tabs into FIELDS fields; false if it is a comment or has fewer. */
 static bool cut_fields(char *line, char *fields[FIELDS]) {
     size_t n = 0;
     for (char *at = line; at && n < FIELDS; n++) {
@@ -100,7 +101,7 @@ static void every_fixture_has_the_architecture_and_id_of_the_manifest(void **sta
     assert_true(rows >= 20);
 }
 
-/* The symbol that owns the address, or NULL. */
+/* Returns the symbol that owns the address, or NULL. */
 static const struct object_symbol *owner(const struct object_symbol *symbols, size_t count,
                                          uint64_t address) {
     const struct object_symbol *found = NULL;
@@ -110,7 +111,7 @@ static const struct object_symbol *owner(const struct object_symbol *symbols, si
     return found && address - found->address < found->size ? found : NULL;
 }
 
-/* The string behind the last `key` in line; false if there is none. */
+/* Copies the string after the last `key` in line; false if there is none. */
 static bool last_member(const char *line, const char *key, char *out, size_t size) {
     const char *at = NULL;
     for (const char *next = line; (next = strstr(next, key)) != NULL; next++) {
@@ -129,10 +130,11 @@ static bool last_member(const char *line, const char *key, char *out, size_t siz
     return true;
 }
 
-/* llvm-symbolizer takes the outer function's name from the symbol table where it has one: the last
- * frame's `fn` is what our symbols must say. One class of difference: between the Mach-O header and
- * the first function llvm names the nearest symbol, _mh_execute_header, which is no function; we
- * name none (stallkit-design(7), ADDRESS RULES, 4). Returns how many answers were compared. */
+/* Compares our symbols with llvm-symbolizer's answers and returns how many were compared. It takes
+ * the outer function's name from the symbol table where it has one: the last frame's `fn` is what
+ * our symbols must say. One class of difference: between the Mach-O header and the first function
+ * llvm names the nearest symbol, _mh_execute_header, which is no function; we name none
+ * (stallkit-design(7), ADDRESS RULES, 4). */
 static size_t compare_with_answers(const struct object_slice *s, const char *path) {
     FILE *f = fopen(path, "r");
     const struct object_symbol *symbols;
@@ -170,7 +172,7 @@ static void symbols_answer_as_llvm_symbolizer_does_on_every_fixture(void **state
         struct object *o = open_file(row.path);
         char *separate = NULL;
         enum st st = find_separate_debug(slice_of(o, row.arch), row.path, NULL, 0, &separate, NULL);
-        if (st == ST_OK) { /* a stripped file: its debug file has the local symbols */
+        if (st == ST_OK) { /* the file is stripped: its debug file has the local symbols */
             object_close(o);
             o = open_file(separate);
             free(separate);
@@ -310,7 +312,7 @@ static const char *const usual_files[] = {
 };
 
 /* Opens the first len bytes, in a block of just that size so that a sanitizer sees the first byte
- * read past it, and asks everything. */
+ * read past it, and asks for everything in the file. */
 static void open_cut(const uint8_t *bytes, size_t len) {
     uint8_t *exact = malloc(len ? len : 1);
     const struct object_symbol *symbols;
@@ -339,7 +341,10 @@ static void files_cut_anywhere_are_refused_or_read_within_their_bounds(void **st
     for (size_t i = 0; i < sizeof usual_files / sizeof usual_files[0]; i++) {
         struct filemap m = {0};
         assert_int_equal(filemap_open(&m, usual_files[i], 0, NULL), ST_OK);
-        size_t dense = m.size < 2048 ? m.size : 2048; /* the headers: byte by byte */
+        size_t dense =
+            m.size < 2048
+                ? m.size
+                : 2048; /* the first bytes are cut one by one, because the headers are there */
         for (size_t len = 0; len < dense; len++) {
             open_cut(m.data, len);
         }
@@ -409,7 +414,7 @@ static void ask_all(void *path, bool refused) {
         got = object_section(s, "debug_info", &bytes, &count, NULL, &e);
         assert_true(got != ST_ERR || (refused && e.code == ERR_NOMEM));
     }
-    /* Damage must not come from lack of memory. */
+    /* Lack of memory must not be reported as damage. */
     assert_true(st != ST_OK || !object_damage(o));
     object_close(o);
 }
@@ -452,8 +457,8 @@ static void what_failed_for_lack_of_memory_works_when_memory_is_back(void **stat
     object_close(o);
 }
 
-/* --- what scripts/test/object-tools compares with other tools: `object_test FILE` lists the
- * architectures, `object_test FILE ARCH` all that is known of one --- */
+/* --- modes for scripts/test/object-tools, which compares with other tools: `object_test FILE`
+ * lists the architectures, `object_test FILE ARCH` all that is known of one --- */
 
 static int print_archs(const char *path) {
     struct object *o = NULL;
@@ -469,7 +474,7 @@ static int print_archs(const char *path) {
     return 0;
 }
 
-/* As tools print it: an offset in its section, if the file is not linked. */
+/* Returns an address as tools print it: as an offset in its section if the file is not linked. */
 static unsigned long long printed_address(const struct object_slice *s, uint64_t address) {
     struct object_section_info info;
     for (size_t i = 0; object_has_section_offsets(s) && object_section_info(s, i, &info); i++) {

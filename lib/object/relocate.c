@@ -70,7 +70,7 @@ static bool fits_bits(uint64_t v, unsigned bits) {
 }
 
 /* Applies a relocation to a ULEB128 field, whose length stays. False: the field is no ULEB128, the
- * value does not fit, or the symbol is not in the file. */
+ * value does not fit and may not wrap, or the symbol is not in the file. */
 static bool apply_uleb128(struct relocating *r, const struct relocation *rel) {
     uint8_t *p = r->bytes + rel->offset;
     uint64_t left = r->len - rel->offset, old = 0;

@@ -122,7 +122,8 @@ static enum st read_packed(const struct object_slice *s, const struct section *s
     return reader_check(r, e, "header of a compressed section");
 }
 
-/* Can the packed bytes expand to the size that the header promises? */
+/* Is the promised size at most OBJECT_INFLATE_RATIO times the packed bytes, or at most
+ * OBJECT_INFLATE_SMALL? */
 static bool is_likely(const struct packed *p) {
     /* does not overflow: a file is < 2^56 bytes */
     uint64_t most = (uint64_t)reader_left(&p->r) * OBJECT_INFLATE_RATIO;

@@ -26,7 +26,8 @@ static int by_alias(const void *a, const void *b) {
     return order ? order : strcmp(x->name, y->name);
 }
 
-/* Bytes of the names of all aliases: so many times the slice's, and as many more. */
+/* The names of all aliases that are kept have about ALIASES_RATIO times the slice's bytes, plus
+ * ALIASES_FREE, at most. */
 enum { ALIASES_RATIO = 4, ALIASES_FREE = 4 << 20 };
 
 /* Copies symbols at the address of the symbol before them to cache->aliases. raw is sorted by

@@ -114,7 +114,9 @@ static void put_better_row(struct page_writer *p, const struct summary_bucket *b
     page_markup(p, "\n");
 }
 
-/* Writes the buckets that got better, and those that only the baseline has. */
+/* Writes a table of the buckets that got better, with those that only the baseline has and that are
+ * marked better, and below it the number of the others that only the baseline has. Writes nothing
+ * if the table has no rows. */
 void page_put_better(struct page_writer *p) {
     size_t count = 0;
     for (size_t i = 0; i < p->s->buckets.len; i++) {

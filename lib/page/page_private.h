@@ -75,7 +75,8 @@ void page_put_sentences(struct page_writer *p, const struct summary_sentence *s,
 /* ---- page_chart.c: small pictures ---- */
 
 /* Draws time by version or by day as a row of bars, with a caption: one for each of the run's
- * versions or days, with a gap where there is no time; nothing if the run has less than two. */
+ * versions or days, with a gap where there is no time; nothing if the run has less than two or no
+ * time. */
 void page_put_versions(struct page_writer *p, const struct summary_values *v);
 void page_put_days(struct page_writer *p, const struct summary_values *v);
 /* Draws time by value as rows with names, most time first; nothing if there is no time. */

@@ -14,7 +14,7 @@
 #include "classify/stats/triage.h"
 #include "page/sha256.h"
 
-/* A triage of dumps, the keyer of their keys, and the page of both. */
+/* A triage of dumps, the keyer that makes their keys, and the page of the triage. */
 struct paged {
     struct rules *rules;
     struct keyer *keyer;
@@ -97,11 +97,11 @@ static void rows_and_details_are_as_many_as_asked_for(void **state) {
     assert_int_equal(occurrences(&p.html, "class=rules"), 2);
     assert_int_equal(occurrences(&p.html, "4 of 6 buckets"), 1);
     assert_int_equal(occurrences(&p.html, "<b>work_5</b> <i>key</i>"), 1);
-    assert_int_equal(occurrences(&p.html, "http"), 1 /* http-equiv */);
+    assert_int_equal(occurrences(&p.html, "http"), 1 /* the only "http" is that of http-equiv */);
     page_release_all(&p);
 }
 
-/* The text between two marks; NULL: it is not there. */
+/* Returns the text between `from` and the next `to`; NULL if it is not there. */
 static const char *between(const struct strbuf *b, const char *from, const char *to, size_t *len) {
     const char *at = strstr(strbuf_cstr(b), from);
     const char *end = at ? strstr(at + strlen(from), to) : NULL;
@@ -189,7 +189,7 @@ static void pictures_have_a_place_for_each_day_and_version(void **state) {
     assert_int_equal(page_make(&p, &o, NULL), ST_OK);
     const char *detail = between(&p.html, "<details class=bucket ", "</template>", &len);
     assert_non_null(detail);
-    /* 4 days of 60 pixels, 3 versions of 80: without the 28th, and without 5.2 */
+    /* 4 days of 60 pixels and 3 versions of 80 are drawn, without the 28th and without 5.2 */
     const char *day = strstr(detail, "aria-label=\"by day\">");
     assert_non_null(day);
     assert_non_null(strstr(day, "<rect x=\"0\" y=\"1\" width=\"59\""));
@@ -199,7 +199,8 @@ static void pictures_have_a_place_for_each_day_and_version(void **state) {
     const char *version = strstr(detail, "aria-label=\"by version\">");
     assert_non_null(version);
     assert_non_null(strstr(version, "<rect x=\"160\""));
-    assert_int_equal(occurrences(&p.html, "<rect x=\"80\""), 1 /* in the head */);
+    assert_int_equal(occurrences(&p.html, "<rect x=\"80\""),
+                     1 /* the only bar at x=80 is the one in the page's head */);
     page_release_all(&p);
 
     page_init(&p);
@@ -264,7 +265,8 @@ static void a_lack_of_memory_is_told(void **state) {
     page_count(&p, "sort", "5.4", 2);
     assert_int_equal(triage_finish(p.t, NULL), ST_OK);
     const struct page_options o = {.detail = 3, .inputs = "", .keyer = p.keyer};
-    assert_int_equal(page_make(&p, &o, NULL), ST_OK); /* the keyer knows all frames then */
+    assert_int_equal(page_make(&p, &o, NULL),
+                     ST_OK); /* after this run the keyer knows all frames */
     strbuf_release(&p.html);
     p.html = (struct strbuf){0};
     assert_true(failmalloc_sweep(page_again, &p) > 10);

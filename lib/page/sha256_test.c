@@ -22,7 +22,7 @@ static void digests_are_those_of_the_standard(void **state) {
     expect_base64(two, strlen(two), "JI1qYdIGOLjlwCaTDD5gOaM85Flk/yFn9uzt1BnbBsE=");
 }
 
-/* Around the end of a block, where the length goes into the next one. */
+/* Hashes texts of up to two blocks; around the end of a block the length goes into the next one. */
 static void every_length_up_to_two_blocks_differs(void **state) {
     (void)state;
     char text[129], digests[129][SHA256_BASE64_SIZE];

@@ -1,4 +1,4 @@
-/* Answers shared by threads. */
+/* Tests of answers that threads share. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -15,12 +15,12 @@
 
 enum { ADDRESSES = 3000, THREADS = 4, ROUNDS = 2, PLENTY = 64 * 1024 * 1024 };
 
-/* Names every address below ADDRESSES after itself. */
+/* A source that names every address below ADDRESSES after itself. */
 struct fake {
     struct lookup_source source;
     atomic_uint asked;
-    atomic_uint inside; /* threads in a look-up now */
-    atomic_bool met;    /* there were two */
+    atomic_uint inside; /* number of threads that are in a look-up now */
+    atomic_bool met;    /* two threads were in a look-up at the same time */
     char names[ADDRESSES][16];
 };
 
@@ -73,7 +73,7 @@ static bool is_right(const struct answer *a, uint64_t offset) {
            strcmp(a->lines[0].file, "/Shop/cart.c") == 0 && a->lines[0].line == offset + 1;
 }
 
-/* Each job asks for all of them, from another one on. */
+/* A job that asks for all addresses, beginning with another one in each job. */
 static void ask_all(void *ctx, void *job, unsigned worker) {
     struct asking *asking = ctx;
     struct arena arena = {0};
@@ -130,7 +130,8 @@ static void what_does_not_fit_is_right_all_the_same(void **state) {
     static struct fake f;
     ask_from_threads(&f, 20000, true);
     assert_true(f.asked > ADDRESSES + 10);
-    assert_true(f.asked < THREADS * ROUNDS * (ADDRESSES + 10)); /* some of them did fit */
+    assert_true(f.asked <
+                THREADS * ROUNDS * (ADDRESSES + 10)); /* some answers did fit into the cache */
     ask_from_threads(&f, 0, true);
     assert_int_equal(f.asked, THREADS * ROUNDS * (ADDRESSES + 10));
 }

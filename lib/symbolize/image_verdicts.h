@@ -34,13 +34,14 @@ struct image_verdicts {
 void image_verdicts_note(struct image_verdicts *v, const struct dump *d);
 /* Appends how many images have each verdict: "1 ok, 5 missing"; nothing if there are no images. */
 void image_verdicts_count(const struct image_verdicts *v, struct strbuf *out);
-/* Calls `say` with a line for each image that needs attention, those of the app first; after
- * LISTED_MAX images one more line has the number of the rest. `say` borrows the line. */
+/* Calls `say` with a line for each image that needs attention (its verdict is not `ok`, nor
+ * `missing` for a system image), those of the app first; after 20 images one more line has the
+ * number of the rest. `say` borrows the line. */
 void image_verdicts_list(const struct image_verdicts *v, void (*say)(void *ctx, const char *line),
                          void *ctx);
-/* Collects the paths, on this host, of the files of images that have no debug info, at most `max`,
- * in the order in which the images were seen; returns how many. The paths are borrowed from the
- * symbolizer. */
+/* Collects the absolute paths, on this host, of the files of images that have no debug info, at
+ * most `max`, in the order in which the images were seen; returns how many. The paths are borrowed
+ * from the symbolizer. */
 size_t image_verdicts_bare_files(const struct image_verdicts *v, const char **files, size_t max);
 /* Writes the images without debug info (man page stallsym(1), --missing-out); list_missing must
  * have been set before the images were noted. ST_ERR: out of memory, now or while they were noted.

@@ -1,4 +1,4 @@
-/* Learned names: the join of facts, their text, their folder, and what they answer. */
+/* Tests of learned names: the join of facts, their text, their folder, and their answers. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -57,7 +57,7 @@ static void assert_text(struct learned_names *n, const char *expected) {
     free(text);
 }
 
-/* The name at an offset by a source of these names; NULL = none. */
+/* Returns the name at an offset by a source of these names; NULL = none. */
 static const char *name_at(struct learned_sources *s, uint64_t offset) {
     static struct lookup_hit hit;
     struct lookup_source *source = NULL;
@@ -124,7 +124,7 @@ static void names_of_one_image_do_not_serve_another(void **state) {
 
 static void an_unseen_function_between_two_learned_ones_has_no_name(void **state) {
     (void)state;
-    /* a is at 0x100 and was seen up to 0x140, b is at 0x300; between them may be anything. */
+    /* a is at 0x100 and was seen up to 0x140, b is at 0x300; what lies between them is unknown. */
     struct learned_fact facts[] = {named(0x100, 0x141, "a"), named(0x300, 0x311, "b")};
     struct learned_names *n = names_of(facts, 2);
     struct learned_sources *s = sources_of(n);
@@ -149,9 +149,10 @@ static void a_function_ends_at_the_next_known_start(void **state) {
     struct learned_names *n = names_of(facts, 5);
     struct learned_sources *s = sources_of(n);
     assert_string_equal(name_at(s, 0x13f), "a");
-    assert_null(name_at(s, 0x140)); /* a start without a name */
-    assert_null(name_at(s, 0x188)); /* a conflict, and not a's either */
-    assert_null(name_at(s, 0x1c0)); /* a name that was never seen at a byte of the function */
+    assert_null(name_at(s, 0x140)); /* this function's start is known, its name is not */
+    assert_null(
+        name_at(s, 0x188)); /* two facts disagree about this name, and it is not a's either */
+    assert_null(name_at(s, 0x1c0)); /* this name was never seen at a byte of the function */
     assert_int_equal(learned_sources_conflicts(s), 1);
     struct lookup_source *source = NULL;
     assert_int_equal(learned_sources_find(s, id_of(UUID), &source, NULL), ST_OK);
@@ -263,14 +264,15 @@ static void assert_learned(const char *json, const char *expected) {
 
 static void a_name_reaches_to_the_byte_that_is_looked_up(void **state) {
     (void)state;
-    /* Frame 0 is exact, and a return address stands behind its call. */
+    /* Frame 0 is an exact address, and a return address lies after its call. */
     assert_learned(DUMP("\"65792\":[\"a\",16],\"66048\":[\"b\",16]"),
                    TITLE "f f0 11 a\nf 1f0 10 b\n");
 }
 
 static void a_name_far_from_its_symbol_tells_the_start_only(void **state) {
     (void)state;
-    assert_learned(DUMP("\"66304\":[\"far\",16385]"), NULL); /* it begins before the image */
+    assert_learned(DUMP("\"66304\":[\"far\",16385]"),
+                   NULL); /* the symbol would begin before the image */
     assert_learned("{\"format\":\"stall-dump/1\",\"images\":[{\"uuid\":\"" UUID
                    "\",\"name\":\"System\",\"load\":65536,\"size\":65536}],\"threads\":[{\"id\":1,"
                    "\"frames\":[98304,98303]}],"

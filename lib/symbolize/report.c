@@ -148,8 +148,9 @@ static void put_image_verdicts(const struct dump *d, struct sink *out) {
     }
 }
 
-/* Prints the name of a frame's function, or its start, or else the address in the dump, which for a
- * caller is the return address. Returns the width. */
+/* Prints the name of a frame's function ("?" if its line has none); without a line its start if
+ * that is known, else the frame's address, which for a caller is the return address; in an image
+ * both as offsets, with "+". Returns the width. */
 static size_t put_frame_name(const struct dump_location *l, const struct dump_line *line,
                              uint64_t address, struct sink *out) {
     if (line) {

@@ -1,4 +1,4 @@
-/* Any bytes as a mapping, and as what is asked of it. */
+/* Any bytes as a mapping, in which fixed symbols and lines are looked up. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -32,7 +32,7 @@ struct retrace_method {
 /* The entries of a class that have one short name. */
 struct retrace_group {
     struct retrace_text short_name;
-    size_t first, count; /* its part of retrace_map.methods, in the file's order */
+    size_t first, count; /* the class's part of retrace_map.methods, in the file's order */
     size_t own;   /* index in methods of the last entry of the class itself; SIZE_MAX = none */
     bool several; /* the entries of the class itself have different names */
     bool outline; /* an entry is an outline */
@@ -40,8 +40,9 @@ struct retrace_group {
 
 struct retrace_class {
     struct retrace_text name, file;
-    size_t first, count;             /* its part of retrace_map.methods */
-    size_t first_group, group_count; /* its part of retrace_map.groups, which ascend by name */
+    size_t first, count; /* the group's part of retrace_map.methods */
+    size_t first_group,
+        group_count; /* the class's part of retrace_map.groups, which ascend by name */
     /* next: index of the next class with the same short name; last: in the first of these classes,
      * index of the last one; 0 = none */
     size_t next, last;

@@ -1,4 +1,4 @@
-/* Names that R8 made short. */
+/* Tests of names that R8 made short. */
 #include <stdarg.h>
 #include <setjmp.h>
 #include <stddef.h>
@@ -31,7 +31,7 @@ static int close_mapping(void **state) {
     return 0;
 }
 
-/* "Class.method:line|…", innermost first. */
+/* Expects "Class.method:line(file)|…" for a symbol and a line, innermost first. */
 static void check(const char *symbol, uint32_t line, const char *want) {
     struct retrace_line found[RETRACE_LINES_MAX];
     char got[512] = "";
@@ -65,7 +65,8 @@ static void what_could_be_several_keeps_its_name(void **state) {
     (void)state;
     check("a.b.c", 0, "com.example.shop.Cart.c:0(Cart.kt)");
     check("a.b.c", 99, "com.example.shop.Cart.c:0(Cart.kt)");
-    check("a.b.d", 0, "com.example.shop.Cart.clear:0(Cart.kt)"); /* only one is called so */
+    check("a.b.d", 0,
+          "com.example.shop.Cart.clear:0(Cart.kt)"); /* only one method has this short name */
     check("a.b.d", 6, "com.example.shop.Cart.clear:6(Cart.kt)");
     check("a.d.b", 0, "com.example.shop.Prices.b:0(Money.kt)");
     check("a.d.a", 0, "com.example.shop.Prices.check:0(Money.kt)");
@@ -90,7 +91,7 @@ static void a_class_may_be_named_twice_and_a_nested_one_has_the_outer_file(void 
     check("a.a.c", 0, "app.Cart.clear:0(C.kt)");
     check("a.a.zz", 1, "app.Cart.zz:0(C.kt)");
     check("a.b.a", 1, "app.Cart$Item.pay:9(C.kt)");
-    check("a.c.a", 1, "app.Other.run:3()"); /* nobody tells its file */
+    check("a.c.a", 1, "app.Other.run:3()"); /* no entry says in which file the class is */
     retrace_map_close(map);
     map = whole;
 }
@@ -99,9 +100,10 @@ static void lines_and_made_methods_are_those_that_r8_retraces(void **state) {
     static const char text[] =
         "# pg_map_id: 12\n"
         "app.Cart -> a.a:\n"
-        "    0:65535:void app.Money.check():7:7 -> a\n" /* all lines of a short method */
+        "    0:65535:void app.Money.check():7:7 -> a\n" /* a range that covers all lines of a short
+                                                           method */
         "    0:65535:void add():33 -> a\n"
-        "    1:9:void drop() -> b\n" /* lines of the source as they are */
+        "    1:9:void drop() -> b\n" /* a range of lines that are those of the source */
         "    4:4:void app.Cart.lambda$add$0():225 -> c\n"
         "    4:4:void run(app.Cart):2 -> c\n"
         "    # {\"id\":\"com.android.tools.r8.synthesized\"}\n"
@@ -125,21 +127,22 @@ static void lines_and_made_methods_are_those_that_r8_retraces(void **state) {
     check("a.a.b", 6, "app.Cart.drop:6()");
     check("a.a.c", 4, "app.Cart.lambda$add$0:225()");
     check("a.a.c", 5, "app.Cart.lambda$add$1:228()");
-    check("a.a.c", 6, "app.Cart.run:5()");                     /* nothing else is there */
-    check("a.a.d", 7, "app.Money.sum:8()|app.Cart.pay:9()");   /* the field was made */
-    check("a.a.e", 3, "app.Money.read:4()|app.Cart.load:5()"); /* nothing was thrown */
+    check("a.a.c", 6, "app.Cart.run:5()");                     /* no entry covers this line */
+    check("a.a.d", 7, "app.Money.sum:8()|app.Cart.pay:9()");   /* the compiler made the field */
+    check("a.a.e", 3, "app.Money.read:4()|app.Cart.load:5()"); /* no exception was thrown here */
     retrace_map_close(map);
     map = whole;
 }
 
-/* The caller's line depends on the outline's. */
+/* The line in the caller depends on the line in the outline. */
 static void the_call_of_an_outline_stands_for_the_code_that_it_replaced(void **state) {
     (void)state;
     assert_int_equal(retrace_map_callsite(map, "a.e.s", 27, "a.o.a", 1), 4);
     assert_int_equal(retrace_map_callsite(map, "a.e.s", 27, "a.o.a", 2), 5);
     assert_int_equal(retrace_map_callsite(map, "a.e.s", 27, "a.o.a", 3), 0);
     assert_int_equal(retrace_map_callsite(map, "a.e.s", 4, "a.o.a", 1), 0);
-    assert_int_equal(retrace_map_callsite(map, "a.e.s", 27, "a.b.c", 1), 0); /* is no outline */
+    assert_int_equal(retrace_map_callsite(map, "a.e.s", 27, "a.b.c", 1),
+                     0); /* a.b.c is no outline */
     check("a.e.s", 5,
           "com.example.shop.Cart.total:70(Cart.kt)|com.example.shop.Sync.upload:61(Sync.kt)");
 }
@@ -183,7 +186,8 @@ static void look_up_many(enum many kind) {
 
 static void many_entries_do_not_make_a_look_up_slow(void **state) {
     (void)state;
-    alarm(120); /* a search of all entries for each line takes several times as long */
+    alarm(120); /* ends the test if look-ups are slow: a search of all entries for each line would
+                   take several times as long */
     look_up_many(MANY_RANGES);
     look_up_many(MANY_NAMES);
     look_up_many(MANY_ALIKE);

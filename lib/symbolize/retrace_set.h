@@ -12,7 +12,8 @@ struct retrace_set;
 enum st retrace_set_new(struct retrace_set **out, struct err *e) BASE_MUST_USE;
 /* Frees the set; it may be NULL. */
 void retrace_set_free(struct retrace_set *set);
-/* Adds the file at path. ST_NONE: it is no mapping with an id, or cannot be read. */
+/* Adds the file at path. ST_NONE: it is no regular file, has no mapping's id in its first 4096
+ * bytes, or cannot be read. */
 enum st retrace_set_add(struct retrace_set *set, const char *path, struct err *e) BASE_MUST_USE;
 
 /* Returns the id of the mapping that made names of the dump short: R8 writes "r8-map-id-ID" as a
@@ -23,9 +24,8 @@ const char *retrace_id_of(const struct dump *d);
 const struct retrace_map *retrace_set_find(const struct retrace_set *set, const struct dump *d);
 /* Makes the lines of the source behind a name of the dump, in the arena: innermost inline first.
  * callee: the name of the frame that it called; NULL = none, or not told. If that is an outline,
- * the lines are those that R8 moved there. A class whose file the mapping lacks has a file named
- * like its outermost class, since R8 leaves the file out then. ST_NONE: the mapping lacks the
- * name's class. */
+ * the lines are those that R8 moved there. A line has a file only if it has a number and the
+ * mapping has the file of its class. ST_NONE: the mapping lacks the name's class. */
 enum st retrace_lines(const struct retrace_map *m, const struct dump_name *name,
                       const struct dump_name *callee, struct arena *arena, struct dump_line **lines,
                       size_t *count, struct err *e) BASE_MUST_USE;

@@ -208,7 +208,8 @@ static enum st find_images(struct symbolize_work *w, struct err *e) {
     return ST_OK;
 }
 
-/* Returns the offset in its image at which the function of a frame's own name starts. */
+/* Returns the offset in its image at which the function of a frame's own name starts; p->offset if
+ * the name's offset reaches below the image. */
 static uint64_t start_of_name(const struct symbolize_work *w, const struct symbolize_place *p,
                               const struct dump_name *name) {
     uint64_t load = p->image >= 0 ? w->d->images[p->image].load : 0;

@@ -1,4 +1,4 @@
-/* The rules of stallkit-design(7), ADDRESS RULES, with a fake in the place of debug info. */
+/* Tests of the rules of stallkit-design(7), ADDRESS RULES, with a fake in place of debug info. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -55,7 +55,8 @@ static void fake_close(struct lookup_source *s) {
 static const struct lookup_ops fake_ops = {fake_lookup, fake_close};
 static struct lookup_source fake = {.ops = &fake_ops};
 
-/* Answers for the app's UUID if ctx says so. */
+/* Answers with the fake source for the image named Shop if ctx points to true; else the symbols are
+ * missing. */
 static enum st fake_find(void *ctx, const struct symbol_request *r, struct symbol_file *out,
                          struct err *e) {
     (void)e;
@@ -109,8 +110,8 @@ static const struct dump_location *at(const struct fixture *f, size_t frame) {
 static void frame_0_is_looked_up_as_it_is_and_others_one_byte_before(void **state) {
     (void)state;
     struct fixture f;
-    /* 4294971392 = load + 0x1000; the second is the first byte after the function: its call is the
-     * last in it. */
+    /* 4294971392 is load + 0x1000. The second address is the first byte after the function: as a
+     * return address it belongs to the call at the function's end. */
     start(&f, DUMP("arm64", "4294971392,4294971648", ""), true);
     assert_int_equal(at(&f, 0)->offset, 0x1000);
     assert_int_equal(at(&f, 0)->start, 0x1000);
@@ -129,7 +130,8 @@ static void frames_that_the_dump_calls_exact_are_looked_up_as_they_are(void **st
     start(&f, DUMP("arm64", "4294971392,4294971648", ",\"exact\":[0,1]"), true);
     assert_int_equal(at(&f, 1)->offset, 0x1100);
     assert_int_equal(at(&f, 1)->source,
-                     DUMP_SOURCE_NONE); /* past the end: nobody's, not "nearest" */
+                     DUMP_SOURCE_NONE); /* an exact address past the end belongs to no function, and
+                                           is not given to the nearest */
     assert_int_equal(at(&f, 1)->line_count, 0);
     stop(&f);
 }
@@ -137,7 +139,7 @@ static void frames_that_the_dump_calls_exact_are_looked_up_as_they_are(void **st
 static void pointer_authentication_bits_are_stripped(void **state) {
     (void)state;
     struct fixture f;
-    /* 0x5a5a800100001000 */
+    /* The address is 0x5a5a800100001000, with a tag in its upper bits. */
     start(&f, DUMP("arm64", "6510656953100800000", ""), true);
     assert_int_equal(at(&f, 0)->offset, 0x1000);
     stop(&f);
@@ -158,7 +160,8 @@ static void thumb_addresses_lose_bit_0_before_the_call_is_looked_for(void **stat
         "{\"format\":\"stall-dump/"
         "1\",\"id\":\"a\",\"device\":{\"arch\":\"armv7\"},\"stall\":{\"id\":\"s\"},"
         "\"images\":[{\"uuid\":\"" APP_UUID "\",\"name\":\"Shop\",\"load\":65536,\"size\":65536}],"
-        "\"threads\":[{\"id\":1,\"main\":true,\"frames\":[69633,69889]}]}"; /* 0x11001, 0x11101 */
+        "\"threads\":[{\"id\":1,\"main\":true,\"frames\":[69633,69889]}]}"; /* 0x11001 and 0x11101,
+                                                                               with Thumb's bit */
     start(&f, json, true);
     assert_int_equal(at(&f, 0)->offset, 0x1000);
     assert_int_equal(at(&f, 1)->offset, 0x10ff);
@@ -195,7 +198,8 @@ static void each_address_is_looked_up_once_a_run(void **state) {
 static void damage_costs_the_addresses_of_its_unit(void **state) {
     (void)state;
     struct fixture f;
-    start(&f, DUMP("arm64", "4294975488,4294971500", ""), true); /* load + 0x2000 */
+    start(&f, DUMP("arm64", "4294975488,4294971500", ""),
+          true); /* the first address is load + 0x2000 */
     assert_int_equal(at(&f, 0)->source, DUMP_SOURCE_NONE);
     assert_int_equal(at(&f, 1)->source, DUMP_SOURCE_DWARF);
     stop(&f);
@@ -226,8 +230,10 @@ static void names_from_the_device_serve_images_without_a_file_only(void **state)
     assert_int_equal(at(&f, 0)->source, DUMP_SOURCE_REPORT);
     assert_string_equal(at(&f, 0)->lines[0].function, "mach_msg");
     assert_int_equal(at(&f, 0)->start, 0);
-    assert_int_equal(at(&f, 1)->source, DUMP_SOURCE_NONE); /* no name at all */
-    assert_int_equal(at(&f, 2)->source, DUMP_SOURCE_NONE); /* 0xfff: the file says it is nobody's */
+    assert_int_equal(at(&f, 1)->source,
+                     DUMP_SOURCE_NONE); /* neither the dump nor a file has a name for it */
+    assert_int_equal(at(&f, 2)->source,
+                     DUMP_SOURCE_NONE); /* offset 0xfff: the file says that no function has it */
     stop(&f);
 }
 
@@ -240,7 +246,7 @@ static void what_an_earlier_run_resolved_is_kept_and_the_rest_is_tried_again(voi
     assert_int_equal(dump_write_spliced(&f.d, &f.add, &sink, NULL), ST_OK);
     assert_int_equal(sink_close(&sink, NULL), ST_OK);
     stop(&f);
-    start(&f, strbuf_cstr(&first), false); /* now no file is there at all */
+    start(&f, strbuf_cstr(&first), false); /* the second time no file is there */
     assert_int_equal(lookups, 0);
     assert_int_equal(f.d.images[0].symbols, DUMP_SYMBOLS_OK);
     assert_int_equal(f.d.images[1].symbols, DUMP_SYMBOLS_MISSING);
@@ -251,7 +257,7 @@ static void what_an_earlier_run_resolved_is_kept_and_the_rest_is_tried_again(voi
 
 /* ---- learned names ---- */
 
-/* Symbolicates a dump by facts about its second image, of which there is no file. */
+/* Symbolicates a dump with learned facts about its second image, of which there is no file. */
 static void start_learned(struct fixture *f, const char *json, const struct learned_function *told,
                           size_t count) {
     static const char uuid[] = "6B834217-0000-3000-8000-000000000002";
@@ -272,7 +278,7 @@ static void start_learned(struct fixture *f, const char *json, const struct lear
                      ST_OK);
     symbolizer_use_learned(f->s, s);
     assert_int_equal(symbolize_dump(f->s, &f->d, &f->add, &e), ST_OK);
-    learned_sources_free(s); /* names of the dump are the symbolizer's */
+    learned_sources_free(s); /* the names in the dump belong to the symbolizer */
     learned_names_free(n);
 }
 
@@ -286,8 +292,11 @@ static void what_reports_have_told_names_frames_without_a_file(void **state) {
     assert_int_equal(at(&f, 0)->start, 8);
     assert_string_equal(at(&f, 0)->lines[0].function, "Cart::total()");
     assert_string_equal(at(&f, 0)->lines[0].linkage, "_ZN4Cart5totalEv");
-    assert_string_equal(at(&f, 1)->lines[0].function, "Cart::total()"); /* a return address at 40 */
-    assert_int_equal(at(&f, 2)->source, DUMP_SOURCE_NONE);              /* … and one at 41 */
+    assert_string_equal(
+        at(&f, 1)->lines[0].function,
+        "Cart::total()"); /* a return address at offset 40, the end of the function */
+    assert_int_equal(at(&f, 2)->source,
+                     DUMP_SOURCE_NONE); /* a return address at offset 41, past the end */
     assert_string_equal(at(&f, 3)->lines[0].function, "b");
     assert_int_equal(f.d.images[1].symbols, DUMP_SYMBOLS_MISSING);
     stop(&f);
@@ -300,7 +309,7 @@ static void a_dump_s_own_name_counts_where_it_starts_alike(void **state) {
     start_learned(&f, DUMP("arm64", "8589934600", NAMES), own, 1);
     assert_int_equal(at(&f, 0)->source, DUMP_SOURCE_REPORT);
     stop(&f);
-    /* The dump's own name is only the nearest of few symbols. */
+    /* The name that the dump has is only that of the nearest of few symbols. */
     const struct learned_function nearer[] = {{4, 40, "mach_msg_overwrite", false}};
     start_learned(&f, DUMP("arm64", "8589934600", NAMES), nearer, 1);
     assert_int_equal(at(&f, 0)->source, DUMP_SOURCE_LEARNED);
@@ -341,7 +350,7 @@ static void a_learned_name_of_an_earlier_run_stays_until_something_speaks_agains
     "\",\"symbols_file\":\"old/Shop\"}],\"threads\":[{\"id\":1,\"main\":true,"                     \
     "\"frames\":[4294971392]" more "}]"
 
-/* Its frame has a location, which says no name. */
+/* A dump whose frame has a location without a name. */
 #define LOCATED(verdict)                                                                           \
     WITH_SYMBOLS(verdict, ",\"locations\":[0]")                                                    \
     ",\"strings\":[],\"locations\":[{\"image\":0,\"offset\":4096}]}"
@@ -436,7 +445,7 @@ static void the_report_names_the_waits_and_hides_control_characters(void **state
     stop(&f);
 }
 
-/* Thread 1, the main one, 2 and 3, each with a wait or none. */
+/* Threads 1 (the main one), 2 and 3, each with a wait or none. */
 #define WAITING(id, name, frames, wait)                                                            \
     "{\"id\":" id ",\"name\":\"" name "\",\"state\":\"waiting\",\"frames\":[" frames "]" wait
 #define WAIT_FOR(kind, owner) ",\"waits_for\":{\"kind\":\"" kind "\",\"owner\":" owner "}"

@@ -1,5 +1,4 @@
-/* For tests only: draws runs of a simulated fleet of users, whose true rates are known, without
- * dumps. */
+/* Draws runs of a simulated fleet of users for tests, without dumps; the true rates are known. */
 #ifndef STALLKIT_CLASSIFY_FIXTURE_FLEET_H
 #define STALLKIT_CLASSIFY_FIXTURE_FLEET_H
 
@@ -58,7 +57,8 @@ struct fleet {
     double factor[FLEET_CAUSES_MAX]; /* factor by which each cause's rate is multiplied */
     double length;                   /* factor on the length of the stalls of cause 0 */
     double callers; /* share of the causes that have two callers, and so two level-2 buckets */
-    /* exposure: it is counted; clumsy: a few heavy users have most of the stalls. */
+    /* exposure: how long the app was used is counted; clumsy: a few heavy users have most of the
+     * stalls. */
     bool exposure, clumsy;
     bool even; /* users differ little, and few have a cause of their own */
 };

@@ -364,8 +364,8 @@ static void find_seen(struct gate *g) {
     }
 }
 
-/* Was the app watched for long enough in both runs, by the session records? If not, no verdict on
- * the run is possible, not even that its stalls did not rise. */
+/* Was the app watched for long enough in both runs, by the session records? If not, a run in which
+ * no bucket is new or regressed is inconclusive. */
 static bool is_watched(struct gate *g) {
     bool watched = true;
     for (size_t run = 0; run < RATES_RUNS; run++) {

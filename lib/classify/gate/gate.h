@@ -20,7 +20,7 @@
 enum gate_verdict {
     GATE_PASS,
     GATE_NEW, /* the base does not have the bucket, although it has enough data to have it at the
-                 later run's rate */
+                 later run's rate; at least min_users users of the later run do */
     GATE_REGRESSED,    /* the rate rose significantly, by at least the percentage of the options */
     GATE_INCONCLUSIVE, /* there is not enough data for a verdict */
     GATE_PLATFORM,     /* new, but only on a system or a device that the base did not have */
@@ -90,8 +90,9 @@ struct gate {
     /* Share of the level-1 stalls whose bucket, or a pool that it is in, has enough data. */
     uint64_t decided_permille;
     size_t suspects; /* number of suspect rows */
-    /* In level-1 buckets with at least seen_permille of the stalls, a rise to seen_ratio times
-     * as many would have been detected; seen_ratio is 0 if there is no such bucket. */
+    /* In level-1 buckets with at least seen_permille of the stalls, a rise to seen_ratio times as
+     * many would have been detected; seen_ratio is 0 if there is no such bucket, or if only a rise
+     * to ten times as many or more would have been. */
     unsigned seen_permille;
     double seen_ratio; /* see seen_permille */
     /* Verdict of the run: GATE_REGRESSED, else GATE_NEW, if a row has it; else GATE_INCONCLUSIVE

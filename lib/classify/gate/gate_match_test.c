@@ -1,4 +1,5 @@
-/* Which buckets of two runs the gate compares with each other, and which belong to a platform. */
+/* Tests which buckets of two runs the gate compares with each other, and which belong to a
+ * platform. */
 #include <stdarg.h>
 #include <setjmp.h>
 #include <stddef.h>
@@ -40,14 +41,15 @@ static void end(struct pair *p) {
     triage_free(p->run[RATES_NOW]);
 }
 
-/* A name that lives as long as the triage. */
+/* Returns a copy of a name that lives as long as the triage. */
 static const char *intern(struct triage *t, const char *s) {
     uint32_t index = triage_string(t, s);
     assert_int_not_equal(index, NO_INDEX);
     return map_string(&t->strings, index);
 }
 
-/* Words between blanks; a first one with a capital letter is the framework. Returns how many. */
+/* Splits text at blanks into words; a first word with a capital letter is the framework. Returns
+ * how many words there are. */
 static size_t split(const char *frames, char words[FRAMES + 1][32]) {
     size_t n = 0;
     for (const char *at = frames; *at; at += strspn(at, " ")) {
@@ -90,7 +92,7 @@ static struct bucket *put_level(struct triage *t, size_t level, const char *fram
     return b;
 }
 
-/* The level-2 bucket of a stack of the app, "UIKit draw layout show". */
+/* Makes the level-2 bucket of a stack of the app, such as "UIKit draw layout show". */
 static struct bucket *put(struct pair *p, size_t run, const char *frames) {
     struct triage *t = p->run[run];
     struct bucket *inner = put_level(t, 1, frames), *outer = put_level(t, 0, frames);
@@ -98,14 +100,14 @@ static struct bucket *put(struct pair *p, size_t run, const char *frames) {
     return inner;
 }
 
-/* Are the stacks compared with each other, on a level? */
+/* Are the two stacks' buckets compared with each other on this level (0: level 1, 1: level 2)? */
 static bool paired(const struct pair *p, size_t level, const struct bucket *base,
                    const struct bucket *now) {
     uint32_t b = level ? base->index : base->parent, n = level ? now->index : now->parent;
     return p->match.other[RATES_BASE][level][b] == n && p->match.other[RATES_NOW][level][n] == b;
 }
 
-/* Both levels of two stacks, of which each run has one, and whichever is the base. */
+/* Checks both levels of two stacks, one in each run, whichever run is the base. */
 static void check_pairs(const char *one, const char *other, bool level1, bool level2) {
     for (int swapped = 0; swapped < 2; swapped++) {
         struct pair p = start();
@@ -126,10 +128,12 @@ static void equal_keys_are_compared(void **state) {
 
 static void a_function_that_came_or_went_is_looked_through(void **state) {
     (void)state;
-    check_pairs("UIKit a b c d", "UIKit h a b c", true, true); /* innermost */
+    check_pairs("UIKit a b c d", "UIKit h a b c", true,
+                true); /* the new function is the innermost */
     check_pairs("UIKit a b c d", "UIKit a h b c", true, true);
     check_pairs("UIKit a b c d", "UIKit a b h c", true, true);
-    check_pairs("UIKit a b", "UIKit a h b", true, true); /* keys that are not full */
+    check_pairs("UIKit a b", "UIKit a h b", true,
+                true); /* the keys have fewer functions than a full one */
     check_pairs("a b c", "h a b c", true, true);
 }
 
@@ -137,16 +141,17 @@ static void other_differences_are_other_stalls(void **state) {
     (void)state;
     check_pairs("UIKit a b c d", "Foundation h a b c", false, false);
     check_pairs("UIKit a b c d", "h a b c", false, false);
-    check_pairs("UIKit a b c d", "UIKit x h a b", false, false); /* two functions */
-    check_pairs("UIKit a b c d", "UIKit a x c d", false, false); /* one in place of another */
-    check_pairs("UIKit a b c", "UIKit b a c", false, false);     /* another order */
-    check_pairs("UIKit a", "UIKit h a", false, false);           /* too little is equal */
+    check_pairs("UIKit a b c d", "UIKit x h a b", false, false); /* two functions came */
+    check_pairs("UIKit a b c d", "UIKit a x c d", false,
+                false); /* a function came in place of another */
+    check_pairs("UIKit a b c", "UIKit b a c", false, false); /* the functions have another order */
+    check_pairs("UIKit a", "UIKit h a", false, false);       /* only one function is equal */
     struct pair p = start();
-    (void)put(&p, RATES_BASE, "UIKit k l m n"); /* what a full key is */
+    (void)put(&p, RATES_BASE, "UIKit k l m n"); /* this bucket shows how long a full key is */
     struct bucket *base = put(&p, RATES_BASE, "UIKit a b c"),
                   *now = put(&p, RATES_NOW, "UIKit h a b");
     match(&p);
-    assert_false(paired(&p, 1, base, now)); /* nothing pushed c out */
+    assert_false(paired(&p, 1, base, now)); /* the key is not full, so h did not push c out */
     end(&p);
 }
 
@@ -159,7 +164,7 @@ static void a_function_is_looked_through_only_without_a_choice(void **state) {
     match(&p);
     assert_false(paired(&p, 1, base, one) || paired(&p, 1, base, two));
     end(&p);
-    p = start(); /* what both runs have did not come or go */
+    p = start(); /* a bucket that both runs have is not paired with a third one */
     base = put(&p, RATES_BASE, "UIKit a b c d");
     one = put(&p, RATES_NOW, "UIKit h a b c");
     two = put(&p, RATES_NOW, "UIKit a b c d");
@@ -191,7 +196,8 @@ static void an_id_in_common_pairs(void **state) {
     struct pair p = start();
     struct bucket *base = put(&p, RATES_BASE, "UIKit a b");
     struct bucket *now = put(&p, RATES_NOW, "UIKit x y z w");
-    assert_true(bucket_add_alias(now, number_of(base, '2'))); /* the other's own id */
+    assert_true(bucket_add_alias(
+        now, number_of(base, '2'))); /* an alias that is the other bucket's own id */
     match(&p);
     assert_true(paired(&p, 1, base, now));
     end(&p);
@@ -213,11 +219,11 @@ static void an_id_of_several_pairs_none_of_them(void **state) {
     for (size_t i = 0; i < 2; i++) {
         assert_true(bucket_add_alias(i ? one : two, 77) && bucket_add_alias(base, 77));
     }
-    match(&p); /* each of the two has one choice: both are compared with it */
+    match(&p); /* each of the two has only one choice, so both are compared with it */
     assert_int_equal(p.match.other[RATES_NOW][1][one->index], base->index);
     assert_int_equal(p.match.other[RATES_NOW][1][two->index], base->index);
     end(&p);
-    p = start(); /* … but one that has two has none */
+    p = start(); /* a bucket that has two choices gets neither … */
     base = put(&p, RATES_BASE, "UIKit a b");
     one = put(&p, RATES_BASE, "UIKit x y z w");
     two = put(&p, RATES_NOW, "UIKit k l m n");
@@ -225,7 +231,7 @@ static void an_id_of_several_pairs_none_of_them(void **state) {
     assert_true(bucket_add_alias(two, 77) && bucket_add_alias(two, 78));
     struct bucket *same = put(&p, RATES_NOW, "UIKit x y z w");
     match(&p);
-    assert_true(paired(&p, 1, one, same)); /* one that both runs have is none of them */
+    assert_true(paired(&p, 1, one, same)); /* … but a bucket that both runs have is no choice */
     assert_true(paired(&p, 1, base, two));
     end(&p);
 }
@@ -263,7 +269,7 @@ static bool has_function(const struct bucket *b, const char *function) {
     return false;
 }
 
-/* What the gate says of the stack "UIKit a b c d". */
+/* Returns the gate's verdict on the stack "UIKit a b c d", and the run's verdict and report. */
 static enum gate_verdict judged(struct pair *p, enum gate_verdict *run, struct strbuf *report) {
     static const struct gate_options o = {.regressed_percent = 20, .min_users = 20};
     struct gate g;
@@ -354,7 +360,7 @@ static void a_large_bucket_that_may_have_risen_is_no_pass(void **state) {
         }
         enum gate_verdict v = judged(&p, &run, &report);
         assert_int_equal(run, exists ? GATE_INCONCLUSIVE : GATE_PASS);
-        assert_true(v == GATE_INCONCLUSIVE); /* alone */
+        assert_true(v == GATE_INCONCLUSIVE); /* the row is inconclusive in either case */
         assert_int_equal(strstr(report.data, "may have risen by half") != NULL, exists);
         strbuf_release(&report);
     }

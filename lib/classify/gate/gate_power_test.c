@@ -1,5 +1,6 @@
-/* What the gate sees in runs of 6,000 users of 103 causes, and how close that is to what can be
- * seen; SOAK=1, as in scripts/soak/gate, draws 100 pairs of runs and prints the power curve. */
+/* Tests of what the gate sees in runs of 6,000 users and 103 causes, and how close that is to what
+ * can be seen; SOAK=1, as in scripts/soak/gate, draws 100 pairs of runs and prints the power curve.
+ */
 #include <stdarg.h>
 #include <setjmp.h>
 #include <stddef.h>
@@ -12,10 +13,10 @@
 
 enum { USERS = 6000 };
 
-/* What pairs of runs came to. */
+/* The sums over some pairs of runs. */
 struct tried {
     unsigned pairs, failed, inconclusive;
-    unsigned caught;                /* the cause that was looked for regressed, on any level */
+    unsigned caught; /* pairs in which the cause that was looked for regressed, on any level */
     double error, effect, permille; /* of the cause's row on level 1, by the measure that tells
                                        more: means of the error and of the ratio's logarithm;
                                        and decided stalls */
@@ -71,8 +72,8 @@ static struct tried try_pairs(uint64_t seed, unsigned pairs, const struct fleet 
     return sum;
 }
 
-/* The chance of a test that is given the mean effect and the variance, and spends 5 % evenly on the
- * causes. */
+/* Returns the power of a test that knows the mean effect and the variance, and spends 5 % evenly on
+ * the causes. */
 static double ideal_power(const struct tried *t, size_t causes) {
     double threshold = rates_normal_upper(0.05 / (double)causes);
     return erfc((threshold - t->effect / t->error) / sqrt(2)) / 2;
@@ -106,7 +107,7 @@ static void runs_of_other_sizes_do_not_fail(void **state) {
     }
 }
 
-/* At least `permille` of the rises by half of a cause are caught. */
+/* Checks that at least `permille` of the rises of a cause by half are caught. */
 static void check_caught(size_t cause, bool even, bool exposure, unsigned permille) {
     struct fleet base = fleet_wide(USERS), now;
     base.even = even;
@@ -127,7 +128,7 @@ static void a_rise_by_half_is_caught(void **state) {
     check_caught(0, true, true, 900);
     check_caught(1, true, true, 900);
     check_caught(0, true, false, 900);
-    check_caught(0, false, true, 300); /* half of each user's stalls are of one cause */
+    check_caught(0, false, true, 300); /* half of each user's stalls have one cause */
     check_caught(1, false, true, 600);
 }
 
@@ -152,8 +153,8 @@ static void the_power_curve(void **state) {
             "# %.0f %% of the stalls, users %-6s  +%3.0f %%: caught %3.0f %%, ideal %3.0f %%\n",
             base.share[cause] * 100, even ? "alike" : "unlike", (ratio - 1) * 100, found * 100,
             ideal * 100);
-        /* The error is spent to see a rise by half: smaller ones are only told. 2.5 standard errors
-         * are what 100 pairs cannot tell. */
+        /* The error is spent to see a rise by half, so smaller rises are only printed. 100 pairs
+         * cannot tell 2.5 standard errors. */
         double unsure = 2.5 * sqrt(ideal * (1 - ideal) / t.pairs);
         assert_true(ratio < 1.5 || found >= 0.9 * ideal - unsure - 1e-9);
     }

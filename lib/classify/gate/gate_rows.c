@@ -44,8 +44,8 @@ static const struct bucket_set *rows_set(const struct level_rows *l, size_t run)
     return &l->g->run[run]->level[l->level];
 }
 
-/* Is a level-2 bucket compared by itself? Only if its level-1 bucket has several level-2 buckets
- * in one of the runs. */
+/* Is a level-2 bucket compared by itself? Only if its level-1 bucket has several level-2 buckets in
+ * one of the runs, or one in each that do not match. */
 static bool tells_more(const struct level_rows *l, size_t run, const struct bucket *b) {
     const struct bucket_set *parents = &l->g->run[run]->level[0];
     const struct bucket *parent = parents->buckets.data[b->parent];

@@ -1,5 +1,5 @@
-/* The gate on simulated runs of which the truth is known: equal ones pass, injected regressions and
- * new causes are found, and too little data is said to be that. */
+/* Tests of the gate on simulated runs whose truth is known: equal ones pass, injected regressions
+ * and new causes are found, and a lack of data is reported as that. */
 #include <stdarg.h>
 #include <setjmp.h>
 #include <stddef.h>
@@ -13,7 +13,7 @@
 #include "classify/gate/fixture_fleet.h"
 #include "classify/gate/gate.h"
 
-/* What the gate says of two runs. */
+/* What the gate says of two runs: the verdict on the run, on each cause, and on all stalls. */
 struct outcome {
     enum gate_verdict verdict, of_cause[FLEET_CAUSES_MAX], all;
 };
@@ -50,11 +50,11 @@ static struct outcome compare(struct dice *d, const struct fleet *base, const st
     return out;
 }
 
-/* Two runs, the same but for how much of the sessions was watched. */
+/* Compares two runs that differ only in how much of the sessions was watched. */
 static void a_run_that_was_not_watched_is_no_pass(void **state) {
     (void)state;
     static const struct {
-        uint64_t base, now; /* watched ms of 1,000; 0: no session says it */
+        uint64_t base, now; /* watched milliseconds of 1,000; 0: no session says how many */
         enum gate_verdict verdict;
     } cases[] = {{0, 0, GATE_PASS},
                  {900, 1000, GATE_PASS},
@@ -93,7 +93,7 @@ static bool failed(enum gate_verdict v) {
     return v == GATE_NEW || v == GATE_REGRESSED;
 }
 
-/* make soak draws five times as many pairs of equal runs. */
+/* Returns n, or five times as many for make soak. */
 static unsigned rounds(unsigned n) {
     return getenv("SOAK") ? 5 * n : n;
 }
@@ -146,7 +146,7 @@ static void the_error_is_spent_where_a_rise_can_just_be_seen(void **state) {
         {.least = 0, .effect = 0.1},
         {.least = 0, .effect = 3.5},
         {.least = 0, .effect = 12},
-        {.least = 0.9}, /* it could not fail whatever happens */
+        {.least = 0.9}, /* this hypothesis could not fail whatever happens */
     };
     rates_spend(h, 4, 0.05);
     double sum = 0;
@@ -204,7 +204,7 @@ static void other_devices_are_no_regression(void **state) {
     assert_in_range(failures(7, 40, &young, &old), 0, 2);
 }
 
-/* ---- what is to be found ---- */
+/* ---- what must be found ---- */
 
 static void a_rise_by_30_percent_is_found(void **state) {
     (void)state;
@@ -246,10 +246,10 @@ static void a_new_cause_is_found_if_enough_users_have_it(void **state) {
     assert_int_equal(o.of_cause[20], GATE_NEW);
     assert_int_equal(o.verdict, GATE_NEW);
     assert_non_null(strstr(report.data, "the baseline would have had"));
-    base = now = fleet_usual(1000); /* some ten users */
+    base = now = fleet_usual(1000); /* about ten users have the cause */
     base.factor[20] = 0;
     assert_int_equal(compare(&d, &base, &now, NULL).of_cause[20], GATE_INCONCLUSIVE);
-    base = fleet_usual(60); /* which could have missed it */
+    base = fleet_usual(60); /* so few users that the base could have missed the cause */
     base.factor[20] = 0;
     now = fleet_usual(10000);
     assert_int_equal(compare(&d, &base, &now, NULL).of_cause[20], GATE_INCONCLUSIVE);
@@ -312,7 +312,7 @@ static void what_cannot_be_compared_has_no_ratio(void **state) {
     strbuf_release(&report);
 }
 
-/* The base has no length of the stalls of the largest cause, the later run has. */
+/* Compares a base without lengths of the largest cause's stalls with a later run that has them. */
 static void lengths_that_become_known_are_no_rise(void **state) {
     (void)state;
     for (int exposure = 0; exposure < 2; exposure++) {

@@ -40,7 +40,7 @@ struct rates_comparison {
     double events[RATES_RUNS]; /* events in strata in which the run has exposure */
     double ratio;     /* later rate / base rate over strata; INFINITY: no event in the base */
     double low, high; /* 95 % confidence interval of the ratio */
-    double upper;     /* one-sided limit: the ratio is below with 95 % confidence */
+    double upper;     /* one-sided limit, below which the ratio is with 95 % confidence */
     /* Standard error of the ratio's logarithm; INFINITY: unknown, as nothing could be compared. */
     double error;
     double phi; /* variance of the events relative to independent ones */

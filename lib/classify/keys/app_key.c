@@ -166,7 +166,8 @@ static bool add_frameworks(struct keyer *k, const struct judged_stack *s, size_t
     return true;
 }
 
-/* Adds images, if the stack has only runtime code: the outermost two, because the innermost ones
+/* Adds images, if the stack has only runtime code: the outermost two that the loop or the thread's
+ * first function called (of a stack without others the innermost two), because the innermost ones
  * change with each sample. False: out of memory. */
 static bool add_images(struct keyer *k, const struct judged_stack *s,
                        struct key levels[KEY_LEVELS]) {

@@ -1,4 +1,4 @@
-/* Keys of the framework and the app: what they are made of, and what does not change them; and
+/* Tests of keys of the framework and the app: what they are made of, what does not change them, and
  * which stacks are idle. */
 #include <stdarg.h>
 #include <setjmp.h>
@@ -37,13 +37,13 @@ static int apps_tear_down(void **state) {
     return 0;
 }
 
-/* One sampled stack from lines of "image function", "* image function" for the app; a function "?"
- * has no name. */
+/* Adds a sampled stack from lines "image function", or "* image function" for the app; a function
+ * "?" has no name. */
 static void apps_stack(struct fixture *f, uint64_t count, const char *const *lines, size_t n) {
     f->d.device.os = "iOS 18.1";
     f->d.stall.cpu_permille = -1;
     for (size_t i = 0; i < n; i++) {
-        static char images[FIXTURE_FRAMES][64]; /* borrowed by the fixture */
+        static char images[FIXTURE_FRAMES][64]; /* the fixture borrows these names */
         static size_t next;
         bool app = lines[i][0] == '*';
         const char *image = lines[i] + (app ? 2 : 0), *space = strchr(image, ' ');
@@ -102,7 +102,7 @@ static void a_stack_without_its_callers_has_no_outermost_frame(void **state) {
     f.stacks[0].incomplete = true;
     expect_key(a, &f, 1, "app!load <- app!open");
     assert_int_equal(a->key.action.count, 0);
-    /* Behind the loop nothing is missing that counts. */
+    /* Frames that are missing below the loop do not count. */
     struct fixture g = {0};
     STACK(&g, 1, "libc.so.6 read", "* Shop load", "* Shop open", LOOP);
     g.stacks[0].incomplete = true;
@@ -133,7 +133,9 @@ static void runtime_code_is_no_framework(void **state) {
     STACK(&f, 4, "libsystem_kernel.dylib pread", "Foundation ?", "* Shop read", LOOP);
     expect_key(*state, &f, 1, "app!parse <- app!load");
     struct apps *a = *state;
-    assert_int_equal(a->key.hits, 5); /* five stacks outvote one with four samples */
+    assert_int_equal(
+        a->key.hits,
+        5); /* the stacks of one function with five samples outvote the one with four */
     assert_int_equal(a->key.samples, 9);
 }
 
@@ -285,16 +287,16 @@ static void a_dump_without_samples_that_shows_the_loop_at_work_came_late(void **
         f.d.thread_count = 1;
         f.d.sample_count = 0;
         f.d.stall.at_ms = f.d.stall.duration_ms = 2000;
-        assert_int_equal(apps_status(*state, &f), KEY_OK); /* captured in the stall */
+        assert_int_equal(apps_status(*state, &f), KEY_OK); /* captured while the stall went on */
         f.d.stall.at_ms = 2001;
         assert_int_equal(apps_status(*state, &f), KEY_LATE);
-        f.d.stall.fatal = true; /* what was last seen of it is no end */
+        f.d.stall.fatal = true; /* the end of a fatal stall is not known, so it is not late */
         assert_int_equal(apps_status(*state, &f), KEY_OK);
     }
 }
 
-/* Takes the first sample away and makes it the stack of the main thread, or leaves it and captures
- * the same stack at the end. */
+/* Makes the first sample the main thread's stack: takes it from the samples, or keeps it there,
+ * too. */
 static void capture_main(struct fixture *f, bool keep, struct dump_thread_order *order) {
     f->thread = (struct dump_thread){.id = 1, .main = true, .cpu_ms = -1, .stack = f->stacks[0]};
     f->d.threads = &f->thread;
@@ -305,7 +307,8 @@ static void capture_main(struct fixture *f, bool keep, struct dump_thread_order 
     f->d.stall.at_ms = 1000;
 }
 
-/* With samples and without: a loop's own function does not wait, nor does what runs in it. */
+/* Checks, with samples and without, that neither a loop's own function nor what runs in it counts
+ * as waiting. */
 static void a_loop_whose_innermost_frame_does_not_wait_is_not_idle(void **state) {
     static const char *const leaves[] = {"CoreFoundation __CFRunLoopRun",
                                          "libsystem_malloc.dylib nanov2_malloc",
@@ -335,14 +338,15 @@ static void a_loop_that_ran_is_not_idle(void **state) {
         assert_int_equal(apps_status(a, &f), KEY_OK);
         assert_int_equal(a->key.cause, CAUSE_UNKNOWN);
         f.thread.state = NULL;
-        f.d.stall.cpu_permille = 900; /* of all threads: nothing is known of this one */
+        f.d.stall.cpu_permille = 900; /* the share of all threads says nothing of the main thread */
         assert_int_equal(apps_status(a, &f), idle);
         f.thread.cpu_ms = 150;
         assert_int_equal(apps_status(a, &f), idle);
         f.thread.cpu_ms = 1500;
         assert_int_equal(apps_status(a, &f), KEY_OK);
         assert_int_equal(a->key.cause, CAUSE_COMPUTE);
-        f.d.stall.at_ms = 2040; /* without samples it ran before the stall's end, not in the loop */
+        f.d.stall.at_ms =
+            2040; /* without samples: the main thread ran before the stall's end, not in the loop */
         assert_int_equal(apps_status(a, &f), i ? KEY_OK : KEY_LATE);
     }
 }
@@ -363,7 +367,7 @@ static void a_thread_that_worked_was_not_idle(void **state) {
     STACK(&f, 2, "* Shop work", LOOP);
     f.d.stall.cpu_permille = 90;
     assert_int_equal(apps_status(*state, &f), KEY_IDLE);
-    f.d.stall.cpu_permille = 400; /* of all threads: nothing is known of this one */
+    f.d.stall.cpu_permille = 400; /* the share of all threads says nothing of the main thread */
     assert_int_equal(apps_status(*state, &f), KEY_IDLE);
     struct dump_thread_order order = {0};
     f.thread = (struct dump_thread){.id = 1, .main = true, .cpu_ms = 300};

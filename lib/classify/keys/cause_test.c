@@ -1,5 +1,5 @@
-/* Causes: from waits, frames and processor time, and how sure they are. Also which stack is chosen,
- * and how much of the samples it is. */
+/* Tests of causes from waits, frames and processor time, of their confidence, of the choice of the
+ * stack, and of its share of the samples. */
 #include <stdarg.h>
 #include <setjmp.h>
 #include <stddef.h>
@@ -54,7 +54,7 @@ static void teardown(struct bench *b) {
     fixture_names(&(b)->f, (const char *const[]){__VA_ARGS__},                                     \
                   sizeof((const char *const[]){__VA_ARGS__}) / sizeof(const char *), (count))
 
-/* A thread with these frames; the first one is the main thread. */
+/* Adds a thread with these frames; the first one is the main thread. */
 static struct dump_thread *add_thread(struct bench *b, int64_t id, const char *name,
                                       const char *const *names, size_t count) {
     size_t i = b->f.d.thread_count++;
@@ -66,7 +66,8 @@ static struct dump_thread *add_thread(struct bench *b, int64_t id, const char *n
                                          .cpu_ms = -1,
                                          .waits_for = {.owner = -1},
                                          .stack = b->f.stacks[samples]};
-    b->order[i] = (struct dump_thread_order){id, (uint32_t)i}; /* tests add them in this order */
+    b->order[i] = (struct dump_thread_order){
+        id, (uint32_t)i}; /* tests add threads in the order of their ids */
     b->f.d.sample_count = samples;
     return &b->threads[i];
 }
@@ -97,7 +98,7 @@ static void threads_that_wait_for_each_other_are_a_deadlock_with_its_cycle(void 
     main->waits_for = (struct dump_wait){.kind = "mutex", .owner = 7};
     writer->waits_for = (struct dump_wait){.kind = "rwlock", .owner = 1};
     expect(&b, CAUSE_DEADLOCK, 1000, "main → mutex of 7 writer → rwlock of 1 main");
-    main->waits_for.owner = 1; /* a lock that is not recursive */
+    main->waits_for.owner = 1; /* the thread waits for itself: the lock is not recursive */
     expect(&b, CAUSE_DEADLOCK, 1000, "main → mutex of 1 main");
     teardown(&b);
 }
@@ -128,12 +129,12 @@ static void the_owner_of_a_lock_is_named_with_what_it_does(void **state) {
     owner->state = "waiting";
     expect(&b, CAUSE_LOCK, 950, "main → mutex of 7 worker, which is in crunch");
     for (size_t i = 0; i < b.f.used; i++) {
-        b.f.locations[i].line_count = 0; /* nothing has a name */
+        b.f.locations[i].line_count = 0; /* no function has a name now */
     }
     expect(&b, CAUSE_LOCK, 950, "main → mutex of 7 worker");
     owner->state = "running";
     expect(&b, CAUSE_LOCK, 950, "main → mutex of 7 worker, which runs");
-    main->waits_for.owner = 99; /* not in the dump */
+    main->waits_for.owner = 99; /* a thread that is not in the dump */
     expect(&b, CAUSE_LOCK, 950, "main → mutex of 99");
     main->waits_for.owner = -1;
     expect(&b, CAUSE_LOCK, 900, "main → mutex");
@@ -150,7 +151,8 @@ static void who_reads_a_terminal_or_standard_input_waits_for_input(void **state)
     expect(&b, CAUSE_INPUT, 900, "waits for input of its terminal in prompt");
     main->waits_for.kind = "stdin";
     expect(&b, CAUSE_INPUT, 900, "waits for its standard input in prompt");
-    main->waits_for = (struct dump_wait){.kind = "mutex", .owner = 7}; /* a stall: for a lock */
+    main->waits_for = (struct dump_wait){
+        .kind = "mutex", .owner = 7}; /* the main thread waits for a lock, so this is a stall */
     other->waits_for = (struct dump_wait){.kind = "terminal", .owner = -1};
     expect(&b, CAUSE_LOCK, 950, "main → mutex of 7 shell → terminal");
     teardown(&b);
@@ -164,7 +166,8 @@ static void what_main_waited_for_later_is_not_why_it_stalled(void **state) {
     SAMPLE(&b, 1, "!mutex_lock", "show", "main");
     struct dump_thread *main = THREAD(&b, 1, "ui", "!mutex_lock", "show", "main");
     main->waits_for = (struct dump_wait){.kind = "mutex", .owner = -1};
-    expect(&b, CAUSE_DISK, 720, "waits for files (fsync)"); /* 80 % of nine tenths */
+    expect(&b, CAUSE_DISK, 720, "waits for files (fsync)"); /* 80 % of nine tenths: the sample of
+                                                               the mutex says otherwise */
     teardown(&b);
 }
 
@@ -198,7 +201,7 @@ static void it_computes_from_sixty_percent_on(void **state) {
     main->state = "running";
     expect(&b, CAUSE_STARVED, 700, "on a processor for 59% of the stall in sort");
     main->state = "waiting";
-    b.f.d.stall.cpu_permille = 1000; /* of other threads */
+    b.f.d.stall.cpu_permille = 1000; /* the share of the process: of other threads */
     expect(&b, CAUSE_UNKNOWN, 0, "waits in sort, no frame tells for what");
     teardown(&b);
 }
@@ -208,15 +211,15 @@ static void the_time_of_the_thread_counts_where_it_is_known(void **state) {
     struct bench b;
     setup(&b);
     struct dump_thread *main = THREAD(&b, 1, "ui", "sort", "show", "main");
-    b.f.d.stall.cpu_permille = 1900; /* two threads were busy, … */
+    b.f.d.stall.cpu_permille = 1900; /* two threads of the process were busy, … */
     main->state = "running";
-    main->cpu_ms = 100; /* … and main was not one of them */
+    main->cpu_ms = 100; /* … and the main thread was not one of them */
     expect(&b, CAUSE_STARVED, 700, "on a processor for 10% of the stall in sort");
-    b.f.d.stall.seq = 2; /* its time is that of the whole stall, the span is not */
+    b.f.d.stall.seq = 2; /* cpu_ms is of the whole stall, the span is not */
     expect(&b, CAUSE_COMPUTE, 600,
            "nothing waits, and the process used 190% of a processor in sort");
     teardown(&b);
-    /* More than one processor is several threads': it is no evidence against a wait. */
+    /* More than one processor means several threads, which is no evidence against a wait. */
     setup(&b);
     THREAD(&b, 1, "ui", "!read", "sort", "main");
     b.f.d.stall.cpu_permille = 1000;
@@ -248,14 +251,14 @@ static void who_stands_still_in_its_own_code_reads_memory_in(void **state) {
     SAMPLE(&b, 4, "probe", "find", "main");
     b.f.d.stall.cpu_permille = 40;
     expect(&b, CAUSE_DISK, 500, text);
-    b.f.d.stall.cpu_permille = 300; /* it ran, and not for most of the time */
+    b.f.d.stall.cpu_permille = 300; /* it ran, but not for most of the time */
     expect(&b, CAUSE_STARVED, 500, "on a processor for 30% of the stall in probe");
     b.f.d.stall.cpu_permille = -1;
     expect(&b, CAUSE_UNKNOWN, 0, "is in probe, and no frame tells why, nor how much it ran");
     teardown(&b);
 }
 
-/* As where the system's library of system calls has no names. */
+/* Reads a wait in a library of system calls that has no names. */
 static void an_unknown_wait_that_no_signal_interrupts_is_for_a_disk(void **state) {
     (void)state;
     static const char text[] = "runtime * in libsys.so\n";
@@ -269,7 +272,7 @@ static void an_unknown_wait_that_no_signal_interrupts_is_for_a_disk(void **state
     main->state = "waiting";
     expect(&b, CAUSE_UNKNOWN, 0, "waits in append, no frame tells for what");
     main->state = "blocked";
-    b.f.d.stall.cpu_permille = 600; /* most of the stall was something else */
+    b.f.d.stall.cpu_permille = 600; /* the process ran for most of the stall */
     expect(&b, CAUSE_COMPUTE, 600, "on a processor for 60% of the stall in append");
     teardown(&b);
 }
@@ -282,7 +285,7 @@ static void what_other_threads_computed_is_not_why_main_stalled(void **state) {
     b.f.d.stall.kind = "cpu";
     expect(&b, CAUSE_COMPUTE, 600,
            "is in sort, and no frame tells why, nor how much it ran; noticed as cpu");
-    b.f.d.stall.cpu_permille = 599; /* as a report says it, which knows no state of threads */
+    b.f.d.stall.cpu_permille = 599; /* as in a report, which has no states of threads */
     expect(&b, CAUSE_COMPUTE, 600, "on a processor for 59% of the stall in sort; noticed as cpu");
     b.f.d.stall.cpu_permille = 900;
     main->state = "running";
@@ -294,7 +297,8 @@ static void what_other_threads_computed_is_not_why_main_stalled(void **state) {
     teardown(&b);
 }
 
-/* Frames of runtime code do not count, and what a framework called out to waits for itself. */
+/* Checks that frames of runtime code do not count, and that code which a framework calls out to
+ * waits for itself. */
 static void a_wait_is_for_what_the_framework_that_waits_asks_for(void **state) {
     (void)state;
     static const char text[] = "cause render 85% signal_wait under Gpu because \"waits to draw\"\n"
@@ -302,13 +306,13 @@ static void a_wait_is_for_what_the_framework_that_waits_asks_for(void **state) {
                                "callout call_out\n"
                                "runtime * in libsys.so\n";
     static const struct {
-        const char *image[3]; /* of the frames between the wait and the app */
+        const char *image[3]; /* images of the frames between the wait and the app */
         const char *function[3];
         enum rule_cause cause;
     } rows[] = {
         {{"Gpu"}, {"flush"}, CAUSE_RENDER},
         {{"libsys.so", "Gpu", "Draw"}, {"slow", "flush", "show"}, CAUSE_RENDER},
-        {{"libsys.so", "Gpu"}, {NULL, NULL}, CAUSE_RENDER}, /* without names */
+        {{"libsys.so", "Gpu"}, {NULL, NULL}, CAUSE_RENDER}, /* these frames have no names */
         {{"Draw", "Gpu"}, {"show", "flush"}, CAUSE_LOCK},
         {{"libsys.so", "Gpu"}, {"call_out", "flush"}, CAUSE_LOCK},
         {{"libsys.so"}, {"slow"}, CAUSE_LOCK},
@@ -323,7 +327,7 @@ static void a_wait_is_for_what_the_framework_that_waits_asks_for(void **state) {
         }
         fixture_frame(&b.f, "Shop", true, "paint", 0x10);
         fixture_stack(&b.f, 1);
-        b.f.d.stall.cpu_permille = 10; /* a lock inside of it does not take the wait away */
+        b.f.d.stall.cpu_permille = 10; /* the lock inside does not take the wait away */
         bool render = rows[i].cause == CAUSE_RENDER;
         expect(&b, rows[i].cause, render ? 850 : 800,
                render ? "waits to draw (signal_wait)" : "waits for a signal (signal_wait)");
@@ -359,8 +363,9 @@ static void truth_is_the_share_of_the_samples_with_the_key(void **state) {
         struct bench b;
         setup_with(&b, (struct key_options){.kind = rows[i].kind});
         SAMPLE(&b, 5, "!fsync", "save", "flush", "tap", "main");
-        SAMPLE(&b, 2, "crc", "save", "flush", "tap", "main"); /* deeper, the same way */
-        SAMPLE(&b, 1, "flush", "save", "tap", "main");        /* the other way round */
+        SAMPLE(&b, 2, "crc", "save", "flush", "tap",
+               "main"); /* a deeper function, called in the same way */
+        SAMPLE(&b, 1, "flush", "save", "tap", "main"); /* the callers in another order */
         SAMPLE(&b, 2, "draw", "main");
         assert_int_equal(keyer_key(b.keyer, &b.f.d, &b.key, NULL), ST_OK);
         assert_int_equal(b.key.samples, 10);
@@ -430,7 +435,7 @@ static void a_key_remembers_the_ids_that_the_raw_dump_has(void **state) {
     assert_int_equal(keyer_key(b.keyer, &b.f.d, &b.key, NULL), ST_OK);
     uint64_t was[KEY_LEVELS + 1];
     memcpy(was, b.key.was[KEY_NAMELESS], sizeof was);
-    b.f.stacks[0].locations = NULL; /* as it came from the device */
+    b.f.stacks[0].locations = NULL; /* the stack as it came from the device, without names */
     assert_int_equal(keyer_key(b.keyer, &b.f.d, &b.key, NULL), ST_OK);
     const struct key *keys[] = {&b.key.level[0], &b.key.level[1], &b.key.action};
     for (size_t i = 0; i < KEY_LEVELS + 1; i++) {
@@ -438,7 +443,8 @@ static void a_key_remembers_the_ids_that_the_raw_dump_has(void **state) {
         key_text(keys[i], &text);
         assert_true(was[i] != 0);
         assert_true(was[i] == key_number("12a"[i], text.data, text.len));
-        assert_int_equal(b.key.was[KEY_NAMELESS][i], 0); /* that one has no other */
+        assert_int_equal(b.key.was[KEY_NAMELESS][i],
+                         0); /* a dump without names has no such other id */
         strbuf_release(&text);
     }
     teardown(&b);

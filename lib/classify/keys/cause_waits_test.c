@@ -1,5 +1,5 @@
-/* Who waits for whom where only frames tell it: standstills, holders of databases, pages; and the
- * recorder's own frames. By the built-in rules. */
+/* Tests of who waits for whom where only frames show it: standstills, holders of databases, pages;
+ * and of the recorder's own frames. By the built-in rules. */
 #include <stdarg.h>
 #include <setjmp.h>
 #include <stddef.h>
@@ -17,8 +17,8 @@ struct bench {
     struct strbuf text, level1;
 };
 
-/* A thread: its id, name and state ("waiting for 1": for thread 1, as the dump states), then "image
- * function" of its frames, innermost first; the first thread is the main one. */
+/* A thread for a dump: its id, name and state ("waiting for 1": for thread 1, as the dump states),
+ * then "image function" of its frames, innermost first; the first thread is the main one. */
 struct stack_text {
     int id;
     const char *name, *state;
@@ -46,7 +46,8 @@ static void add_threads(struct strbuf *b, const struct stack_text *threads, size
     strbuf_addstr(b, "]");
 }
 
-/* Each frame has an image of its own, so that any function may be of any. */
+/* Appends images and names; each frame has an image of its own, so that any function may be in any
+ * image. */
 static void add_images_and_names(struct strbuf *b, const struct stack_text *threads, size_t count) {
     struct strbuf names = {0};
     strbuf_addstr(b, ",\"images\":[{\"name\":\"none\",\"load\":1,\"size\":1}");
@@ -104,7 +105,7 @@ static void expect(const char *stall, const struct stack_text *threads, size_t c
     teardown(&b);
 }
 
-/* The key of who holds the lock. */
+/* Checks the status and key of the lock's holder. */
 static void expect_holder(const char *stall, const struct stack_text *threads, size_t count,
                           enum holder_status status, const char *want) {
     struct bench b;
@@ -165,11 +166,11 @@ static void what_ended_or_may_go_on_is_no_deadlock(void **state) {
     static const struct stack_text threads[] = {
         MAIN_WAITS_FOR_A_QUEUE,
         WRITER_WAITS_FOR_A_MUTEX,
-        /* whoever works may hold what the others wait for */
+        /* a thread at work may hold what the others wait for */
         {8, "net", "waiting", {"libsystem_kernel.dylib __recvfrom", "Shop -[Socket read]"}}};
     static const struct stack_text parked[] = {MAIN_WAITS_FOR_A_QUEUE, LOOP_WAITS_FOR_WORK};
     static const char waits[] = "waits for a queue (__DISPATCH_WAIT_FOR_QUEUE__)";
-    /* Who may hold it is told. */
+    /* The evidence names the threads that may hold the lock. */
     expect(
         "\"kind\":\"hang\",\"ended\":true", threads, 2, CAUSE_LOCK,
         "waits for a queue (__DISPATCH_WAIT_FOR_QUEUE__); 5 db waits for a mutex in -[Cart lock]");
@@ -177,7 +178,8 @@ static void what_ended_or_may_go_on_is_no_deadlock(void **state) {
         "\"kind\":\"watchdog\",\"fatal\":true", threads, 3, CAUSE_LOCK,
         "waits for a queue (__DISPATCH_WAIT_FOR_QUEUE__); 5 db waits for a mutex in -[Cart lock], "
         "8 net waits for a socket in -[Socket read]");
-    expect("\"kind\":\"watchdog\",\"fatal\":true", threads, 1, CAUSE_LOCK, waits); /* who knows */
+    expect("\"kind\":\"watchdog\",\"fatal\":true", threads, 1, CAUSE_LOCK,
+           waits); /* no other thread is in the dump, so the holder is unknown */
     static const struct stack_text busy[] = {
         MAIN_WAITS_FOR_A_QUEUE,
         WRITER_WAITS_FOR_A_MUTEX,
@@ -194,7 +196,7 @@ static void what_ended_or_may_go_on_is_no_deadlock(void **state) {
            "on");
 }
 
-/* Two that wait in the same function wait for the same lock, as far as is seen. */
+/* Two threads that wait in the same function count as waiting for the same lock. */
 static void a_convoy_is_no_deadlock(void **state) {
     (void)state;
     static const struct stack_text threads[] = {
@@ -211,14 +213,14 @@ static void a_convoy_is_no_deadlock(void **state) {
           "libsystem_pthread.dylib _pthread_mutex_lock_slow", "Shop -[Log write]"}}};
     expect("\"kind\":\"watchdog\",\"fatal\":true", threads, 2, CAUSE_LOCK,
            "waits for a mutex (__psynch_mutexwait); 5 db waits for a mutex in -[Cart lock]");
-    /* One that waits elsewhere may hold it. */
+    /* A thread that waits elsewhere may hold the lock. */
     expect("\"kind\":\"watchdog\",\"fatal\":true", threads, 3, CAUSE_DEADLOCK,
            "main waits for a mutex in -[Cart lock], 5 db waits for a mutex in -[Cart lock], 8 log "
            "waits for a mutex in -[Log write], and no other thread is at work: they wait for each "
            "other");
 }
 
-/* A semaphore has no holder: what will signal it may come from outside. */
+/* A semaphore has no holder: what will signal it may come from outside of the process. */
 static void a_semaphore_is_held_by_nobody(void **state) {
     (void)state;
     static const struct stack_text threads[] = {
@@ -242,7 +244,7 @@ static void the_thread_that_writes_holds_the_database(void **state) {
          {"libsystem_kernel.dylib __semwait_signal", "libsystem_c.dylib usleep",
           "libsqlite3.dylib sqliteDefaultBusyCallback", "libsqlite3.dylib sqlite3InvokeBusyHandler",
           "libsqlite3.dylib sqlite3_step", "Shop -[Store load]"}},
-        /* reads, and waits for the same: neither holds it */
+        /* this thread reads and waits for the database, too, so that neither holds it */
         {4, "r", "waiting", {"libsystem_kernel.dylib __pread", "libsqlite3.dylib sqlite3_step"}},
         {5,
          "w",
@@ -267,7 +269,7 @@ static void the_thread_that_writes_holds_the_database(void **state) {
     expect_holder("\"kind\":\"hang\"", two, 3, HOLDER_UNKNOWN, "unknown\t\n");
 }
 
-/* Nobody says who owns what, and there is only one other that waits. */
+/* The dump names no owner, and there is only one other thread that waits. */
 static void the_one_other_of_a_deadlock_is_its_holder(void **state) {
     (void)state;
     static const struct stack_text threads[] = {MAIN_WAITS_FOR_A_QUEUE, WRITER_WAITS_FOR_A_MUTEX,
@@ -278,7 +280,7 @@ static void the_one_other_of_a_deadlock_is_its_holder(void **state) {
     expect_holder(killed, threads, 3, HOLDER_UNKNOWN, "unknown\t\n");
 }
 
-/* What writes to a database does not hold the lock of another library. */
+/* A thread that writes to a database does not hold another library's lock. */
 static void a_mutex_outside_of_the_database_has_no_such_holder(void **state) {
     (void)state;
     static const struct stack_text threads[] = {
@@ -297,7 +299,7 @@ static void a_mutex_outside_of_the_database_has_no_such_holder(void **state) {
            "save]");
 }
 
-/* The callback that the invalidation waits for waits itself, for what its caller holds. */
+/* The callback that the main thread waits for waits itself, for what the main thread holds. */
 static void a_condition_whose_thread_is_stuck_is_a_deadlock(void **state) {
     (void)state;
     static const char killed[] = "\"kind\":\"watchdog\",\"fatal\":true,\"cpu_permille\":30";
@@ -317,16 +319,19 @@ static void a_condition_whose_thread_is_stuck_is_a_deadlock(void **state) {
     expect(killed, threads, 3, CAUSE_DEADLOCK,
            "main waits for a condition variable in -[Globe hide], 7 renderer waits for a mutex in "
            "-[SCNDisplayLink tick:], and no thread is at work that could let it go on");
-    threads[2].frames[1] = "SceneKit C3DRender"; /* may fulfil the condition */
+    threads[2].frames[1] =
+        "SceneKit C3DRender"; /* this thread works, and may fulfil the condition */
     expect(killed, threads, 3, CAUSE_LOCK, "waits for a condition variable (_pthread_cond_wait)");
     threads[2].frames[1] = "Shop listen";
-    threads[1].frames[1] = "SceneKit -[SCNScene lock]"; /* nothing ties it to the condition */
+    threads[1].frames[1] =
+        "SceneKit -[SCNScene lock]"; /* nothing connects this thread with the condition */
     expect(killed, threads, 3, CAUSE_LOCK,
            "waits for a condition variable (_pthread_cond_wait); 8 server waits for a Mach message "
            "in listen");
 }
 
-/* A block that hands over to main what it has, before it signals that it is done. */
+/* A block hands its result over to the main thread before it signals that it is done, but the main
+ * thread waits for that signal. */
 static void who_waits_for_its_own_closure_that_waits_for_it_is_in_a_deadlock(void **state) {
     (void)state;
     struct stack_text threads[] = {
@@ -348,18 +353,19 @@ static void who_waits_for_its_own_closure_that_waits_for_it_is_in_a_deadlock(voi
         "waits for main: they wait for each other");
     expect_holder("\"kind\":\"hang\"", threads, 2, HOLDER_INFERRED,
                   "thread\tworker\ninferred\tdeadlock\napp\t-[Cart total]_block_invoke\n");
-    threads[1].state = "waiting for 9"; /* for somebody else */
+    threads[1].state = "waiting for 9"; /* the worker waits for another thread */
     expect("\"kind\":\"hang\"", threads, 2, CAUSE_LOCK,
            "waits for a semaphore (_dispatch_semaphore_wait_slow); 5 worker waits for a queue in "
            "-[Cart total]_block_invoke");
-    threads[1].state = "waiting for 1"; /* many threads do, when it does not get on */
+    threads[1].state = "waiting for 1"; /* many threads wait for the main one while it stalls, so
+                                           that alone is no deadlock */
     threads[1].frames[3] = "Shop __13-[Feed load]_block_invoke";
     expect("\"kind\":\"hang\"", threads, 2, CAUSE_LOCK,
            "waits for a semaphore (_dispatch_semaphore_wait_slow); 5 worker waits for a queue in "
            "-[Feed load]_block_invoke");
 }
 
-/* One moment says less than the time that it ran. */
+/* How long the thread ran says more than where it was at one moment. */
 static void who_ran_for_most_of_the_stall_did_not_wait_for_pages(void **state) {
     (void)state;
     static const struct stack_text threads[] = {
@@ -392,7 +398,8 @@ static void who_waits_for_a_lock_and_hardly_ran_did_not_draw(void **state) {
     expect("\"kind\":\"hang\",\"cpu_permille\":99", main, 1, CAUSE_LOCK,
            "waits for a condition variable (_pthread_cond_wait)");
     expect("\"kind\":\"hang\",\"cpu_permille\":100", main, 1, CAUSE_RENDER, layers);
-    expect("\"kind\":\"hang\"", main, 1, CAUSE_RENDER, layers); /* who knows how much it ran */
+    expect("\"kind\":\"hang\"", main, 1, CAUSE_RENDER,
+           layers); /* it is not known how much the thread ran */
     main[0].frames[2] = "QuartzCore -[CAMetalLayer nextDrawable]";
     expect("\"kind\":\"hang\",\"cpu_permille\":1", main, 1, CAUSE_RENDER,
            "waits for the graphics processor (-[CAMetalLayer nextDrawable])");
@@ -414,7 +421,7 @@ static void a_thread_that_stands_still_in_memory_waits_for_a_page(void **state) 
            "stands still in -[Map read], in no system call, as where memory is paged in");
 }
 
-/* A loop waits for anything; what called the system's nested loop tells for what. */
+/* A loop waits for anything; the function that called the system's nested loop tells for what. */
 static void a_nested_loop_that_waits_is_no_cause(void **state) {
     (void)state;
     static const struct stack_text own[] = {
@@ -456,7 +463,7 @@ static void the_recorders_own_frames_are_in_no_stack(void **state) {
     assert_int_equal(s->frame_count, 2);
     assert_int_equal(s->frames[0], 3010);
     assert_int_equal(s->frames[1], 5010);
-    assert_int_equal(s->exact_count, 0); /* what was exact is gone */
+    assert_int_equal(s->exact_count, 0); /* the frame that was exact is left out */
     teardown(&b);
 }
 

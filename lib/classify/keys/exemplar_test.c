@@ -1,4 +1,4 @@
-/* The stack that a bucket keeps has the key of the dump that it came from. */
+/* Tests that the stack which a bucket keeps has the keys of its dump. */
 #include <stdarg.h>
 #include <setjmp.h>
 #include <stddef.h>
@@ -43,7 +43,7 @@ static void free_pieces(struct pieces *p) {
     }
 }
 
-/* The dump of a stack's pieces. False: out of memory. */
+/* Cuts a stack into pieces and joins them to a dump's text. False: out of memory. */
 static bool cut_and_join(const struct dump *d, const struct dump_stack *stack, struct strbuf *out) {
     struct pieces p = {.count = 0};
     struct err e = {0};
@@ -59,7 +59,7 @@ static bool cut_and_join(const struct dump *d, const struct dump_stack *stack, s
     return ok;
 }
 
-/* A dump of pieces has the same pieces. */
+/* Checks that a dump joined from pieces is cut into the same pieces. */
 static void assert_same_pieces(const struct dump *d, const struct dump_stack *stack,
                                const struct dump *copy) {
     struct pieces want = {.count = 0}, got = {.count = 0};
@@ -73,7 +73,7 @@ static void assert_same_pieces(const struct dump *d, const struct dump_stack *st
     free_pieces(&got);
 }
 
-/* The stack that the keyer chooses of d, written and read again, has the same keys. */
+/* Checks that the stack that the keyer chooses, written and read again, has the same keys. */
 static void assert_same_keys(const struct dump *d) {
     struct rules *rules = NULL;
     assert_int_equal(rules_new(&rules, NULL), ST_OK);
@@ -155,7 +155,7 @@ static void what_a_dump_is_about_stays_in_its_keys(void **state) {
     }
 }
 
-/* The exemplar names no device, whose architecture tells the tags of the addresses. */
+/* The exemplar has no device, whose architecture would tell the tags of the addresses. */
 static void a_raw_stack_with_tags_keeps_its_keys(void **state) {
     (void)state;
     static const char text[] =
@@ -205,7 +205,7 @@ static void memory_may_run_out_anywhere(void **state) {
     assert_true(failmalloc_sweep(every_allocation_may_fail, &f) > 2);
 }
 
-/* Frames in no image keep away from where images are placed. */
+/* Frames in no image are placed away from where images are. */
 static void code_in_no_image_stays_in_none(void **state) {
     (void)state;
     static const char text[] =

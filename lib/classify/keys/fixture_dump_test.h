@@ -1,4 +1,4 @@
-/* Dumps made by hand, symbolicated, frame by frame. */
+/* Makes symbolicated dumps for tests, frame by frame. */
 #ifndef STALLKIT_CLASSIFY_FIXTURE_DUMP_TEST_H
 #define STALLKIT_CLASSIFY_FIXTURE_DUMP_TEST_H
 
@@ -10,9 +10,9 @@
 
 enum { FIXTURE_FRAMES = 256, FIXTURE_IMAGES = 32, FIXTURE_STACKS = 32 };
 
-/* Zero-initialised, then fixture_frame for each frame of the stack being built, innermost first,
- * then fixture_stack. Arrays are of fixed size and the strings borrowed, so nothing has to be
- * released. */
+/* Zero-initialise it, then call fixture_frame for each frame of the stack being built, innermost
+ * first, then fixture_stack. Arrays are of fixed size and the strings borrowed, so nothing has to
+ * be released. */
 struct fixture {
     struct dump d;
     struct dump_image images[FIXTURE_IMAGES];
@@ -41,7 +41,7 @@ static inline int32_t fixture_image(struct fixture *f, const char *name, bool in
     return (int32_t)f->d.image_count++;
 }
 
-/* function NULL = unresolved, at this offset. */
+/* Adds a frame; function NULL: it is unresolved, at this offset. */
 static inline void fixture_frame(struct fixture *f, const char *image, bool in_app,
                                  const char *function, uint64_t offset) {
     assert(f->used < FIXTURE_FRAMES);
@@ -59,7 +59,7 @@ static inline void fixture_frame(struct fixture *f, const char *image, bool in_a
     f->d.location_count = f->used;
 }
 
-/* The frames since the last call as a sampled stack of the main thread. */
+/* Makes the frames since the last call a sampled stack of the main thread. */
 static inline void fixture_stack(struct fixture *f, uint64_t count) {
     assert(f->d.sample_count < FIXTURE_STACKS);
     f->stacks[f->d.sample_count++] = (struct dump_stack){.count = count,
@@ -71,8 +71,8 @@ static inline void fixture_stack(struct fixture *f, uint64_t count) {
     f->d.heaviest = -1;
 }
 
-/* One sample of named frames, innermost first; a name behind an exclamation mark is of a system
- * library. */
+/* Adds a sample of named frames, innermost first; a name after '!' is that of a system library's
+ * function. */
 static inline void fixture_names(struct fixture *f, const char *const *names, size_t n,
                                  uint64_t count) {
     for (size_t i = 0; i < n; i++) {

@@ -1,4 +1,4 @@
-/* Keys: the golden stacks, and what must hold whatever the rules are. */
+/* Tests of keys: golden stacks, and what must hold whatever the rules are. */
 #include <stdarg.h>
 #include <setjmp.h>
 #include <stddef.h>
@@ -26,7 +26,7 @@ static struct keyer *keyer_with(const struct rules *r) {
     return k;
 }
 
-/* "app!f <- libc.so!g" */
+/* Appends a key's frames: "app!f <- libc.so!g". */
 static void add_frames(struct strbuf *b, const struct key *key) {
     for (size_t i = 0; i < key->count; i++) {
         strbuf_addf(b, "%s%s!%s", i ? " <- " : "", key->frames[i].info->image,
@@ -36,7 +36,7 @@ static void add_frames(struct strbuf *b, const struct key *key) {
 
 /* ---- what holds for every rule set ---- */
 
-/* The id of a level's key of a dump. */
+/* Writes the id of a level's key of a dump. */
 static void id_of(struct keyer *k, const struct dump *d, int level, char id[KEY_ID_SIZE]) {
     struct stall_key key;
     struct strbuf b = {0};
@@ -65,7 +65,7 @@ static void ids_do_not_change_with_the_load_address(void **state) {
         char json[512];
         struct dump d;
         unsigned long long load = loads[i];
-        /* The third differs in a frame. */
+        /* The third dump differs in a frame. */
         snprintf(json, sizeof json, text, load, load + 0x400, load + (i == 2 ? 0x900 : 0x800));
         assert_int_equal(dump_parse(&d, json, strlen(json), NULL), ST_OK);
         id_of(k, &d, 1, ids[i]);
@@ -130,7 +130,7 @@ static void ids_do_not_change_with_lines_offsets_or_what_compilers_append(void *
     rules_free(r);
 }
 
-/* Ids are stored by people and their tools: these must never change without a new rules hash. */
+/* People and their tools store ids, so these must never change without a new rules hash. */
 static void ids_are_these(void **state) {
     (void)state;
     char id[KEY_ID_SIZE];
@@ -189,7 +189,7 @@ static void without_rules_the_innermost_frames_are_the_key_as_they_are(void **st
     struct strbuf b = {0};
     NAMES(&f, 9, "other", "main");
     NAMES(&f, 1, "!__poll", "!__poll", "shop::wait(int)", "shop::wait(int)", "main");
-    f.d.heaviest = 1; /* the device's choice stands */
+    f.d.heaviest = 1; /* the device's choice of the heaviest stack counts */
     assert_int_equal(keyer_key(k, &f.d, &key, NULL), ST_OK);
     add_frames(&b, &key.level[0]);
     assert_string_equal(strbuf_cstr(&b), "libsys.so!__poll <- libsys.so!__poll");
@@ -249,7 +249,7 @@ static struct rules *rules_of(const char *text) {
     return r;
 }
 
-/* Puts the fixture to the keyer and compares level 1. */
+/* Makes the key of the fixture's dump and compares level 1. */
 static void expect_level1(struct keyer *k, struct fixture *f, const char *want) {
     struct stall_key key;
     struct strbuf b = {0};
@@ -264,7 +264,7 @@ static void a_frame_is_what_its_caller_makes_of_it(void **state) {
     struct rules *r = rules_of("skip wait from load cause disk\n"
                                "cause network wait from fetch\n");
     struct keyer *k = keyer_with(r);
-    for (int i = 0; i < 2; i++) { /* the second time from memory */
+    for (int i = 0; i < 2; i++) { /* the second time the answers come from the keyer's memory */
         struct fixture load = {0}, fetch = {0}, last = {0};
         struct stall_key key;
         NAMES(&load, 1, "wait", "load", "main");
@@ -308,7 +308,7 @@ static void whose_a_frame_is_may_hang_on_the_path_of_its_image(void **state) {
     struct fixture f = {0};
     NAMES(&f, 1, "public", "other");
     expect_level1(k, &f, "Shop!public <- Shop!other");
-    f.images[0].path = "/x/Shop.app/Shop"; /* the same functions */
+    f.images[0].path = "/x/Shop.app/Shop"; /* the same functions in another image */
     f.images[0].in_app = false;
     expect_level1(k, &f, "Shop! <- app!other");
     keyer_free(k);
@@ -325,7 +325,7 @@ static void a_rule_of_another_system_does_not_match(void **state) {
     expect_level1(k, &f, "app!b");
     f.d.device.os = "Debian GNU/Linux 12 (bookworm)";
     expect_level1(k, &f, "app!a");
-    f.d.device.os = NULL; /* the image has a build-id */
+    f.d.device.os = NULL; /* a build-id in the image means Linux */
     expect_level1(k, &f, "app!a");
     f.images[0].id.kind = IMAGE_ID_UUID;
     expect_level1(k, &f, "app!b");
@@ -363,7 +363,7 @@ static void a_long_function_is_cut_and_stays_itself(void **state) {
         names[i] = malloc(LONG + 1);
         assert_true(f && names[i]);
         memset(names[i], 'a', LONG);
-        names[i][LONG - 1] = (char)('a' + i); /* they differ behind the cut */
+        names[i][LONG - 1] = (char)('a' + i); /* the names differ only after the cut */
         names[i][LONG] = 0;
         fixture_frame(f, "Shop", true, names[i], 0);
         fixture_stack(f, 1);
@@ -397,7 +397,8 @@ static void names_from_the_device_serve_raw_dumps(void **state) {
     assert_int_equal(dump_parse(&d, json, strlen(json), NULL), ST_OK);
     assert_int_equal(keyer_key(k, &d, &key, NULL), ST_OK);
     add_frames(&b, &key.level[0]);
-    assert_string_equal(strbuf_cstr(&b), "abcd!+0xff"); /* a return address: one byte before it */
+    assert_string_equal(strbuf_cstr(&b),
+                        "abcd!+0xff"); /* a return address is looked up one byte before */
     assert_int_equal(key.cause, CAUSE_DISK);
     assert_true(key.unresolved);
     strbuf_release(&b);
@@ -406,7 +407,7 @@ static void names_from_the_device_serve_raw_dumps(void **state) {
     rules_free(r);
 }
 
-/* What a keyer knows does not show in its keys. */
+/* Checks that what a keyer knows does not show in its keys. */
 static void a_keyer_is_renewed_before_it_knows_too_much(void **state) {
     (void)state;
     struct rules *r = builtin();
@@ -429,7 +430,8 @@ static void a_keyer_is_renewed_before_it_knows_too_much(void **state) {
     assert_true(dumps > KEYER_FUNCTIONS_MAX / 4 && dumps < 2 * KEYER_FUNCTIONS_MAX);
     assert_non_null(retired);
     assert_ptr_not_equal(k, retired);
-    assert_string_equal(first.level[1].frames[0].info->function, "load"); /* it lives on */
+    assert_string_equal(first.level[1].frames[0].info->function,
+                        "load"); /* a key made by the retired keyer stays valid */
     id_of(k, &known.d, 2, after);
     assert_string_equal(after, before);
     keyer_free(retired);

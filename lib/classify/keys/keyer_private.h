@@ -81,8 +81,9 @@ enum { CPU_COMPUTES = 600, CPU_WAITS = 100 };
 static inline bool judged_is(const char *s, const char *what) {
     return s && strcmp(s, what) == 0;
 }
-/* Returns the share of the stall that the main thread, or else the process, was on a processor,
- * in permille; -1 = unknown. The thread's time counts from the stall's start. */
+/* Returns the share of the stall that the main thread was on a processor, in permille, or the
+ * process if that share is smaller or the only one known; -1 = unknown, as where only the process's
+ * is known and is above one processor. The thread's time counts from the stall's start. */
 int64_t judged_cpu(const struct dump *d, const struct dump_thread *main);
 /* Returns the share of the stall that the main thread alone was on a processor, in permille; -1 =
  * unknown, as where only the process's is known, unless the process used so little that the thread

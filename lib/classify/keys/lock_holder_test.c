@@ -1,4 +1,4 @@
-/* Who holds the lock that a stall waits for. */
+/* Tests of who holds the lock that a stall waits for. */
 #include <stdarg.h>
 #include <setjmp.h>
 #include <stddef.h>
@@ -9,7 +9,8 @@
 #include "base/failmalloc.h"
 #include "classify/keys/key.h"
 
-/* Addresses of named functions: 1 the app's, 2 the system's; 400 … is the app's data. */
+/* A dump with named functions: addresses from 100 on are the app's, from 200 on the system's; 400
+ * on is the app's data. */
 #define DUMP(threads)                                                                              \
     "{\"format\":\"stall-dump/1\",\"device\":{\"os\":\"iOS 18.0\"},\"stall\":{\"kind\":\"hang\","  \
     "\"seq\":1,\"span_ms\":3000},\"images\":["                                                     \
@@ -101,7 +102,8 @@ static void the_last_of_a_chain_holds_up_all_before_it(void **state) {
            HOLDER_KNOWN, 3, "thread\tb\nlock\trwlock\napp\tload\n");
 }
 
-/* What it waits for itself nobody tells: it is the last that is known to hold something. */
+/* It is not known whom the holder waits for itself, so it is the last that is known to hold
+ * something. */
 static void a_holder_may_wait_for_who_knows_whom(void **state) {
     (void)state;
     const char *want = "thread\tdb\nlock\tmutex\napp\tflush\napp\tsync\n";
@@ -116,11 +118,11 @@ static void a_cycle_is_a_deadlock(void **state) {
     (void)state;
     expect(DUMP(MAIN(WAIT("mutex", 9000, 7)) FLUSH(7, "db", WAIT("rwlock", 9100, 1))),
            HOLDER_DEADLOCK, 1, "thread\tdb\ndeadlock\tmutex\napp\tflush\napp\tsync\n");
-    /* Main is not part of it. */
+    /* The main thread waits for the cycle, but is not part of it. */
     expect(DUMP(MAIN(WAIT("mutex", 9000, 5)) FLUSH(5, "a", WAIT("rwlock", 9100, 7))
                     FLUSH(7, "b", WAIT("mutex", 9200, 5))),
            HOLDER_DEADLOCK, 2, "thread\ta\ndeadlock\tmutex\napp\tflush\napp\tsync\n");
-    /* It waits for itself. */
+    /* The main thread waits for itself. */
     expect(DUMP(MAIN(WAIT("mutex", 9000, 1))), HOLDER_DEADLOCK, 0,
            "thread\tmain\ndeadlock\tmutex\napp\tcheckout\n");
 }
@@ -129,9 +131,9 @@ static void an_owner_that_nobody_tells_is_unknown(void **state) {
     (void)state;
     expect(DUMP(MAIN("\"waits_for\":{\"kind\":\"mutex\"},")), HOLDER_UNKNOWN, 0, "unknown\t\n");
     expect(DUMP(MAIN(WAIT("mutex", 9000, 99)) FLUSH(7, "db", "")), HOLDER_UNKNOWN, 0,
-           "unknown\t\n"); /* that thread is not in the dump */
+           "unknown\t\n"); /* the owner's thread is not in the dump */
     expect(DUMP(MAIN("") FLUSH(7, "db", "")), HOLDER_UNKNOWN, 0,
-           "unknown\t\n"); /* only a frame tells of the wait */
+           "unknown\t\n"); /* only a frame shows that it waits */
 }
 
 static void who_does_not_wait_for_a_lock_has_no_holder(void **state) {

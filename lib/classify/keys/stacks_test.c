@@ -1,6 +1,6 @@
-/* The golden stacks of testdata/stacks: what the built-in rules make of each frame, and of the
- * stack. Every rule must decide on a frame of one of them. STACKS_REFRESH=1 writes what comes out
- * into the files (scripts/refresh-stacks). */
+/* Tests of the golden stacks of testdata/stacks: what the built-in rules make of each frame, and of
+ * the stack. Every rule must decide on a frame of one of them. STACKS_REFRESH=1 writes what comes
+ * out into the files (scripts/refresh-stacks). */
 #include <stdarg.h>
 #include <setjmp.h>
 #include <stddef.h>
@@ -25,16 +25,17 @@ static const char *const files[] = {
 /* A frame's line, cut in place: "* image   function  = what rules make of it". */
 struct frame_line {
     bool app;
-    const char *image, *function, *verdict; /* verdict NULL = none is written */
+    const char *image, *function,
+        *verdict; /* what the rules must make of it; NULL = nothing is written */
 };
 
 struct corpus {
     struct rules *rules;
     struct keyer *keyer;
-    bool *decided; /* per rule */
+    bool *decided; /* for each rule: did it decide on a frame? */
     struct fixture fixture;
     struct frame_line lines[FIXTURE_FRAMES];
-    const char *name, *os; /* of the stack at hand; NULL = none */
+    const char *name, *os; /* name and system of the stack at hand; NULL = none */
     struct strbuf got, want, file;
     size_t stacks, wrong;
 };
@@ -46,7 +47,8 @@ static void add_word(struct strbuf *b, const char *format, const char *word) {
     strbuf_addf(b, format[0] == '%' ? "%s%s" : "%s %s", format[0] == '%' ? "" : format, word);
 }
 
-/* "skip, lock 90%", "Sentry", "now poll"; "" where no rule has a say. */
+/* Appends the verdict on a frame: "skip, lock 90%", "Sentry", "now poll"; "" where no rule applies.
+ */
 static void add_verdict(struct strbuf *b, const struct frame_info *info) {
     const struct rule *side = info->by[RULE_SIDE];
     if (info->by[RULE_NORMALISE]) {
@@ -125,7 +127,7 @@ static void check_frames(struct corpus *c) {
             frame_of_location(&k->table, &c->fixture.d, &c->fixture.locations[i]);
         assert_non_null(info);
         if (!info->hidden) {
-            info = k->frames.data[seen++].info; /* as its caller decides */
+            info = k->frames.data[seen++].info; /* the frame's info as decided with its caller */
         }
         strbuf_clear(&verdict);
         add_verdict(&verdict, info);
@@ -192,7 +194,7 @@ static void read_frame(struct corpus *c, char *line) {
         assert_true(parse_hex(l->function + 2, strlen(l->function + 2), &offset));
     }
     fixture_frame(&c->fixture, image, l->app, unresolved ? NULL : l->function, offset);
-    if (strchr(image, '/')) { /* then its name is the last part, as in dumps */
+    if (strchr(image, '/')) { /* the image is a path, whose last part is its name, as in dumps */
         size_t index = c->fixture.d.image_count - 1;
         assert_string_equal(c->fixture.images[index].name, image);
         c->fixture.images[index].path = image;
@@ -215,7 +217,7 @@ static void read_lines(struct corpus *c, char *text) {
         } else if (*line && *line != '#') {
             strbuf_addf(&c->want, "%s\n", line);
         } else {
-            end_stack(c); /* an empty line or a comment */
+            end_stack(c); /* an empty line or a comment ends the stack */
             strbuf_addf(&c->file, "%s\n", line);
         }
     }
@@ -282,7 +284,7 @@ static void the_built_in_rules_make_of_the_golden_stacks_what_is_written(void **
     assert_int_equal(c->wrong, 0);
 }
 
-/* Runs behind the test above, which noted who decided. */
+/* Runs after the test above, which noted which rules decided. */
 static void every_rule_decides_on_a_frame_of_a_golden_stack(void **state) {
     struct corpus *c = *state;
     static const char *const kinds[] = {"name",      "side",    "place",  "cause",

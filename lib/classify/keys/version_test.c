@@ -1,4 +1,4 @@
-/* The order of versions. */
+/* Tests of the order of versions. */
 #include <stdarg.h>
 #include <setjmp.h>
 #include <stddef.h>

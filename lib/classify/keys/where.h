@@ -1,19 +1,20 @@
 /* Selects dumps by a filter that people write, such as
  *
- *     app.version>=5.3 device.model~iPhone1.* stall.cpu_permille<200
+ *   app.version>=5.3 device.model~iPhone1.* stall.cpu_permille<200
  *
  * Terms are separated by white space, and all of them must hold. A term is a field, an operator
  * and a value; a value with white space stands in double quotes, where a backslash takes a quote
  * or a backslash as it is. The operators:
  *
- *     =  !=         the text is equal, is not; `field=` holds if the dump lacks the field
- *     <  <=  >  >=  the natural order of version_compare. The text before the first digit
- *                   must be equal: "macOS 15" is neither below nor above "iOS 18"
- *     ~  !~         an extended regular expression (POSIX) is found in the text, is not; of what
- *                   takes too long (regex_search) neither holds
+ *   = !=     the text is equal, is not; `field=` holds if the dump lacks the field
+ *   < <= > >= the natural order of version_compare. The text before the first digit
+ *          must be equal: "macOS 15" is neither below nor above "iOS 18"
+ *   ~ !~     an extended regular expression (POSIX) is found in the text, is not; of what
+ *          takes too long (regex_search) neither holds
  *
- * If a dump lacks a field, only != and !~ hold. "context.screen" is the member "screen" of the
- * dump's context. The other fields are listed in stallclassify(1), and by where_field_name. */
+ * If a dump lacks a field, only `field=`, != with a value, and !~ hold. "context.screen" is the
+ * member "screen" of the dump's context. The other fields are listed in stallclassify(1), and by
+ * where_field_name. */
 #ifndef STALLKIT_CLASSIFY_WHERE_H
 #define STALLKIT_CLASSIFY_WHERE_H
 
@@ -42,7 +43,7 @@ struct where_seen {
     uint64_t said;      /* bit i: an input has the field of term i */
     uint64_t undecided; /* number of searches that were ended, as they took too long */
 };
-/* Does a term of the filter name this field? */
+/* Does a term of the filter name this field? "context." stands for all fields of the context. */
 bool where_asks(const struct where *w, const char *field);
 /* Does a term ask for exactly this value of the field? */
 bool where_asks_for(const struct where *w, const char *field, const char *value);
@@ -66,7 +67,7 @@ enum st where_match_exposure(const struct where *w, where_said said, void *ctx,
 void where_seen_add(struct where_seen *seen, const struct where_seen *more);
 /* Returns the next field, from term *at on, that no examined input has, and moves *at past its
  * term; terms that hold for a missing field are skipped. exposure: the inputs were records of
- * exposure. NULL = no more. */
+ * exposure. NULL = no more, or no input was examined. */
 const char *where_unsaid(const struct where *w, const struct where_seen *seen, bool exposure,
                          size_t *at);
 

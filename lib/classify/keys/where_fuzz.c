@@ -1,4 +1,4 @@
-/* Any bytes as the text of a filter, put to a dump. */
+/* Reads any bytes as the text of a filter, and puts the filter to a dump. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* Filters: what holds, and where a mistake is. */
+/* Tests of filters: which dumps they match, and where a mistake is. */
 #include <stdarg.h>
 #include <setjmp.h>
 #include <stddef.h>
@@ -63,7 +63,7 @@ static void terms_hold_or_do_not(void **state) {
     } cases[] = {
         {"", true},
         {" \t\n", true},
-        {"app.version>=5.3", true}, /* 10 is more than 3 */
+        {"app.version>=5.3", true}, /* the version is 5.10.1, and 10 is more than 3 */
         {"app.version>=5.10.1", true},
         {"app.version>5.10.1", false},
         {"app.version<5.11", true},
@@ -79,7 +79,7 @@ static void terms_hold_or_do_not(void **state) {
         {"device.os<\"macOS 99\"", false}, /* … nor below */
         {"stall.duration_ms>=2500 stall.duration_ms<2501", true},
         {"stall.duration_ms>=2500\tstall.duration_ms<2500", false},
-        {"stall.duration_ms>900", true}, /* as numbers */
+        {"stall.duration_ms>900", true}, /* values are compared as numbers */
         {"stall.fatal=true", true},
         {"stall.ended=false", true},
         {"stall.prewarmed=true", false},
@@ -89,12 +89,12 @@ static void terms_hold_or_do_not(void **state) {
         {"cause!=lock", false},
         {"truth>=640 truth<1000", true},
         {"level1~^[0-9a-f]{12}$ level2!=x", true},
-        {"action=", true}, /* without rules there is none */
+        {"action=", true}, /* without rules for actions there is no action */
         {"action~.", false},
-        {"context.screen=\"Cart 2\"", true}, /* the last one of two */
+        {"context.screen=\"Cart 2\"", true}, /* the last of two members with this name counts */
         {"context.screen=List", false},
         {"context.items>=9 context.items<13", true},
-        {"context.tree=", true}, /* no text */
+        {"context.tree=", true}, /* a value that is no text counts as empty */
         {"context.none!=x", true},
         {"context.none~x", false},
     };
@@ -136,7 +136,8 @@ static void quotes_take_white_space_and_themselves(void **state) {
     assert_true(holds(&b, "user=\"a \\\"b\\\" \\\\c\" stall.kind=hang"));
     assert_true(holds(&b, "user~\"b. .c$\""));
     b.fixture.d.user = "a\\.b";
-    assert_true(holds(&b, "user=\"a\\.b\"")); /* of nothing else a backslash is itself */
+    assert_true(holds(
+        &b, "user=\"a\\.b\"")); /* a backslash in front of any other character stands for itself */
     keyer_free(b.keyer);
 }
 
@@ -199,7 +200,7 @@ static void it_is_known_what_is_asked_for(void **state) {
     }
 }
 
-/* A record of exposure that says two fields, and never any of the app. */
+/* A record of exposure that has two fields, and never any of the app. */
 static enum st record_says(void *ctx, const char *field, const char **text) {
     *text = strcmp(field, "device.os") == 0        ? "iOS 18.7"
             : strcmp(field, "context.screen") == 0 ? ctx
@@ -219,7 +220,7 @@ static void exposure_is_asked_for_users_and_not_for_stalls(void **state) {
         {"device.os<\"iOS 18\"", false},
         {"device.model=x", false},
         {"device.model!=x", true},
-        {"app.version>=5", true}, /* which is never said */
+        {"app.version>=5", true}, /* a record never says this, so it does not count against it */
         {"context.screen=Cart", true},
         {"context.screen!=Cart", false},
         {"user=", true},
@@ -250,7 +251,8 @@ static void what_nothing_says_is_told(void **state) {
                                "context.other!=a stall.cpu_permille>1 user=",
                                &at, NULL),
                      ST_OK);
-    assert_null(where_unsaid(w, &dumps, false, &(size_t){0})); /* of no dump nothing is known */
+    assert_null(where_unsaid(w, &dumps, false,
+                             &(size_t){0})); /* no dump was looked at, so nothing is known */
     assert_int_equal(where_match(w, &b.fixture.d, &b.key, &dumps, NULL), ST_NONE);
     at = 0;
     assert_string_equal(where_unsaid(w, &dumps, false, &at), "user");
@@ -263,7 +265,7 @@ static void what_nothing_says_is_told(void **state) {
     assert_string_equal(where_unsaid(w, &exposure, true, &at), "user");
     assert_string_equal(where_unsaid(w, &exposure, true, &at), "context.none");
     assert_null(where_unsaid(w, &exposure, true, &at));
-    b.fixture.d.user = "u"; /* one that says it is enough */
+    b.fixture.d.user = "u"; /* one dump that has the field is enough */
     assert_int_equal(where_match(w, &b.fixture.d, &b.key, &dumps, NULL), ST_NONE);
     at = 0;
     assert_string_equal(where_unsaid(w, &dumps, false, &at), "context.none");

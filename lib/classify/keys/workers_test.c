@@ -1,4 +1,4 @@
-/* Dumps that are about other threads than the main one, and about actions with a name. */
+/* Tests of dumps about threads other than the main one, and about actions with a name. */
 #include <stdarg.h>
 #include <setjmp.h>
 #include <stddef.h>
@@ -8,7 +8,7 @@
 
 #include "classify/keys/key.h"
 
-/* Addresses of named functions: 1 the app's, 2 the system's. */
+/* A dump with named functions: addresses from 100 on are the app's, from 200 on the system's. */
 #define DUMP(stall, threads)                                                                       \
     "{\"format\":\"stall-dump/1\",\"device\":{\"os\":\"iOS 18.0\"},\"stall\":{" stall              \
     "},\"images\":[{\"name\":\"Shop\",\"load\":100,\"size\":100,\"in_app\":true},"                 \
@@ -153,8 +153,8 @@ static void a_slow_action_in_which_nothing_worked_is_its_name(void **state) {
                 "\"threads\":[{\"id\":1,\"main\":true," LOOP "}]"),
            "action\tsync cart\n", "action\tsync cart\n", CAUSE_UNKNOWN,
            "the main thread waited, and no thread that worked is in the dump");
-    /* The stack does not show that main waited, but that it did not run does; what the app's other
-     * threads are at is told, and no part of the key. */
+    /* The stack does not show that the main thread waited, but its share of time does; what the
+     * app's other threads do is in the evidence, and no part of the key. */
     expect(DUMP("\"kind\":\"slow-action\",\"action\":\"sync cart\"",
                 "\"threads\":[{\"id\":1,\"main\":true,\"cpu_permille\":2,\"frames\":[210,130,140]},"
                 "{\"id\":7,\"name\":\"net\",\"frames\":[230,110,120]}]"),
@@ -179,7 +179,7 @@ static void a_stack_without_its_callers_tells_no_action(void **state) {
         DUMP("\"kind\":\"hang\"",
              "\"threads\":[{\"id\":1,\"main\":true,\"incomplete\":true,\"frames\":[230,110,120]}]"),
         "app\tsort\napp\tfill\n", "", CAUSE_DISK, "flushes a file to the disk (fsync)");
-    /* Below the loop nothing is missed. */
+    /* Frames that are missing below the loop do not count. */
     expect(DUMP("\"kind\":\"hang\"", "\"threads\":[{\"id\":1,\"main\":true,\"incomplete\":true,"
                                      "\"frames\":[230,110,120,310]}]"),
            "app\tsort\napp\tfill\n", "app\tfill\n", CAUSE_DISK,

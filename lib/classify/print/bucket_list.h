@@ -10,14 +10,15 @@ struct bucket_summary {
     uint64_t id;       /* number that its 12 hex digits write */
     const char *title; /* key as people read it, innermost frame first */
     enum rule_cause cause;
-    uint64_t dumps, ms;      /* ms: stalled time, each stall up to the cap */
-    const uint64_t *aliases; /* ids that the bucket had before its frames had names */
+    uint64_t dumps, ms; /* ms: stalled time, each stall up to the cap */
+    const uint64_t
+        *aliases; /* ids that the bucket had when less was known of its frames, see enum key_way */
     size_t alias_count;
 };
 /* A callback that takes one bucket; ST_ERR ends the list. */
 typedef enum st (*bucket_visit)(void *ctx, const struct bucket_summary *b, struct err *e);
-/* Calls visit for each bucket of level 1, in no particular order; t need not be finished.
- * ST_ERR: from visit, or out of memory. */
+/* Calls visit for each bucket of level 1 but "other", in no particular order; t need not be
+ * finished. ST_ERR: from visit, or out of memory. */
 enum st bucket_list_each(const struct triage *t, bucket_visit visit, void *ctx,
                          struct err *e) BASE_MUST_USE;
 

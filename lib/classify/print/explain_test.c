@@ -1,4 +1,4 @@
-/* How a dump came to its bucket, in words. */
+/* Tests of the text that explains how a dump came to its bucket. */
 #include <stdarg.h>
 #include <setjmp.h>
 #include <stddef.h>

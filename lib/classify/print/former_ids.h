@@ -13,7 +13,8 @@ enum { FORMER_KEYERS = 5 };
 /* The keyers of all other keys. Not thread safe: each thread has its own. Zero-initialised =
  * empty. */
 struct former_keyers {
-    struct keyer *by[FORMER_KEYERS]; /* NULL: these keys are the present ones */
+    struct keyer *by[FORMER_KEYERS]; /* NULL: these keys are the present ones, or there are no rules
+                                        to make them */
 };
 /* Makes the keyers of all keys but the present ones, `now`. ST_ERR: out of memory; f must be
  * released then, too. */

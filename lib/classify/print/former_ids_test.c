@@ -1,4 +1,4 @@
-/* Ids that buckets had: who had them, and where the dumps are now. */
+/* Tests of ids that buckets had: which dumps had them, and where these are now. */
 #include <stdarg.h>
 #include <setjmp.h>
 #include <stddef.h>
@@ -41,7 +41,7 @@ static int tear_down(void **state) {
     return 0;
 }
 
-/* The id of level 1 by other keys. */
+/* Writes the id of level 1 by another keyer. */
 static void id_by(struct keyer *k, const struct dump *d, char id[KEY_ID_SIZE]) {
     struct stall_key key;
     struct strbuf b = {0};
@@ -86,7 +86,7 @@ static void an_id_that_the_dump_was_annotated_with_is_found(void **state) {
     former_fit_release(&fit);
 }
 
-/* 30 s in one bucket, 10 s in another. */
+/* Counts 30 s in one bucket and 10 s in another. */
 static void buckets_come_by_their_time(void **state) {
     (void)state;
     struct former_buckets b = {0};
@@ -113,7 +113,7 @@ static void buckets_come_by_their_time(void **state) {
 
 static char raw_id[KEY_ID_SIZE];
 
-/* With new keyers, as one that ran out of memory is of no use. */
+/* Explains with new keyers, because one that ran out of memory is of no use. */
 static void explain_by_former_id(void *ctx, bool refused) {
     struct made *m = ctx;
     const struct key_options o = {.rules = m->rules, .inlines = true};

@@ -17,8 +17,10 @@ static double unit(const struct gate *g, size_t run, size_t m) {
     if (g->sessions) {
         return m == RATES_COUNT ? exposure / 1000 : exposure / 1000 * 1000;
     }
-    return m == RATES_COUNT ? exposure / 3.6e9 : exposure / 3600; /* stalls in 1,000 h; for time, ms
-                                                                     become seconds in 1 h */
+    return m == RATES_COUNT
+               ? exposure / 3.6e9
+               : exposure /
+                     3600; /* makes rates of stalls in 1,000 h, and of stalled seconds in 1 h */
 }
 
 double gate_rate(const struct gate *g, const struct gate_row *row, size_t run, size_t m) {

@@ -29,8 +29,8 @@ size_t gate_told_rows(const struct gate *g);
 /* Could the measure be compared in both runs? If not, there is no ratio. */
 bool gate_is_compared(const struct rates_comparison *c);
 
-/* Each gate_add function appends a text. This one appends a number with three digits: "1.29";
- * "∞". */
+/* Each gate_add function appends a text. This one appends a number with two digits after the point,
+ * from 10 on with one, from 100 on with none: "1.29"; "∞" if it is infinite. */
 void gate_add_number(struct strbuf *b, double v);
 /* Appends a row's measure in a run, in the unit of the report; users are whole numbers. */
 void gate_add_rate(struct strbuf *b, const struct gate *g, const struct gate_row *row, size_t run,

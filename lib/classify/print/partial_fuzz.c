@@ -1,4 +1,4 @@
-/* Any bytes as partials: read, merged with themselves, written, and printed. */
+/* Reads any bytes as partials, which are merged, written and printed. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

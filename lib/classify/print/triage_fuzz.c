@@ -1,4 +1,5 @@
-/* Any bytes as JSON Lines of dumps, through keys and counting to both outputs. */
+/* Reads any bytes as JSON Lines of dumps, makes their keys, counts them, and prints them as a table
+ * and as JSON. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

@@ -118,7 +118,7 @@ static void triage_json_put_frame(struct jsonw *w, const struct bucket_frame *f)
     jsonw_end_object(w);
 }
 
-/* Writes the ids that the bucket had before its frames had names. */
+/* Writes the ids that the bucket had when less was known of its frames, see enum key_way. */
 static void triage_json_put_aliases(struct jsonw *w, const struct bucket *b) {
     if (!b->aliases.len) {
         return;
@@ -207,7 +207,8 @@ static void triage_json_put_set(struct jsonw *w, const struct triage *t, const c
     jsonw_end_array(w);
 }
 
-/* Begins the document's object with the number of dumps read, and the rules. */
+/* Begins the document's object with all that the reports have in common: the rules, the cap, the
+ * number of dumps read, the thresholds, and the dumps set apart. */
 static void triage_json_put_head(struct jsonw *w, const struct triage *t, const char *format) {
     char hash[17];
     snprintf(hash, sizeof hash, "%012" PRIx64, t->options.rules_hash >> 16);

@@ -32,8 +32,8 @@ bool value_table_of_facet(struct value_table *v, const struct triage *t,
 bool value_table_add(struct value_table *v, const char *text, const struct triage *t) BASE_MUST_USE;
 void value_table_release(struct value_table *v);
 
-/* Print the table with the totals of t, finished; where people read, up to view->top rows: the
- * last ones of an ascending table, else the first. */
+/* Print the table, with shares of the totals of t, which is finished; view->top: the maximum number
+ * of rows, the last ones of an ascending table, else the first; 0 = all. */
 void values_print_table(const struct value_table *v, const struct triage *t,
                         const struct triage_view *view, struct sink *out);
 /* Prints the table as stall-values/1, see stallclassify(1), on one line. */

@@ -33,8 +33,8 @@ static inline bool pattern_is_star(const struct pattern *p) {
 /* Does a match every name that b matches? True is certain; false may be wrong for patterns in
  * which ? stands beside a star. */
 bool pattern_covers(const struct pattern *a, const struct pattern *b);
-/* Sets *out to the part of a matching name that the pattern's only star matches; to the whole
- * name if the pattern has no star. */
+/* Sets *out to the part of a matching name that the pattern's only star matches; to the whole name
+ * if the pattern has no star or several. */
 void pattern_captured(const struct pattern *p, const char *name, size_t len, const char **out,
                       size_t *out_len);
 /* Appends the glob of a pattern, as it could be written. */

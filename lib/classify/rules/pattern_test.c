@@ -1,4 +1,4 @@
-/* Globs of the rule language. */
+/* Tests of the globs of the rule language. */
 #include <stdarg.h>
 #include <setjmp.h>
 #include <stddef.h>
@@ -66,8 +66,8 @@ static void a_glob_matches_the_whole_name(void **state) {
     }
 }
 
-/* The definition, by recursion: the reference for what the matcher does with one star remembered.
- */
+/* Matches by recursion, as globs are defined: the reference for the matcher, which remembers only
+ * one star. */
 static bool reference(const char *glob, const char *name) {
     if (*glob == '*') {
         return reference(glob + 1, name) || (*name && reference(glob, name + 1));
@@ -94,7 +94,8 @@ static void matching_agrees_with_its_definition(void **state) {
 
 enum { COVER_GLOBS = 256, COVER_NAMES = 1 + 3 + 9 + 27 + 81 + 243 };
 
-/* Name i of all names of up to five letters out of three, one of which no glob has. */
+/* Writes name number i of all names of up to five letters out of three, one of which is in no glob.
+ */
 static void name_of(unsigned i, char name[6]) {
     unsigned len = 0, of_len = 1;
     while (i >= of_len) {

@@ -88,7 +88,7 @@ struct rule {
     bool unresolved;           /* frames without a name match, and not `function` */
     struct rule_image *images; /* one of these must match the image; image_count 0 = any image */
     size_t image_count;
-    bool by_place;   /* one of `images` is a path or an id: see rules_match_image */
+    bool by_place;   /* one of `images` is a path or an id, see rules_match_image */
     unsigned sides;  /* bits 1 << enum rule_side of the sides that match; 0 = any */
     enum rule_os os; /* the frame's system; OS_ANY = any */
     /* One of these must match the calling function; caller_count 0 = any. */
@@ -162,8 +162,8 @@ size_t rules_index(const struct rules *r, const struct rule *rule);
 size_t rules_count(const struct rules *r);
 /* Returns rule i < rules_count in the order of loading. */
 const struct rule *rules_at(const struct rules *r, size_t i);
-/* Returns a hash that is equal for two sets whose rules decide alike, whatever their comments,
- * reasons and file names. It changes with the name normaliser, too. */
+/* Returns a hash that is equal for two sets of the same rules in the same order, whatever their
+ * comments, reasons and file names. It changes with the name normaliser, too. */
 uint64_t rules_hash(const struct rules *r);
 
 #endif

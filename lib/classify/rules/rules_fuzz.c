@@ -1,5 +1,6 @@
-/* Any bytes as a rule file: what loads is matched against names cut from the same bytes, and looked
- * at by lint, whose word must be true: a rule that it calls dead or shadowed never decides. */
+/* Reads any bytes as a rule file: what loads is matched against names cut from the same bytes, and
+ * looked at by lint, whose word must be true: a rule that it calls dead or shadowed never decides.
+ */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +11,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum { LINES = 1 << 16 };
 
-/* Lines of which every rule can never decide are not known; those with a single rule are. */
+/* Counts for each line how many of its rules lint says never decide; only if it says so of all of
+ * them is the line put to the test. */
 struct verdicts {
     uint8_t findings[LINES];
 };

@@ -1,4 +1,4 @@
-/* What is wrong with rule sets; and that nothing is with the built-in one. */
+/* Tests of faults in rule sets, and that the built-in one has none. */
 #include <stdarg.h>
 #include <setjmp.h>
 #include <stddef.h>
@@ -15,7 +15,7 @@ static void add_finding(void *ctx, const struct rules_finding *f) {
                 f->text);
 }
 
-/* Compares what is found in `text`, with `built_in` behind it. */
+/* Compares the faults found in `text` in front of the built-in rules `built_in`. */
 static void expect_behind(const char *text, const char *built_in, const char *want) {
     struct rules *r = NULL;
     struct strbuf got = {0};
@@ -48,7 +48,7 @@ static void what_an_earlier_rule_covers_is_told(void **state) {
     (void)state;
     expect("skip poll*\nskip poll_x\n",
            "f:2: dead: the place of 'poll_x': f:1, 'poll*', decides first, and says the same\n");
-    expect("skip xyz\\*a*\nkeep xyzb*a\n", ""); /* a star that is a star */
+    expect("skip xyz\\*a*\nkeep xyzb*a\n", ""); /* an escaped star stands for itself */
     expect("skip pol*\nkeep poll\n",
            "f:2: shadowed: the place of 'poll': f:1, 'pol*', decides first\n");
     expect("cause lock poll*\ncause lock 90% poll\n",

@@ -73,8 +73,8 @@ static enum st rule_fail(struct rule_line *l, const char *what, const struct wor
     return err_set(l->e, ERR_FORMAT, "%s:%u: %s", l->file, (unsigned)l->number, what);
 }
 
-/* Splits a line into words. "…" is one word in which only \" is special; a # at the start of a
- * word begins a comment. ST_ERR: a quote has no end, or out of memory. */
+/* Splits a line into words. "…" is one word, in which a backslash keeps the next byte from ending
+ * it; a # at the start of a word begins a comment. ST_ERR: a quote has no end, or out of memory. */
 static enum st split(struct rule_line *l, const char *s, size_t len) {
     l->words.len = 0;
     for (size_t i = 0; i < len;) {
@@ -418,8 +418,8 @@ static void add_canonical_images(struct strbuf *b, const struct rule *r) {
     }
 }
 
-/* Appends a rule's canonical line, which has the pattern and the decision of the rule and nothing
- * else, for rules_hash. */
+/* Appends a rule's canonical line, which has the conditions and the decision of the rule and
+ * nothing else, for rules_hash. */
 static void add_canonical(struct strbuf *b, const struct rule *r) {
     strbuf_addf(b, "%d %d %d %d %u %u %d %d ", (int)r->kind, (int)r->place, (int)r->side,
                 (int)r->cause, r->confidence, r->sides, (int)r->os, r->unresolved);

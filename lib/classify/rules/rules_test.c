@@ -1,4 +1,4 @@
-/* The rule language and the rule set. */
+/* Tests of the rule language and the rule set. */
 #include <stdarg.h>
 #include <setjmp.h>
 #include <stddef.h>
@@ -30,7 +30,7 @@ static const struct rule *match(const struct rules *r, enum rule_kind kind, cons
     return rules_match(r, kind, &s, NULL);
 }
 
-/* Line of the rule that decides, 0 = none. */
+/* Returns the line of the rule that decides, 0 = none. */
 static unsigned line_of(const struct rules *r, enum rule_kind kind, const char *function,
                         const char *image, bool in_app) {
     const struct rule *rule = match(r, kind, function, image, in_app);
@@ -58,7 +58,7 @@ static void the_first_rule_that_matches_decides(void **state) {
     rules_free(r);
 }
 
-/* As editors on Windows write it. */
+/* Reads rules as editors on Windows write them. */
 static void a_byte_order_mark_and_carriage_returns_are_no_part_of_a_rule(void **state) {
     (void)state;
     struct rules *r = rules_of("\xef\xbb\xbfskip poll\r\nkeep ma*\r\n");
@@ -128,7 +128,8 @@ static void every_kind_carries_what_it_decides(void **state) {
     assert_int_equal(match(r, RULE_SIDE, "f", "libshopcore.so", false)->side, SIDE_APP);
     assert_int_equal(match(r, RULE_SIDE, "Vendor::f", "Shop", true)->side, SIDE_SYSTEM);
     assert_int_equal(match(r, RULE_SIDE, NULL, "libshopcore.so", false)->side, SIDE_APP);
-    assert_null(match(r, RULE_SIDE, NULL, "Shop", true)); /* Vendor::* is for names */
+    assert_null(match(r, RULE_SIDE, NULL, "Shop",
+                      true)); /* Vendor::* needs a name, which the frame does not have */
     assert_string_equal(match(r, RULE_NORMALISE, "__GI___poll", "libc.so", false)->replacement,
                         "*");
     assert_string_equal(match(r, RULE_NORMALISE, "old_name", "Shop", true)->replacement,
@@ -168,7 +169,7 @@ static void rules_are_limited_to_systems(void **state) {
                                "skip d\n");
     static const struct {
         const char *function;
-        unsigned line[3]; /* any, darwin, linux */
+        unsigned line[3]; /* deciding line for any system, darwin, linux */
     } rows[] = {{"a", {1, 3, 1}}, {"b", {3, 3, 0}}, {"c", {4, 0, 4}}, {"d", {6, 6, 6}}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         for (int os = OS_ANY; os <= OS_LINUX; os++) {
@@ -195,7 +196,8 @@ static void a_rule_may_hang_on_the_caller(void **state) {
     assert_true(by_caller);
     s.caller_known = true;
     by_caller = false;
-    assert_int_equal(rules_match(r, RULE_PLACE, &s, &by_caller)->line, 2); /* nobody called */
+    assert_int_equal(rules_match(r, RULE_PLACE, &s, &by_caller)->line,
+                     2); /* the caller is known to be none */
     s.caller = "run_loop_once";
     s.caller_len = strlen(s.caller);
     assert_int_equal(rules_match(r, RULE_PLACE, &s, &by_caller)->line, 1);
@@ -250,15 +252,16 @@ static void whose_an_image_is_may_hang_on_its_path_or_id(void **state) {
     assert_int_equal(match_image(r, "libvendor.so", "/app/x", NULL)->line, 3);
     assert_null(match_image(r, "x", "/app/x", "abcd"));
     assert_null(match_image(r, NULL, NULL, NULL));
-    assert_null(match_image(r, "libacme.so", NULL, NULL)); /* by name only: with the functions */
+    assert_null(match_image(r, "libacme.so", NULL,
+                            NULL)); /* rules by name alone are matched with the functions */
     assert_string_equal(match(r, RULE_SIDE, "f", "libacme.so", true)->vendor, "Acme");
     assert_null(match(r, RULE_SIDE, "f", "libvendor.so", true));
     assert_int_equal(rules_index(r, match(r, RULE_SIDE, "f", "libacme.so", true)), 3);
     rules_free(r);
 }
 
-/* Rules are filed by exact name, first byte of the name or of the image: the order must not show.
- */
+/* Rules are stored by exact name, first byte of the name, or first byte of the image: the result
+ * must not depend on that. */
 static void the_first_rule_decides_wherever_it_is_filed(void **state) {
     (void)state;
     static const char *const lines[] = {"skip poll",       "skip p*",

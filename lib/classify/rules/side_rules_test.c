@@ -1,4 +1,4 @@
-/* Rules from globs and lists of ids. */
+/* Tests of rules made from globs and lists of ids. */
 #include <stdarg.h>
 #include <setjmp.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
-/* Stalls seen with and without symbols are counted together: within a run, and between the runs
- * that the gate compares. */
+/* Tests that stalls seen with and without symbols are counted together: within a run, and between
+ * the runs that the gate compares. */
 #include <stdarg.h>
 #include <setjmp.h>
 #include <stddef.h>
@@ -15,11 +15,12 @@
 #include "classify/gate/gate.h"
 #include "classify/stats/triage_private.h"
 
-/* Some stalls of a bucket of one frame; a name that begins with '+' is none. */
+/* Stalls of a bucket of one frame; a name that begins with '+' stands for a frame without a name.
+ */
 struct stalls {
     const char *level1, *level2, *action;
-    const char *was1, *was2, *was_action; /* NULL = they were never called otherwise */
-    unsigned users;                       /* one stall of a second each */
+    const char *was1, *was2, *was_action; /* the keys before names were known; NULL = none */
+    unsigned users;                       /* number of users, each with one stall of a second */
 };
 
 static bool key_of(char *text, size_t size, const char *function) {
@@ -69,7 +70,7 @@ static bool tally_user(struct tally *t, uint64_t user) {
            distinct_add(&t->users, user);
 }
 
-/* False: out of memory. */
+/* Counts the stalls. False: out of memory. */
 static bool count(struct triage *t, const struct stalls *s) {
     struct bucket *one = bucket(t, &t->level[0], s->level1, s->was1);
     struct bucket *two = one ? bucket(t, &t->level[1], s->level2, s->was2) : NULL;
@@ -112,7 +113,7 @@ static struct triage *finished(const struct stalls *s, size_t n) {
     return t;
 }
 
-/* "draw 30, +0x1 2": the buckets of a set by rank, with their stalls. */
+/* Checks a set's buckets by rank, with their stalls: "draw 30, +0x1 2". */
 static void assert_buckets(const struct bucket_set *set, const char *want) {
     char got[256] = "";
     for (size_t i = 0; i < set->buckets.len; i++) {
@@ -139,10 +140,11 @@ static void dumps_without_symbols_join_those_with(void **state) {
     assert_buckets(&t->level[1], "draw2 50, +0x92 3");
     assert_buckets(&t->actions, "draw_tap 50, +0x93 3");
     const struct bucket *draw = t->level[0].buckets.data[t->level[0].ranked[0]];
-    assert_int_equal(draw->users, 30); /* of which twenty were in both */
+    assert_int_equal(draw->users, 30); /* 20 of the 30 users were in both buckets */
     assert_int_equal(draw->children.len, 1);
     assert_int_equal(draw->actions.len, 1);
-    assert_string_equal(draw->evidence.id, "draw2"); /* the one that has names */
+    assert_string_equal(draw->evidence.id,
+                        "draw2"); /* the evidence of the bucket with names is kept */
     assert_int_equal(t->unresolved, 3);
     assert_int_equal(t->total.stalls, 53);
     triage_free(t);
@@ -157,7 +159,7 @@ static void their_order_does_not_matter(void **state) {
     triage_free(t);
 }
 
-/* What was one bucket without names and is two with them stays one: nobody knows which. */
+/* A bucket without names that became two with names stays by itself, because it may be either. */
 static void what_could_be_either_stays(void **state) {
     (void)state;
     static const struct stalls s[] = {RAW("+0x1", 30), NAMED("draw", "+0x1", 20),
@@ -179,7 +181,7 @@ static void places_join_the_start_of_their_function(void **state) {
     triage_free(t);
 }
 
-/* Such as no run writes. */
+/* Merges aliases that form a circle, which no run writes. */
 static void aliases_in_a_circle_join_nothing(void **state) {
     (void)state;
     static const struct stalls s[] = {NAMED("+0x1", "+0x2", 3), NAMED("+0x2", "+0x3", 2),
@@ -189,7 +191,7 @@ static void aliases_in_a_circle_join_nothing(void **state) {
     triage_free(t);
 }
 
-/* A level 2 that a bucket of another level 1 had is not torn from its own. */
+/* A level-2 bucket that was under another level-1 bucket is not moved. */
 static void families_stay_together(void **state) {
     (void)state;
     static const struct stalls s[] = {RAW("+0x1", 30),
@@ -200,7 +202,8 @@ static void families_stay_together(void **state) {
     triage_free(t);
 }
 
-/* Named once is named: other rules may have called it otherwise, and that id may be in use. */
+/* A key with names is never taken as an alias: other rules may have made it, and its id may be in
+ * use. */
 static void names_are_never_aliases(void **state) {
     (void)state;
     static const struct stalls s[] = {NAMED("poll", "+0x7", 30), NAMED("draw", "poll", 20)};
@@ -209,14 +212,15 @@ static void names_are_never_aliases(void **state) {
     triage_free(t);
 }
 
-/* duration_ms: of the stall; 0 = of 1 s, told by no dump. */
+/* Checks a stall with a dump in each of two buckets. duration_ms: its length; 0 = no dump gives it,
+ * and it counts 1 s. */
 static void assert_stalls_of_both(uint64_t duration_ms, const char *level1, const char *actions) {
     static const struct stalls s[] = {RAW("+0x1", 30), NAMED("draw", "+0x1", 20)};
     struct triage *t = NULL;
     struct triage_options o = {.cap_ms = 30000, .rules = "test"};
     assert_int_equal(triage_new(&t, &o, NULL), ST_OK);
     assert_true(count(t, &s[0]) && count(t, &s[1]));
-    for (uint32_t i = 0; i < 2; i++) { /* a stall with a dump in each */
+    for (uint32_t i = 0; i < 2; i++) { /* the stall has a dump in each bucket */
         struct stall_part part = {
             .level2 = i, .action = i, .holder = NO_INDEX, .cell = 7, .ms = 500};
         assert_true(stalls_join(t, 99, 500, duration_ms, &part, 1));
@@ -233,13 +237,14 @@ static void a_stall_of_raw_and_named_dumps_counts_once_while_dumps_are_missing(v
     assert_stalls_of_both(0, "draw 51", "draw_tap 51");
 }
 
-/* Its parts are forgotten when it is counted, which is in one of the two. */
+/* A complete stall's parts are forgotten when it is counted, which happens in one of the two
+ * buckets. */
 static void so_does_a_complete_one(void **state) {
     (void)state;
     assert_stalls_of_both(1000, "draw 51", "draw_tap 51");
 }
 
-/* Every dump of a bucket may have come with an id of its own. */
+/* Each dump of a bucket may bring another id, so their number has a limit. */
 static void as_many_are_kept_as_there_is_room_whatever_their_order(void **state) {
     (void)state;
     enum { MANY = 3 * ALIASES_MAX };
@@ -247,7 +252,8 @@ static void as_many_are_kept_as_there_is_room_whatever_their_order(void **state)
     for (uint64_t i = 0; i < MANY; i++) {
         assert_true(bucket_add_alias(&up, hash_u64(i) >> 16));
         assert_true(bucket_add_alias(&down, hash_u64(MANY - 1 - i) >> 16));
-        assert_true(bucket_add_alias(&up, hash_u64(i / 2) >> 16)); /* known, or dropped */
+        assert_true(
+            bucket_add_alias(&up, hash_u64(i / 2) >> 16)); /* this id is known, or was dropped */
     }
     assert_int_equal(up.aliases.len, ALIASES_MAX);
     assert_int_equal(down.aliases.len, ALIASES_MAX);
@@ -261,7 +267,8 @@ static void as_many_are_kept_as_there_is_room_whatever_their_order(void **state)
 
 /* ---- the gate ---- */
 
-/* "1 draw 40 50": level, title, and stalls of the base and of the later run. */
+/* Checks the gate's rows: "1 draw 40 50" is level, title, and stalls of the base and of the later
+ * run. */
 static void assert_rows(const struct stalls *base, size_t bases, const struct stalls *now,
                         size_t nows, const char *want) {
     struct triage *t[RATES_RUNS] = {finished(base, bases), finished(now, nows)};
@@ -275,7 +282,7 @@ static void assert_rows(const struct stalls *base, size_t bases, const struct st
         const struct gate_row *row = &g.rows.data[i];
         size_t len = strlen(got);
         if (!row->bucket) {
-            continue; /* a pool */
+            continue; /* the row of a pool */
         }
         snprintf(got + len, sizeof got - len, "%s%c %s %u %u", len ? ", " : "", row->level,
                  row->bucket->frames[0]->function, (unsigned)row->stalls[RATES_BASE],
@@ -301,7 +308,7 @@ static void the_gate_knows_what_lost_its_names(void **state) {
     assert_rows(named, 1, raw, 1, "1 +0x1 40 30");
 }
 
-/* What a bucket without names could be is compared with it together: nobody guesses. */
+/* A bucket without names is compared with all that it could be, taken together. */
 static void the_gate_takes_together_what_could_be_either(void **state) {
     (void)state;
     static const struct stalls raw[] = {RAW("+0x1", 30)};

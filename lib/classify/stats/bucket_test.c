@@ -18,7 +18,7 @@ enum {
     KEYS = 1 + WORDS * WORDS * (1 + WORDS * WORDS)
 };
 
-/* Frames of key number n: none, one, or two. */
+/* Fills in the frames of key number n: none, one, or two. */
 static size_t frames_of(size_t n, struct bucket_frame frames[FRAMES]) {
     size_t count = 0;
     for (; n > 0 && count < FRAMES; count++) {
@@ -95,7 +95,7 @@ static void each_key_has_one_bucket(void **state) {
     assert_int_equal(triage_new(&t, &(struct triage_options){0}, NULL), ST_OK);
     assert_int_equal(triage_new(&from, &(struct triage_options){0}, NULL), ST_OK);
     for (size_t n = 0; n < KEYS; n += 2) {
-        put(t, &t->actions, n, &added); /* some texts come about in two ways: a\tb */
+        put(t, &t->actions, n, &added); /* some texts come about in two ways, such as a\tb */
     }
     for (size_t n = 0; n < KEYS; n++) {
         struct bucket *b = put(from, &from->actions, n, &added);

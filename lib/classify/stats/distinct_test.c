@@ -1,5 +1,5 @@
-/* Histograms and distinct counts: errors within what is promised, and merging that cannot be told
- * from adding. */
+/* Tests of histograms and distinct counts: their errors are within the promise, and merging gives
+ * the same as adding. */
 #include <stdarg.h>
 #include <setjmp.h>
 #include <stddef.h>
@@ -120,7 +120,7 @@ static void few_users_are_counted_exactly(void **state) {
     distinct_release(&d);
 }
 
-/* Five standard errors of 1.04 / sqrt(4096). */
+/* Eight percent are five standard errors of 1.04 / sqrt(4096). */
 static void many_users_are_counted_within_eight_percent(void **state) {
     (void)state;
     struct distinct d = {0};

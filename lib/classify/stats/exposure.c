@@ -252,7 +252,8 @@ struct exposure_table {
     char row[FIELDS_MAX + 1][FIELD_SIZE]; /* fields of a row, and one more that is always empty */
 };
 
-/* Reads the next field of a line, which may stand in double quotes. False: the line ends. */
+/* Reads the next field of a line, which may stand in double quotes. Of a field, the first
+ * FIELD_SIZE - 1 bytes are kept. False: the line ends. */
 static bool next_field(const char **at, const char *end, char out[FIELD_SIZE]) {
     size_t len = 0;
     if (*at > end) {

@@ -1,5 +1,5 @@
-/* Any bytes as session records and as a table of exposure, filtered and not: what was counted can
- * be written and read again. */
+/* Reads any bytes as session records and as a table of exposure, filtered and not: what was counted
+ * can be written and read again. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,5 @@
-/* Exposure: what session records and tables count, of whom, and what is wrong with them. */
+/* Tests of exposure: what session records and tables count, for whom, and which errors they have.
+ */
 #include <stdarg.h>
 #include <setjmp.h>
 #include <stddef.h>
@@ -80,7 +81,7 @@ static void without_a_user_each_session_is_one(void **state) {
     (void)state;
     struct triage *t = new_triage();
     assert_int_equal(add_session(t, &everybody, SESSION "\"id\":\"s1\"}"), ST_OK);
-    assert_sums(t, 1, 0); /* one launch, and no time that is known */
+    assert_sums(t, 1, 0); /* one launch, and no known time */
     assert_true(has_cell(t, NULL, NULL, -1, "s1"));
     triage_free(t);
 }
@@ -219,7 +220,8 @@ static void only_rows_of_those_asked_for_count(void **state) {
                      ST_OK);
     assert_int_equal(t->exposure.cells.len, CLUSTER_GROUPS);
     assert_sums(t, 0, 2);
-    assert_string_equal(where_unsaid(w, &seen, true, &at), "app.build"); /* no such column */
+    assert_string_equal(where_unsaid(w, &seen, true, &at),
+                        "app.build"); /* the table has no such column */
     assert_null(where_unsaid(w, &seen, true, &at));
     where_free(w);
     triage_free(t);

@@ -1,4 +1,4 @@
-/* Counts a whole table of exposure, line by line. */
+/* Counts a whole table of exposure, line by line, for tests. */
 #ifndef STALLKIT_EXPOSURE_TEXT_TEST_H
 #define STALLKIT_EXPOSURE_TEXT_TEST_H
 

@@ -197,8 +197,8 @@ static void read_cause(struct partial_line *l, const struct tape_value *v, struc
     }
 }
 
-/* Reads the evidence in the form of version 2: id, span, hash, cause and, if there is one, the
- * row of the reason. The id is borrowed, as bucket_take_evidence copies it. */
+/* Reads the evidence in the form of versions 2 and 3: id, span, hash, cause and, if there is one,
+ * the row of the reason. The id is borrowed, as bucket_take_evidence copies it. */
 static void read_evidence_array(struct partial_line *l, const struct tape_value *array,
                                 struct evidence *offer) {
     struct partial_items items = {0};

@@ -43,8 +43,8 @@ enum {
     PARTIAL_COUNTS = 8 /* number of a tally's counts, see partial_counts */
 };
 
-/* The items of a frame in version 2: five row numbers of strings, of which the last three may be
- * missing, the line, and flags. */
+/* The items of a frame in versions 2 and 3: five row numbers of strings, of which the last three
+ * may be missing, the line, and flags. */
 enum {
     FRAME_IMAGE,
     FRAME_FUNCTION,
@@ -147,7 +147,7 @@ uint64_t partial_hash(struct partial_line *l, const struct tape_value *v, const 
  * value. */
 struct partial_items partial_items(struct partial_line *l, const struct tape_value *array,
                                    size_t group, const char *what);
-/* Returns the items of a member, an array, which version 2 leaves out if it is empty. */
+/* Returns the items of a member, an array, which versions 2 and 3 leave out if it is empty. */
 struct partial_items partial_get_items(struct partial_line *l, const struct tape_value *o,
                                        const char *name, size_t group);
 /* Returns the next item; NULL after the last one. */

@@ -1,5 +1,5 @@
-/* Partials: however dumps are split and merged, the result is that of one run, byte for byte; and
- * no text makes the reader do what it should not. */
+/* Tests of partials: however dumps are split and merged, the result is that of one run, byte for
+ * byte; and no text does harm to the reader. */
 #include <stdarg.h>
 #include <setjmp.h>
 #include <stddef.h>
@@ -33,8 +33,8 @@ static struct triage *new_triage(void) {
     return triage_new(&t, &o, NULL) == ST_OK ? t : NULL;
 }
 
-/* Dump n of a fleet: some in stalls of three dumps, which the parts tear; some crashes, some idle,
- * some without ids or users. */
+/* Adds dump n of a fleet: some in stalls of three dumps, which the parts tear; some crashes, some
+ * idle, some without ids or users. */
 static enum st add_dump(const struct keyer_bench *b, struct triage *t, uint64_t n) {
     static const char *const functions[] = {"alpha", "beta", "gamma", "delta \"quoted\"",
                                             "epsilon"};
@@ -70,7 +70,7 @@ static enum st add_dump(const struct keyer_bench *b, struct triage *t, uint64_t 
     fixture_frame(&f, "libx.so", false, r % 3 ? "spin" : NULL, 0x30 * (r % 4));
     fixture_frame(&f, "Shop", true, functions[of_stall % 5], 0x40);
     fixture_stack(&f, 1 + r % 9);
-    /* Some wait for a lock, of which nobody tells whose it is, or that a thread of a pool holds. */
+    /* Some dumps wait for a lock, whose holder is unknown or a thread of a pool. */
     char worker[NAME];
     snprintf(worker, sizeof worker, "worker %u", (unsigned)n);
     static const struct dump_thread_order by_id[2] = {{1, 0}, {2, 1}};
@@ -94,7 +94,7 @@ static enum st write_partial(const struct triage *t, struct strbuf *out) {
     return sink_close(&s, NULL) == ST_OK ? st : ST_ERR;
 }
 
-/* The partials of a text, merged into t, which may be NULL: the first becomes it. */
+/* Reads the partials in a text and merges them into *t; if that is NULL, the first becomes *t. */
 static enum st read_partials(struct triage **t, const char *text, size_t len, struct err *e) {
     struct partial_reader *r = NULL;
     enum st st = partial_reader_new(&r, e);
@@ -116,7 +116,7 @@ static enum st read_partials(struct triage **t, const char *text, size_t len, st
     return st;
 }
 
-/* Outputs of a finished triage behind each other. */
+/* Appends all outputs of a finished triage. */
 static void print(struct triage *t, struct strbuf *out) {
     struct sink s = sink_to_strbuf(out);
     struct triage_view v = {.width = 100};
@@ -157,7 +157,7 @@ static void merging_in_any_order_and_grouping_is_one_run(void **state) {
             parts[i] = new_triage();
             assert_non_null(parts[i]);
         }
-        /* Shuffled dumps, each to any part. */
+        /* Dumps are shuffled, and each goes to any part. */
         uint64_t order[DUMPS];
         for (uint64_t n = 0; n < DUMPS; n++) {
             uint64_t k = next(&seed) % (n + 1);
@@ -169,7 +169,7 @@ static void merging_in_any_order_and_grouping_is_one_run(void **state) {
         }
         assert_true(clusters_add(&parts[count - 1]->exposure, 77, 300, 300000));
         assert_true(clusters_add(&parts[0]->exposure, 77, DUMPS - 300, (DUMPS - 300) * 1000));
-        /* Any two of them merge, directly or through text, until one is left. */
+        /* Any two parts merge, directly or through text, until one is left. */
         while (count > 1) {
             size_t from = next(&seed) % count, to = next(&seed) % (count - 1);
             to += to >= from;
@@ -220,12 +220,13 @@ static void partials_behind_each_other_are_merged(void **state) {
     strbuf_release(&text);
 }
 
-/* Twice as much of everything, until no sum can grow. */
+/* Doubles all sums until they reach their limits. */
 static void absurd_sums_have_an_end_that_no_order_changes(void **state) {
     enum { DOUBLINGS = 70 };
     struct triage *most = one_run(*state, 60), *few = one_run(*state, 60);
     struct strbuf text = {0}, one = {0}, prints = {0};
-    assert_true(stalls_flush(most) && stalls_flush(few)); /* they would double, too */
+    assert_true(stalls_flush(most) &&
+                stalls_flush(few)); /* stalls that are kept would be doubled, too */
     for (int i = 0; i < DOUBLINGS; i++) {
         strbuf_clear(&text);
         assert_int_equal(write_partial(most, &text), ST_OK);
@@ -287,7 +288,7 @@ static void partial_of_dumps(const struct keyer_bench *b, uint64_t from, uint64_
     triage_free(t);
 }
 
-/* Where the limit is only met by the output, neither the parts nor their order can be seen. */
+/* If only the output meets the limit, neither the parts nor their order may change it. */
 static void folding_at_the_end_does_not_depend_on_the_order_of_parts(void **state) {
     const struct keyer_bench *b = *state;
     enum { STEP = FOLD_DUMPS / 4 };
@@ -312,7 +313,7 @@ static void folding_at_the_end_does_not_depend_on_the_order_of_parts(void **stat
             const struct bucket *at = t->level[0].buckets.data[i];
             ms += at->tally->ms;
             stalls += at->tally->stalls;
-            assert_int_equal(bucket_error_ms(&t->level[0], at), 0); /* nothing is lost yet */
+            assert_int_equal(bucket_error_ms(&t->level[0], at), 0); /* no time is lost yet */
         }
         assert_int_equal(ms, t->total.ms);
         assert_int_equal(stalls, t->total.stalls);
@@ -337,8 +338,8 @@ static const struct bucket *bucket_of_id(const struct bucket_set *set, const cha
     return NULL;
 }
 
-/* Partials that were folded merge to sums that are exact, and buckets that lack at most what they
- * say. */
+/* Checks that folded partials merge to exact sums, and to buckets that lack at most what they say.
+ */
 static void what_folded_partials_lack_is_within_the_bound(void **state) {
     const struct keyer_bench *b = *state;
     struct triage *whole = one_run(b, FOLD_DUMPS), *merged = NULL, *other_way = NULL;
@@ -398,8 +399,8 @@ static void a_partial_cut_anywhere_is_an_error(void **state) {
     strbuf_release(&text);
 }
 
-/* A digit made another one is mostly found by the sums; where it is not, the result can be written
- * and printed all the same. */
+/* Changes each digit: the sums reveal most changes; where they do not, the result can still be
+ * written and printed. */
 static void changed_numbers_do_no_harm(void **state) {
     struct triage *whole = one_run(*state, 15);
     struct strbuf text = {0};
@@ -452,7 +453,7 @@ static void what_is_no_partial_is_refused(void **state) {
     }
 }
 
-/* A member that nobody knows comes from a later version, or from who passed the partial on. */
+/* An unknown member may come from a later version, or from a program that passed the partial on. */
 static void what_json_cannot_hold_is_repaired_as_in_dumps(void **state) {
     static const char more[] = "{\"note\":\"a\\u0000b\",\"n\":123456789012345678901234567890,";
     struct triage *whole = one_run(*state, 3), *back = NULL;

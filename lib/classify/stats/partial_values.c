@@ -251,7 +251,7 @@ static void read_facet(struct partial_line *l, const struct tape_value *o, size_
     }
 }
 
-/* Names of the counts, in the order in which version 2 has them as an array. */
+/* Names of the counts, in the order in which versions 2 and 3 have them as an array. */
 static const char *const partial_counts[PARTIAL_COUNTS] = {
     "dumps", "stalls", "ms", "max_ms", "fatal", "fatal_min_ms", "samples", "hits"};
 

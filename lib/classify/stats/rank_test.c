@@ -1,4 +1,4 @@
-/* The order of buckets: by time, or by stalls where no length is known. */
+/* Tests of the order of buckets: by time, or by stalls where no length is known. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

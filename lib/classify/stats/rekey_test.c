@@ -1,4 +1,5 @@
-/* Counts sorted anew by other rules: nothing is lost, and what cannot be sorted is refused. */
+/* Tests of sorting counts anew by other rules: nothing is lost, and what cannot be sorted is
+ * refused. */
 #include <stdarg.h>
 #include <setjmp.h>
 #include <stddef.h>
@@ -13,7 +14,7 @@
 #include "classify/keys/fixture_dump_test.h"
 #include "classify/stats/triage_private.h"
 
-/* A keyer and the rules that it goes by; NULL: the built-in ones. */
+/* A keyer and its rules; text NULL: the built-in ones. */
 struct sorter {
     struct rules *rules;
     struct keyer *keyer;
@@ -37,7 +38,7 @@ static void sorter_release(struct sorter *s) {
     rules_free(s->rules);
 }
 
-/* `stalls` of a second each, in `inner`, which `on_inner` called. */
+/* Counts `stalls` stalls of a second each in the function `inner`, which `on_inner` called. */
 static void count(struct triage *t, struct sorter *s, const char *inner, unsigned stalls) {
     for (unsigned i = 0; i < stalls; i++) {
         char caller[32], id[48];
@@ -64,7 +65,7 @@ static struct triage *some(struct sorter *s) {
     return t;
 }
 
-/* "draw 3, load 2": level 1 by rank. */
+/* Checks level 1 by rank: "draw 3, load 2". */
 static void assert_buckets(struct triage *t, const char *want) {
     char got[256] = "";
     assert_int_equal(triage_finish(t, NULL), ST_OK);
@@ -92,7 +93,7 @@ static void buckets_go_where_the_new_rules_put_them(void **state) {
     assert_int_equal(t->options.rules_hash, 2);
     assert_int_equal(t->threshold_ms, 700);
     assert_int_equal(t->exposure.cells.len, 1);
-    assert_buckets(from, "draw 3, load 2"); /* which stays */
+    assert_buckets(from, "draw 3, load 2"); /* the triage that was sorted stays as it was */
     triage_free(t);
     triage_free(from);
     sorter_release(&old);
@@ -111,7 +112,7 @@ static void a_stall_of_several_dumps_still_counts_once(void **state) {
         sorter_init(&old, NULL);
         sorter_init(&new, rules[n]);
         assert_int_equal(triage_new(&from, &old.options, NULL), ST_OK);
-        for (unsigned i = 0; i < 2; i++) { /* one level 1, two of level 2 */
+        for (unsigned i = 0; i < 2; i++) { /* one bucket of level 1, two of level 2 */
             const char *const names[] = {"draw", "on_draw", outer[i], "main"};
             struct fixture f = {.d = {.id = i ? "a" : "b", .text = "t", .text_len = 1}};
             struct stall_key key;
@@ -130,7 +131,8 @@ static void a_stall_of_several_dumps_still_counts_once(void **state) {
         for (size_t i = 0; i < t->level[0].buckets.len; i++) {
             stalls += t->level[0].buckets.data[i]->tally->stalls;
         }
-        /* What is idle now is where it was counted, as the key that sorts first. */
+        /* A stall that is idle by the new rules stays where it was counted, under the key that
+         * sorts first. */
         assert_int_equal(stalls, t->apart[APART_IDLE] ? 0 : 1);
         assert_int_equal(t->total.stalls, stalls);
         assert_int_equal(t->total.ms, t->apart[APART_IDLE] ? 1000 : 2000);
@@ -141,7 +143,7 @@ static void a_stall_of_several_dumps_still_counts_once(void **state) {
     }
 }
 
-/* Its id as the same stack without names has it, for the gate to know the bucket by. */
+/* Does the bucket have this number as an alias, as the same stack without names has it? */
 static bool has_alias(const struct bucket *b, uint64_t number) {
     for (size_t i = 0; i < b->aliases.len; i++) {
         if (b->aliases.data[i] == number) {
@@ -151,7 +153,7 @@ static bool has_alias(const struct bucket *b, uint64_t number) {
     return false;
 }
 
-/* Was a bucket of level 2 of `from` called by one of b's aliases? */
+/* Is one of b's aliases the id of a level-2 bucket of `from`? */
 static bool any_was(const struct triage *from, const struct bucket *b) {
     for (size_t i = 0; i < from->level[1].buckets.len; i++) {
         uint64_t number;
@@ -192,7 +194,7 @@ static void a_bucket_knows_the_id_that_its_stack_had(void **state) {
         assert_false(raw.level[1].frames[0].info->resolved);
         key_text(&raw.level[1], &text);
         assert_true(has_alias(b, key_number('2', text.data, text.len)));
-        assert_int_equal(b->aliases.len, 2); /* and its id by the rules before */
+        assert_int_equal(b->aliases.len, 2); /* the other alias is its id by the old rules */
         assert_true(any_was(from, b));
         assert_int_equal(t->level[0].buckets.data[b->parent]->aliases.len, 2);
         strbuf_release(&text);
@@ -235,7 +237,7 @@ static void a_bucket_without_its_stack_is_refused(void **state) {
         other.stack.len = 0;
         if (stacks[i]) {
             piece = (uint32_t)map_intern(&from->pieces, stacks[i], strlen(stacks[i]));
-            other.stack.data = &piece; /* only read */
+            other.stack.data = &piece; /* the pieces are only read */
             other.stack.len = 1;
         }
         assert_true(bucket_take_evidence(from->level[1].buckets.data[1], &other));
@@ -250,7 +252,7 @@ static void a_bucket_without_its_stack_is_refused(void **state) {
 
 /* ---- names that come late ---- */
 
-/* A stall of a second without names: at an offset of the app, called at another one by a third. */
+/* Counts a stall of a second without names: at an offset in the app, called from another. */
 static enum st add_raw(struct triage *t, struct keyer *k, const char *id, uint64_t inner,
                        uint64_t outer, struct err *e) {
     struct fixture f = {.d = {.id = id, .user = id, .text = id, .text_len = strlen(id)}};
@@ -266,7 +268,7 @@ static enum st add_raw(struct triage *t, struct keyer *k, const char *id, uint64
     return st == ST_OK ? triage_add(t, &f.d, &key, true, NULL, e) : st;
 }
 
-/* Five of them, in two functions. */
+/* Counts five such stalls, in two functions. */
 static enum st add_raws(struct triage *t, struct keyer *k, struct err *e) {
     static const struct {
         const char *id;
@@ -283,7 +285,7 @@ static enum st add_raws(struct triage *t, struct keyer *k, struct err *e) {
     return st;
 }
 
-/* Functions begin at multiples of 0x1000. */
+/* Gives names to a dump's frames; functions begin at multiples of 0x1000. */
 static enum st resolve_late(void *ctx, struct dump *d, struct err *e) {
     static const char *const names[] = {NULL, "draw", "load", "on_tap", "on_scroll", "layout"};
     struct dump_stack *s = &d->threads[0].stack;
@@ -327,7 +329,8 @@ static void names_that_come_late_join_what_is_one_function(void **state) {
     assert_false(triage_lacks_names(t));
     assert_int_equal(t->dumps_read, 5);
     assert_int_equal(t->unresolved, 0);
-    assert_int_equal(t->actions.buckets.len, 2); /* on_tap was called at two places */
+    assert_int_equal(t->actions.buckets.len,
+                     2); /* on_tap was called at two places, which are one action now */
     assert_buckets(t, "draw 3, load 2");
     assert_string_equal(t->options.rules, "built-in");
     size_t known = 0;
@@ -357,7 +360,7 @@ static void names_stay_in_the_stacks_that_are_kept(void **state) {
     struct sink sink = sink_to_strbuf(&once);
     assert_int_equal(triage_write_partial(t, &sink, NULL), ST_OK);
     assert_int_equal(sink_close(&sink, NULL), ST_OK);
-    /* The second time everything has names already: nothing else changes. */
+    /* The second time everything has names already, so nothing else changes. */
     assert_int_equal(triage_rename(&again, t, s.keyer, resolve_late, NULL, NULL), ST_OK);
     sink = sink_to_strbuf(&twice);
     assert_int_equal(triage_write_partial(again, &sink, NULL), ST_OK);

@@ -43,7 +43,7 @@ struct id_count {
  * count is exact, and samples merge to the same state in any order. Zero-initialised = empty. */
 struct id_sketch {
     VEC(struct id_count) ids; /* ascending by hash */
-    bool cut;                 /* there are more ids than those in the sample */
+    bool cut;                 /* the set has more ids than the sample */
     /* told: number of dumps with an id; untold: of dumps without one, or in partials without ids.
      */
     uint64_t told, untold;

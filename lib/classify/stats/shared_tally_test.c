@@ -1,5 +1,5 @@
-/* A bucket of level 1 has the tally of its only child as long as both hold the same, and counts its
- * own from then on. */
+/* Tests that a level-1 bucket shares the tally of its only child as long as both hold the same, and
+ * counts its own from then on. */
 #include <stdarg.h>
 #include <setjmp.h>
 #include <stddef.h>
@@ -21,7 +21,7 @@ static struct triage *new_triage(void) {
     return t;
 }
 
-/* Dump n, one of two of its stall, with one of 144 keys of level 1 and one of 3 callers. */
+/* Adds dump n, one of two of its stall, with one of 144 keys of level 1 and one of 3 callers. */
 static void add_dump(const struct keyer_bench *b, struct triage *t, uint64_t n) {
     uint64_t r = hash_u64(n + 1);
     char names[3][NAME], id[NAME], stall[NAME], version[NAME];
@@ -49,7 +49,8 @@ static void add_dump(const struct keyer_bench *b, struct triage *t, uint64_t n) 
     assert_int_equal(triage_add(t, &f.d, &key, true, NULL, NULL), ST_OK);
 }
 
-/* Level 1 has what its children have, and its own tally where they are several. */
+/* Checks that level 1 has the sums of its children, and counts the buckets with a shared tally and
+ * those with their own. */
 static void assert_sums(const struct triage *t, size_t *shared, size_t *own) {
     *shared = *own = 0;
     for (size_t i = 0; i < t->level[0].buckets.len; i++) {
@@ -78,7 +79,7 @@ static void level_1_counts_what_its_children_count(void **state) {
         assert_sums(t, &shared, &own);
         most = shared > most ? shared : most;
     }
-    assert_true(most > shared); /* of some that shared one a second child came */
+    assert_true(most > shared); /* some buckets that shared a tally got a second child */
     assert_true(shared > 0 && own > 0);
     triage_free(t);
 }
@@ -90,7 +91,8 @@ static void write(const struct triage *t, struct strbuf *out) {
     assert_int_equal(sink_close(&s, NULL), ST_OK);
 }
 
-/* Reads a partial, whose texts and buckets have other indexes than those that it is merged into. */
+/* Reads a partial, whose texts and buckets have other indexes than those of the triage into which
+ * it is merged. */
 static struct triage *read_back(const struct strbuf *text) {
     struct partial_reader *r = NULL;
     struct triage *t = NULL;
@@ -131,7 +133,7 @@ static void parts_that_share_add_up_to_the_whole(void **state) {
     }
     assert_sums(whole, &whole_shared, &own);
     assert_sums(sum, &shared, &own);
-    assert_true(shared >= whole_shared); /* what was counted twice is one again */
+    assert_true(shared >= whole_shared); /* tallies counted separately are shared again */
     write(whole, &expected);
     write(sum, &text);
     assert_string_equal(strbuf_cstr(&text), strbuf_cstr(&expected));

@@ -53,7 +53,7 @@ struct stall_counted {
     struct stall_spans {
         uint64_t said_ms, longest_ms, ms;
     } all, ranked;
-    bool counted; /* the stall was counted, as one */
+    bool counted; /* the stall was counted already, so that its later dumps do not count it again */
 };
 /* The stalls that were met, so that each counts once and at most its cap, even if its dumps
  * contradict each other. There are two generations, so memory has a bound; the 2^17 stalls whose
@@ -75,7 +75,7 @@ struct stall_count {
     /* The dump counts for a whole stall: it has no stall id, or its own members cover the whole
      * stall, and no other dump of the stall was read before. */
     bool whole;
-    bool counted; /* its stall was counted before, so the dump only adds time */
+    bool counted; /* the dump's stall was counted before, so the dump only adds time */
 };
 /* Computes how much stalled time, and whether a stall, the next dump of an input adds; `why` is the
  * reason why it is not ranked. cap_ms: 0 = no cap. The part of a span counts that lies in the first

@@ -1,4 +1,4 @@
-/* What each dump of a stall counts, whatever its dumps say of their places in it. */
+/* Tests of what each dump of a stall counts, whatever the dumps say of their places in it. */
 #include <stdarg.h>
 #include <setjmp.h>
 #include <stddef.h>
@@ -11,10 +11,10 @@
 
 enum { UNSAID = -1, DUMPS_MAX = 4 };
 
-/* A dump of the stall "s". */
+/* What a dump of the stall "s" says. */
 struct said {
     int64_t seq, at_ms, span_ms, duration_ms;
-    bool more; /* the stall's end was not seen */
+    bool more; /* the dump did not see the stall's end */
 };
 
 static struct stall_count take(struct stall_ledger *l, const char *id, const struct said *s,
@@ -30,14 +30,15 @@ static struct stall_count take(struct stall_ledger *l, const char *id, const str
     return c;
 }
 
-/* What the dumps count of the first 30 s, in this order and in the reverse one, adds up to. */
+/* Checks the sum that the dumps of a stall count of its first 30 s, in this order and in the
+ * reverse one. */
 static void a_stall_counts_up_to_the_cap_whatever_its_dumps_say(void **state) {
     (void)state;
     static const struct {
         struct said dumps[DUMPS_MAX];
         size_t count;
-        uint64_t ms[DUMPS_MAX]; /* in this order */
-        uint64_t reverse;       /* the sum in the other one */
+        uint64_t ms[DUMPS_MAX]; /* what each dump counts in this order */
+        uint64_t reverse;       /* the sum in the reverse order */
     } rows[] = {
         {{{1, 500, 20000, 60000, false},
           {2, 20000, 20000, 60000, false},
@@ -59,7 +60,7 @@ static void a_stall_counts_up_to_the_cap_whatever_its_dumps_say(void **state) {
          2,
          {25000, 5000},
          30000},
-        /* Of a stall of 5 s each dump says only how long all of it was. */
+        /* Each dump says only how long the whole stall of 5 s was. */
         {{{1, UNSAID, UNSAID, 5000, false}, {2, UNSAID, UNSAID, 5000, false}}, 2, {5000, 0}, 5000},
         {{{1, 2000, UNSAID, UNSAID, true}, {2, 5000, UNSAID, UNSAID, true}}, 2, {2000, 3000}, 5000},
     };
@@ -76,7 +77,8 @@ static void a_stall_counts_up_to_the_cap_whatever_its_dumps_say(void **state) {
     }
 }
 
-/* Of dumps with one id the first counts; how many would count otherwise is told. */
+/* Of dumps with one id the first counts; the number of those that would count otherwise is
+ * reported. */
 static void a_duplicate_that_would_count_otherwise_is_told(void **state) {
     (void)state;
     static const struct {
@@ -84,7 +86,7 @@ static void a_duplicate_that_would_count_otherwise_is_told(void **state) {
         const char *function;
         bool differs;
     } rows[] = {
-        {{.id = "1", .stall = {.span_ms = 10}}, "f", false}, /* the first one */
+        {{.id = "1", .stall = {.span_ms = 10}}, "f", false}, /* the dump that counts */
         {{.id = "1", .stall = {.span_ms = 10}}, "f", false},
         {{.id = "1", .stall = {.span_ms = 20}}, "f", true},
         {{.id = "1", .stall = {.span_ms = 10}}, "g", true},
@@ -107,7 +109,7 @@ static void a_duplicate_that_would_count_otherwise_is_told(void **state) {
     seen_release(&seen);
 }
 
-/* Dumps that lack members, and that contradict each other, in 200 orders. */
+/* Counts dumps that lack members or contradict each other, in 200 orders. */
 static void the_sum_is_the_same_in_any_order(void **state) {
     (void)state;
     enum { STALLS = 300, ORDERS = 200, CAP = 30000 };
@@ -129,7 +131,7 @@ static void the_sum_is_the_same_in_any_order(void **state) {
         for (uint64_t order = 0; order < ORDERS; order++) {
             struct stall_ledger l = {0};
             uint64_t sum = 0, spans = 0;
-            for (size_t i = count; i-- > 0;) { /* Fisher and Yates */
+            for (size_t i = count; i-- > 0;) { /* the shuffle of Fisher and Yates */
                 size_t other = hash_u64(order * DUMPS_MAX + i) % (i + 1);
                 struct said taken = dumps[other];
                 dumps[other] = dumps[i];
@@ -160,7 +162,7 @@ static void only_the_first_dump_of_a_stall_is_all_of_it(void **state) {
     assert_true(take(&l, "s", &whole, 0).counted);
     assert_false(take(&l, "t", &part, 0).whole);
     assert_false(take(&l, "t", &whole, 0).whole);
-    for (int i = 0; i < 2; i++) { /* without an id each is a stall of its own */
+    for (int i = 0; i < 2; i++) { /* a dump without a stall id is a stall of its own */
         struct stall_count alone = take(&l, i ? "" : NULL, &part, 0);
         assert_true(alone.whole);
         stall_ledger_mark(&l, alone.hash);
@@ -180,13 +182,14 @@ static void stalls_are_known_for_a_generation(void **state) {
         snprintf(id, sizeof id, "%d", i - STALL_LEDGER_GENERATION + 1);
         assert_true(i < STALL_LEDGER_GENERATION || take(&l, id, &whole, 0).counted);
     }
-    assert_false(take(&l, "0", &whole, 0).counted); /* forgotten: memory has a bound */
+    assert_false(take(&l, "0", &whole, 0)
+                     .counted); /* the first stall was forgotten, because memory has a bound */
     assert_true(l.slot_count[0] <= 2 * STALL_LEDGER_GENERATION);
     assert_true(l.slot_count[1] <= 2 * STALL_LEDGER_GENERATION);
     stall_ledger_release(&l);
 }
 
-/* The system waited for an app that its watchdog ended, in the background, too. */
+/* The system waited for an app that its watchdog ended, even in the background. */
 static void the_watchdog_in_the_background_is_a_stall(void **state) {
     (void)state;
     static const struct {

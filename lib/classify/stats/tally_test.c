@@ -1,4 +1,4 @@
-/* Aggregates: parts add up to the whole, in any order. */
+/* Tests of aggregates: parts add up to the whole, in any order. */
 #include <stdarg.h>
 #include <setjmp.h>
 #include <stddef.h>
@@ -12,7 +12,7 @@
 
 enum { STALLS = 300, PARTS = 7, VALUES = 5 };
 
-/* A stall that follows from its number alone. Facet texts of part p are numbered from p on. */
+/* Adds a stall that follows from its number alone. `shift` is added to the numbers of its texts. */
 static void add(struct tally *t, uint64_t n, uint32_t shift) {
     uint64_t random = hash_u64(n + 1);
     char time[32];
@@ -45,7 +45,8 @@ static void assert_same(const struct tally *a, const struct tally *b) {
         assert_true(x.dumps == y.dumps && x.ms == y.ms && x.confidence == y.confidence);
     }
     assert_int_equal(a->clusters.cells.len, b->clusters.cells.len);
-    for (size_t i = 0; i < a->clusters.cells.len; i++) { /* not as memory: it has padding */
+    for (size_t i = 0; i < a->clusters.cells.len;
+         i++) { /* members are compared, because the structs have padding */
         assert_int_equal(a->clusters.cells.data[i].cell, b->clusters.cells.data[i].cell);
         assert_int_equal(a->clusters.cells.data[i].count, b->clusters.cells.data[i].count);
         assert_int_equal(a->clusters.cells.data[i].ms, b->clusters.cells.data[i].ms);
@@ -103,7 +104,7 @@ static void a_shared_tally_is_copied_before_it_changes(void **state) {
     add(two, 1, 0);
     assert_true(tally_equals(one, two));
     struct tally *before = one;
-    assert_true(tally_own(&one)); /* it was the owner's alone */
+    assert_true(tally_own(&one)); /* the tally was the owner's alone already */
     assert_ptr_equal(one, before);
     tally_share(&one, two);
     assert_ptr_equal(one, two);
@@ -119,7 +120,7 @@ static void a_shared_tally_is_copied_before_it_changes(void **state) {
     tally_free(NULL);
 }
 
-/* Tallies that differ in one value differ. */
+/* Checks that tallies that differ in one value are not equal. */
 static void tallies_are_equal_where_every_value_is(void **state) {
     (void)state;
     for (int change = 0; change < 8; change++) {
@@ -167,7 +168,7 @@ static void the_cause_is_the_one_with_most_time(void **state) {
     assert_true(tally_add_cause(&t, &(struct cause_tally){CAUSE_DISK, 6, 600, 6 * 900}));
     assert_true(tally_add_cause(&t, &(struct cause_tally){CAUSE_LOCK, 4, 900, 4 * 950}));
     assert_int_equal(tally_cause(&t, &confidence), CAUSE_LOCK);
-    assert_int_equal(confidence, 380); /* six dumps are against it */
+    assert_int_equal(confidence, 380); /* the six other dumps lower the confidence */
     tally_release(&t);
 }
 
@@ -177,7 +178,7 @@ static void stalls_of_unknown_length_have_no_part_in_percentiles(void **state) {
     assert_int_equal(tally_percentile(&t, 500).ms, 0);
     assert_true(tally_stall(&t, 0, true, 0));
     assert_int_equal(tally_percentile(&t, 500).ms, 0);
-    assert_false(tally_max(&t).at_least); /* of what would it be a bound? */
+    assert_false(tally_max(&t).at_least); /* no length is known, so there is no bound */
     for (int i = 0; i < 8; i++) {
         assert_true(tally_stall(&t, 0, false, 0));
     }

@@ -281,8 +281,8 @@ static bool add_alias_text(struct bucket *b, const char *id) {
            !parse_hex(id, KEY_ID_SIZE - 1, &number) || bucket_add_alias(b, number);
 }
 
-/* Adds the ids that a bucket had before names were known, and those with which the dump was
- * annotated, to its aliases. False: out of memory. */
+/* Adds the ids that a bucket had when less was known of its frames, and those with which the dump
+ * was annotated, to its aliases. False: out of memory. */
 static bool add_aliases(struct bucket *b, const struct stall_key *key, size_t level,
                         const char *annotated, const char *before) {
     return bucket_add_ways(b, key, level) && add_alias_text(b, annotated) &&

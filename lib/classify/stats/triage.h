@@ -152,8 +152,9 @@ enum st partial_reader_new(struct partial_reader **out, struct err *e) BASE_MUST
 /* Frees a reader, which may be NULL. */
 void partial_reader_free(struct partial_reader *r);
 enum { PARTIAL_LINE_MAX = 64 << 20 }; /* maximum number of bytes of one line */
-/* Reads one line, without its end. ST_NONE: the partial is not complete yet. ST_OK: it is, and
- * the caller frees *done. ST_ERR: the line is no partial's, or contradicts an earlier one. */
+/* Reads one line, without its end. ST_NONE: the partial is not complete yet. ST_OK: it is, and the
+ * caller frees *done. ST_ERR: the line is no partial's, or contradicts an earlier one, or memory
+ * ran out; the partial so far is dropped. */
 enum st partial_reader_line(struct partial_reader *r, const char *text, size_t len,
                             struct triage **done, struct err *e) BASE_MUST_USE;
 /* Ends the input. ST_ERR: it ended inside of a partial. */

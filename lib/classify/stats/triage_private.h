@@ -56,7 +56,8 @@ struct bucket {
     const struct bucket_frame **frames;
     size_t frame_count;
     struct evidence evidence;
-    /* Ids that its key had before names were known, as numbers, ascending. */
+    /* Earlier ids of the bucket, as numbers, ascending: when less was known of its frames (enum
+     * key_way), before a renaming, and by annotations. */
     SMALL_VEC(uint64_t) aliases;
     uint32_t parent; /* for level 2: index of its level-1 bucket */
     SMALL_VEC(struct action_share) actions;
@@ -111,7 +112,7 @@ struct pending_table {
     size_t slot_count, used;
 };
 
-/* Maximum number of pending stalls; further ones are counted as they are. */
+/* Maximum number of pending stalls; before a further one is added, all are counted as they are. */
 enum { PENDING_MAX = 1 << 18 };
 
 /* The shortest duration at which stalls of a kind are detected. */
@@ -157,7 +158,8 @@ struct triage_into {
     uint32_t *level[KEY_LEVELS], *actions;
 };
 /* Joins buckets, as if their dumps had been counted in the bucket that they are joined to, whose
- * key, evidence and aliases stay. False: out of memory, and t can only be freed. */
+ * key and evidence stay, and which gets their aliases, too. False: out of memory, and t can only be
+ * freed. */
 bool triage_take_in(struct triage *t, const struct triage_into *into);
 /* The new places of a triage's buckets after a new sorting, for merging its other counts. */
 struct triage_rest {
@@ -171,9 +173,9 @@ struct triage_rest {
  * `from`. False: out of memory. */
 bool triage_merge_rest(struct triage *t, struct triage *from, struct triage_rest *rest);
 /* Joins buckets of stalls without symbols to those of the same stalls with symbols: the id of a
- * bucket with nameless frames is an alias of exactly one bucket with names for more frames. A
- * level-2 bucket is joined together with its level-1 bucket, or not at all. False: out of
- * memory, and t can only be freed. */
+ * bucket with nameless frames is an alias of exactly one bucket with names for more frames, or for
+ * as many but with the starts of nameless functions. A level-2 bucket is joined together with its
+ * level-1 bucket, or not at all. False: out of memory, and t can only be freed. */
 bool triage_join_aliases(struct triage *t);
 
 /* An earlier id of a bucket; alias_index maps those of a set to its buckets. */
@@ -190,8 +192,9 @@ bool alias_index_build(struct alias_index *index, const struct bucket_set *set);
 void alias_index_release(struct alias_index *index);
 /* Sorts an index to which aliases were appended. */
 void alias_index_sort(struct alias_index *index);
-/* Returns the bucket that has b's id as an alias and names for more of its frames; NULL if there
- * is none, or several. b may be of another triage. */
+/* Returns the other bucket of the set that has b's id as an alias and has names for at least as
+ * many of its frames; NULL if there is none, or several, or if all frames of b have names. b may be
+ * of another triage. */
 const struct bucket *alias_index_find(const struct alias_index *index, const struct bucket_set *set,
                                       const struct bucket *b);
 

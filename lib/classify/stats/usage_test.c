@@ -1,4 +1,4 @@
-/* Exposure and stalls by version, system, device, cause and kind, and the rates that they give:
+/* Tests of exposure and stalls by version, system, device, cause and kind, and of their rates, with
  * examples computed by hand. */
 #include <stdarg.h>
 #include <setjmp.h>
@@ -90,7 +90,7 @@ static void add_session(struct triage *t, const char *text) {
     }
 }
 
-/* NULL: no such value. */
+/* Returns the sums of a facet's value; NULL: there is no such value. */
 static const struct usage_sums *sums_of(const struct triage *t, enum usage_facet f,
                                         const char *text) {
     for (size_t i = 0; i < t->usage.by[f].values.len; i++) {
@@ -120,7 +120,7 @@ static void exposure_and_stalls_meet_by_value(void **state) {
     assert_int_equal(one->foreground_ms, 2 * HOUR);
     assert_int_equal(one->low_rate_s, 30);
     assert_int_equal(one->stalls, 3);
-    assert_int_equal(one->stalled_ms, 38000); /* the launch is capped */
+    assert_int_equal(one->stalled_ms, 38000); /* the launch counts up to the cap only */
     assert_int_equal(histogram_total(&one->launch_ms), 1);
     assert_int_equal(two->stalls, 0);
     assert_int_equal(sums_of(m->t, USAGE_OS, "iOS 18.7")->foreground_ms, 2 * HOUR);
@@ -138,7 +138,8 @@ static void exposure_and_stalls_meet_by_value(void **state) {
 static void a_stall_of_several_dumps_counts_once(void **state) {
     struct made *m = *state;
     add_stall(m, (struct stall_like){"d1", "s", "1.0", "u", NULL, 1, 2000, 2000, 0, false});
-    assert_int_equal(sums_of(m->t, USAGE_VERSION, "1.0")->stalls, 0); /* not complete */
+    assert_int_equal(sums_of(m->t, USAGE_VERSION, "1.0")->stalls,
+                     0); /* the stall is not complete */
     add_stall(m, (struct stall_like){"d2", "s", "1.0", "u", NULL, 2, 2000, 3000, 5000, true});
     assert_int_equal(sums_of(m->t, USAGE_VERSION, "1.0")->stalls, 1);
     assert_int_equal(sums_of(m->t, USAGE_VERSION, "1.0")->stalled_ms, 5000);
@@ -164,7 +165,8 @@ static void what_was_not_watched_is_no_exposure(void **state) {
     assert_int_equal(w->reasons.data[0].ms + w->reasons.data[1].ms, 501);
 }
 
-/* An hour, of which the process was suspended for half: there was nothing else to watch. */
+/* Counts a session of an hour of which the process was suspended for half, when there was nothing
+ * to watch. */
 static void a_suspended_process_is_watched(void **state) {
     struct made *m = *state;
     const struct usage_watch *w = &m->t->usage.watch;
@@ -197,19 +199,19 @@ static void assert_launch(const struct histogram *h, uint64_t launches, unsigned
     assert_int_equal(l.ms, ms);
 }
 
-/* Ten launches, of which the two slow ones left dumps: of 3 and of 5 s, whose cells have the middle
- * 2,992 and 5,024. */
+/* Counts ten launches, of which the two slow ones left dumps: of 3 and of 5 s, in histogram cells
+ * with the middles 2,992 and 5,024. */
 static void launches_without_a_dump_are_below_the_threshold(void **state) {
     (void)state;
     struct histogram h = {0};
     assert_launch(&h, 10, 990, 2000, true);
     assert_true(histogram_add(&h, 3000) && histogram_add(&h, 5000));
     assert_launch(&h, 10, 500, 2000, true);
-    assert_launch(&h, 10, 800, 2000, true); /* the 8th */
+    assert_launch(&h, 10, 800, 2000, true); /* the 8th of ten has no dump */
     assert_launch(&h, 10, 900, 2992, false);
     assert_launch(&h, 10, 950, 5024, false);
-    assert_launch(&h, 0, 500, 2992, false); /* nobody counted launches */
-    assert_true(histogram_add(&h, 100));    /* one was known though it was short */
+    assert_launch(&h, 0, 500, 2992, false); /* no session counted launches */
+    assert_true(histogram_add(&h, 100));    /* a launch below the threshold is known */
     assert_launch(&h, 10, 800, 2000, true);
     assert_launch(&h, 10, 900, 2992, false);
     assert_launch(&h, 3, 100, 100, false);
@@ -259,8 +261,8 @@ static void fill_part(const struct made *m, struct triage *t, bool first) {
     }
 }
 
-/* A partial that is read has the bytes of what it was written from; parts merge to the whole in
- * both orders, and a stall that both have a dump of counts once. */
+/* A partial that is read again is written with the same bytes; parts merge to the whole in both
+ * orders, and a stall of which both have a dump counts once. */
 static void partials_merge_to_the_whole(void **state) {
     struct made *m = *state;
     struct triage *part[2] = {new_triage(), new_triage()}, *read[2];
@@ -295,7 +297,7 @@ static void partials_merge_to_the_whole(void **state) {
     }
 }
 
-/* Replaces the first `from` of a partial. */
+/* Returns the partial with the first `from` replaced by `to`; the caller frees it. */
 static char *changed(const char *text, const char *from, const char *to) {
     struct strbuf b = {0};
     const char *at = strstr(text, from);

@@ -25,7 +25,7 @@ struct user_sum {
 /* A sample of users. Zero-initialised = empty. */
 struct user_sample {
     VEC(struct user_sum) users; /* ascending by hash */
-    bool cut;                   /* there are more users than those in the sample */
+    bool cut;                   /* users were left out of the sample */
 };
 
 void user_sample_release(struct user_sample *s);

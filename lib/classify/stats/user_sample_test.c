@@ -1,4 +1,4 @@
-/* The sample of users: who is in it, and percentiles computed by hand. */
+/* Tests of the sample of users: who is in it, and percentiles computed by hand. */
 #include <stdarg.h>
 #include <setjmp.h>
 #include <stddef.h>
@@ -16,8 +16,8 @@ static void add(struct user_sample *s, uint64_t hash, uint64_t foreground_ms, ui
     assert_true(user_sample_add(s, hash, foreground_ms, stalled_ms));
 }
 
-/* Ten users: 1 stalls 10 s in an hour, 2 stalls 4 s in two hours, 3 stalls 1 s in half an hour, the
- * others never: 0 0 0 0 0 0 0 2 2 10 s in an hour. */
+/* Counts ten users: 1 stalls 10 s in an hour, 2 stalls 4 s in two hours, 3 stalls 1 s in half an
+ * hour, the others never. Their rates in s per hour: 0 0 0 0 0 0 0 2 2 10. */
 static void percentiles_count_those_who_never_stalled(void **state) {
     (void)state;
     struct user_sample s = {0};
@@ -34,9 +34,9 @@ static void percentiles_count_those_who_never_stalled(void **state) {
     assert_int_equal(r.users, 10);
     assert_int_equal(r.sampled, 10);
     assert_int_equal(r.never, 7);
-    assert_int_equal(r.ms_per_hour[0], 0);     /* the 5th */
-    assert_int_equal(r.ms_per_hour[1], 2000);  /* the 9th */
-    assert_int_equal(r.ms_per_hour[2], 10000); /* the 10th */
+    assert_int_equal(r.ms_per_hour[0], 0);     /* the 5th of ten */
+    assert_int_equal(r.ms_per_hour[1], 2000);  /* the 9th of ten */
+    assert_int_equal(r.ms_per_hour[2], 10000); /* the 10th of ten */
     assert_int_equal(r.ms_per_hour[3], 10000);
     user_sample_release(&s);
 }
@@ -75,7 +75,7 @@ static void assert_equal(const struct user_sample *a, const struct user_sample *
     assert_memory_equal(a->users.data, b->users.data, a->users.len * sizeof *a->users.data);
 }
 
-/* 30,000 events of 10,000 users, in three parts that are added in two orders. */
+/* Adds 30,000 events of 10,000 users, in three parts that are merged in two orders. */
 static void parts_merge_to_the_sample_of_the_whole(void **state) {
     (void)state;
     struct user_sample whole = {0}, left = {0}, right = {0}, part[3] = {0};
@@ -100,8 +100,8 @@ static void parts_merge_to_the_sample_of_the_whole(void **state) {
     user_sample_release(&right);
 }
 
-/* Of 100,000 users the n-th stalls n ms in an hour. Four standard errors of the ranks, and of the
- * number of users. */
+/* Adds 100,000 users, of whom the n-th stalls n ms in an hour. The limits are four standard errors
+ * of the ranks and of the number of users. */
 static void a_sample_tells_the_percentiles_of_all(void **state) {
     (void)state;
     struct user_sample s = {0};

@@ -423,7 +423,7 @@ static bool open_bucket(struct stored_dumps *s, struct stored_bucket **b, bool *
         add_to(&s->left_out, 1);
         return true;
     }
-    s->recent_count = 0; /* its entries belong to the dump before */
+    s->recent_count = 0; /* the array's entries belong to the dump before */
     *b = *b ? *b : calloc(1, sizeof **b);
     return *b != NULL;
 }

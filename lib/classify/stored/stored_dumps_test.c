@@ -1,4 +1,4 @@
-/* Unit tests of the dumps that are kept to be looked at. */
+/* Tests of the dumps that are kept to be looked at. */
 #include "classify/stored/stored_dumps.h"
 
 #include <stdarg.h>

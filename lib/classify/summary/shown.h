@@ -15,7 +15,7 @@ enum { SHOWN_BYTES = 64 << 20 }; /* maximum number of bytes of dumps that are sh
 struct shown_bucket {
     uint64_t id;             /* number that its 12 hex digits write; 0 = the bucket "other" */
     uint64_t dumps;          /* dumps that it counts */
-    const uint64_t *aliases; /* ids that it had before its frames had names; borrowed */
+    const uint64_t *aliases; /* the bucket's earlier ids, see struct bucket; borrowed */
     size_t alias_count;
 };
 /* Sets *out to the bucket of a rank, 0 = the first of the output. False: there are fewer. */

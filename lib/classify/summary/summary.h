@@ -42,7 +42,8 @@ enum summary_mark {
     SUMMARY_BETTER = 1 << 2,
     SUMMARY_BACK = 1 << 3,    /* the bucket was gone and came back */
     SUMMARY_IGNORED = 1 << 4, /* people marked the bucket to be ignored */
-    SUMMARY_SUSPECT = 1 << 5, /* its rate may have risen by half, but too few stalls tell */
+    SUMMARY_SUSPECT =
+        1 << 5, /* the bucket's rate may have risen by half, but it has too few stalls to tell */
     /* A level-2 bucket of it is new, or got worse, and it itself is not or did not. */
     SUMMARY_NEW_INSIDE = 1 << 6,
     SUMMARY_WORSE_INSIDE = 1 << 7
@@ -82,7 +83,7 @@ struct summary_told {
     const char *id;             /* id of its bucket; NULL: the row stands for several buckets */
     /* Position in `buckets` of its bucket of level 1; SIZE_MAX: it has none. */
     size_t rank;
-    bool inside; /* it is a level-2 bucket of that */
+    bool inside; /* the row's bucket is a level-2 bucket inside the one at `rank` */
     unsigned marks;
 };
 enum { SUMMARY_TOLD_MOST = 200 };
@@ -108,7 +109,7 @@ struct summary {
     VEC(struct summary_sentence) gate;
     VEC(struct summary_told) told;      /* at most SUMMARY_TOLD_MOST, failing ones first */
     size_t told_more;                   /* number of further ones */
-    VEC(struct summary_bucket) buckets; /* buckets of level 1, most time first */
+    VEC(struct summary_bucket) buckets; /* buckets of level 1, in the order of output */
     VEC(struct summary_bucket) gone;    /* buckets that only the baseline has: id, title, change */
     struct summary_values causes, versions, days; /* stalled time by cause, version and day */
     /* Totals of versions, of which a bucket's values are shares: ms if dumps are stored, else

@@ -35,8 +35,8 @@ static void put_time(struct junit_xml *x, uint64_t ms) {
     sink_printf(x->out, " time=\"%" PRIu64 ".%03" PRIu64 "\"", ms / 1000, ms % 1000);
 }
 
-/* Writes an attribute "timestamp" as "2026-11-20T10:00:00", the only form that windyroad's
- * schema allows. */
+/* Writes an attribute "timestamp" as "2026-11-20T10:00:00", the only form that windyroad's schema
+ * allows; 1970-01-01T00:00:00 if `time` is no such text. */
 static void put_timestamp(struct junit_xml *x, const char *time) {
     enum { SECONDS = 19 };
     char text[] = "1970-01-01T00:00:00";

@@ -149,7 +149,8 @@ struct swift_list {
 };
 /* Appends as swift_push does, after making room; only swift_push calls it. */
 bool swift_push_slowly(struct swift_tree *t, struct swift_list *l, struct swift_node *n);
-/* Appends a node; false, with nothing appended, if n is NULL or a cap was reached. */
+/* Appends a node; false, with nothing appended, if n is NULL, a cap was reached, or memory ran out.
+ */
 static inline bool swift_push(struct swift_tree *t, struct swift_list *l, struct swift_node *n) {
     if (!n || l->count == l->room) {
         return n && swift_push_slowly(t, l, n);

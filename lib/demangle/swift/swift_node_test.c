@@ -1,4 +1,4 @@
-/* Nodes, their children and the caps of a tree. */
+/* Tests of nodes, their children and the limits of a tree. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-/* Punycode in Swift's variation. */
+/* Tests of Punycode in Swift's variation. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,5 @@
-/* Names of Swift 3 and older: the forms of docs/ABI/OldMangling.rst, full and simplified. */
+/* Tests of names of Swift 3 and older: the forms of docs/ABI/OldMangling.rst, full and simplified.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -166,7 +167,7 @@ static void other_and_damaged_names_are_left_alone(void **state) {
     }
 }
 
-/* Deep nests, lists without an end, and numbers that do not fit. */
+/* Checks names of deep nests, lists without an end and numbers that do not fit. */
 static void hostile_names_end_soon(void **state) {
     (void)state;
     static const char *const patterns[] = {"M",  "R",   "G",  "F",   "T",   "Q", "GSa", "u",

@@ -247,7 +247,7 @@ static struct swift_node *read_box(struct old_name *n) {
 
 /* ---- types made of types ---- */
 
-/* Reads tuple ::= (label? type)* '_'; variadic: its last element is. */
+/* Reads tuple ::= (label? type)* '_'; variadic: the last element is a variadic one. */
 static struct swift_node *read_tuple(struct old_name *n, bool variadic) {
     struct swift_tree *t = n->tree;
     struct swift_node *tuple = swift_leaf(t, SWIFT_TUPLE);

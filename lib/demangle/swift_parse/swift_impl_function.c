@@ -61,7 +61,8 @@ static void add_text_leaf(struct swift_parser *p, struct swift_node *n, enum swi
     swift_add_if(p->tree, n, swift_fixed_leaf(p->tree, kind, text));
 }
 
-/* Reads PATTERN-SUBS or INVOCATION-SUB, the types substituted for generic parameters. */
+/* Pops the types that PATTERN-SUBS or INVOCATION-SUB substitutes for generic parameters, and adds
+ * them to the function's type; false if they are not one list. */
 static bool add_substitutions(struct swift_parser *p, struct swift_node *type,
                               enum swift_kind kind) {
     struct swift_list lists = {0};
@@ -142,8 +143,8 @@ static void add_differentiability(struct swift_parser *p, struct swift_node *n) 
                   swift_skip(p, 'w') ? "@noDerivative" : "");
 }
 
-/* Reads the parameters; a parameter's node has convention, differentiability and attributes, its
- * type comes last. Returns how many there are. */
+/* Reads the parameters; a parameter's node has convention, differentiability and attributes; the
+ * caller adds its type as the last child. Returns how many there are. */
 static size_t add_parameters(struct swift_parser *p, struct swift_node *type) {
     size_t count = 0;
     struct swift_node *n;
@@ -165,7 +166,8 @@ static size_t add_parameters(struct swift_parser *p, struct swift_node *type) {
     return count;
 }
 
-/* Reads the results, yields and the error; false if one lacks its convention. */
+/* Reads the results, yields and the error, and counts them in *count; false if a yield or the error
+ * lacks its convention. */
 static bool add_results(struct swift_parser *p, struct swift_node *type, size_t *count) {
     struct swift_node *n;
     while ((n = convention(p, SWIFT_IMPL_RESULT, result_conventions)) != NULL) {

@@ -265,7 +265,7 @@ static const struct swift_rule operators[SWIFT_RULES] = {
 };
 
 /* Collects the stack's nodes below the root. The function to which a partial application forwards
- * becomes its child, even if other nodes are between them. */
+ * becomes a child of the partial application's node, even if other nodes are between them. */
 static struct swift_node *root_of(struct swift_parser *p) {
     struct swift_node *root = swift_leaf(p->tree, SWIFT_GLOBAL);
     struct swift_node *suffix = swift_pop_kind(p, SWIFT_SUFFIX);

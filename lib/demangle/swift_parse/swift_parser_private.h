@@ -51,7 +51,8 @@ enum { SWIFT_RULES = 128 };
 /* Reads one byte and applies its rule; NULL if it has none. */
 struct swift_node *swift_apply(struct swift_parser *p, const struct swift_rule rules[SWIFT_RULES]);
 
-/* --- bytes: functions return 0 at the end of the name, which has no such byte --- */
+/* --- bytes: swift_peek and swift_next return 0 at the end of the name, which has no such byte ---
+ */
 
 static inline char swift_peek(const struct swift_parser *p) {
     return p->pos < p->len ? p->text[p->pos] : '\0';
@@ -74,15 +75,15 @@ static inline bool swift_upper(char c) {
     return c >= 'A' && c <= 'Z';
 }
 /* Reads a NATURAL ("Numbers and Indexes"), at most SWIFT_INDEX_MAX; SWIFT_NO_NUMBER if there is
- * none. */
+ * none or a larger one. */
 int swift_natural(struct swift_parser *p);
-/* Reads an INDEX ("Numbers and Indexes"): "_" is 0, "N_" is N + 1; SWIFT_NO_NUMBER if there is
- * none. */
+/* Reads an INDEX ("Numbers and Indexes"): "_" is 0, "N_" is N + 1; SWIFT_NO_NUMBER if there is none
+ * or N is above SWIFT_INDEX_MAX. */
 int swift_index(struct swift_parser *p);
 /* Reads an INDEX as a SWIFT_NUMBER node; NULL if there is none. */
 struct swift_node *swift_index_number(struct swift_parser *p);
 
-/* --- the stack: functions return NULL if another node is on top --- */
+/* --- the stack: functions return NULL if it is empty or a node of another kind is on top --- */
 
 struct swift_node *swift_pop(struct swift_parser *p);
 struct swift_node *swift_pop_kind(struct swift_parser *p, enum swift_kind kind);

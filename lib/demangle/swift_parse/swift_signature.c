@@ -27,7 +27,7 @@ struct swift_node *swift_generic_param_index(struct swift_parser *p) {
     return swift_generic_param(p, 0, swift_index(p) + 1);
 }
 
-/* Makes the node of 'q' or 'x', a generic parameter as a type. */
+/* Makes the node of 'q' (of 'x' in swift_make_first_param), a generic parameter as a type. */
 struct swift_node *swift_make_param_type(struct swift_parser *p, enum swift_kind kind) {
     (void)kind;
     return swift_type(p->tree, swift_generic_param_index(p));
@@ -114,7 +114,7 @@ static struct swift_node *protocol_constraint(struct swift_parser *p, enum subje
 }
 
 /* Makes a requirement's node with two types. Its children: the constrained type, and the type that
- * it must be, inherit from, or have the shape of. */
+ * it must be, inherit from or have the shape of, or of which a value parameter is. */
 static struct swift_node *type_constraint(struct swift_parser *p, enum subject subject,
                                           enum swift_kind kind) {
     struct swift_node *type = subject_type(p, subject);
@@ -187,8 +187,8 @@ static const struct requirement_rule requirements[SWIFT_RULES] = {
     ['v'] = {pack_marker, PARAM, SWIFT_DEPENDENT_GENERIC_PARAM_PACK_MARKER},
 };
 
-/* Makes a requirement's node by the next letter; without a known one it is a protocol for a generic
- * parameter. */
+/* Makes a requirement's node by the next letter; without a known letter the requirement is that a
+ * generic parameter conforms to a protocol. */
 struct swift_node *swift_make_requirement(struct swift_parser *p, enum swift_kind kind) {
     (void)kind;
     unsigned char c = (unsigned char)swift_peek(p);

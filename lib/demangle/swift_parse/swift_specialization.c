@@ -145,7 +145,8 @@ static struct swift_node *add_constant_change(struct swift_parser *p, struct swi
     }
 }
 
-/* Reads changes that can be combined, of which `letters` has the letters in their order. */
+/* Reads further changes, whose letters may follow once each in the order of `letters`; returns them
+ * added to `changes`. */
 static unsigned more_changes(struct swift_parser *p, unsigned changes, const char *letters) {
     for (; *letters; letters++) {
         if (!swift_skip(p, *letters)) {

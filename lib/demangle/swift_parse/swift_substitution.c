@@ -2,7 +2,8 @@
  * ("Substitutions"). */
 #include "demangle/swift_parse/swift_parser_private.h"
 
-/* Pushes node n repeats - 1 times and returns it, for the caller to push once more. */
+/* Pushes node n repeats - 1 times and returns it, for the caller to push once more; NULL if n is
+ * NULL or repeats is above SWIFT_REPEATS_MAX. */
 static struct swift_node *repeated(struct swift_parser *p, struct swift_node *n, int repeats) {
     if (!n || repeats > SWIFT_REPEATS_MAX) {
         return NULL;
@@ -19,8 +20,9 @@ static struct swift_node *seen_at(const struct swift_parser *p, size_t i) {
     return i < p->seen.count ? p->seen.items[i] : NULL;
 }
 
-/* Makes the nodes of 'A': letters, lower case but for the last, each with an optional number of
- * repeats in front; or one number above 26 and '_'. */
+/* Makes the nodes of 'A', which refers to the nodes seen before: letters for the first 26, lower
+ * case but for the last, each with an optional number of repeats in front; or '_' for node 26, N
+ * '_' for node N + 27, counted from 0. */
 struct swift_node *swift_make_substitution(struct swift_parser *p, enum swift_kind kind) {
     (void)kind;
     int number = -1;

@@ -176,7 +176,8 @@ static struct swift_node *make_bridged_method(struct swift_parser *p, enum swift
     return swift_text_leaf(p->tree, kind, start, len);
 }
 
-/* Makes the node of "Tw": code for back deployment, symbol queries and default overrides. */
+/* Makes the node of "Tw": code for back deployment, symbol queries, default overrides and pointers
+ * to coroutines. */
 static struct swift_node *make_deployment(struct swift_parser *p, enum swift_kind kind) {
     static const struct swift_rule rules[SWIFT_RULES] = {
         ['B'] = {swift_make_leaf, SWIFT_BACK_DEPLOYMENT_FALLBACK},

@@ -124,7 +124,8 @@ static struct swift_node *make_anonymous_context(struct swift_parser *p, enum sw
     return swift_with3(p->tree, kind, name, context, types);
 }
 
-/* Makes the node of "Xg" or "XG", an existential's shape. Its children: signature?, type. */
+/* Make the node of "Xg" or, in make_generic_shape, "XG": an existential's shape. Its children:
+ * signature (only "XG"), type. */
 static struct swift_node *make_shape(struct swift_parser *p, enum swift_kind kind) {
     return swift_with1(p->tree, kind, swift_pop_type(p));
 }

@@ -15,7 +15,8 @@ void swift_print_extension(struct swift_printer *r, const struct swift_node *n) 
     }
 }
 
-/* Prints an anonymous context. Its children: identifier, context, types. */
+/* Prints an anonymous context; nothing in the simplified style. Its children: identifier, context,
+ * types. */
 void swift_print_anonymous(struct swift_printer *r, const struct swift_node *n) {
     const struct swift_node *types = swift_child(n, 2);
     if (r->simplified) {

@@ -94,7 +94,9 @@ bool swift_is_entity(const struct swift_node *n) {
     return forms[n->kind].named || forms[n->kind].fixed || forms[n->kind].extra;
 }
 
-/* Adapts the form to the node: constructors and destructors of classes have names of their own. */
+/* Adapts the form to the node: constructors and destructors of classes have names of their own,
+ * constructors may have a name, and the style of the type depends on a macro's children and, for
+ * closures, on the printer's style. */
 static void adjust(const struct swift_printer *r, const struct swift_node *n, struct form *form) {
     bool of_class = swift_is(swift_child(n, 0), SWIFT_CLASS);
     switch (n->kind) {
@@ -151,7 +153,7 @@ static void print_name(struct swift_printer *r, const struct swift_node *n,
     }
 }
 
-/* Prints NAME.extra, or "extra of NAME" if the extra text has several words. */
+/* Prints NAME.extra, or "extra of NAME" if many_words and the entity has both. */
 static void print_name_and_extra(struct swift_printer *r, const struct swift_node *n,
                                  const struct form *form, bool many_words) {
     bool has_name = form->named || form->fixed;
@@ -174,8 +176,8 @@ static void print_name_and_extra(struct swift_printer *r, const struct swift_nod
 
 /* --- the type --- */
 
-/* Prints a function's type with its argument labels, or with the types substituted for its generic
- * parameters. */
+/* Prints a function's type with its argument labels and the types substituted for its generic
+ * parameters, as far as it has them. */
 static void print_type(struct swift_printer *r, const struct swift_node *n,
                        const struct swift_node *type, const struct swift_node *arguments) {
     const struct swift_node *labels = swift_child_of_kind(n, SWIFT_LABEL_LIST);

@@ -61,7 +61,7 @@ void swift_print_impl_function(struct swift_printer *r, const struct swift_node 
         case SWIFT_IMPL_PATTERN_SUBSTITUTIONS:
         case SWIFT_IMPL_INVOCATION_SUBSTITUTIONS:
         case SWIFT_IMPL_SENDING_RESULT:
-            break; /* other kinds are printed between or after the sections */
+            break; /* these three kinds are printed between or after the sections */
         default:
             swift_print(r, child);
             swift_put(r, " ");
@@ -87,7 +87,8 @@ void swift_print_impl_convention(struct swift_printer *r, const struct swift_nod
     swift_put(r, ")");
 }
 
-/* Prints a parameter: its convention, its attributes if there are one or two, and its type. */
+/* Prints a parameter or a result: its convention, its attributes if there are one or two, and its
+ * type. */
 void swift_print_impl_parameter(struct swift_printer *r, const struct swift_node *n) {
     size_t count = swift_count(n);
     swift_print_child(r, n, 0);

@@ -1,4 +1,4 @@
-/* Every kind of node is printed somehow. */
+/* Checks that every kind of node is printed somehow. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,7 +9,8 @@
 
 #include "demangle/swift_print/swift_printer_private.h"
 
-/* Those that others print, and those that stand for memory of a running process. */
+/* Is the kind one that only other kinds print, or one that stands for memory of a running process?
+ */
 static bool is_never_printed_alone(enum swift_kind kind) {
     switch (kind) {
     case SWIFT_DEPENDENT_GENERIC_PARAM_COUNT:

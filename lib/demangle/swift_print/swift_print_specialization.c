@@ -21,7 +21,8 @@ static const char *description(enum swift_kind kind) {
     }
 }
 
-/* Prints the `count` children from *i on that belong to one change, between separators. */
+/* Prints the `count` children from *i on that belong to one change, between separators, and moves
+ * *i past them; prints nothing and moves *i to the end if fewer are left. */
 static void print_parts(struct swift_printer *r, const struct swift_node *n, size_t *i,
                         size_t count, const char *const separators[]) {
     if (*i + count > swift_count(n)) {

@@ -21,7 +21,8 @@ static void print_label(struct swift_printer *r, const struct swift_node *label)
     swift_put(r, ":");
 }
 
-/* Prints a parameter's label; the simplified style shows nothing else of a parameter. */
+/* Prints a parameter's label, "_" if it has none; the simplified style shows nothing else of a
+ * parameter. */
 static void print_element_label(struct swift_printer *r, const struct swift_node *element) {
     const struct swift_node *label = swift_child_of_kind(element, SWIFT_TUPLE_ELEMENT_NAME);
     if (label) {
@@ -307,8 +308,8 @@ static bool print_with_sugar(struct swift_printer *r, const struct swift_node *n
     return true;
 }
 
-/* Prints a generic type with its arguments; with retroactive conformances, its third child, it is
- * printed without sugar. */
+/* Prints a generic type with its arguments: as T?, [T] or [K : V] if r->sugar, it is no class and
+ * has no third child, the retroactive conformances. Prints nothing if the arguments are missing. */
 void swift_print_bound_generic(struct swift_printer *r, const struct swift_node *n) {
     if (swift_count(n) < 2) {
         return;

@@ -110,7 +110,8 @@ const struct swift_node *swift_print_prefix(struct swift_printer *r, const struc
     return print_node(r, n, true);
 }
 
-/* Appends the text of a tree; false, with nothing appended, if the tree is damaged. */
+/* Appends the text of a tree; false, with nothing appended, if the tree is damaged, a cap was
+ * reached or the text is empty. */
 static bool print_root(struct swift_printer *r, const struct swift_node *root) {
     r->start = r->out->len;
     swift_print(r, root);

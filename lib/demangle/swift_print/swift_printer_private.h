@@ -58,7 +58,7 @@ static inline bool swift_print_more(struct swift_printer *r, size_t steps) {
     return !r->failed;
 }
 
-/* Prints n; for NULL the tree is damaged. */
+/* Prints n; a NULL n marks the tree as damaged. */
 void swift_print(struct swift_printer *r, const struct swift_node *n);
 /* Prints n as the context in front of a name. Returns the context that has to be printed after the
  * name ("… in CONTEXT") instead; NULL if all was printed. */

@@ -11,7 +11,7 @@
 #include "base/strbuf.h"
 #include "dump/input/dump_pipeline.h"
 
-/* What the answers were: for each line, behind what it became, a ';'. */
+/* The answers: for each line what it became, then a ';'. */
 struct answer_log {
     struct strbuf text;
     uint64_t answered, failures;
@@ -87,7 +87,7 @@ static inline int answer_file_of(const void *bytes, size_t len) {
     return fd;
 }
 
-/* Answers the lines of the text, as input "in". False: out of memory, or of files. */
+/* Answers the lines of the text, as input "in". False: out of memory or of descriptors. */
 static inline bool answer_lines(const void *bytes, size_t len, unsigned jobs,
                                 struct answer_log *log) {
     struct dump_pipeline p = {

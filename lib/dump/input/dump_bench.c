@@ -1,5 +1,5 @@
 /* Measures how fast dumps are found, parsed and spliced, in comparison with Jansson's parser on the
- * same text. It prints the CPU time of one thread over many passes through
+ * same text. It prints the speeds of one thread, by its CPU time, over many copies of
  * testdata/dumps/triage.jsonl. */
 #include <fcntl.h>
 #include <jansson.h>

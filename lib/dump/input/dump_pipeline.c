@@ -196,8 +196,8 @@ static bool await_input(void *ctx) {
     return pipeline_await(in->d, in->fd);
 }
 
-/* Puts the next document into the pool. ST_ERR: this document is unreadable, though the next one
- * may not be. */
+/* Puts the next document into the pool. ST_NONE: there is none. ST_ERR: this document is
+ * unreadable, and the failure was reported; the next one may be readable. */
 static enum st read_document(const struct input_read *in, struct dump_stream *stream,
                              struct err *e) {
     struct dump_stream_line found = {0};

@@ -63,8 +63,8 @@ struct dump_pipeline_watch {
 
 struct document;
 
-/* A pipeline: set the members before `dumps`, call dump_pipeline_open, dump_pipeline_read for each
- * input, and dump_pipeline_close, all from one thread. */
+/* A pipeline: zero it, set the members before `replaced`, call dump_pipeline_open,
+ * dump_pipeline_read for each input, and dump_pipeline_close, all from one thread. */
 struct dump_pipeline {
     const struct dump_pipeline_ops *ops; /* borrowed */
     void *ctx;                           /* first argument of the ops */
@@ -79,7 +79,7 @@ struct dump_pipeline {
     uint64_t dumps, sessions;      /* dumps and session records delivered so far */
     uint64_t cut_values;           /* texts of delivered dumps that were cut, see dump.h */
     struct pool *pool;             /* NULL unless open; this and all members below are private */
-    struct dump_scratch **scratch; /* one scratch per thread */
+    struct dump_scratch **scratch; /* a scratch for each thread */
     unsigned jobs;
     struct document *spare;
     struct report_maps *own_maps; /* built-in maps, made if `maps` is NULL */
@@ -111,7 +111,7 @@ void dump_pipeline_settle(struct dump_pipeline *d);
 void dump_pipeline_close(struct dump_pipeline *d);
 
 /* Writes a document that is no dump but belongs to the stream (a session record) as one line, with
- * spaces for its line ends. */
+ * a space for each carriage return and line feed in it; the text must end with neither. */
 void dump_pipeline_write_line(struct sink *out, const char *text, size_t len);
 
 #endif

@@ -1,5 +1,5 @@
-/* The pipeline: results and failures come in the order of the input, whatever the number of
- * threads. */
+/* Tests that results and failures of a pipeline come in the order of the input, whatever the number
+ * of threads. */
 #include <stdarg.h>
 #include <setjmp.h>
 #include <stddef.h>
@@ -60,7 +60,7 @@ static const struct dump_pipeline_ops ops = {.result_size = sizeof(struct id_len
                                              .take = note_dump,
                                              .take_session = note_session};
 
-/* What the journal says of a text that is read as input "in". False: the pipeline did not open. */
+/* Fills in the journal of a text that is read as input "in". False: the pipeline did not open. */
 static bool run_pipeline(const char *text, unsigned jobs, struct journal *j) {
     struct dump_pipeline p = {.ops = &ops,
                               .ctx = j,
@@ -83,7 +83,7 @@ static bool run_pipeline(const char *text, unsigned jobs, struct journal *j) {
 #define SESSION_RECORD "{\"format\":\"stall-session/1\"}"
 static const char mixed[] = DUMP_OF("a") DUMP_OF("bb") "{\n" DUMP_OF("c") SESSION_RECORD
     "\n" DUMP_OF("long id") DUMP_OF("d");
-/* Lines that look like documents, and are none or several. */
+/* Lines that look like documents, but are none or several. */
 static const char joined[] = (DUMP_OF("a") "{\"format\":\"stall-dump/1\",\"id\":{}\n" DUMP_OF(
     "b") "{\"format\":\"stall-dump/1\",\"id\":\"c\"}{\"format\":\"stall-dump/1\",\"id\":\"d\"}\n"
          "{\"format\":\"stall-dump/1\",\"images\":1}\n" SESSION_RECORD "\n" DUMP_OF("e"));

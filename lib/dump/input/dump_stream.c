@@ -284,8 +284,8 @@ static enum st take_payload(struct dump_stream *s, uint64_t length, struct err *
     return ST_OK;
 }
 
-/* Takes the items after a line that looks like an envelope's header; *len is the length from the
- * document's start. ST_NONE: no item follows, so the line was no header. */
+/* Takes the items after the document so far, if this looks like an envelope's header; *len is the
+ * length from the document's start. ST_NONE: it does not, or no item follows. */
 static enum st take_envelope(struct dump_stream *s, size_t *len, struct err *e) {
     struct span header = {s->text.data + s->start, s->text.data + s->start + *len};
     enum st st = envelope_is_header(header) ? ST_OK : ST_NONE;

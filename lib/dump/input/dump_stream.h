@@ -34,7 +34,8 @@ void dump_stream_use_maps(struct dump_stream *s, const struct report_maps *maps)
 /* Reads the next document's text, borrowed until the next call, and the number (from 1) of its
  * first line. ST_NONE: the input has ended. ST_ERR: this document is unreadable (too long, cut,
  * damaged gzip), and *line is its first line; call again for the next one, until ST_NONE. Blank
- * lines are skipped. It returns as soon as the document's last line is there. */
+ * lines, lines outside of text reports and the rest of a broken document are skipped. It returns as
+ * soon as the end of the document is certain. */
 enum st dump_stream_next(struct dump_stream *s, const char **text, size_t *len, uint64_t *line,
                          struct err *e) BASE_MUST_USE;
 

@@ -1,5 +1,5 @@
-/* Any bytes as an input: the stream ends, its lines rise, each document is handed out once, and it
- * does not matter whether lines are looked into. */
+/* Reads any bytes as an input: the stream ends, the line numbers of its documents never fall, and
+ * the documents are the same whether dump_stream_line is tried first or not. */
 #include <stdint.h>
 #include <stdlib.h>
 

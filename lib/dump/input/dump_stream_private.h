@@ -23,7 +23,7 @@ struct dump_stream {
     bool skip_rest;      /* the last document broke: lines that look like its rest are dropped */
     bool in_line;        /* a document of the same line ends at pos, and '{' follows */
     bool at_end;         /* the input has ended, or failed */
-    bool first;          /* no document was returned yet, so that a byte order mark may come */
+    bool first;          /* no line was read yet, so that a byte order mark may come */
     bool searched;       /* lines need no longer be searched for reports between them */
     bool in_text;        /* the text reports are among other lines, which are skipped */
     bool in_prose;       /* the lines between the reports are not those of a log */
@@ -41,8 +41,8 @@ struct dump_stream {
 
 /* ---- the buffer (dump_stream_buffer.c) ---- */
 
-/* Drops consumed bytes from the buffer, but only once they are the larger half: otherwise a buffer
- * of short lines would be moved for each of them. */
+/* Drops consumed bytes from the buffer, but only once they are at least half of it: otherwise a
+ * buffer of short lines would be moved for each of them. */
 void stream_drop_consumed(struct dump_stream *s);
 /* Ends the input because a buffer could not grow: a document that was read in part is of no use
  * without its rest. Fills e with what `full` lacks; returns ST_ERR. */
@@ -50,20 +50,22 @@ enum st stream_end_early(struct dump_stream *s, const struct strbuf *full, struc
 /* Appends more of the input to the text. ST_NONE at its end. ST_ERR only for lack of memory; an
  * input that fails ends there, and the failure is kept in `broken`. */
 enum st stream_read_some(struct dump_stream *s, struct err *e);
-/* Appends more of the input, after a call of the caller's function `ready`, as this may wait. */
+/* Appends more of the input, after a call of the caller's function `before`, as this may wait.
+ * Results as of stream_read_some; ST_NONE also if the input has ended. */
 enum st stream_read_more(struct dump_stream *s, struct err *e);
 /* Reads more of the input if that needs no waiting; false: it did not. */
 bool stream_read_at_once(struct dump_stream *s);
 /* The first bytes of the recorder's dumps and session records. */
 #define STREAM_DUMP_HEAD "{\"format\":\"stall-"
 enum { STREAM_DUMP_HEAD_LEN = sizeof STREAM_DUMP_HEAD - 1 };
-/* Does the text begin so? */
+/* Does the text begin with STREAM_DUMP_HEAD? */
 bool stream_begins_dump(const char *p, size_t len);
 /* Returns the offset of the end of the line at `at`, without reading more; the end of the text if
  * the line has no end yet. */
 size_t stream_line_end(const struct dump_stream *s, size_t at);
 /* Reads until the line at pos is complete; *len is its length without line feed, *ended whether it
- * has one. Lines longer than the largest document come back in pieces. */
+ * has one. Lines longer than DUMP_TEXT_MAX bytes come back in pieces. ST_NONE: the input has ended.
+ * ST_ERR: out of memory. */
 enum st stream_whole_line(struct dump_stream *s, size_t *len, bool *ended, struct err *e);
 bool stream_is_blank(const char *p, size_t len);
 /* Skips the line at pos, with its line feed if there is one. */

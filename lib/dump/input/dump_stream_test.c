@@ -20,8 +20,8 @@ static int file_of(const void *bytes, size_t len) {
     return fd;
 }
 
-/* Adds what a stream gives, as text: "LINE:DOCUMENT|" and "LINE!ERROR|", white space and quotes
- * made plain. */
+/* Appends what a stream gives: "LINE:DOCUMENT|" or "LINE!ERROR|", without white space and with '
+ * for ". */
 static void note(void *ctx, enum st st, const char *text, size_t len, uint64_t line,
                  const struct err *e) {
     struct strbuf *out = ctx;
@@ -49,7 +49,8 @@ static struct strbuf transcript(int fd, bool lines) {
     const char *text;
     size_t len;
     uint64_t line;
-    assert_int_equal(dump_stream_next(s, &text, &len, &line, NULL), ST_NONE); /* still the end */
+    assert_int_equal(dump_stream_next(s, &text, &len, &line, NULL),
+                     ST_NONE); /* asking after the end gives the end again */
     dump_stream_close(s);
     return out;
 }
@@ -99,14 +100,15 @@ static void an_envelope_is_one_document(void **state) {
     (void)state;
     check(E "\n{'type':'event'}\n{'x':1}\n" D("a") "\n",
           "1:" E "{'type':'event'}{'x':1}|4:" D("a") "|");
-    /* A payload of a length may hold anything, line feeds and what looks like another item. */
+    /* A payload with a length may hold any bytes, such as line feeds and what looks like another
+     * item. */
     check(E "\n{'type':'attachment','length':99}\n{{\n\n]]\n" E "\n",
           "1!the document is cut short at byte 65|3:{{|6:" E "|");
     check(E "\n{'type':'attachment','length':7}\n{{\n\n]]x\n\n{'type':'b'}\ny\n\n" D("a"),
           "1:" E "{'type':'attachment','length':7}{{]]x{'type':'b'}y|10:" D("a") "|");
     check(E "\n{'type':'event','length':0}\n\n" E "\n{'type':'c'}\n{}",
           "1:" E "{'type':'event','length':0}|4:" E "{'type':'c'}{}|");
-    /* None of these is one. */
+    /* None of these texts is an envelope. */
     check(E "\n", "1:" E "|");
     check(E "\n" E "\n", "1:" E "|2:" E "|");
     check(E "\n{'length':1}\nx\n", "1:" E "|2:{'length':1}|3:x|");
@@ -118,7 +120,8 @@ static void an_envelope_is_one_document(void **state) {
 
 static void a_bad_line_costs_that_line(void **state) {
     (void)state;
-    check("{oops}\n" D("b"), "1:{oops}|2:" D("b") "|"); /* its parser says what is wrong */
+    check("{oops}\n" D("b"),
+          "1:{oops}|2:" D("b") "|"); /* the text is handed out as it is, for the parser to refuse */
     check("garbage\nmore\n" D("b"), "1:garbage|2:more|3:" D("b") "|");
     check("{'a':1} x\n" D("b"), "1:{'a':1}x|2:" D("b") "|");
     check("{'format':'stall-dump/1','id':'cut\n" D("b"),
@@ -164,7 +167,7 @@ static void a_document_that_is_cut_costs_no_other(void **state) {
         strbuf_release(&want);
         strbuf_release(&in);
     }
-    /* Any object shows the cut where one cannot stand. */
+    /* Any object that begins where none can be shows that the one before was cut. */
     check("{'a':[1\n{'b':2}\n{'c':3}", "1!not JSON at line 2, column 1|2:{'b':2}|3:{'c':3}|");
     check("{'a':[1", "1!the document is cut short at byte 7|");
     check("{\n 'a':1,\n", "1!the document is cut short at byte 10|");
@@ -245,7 +248,7 @@ static void a_line_comes_as_soon_as_it_is_there(void **state) {
     const char *text;
     size_t len;
     uint64_t line;
-    alarm(20); /* waiting for more than a line would never end */
+    alarm(20); /* ends the test if the stream waits for more than a line */
     assert_int_equal(write(ends[1], "{\"a\":1}\n{", 9), 9);
     assert_int_equal(dump_stream_open(&s, ends[0], "pipe", NULL), ST_OK);
     assert_int_equal(dump_stream_next(s, &text, &len, &line, NULL), ST_OK);
@@ -285,7 +288,8 @@ static void many_documents_on_one_line_take_linear_time(void **state) {
     enum { DOCUMENTS = 500000 };
     static const char *const documents[] = {"{}", "{\"log\":\"\"}", "{\"format\":\"stall-dump/1\"}",
                                             " {\"dsn\":\"\"}"};
-    alarm(300); /* a search of the line for each document would take hours */
+    alarm(300); /* ends the test if the line were searched again for each document, which would take
+                   hours */
     for (size_t i = 0; i < sizeof documents / sizeof *documents; i++) {
         struct strbuf in = {0};
         for (int n = 0; n < DOCUMENTS; n++) {
@@ -314,7 +318,8 @@ static void a_return_at_the_end_of_what_was_read_ends_its_line(void **state) {
     (void)state;
     enum { READ = 64 * 1024, READS = 3 };
     struct strbuf in = {0};
-    for (int i = 0; i < READS; i++) { /* each line with its return is what one read gives */
+    for (int i = 0; i < READS;
+         i++) { /* each line with its carriage return has the size of one read */
         strbuf_addf(&in, "{\"a\":%*d}\r", READ - 7, i);
     }
     strbuf_addstr(&in, "{}\r");
@@ -367,19 +372,20 @@ static void no_memory_is_an_error(void **state) {
 
 #define IPS       "{'bug_type':'309','name':'x'}"
 #define TEXT      "Incident Identifier: 1\nThread 0:\n\nBinary Images:\n"
-#define TEXT_SEEN "IncidentIdentifier:1Thread0:BinaryImages:" /* without its white space */
+#define TEXT_SEEN "IncidentIdentifier:1Thread0:BinaryImages:" /* TEXT without its white space */
 
 static void an_ips_is_two_objects_in_one_document(void **state) {
     (void)state;
     check(IPS "\n{'threads':[]}\n" D("b"), "1:" IPS "{'threads':[]}|3:" D("b") "|");
     check(IPS "\n\n{\n'threads':[\n]}\n" D("b"), "1:" IPS "{'threads':[]}|6:" D("b") "|");
     check(D("a") "\n" IPS "\n{'threads':[]}", "1:" D("a") "|2:" IPS "{'threads':[]}|");
-    check(IPS "\n" IPS "\n{}\n", "1:" IPS "|2:" IPS "{}|"); /* the first lacks its body */
+    check(IPS "\n" IPS "\n{}\n",
+          "1:" IPS "|2:" IPS "{}|"); /* the first of two headers lacks its body */
     check(IPS "\n" D("b"), "1:" IPS "|2:" D("b") "|");
     check(IPS "\n\n", "1:" IPS "|");
     check(IPS "\n{'threads':[\n", "1!the document is cut short at byte 43|");
     check(IPS "\n" TEXT D("b"), "1:" IPS TEXT_SEEN "|6:" D("b") "|");
-    /* A body that stands alone is no header. */
+    /* A body without a header in front is a document of its own. */
     check("{'bug_type':'309','threads':[]}\n" D("b"),
           "1:{'bug_type':'309','threads':[]}|2:" D("b") "|");
 }
@@ -393,14 +399,14 @@ static void a_text_report_goes_on_until_something_begins(void **state) {
           "1:" D("a") "|2:" TEXT_SEEN "|6:" D("b") "|7:" TEXT_SEEN "|");
     check(TEXT "{\n'a':1}\n" TEXT, "1:" TEXT_SEEN "|5:{'a':1}|7:" TEXT_SEEN "|");
     check(TEXT "Notable:\n\n{\n'a':1\n}\n" D("b"), "1:" TEXT_SEEN "Notable:{'a':1}|10:" D("b") "|");
-    check(TEXT "{x\n" D("b"), "1:" TEXT_SEEN "{x|6:" D("b") "|"); /* begins no object */
+    check(TEXT "{x\n" D("b"), "1:" TEXT_SEEN "{x|6:" D("b") "|"); /* this text begins no object */
     check("Incident Identifier: 1\nProcess:    x\nThread 0:\n",
-          "1:IncidentIdentifier:1Process:xThread0:|"); /* headers belong together */
+          "1:IncidentIdentifier:1Process:xThread0:|"); /* header lines belong to one report */
     check("Incident\n", "1:Incident|");
-    /* Behind its images a report may be followed by one without its beginning, … */
+    /* After its images a report may be followed by one without its beginning. */
     check("Process:    x\nThread 0:\nBinary Images:\n1\nException Type: y\nThread 0:\n0 a 0x1\n",
           "1:Process:xThread0:BinaryImages:1|5:ExceptionType:yThread0:0a0x1|");
-    /* … and of samples each process has a header: the date begins another report. */
+    /* In a report of samples each process has a header line: only a date begins another report. */
     check("Date/Time:  1\nSteps:  2\nProcess:   x\nProcess:   y\nDate/Time:  3\nSteps: 4\n",
           "1:Date/Time:1Steps:2Process:xProcess:y|5:Date/Time:3Steps:4|");
     check("Date/Time:  1\nSteps:  2\nProcess:   x\nBeta Identifier:  z\n",
@@ -409,7 +415,8 @@ static void a_text_report_goes_on_until_something_begins(void **state) {
           "1:TranslatedReportProcess:xFullReport-----" IPS "{'threads':[]}|");
 }
 
-/* Only in a log that has one: else a line that is no JSON is told. */
+/* Checks a log with reports; in a text without any, each line is handed out, for the parser to
+ * refuse. */
 static void reports_in_a_log_are_found(void **state) {
 #define STALL      "Reactor stalled for 33 ms on shard 0. Backtrace: 0x1 0x2\n"
 #define STALL_BARE "Reactorstalledfor33msonshard0.Backtrace:0x10x2"

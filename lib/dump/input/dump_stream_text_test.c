@@ -1,4 +1,4 @@
-/* Text reports in a stream: mended, and between other lines. */
+/* Tests of text reports in a stream, mended and between other lines. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -16,7 +16,7 @@
     "Binary Images:\n0x100000000 - 0x10000ffff Shop arm64  <> /x/Shop\n"
 #define STALL "Reactor stalled for 32 ms on shard 1. Backtrace: 0x4e0d6e2 0x4e0c340\n"
 
-/* What a stream gives of an input: its documents one behind the other, each with '|'. */
+/* What a stream gives of an input: its documents, each followed by '|', and its counts. */
 struct seen {
     struct strbuf documents;
     size_t errors;
@@ -48,7 +48,7 @@ static struct seen read_all(const char *bytes, size_t len) {
     return seen;
 }
 
-/* Replaces every `from` of the text. */
+/* Returns the text with every `from` replaced by `to`. */
 static struct strbuf replaced(const char *text, const char *from, const char *to) {
     struct strbuf out = {0};
     for (const char *at; (at = strstr(text, from)) != NULL; text = at + strlen(from)) {
@@ -109,7 +109,7 @@ static void lines_may_end_with_a_return_alone(void **state) {
     struct strbuf returns = replaced(CRASH, "\n", "\r"), both = replaced(CRASH, "\n", "\r\n");
     check(strbuf_cstr(&returns), CRASH "|", 0, 0);
     struct seen seen = read_all(strbuf_cstr(&both), both.len);
-    assert_int_equal(seen.documents.len, both.len + 1); /* as it is */
+    assert_int_equal(seen.documents.len, both.len + 1); /* the text is handed out as it is */
     strbuf_release(&seen.documents);
     strbuf_release(&returns);
     strbuf_release(&both);
@@ -124,7 +124,7 @@ static void json_in_markdown_is_read_if_it_is_a_report(void **state) {
     strbuf_addf(&page, "%s\nThe hang:\n\n~~~json\n%s\n~~~\n\n%s", settings, tree, settings);
     strbuf_addf(&want, "%s|", tree);
     check(strbuf_cstr(&page), strbuf_cstr(&want), 13, 0);
-    strbuf_clear(&page); /* indented in a list, the two parts of an .ips */
+    strbuf_clear(&page); /* the two parts of an .ips, indented in a list */
     strbuf_addstr(&page, "1. Hello\n\n   ```\n   {\"app_name\":\"Shop\",\"bug_type\":\"309\"}\n"
                          "   {\n     \"threads\":[]}\n   ```\n");
     check(strbuf_cstr(&page),
@@ -145,7 +145,8 @@ static void lines_around_reports_are_passed_over(void **state) {
           "[2026-11-20 10:12:45] " STALL "|", 0, 0);
 }
 
-/* So many that more of the stream is read while a report is looked for, behind the first line. */
+/* Reads so many lines after the first that the stream has to read more while it looks for a report.
+ */
 static void many_lines_before_a_report_are_passed_over(void **state) {
     enum { LINES = 20000 };
     static const char header[] = "{\"app_name\":\"Shop\",\"bug_type\":\"309\"}\n";
@@ -165,7 +166,7 @@ static void many_lines_before_a_report_are_passed_over(void **state) {
     strbuf_release(&want);
 }
 
-/* Text in front of an .ips, and what the window of macOS that shows it appends. */
+/* Reads an .ips with text in front of it and with what macOS's window for it appends. */
 static void lines_around_an_ips_are_passed_over(void **state) {
     static const char header[] = "{\"app_name\":\"Shop\",\"bug_type\":\"309\"}\n";
     struct strbuf text = {0}, want = {0};
@@ -229,7 +230,7 @@ static void a_containers_log_is_unwrapped(void **state) {
           "{\"log\":\"\\t0x4e0d6e2\\n\",\"stream\":\"stderr\"}\n"
           "{\"log\":\"INFO\\n\",\"stream\":\"stderr\"}\n",
           "Reactor stalled for 32 ms on shard 1.\nBacktrace:\n\t0x4e0d6e2\nINFO\n|", 0, 1);
-    /* JSON with such a member is what it is */
+    /* JSON with such a member among others is handed out as it is */
     check("{\"log\":\"a\",\"other\":1}\n", "{\"log\":\"a\",\"other\":1}|", 0, 0);
 }
 
@@ -248,10 +249,11 @@ static void text_without_a_report_holds_no_document(void **state) {
     strbuf_release(&seen.documents);
 }
 
-/* What came of an input, without memory of its own. */
+/* What came of an input, kept without memory of its own. */
 struct outcome {
     const char *text;
-    uint64_t digest, usual; /* of the documents; usual: with all memory */
+    uint64_t digest,
+        usual; /* digest: sum over the documents; usual: the digest when no allocation fails */
     size_t errors;
 };
 

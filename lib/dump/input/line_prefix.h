@@ -13,10 +13,10 @@ struct line_prefix {
     char text[LINE_PREFIX_MAX];
 };
 
-/* Finds the longest prefix of a text's first lines that is the same in all of them but for the
- * digits of times and ends with ": ", "] ", "| ", " - ", a time and a blank, or the stream of a
- * container ("stderr F "). whole: the bytes are all of the text. *more is
- * set if further bytes would decide, else left alone. */
+/* Finds the longest prefix of a text's first three lines, at most LINE_PREFIX_MAX bytes, that is
+ * the same in all of them but for the digits of times and ends with ": ", "] ", "| ", " - ", a time
+ * and a blank, or the stream of a container ("stderr F "). whole: the bytes are all of the text.
+ * *more is set if further bytes would decide, else left alone. */
 struct line_prefix line_prefix_of(struct span text, bool whole, bool *more);
 
 /* Cuts the prefix off the line; false: another one is in front of it, or none. The last blank of

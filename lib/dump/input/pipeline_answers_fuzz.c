@@ -1,5 +1,5 @@
-/* Any bytes as lines: each line has one answer, the same from any number of threads. Any line as a
- * record: it is read or refused. */
+/* Reads any bytes as lines: each line has one answer, and four threads give the same answers as
+ * one. Reads any bytes as a record, too: it is read or refused. */
 #include "dump/dump.h"
 #include "dump/input/answer_support_test.h"
 #include "dump/input/stream_record.h"

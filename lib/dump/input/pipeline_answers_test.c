@@ -1,4 +1,4 @@
-/* Answers: each line has one, in order, whatever is in it. */
+/* Tests that each line of an input has one answer, in order, whatever is in it. */
 #include <stdarg.h>
 #include <setjmp.h>
 #include <stddef.h>

@@ -53,15 +53,16 @@ struct document *document_new(struct dump_pipeline *d, const char *name, size_t 
 void document_retire(struct document *doc);
 void document_free(struct document *doc);
 /* Parses a document, a struct document, and runs the command's work on its dumps; a pool_work. A
- * document whose st is ST_ERR already is left as it is. */
+ * document whose st is ST_ERR already, or that ops->wanted refuses, is left as it is. */
 void document_work(void *ctx, void *item, unsigned worker);
 
 /* Has the descriptor data that can be read without waiting? If not, first the dumps in flight are
  * delivered and the command's function for idle times is called, because the read may wait for a
  * slow writer. */
 bool pipeline_ready(struct dump_pipeline *d, int fd);
-/* Waits until the descriptor has data, as long as ops->wait_ms says, and calls the command's
- * function for idle times after each wait. False: the next read may wait. */
+/* Waits until the descriptor has data: while it has none, calls the command's function for idle
+ * times and then waits for as many ms as ops->wait_ms says. False: ops->wait_ms gave -1, or poll
+ * failed, so that the next read may wait. */
 bool pipeline_await(struct dump_pipeline *d, int fd);
 
 #endif

@@ -34,12 +34,13 @@ bool report_format_claims(const struct report_format *f, const char *text, size_
 bool report_is_recognised(const char *text, size_t len, const struct report_maps *maps);
 
 /* Converts one document, as dump_stream_next returns it, into the dumps that it holds, in order:
- * one, or one for each diagnostic of a MetricKit payload or each report of a list. Each dump keeps
- * the document in its member "report". ST_NONE: the document is no report. ST_ERR: it is damaged,
- * past a limit of dump.h, or has no usable stack (ERR_UNSUPPORTED, or ERR_NOTHING if reports of its
- * kind hold no stall); the undamaged rest of a payload or list has been taken. maps may be NULL;
- * users' maps (report_maps_add) are tried before the built-in formats, built-in maps after them.
- * Thread safe once dump_library_init has run. */
+ * one, or one for each diagnostic of a MetricKit payload, each report of a list or an envelope, or
+ * each object that a map's `each` finds. Each dump keeps the document in its member "report".
+ * ST_NONE: the document is no report. ST_ERR: it is damaged, past a limit of dump.h, or has no
+ * usable stack (ERR_UNSUPPORTED, or ERR_NOTHING if reports of its kind hold no stall); the
+ * undamaged rest of a payload or list has been taken. maps may be NULL; users' maps
+ * (report_maps_add) are tried before the built-in formats, built-in maps after them. Thread safe
+ * once dump_library_init has run. */
 enum st report_convert(const char *text, size_t len, const struct report_maps *maps,
                        report_take take, void *ctx, struct err *e) BASE_MUST_USE;
 /* Converts as report_convert does; of a report of several processes the one with this name or id is

@@ -1,5 +1,5 @@
-/* Which format takes which document: every fixture is claimed by exactly one, text of other kinds
- * by none, and a document that is cut anywhere gives dumps or a plain refusal. */
+/* Tests which format takes which document: every fixture is claimed by exactly one, text of other
+ * kinds by none, and a document that is cut anywhere gives dumps or a plain refusal. */
 #include <dirent.h>
 #include <stdlib.h>
 
@@ -11,12 +11,12 @@
 #include "dump/reports/report_support_test.h"
 
 static const char folder[] = "testdata/reports";
-/* The maps that are built in. */
+/* The built-in maps. */
 static struct report_maps *maps;
 
 typedef void (*see_fixture)(const char *name, const char *text, size_t len);
 
-/* Files of a folder, in any order. */
+/* Calls `see` for the files of a folder, in any order, and returns how many there are. */
 static size_t each_file(const char *path, see_fixture see) {
     size_t count = 0;
     DIR *d = opendir(path);
@@ -96,7 +96,8 @@ static void check_one_claim(const char *name, const char *text, size_t len) {
         strbuf_release(&who);
         size_t dumps = 0;
         if (report_convert(text, len, maps, count_dump, &dumps, &e) != ST_OK || dumps == 0) {
-            fail_msg("%s:%zu: %s", name, (size_t)line, e.text); /* cut at a wrong line, say */
+            fail_msg("%s:%zu: %s", name, (size_t)line,
+                     e.text); /* the stream may have cut it at a wrong line */
         }
     }
     dump_stream_close(s);
@@ -118,7 +119,7 @@ static void check_no_claim(const char *name, const char *text, size_t len) {
     strbuf_release(&who);
 }
 
-/* Dumps are no reports; nor is source code, documentation or a log. */
+/* Checks that no format claims dumps, source code, documentation or logs. */
 static void what_is_no_report_is_claimed_by_none(void **state) {
     static const char *const texts[] = {
         "Nov 20 09:12:44 host kernel: [    0.000000] Linux version 6.1.0\n",
@@ -153,14 +154,14 @@ static void each_format_has_a_name_of_its_own(void **state) {
     }
 }
 
-/* Whatever its length, a prefix is a dump or is refused in words. */
+/* Checks that a document cut to any length gives dumps or is refused in words. */
 static void check_cuts(const char *name, const char *text, size_t len) {
     enum { STEPS = 400 };
     size_t step = len / STEPS + 1;
     for (size_t cut = 1; cut <= len; cut += step) {
         struct err e = {0};
         size_t dumps = 0;
-        char *own = malloc(cut); /* so that a sanitizer sees a read behind its end */
+        char *own = malloc(cut); /* a copy, so that a sanitizer sees a read past its end */
         assert_non_null(own);
         memcpy(own, text, cut);
         enum st st = report_convert(own, cut, maps, count_dump, &dumps, &e);

@@ -1,5 +1,5 @@
-/* Any bytes as a map; one that is taken reads a document that has about everything. And any bytes
- * as a document of the maps that are built in. */
+/* Reads any bytes as a map; one that is taken reads a document that has about everything. Reads any
+ * bytes as a document of the built-in maps, too. */
 #include "dump/input/report_support_fuzz.h"
 #include "dump/maps/report_map.h"
 

@@ -18,7 +18,8 @@ static inline void require(bool sentence) {
     }
 }
 
-/* A dump is one line that parses, or is refused for a limit: never for what it says. */
+/* Requires that a dump is one line that parses or is refused for a limit, never for what it says,
+ * and that a session record is no dump. */
 static inline enum st check_dump(void *ctx, const char *text, size_t len, struct err *e) {
     struct dump d;
     struct err why = {0};
@@ -36,7 +37,7 @@ static inline enum st check_dump(void *ctx, const char *text, size_t len, struct
     return ST_OK;
 }
 
-/* Any bytes as a document of this format. */
+/* Reads any bytes as a document of this format, and then as one of any format. */
 static inline void fuzz_report(const struct report_format *format, const uint8_t *data,
                                size_t size) {
     struct err e = {0};

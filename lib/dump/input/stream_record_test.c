@@ -1,4 +1,4 @@
-/* The records of --answer-each: what they are recognised by, and what is read from them. */
+/* Tests of the records of --answer-each: how they are recognised, and what is read from them. */
 #include <stdarg.h>
 #include <setjmp.h>
 #include <stddef.h>

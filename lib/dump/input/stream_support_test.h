@@ -1,4 +1,4 @@
-/* The two ways to read a stream, for its test and its fuzzer: both have to give the same. */
+/* Two ways to read a stream, for its test and its fuzzer: both must give the same. */
 #ifndef STALLKIT_DUMP_STREAM_SUPPORT_TEST_H
 #define STALLKIT_DUMP_STREAM_SUPPORT_TEST_H
 
@@ -11,13 +11,14 @@
 #include "dump/input/dump_stream.h"
 #include "dump/json/scan_private.h"
 
-/* Sees a document, or why there is none. */
+/* Receives a document, or the reason why there is none. */
 typedef void (*stream_see)(void *ctx, enum st st, const char *text, size_t len, uint64_t line,
                            const struct err *e);
 
 static inline void stream_walk_text(const struct dump_stream_line *from, stream_see see, void *ctx);
 
-/* Hands out what is in the stream. lines: lines that look like documents are read by themselves. */
+/* Hands out what is in the stream; if `lines`, lines that look like documents are read by
+ * themselves. */
 static inline void stream_walk(struct dump_stream *s, bool lines, stream_see see, void *ctx) {
     for (;;) {
         struct dump_stream_line l = {0};
@@ -57,7 +58,7 @@ static inline bool stream_is_ready(void *ctx) {
     return true;
 }
 
-/* A descriptor from which the bytes can be read; -1 if the system has none. */
+/* Returns a descriptor of a new file from which the bytes can be read; -1 if there is none. */
 static inline int stream_file_of(const void *bytes, size_t len) {
     char path[] = "/tmp/dump_stream_test.XXXXXX";
     int fd = mkstemp(path);

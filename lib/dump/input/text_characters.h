@@ -9,8 +9,8 @@
 #include "base/strbuf.h"
 #include "dump/json/span_private.h"
 
-/* Returns the length of the space at p that is no blank of ASCII, or has no width; 0: there is
- * none. */
+/* Returns the length in bytes of the space at p that is no blank of ASCII, or has no width, or is
+ * the entity &nbsp;; 0: there is none. */
 size_t text_space_at(const char *p, const char *end);
 /* Does the text have a space or entity that text_add_plain replaces? */
 bool text_is_changed(struct span text);

@@ -149,9 +149,9 @@ static bool take_front_number(struct span *line, uint64_t *out) {
     return digits > 0 && digits <= DIGITS_MAX;
 }
 
-/* Returns how many characters separate the line number from the line in a text whose lines are
- * all numbered, as by "cat -n", "grep -n" and editors; 0: they are not. Numbers that only some
- * lines have, as those of frames, do not count. */
+/* Returns how many characters separate the line number from the line in a text whose first eight
+ * lines, empty ones apart, are numbered, as by "cat -n", "grep -n" and editors; 0: they are not.
+ * Numbers that only some lines have, as those of frames, do not count. */
 static size_t number_gap(struct span text, size_t quoted, bool whole, bool *more) {
     enum { LINES = 8, GAP_MAX = 4 };
     struct span line;

@@ -41,7 +41,7 @@ bool text_is_wrapped(struct span line);
  * a logger's prefix; else they are left alone. */
 struct text_mend text_mend_of(struct span text, bool whole, bool *more, bool *soon);
 
-/* Could mending change the first two lines of the text? */
+/* Could mending, apart from the indent, change the first two lines of the text? */
 bool text_mend_is_needed(const struct text_mend *m, struct span text);
 
 enum text_mended {

@@ -1,4 +1,5 @@
-/* What texts go through: numbers, lists, tags, indentation and changed characters. */
+/* Tests of the changes that pasted texts go through: numbers, lists, tags, indentation and changed
+ * characters. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,8 +10,8 @@
 
 #include "dump/input/text_mend.h"
 
-/* Mends all lines of a text into *out; returns how many bytes it had taken when a line came that
- * did not go through the same. */
+/* Mends the lines of a text into *out; returns how many bytes were taken before the first line
+ * without the same change. */
 static size_t mend(const char *text, struct strbuf *out) {
     struct span rest = {text, text + strlen(text)}, line;
     struct strbuf room = {0};
@@ -70,7 +71,7 @@ static void lists_tags_and_indents_are_cut_off(void **state) {
     check("```text\nProcess: a\n", "```text\nProcess: a\n", "");
     check("    Process: a\n      b\n   c\n", "Process: a\n  b\nc\n", "");
     check("> - a\n>   b\n", "a\nb\n", "");
-    check("- a\nb\n", "- a\nb\n", ""); /* no list: the next line is not indented */
+    check("- a\nb\n", "- a\nb\n", ""); /* this is no list, because the next line is not indented */
 }
 
 static void characters_of_html_are_put_back(void **state) {

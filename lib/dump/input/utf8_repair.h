@@ -7,8 +7,8 @@
 #include "base/strbuf.h"
 
 /* Replaces each byte of the text that is not UTF-8 (RFC 3629) by U+FFFD, and adds how many there
- * were to *count. ST_ERR: out of memory, or the text would grow past its limit; it is unchanged
- * then. */
+ * were to *count. ST_ERR: out of memory, or the text would grow past DUMP_TEXT_MAX bytes; it is
+ * unchanged then. */
 enum st utf8_repair(struct strbuf *text, uint64_t *count, struct err *e) BASE_MUST_USE;
 
 #endif

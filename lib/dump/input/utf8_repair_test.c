@@ -18,7 +18,7 @@ static void what_is_no_utf8_is_replaced_and_counted(void **state) {
          0},
         {"Caf\xe9", "Caf\xef\xbf\xbd", 1},
         {"\xff\xfe", "\xef\xbf\xbd\xef\xbf\xbd", 2},
-        {"12345678\xe2\x82", "12345678\xef\xbf\xbd\xef\xbf\xbd", 2},     /* cut */
+        {"12345678\xe2\x82", "12345678\xef\xbf\xbd\xef\xbf\xbd", 2},     /* cut in a character */
         {"a\xed\xa0\x80z", "a\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbdz", 3}, /* a surrogate */
     };
     (void)state;

@@ -159,8 +159,8 @@ enum scan_event scan_feed(struct scan *s, const char *p, size_t len, size_t *use
 enum st scan_begin(const char *text, size_t len, struct err *e) BASE_MUST_USE;
 
 /* Turns the event at which scanning stopped (one that scan_feed returns), at byte `at`, into a
- * status. ST_OK: the document is complete and nothing follows it. ST_ERR: ERR_TRUNCATED, ERR_FORMAT
- * or ERR_LIMIT, with line and column. */
+ * status. ST_OK: the document is complete and nothing follows it. ST_ERR: ERR_TRUNCATED, or
+ * ERR_FORMAT or ERR_LIMIT with the place, as scan_refuse gives it. */
 enum st scan_end(enum scan_event event, const char *at, const char *text, size_t len,
                  struct err *e) BASE_MUST_USE;
 
@@ -168,8 +168,8 @@ enum st scan_end(enum scan_event event, const char *at, const char *text, size_t
  * ST_NONE and ST_ERR are those of scan_begin and scan_end. */
 enum st scan_check(const char *text, size_t len, unsigned depth_max, struct err *e) BASE_MUST_USE;
 
-/* Sets an error of this code that names the byte `at` of the text: "WHY at column 7", or "WHY at
- * line 2, column 7 of the document". */
+/* Sets an error of this code that names the byte `at` of the text, by its line only if it is not in
+ * the first one: "WHY at column 7", or "WHY at line 2, column 7 of the document". */
 enum st scan_refuse(const char *text, const char *at, enum err_code code, const char *why,
                     struct err *e);
 

@@ -7,13 +7,13 @@
 
 #include "dump/json/scan_private.h"
 
-/* Scans the whole text; the end of the document is in *used. */
+/* Scans the whole text at once; *used becomes the end of the document. */
 static enum scan_event scan_text(const char *text, size_t len, size_t *used) {
     struct scan s = {0};
     return scan_feed(&s, text, len, used);
 }
 
-/* The same, one line at a time. */
+/* Scans the text one line at a time; otherwise as scan_text. */
 static enum scan_event scan_lines(const char *text, size_t len, size_t *used) {
     struct scan s = {0};
     enum scan_event event = SCAN_MORE;

@@ -13,8 +13,8 @@ struct span {
 };
 
 void span_skip_space(struct span *s);
-/* Is the text, valid JSON or not, one object or array by its brackets and quotes, with nothing
- * around it? Much faster than scan_feed. */
+/* Is the text, valid JSON or not, one object or array by its brackets and quotes, with nothing but
+ * white space around it? Much faster than scan_feed. */
 bool span_is_container(struct span text);
 /* Takes the next value, without white space around it; an empty span at the end of the text. */
 struct span span_value(struct span *s);

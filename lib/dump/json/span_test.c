@@ -56,7 +56,7 @@ static void names_are_compared_unescaped(void **state) {
     assert_false(span_is(span_of(""), ""));
 }
 
-/* Where a container ends, byte by byte; 0: nowhere. */
+/* Returns where a container ends, found byte by byte; 0: it does not end. */
 static size_t plain_end(const char *text, size_t len) {
     size_t depth = 0;
     bool in_string = false;
@@ -76,7 +76,7 @@ static size_t plain_end(const char *text, size_t len) {
     return 0;
 }
 
-/* However the words lie in which it is looked for. */
+/* Compares the ends of random containers, at any place in the words that the search reads. */
 static void a_container_ends_where_its_brackets_do(void **state) {
     (void)state;
     static const char bytes[] = "{[}]\"\\{[}]\"ab,:\xdb\xfb\xa2\xdc";
@@ -84,8 +84,9 @@ static void a_container_ends_where_its_brackets_do(void **state) {
     size_t ended = 0;
     for (uint64_t i = 1; i <= TRIES; i++) {
         size_t len = 1 + hash_u64(i) % LONGEST;
-        uint64_t plain = hash_u64(i * 3) % 16; /* of 16 bytes so many are letters */
-        char *text = malloc(len);              /* nothing behind it can be read */
+        uint64_t plain = hash_u64(i * 3) % 16; /* of 16 bytes about `plain` are letters */
+        char *text =
+            malloc(len); /* has the exact size, so that a sanitizer sees a read past its end */
         assert_non_null(text);
         text[0] = '{';
         for (size_t k = 1; k < len; k++) {

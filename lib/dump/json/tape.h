@@ -49,8 +49,8 @@ struct tape {
 enum st tape_read(struct tape *t, const char *text, size_t len, struct err *e) BASE_MUST_USE;
 void tape_release(struct tape *t);
 
-/* Are the names in each object distinct? Returns false, too, if an object has so many members that
- * the comparison would be slow, or if a name has an escape. */
+/* Are the names in each object distinct? Returns false, too, if an object has more than 64 members,
+ * whose comparison would be slow, or if a name has an escape. */
 bool tape_names_differ(const struct tape *t);
 
 static inline bool tape_is(const struct tape_value *v, enum value_kind kind) {

@@ -1,5 +1,5 @@
-/* Any bytes as JSON, read by the tape, by the loader and by Jansson: all take the same texts and
- * see the same in them. */
+/* Reads any bytes as JSON, by the tape, by the loader and by Jansson: all must take the same texts
+ * and see the same in them. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* The oracle of the tape and the loader, for their tests and the fuzzer: Jansson reads the same
- * document, in which what it does not take was repaired. */
+ * document, after what it does not accept was repaired. */
 #ifndef STALLKIT_DUMP_TAPE_ORACLE_TEST_H
 #define STALLKIT_DUMP_TAPE_ORACLE_TEST_H
 
@@ -12,7 +12,7 @@
 #include "dump/document.h"
 #include "dump/json/tape.h"
 
-/* Objects with more members than this are not asked for each of them by name. */
+/* Objects with more members are not asked for each of them by name. */
 enum { ASKED_MEMBERS_MAX = 64 };
 
 static inline const char *value_difference(const struct tape *t, const struct tape_value *v,
@@ -48,7 +48,7 @@ static inline bool is_ascii(const char *s) {
     return *s == 0;
 }
 
-/* Of a name that is there twice the last value counts. */
+/* Compares an object; of a name that is there twice the last value counts. */
 static inline const char *object_difference(const struct tape *t, const struct tape_value *v,
                                             const json_t *want) {
     struct map last = {0};
@@ -105,12 +105,12 @@ static inline const char *value_difference(const struct tape *t, const struct ta
     }
 }
 
-/* ---- repairs, written once more ---- */
+/* ---- the repairs, written a second time ---- */
 
 struct repairs {
     const char *text;
     size_t len;
-    bool quote; /* numbers to repair become strings of their text; else 0 */
+    bool quote; /* numbers that need a repair become strings of their text, not 0 */
     struct strbuf out;
     uint64_t count;
 };
@@ -136,7 +136,7 @@ static inline int repaired_unit(const struct repairs *r, size_t at) {
     return v;
 }
 
-/* An escape; returns its end. */
+/* Repairs an escape and returns its end. */
 static inline size_t repair_escape(struct repairs *r, size_t at) {
     int unit = repaired_unit(r, at), low = unit < 0 ? -1 : repaired_unit(r, at + 6);
     size_t n = unit < 0 ? 2 : 6;
@@ -151,7 +151,7 @@ static inline size_t repair_escape(struct repairs *r, size_t at) {
     return at + n;
 }
 
-/* A string; returns its end. */
+/* Repairs a string and returns its end. */
 static inline size_t repair_string(struct repairs *r, size_t at) {
     strbuf_addc(&r->out, r->text[at++]);
     while (at < r->len && r->text[at] != '"') {
@@ -179,7 +179,7 @@ static inline size_t digits_at(const struct repairs *r, size_t at) {
     return n;
 }
 
-/* A number; returns its end. One that is malformed stays as it is. */
+/* Repairs a number and returns its end; a malformed one stays as it is. */
 static inline size_t repair_number(struct repairs *r, size_t at) {
     size_t p = at + (r->text[at] == '-'), whole = digits_at(r, p), more = 1, digits = whole;
     bool right = whole == 1 || (whole > 1 && r->text[p] != '0'), exponent = false;
@@ -215,10 +215,10 @@ static inline size_t repair_number(struct repairs *r, size_t at) {
     return p;
 }
 
-/* Jansson's tree of the repaired text, NULL if it does not take it. */
+/* Returns Jansson's tree of the repaired text; NULL if Jansson refuses it. */
 static inline json_t *load_repaired(const char *text, size_t len, bool quote, uint64_t *count) {
     struct repairs r = {.text = text, .len = len, .quote = quote};
-    bool nul = false; /* outside of a string, where Jansson passes over one behind a number */
+    bool nul = false; /* a NUL outside of a string: Jansson passes over one after a number */
     for (size_t i = 0; i < len;) {
         char c = text[i];
         nul = nul || c == '\0';
@@ -237,8 +237,9 @@ static inline json_t *load_repaired(const char *text, size_t len, bool quote, ui
     return root;
 }
 
-/* What Jansson sees in the text; NULL if it is no object or array. A number for a number tells
- * whether the text is JSON, a string for it what it says. */
+/* Returns what Jansson reads in the text; NULL if it is no object or array. It reads twice: with
+ * numbers for repaired numbers, which shows whether the text is JSON, then with strings for them,
+ * which keep their text. */
 static inline json_t *oracle_load(const char *text, size_t len, uint64_t *count) {
     json_t *grammar = load_repaired(text, len, false, count);
     json_t *root = grammar ? load_repaired(text, len, true, count) : NULL;
@@ -246,8 +247,8 @@ static inline json_t *oracle_load(const char *text, size_t len, uint64_t *count)
     return root;
 }
 
-/* Reads a text in all ways: NULL if they agree, else in what they do not. *taken: it is an object
- * or array. */
+/* Reads a text in all ways; returns NULL if they agree, else where they differ. *taken: the text is
+ * an object or array. */
 static inline const char *tape_difference(const char *text, size_t len, bool *taken) {
     struct tape t = {0};
     struct err e = {0};

@@ -9,10 +9,10 @@
 #include "dump/json/scan_private.h"
 #include "dump/json/tape_oracle_test.h"
 
-/* Is the text taken? Fails the test if Jansson says otherwise. */
+/* Is the text accepted? Fails the test if Jansson disagrees. */
 static bool is_taken(const char *text, size_t len) {
     bool taken;
-    /* Behind the copy's last byte there is nothing to read. */
+    /* The copy has the exact size, so that a sanitizer sees a read past its end. */
     char *copy = malloc(len ? len : 1);
     assert_non_null(copy);
     memcpy(copy, text, len);
@@ -116,7 +116,7 @@ static void nothing_else_is_taken(void **state) {
     assert_false(is_taken("{\"a\":\"\\\0\"}", 10));
 }
 
-/* Changes some bytes of a document, the same in every run. */
+/* Changes some bytes of a document, in the same way in every run, and returns the new length. */
 static size_t mutate(char *text, size_t len, uint64_t seed) {
     static const char bytes[] = "{}[]\",:0123456789-+.eEtrufalsn\\ \t\n\xff\xc3\xa9\x01/";
     for (uint64_t i = 0; i < 1 + hash_u64(seed) % 3; i++) {
@@ -191,13 +191,14 @@ static void names_that_are_alike_are_found_in_any_object(void **state) {
     assert_true(names_differ("{\"a\":{\"a\":1,\"b\":\"a\"},\"b\":[{\"a\":1},{\"a\":2}],\"ab\":0}"));
     assert_false(names_differ("{\"a\":1,\"b\":2,\"a\":3}"));
     assert_false(names_differ("[1,{\"a\":{\"b\":1,\"b\":2}}]"));
-    assert_false(names_differ("{\"\\u0061\":1,\"b\":2}")); /* not clear at once */
+    assert_false(
+        names_differ("{\"\\u0061\":1,\"b\":2}")); /* an escaped name, so the quick answer is no */
     struct strbuf text = {0};
     for (int i = 0; i < 100; i++) {
         strbuf_addf(&text, "%c\"%d\":0", i ? ',' : '{', i);
     }
     strbuf_addc(&text, '}');
-    assert_false(names_differ(strbuf_cstr(&text))); /* nor here */
+    assert_false(names_differ(strbuf_cstr(&text))); /* too many names, so the quick answer is no */
     strbuf_release(&text);
 }
 
@@ -242,7 +243,7 @@ static void members_are_found_in_any_order(void **state) {
     tape_members(&t, NULL, names, NAMES, v);
     assert_null(v[C]);
     assert_null(tape_element(NULL, 0));
-    assert_null(tape_element(t.values.data, 0)); /* an object has none */
+    assert_null(tape_element(t.values.data, 0)); /* an object has no elements */
     tape_release(&t);
     tape_release(&t);
 }

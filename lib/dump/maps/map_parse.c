@@ -1,13 +1,13 @@
-/* The language of maps, stall-map(5): one statement a line.
+/* Parses the language of maps, stall-map(5): one statement a line.
  *
- *     map shop
- *     needs main_stack hang_ms
- *     order innermost-first
- *     threads main_stack | stacks.*
- *     frames frames.*
- *     frame.address pc in hex
- *     stall.kind type as freeze = hang, * = crash
- *     stall.duration_ms hang_ms | hang_s in s
+ *   map shop
+ *   needs main_stack hang_ms
+ *   order innermost-first
+ *   threads main_stack | stacks.*
+ *   frames frames.*
+ *   frame.address pc in hex
+ *   stall.kind type as freeze = hang, * = crash
+ *   stall.duration_ms hang_ms | hang_s in s
  */
 #include <string.h>
 

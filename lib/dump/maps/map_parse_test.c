@@ -1,4 +1,4 @@
-/* The language of maps: what is wrong with a map is told, with its line. */
+/* Tests of the language of maps: each fault in a map is named with its line. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -19,7 +19,7 @@ static void note_fault(void *ctx, const char *file, uint32_t line, const char *t
     strbuf_addf(out, "%u: %s|", (unsigned)line, text);
 }
 
-/* The faults of a map, "" if it has none. */
+/* Checks the faults of a map; "": it has none. */
 static void check_faults(const char *text, const char *want) {
     struct report_maps *maps = NULL;
     struct strbuf faults = {0};
@@ -109,7 +109,8 @@ static void a_map_is_not_endless(void **state) {
 
 static void a_pattern_takes_what_stands_in_its_hole(void **state) {
     static const struct {
-        const char *pattern, *text, *taken; /* NULL: it does not match */
+        const char *pattern, *text,
+            *taken; /* what the pattern's hole takes; NULL: the pattern does not match */
         bool number;
     } rows[] = {
         {"*", "", "", false},

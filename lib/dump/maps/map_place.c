@@ -177,7 +177,8 @@ static void close_images(struct placement *p) {
     }
 }
 
-/* Places the images without an address above all known addresses. */
+/* Places the images that frames are in but whose address is not known, or not for sure, above all
+ * known addresses below PLACE_END. */
 static enum st place_images(struct placement *p) {
     struct map_stacks *s = p->s;
     for (size_t i = 0; i < s->frames.len; i++) {

@@ -153,7 +153,7 @@ struct value_text {
 
 /* Does the text match the pattern, in which * stands for any text? *taken, if taken is not NULL, is
  * set to what {} stands for, or to the whole text if the pattern has no {}. number: {} stands for a
- * number only. */
+ * number only. A pattern with {} matches no text of more than 1024 bytes. */
 bool map_like(const char *pattern, const char *text, size_t len, bool number,
               struct value_text *taken);
 /* Finds the field's text in this object; false: the object has none. */
@@ -167,10 +167,11 @@ const char *map_context_string(struct report *r, const struct map_context *c, co
 /* Reads a field that is an address or a number; false: the object has none, or it is malformed. */
 bool map_field_address(struct report *r, const struct report_map *map, enum map_field_id id,
                        const json_t *object, uint64_t *out);
-/* Returns a field that is a duration, in ms; -1: there is none. */
+/* Returns a field that is a duration, in ms; -1: there is none, or it is malformed or above 2^53.
+ */
 int64_t map_field_ms(struct report *r, const struct report_map *map, enum map_field_id id,
                      const json_t *object);
-/* Is the flag set: has the field a value other than false, 0 and no? */
+/* Is the flag set: has the field a value other than false, False, 0, no and NO? */
 bool map_field_true(struct report *r, const struct report_map *map, enum map_field_id id,
                     const json_t *object);
 

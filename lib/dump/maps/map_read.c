@@ -228,8 +228,8 @@ static enum st map_read_dump(struct map_document *m, struct span text, const jso
     return st;
 }
 
-/* Converts one object to a dump; a fault in it does not keep the other objects from being
- * converted. */
+/* Converts one object to a dump; a fault in it, but for a lack of memory, does not keep the other
+ * objects from being converted. */
 static bool visit_dump(void *ctx, struct span text) {
     struct map_document *m = ctx;
     struct err why = {0};

@@ -1,4 +1,4 @@
-/* Documents read by maps: frames of every kind find their place. */
+/* Tests of documents read by maps: frames of every kind find their place. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -77,7 +77,7 @@ static void offsets_and_names_get_a_place(void **state) {
     assert_string_equal(g->file, "g.kt");
     assert_int_equal(g->line, 7);
     assert_true(g->in_app);
-    assert_int_equal(s->frames[3], 0); /* keeps its place */
+    assert_int_equal(s->frames[3], 0); /* a frame that cannot be read keeps its place */
     assert_int_equal(s->frames[4], s->frames[1]);
     assert_int_equal(s->frames[5], 0);
     assert_string_equal(d->lack, "2 frames that could not be read");
@@ -98,7 +98,8 @@ static void an_offset_tells_where_its_image_is_if_all_agree(void **state) {
     assert_int_equal(s->frames[0], 4294971392);
     int32_t a = dump_image_at(d, s->frames[0]), b = dump_image_at(d, s->frames[2]);
     assert_int_equal(d->images[a].load, 4294967296);
-    assert_true(b >= 0 && b != a); /* the offsets are in the functions: names alone count */
+    assert_true(b >= 0 &&
+                b != a); /* the offsets are offsets in functions, so the name alone decides */
     assert_string_equal(d->images[b].name, "b");
     assert_string_equal(dump_name_at(d, s->frames[3])->symbol, "h");
     assert_int_equal(s->frames[4], 8589934700);
@@ -138,7 +139,8 @@ static void a_thread_is_the_same_by_id_by_stack_or_by_its_mark(void **state) {
          "}",
          2, 1},
         {"{'shop':1,'error':{'frames':[{'pc':5}]}}", 1, 1},
-        /* the list has no ids, the error has one: of two equal stacks it is the crashed thread's */
+        /* the list has no ids, but the error has one: of two equal stacks the crashed thread's is
+           meant */
         {"{'shop':1,'error':{'id':0,'frames':[{'pc':5},{'pc':6}]},'threads':[{'frames':[{'pc':5},{"
          "'pc':6}]},{'hit':true,'frames':[{'pc':5},{'pc':6}]}]}",
          2, 2},
@@ -172,8 +174,8 @@ static void of_threads_without_ids_the_crashed_one_is_told_again(void **state) {
     release_converted(&c);
 }
 
-/* Each of the paths may be where a kind of document has its list of threads; those of it that have
- * no stack count, too. */
+/* Checks that the first of the paths that leads to a list gives the threads; those without a stack
+ * count, too. */
 static void the_list_of_threads_is_what_the_first_path_with_one_leads_to(void **state) {
     static const char *const lists[] = {"{'values':[%s]}", "[%s]"};
     static const char map[] =
@@ -202,7 +204,7 @@ static void the_list_of_threads_is_what_the_first_path_with_one_leads_to(void **
     }
 }
 
-/* App Store Connect gives a frame without a name an offset in its image, or an address alone. */
+/* Checks frames of App Store Connect, which have an offset in their image or only an address. */
 static void a_frame_of_app_store_connect_lies_at_its_offset(void **state) {
 #define LOG(frame)                                                                                 \
     "{'productData':[{'diagnosticLogs':[{'diagnosticMetaData':{'event':'hang','deviceType':"       \
@@ -248,11 +250,13 @@ static void trees_become_samples(void **state) {
     release_converted(&c);
     c = convert_by_map(TREES, "{'stacks':[{'roots':[{'pc':1,'sub':[{'pc':2},{'pc':3}]}]},"
                               "{'roots':[{'pc':9}]}]}");
-    assert_int_equal(only_dump(&c)->sample_count, 3); /* nobody says which thread is the main one */
+    assert_int_equal(only_dump(&c)->sample_count,
+                     3); /* no member says which thread is the main one, so all count */
     release_converted(&c);
     c = convert_by_map(TREES "samples.per_thread each\n",
                        "{'each':true,'stacks':[{'roots':[{'pc':1,'n':4}]},{'roots':[{'pc':9}]}]}");
-    assert_int_equal(only_dump(&c)->sample_count, 1); /* those of the first thread alone */
+    assert_int_equal(only_dump(&c)->sample_count,
+                     1); /* only the samples of the first thread count */
     check_frames(&only_dump(&c)->samples[0], FRAMES(1));
     release_converted(&c);
 }
@@ -273,7 +277,8 @@ static void one_document_may_hold_many(void **state) {
         convert_by_map(map, "{'shop':1,'list':[{'threads':[{'frames':[{'pc':5}]}]},{'threads':[]},"
                             "{'threads':[{'frames':[{'pc':6}]}]}]}");
     (void)state;
-    assert_int_equal(c.st, ST_ERR); /* the second has no stack, and costs no other */
+    assert_int_equal(c.st,
+                     ST_ERR); /* the second report has no stack, which does not affect the others */
     assert_non_null(strstr(c.err.text, "shop 1: "));
     assert_int_equal(c.count, 2);
     assert_string_not_equal(c.dumps[0].id, c.dumps[1].id);

@@ -1,4 +1,4 @@
-/* What the tests of maps share. */
+/* Helpers for the tests of maps. */
 #ifndef STALLKIT_DUMP_MAP_SUPPORT_TEST_H
 #define STALLKIT_DUMP_MAP_SUPPORT_TEST_H
 
@@ -9,7 +9,7 @@
 #include "dump/maps/map_private.h"
 #include "dump/reports/report_support_test.h"
 
-/* A document, as JSON with ' for ", read by this map and nothing else. */
+/* Converts a document, written as JSON with ' for ", by this map alone. */
 static inline struct converted convert_by_map(const char *map, const char *json) {
     struct converted c = {.st = ST_ERR};
     struct report_maps *maps = NULL;

@@ -56,7 +56,8 @@ static bool is_decimal(const char *s, size_t len) {
     return len > points;
 }
 
-/* Limits in bytes for patterns with a hole, which is tried at each place of the text. */
+/* Limits in bytes for a pattern with a hole: of the text, since the hole is tried at each place of
+ * it, and of the pattern's part before the hole with its NUL. */
 enum { HOLE_TEXT_MAX = 1024, LIKE_PATTERN_MAX = 256 };
 
 bool map_like(const char *pattern, const char *text, size_t len, bool number,
@@ -95,7 +96,8 @@ bool map_like(const char *pattern, const char *text, size_t len, bool number,
 
 /* ---- texts ---- */
 
-/* Writes a string, number or boolean as text; false: the value is none of them, or empty. */
+/* Writes a string, number or boolean as text; false: the value is none of them, an empty string or
+ * a real number of 10^15 or more, or memory ran out. */
 static bool scalar_text(struct report *r, const json_t *value, struct value_text *out) {
     char digits[32];
     if (json_is_string(value)) {

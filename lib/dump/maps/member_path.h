@@ -34,7 +34,7 @@ struct member_path {
 };
 
 /* Parses a path; its strings are copied into the arena. ST_ERR: ERR_FORMAT, with a message that
- * names no place, or ERR_NOMEM. Never ST_NONE. */
+ * names no place, ERR_LIMIT for more than PATH_STEPS_MAX steps, or ERR_NOMEM. Never ST_NONE. */
 enum st member_path_parse(struct member_path *out, const char *text, size_t len, struct arena *a,
                           struct err *e) BASE_MUST_USE;
 

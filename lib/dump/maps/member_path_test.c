@@ -1,4 +1,4 @@
-/* Paths: what they lead to, in trees and in text alike. */
+/* Tests that paths lead to the same values in trees and in text. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -28,7 +28,7 @@ static bool note_span(void *ctx, struct span value) {
     return true;
 }
 
-/* Both walks of a path over the document, which must see the same. */
+/* Checks that both walks of a path see these values in the document. */
 static void check_path(const char *path, const char *want) {
     struct arena arena = {0};
     struct member_path p;

@@ -20,9 +20,10 @@ void report_maps_free(struct report_maps *maps);
  * call. */
 typedef void (*report_map_on_fault)(void *ctx, const char *file, uint32_t line, const char *text);
 /* Appends the map in a text to the set; the first map that recognises a document reads it. file is
- * the name for messages; file and text are copied. ERR_FORMAT: the map has faults, each was passed
- * to on_fault (may be NULL), and the map is left out; the error is the first fault, as "FILE:LINE:
- * TEXT". ERR_LIMIT: text is longer than 256 KiB. ERR_NOMEM. Never ST_NONE. */
+ * the name for messages; file and text need only live as long as the call. ERR_FORMAT: the map has
+ * faults, each was passed to on_fault (may be NULL), and the map is left out; the error is the
+ * first fault, as "FILE:LINE: TEXT". ERR_LIMIT: text is longer than 256 KiB. ERR_NOMEM. Never
+ * ST_NONE. */
 enum st report_maps_add(struct report_maps *maps, const char *file, const char *text, size_t len,
                         report_map_on_fault on_fault, void *ctx, struct err *e) BASE_MUST_USE;
 /* Appends the built-in maps; call it once, and last. */

@@ -160,7 +160,7 @@ static void android_read_header(struct android *t) {
     } else if ((value = report_line_value(t->line, "ABI")) != NULL) {
         read_abi(t, value);
     } else if ((value = report_line_value(t->line, "# Application")) != NULL) {
-        t->r->app_id = value; /* these are Crashlytics' */
+        t->r->app_id = value; /* Crashlytics writes the lines that begin with '#' */
     } else if ((value = report_line_value(t->line, "# Version")) != NULL) {
         report_version(t->r, value, false);
     }
@@ -297,7 +297,7 @@ static enum st take_java_frame(struct android *t) {
 }
 
 /* Checks a native frame's number, "#07", against those before it; *belongs = false: the frame is
- * one of another thread, whose heading is missing. */
+ * one of another thread, whose heading is missing, or stands twice in a row. */
 static enum st check_native_order(struct android *t, bool *belongs) {
     const char *s = strchr(t->line, '#') + 1;
     uint64_t index;
@@ -435,7 +435,8 @@ static void end_section(struct android *t) {
     end_process(t);
 }
 
-/* Takes a line that begins or ends a process or its threads; false: it is another line. */
+/* Takes a line that begins or ends a process or its threads. Returns true for a line "----- pid" or
+ * "----- end", and for every line after the first process: such lines need no more reading. */
 static bool take_section_line(struct android *t) {
     static const char threads[] = "DALVIK THREADS";
     if (android_line_begins(t->line, "----- pid ")) {

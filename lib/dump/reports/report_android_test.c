@@ -1,4 +1,4 @@
-/* Android's traces. */
+/* Tests of Android's traces. */
 #include "dump/reports/report_android_private.h"
 #include "dump/reports/report_support_test.h"
 
@@ -35,7 +35,8 @@ static void a_trace_tells_the_app_the_system_and_how_long_was_waited(void **stat
     const struct dump_thread *t = dump_main_thread(d);
     assert_non_null(t);
     assert_string_equal(t->state, "waiting");
-    assert_int_equal(t->cpu_ms, -1); /* what it ran before the stall counts, too */
+    assert_int_equal(t->cpu_ms, -1); /* the trace's CPU time includes what the thread ran before the
+                                        stall, so it is not taken */
     assert_int_equal(t->stack.frame_count, 2);
     const struct dump_name *system = dump_name_at(d, t->stack.frames[0]);
     const struct dump_name *app = dump_name_at(d, t->stack.frames[1]);
@@ -54,7 +55,8 @@ static bool is_android(const char *text) {
     return android_begins((struct span){text, text + strlen(text)}, &more);
 }
 
-/* The Play Console shows the subject without its word, and no process. */
+/* Reads a subject as the Play Console shows it: without the word "Subject" and without a process.
+ */
 static void a_subject_alone_tells_how_long_was_waited(void **state) {
     (void)state;
     struct converted c =
@@ -67,7 +69,8 @@ static void a_subject_alone_tells_how_long_was_waited(void **state) {
     assert_false(is_android("Input dispatching timed out\n\nHello\n"));
 }
 
-/* Calls are told, not the addresses that they return to: no frame is looked up one byte before. */
+/* Checks native frames, which are calls and not the addresses that they return to: none is looked
+ * up one byte before. */
 static void native_frames_lie_in_their_files(void **state) {
     (void)state;
     struct converted c = convert_text_of(
@@ -122,14 +125,15 @@ static void owners_of_monitors_are_told(void **state) {
     assert_string_equal(d->threads[0].waits_for.kind, "monitor");
     dump_waits(d, dump_main_thread(d), &waits);
     assert_int_equal(waits.count, 2);
-    assert_int_equal(waits.back, 0); /* a deadlock */
+    assert_int_equal(waits.back, 0); /* the waits lead back to the first thread: a deadlock */
     assert_int_equal(d->threads[2].id, -1);
     assert_string_equal(dump_name_at(d, d->threads[0].stack.frames[0])->file, "Unknown Source");
     assert_null(dump_name_at(d, d->threads[1].stack.frames[0])->file);
     release_converted(&c);
 }
 
-/* The system dumps further processes that it knows to be busy: nobody said that they hang. */
+/* Checks that only the first process hung: the system also dumps others that it knows to be busy.
+ */
 static void only_the_first_process_hung(void **state) {
     (void)state;
     struct converted c = convert_text_of(
@@ -246,7 +250,7 @@ static void empty_lines_within_threads_of_a_trace_end_none(void **state) {
     release_converted(&c);
 }
 
-/* Each process is cut at another place; the frames behind it are not those of its threads. */
+/* Checks processes that are cut: the frames of the next process are not those of its threads. */
 static void a_process_ends_where_another_begins(void **state) {
     static const struct {
         const char *text, *lack;
@@ -289,7 +293,8 @@ static void frames_of_a_trace_that_are_cut_out_are_told(void **state) {
     release_converted(&c);
 }
 
-/* A frame that cannot be read keeps its place; lines that lost their line feed are told. */
+/* Checks that a frame that cannot be read keeps its place, and that lines that lost their line feed
+ * are reported. */
 static void damaged_lines_of_a_trace_are_told(void **state) {
     (void)state;
     struct converted c = convert_text_of(
@@ -313,7 +318,8 @@ static void damaged_lines_of_a_trace_are_told(void **state) {
     release_converted(&c);
 }
 
-/* Since Android 13 the machine's load stands between the subject and the process. */
+/* Reads traces of Android 13 and later, which have the machine's load between the subject and the
+ * process. */
 static void a_subject_may_stand_before_the_machines_load(void **state) {
 #define LOAD(what)                                                                                 \
     "----- Output from /proc/pressure/" what " -----\nsome avg10=1.00 total=2\n"                   \
@@ -327,7 +333,7 @@ static void a_subject_may_stand_before_the_machines_load(void **state) {
     release_converted(&c);
 }
 
-/* A trace that was pasted into a list or between lines of prose is indented. */
+/* Recognises a trace that was pasted into a list or between lines of prose, and so is indented. */
 static void the_machines_load_may_be_indented(void **state) {
     (void)state;
     assert_true(is_android("Subject: Input dispatching timed out (x)\n    \n"
@@ -339,7 +345,8 @@ static void the_machines_load_may_be_indented(void **state) {
                            "    RssHwmKb: 1\n"));
 }
 
-/* The fence that ends code in Markdown is no line of the thread, nor is the prose behind it. */
+/* Checks that neither the fence that ends code in Markdown nor the prose after it is a line of the
+ * thread. */
 static void the_end_of_code_in_markdown_is_no_line_of_a_thread(void **state) {
     static const char *const ends[] = {"```\n", "`\n", "  ~~~\n", "```\nPlease help.\n"};
     (void)state;
@@ -353,7 +360,7 @@ static void the_end_of_code_in_markdown_is_no_line_of_a_thread(void **state) {
     }
 }
 
-/* The system dumps the process that hung first; if that does not answer, others follow. */
+/* The system dumps the process that hung first; if that process does not answer, others follow. */
 static void a_process_that_does_not_answer_is_not_another_one(void **state) {
     (void)state;
     struct converted c = convert_text_of(
@@ -386,7 +393,8 @@ static void native_stacks_alone_have_a_main_thread(void **state) {
     release_converted(&c);
 }
 
-/* A bug report has the stacks of all processes, those of native programs first. */
+/* A bug report has the stacks of all processes, those of native programs first; these did not hang.
+ */
 static void a_native_program_is_not_what_hung(void **state) {
 #define PROGRAM                                                                                    \
     "----- pid 643 at 2026-11-20 09:12:44 -----\nCmd line: /system/bin/programd\n\n"               \

@@ -31,10 +31,11 @@ static void frames_of_an_ips_are_image_and_offset(void **state) {
     assert_string_equal(d->stall.kind, "crash");
     assert_string_equal(d->stall.app_state, "background");
     assert_int_equal(d->thread_count, 2);
-    assert_true(d->threads[1].main); /* by its queue, not its place */
+    assert_true(d->threads[1].main); /* the main thread is known by its queue, not its place */
     assert_int_equal(d->threads[1].id, 7);
     check_frames(&d->threads[1].stack, FRAMES(6442451000, 4294967400, 1));
-    assert_int_equal(d->image_count, 2); /* not the one for what is in none */
+    assert_int_equal(d->image_count,
+                     2); /* the entry for frames outside of all images is left out */
     assert_true(d->images[0].in_app && !d->images[1].in_app);
     assert_string_equal(d->images[1].name, "libx.dylib");
     assert_int_equal(d->images[1].id.kind, IMAGE_ID_NONE);
@@ -49,7 +50,7 @@ static void frames_of_an_ips_are_image_and_offset(void **state) {
         strstr(d->text, "\"report\":{\"format\":\"ips\",\"header\":{\"app_name\":\"Shop\""));
     assert_non_null(strstr(d->text, "\"body\":{\"cpuType\":\"ARM-64\""));
     release_converted(&c);
-    c = convert_json_of(BODY("")); /* without its first line */
+    c = convert_json_of(BODY("")); /* the body without the header in its first line */
     assert_int_equal(only_dump(&c)->thread_count, 2);
     release_converted(&c);
 }
@@ -68,7 +69,9 @@ static void the_watchdog_of_an_ips_is_a_stall(void **state) {
     assert_string_equal(d->stall.app_state, "foreground");
     assert_non_null(strstr(d->text, "\"cpu_ms\":2270"));
     release_converted(&c);
-    c = convert_json_of(HEADER BODY(",'termination':{'code':2343432205}")); /* the code alone */
+    c = convert_json_of(
+        HEADER BODY(",'termination':{'code':2343432205}")); /* the code alone tells that the
+                                                               watchdog ended it */
     assert_string_equal(only_dump(&c)->stall.kind, "watchdog");
     release_converted(&c);
     c = convert_json_of(HEADER BODY(",'termination':{'code':'0x8BADF00D'}"));
@@ -84,7 +87,7 @@ static void a_last_exception_is_a_stack_of_its_own(void **state) {
     assert_int_equal(d->thread_count, 3);
     assert_string_equal(d->threads[2].name, "Last Exception Backtrace");
     check_frames(&d->threads[2].stack, FRAMES(4294967496));
-    assert_false(dump_frame_exact(&d->threads[2].stack, 0)); /* a return address */
+    assert_false(dump_frame_exact(&d->threads[2].stack, 0)); /* the frame is a return address */
     release_converted(&c);
 }
 
@@ -173,7 +176,7 @@ static void every_style_of_frame_is_read(void **state) {
     assert_string_equal(d->names[0].file, "Cart.m");
     assert_string_equal(d->names[1].symbol, "closure #1 in f(x:)");
     assert_int_equal(d->names[1].offset, 24);
-    assert_null(d->names[1].file); /* line 0 is none */
+    assert_null(d->names[1].file); /* line 0 means that no line is known */
     assert_string_equal(d->names[2].symbol, "UIApplicationMain");
     assert_int_equal(d->names[2].offset, 208);
     assert_string_equal(d->names[3].symbol, "start");
@@ -183,7 +186,7 @@ static void every_style_of_frame_is_read(void **state) {
     release_converted(&c);
 }
 
-/* printf's # adds no 0x to a zero, so that Apple's address 0 looks like no other. */
+/* printf's # adds no 0x to a zero, so that Apple's address 0 looks unlike other addresses. */
 static void a_frame_that_is_not_read_keeps_its_place(void **state) {
     (void)state;
     struct converted c = convert_text_of(
@@ -194,7 +197,7 @@ static void a_frame_that_is_not_read_keeps_its_place(void **state) {
     const uint64_t null_pc[] = {0, 0x180000010, 0, 7};
     assert_int_equal(d->threads[0].stack.frame_count, 4);
     assert_memory_equal(d->threads[0].stack.frames, null_pc, sizeof null_pc);
-    assert_int_equal(d->name_count, 1); /* the base 0 of a frame in no image is no name */
+    assert_int_equal(d->name_count, 1); /* "0" is the base of a frame in no image, not a name */
     assert_null(d->lack);
     release_converted(&c);
     c = convert_text_of(TEXT_HEAD
@@ -401,7 +404,8 @@ static void the_text_of_an_old_ips_is_read_too(void **state) {
     const struct dump *d = only_dump(&c);
     assert_string_equal(d->id, "i-3");
     assert_string_equal(d->app.id, "from.header");
-    assert_string_equal(d->app.version, "5.3.1"); /* the text does not name its system */
+    assert_string_equal(d->app.version,
+                        "5.3.1"); /* as in an .ips, because the text does not name its system */
     assert_string_equal(d->app.build, "1234");
     check_frames(&d->threads[0].stack, FRAMES(0x100000068));
     assert_non_null(strstr(d->text, "\"body\":\"Process:  "));
@@ -409,7 +413,7 @@ static void the_text_of_an_old_ips_is_read_too(void **state) {
     strbuf_release(&text);
 }
 
-/* Line by line the same, whatever ends a line. */
+/* Checks that the original is read whatever ends a line. */
 static void the_original_behind_a_translated_report_is_read(void **state) {
     (void)state;
     const char *const ends[] = {"\n", "\r\n", "  \n"};

@@ -7,8 +7,9 @@
 /* Returns the length of the executable's name in "Shop (My Shop) [301]". */
 size_t report_process_name_len(const char *name);
 /* Notes the thread of the same process that this line's samples waited for, if the line names one;
- * of several owners the one with the most samples is kept. now: the thread that is read; NULL =
- * none. process: "Shop [301]"; NULL = not given. */
+ * of several owners the first is kept, unless one line of another has more samples than all lines
+ * of it so far. now: the thread that is read; NULL = none. process: "Shop [301]"; NULL = not given.
+ */
 void report_note_blocker(struct report_outline_thread *now, const char *process, const char *line);
 
 #endif

@@ -207,8 +207,8 @@ static bool crash_build_first(const struct reading *t) {
 
 /* ---- threads ---- */
 
-/* Checks a frame's number against those before it; false: the frame belongs to another thread,
- * whose heading is missing. Inlined frames may repeat the number of their caller. */
+/* Checks a frame's number against those before it; *belongs = false: the frame is one of another
+ * thread, whose heading is missing. Inlined frames may repeat the number of their caller. */
 static enum st check_order(struct reading *t, uint64_t index, bool *belongs) {
     const size_t count = t->r->frames.len - t->thread.stack.first;
     enum st st = ST_OK;

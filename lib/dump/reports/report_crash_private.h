@@ -54,7 +54,8 @@ struct crash_images {
     struct map placed; /* name of an image whose load address is given -> its index into list */
     VEC(struct crash_image) list;
 };
-/* Notes the image of a frame. */
+/* Notes the image of a frame that has an image's name and an address other than 0; of at most 4096
+ * images. */
 void crash_images_note(struct crash_images *images, struct report *r, const struct crash_frame *f);
 /* Adds the images to the draft that it does not have. listed: the text lists images, so that those
  * are added alone whose load address a frame tells. Without a load address an image is placed where

@@ -1,4 +1,4 @@
-/* Apple's text reports that were pasted, cut, folded or written by others. */
+/* Tests of Apple's text reports that were pasted, cut, folded or written by others. */
 #include "dump/reports/report_support_test.h"
 
 #define HEAD                                                                                       \
@@ -76,7 +76,8 @@ static void frames_of_another_thread_are_left_out(void **state) {
     const struct dump *d = only_dump(&c);
     check_frames(&d->threads[0].stack, FRAMES(0x100000010, 0x100000020, 0x100000024, 0x100000030));
     assert_int_equal(d->threads[1].stack.frame_count, 3);
-    assert_int_equal(d->threads[1].stack.frames[1], 0); /* frames 5 and 6 */
+    assert_int_equal(d->threads[1].stack.frames[1],
+                     0); /* one frame 0 stands for the missing frames 5 and 6 */
     assert_false(dump_frame_exact(&d->threads[1].stack, 0));
     assert_string_equal(lack_of(d), "2 threads that the text leaves out; 6 frames that the text "
                                     "leaves out; 2 frames whose numbers are out of order");
@@ -188,7 +189,7 @@ static void a_text_without_a_frame_says_so(void **state) {
     release_converted(&c);
 }
 
-/* What damage takes from the frames is told, or found again. */
+/* Checks that frames which damage took away are reported, or found again. */
 static void damaged_threads_are_told(void **state) {
     static const struct {
         const char *text, *lack;
@@ -239,7 +240,8 @@ static void damaged_images_are_told(void **state) {
         "/private/var/x/Shop.app/Shop\n0x180000000 - 0xx80000fff Kit arm64 /x/Kit\n"
         "<4c4c442c55553144a1de7aabf56a019c> /x/Other\n\n0x0 is no image\n");
     const struct dump *d = only_dump(&c);
-    assert_string_equal(d->images[0].path, "/private/var/x/Shop.app/Shop"); /* mail folded it */
+    assert_string_equal(d->images[0].path,
+                        "/private/var/x/Shop.app/Shop"); /* mail folded the line with this path */
     assert_string_equal(lack_of(d), "1 image that \"Binary Images\" leaves out; "
                                     "2 images that could not be read");
     release_converted(&c);
@@ -274,7 +276,8 @@ static void a_symbol_goes_on_in_the_next_line(void **state) {
     assert_non_null(strstr(text, "\"4294967344\":[\"-[Cart(Items) add:]\",4]"));
     assert_non_null(strstr(text, "\"4294967360\":[\"-[Cart(Items) drop:]\",4]"));
     assert_non_null(strstr(text, "\"-[Cart end]\",0,\"Cart.m\",12]"));
-    assert_non_null(strstr(text, "\"4294967392\":[\"__kill\",16]")); /* as Xcode writes it */
+    assert_non_null(strstr(
+        text, "\"4294967392\":[\"__kill\",16]")); /* the order of the parts is that of Xcode */
     release_converted(&c);
 }
 

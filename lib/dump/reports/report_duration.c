@@ -138,8 +138,8 @@ static bool take_number(const char **s, const char *end, struct number *n) {
 }
 
 /* Is the last separator a decimal point? One with three digits after it is ambiguous: it groups
- * digits in milliseconds and smaller units, which nobody writes with a fraction, but never after a
- * single 0. */
+ * digits in milliseconds and smaller units, which nobody writes with a fraction, and in a number
+ * that is `whole`, but never after a single 0. */
 static bool has_fraction(const struct number *n, uint32_t us) {
     if (n->last_point == SIZE_MAX || n->last_point == n->len) {
         return false;
@@ -300,7 +300,8 @@ static const char *number_end(const char *p, const char *end) {
     return p;
 }
 
-/* Takes "1,345 msec" or "5-second"; false, with s->p after the number: no unit follows. */
+/* Takes "1,345 msec" or "5-second"; false, with s->p after the number: no unit follows, or the
+ * value is above 2^53. */
 static bool take_measure(struct sentence *s, uint64_t *us, uint32_t *unit) {
     const char *p = s->p;
     struct number n;

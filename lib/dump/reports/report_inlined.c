@@ -41,8 +41,8 @@ static bool chains_agree(const struct report *r, const struct report_chain *a, s
     return true;
 }
 
-/* Notes a chain of rows under its address. If an earlier chain of the address has other names,
- * the address is marked torn; the longest of its chains is kept. */
+/* Notes a chain of rows under its address. If an earlier chain of the address has other names, the
+ * address is marked torn; the longest of its chains is kept. False: out of memory. */
 static bool note_chain(struct report *r, size_t first, size_t count) {
     const struct report_chain fresh = {r->rows.data[first].address, first, count, false};
     bool added;

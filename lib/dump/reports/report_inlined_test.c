@@ -1,9 +1,11 @@
-/* Rows of one address: inlined functions, recursion, and addresses that cannot be believed. */
+/* Tests of rows with one address: inlined functions, recursion, and addresses that cannot be true.
+ */
 #include <string.h>
 
 #include "dump/reports/report_support_test.h"
 
-/* The name at this address has these names inlined into it, innermost first, each with its line. */
+/* Checks that the name at this address has these names inlined into it, innermost first, each with
+ * its line. */
 struct inlined_row {
     const char *function, *file;
     uint32_t line;
@@ -73,7 +75,8 @@ static void a_recursive_call_is_a_frame_of_its_own(void **state) {
     release_converted(&c);
 }
 
-/* Each frame of the stack has this name; frames without an address are in no image. */
+/* Checks that each frame of the stack has this name; if not `placed`, the frames are in no image.
+ */
 static void check_names(const struct dump *d, const struct dump_stack *s, const char *const *names,
                         bool placed) {
     for (size_t i = 0; i < s->frame_count; i++) {
@@ -117,7 +120,7 @@ static void names_that_differ_between_stacks_stay_apart(void **state) {
     release_converted(&c);
 }
 
-/* A 32-bit process has its images where made-up addresses usually are. */
+/* Reads a 32-bit process, whose images are where made-up addresses usually are. */
 static void names_without_an_address_lie_in_no_image(void **state) {
     static const char *const names[] = {"f", "g"};
     (void)state;
@@ -145,7 +148,8 @@ static void inlined_rows_of_an_ips_are_one_frame(void **state) {
     const struct dump *d = only_dump(&c);
     static const struct inlined_row inner[] = {{"inner()", NULL, 0}};
     check_inlined(d, 0x100000104, "outer()", inner_and_middle, 2);
-    check_inlined(d, 0x100001000, "main", inner, 1); /* the report says so, on whatever page */
+    check_inlined(d, 0x100001000, "main", inner,
+                  1); /* the report says that it is inlined, on whatever page */
     assert_int_equal(d->threads[0].stack.frame_count, 2);
     assert_null(d->lack);
     release_converted(&c);

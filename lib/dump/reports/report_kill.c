@@ -38,7 +38,8 @@ static bool says_any(const char *text, const char *const *words) {
     return false;
 }
 
-/* Returns the word at s in lower case; s may be NULL. */
+/* Returns the word at s, of letters and '-', in lower case, at most 64 bytes of it; NULL: s is
+ * NULL, or no word is there. */
 static const char *word_at(struct report *r, const char *s) {
     char word[64];
     size_t len = 0;

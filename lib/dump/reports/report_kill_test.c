@@ -1,4 +1,4 @@
-/* Why the system ended a process, and how long it had waited. */
+/* Tests of the reasons for which the system ended a process, and of how long it had waited. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -114,7 +114,7 @@ static void other_ends_are_no_stalls(void **state) {
     (void)state;
     static const char *const texts[] = {
         "Namespace SIGNAL, Code 0xb",
-        "RUNNINGBOARD 0xc00010ff",            /* heat */
+        "RUNNINGBOARD 0xc00010ff",            /* the device was too hot */
         "Namespace CALLKIT, Code 0xbaadca11", /* a call that was not reported */
         "0x8badf00d1 0x18badf00d x8badf00",
         "23434322050 12343432205",

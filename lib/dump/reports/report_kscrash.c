@@ -67,7 +67,7 @@ static void kscrash_read_images(struct report *r, const json_t *images) {
         report_own_lock(r, json_string_value(json_object_get(object, "crash_info_message")));
         if (i >= DUMP_IMAGES_MAX ||
             !report_address(json_object_get(object, "image_addr"), &image.load)) {
-            continue; /* its frames will have no image */
+            continue; /* the frames of an image that is left out have no image */
         }
         if (!report_address(json_object_get(object, "image_size"), &image.size)) {
             image.size = 0;

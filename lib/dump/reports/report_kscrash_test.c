@@ -37,7 +37,8 @@ static void frames_images_and_names_are_taken(void **state) {
     assert_true(d->threads[0].main && !d->threads[1].main);
     assert_string_equal(d->threads[1].name, "net");
     check_frames(&d->threads[0].stack, FRAMES(6442451000, 4294967400));
-    assert_int_equal(d->image_count, 2); /* the one that no frame lies in stays in the report */
+    assert_int_equal(d->image_count,
+                     2); /* the image in which no frame lies is left out of the dump's list */
     assert_true(d->images[0].in_app && !d->images[1].in_app);
     assert_string_equal(d->images[0].name, "Shop");
     assert_int_equal(d->images[0].load, 4294967296);
@@ -91,7 +92,8 @@ static void a_crash_is_no_stall(void **state) {
     const struct dump *d = only_dump(&c);
     assert_string_equal(d->stall.kind, "crash");
     assert_true(dump_frame_exact(&d->threads[0].stack, 0));
-    assert_true(dump_frame_exact(&d->threads[0].stack, 1)); /* interrupted by the signal */
+    assert_true(dump_frame_exact(&d->threads[0].stack,
+                                 1)); /* the frame that the signal interrupted is exact */
     assert_false(dump_frame_exact(&d->threads[0].stack, 2));
     release_converted(&c);
 }
@@ -171,7 +173,9 @@ static void a_tree_may_be_text_and_have_other_names(void **state) {
     assert_int_equal(d->samples[0].count, 4);
     check_frames(&d->samples[0], FRAMES(4294967400));
     release_converted(&c);
-    c = convert_json_of("{" HEAD ",'dump_type':2011,'stack_string':'4(BG:0) main'}"); /* words */
+    c = convert_json_of(
+        "{" HEAD
+        ",'dump_type':2011,'stack_string':'4(BG:0) main'}"); /* words in place of the tree */
     assert_int_equal(only_dump(&c)->sample_count, 0);
     release_converted(&c);
 }
@@ -185,7 +189,8 @@ static void a_list_gives_a_dump_for_each_report(void **state) {
     assert_string_equal(c.dumps[0].id, "a");
     assert_string_equal(c.dumps[1].id, "b");
     release_converted(&c);
-    c = convert_json_of("[" ONE("a") ",7," ONE("b") "]"); /* a bad one costs itself */
+    c = convert_json_of("[" ONE("a") ",7," ONE(
+        "b") "]"); /* an element that is no report does not affect the others */
     assert_int_equal(c.st, ST_ERR);
     assert_string_equal(c.err.text, "element 1: not a report");
     assert_int_equal(c.count, 2);

@@ -204,7 +204,8 @@ bool report_begins_images(const char *line) {
     return *s == ':';
 }
 
-/* Adds the image of a line; false: the line is another one. */
+/* Adds the image of a line; false: the line is another one. True, too, for an image that is left
+ * out: the kernel's, one at address 0, or one past DUMP_IMAGES_MAX. */
 static bool add_text_image(struct report *r, const char *line) {
     struct report_image image = {0};
     const char *s = report_skip_blanks(line);

@@ -4,7 +4,7 @@
 #include "base/failmalloc.h"
 #include "dump/reports/report_support_test.h"
 
-/* Takes a dump and keeps nothing. */
+/* Counts a dump and keeps nothing of it. */
 static enum st take_none(void *ctx, const char *text, size_t len, struct err *e) {
     size_t *count = ctx;
     (void)text;
@@ -68,7 +68,7 @@ static void running_out_of_memory_is_an_error_and_leaks_nothing(void **state) {
     json_malloc_t usual_malloc;
     json_free_t usual_free;
     json_get_alloc_funcs(&usual_malloc, &usual_free);
-    json_set_alloc_funcs(malloc, free); /* through failmalloc */
+    json_set_alloc_funcs(malloc, free); /* failmalloc can then refuse Jansson's allocations, too */
     for (size_t i = 0; i < sizeof documents / sizeof *documents; i++) {
         struct strbuf text = {0};
         add_json(&text, documents[i]);

@@ -29,13 +29,13 @@ static void a_sampled_tree_becomes_counted_stacks(void **state) {
     assert_int_equal(d->stall.duration_ms, 1500);
     assert_int_equal(dump_span_ms(d), 1500);
     assert_int_equal(d->sample_count, 2);
-    assert_int_equal(d->samples[0].count, 6); /* 10 - 4 */
+    assert_int_equal(d->samples[0].count, 6); /* 10 - 4 samples ended there */
     check_frames(&d->samples[0], FRAMES(4300002000, 7000001000));
     assert_int_equal(d->samples[1].count, 4);
     check_frames(&d->samples[1], FRAMES(7500003000, 4300002000, 7000001000));
     assert_int_equal(d->thread_count, 1);
     assert_true(d->threads[0].main);
-    check_frames(&d->threads[0].stack, FRAMES(4300002000, 7000001000)); /* the heaviest */
+    check_frames(&d->threads[0].stack, FRAMES(4300002000, 7000001000)); /* the heaviest stack */
     assert_int_equal(d->image_count, 3);
     assert_string_equal(d->app.version, "5.3.1");
     assert_string_equal(d->device.os, "iOS 18.7");
@@ -173,7 +173,8 @@ static void a_payload_gives_a_dump_for_each_diagnostic(void **state) {
                                          " ms"                                                     \
                                          "'") "],'timeStampEnd':'2026-11-20 09:30:00 +0000'}"
     struct converted c = convert_json_of(PAYLOAD), again = convert_json_of(PAYLOAD);
-    assert_int_equal(c.st, ST_ERR); /* the one without a tree, and it costs no other */
+    assert_int_equal(c.st,
+                     ST_ERR); /* the diagnostic without a tree, which does not affect the others */
     assert_string_equal(
         c.err.text, "cpuExceptionDiagnostics[0]: a MetricKit diagnostic without \"callStacks\"");
     assert_int_equal(c.count, 5);
@@ -184,9 +185,9 @@ static void a_payload_gives_a_dump_for_each_diagnostic(void **state) {
         assert_non_null(strstr(c.dumps[i].text, "\"payload\":{\"timeStampBegin\":\"x\",\"new\":"
                                                 "{\"kept\":1},\"timeStampEnd\":"));
         assert_int_equal(strlen(c.dumps[i].id), 36);
-        assert_string_equal(c.dumps[i].id, again.dumps[i].id); /* of the content */
+        assert_string_equal(c.dumps[i].id, again.dumps[i].id); /* the id follows from the content */
     }
-    assert_string_not_equal(c.dumps[0].id, c.dumps[1].id); /* two equal hangs are two */
+    assert_string_not_equal(c.dumps[0].id, c.dumps[1].id); /* two equal hangs get two ids */
     assert_int_equal(c.dumps[2].stall.cpu_permille, 500);
     assert_int_equal(c.dumps[4].stall.duration_ms, 900);
     release_converted(&c);
@@ -211,7 +212,7 @@ static void a_tree_alone_is_what_its_samples_look_like(void **state) {
         const struct dump *d = only_dump(&c);
         assert_string_equal(d->stall.kind, cases[i].kind);
         assert_non_null(strstr(d->text, cases[i].reason));
-        assert_false(d->stall.fatal || d->stall.ended); /* nobody says so */
+        assert_false(d->stall.fatal || d->stall.ended); /* the payload does not say so */
         release_converted(&c);
     }
 }

@@ -1,4 +1,4 @@
-/* Metric payloads become session records. */
+/* Tests of metric payloads, which become session records. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,7 +12,7 @@
 #define TIMES "'timeStampBegin':'2026-11-19 00:00:00 +0000','appVersion':'5.3.1',"
 #define USED  "'applicationTimeMetrics':{'cumulativeForegroundTime':'7,200 sec'}"
 
-/* The record of a payload; json_decref it. */
+/* Returns the record of a payload; the caller frees it with json_decref. */
 static json_t *record_of(const char *payload) {
     struct converted c = convert_json_of(payload);
     if (c.st != ST_OK) {
@@ -48,13 +48,14 @@ static void a_payload_is_a_session_record(void **state) {
     assert_int_equal(number_at(s, NULL, NULL, "foreground_ms"), 7200000);
     assert_int_equal(number_at(s, NULL, NULL, "launches"), 4);
     assert_int_equal(number_at(s, "tiers", "hang", "stalls"), 56);
-    assert_int_equal(number_at(s, "tiers", "hang", "stalled_ms"), 1800); /* at least */
+    assert_int_equal(number_at(s, "tiers", "hang", "stalled_ms"),
+                     1800); /* the sum of the lower bounds */
     assert_int_equal(number_at(s, "tiers", "severe", "stalls"), 2);
     assert_int_equal(number_at(s, "tiers", "severe", "stalled_ms"), 10000);
     const json_t *device = json_object_get(s, "device");
     assert_string_equal(json_string_value(json_object_get(device, "os")), "iOS 18.7");
     assert_string_equal(json_string_value(json_object_get(device, "model")), "iPhone13,3");
-    /* Nobody says how much of the time was watched. */
+    /* The payload does not say how much of the time was watched. */
     assert_null(json_object_get(s, "watched_ms"));
     const json_t *payload = json_object_get(json_object_get(s, "report"), "payload");
     assert_string_equal(json_string_value(json_object_get(payload, "appVersion")), "5.3.1");

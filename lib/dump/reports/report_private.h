@@ -29,7 +29,8 @@ struct report_image {
 };
 
 struct report_stack {
-    size_t first, count; /* its part of the draft's frames */
+    size_t first,
+        count; /* index of the stack's first frame in the draft's frames, and their number */
     uint64_t samples;
     bool returns; /* frame 0 is a return address, too */
     bool calls;   /* all frames are addresses of calls, so none is a return address */
@@ -66,7 +67,7 @@ struct report_name {
 /* The rows of one address, innermost first: a function and the functions inlined into it. */
 struct report_chain {
     uint64_t address;
-    size_t first, count; /* its part of the draft's rows */
+    size_t first, count; /* index of the chain's first row in the draft's rows, and their number */
     bool torn;           /* the report gives the address different names, so that these rows
                             cannot all be right */
 };
@@ -165,7 +166,9 @@ void report_write_lack(struct report *r, struct jsonw *w);
 /* Keeps a part of the original document under `key`; text: as a string rather than as JSON. */
 void report_keep(struct report *r, const char *key, struct span span, bool text);
 
-/* Return a copy in the draft's arena; NULL if the value is NULL, empty or of another type. */
+/* Return a copy in the draft's arena; report_join: of a, between and b, or of the one of a and b
+ * that is not NULL. NULL: the value is NULL, empty or of another type, or memory ran out (then
+ * r->no_memory is set). */
 const char *report_string(struct report *r, const json_t *value);
 const char *report_text(struct report *r, const char *s, size_t len);
 const char *report_join(struct report *r, const char *a, const char *between, const char *b);
@@ -180,11 +183,11 @@ static inline char report_lower(char c) {
 
 /* Reads an integer >= 0, or a string of digits, as large integers become when they are loaded. */
 bool report_u64(const json_t *value, uint64_t *out);
-/* Returns an integer from 0 to 2^53 - 1 (which every JSON reader holds exactly), or -1 for any
- * other value. */
+/* Returns an integer from 0 to 2^53 - 1 (which every JSON reader holds exactly), also one that is a
+ * string of digits; -1 for any other value. */
 int64_t report_number(const json_t *value);
-/* Reads an address in any form that JSON writers use: decimal, negative (64 bits as signed), or a
- * string of digits. */
+/* Reads an address in any form that JSON writers use: an integer, negative for 64 bits as signed,
+ * or a string of one, in decimal or in hex with its 0x. */
 bool report_address(const json_t *value, uint64_t *out);
 
 /* Returns the architecture's name for a Mach-O CPU type; NULL = unknown. */
@@ -192,7 +195,7 @@ const char *report_cpu(int64_t type, int64_t subtype);
 /* Returns the architecture's name for a text such as "ARM-64 (Native)", "x86" or "arm64e"; NULL
  * = unknown. */
 const char *report_code_type(const char *text);
-/* Splits "iPhone OS 16.0 (20A362)" into os and os_build. */
+/* Splits "iPhone OS 16.0 (20A362)" into os, "iOS 16.0", and os_build; text may be NULL. */
 void report_os(struct report *r, const char *text);
 /* Sets the app's process name and bundle from the path of its executable. */
 void report_executable(struct report *r, const char *path);
@@ -232,8 +235,8 @@ void report_write_names(const struct report *r, struct jsonw *w);
 /* ---- frames without a run-time address (report_places.c) ---- */
 
 /* Adds a frame that has a name but no address: it gets a made-up address in no image, the same for
- * the same name, file and line. A "+24" after the symbol is cut off; name->address and name->offset
- * are not read. */
+ * the same name, file, line and in_app. A "+24" after the symbol is cut off; name->address and
+ * name->offset are not read. */
 enum st report_named_frame(struct report *r, const struct report_name *name) BASE_MUST_USE;
 /* Adds a frame without an address as report_named_frame does, but with its symbol unchanged. */
 enum st report_unplaced_frame(struct report *r, const struct report_name *name) BASE_MUST_USE;
@@ -242,7 +245,8 @@ enum st report_unplaced_frame(struct report *r, const struct report_name *name) 
 uint64_t report_name_unplaced(struct report *r, const struct report_name *name, uint64_t *number);
 /* Adds a frame of which only its file, image->path, and the address in that file are known: the
  * image gets a made-up load address. image->load is not read; the other members count in the file's
- * first frame. symbol: "NAME" or "NAME+24"; NULL = none. */
+ * first frame. symbol: "NAME" or "NAME+24"; NULL = none. The frame has a name alone, as of
+ * report_named_frame, if the draft has 2000 other files or the address is 2^36 or more. */
 enum st report_file_frame(struct report *r, const struct report_image *image, uint64_t offset,
                           const char *symbol) BASE_MUST_USE;
 /* May an image with this name and load address be the app's, on 64-bit systems of Apple? Those of
@@ -265,7 +269,7 @@ const char *report_time(struct report *r, const char *s);
  * to the form of report_time. */
 const char *report_unix_time(struct report *r, uint64_t value);
 /* Returns the milliseconds from one time to another, both as report_time reads them; -1 if either
- * cannot be read. */
+ * cannot be read, or `to` is the earlier one. */
 int64_t report_time_between(const char *from, const char *to);
 /* ---- durations (report_duration.c) ---- */
 
@@ -277,7 +281,8 @@ int64_t report_total_duration(const char *s, size_t len);
 /* Returns the duration in a sentence ("Hang of 1 min 20 sec"), or a measurement by itself as
  * report_duration does; -1: it holds none, or several. */
 int64_t report_told_duration(const char *s, size_t len);
-/* Returns "12.345" seconds as milliseconds, up to the first other character; -1: no number. */
+/* Returns "12.345" seconds as milliseconds, up to the first other character; -1: no number, or one
+ * that is too large. */
 int64_t report_seconds(const char *s);
 
 /* ---- kills (report_kill.c) ---- */
@@ -292,13 +297,13 @@ bool report_says_watchdog(const char *text);
  * for a background task, or with a lock held while suspended. */
 bool report_kill(struct report *r, const char *text);
 /* Reads as report_kill does, with who ended the process (NULL = not given) and the code (-1 = not
- * given) apart from the text; without a text they become the reason. */
+ * given) apart from the text; without a text they become the reason if the result is true. */
 bool report_kill_by(struct report *r, const char *who, int64_t code, const char *text);
 
 /* Reads the reason of a report about a process that used too much of a resource (EXC_RESOURCE):
  * subtype "CPU" and message "(Limit 50%) Observed 60% over 180 secs", each NULL if not given. True,
  * with kind, duration and CPU time set, if the resource is processor time, wake-ups or writes to
- * the disk. Such a report does not end the process; the caller knows if something else did. */
+ * the disk. r->fatal becomes whether the subtype has the word "FATAL". */
 bool report_resource(struct report *r, const char *subtype, const char *message);
 
 /* ---- text (report_lines.c) ---- */
@@ -318,7 +323,7 @@ const char *report_next_line(struct report *r, struct report_lines *t);
 const char *report_skip_blanks(const char *s);
 /* Returns what follows "KEY:" on the line; NULL: the line does not begin so, or nothing follows. */
 const char *report_line_value(const char *line, const char *key);
-/* Take a number at *s, in hex with its 0x or in decimal. */
+/* Take a number at *s, in hex with its 0x or in decimal; false: none of 64 bits is there. */
 bool report_take_hex(const char **s, uint64_t *out);
 bool report_take_decimal(const char **s, uint64_t *out);
 /* Returns the app state for "Foreground", "Background …"; NULL for any other text and for NULL. */
@@ -439,7 +444,8 @@ enum st report_fill_stackshot(struct report *r, const json_t *body) BASE_MUST_US
  * report_matrix_stacks adds the stacks as samples. */
 void report_matrix_type(struct report *r, int64_t dump_type);
 enum st report_matrix_stacks(struct report *r, const json_t *root) BASE_MUST_USE;
-/* Returns the address of a KSCrash frame and adds the frame's image and symbol to the draft. */
+/* Sets *out to the address of a KSCrash frame, and adds the frame's image and symbol to the draft;
+ * false: it has no address. */
 bool report_kscrash_frame(void *report, const json_t *frame, uint64_t *out);
 
 /* Parses the JSON of a report with a dump's checks and repairs; the caller frees *root with

@@ -1,4 +1,4 @@
-/* Counted stacks of sample(1) and perf script(1), and stalls of Seastar's reactors. */
+/* Tests of counted stacks of sample(1) and perf script(1), and of stalls of Seastar's reactors. */
 #include "dump/reports/report_perf_private.h"
 #include "dump/reports/report_support_test.h"
 
@@ -35,7 +35,7 @@ static void the_call_graph_of_sample_is_counted_stacks(void **state) {
     assert_true(d->threads[0].main && !d->threads[1].main);
     assert_string_equal(d->threads[1].name, "sync");
     check_frames(&d->threads[0].stack, FRAMES(0x100000200, 0x100000100, 0x180000010));
-    assert_int_equal(d->sample_count, 4); /* the other thread's are none of the main thread's */
+    assert_int_equal(d->sample_count, 4); /* the other thread's samples are not the main thread's */
     assert_int_equal(d->samples[0].count, 1);
     assert_int_equal(d->samples[1].count, 2);
     assert_int_equal(d->samples[2].count, 4);
@@ -58,7 +58,7 @@ static void a_graph_without_its_end_says_so(void **state) {
     assert_string_equal(only_dump(&c)->lack, "what follows: the text ends within its call graph");
     release_converted(&c);
     c = convert_text_of(SAMPLE "    9 Thread_12\n      9 f  (in a) + 1  [0x10]\n" SUMS);
-    assert_int_equal(only_dump(&c)->image_count, 0); /* pasted without its images */
+    assert_int_equal(only_dump(&c)->image_count, 0); /* the text was pasted without its images */
     release_converted(&c);
 }
 
@@ -113,7 +113,7 @@ static void each_process_of_perf_is_a_dump(void **state) {
     assert_int_equal(c.dumps[1].thread_count, 1);
     assert_true(c.dumps[1].threads[0].main);
     assert_string_not_equal(c.dumps[0].id, c.dumps[1].id);
-    assert_null(strstr(c.texts[1].data, "a  7/7")); /* each keeps its own samples */
+    assert_null(strstr(c.texts[1].data, "a  7/7")); /* each dump keeps its own samples only */
     release_converted(&c);
 }
 

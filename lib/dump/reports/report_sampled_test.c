@@ -1,4 +1,4 @@
-/* Text of sampled stacks. */
+/* Tests of text of sampled stacks. */
 #include "dump/reports/report_support_test.h"
 
 #include <stdio.h>
@@ -35,14 +35,15 @@ static void a_process_that_used_too_much_is_counted_stacks(void **state) {
     assert_string_equal(d->stall.kind, "cpu");
     assert_string_equal(d->app.version, "5.3.1");
     assert_string_equal(d->app.build, "1234");
-    assert_string_equal(d->device.arch, "arm64");   /* the process's, not the system's */
-    assert_int_equal(d->stall.duration_ms, 150000); /* not the 12.5 s of the samples */
+    assert_string_equal(d->device.arch, "arm64"); /* the process's architecture, not the system's */
+    assert_int_equal(d->stall.duration_ms,
+                     150000); /* the stall's duration, not the 12.5 s of the samples */
     assert_int_equal(d->stall.cpu_permille, 600);
     assert_int_equal(d->thread_count, 1);
     assert_true(d->threads[0].main);
     check_frames(&d->threads[0].stack, FRAMES(0x100000200, 0x100000100, 0x180000010));
     assert_int_equal(d->sample_count, 4);
-    assert_int_equal(d->samples[0].count, 1); /* 9 - 6 - 2 */
+    assert_int_equal(d->samples[0].count, 1); /* 9 - 6 - 2 samples ended there */
     check_frames(&d->samples[0], FRAMES(0x180000010));
     assert_int_equal(d->samples[1].count, 2);
     assert_int_equal(d->samples[2].count, 4);
@@ -181,12 +182,12 @@ static void frames_below_a_note_are_not_missing(void **state) {
 static void samples_without_their_process_are_refused(void **state) {
     (void)state;
     struct converted c =
-        convert_text_of(/* an excerpt, as people paste it */
+        convert_text_of(/* as people paste it */
                         HEAD(
                             "cpu usage",
                             CPU) "Powerstats for:   Shop [301]\n  9  f (Shop + 4) [0x100000004]\n");
     check_frames(&only_dump(&c)->threads[0].stack, FRAMES(0x100000004));
-    assert_string_equal(only_dump(&c)->images[0].name, "Shop"); /* as the frame names it */
+    assert_string_equal(only_dump(&c)->images[0].name, "Shop"); /* the name that the frame gives */
     assert_int_equal(only_dump(&c)->images[0].load, 0x100000000);
     assert_string_equal(only_dump(&c)->lack,
                         "what follows: the text ends without \"Binary Images\"");
@@ -322,7 +323,7 @@ static void a_spindump_tells_by_whom_a_thread_is_blocked(void **state) {
                                 "0x2ca9e"));
     const struct dump *d = only_dump(&c);
     assert_string_equal(d->threads[0].waits_for.kind, "mutex");
-    assert_int_equal(d->threads[0].waits_for.owner, 0x2caa0); /* in 5 of 9 samples */
+    assert_int_equal(d->threads[0].waits_for.owner, 0x2caa0); /* the owner in 5 of 9 samples */
     assert_string_equal(d->threads[1].waits_for.kind, "lock");
     assert_int_equal(d->threads[1].waits_for.owner, 0x2ca9e);
     release_converted(&c);

@@ -45,11 +45,11 @@ struct seastar_stall {
 /* Stalls of one program that were reported before one backtrace, which may belong to any of
  * them. */
 struct seastar_group {
-    size_t first, last; /* its stalls; between them are those of other programs */
+    size_t first, last; /* the group's stalls; between them are those of other programs */
     bool headed;        /* "Backtrace:" was read */
     bool answered;      /* an address was read */
     bool unclear;       /* it is not known to which stall the backtrace belongs */
-    bool closed;        /* its backtrace has ended */
+    bool closed;        /* the group's backtrace has ended */
     size_t decoded;     /* number of lines with an address that could not be read */
 };
 

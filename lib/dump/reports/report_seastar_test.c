@@ -1,4 +1,4 @@
-/* Stalls of Seastar's reactors whose lines interlace, or that have no backtrace. */
+/* Tests of stalls of Seastar's reactors whose lines interlace, or that have no backtrace. */
 #include "dump/reports/report_support_test.h"
 
 #define S(ms, shard) "db[1]: Reactor stalled for " ms " ms on shard " shard ".\n"

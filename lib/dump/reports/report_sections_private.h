@@ -20,11 +20,12 @@ struct report_section {
     uint64_t blocked;        /* samples in which the main thread was blocked by another */
     uint64_t cpu_ms;         /* processor time; 0 = not given */
     uint64_t samples;        /* samples of the process; 0 = not given */
-    bool images;             /* its images are listed, which end a section */
+    bool images;             /* the section's images are listed, which end it */
     bool cut;                /* the report ends within the section of another process */
 };
 
-/* The process that is asked for; a NULL member does not restrict it. */
+/* The process that is asked for; NULL = not given. An id without a name finds a process only if
+ * `either` is true. */
 struct report_wanted {
     const char *name, *pid;
     bool either; /* true: name or id has to fit; false: the name has to, and the id decides among

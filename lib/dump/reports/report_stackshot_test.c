@@ -25,12 +25,14 @@ static void a_stackshot_is_the_process_in_front(void **state) {
     assert_string_equal(d->stall.kind, "hang");
     assert_false(d->stall.fatal);
     assert_string_equal(d->device.model, "iPhone13,3");
-    assert_int_equal(d->thread_count, 2); /* one has nothing of its own on its stack */
+    assert_int_equal(d->thread_count,
+                     2); /* the third thread has no frame of its own on its stack */
     assert_true(!d->threads[0].main && d->threads[1].main);
     assert_int_equal(d->threads[1].id, 11);
     check_frames(&d->threads[1].stack, FRAMES(6442450960, 4294967552));
     check_frames(&d->threads[0].stack, FRAMES(6442450976, 77));
-    assert_int_equal(d->image_count, 2); /* not the other process's at the same address */
+    assert_int_equal(d->image_count,
+                     2); /* the other process's image at the same address is left out */
     for (size_t i = 0; i < d->image_count; i++) {
         assert_int_equal(d->images[i].in_app, d->images[i].load == 4294967296);
     }
@@ -53,7 +55,7 @@ static void a_stackshot_tells_who_waits_for_whom(void **state) {
     assert_string_equal(d->threads[0].waits_for.kind, "unfair lock");
     assert_int_equal(d->threads[0].waits_for.owner, 11);
     release_converted(&c);
-    /* Nobody says who owns it. */
+    /* No owner is named in these texts. */
     c = convert_json_of(
         SHOT_OF("301", "",
                 ",'waitInfo':['thread 11: workloop sync wait, unknown owner','thread "

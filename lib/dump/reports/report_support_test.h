@@ -1,4 +1,4 @@
-/* What the tests of the report readers share. */
+/* Helpers for the tests of the report readers. */
 #ifndef STALLKIT_DUMP_REPORT_SUPPORT_TEST_H
 #define STALLKIT_DUMP_REPORT_SUPPORT_TEST_H
 
@@ -36,14 +36,14 @@ static inline struct converted convert_text_of(const char *text) {
     return c;
 }
 
-/* The same of this one of the report's processes. */
+/* Converts the report of this one of its processes. */
 static inline struct converted convert_process_of(const char *text, const char *process) {
     struct converted c = {.st = ST_OK};
     c.st = report_convert_process(text, strlen(text), NULL, process, take_one, &c, &c.err);
     return c;
 }
 
-/* JSON with ' for ". */
+/* Converts a document written as JSON with ' for ". */
 static inline struct converted convert_json_of(const char *json) {
     struct strbuf text = {0};
     add_json(&text, json);
@@ -59,7 +59,7 @@ static inline void release_converted(struct converted *c) {
     }
 }
 
-/* The only dump of a document that must convert. */
+/* Returns the only dump of a document, which must convert. */
 static inline struct dump *only_dump(struct converted *c) {
     if (c->st != ST_OK) {
         fail_msg("%s", c->err.text);
@@ -68,7 +68,7 @@ static inline struct dump *only_dump(struct converted *c) {
     return &c->dumps[0];
 }
 
-/* Checks a stack against addresses, the last of them 0. */
+/* Checks a stack against addresses; a 0 ends these. */
 static inline void check_frames(const struct dump_stack *s, const uint64_t *want) {
     size_t n = 0;
     while (want[n]) {
@@ -80,7 +80,7 @@ static inline void check_frames(const struct dump_stack *s, const uint64_t *want
 }
 #define FRAMES(...) ((const uint64_t[]){__VA_ARGS__, 0})
 
-/* A document of this text must be refused with an error that holds these words. */
+/* Checks that the document is refused with an error that holds these words. */
 static inline void check_refused(const char *json, const char *words) {
     struct converted c = convert_json_of(json);
     if (c.st != ST_ERR || !strstr(c.err.text, words)) {

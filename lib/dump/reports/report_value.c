@@ -70,7 +70,7 @@ static bool take_char(const char **s, char c) {
     return there;
 }
 
-/* Reads a time zone, "Z", "+0900", "+09:00" or nothing, as minutes east of UTC; false: it is
+/* Reads a time zone, "Z", "UTC", "+0900", "+09:00" or nothing, as minutes east of UTC; false: it is
  * something else. */
 static bool take_zone(const char *s, int64_t *minutes) {
     while (*s == ' ') {

@@ -63,7 +63,8 @@ static void systems_and_processors_have_one_name(void **state) {
     assert_string_equal(report_code_type("X86-64 (Translated)"), "x86_64");
     assert_null(report_code_type("PPC"));
     assert_string_equal(report_cpu(16777228, 2), "arm64e");
-    assert_string_equal(report_cpu(16777228, -2147483646), "arm64e"); /* 0x80000002 */
+    assert_string_equal(report_cpu(16777228, -2147483646),
+                        "arm64e"); /* 0x80000002 as a signed number */
     assert_string_equal(report_cpu(16777228, 0), "arm64");
     assert_string_equal(report_cpu(12, 11), "armv7s");
     assert_string_equal(report_cpu(16777223, 8), "x86_64h");

@@ -1,4 +1,5 @@
-/* A profile -> tree -> a profile -> the same tree, and speedscope's file of it. */
+/* Reads a profile into a tree and writes it: read again, the profile gives the same tree. It also
+ * writes speedscope's file of the tree. */
 #include "base/gz.h"
 #include "flame/stacks/folded.h"
 #include "flame/formats/pprof.h"
@@ -52,7 +53,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         require(first.len == 0 || memcmp(first.data, second.data, first.len) == 0);
     }
     enum st closed = sink_close(&sink, NULL);
-    (void)closed; /* it may hold an error already */
+    (void)closed; /* the sink may hold an error already */
     strbuf_release(&first);
     strbuf_release(&second);
     strbuf_release(&packed);

@@ -24,7 +24,7 @@ static struct pprof_stats read_profile(struct stack_tree *t, const struct strbuf
     return stats;
 }
 
-/* What comes back of folded text. */
+/* Writes folded text as a profile, reads that, and compares. */
 static void assert_round_trip(const char *text, const char *unit) {
     struct stack_tree t = {0}, again = {0};
     read_string(&t, text);
@@ -42,7 +42,8 @@ static void stacks_come_back(void **state) {
     assert_round_trip("main;a;b 3\nmain;a;c 4\n", NULL);
     assert_round_trip("libc.so`read;Shop`parse (json.c:120);Shop`scan_[i];x 3\n", "ms");
     assert_round_trip("Shop+0x1f40;0x7f12;[unknown] 1\n", "samples");
-    assert_round_trip("a_[i];b_[i];c;d_[k];e_[j] 7\n", "ms"); /* the first has no caller */
+    assert_round_trip("a_[i];b_[i];c;d_[k];e_[j] 7\n",
+                      "ms"); /* the outermost frame is marked as inlined, but has no caller */
     assert_round_trip("main;operator\\x3b;\xc3\xa9 1\n", "ms");
     assert_round_trip("a 0.25\nb 3\n", "ms");
     assert_round_trip("a;a;a;a 12\na;a;a;b_[i];c_[i] 1\n", "stalls");
@@ -133,7 +134,7 @@ static void equal_trees_give_equal_bytes(void **state) {
     }
 }
 
-/* ---- profiles of others ---- */
+/* ---- profiles of other programs ---- */
 
 static void put_text(struct strbuf *b, unsigned field, const char *text) {
     protobuf_put_bytes(b, field, text, strlen(text));
@@ -144,15 +145,15 @@ static void put_message(struct strbuf *b, unsigned field, struct strbuf *m) {
     strbuf_release(m);
 }
 
-/* One sample of `values` values at one location, whose lines are `lines` functions, and whose text
- * tables are as Go's runtime writes them. */
+/* Builds a profile of one sample of `value` at one location, whose lines are `lines` functions,
+ * with its tables in the order of Go's runtime. */
 static struct strbuf small_profile(const char *unit, unsigned lines, uint64_t value,
                                    uint64_t location) {
     struct strbuf b = {0}, m = {0}, line = {0};
     protobuf_put_u64(&m, VALUE_TYPE, 1);
     protobuf_put_u64(&m, VALUE_UNIT, 2);
     put_message(&b, PROFILE_SAMPLE_TYPE, &m);
-    protobuf_put_u64(&m, SAMPLE_LOCATION, location); /* not packed */
+    protobuf_put_u64(&m, SAMPLE_LOCATION, location); /* the numbers are not packed */
     protobuf_put_u64(&m, SAMPLE_VALUE, value);
     put_message(&b, PROFILE_SAMPLE, &m);
     protobuf_put_u64(&m, MAPPING_ID, 7);
@@ -219,19 +220,19 @@ static void assert_refused(struct strbuf b, enum err_code code) {
 
 static void damage_is_refused(void **state) {
     (void)state;
-    assert_refused(small_profile("count", 1, 3, 901), ERR_FORMAT); /* no such location */
+    assert_refused(small_profile("count", 1, 3, 901), ERR_FORMAT); /* no location has this id */
     struct strbuf b = small_profile("count", 1, 3, 900);
     strbuf_truncate(&b, b.len - 4);
     assert_refused(b, ERR_TRUNCATED);
     b = (struct strbuf){0};
-    put_text(&b, PROFILE_STRING, ""); /* nothing is counted */
+    put_text(&b, PROFILE_STRING, ""); /* the profile has no sample type */
     assert_refused(b, ERR_FORMAT);
     b = small_profile("count", 1, 3, 900);
-    strbuf_addc(&b, 0x0b); /* a group, which proto3 has not */
+    strbuf_addc(&b, 0x0b); /* the start of a group, which proto3 does not have */
     assert_refused(b, ERR_TRUNCATED);
 }
 
-/* A few bytes that stand for much text. */
+/* Reads a profile in which a few bytes stand for much text. */
 static void text_has_a_budget(void **state) {
     (void)state;
     struct strbuf b = small_profile("count", 3000, 1, 900);
@@ -239,11 +240,11 @@ static void text_has_a_budget(void **state) {
     for (int i = 0; i < 500000; i++) {
         strbuf_addc(&name, 'n');
     }
-    protobuf_put_bytes(&b, PROFILE_STRING, name.data, name.len); /* string 5 */
+    protobuf_put_bytes(&b, PROFILE_STRING, name.data, name.len); /* this is string 5 */
     protobuf_put_u64(&function, FUNCTION_ID, 6);
     protobuf_put_u64(&function, FUNCTION_NAME, 5);
     put_message(&b, PROFILE_FUNCTION, &function);
-    for (size_t i = 0; i < b.len - 1; i++) { /* all lines are of function 6 */
+    for (size_t i = 0; i < b.len - 1; i++) { /* makes function 6 the function of all lines */
         if (b.data[i] == (LINE_FUNCTION << 3) && b.data[i + 1] == 5 && b.data[i - 1] == 2) {
             b.data[i + 1] = 6;
         }
@@ -266,9 +267,10 @@ static void only_profiles_are_recognised(void **state) {
         assert_false(pprof_recognise(no[i], strlen(no[i])));
     }
     static const char go[] = "\x48\xac\xb5\x81\xfb\x90\xba\x90\xf5\x18\n\x04\x08\x01\x10\x02";
-    assert_true(pprof_recognise(go, sizeof go - 1)); /* its runtime writes the time first */
+    assert_true(pprof_recognise(go, sizeof go - 1)); /* Go's runtime writes the time first */
     assert_false(pprof_recognise(go, 11));
-    assert_true(pprof_recognise("Z\x04\x08\x01\x10\x02", 6)); /* or the period's type */
+    assert_true(pprof_recognise("Z\x04\x08\x01\x10\x02",
+                                6)); /* a profile may also begin with the period's type */
 }
 
 /* ---- memory ---- */

@@ -1,4 +1,4 @@
-/* speedscope's JSON -> tree -> JSON -> tree. */
+/* Reads speedscope's JSON into a tree, writes the tree as JSON, and reads that again. */
 #include "flame/stacks/folded.h"
 #include "flame/formats/speedscope.h"
 

@@ -40,7 +40,7 @@ static void stacks_come_back(void **state) {
     assert_round_trip("Shop+0x1f40;0x7f12;[unknown] 1\n", "ms");
     assert_round_trip("main;operator\\x3b;\\x0a;\xc3\xa9;\"<>& 1\n", "bytes");
     assert_round_trip("a 0.25\nb 3\n", "ms");
-    assert_round_trip("a;;b 2\n", "ms"); /* a frame without a name */
+    assert_round_trip("a;;b 2\n", "ms"); /* the middle frame has no name */
 }
 
 static void time_keeps_its_order(void **state) {
@@ -63,7 +63,7 @@ static void time_keeps_its_order(void **state) {
     stack_tree_release(&t);
 }
 
-/* ---- files of others ---- */
+/* ---- files of other programs ---- */
 
 #define FRAMES                                                                                     \
     "\"shared\":{\"frames\":[{\"name\":\"a\"},{\"name\":\"b\",\"file\":\"/lib/libc.so\"}]}"
@@ -92,7 +92,8 @@ static void other_writers_are_read(void **state) {
                 "\"samples\":[[0],[1]],\"weights\":[1500000,0.4]}]}",
                 "a 1.5\n", "ms");
     assert_read("{" FRAMES ",\"profiles\":[]}", "", "samples");
-    /* Times in nanoseconds since 1970, and what JavaScript writes of a double. */
+    /* The times are nanoseconds since 1970, and a number is written as JavaScript writes a double.
+     */
     assert_read("{" FRAMES
                 ",\"profiles\":[{\"type\":\"evented\",\"unit\":\"nanoseconds\",\"events\":["
                 "{\"type\":\"O\",\"frame\":0,\"at\":1700000000000000000},"
@@ -172,7 +173,7 @@ static void damage_is_refused(void **state) {
                    "without a name");
 }
 
-/* A few bytes a sample, and a long name for each of them. */
+/* Reads many short samples below one long profile name. */
 static void text_has_a_budget(void **state) {
     (void)state;
     enum { NAME = 16 * 1024 * 1024, SAMPLES = SPEEDSCOPE_TEXT_MAX / NAME + 1 };
@@ -224,7 +225,8 @@ static void there_and_back(void *ctx, bool refused) {
     if (st == ST_OK) {
         st = speedscope_read(&again, "x.json", b.data, b.len, &stats, &e);
     }
-    /* Jansson 2.14 reports a lack of memory as whatever its lexer made of it. */
+    /* Jansson 2.14 reports a lack of memory as an error of the text, depending on where its lexer
+     * was. */
     assert_true(st == ST_OK || (refused && (e.code == ERR_NOMEM || e.code == ERR_FORMAT)));
     strbuf_release(&b);
     stack_tree_release(&again);

@@ -10,8 +10,8 @@
 
 /* ---- escapes ---- */
 
-/* Returns how many of the bytes at s, at least 1, are to be escaped; 0 = none. *next is set to how
- * many the character has. */
+/* Returns how many bytes of the character at s are to be escaped: all or 0. *next is set to the
+ * number of its bytes, 1 if it is no UTF-8. len must be at least 1. */
 static size_t must_escape(const char *s, size_t len, size_t *next) {
     uint32_t c = 0;
     if (*s >= 0x20 && *s < 0x7f) {
@@ -82,8 +82,9 @@ void folded_unescape(struct strbuf *out, const char *frame, size_t len) {
 
 /* ---- reading ---- */
 
-/* Is the text canonical already? A false answer may be wrong, which costs only time. The inner loop
- * has a constant length and no branch, so that compilers vectorise it. */
+/* Is the text canonical already as far as its ASCII bytes go? The others are not looked at, and a
+ * false answer may be wrong, which costs only time. The inner loop has a constant length and no
+ * branch, so that compilers vectorise it. */
 static bool folded_is_plain(const char *s, size_t len) {
     enum { BLOCK = 16 };
     unsigned char found[BLOCK] = {0};

@@ -29,8 +29,8 @@ void folded_escape(struct strbuf *out, const char *name, size_t len, bool first)
 /* Appends the name that a frame's canonical text stands for. */
 void folded_unescape(struct strbuf *out, const char *frame, size_t len);
 
-/* The counts of a reader. A line is bad if it has no stack, no count, a count that is no number or
- * too large, or more than STACK_TEXT_MAX bytes. */
+/* The counts of a reader. A line is bad if it has no stack, no count, a count that is no number, a
+ * count with which the sum of all counts passes 64 bits, or more than STACK_TEXT_MAX bytes. */
 struct folded_stats {
     uint64_t lines;     /* all lines, even comments */
     uint64_t stacks;    /* lines added, even with a count of 0 */
@@ -38,9 +38,11 @@ struct folded_stats {
     uint64_t first_bad; /* number of the first bad line, from 1 */
     /* Reason why the first bad line is bad, as static text; NULL = no line was bad. */
     const char *reason;
-    uint64_t rounded; /* counts with more than STACK_DECIMALS_MAX decimal places */
+    uint64_t rounded; /* number of the lines added whose counts have more than STACK_DECIMALS_MAX
+                         decimal places but for zeros at the end */
     bool unended;     /* the last line has no '\n', so that its count may lack digits */
-    bool foreign;     /* the input is suspicious and its first line was bad: nothing was added */
+    bool foreign; /* the input is suspicious and its first line that is no comment was bad: nothing
+                     was added */
 };
 
 /* Reads folded text in pieces of any size and adds it to a tree. Zero-initialise, then set tree. */
@@ -57,20 +59,23 @@ struct folded_reader {
 /* Takes the next bytes of the input. Bad lines are counted and left out; ST_ERR: ERR_NOMEM. */
 enum st folded_feed(struct folded_reader *r, const char *bytes, size_t len,
                     struct err *e) BASE_MUST_USE;
-/* Ends the input: a last line without '\n' counts, too. The reader can then read another input,
- * once the caller has taken and cleared stats. */
+/* Ends the input: a last line without '\n' is read, too. ST_ERR: ERR_NOMEM. The reader can then
+ * read another input, once the caller has taken and cleared stats. */
 enum st folded_end(struct folded_reader *r, struct err *e) BASE_MUST_USE;
 void folded_release(struct folded_reader *r);
 
-/* Could the first bytes of an input be folded text rather than JSON? Only '{' or '[' followed by
- * white space and '"', '{', '}' or ']' is taken for JSON. */
+/* Could the first bytes of an input be folded text rather than JSON? After a byte order mark and
+ * white space, only '{' or '[' is taken for JSON, and only if white space and then '"', '{', '}',
+ * '[', ']' or the end of the bytes follows. */
 bool folded_recognise(const char *bytes, size_t len);
 
-/* Writes the tree as canonical folded text, siblings in stack_node_order, so that equal trees give
- * equal bytes. Write errors stick to the sink; ST_ERR: ERR_NOMEM. */
+/* Writes the tree as canonical folded text, siblings in stack_node_order (of an ordered tree:
+ * stacks in the order of adding), so that equal trees give equal bytes. Write errors stick to the
+ * sink; ST_ERR: ERR_NOMEM. */
 enum st folded_write(const struct stack_tree *t, struct sink *out, struct err *e) BASE_MUST_USE;
 
-/* Appends a weight as text: "12", "3.25". */
+/* Appends a weight, in units of 10^-decimals, as text without zeros after its last decimal place:
+ * "12", "3.25". */
 void folded_weight(struct strbuf *out, uint64_t weight, unsigned decimals);
 
 #endif

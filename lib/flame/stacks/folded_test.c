@@ -15,7 +15,7 @@ static void the_count_follows_the_last_space(void **state) {
     assert_reads("a;b 1\n", "a;b 1\n");
     assert_reads("a;operator new 7 12\n", "a;operator new 7 12\n");
     assert_reads("a b c 3\na b c 4\n", "a b c 7\n");
-    assert_reads("a  5\n", "a  5\n"); /* the name ends in a space */
+    assert_reads("a  5\n", "a  5\n"); /* the name ends in a blank */
 }
 
 static void line_ends_and_comments(void **state) {
@@ -121,7 +121,8 @@ static void names_survive_escaping(void **state) {
     assert_escape("App\\Http\\Kernel", 15, true, "App\\Http\\Kernel");
     assert_escape("C:\\x\\new", 8, false, "C:\\x\\new");
     assert_escape("\\x3b", 4, false, "\\x5cx3b"); /* a name that reads like an escape */
-    assert_escape("\\x41", 4, false, "\\x41");    /* one that no escape reads like */
+    assert_escape("\\x41", 4, false,
+                  "\\x41"); /* a name that does not: no escape stands for a letter */
     assert_escape("\\\\x3b", 5, false, "\\\\x5cx3b");
     assert_escape("", 0, true, "");
     assert_escape("\xff\xfe", 2, true, "\\xff\\xfe"); /* bytes that are no UTF-8 */
@@ -202,7 +203,7 @@ static void a_line_past_the_limit_costs_that_line(void **state) {
     for (size_t fed = 0; fed <= (size_t)STACK_TEXT_MAX + piece; fed += piece) {
         assert_int_equal(folded_feed(&r, bytes, piece, NULL), ST_OK);
     }
-    assert_true(r.lines.carry.cap < piece); /* it is not kept */
+    assert_true(r.lines.carry.cap < piece); /* the reader does not keep the long line */
     assert_int_equal(folded_feed(&r, " 5\nb 2\n", 7, NULL), ST_OK);
     assert_int_equal(folded_end(&r, NULL), ST_OK);
     assert_int_equal(r.stats.bad, 1);
@@ -233,7 +234,8 @@ static void order_of_lines_does_not_matter(void **state) {
     (void)state;
     assert_reads("b;c 1\na 2\nb 3\na;x 4\n", "a 2\na;x 4\nb 3\nb;c 1\n");
     assert_reads("a;x 4\nb 3\na 2\nb;c 1\n", "a 2\na;x 4\nb 3\nb;c 1\n");
-    assert_reads("a b 1\na;z 2\na-b 3\n", "a;z 2\na b 1\na-b 3\n"); /* frame by frame */
+    assert_reads("a b 1\na;z 2\na-b 3\n",
+                 "a;z 2\na b 1\na-b 3\n"); /* siblings are ordered frame by frame */
 }
 
 static void json_is_told_from_folded_text(void **state) {
@@ -251,7 +253,8 @@ static void json_is_told_from_folded_text(void **state) {
 static void check_real(const char *name, const struct filemap *m) {
     struct stack_tree t = {0}, again = {0};
     struct folded_stats s = read_text(&t, (const char *)m->data, m->size);
-    assert_true(s.bad == 0 || strncmp(name, "nameattr", 8) == 0); /* those have no counts */
+    assert_true(s.bad == 0 ||
+                strncmp(name, "nameattr", 8) == 0); /* files with such names have no counts */
     assert_true(s.stacks > 0 || s.bad > 0);
     char *text = write_text(&t);
     read_string(&again, text);
@@ -298,7 +301,8 @@ static void no_memory_is_an_error(void **state) {
         skip();
     }
     struct strbuf text = random_folded(9, 200, 60);
-    for (int i = 0; i < 40; i++) { /* more children than a small array holds, and escapes */
+    for (int i = 0; i < 40; i++) { /* more children than stack_tree_sort's small array holds, with
+                                      escapes in their names */
         strbuf_addf(&text, "root;\\x3bchild%d 1\n", i);
     }
     assert_true(failmalloc_sweep(read_and_write, &text) > 10);

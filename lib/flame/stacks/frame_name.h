@@ -23,14 +23,14 @@ struct frame_name {
 
 enum { FRAME_MARK_LEN = 4 }; /* length of "_[i]" */
 
-/* Does a frame's text, escaped or not, end in _[i]? */
+/* Does a frame's text, escaped or not, end in _[i], with other bytes before it? */
 bool frame_is_inlined(const char *text, size_t len);
 
 /* Splits a frame's name, unescaped; the result points into text. */
 struct frame_name frame_name_split(const char *text, size_t len);
 
 /* Appends a module's name for use in frames: characters that would change how the name is split are
- * replaced. */
+ * replaced by '_'. */
 void frame_name_module(struct strbuf *out, const char *module);
 /* Appends MODULE`NAME, or NAME without a module, with _[i] after it if `inlined`. */
 void frame_name_join(struct strbuf *out, const char *module, const char *name, bool inlined);

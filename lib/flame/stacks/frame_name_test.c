@@ -24,7 +24,7 @@ static void modules_and_marks_are_recognised(void **state) {
     assert_parts("sys_read_[k]", NULL, "sys_read", 'k', false);
     assert_parts("run_[j]", NULL, "run", 'j', false);
     assert_parts("a_[x]", NULL, "a_[x]", 0, false);
-    assert_parts("_[k]", NULL, "_[k]", 0, false); /* a name is left over, always */
+    assert_parts("_[k]", NULL, "_[k]", 0, false); /* a mark never takes the whole name */
     assert_parts("`anonymous namespace'::f", NULL, "`anonymous namespace'::f", 0, false);
     assert_parts("f(int)::`lambda'", NULL, "f(int)::`lambda'", 0, false);
     assert_parts("a`b`c", "a", "b`c", 0, false);

@@ -15,7 +15,7 @@ struct frame_place {
 };
 
 /* Does a name of *len bytes end with a source place? Then *len becomes the length of the text
- * before it. */
+ * before the blank in front of the place. */
 bool frame_place_split(const char *name, size_t *len, struct frame_place *out);
 /* Appends NAME (FILE:LINE), with FILE cut to the part after its last '/'; only NAME if file or line
  * is missing. */

@@ -48,7 +48,7 @@ static void time_is_kept(void **state) {
     stack_tree_release(&out);
 }
 
-/* Reversed twice is what it was. */
+/* Checks that stacks reversed twice are what they were. */
 static void reversing_loses_nothing(void **state) {
     (void)state;
     const struct stack_filter reverse = {.reverse = true};

@@ -27,13 +27,14 @@ static enum st pair_set_self(void *ctx, const char *text, size_t len, uint64_t w
     struct pair_adding *a = ctx;
     uint64_t v = weigh_next(&a->scaling, weight * weigh_power_of_ten(a->places));
     uint32_t node = stack_tree_find(&a->pair->tree, text, len);
-    if (node != 0) { /* a stack whose share was rounded to 0 has no node */
+    if (node != 0) { /* a stack whose share was rounded to 0 may have no node */
         a->pair->nodes[node].self[a->side] = v;
     }
     return ST_OK;
 }
 
-/* Adds every node's self weights to the totals of the nodes above it. */
+/* Sums up the totals of all nodes: a node's total is its own self weights and the totals of its
+ * children. */
 static enum st pair_sum_up(struct stack_pair *pair, struct err *e) {
     const struct stack_tree *t = &pair->tree;
     struct stack_children children;

@@ -16,8 +16,8 @@
 
 enum stack_side { STACK_BASE, STACK_NEW, STACK_SIDES };
 
-/* The weights of a node on both sides: of the stacks that end at it, and of all that pass through
- * it. */
+/* The weights of a node on both sides: of the stacks that end at it (self), and of those that end
+ * at it or above it (total). */
 struct stack_sides {
     uint64_t self[STACK_SIDES];
     uint64_t total[STACK_SIDES];
@@ -29,7 +29,7 @@ struct stack_pair {
     struct stack_sides *nodes; /* one for each of tree.nodes, in units of 10^-tree.decimals */
 };
 
-/* Makes the union of two trees that are not ordered; they may be released afterwards. pair: empty.
+/* Makes the union of two trees that are not ordered; both may be released afterwards. pair: empty.
  * normalise: the base's weights are scaled to add up exactly to the total of the new side; if that
  * is 0 they stay. ST_ERR: ERR_LIMIT if sums pass 64 bits, or ERR_NOMEM; *pair must be released even
  * then. */

@@ -12,7 +12,7 @@ static void pair_texts(struct stack_pair *pair, const char *base, const char *ne
     stack_tree_release(&b);
 }
 
-/* Every node's totals are its children's and its own. */
+/* Checks that every node's totals are the sum of its own self weights and its children's totals. */
 static void check_sums(const struct stack_pair *pair) {
     size_t n = pair->tree.node_count;
     for (size_t i = 0; i < n; i++) {
@@ -74,10 +74,10 @@ static void normalising_keeps_shares_and_the_sum(void **state) {
     assert_sides(&pair, "a;d", 34, 0);
     check_sums(&pair);
     stack_pair_release(&pair);
-    pair_texts(&pair, "a 1\n", "", true); /* nothing to compare with */
+    pair_texts(&pair, "a 1\n", "", true); /* the new side is empty, so the base is not scaled */
     assert_sides(&pair, "a", 1, 0);
     stack_pair_release(&pair);
-    pair_texts(&pair, "a;b 1\na;c 99\n", "a;c 1\n", true); /* a share of nothing */
+    pair_texts(&pair, "a;b 1\na;c 99\n", "a;c 1\n", true); /* the share of a;b is rounded to 0 */
     assert_int_equal(stack_tree_find(&pair.tree, "a;b", 3), 0);
     assert_sides(&pair, "a;c", 1, 1);
     stack_pair_release(&pair);

@@ -33,7 +33,7 @@ struct stack_node {
     const char *text;
     uint32_t len;
     uint32_t parent;
-    uint32_t hash;       /* hash of (parent, first frame) */
+    uint32_t hash;       /* hash of (parent, first frame); not used in an ordered tree */
     uint32_t last_child; /* child that was added to last, tried first as input tends to be sorted; 0
                             = none */
     uint64_t self;       /* weight of the stacks that end at this node */
@@ -59,7 +59,8 @@ void stack_tree_release(struct stack_tree *t);
 /* Adds a weight, in units of 10^-decimals (at most STACK_DECIMALS_MAX), to a stack: len bytes of
  * canonical text, outermost frame first, copied as far as it is new. The tree takes on as many
  * decimals as it needs. A weight of 0 changes nothing. ST_ERR: ERR_LIMIT if the sum of all weights
- * would pass 64 bits or len is above STACK_TEXT_MAX, ERR_NOMEM; the tree is then unchanged. */
+ * would pass 64 bits, len is above STACK_TEXT_MAX or the tree has 2^31 nodes, ERR_NOMEM; the tree
+ * then has the same stacks, perhaps with more decimals. */
 enum st stack_tree_add(struct stack_tree *t, const char *text, size_t len, uint64_t weight,
                        unsigned decimals, struct err *e) BASE_MUST_USE;
 
@@ -70,7 +71,7 @@ void stack_tree_break(struct stack_tree *t);
 /* Returns the sum of all weights. */
 uint64_t stack_tree_total(const struct stack_tree *t);
 
-/* Returns the node at which the stack of this text ends; 0 = there is none, or the tree is
+/* Returns the node whose path from the root is this text; 0 = there is none, or the tree is
  * ordered. */
 uint32_t stack_tree_find(const struct stack_tree *t, const char *text, size_t len);
 
@@ -96,8 +97,9 @@ int stack_node_order(const struct stack_node *a, const struct stack_node *b);
  * ordered tree are in order already. False: out of memory. */
 bool stack_tree_sort(const struct stack_tree *t, uint32_t *siblings, size_t count) BASE_MUST_USE;
 
-/* Calls visit with each stack, its text borrowed for the call, until one fails: sorted frame by
- * frame; in an ordered tree in the order of adding, once for each run of merged stacks. */
+/* Calls visit with each stack and its weight in units of 10^-t->decimals, the text borrowed for the
+ * call, until a call fails: sorted frame by frame; in an ordered tree in the order of adding, once
+ * for each run of merged stacks. */
 typedef enum st (*stack_visit)(void *ctx, const char *text, size_t len, uint64_t weight,
                                struct err *e);
 enum st stack_tree_each(const struct stack_tree *t, stack_visit visit, void *ctx,

@@ -23,12 +23,12 @@ static void edges_break_between_frames_only(void **state) {
     (void)state;
     struct stack_tree t = {0};
     add(&t, "main;parse_one;x", 1);
-    add(&t, "main;parse_two;x", 2); /* "main;parse_" is common, but only "main" is a frame */
+    add(&t, "main;parse_two;x", 2); /* "main;parse_" is common, but only "main" is a whole frame */
     add(&t, "mai", 4);
     add(&t, "main;parse", 8);
     add(&t, "main", 16);
     assert_written(&t, "mai 4\nmain 16\nmain;parse 8\nmain;parse_one;x 1\nmain;parse_two;x 2\n");
-    assert_int_equal(t.node_count, 6); /* root, mai, main and its three */
+    assert_int_equal(t.node_count, 6); /* the root, mai, main and the three below main */
     stack_tree_release(&t);
 }
 
@@ -38,7 +38,7 @@ static void a_split_keeps_weights_and_children(void **state) {
     add(&t, "a;b;c;d", 1);
     add(&t, "a;b;c;d;e", 2);
     add(&t, "a;b;c;d;f", 4);
-    add(&t, "a;b", 8); /* splits a;b;c;d above its children */
+    add(&t, "a;b", 8); /* splits the node a;b;c;d */
     add(&t, "a;x", 16);
     add(&t, "a;b;c;d;e", 32);
     assert_written(&t, "a;b 8\na;b;c;d 1\na;b;c;d;e 34\na;b;c;d;f 4\na;x 16\n");
@@ -65,8 +65,10 @@ static void weights_past_64_bits_are_refused(void **state) {
     add(&t, "a", 1);
     assert_int_equal(stack_tree_add(&t, "a", 1, 1, 0, &e), ST_ERR);
     assert_int_equal(e.code, ERR_LIMIT);
-    assert_int_equal(stack_tree_add(&t, "c", 1, 0, 0, NULL), ST_OK);  /* nothing changes */
-    assert_int_equal(stack_tree_add(&t, "a", 1, 1, 1, NULL), ST_ERR); /* no room for a decimal */
+    assert_int_equal(stack_tree_add(&t, "c", 1, 0, 0, NULL),
+                     ST_OK); /* a weight of 0 changes nothing */
+    assert_int_equal(stack_tree_add(&t, "a", 1, 1, 1, NULL),
+                     ST_ERR); /* the sum with one more decimal would pass 64 bits */
     assert_int_equal(t.decimals, 0);
     assert_int_equal(stack_tree_total(&t), UINT64_MAX);
     assert_written(&t, "a 1\na;b 18446744073709551614\n");
@@ -86,7 +88,7 @@ static void decimals_are_taken_on_and_stay_exact(void **state) {
     stack_tree_release(&t);
 }
 
-/* Every node's total is its self weight and its children's totals. */
+/* Checks that every node's total is the sum of its self weight and its children's totals. */
 static void check_totals(const struct stack_tree *t) {
     struct stack_children c;
     assert_int_equal(stack_tree_children(t, &c, NULL), ST_OK);
@@ -123,8 +125,8 @@ static int compare_lines(const void *a, const void *b) {
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* The slow and obvious way: sort the lines, add up equal neighbours. Compared frame by frame, ';'
- * being the smallest byte. */
+/* Compares with the slow way: sorts the lines frame by frame, ';' being the smallest byte, and adds
+ * up equal neighbours. */
 static void agrees_with_sorting(void **state) {
     (void)state;
     for (uint32_t seed = 100; seed < 110; seed++) {
@@ -138,7 +140,8 @@ static void agrees_with_sorting(void **state) {
         for (char *at = text.data; at < text.data + text.len; at += strlen(at) + 1) {
             assert_true(VEC_PUSH(&lines, at));
         }
-        /* The count would take part in the comparison: cut it off, it stays behind the NUL. */
+        /* The count must not take part in the comparison, so it is cut off; it stays after the NUL.
+         */
         for (size_t i = 0; i < lines.len; i++) {
             *strrchr(lines.data[i], ' ') = 0;
         }
@@ -154,7 +157,7 @@ static void agrees_with_sorting(void **state) {
                 }
                 sum += count;
             }
-            if (sum > 0 && lines.data[i][0]) { /* a line without a stack is a bad one */
+            if (sum > 0 && lines.data[i][0]) { /* a line without a stack is bad, and left out */
                 strbuf_addf(&want, "%s %lu\n", lines.data[i], sum);
             }
             i = k;
@@ -189,7 +192,7 @@ static void long_texts_are_kept(void **state) {
     }
     add(&t, strbuf_cstr(&name), 1);
     name.data[999999] = '!';
-    add(&t, strbuf_cstr(&name), 2); /* differs in the last byte of its one frame */
+    add(&t, strbuf_cstr(&name), 2); /* the names differ in the last byte of their only frame */
     assert_int_equal(t.node_count, 3);
     assert_int_equal(t.nodes[2].len, 1000000);
     assert_memory_equal(t.nodes[2].text, name.data, 1000000);
@@ -207,7 +210,7 @@ static void grow(void *ctx, bool refused) {
         enum st st = stack_tree_add(&t, line, (size_t)(end - line), 1, 0, &e);
         assert_true(st == ST_OK || (refused && e.code == ERR_NOMEM));
         sum += st == ST_OK;
-        assert_int_equal(stack_tree_total(&t), sum); /* an error changes nothing */
+        assert_int_equal(stack_tree_total(&t), sum); /* an error leaves the total as it was */
     }
     struct stack_children c;
     if (stack_tree_children(&t, &c, NULL) == ST_OK) {
@@ -237,7 +240,7 @@ static void an_ordered_tree_keeps_the_order_and_merges_neighbours(void **state) 
     add(&t, "main;b", 1);
     add(&t, "main;b;c", 2);
     add(&t, "main;a", 4);
-    add(&t, "main", 8); /* between a and a: they do not merge */
+    add(&t, "main", 8); /* the stack between two of main;a keeps these from merging */
     add(&t, "main;a", 16);
     add(&t, "main;a;x", 32);
     add(&t, "idle", 64);
@@ -246,7 +249,8 @@ static void an_ordered_tree_keeps_the_order_and_merges_neighbours(void **state) 
     assert_written(&t, "main;b 1\nmain;b;c 2\nmain;a 4\nmain 8\nmain;a 16\nmain;a;x 32\n"
                        "idle 64\nmain;a;x 384\n");
     assert_int_equal(stack_tree_total(&t), 511);
-    assert_int_equal(stack_tree_add(&t, "main;a;x", 8, 5, 1, NULL), ST_OK); /* scales starts too */
+    assert_int_equal(stack_tree_add(&t, "main;a;x", 8, 5, 1, NULL),
+                     ST_OK); /* the starts are scaled, too */
     stack_tree_break(&t);
     add(&t, "main;a;x", 1);
     assert_written(&t, "main;b 1\nmain;b;c 2\nmain;a 4\nmain 8\nmain;a 16\nmain;a;x 32\n"
@@ -254,7 +258,8 @@ static void an_ordered_tree_keeps_the_order_and_merges_neighbours(void **state) 
     stack_tree_release(&t);
 }
 
-/* Read again, an ordered tree's text makes the same tree, and unordered it has the same sums. */
+/* Checks that an ordered tree's text makes the same tree again, and an unordered tree the same
+ * sums. */
 static void an_ordered_tree_survives_its_text(void **state) {
     (void)state;
     for (uint32_t seed = 1; seed < 40; seed++) {
@@ -281,7 +286,8 @@ static void an_ordered_tree_survives_its_text(void **state) {
 static void equal_siblings_in_time_cost_no_time(void **state) {
     (void)state;
     struct stack_tree t = {.ordered = true};
-    for (int i = 0; i < 300000; i++) { /* minutes, if each looked at those before it */
+    for (int i = 0; i < 300000;
+         i++) { /* this would take minutes if each stack were compared with those before it */
         add(&t, i & 1 ? "main;a" : "main;b", 1);
     }
     assert_int_equal(t.node_count, 300002);

@@ -22,13 +22,15 @@ static void assert_split(uint64_t total, const uint64_t *counts, size_t n, const
 
 static void the_largest_remainders_get_what_is_left(void **state) {
     (void)state;
-    assert_split(10, (uint64_t[]){1, 1, 1}, 3, (uint64_t[]){4, 3, 3});     /* ties: the first */
-    assert_split(100, (uint64_t[]){1, 2, 4}, 3, (uint64_t[]){14, 29, 57}); /* .29 .57 .14 */
+    assert_split(10, (uint64_t[]){1, 1, 1}, 3,
+                 (uint64_t[]){4, 3, 3}); /* of equal remainders the first wins */
+    assert_split(100, (uint64_t[]){1, 2, 4}, 3,
+                 (uint64_t[]){14, 29, 57}); /* the remainders are .29, .57 and .14 */
     assert_split(5410, (uint64_t[]){12, 3, 4}, 3, (uint64_t[]){3417, 854, 1139});
     assert_split(2, (uint64_t[]){1, 1, 1, 5}, 4, (uint64_t[]){1, 0, 0, 1});
     assert_split(7, (uint64_t[]){0, 9, 0}, 3, (uint64_t[]){0, 7, 0});
     assert_split(0, (uint64_t[]){3, 4}, 2, (uint64_t[]){0, 0});
-    assert_split(9, (uint64_t[]){0, 0}, 2, (uint64_t[]){9, 0}); /* nothing to go by */
+    assert_split(9, (uint64_t[]){0, 0}, 2, (uint64_t[]){9, 0}); /* all counts are 0 */
 }
 
 static void shares_add_up_exactly(void **state) {
@@ -48,7 +50,7 @@ static void shares_add_up_exactly(void **state) {
         assert_int_equal(weigh_split(total, counts, n, out, NULL), ST_OK);
         for (size_t i = 0; i < n; i++) {
             sum += out[i];
-            if (quota > 0) { /* each is its quota, rounded down or up */
+            if (quota > 0) { /* each share is its quota, rounded down or up */
                 uint64_t rest, low = weigh_muldiv(counts[i], total, quota, &rest);
                 assert_true(out[i] == low || (rest > 0 && out[i] == low + 1));
             }

@@ -1,5 +1,5 @@
-/* Shortens names from the left or in the middle; a shortened name never ends with a bracket cut
- * open. */
+/* Shortens names from the left or in the middle; a shortened name ends with its whole parameter
+ * list, with (…), or without a list. */
 #include "flame/svg/label.h"
 
 #include <string.h>
@@ -29,8 +29,8 @@ static size_t last_part(const char *s, size_t len) {
     return part;
 }
 
-/* Returns the length of a part up to its parameter list; all of it if it has none. The brackets of
- * `operator()` belong to the name. */
+/* Returns the length of a part up to its first '(', the parameter list; all of it if it has none or
+ * begins with one. The brackets of `operator()` belong to the name. */
 static size_t before_brackets(const char *part, size_t len) {
     static const char call[] = "operator";
     const char *open = len ? memchr(part, '(', len) : NULL;

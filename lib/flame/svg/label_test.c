@@ -30,8 +30,8 @@ static void scopes_go_from_the_left(void **state) {
     assert_label("io/netty/a/B:.c", 9, "…y/a/B:.c");
 }
 
-/* Brackets are emptied or left out, and a name never ends before its bracket: `operator()` and
- * `(anonymous namespace)` would become nothing. */
+/* Checks that brackets are emptied or left out, and that no name is cut before a bracket at its
+ * start or that of `operator()`, since nothing would be left of it. */
 static void brackets_go_before_the_name(void **state) {
     (void)state;
     assert_label("std::vector::push_back(int const&)", 16, "…push_back(…)");
@@ -50,7 +50,7 @@ static void the_middle_goes_last(void **state) {
     assert_label("\xff\xff\xff\xff", 3, "\xef\xbf\xbd\xef\xbf\xbd…");
 }
 
-/* Whatever the name and the room, the label fits and is valid. */
+/* Checks that a label fits and is valid text, whatever the name and the room. */
 static void labels_always_fit(void **state) {
     (void)state;
     static const char alphabet[] = "ab::..//()<>[] -;\xe6\x97\xa5\xff&operator()";
@@ -68,7 +68,7 @@ static void labels_always_fit(void **state) {
         label_add(&b, name, len, cells, 2);
         const char *text = strbuf_cstr(&b);
         size_t seen = 0;
-        for (size_t i = 0; i < b.len;) { /* a reference is one character */
+        for (size_t i = 0; i < b.len;) { /* a reference such as &amp; is one character */
             size_t reference = text[i] == '&' ? strcspn(text + i, ";") + 1 : 0, left = 2;
             i += reference ? reference : xml_text_next(text + i, b.len - i, &left);
             seen += reference ? 1 : 2 - left;

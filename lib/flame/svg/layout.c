@@ -79,7 +79,8 @@ static void queue_rest(struct layout_run *r, struct layout_place *rest) {
     }
 }
 
-/* Queues the children of a node of an ordered tree, each at its own time. */
+/* Queues the children of a node of an ordered tree at their times: each wide child, and each run of
+ * narrow ones as a rest. */
 static void queue_in_time(struct layout_run *r, const uint32_t *child, size_t count,
                           uint32_t depth) {
     const struct stack_tree *t = r->tree;

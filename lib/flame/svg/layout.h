@@ -19,7 +19,8 @@ enum layout_kind {
     LAYOUT_ROOT, /* the whole picture; has no text */
     LAYOUT_FRAME,
     LAYOUT_NARROW, /* a rest: `merged` siblings narrower than min_weight */
-    LAYOUT_DEEPER  /* everything below the depth limit: `merged` frames or stacks */
+    LAYOUT_DEEPER  /* all that is above one branch at the depth limit; `merged` is how many more
+                      frames the stacks of the branch have in common */
 };
 
 struct layout_frame {
@@ -37,12 +38,12 @@ struct layout {
     VEC(struct layout_frame) frames; /* in pre-order: a frame, then all frames above it */
     uint32_t depth;                  /* depth of the deepest frame */
     uint64_t narrow_count;           /* siblings merged into rests */
-    uint64_t narrow_weight;          /* their weight, each part counted once */
+    uint64_t narrow_weight; /* weight of the siblings merged into rests, each part counted once */
 };
 
-/* Lays out a tree. Frames lighter than min_weight are merged (0: none), frames deeper than
- * max_depth (>= 1) are cut off. The layout borrows the tree's texts; an empty tree gives no frames.
- * ST_ERR: ERR_NOMEM. */
+/* Lays out a tree. Frames lighter than min_weight are merged (0: none), and what is deeper than
+ * max_depth (0 means 1) becomes one LAYOUT_DEEPER on each branch. The layout borrows the tree's
+ * texts; an empty tree gives no frames. ST_ERR: ERR_NOMEM. */
 enum st layout_make(struct layout *l, const struct stack_tree *t, uint64_t min_weight,
                     uint32_t max_depth, struct err *e) BASE_MUST_USE;
 void layout_release(struct layout *l);

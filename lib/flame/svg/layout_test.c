@@ -66,7 +66,7 @@ static void what_is_deeper_than_the_limit_is_one_frame(void **state) {
     struct layout l = lay_out(&t, 0, 2);
     assert_int_equal(l.frames.len, 5);
     assert_int_equal(l.frames.data[3].kind, LAYOUT_DEEPER);
-    assert_int_equal(l.frames.data[3].merged, 3); /* c, d, e */
+    assert_int_equal(l.frames.data[3].merged, 3); /* the frames c, d and e */
     assert_frame(&l, 4, "x", 3, 3, 4, 4);
     assert_int_equal(l.frames.data[4].kind, LAYOUT_DEEPER);
     layout_release(&l);
@@ -81,19 +81,23 @@ static void no_stacks_no_frames(void **state) {
     layout_release(&l);
 }
 
-/* The sums, for every frame: its children and its self weight are all of it. The children stand
- * contiguous from its left end; in time there may be gaps between them. */
+/* Checks for every frame that its children and its self weight add up to its weight, and that its
+ * children stand without gaps from its left end; in an ordered tree there may be gaps between them.
+ */
 static void check_sums(const struct layout *l, const struct stack_tree *t) {
     const struct layout_frame *f = l->frames.data;
-    size_t *open = calloc(l->depth + 2u, sizeof *open);     /* the frame of each depth */
-    uint64_t *right = calloc(l->depth + 2u, sizeof *right); /* where its children end so far */
-    uint64_t *sum = calloc(l->depth + 2u, sizeof *sum);     /* and what they weigh */
+    size_t *open =
+        calloc(l->depth + 2u, sizeof *open); /* index of the frame that is open at each depth */
+    uint64_t *right = calloc(
+        l->depth + 2u, sizeof *right); /* position at which the children of that frame end so far */
+    uint64_t *sum = calloc(l->depth + 2u, sizeof *sum); /* weight of these children */
     assert_true(open && right && sum);
     assert_int_equal(f[0].w, stack_tree_total(t));
     size_t bad = 0;
     for (size_t i = 1; i <= l->frames.len; i++) {
         uint32_t depth = i < l->frames.len ? f[i].depth : 0;
-        for (uint32_t d = f[i - 1].depth + 1; d-- > depth;) { /* these frames are complete */
+        for (uint32_t d = f[i - 1].depth + 1;
+             d-- > depth;) { /* the frames at these depths are complete */
             bad += f[open[d]].w != sum[d] + f[open[d]].self;
             bad += f[open[d]].x + f[open[d]].w < right[d];
         }
@@ -158,7 +162,7 @@ static void a_deep_stack_needs_no_recursion(void **state) {
     for (int i = 0; i < 200000; i++) {
         strbuf_addstr(&line, "f;");
     }
-    for (int i = 1; i < 200000; i += 997) { /* a node at each of these depths */
+    for (int i = 1; i < 200000; i += 997) { /* makes the tree have a node at each of these depths */
         assert_int_equal(stack_tree_add(&t, line.data, (size_t)i * 2 - 1, 1, 0, NULL), ST_OK);
     }
     struct layout l = lay_out(&t, 0, 1000000);
@@ -202,11 +206,11 @@ static void in_time_children_stand_where_they_were(void **state) {
     layout_release(&l);
     l = lay_out(&t, 4, 100);
     assert_int_equal(l.frames.len, 8);
-    assert_int_equal(l.frames.data[4].kind, LAYOUT_NARROW); /* b and c, before d */
+    assert_int_equal(l.frames.data[4].kind, LAYOUT_NARROW); /* a rest of b and c, before d */
     assert_frame(&l, 4, "", 2, 14, 2, 2);
     assert_int_equal(l.frames.data[4].merged, 2);
     assert_frame(&l, 5, "d", 2, 16, 7, 7);
-    assert_frame(&l, 6, "", 2, 23, 2, 2); /* e; a wide gap parts it from f */
+    assert_frame(&l, 6, "", 2, 23, 2, 2); /* a rest of e only: a wide gap separates it from f */
     layout_release(&l);
     stack_tree_release(&t);
 }

@@ -90,8 +90,8 @@ static bool find_hue(const struct palette *p, const struct frame_name *f, char *
 
 void palette_colour(const struct palette *p, const struct frame_name *f,
                     char out[PALETTE_COLOUR_SIZE]) {
-    /* PALETTE_HASH takes the hue from the lower half of the hash, so the shade has to come from the
-     * upper one. */
+    /* PALETTE_HASH takes the hue from the hash modulo 12, which fixes the hash modulo 4, so the
+     * shade has to come from the upper half. */
     uint64_t shade = hash_bytes(f->name, f->name_len) >> (p->kind == PALETTE_HASH ? 32 : 0);
     out[2] = 0;
     if (f->unresolved) {

@@ -1,5 +1,5 @@
-/* Chooses the colour of a frame by its name alone, so that it is the same in all graphs and
- * releases. */
+/* Chooses the colour of a frame by its name and the palette alone, so that it is the same in all
+ * graphs of a palette and releases. */
 #ifndef STALLKIT_FLAME_PALETTE_H
 #define STALLKIT_FLAME_PALETTE_H
 
@@ -25,7 +25,8 @@ struct palette {
 bool palette_parse(const char *word, struct palette *out);
 
 /* Writes the colour as a class of flame.css: a letter for the hue and a digit for the shade. 'w' is
- * for names without a module, 'x' for unresolved frames. */
+ * for names without a module or group and for the palette "hot", 'x' for unresolved frames in every
+ * palette. */
 enum { PALETTE_COLOUR_SIZE = 3 };
 void palette_colour(const struct palette *p, const struct frame_name *f,
                     char out[PALETTE_COLOUR_SIZE]);

@@ -15,8 +15,8 @@ static const char *colour(const char *text) {
     return colour_in("module", text);
 }
 
-/* Colours must not change between releases: a reader compares this week's picture with last week's.
- */
+/* Checks the colours of some names: they must not change between releases, because readers compare
+ * this week's picture with last week's. */
 static void colours_stay_what_they_are(void **state) {
     (void)state;
     const struct {

@@ -24,7 +24,7 @@ enum {
     FONT_DEFAULT = 1150, /* font size in 1/100 pixel for the default row */
     FOOT = 36,           /* height below the frames, with one line of text */
     FOOT_LINE = 18,      /* height of each further line */
-    NOTE_CELL = 7        /* average width of a character there, in pixels */
+    NOTE_CELL = 7        /* average width of a character of the text around the frames, in pixels */
 };
 
 /* ---- text around the frames ---- */
@@ -93,8 +93,8 @@ void svg_write_style(struct sink *out) {
     sink_str(out, "}\n}\n");
 }
 
-/* Appends a font family of words and commas; other characters are left out, since a quote could end
- * the attribute. */
+/* Appends a font family of ASCII letters, digits, '-', blanks and commas; other characters are left
+ * out, since a quote could end the attribute. */
 static void add_font(struct strbuf *b, const char *font) {
     strbuf_addstr(b, "font-family:");
     for (; *font; font++) {

@@ -1,7 +1,7 @@
 /* Draws a tree as an interactive picture: one SVG file that contains everything. Without scripts it
- * is still readable, with every frame's full name and weight as its <title>. The script (flame.js)
- * adds zoom, search, keyboard control and state in the URL fragment, and fits the picture to the
- * window. */
+ * is still readable, with every frame's full name and weight as its <title>. The scripts
+ * (flame_*.js) add zoom, search, keyboard control and state in the URL fragment, and fit the
+ * picture to the window. */
 #ifndef STALLKIT_FLAME_SVG_H
 #define STALLKIT_FLAME_SVG_H
 
@@ -18,13 +18,14 @@
 /* The colours and notes that the caller adds to frames, such as their changes, which the tree does
  * not have. */
 struct svg_marks {
-    /* Called once for each frame, in the layout's order, with the parts of its name. It may change
-     * the colour, and add lines of plain text, '\n' between them, to `note` for the frame's
-     * <title>. */
+    /* Called once for each frame that is drawn, in the layout's order, with the parts of its name.
+     * It may change the colour, and add lines of plain text, '\n' between them, to `note` for the
+     * frame's <title>. */
     void (*mark)(void *ctx, const struct layout_frame *f, const struct frame_name *name,
                  char colour[PALETTE_COLOUR_SIZE], struct strbuf *note);
     void *ctx;
-    const struct svg_key *keys; /* meanings of the colours, shown below the graph */
+    const struct svg_key
+        *keys; /* meanings of the colours, shown below the graph as far as the row has room */
     size_t key_count;
 };
 struct svg_key {
@@ -41,16 +42,19 @@ struct svg_options {
     const char *unit;     /* unit of the weights, "ms"; NULL = "samples" */
     const char *font;     /* CSS font family for the names in frames; NULL = a monospaced one */
     const char *search;   /* expression searched for when the file is opened; NULL = none */
-    uint32_t width;       /* width in pixels, SVG_WIDTH_MIN … SVG_WIDTH_MAX; 0 = 1200 */
-    uint32_t row;       /* height of a frame's row in pixels, SVG_ROW_MIN … SVG_ROW_MAX; 0 = 18 */
+    uint32_t width; /* width in pixels with the margins, clamped to SVG_WIDTH_MIN … SVG_WIDTH_MAX; 0
+                       = 1200 */
+    uint32_t row;   /* height of a frame's row in pixels with the gap, clamped to SVG_ROW_MIN …
+                       SVG_ROW_MAX; 0 = 18 */
     uint32_t min_width; /* width of the narrowest frame drawn, in 1/100 pixel; narrower ones are
                            merged */
     bool min_is_share;  /* min_width is in 1/100 % of the picture's width instead */
-    uint32_t max_depth; /* depth of the deepest frame drawn; 0 = 2000 */
+    uint32_t max_depth; /* depth of the deepest frame drawn, below which each branch is one frame; 0
+                           = 2000 */
     bool inverted;      /* the outermost frame is drawn on top (icicle graph) */
     bool dark;    /* always use dark colours, even if the reader's system prefers light ones */
-    bool element; /* write only the frames, as an element for a page that has svg_write_style: no
-                     head, foot, script or ids; title is its label */
+    bool element; /* write only the frames but for the root, as an element for a page that has
+           svg_write_style: no head, foot, script or ids; title is its label */
     struct palette palette;
     const struct svg_marks *marks; /* colours and notes of frames; NULL = none */
 };
@@ -62,8 +66,9 @@ enum {
     SVG_DEPTH_DEFAULT = 2000
 };
 
-/* Writes the picture. Equal trees and options give equal bytes; the picture of an empty tree has a
- * text that it is empty. Write errors stick to the sink; ST_ERR: ERR_NOMEM. */
+/* Writes the picture. Equal trees and options give equal bytes; the picture of an empty tree says
+ * that it is empty, unless it is an `element`. Write errors stick to the sink; ST_ERR: ERR_NOMEM.
+ */
 enum st svg_write(const struct stack_tree *t, const struct svg_options *o, struct sink *out,
                   struct err *e) BASE_MUST_USE;
 
@@ -71,7 +76,8 @@ enum st svg_write(const struct stack_tree *t, const struct svg_options *o, struc
  * "flame-graph". */
 void svg_write_style(struct sink *out);
 
-/* Appends a weight with its thousands grouped and at most three decimal places: "12,345.5". */
+/* Appends a weight, in units of 10^-decimals, with its thousands grouped and rounded to at most
+ * three decimal places, without zeros at the end: "12,345.5". */
 void svg_count(struct strbuf *out, uint64_t weight, unsigned decimals);
 
 #endif

@@ -11,10 +11,11 @@
 #include "base/escape.h"
 
 enum {
-    TEXT_LEFT = 5,     /* left margin of a frame's text, in pixels */
+    TEXT_LEFT = 5,     /* margin left and right of a frame's text, in pixels */
     NAME_CELLS = 4096, /* maximum number of characters of a name in a <title> */
-    THIN = 200,        /* in 1/100 pixel: wider frames have a stroke, class o */
-    CELLS_LEAST = 2    /* minimum number of characters of a name that are drawn */
+    THIN = 200,     /* in 1/100 pixel: frames at least as wide have a stroke, class o, except in an
+                       `element` */
+    CELLS_LEAST = 2 /* minimum number of characters of a name that are drawn */
 };
 
 /* ---- numbers ---- */
@@ -84,7 +85,8 @@ static struct frame_name frame_text(struct svg_run *r, const struct layout_frame
     return (struct frame_name){.name = strbuf_cstr(&r->name), .name_len = r->name.len};
 }
 
-/* Appends the second line of the <title>: the module and the mark's meaning. */
+/* Appends the second line of the <title>: the module and the mark's meaning, as far as there are
+ * any. */
 static void add_mark(struct strbuf *b, const struct frame_name *f) {
     if (f->module) {
         strbuf_addstr(b, "\nin ");
@@ -149,7 +151,8 @@ static void add_title(struct svg_run *r, const struct layout_frame *f,
 /* ---- drawing ---- */
 
 /* Appends as much of a name as fits a frame of this width, in 1/100 pixel. A character of any
- * common monospaced font is 0.61 times as wide as the font's size. */
+ * common monospaced font is at most 0.61 times as wide as the font's size. A rest of narrow
+ * siblings gets "…". */
 static void add_label(struct svg_run *r, const struct layout_frame *f,
                       const struct frame_name *name, uint64_t width) {
     uint64_t margins = 2 * TEXT_LEFT * 100;
@@ -175,8 +178,8 @@ static void choose_colour(struct svg_run *r, const struct layout_frame *f,
     }
 }
 
-/* Appends the attributes that the script reads: the frame's weight and, in an ordered tree, its
- * time. */
+/* Appends class o if the frame is wide, and the attributes that the script reads: the frame's
+ * weight and, in an ordered tree, its time. */
 static void add_weights(struct svg_run *r, const struct layout_frame *f, uint64_t width) {
     strbuf_addf(&r->line, "%s\" data-w=\"%" PRIu64, width < THIN ? "" : " o", f->w);
     if (r->tree->ordered) {

@@ -37,7 +37,8 @@ static void add_key(struct svg_run *r, const char *colour, const char *text, siz
 
 struct module_weight {
     const char *name;
-    size_t len, first; /* first: position of the first frame, which orders equal weights */
+    size_t len, first; /* first: number of the module in the order in which modules are drawn first,
+                          which orders equal weights */
     uint64_t weight;
 };
 
@@ -47,7 +48,7 @@ static int heaviest_first(const void *a, const void *b) {
     return order ? order : COMPARE(x->first, y->first);
 }
 
-/* Adds up the self weights of each module's frames. False: out of memory. */
+/* Adds up the self weights of each module's frames in the layout. False: out of memory. */
 static bool weigh_modules(struct svg_run *r, struct map *modules, uint64_t *weights) {
     for (size_t i = 0; i < r->layout.frames.len; i++) {
         const struct layout_frame *f = &r->layout.frames.data[i];
@@ -69,7 +70,7 @@ static bool weigh_modules(struct svg_run *r, struct map *modules, uint64_t *weig
     return !r->name.failed;
 }
 
-/* Adds the modules that weigh most to r->keys. */
+/* Adds to r->keys the modules that weigh most: at most MODULES_MAX, none that weighs 0. */
 static void choose_modules(struct svg_run *r, const struct map *modules, const uint64_t *weights,
                            struct module_weight *order) {
     size_t n = modules->count;

@@ -21,13 +21,13 @@ struct svg_run {
     uint64_t total;
     uint32_t width;  /* width of the frames in pixels */
     uint32_t height; /* height of the picture in pixels */
-    uint32_t row;    /* height of a frame with the gap above it */
+    uint32_t row;    /* height of a frame with the gap below it, in pixels */
     uint32_t font;   /* font size of the names, in 1/100 pixel */
-    uint32_t foot;   /* height below the frames */
+    uint32_t foot;   /* height below the frames, in pixels */
 };
 
-/* Appends a share of a total, rounded: "12.34 %", or "under 0.01 %" for a share that rounds to 0.
- * part <= total. */
+/* Appends a share of a total, rounded: "12.34 %", or "under 0.01 %" for a share above 0 that rounds
+ * to 0. part <= total, total > 0. */
 void svg_add_percent(struct strbuf *out, uint64_t part, uint64_t total);
 /* Appends a number of hundredths as "16", "16.5" or "16.25". */
 void svg_add_px(struct strbuf *out, uint64_t hundredths);

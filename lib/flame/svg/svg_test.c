@@ -3,9 +3,9 @@
 #include "base/utf8.h"
 #include "flame/flame_support_test.h"
 
-/* ---- a strict reader of the XML that we write ---- */
+/* ---- a strict reader of the XML of pictures ---- */
 
-/* What a picture may consist of: anything else came in through a name. */
+/* Elements and attributes that a picture may have: any other could only come from a name. */
 static const char *const elements[] = {"svg", "title", "style",  "rect",
                                        "g",   "text",  "script", NULL};
 static const char *const attributes[] = {
@@ -16,7 +16,7 @@ static const char *const attributes[] = {
 
 struct seen {
     size_t frames, texts, titles, scripts;
-    uint64_t width_sum; /* hundredths: of the frames of depth 1 */
+    uint64_t width_sum; /* sum of the widths of the frames of depth 1, in 1/100 pixel */
 };
 
 static bool is_one_of(const char *const *words, const char *s, size_t len) {
@@ -28,7 +28,8 @@ static bool is_one_of(const char *const *words, const char *s, size_t len) {
     return false;
 }
 
-/* Text or an attribute's value: no markup, every & begins one of our five references. */
+/* Checks text or an attribute's value: it has no markup, and every & begins one of the five
+ * references. */
 static void check_text(const char *s, size_t len) {
     for (size_t i = 0; i < len; i++) {
         assert_true(s[i] != '<' && s[i] != '>' && s[i] != '"' && s[i] != '\'');
@@ -41,7 +42,7 @@ static void check_text(const char *s, size_t len) {
     }
 }
 
-/* A start tag's attributes; the end of the tag. */
+/* Checks a start tag's attributes and returns the end of the tag. */
 static const char *check_attributes(const char *at, bool *empty) {
     for (;;) {
         at += strspn(at, " ");
@@ -66,10 +67,11 @@ static const char *skip_raw(const char *at, const char *end) {
     return found;
 }
 
-/* Reads the document to its end; fails the test on anything that is not well-formed or not ours. */
+/* Reads the document to its end; fails the test on anything that is not well-formed or not in the
+ * lists. */
 static struct seen check_xml(const struct strbuf *b) {
     struct seen seen = {0};
-    size_t open[16], depth = 0; /* indexes into elements */
+    size_t open[16], depth = 0; /* indexes into `elements` */
     assert_int_equal(strlen(b->data), b->len);
     assert_true(utf8_valid(b->data, b->len));
     const char *at = b->data;
@@ -214,7 +216,7 @@ static void a_megabyte_name_is_cut(void **state) {
 
 static void labels_fit(void **state) {
     (void)state;
-    /* 1168 pixels, half of it for each: (584 - 10) / 7 = 82 cells. */
+    /* The frames have 1168 pixels, half of it for each: (584 - 10) / 7 = 82 cells. */
     struct strbuf text = {0};
     strbuf_addstr(&text, "std::vector<int>::push_back(");
     for (int i = 0; i < 80; i++) {
@@ -308,7 +310,7 @@ static void nothing_outside_the_file_is_needed(void **state) {
     assert_null(strstr(b.data, "eval("));
     assert_null(strstr(b.data, "fetch("));
     for (const char *at = b.data; (at = strstr(at, "http")) != NULL; at++) {
-        assert_true(strncmp(at, "http://www.w3.org/", 18) == 0); /* names of namespaces */
+        assert_true(strncmp(at, "http://www.w3.org/", 18) == 0); /* the names of XML namespaces */
     }
     strbuf_release(&b);
 }
@@ -341,14 +343,14 @@ static void the_caller_may_mark_frames(void **state) {
     strbuf_release(&b);
 }
 
-/* Without marks the colours of the modules that weigh most are explained. */
+/* Checks that, without marks, the legend has the colours of the modules that weigh most. */
 static void modules_are_explained(void **state) {
     (void)state;
     const char *text = "libc.so`main;Shop`x 5\nlibc.so`main 2\nnone 9\nidle`y;Shop`z 1\n";
     struct strbuf b = draw_text(text, &(struct svg_options){0});
     const char *shop = strstr(b.data, ">Shop</text>"), *libc = strstr(b.data, ">libc.so</text>");
     assert_true(shop && libc && shop < libc);
-    assert_null(strstr(b.data, ">idle</text>")); /* weighs nothing itself */
+    assert_null(strstr(b.data, ">idle</text>")); /* the module's self weight is 0 */
     strbuf_release(&b);
     b = draw_text(text, &(struct svg_options){.palette = {.kind = PALETTE_HASH}});
     assert_null(strstr(b.data, "class=\"key"));
@@ -369,7 +371,8 @@ static void dark_is_a_preference_or_a_choice(void **state) {
 /* ---- sums, in the picture as printed ---- */
 
 struct drawn {
-    uint64_t x, width, y, w, self; /* pixels in hundredths; w, self in units */
+    uint64_t x, width, y, w,
+        self; /* x, width, y: in 1/100 pixel; w, self: in units of the weight */
     bool has_self;
 };
 
@@ -387,7 +390,7 @@ static uint64_t hundredths(const char *s) {
     return places == 3 ? v * 100 : places == 2 ? v * 100 : places == 1 ? v * 10 : v;
 }
 
-/* "1,234.5" in units of 10^-decimals. */
+/* Reads "1,234.5" in units of 10^-decimals. */
 static uint64_t units(const char *s, unsigned decimals) {
     uint64_t v = 0;
     bool point = false;
@@ -404,7 +407,7 @@ static uint64_t units(const char *s, unsigned decimals) {
     return v;
 }
 
-/* Reads the next frame at or after *at. */
+/* Reads the next frame at or after *at; false if there is none. */
 static bool next_drawn(const char **at, unsigned decimals, struct drawn *d) {
     const char *g = strstr(*at, "\" data-w=\"");
     if (!g) {
@@ -439,7 +442,8 @@ static void check_picture(const struct strbuf *b, const struct stack_tree *t) {
         size_t children = 0;
         for (size_t k = i + 1; k < frames.len && frames.data[k].y < f->y; k++) {
             if (frames.data[k].y == f->y - 18) {
-                assert_int_equal(frames.data[k].x, right); /* no gap, no overlap */
+                assert_int_equal(frames.data[k].x,
+                                 right); /* the children leave no gap and do not overlap */
                 right += frames.data[k].width;
                 weight += frames.data[k].w;
                 children++;
@@ -447,7 +451,7 @@ static void check_picture(const struct strbuf *b, const struct stack_tree *t) {
         }
         if (children > 0) {
             assert_int_equal(weight, f->w);
-            /* What is right of the children is the self part, to a hundredth of a pixel. */
+            /* What is to the right of the children is the self part, to a hundredth of a pixel. */
             uint64_t left_over = f->x + f->width - right;
             uint64_t self = f->self * 116800 / total;
             assert_true(left_over == self || left_over == self + 1);

@@ -1,4 +1,4 @@
-/* Fetch commands, the filing of what they fetch, and the names of packages. */
+/* Tests of fetch commands, of filing what they fetch, and of the names of packages. */
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -128,7 +128,7 @@ static bool left_over(void) {
     return system(command) == 0;
 }
 
-/* Fetches a file by copying; NULL: nothing is written. */
+/* Fetches a file by copying `from`; NULL: the command writes nothing. */
 static enum st fetch_copy(const char *from, struct strbuf *filed, struct err *e) {
     struct image_id id = shop_id();
     struct strbuf path = {0};
@@ -165,7 +165,8 @@ static void what_has_another_id_is_no_object_or_is_not_there_is_not_filed(void *
     assert_int_equal(fetch_copy("testdata/objects/elf-dwarf5/libshop.so", &filed, &other), ST_ERR);
     assert_non_null(strstr(other.text, "another id"));
     assert_int_equal(fetch_copy("testdata/dumps/README.md", &filed, &text), ST_ERR);
-    assert_null(strstr(text.text, folder)); /* the file is gone by then */
+    assert_null(strstr(text.text,
+                       folder)); /* the message does not name the file, which is removed by then */
     assert_int_equal(fetch_copy("/dev/null", &filed, &empty), ST_ERR);
     assert_non_null(strstr(empty.text, "an empty file"));
     assert_int_equal(fetch_copy(NULL, &filed, &none), ST_NONE);

@@ -171,7 +171,7 @@ enum st fetched_files_begin(const char *store, const struct image_id *id, uint64
     return strbuf_check(path, e);
 }
 
-/* Is the file packed, so that this build cannot read it? */
+/* Is the file packed, and can packed files not be read here? */
 static bool is_packed_in_vain(const char *path) {
     uint8_t head[PACKED_HEAD];
     int fd = packed_supported() ? -1 : open(path, O_RDONLY | O_CLOEXEC);

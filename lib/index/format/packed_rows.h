@@ -25,8 +25,8 @@ struct packed_table {
 };
 
 /* Reads the rows of a table from r; the caller sets widths (one for each of `columns`) and count
- * before. r fails if fewer than PACKED_SLACK bytes are left after the table, or a width is too
- * large. */
+ * before. r fails if fewer than PACKED_SLACK bytes are left after the table, a width is too large,
+ * or there are more than 2^32 - 1 rows. */
 static inline void packed_table_read(struct reader *r, struct packed_table *t, unsigned columns) {
     unsigned bits = 0;
     bool sound = t->count <= UINT32_MAX;

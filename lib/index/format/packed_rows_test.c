@@ -1,4 +1,4 @@
-/* Packed tables: what is written is read again, and damage fails the reader. */
+/* Tests of packed tables: what is written is read again, and damage fails the reader. */
 #include "index/format/packed_rows.h"
 
 #include <setjmp.h>
@@ -17,7 +17,7 @@ static uint32_t number(unsigned row, unsigned width) {
     return (uint32_t)(hash_u64(row * 64 + width) & ((UINT64_C(1) << width) - 1));
 }
 
-/* Writes rows of columns of these widths; returns the bytes that they take. */
+/* Writes rows of columns of these widths; returns how many bytes they take. */
 static size_t write_rows(const uint8_t widths[COLUMNS], char out[BYTES]) {
     struct packed_writer w = {.out = out};
     for (unsigned row = 0; row < ROWS; row++) {
@@ -95,7 +95,8 @@ static void a_table_that_cannot_be_fails_the_reader(void **state) {
         bool failed;
     } cases[] = {
         {sound, 10, 47 + PACKED_SLACK, false},
-        {sound, 10, 47 + PACKED_SLACK - 1, true}, /* numbers are read past its end */
+        {sound, 10, 47 + PACKED_SLACK - 1,
+         true}, /* one byte less than PACKED_SLACK, which is read past the table's end */
         {sound, 10, 46, true},
         {wide, 1, sizeof bytes, true},
         {sound, UINT64_C(1) << 32, sizeof bytes, true},

@@ -1,4 +1,4 @@
-/* Permanent stores: their list, what is damaged, and what is removed when. */
+/* Tests of permanent stores: their list, what is damaged, and what is removed when. */
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -29,7 +29,7 @@ struct upkeep {
     uint64_t sizes[FILES];
 };
 
-/* Index i was used i + 1 days before NOW. */
+/* Makes a store in which index i was used i + 1 days before NOW. */
 static void make_store(struct upkeep *u) {
     *u = (struct upkeep){.folder = "/tmp/stallkit-upkeep-XXXXXX"};
     assert_non_null(mkdtemp(u->folder));
@@ -197,7 +197,7 @@ static void lines_without_index_and_indexes_without_line_go(void **state) {
     remove_store(&u);
 }
 
-/* The folder of an index is a link to one that another program uses. */
+/* Replaces the folder of an index by a link to one that another program uses. */
 static void an_index_behind_a_link_stays(void **state) {
     (void)state;
     struct upkeep u;

@@ -145,7 +145,7 @@ static enum st try_roots(struct finder *f, const struct image_id *id, struct err
 
 /* ---- choosing ---- */
 
-/* Does the candidate have both DWARF and lines, so that no other can be better? */
+/* Does the candidate have both DWARF and lines, so that the roots need not be searched? */
 static bool is_whole(const struct find_candidate *c) {
     return c->dwarf && c->lines;
 }

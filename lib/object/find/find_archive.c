@@ -68,7 +68,8 @@ static enum st keep_member(struct finder *f, struct filemap *map, const struct f
     return ST_OK;
 }
 
-/* Adds a .bcsymbolmap file, or the original UUID in a UUID.plist. ST_NONE: the file is neither. */
+/* Adds a .bcsymbolmap file, or the original UUID in a UUID.plist. ST_NONE: the file is neither, or
+ * the plist has no original UUID. */
 static enum st take_names(struct finder *f, const char *path, struct filemap *map, struct err *e) {
     struct image_id id;
     const struct filemap *member = NULL;
@@ -105,7 +106,7 @@ static enum st take(void *ctx, const char *name, struct filemap *map, struct err
     struct archive_visit *v = ctx;
     struct strbuf path = {0};
     if (map->size == 0) {
-        return ST_OK; /* a file of names without a name */
+        return ST_OK; /* an empty file of names adds nothing */
     }
     enum st st = member_path(v, name, &path, e);
     struct err why = {0};

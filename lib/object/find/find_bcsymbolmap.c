@@ -78,7 +78,7 @@ static bool cut_folder(struct strbuf *path) {
 
 /* The search for the .bcsymbolmap of one slice. */
 struct names_search {
-    const struct finder *finder; /* whose maps are tried first; NULL = none */
+    const struct finder *finder; /* finder whose maps are tried first; NULL = none */
     struct image_id id;          /* UUID in the map's file name */
     struct strbuf folder;        /* folder of the file or of its bundle, with a slash at the end */
     find_complain complain;

@@ -1,4 +1,4 @@
-/* Finding the names that Apple's bitcode compiler hid. */
+/* Tests of finding the names that Apple's bitcode compiler hid. */
 #include "object/find/find_support_test.h"
 
 #define BITCODE       "macho-bitcode/dSYMs/Shop.app.dSYM/Contents/Resources/"
@@ -8,7 +8,7 @@
 static const char bundled[] = "dSYMs/Shop.app.dSYM/Contents/Resources/DWARF/Shop";
 static const char bundled_plist[] = "dSYMs/Shop.app.dSYM/Contents/Resources/" BITCODE_UUID ".plist";
 
-/* Does the file get its names back? f may be NULL. */
+/* Does the file get its names back? f, the finder, may be NULL. */
 static bool gets_names(const struct scratch *t, struct finder *f, const char *file,
                        struct complaints *c) {
     const struct object_symbol *symbols;
@@ -25,7 +25,8 @@ static bool gets_names(const struct scratch *t, struct finder *f, const char *fi
     for (size_t i = 0; i < count; i++) {
         hidden += strncmp(symbols[i].name, "__hidden#", 9) == 0;
     }
-    assert_true(hidden == 0 || hidden == count - 2); /* all but main and price_total */
+    assert_true(hidden == 0 ||
+                hidden == count - 2); /* all symbols but main and price_total are hidden */
     assert_int_equal(object_hidden_symbols(s), hidden);
     assert_int_equal(object_bcsymbolmap(s) != NULL, hidden == 0);
     assert_int_equal(own.count, 0);
@@ -59,7 +60,8 @@ static void names_of_another_uuid_are_not_used(void **state) {
     copy_file(t, BITCODE_MAP, "dSYMs/" ORIGINAL_UUID ".bcsymbolmap");
     struct finder *f = new_finder();
     add_quietly(f, in(t, "dSYMs", path));
-    assert_false(gets_names(t, f, bundled, NULL)); /* without the plist that says the original */
+    assert_false(
+        gets_names(t, f, bundled, NULL)); /* the plist that says the original UUID is missing */
     copy_file(t, BITCODE_MAP, "dSYMs/" BITCODE_UUID ".bcsymbolmap");
     assert_true(gets_names(t, f, bundled, NULL));
     finder_free(f);
@@ -91,7 +93,7 @@ static void a_damaged_file_of_names_is_told_once(void **state) {
     assert_int_equal(c.count, 1);
     assert_int_equal(c.code, ERR_FORMAT);
     assert_string_equal(c.path, in(t, BITCODE_UUID ".bcsymbolmap", path));
-    /* One that claims a gigabyte. */
+    /* The file claims a gigabyte. */
     assert_int_equal(truncate(path, 1 << 30), 0);
     assert_false(gets_names(t, NULL, "Shop", &c));
     assert_int_equal(c.count, 2);

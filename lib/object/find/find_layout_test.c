@@ -1,7 +1,8 @@
-/* Folders in which debug files lie by id: what is found in them, without adding the rest. */
+/* Tests of folders in which debug files lie by id: files are found in them although the rest is not
+ * added. */
 #include "object/find/find_support_test.h"
 
-/* 16 times the letter: A is 41. */
+/* Ids of 16 times the same letter, 'A' being 0x41. */
 #define A_TREE   "4141/4141/4141/4141/4141/414141414141"
 #define B_TREE   "4242/4242/4242/4242/4242/424242424242"
 #define C_TREE   "4343/4343/4343/4343/4343/434343434343"
@@ -29,7 +30,7 @@ static void the_uuid_folders_of_lldb_are_looked_up(void **state) {
     struct finder *f = new_finder();
     finder_use_layouts(f);
     add_quietly(f, in(t, "tree", from));
-    assert_int_equal(finder_count(f), 1); /* tree/App */
+    assert_int_equal(finder_count(f), 1); /* the one is tree/App */
     assert_string_equal(found(f, &a)->name, "App");
     assert_int_equal(finder_count(f), 2);
     assert_string_equal(found(f, &b)->path, in(t, "tree/" B_TREE, from));
@@ -52,7 +53,7 @@ static void bundles_called_as_a_uuid_are_looked_up(void **state) {
     assert_string_equal(found(f, &a)->name, "App");
     assert_string_equal(found(f, &b)->name, "Bar");
     finder_free(f);
-    /* A bundle that is named itself is added as any other. */
+    /* A bundle whose path is given itself is added as any other. */
     f = new_finder();
     finder_use_layouts(f);
     add_quietly(f, in(t, "dsyms/41414141-4141-4141-4141-414141414141.dSYM", named));

@@ -1,4 +1,4 @@
-/* Tests for members of static archives that are named as `lib.a(x.o)`. */
+/* Tests of members of static archives that are named as `lib.a(x.o)`. */
 #include "base/failmalloc.h"
 #include "object/find/find_support_test.h"
 #include "object/object_build_test.h"

@@ -1,4 +1,4 @@
-/* Finding debug files that stand apart: build-id roots, debuglinks, dSYM bundles. */
+/* Tests of finding debug files that stand apart: build-id roots, debuglinks, dSYM bundles. */
 #include "object/find/find_support_test.h"
 
 #include <zlib.h>
@@ -6,7 +6,7 @@
 static const char stripped[] = "elf-dwarf5/split/libshop.so";
 static const char separate[] = "elf-dwarf5/split/libshop.so.debug";
 
-/* Where a build-id folder keeps this id. */
+/* Writes and returns the path at which a build-id folder keeps the debug file of this id. */
 static char *build_id_place(const struct image_id *id, char out[PATH_SIZE]) {
     char hex[IMAGE_ID_TEXT];
     image_id_text(id, hex);
@@ -80,7 +80,7 @@ static void a_debug_file_is_found_by_its_link_in_three_places(void **state) {
     path_of(name, "debug%s/app/libshop.so.debug", real);
     free(real);
     const char *places[] = {name, "app/.debug/libshop.so.debug", "app/libshop.so.debug"};
-    for (size_t i = 0; i < 3; i++) { /* the nearer place wins over those before */
+    for (size_t i = 0; i < 3; i++) { /* each place wins over those in front of it in the list */
         copy_file(t, separate, places[i]);
         assert_int_equal(separate_of(file, roots, 1, &got), ST_OK);
         assert_string_equal(got, in(t, places[i], wanted));
@@ -96,7 +96,7 @@ static void a_debug_file_of_another_checksum_is_not_used(void **state) {
     assert_int_equal(separate_of(in(t, "app/libshop.so", file), NULL, 0, &got), ST_NONE);
 }
 
-/* A stripped file whose link says `name`, with the checksum of `target`. */
+/* Writes a stripped file whose debug link says `name`, with the checksum of `target`. */
 static void write_linked(const struct scratch *t, const char *file, const char *name,
                          const void *target, size_t target_len) {
     static struct build link, b;

@@ -1,4 +1,4 @@
-/* What the tests of finding debug files share: a folder of the test's own, and a finder. */
+/* Helpers for the tests of finding debug files: a folder of the test's own, and a finder. */
 #ifndef STALLKIT_OBJECT_FIND_SUPPORT_TEST_H
 #define STALLKIT_OBJECT_FIND_SUPPORT_TEST_H
 
@@ -29,7 +29,7 @@ struct scratch {
     char root[PATH_SIZE];
 };
 
-/* printf into a path; a longer one fails the test. */
+/* Prints into a path; one of PATH_SIZE bytes or more fails the test. */
 static inline char *path_of(char out[PATH_SIZE], const char *fmt, ...) BASE_PRINTF(2, 3);
 static inline char *path_of(char out[PATH_SIZE], const char *fmt, ...) {
     va_list ap;
@@ -90,7 +90,8 @@ static inline void copy_file(const struct scratch *t, const char *from, const ch
     filemap_release(&m);
 }
 
-/* A tiny Mach-O whose UUID is 16 times this letter; with DWARF or without. */
+/* Writes a tiny Mach-O file whose UUID is 16 times this letter, with or without DWARF and symbols.
+ */
 static inline void write_macho(const struct scratch *t, const char *name, char letter, bool dwarf,
                                bool symbols) {
     static struct build b;
@@ -122,7 +123,7 @@ static inline struct image_id id_of_file(const char *fixture) {
 
 struct complaints {
     size_t count;
-    enum err_code code; /* of the last */
+    enum err_code code; /* code of the last complaint */
     char path[PATH_SIZE];
 };
 

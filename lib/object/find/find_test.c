@@ -1,4 +1,4 @@
-/* Finding debug files: files, bundles, folders. */
+/* Tests of finding debug files: files, bundles, folders. */
 #include "object/find/find_support_test.h"
 
 #include "base/failmalloc.h"
@@ -57,7 +57,9 @@ static void what_is_no_object_file_is_skipped_in_a_folder_and_refused_when_named
         assert_non_null(strstr(e.text, path));
     }
     assert_int_equal(finder_add(f, in(t, "no such", path), NULL, NULL, NULL), ST_NONE);
-    add_quietly(f, in(t, "d/._App", path)); /* who names it wants it */
+    add_quietly(
+        f, in(t, "d/._App",
+              path)); /* a file that is named itself is added even if its name begins with "._" */
     assert_int_equal(finder_count(f), 1);
     finder_free(f);
 }
@@ -94,7 +96,7 @@ static void an_unreadable_folder_is_told(void **state) {
     struct complaints c = {0};
     struct image_id a = id_of_letter('a');
     enum { NOBODY = 65534 };
-    bool root = geteuid() == 0; /* who may read everything */
+    bool root = geteuid() == 0; /* root may read every file */
     write_macho(t, "d/fine", 'a', true, true);
     write_macho(t, "d/closed/App", 'b', true, true);
     assert_int_equal(chmod(in(t, "d/closed", closed), 0), 0);
@@ -150,13 +152,14 @@ static void links_are_followed_once_and_loops_end(void **state) {
     add_quietly(f, in(t, "d", path));
     assert_int_equal(finder_count(f), 1);
     assert_string_equal(found(f, &a)->path, in(t, "d/link/App", path));
-    add_quietly(f, in(t, "d", path)); /* twice the same: nothing new */
+    add_quietly(f, in(t, "d", path)); /* the same file a second time adds nothing */
     add_quietly(f, in(t, "elsewhere/App", path));
     assert_int_equal(finder_count(f), 1);
     finder_free(f);
 }
 
-/* /proc/self has a link to this very program; a mount is passed over as a link to it is. */
+/* Passes over /proc/self, which has a link to this very program, when it is mounted as when it is
+ * linked to. */
 static void what_the_kernel_makes_up_is_passed_over(void **state) {
     const struct scratch *t = *state;
     char path[PATH_SIZE];
@@ -328,7 +331,7 @@ static void fill_and_ask(void *ctx, bool refused) {
         st = finder_find(f, &elf, &got, &e);
         st = st == ST_NONE ? ST_OK : st;
     }
-    assert_int_equal(c.count, 0); /* lack of memory is no fault of a file */
+    assert_int_equal(c.count, 0); /* lack of memory is not a complaint about a file */
     assert_true(st == ST_OK || (refused && e.code == ERR_NOMEM));
     finder_free(f);
 }

@@ -91,8 +91,8 @@ static enum st add_found_archive(struct find_walk *w, const char *path, enum pac
     return finder_add_archive(w->finder, path, false, w->complain, w->ctx, e);
 }
 
-/* Adds a file that was found in a folder; its errors are reported to complain. ST_ERR: out of
- * memory. */
+/* Adds a file that was found in a folder; its errors are reported to complain, but a part of a dyld
+ * cache without its first file is only counted. ST_ERR: out of memory. */
 static enum st add_found_file(struct find_walk *w, const char *path, struct err *e) {
     struct err why = {0};
     struct sniffed is = {0};
@@ -194,7 +194,7 @@ static enum st walk_folder(struct find_walk *w, struct strbuf *path, unsigned de
     return st;
 }
 
-/* Returns the number of files visited so far, which were added, skipped or reported. */
+/* Returns how many candidates were found, entries skipped and complaints made so far. */
 static size_t files_met(const struct find_walk *w) {
     return finder_count(w->finder) + w->skipped + w->told;
 }

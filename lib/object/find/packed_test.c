@@ -1,4 +1,4 @@
-/* Archives by libarchive, where this build has it. */
+/* Tests of archives by libarchive, where this build has it. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -24,7 +24,7 @@ static void count_complaint(void *ctx, const char *path, const struct err *why) 
     (*count)++;
 }
 
-/* How many object files an archive gives; -1: it is refused. */
+/* Returns how many object files an archive gives; -1: it is refused. */
 static int candidates(const char *path, unsigned *complaints, struct err *e) {
     struct finder *f = NULL;
     int count = -1;
@@ -80,7 +80,7 @@ static void what_cannot_be_unpacked_is_told(void **state) {
     }
 }
 
-/* A packed file that is cut in its first block may hold anything. */
+/* Cuts packed files in their first block: what is left may hold anything. */
 static void one_that_is_cut_at_its_beginning_is_damaged_if_it_was_named(void **state) {
     static const char *const commands[] = {
         "xz -c testdata/objects/elf-dwarf5/libshop.so | head -c 900",
@@ -99,12 +99,13 @@ static void one_that_is_cut_at_its_beginning_is_damaged_if_it_was_named(void **s
         struct err e = {0};
         (void)snprintf(command, sizeof command, "%s > %s 2> /dev/null", commands[i], path);
         if (system(command) != 0 || stat(path, &sb) != 0 || sb.st_size != 900) {
-            continue; /* the packer is not installed */
+            continue; /* the program that packs is not installed */
         }
         tried++;
         assert_int_equal(candidates(path, &complaints, &e), -1);
         assert_non_null(strstr(e.text, "cannot unpack"));
-        assert_int_equal(candidates(folder, &complaints, NULL), 0); /* it may be no debug file */
+        assert_int_equal(candidates(folder, &complaints, NULL),
+                         0); /* in a folder the file may be no debug file, so nothing is said */
         assert_int_equal(complaints, 0);
     }
     (void)unlink(path);
@@ -119,7 +120,7 @@ static void read_archive(void *ctx, bool refused) {
     struct err e = {0};
     int found = candidates(ctx, &complaints, &e);
     assert_true(found > 0 || (refused && e.code == ERR_NOMEM));
-    assert_int_equal(complaints, 0); /* lack of memory is no fault of a member */
+    assert_int_equal(complaints, 0); /* lack of memory is not a complaint about a member */
 }
 
 static void the_name_of_a_packed_tar_says_so(void **state) {

@@ -1,4 +1,4 @@
-/* Temporary files without a name, and archives told by their first bytes. */
+/* Tests of temporary files without a name, and of archives recognised by their first bytes. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-/* Static archives of each form, and damaged ones. */
+/* Tests of static archives of each form, and of damaged ones. */
 #include "object/find/static_archive.h"
 
 #include <setjmp.h>
@@ -89,7 +89,7 @@ static void members_before_the_damage_are_read(void **state) {
     char out[512];
     (void)state;
     static const struct {
-        size_t at; /* in the second header */
+        size_t at; /* offset in the archive, in the header of its second member */
         char byte;
         const char *what;
     } cases[] = {{16, 'x', "header"},
@@ -119,7 +119,7 @@ static void an_archive_may_be_cut_anywhere(void **state) {
     member(&b, "/0", "14", "ghi");
     member(&b, "#1/4", "2", "y.o.body");
     for (size_t len = 0; len <= b.len; len++) {
-        /* Memory of the exact size, so that a sanitizer sees a read behind it. */
+        /* The copy has the exact size, so that a sanitizer sees a read past its end. */
         char out[512];
         struct err e = {0};
         struct static_archive a;
@@ -148,7 +148,8 @@ static void members_of_a_thin_archive_are_files_of_their_own(void **state) {
     member(&b, "/", "0", "xx");
     member(&b, "//", "0", "x.o/\nobj/y.o/\n");
     member(&b, "/0", "7", "");
-    memcpy(b.bytes + b.len - 12, "123", 3); /* bytes of the file */
+    memcpy(b.bytes + b.len - 12, "123",
+           3); /* the reference to the long name is 123 bytes past what the table has */
     member(&b, "/5", "8", "");
     check_list(&b, "x.o@7=;obj/y.o@8=;");
     assert_int_equal(static_archive_open(&a, "a", (const uint8_t *)b.bytes, b.len), ST_OK);

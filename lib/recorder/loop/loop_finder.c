@@ -4,6 +4,8 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "loop/finder_log.h"
+
 enum {
     /* bytes of stack by which the depths of siblings, which are functions with one caller, may
      * differ */
@@ -18,17 +20,13 @@ enum {
     RETURN_STREAK = 8, /* number of waits of the believed loop that end a doubt */
     LONGER_EACH = 8, /* factor by which each wait of a loop is longer than each wait for a reply */
     LONGER_ALL = 4,  /* factor by which all waits of a loop are longer than all waits for replies */
-    FIRST_OFTEN = 128, /* number of waits, of any length, that suffices for the first belief */
-    RUNS_BACK =
-        8 /* number of runs of other candidates that may lie between two runs that are joined */
+    FIRST_OFTEN = 128 /* number of waits, of any length, that suffices for the first belief */
 };
 
 #define ABSENT_NS UINT64_C(30000000000)
 /* Time in ns after which a place that never idles replaces an absent loop on a condition
  * variable. */
 #define BUSY_NS UINT64_C(1000000000)
-/* Waits at one depth before another was believed are a modal loop's if they take this long. */
-#define MODAL_WAITS_NS UINT64_C(1000000000)
 /* Time in ns that the waits of a loop, which idles, take in all; waits for replies take less. */
 #define LOOP_WAITS_NS UINT64_C(100000000)
 /* The same for the first belief, before which nothing is judged and nothing is lost. */
@@ -48,10 +46,6 @@ void finder_init(struct loop_finder *f, uint64_t threshold_ns,
 
 static bool is_weak(const struct finder_candidate *c) {
     return c->object.kind == FINDER_CONDITION || c->object.kind == FINDER_SIGNALS;
-}
-
-const struct finder_candidate *finder_loop(const struct loop_finder *f) {
-    return f->believed != 0 ? &f->candidates[f->believed - 1] : NULL;
 }
 
 /* Is the wait one of the candidate's? A function may wait for the same object at several places. */
@@ -89,17 +83,6 @@ static struct finder_candidate *finder_match(struct loop_finder *f,
     return NULL;
 }
 
-/* Removes the runs of a candidate whose entry is reused for another candidate. */
-static void drop_runs(struct loop_finder *f, uint32_t candidate) {
-    uint32_t kept = 0;
-    for (uint32_t i = 0; i < f->run_count; i++) {
-        if (f->runs[i].candidate != candidate) {
-            f->runs[kept++] = f->runs[i];
-        }
-    }
-    f->run_count = kept;
-}
-
 /* Adds a candidate; in a full table it replaces the candidate whose latest wait is the oldest, but
  * never the believed one. */
 static struct finder_candidate *finder_add_candidate(struct loop_finder *f,
@@ -114,42 +97,13 @@ static struct finder_candidate *finder_add_candidate(struct loop_finder *f,
                 at = i;
             }
         }
-        drop_runs(f, at);
+        finder_drop_runs(f, at);
     }
     struct finder_candidate *c = &f->candidates[at];
     *c = (struct finder_candidate){
         .place = wait->place, .object = wait->object, .depth = wait->depth};
     c->refused = f->allowed != NULL && !f->allowed(f->allowed_ctx, wait->place);
     return c;
-}
-
-/* ---- the log ---- */
-
-/* Returns the candidate's latest run if a wait that begins now belongs to that run; else NULL. */
-static struct finder_run *run_to_join(struct loop_finder *f, uint32_t candidate, uint64_t now_ns) {
-    for (uint32_t i = f->run_count; i > 0 && i + RUNS_BACK > f->run_count; i--) {
-        struct finder_run *run = &f->runs[i - 1];
-        if (run->candidate == candidate) {
-            return now_ns - run->idle.end_ns < f->quiet_ns ? run : NULL;
-        }
-    }
-    return NULL;
-}
-
-/* Adds to the log a wait that begins at now_ns and, as far as is known, also ends then. */
-static void log_wait(struct loop_finder *f, const struct finder_candidate *c, uint64_t now_ns) {
-    uint32_t number = (uint32_t)(c - f->candidates);
-    struct finder_run *run = run_to_join(f, number, now_ns);
-    if (run != NULL) {
-        run->idle.end_ns = now_ns;
-        return;
-    }
-    if (f->run_count == FINDER_RUNS) {
-        f->run_count /= 2;
-        memmove(f->runs, f->runs + FINDER_RUNS - f->run_count, f->run_count * sizeof *f->runs);
-        f->log_ns = f->runs[0].idle.begin_ns;
-    }
-    f->runs[f->run_count++] = (struct finder_run){number, {now_ns, now_ns}};
 }
 
 /* Empties the log before a wait of a loop that has been believed for long, as earlier waits are
@@ -409,7 +363,7 @@ static enum finder_verdict judge_turn(struct loop_finder *f, const struct finder
         settle_log(f, now_ns);
         f->resolved_ns = now_ns;
     }
-    log_wait(f, c, now_ns);
+    finder_log_wait(f, c, now_ns);
     return turn ? FINDER_TURN : FINDER_PART;
 }
 
@@ -455,7 +409,7 @@ enum finder_verdict finder_begin(struct loop_finder *f, const struct finder_wait
         settle_log(f, now_ns);
     }
     f->open = (uint32_t)(c - f->candidates) + 1;
-    log_wait(f, c, now_ns);
+    finder_log_wait(f, c, now_ns);
     return verdict;
 }
 
@@ -551,7 +505,7 @@ void finder_forget_conditions(struct loop_finder *f) {
             c->waits = c->all_waits = c->outer_waits = c->span_waits = 0;
             c->streak = c->streak_ns = c->waited_ns = c->span_waited_ns = 0;
             c->calm = false;
-            drop_runs(f, i);
+            finder_drop_runs(f, i);
             f->open = f->open == i + 1 ? 0 : f->open;
         }
     }
@@ -561,42 +515,4 @@ enum finder_news finder_take_news(struct loop_finder *f) {
     enum finder_news news = f->news;
     f->news = FINDER_NOTHING_NEW;
     return news;
-}
-
-/* Is the run one of the believed loop's, or one of earlier waits that count as a modal loop's? The
- * waits for replies while a library starts are shorter in all. */
-static bool is_told(const struct loop_finder *f, const struct finder_run *run, uint64_t from_ns) {
-    const struct finder_candidate *loop = finder_loop(f), *c = &f->candidates[run->candidate];
-    bool modal = loop != NULL && c->place == loop->place && c->depth < loop->depth && !c->refused &&
-                 c->waited_ns >= MODAL_WAITS_NS && finder_same_object(&c->object, &loop->object);
-    return (run->candidate + 1 == f->believed || modal) && run->idle.begin_ns >= from_ns;
-}
-
-uint32_t finder_idle(const struct loop_finder *f, struct finder_interval *out, uint32_t max,
-                     uint64_t *from_ns, enum rec_past *past) {
-    uint32_t count = 0, left_out = 0;
-    *from_ns = f->from_ns > f->log_ns ? f->from_ns : f->log_ns;
-    *past = f->past;
-    for (uint32_t i = 0; i < f->run_count; i++) {
-        left_out += is_told(f, &f->runs[i], *from_ns);
-    }
-    left_out -= left_out < max ? left_out : max;
-    for (uint32_t i = 0; i < f->run_count; i++) {
-        if (!is_told(f, &f->runs[i], *from_ns)) {
-            continue;
-        }
-        const struct finder_interval *idle = &f->runs[i].idle;
-        if (left_out > 0) {
-            left_out--;
-            *from_ns = idle->end_ns > *from_ns ? idle->end_ns : *from_ns;
-        } else if (count > 0 &&
-                   /* this run lies within that of a modal loop */
-                   idle->begin_ns <= out[count - 1].end_ns) {
-            uint64_t end_ns = out[count - 1].end_ns;
-            out[count - 1].end_ns = idle->end_ns > end_ns ? idle->end_ns : end_ns;
-        } else {
-            out[count++] = *idle;
-        }
-    }
-    return count;
 }

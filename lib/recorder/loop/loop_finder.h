@@ -34,6 +34,7 @@
 #define STALLREC_LOOP_FINDER_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "core/core.h"
@@ -188,7 +189,9 @@ uint32_t finder_idle(const struct loop_finder *f, struct finder_interval *out, u
 
 /* Returns the believed loop, or the one that was believed before doubt arose; NULL: none. Valid
  * until the next call. */
-const struct finder_candidate *finder_loop(const struct loop_finder *f);
+static inline const struct finder_candidate *finder_loop(const struct loop_finder *f) {
+    return f->believed != 0 ? &f->candidates[f->believed - 1] : NULL;
+}
 
 /* Is no loop believed, or one only for so short a time (less than FINDER_YOUNG_NS) that all waits
  * may be judged again from the start? Time in doubt does not count. */

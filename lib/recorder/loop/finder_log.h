@@ -1,0 +1,14 @@
+/* The log of a finder's waits: runs of waits with short pauses, by time, of all candidates. It is
+ * what finder_idle reads. Its rules are those of loop_finder.h. */
+#ifndef STALLREC_FINDER_LOG_H
+#define STALLREC_FINDER_LOG_H
+
+#include "loop/loop_finder.h"
+
+/* Removes the runs of a candidate whose entry is reused for another candidate. */
+void finder_drop_runs(struct loop_finder *f, uint32_t candidate);
+
+/* Adds to the log a wait that begins at now_ns and, as far as is known, also ends then. */
+void finder_log_wait(struct loop_finder *f, const struct finder_candidate *c, uint64_t now_ns);
+
+#endif

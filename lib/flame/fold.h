@@ -30,7 +30,8 @@ enum fold_weight {
     FOLD_SAMPLES, /* number of samples; a dump without samples counts as one */
     FOLD_STALLS,  /* number of stalls; each counts at the heaviest stack of its first dump */
     FOLD_USERS    /* users; each is split among the stacks of the user's stalls, by milliseconds. A
-                     stall whose dumps have no user counts as a user. Not for ordered trees */
+                     dump without a user belongs to a user of its stall, or of its own if it has no
+                     stall id. Not for ordered trees */
 };
 /* Returns the weight's name: "ms", "samples", "stalls", "users". */
 const char *fold_weight_text(enum fold_weight w);

@@ -53,7 +53,7 @@ struct fold_stats {
     uint64_t total_ms; /* stalled time of all dumps that counts, in ms */
     /* time with samples: samples times their interval, at most each dump's time */
     uint64_t sampled_ms;
-    uint64_t users;   /* users; set by fold_finish for FOLD_USERS */
+    uint64_t users;   /* number of users; set by fold_finish for FOLD_USERS */
     uint64_t threads; /* stacks of other threads that were added */
 };
 

@@ -65,7 +65,7 @@ struct debug_unit {
     uint16_t version;
     const char *name; /* DW_AT_name; NULL = none */
     const char *comp_dir;
-    uint32_t language; /* DW_AT_language, 0 = none */
+    uint32_t language; /* DW_AT_language of the unit, 0 = none */
     /* Full paths (folder + name, made absolute with comp_dir). The first file_count are the files
      * of the unit's own line table, by the numbers that rows and call sites use; NULL = a file
      * without a name, or one that no row, call or function of the unit uses. From file_count to

@@ -15,8 +15,8 @@
 struct map_function {
     const char *name; /* without the leading underscore, as object_symbol.name */
     uint64_t address; /* in the linked file */
-    uint64_t size;    /* > 0; address + size does not wrap */
-    uint32_t object;  /* index of its object file */
+    uint64_t size;    /* bytes of the function, > 0; address + size does not wrap */
+    uint32_t object;  /* index of the function's object file in `objects` */
 };
 
 struct map_object {

@@ -102,7 +102,7 @@ struct debug_split {
 
 struct debug {
     struct debug_file main, alt;
-    const struct object_slice *slice; /* NULL if it was opened from sections */
+    const struct object_slice *slice; /* NULL if the debug info was opened from sections */
     VEC(struct debug_split) splits;
     VEC(struct debug_file *) split_files; /* in the arena */
     struct number_map split_at;           /* key: slice of a .dwo; value: index in split_files */
@@ -148,7 +148,7 @@ struct debug_setup {
     const struct debug_range *code;         /* extents of code; none = unknown */
     size_t code_count;
     bool arm32;
-    bool planless;           /* reads each DIE as if its forms were unknown: see takeover.h */
+    bool planless;           /* each DIE is read as if its forms were unknown, see takeover.h */
     debug_complain complain; /* may be NULL */
     void *complain_ctx;
 };

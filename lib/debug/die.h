@@ -49,7 +49,7 @@ enum die_has {
 };
 struct die_attrs {
     unsigned has;
-    bool damaged; /* an attribute could not be read; it counts as absent */
+    bool damaged; /* an attribute of the DIE could not be read; it counts as absent */
     uint64_t low, high, ranges, entry;
     struct die_ref origin, specification;
     const char *name, *linkage, *comp_dir; /* borrowed from the sections; NULL = none */

@@ -59,7 +59,7 @@ struct entry_value {
 
 struct entry_format {
     unsigned count;
-    struct entry_value values[UINT8_MAX]; /* `count` of them are filled */
+    struct entry_value values[UINT8_MAX]; /* the first `count` values are filled */
 };
 
 /* May a list have the form (§6.2.4.1)? Each of these takes bytes, so that a list ends with its

@@ -33,7 +33,7 @@ struct line_header {
 
 /* A folder or a file in a list of the header. */
 struct line_name {
-    uint64_t text;   /* offset of its name; LINE_NO_TEXT = none */
+    uint64_t text;   /* offset of the file's name in its section; LINE_NO_TEXT = none */
     uint64_t folder; /* number of the folder that a file is in */
     bool used;       /* the line program uses the file, so its path must be composed */
     bool composed;   /* the path was composed, if the file has a name */

@@ -212,7 +212,7 @@ static enum st link_sequence(struct linker *l, const struct debug_unit *part, si
 /* The code of a unit's functions in the object file. Zero-initialised = none. */
 struct functions_code {
     struct range_vec code; /* the functions' ranges, normalised */
-    VEC(uint64_t) starts;  /* where these ranges begin, ascending */
+    VEC(uint64_t) starts;  /* addresses at which the ranges of `code` begin, ascending */
 };
 
 static int by_address(const void *a, const void *b) {
@@ -400,7 +400,7 @@ static enum st read_linked_unit(struct debug *d, size_t unit, struct debug_unit 
     struct err why = {0};
     debug_unit_release(out);
     if (l.object->state != DEBUG_OBJECT_FOUND) {
-        return ST_OK; /* d->map_files tells of it */
+        return ST_OK; /* d->map_files counts the object file */
     }
     enum st st = d->finder->object(d->finder->ctx, d->slice, &l.object->name, &l.slice, &why);
     if (st == ST_OK) {

@@ -14,7 +14,7 @@ enum { BYTES_PER_NODE = 64, NODES_MAX = INT32_MAX };
 struct unit_node {
     size_t first_range;
     uint32_t parent; /* number of the parent node; 0 = a function that is not inlined */
-    unsigned depth;  /* depth of its DIE */
+    unsigned depth;  /* depth of the node's DIE */
 };
 
 /* A function or call around the current DIE, and its node (0 = it has no code). */
@@ -27,7 +27,7 @@ struct unit_build {
     struct debug *d;
     struct unit_entry *u;
     struct debug_file *file; /* file that the DIEs of the unit's functions are in */
-    struct unit_entry *dies; /* unit there: u itself, or its split unit */
+    struct unit_entry *dies; /* the unit that is read: u itself, or u's split unit */
     struct debug_unit *out;
     struct line_files files;
     struct range_base base;

@@ -270,7 +270,7 @@ enum { DUMP_WAITS_MAX = 32 };
 struct dump_waits {
     const struct dump_thread *threads[DUMP_WAITS_MAX];
     size_t count;
-    size_t back; /* in a deadlock, index in `threads` of the thread for which the last of them
+    size_t back; /* in a deadlock, index in `threads` of the thread for which the last of `threads`
                     waits; SIZE_MAX = no deadlock */
 };
 /* Writes the chain of waits that begins with t (NULL: an empty chain). It ends at DUMP_WAITS_MAX

@@ -271,7 +271,7 @@ static enum st fold_add_stack(struct fold *f, const struct fold_target *a,
 
 /* The weights of a dump's stacks. */
 struct fold_weights {
-    uint64_t ms;      /* stalled time that counts */
+    uint64_t ms;      /* stalled time that counts, in ms */
     uint64_t votes;   /* sum of f->shares */
     uint64_t samples; /* number of samples; 0 = there are none, or the dump is about threads */
     uint64_t main;    /* weight of all stacks of the main thread together */

@@ -30,7 +30,8 @@ enum fold_weight {
     FOLD_SAMPLES, /* number of samples; a dump without samples counts as one */
     FOLD_STALLS,  /* number of stalls; each counts at the heaviest stack of its first dump */
     FOLD_USERS    /* users; each is split among the stacks of the user's stalls, by milliseconds. A
-                     dump without a user counts as a user of its stall's own. Not for ordered trees */
+                     dump without a user belongs to a user of its stall, or of its own if it has no
+                     stall id. Not for ordered trees */
 };
 /* Returns the weight's name: "ms", "samples", "stalls", "users". */
 const char *fold_weight_text(enum fold_weight w);
@@ -49,10 +50,10 @@ struct fold_stats {
     uint64_t dumps;    /* dumps added, even with weight 0 */
     uint64_t stalls;   /* stalls of these dumps */
     uint64_t untimed;  /* dumps whose stall has no duration */
-    uint64_t total_ms; /* stalled time that counts, of all dumps */
+    uint64_t total_ms; /* stalled time of all dumps that counts, in ms */
     /* time with samples: samples times their interval, at most each dump's time */
     uint64_t sampled_ms;
-    uint64_t users;   /* users; set by fold_finish for FOLD_USERS */
+    uint64_t users;   /* number of users; set by fold_finish for FOLD_USERS */
     uint64_t threads; /* stacks of other threads that were added */
 };
 
@@ -64,7 +65,7 @@ struct fold_link {
 
 /* What one dump contributes. */
 struct fold_share {
-    uint64_t ms;  /* stalled time that the dump counts */
+    uint64_t ms;  /* stalled time that the dump counts, in ms */
     bool whole;   /* the dump is the only one of its stall */
     bool counted; /* the stall is already counted by another dump, one that was whole */
     const char *const *labels;     /* outermost frames to add, ended by NULL; NULL = none */

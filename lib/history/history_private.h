@@ -42,9 +42,9 @@ enum { OFFERED_TIME = 32 };
 
 /* A copy of a dump that may be kept. Zero-initialised = none. */
 struct offered_dump {
-    char *text; /* as it was read; malloc'ed */
+    char *text; /* text of the dump as it was read; malloc'ed */
     size_t len;
-    uint64_t id, user; /* hashes; user 0 = it has none */
+    uint64_t id, user; /* hashes of the dump's id and user; user 0 = it has none */
     int64_t span_ms;
     size_t cell; /* index into history.cells */
     char time[OFFERED_TIME];

@@ -119,7 +119,8 @@ static void writers_at_the_same_time_count_each_dump_once(void **state) {
             bool ok = history_open(&f->h, f->path, HISTORY_WRITE, &e) == ST_OK &&
                       history_set_options(f->h, &f->options, &e) == ST_OK;
             for (unsigned n = 0; ok && n < DUMPS; n++) {
-                offer(f, NULL, (n + i * 100) % DUMPS); /* all dumps, in another order for each i */
+                offer(f, NULL,
+                      (n + i * 100) % DUMPS); /* all dumps, in another order for each writer */
                 if (n % 50 == 49) {
                     ok = history_commit(f->h, "2026-11-20T00:00:00Z", &e) == ST_OK;
                 }

@@ -70,8 +70,7 @@ enum st sql_next(struct sql_statement *s, struct err *e) BASE_MUST_USE;
 /* Runs a statement to its end, and resets it. */
 enum st sql_step(struct sql_statement *s, struct err *e) BASE_MUST_USE;
 /* Read column `at`, from 0, of the current row; borrowed until the next sql_next. */
-const char *sql_text(struct sql_statement *s,
-                     int at); /* Returns the text of a column, "" if it holds no text. */
+const char *sql_text(struct sql_statement *s, int at); /* "" if the column holds no text */
 const void *sql_bytes(struct sql_statement *s, int at, size_t *len);
 int64_t sql_number(struct sql_statement *s, int at);
 bool sql_is_none(struct sql_statement *s, int at);

@@ -17,7 +17,7 @@
 struct catalog_entry {
     struct image_id id;
     bool dwarf;
-    uint32_t line; /* number of its line in the file; set by reading */
+    uint32_t line; /* number of the entry's line in the file; set by reading */
     const char *arch, *key, *name;
 };
 

@@ -22,8 +22,8 @@ struct flat_record {
     const struct debug_function *function;
     uint64_t low, high;
     size_t first_node, node_count, first_step, step_count;
-    uint32_t all_at; /* bitwise or of its steps' addresses */
-    uint32_t offset; /* offset of its bytes in the index, once it is encoded */
+    uint32_t all_at; /* bitwise or of the addresses of the record's steps */
+    uint32_t offset; /* offset of the record's bytes in the index, once it is encoded */
 };
 
 /* A line of code that is outside of the unit's functions. */

@@ -58,7 +58,8 @@ static inline const char *flat_unit_decl_file(const struct flat_unit *u,
 
 /* A place in the source; all zeros = none. */
 struct flat_place {
-    uint32_t file; /* 1 + its number among the unit's files; 0 = none, and then all are 0 */
+    uint32_t file; /* 1 + the file's number among the unit's files; 0 = none, and then all members
+                      are 0 */
     uint32_t line; /* 0 = code of the file that belongs to no line */
     uint32_t column, discriminator;
 };

@@ -26,7 +26,8 @@ struct unit_code {
 
 struct code_piece {
     uint64_t at;
-    uint32_t record; /* 0 = no function or symbol owns it */
+    uint32_t
+        record; /* offset of the record that answers; 0 = no function or symbol owns the piece */
 };
 
 /* The pieces, ascending. Zero-initialised = empty. */

@@ -25,7 +25,7 @@ struct named_use {
 struct given_answer {
     struct symbol_file file;
     unsigned changes;
-    time_t seconds; /* time of the monotonic clock */
+    time_t seconds; /* time of the monotonic clock, in seconds */
 };
 
 struct symbol_set {

@@ -18,7 +18,7 @@ enum { CACHE_BYTES = 192 << 20 };
 /* The state of a unit. */
 struct unit_slot {
     struct flat_unit *unit; /* NULL = not in memory */
-    bool reading;           /* a thread is reading it */
+    bool reading;           /* a thread is reading the unit */
     bool unreadable;
 };
 
@@ -220,7 +220,7 @@ enum st unit_cache_get(struct unit_cache *c, size_t index, struct flat_unit **ou
 /* Ends the use of a unit, and drops old units if the cache is crowded. Either this thread sees that
  * the cache is crowded, or the thread that set crowded sees that the user has left. */
 void unit_cache_put(struct unit_cache *c, struct flat_unit *u) {
-    atomic_fetch_sub(&u->users, 1); /* from here on another thread may free it */
+    atomic_fetch_sub(&u->users, 1); /* from here on another thread may free the unit */
     if (atomic_load(&c->crowded)) {
         pthread_mutex_lock(&c->lock);
         drop_old_units(c);

@@ -162,7 +162,7 @@ struct object_stab {
     const char *name; /* as in the file; lives as long as the object */
     uint64_t value;
     uint8_t type;    /* n_type: STAB_FUNCTION … */
-    uint8_t section; /* number of its section from 1 on; 0 = none */
+    uint8_t section; /* number of the stab's section from 1 on; 0 = none */
 };
 enum { STAB_FUNCTION = 0x24, STAB_OBJECT_FILE = 0x66 }; /* N_FUN, N_OSO */
 /* Callback for a stab; returns false if memory ran out. */

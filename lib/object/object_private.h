@@ -199,9 +199,9 @@ bool macho_has_relocations(const struct object_slice *s, const struct section *t
 
 /* A code symbol as its format's reader found it. */
 struct raw_symbol {
-    uint64_t address; /* Thumb bit cleared; inside its section */
+    uint64_t address; /* address inside the symbol's section, with the Thumb bit cleared */
     uint64_t size;    /* 0 = unknown */
-    uint64_t limit;   /* end of its section */
+    uint64_t limit;   /* end of the symbol's section */
     const char *name;
     uint32_t order; /* place in the symbol table */
     bool global, typed;
@@ -211,7 +211,7 @@ typedef VEC(struct raw_symbol) raw_symbols;
 /* The names of a string table, of which only terminated ones are handed out as C strings. */
 struct string_table {
     const char *bytes;
-    size_t usable; /* offsets below it are followed by a NUL */
+    size_t usable; /* offsets below this one are followed by a NUL */
 };
 struct string_table string_table_init(const uint8_t *bytes, size_t len);
 /* Returns the name at an offset; NULL if the offset lies outside. */

@@ -35,7 +35,7 @@ struct relocating {
     uint8_t *bytes;
     size_t len;
     bool big_endian;
-    uint64_t base;   /* offset that is added to those of failures */
+    uint64_t base;   /* offset that is added to the offsets of failures */
     uint64_t budget; /* relocations that may still be read */
     struct relocation_failures *failures;
 };

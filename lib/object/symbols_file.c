@@ -105,8 +105,8 @@ static void collect_symbols(struct symbols_layout *l) {
     }
 }
 
-/* Collects the function starts inside the text segment, as ULEB128 distances; others are left out.
- */
+/* Collects the function starts inside the text segment, after its first byte, as ULEB128 distances;
+ * others are left out. */
 static void collect_starts(struct symbols_layout *l) {
     const struct symbols_file *f = l->file;
     uint64_t last = f->slice->base;

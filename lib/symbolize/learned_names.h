@@ -20,7 +20,7 @@ enum {
 
 /* A function of an image. */
 struct learned_function {
-    uint64_t start; /* offset of its first byte in the image */
+    uint64_t start; /* offset of the function's first byte in the image */
     /* Offset past the last byte for which a report gave this name; equal to start = none. */
     uint64_t end;
     /* the name as a report has it, mangled if any report has the mangled one; NULL = only the start

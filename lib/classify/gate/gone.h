@@ -14,7 +14,7 @@
 /* The versions in which a bucket of level 1 was gone and returned; texts are borrowed from the
  * triage. */
 struct gone_bucket {
-    uint64_t id; /* number that its 12 hex digits write */
+    uint64_t id; /* the bucket's id, as the number that its 12 hex digits write */
     /* First version without the bucket, of the last period in which it was gone. */
     const char *gone_in;
     /* First version with the bucket after that period; NULL = it is still gone. */

@@ -12,16 +12,17 @@ enum { FIRST_LOAD = 1 << 16, LOAD_STEP = 1 << 12, NEAR_PASSES = 64 };
 /* A frame, and the address at which the process would have had it. */
 struct joined_frame {
     json_t *piece; /* borrowed piece of the frame */
-    uint64_t at;   /* address to look up, relative to its image if it has one */
+    uint64_t at;   /* the frame's address to look up, relative to its image if it has one */
     uint64_t address;
     int64_t image; /* index in joining.images; -1 = none */
     bool exact;
 };
 
 struct joined_image {
-    json_t *piece;         /* borrowed member "image" of its piece */
-    uint64_t extent, load; /* extent: size up to its last frame; 0 = code in no image */
-    bool lines;            /* a frame has a line, so there was debug information */
+    json_t *piece; /* member "image" of the image's piece; borrowed */
+    uint64_t extent,
+        load;   /* extent: bytes of the image up to its last frame; 0 = code in no image */
+    bool lines; /* a frame has a line, so there was debug information */
 };
 
 struct joining {

@@ -108,7 +108,8 @@ static void decide_framework(struct frame_table *t, const struct rule_subject *s
     info->loop_image = rules_is_loop_image(t->rules, s->image, s->image_len, s->os);
 }
 
-/* Puts the function's name with all that is known of it into t->full. */
+/* Puts the function's name into t->full, as names_expand expands its mangled name or, if it has
+ * none, the name; unchanged if that expands neither. */
 static void find_full_name(struct frame_table *t, const struct raw_frame *f) {
     strbuf_clear(&t->full);
     bool expanded = (f->linkage && names_expand(f->linkage, strlen(f->linkage), &t->full)) ||

@@ -24,12 +24,12 @@ struct image_facts {
 /* A cache entry: a frame, or an image, that was looked up lately, at the index of its quick
  * hash. */
 struct recent_frame {
-    const char *head; /* head of its image; NULL = the frame has no name */
+    const char *head; /* head of the frame's image; NULL = the frame has no name */
     /* Part of a key of by_raw: the name, and one byte after it the linkage name. */
     const char *function;
     size_t function_len, linkage_len;
-    size_t code;             /* for a frame without a name: code of its image */
-    uint64_t offset;         /* for a frame without a name: its offset in the image */
+    size_t code;     /* for a frame without a name: code of its image */
+    uint64_t offset; /* for a frame without a name: the frame's offset in the image, in bytes */
     struct frame_info *info; /* info of the frame; NULL = the entry is empty */
 };
 struct recent_image {

@@ -16,7 +16,8 @@ struct judged_frame {
 /* A stack whose frames were looked up and judged. */
 struct judged_stack {
     const struct dump_stack *stack;
-    size_t first, count; /* position and number of its frames in keyer.frames, innermost first */
+    size_t first,
+        count; /* position and number of the stack's frames in keyer.frames, innermost first */
     /* Frames from this index on belong to the loop, or to the thread's first function, and are
      * ignored. */
     size_t cut;
@@ -25,9 +26,9 @@ struct judged_stack {
     /* Frame that is the evidence of the cause; NULL = there is none. */
     const struct frame_info *told;
     const struct frame_info *nested; /* loop inside of another one, which waits; NULL = none */
-    size_t ballot;                   /* index of the ballot that it votes for; SIZE_MAX = none */
-    uint64_t votes;                  /* number of its votes */
-    uint64_t newest;                 /* the higher, the later it was seen */
+    size_t ballot;   /* index of the ballot that the stack votes for; SIZE_MAX = none */
+    uint64_t votes;  /* number of the stack's votes */
+    uint64_t newest; /* the higher, the later the stack was seen */
     const struct dump_thread
         *worker; /* the thread of the stack, in a dump about threads that worked; else NULL */
 };

@@ -16,7 +16,8 @@ void holder_chain_from(const struct dump *d, const struct dump_thread *waiter,
     if (w->back != SIZE_MAX && w->back > 0) {
         out->holder = w->back;
     } else if (w->back == 0) {
-        /* In a deadlock that the waiter belongs to, the holder is another thread of the cycle. */
+        /* In a deadlock that the waiter belongs to, the holder is the next thread of the cycle; the
+         * waiter itself if that waits for itself. */
         out->holder = w->count > 1 ? 1 : 0;
     } else if (w->count > 1) {
         out->holder = w->count - 1;

@@ -181,7 +181,7 @@ const struct frame_info *scan_cause(const struct keyer *k, const struct judged_s
             told = info;
         }
         if (info->place == PLACE_KEEP && (frame_is_app(info) || info->side == SIDE_VENDOR)) {
-            break; /* callers of this frame do not show why it waits */
+            break; /* callers of this frame do not show why the thread waits */
         }
     }
     return told;

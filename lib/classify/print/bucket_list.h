@@ -7,7 +7,7 @@
 
 /* One listed bucket; its texts and aliases are borrowed during the call. */
 struct bucket_summary {
-    uint64_t id;       /* number that its 12 hex digits write */
+    uint64_t id;       /* the bucket's id, as the number that its 12 hex digits write */
     const char *title; /* key as people read it, innermost frame first */
     enum rule_cause cause;
     uint64_t dumps, ms; /* ms: stalled time, each stall up to the cap */

@@ -11,8 +11,9 @@
 /* The facts about a bucket that a history has. Texts are borrowed from the history; NULL and "" =
  * unknown. */
 struct bucket_note {
-    const char *first_day, *last_day;         /* days such as "2026-11-20", in UTC */
-    const char *first_version, *last_version; /* lowest and highest by version_compare */
+    const char *first_day, *last_day; /* days such as "2026-11-20", in UTC */
+    const char *first_version,
+        *last_version;   /* lowest and highest version with the bucket, by version_compare */
     const char *back_in; /* version in which the bucket came back although it is marked as fixed */
     /* By the counts (gone.h), the version since which the bucket is gone, and the version in
      * which it returned after that. */

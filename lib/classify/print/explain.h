@@ -6,7 +6,9 @@
 #include "base/sink.h"
 #include "classify/keys/key.h"
 
-enum { EXPLAIN_ID_MIN = 4 }; /* fewest bytes of an id by which it can be asked for */
+enum {
+    EXPLAIN_ID_MIN = 4
+}; /* minimum number of an id's bytes by which a user can ask for the id */
 
 /* The quality of the match of an id, or its beginning, with a dump or a bucket that the dump's key
  * falls into. */

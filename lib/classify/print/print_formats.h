@@ -13,7 +13,7 @@ struct value_table;
 struct triage_view {
     size_t top;          /* maximum number of level-1 buckets shown; 0 = all */
     unsigned width;      /* columns of the table, 40 … 400 */
-    bool colour;         /* colours, for terminals that show them */
+    bool colour;         /* colours are used, for terminals that show them */
     bool raw_csv;        /* CSV: a cell that spreadsheets run as a formula stays as it is */
     unsigned facets;     /* facets by which rates are shown: a bit for each enum usage_facet */
     bucket_note_of note; /* notes on buckets of level 1; NULL = there is no history */

@@ -9,7 +9,7 @@ enum {
     WRAP_MIN = 12, /* fewest columns of wrapped text */
     BAR_MIN = 8,   /* columns of the bar in a narrow table */
     BAR_WIDE = 16, /* columns of the bar in a wide table */
-    BAR_FROM = 80  /* columns of a table from which on it has a bar */
+    BAR_FROM = 80  /* least width, in character cells, of a table that has a bar */
 };
 
 const char *table_colour_of(enum rule_cause cause) {

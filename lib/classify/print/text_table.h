@@ -11,7 +11,8 @@
 
 enum {
     TABLE_SHARE_COLUMNS = 6,
-    TABLE_STALLED_COLUMNS = 9, /* widths of columns, with the space before them */
+    TABLE_STALLED_COLUMNS =
+        9, /* widths of columns in character cells, with the space before them */
     TABLE_COUNT_COLUMNS = 8,
     TABLE_USERS_COLUMNS = 7,
     TABLE_DETAIL_INDENT = 7, /* columns before the lines below a row */

@@ -24,12 +24,12 @@ enum {
     CHILDREN_MAX = 5,
     CAUSE_COLUMNS = 9,
     DURATION_COLUMNS = 8,
-    WIDTH_STALLS = 47, /* width from which on there is a column of stalls */
-    WIDTH_P95 = 55,    /* width from which on there is a column of p95 */
-    WIDTH_USERS = 63,  /* width from which on there is a column of users */
+    WIDTH_STALLS = 47, /* least width, in character cells, with a column of stalls */
+    WIDTH_P95 = 55,    /* least width, in character cells, with a column of p95 */
+    WIDTH_USERS = 63,  /* least width, in character cells, with a column of users */
     /* Width from which on there is a column of p50; a wide table has p99 and max, too. */
     WIDTH_P50 = 71,
-    WIDTH_SINGLE = 150 /* width from which on the key stands on the first line */
+    WIDTH_SINGLE = 150 /* least width, in character cells, with the key on the first line */
 };
 
 /* ---- head ---- */

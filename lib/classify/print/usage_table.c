@@ -105,8 +105,8 @@ static void put_low_rates(const struct triage *t, const struct usage_row *r,
 
 static const struct column {
     const char *title;
-    unsigned width; /* columns, with the space before them */
-    unsigned from;  /* width of the table from which on it shows this column */
+    unsigned width; /* width in character cells, with the space before the column */
+    unsigned from;  /* least width, in character cells, of a table that shows this column */
     bool exposure;  /* unknown without exposure */
     bool own;       /* shown only for facets with exposure of their own: not for causes and kinds */
     bool launch;    /* unknown without a launch that left a dump */

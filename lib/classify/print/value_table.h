@@ -12,7 +12,7 @@
 struct value_row {
     const char *text; /* "" = the dumps do not have the property */
     uint64_t stalls, ms;
-    uint64_t foreground_ms; /* watched time in the foreground; 0 = unknown */
+    uint64_t foreground_ms; /* watched time in the foreground, in ms; 0 = unknown */
     bool alone;             /* the row was counted by itself, so it has the members below */
     uint64_t dumps, users;
     struct tally_duration p50, p95;

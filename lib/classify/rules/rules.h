@@ -20,10 +20,10 @@
  * the order of loading. */
 enum rule_kind {
     RULE_NORMALISE, /* gives the function another name */
-    RULE_SIDE,      /* decides whose code it is: in-app, not-in-app, vendor */
+    RULE_SIDE,      /* decides whose code a function is: in-app, not-in-app, vendor */
     RULE_PLACE,     /* decides the frame's place in a key: keep, skip, prefix, cut */
     RULE_CAUSE,
-    RULE_FRAMEWORK, /* names the framework, or marks it as runtime code */
+    RULE_FRAMEWORK, /* names an image's framework, or marks the image as runtime code */
     RULE_CALLOUT,   /* marks a function that calls code that was passed to it as a callback */
     RULE_HIDE,      /* removes the frame, the recorder's own, from all stacks */
     RULE_EXCLUSIVE, /* marks a function that waits for something that only one thread at a time can

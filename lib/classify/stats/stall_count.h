@@ -69,9 +69,9 @@ void stall_ledger_mark(struct stall_ledger *l, uint64_t hash);
 
 /* The part of its stall's time that one dump counts. */
 struct stall_count {
-    uint64_t hash;    /* hash of its stall's id; 0 = the stall has no id */
-    uint64_t span_ms; /* the dump's span, before the cap; 0 = unknown */
-    uint64_t ms;      /* part of the span in the first cap_ms of its stall */
+    uint64_t hash;    /* hash of the dump's stall id; 0 = the stall has no id */
+    uint64_t span_ms; /* the dump's span in ms, before the cap; 0 = unknown */
+    uint64_t ms;      /* part of the dump's span, in ms, in the first cap_ms of its stall */
     /* The dump counts for a whole stall: it has no stall id, or its own members cover the whole
      * stall, and no other dump of the stall was read before. */
     bool whole;

@@ -59,7 +59,8 @@ struct part_group {
     uint32_t bucket; /* index of the bucket; NO_INDEX = none */
     const struct stall_part *parts;
     size_t count;
-    uint64_t ms, main_ms; /* main_ms: time of those that are also in the stall's level-1 bucket */
+    uint64_t ms, main_ms; /* ms: stalled time of the parts; main_ms: of those that are also in the
+                             stall's level-1 bucket */
     bool fatal;
 };
 

@@ -40,7 +40,7 @@ struct cause_tally {
 struct tally {
     uint32_t sharers; /* number of owners besides the first, for a tally that tally_new made */
     uint64_t dumps, stalls;
-    uint64_t ms;     /* stalled time: the spans, each stall up to the cap */
+    uint64_t ms;     /* stalled time in ms: the spans, each stall up to the cap */
     uint64_t max_ms; /* longest stall, before the cap */
     /* fatal counts the stalls in which the process died: they would have lasted longer, so their
      * durations are lower bounds. fatal_min_ms is the shortest of these durations; 0 = none is

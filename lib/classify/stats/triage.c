@@ -101,7 +101,7 @@ bool triage_cut_stack(struct triage *t, const struct dump *d, const struct dump_
 struct stall_share {
     const struct dump *d;
     const struct stall_key *key;
-    uint64_t span_ms, ms;         /* the dump's time before and after the cap */
+    uint64_t span_ms, ms;         /* the dump's time in ms before and after the cap */
     uint32_t facets[FACET_COUNT]; /* index of each facet's value; NO_INDEX = unknown */
     uint64_t user;                /* hash of the user's name */
     uint32_t cell;                /* cell of the user, see clusters.h */

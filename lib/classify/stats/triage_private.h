@@ -91,7 +91,7 @@ struct stall_part {
     /* Index of the level-1 bucket of a ranked part, set once its stall is counted. */
     uint32_t level1;
     uint32_t holder;               /* NO_INDEX = the dump does not wait for a lock */
-    uint32_t cell;                 /* cell of its user, see clusters.h */
+    uint32_t cell;                 /* cell of the stall's user, see clusters.h */
     uint32_t facets[USAGE_FACETS]; /* indexes of strings; NO_INDEX = unknown */
     uint64_t ms;
     bool fatal; /* the process died in the stall */
@@ -99,9 +99,9 @@ struct stall_part {
 
 /* A stall of which not all dumps were read yet. */
 struct pending_stall {
-    uint64_t hash;        /* hash of its id */
-    uint64_t seen_ms;     /* sum of the spans so far */
-    uint64_t duration_ms; /* length of the whole stall; 0 = no dump has given it yet */
+    uint64_t hash;        /* hash of the stall's id */
+    uint64_t seen_ms;     /* sum of the spans of the dumps so far, in ms */
+    uint64_t duration_ms; /* length of the whole stall in ms; 0 = no dump has given it yet */
     VEC(struct stall_part) parts;
 };
 
@@ -118,7 +118,7 @@ enum { PENDING_MAX = 1 << 18 };
 /* The shortest duration at which stalls of a kind are detected. */
 struct threshold {
     uint32_t kind; /* index of the kind's string */
-    int64_t ms;    /* -1 = no dump tells it */
+    int64_t ms;    /* the threshold in ms; -1 = no dump has it */
     bool unsaid;   /* a dump of the kind lacks its threshold */
 };
 

@@ -25,10 +25,10 @@ extern const char *const usage_facet_words[USAGE_FACETS + 1];
 /* The sums of which rates are made; all saturate (sum.h). */
 struct usage_sums {
     uint64_t sessions, launches; /* launches: sum over all session records and rows of tables */
-    uint64_t foreground_ms;      /* time in the foreground in which the loop was watched */
+    uint64_t foreground_ms;      /* time in the foreground in which the loop was watched, in ms */
     uint64_t low_rate_s;         /* seconds with too few frames */
-    uint64_t stalls, stalled_ms; /* whole stalls, and their time up to the cap */
-    struct histogram launch_ms;  /* durations of the launches that are known */
+    uint64_t stalls, stalled_ms; /* number of whole stalls, and their time up to the cap, in ms */
+    struct histogram launch_ms;  /* durations, in ms, of the launches whose durations are known */
 };
 
 /* The sums of one value of a facet. text: index into the strings of the usage's owner; "" =

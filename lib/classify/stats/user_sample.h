@@ -17,9 +17,10 @@
 enum { USER_SAMPLE_MAX = 4096 };
 
 struct user_sum {
-    uint64_t hash;                      /* hash of the user's name */
-    uint64_t foreground_ms, stalled_ms; /* foreground time of all the user's sessions; stalled time
-                                           of all the user's stalls, each up to the cap */
+    uint64_t hash; /* hash of the user's name */
+    uint64_t foreground_ms,
+        stalled_ms; /* in ms: foreground time of all the user's sessions; stalled time of all the
+                       user's stalls, each up to the cap */
 };
 
 /* A sample of users. Zero-initialised = empty. */

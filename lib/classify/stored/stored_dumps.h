@@ -59,7 +59,7 @@ struct stored_dump {
     enum rule_cause cause;
     int64_t span_ms, duration_ms; /* in ms; -1 = unknown */
     bool fatal;
-    unsigned owners;                         /* number of places in which it is kept */
+    unsigned owners;                         /* number of places in which the dump is kept */
     uint32_t threads_left;                   /* number of threads that were not kept */
     SMALL_VEC(struct stored_thread) threads; /* main thread first */
     SMALL_VEC(struct stored_sample) samples; /* the most sampled stack first */
@@ -88,8 +88,8 @@ struct stored_bucket {
     SMALL_VEC(struct stored_dump *) of_version; /* worst dump of each version; versions ascend */
     struct stored_values by[STORED_FACETS];
     SMALL_VEC(struct stored_weight) stacks; /* in no particular order */
-    uint64_t dropped_ms;                    /* time of stacks that were dropped as too many */
-    uint64_t chosen; /* dumps that stored_dumps_show took; the stacks are of them alone */
+    uint64_t dropped_ms; /* stalled time, in ms, of stacks that were dropped as too many */
+    uint64_t chosen;     /* dumps that stored_dumps_show took; the stacks are of them alone */
 };
 
 /* The symbols of an image of the app, and the number of dumps with them. */

@@ -59,7 +59,7 @@ struct stack_maker {
 /* The image and the offset of a frame. */
 struct stored_place {
     const char *image; /* name of the image; NULL = none */
-    uint64_t offset;   /* offset in the image; without an image, the address */
+    uint64_t offset;   /* offset in the image in bytes; without an image, the address */
     bool in_app;
 };
 

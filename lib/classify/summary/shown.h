@@ -13,8 +13,9 @@ enum { SHOWN_BYTES = 64 << 20 }; /* maximum number of bytes of dumps that are sh
 
 /* A bucket of level 1. */
 struct shown_bucket {
-    uint64_t id;             /* number that its 12 hex digits write; 0 = the bucket "other" */
-    uint64_t dumps;          /* dumps that it counts */
+    uint64_t id;    /* the bucket's id, as the number that its 12 hex digits write; 0 = the bucket
+                       "other" */
+    uint64_t dumps; /* number of dumps that the bucket counts */
     const uint64_t *aliases; /* the bucket's earlier ids, see struct bucket; borrowed */
     size_t alias_count;
 };

@@ -55,23 +55,24 @@ struct summary_change {
     const char *measures[GATE_MEASURES]; /* "stalls 1.20 → 1.44 in 1,000 hours, × 1.20 (0.90 to
                                             1.60)" */
     const char *remark;                  /* remark on the bucket; "" = none */
-    double ratio;                        /* ratio of the stalled time; 0 = unknown */
+    double ratio; /* stalled time relative to the baseline's, as a ratio of rates; 0 = unknown */
 };
 
 struct summary_bucket {
     const char *id;
-    const char *title; /* frames of its key, innermost first */
+    const char *title; /* frames of the bucket's key, innermost first */
     const char *place; /* place in the source, "src/cart.c:95"; "" = unknown, or not in detail */
     const char *cause; /* main cause */
     const char *causes, *why; /* all causes with shares, and the reason; "" = not in detail */
     uint64_t ms, users, stalls, dumps, fatal; /* users: 0 = unknown; ms: 0 = unknown */
-    uint64_t weight;                          /* weight by which it is ranked: ms or stalls */
+    uint64_t weight; /* weight by which the bucket is ranked: ms or stalls */
     struct tally_duration p50, p95, p99, max;
     const struct histogram *durations;
     const char *first, *last; /* times of the first and last dump; "" = unknown */
     const char *evidence;     /* id of the dump that is shown; "" = the dump has none */
     struct summary_values by[SUMMARY_FACETS];
-    struct summary_values parts; /* titles and ms of its level-2 buckets; none if not in detail */
+    struct summary_values
+        parts; /* titles and ms of the bucket's level-2 buckets; none if it is not in detail */
     struct summary_change change;
     unsigned marks;                     /* bits of enum summary_mark */
     const struct stored_bucket *stored; /* stored dumps of the bucket; NULL = none */
@@ -80,8 +81,8 @@ struct summary_bucket {
 /* A row of the comparison that the verdict counts or warns of. */
 struct summary_told {
     const char *title, *remark; /* remark: "" = none */
-    const char *id;             /* id of its bucket; NULL: the row stands for several buckets */
-    /* Position in `buckets` of its bucket of level 1; SIZE_MAX: it has none. */
+    const char *id; /* id of the row's bucket; NULL: the row stands for several buckets */
+    /* Position in `buckets` of the row's level-1 bucket; SIZE_MAX: it has none. */
     size_t rank;
     bool inside; /* the row's bucket is a level-2 bucket inside the one at `rank` */
     unsigned marks;

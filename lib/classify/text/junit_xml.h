@@ -21,7 +21,7 @@ struct junit_suite {
     const char *name, *package;
     size_t tests, failures, skipped;
     const char *time; /* start of the run, RFC 3339; for any other text 1970 is written */
-    uint64_t ms;      /* length of the run */
+    uint64_t ms;      /* length of the run in ms */
 };
 
 struct junit_case {

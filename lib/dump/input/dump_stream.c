@@ -313,7 +313,8 @@ static enum st take_envelope(struct dump_stream *s, size_t *len, struct err *e) 
 
 bool dump_stream_line(struct dump_stream *s, struct dump_stream_line *out) {
     const char *p, *feed;
-    size_t left, len = 0; /* left: bytes from pos on; len: those of them known to be of this line */
+    size_t left, len = 0; /* left: number of bytes from pos on; len: how many of these are known to
+                             be of this line */
     stream_drop_consumed(s);
     for (;;) {
         left = s->text.len - s->pos;

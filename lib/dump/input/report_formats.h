@@ -20,8 +20,8 @@ const struct report_format *report_text_format_of(const char *bytes, size_t len,
 /* A report format in words, for listings. */
 struct report_format_words {
     const char *name;   /* name in the dump's "report" */
-    const char *source; /* the tool that writes it */
-    const char *since;  /* the first version of Stallkit that reads it */
+    const char *source; /* the tool that writes the format */
+    const char *since;  /* the first version of Stallkit that reads the format */
 };
 /* Describes built-in format i; maps are not among them. False: there are no more. */
 bool report_format_describe(size_t i, struct report_format_words *out);

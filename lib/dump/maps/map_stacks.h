@@ -9,15 +9,15 @@
 
 enum frame_kind {
     FRAME_UNREAD,   /* neither address, offset nor symbol is known */
-    FRAME_ABSOLUTE, /* known by its address */
-    FRAME_RELATIVE, /* known by its offset in its image */
-    FRAME_NAMED     /* known by its symbol alone */
+    FRAME_ABSOLUTE, /* the frame is known by its address */
+    FRAME_RELATIVE, /* the frame is known by its offset in its image */
+    FRAME_NAMED     /* the frame is known by its symbol alone */
 };
 
 struct map_frame {
     enum frame_kind kind;
     uint64_t address, offset;
-    size_t image; /* index of its image, SIZE_MAX = not known */
+    size_t image; /* index of the frame's image, SIZE_MAX = not known */
     const char *symbol, *file;
     uint32_t line;
     uint64_t symbol_offset;
@@ -30,7 +30,7 @@ struct map_image {
     bool told;    /* the document gives the load address */
     bool unsure;  /* frames imply different load addresses */
     bool made_up; /* the image holds made-up addresses of names */
-    uint64_t end; /* largest offset of its frames, plus one */
+    uint64_t end; /* largest offset of the image's frames, plus one */
 };
 
 struct map_thread {

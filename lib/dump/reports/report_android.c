@@ -34,7 +34,7 @@ struct android {
     const char *line; /* current line without its leading blanks */
     size_t sections;  /* "----- pid" lines so far; the process of the first is the one that hung */
     bool ended;       /* the first process's section has ended */
-    bool headless;    /* the first process has no "----- pid" line, though others of its lines */
+    bool headless;    /* the first process has no "----- pid" line, but other lines of a process */
     bool cut;         /* lines of another process follow before the end of the first */
     bool main_seen;   /* the thread with id 1 has begun */
     int64_t hung;     /* id of the first process that the system dumped; 0 = not told */
@@ -274,7 +274,7 @@ static enum st take_java_frame(struct android *t) {
         t->r->frames_unread++;
         return report_frame(t->r, 0);
     }
-    t->unread += close && close[1]; /* another line was joined to it */
+    t->unread += close && close[1]; /* another line was joined to the frame's line */
     size_t len = (size_t)(open - s);
     /* '!' marks a native method that runs as managed code does */
     while (len > 1 && (s[len - 1] == '!' || s[len - 1] == ' ')) {
@@ -339,7 +339,7 @@ static enum st take_native_frame(struct android *t) {
     }
     const char *symbol = report_text(t->r, f.symbol, f.symbol_len);
     struct report_image image = {.path = report_text(t->r, f.path, f.path_len)};
-    if (image.path && strstr(image.path, ") ")) { /* another line was joined to it */
+    if (image.path && strstr(image.path, ") ")) { /* another line was joined to the frame's line */
         t->unread++;
         return report_frame(t->r, 0);
     }

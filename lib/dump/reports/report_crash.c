@@ -27,7 +27,7 @@ struct reading {
     bool in_thread, in_images;
     uint64_t next;              /* index that the thread's next frame should have */
     const char *frame;          /* the frame whose lines are being read; NULL = none */
-    const char *last_frame;     /* the thread's frame before it; NULL = none */
+    const char *last_frame;     /* the thread's frame before `frame`; NULL = none */
     size_t folds;               /* number of lines of that frame behind its first one */
     bool strayed;               /* the thread's frames went on with those of another thread */
     bool gap;                   /* empty lines follow what was read of the thread */
@@ -356,7 +356,8 @@ static enum st take_frame_line(struct reading *t) {
         t->frame = report_join(t->r, t->frame, " ", report_skip_blanks(t->line));
         t->folds++;
     } else {
-        t->r->frames_unread += crash_has_address(t->line); /* a frame that lost its number, say */
+        t->r->frames_unread +=
+            crash_has_address(t->line); /* the line may be a frame that lost its number */
     }
     return ST_OK;
 }

@@ -309,7 +309,7 @@ size_t crash_images_add(struct crash_images *images, struct report *r, bool list
         }
         lacked++;
         if (listed && image->load == 0) {
-            continue; /* where it was loaded is not known */
+            continue; /* where the image was loaded is not known */
         }
         uint64_t load = image->load > 0 ? image->load : image->first / PAGE * PAGE;
         uint64_t size = (image->last - load) / PAGE * PAGE + PAGE;

@@ -27,8 +27,8 @@ enum { REPORT_MEMBERS_MAX = 32, REPORT_LOOK_MAX = 16 * 1024 };
 
 struct report_format {
     const char *name;   /* name in the dump's "report" and in --list-formats */
-    const char *source; /* the tool that writes it, for people */
-    const char *since;  /* the first version of Stallkit that reads it */
+    const char *source; /* the tool that writes the format, for people */
+    const char *since;  /* the first version of Stallkit that reads the format */
     /* JSON formats: names of the members that identify it, ended by NULL. NULL: a text format. */
     const char *const *members;
     /* JSON formats: does an object with these members (bit i: members[i]) have this format? */

@@ -23,7 +23,8 @@ bool perf_sample_line(struct span line, struct perf_sample_line *out);
 /* A frame; its texts point into its line. */
 struct perf_frame_line {
     uint64_t ip;
-    const char *symbol, *file; /* length 0 if perf does not know them */
+    const char *symbol,
+        *file; /* symbol_len or file_len is 0 if perf does not know the symbol or file */
     size_t symbol_len, file_len;
     bool inlined; /* inlined into the next frame, so without instructions of its own */
 };

@@ -40,17 +40,18 @@ struct report_thread {
     int64_t id; /* -1 = unknown */
     const char *name;
     const char *state; /* state in the words of stall-dump(5); NULL = not given */
-    int64_t cpu_ms;    /* processor time of the thread; 0 = not given */
+    int64_t cpu_ms;    /* processor time of the thread in ms; 0 = not given */
     bool main, crashed;
     const char *waits_for; /* kind of what the thread waits for; NULL = not given */
-    int64_t owner;         /* id of the thread that holds it; meaningful with waits_for */
+    int64_t owner;         /* id of the thread that holds what the thread waits for; meaningful with
+                              waits_for */
     struct report_stack stack;
 };
 
 /* A frame of a stack of the draft. */
 struct report_frame {
     uint64_t address;
-    uint64_t name; /* index of its name in names, plus one; 0 = none */
+    uint64_t name; /* index of the frame's name in names, plus one; 0 = none */
 };
 
 /* A symbol that a report gives for an address. */
@@ -81,7 +82,7 @@ struct report_context {
 struct report_part {
     const char *key;
     struct span span;
-    bool text; /* true: written as a string; false: it is JSON */
+    bool text; /* true: the part is written as a string; false: it is JSON */
 };
 
 enum { REPORT_PARTS_MAX = 3 };
@@ -90,7 +91,7 @@ enum { REPORT_PARTS_MAX = 3 };
 struct report {
     struct arena arena;
     struct err *e;
-    bool no_memory; /* an allocation failed; report_finish checks it */
+    bool no_memory; /* an allocation failed; report_finish checks this */
 
     const char *format; /* format of the original: "kscrash" … */
     struct report_part parts[REPORT_PARTS_MAX];
@@ -386,7 +387,7 @@ bool report_tree_is_flat(uint64_t total, uint64_t announced, struct err *e);
 struct report_outline_thread {
     /* The thread of the trees; its stack and `main` are set at the end. */
     struct report_thread thread;
-    bool main_queue;    /* the text says that it ran the main queue */
+    bool main_queue;    /* the text says that the thread ran the main queue */
     uint64_t announced; /* number of samples that the text says the thread has; 0 = not given */
     uint64_t blocked;   /* number of samples in which the thread waited for thread.owner */
     bool started;       /* private: the outermost function is one with which threads
@@ -396,7 +397,7 @@ struct report_outline_thread {
 /* The threads of a process. Zero-initialised = none. */
 struct report_outline {
     VEC(struct report_outline_thread) threads;
-    struct number_map ids; /* id of a thread -> its index */
+    struct number_map ids; /* id of a thread -> the thread's index */
     VEC(struct report_outline_level) path;
     size_t now; /* index of the thread that is being read */
     bool begun;

@@ -87,7 +87,7 @@ static enum st sample_begin_thread(struct sample_text *t, const char *s, uint64_
     if (report_take_decimal(&s, &id) && id <= INT32_MAX) {
         fresh.thread.id = (int64_t)id;
     }
-    t->unread += strstr(s, " [0x") != NULL; /* a node was joined to it */
+    t->unread += strstr(s, " [0x") != NULL; /* another node was joined to the line */
     const char *colon = strchr(s, ':');
     const char *name = colon ? report_skip_blanks(colon + 1) : "";
     const char *behind = strstr(name, "  "); /* "  (serial)", "   DispatchQueue_<multiple>" */

@@ -184,7 +184,7 @@ static enum st begin_sampled_thread(struct sampling *t, const char *s) {
     struct report_outline_thread fresh = {
         .thread = {.id = -1}, .main_queue = ran_main_queue(s), .announced = announced_by(s)};
     uint64_t id;
-    t->unread += strstr(s, " [0x") != NULL; /* a node was joined to it */
+    t->unread += strstr(s, " [0x") != NULL; /* another node was joined to the line */
     if (report_take_hex(&s, &id) && id <= INT64_MAX) {
         fresh.thread.id = (int64_t)id;
     }

@@ -29,8 +29,8 @@
 
 enum {
     STALLS_MAX = 64,
-    OTHERS_MAX = 64,   /* lines of no stall */
-    TRAILING_MAX = 16, /* those after the last line of a stall */
+    OTHERS_MAX = 64,   /* maximum number of lines of no stall */
+    TRAILING_MAX = 16, /* maximum number of other lines after the last line of a stall */
     REPORT_MAX = 256 * 1024
 };
 
@@ -39,7 +39,7 @@ enum {
 struct seastar_stall {
     struct seastar_line line;
     size_t group;
-    size_t addresses; /* lines of its backtrace */
+    size_t addresses; /* number of lines of the stall's backtrace */
 };
 
 /* Stalls of one program that were reported before one backtrace, which may belong to any of
@@ -57,9 +57,10 @@ struct seastar_group {
 struct seastar_report {
     VEC(struct seastar_stall) stalls;
     VEC(struct seastar_group) groups;
-    VEC(size_t) owners; /* for each line the number of its group, plus one; 0 = none */
+    VEC(size_t) owners; /* for each line of the text 1 + the index of the line's group; 0 = none */
     bool no_memory;
-    size_t others, trailing; /* lines of no stall, and those after the last line of one */
+    size_t others, trailing; /* number of lines that are no stall's, and of those after the last
+                                line of a stall */
     const char *end;         /* end of the last line of a stall */
 };
 

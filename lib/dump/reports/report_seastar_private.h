@@ -26,7 +26,7 @@ struct seastar_line {
     struct span source;
     struct span addresses; /* SEASTAR_STALL and SEASTAR_ADDRESS: the part of the line with the
                               addresses */
-    uint64_t ms, shard;    /* of a stall's line: its duration and shard */
+    uint64_t ms, shard;    /* of a stall's line: the stall's duration in ms, and its shard */
     bool headed;           /* SEASTAR_OPEN: the line ends with "Backtrace:" */
 };
 

@@ -18,7 +18,7 @@ struct report_section {
     bool front;
     uint64_t unresponsive_s; /* seconds without a response before the samples; 0 = not given */
     uint64_t blocked;        /* samples in which the main thread was blocked by another */
-    uint64_t cpu_ms;         /* processor time; 0 = not given */
+    uint64_t cpu_ms;         /* processor time in ms; 0 = not given */
     uint64_t samples;        /* samples of the process; 0 = not given */
     bool images;             /* the section's images are listed, which end it */
     bool cut;                /* the report ends within the section of another process */

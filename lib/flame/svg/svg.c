@@ -22,8 +22,8 @@ enum {
     WIDTH_DEFAULT = 1200,
     ROW_DEFAULT = 18,    /* height of a row in pixels, one of them the gap */
     FONT_DEFAULT = 1150, /* font size in 1/100 pixel for the default row */
-    FOOT = 36,           /* height below the frames, with one line of text */
-    FOOT_LINE = 18,      /* height of each further line */
+    FOOT = 36,           /* height below the frames in pixels, with one line of text */
+    FOOT_LINE = 18,      /* height of each further line in pixels */
     NOTE_CELL = 7        /* average width of a character of the text around the frames, in pixels */
 };
 

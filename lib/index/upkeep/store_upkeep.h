@@ -48,7 +48,7 @@ struct store_limits {
 
 struct store_removal {
     size_t indexes, kept;       /* listed indexes that were removed, and that were kept */
-    uint64_t bytes, kept_bytes; /* bytes of these */
+    uint64_t bytes, kept_bytes; /* bytes of the indexes removed, and of those kept */
     size_t lost;                /* number of lines of the catalog whose index was gone */
     size_t unlisted;            /* number of removed indexes that a killed run had not listed yet */
 };

@@ -526,8 +526,7 @@ static bool check_holders(const struct classify_settings *s) {
     return !s->output.facets || cli_reject(&classify_tool, "--by holder excludes --facets");
 }
 
-/* Checks a --by other than bucket and holder against the output format and the other options.
- * False: an error was printed. */
+/* Checks --by, if not bucket or holder, against other options. False: an error was printed. */
 static bool check_values(const struct classify_settings *s) {
     if (s->output.by < BY_DAY) {
         return true;

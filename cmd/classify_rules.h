@@ -14,11 +14,13 @@ struct side_glob {
 
 /* The rules of a run. Zero-initialised = the built-in rules. Texts are borrowed. */
 struct classify_rules {
-    bool raw;                    /* --rules none: there are no rules */
-    VEC(const char *) files;     /* files of --rules, in the order given */
-    VEC(struct side_glob) globs; /* in the order given; their rules precede those of the files */
-    struct rules *set;           /* NULL until loaded */
-    struct strbuf name;          /* name of the set, such as "shop.rules + built-in" */
+    bool raw;                /* --rules none: there are no rules */
+    VEC(const char *) files; /* files of --rules, in the order given */
+    VEC(struct side_glob)
+    globs;              /* --in-app and --not-in-app, in the order given; their rules precede those
+                           of the files */
+    struct rules *set;  /* NULL until loaded */
+    struct strbuf name; /* name of the set, such as "shop.rules + built-in" */
     struct cli_failures *failures;
 };
 

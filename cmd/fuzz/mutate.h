@@ -14,7 +14,7 @@ typedef size_t mutate_fn(uint8_t *data, size_t size, size_t most, unsigned seed)
 /* Mutates JSON, and lines of JSON: values are copied, swapped, removed, repeated, or replaced by
  * one that is at a limit. */
 mutate_fn mutate_json;
-/* Mutates an ELF or Mach-O file: the bytes of one section change, the headers seldom. */
+/* Mutates an ELF or Mach-O file: mostly a few bytes of one section change, seldom the headers. */
 mutate_fn mutate_object;
 /* Mutates a protobuf message: fields are copied, removed and changed at any depth, and the lengths
  * of the messages around them are corrected. */

@@ -1,5 +1,5 @@
-/* Mutates object files: the bytes of one section of an ELF file, or of one segment's section of a
- * 64-bit Mach-O file, and seldom the headers. */
+/* Mutates object files: mostly up to 64 bytes of one section of an ELF file, or of one section or
+ * other load command of a 64-bit Mach-O file; one time in 16, or in any other file, any bytes. */
 #include <stdbool.h>
 #include <string.h>
 

@@ -49,7 +49,8 @@ done
 base_named=$(mktemp) && stacks=$(mktemp -d) || exit 1
 trap 'rm -rf "$base_named" "$stacks"' EXIT
 
-# The worst of the statuses: numbers that are not whole (1) say less than a closed gate (3), and that more than too little data (4).
+# The exit status is the worst one: a number that could not be judged whole (1) counts less than a closed gate (3), and that counts more
+# than too little data (4).
 broken=0 closed=0 little=0
 run() { # COMMAND…: says what it says, and notes its status
     "$@" 2> "$stacks/said"

@@ -363,7 +363,7 @@ static void let_go(struct attach_watch *w) {
 static void look_by_samples(struct attach_watch *w, uint64_t now_ns) {
     let_go(w);
     uint64_t sleeps = remote_thread_sleeps(&w->thread);
-    bool known = sleeps != UINT64_MAX; /* it is not of a thread that has ended */
+    bool known = sleeps != UINT64_MAX; /* false: the thread has ended */
     bool slept = known && sleeps != w->sleeps;
     w->sleeps = known ? sleeps : w->sleeps;
     if (slept || w->stopped) {

@@ -5,7 +5,8 @@ enum {
     LIMITED_MS = 2, /* ms between two looks while a limited thread is read */
     /* Number of waits after which reading the events of a limited thread pauses again. */
     LIMITED_WAITS = 8,
-    /* Of a loop that turns often, only those calls are read that were seen within this time. */
+    /* Time in ms: of a loop that turns often, only those calls are read that were seen in the last
+     * RECENT_MS. */
     RECENT_MS = 2000,
     /* First time for which futex(2) is not read; each later time is longer, up to the next
      * constant. */

@@ -31,7 +31,7 @@ struct image_frames {
     uint8_t *bytes; /* a copy of the memory at `address` */
     uint64_t address, size;
     uint64_t header, header_size;
-    /* The header that was made, if `made`; `header` is then after the image. */
+    /* The made header, if `made` is true; `header` is then an address after the image. */
     uint8_t own[OWN_HEADER];
     bool made, tried;
 };

@@ -91,7 +91,7 @@ static void semaphore_timeout(struct rec_core *core, uint64_t now) {
                                             (uint64_t)core->config.sem_ms * core->config.sem_count};
     semaphore->next_ns += rec_ms(core->config.sem_ms);
     if (semaphore->next_ns <=
-        now) { /* a monitor that is late by several timeouts counts one only */
+        now) { /* a monitor that is late by several timeouts counts only one */
         semaphore->next_ns = now + rec_ms(core->config.sem_ms);
     }
     if (++semaphore->count < core->config.sem_count) {

@@ -163,8 +163,9 @@ static uint64_t name_hash(const char *name) {
 }
 
 /* Returns the stack that identifies a detection of the track; NULL: there is none. A CPU stall
- * continues as long as a thread of the same name uses most, such as one or another thread of a
- * pool, whatever code runs: a CPU stall's stack is made of that name, in *by_thread. */
+ * lasts as long as threads of one name, such as those of a pool, use the most CPU time, whatever
+ * code they run. So if that name is known, the stack of a CPU stall is made of it, in *by_thread;
+ * any other stack is the heaviest one. */
 static const struct rec_stack *identity(const struct rec_core *core, const struct rec_track *track,
                                         const struct rec_heaviest *heaviest,
                                         struct thread_identity *by_thread) {
@@ -178,7 +179,9 @@ static const struct rec_stack *identity(const struct rec_core *core, const struc
     return heaviest->slot != NULL ? &heaviest->slot->stack : NULL;
 }
 
-/* Handles a stack that differs from the last dump's: closes that dump and opens a new one. */
+/* Handles a detection whose stack differs from that of the last dump: closes the stall's open dump,
+ * if there is one, and opens a new one. If no record is free, it does neither: the new dump is
+ * counted as lost. */
 static void stall_begin_dump(struct rec_core *core, struct rec_track *track,
                              const struct rec_detection *detection, uint64_t now,
                              const struct rec_heaviest *heaviest) {
@@ -205,7 +208,8 @@ static void stall_begin(struct rec_core *core, struct rec_track *track,
                         const struct rec_detection *detection, uint64_t now) {
     struct rec_track *cpu = &core->tracks[REC_TRACK_CPU];
     if (rec_is_hang(core, track) && cpu->running) {
-        /* From now on the CPU use is that of the hang. */
+        /* A hang that begins ends an open CPU stall, because the CPU use counts as the hang's from
+         * now on. */
         rec_stall_end(core, cpu, now, true);
         cpu->running = false;
     }

@@ -60,8 +60,9 @@ struct capture_linux {
     struct capture_counts counts;
 };
 
-/* Copies the thread: from outside if it is blocked, by a signal if it runs. A thread may change
- * between the two, so after one way fails the other is tried. held: module loading is blocked. */
+/* Copies the thread: from outside if it is blocked, by a signal if it runs. A thread may block or
+ * wake up meanwhile, so after one way fails the other is tried. held: module loading is blocked, so
+ * the waits are shorter. */
 static bool capture_take_async(void *arg, bool held, struct copy *copy) {
     struct capture_linux *c = arg;
     uint32_t answer = held ? COPY_HELD_ANSWER_MS : ANSWER_MS, starved = held ? 0 : STARVED_MS;

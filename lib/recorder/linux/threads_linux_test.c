@@ -380,7 +380,7 @@ static void who_holds_what_is_waited_for_is_never_left_out(void **state) {
     struct fixture *f = *state;
     struct worker *idle = f->worker, *last = &f->worker[IDLE], *middle = &f->worker[IDLE + 1];
     if (!f->locks.mutex) {
-        skip(); /* this C library does not tell */
+        skip(); /* mutexes of this C library do not show their owner */
     }
     for (unsigned i = 0; i < IDLE; i++) {
         worker_start(&idle[i], wait_read, "idle");

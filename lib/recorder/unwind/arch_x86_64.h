@@ -30,8 +30,8 @@ enum {
     ARCH_RED_ZONE = 128, /* bytes below sp that a leaf function may use */
     ARCH_LINKS = 0,      /* a call puts the return address on the stack, not into a register */
     ARCH_SIGNS = 0,      /* return addresses are stored in their plain form */
-    ARCH_FP_IS_TOP = 1,  /* a frame pointer points right below the return address, so that the
-                            caller's sp follows  from it */
+    ARCH_FP_IS_TOP = 1,  /* a frame pointer points right below the return address, so the caller's
+                            sp follows from it */
     ARCH_ADDRESS_BITS = 47,
     ARCH_RULE_SIZE = 32 /* bytes of a cached rule for ARCH_SAVED */
 };

@@ -69,8 +69,7 @@ static void unknown_return_address_is_told_by_the_callers_code(void **state) {
     uint64_t caller = s->frames[1].pc;
     size_t count = s->count;
     unwind_now(s);
-#ifdef CALLERS_NEED_X29 /* by the compiler's flags, callers may use x29, which is not known        \
-                           either */
+#ifdef CALLERS_NEED_X29 /* callers may use x29, which is not known either */
     if (!is_right(s)) {
         assert_int_equal(s->end, UNWIND_REGISTER);
         assert_int_equal(s->count, 1);
@@ -107,7 +106,7 @@ static void stack_without_the_caller_does_not_tell(void **state) {
 
 /* ---- functions without rules ---- */
 
-/* Each of these functions sends a signal to the thread itself in its middle. */
+/* Each of these functions, in the middle of its code, sends a signal to the calling thread. */
 #define BARE(name, prologue, epilogue)                                                             \
     __asm__(".text\n.type " #name ",%function\n" #name ":\n" prologue                              \
             "mov x8,#131\nsvc #0\n" epilogue ".size " #name ",.-" #name "\n");                     \

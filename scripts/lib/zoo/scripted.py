@@ -57,7 +57,7 @@ if kind == "uvloop":
 asyncio.run(main())
 """
 
-# What stalls in the window programs below.
+# The stalls of the window programs below.
 BLOCK = """todo = [(0.05, True), (0.4, False), (0.7, True), (1.5, False)]
 def block(seconds, cpu):
     begin = time.monotonic_ns()

@@ -82,8 +82,8 @@ void folded_unescape(struct strbuf *out, const char *frame, size_t len) {
 
 /* ---- reading ---- */
 
-/* Is the text canonical already as far as its ASCII bytes go? The others are not looked at, and a
- * false answer may be wrong, which costs only time. The inner loop has a constant length and no
+/* Is the text canonical already, as it has only ASCII bytes that need no escape? Canonical text with
+ * other bytes is said not to be, which costs only time. The inner loop has a constant length and no
  * branch, so that compilers vectorise it. */
 static bool folded_is_plain(const char *s, size_t len) {
     enum { BLOCK = 16 };
@@ -92,13 +92,13 @@ static bool folded_is_plain(const char *s, size_t len) {
     for (; len - i >= BLOCK; i += BLOCK) {
         for (size_t k = 0; k < BLOCK; k++) {
             unsigned char c = (unsigned char)s[i + k];
-            found[k] |= (unsigned char)((c < 0x20) | (c == 0x7f) | (c == '\\'));
+            found[k] |= (unsigned char)((c < 0x20) | (c >= 0x7f) | (c == '\\'));
         }
     }
     unsigned char any = 0;
     for (; i < len; i++) {
         unsigned char c = (unsigned char)s[i];
-        any |= (unsigned char)((c < 0x20) | (c == 0x7f) | (c == '\\'));
+        any |= (unsigned char)((c < 0x20) | (c >= 0x7f) | (c == '\\'));
     }
     for (size_t k = 0; k < BLOCK; k++) {
         any |= found[k];

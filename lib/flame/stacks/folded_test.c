@@ -164,6 +164,7 @@ static void equal_names_are_one_frame_however_written(void **state) {
     read_text(&t, "a\tb;c\0d 1\n", 10);
     assert_written(&t, "a\\x09b;c\\x00d 1\n");
     stack_tree_release(&t);
+    assert_reads("a\xff;b 1\na\\xff;b 2\n", "a\\xff;b 3\n"); /* a byte that is no UTF-8 */
 }
 
 static void pieces_of_any_size_read_the_same(void **state) {

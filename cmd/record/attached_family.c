@@ -43,6 +43,9 @@ static void sum_totals(struct attach_totals *to, const struct attach_totals *of)
     to->looped_ms += of->looped_ms;
     to->watched_ms += of->watched_ms;
     to->input_ms += of->input_ms;
+    if (*of->unclear) {
+        memcpy(to->unclear, of->unclear, sizeof to->unclear);
+    }
     for (size_t i = 0; i < REC_UNWATCHED_REASONS; i++) {
         to->unwatched_ms[i] += of->unwatched_ms[i];
     }

@@ -12,6 +12,9 @@
 const char *const rec_past_names[REC_PAST_GIVEN_UP + 1] = {
     [REC_PAST_ANEW] = "anew", [REC_PAST_CONTINUES] = "continues", [REC_PAST_GIVEN_UP] = "given-up"};
 
+const char *const rec_rest_names[REC_REST_UNCLEAR + 1] = {
+    [REC_REST_NONE] = "stack", [REC_REST_INPUT] = "input", [REC_REST_UNCLEAR] = "unclear"};
+
 /* ---- doubt ---- */
 
 void rec_core_doubt(struct rec_core *core, uint64_t begin_ns, uint64_t at_ns) {
@@ -46,6 +49,7 @@ static void start_anew(struct rec_core *core, uint64_t from_ns) {
     core->unwatched_ns[REC_UNWATCHED_FORGOTTEN] =
         from_ns > core->begin_ns ? from_ns - core->begin_ns : 0;
     core->loop_ns = 0;
+    core->input_ns = core->unclear_at = core->unclear_longest_ns = 0;
 }
 
 void rec_core_attribute(struct rec_core *core, enum rec_past past, uint64_t from_ns,
@@ -59,6 +63,9 @@ void rec_core_attribute(struct rec_core *core, enum rec_past past, uint64_t from
     core->doubt = false;
     core->past = true;
     core->past_ns = at_ns;
+    core->input_ns -= core->new_input_ns; /* these rests are in the history, and are counted anew */
+    core->unwatched_ns[REC_UNWATCHED_UNCLEAR] -= core->new_unclear_ns;
+    core->new_input_ns = core->new_unclear_ns = 0;
     if (past == REC_PAST_GIVEN_UP) {
         core->unwatched_ns[REC_UNWATCHED_GIVEN_UP] += watched_before(core, from_ns);
     } else if (past == REC_PAST_ANEW) {
@@ -93,20 +100,22 @@ static void end_past_stretch(struct rec_core *core, uint64_t t) {
     rec_core_end_stretch(core, t, true);
 }
 
-/* Takes out of the loop's current stretch the waits for input before until_ns that samples of the
- * history show. */
-static void take_out_input(struct rec_core *core, uint64_t until_ns) {
+/* Takes out of the loop's current stretch the rests (enum rec_rest) before until_ns that samples of
+ * the history show. */
+static void take_out_rests(struct rec_core *core, uint64_t until_ns) {
     struct rec_track *loop = &core->tracks[REC_TRACK_LOOP];
+    const struct rec_stack *stack;
     uint64_t begin, end;
     while (loop->running &&
-           rec_history_input(&core->history, loop->since_ns, until_ns, &begin, &end)) {
+           (stack = rec_history_rest(&core->history, rec_core_last_rest(core), loop->since_ns,
+                                     until_ns, &begin, &end)) != NULL) {
         loop->sampled_edge = true;
         if (core->launch) {
             rec_core_end_launch(core, begin);
         } else {
             end_past_stretch(core, begin);
         }
-        core->input_ns += end - begin;
+        rec_core_count_rest(core, stack, begin, end);
         rec_core_begin_stretch(core, end);
         loop->sampled_edge = true;
     }
@@ -116,7 +125,7 @@ void rec_core_past_idle(struct rec_core *core, uint64_t begin_ns, uint64_t end_n
     if (core->finished || !core->past) {
         return;
     }
-    take_out_input(core, begin_ns);
+    take_out_rests(core, begin_ns);
     if (core->launch) {
         rec_core_end_launch(core, begin_ns);
     } else if (core->tracks[REC_TRACK_LOOP].running) {
@@ -137,7 +146,7 @@ void rec_core_attributed(struct rec_core *core, uint64_t hold_until_ns, uint64_t
     if (core->finished) {
         return;
     }
-    take_out_input(core, at_ns);
+    take_out_rests(core, at_ns);
     if (loop->running && !core->launch && !loop->stall.active) {
         rec_sampler_recall(core, loop->since_ns, at_ns);
     }
@@ -172,6 +181,7 @@ struct rec_watched rec_core_watched(const struct rec_core *core, uint64_t now_ns
         w.unwatched_ms[REC_UNWATCHED_NO_LOOP] += w.watched_ms;
         w.watched_ms = 0;
     }
+    w.unclear_at = core->unclear_at;
     w.input_ms = rec_min(core->input_ns / REC_NS_PER_MS, w.watched_ms);
     return w;
 }

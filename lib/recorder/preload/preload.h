@@ -43,7 +43,7 @@ enum {
 enum {
     PRELOAD_PROCESSES = 128,
     PRELOAD_LONGEST = 3,
-    PRELOAD_UNWATCHED = 5,
+    PRELOAD_UNWATCHED = 6,
     PRELOAD_FAILURES = 8, /* failures to start that are described */
     PRELOAD_NAME = 64,    /* bytes of a program's name, with its NUL */
     PRELOAD_NEWS = 64     /* number of the latest messages about stalls that are kept, for -v */
@@ -77,6 +77,8 @@ struct preload_process {
     struct preload_stretch
         longest[PRELOAD_LONGEST]; /* the longest stretches before a loop was believed */
     char loop_at[PRELOAD_TEXT];
+    uint64_t unclear_at;        /* struct rec_watched.unclear_at */
+    char unclear[PRELOAD_TEXT]; /* the place of unclear_at; "": there is none */
     char program[PRELOAD_NAME]; /* file name of the program */
     char killed[PRELOAD_NAME];  /* system call that a filter would kill, so that the recorder
                                    stopped; "": none */

@@ -150,6 +150,9 @@ void preload_step_aside(const char *call);
 
 struct preload_caller;
 
+/* Writes an address as "libuv.so.1+0x1f30 (uv__io_poll)", or as "0x…" if it is in no module.
+ * program: the program's path. */
+void preload_name_place(const char *program, uint64_t address, char text[PRELOAD_TEXT]);
 /* Initialises *w for a thread of which no wait is known yet. config and program are borrowed. */
 void preload_watch_begin(struct thread_watch *w, const struct preload_config *config,
                          const char *program);

@@ -88,6 +88,10 @@ static void on_published(void *ctx, const struct monitor_totals *totals) {
     p->watched_ms = totals->watched.watched_ms;
     p->input_ms = totals->watched.input_ms;
     p->threads_left = totals->core.threads_left_out;
+    if (totals->watched.unclear_at != p->unclear_at) {
+        p->unclear_at = totals->watched.unclear_at;
+        preload_name_place(p->program, p->unclear_at, p->unclear);
+    }
     memcpy(p->unwatched_ms, totals->watched.unwatched_ms, sizeof p->unwatched_ms);
     __atomic_store_n(&p->told_ns, totals->now_ns, __ATOMIC_RELEASE);
 }

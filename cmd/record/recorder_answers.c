@@ -156,7 +156,7 @@ const char *recorder_plural(uint64_t n) {
 static void add_process(const struct preload_process *p, const struct recorder_ending *end,
                         struct recorder_sums *out) {
     uint64_t more_ms = 0, since_ns = p->told_ns > 0 || !*p->killed ? p->told_ns : end->began_ns;
-    bool open = !p->ended || *p->killed;
+    bool open = !p->ended || *p->killed, looped = p->loop_kind != 0 && p->exec_ns == 0;
     if (open && p->pid == (uint32_t)end->pid && end->ended_ns > since_ns && since_ns > 0) {
         more_ms = (end->ended_ns - since_ns) / 1000000;
     }
@@ -165,13 +165,13 @@ static void add_process(const struct preload_process *p, const struct recorder_e
     out->lost += p->lost;
     out->lost_error = p->lost_error != 0 ? p->lost_error : out->lost_error;
     out->wall_ms += p->wall_ms + more_ms;
-    out->watched_ms += p->watched_ms + (p->loop_kind != 0 && !*p->killed ? more_ms : 0);
+    out->watched_ms += p->watched_ms + (looped && !*p->killed ? more_ms : 0);
     out->input_ms += p->input_ms;
     out->unclear = *p->unclear ? p->unclear : out->unclear;
     for (uint32_t i = 0; i < PRELOAD_UNWATCHED; i++) {
         out->unwatched_ms[i] += p->unwatched_ms[i];
     }
-    out->unwatched_ms[NO_LOOP] += p->loop_kind == 0 && !*p->killed ? more_ms : 0;
+    out->unwatched_ms[NO_LOOP] += !looped && !*p->killed ? more_ms : 0;
     out->threads += p->threads;
     out->thread_loops += p->loops;
     out->unwatched += p->unwatched;

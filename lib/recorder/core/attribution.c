@@ -17,6 +17,22 @@ const char *const rec_rest_names[REC_REST_UNCLEAR + 1] = {
 
 /* ---- doubt ---- */
 
+/* Counts from zero for a program that replaces another one at begin_ns, which ends a stall, too. A
+ * wait that raised doubt before was the new program's. */
+static void replace_program(struct rec_core *core, uint64_t begin_ns) {
+    const struct rec_track *loop = &core->tracks[REC_TRACK_LOOP];
+    if (loop->running && !core->launch) {
+        uint64_t end_ns = core->doubt ? core->doubt_ns : begin_ns;
+        rec_core_end_stretch(core, rec_max(loop->since_ns, end_ns), true);
+    }
+    core->before = rec_core_watched(core, begin_ns);
+    memset(core->unwatched_ns, 0, sizeof core->unwatched_ns);
+    core->loop_ns = core->input_ns = core->new_input_ns = core->new_unclear_ns = 0;
+    core->unclear_at = core->unclear_longest_ns = 0;
+    core->begin_ns = core->program_ns = begin_ns;
+    rec_history_clear(&core->history);
+}
+
 void rec_core_doubt(struct rec_core *core, uint64_t begin_ns, uint64_t at_ns) {
     if (core->finished) {
         return;
@@ -25,6 +41,9 @@ void rec_core_doubt(struct rec_core *core, uint64_t begin_ns, uint64_t at_ns) {
     if (!core->attributing) {
         core->attributing = true;
         core->begin_ns = rec_min(core->begin_ns, begin_ns);
+        core->program_ns = begin_ns;
+    } else if (begin_ns > core->program_ns) {
+        replace_program(core, begin_ns);
     }
     core->doubt = true;
     core->doubt_ns = at_ns;
@@ -78,7 +97,7 @@ void rec_core_attribute(struct rec_core *core, enum rec_past past, uint64_t from
         core->unwatched_ns[REC_UNWATCHED_FORGOTTEN] += from_ns - loop->since_ns;
         from_ns = loop->since_ns;
     }
-    rec_stall_forget(core, past == REC_PAST_ANEW ? 0 : from_ns);
+    rec_stall_forget(core, past == REC_PAST_ANEW ? core->program_ns : from_ns);
     loop->running = false;
     rec_sampler_stop(core);
     if (past != REC_PAST_ANEW) {
@@ -160,7 +179,8 @@ void rec_core_attributed(struct rec_core *core, uint64_t hold_until_ns, uint64_t
 
 /* ---- what was watched ---- */
 
-struct rec_watched rec_core_watched(const struct rec_core *core, uint64_t now_ns) {
+/* Returns the times of the present program alone. */
+static struct rec_watched program_watched(const struct rec_core *core, uint64_t now_ns) {
     struct rec_watched w = {0};
     uint64_t wall = now_ns > core->begin_ns ? now_ns - core->begin_ns : 0;
     uint64_t unwatched[REC_UNWATCHED_REASONS];
@@ -183,5 +203,18 @@ struct rec_watched rec_core_watched(const struct rec_core *core, uint64_t now_ns
     }
     w.unclear_at = core->unclear_at;
     w.input_ms = rec_min(core->input_ns / REC_NS_PER_MS, w.watched_ms);
+    return w;
+}
+
+struct rec_watched rec_core_watched(const struct rec_core *core, uint64_t now_ns) {
+    struct rec_watched w = program_watched(core, now_ns);
+    const struct rec_watched *before = &core->before;
+    w.wall_ms += before->wall_ms;
+    w.watched_ms += before->watched_ms;
+    w.input_ms += before->input_ms;
+    w.unclear_at = w.unclear_at != 0 ? w.unclear_at : before->unclear_at;
+    for (uint32_t i = 0; i < REC_UNWATCHED_REASONS; i++) {
+        w.unwatched_ms[i] += before->unwatched_ms[i];
+    }
     return w;
 }

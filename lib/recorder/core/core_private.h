@@ -141,13 +141,15 @@ struct rec_core {
     bool doubt,
         /* doubt: the loop is not known; past: the events that the core gets lie in the past. */
         past;
-    uint64_t doubt_ns;      /* time since which the loop is not known */
-    uint64_t past_ns;       /* time at which rec_core_attribute was called */
-    uint64_t waits_busy_ns; /* while the loop is in doubt: time at which the thread's last wait
-                               ended; 0 = the thread waits */
-    uint64_t hold_ns;       /* no dump is written before this time */
-    uint64_t begin_ns;      /* start of the time that rec_core_watched covers */
-    uint64_t loop_ns;       /* time of the loop's first edge; 0 = there was none yet */
+    uint64_t doubt_ns;         /* time since which the loop is not known */
+    uint64_t past_ns;          /* time at which rec_core_attribute was called */
+    uint64_t waits_busy_ns;    /* while the loop is in doubt: time at which the thread's last wait
+                                  ended; 0 = the thread waits */
+    uint64_t hold_ns;          /* no dump is written before this time */
+    uint64_t begin_ns;         /* start of the program's time that rec_core_watched covers */
+    uint64_t program_ns;       /* begin_ns as it was told by rec_core_doubt; 0 = not yet */
+    struct rec_watched before; /* the times of the programs that were replaced */
+    uint64_t loop_ns;          /* time of the loop's first edge; 0 = there was none yet */
     uint64_t unwatched_ns[REC_UNWATCHED_REASONS];
 
     uint64_t rest_ns;  /* time of the last sample of the loop's track that showed a rest */

@@ -41,7 +41,7 @@ static bool descriptor_name_async(pid_t pid, uint64_t descriptor, char target[TA
     return n > 0;
 }
 
-static bool is_terminal(const char *name) {
+static bool is_terminal_async(const char *name) {
     static const char *const terminals[] = {"/dev/pts/", "/dev/tty", "/dev/console"};
     for (size_t i = 0; i < sizeof terminals / sizeof *terminals; i++) {
         if (rec_skip_text(name, terminals[i]) != NULL) {
@@ -51,7 +51,7 @@ static bool is_terminal(const char *name) {
     return false;
 }
 
-static bool is_pipe_or_socket(const char *name) {
+static bool is_pipe_or_socket_async(const char *name) {
     return rec_skip_text(name, "pipe:[") != NULL || rec_skip_text(name, "socket:[") != NULL;
 }
 
@@ -63,10 +63,10 @@ static enum rec_wait_kind input_of_async(pid_t pid, uint64_t descriptor) {
     if (!descriptor_name_async(pid, descriptor, name)) {
         return REC_WAIT_NONE;
     }
-    if (is_terminal(name)) {
+    if (is_terminal_async(name)) {
         return REC_WAIT_TERMINAL;
     }
-    bool same = is_pipe_or_socket(name) && descriptor_name_async(pid, STDIN_FILENO, input) &&
+    bool same = is_pipe_or_socket_async(name) && descriptor_name_async(pid, STDIN_FILENO, input) &&
                 strcmp(name, input) == 0;
     return same ? REC_WAIT_STDIN : REC_WAIT_NONE;
 }
@@ -416,7 +416,7 @@ enum rec_rest thread_rest_async(pid_t pid, const struct proc_syscall *call,
         return REC_REST_INPUT;
     }
     bool unclear = kind == RECEIVES_MESSAGES ||
-                   (descriptor_name_async(pid, descriptor, name) && is_pipe_or_socket(name));
+                   (descriptor_name_async(pid, descriptor, name) && is_pipe_or_socket_async(name));
     bool deeper = loop != NULL && (loop->depth == 0 || call->sp <= loop->depth);
     return unclear && !deeper ? REC_REST_UNCLEAR : REC_REST_NONE;
 }

@@ -9,6 +9,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
@@ -384,6 +385,9 @@ int recorder_attach_program(const struct recorder_settings *set, const char *pat
     sigset_t before;
     int signals = block_signals(&before), status = 0, error;
     recover_earlier(set);
+    if (set->follow) {
+        prctl(PR_SET_CHILD_SUBREAPER, 1); /* processes without a parent become ours */
+    }
     if (!start_child(path, argv, &before, &child)) {
         cli_say(TOOL, "%s: %s", path, strerror(errno));
         return EXIT_OWN;

@@ -397,6 +397,9 @@ void rec_core_finish(struct rec_core *core, uint64_t now_ns) {
     }
     rec_core_observe_time(core, now_ns);
     rec_frames_advance(core, now_ns);
+    if (core->tracks[REC_TRACK_LOOP].running && !core->doubt) {
+        rec_detect_late(core, now_ns); /* the loop may have become known just now */
+    }
     for (int i = 0; i < REC_TRACKS; i++) {
         if (core->tracks[i].running) {
             rec_detect_end(core, &core->tracks[i], now_ns, false);

@@ -338,6 +338,18 @@ static void time_before_an_exec_stays_watched(void **state) {
     assert_int_equal(rec_core_totals(f->core).stalled_ms, 980);
 }
 
+static void a_loop_that_is_known_at_the_end_has_its_last_stall(void **state) {
+    struct fixture *f = *state;
+    rec_core_doubt(f->core, 0, 0);
+    rec_core_loop_event(f->core, REC_LOOP_WAKE, 20 * MS);
+    run_until(f, 20 * MS, 1000 * MS);
+    rec_core_attribute(f->core, REC_PAST_ANEW, 0, 1000 * MS);
+    rec_core_past_idle(f->core, 10 * MS, 20 * MS);
+    rec_core_attributed(f->core, 0, 1000 * MS);
+    rec_core_finish(f->core, 1000 * MS);
+    assert_int_equal(rec_core_totals(f->core).stalls, 1);
+}
+
 /* A rest is neither a stall nor, if it is not known whether it is one, watched. */
 static void rests_are_no_stalls(void **state) {
     struct fixture *f = *state;
@@ -457,6 +469,7 @@ int main(void) {
         T(a_long_wait_may_be_late_in_proportion),
         T(past_told_to_a_parked_monitor_is_no_gap),
         T(time_before_an_exec_stays_watched),
+        T(a_loop_that_is_known_at_the_end_has_its_last_stall),
         T(rests_are_no_stalls),
         T(a_stack_that_moves_at_every_check_gives_few_dumps_of_a_long_stall),
         T(nothing_happens_after_finish),

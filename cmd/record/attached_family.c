@@ -2,8 +2,10 @@
 #include "record/attached_family.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 
 #include "recorder/attach/attach.h"
 #include "recorder/stallrec.h"
@@ -43,6 +45,9 @@ static void sum_totals(struct attach_totals *to, const struct attach_totals *of)
     to->looped_ms += of->looped_ms;
     to->watched_ms += of->watched_ms;
     to->input_ms += of->input_ms;
+    if (*of->unclear) {
+        memcpy(to->unclear, of->unclear, sizeof to->unclear);
+    }
     for (size_t i = 0; i < REC_UNWATCHED_REASONS; i++) {
         to->unwatched_ms[i] += of->unwatched_ms[i];
     }
@@ -139,11 +144,29 @@ static void add_child(struct attached_family *f, pid_t pid) {
     count_refused(f, pid, &problem);
 }
 
+/* Attaches to processes whose parents have ended, as a daemon's has: the kernel makes them children
+ * of this process (recorder_attach.c), which has to reap them. */
+static void add_orphans(struct attached_family *f) {
+    FILE *children = fopen("/proc/thread-self/children", "re");
+    int pid;
+    while (children && fscanf(children, "%d", &pid) == 1) {
+        if (is_member(f, pid) || waitpid(pid, NULL, WNOHANG) != pid) {
+            add_child(f, pid);
+        }
+    }
+    if (children) {
+        fclose(children);
+    }
+}
+
 /* Finds and attaches to the children of all members. While it attaches, the members are not
  * sampled, so after ADDING_NS the rest is left to the next step. */
 static void find_children(struct attached_family *f) {
     uint64_t begin = stallrec_clock_ns();
     bool in_time = true;
+    if (f->options.started) {
+        add_orphans(f);
+    }
     for (uint32_t i = 0; i < f->count && in_time; i++) { /* new members' children are found, too */
         pid_t *ids;
         size_t count = attach_children(f->member[i], &ids);
@@ -230,6 +253,9 @@ uint32_t family_living(const struct attached_family *f) {
 
 void family_finish_first(struct attached_family *f, int killed) {
     attach_finish(f->member[0], killed);
+    if (f->follows) {
+        find_children(f); /* of a daemon's parent, which has ended before they were found */
+    }
 }
 
 void family_finish(struct attached_family *f) {

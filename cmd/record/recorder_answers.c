@@ -126,13 +126,12 @@ bool recorder_replay(const char *tool, const char *trace, const char *preset) {
 struct recorder_sums {
     uint64_t stalls, dumps, lost;
     int lost_error; /* errno of the last lost dump; 0: unknown */
-    uint64_t wall_ms, watched_ms, input_ms;
-    uint64_t unwatched_ms[PRELOAD_UNWATCHED];
+    uint64_t wall_ms, watched_ms, input_ms, unwatched_ms[PRELOAD_UNWATCHED];
+    const char *unclear;            /* place of a wait of UNCLEAR; NULL: there was none */
     uint32_t threads, thread_loops; /* number of watched threads, and of those with an event loop */
     /* Number of threads that could not be watched, because the table was full. */
     uint32_t unwatched;
-    uint32_t loops;                      /* number of processes in which an event loop was found */
-    uint32_t loopless;                   /* number of processes without an event loop */
+    uint32_t loops, loopless;            /* number of processes with and without an event loop */
     const struct preload_process *first; /* first process with a loop; NULL: none has one */
     const struct preload_process *main;  /* the program itself; NULL: it never waited */
 };
@@ -140,9 +139,9 @@ struct recorder_sums {
 /* Percentage of the time that must have been watched before "no stalls" is printed. */
 enum { WATCHED_PERCENT = 90 };
 
-/* Index of "no certain loop" in reasons[]. reasons[] is in the order of enum rec_unwatched,
- * kinds[] in that of enum finder_kind. */
-enum { NO_LOOP = 1 };
+/* Indexes in reasons[] of "no certain loop" and of what recorder_add_input tells. reasons[] is in
+ * the order of enum rec_unwatched, kinds[] in that of enum finder_kind. */
+enum { NO_LOOP = 1, UNCLEAR = 5 };
 static const char *const reasons[PRELOAD_UNWATCHED] = {
     "launch", "no certain loop", "another place taken for the loop", "forgotten", "suspended"};
 static const char *const kinds[] = {"event loop", "event loop", "loop on a condition variable",
@@ -157,7 +156,7 @@ const char *recorder_plural(uint64_t n) {
 static void add_process(const struct preload_process *p, const struct recorder_ending *end,
                         struct recorder_sums *out) {
     uint64_t more_ms = 0, since_ns = p->told_ns > 0 || !*p->killed ? p->told_ns : end->began_ns;
-    bool open = !p->ended || *p->killed;
+    bool open = !p->ended || *p->killed, looped = p->loop_kind != 0 && p->exec_ns == 0;
     if (open && p->pid == (uint32_t)end->pid && end->ended_ns > since_ns && since_ns > 0) {
         more_ms = (end->ended_ns - since_ns) / 1000000;
     }
@@ -166,12 +165,13 @@ static void add_process(const struct preload_process *p, const struct recorder_e
     out->lost += p->lost;
     out->lost_error = p->lost_error != 0 ? p->lost_error : out->lost_error;
     out->wall_ms += p->wall_ms + more_ms;
-    out->watched_ms += p->watched_ms + (p->loop_kind != 0 && !*p->killed ? more_ms : 0);
+    out->watched_ms += p->watched_ms + (looped && !*p->killed ? more_ms : 0);
     out->input_ms += p->input_ms;
+    out->unclear = *p->unclear ? p->unclear : out->unclear;
     for (uint32_t i = 0; i < PRELOAD_UNWATCHED; i++) {
         out->unwatched_ms[i] += p->unwatched_ms[i];
     }
-    out->unwatched_ms[NO_LOOP] += p->loop_kind == 0 && !*p->killed ? more_ms : 0;
+    out->unwatched_ms[NO_LOOP] += !looped && !*p->killed ? more_ms : 0;
     out->threads += p->threads;
     out->thread_loops += p->loops;
     out->unwatched += p->unwatched;
@@ -227,16 +227,21 @@ void recorder_add_threads(struct strbuf *line, uint32_t threads, uint32_t loops)
     }
 }
 
-void recorder_add_input(struct strbuf *line, uint64_t input_ms) {
+void recorder_add_input(struct strbuf *line, uint64_t input_ms, const uint64_t *unwatched_ms,
+                        const char *unclear) {
     if (input_ms >= 50) {
         strbuf_addf(line, "; waited for input %.1f s", (double)input_ms / 1000);
+    }
+    if (unwatched_ms[UNCLEAR] >= 50 && unclear) {
+        strbuf_addf(line, "; not known whether idle: %.1f s in reads such as that of %s",
+                    (double)unwatched_ms[UNCLEAR] / 1000, unclear);
     }
 }
 
 void recorder_add_reasons(struct strbuf *line, const uint64_t *unwatched_ms) {
     const char *between = "; not watched: ";
     for (uint32_t i = 0; i < PRELOAD_UNWATCHED; i++) {
-        if (unwatched_ms[i] >= 50) {
+        if (unwatched_ms[i] >= 50 && reasons[i]) {
             strbuf_addf(line, "%s%s %.1f s", between, reasons[i], (double)unwatched_ms[i] / 1000);
             between = ", ";
         }
@@ -286,7 +291,7 @@ static void add_stalls(struct strbuf *line, const struct recorder_sums *sums, co
                     directory);
     } else if (complete) {
         strbuf_addf(line, "no stalls of %" PRIu64 " ms or more%s; ", stall_ms,
-                    enough ? "" : " in what was watched");
+                    enough && sums->unwatched_ms[UNCLEAR] < stall_ms ? "" : " in what was watched");
     }
 }
 
@@ -298,7 +303,7 @@ static void say_what_was_found(const struct recorder_sums *sums, const char *dir
     strbuf_addstr(&line, "watched ");
     add_watched_time(&line, sums);
     add_loop_place(&line, sums);
-    recorder_add_input(&line, sums->input_ms);
+    recorder_add_input(&line, sums->input_ms, sums->unwatched_ms, sums->unclear);
     if (!enough) {
         recorder_add_reasons(&line, sums->unwatched_ms);
     }

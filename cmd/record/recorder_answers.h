@@ -32,8 +32,11 @@ void recorder_say_lost(uint64_t lost, int error);
 /* Prints that the program `name` was ended by the signal `number`. for_us: it was in a system call
  * that it made for the recorder. */
 void recorder_say_signal(const char *name, int number, bool for_us);
-/* Appends "; waited for input 5.2 s" to a line if that is at least 50 ms. */
-void recorder_add_input(struct strbuf *line, uint64_t input_ms);
+/* Appends "; waited for input 5.2 s" to a line, and for how long it is not known whether the
+ * program was idle, each if that is at least 50 ms. unwatched_ms: indexed by enum rec_unwatched;
+ * unclear: the place of the wait of REC_UNWATCHED_UNCLEAR, NULL = there was none. */
+void recorder_add_input(struct strbuf *line, uint64_t input_ms, const uint64_t *unwatched_ms,
+                        const char *unclear);
 /* Appends "; not watched: launch 0.9 s, …" to a line: reasons of at least 50 ms. unwatched_ms:
  * indexed by enum rec_unwatched. */
 void recorder_add_reasons(struct strbuf *line, const uint64_t *unwatched_ms);

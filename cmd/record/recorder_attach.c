@@ -9,6 +9,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
@@ -66,7 +67,7 @@ static void say_watched(const struct attach_totals *t, uint32_t processes, uint3
         recorder_add_threads(&line, t->threads, t->loops);
     }
     strbuf_addf(&line, "%s at %s", kind, t->loop_at);
-    recorder_add_input(&line, t->input_ms);
+    recorder_add_input(&line, t->input_ms, t->unwatched_ms, t->unclear);
     if (!watched_enough(t)) {
         recorder_add_reasons(&line, t->unwatched_ms);
     }
@@ -126,7 +127,9 @@ static void summarise_attached(const struct recorder_settings *set, const struct
                 recorder_plural(t->stalls), t->dumps, recorder_plural(t->dumps), set->directory);
     } else {
         cli_say(TOOL, "no stalls of %" PRIu64 " ms or more%s", stall_ms,
-                watched_enough(t) ? "" : " in what was watched");
+                watched_enough(t) && t->unwatched_ms[REC_UNWATCHED_UNCLEAR] < stall_ms
+                    ? ""
+                    : " in what was watched");
     }
     if (t->loops > 0) {
         say_watched(t, processes, loopless);
@@ -382,6 +385,9 @@ int recorder_attach_program(const struct recorder_settings *set, const char *pat
     sigset_t before;
     int signals = block_signals(&before), status = 0, error;
     recover_earlier(set);
+    if (set->follow) {
+        prctl(PR_SET_CHILD_SUBREAPER, 1); /* processes without a parent become ours */
+    }
     if (!start_child(path, argv, &before, &child)) {
         cli_say(TOOL, "%s: %s", path, strerror(errno));
         return EXIT_OWN;

@@ -121,6 +121,7 @@ static void sum_watched_time(struct rec_watched *to, const struct rec_watched *o
     to->wall_ms += of->wall_ms;
     to->watched_ms += of->watched_ms;
     to->input_ms += of->input_ms;
+    to->unclear_at = of->unclear_at != 0 ? of->unclear_at : to->unclear_at;
     for (unsigned i = 0; i < REC_UNWATCHED_REASONS; i++) {
         to->unwatched_ms[i] += of->unwatched_ms[i];
     }

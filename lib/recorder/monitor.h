@@ -7,6 +7,7 @@
 
 #include "core/core.h"
 #include "loop/inbox.h"
+#include "loop/loop.h"
 #include "platform.h"
 #include "stallrec.h"
 
@@ -24,6 +25,7 @@ struct monitor_thread {
         /* Text that names the thread's event loop, for stall.loop_at of later dumps; borrowed until
          * `released`; NULL = not known. */
         loop_at;
+    struct rec_loop_latest latest; /* the latest wait of the loop, if it is found while it runs */
     atomic_uint_fast64_t ended_ns; /* time at which the thread ended, set by the thread after its
                                       last message; 0 = it may send more */
     atomic_bool released; /* set by the monitor when it no longer needs the struct, which may then

@@ -135,6 +135,9 @@ static enum stallrec_error recorder_prepare(struct stallrec *rec) {
     if (st != STALLREC_OK) {
         return st;
     }
+    if (rec->finds) {
+        rec_platform_compare(l->platform, &l->thread->latest);
+    }
     recorder_describe(rec);
     struct rec_capture table = rec_platform_capture(l->platform);
     clear_loop(l);
@@ -281,8 +284,12 @@ static enum stallrec_error prepare_other(struct monitor_loop *l) {
         return STALLREC_ERR_MEMORY;
     }
     clear_loop(l);
-    return rec_platform_new_beside(&l->platform, rec->first.platform, &rec->core_config,
-                                   l->thread->loop);
+    enum stallrec_error st = rec_platform_new_beside(&l->platform, rec->first.platform,
+                                                     &rec->core_config, l->thread->loop);
+    if (st == STALLREC_OK) {
+        rec_platform_compare(l->platform, &l->thread->latest);
+    }
+    return st;
 }
 
 enum stallrec_error monitor_add_thread(struct stallrec *rec, struct monitor_thread *thread,

@@ -158,6 +158,12 @@ static void exec_in_a_stall(void) {
     die(self);
 }
 
+static void exec_and_sleep(void) {
+    turns(TURNS);
+    execl(self, self, "sleep", (char *)NULL);
+    die(self);
+}
+
 static void exec_by(const char *how) {
     char *argv[] = {(char *)self, "stall", NULL};
     turns(TURNS);
@@ -248,6 +254,10 @@ int main(int argc, char **argv) {
         prefork();
     } else if (strcmp(mode, "daemon") == 0) {
         become_daemon();
+    } else if (strcmp(mode, "sleep") == 0) {
+        sleep_ms(2 * STALL_MS);
+    } else if (strcmp(mode, "exec-and-sleep") == 0) {
+        exec_and_sleep();
     } else if (strcmp(mode, "exec-in-a-stall") == 0) {
         exec_in_a_stall();
     } else if (strcmp(mode, "vfork-often") == 0) {

@@ -9,6 +9,7 @@
  *     start-up      a library waits often before the loop does, and in its turns
  *     quiet         waits seldom: twice
  *     condition     a loop on a condition variable
+ *     places        waits once at each of two places, and stalls after each
  *     worker        a loop on descriptors, that waits for a worker in a turn
  *     replies       waits once for each of its descriptors
  *     input         a loop on descriptors; a turn waits for standard input, a pipe, and then works
@@ -160,6 +161,15 @@ OWN_FRAME static void next_loop(void) {
     for (int i = 0; i < TURNS; i++) {
         wait_select(other_pipe[0], 2 * TURN_MS);
     }
+    KEEP_FRAME();
+}
+
+/* Waits at two places for the same, once at each. */
+static void at_places(void) {
+    wait_poll(quiet_pipe[0], TURN_MS);
+    stall(STALL_MS);
+    wait_poll(quiet_pipe[0], TURN_MS);
+    stall(STALL_MS);
     KEEP_FRAME();
 }
 
@@ -404,10 +414,10 @@ int main(int argc, char **argv) {
         void (*run)(void);
     } cases[] = {{"once", once},           {"nested", nested},     {"probes", probes},
                  {"two-loops", two_loops}, {"start-up", start_up}, {"quiet", quiet},
-                 {"condition", condition}, {"worker", worker},     {"replies", replies},
-                 {"input", input},         {"prompt", prompt},     {"reply", reply},
-                 {"locked", locked},       {"ring", ring},         {"none", none},
-                 {"die", die_in_stall}};
+                 {"condition", condition}, {"places", at_places},  {"worker", worker},
+                 {"replies", replies},     {"input", input},       {"prompt", prompt},
+                 {"reply", reply},         {"locked", locked},     {"ring", ring},
+                 {"none", none},           {"die", die_in_stall}};
     const char *name = argc > 1 ? argv[1] : "";
     if (pipe(quiet_pipe) != 0 || pipe(other_pipe) != 0) {
         die("pipe");
@@ -422,7 +432,8 @@ int main(int argc, char **argv) {
             return 0;
         }
     }
-    fputs("usage: waits early|once|nested|probes|two-loops|start-up|quiet|condition|worker|replies|"
+    fputs("usage: waits "
+          "early|once|nested|probes|two-loops|start-up|quiet|places|condition|worker|replies|"
           "input|prompt|reply|locked|ring|none|die\n",
           stderr);
     return 2;

@@ -307,6 +307,9 @@ static void sum_time(struct attach *a, uint64_t now_ns) {
             t->looped_ms += watched.wall_ms;
             t->watched_ms += watched.watched_ms;
             t->input_ms += watched.input_ms;
+            if (*l->unclear) {
+                memcpy(t->unclear, l->unclear, sizeof t->unclear);
+            }
             for (size_t k = 0; k < REC_UNWATCHED_REASONS; k++) {
                 t->unwatched_ms[k] += watched.unwatched_ms[k];
             }

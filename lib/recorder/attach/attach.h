@@ -88,7 +88,9 @@ struct attach_totals {
                           or of standard input */
     uint64_t unwatched_ms[REC_UNWATCHED_REASONS]; /* the parts of looped_ms that were not watched,
                                                      by reason */
-    uint64_t limited; /* number of pauses in reading, because a loop turned too often */
+    char unclear[ATTACH_TEXT]; /* the place of the longest wait of REC_UNWATCHED_UNCLEAR; "": there
+                                  was none */
+    uint64_t limited;          /* number of pauses in reading, because a loop turned too often */
     /* samples: number of samples of threads with a known loop; busy_samples: number of those in
      * which the loop was busy. */
     uint64_t samples, busy_samples;

@@ -158,26 +158,40 @@ static bool is_place_allowed(void *ctx, uint64_t place) {
     return false;
 }
 
-/* Names the loop's place as the preloaded recorder does: "libuv.so.1+0x1f30 (uv__io_poll)". */
-static void name_loop(struct attach_loop *l) {
+/* Names a place as the preloaded recorder does: "libuv.so.1+0x1f30 (uv__io_poll)". */
+static void name_place(const struct attach_loop *l, uint64_t place, char text[ATTACH_TEXT]) {
     struct remote_images *images = l->attach->unwinder.images;
     struct rec_image image;
     char symbol[ATTACH_TEXT];
+    remote_images_refresh(images);
+    if (!remote_images_find(images, place, &image)) {
+        snprintf(text, ATTACH_TEXT, "0x%llx", (unsigned long long)place);
+        return;
+    }
+    remote_images_symbol(images, place - 1, symbol, sizeof symbol);
+    snprintf(text, ATTACH_TEXT, "%.120s+0x%llx%s%.100s%s", file_name(image.path),
+             (unsigned long long)(place - image.load), *symbol ? " (" : "", symbol,
+             *symbol ? ")" : "");
+}
+
+static void name_loop(struct attach_loop *l) {
     uint64_t place = wait_edges_place(&l->watch.edges);
     if (place == l->named_place || !l->watch.edges.known) {
         return;
     }
     l->named_place = place;
     l->loop_kind = wait_edges_kind(&l->watch.edges);
-    remote_images_refresh(images);
-    if (!remote_images_find(images, place, &image)) {
-        snprintf(l->loop_at, sizeof l->loop_at, "0x%llx", (unsigned long long)place);
-        return;
+    name_place(l, place, l->loop_at);
+}
+
+/* Names the function that made the longest wait of REC_UNWATCHED_UNCLEAR, while the process
+ * lives. */
+static void name_unclear(struct attach_loop *l) {
+    uint64_t place = rec_core_watched(l->core, stallrec_clock_ns()).unclear_at;
+    if (place != l->unclear_place) {
+        l->unclear_place = place;
+        name_place(l, place, l->unclear);
     }
-    remote_images_symbol(images, place - 1, symbol, sizeof symbol);
-    snprintf(l->loop_at, sizeof l->loop_at, "%.120s+0x%llx%s%.100s%s", file_name(image.path),
-             (unsigned long long)(place - image.load), *symbol ? " (" : "", symbol,
-             *symbol ? ")" : "");
 }
 
 /* ---- what the core is told ---- */
@@ -305,6 +319,7 @@ uint64_t attach_loop_step(struct attach_loop *l) {
     }
     tell_queue(l);
     name_loop(l);
+    name_unclear(l);
     count_look(l);
     if (l->watch.stopped) {
         return stallrec_clock_ns() + ATTACH_LOOK_MS * MS;
@@ -331,6 +346,7 @@ void attach_loop_finish(struct attach_loop *l) {
     wait_edges_finish(&l->watch.edges, ended_ns);
     tell_queue(l);
     name_loop(l);
+    name_unclear(l);
     count_look(l);
     tell_loop(l, REC_EVENT_FINISH, ended_ns);
     attach_loop_write(l, true);

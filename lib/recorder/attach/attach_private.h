@@ -30,7 +30,9 @@ struct attach_loop {
     uint64_t named_place;      /* the place that loop_at names */
     char loop_at[ATTACH_TEXT]; /* "": no loop is known */
     enum finder_kind loop_kind;
-    char name[ATTACH_TEXT]; /* the thread's name */
+    uint64_t unclear_place;    /* the place that `unclear` names; 0 = none */
+    char unclear[ATTACH_TEXT]; /* as in struct attach_totals */
+    char name[ATTACH_TEXT];    /* the thread's name */
     struct rec_transition edges[REC_TRANSITIONS];
     uint64_t edge_count;
     uint64_t missed_ns; /* ns that were not watched although the loop is known */

@@ -446,6 +446,16 @@ static bool sample_stopped(struct attach_watch *w, struct rec_stack *out) {
     return out->count > 0;
 }
 
+/* Sets *out to the latest wait of the loop that is believed. False: none is. */
+static bool latest_loop_wait(const struct attach_watch *w, struct finder_wait *out) {
+    const struct finder_candidate *loop = finder_loop(&w->edges.finder);
+    if (loop) {
+        *out = (struct finder_wait){
+            .place = loop->place, .depth = loop->latest_depth, .object = loop->object};
+    }
+    return loop != NULL;
+}
+
 enum rec_sample attach_watch_sample(void *ctx, bool may_repeat, struct rec_stack *out) {
     struct attach_watch *w = ctx;
     struct proc_syscall call;
@@ -462,7 +472,9 @@ enum rec_sample attach_watch_sample(void *ctx, bool may_repeat, struct rec_stack
     }
     if (remote_thread_blocked(w->unwinder, &w->thread, &w->sleep, &call, &regs, &stack)) {
         remote_unwind(w->unwinder, w->thread.own_tid, &regs, &stack, out);
-        out->input = thread_input_async(w->thread.process->pid, &call) != REC_WAIT_NONE;
+        struct finder_wait loop;
+        out->rest = thread_rest_async(w->thread.process->pid, &call,
+                                      latest_loop_wait(w, &loop) ? &loop : NULL);
         w->have_sample = out->count > 0;
     } else if (w->way == ATTACH_BY_EVENTS) {
         w->have_sample = sample_running(w, out);

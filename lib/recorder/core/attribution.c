@@ -12,7 +12,26 @@
 const char *const rec_past_names[REC_PAST_GIVEN_UP + 1] = {
     [REC_PAST_ANEW] = "anew", [REC_PAST_CONTINUES] = "continues", [REC_PAST_GIVEN_UP] = "given-up"};
 
+const char *const rec_rest_names[REC_REST_UNCLEAR + 1] = {
+    [REC_REST_NONE] = "stack", [REC_REST_INPUT] = "input", [REC_REST_UNCLEAR] = "unclear"};
+
 /* ---- doubt ---- */
+
+/* Counts from zero for a program that replaces another one at begin_ns, which ends a stall, too. A
+ * wait that raised doubt before was the new program's. */
+static void replace_program(struct rec_core *core, uint64_t begin_ns) {
+    const struct rec_track *loop = &core->tracks[REC_TRACK_LOOP];
+    if (loop->running && !core->launch) {
+        uint64_t end_ns = core->doubt ? core->doubt_ns : begin_ns;
+        rec_core_end_stretch(core, rec_max(loop->since_ns, end_ns), true);
+    }
+    core->before = rec_core_watched(core, begin_ns);
+    memset(core->unwatched_ns, 0, sizeof core->unwatched_ns);
+    core->loop_ns = core->input_ns = core->new_input_ns = core->new_unclear_ns = 0;
+    core->unclear_at = core->unclear_longest_ns = 0;
+    core->begin_ns = core->program_ns = begin_ns;
+    rec_history_clear(&core->history);
+}
 
 void rec_core_doubt(struct rec_core *core, uint64_t begin_ns, uint64_t at_ns) {
     if (core->finished) {
@@ -22,6 +41,9 @@ void rec_core_doubt(struct rec_core *core, uint64_t begin_ns, uint64_t at_ns) {
     if (!core->attributing) {
         core->attributing = true;
         core->begin_ns = rec_min(core->begin_ns, begin_ns);
+        core->program_ns = begin_ns;
+    } else if (begin_ns > core->program_ns) {
+        replace_program(core, begin_ns);
     }
     core->doubt = true;
     core->doubt_ns = at_ns;
@@ -46,6 +68,7 @@ static void start_anew(struct rec_core *core, uint64_t from_ns) {
     core->unwatched_ns[REC_UNWATCHED_FORGOTTEN] =
         from_ns > core->begin_ns ? from_ns - core->begin_ns : 0;
     core->loop_ns = 0;
+    core->input_ns = core->unclear_at = core->unclear_longest_ns = 0;
 }
 
 void rec_core_attribute(struct rec_core *core, enum rec_past past, uint64_t from_ns,
@@ -59,6 +82,9 @@ void rec_core_attribute(struct rec_core *core, enum rec_past past, uint64_t from
     core->doubt = false;
     core->past = true;
     core->past_ns = at_ns;
+    core->input_ns -= core->new_input_ns; /* these rests are in the history, and are counted anew */
+    core->unwatched_ns[REC_UNWATCHED_UNCLEAR] -= core->new_unclear_ns;
+    core->new_input_ns = core->new_unclear_ns = 0;
     if (past == REC_PAST_GIVEN_UP) {
         core->unwatched_ns[REC_UNWATCHED_GIVEN_UP] += watched_before(core, from_ns);
     } else if (past == REC_PAST_ANEW) {
@@ -71,7 +97,7 @@ void rec_core_attribute(struct rec_core *core, enum rec_past past, uint64_t from
         core->unwatched_ns[REC_UNWATCHED_FORGOTTEN] += from_ns - loop->since_ns;
         from_ns = loop->since_ns;
     }
-    rec_stall_forget(core, past == REC_PAST_ANEW ? 0 : from_ns);
+    rec_stall_forget(core, past == REC_PAST_ANEW ? core->program_ns : from_ns);
     loop->running = false;
     rec_sampler_stop(core);
     if (past != REC_PAST_ANEW) {
@@ -93,20 +119,22 @@ static void end_past_stretch(struct rec_core *core, uint64_t t) {
     rec_core_end_stretch(core, t, true);
 }
 
-/* Takes out of the loop's current stretch the waits for input before until_ns that samples of the
- * history show. */
-static void take_out_input(struct rec_core *core, uint64_t until_ns) {
+/* Takes out of the loop's current stretch the rests (enum rec_rest) before until_ns that samples of
+ * the history show. */
+static void take_out_rests(struct rec_core *core, uint64_t until_ns) {
     struct rec_track *loop = &core->tracks[REC_TRACK_LOOP];
+    const struct rec_stack *stack;
     uint64_t begin, end;
     while (loop->running &&
-           rec_history_input(&core->history, loop->since_ns, until_ns, &begin, &end)) {
+           (stack = rec_history_rest(&core->history, rec_core_last_rest(core), loop->since_ns,
+                                     until_ns, &begin, &end)) != NULL) {
         loop->sampled_edge = true;
         if (core->launch) {
             rec_core_end_launch(core, begin);
         } else {
             end_past_stretch(core, begin);
         }
-        core->input_ns += end - begin;
+        rec_core_count_rest(core, stack, begin, end);
         rec_core_begin_stretch(core, end);
         loop->sampled_edge = true;
     }
@@ -116,7 +144,7 @@ void rec_core_past_idle(struct rec_core *core, uint64_t begin_ns, uint64_t end_n
     if (core->finished || !core->past) {
         return;
     }
-    take_out_input(core, begin_ns);
+    take_out_rests(core, begin_ns);
     if (core->launch) {
         rec_core_end_launch(core, begin_ns);
     } else if (core->tracks[REC_TRACK_LOOP].running) {
@@ -137,7 +165,7 @@ void rec_core_attributed(struct rec_core *core, uint64_t hold_until_ns, uint64_t
     if (core->finished) {
         return;
     }
-    take_out_input(core, at_ns);
+    take_out_rests(core, at_ns);
     if (loop->running && !core->launch && !loop->stall.active) {
         rec_sampler_recall(core, loop->since_ns, at_ns);
     }
@@ -151,7 +179,8 @@ void rec_core_attributed(struct rec_core *core, uint64_t hold_until_ns, uint64_t
 
 /* ---- what was watched ---- */
 
-struct rec_watched rec_core_watched(const struct rec_core *core, uint64_t now_ns) {
+/* Returns the times of the present program alone. */
+static struct rec_watched program_watched(const struct rec_core *core, uint64_t now_ns) {
     struct rec_watched w = {0};
     uint64_t wall = now_ns > core->begin_ns ? now_ns - core->begin_ns : 0;
     uint64_t unwatched[REC_UNWATCHED_REASONS];
@@ -172,6 +201,20 @@ struct rec_watched rec_core_watched(const struct rec_core *core, uint64_t now_ns
         w.unwatched_ms[REC_UNWATCHED_NO_LOOP] += w.watched_ms;
         w.watched_ms = 0;
     }
+    w.unclear_at = core->unclear_at;
     w.input_ms = rec_min(core->input_ns / REC_NS_PER_MS, w.watched_ms);
+    return w;
+}
+
+struct rec_watched rec_core_watched(const struct rec_core *core, uint64_t now_ns) {
+    struct rec_watched w = program_watched(core, now_ns);
+    const struct rec_watched *before = &core->before;
+    w.wall_ms += before->wall_ms;
+    w.watched_ms += before->watched_ms;
+    w.input_ms += before->input_ms;
+    w.unclear_at = w.unclear_at != 0 ? w.unclear_at : before->unclear_at;
+    for (uint32_t i = 0; i < REC_UNWATCHED_REASONS; i++) {
+        w.unwatched_ms[i] += before->unwatched_ms[i];
+    }
     return w;
 }

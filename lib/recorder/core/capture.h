@@ -15,6 +15,15 @@
 
 enum { REC_EXACT_MAX = 8, REC_NAME_MAX = 64, REC_IMAGE_ID_MAX = 20, REC_UUID_SIZE = 16 };
 
+/* A wait in which a thread may be idle though it is not the loop's. */
+enum rec_rest {
+    REC_REST_NONE,
+    REC_REST_INPUT,  /* the thread waits for input: of a terminal, of standard input, or of a client
+                        that has to send a request or to connect */
+    REC_REST_UNCLEAR /* the thread waits for data of a pipe or socket; it is not known whether these
+                        are a request, for which it idles, or a reply, for which it is held up */
+};
+
 /* One stack, innermost frame first. The caller owns both arrays and sets them and cap; the capture
  * fills in the rest. */
 struct rec_stack {
@@ -30,10 +39,9 @@ struct rec_stack {
     bool truncated;  /* there are more frames than cap, or more than the copy of the stack holds */
     bool incomplete; /* frames[count - 1] is not the thread's outermost frame, because the stack is
                         truncated or no unwind rule led further */
-    bool idle;       /* the stack is the loop's own wait, which never counts as a hang */
-    bool input;      /* the thread waits for input of a terminal or of standard input, which never
-                      * counts as a hang */
-    uint32_t pause_ns; /* ns for which the thread was stopped for the sample */
+    bool idle;       /* the stack is the loop's own wait, which never counts as a stall */
+    enum rec_rest rest; /* anything but REC_REST_NONE never counts as a stall */
+    uint32_t pause_ns;  /* ns for which the thread was stopped for the sample */
 };
 
 /* A transition of the loop: its kind and its time. */

@@ -120,6 +120,7 @@ void rec_core_loop_event(struct rec_core *core, enum rec_loop_event event, uint6
         rec_core_unpark(core, at_ns);
         return;
     }
+    core->new_input_ns = core->new_unclear_ns = 0;
     if (core->loop_ns == 0) {
         core->loop_ns = at_ns;
     }
@@ -264,9 +265,41 @@ void rec_core_tick(struct rec_core *core, uint64_t at_ns) {
     }
 }
 
-/* Ends the busy stretch where a sample that was just taken shows that the thread waits for input,
- * and begins another one, which the next such sample ends again. Such a wait is no edge of the
- * loop: it begins and ends between two samples, and half of the time between these counts as
+/* Returns the address in the function whose call is the thread's wait: of the innermost frame that
+ * is not in the library that makes the system call. */
+static uint64_t waiting_function(const struct rec_core *core, const struct rec_stack *stack) {
+    const struct rec_capture *capture = &core->capture;
+    struct rec_image inner, image;
+    bool known = stack->count > 0 && capture->image_at(capture->ctx, stack->frames[0], &inner);
+    uint64_t load = known ? inner.load : 0;
+    for (uint32_t i = 1; known && i < stack->count; i++) {
+        if (!capture->image_at(capture->ctx, stack->frames[i], &image) || image.load != load) {
+            return stack->frames[i];
+        }
+    }
+    return stack->count > 1 ? stack->frames[1] : 0;
+}
+
+void rec_core_count_rest(struct rec_core *core, const struct rec_stack *stack, uint64_t begin,
+                         uint64_t end) {
+    if (stack->rest == REC_REST_INPUT) {
+        core->input_ns += end - begin;
+        core->new_input_ns += end - begin;
+        return;
+    }
+    core->unwatched_ns[REC_UNWATCHED_UNCLEAR] += end - begin;
+    core->new_unclear_ns += end - begin;
+    core->unclear_ns = end - begin + (core->unclear_end_ns == begin ? core->unclear_ns : 0);
+    core->unclear_end_ns = end;
+    if (core->unclear_ns >= core->unclear_longest_ns) {
+        core->unclear_longest_ns = core->unclear_ns;
+        core->unclear_at = waiting_function(core, stack);
+    }
+}
+
+/* Ends the busy stretch where a sample that was just taken shows that the thread rests (enum
+ * rec_rest), and begins another one, which the next such sample ends again. Such a wait is no edge
+ * of the loop: it begins and ends between two samples, and half of the time between these counts as
  * busy. */
 static void rest_for_input(struct rec_core *core, uint64_t now) {
     struct rec_track *loop = &core->tracks[REC_TRACK_LOOP];
@@ -276,7 +309,7 @@ static void rest_for_input(struct rec_core *core, uint64_t now) {
     }
     bool rests = rec_core_rests(core);
     uint64_t apart = now - loop->since_ns, half = rec_ms(core->config.sample_ms) / 2;
-    if (!stack->input) {
+    if (stack->rest == REC_REST_NONE || stack->rest > rec_core_last_rest(core)) {
         if (rests && !loop->stall.active) {
             loop->since_ns += rec_min(apart, 2 * half) / 2;
             rec_detect_stretch(core, loop->since_ns);
@@ -285,19 +318,19 @@ static void rest_for_input(struct rec_core *core, uint64_t now) {
         core->rest_ns = 0;
         return;
     }
-    rec_ring_drop(&core->ring);
     uint64_t begin = rests ? loop->since_ns : now - rec_min(apart, half);
     if (loop->stall.active) { /* the stall lasted at least until its last dump */
         uint64_t known_ns = rec_stall_known_ms(loop) * REC_NS_PER_MS;
         begin = rec_min(now, rec_max(begin, loop->since_ns + loop->gap_ns + known_ns));
     }
+    rec_core_count_rest(core, stack, begin, now);
+    rec_ring_drop(&core->ring);
     loop->sampled_edge = true;
     if (core->launch) {
         rec_core_end_launch(core, begin);
     } else {
         rec_core_end_stretch(core, begin, true);
     }
-    core->input_ns += now - begin;
     rec_core_begin_stretch(core, now);
     rec_detect_signal(core, now);
     loop->sampled_edge = true;
@@ -364,6 +397,9 @@ void rec_core_finish(struct rec_core *core, uint64_t now_ns) {
     }
     rec_core_observe_time(core, now_ns);
     rec_frames_advance(core, now_ns);
+    if (core->tracks[REC_TRACK_LOOP].running && !core->doubt) {
+        rec_detect_late(core, now_ns); /* the loop may have become known just now */
+    }
     for (int i = 0; i < REC_TRACKS; i++) {
         if (core->tracks[i].running) {
             rec_detect_end(core, &core->tracks[i], now_ns, false);

@@ -81,7 +81,9 @@ enum rec_past {
 
 /* Reports that from at_ns on, when a wait begins, the loop is not known. The edges reported until
  * rec_core_attribute are then those of all waits that may be the loop's, and only decide when the
- * thread is sampled. begin_ns: time at which the process began, for rec_core_watched. */
+ * thread is sampled. begin_ns: time at which the process began, for rec_core_watched. A begin_ns
+ * that is later than that of the first call is the time at which another program replaced the one
+ * that ran: its time is counted for itself, and what was watched before stays. */
 void rec_core_doubt(struct rec_core *core, uint64_t begin_ns, uint64_t at_ns);
 /* Reports, at at_ns, that the loop is known since from_ns. The caller then calls
  * rec_core_past_idle, in order, for each time since from_ns in which the loop was idle, and then
@@ -97,8 +99,9 @@ void rec_core_past_idle(struct rec_core *core, uint64_t begin_ns, uint64_t end_n
  * anew, unless the memory for dumps is used up or the core has finished. */
 void rec_core_attributed(struct rec_core *core, uint64_t hold_until_ns, uint64_t at_ns);
 
-/* The names of enum rec_past in traces. */
+/* The names of enum rec_past, and of stacks by enum rec_rest, in traces. */
 extern const char *const rec_past_names[REC_PAST_GIVEN_UP + 1];
+extern const char *const rec_rest_names[REC_REST_UNCLEAR + 1];
 
 /* The reasons why time was not watched. */
 enum rec_unwatched {
@@ -108,6 +111,8 @@ enum rec_unwatched {
     REC_UNWATCHED_FORGOTTEN, /* the time was before the loop was known, and its samples were no
                                 longer kept */
     REC_UNWATCHED_SUSPENDED, /* the process did not run */
+    REC_UNWATCHED_UNCLEAR,   /* the thread waited for data of a pipe or socket, and it is not known
+                                whether it was idle (REC_REST_UNCLEAR) */
     REC_UNWATCHED_REASONS
 };
 
@@ -116,9 +121,11 @@ enum rec_unwatched {
 struct rec_watched {
     uint64_t wall_ms; /* the sum of watched_ms and all of unwatched_ms */
     uint64_t watched_ms;
-    uint64_t input_ms; /* the part of watched_ms in which the thread waited for input of a terminal
-                          or of standard input, as samples show */
+    uint64_t input_ms; /* the part of watched_ms in which the thread waited for input
+                          (REC_REST_INPUT), as samples show */
     uint64_t unwatched_ms[REC_UNWATCHED_REASONS];
+    uint64_t unclear_at; /* address in the function that made the longest wait of
+                            REC_UNWATCHED_UNCLEAR; 0 = there was none */
 };
 struct rec_watched rec_core_watched(const struct rec_core *core, uint64_t now_ns);
 
@@ -177,12 +184,10 @@ uint64_t rec_core_grace_ns(const struct rec_core *core);
 /* Finishes the core: closes open dumps as not ended. Later events and steps have no effect. */
 void rec_core_finish(struct rec_core *core, uint64_t now_ns);
 
-/* Is it time to encode and write closed dumps? False if there is none. True if the core has
- * finished or the memory for dumps is used up. Otherwise false while the oldest closed dump may
- * still be taken back or is postponed (rec_core_attributed, rec_core_postpone); then true if that
- * dump waits longer than its deadline, or if the loop is idle or its thread waits for input while
- * the process uses less than 40 % of one processor (cpu_permille; -1 = not known, which counts as
- * less). */
+/* Is it time to encode and write closed dumps? True if there is one, and the loop is idle or its
+ * thread rests while the process uses less than 40 % of one processor (cpu_permille; -1 =
+ * not known, which counts as less), or a dump waits longer than its deadline, or the memory for
+ * dumps is used up, or the core has finished. */
 bool rec_core_write_due(const struct rec_core *core, uint64_t now_ns, int32_t cpu_permille);
 /* Returns the time at which rec_core_write_due becomes true at the latest, unless the oldest closed
  * dump may still be taken back then; REC_NEVER if no dump waits. */

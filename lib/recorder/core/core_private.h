@@ -141,17 +141,24 @@ struct rec_core {
     bool doubt,
         /* doubt: the loop is not known; past: the events that the core gets lie in the past. */
         past;
-    uint64_t doubt_ns;      /* time since which the loop is not known */
-    uint64_t past_ns;       /* time at which rec_core_attribute was called */
-    uint64_t waits_busy_ns; /* while the loop is in doubt: time at which the thread's last wait
-                               ended; 0 = the thread waits */
-    uint64_t hold_ns;       /* no dump is written before this time */
-    uint64_t begin_ns;      /* start of the time that rec_core_watched covers */
-    uint64_t loop_ns;       /* time of the loop's first edge; 0 = there was none yet */
+    uint64_t doubt_ns;         /* time since which the loop is not known */
+    uint64_t past_ns;          /* time at which rec_core_attribute was called */
+    uint64_t waits_busy_ns;    /* while the loop is in doubt: time at which the thread's last wait
+                                  ended; 0 = the thread waits */
+    uint64_t hold_ns;          /* no dump is written before this time */
+    uint64_t begin_ns;         /* start of the program's time that rec_core_watched covers */
+    uint64_t program_ns;       /* begin_ns as it was told by rec_core_doubt; 0 = not yet */
+    struct rec_watched before; /* the times of the programs that were replaced */
+    uint64_t loop_ns;          /* time of the loop's first edge; 0 = there was none yet */
     uint64_t unwatched_ns[REC_UNWATCHED_REASONS];
 
-    uint64_t rest_ns; /* time of the last sample of the loop's track that showed a wait for input */
+    uint64_t rest_ns;  /* time of the last sample of the loop's track that showed a rest */
     uint64_t input_ns; /* time in which the loop's thread waited for input, as samples showed */
+    /* The parts of input_ns and unwatched_ns[REC_UNWATCHED_UNCLEAR] since the loop's last edge. */
+    uint64_t new_input_ns, new_unclear_ns;
+    /* The waits of REC_REST_UNCLEAR: address in the function that made the longest one, its length;
+     * end and length of the latest one. */
+    uint64_t unclear_at, unclear_longest_ns, unclear_end_ns, unclear_ns;
 
     uint64_t ping_number, next_post_ns;
     bool launch, prewarmed; /* launch: the loop's track is a launch; prewarmed: it is that of a
@@ -198,7 +205,7 @@ static inline bool rec_backs_off_checks(const struct rec_core *core) {
     return core->config.backoff == STALLREC_BACKOFF_CHECKS;
 }
 
-/* Did the last sample show that the thread waits for input? */
+/* Did the last sample show that the thread rests (enum rec_rest)? */
 static inline bool rec_core_rests(const struct rec_core *core) {
     const struct rec_track *loop = &core->tracks[REC_TRACK_LOOP];
     return loop->running && core->rest_ns != 0 && core->rest_ns == loop->since_ns;
@@ -216,6 +223,14 @@ static inline bool rec_is_hang(const struct rec_core *core, const struct rec_tra
 void rec_core_begin_stretch(struct rec_core *core, uint64_t t);
 void rec_core_end_stretch(struct rec_core *core, uint64_t t, bool ended);
 void rec_core_end_launch(struct rec_core *core, uint64_t t);
+/* Returns the greatest enum rec_rest that counts as a rest now: a program that starts up has no
+ * requests yet, so that in a launch REC_REST_UNCLEAR does not. */
+static inline enum rec_rest rec_core_last_rest(const struct rec_core *core) {
+    return core->launch ? REC_REST_INPUT : REC_REST_UNCLEAR;
+}
+/* Counts the time from begin to end, in which the thread rested as its stack shows. */
+void rec_core_count_rest(struct rec_core *core, const struct rec_stack *stack, uint64_t begin,
+                         uint64_t end);
 /* Notes a gap if t is after the time by which rec_core_step asked to be called again, by more than
  * 1 s and 4 times the wait, because the process did not run in between. */
 void rec_core_observe_time(struct rec_core *core, uint64_t t);

@@ -322,6 +322,65 @@ static void past_told_to_a_parked_monitor_is_no_gap(void **state) {
     assert_int_equal(rec_core_totals(f->core).gaps, 1);
 }
 
+static void time_before_an_exec_stays_watched(void **state) {
+    struct fixture *f = *state;
+    rec_core_doubt(f->core, 0, 0);
+    rec_core_attribute(f->core, REC_PAST_ANEW, 0, 100 * MS);
+    rec_core_past_idle(f->core, 10 * MS, 20 * MS);
+    rec_core_attributed(f->core, 0, 100 * MS);
+    run_until(f, 100 * MS, 1000 * MS); /* a stall that lasts until the exec */
+    rec_core_doubt(f->core, 1000 * MS, 1000 * MS);
+    struct rec_watched w = rec_core_watched(f->core, 1500 * MS);
+    assert_int_equal(w.wall_ms, 1500);
+    assert_int_equal(w.watched_ms, 990);
+    assert_int_equal(w.unwatched_ms[REC_UNWATCHED_LAUNCH], 10);
+    assert_int_equal(w.unwatched_ms[REC_UNWATCHED_NO_LOOP], 500);
+    rec_core_attribute(f->core, REC_PAST_ANEW, 1000 * MS, 2000 * MS);
+    rec_core_past_idle(f->core, 1200 * MS, 1900 * MS);
+    rec_core_attributed(f->core, 0, 2000 * MS);
+    w = rec_core_watched(f->core, 2000 * MS);
+    assert_int_equal(w.wall_ms, 2000);
+    assert_int_equal(w.watched_ms, 1790);
+    assert_int_equal(w.unwatched_ms[REC_UNWATCHED_LAUNCH], 210);
+    assert_int_equal(rec_core_totals(f->core).stalls, 1);
+    assert_int_equal(rec_core_totals(f->core).stalled_ms, 980);
+}
+
+static void a_loop_that_is_known_at_the_end_has_its_last_stall(void **state) {
+    struct fixture *f = *state;
+    rec_core_doubt(f->core, 0, 0);
+    rec_core_loop_event(f->core, REC_LOOP_WAKE, 20 * MS);
+    run_until(f, 20 * MS, 1000 * MS);
+    rec_core_attribute(f->core, REC_PAST_ANEW, 0, 1000 * MS);
+    rec_core_past_idle(f->core, 10 * MS, 20 * MS);
+    rec_core_attributed(f->core, 0, 1000 * MS);
+    rec_core_finish(f->core, 1000 * MS);
+    assert_int_equal(rec_core_totals(f->core).stalls, 1);
+}
+
+/* A rest is neither a stall nor, if it is not known whether it is one, watched. */
+static void rests_are_no_stalls(void **state) {
+    struct fixture *f = *state;
+    static const enum rec_rest rests[] = {REC_REST_INPUT, REC_REST_UNCLEAR};
+    for (size_t i = 0; i < sizeof rests / sizeof *rests; i++) {
+        start(f);
+        f->fake.rest = rests[i];
+        rec_core_loop_event(f->core, REC_LOOP_SLEEP, 0);
+        rec_core_loop_event(f->core, REC_LOOP_WAKE, 0);
+        run_until(f, 0, 2000 * MS);
+        f->fake.rest = REC_REST_NONE;
+        run_until(f, 2000 * MS, 3000 * MS);
+        rec_core_loop_event(f->core, REC_LOOP_SLEEP, 3000 * MS);
+        struct rec_watched w = rec_core_watched(f->core, 3000 * MS);
+        uint64_t rested_ms = i == 0 ? w.input_ms : w.unwatched_ms[REC_UNWATCHED_UNCLEAR];
+        assert_in_range(rested_ms, 1800, 2000);
+        assert_int_equal(w.watched_ms, i == 0 ? 3000 : 3000 - rested_ms);
+        assert_true((w.unclear_at != 0) == (i == 1));
+        assert_int_equal(rec_core_totals(f->core).stalls, 1);
+        assert_in_range(rec_core_totals(f->core).stalled_ms, 950, 1050);
+    }
+}
+
 static void nothing_happens_after_finish(void **state) {
     struct fixture *f = *state;
     rec_core_finish(f->core, 10 * MS);
@@ -417,6 +476,9 @@ int main(void) {
         T(a_late_wake_up_is_a_gap_unless_the_monitor_was_at_work),
         T(a_long_wait_may_be_late_in_proportion),
         T(past_told_to_a_parked_monitor_is_no_gap),
+        T(time_before_an_exec_stays_watched),
+        T(a_loop_that_is_known_at_the_end_has_its_last_stall),
+        T(rests_are_no_stalls),
         T(a_stack_that_moves_at_every_check_gives_few_dumps_of_a_long_stall),
         T(nothing_happens_after_finish),
         T(stepping_and_writing_allocate_nothing),

@@ -16,8 +16,9 @@ struct fake {
     uint64_t frames[FAKE_DEPTH], starts[FAKE_DEPTH];
     uint32_t count, pause_ns;
     uint32_t exact[REC_EXACT_MAX], exact_count;
-    bool idle, input;
-    /* Numbers of calls; may_repeat: of those calls for a sample that allow a repetition. */
+    bool idle;
+    enum rec_rest rest;
+    /* What was asked. */
     unsigned samples, may_repeat, image_calls, thread_calls;
     bool not_busy; /* still_busy() answers false */
     bool wakes;    /* the loop becomes idle while the other threads are captured */
@@ -52,7 +53,7 @@ static inline enum rec_sample fake_sample(void *ctx, bool may_repeat, struct rec
     memcpy(out->exact, f->exact, sizeof out->exact);
     out->exact_count = f->exact_count;
     out->idle = f->idle;
-    out->input = f->input;
+    out->rest = f->rest;
     out->pause_ns = f->pause_ns;
     return REC_SAMPLE_OK;
 }

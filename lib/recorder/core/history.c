@@ -17,7 +17,7 @@ static const struct rec_kept_stack *history_at(const struct rec_history *history
 void rec_history_add(struct rec_history *history, const struct rec_stack *stack, uint64_t at_ns) {
     struct rec_kept_stack *newest = history_newest(history);
     if (newest != NULL && newest->stack.count == stack->count &&
-        newest->stack.input == stack->input &&
+        newest->stack.rest == stack->rest &&
         memcmp(newest->stack.frames, stack->frames, stack->count * sizeof *stack->frames) == 0) {
         newest->to_ns = at_ns;
         newest->count++;
@@ -61,9 +61,9 @@ static uint32_t count_between(const struct rec_kept_stack *kept, uint64_t from_n
     return count < kept->count ? (uint32_t)count : kept->count;
 }
 
-/* Does the same as count_between for a thread that works; returns 0 for waits for input. */
+/* Does the same as count_between for a thread that works; returns 0 for one that rests. */
 static uint32_t count_working(const struct rec_kept_stack *kept, uint64_t from_ns, uint64_t to_ns) {
-    return kept->stack.input ? 0 : count_between(kept, from_ns, to_ns);
+    return kept->stack.rest != REC_REST_NONE ? 0 : count_between(kept, from_ns, to_ns);
 }
 
 void rec_history_recall(const struct rec_history *history, uint64_t from_ns, uint64_t to_ns,
@@ -83,17 +83,19 @@ void rec_history_recall(const struct rec_history *history, uint64_t from_ns, uin
     }
 }
 
-bool rec_history_input(const struct rec_history *history, uint64_t from_ns, uint64_t to_ns,
-                       uint64_t *begin_ns, uint64_t *end_ns) {
+const struct rec_stack *rec_history_rest(const struct rec_history *history, enum rec_rest last,
+                                         uint64_t from_ns, uint64_t to_ns, uint64_t *begin_ns,
+                                         uint64_t *end_ns) {
     for (uint32_t i = 0; i < history->count; i++) {
         const struct rec_kept_stack *kept = history_at(history, i);
-        if (kept->stack.input && kept->to_ns > from_ns && kept->from_ns < to_ns) {
+        if (kept->stack.rest != REC_REST_NONE && kept->stack.rest <= last &&
+            kept->to_ns > from_ns && kept->from_ns < to_ns) {
             *begin_ns = kept->from_ns > from_ns ? kept->from_ns : from_ns;
             *end_ns = kept->to_ns < to_ns ? kept->to_ns : to_ns;
-            return true;
+            return &kept->stack;
         }
     }
-    return false;
+    return NULL;
 }
 
 void rec_history_clear(struct rec_history *history) {

@@ -31,14 +31,17 @@ void rec_history_add(struct rec_history *history, const struct rec_stack *stack,
  * the history is empty. */
 void rec_history_extend(struct rec_history *history, uint64_t until_ns, uint64_t interval_ns);
 /* Fills an empty ring with the samples taken from from_ns to to_ns, oldest first, except those of
- * waits for input. If there are more than the ring holds, each stack gets a share of the ring by
- * its number of samples. */
+ * a thread that rests. If there are more than the ring holds, each stack gets a share of the ring
+ * by its number of samples. */
 void rec_history_recall(const struct rec_history *history, uint64_t from_ns, uint64_t to_ns,
                         struct rec_ring *ring);
-/* Finds the earliest wait for input that samples show after from_ns and before to_ns. *begin_ns and
- * *end_ns become the times of its first and its last sample in between. False: there is none. */
-bool rec_history_input(const struct rec_history *history, uint64_t from_ns, uint64_t to_ns,
-                       uint64_t *begin_ns, uint64_t *end_ns);
+/* Returns the stack of the earliest rest that samples show after from_ns and before to_ns, valid
+ * until the next sample is added; NULL: there is none. last: rests whose enum rec_rest is greater
+ * are passed over. *begin_ns and *end_ns become the times of its first and its last sample in
+ * between. */
+const struct rec_stack *rec_history_rest(const struct rec_history *history, enum rec_rest last,
+                                         uint64_t from_ns, uint64_t to_ns, uint64_t *begin_ns,
+                                         uint64_t *end_ns);
 /* Removes all stacks. */
 void rec_history_clear(struct rec_history *history);
 

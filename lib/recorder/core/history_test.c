@@ -96,7 +96,7 @@ static void the_oldest_stacks_go_first(void **state) {
 
 static void add_input(struct rec_history *history, uint64_t frame, uint64_t at_ns) {
     const struct rec_stack stack = {
-        .frames = &frame, .starts = &frame, .cap = 1, .count = 1, .input = true};
+        .frames = &frame, .starts = &frame, .cap = 1, .count = 1, .rest = REC_REST_INPUT};
     rec_history_add(history, &stack, at_ns);
 }
 
@@ -106,21 +106,21 @@ static void a_wait_for_input_is_found_and_not_recalled(void **state) {
     struct rec_ring ring = empty_ring();
     uint64_t begin = 0, end = 0;
     add(&history, 0x101, 100);
-    assert_false(rec_history_input(&history, 0, 1000, &begin, &end));
-    add_input(&history, 0x101, 150); /* the same code, which waits for input now */
+    assert_null(rec_history_rest(&history, REC_REST_UNCLEAR, 0, 1000, &begin, &end));
+    add_input(&history, 0x101, 150); /* the same code, but it waits */
     add_input(&history, 0x101, 250);
     add(&history, 0x101, 300);
     add_input(&history, 0x201, 350);
-    assert_true(rec_history_input(&history, 0, 1000, &begin, &end));
+    assert_non_null(rec_history_rest(&history, REC_REST_UNCLEAR, 0, 1000, &begin, &end));
     assert_int_equal(begin, 150);
     assert_int_equal(end, 250);
-    assert_true(rec_history_input(&history, 200, 230, &begin, &end));
+    assert_non_null(rec_history_rest(&history, REC_REST_UNCLEAR, 200, 230, &begin, &end));
     assert_int_equal(begin, 200);
     assert_int_equal(end, 230);
-    assert_true(rec_history_input(&history, 250, 1000, &begin, &end));
+    assert_non_null(rec_history_rest(&history, REC_REST_UNCLEAR, 250, 1000, &begin, &end));
     assert_int_equal(begin, 350);
-    assert_false(rec_history_input(&history, 350, 1000, &begin, &end));
-    assert_false(rec_history_input(&history, 0, 150, &begin, &end));
+    assert_null(rec_history_rest(&history, REC_REST_UNCLEAR, 350, 1000, &begin, &end));
+    assert_null(rec_history_rest(&history, REC_REST_UNCLEAR, 0, 150, &begin, &end));
     rec_history_recall(&history, 0, 1000, &ring);
     assert_int_equal(ring.count, 2);
 }

@@ -263,7 +263,8 @@ bool rec_stall_detect_sampled(struct rec_core *core, struct rec_track *track,
                               const struct rec_detection *detection, uint64_t now) {
     struct rec_heaviest heaviest = rec_heaviest_find(&core->ring);
     const struct rec_stack *stack = heaviest.slot != NULL ? &heaviest.slot->stack : NULL;
-    if (rec_is_hang(core, track) && stack != NULL && (stack->idle || stack->input)) {
+    if (rec_is_hang(core, track) && stack != NULL &&
+        (stack->idle || stack->rest != REC_REST_NONE)) {
         core->totals.vetoed++;
         stall_note(core, track, REC_NOTE_VETO, detection->detector, 0);
         return false;

@@ -106,7 +106,8 @@ void threads_darwin_walk_async(struct images *images, const struct task_copy *co
     /* A stack does not show that the loop is idle, as the run loop's adapter tells exactly when it
      * waits: a stack in another wait of the run loop, in a mode that the adapter does not watch,
      * looks the same, but belongs to a callback that mostly waits for an answer, and is a stall. */
-    out->idle = out->input = false;
+    out->idle = false;
+    out->rest = REC_REST_NONE;
     out->pause_ns = copy->pause_ns < UINT32_MAX ? (uint32_t)copy->pause_ns : UINT32_MAX;
 }
 

@@ -546,11 +546,9 @@ static void tier(struct json *j, const char *name, const struct rec_tier *at) {
 
 static void session_watched(struct json *j, const struct rec_watched *watched) {
     static const char *const reasons[REC_UNWATCHED_REASONS] = {
-        [REC_UNWATCHED_LAUNCH] = "launch",
-        [REC_UNWATCHED_NO_LOOP] = "no_loop",
-        [REC_UNWATCHED_GIVEN_UP] = "given_up",
-        [REC_UNWATCHED_FORGOTTEN] = "forgotten",
-        [REC_UNWATCHED_SUSPENDED] = "suspended"};
+        [REC_UNWATCHED_LAUNCH] = "launch",       [REC_UNWATCHED_NO_LOOP] = "no_loop",
+        [REC_UNWATCHED_GIVEN_UP] = "given_up",   [REC_UNWATCHED_FORGOTTEN] = "forgotten",
+        [REC_UNWATCHED_SUSPENDED] = "suspended", [REC_UNWATCHED_UNCLEAR] = "unclear"};
     json_member_number(j, "wall_ms", watched->wall_ms);
     json_member_number(j, "watched_ms", watched->watched_ms);
     if (watched->input_ms > 0) {

@@ -152,7 +152,7 @@ static uint64_t trace_mix(uint64_t hash, uint64_t value) {
 }
 
 static uint64_t hash_stack(const struct rec_stack *stack) {
-    uint64_t hash = trace_mix(stack->input ? 3 : stack->idle ? 1 : 2, stack->count);
+    uint64_t hash = trace_mix((uint64_t)stack->rest << 1 | stack->idle, stack->count);
     for (uint32_t i = 0; i < stack->count; i++) {
         hash = trace_mix(hash, stack->frames[i]);
         hash = trace_mix(hash, stack->starts != NULL ? stack->starts[i] : 0);
@@ -178,7 +178,8 @@ static void add_stack(struct rec_trace *trace, const struct rec_stack *stack, ui
     if (trace->ended) {
         return;
     }
-    at = rec_put_text(at, stack->input ? "input s" : stack->idle ? "idle s" : "stack s");
+    at = rec_put_text(at, stack->idle ? "idle" : rec_rest_names[stack->rest]);
+    at = rec_put_text(at, " s");
     at = rec_put_number(at, number);
     for (uint32_t i = 0; i < stack->count; i++) {
         at = put_frame(at, stack->frames[i], stack->starts != NULL ? stack->starts[i] : 0);

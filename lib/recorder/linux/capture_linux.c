@@ -47,7 +47,8 @@ struct capture_linux {
     struct copy_source source; /* the watched thread */
     struct proc_file stat_file, comm_file;
     const struct stallrec_loop *loop;
-    struct capture_process *process; /* &own, or the first capture's */
+    const struct rec_loop_latest *latest; /* NULL: the loop is not found while it runs */
+    struct capture_process *process;      /* &own, or the first capture's */
     struct capture_process own;
     _Atomic uint64_t
         alternate; /* size of the thread's alternate signal stack; not used in the first capture */
@@ -84,6 +85,16 @@ static bool capture_take_async(void *arg, bool held, struct copy *copy) {
 
 /* ---- rec_capture ---- */
 
+static enum rec_rest rest_async(const struct capture_linux *c) {
+    struct finder_wait loop;
+    if (!c->latest) { /* the app has told which loop is watched */
+        bool input = thread_input_async(c->source.pid, &c->call) != REC_WAIT_NONE;
+        return input ? REC_REST_INPUT : REC_REST_NONE;
+    }
+    bool known = rec_loop_read_latest_async(c->latest, &loop);
+    return thread_rest_async(c->source.pid, &c->call, known ? &loop : NULL);
+}
+
 static enum rec_sample sample_async(void *ctx, bool may_repeat, struct rec_stack *out) {
     struct capture_linux *c = ctx;
     uint64_t cpu = copy_cpu_ns_async(c->source.clock);
@@ -96,7 +107,7 @@ static enum rec_sample sample_async(void *ctx, bool may_repeat, struct rec_stack
     c->have_sample = out->cap > 0 && copy_stack_async(&c->process->unwinder, c->source.target.tid,
                                                       capture_take_async, c, &c->copy, out);
     if (c->have_sample) {
-        out->input = thread_input_async(c->source.pid, &c->call) != REC_WAIT_NONE;
+        out->rest = rest_async(c);
         return REC_SAMPLE_OK;
     }
     c->counts.unavailable++;
@@ -235,6 +246,10 @@ struct rec_capture capture_linux_table(struct capture_linux *c) {
         .wall_ms = rec_wall_ms_async,
         .random = random_async,
     };
+}
+
+void capture_linux_compare(struct capture_linux *c, const struct rec_loop_latest *latest) {
+    c->latest = latest;
 }
 
 struct capture_counts capture_linux_counts(const struct capture_linux *c) {

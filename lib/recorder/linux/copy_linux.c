@@ -159,7 +159,8 @@ void copy_fill_async(const struct unwind_frame *frames, size_t n, enum unwind_en
     }
     out->truncated = end == UNWIND_FULL || end == UNWIND_CUT;
     out->incomplete = end != UNWIND_OUTERMOST;
-    out->idle = out->input = false;
+    out->idle = false;
+    out->rest = REC_REST_NONE;
 }
 
 struct attempt {

@@ -141,6 +141,10 @@ enum stallrec_error rec_platform_new_beside(struct rec_platform **out, struct re
     return new_platform(out, first, config, loop);
 }
 
+void rec_platform_compare(struct rec_platform *platform, const struct rec_loop_latest *latest) {
+    capture_linux_compare(platform->capture, latest);
+}
+
 bool rec_platform_is_main_thread(void) {
     return gettid() == getpid();
 }

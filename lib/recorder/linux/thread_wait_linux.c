@@ -1,8 +1,10 @@
 /* Finds the lock, thread or input for which a thread is blocked. */
 #include "linux/thread_wait_linux.h"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -12,23 +14,34 @@ enum {
     PATH_ROOM = 64,
     TARGET_ROOM = 64,
     POLLED_MAX = 16, /* descriptors of a poll that are looked at */
-    SET_WORD = 64    /* descriptors of a select that are looked at */
+    SET_WORD = 64,   /* descriptors of a select that are looked at */
+    LOOKED_MAX = 32, /* descriptors of a loop that are looked at */
+    LINE_ROOM = 256, /* longest line of a file of /proc that is looked at */
+    PIECE_ROOM = 4096,
+    BYTES_MAX = 1 << 20 /* bytes of a file of /proc that are looked at */
 };
+
+/* ---- descriptors ---- */
+
+/* Writes the path "/proc/PID" with `rest` after it, and a number after that. */
+static void make_proc_path_async(char path[PATH_ROOM], pid_t pid, const char *rest,
+                                 uint64_t number) {
+    char *at = rec_put_text(path, "/proc/");
+    at = rec_put_number(at, (uint64_t)pid);
+    rec_put_number(rec_put_text(at, rest), number);
+}
 
 /* Reads the name of the process's descriptor, such as "pipe:[1234]", into `target`; a longer name
  * is cut. False: it has no name, or the name may not be read. */
 static bool descriptor_name_async(pid_t pid, uint64_t descriptor, char target[TARGET_ROOM]) {
     char path[PATH_ROOM];
-    char *at = rec_put_text(path, "/proc/");
-    at = rec_put_number(at, (uint64_t)pid);
-    at = rec_put_text(at, "/fd/");
-    rec_put_number(at, descriptor);
+    make_proc_path_async(path, pid, "/fd/", descriptor);
     ssize_t n = readlink(path, target, TARGET_ROOM - 1);
     target[n > 0 ? n : 0] = '\0';
     return n > 0;
 }
 
-static bool is_terminal(const char *name) {
+static bool is_terminal_async(const char *name) {
     static const char *const terminals[] = {"/dev/pts/", "/dev/tty", "/dev/console"};
     for (size_t i = 0; i < sizeof terminals / sizeof *terminals; i++) {
         if (rec_skip_text(name, terminals[i]) != NULL) {
@@ -38,9 +51,11 @@ static bool is_terminal(const char *name) {
     return false;
 }
 
-static bool is_pipe_or_socket(const char *name) {
+static bool is_pipe_or_socket_async(const char *name) {
     return rec_skip_text(name, "pipe:[") != NULL || rec_skip_text(name, "socket:[") != NULL;
 }
+
+/* ---- input ---- */
 
 /* Returns which input comes through a descriptor. */
 static enum rec_wait_kind input_of_async(pid_t pid, uint64_t descriptor) {
@@ -48,10 +63,10 @@ static enum rec_wait_kind input_of_async(pid_t pid, uint64_t descriptor) {
     if (!descriptor_name_async(pid, descriptor, name)) {
         return REC_WAIT_NONE;
     }
-    if (is_terminal(name)) {
+    if (is_terminal_async(name)) {
         return REC_WAIT_TERMINAL;
     }
-    bool same = is_pipe_or_socket(name) && descriptor_name_async(pid, STDIN_FILENO, input) &&
+    bool same = is_pipe_or_socket_async(name) && descriptor_name_async(pid, STDIN_FILENO, input) &&
                 strcmp(name, input) == 0;
     return same ? REC_WAIT_STDIN : REC_WAIT_NONE;
 }
@@ -105,6 +120,305 @@ enum rec_wait_kind thread_input_async(pid_t pid, const struct proc_syscall *call
     default:
         return REC_WAIT_NONE;
     }
+}
+
+/* ---- lines of /proc ---- */
+
+/* Returns the field of a line with this number, from 0; "" if there are fewer. */
+static const char *line_field_async(const char *line, unsigned number) {
+    for (;; number--) {
+        while (*line == ' ' || *line == '\t') {
+            line++;
+        }
+        if (number == 0 || *line == '\0') {
+            return line;
+        }
+        while (*line != ' ' && *line != '\t' && *line != '\0') {
+            line++;
+        }
+    }
+}
+
+/* Returns the number at the start of the text, and sets *end to what follows it. */
+static uint64_t number_at_async(const char *text, unsigned base, const char **end) {
+    uint64_t value = 0;
+    for (;; text++) {
+        unsigned digit = *text >= '0' && *text <= '9'   ? (unsigned)(*text - '0')
+                         : *text >= 'A' && *text <= 'F' ? (unsigned)(*text - 'A') + 10
+                         : *text >= 'a' && *text <= 'f' ? (unsigned)(*text - 'a') + 10
+                                                        : base;
+        if (digit >= base) {
+            *end = text;
+            return value;
+        }
+        value = value * base + digit;
+    }
+}
+
+typedef void (*line_fn)(void *arg, const char *line);
+
+/* Calls take_async for each line of the file, without its newline. Longer lines are cut. */
+static void read_lines_async(const char *path, line_fn take_async, void *arg) {
+    char piece[PIECE_ROOM], line[LINE_ROOM];
+    size_t used = 0;
+    ssize_t n;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) {
+        return;
+    }
+    for (off_t at = 0; at < BYTES_MAX && (n = pread(fd, piece, sizeof piece, at)) > 0; at += n) {
+        for (ssize_t i = 0; i < n; i++) {
+            if (piece[i] == '\n') {
+                line[used] = '\0';
+                take_async(arg, line);
+                used = 0;
+            } else if (used < sizeof line - 1) {
+                line[used++] = piece[i];
+            }
+        }
+    }
+    close(fd);
+}
+
+/* ---- sockets ---- */
+
+/* Sockets of a process, of which one that listens or was accepted is searched. */
+struct socket_search {
+    uint64_t inodes[LOOKED_MAX];
+    uint32_t count;
+    uint64_t ports[LOOKED_MAX]; /* local ports of those of TCP that do not listen */
+    uint32_t port_count;
+    bool found;
+};
+
+static bool is_one_of_async(uint64_t value, const uint64_t *values, uint32_t count) {
+    for (uint32_t i = 0; i < count; i++) {
+        if (values[i] == value) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Looks at a line of /proc/PID/net/unix. An accepted socket has the name of the one that listens; a
+ * client has no name, or one that the kernel made: "@" and five digits. */
+static void take_unix_line_async(void *arg, const char *line) {
+    enum { TYPE = 4, INODE = 6, NAME = 7, MADE = 6 };
+    struct socket_search *s = arg;
+    const char *end, *name = line_field_async(line, NAME);
+    bool stream = number_at_async(line_field_async(line, TYPE), 16, &end) != 2;
+    if (stream && *name != '\0' && (*name != '@' || strlen(name) != MADE) &&
+        is_one_of_async(number_at_async(line_field_async(line, INODE), 10, &end), s->inodes,
+                        s->count)) {
+        s->found = true;
+    }
+}
+
+enum { TCP_LOCAL = 1, TCP_STATE = 3, TCP_INODE = 9, TCP_LISTENS = 10 };
+
+static uint64_t tcp_port_async(const char *line) {
+    const char *end;
+    number_at_async(line_field_async(line, TCP_LOCAL), 16, &end);
+    return *end == ':' ? number_at_async(end + 1, 16, &end) : 0;
+}
+
+static bool tcp_listens_async(const char *line) {
+    const char *end;
+    return number_at_async(line_field_async(line, TCP_STATE), 16, &end) == TCP_LISTENS;
+}
+
+/* Looks at a line of /proc/PID/net/tcp for one of the sockets. */
+static void take_tcp_line_async(void *arg, const char *line) {
+    struct socket_search *s = arg;
+    const char *end;
+    uint64_t inode = number_at_async(line_field_async(line, TCP_INODE), 10, &end);
+    if (inode == 0 || !is_one_of_async(inode, s->inodes, s->count)) {
+        return;
+    }
+    if (tcp_listens_async(line)) {
+        s->found = true;
+    } else if (s->port_count < LOOKED_MAX) {
+        s->ports[s->port_count++] = tcp_port_async(line);
+    }
+}
+
+/* Looks at a line of /proc/PID/net/tcp for a socket that listens on the port of one of the
+ * sockets, which was accepted from it. */
+static void take_listener_line_async(void *arg, const char *line) {
+    struct socket_search *s = arg;
+    s->found |=
+        tcp_listens_async(line) && is_one_of_async(tcp_port_async(line), s->ports, s->port_count);
+}
+
+static bool search_sockets_async(pid_t pid, struct socket_search *s) {
+    static const struct {
+        const char *name;
+        line_fn take_async;
+    } files[] = {{"/net/unix", take_unix_line_async},
+                 {"/net/tcp", take_tcp_line_async},
+                 {"/net/tcp6", take_tcp_line_async},
+                 {"/net/tcp", take_listener_line_async},
+                 {"/net/tcp6", take_listener_line_async}};
+    for (size_t i = 0; i < sizeof files / sizeof *files && s->count > 0 && !s->found; i++) {
+        char path[PATH_ROOM];
+        char *at = rec_put_number(rec_put_text(path, "/proc/"), (uint64_t)pid);
+        rec_put_text(at, files[i].name);
+        if (files[i].take_async != take_listener_line_async || s->port_count > 0) {
+            read_lines_async(path, files[i].take_async, s);
+        }
+    }
+    return s->found;
+}
+
+/* ---- requests ---- */
+
+/* Is the file a FIFO? It is not opened for that, which could block. */
+static bool is_fifo_async(pid_t pid, uint64_t descriptor) {
+    char path[PATH_ROOM];
+    struct stat sb;
+    make_proc_path_async(path, pid, "/fd/", descriptor);
+    int fd = open(path, O_PATH | O_CLOEXEC);
+    bool is_fifo = fd >= 0 && fstat(fd, &sb) == 0 && S_ISFIFO(sb.st_mode);
+    if (fd >= 0) {
+        close(fd);
+    }
+    return is_fifo;
+}
+
+/* Do requests come through one of the descriptors? */
+static bool take_requests_async(pid_t pid, const uint64_t *descriptors, uint32_t count) {
+    static const char *const sources[] = {"anon_inode:inotify", "anon_inode:[signalfd]",
+                                          "anon_inode:[fanotify]"};
+    struct socket_search s = {.count = 0};
+    for (uint32_t i = 0; i < count; i++) {
+        char name[TARGET_ROOM];
+        const char *end;
+        if (!descriptor_name_async(pid, descriptors[i], name)) {
+            continue;
+        }
+        if (input_of_async(pid, descriptors[i]) != REC_WAIT_NONE ||
+            (*name == '/' && is_fifo_async(pid, descriptors[i]))) {
+            return true;
+        }
+        for (size_t k = 0; k < sizeof sources / sizeof *sources; k++) {
+            if (strcmp(name, sources[k]) == 0) {
+                return true;
+            }
+        }
+        const char *inode = rec_skip_text(name, "socket:[");
+        if (inode != NULL && s.count < LOOKED_MAX) {
+            s.inodes[s.count++] = number_at_async(inode, 10, &end);
+        }
+    }
+    return search_sockets_async(pid, &s);
+}
+
+/* ---- the loop ---- */
+
+/* The descriptors for which a loop waits. */
+struct loop_descriptors {
+    uint64_t at[LOOKED_MAX];
+    uint32_t count;
+    uint64_t wanted; /* the descriptor that is searched among all of them */
+    bool has_wanted;
+};
+
+static void add_loop_descriptor_async(struct loop_descriptors *d, uint64_t descriptor) {
+    d->has_wanted |= descriptor == d->wanted;
+    if (d->count < LOOKED_MAX) {
+        d->at[d->count++] = descriptor;
+    }
+}
+
+/* Looks at a line of /proc/PID/fdinfo of an epoll instance: "tfd:        5 events: …". */
+static void take_epoll_line_async(void *arg, const char *line) {
+    const char *number = rec_skip_text(line, "tfd:"), *end;
+    if (number != NULL) {
+        add_loop_descriptor_async(arg, number_at_async(line_field_async(number, 0), 10, &end));
+    }
+}
+
+/* Is the set that of a call whose descriptors could not be read, which has all of them? */
+static bool is_unread_async(const struct finder_object *object) {
+    uint64_t all = UINT64_MAX;
+    for (uint32_t i = 0; i < FINDER_SET_WORDS; i++) {
+        all &= object->set[i];
+    }
+    return all == UINT64_MAX;
+}
+
+static void list_loop_async(pid_t pid, const struct finder_object *object,
+                            struct loop_descriptors *out) {
+    if (object->kind == FINDER_EPOLL) {
+        char path[PATH_ROOM];
+        make_proc_path_async(path, pid, "/fdinfo/", object->id);
+        read_lines_async(path, take_epoll_line_async, out);
+    }
+    if (object->kind != FINDER_SET || is_unread_async(object)) {
+        return;
+    }
+    for (uint32_t i = 0; i < FINDER_SET_WORDS * 64; i++) {
+        if ((object->set[i / 64] >> i % 64 & 1) != 0) {
+            add_loop_descriptor_async(out, i);
+        }
+    }
+}
+
+/* Is a wait that receives something part of a turn of the loop? */
+static bool is_within_turn_async(pid_t pid, const struct finder_wait *loop, uint64_t descriptor) {
+    struct loop_descriptors d = {.wanted = descriptor};
+    if (loop == NULL) {
+        return false;
+    }
+    list_loop_async(pid, &loop->object, &d);
+    return d.has_wanted || loop->object.kind == FINDER_SIGNALS ||
+           take_requests_async(pid, d.at, d.count);
+}
+
+/* ---- rests ---- */
+
+enum receive_kind { RECEIVES_NOTHING, RECEIVES_CLIENTS, RECEIVES_DATA, RECEIVES_MESSAGES };
+
+static enum receive_kind receive_kind_async(int64_t number) {
+    switch (number) {
+#ifdef SYS_accept
+    case SYS_accept:
+#endif
+    case SYS_accept4:
+        return RECEIVES_CLIENTS;
+    case SYS_read:
+    case SYS_readv:
+    case SYS_recvfrom:
+    case SYS_recvmsg:
+    case SYS_recvmmsg:
+        return RECEIVES_DATA;
+    case SYS_msgrcv:
+    case SYS_mq_timedreceive:
+        return RECEIVES_MESSAGES;
+    default:
+        return RECEIVES_NOTHING;
+    }
+}
+
+enum rec_rest thread_rest_async(pid_t pid, const struct proc_syscall *call,
+                                const struct finder_wait *loop) {
+    enum receive_kind kind = receive_kind_async(call->number);
+    uint64_t descriptor = kind == RECEIVES_MESSAGES ? UINT64_MAX : (uint32_t)call->args[0];
+    char name[TARGET_ROOM];
+    if (thread_input_async(pid, call) != REC_WAIT_NONE) {
+        return REC_REST_INPUT;
+    }
+    if (kind == RECEIVES_NOTHING || is_within_turn_async(pid, loop, descriptor)) {
+        return REC_REST_NONE;
+    }
+    if (kind == RECEIVES_CLIENTS ||
+        (kind == RECEIVES_DATA && take_requests_async(pid, &descriptor, 1))) {
+        return REC_REST_INPUT;
+    }
+    bool unclear = kind == RECEIVES_MESSAGES ||
+                   (descriptor_name_async(pid, descriptor, name) && is_pipe_or_socket_async(name));
+    bool deeper = loop != NULL && (loop->depth == 0 || call->sp <= loop->depth);
+    return unclear && !deeper ? REC_REST_UNCLEAR : REC_REST_NONE;
 }
 
 struct rec_wait thread_wait_async(const struct lock_layout *layout, pid_t pid, pid_t waiter,

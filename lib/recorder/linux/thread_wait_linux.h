@@ -7,6 +7,7 @@
 #include "core/capture.h"
 #include "linux/lockowner_linux.h"
 #include "linux/proc_linux.h"
+#include "loop/loop_finder.h"
 
 /* Returns which input a thread of the process `pid` waits for that is blocked in `call`:
  *
@@ -20,6 +21,24 @@
  * knows without asking the file. The answer is that of the moment. It may be called on any
  * thread. */
 enum rec_wait_kind thread_input_async(pid_t pid, const struct proc_syscall *call);
+
+/* Returns whether a thread of the process `pid` rests that is blocked in `call`: whether it waits
+ * for someone who comes to it, or is held up by someone whom it asked. Which of both is told by
+ * what comes through the descriptor that it reads or accepts from:
+ *
+ *     requests   input (thread_input_async), clients of a listening or accepted socket, a FIFO that
+ *                has a name, signals, changes of files
+ *     unclear    data of any other pipe or socket, messages of a queue
+ *
+ * REC_REST_INPUT is a wait for requests, REC_REST_UNCLEAR one for unclear data at a place that is
+ * shallower than that of `loop`, the latest wait of the thread's loop. `loop` NULL: no loop is
+ * known, and each wait for unclear data is REC_REST_UNCLEAR. It is REC_REST_NONE where the loop
+ * itself waits for requests, since the wait is then within one of its turns, but for input; where
+ * the loop waits for the same descriptor, as the call then only continues what the loop began; and
+ * for calls of any other kind. Of the loop's descriptors the first 32 are looked at, and 1 MB of
+ * each list of sockets. It may be called on any thread. */
+enum rec_rest thread_rest_async(pid_t pid, const struct proc_syscall *call,
+                                const struct finder_wait *loop);
 
 /* Returns what the thread `waiter` of the process `pid` waits for while it is blocked in `call`: a
  * lock or another thread (lock_wait_async), or input (thread_input_async), whose owner is -1 and

@@ -6,11 +6,20 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
+#include <arpa/inet.h>
 #include <fcntl.h>
+#include <netinet/in.h>
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/inotify.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/timerfd.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "linux/thread_wait_linux.h"
@@ -151,6 +160,137 @@ static void a_descriptor_that_is_closed_is_nothing(void **state) {
                                                            call */
 }
 
+/* ---- rests ---- */
+
+/* Returns whether a thread rests that reads the descriptor at this depth, while its loop, at depth
+ * LOOP_DEPTH, waits for loop_descriptor; -1: no loop is known. */
+enum { LOOP_DEPTH = 1000 };
+static enum rec_rest rests(int64_t number, int descriptor, uint64_t depth, int loop_descriptor) {
+    struct finder_wait loop = {.depth = LOOP_DEPTH, .object.kind = FINDER_SET};
+    struct proc_syscall call = {.number = number, .args = {(uint64_t)descriptor}, .sp = depth};
+    if (loop_descriptor >= 0) {
+        finder_set_add(&loop.object, (uint32_t)loop_descriptor);
+    }
+    return thread_rest_async(getpid(), &call, loop_descriptor >= 0 ? &loop : NULL);
+}
+
+/* Makes a listening socket, a client of it, and the accepted socket. */
+static void make_sockets(struct sockaddr *address, socklen_t size, int sockets[3]) {
+    sockets[0] = socket(address->sa_family, SOCK_STREAM, 0);
+    sockets[1] = socket(address->sa_family, SOCK_STREAM, 0);
+    assert_int_equal(bind(sockets[0], address, size), 0);
+    assert_int_equal(listen(sockets[0], 1), 0);
+    assert_int_equal(getsockname(sockets[0], address, &size), 0);
+    assert_int_equal(connect(sockets[1], address, size), 0);
+    sockets[2] = accept(sockets[0], NULL, NULL);
+    assert_true(sockets[2] >= 0);
+}
+
+static void check_sockets(struct sockaddr *address, socklen_t size) {
+    int s[3], ends[2];
+    make_sockets(address, size, s);
+    assert_int_equal(pipe(ends), 0);
+    /* The loop waits for a pipe, of which it is not known what comes through it. */
+    assert_int_equal(rests(SYS_accept4, s[0], LOOP_DEPTH - 1, ends[0]), REC_REST_INPUT);
+    assert_int_equal(rests(SYS_recvfrom, s[2], LOOP_DEPTH - 1, ends[0]), REC_REST_INPUT);
+    assert_int_equal(rests(SYS_read, s[2], LOOP_DEPTH + 1, ends[0]), REC_REST_INPUT);
+    assert_int_equal(rests(SYS_read, s[1], LOOP_DEPTH - 1, ends[0]), REC_REST_NONE);
+    assert_int_equal(rests(SYS_read, s[1], LOOP_DEPTH + 1, ends[0]), REC_REST_UNCLEAR);
+    assert_int_equal(rests(SYS_write, s[2], LOOP_DEPTH + 1, ends[0]), REC_REST_NONE);
+    /* The loop waits for replies. */
+    assert_int_equal(rests(SYS_recvmsg, s[2], LOOP_DEPTH - 1, s[1]), REC_REST_INPUT);
+    /* The loop waits for requests. */
+    assert_int_equal(rests(SYS_read, s[2], LOOP_DEPTH + 1, s[0]), REC_REST_NONE);
+    assert_int_equal(rests(SYS_read, s[1], LOOP_DEPTH + 1, s[2]), REC_REST_NONE);
+    assert_int_equal(rests(SYS_read, ends[0], LOOP_DEPTH + 1, s[0]), REC_REST_NONE);
+    /* No loop is known. */
+    assert_int_equal(rests(SYS_read, s[2], 0, -1), REC_REST_INPUT);
+    assert_int_equal(rests(SYS_read, s[1], 0, -1), REC_REST_UNCLEAR);
+    for (int i = 0; i < 3; i++) {
+        close(s[i]);
+    }
+    close(ends[0]);
+    close(ends[1]);
+}
+
+static void requests_come_through_accepted_sockets(void **state) {
+    (void)state;
+    struct sockaddr_un local = {.sun_family = AF_UNIX};
+    struct sockaddr_in tcp = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    struct sockaddr_in6 tcp6 = {.sin6_family = AF_INET6, .sin6_addr = IN6ADDR_LOOPBACK_INIT};
+    int probe = socket(AF_INET6, SOCK_STREAM, 0);
+    bool has_tcp6 = probe >= 0 && bind(probe, (struct sockaddr *)&tcp6, sizeof tcp6) == 0;
+    snprintf(local.sun_path + 1, sizeof local.sun_path - 1, "stallkit-test-%d", getpid());
+    check_sockets((struct sockaddr *)&local, sizeof local);
+    check_sockets((struct sockaddr *)&tcp, sizeof tcp);
+    if (has_tcp6) {
+        check_sockets((struct sockaddr *)&tcp6, sizeof tcp6);
+    }
+    close(probe);
+}
+
+static void requests_come_through_named_fifos(void **state) {
+    (void)state;
+    char name[] = "/tmp/stallkit-fifo.XXXXXX";
+    int ends[2], file = mkstemp(name);
+    close(file);
+    unlink(name);
+    assert_int_equal(mkfifo(name, 0600), 0);
+    int fifo = open(name, O_RDWR);
+    assert_true(fifo >= 0);
+    assert_int_equal(pipe(ends), 0);
+    assert_int_equal(rests(SYS_read, fifo, LOOP_DEPTH - 1, ends[0]), REC_REST_INPUT);
+    assert_int_equal(rests(SYS_read, fifo, LOOP_DEPTH + 1, fifo), REC_REST_NONE);
+    unlink(name);
+    close(fifo);
+    close(ends[0]);
+    close(ends[1]);
+}
+
+static void the_loop_of_an_epoll_instance_waits_for_its_descriptors(void **state) {
+    (void)state;
+    int ends[2], other[2], epoll = epoll_create1(0);
+    struct epoll_event event = {.events = EPOLLIN};
+    assert_int_equal(pipe(ends), 0);
+    assert_int_equal(pipe(other), 0);
+    assert_int_equal(epoll_ctl(epoll, EPOLL_CTL_ADD, ends[0], &event), 0);
+    struct finder_wait loop = {.depth = LOOP_DEPTH,
+                               .object = {.kind = FINDER_EPOLL, .id = (uint64_t)epoll}};
+    struct proc_syscall call = {.number = SYS_read, .sp = LOOP_DEPTH + 1};
+    call.args[0] = (uint64_t)ends[0];
+    assert_int_equal(thread_rest_async(getpid(), &call, &loop), REC_REST_NONE);
+    call.args[0] = (uint64_t)other[0];
+    assert_int_equal(thread_rest_async(getpid(), &call, &loop), REC_REST_UNCLEAR);
+    loop.object = (struct finder_object){.kind = FINDER_SIGNALS};
+    assert_int_equal(thread_rest_async(getpid(), &call, &loop), REC_REST_NONE);
+    loop.object = (struct finder_object){.kind = FINDER_CONDITION};
+    assert_int_equal(thread_rest_async(getpid(), &call, &loop), REC_REST_UNCLEAR);
+    loop.depth = 0; /* the loop is on another stack */
+    assert_int_equal(thread_rest_async(getpid(), &call, &loop), REC_REST_NONE);
+    call.number = SYS_mq_timedreceive;
+    loop.depth = LOOP_DEPTH;
+    assert_int_equal(thread_rest_async(getpid(), &call, &loop), REC_REST_UNCLEAR);
+    for (int i = 0; i < 2; i++) {
+        close(ends[i]);
+        close(other[i]);
+    }
+    close(epoll);
+}
+
+static void other_files_are_no_rest(void **state) {
+    (void)state;
+    int timer = timerfd_create(CLOCK_MONOTONIC, 0), events = eventfd(0, 0);
+    int changes = inotify_init1(0), file = open("/proc/self/status", O_RDONLY);
+    assert_int_equal(rests(SYS_read, timer, LOOP_DEPTH + 1, events), REC_REST_NONE);
+    assert_int_equal(rests(SYS_read, events, LOOP_DEPTH + 1, timer), REC_REST_NONE);
+    assert_int_equal(rests(SYS_read, changes, LOOP_DEPTH + 1, timer), REC_REST_INPUT);
+    assert_int_equal(rests(SYS_read, file, LOOP_DEPTH + 1, timer), REC_REST_NONE);
+    close(timer);
+    close(events);
+    close(changes);
+    close(file);
+}
+
 int main(void) {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_terminal_is_told_by_its_name),
@@ -159,6 +299,10 @@ int main(void) {
         cmocka_unit_test(a_poll_of_standard_input_waits_for_it),
         cmocka_unit_test(a_poll_whose_descriptors_cannot_be_read_is_nothing),
         cmocka_unit_test(a_descriptor_that_is_closed_is_nothing),
+        cmocka_unit_test(requests_come_through_accepted_sockets),
+        cmocka_unit_test(requests_come_through_named_fifos),
+        cmocka_unit_test(the_loop_of_an_epoll_instance_waits_for_its_descriptors),
+        cmocka_unit_test(other_files_are_no_rest),
     };
     return cmocka_run_group_tests_name("thread_wait_linux", tests, NULL, NULL);
 }

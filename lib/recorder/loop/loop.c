@@ -148,6 +148,26 @@ bool rec_loop_still_busy(const struct stallrec_loop *loop, uint64_t since_ns) {
     return __atomic_load_n(&loop->state_, __ATOMIC_SEQ_CST) == (since_ns | 1);
 }
 
+void rec_loop_write_latest(struct rec_loop_latest *latest, const struct finder_wait *wait) {
+    for (uint32_t i = 0; wait->object.kind == FINDER_SET && i < FINDER_SET_WORDS; i++) {
+        __atomic_store_n(&latest->set[i], wait->object.set[i], __ATOMIC_RELAXED);
+    }
+    __atomic_store_n(&latest->depth, wait->depth, __ATOMIC_RELAXED);
+    __atomic_store_n(&latest->id, wait->object.id, __ATOMIC_RELAXED);
+    __atomic_store_n(&latest->kind, (uint64_t)wait->object.kind + 1, __ATOMIC_RELEASE);
+}
+
+bool rec_loop_read_latest_async(const struct rec_loop_latest *latest, struct finder_wait *out) {
+    uint64_t kind = __atomic_load_n(&latest->kind, __ATOMIC_ACQUIRE);
+    *out = (struct finder_wait){.object.kind = (enum finder_kind)(kind - (kind > 0))};
+    out->depth = __atomic_load_n(&latest->depth, __ATOMIC_RELAXED);
+    out->object.id = __atomic_load_n(&latest->id, __ATOMIC_RELAXED);
+    for (uint32_t i = 0; out->object.kind == FINDER_SET && i < FINDER_SET_WORDS; i++) {
+        out->object.set[i] = __atomic_load_n(&latest->set[i], __ATOMIC_RELAXED);
+    }
+    return kind > 0;
+}
+
 _Static_assert((int)STALLREC_TRAIL_ == (int)REC_TRANSITIONS &&
                    (int)STALLREC_TRAIL_WAKE_ == (int)REC_WENT_WAKE &&
                    (int)STALLREC_TRAIL_SLEEP_ == (int)REC_WENT_SLEEP &&

@@ -20,6 +20,7 @@
 
 #include "core/core.h"
 #include "core/event.h"
+#include "loop/loop_finder.h"
 #include "stallrec.h"
 
 /* The state of a loop that was last reported to the core. Zero-initialised with `loop` set =
@@ -43,6 +44,18 @@ uint32_t rec_loop_poll(struct rec_loop_poll *poll, struct rec_event events[REC_L
 /* Does the same as the edge hooks of stallrec.h, with a clock reading `now` of the caller's, whose
  * lowest bit must be 0. It must be called on the watched thread. */
 void rec_loop_edge(struct stallrec_loop *loop, enum rec_loop_event event, uint64_t now);
+
+/* The latest wait of a loop that is found while it runs, which its thread writes and the monitor
+ * reads. Zeroed: there was none yet. */
+struct rec_loop_latest {
+    uint64_t depth, kind, id; /* as in struct finder_wait; kind: + 1, 0 = there was no wait yet */
+    uint64_t set[FINDER_SET_WORDS];
+};
+/* Writes the wait. Only the loop's thread may call it. */
+void rec_loop_write_latest(struct rec_loop_latest *latest, const struct finder_wait *wait);
+/* Reads the wait. False: there was none yet. While the thread is in another wait, as one whose
+ * sample is judged is, all parts are of the same wait. */
+bool rec_loop_read_latest_async(const struct rec_loop_latest *latest, struct finder_wait *out);
 
 /* Implements rec_capture.still_busy: true if the loop had no edge since the stretch began at
  * since_ns. */

@@ -43,7 +43,7 @@ enum {
 enum {
     PRELOAD_PROCESSES = 128,
     PRELOAD_LONGEST = 3,
-    PRELOAD_UNWATCHED = 5,
+    PRELOAD_UNWATCHED = 6,
     PRELOAD_FAILURES = 8, /* failures to start that are described */
     PRELOAD_NAME = 64,    /* bytes of a program's name, with its NUL */
     PRELOAD_NEWS = 64     /* number of the latest messages about stalls that are kept, for -v */
@@ -73,12 +73,16 @@ struct preload_process {
     uint64_t stalls, dumps, lost;
     uint64_t earlier; /* number of dumps, not in `dumps`, of programs that died before began_ms */
     uint64_t told_ns; /* time at which the counts were taken, on the recorder's clock */
+    uint64_t exec_ns; /* time at which the program was replaced by another one, whose recorder has
+                         not started; 0: it was not */
     uint64_t wall_ms, watched_ms;
     uint64_t input_ms; /* ms of watched_ms in which the threads waited for input */
     uint64_t unwatched_ms[PRELOAD_UNWATCHED]; /* ms that were not watched, by enum rec_unwatched */
     struct preload_stretch longest[PRELOAD_LONGEST]; /* the longest stretches while no loop was
                                                         believed, longest first */
     char loop_at[PRELOAD_TEXT];
+    uint64_t unclear_at;        /* struct rec_watched.unclear_at */
+    char unclear[PRELOAD_TEXT]; /* the place of unclear_at; "": there is none */
     char program[PRELOAD_NAME]; /* file name of the program */
     char killed[PRELOAD_NAME];  /* system call that a filter would kill, so that the recorder
                                    stopped or did not start; "": none */

@@ -60,7 +60,9 @@ static int exec_path(const char *path, char *const argv[], char *const envp[]) {
     struct preload_vector v;
     exec_resolve_once();
     char *const *list = preload_environment_open(&v, envp);
+    preload_exec_begins();
     int result = real.execve(path, argv, list);
+    preload_exec_fails();
     preload_environment_close(&v, list, envp);
     return result;
 }
@@ -69,7 +71,9 @@ static int exec_file(const char *file, char *const argv[], char *const envp[]) {
     struct preload_vector v;
     exec_resolve_once();
     char *const *list = preload_environment_open(&v, envp);
+    preload_exec_begins();
     int result = real.execvpe(file, argv, list);
+    preload_exec_fails();
     preload_environment_close(&v, list, envp);
     return result;
 }
@@ -94,7 +98,9 @@ INTERPOSED int fexecve(int fd, char *const argv[], char *const envp[]) {
     struct preload_vector v;
     exec_resolve_once();
     char *const *list = preload_environment_open(&v, envp);
+    preload_exec_begins();
     int result = real.fexecve(fd, argv, list);
+    preload_exec_fails();
     preload_environment_close(&v, list, envp);
     return result;
 }
@@ -109,7 +115,9 @@ INTERPOSED int execveat(int fd, const char *path, char *const argv[], char *cons
         return -1;
     }
     char *const *list = preload_environment_open(&v, envp);
+    preload_exec_begins();
     int result = real.execveat(fd, path, argv, list, flags);
+    preload_exec_fails();
     preload_environment_close(&v, list, envp);
     return result;
 }

@@ -23,20 +23,19 @@ static const char *program_base_name(const char *path) {
 
 /* Finds the library and function of a code address. False: the address is in no module, as in code
  * generated at run time. */
-static bool find_place(const struct thread_watch *w, uint64_t address, struct code_place *place,
+static bool find_place(const char *program, uint64_t address, struct code_place *place,
                        const char **library) {
     if (!place_find_async(address, place)) {
         return false;
     }
-    *library = *place->library ? place->library : program_base_name(w->program);
+    *library = *place->library ? place->library : program_base_name(program);
     return true;
 }
 
-/* Writes an address as "libuv.so.1+0x1f30 (uv__io_poll)", or as "0x…" if it is in no module. */
-static void name_place(const struct thread_watch *w, uint64_t address, char text[PRELOAD_TEXT]) {
+void preload_name_place(const char *program, uint64_t address, char text[PRELOAD_TEXT]) {
     struct code_place place;
     const char *library;
-    if (!find_place(w, address, &place, &library)) {
+    if (!find_place(program, address, &place, &library)) {
         snprintf(text, PRELOAD_TEXT, "0x%llx", (unsigned long long)address);
         return;
     }
@@ -70,7 +69,7 @@ static void tell_places(const struct thread_watch *w, char text[PRELOAD_TEXT]) {
     size_t used = 0;
     for (unsigned i = 0; i < w->place_count && used < PRELOAD_TEXT; i++) {
         char name[PRELOAD_TEXT];
-        name_place(w, w->places[i], name);
+        preload_name_place(w->program, w->places[i], name);
         int n = snprintf(text + used, PRELOAD_TEXT - used, "%s%s", i > 0 ? ", then " : "", name);
         used += n > 0 ? (size_t)n : 0;
     }
@@ -80,7 +79,7 @@ static bool place_is_named(void *ctx, uint64_t address) {
     const struct thread_watch *w = ctx;
     struct code_place place;
     const char *library;
-    if (!find_place(w, address, &place, &library)) {
+    if (!find_place(w->program, address, &place, &library)) {
         return false;
     }
     for (const char *name = w->config->names; *name; name += strlen(name) + 1) {
@@ -151,7 +150,7 @@ static void tell_found(struct thread_watch *w, uint64_t now, bool waits) {
             (struct rec_event){.kind = REC_EVENT_EDGE, .at_ns = now, .value = REC_LOOP_SLEEP};
     }
     char *name = w->loop_at[++w->named % 2];
-    name_place(w, found->place, name);
+    preload_name_place(w->program, found->place, name);
     if (!atomic_load(&w->shared.loop_at)) {
         __atomic_fetch_add(&w->process->loops, 1, __ATOMIC_RELAXED);
     }
@@ -213,6 +212,9 @@ bool preload_wait_begins(struct thread_watch *w, const struct preload_caller *ca
     w->idle = caller->blocks && verdict == FINDER_IDLE;
     if (caller->blocks && w->finder.believed == 0 && w->first) {
         note_stretch(w, now);
+    }
+    if (w->idle && w->finder.believed != 0) {
+        rec_loop_write_latest(&w->shared.latest, wait);
     }
     if (w->idle) {
         tell_edge(w, REC_LOOP_SLEEP, now);

@@ -25,8 +25,8 @@ static struct {
     struct preload_process *process;
     struct preload_process
         nobody_reads; /* the entry of a process for which the report has no room */
-    /* Counts of the programs that this process ran before an exec. */
-    uint64_t stalls, dumps, lost, earlier;
+    /* The entry of the programs that this process ran before an exec; zeroed: there were none. */
+    struct preload_process before;
     const struct preload_config *config;
 } state;
 
@@ -41,10 +41,9 @@ static void copy_name(char to[PRELOAD_NAME], const char *program) {
     to[size] = '\0';
 }
 
-/* Returns the report's entry of this process, which takes the next one if it has none. After an
- * exec the new program uses the old one's entry. */
-static struct preload_process *find_process(void) {
-    struct preload_report *report = state.config->report;
+/* Returns the report's entry of this process that an earlier program has used; NULL: there is
+ * none. */
+static struct preload_process *find_earlier(struct preload_report *report) {
     uint32_t pid = (uint32_t)getpid();
     uint32_t used = __atomic_load_n(&report->recorded, __ATOMIC_RELAXED);
     for (uint32_t i = 0; i < used && i < PRELOAD_PROCESSES; i++) {
@@ -53,10 +52,59 @@ static struct preload_process *find_process(void) {
             return p;
         }
     }
+    return NULL;
+}
+
+/* Returns the report's entry of this process. After an exec the new program uses the old one's
+ * entry. */
+static struct preload_process *find_process(void) {
+    struct preload_report *report = state.config->report;
+    struct preload_process *earlier = find_earlier(report);
+    if (earlier) {
+        return earlier;
+    }
     uint32_t i = __atomic_fetch_add(&report->recorded, 1, __ATOMIC_RELAXED);
     struct preload_process *p = i < PRELOAD_PROCESSES ? &report->process[i] : &state.nobody_reads;
-    p->pid = pid;
+    p->pid = (uint32_t)getpid();
     return p;
+}
+
+/* Returns the time at which the earlier program was replaced, as far as is known; 0: there was
+ * none. */
+static uint64_t replaced_at(const struct preload_process *earlier) {
+    if (!earlier || earlier->told_ns == 0) {
+        return 0;
+    }
+    return earlier->exec_ns > earlier->told_ns ? earlier->exec_ns : earlier->told_ns;
+}
+
+uint64_t preload_begin_ns(const struct preload_config *config) {
+    const struct preload_process *earlier = find_earlier(config->report);
+    uint64_t start_ns = stallrec_process_start_ns(), replaced_ns = replaced_at(earlier);
+    return replaced_ns > start_ns ? replaced_ns : start_ns;
+}
+
+void preload_exec_begins(void) {
+    if (state.process && preload_watches_process()) {
+        state.process->exec_ns = stallrec_clock_ns();
+    }
+}
+
+void preload_exec_fails(void) {
+    if (state.process && preload_watches_process()) {
+        state.process->exec_ns = 0;
+    }
+}
+
+/* Keeps the counts and times of the program before an exec. The time from its last report to the
+ * exec is a wait or a turn of its loop, if it had one. */
+static void keep_earlier(struct preload_process *p) {
+    uint64_t more_ms = p->told_ns ? (replaced_at(p) - p->told_ns) / 1000000 : 0;
+    state.before = *p;
+    state.before.wall_ms += more_ms;
+    state.before.watched_ms += p->loop_kind != 0 ? more_ms : 0;
+    state.before.unwatched_ms[REC_UNWATCHED_NO_LOOP] += p->loop_kind != 0 ? 0 : more_ms;
+    p->exec_ns = 0;
 }
 
 void preload_tell_aside(const struct preload_config *config, const char *program,
@@ -81,14 +129,21 @@ bool preload_is_aside(const struct preload_config *config) {
 
 static void on_published(void *ctx, const struct monitor_totals *totals) {
     struct preload_process *p = ctx;
-    p->stalls = state.stalls + totals->core.stalls;
-    p->dumps = state.dumps + totals->written;
-    p->earlier = state.earlier + totals->earlier;
-    p->wall_ms = totals->watched.wall_ms;
-    p->watched_ms = totals->watched.watched_ms;
-    p->input_ms = totals->watched.input_ms;
+    const struct preload_process *before = &state.before;
+    p->stalls = before->stalls + totals->core.stalls;
+    p->dumps = before->dumps + totals->written;
+    p->earlier = before->earlier + totals->earlier;
+    p->wall_ms = before->wall_ms + totals->watched.wall_ms;
+    p->watched_ms = before->watched_ms + totals->watched.watched_ms;
+    p->input_ms = before->input_ms + totals->watched.input_ms;
     p->threads_left = totals->core.threads_left_out;
-    memcpy(p->unwatched_ms, totals->watched.unwatched_ms, sizeof p->unwatched_ms);
+    if (totals->watched.unclear_at != p->unclear_at) {
+        p->unclear_at = totals->watched.unclear_at;
+        preload_name_place(p->program, p->unclear_at, p->unclear);
+    }
+    for (uint32_t i = 0; i < PRELOAD_UNWATCHED; i++) {
+        p->unwatched_ms[i] = before->unwatched_ms[i] + totals->watched.unwatched_ms[i];
+    }
     __atomic_store_n(&p->told_ns, totals->now_ns, __ATOMIC_RELEASE);
 }
 
@@ -246,9 +301,8 @@ struct preload_process *preload_start_recorder(const struct preload_config *from
     state.process = find_process();
     copy_name(state.process->program, program);
     state.process->speaker = state.process->calling = 0;
-    state.stalls = state.process->stalls;
-    state.dumps = state.process->dumps;
-    state.earlier = state.process->earlier;
+    state.process->threads = state.process->loops = 0;
+    keep_earlier(state.process);
     const struct monitor_finding finding = {
         begin_ns, from->report->began_ms, on_published, on_taken_back, goes_on, state.process};
     enum stallrec_error st = monitor_start(&state.rec, &config, &finding, thread);

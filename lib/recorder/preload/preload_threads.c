@@ -230,7 +230,7 @@ static struct thread_watch *watch_new_thread(void) {
     w->stack_top = w->stack_size = 0;
     find_stack_bounds(w);
     bool main = gettid() == watch.pid;
-    w->begin_ns = main ? stallrec_process_start_ns() : stallrec_clock_ns();
+    w->begin_ns = main ? preload_begin_ns(watch.config) : stallrec_clock_ns();
     pthread_once(&watch.once, make_end_key);
     if (!watch.have_key || pthread_setspecific(watch.key, w) != 0) {
         atomic_store(&w->taken, false); /* the thread's end would not be noticed */
@@ -317,7 +317,7 @@ static void watch_main_thread(uint64_t frame) {
     preload_watch_begin(w, watch.config, watch.program);
     w->stack_top = frame + MAIN_STACK;
     w->stack_size = MAIN_STACK_MAX;
-    w->begin_ns = stallrec_process_start_ns();
+    w->begin_ns = preload_begin_ns(watch.config);
     own.watch = w;
 }
 

@@ -155,8 +155,11 @@ static bool do_stack(struct replay *r, struct replay_words *w, const char *kind)
     if (name == NULL || strlen(name) >= REPLAY_NAME || strcmp(name, "none") == 0) {
         return replay_fail(r, "a stack needs a name");
     }
-    struct replay_stack stack = {.idle = strcmp(kind, "idle") == 0,
-                                 .input = strcmp(kind, "input") == 0};
+    struct replay_stack stack = {.idle = strcmp(kind, "idle") == 0};
+    uint32_t rest;
+    if (replay_find_word(kind, rec_rest_names, REC_REST_UNCLEAR + 1, &rest)) {
+        stack.rest = (enum rec_rest)rest;
+    }
     if (!grow_stacks(r) || !add_frames(r, w, &stack)) {
         return false;
     }
@@ -259,7 +262,8 @@ static bool do_line(struct replay *r, char *line) {
     if (strcmp(word, "set") == 0) {
         return do_set(r, &w);
     }
-    if (strcmp(word, "stack") == 0 || strcmp(word, "idle") == 0 || strcmp(word, "input") == 0) {
+    if (strcmp(word, "idle") == 0 ||
+        replay_find_word(word, rec_rest_names, REC_REST_UNCLEAR + 1, &(uint32_t){0})) {
         return do_stack(r, &w, word);
     }
     return replay_fail(r, "unknown item '%s'", word);

@@ -9,7 +9,8 @@
  *                              `detectors NAME,NAME…` or `preset NAME`; before the first event
  *     stack NAME FUNCTION...   innermost first; FUNCTION+OFFSET: elsewhere in the same function
  *     idle NAME FUNCTION...    the same, and it is the loop's own wait
- *     input NAME FUNCTION...   the same, and it is a wait for input (capture.h)
+ *     input NAME FUNCTION...   the same, and the thread rests, waiting for input (capture.h)
+ *     unclear NAME FUNCTION... the same, and it is not known whether the thread rests
  *     at MS wake|sleep|turn    the loop's edges; MS never falls
  *     at MS activity NAME      entry, before-timers, before-sources, before-waiting, after-waiting
  *                              or exit, and the edge that it stands for

@@ -151,7 +151,7 @@ static enum rec_sample fake_sample(void *ctx, bool may_repeat, struct rec_stack 
     out->count = stack->count < out->cap ? stack->count : out->cap;
     out->truncated = out->incomplete = out->count < stack->count;
     out->idle = stack->idle;
-    out->input = stack->input;
+    out->rest = stack->rest;
     for (uint32_t i = 0; i < out->count; i++) {
         out->frames[i] = stack->frames[i];
         out->starts[i] = function_start(r, stack->frames[i]);

@@ -26,7 +26,8 @@ enum {
 struct replay_stack {
     uint64_t *frames;
     uint32_t count;
-    bool idle, input;
+    bool idle;
+    enum rec_rest rest;
 };
 
 struct replay {

@@ -220,6 +220,52 @@ static void a_frame_of_app_store_connect_lies_at_its_offset(void **state) {
     c = convert_json_of(LOG("'address':'0x102f48b78','offsetIntoBinaryTextSegment':''"));
     check_frames(&only_dump(&c)->threads[0].stack, FRAMES(0x102f48b78));
     assert_string_equal(only_dump(&c)->lack, "1 frame whose image has no load address");
+    assert_int_equal(only_dump(&c)->image_count, 1); /* which can be known by its UUID */
+    assert_true(only_dump(&c)->images[0].unplaced);
+    assert_int_equal(only_dump(&c)->images[0].id.kind, IMAGE_ID_UUID);
+    release_converted(&c);
+}
+
+/* One with a name keeps its address, and its image the UUID. */
+static void a_named_frame_of_app_store_connect_keeps_its_address(void **state) {
+    (void)state;
+    struct converted c = convert_json_of(
+        LOG("'address':'0x102f48b78','symbolName':'-[Cart add:]','offsetIntoSymbol':'112',"
+            "'offsetIntoBinaryTextSegment':'','isBlameFrame':true"));
+    const struct dump *d = only_dump(&c);
+    check_frames(&d->threads[0].stack, FRAMES(0x102f48b78));
+    assert_int_equal(d->image_count, 1);
+    assert_true(d->images[0].unplaced);
+    assert_true(d->images[0].in_app);
+    assert_string_equal(d->images[0].name, "Shop");
+    assert_int_equal(d->images[0].id.kind, IMAGE_ID_UUID);
+    const struct dump_name *name = dump_name_at(d, 0x102f48b78);
+    assert_non_null(name);
+    assert_int_equal(name->offset, 112);
+    assert_null(d->lack);
+    release_converted(&c);
+}
+
+/* Two images cannot lie at the same addresses, so none of these is believed. */
+static void unplaced_images_that_overlap_have_made_up_places(void **state) {
+    (void)state;
+    struct converted c = convert_by_map(
+        "map m\nneeds threads\nthreads threads.*\nframes frames.*\nframe.address pc\n"
+        "frame.image image\nframe.uuid uuid\nframe.symbol name\nstall.kind = hang\n",
+        "{'threads':[{'frames':[{'pc':'0x5000','image':'A','name':'a'},"
+        "{'pc':'0x6000','image':'B','name':'b'},{'pc':'0x7000','image':'A','name':'c'},"
+        "{'pc':'0x9000','image':'C','name':'d'}]}]}");
+    const struct dump *d = only_dump(&c);
+    assert_int_equal(d->image_count, 3);
+    for (size_t i = 0; i < d->threads[0].stack.frame_count; i++) {
+        uint64_t address = d->threads[0].stack.frames[i];
+        int32_t image = dump_image_at(d, address);
+        assert_in_range(image, 0, 2);
+        assert_string_equal(d->images[image].name, i == 3 ? "C" : i == 1 ? "B" : "A");
+        assert_int_equal(d->images[image].unplaced, i == 3);
+        assert_int_equal(address == 0x9000, i == 3);
+        assert_non_null(dump_name_at(d, address));
+    }
     release_converted(&c);
 }
 
@@ -337,6 +383,8 @@ int main(void) {
         cmocka_unit_test(of_threads_without_ids_the_crashed_one_is_told_again),
         cmocka_unit_test(the_list_of_threads_is_what_the_first_path_with_one_leads_to),
         cmocka_unit_test(a_frame_of_app_store_connect_lies_at_its_offset),
+        cmocka_unit_test(a_named_frame_of_app_store_connect_keeps_its_address),
+        cmocka_unit_test(unplaced_images_that_overlap_have_made_up_places),
         cmocka_unit_test(trees_become_samples),
         cmocka_unit_test(a_share_counts_in_millionths),
         cmocka_unit_test(one_document_may_hold_many),

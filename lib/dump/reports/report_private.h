@@ -26,6 +26,7 @@ struct report_image {
     const char *name, *path, *arch;
     uint64_t load, size;
     bool in_app;
+    bool unplaced; /* as in struct dump_image */
 };
 
 struct report_stack {

@@ -123,8 +123,9 @@ int64_t metrickit_measurement(const json_t *value) {
     static const struct {
         const char *symbol;
         double ms;
-    } units[] = {{"s", 1e3},   {"sec", 1e3}, {"ms", 1},     {"\xc2\xb5s", 1e-3}, {"\xce\xbcs", 1e-3},
-                 {"us", 1e-3}, {"ns", 1e-6}, {"min", 60e3}, {"h", 3600e3},       {"hr", 3600e3}};
+    } units[] = {{"s", 1e3},          {"sec", 1e3},  {"ms", 1},    {"\xc2\xb5s", 1e-3},
+                 {"\xce\xbcs", 1e-3}, {"us", 1e-3},  {"ns", 1e-6}, {"min", 60e3},
+                 {"h", 3600e3},       {"hr", 3600e3}};
     const double most = 1e12;
     const json_t *number = json_is_object(value) ? json_object_get(value, "value") : value;
     const json_t *unit = json_is_object(value) ? json_object_get(value, "unit") : NULL;

@@ -5,17 +5,9 @@
 #include "dump/reports/report_crash_private.h"
 #include "dump/reports/report_private.h"
 
-static const char *const text_heads[] = {"Incident Identifier:",
-                                         "CrashReporter Key:",
-                                         "Hardware Model:",
-                                         "Beta Identifier:",
-                                         "Distributor ID:",
-                                         "Process:  ",
-                                         "Process:\t",
-                                         "Translated Report",
-                                         "-------------------------------------",
-                                         "Date/Time:  ",
-                                         NULL};
+static const char *const text_heads[] = {
+    "Incident Identifier:", "CrashReporter Key:", "Hardware Model:", "Beta Identifier:",
+    "Distributor ID:",      "Translated Report",  "Date/Time:  ",    NULL};
 
 /* ---- pasted texts, which may lack their beginning or have changed blanks ---- */
 
@@ -63,10 +55,41 @@ static bool is_frame_line(struct span line) {
     return false;
 }
 
+/* Looks at a text's first lines that are not empty. Returns whether line n, from 0, begins so;
+ * *more is set if it is not there yet. */
+static bool line_begins_at(struct span text, size_t n, const char *head, bool *more) {
+    const char *const heads[] = {head, NULL};
+    struct span line = {text.p, text.p};
+    for (size_t i = 0; i <= n; i++) {
+        do {
+            if (!take_pasted_line(&text, &line)) {
+                *more = true;
+                return false;
+            }
+        } while (line.p == line.end || *line.p == '\r');
+    }
+    return begins_with_any(line, heads);
+}
+
+/* Does the text begin with the headers of sample(1), heap(1) and others, which tell in their third
+ * line where the executable is? */
+static bool is_of_tool(struct span text, bool *more) {
+    static const char *const head[] = {"Process:", NULL};
+    return begins_with_any(text, head) && line_begins_at(text, 2, "Load Address:", more);
+}
+
+/* Does the text begin as only a report does? */
+static bool begins_surely(struct span text, bool *more) {
+    static const char *const process[] = {"Process:  ", "Process:\t", NULL};
+    static const char *const dashes[] = {"-------------------------------------", NULL};
+    return begins_with_any(text, process) ||
+           (begins_with_any(text, dashes) && line_begins_at(text, 1, "Translated Report", more));
+}
+
 /* Is the text a report, perhaps pasted, which begins with any of the headers or with a thread?
  * It must have a thread with a frame within REPORT_LOOK_MAX bytes. *more is set if further bytes
  * may show that: a thread has begun, two headers were seen, or fewer than two lines are there. */
-static bool text_begins(struct span text, bool *more) {
+static bool begins_pasted(struct span text, bool *more) {
     static const char *const headers[] = {"Process:",
                                           "Path:",
                                           "Identifier:",
@@ -118,6 +141,10 @@ static bool text_begins(struct span text, bool *more) {
     bool whole = (size_t)(text.end - text.p) > REPORT_LOOK_MAX;
     *more = *more || (!whole && (thread || known >= HEADERS_MIN || lines < LINES_MIN));
     return false;
+}
+
+static bool text_begins(struct span text, bool *more) {
+    return !is_of_tool(text, more) && (begins_surely(text, more) || begins_pasted(text, more));
 }
 
 /* Returns where the original .ips begins, below a line "Full Report" that may end with blanks or a

@@ -221,6 +221,22 @@ static void a_crash_behind_a_spindump_keeps_its_headers(void **state) {
     }
 }
 
+/* sysdiagnose appends the output of other tools, which has the headers of a process and a date. */
+static void the_output_of_other_tools_belongs_to_its_spindump(void **state) {
+    static const char text[] =
+        "Date/Time: 2026-11-20 10:10:14 +0100\nSteps: 9\n\nProcess: Shop [1]\nPath: /x/Shop\n"
+        "  Thread 0x1  DispatchQueue 1\n  9  f + 12 (Shop + 256) [0x100000100]\n"
+        "  Binary Images:\n     0x100000000 - ??? Shop <> /x/Shop\n\n"
+        "Custom Output:\n\nheap 7\nProcess:   other [7]\nPath:  /x/other\n"
+        "Load Address:  0x10edf9000\nCode Type:  X86-64\nParent Process: launchd [1]\n\n"
+        "Date/Time:  2026-11-20 10:10:15 +0100\nAnalysis Tool: /usr/bin/heap\n\nx: 1\n";
+    (void)state;
+    struct strbuf want = {0};
+    strbuf_addf(&want, "%s|", text);
+    check(text, strbuf_cstr(&want), 0, 0);
+    strbuf_release(&want);
+}
+
 static void a_containers_log_is_unwrapped(void **state) {
     (void)state;
     check("{\"log\":\"INFO \\\"x\\\"\\n\",\"stream\":\"stderr\",\"time\":\"t\"}\n"
@@ -314,6 +330,7 @@ int main(void) {
         cmocka_unit_test(json_in_markdown_is_read_if_it_is_a_report),
         cmocka_unit_test(lines_around_reports_are_passed_over),
         cmocka_unit_test(a_crash_behind_a_spindump_keeps_its_headers),
+        cmocka_unit_test(the_output_of_other_tools_belongs_to_its_spindump),
         cmocka_unit_test(a_containers_log_is_unwrapped),
         cmocka_unit_test(text_without_a_report_holds_no_document),
         cmocka_unit_test(a_text_is_whole_or_memory_that_ran_out_is_told),

@@ -195,6 +195,22 @@ static bool is_whole_ips(struct span ips) {
     return true;
 }
 
+/* Returns a spindump without what sysdiagnose appends: the output of other tools, whose headers
+ * look like those of a process. */
+static struct span without_tools(struct span text) {
+    static const char mark[] = "\nCustom Output:";
+    for (const char *p = text.p; (size_t)(text.end - p) >= sizeof mark; p++) {
+        p = memchr(p, '\n', (size_t)(text.end - p) - sizeof mark + 1);
+        if (!p) {
+            break;
+        }
+        if (memcmp(p, mark, sizeof mark - 1) == 0) {
+            return (struct span){text.p, p + 1};
+        }
+    }
+    return text;
+}
+
 /* Reads a text report from its lines. translated: the original, from which they were made, is cut
  * short. */
 static enum st read_text_lines(const struct report_document *d, struct span lines, bool translated,
@@ -205,7 +221,8 @@ static enum st read_text_lines(const struct report_document *d, struct span line
     report_keep(&r, "text", d->text, true);
     report_lack_end(&r, lines);
     r.wanted = d->process;
-    enum st st = sampled ? report_fill_sampled(&r, lines) : report_fill_crash(&r, lines);
+    enum st st =
+        sampled ? report_fill_sampled(&r, without_tools(lines)) : report_fill_crash(&r, lines);
     if (translated) {
         report_lack(&r, "the full report: its JSON is cut short, and its translation was read");
     }

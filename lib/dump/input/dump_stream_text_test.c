@@ -224,7 +224,7 @@ static void a_crash_behind_a_spindump_keeps_its_headers(void **state) {
 /* sysdiagnose appends the output of other tools, which has the headers of a process and a date. */
 static void the_output_of_other_tools_belongs_to_its_spindump(void **state) {
     static const char text[] =
-        "Date/Time: 2026-11-20 10:10:14 +0100\nSteps: 9\n\nProcess: Shop [1]\nPath: /x/Shop\n"
+        "Date/Time:  2026-11-20 10:10:14 +0100\nSteps: 9\n\nProcess: Shop [1]\nPath: /x/Shop\n"
         "  Thread 0x1  DispatchQueue 1\n  9  f + 12 (Shop + 256) [0x100000100]\n"
         "  Binary Images:\n     0x100000000 - ??? Shop <> /x/Shop\n\n"
         "Custom Output:\n\nheap 7\nProcess:   other [7]\nPath:  /x/other\n"

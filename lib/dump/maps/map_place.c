@@ -420,17 +420,21 @@ static enum st draft_thread(struct placement *p, const struct map_thread *t) {
     return st == ST_OK ? draft_samples(p, t, &out) : st;
 }
 
-/* Marks the first thread that has a stack as the main one, unless one is marked. */
+/* Marks the first thread that has a stack, or that crashed and whose stack could not be had, as the
+ * main one, unless one is marked. */
 static void mark_main(struct placement *p) {
     struct map_stacks *s = p->s;
     struct map_thread *first = NULL;
     for (size_t i = s->threads.len; i-- > 0;) {
         struct map_thread *t = &s->threads.data[i];
         p->main_told = p->main_told || t->thread.main;
-        first = t->count > 0 || t->tree ? t : first;
+        first = t->count > 0 || t->tree || t->thread.crashed ? t : first;
     }
     if (first && !p->main_told) {
         first->thread.main = true;
+        if (first->count == 0 && !first->tree) {
+            report_lack(s->r, "the stack of its main thread");
+        }
     }
 }
 

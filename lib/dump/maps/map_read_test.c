@@ -204,6 +204,44 @@ static void the_list_of_threads_is_what_the_first_path_with_one_leads_to(void **
     }
 }
 
+/* Sentry's older events of Apple's systems mark no main thread; the first one is it, also if its
+ * stack was destroyed. */
+static void a_crashed_first_thread_without_a_stack_is_the_main_one(void **state) {
+    (void)state;
+    struct converted c = convert_json_of(
+        "{'event_id':'a','exception':{'values':[{'type':'EXC_BAD_ACCESS','thread_id':0,"
+        "'stacktrace':{'frames':[]}}]},'threads':{'values':["
+        "{'id':0,'crashed':true,'stacktrace':{'frames':[]}},"
+        "{'stacktrace':{'frames':[{'instruction_addr':'0x1000'}]}}]}}");
+    const struct dump *d = only_dump(&c);
+    assert_int_equal(d->thread_count, 2);
+    assert_true(d->threads[0].main);
+    assert_false(d->threads[1].main);
+    assert_string_equal(d->lack, "the stack of its main thread");
+    release_converted(&c);
+}
+
+/* Minified code has places and no functions. */
+static void a_frame_may_have_a_place_and_no_function(void **state) {
+    (void)state;
+    struct converted c = convert_json_of(
+        "{'event_id':'a','exception':{'type':'Error','value':'x','stacktrace':{'frames':["
+        "{'filename':'a.js','lineno':3},{'filename':'a.js','lineno':4,'function':null},"
+        "{'filename':'a.js'}]}}}");
+    const struct dump *d = only_dump(&c);
+    const struct dump_stack *stack = &d->threads[0].stack;
+    assert_int_equal(stack->frame_count, 3);
+    const struct dump_name *name = dump_name_at(d, stack->frames[1]);
+    assert_non_null(name);
+    assert_string_equal(name->symbol, "<anonymous>");
+    assert_string_equal(name->file, "a.js");
+    assert_int_equal(name->line, 4);
+    assert_int_equal(dump_name_at(d, stack->frames[2])->line, 3);
+    assert_string_equal(d->lack, "1 frame that could not be read");
+    assert_non_null(strstr(c.texts[0].data, "\"reason\":\"x\""));
+    release_converted(&c);
+}
+
 /* App Store Connect gives a frame without a name an offset in its image, or an address alone. */
 static void a_frame_of_app_store_connect_lies_at_its_offset(void **state) {
 #define LOG(frame)                                                                                 \
@@ -384,6 +422,8 @@ int main(void) {
         cmocka_unit_test(a_thread_is_the_same_by_id_by_stack_or_by_its_mark),
         cmocka_unit_test(of_threads_without_ids_the_crashed_one_is_told_again),
         cmocka_unit_test(the_list_of_threads_is_what_the_first_path_with_one_leads_to),
+        cmocka_unit_test(a_crashed_first_thread_without_a_stack_is_the_main_one),
+        cmocka_unit_test(a_frame_may_have_a_place_and_no_function),
         cmocka_unit_test(a_frame_of_app_store_connect_lies_at_its_offset),
         cmocka_unit_test(a_named_frame_of_app_store_connect_keeps_its_address),
         cmocka_unit_test(unplaced_images_that_overlap_have_made_up_places),

@@ -215,7 +215,8 @@ enum st map_stacks_read_frame(struct map_stacks *s, const json_t *object) {
         }
     } else if (image && has_offset) {
         f.kind = FRAME_RELATIVE;
-    } else if (f.symbol) {
+    } else if (f.symbol || f.file) {
+        f.symbol = f.symbol ? f.symbol : "<anonymous>"; /* its place is known */
         f.kind = FRAME_NAMED;
     }
     if (image && told) {

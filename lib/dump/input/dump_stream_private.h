@@ -29,8 +29,9 @@ struct dump_stream {
     bool in_prose;       /* the lines between the reports are not those of a log */
     bool fenced;       /* the last skipped line is a fence of Markdown, after which a text begins */
     uint64_t passed;   /* lines that were skipped, blank ones apart */
-    uint64_t mended;   /* text reports that were mended */
+    uint64_t mended;   /* reports that were mended */
     uint64_t dropped;  /* bytes of the input before text[0] */
+    uint64_t unquoted; /* offset in the input before which quoted lines hold no JSON report */
     struct err broken; /* why the input failed; reported once, after the last document */
     struct strbuf room;             /* memory for mended lines */
     const struct report_maps *maps; /* of dump_stream_use_maps */
@@ -71,6 +72,15 @@ void stream_pass_line(struct dump_stream *s, size_t len, bool ended);
 /* Skips the rest of a document that is too long without keeping it in memory, and sets the
  * error. */
 enum st stream_too_long(struct dump_stream *s, size_t len, bool ended, struct err *e);
+
+/* ---- quoted JSON (dump_stream_quote.c) ---- */
+
+/* Does a report in JSON begin with the line at offset `at` of the text, of len bytes, and with
+ * marks '>' in front of all its lines? *end becomes the offset behind the quoted lines, and s->room
+ * their text without the marks. It reads them all. */
+bool stream_quotes_json(struct dump_stream *s, size_t at, size_t len, size_t *end);
+/* Removes these marks if such a report begins with the line at pos; false: none does. */
+bool stream_unquote(struct dump_stream *s, size_t len);
 
 /* ---- text (dump_stream_text.c) ---- */
 

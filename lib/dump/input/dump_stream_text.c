@@ -107,6 +107,11 @@ static void find_in_text(struct dump_stream *s) {
             fenced = false;
             continue;
         }
+        size_t quoted;
+        if (stream_quotes_json(s, at, end - at, &quoted)) {
+            s->in_text = s->in_prose = true;
+            return;
+        }
         const struct report_format *format =
             end > at && !json ? stream_format_at(s, at, &mend) : NULL;
         if (format || json || end == s->text.len) {

@@ -136,6 +136,19 @@ static void json_in_markdown_is_read_if_it_is_a_report(void **state) {
     strbuf_release(&seen.documents);
 }
 
+/* Mail and Markdown quote JSON as they quote text. */
+static void quoted_json_is_read_if_it_is_a_report(void **state) {
+#define TREE "{\n \"callStacks\": []\n}"
+#define IPS  "{\"bug_type\":\"309\"}\n{\n \"threads\": []}"
+    (void)state;
+    check("> {\n>  \"callStacks\": []\n> }\n", TREE "|", 0, 1);
+    check("Hi,\n> > {\n> >  \"callStacks\": []\n> > }\nbye\n", TREE "|", 2, 1);
+    check(">{\"bug_type\":\"309\"}\n>{\n>  \"threads\": []}\n", IPS "|", 0, 1);
+    check("> ```json\n> {\n>  \"callStacks\": []\n> }\n> ```\n", TREE "|", 2, 1);
+    check("> {\"a\":1}\n> {\"callStacks\":[]}\nThread 0:\n0 a 0x10 b + 1\n",
+          "Thread 0:\n0 a 0x10 b + 1\n|", 2, 0);
+}
+
 static void lines_around_reports_are_passed_over(void **state) {
     (void)state;
     check("Hello\n\n```\n" CRASH, "```\n" CRASH "|", 1, 0);
@@ -328,6 +341,7 @@ int main(void) {
         cmocka_unit_test(samples_of_perf_end_the_report_before_them),
         cmocka_unit_test(lines_may_end_with_a_return_alone),
         cmocka_unit_test(json_in_markdown_is_read_if_it_is_a_report),
+        cmocka_unit_test(quoted_json_is_read_if_it_is_a_report),
         cmocka_unit_test(lines_around_reports_are_passed_over),
         cmocka_unit_test(a_crash_behind_a_spindump_keeps_its_headers),
         cmocka_unit_test(the_output_of_other_tools_belongs_to_its_spindump),

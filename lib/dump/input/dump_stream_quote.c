@@ -76,8 +76,8 @@ bool stream_quotes_json(struct dump_stream *s, size_t at, size_t len, size_t *en
         return false;
     }
     if (!copy_quoted(s, at, marks, end) ||
-        !begins_with_report(s, (struct span){strbuf_cstr(&s->room),
-                                             strbuf_cstr(&s->room) + s->room.len})) {
+        !begins_with_report(
+            s, (struct span){strbuf_cstr(&s->room), strbuf_cstr(&s->room) + s->room.len})) {
         s->unquoted = s->dropped + *end; /* these lines are not looked at again */
         return false;
     }

@@ -78,11 +78,29 @@ static bool is_of_tool(struct span text, bool *more) {
     return begins_with_any(text, head) && line_begins_at(text, 2, "Load Address:", more);
 }
 
+/* Does the text begin with a spindump's heaviest stack, as people paste it, and is its first row
+ * there? *more is set if further bytes would decide. */
+static bool begins_heaviest(struct span text, bool *more) {
+    static const char *const head[] = {SAMPLED_HEAVIEST, NULL};
+    struct span line, rest = text;
+    if (!begins_with_any(text, head) || !take_pasted_line(&rest, &line)) {
+        *more = *more || begins_with_any(text, head);
+        return false;
+    }
+    do {
+        if (!take_pasted_line(&rest, &line)) {
+            *more = true;
+            return false;
+        }
+    } while (line.p == line.end || *line.p == '\r');
+    return *line.p >= '1' && *line.p <= '9' && memchr(line.p, '[', (size_t)(line.end - line.p));
+}
+
 /* Does the text begin as only a report does? */
 static bool begins_surely(struct span text, bool *more) {
     static const char *const process[] = {"Process:  ", "Process:\t", NULL};
     static const char *const dashes[] = {"-------------------------------------", NULL};
-    return begins_with_any(text, process) ||
+    return begins_with_any(text, process) || begins_heaviest(text, more) ||
            (begins_with_any(text, dashes) && line_begins_at(text, 1, "Translated Report", more));
 }
 

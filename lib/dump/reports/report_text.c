@@ -229,12 +229,39 @@ static struct span without_tools(struct span text) {
     return text;
 }
 
+/* Does the line's first word with a colon stand in it again, behind a blank? */
+static bool has_key_twice(struct span line) {
+    const char *colon = memchr(line.p, ':', (size_t)(line.end - line.p));
+    size_t len = colon ? (size_t)(colon - line.p) + 1 : 0;
+    for (const char *p = line.p + len; len > 1 && (size_t)(line.end - p) > len; p++) {
+        if ((*p == ' ' || *p == '\t') && memcmp(p + 1, line.p, len) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Are these two reports side by side, as "diff -y" writes them? Then the headers stand twice on
+ * their lines. */
+static bool is_side_by_side(struct span text) {
+    enum { LINES_MAX = 40, TWICE_MIN = 3 };
+    struct span line;
+    size_t twice = 0;
+    for (size_t i = 0; i < LINES_MAX && take_pasted_line(&text, &line); i++) {
+        twice += has_key_twice(line);
+    }
+    return twice >= TWICE_MIN;
+}
+
 /* Reads a text report from its lines. translated: the original, from which they were made, is cut
  * short. */
 static enum st read_text_lines(const struct report_document *d, struct span lines, bool translated,
                                struct err *e) {
     struct report r;
     bool sampled = report_is_sampled(lines);
+    if (is_side_by_side(lines)) {
+        return err_set(e, ERR_UNSUPPORTED, "two reports side by side");
+    }
     report_init(&r, sampled ? "spindump" : "crash", 0, e);
     report_keep(&r, "text", d->text, true);
     report_lack_end(&r, lines);

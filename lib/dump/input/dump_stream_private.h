@@ -31,7 +31,8 @@ struct dump_stream {
     uint64_t passed;   /* lines that were skipped, blank ones apart */
     uint64_t mended;   /* reports that were mended */
     uint64_t dropped;  /* bytes of the input before text[0] */
-    uint64_t unquoted; /* offset in the input before which quoted lines hold no JSON report */
+    uint64_t unmended; /* offset in the input before which no line begins a JSON report that has to
+                          be mended */
     struct err broken; /* why the input failed; reported once, after the last document */
     struct strbuf room;             /* memory for mended lines */
     const struct report_maps *maps; /* of dump_stream_use_maps */
@@ -73,14 +74,15 @@ void stream_pass_line(struct dump_stream *s, size_t len, bool ended);
  * error. */
 enum st stream_too_long(struct dump_stream *s, size_t len, bool ended, struct err *e);
 
-/* ---- quoted JSON (dump_stream_quote.c) ---- */
+/* ---- changed JSON (dump_stream_mend.c) ---- */
 
-/* Does a report in JSON begin with the line at offset `at` of the text, of len bytes, and with
- * marks '>' in front of all its lines? *end becomes the offset behind the quoted lines, and s->room
- * their text without the marks. It reads them all. */
-bool stream_quotes_json(struct dump_stream *s, size_t at, size_t len, size_t *end);
-/* Removes these marks if such a report begins with the line at pos; false: none does. */
-bool stream_unquote(struct dump_stream *s, size_t len);
+/* Does a report in JSON, whose lines were changed (text_mend.h), begin with the line at offset `at`
+ * of the text, of len bytes? *end becomes the offset behind its lines, and *out their mended text.
+ * It reads them all. */
+bool stream_mends_json(struct dump_stream *s, size_t at, size_t len, struct strbuf *out,
+                       size_t *end);
+/* Mends such a report in place if it begins with the line at pos; false: none does. */
+bool stream_mend_json(struct dump_stream *s, size_t len);
 
 /* ---- text (dump_stream_text.c) ---- */
 

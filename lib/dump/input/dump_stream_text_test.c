@@ -146,7 +146,9 @@ static void quoted_json_is_read_if_it_is_a_report(void **state) {
     check(">{\"bug_type\":\"309\"}\n>{\n>  \"threads\": []}\n", IPS "|", 0, 1);
     check("> ```json\n> {\n>  \"callStacks\": []\n> }\n> ```\n", TREE "|", 2, 1);
     check("> {\"a\":1}\n> {\"callStacks\":[]}\nThread 0:\n0 a 0x10 b + 1\n",
-          "Thread 0:\n0 a 0x10 b + 1\n|", 2, 0);
+          "{\"callStacks\":[]}|Thread 0:\n0 a 0x10 b + 1\n|", 1, 1);
+    check("7 I app: {\n7 I app:  \"callStacks\": []\n7 I app: }\n", TREE "|", 0, 1);
+    check("<pre>{\n &quot;callStacks&quot;: []\n}</pre>\n", TREE "|", 0, 1);
 }
 
 static void lines_around_reports_are_passed_over(void **state) {

@@ -161,7 +161,7 @@ struct stretch {
     size_t image;
 };
 
-static int by_low(const void *a, const void *b) {
+static int stretch_by_low(const void *a, const void *b) {
     const struct stretch *x = a, *y = b;
     int order = COMPARE(x->low, y->low);
     return order ? order : COMPARE(x->image, y->image);
@@ -186,7 +186,7 @@ static enum st settle_unplaced(struct map_stacks *s) {
         }
     }
     if (count > 1) {
-        qsort(all, count, sizeof *all, by_low);
+        qsort(all, count, sizeof *all, stretch_by_low);
     }
     for (size_t i = 0; i < count; i++) {
         struct map_image *m = &s->images.data[all[i].image];

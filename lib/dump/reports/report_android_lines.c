@@ -14,7 +14,7 @@ static bool span_begins(struct span s, const char *with) {
     return span_len(s) >= len && memcmp(s.p, with, len) == 0;
 }
 
-static bool text_begins(const char *s, const char *with) {
+static bool android_text_begins(const char *s, const char *with) {
     return strncmp(s, with, strlen(with)) == 0;
 }
 
@@ -519,7 +519,7 @@ static int64_t waited_ms(const char *subject) {
         return -1;
     }
     at += *at == '.' ? 1 + strspn(at + 1, "0123456789") : 0;
-    return text_begins(at, "ms") ? (int64_t)ms : -1;
+    return android_text_begins(at, "ms") ? (int64_t)ms : -1;
 }
 
 static void read_subject(struct report *r, const char *value) {
@@ -558,7 +558,7 @@ void android_read_header(struct report *r, const char *line, const char **arch) 
     const char *value;
     if ((value = report_line_value(line, "Subject")) != NULL) {
         read_subject(r, value);
-    } else if (text_begins(line, ANDROID_INPUT_SUBJECT)) {
+    } else if (android_text_begins(line, ANDROID_INPUT_SUBJECT)) {
         read_subject(r, line);
     } else if ((value = report_line_value(line, "Cmd line")) != NULL) {
         r->app_id = report_text(r, value, strcspn(value, " :"));

@@ -80,7 +80,7 @@ static bool is_of_tool(struct span text, bool *more) {
 
 /* Does the text begin with a spindump's heaviest stack, as people paste it, and is its first row
  * there? *more is set if further bytes would decide. */
-static bool begins_heaviest(struct span text, bool *more) {
+static bool begins_with_heaviest(struct span text, bool *more) {
     static const char *const head[] = {SAMPLED_HEAVIEST, NULL};
     struct span line, rest = text;
     if (!begins_with_any(text, head) || !take_pasted_line(&rest, &line)) {
@@ -100,14 +100,14 @@ static bool begins_heaviest(struct span text, bool *more) {
 static bool begins_surely(struct span text, bool *more) {
     static const char *const process[] = {"Process:  ", "Process:\t", NULL};
     static const char *const dashes[] = {"-------------------------------------", NULL};
-    return begins_with_any(text, process) || begins_heaviest(text, more) ||
+    return begins_with_any(text, process) || begins_with_heaviest(text, more) ||
            (begins_with_any(text, dashes) && line_begins_at(text, 1, "Translated Report", more));
 }
 
 /* Is the text a report, perhaps pasted, which begins with any of the headers or with a thread?
  * It must have a thread with a frame within REPORT_LOOK_MAX bytes. *more is set if further bytes
  * may show that: a thread has begun, two headers were seen, or fewer than two lines are there. */
-static bool begins_pasted(struct span text, bool *more) {
+static bool begins_as_pasted(struct span text, bool *more) {
     static const char *const headers[] = {"Process:",
                                           "Path:",
                                           "Identifier:",
@@ -162,7 +162,7 @@ static bool begins_pasted(struct span text, bool *more) {
 }
 
 static bool text_begins(struct span text, bool *more) {
-    return !is_of_tool(text, more) && (begins_surely(text, more) || begins_pasted(text, more));
+    return !is_of_tool(text, more) && (begins_surely(text, more) || begins_as_pasted(text, more));
 }
 
 /* Returns where the original .ips begins, below a line "Full Report" that may end with blanks or a

@@ -70,6 +70,9 @@ struct dump_image {
     /* load: run-time address of the first mapped byte; size: bytes, 0 = unknown */
     uint64_t load, size;
     bool in_app;
+    /* Where it was loaded is not known: load is at most the address of its lowest frame, so that
+     * offsets in it are not those of its file. */
+    bool unplaced;
     enum dump_symbols symbols;
     const char *symbols_file; /* the file used, or the nearest candidate */
 };

@@ -234,16 +234,23 @@ enum {
     LOAD,
     SIZE,
     IN_APP,
+    UNPLACED,
     SYMBOLS,
     SYMBOLS_FILE,
     IMAGE_MEMBERS
 };
 static const struct tape_name image_members[IMAGE_MEMBERS] = {
-    [UUID] = TAPE_NAME("uuid"),       [BUILD_ID] = TAPE_NAME("build_id"),
-    [IMAGE_NAME] = TAPE_NAME("name"), [PATH] = TAPE_NAME("path"),
-    [ARCH] = TAPE_NAME("arch"),       [LOAD] = TAPE_NAME("load"),
-    [SIZE] = TAPE_NAME("size"),       [IN_APP] = TAPE_NAME("in_app"),
-    [SYMBOLS] = TAPE_NAME("symbols"), [SYMBOLS_FILE] = TAPE_NAME("symbols_file"),
+    [UUID] = TAPE_NAME("uuid"),
+    [BUILD_ID] = TAPE_NAME("build_id"),
+    [IMAGE_NAME] = TAPE_NAME("name"),
+    [PATH] = TAPE_NAME("path"),
+    [ARCH] = TAPE_NAME("arch"),
+    [LOAD] = TAPE_NAME("load"),
+    [SIZE] = TAPE_NAME("size"),
+    [IN_APP] = TAPE_NAME("in_app"),
+    [UNPLACED] = TAPE_NAME("unplaced"),
+    [SYMBOLS] = TAPE_NAME("symbols"),
+    [SYMBOLS_FILE] = TAPE_NAME("symbols_file"),
 };
 
 static struct image_id build_id(struct dump_build *b, const struct tape_value *uuid,
@@ -278,6 +285,7 @@ static enum st build_image(struct dump_build *b, const struct tape_value *object
     image->path = build_value(b, m[PATH]);
     image->arch = build_value(b, m[ARCH]);
     image->in_app = tape_is(m[IN_APP], VALUE_TRUE);
+    image->unplaced = tape_is(m[UNPLACED], VALUE_TRUE);
     if (build_text(b, m[SYMBOLS], &symbols, &len)) {
         (void)dump_symbols_parse(symbols, len, &image->symbols);
     }

@@ -25,7 +25,7 @@ static bool learn_frame(struct dump_facts *f, const struct dump_stack *stack, si
     uint64_t address = address_strip(&f->rules, stack->frames[i]);
     int32_t at = dump_image_at(f->d, looked_up);
     const struct dump_image *image = at >= 0 ? &f->d->images[at] : NULL;
-    if (!image || image_id_is_zero(&image->id) || name->offset > address ||
+    if (!image || image->unplaced || image_id_is_zero(&image->id) || name->offset > address ||
         address - name->offset < image->load) {
         return true;
     }

@@ -280,6 +280,14 @@ static void a_name_far_from_its_symbol_tells_the_start_only(void **state) {
                    TITLE "s 3ffe\nf 4000 4001 near\n");
 }
 
+static void an_image_without_a_place_teaches_nothing(void **state) {
+    (void)state;
+    assert_learned("{\"format\":\"stall-dump/1\",\"images\":[{\"uuid\":\"" UUID
+                   "\",\"name\":\"System\",\"load\":65536,\"size\":65536,\"unplaced\":true}],"
+                   "\"threads\":[{\"id\":1,\"frames\":[65792]}],\"names\":{\"65792\":[\"a\",16]}}",
+                   NULL);
+}
+
 static void what_is_no_name_tells_the_start_only(void **state) {
     (void)state;
     assert_learned(DUMP("\"65792\":[\"<redacted>\",16]"), TITLE "s f0\n");
@@ -350,6 +358,7 @@ int main(void) {
         cmocka_unit_test(a_folder_keeps_what_runs_add_to_it),
         cmocka_unit_test(a_name_reaches_to_the_byte_that_is_looked_up),
         cmocka_unit_test(a_name_far_from_its_symbol_tells_the_start_only),
+        cmocka_unit_test(an_image_without_a_place_teaches_nothing),
         cmocka_unit_test(what_is_no_name_tells_the_start_only),
         cmocka_unit_test(nothing_is_learned_without_an_offset_or_an_id),
         cmocka_unit_test(running_out_of_memory_while_learning_is_an_error),

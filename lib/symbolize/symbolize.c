@@ -173,6 +173,11 @@ static enum st find_image(struct symbolize_work *w, size_t i, struct err *e) {
     if (earlier == DUMP_SYMBOLS_OK && !w->hidden[i]) {
         return keep_image(w, i, e);
     }
+    if (image->unplaced) {
+        image->symbols = DUMP_SYMBOLS_MISSING; /* no file can answer for an unknown offset */
+        image->symbols_file = NULL;
+        return ST_OK;
+    }
     struct symbol_request r = {image->id, image->name, image->path,
                                image->arch ? image->arch : w->d->device.arch};
     if (w->s->find(w->s->find_ctx, &r, &w->files[i], e) == ST_ERR) {

@@ -237,6 +237,24 @@ static void names_from_the_device_serve_images_without_a_file_only(void **state)
     stop(&f);
 }
 
+/* Offsets in an image whose load address is not known are not those of its file. */
+static void no_file_answers_for_an_image_without_a_place(void **state) {
+    static const char json[] =
+        "{\"format\":\"stall-dump/"
+        "1\",\"id\":\"a\",\"stall\":{\"id\":\"s\"},\"images\":[{\"uuid\":\"" APP_UUID
+        "\",\"name\":\"Shop\",\"load\":4294967296,\"size\":65536,\"unplaced\":true}],"
+        "\"threads\":[{\"id\":1,\"frames\":[4294971400]}],"
+        "\"names\":{\"4294971400\":[\"add\",8]}}";
+    (void)state;
+    struct fixture f;
+    start(&f, json, true);
+    assert_int_equal(lookups, 0);
+    assert_int_equal(f.d.images[0].symbols, DUMP_SYMBOLS_MISSING);
+    assert_int_equal(at(&f, 0)->source, DUMP_SOURCE_REPORT);
+    assert_string_equal(at(&f, 0)->lines[0].function, "add");
+    stop(&f);
+}
+
 static void what_an_earlier_run_resolved_is_kept_and_the_rest_is_tried_again(void **state) {
     (void)state;
     struct fixture f;
@@ -542,6 +560,7 @@ int main(void) {
         cmocka_unit_test(damage_costs_the_addresses_of_its_unit),
         cmocka_unit_test(a_missing_file_is_a_verdict_and_addresses_stay_offsets),
         cmocka_unit_test(names_from_the_device_serve_images_without_a_file_only),
+        cmocka_unit_test(no_file_answers_for_an_image_without_a_place),
         cmocka_unit_test(what_an_earlier_run_resolved_is_kept_and_the_rest_is_tried_again),
         cmocka_unit_test(what_reports_have_told_names_frames_without_a_file),
         cmocka_unit_test(a_dump_s_own_name_counts_where_it_starts_alike),

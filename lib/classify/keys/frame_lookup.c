@@ -324,7 +324,7 @@ static bool set_image(struct frame_table *t, struct raw_frame *f, const struct d
         f->side = said_side(i);
         f->os = f->facts->os;
         f->image_rule = f->facts->rule;
-        f->id = image_id_is_zero(&i->id) ? NULL : &i->id;
+        f->id = image_id_is_zero(&i->id) || i->unplaced ? NULL : &i->id;
     }
     return true;
 }

@@ -112,6 +112,10 @@ static enum st find_start(struct dump_stream *s, struct err *e) {
             s->pos += mark;
             continue;
         }
+        if (!s->in_line && stream_mend_json(s, len)) {
+            continue;
+        }
+        p = s->text.data + s->pos; /* stream_mend_json may have read more */
         bool blank = stream_is_blank(p, len), remains = s->skip_rest && is_remains(p, len);
         bool passed = !blank && !remains && stream_is_passed_over(s, len);
         if (!blank && !remains && !passed) {

@@ -29,8 +29,10 @@ struct dump_stream {
     bool in_prose;       /* the lines between the reports are not those of a log */
     bool fenced;       /* the last skipped line is a fence of Markdown, after which a text begins */
     uint64_t passed;   /* lines that were skipped, blank ones apart */
-    uint64_t mended;   /* text reports that were mended */
+    uint64_t mended;   /* reports that were mended */
     uint64_t dropped;  /* bytes of the input before text[0] */
+    uint64_t unmended; /* offset in the input before which no line begins a JSON report that has to
+                          be mended */
     struct err broken; /* why the input failed; reported once, after the last document */
     struct strbuf room;             /* memory for mended lines */
     const struct report_maps *maps; /* of dump_stream_use_maps */
@@ -73,6 +75,16 @@ void stream_pass_line(struct dump_stream *s, size_t len, bool ended);
 /* Skips the rest of a document that is too long without keeping it in memory, and sets the
  * error. */
 enum st stream_too_long(struct dump_stream *s, size_t len, bool ended, struct err *e);
+
+/* ---- changed JSON (dump_stream_mend.c) ---- */
+
+/* Does a report in JSON, whose lines were changed (text_mend.h), begin with the line at offset `at`
+ * of the text, of len bytes? *end becomes the offset behind its lines, and *out their mended text.
+ * It reads them all. */
+bool stream_mends_json(struct dump_stream *s, size_t at, size_t len, struct strbuf *out,
+                       size_t *end);
+/* Mends such a report in place if it begins with the line at pos; false: none does. */
+bool stream_mend_json(struct dump_stream *s, size_t len);
 
 /* ---- text (dump_stream_text.c) ---- */
 

@@ -85,6 +85,15 @@ static bool begins_json(struct span line, bool fenced) {
     return text_begins_json(line);
 }
 
+/* Does a report in JSON, whose lines have to be mended, begin with the line at `at`? */
+static bool is_changed_json(struct dump_stream *s, size_t at, size_t len) {
+    struct strbuf text = {0};
+    size_t end;
+    bool found = stream_mends_json(s, at, len, &text, &end);
+    strbuf_release(&text);
+    return found;
+}
+
 /* Looks for a text report further on in an input whose first line is neither JSON nor a report: it
  * may be a log, or a mail. The lines before the report are passed over only if it comes within
  * LOOK_MAX bytes and before any line that may be JSON. JSON may be the report if Markdown marks it
@@ -106,6 +115,10 @@ static void find_in_text(struct dump_stream *s) {
             at += other;
             fenced = false;
             continue;
+        }
+        if (is_changed_json(s, at, end - at)) {
+            s->in_text = s->in_prose = true;
+            return;
         }
         const struct report_format *format =
             end > at && !json ? stream_format_at(s, at, &mend) : NULL;

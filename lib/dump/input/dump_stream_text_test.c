@@ -136,6 +136,21 @@ static void json_in_markdown_is_read_if_it_is_a_report(void **state) {
     strbuf_release(&seen.documents);
 }
 
+/* Mail and Markdown quote JSON as they quote text. */
+static void quoted_json_is_read_if_it_is_a_report(void **state) {
+#define TREE "{\n \"callStacks\": []\n}"
+#define IPS  "{\"bug_type\":\"309\"}\n{\n \"threads\": []}"
+    (void)state;
+    check("> {\n>  \"callStacks\": []\n> }\n", TREE "|", 0, 1);
+    check("Hi,\n> > {\n> >  \"callStacks\": []\n> > }\nbye\n", TREE "|", 2, 1);
+    check(">{\"bug_type\":\"309\"}\n>{\n>  \"threads\": []}\n", IPS "|", 0, 1);
+    check("> ```json\n> {\n>  \"callStacks\": []\n> }\n> ```\n", TREE "|", 2, 1);
+    check("> {\"a\":1}\n> {\"callStacks\":[]}\nThread 0:\n0 a 0x10 b + 1\n",
+          "{\"callStacks\":[]}|Thread 0:\n0 a 0x10 b + 1\n|", 1, 1);
+    check("7 I app: {\n7 I app:  \"callStacks\": []\n7 I app: }\n", TREE "|", 0, 1);
+    check("<pre>{\n &quot;callStacks&quot;: []\n}</pre>\n", TREE "|", 0, 1);
+}
+
 static void lines_around_reports_are_passed_over(void **state) {
     (void)state;
     check("Hello\n\n```\n" CRASH, "```\n" CRASH "|", 1, 0);
@@ -220,6 +235,22 @@ static void a_crash_behind_a_spindump_keeps_its_headers(void **state) {
         strbuf_release(&text);
         strbuf_release(&want);
     }
+}
+
+/* sysdiagnose appends the output of other tools, which has the headers of a process and a date. */
+static void the_output_of_other_tools_belongs_to_its_spindump(void **state) {
+    static const char text[] =
+        "Date/Time:  2026-11-20 10:10:14 +0100\nSteps: 9\n\nProcess: Shop [1]\nPath: /x/Shop\n"
+        "  Thread 0x1  DispatchQueue 1\n  9  f + 12 (Shop + 256) [0x100000100]\n"
+        "  Binary Images:\n     0x100000000 - ??? Shop <> /x/Shop\n\n"
+        "Custom Output:\n\nheap 7\nProcess:   other [7]\nPath:  /x/other\n"
+        "Load Address:  0x10edf9000\nCode Type:  X86-64\nParent Process: launchd [1]\n\n"
+        "Date/Time:  2026-11-20 10:10:15 +0100\nAnalysis Tool: /usr/bin/heap\n\nx: 1\n";
+    (void)state;
+    struct strbuf want = {0};
+    strbuf_addf(&want, "%s|", text);
+    check(text, strbuf_cstr(&want), 0, 0);
+    strbuf_release(&want);
 }
 
 static void a_containers_log_is_unwrapped(void **state) {
@@ -314,8 +345,10 @@ int main(void) {
         cmocka_unit_test(samples_of_perf_end_the_report_before_them),
         cmocka_unit_test(lines_may_end_with_a_return_alone),
         cmocka_unit_test(json_in_markdown_is_read_if_it_is_a_report),
+        cmocka_unit_test(quoted_json_is_read_if_it_is_a_report),
         cmocka_unit_test(lines_around_reports_are_passed_over),
         cmocka_unit_test(a_crash_behind_a_spindump_keeps_its_headers),
+        cmocka_unit_test(the_output_of_other_tools_belongs_to_its_spindump),
         cmocka_unit_test(a_containers_log_is_unwrapped),
         cmocka_unit_test(text_without_a_report_holds_no_document),
         cmocka_unit_test(a_text_is_whole_or_memory_that_ran_out_is_told),

@@ -99,7 +99,7 @@ bool text_report_looks_ahead(const struct text_report *t, struct span line) {
 /* Do these lines, up to the first thread, have a header that a .crash has and a process of a
  * spindump has not? */
 static bool is_crash_head(struct span lines) {
-    static const char *const ends[] = {"Thread ", "Binary Images", "Process:"};
+    static const char *const ends[] = {"Thread ", "Binary Images", "Process:", "Load Address:"};
     enum { HEADERS_MAX = 24 };
     struct span line;
     for (size_t n = 0; n < HEADERS_MAX && line_take(&lines, &line, NULL); n++) {
@@ -127,7 +127,8 @@ static bool ends_sampled(const struct text_report *t, const struct report_format
     }
     /* a process may have these headers, too */
     bool own = line_starts(line, "Beta Identifier:") || line_starts(line, "Distributor ID:");
-    return (other && !own) || line_starts(line, "Date/Time:");
+    bool dated = line_starts(line, "Date/Time:");
+    return dated ? !t->tool : other && !own;
 }
 
 bool text_report_ends(const struct text_report *t, struct span report, struct span line,
@@ -172,6 +173,8 @@ void text_report_note(struct text_report *t, struct span line) {
         line.end--;
     }
     t->body = t->body || body;
+    t->tool = (t->tool && !section && !line_starts(line, "Date/Time:")) ||
+              (t->sampled && line_starts(line, "Load Address:"));
     t->images = t->images || line_starts(line, "Binary Images");
     t->original = t->original || line_starts(line, "Full Report");
     t->label = !body && line.end[-1] == ':';

@@ -25,6 +25,8 @@ struct text_report {
                       may begin, even without a header */
     bool sampled;  /* the report covers many processes, each with a header: only a date begins
                       another report */
+    bool tool;     /* a header was read that only other tools' texts have, which sysdiagnose
+                      appends: the date that follows is theirs */
     bool original; /* "Full Report" was read: the JSON that the text was made from follows */
     bool label;    /* the last line ends with a colon: JSON after it belongs to the report */
 };

@@ -123,6 +123,90 @@ static enum st place_name(struct placement *p, struct map_frame *f) {
     return ST_OK;
 }
 
+/* ---- frames in an image whose load address is not known ---- */
+
+/* Returns the image that holds the addresses of frames in this one, made if need be; NULL: out of
+ * memory, or too many images. */
+static struct map_image *addresses_of(struct map_stacks *s, size_t origin) {
+    size_t at = map_stacks_find(s, 'o', &origin, sizeof origin);
+    if (at == SIZE_MAX) {
+        struct map_image made = {.origin = origin, .low = UINT64_MAX};
+        made.image = s->images.data[origin].image;
+        made.image.load = made.image.size = 0;
+        made.image.unplaced = true;
+        at = map_stacks_new_image(s, &made);
+    }
+    return at == SIZE_MAX ? NULL : &s->images.data[at];
+}
+
+/* Lets a frame keep its address, in the image that holds those of its own one. */
+static enum st keep_address(struct map_stacks *s, struct map_frame *f) {
+    struct map_image *image = addresses_of(s, f->image);
+    if (!image) {
+        return ST_ERR;
+    }
+    /* the frame may be looked up one byte before its address */
+    uint64_t before = f->symbol_offset > 0 ? f->symbol_offset : 1;
+    uint64_t low = f->address > before ? f->address - before : 0;
+    f->image = (size_t)(image - s->images.data);
+    image->low = low < image->low ? low : image->low;
+    image->high = f->address > image->high ? f->address : image->high;
+    image->image.in_app = image->image.in_app || f->in_app;
+    return ST_OK;
+}
+
+/* A stretch of addresses. */
+struct stretch {
+    uint64_t low, high; /* both inclusive */
+    size_t image;
+};
+
+static int stretch_by_low(const void *a, const void *b) {
+    const struct stretch *x = a, *y = b;
+    int order = COMPARE(x->low, y->low);
+    return order ? order : COMPARE(x->image, y->image);
+}
+
+/* Gives the unplaced images their addresses. One that overlaps another image, or would be larger
+ * than any is, is torn. */
+static enum st settle_unplaced(struct map_stacks *s) {
+    struct stretch *all = arena_array(&s->r->arena, s->images.len, sizeof *all);
+    size_t count = 0, last = 0; /* last: of all so far, the one that ends last */
+    if (!all) {
+        return err_nomem(s->r->e);
+    }
+    for (size_t i = 0; i < s->images.len; i++) {
+        const struct map_image *m = &s->images.data[i];
+        if (m->image.unplaced) {
+            all[count++] = (struct stretch){m->low, m->high, i};
+        } else if (m->placed && !m->unsure && m->image.size > 0) {
+            uint64_t room = UINT64_MAX - m->image.load;
+            uint64_t size = m->image.size - 1 < room ? m->image.size - 1 : room;
+            all[count++] = (struct stretch){m->image.load, m->image.load + size, i};
+        }
+    }
+    if (count > 1) {
+        qsort(all, count, sizeof *all, stretch_by_low);
+    }
+    for (size_t i = 0; i < count; i++) {
+        struct map_image *m = &s->images.data[all[i].image];
+        if (i > 0 && all[i].low <= all[last].high) {
+            m->torn = s->images.data[all[last].image].torn = true;
+        }
+        last = all[i].high >= all[last].high ? i : last;
+        m->torn = m->torn || (m->image.unplaced && m->high - m->low > MAP_OFFSET_END);
+    }
+    for (size_t i = 0; i < s->images.len; i++) {
+        struct map_image *m = &s->images.data[i];
+        if (m->image.unplaced && !m->torn) {
+            m->image.load = m->low;
+            m->image.size = m->high - m->low + (m->high < UINT64_MAX);
+            m->placed = true;
+        }
+    }
+    return ST_OK;
+}
+
 /* Decides whether a frame is placed by its address, its offset or its name. */
 static enum st settle_frame(struct placement *p, struct map_frame *f) {
     struct map_stacks *s = p->s;
@@ -136,20 +220,31 @@ static enum st settle_frame(struct placement *p, struct map_frame *f) {
         if (holder) {
             holder->image.in_app = holder->image.in_app || f->in_app;
             note_end(holder, f->address - holder->image.load);
-        } else if (f->symbol) {
-            f->kind = FRAME_NAMED; /* the frame's image is known by name, or it is in none */
-        } else if (image && image->unsure && f->offset > 0 && !image_id_is_zero(&image->image.id)) {
+        } else if (!f->symbol && image && image->unsure && f->offset > 0 &&
+                   !image_id_is_zero(&image->image.id)) {
             /* an offset that names no function is one in the image, which has an id to find it by
              */
             f->kind = FRAME_RELATIVE;
             note_end(image, f->offset);
-        } else {
-            p->homeless += image && (!image->placed || image->unsure);
+        } else if (image && (!image->placed || image->unsure)) {
+            p->homeless += !f->symbol;
+            return keep_address(s, f);
+        } else if (f->symbol) {
+            f->kind = FRAME_NAMED; /* it is in no image, or not in the one that it names */
         }
     } else if (f->kind == FRAME_RELATIVE && image->unsure) {
         f->kind = f->symbol ? FRAME_NAMED : FRAME_UNREAD;
     } else if (f->kind == FRAME_RELATIVE) {
         note_end(image, f->offset);
+    }
+    return ST_OK;
+}
+
+/* Gives a frame that is known by its name alone its place, also one whose image is torn. */
+static enum st settle_name(struct placement *p, struct map_frame *f) {
+    const struct map_image *image = f->image == SIZE_MAX ? NULL : &p->s->images.data[f->image];
+    if (f->kind == FRAME_ABSOLUTE && f->symbol && image && image->image.unplaced && image->torn) {
+        f->kind = FRAME_NAMED;
     }
     return f->kind == FRAME_NAMED ? place_name(p, f) : ST_OK;
 }
@@ -214,9 +309,12 @@ static enum st settle_all(struct placement *p) {
     }
     if (st == ST_OK) {
         close_images(p);
-        st = place_images(p);
+        st = settle_unplaced(s);
     }
-    return st;
+    for (size_t i = 0; i < s->frames.len && st == ST_OK; i++) {
+        st = settle_name(p, &s->frames.data[i]);
+    }
+    return st == ST_OK ? place_images(p) : st;
 }
 
 /* ---- the draft ---- */
@@ -323,17 +421,21 @@ static enum st draft_thread(struct placement *p, const struct map_thread *t) {
     return st == ST_OK ? draft_samples(p, t, &out) : st;
 }
 
-/* Marks the first thread that has a stack as the main one, unless one is marked. */
+/* Marks the first thread that has a stack, or that crashed and whose stack could not be had, as the
+ * main one, unless one is marked. */
 static void mark_main(struct placement *p) {
     struct map_stacks *s = p->s;
     struct map_thread *first = NULL;
     for (size_t i = s->threads.len; i-- > 0;) {
         struct map_thread *t = &s->threads.data[i];
         p->main_told = p->main_told || t->thread.main;
-        first = t->count > 0 || t->tree ? t : first;
+        first = t->count > 0 || t->tree || t->thread.crashed ? t : first;
     }
     if (first && !p->main_told) {
         first->thread.main = true;
+        if (first->count == 0 && !first->tree) {
+            report_lack(s->r, "the stack of its main thread");
+        }
     }
 }
 
@@ -373,7 +475,11 @@ enum st map_stacks_finish(struct map_stacks *s, const char *app_uuid, const char
     mark_main(&p);
     mark_app(s, app_uuid, app_path);
     for (size_t i = 0; i < s->images.len; i++) {
-        if (s->images.data[i].placed) {
+        struct map_image *image = &s->images.data[i];
+        if (image->image.unplaced) {
+            image->image.in_app = image->image.in_app || s->images.data[image->origin].image.in_app;
+        }
+        if (image->placed) {
             report_image(s->r, &s->images.data[i].image);
         }
     }

@@ -98,12 +98,13 @@ static void an_offset_tells_where_its_image_is_if_all_agree(void **state) {
     assert_int_equal(s->frames[0], 4294971392);
     int32_t a = dump_image_at(d, s->frames[0]), b = dump_image_at(d, s->frames[2]);
     assert_int_equal(d->images[a].load, 4294967296);
-    assert_true(b >= 0 &&
-                b != a); /* the offsets are offsets in functions, so the name alone decides */
+    assert_true(b >= 0 && b != a); /* the offsets are in the functions: addresses and names count */
     assert_string_equal(d->images[b].name, "b");
+    assert_true(d->images[b].unplaced);
+    assert_int_equal(s->frames[3], 8589934600);
     assert_string_equal(dump_name_at(d, s->frames[3])->symbol, "h");
     assert_int_equal(s->frames[4], 8589934700);
-    assert_int_equal(dump_image_at(d, s->frames[4]), -1);
+    assert_int_equal(dump_image_at(d, s->frames[4]), b);
     release_converted(&c);
 }
 
@@ -204,7 +205,45 @@ static void the_list_of_threads_is_what_the_first_path_with_one_leads_to(void **
     }
 }
 
-/* Checks frames of App Store Connect, which have an offset in their image or only an address. */
+/* Sentry's older events of Apple's systems mark no main thread; the first one is it, also if its
+ * stack was destroyed. */
+static void a_crashed_first_thread_without_a_stack_is_the_main_one(void **state) {
+    (void)state;
+    struct converted c = convert_json_of(
+        "{'event_id':'a','exception':{'values':[{'type':'EXC_BAD_ACCESS','thread_id':0,"
+        "'stacktrace':{'frames':[]}}]},'threads':{'values':["
+        "{'id':0,'crashed':true,'stacktrace':{'frames':[]}},"
+        "{'stacktrace':{'frames':[{'instruction_addr':'0x1000'}]}}]}}");
+    const struct dump *d = only_dump(&c);
+    assert_int_equal(d->thread_count, 2);
+    assert_true(d->threads[0].main);
+    assert_false(d->threads[1].main);
+    assert_string_equal(d->lack, "the stack of its main thread");
+    release_converted(&c);
+}
+
+/* Minified code has places and no functions. */
+static void a_frame_may_have_a_place_and_no_function(void **state) {
+    (void)state;
+    struct converted c = convert_json_of(
+        "{'event_id':'a','exception':{'type':'Error','value':'x','stacktrace':{'frames':["
+        "{'filename':'a.js','lineno':3},{'filename':'a.js','lineno':4,'function':null},"
+        "{'filename':'a.js'}]}}}");
+    const struct dump *d = only_dump(&c);
+    const struct dump_stack *stack = &d->threads[0].stack;
+    assert_int_equal(stack->frame_count, 3);
+    const struct dump_name *name = dump_name_at(d, stack->frames[1]);
+    assert_non_null(name);
+    assert_string_equal(name->symbol, "<anonymous>");
+    assert_string_equal(name->file, "a.js");
+    assert_int_equal(name->line, 4);
+    assert_int_equal(dump_name_at(d, stack->frames[2])->line, 3);
+    assert_string_equal(d->lack, "1 frame that could not be read");
+    assert_non_null(strstr(c.texts[0].data, "\"reason\":\"x\""));
+    release_converted(&c);
+}
+
+/* App Store Connect gives a frame without a name an offset in its image, or an address alone. */
 static void a_frame_of_app_store_connect_lies_at_its_offset(void **state) {
 #define LOG(frame)                                                                                 \
     "{'productData':[{'diagnosticLogs':[{'diagnosticMetaData':{'event':'hang','deviceType':"       \
@@ -222,6 +261,52 @@ static void a_frame_of_app_store_connect_lies_at_its_offset(void **state) {
     c = convert_json_of(LOG("'address':'0x102f48b78','offsetIntoBinaryTextSegment':''"));
     check_frames(&only_dump(&c)->threads[0].stack, FRAMES(0x102f48b78));
     assert_string_equal(only_dump(&c)->lack, "1 frame whose image has no load address");
+    assert_int_equal(only_dump(&c)->image_count, 1); /* which can be known by its UUID */
+    assert_true(only_dump(&c)->images[0].unplaced);
+    assert_int_equal(only_dump(&c)->images[0].id.kind, IMAGE_ID_UUID);
+    release_converted(&c);
+}
+
+/* One with a name keeps its address, and its image the UUID. */
+static void a_named_frame_of_app_store_connect_keeps_its_address(void **state) {
+    (void)state;
+    struct converted c = convert_json_of(
+        LOG("'address':'0x102f48b78','symbolName':'-[Cart add:]','offsetIntoSymbol':'112',"
+            "'offsetIntoBinaryTextSegment':'','isBlameFrame':true"));
+    const struct dump *d = only_dump(&c);
+    check_frames(&d->threads[0].stack, FRAMES(0x102f48b78));
+    assert_int_equal(d->image_count, 1);
+    assert_true(d->images[0].unplaced);
+    assert_true(d->images[0].in_app);
+    assert_string_equal(d->images[0].name, "Shop");
+    assert_int_equal(d->images[0].id.kind, IMAGE_ID_UUID);
+    const struct dump_name *name = dump_name_at(d, 0x102f48b78);
+    assert_non_null(name);
+    assert_int_equal(name->offset, 112);
+    assert_null(d->lack);
+    release_converted(&c);
+}
+
+/* Two images cannot lie at the same addresses, so none of these is believed. */
+static void unplaced_images_that_overlap_have_made_up_places(void **state) {
+    (void)state;
+    struct converted c = convert_by_map(
+        "map m\nneeds threads\nthreads threads.*\nframes frames.*\nframe.address pc\n"
+        "frame.image image\nframe.uuid uuid\nframe.symbol name\nstall.kind = hang\n",
+        "{'threads':[{'frames':[{'pc':'0x5000','image':'A','name':'a'},"
+        "{'pc':'0x6000','image':'B','name':'b'},{'pc':'0x7000','image':'A','name':'c'},"
+        "{'pc':'0x9000','image':'C','name':'d'}]}]}");
+    const struct dump *d = only_dump(&c);
+    assert_int_equal(d->image_count, 3);
+    for (size_t i = 0; i < d->threads[0].stack.frame_count; i++) {
+        uint64_t address = d->threads[0].stack.frames[i];
+        int32_t image = dump_image_at(d, address);
+        assert_in_range(image, 0, 2);
+        assert_string_equal(d->images[image].name, i == 3 ? "C" : i == 1 ? "B" : "A");
+        assert_int_equal(d->images[image].unplaced, i == 3);
+        assert_int_equal(address == 0x9000, i == 3);
+        assert_non_null(dump_name_at(d, address));
+    }
     release_converted(&c);
 }
 
@@ -341,7 +426,11 @@ int main(void) {
         cmocka_unit_test(a_thread_is_the_same_by_id_by_stack_or_by_its_mark),
         cmocka_unit_test(of_threads_without_ids_the_crashed_one_is_told_again),
         cmocka_unit_test(the_list_of_threads_is_what_the_first_path_with_one_leads_to),
+        cmocka_unit_test(a_crashed_first_thread_without_a_stack_is_the_main_one),
+        cmocka_unit_test(a_frame_may_have_a_place_and_no_function),
         cmocka_unit_test(a_frame_of_app_store_connect_lies_at_its_offset),
+        cmocka_unit_test(a_named_frame_of_app_store_connect_keeps_its_address),
+        cmocka_unit_test(unplaced_images_that_overlap_have_made_up_places),
         cmocka_unit_test(trees_become_samples),
         cmocka_unit_test(a_share_counts_in_millionths),
         cmocka_unit_test(one_document_may_hold_many),

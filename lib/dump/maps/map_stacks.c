@@ -18,7 +18,8 @@ void map_stacks_release(struct map_stacks *s) {
 /* ---- images ---- */
 
 /* Adds a key by which an image is found: 'u' and its id, 'n' and its name, 'l' and its load
- * address, or 'm' and the name of a made-up image. An earlier image with this key stays. */
+ * address, 'm' and the name of a made-up image, or 'o' and the index of the image whose frames'
+ * addresses it holds. An earlier image with this key stays. */
 static bool put_key(struct map_stacks *s, char kind, const void *bytes, size_t len, size_t image) {
     struct strbuf key = {0};
     strbuf_addc(&key, kind);
@@ -44,6 +45,9 @@ static bool note_keys(struct map_stacks *s, size_t at) {
     const struct map_image *image = &s->images.data[at];
     char id[IMAGE_ID_TEXT];
     bool ok = true;
+    if (image->image.unplaced) {
+        return put_key(s, 'o', &image->origin, sizeof image->origin, at);
+    }
     if (image->made_up) {
         return put_key(s, 'm', image->image.name, strlen(image->image.name), at);
     }
@@ -174,9 +178,6 @@ static void map_read_symbol(struct map_stacks *s, const json_t *frame, bool has_
     }
 }
 
-/* An upper bound for offsets in an image, in bytes: no image is as large. */
-#define OFFSET_END (UINT64_C(1) << 32)
-
 /* Computes an image's load address from a frame that gives both address and offset; the image
  * becomes unsure if frames disagree or the address is not page-aligned. */
 static void map_note_load(struct map_image *image, const struct map_frame *f) {
@@ -196,7 +197,7 @@ enum st map_stacks_read_frame(struct map_stacks *s, const json_t *object) {
     bool failed = false;
     bool has_address = map_field_address(s->r, s->map, FIELD_FRAME_ADDRESS, object, &f.address);
     bool has_offset = map_field_address(s->r, s->map, FIELD_FRAME_OFFSET, object, &f.offset) &&
-                      f.offset < OFFSET_END;
+                      f.offset < MAP_OFFSET_END;
     f.offset = has_offset ? f.offset : 0;
     f.address = has_address ? report_strip(s->r, f.address) : 0;
     has_address = has_address && f.address > 0;
@@ -214,7 +215,8 @@ enum st map_stacks_read_frame(struct map_stacks *s, const json_t *object) {
         }
     } else if (image && has_offset) {
         f.kind = FRAME_RELATIVE;
-    } else if (f.symbol) {
+    } else if (f.symbol || f.file) {
+        f.symbol = f.symbol ? f.symbol : "<anonymous>"; /* its place is known */
         f.kind = FRAME_NAMED;
     }
     if (image && told) {

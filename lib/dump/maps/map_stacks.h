@@ -1,11 +1,15 @@
 /* The images and stacks that a map finds in a document, on their way into a draft. A frame is given
  * by an address, an offset in an image, or a name alone; a frame or an image without an
- * address gets a made-up one above all known addresses. */
+ * address gets a made-up one above all known addresses. Frames that have an address, in an image
+ * whose load address nothing tells, keep it, in an image that is marked as unplaced. */
 #ifndef STALLKIT_DUMP_MAP_STACKS_H
 #define STALLKIT_DUMP_MAP_STACKS_H
 
 #include "base/number_map.h"
 #include "dump/maps/map_private.h"
+
+/* An upper bound for offsets in an image, in bytes: no image is as large. */
+#define MAP_OFFSET_END (UINT64_C(1) << 32)
 
 enum frame_kind {
     FRAME_UNREAD,   /* neither address, offset nor symbol is known */
@@ -30,7 +34,12 @@ struct map_image {
     bool told;    /* the document gives the load address */
     bool unsure;  /* frames imply different load addresses */
     bool made_up; /* the image holds made-up addresses of names */
-    uint64_t end; /* largest offset of the image's frames, plus one */
+    uint64_t end; /* largest offset of its frames, plus one */
+    /* Of an image that holds the addresses of frames in another one, whose load address is not
+     * known (image.unplaced): */
+    size_t origin;      /* index of the other image */
+    uint64_t low, high; /* addresses of its frames, both inclusive */
+    bool torn;          /* these overlap another image, so it holds nothing */
 };
 
 struct map_thread {

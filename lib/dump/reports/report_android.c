@@ -26,6 +26,7 @@
 #include "base/path.h"
 #include "dump/dump.h"
 #include "dump/reports/report_android_private.h"
+#include "dump/reports/report_span_private.h"
 
 /* The reader's state: one trace is read line by line. */
 struct android {
@@ -37,6 +38,8 @@ struct android {
     bool headless;    /* the first process has no "----- pid" line, but other lines of a process */
     bool cut;         /* lines of another process follow before the end of the first */
     bool main_seen;   /* the thread with id 1 has begun */
+    bool channels;    /* the lines are of "Waiting Channels", which have an end of their own */
+    bool all;         /* the text says that it has all processes, whether or not they hung */
     int64_t hung;     /* id of the first process that the system dumped; 0 = not told */
     int64_t pid;      /* id of the first section's process; 0 = not told */
     bool in_thread;
@@ -58,67 +61,7 @@ static bool android_line_begins(const char *s, const char *with) {
     return strncmp(s, with, strlen(with)) == 0;
 }
 
-/* ---- headers ---- */
-
-/* Returns the text between the single quotes around a value, or the whole value if it has none. */
-static const char *unquoted(struct report *r, const char *value) {
-    size_t len = strlen(value);
-    return len > 1 && value[0] == '\'' && value[len - 1] == '\''
-               ? report_text(r, value + 1, len - 2)
-               : value;
-}
-
-/* Reads device, release and build from "BRAND/PRODUCT/DEVICE:14/BUILD/…" (Build.FINGERPRINT). */
-static void read_fingerprint(struct report *r, const char *value) {
-    const char *text = unquoted(r, value);
-    const char *colon = text ? strchr(text, ':') : NULL;
-    size_t release = colon ? strcspn(colon + 1, "/") : 0;
-    if (release == 0) {
-        return;
-    }
-    const char *device = colon;
-    while (device > text && device[-1] != '/') {
-        device--;
-    }
-    r->model = report_text(r, device, (size_t)(colon - device));
-    r->os = report_join(r, "Android", " ", report_text(r, colon + 1, release));
-    const char *build = colon + 1 + release;
-    if (*build == '/') {
-        r->os_build = report_text(r, build + 1, strcspn(build + 1, "/"));
-    }
-}
-
-/* Returns for how many ms the system had waited, from "… Waited 5001ms for MotionEvent" or "Waited
- * 5000.8ms"; -1: not given. */
-static int64_t waited_ms(const char *subject) {
-    static const char word[] = "aited ";
-    const char *at = strstr(subject, word);
-    uint64_t ms;
-    if (!at) {
-        return -1;
-    }
-    at += sizeof word - 1;
-    if (!report_take_decimal(&at, &ms) || ms > INT32_MAX) {
-        return -1;
-    }
-    at += *at == '.' ? 1 + strspn(at + 1, "0123456789") : 0;
-    return android_line_begins(at, "ms") ? (int64_t)ms : -1;
-}
-
-static void read_subject(struct report *r, const char *value) {
-    r->reason = value;
-    r->at_ms = waited_ms(value);
-}
-
-static void read_abi(struct android *t, const char *value) {
-    static const char *const names[][2] = {
-        {"arm64", "arm64"}, {"x86", "i386"}, {"x86_64", "x86_64"}};
-    const char *abi = unquoted(t->r, value);
-    size_t at;
-    if (abi && PARSE_WORD(abi, strlen(abi), names, &at)) {
-        t->arch = names[at][1]; /* 32-bit ARM is left out: it has no room for made-up addresses */
-    }
-}
+/* ---- sections ---- */
 
 /* Returns the process id behind the words with which the line begins; 0: none. */
 static int64_t pid_behind(const char *line, const char *words) {
@@ -143,26 +86,6 @@ static void android_begin_section(struct android *t) {
         t->pid = pid_behind(t->line, "----- pid ");
         android_section_time(t->line, strlen(t->line), time);
         t->r->time = report_time(t->r, time);
-    }
-}
-
-static void android_read_header(struct android *t) {
-    const char *value;
-    if ((value = report_line_value(t->line, "Subject")) != NULL) {
-        read_subject(t->r, value);
-    } else if (android_line_begins(t->line, ANDROID_INPUT_SUBJECT)) {
-        read_subject(t->r, t->line);
-    } else if ((value = report_line_value(t->line, "Cmd line")) != NULL) {
-        t->r->app_id = report_text(t->r, value, strcspn(value, " :"));
-        t->r->process = value;
-    } else if ((value = report_line_value(t->line, "Build fingerprint")) != NULL) {
-        read_fingerprint(t->r, value);
-    } else if ((value = report_line_value(t->line, "ABI")) != NULL) {
-        read_abi(t, value);
-    } else if ((value = report_line_value(t->line, "# Application")) != NULL) {
-        t->r->app_id = value; /* Crashlytics writes the lines that begin with '#' */
-    } else if ((value = report_line_value(t->line, "# Version")) != NULL) {
-        report_version(t->r, value, false);
     }
 }
 
@@ -447,7 +370,15 @@ static bool take_section_line(struct android *t) {
         t->ended = t->ended || t->sections > 1 || silent;
         return true;
     }
+    if (android_line_begins(t->line, "----- Waiting Channels: ")) {
+        t->channels = true;
+        return t->ended;
+    }
     if (android_line_begins(t->line, "----- end ")) {
+        if (t->channels) {
+            t->channels = false;
+            return true;
+        }
         t->headless = t->headless || t->sections == 0;
         end_section(t);
         return true;
@@ -464,10 +395,23 @@ static bool take_section_line(struct android *t) {
     return t->ended;
 }
 
+/* Reads the lines that xCrash puts around the threads: the process's id, and the end. */
+static void take_xcrash_line(struct android *t) {
+    int64_t pid = strstr(t->line, "  >>> ") ? pid_behind(t->line, "pid: ") : 0;
+    if (pid > 0 && t->sections == 0 && t->r->threads.len == 0) {
+        t->sections = 1;
+        t->pid = pid;
+    } else if (android_line_begins(t->line, "+++ +++ +++")) {
+        end_process(t);
+    }
+}
+
 static enum st android_take_line(struct android *t) {
     struct android_thread_line head;
     bool taken;
     note_dumped(t);
+    take_xcrash_line(t);
+    t->all = t->all || (t->sections == 0 && android_line_begins(t->line, ANDROID_ALL_PROCESSES));
     if (take_section_line(t)) {
         return ST_OK;
     }
@@ -485,7 +429,7 @@ static enum st android_take_line(struct android *t) {
         return taken && err_is(t->r->e) ? ST_ERR : ST_OK;
     }
     if (t->r->threads.len == 0) {
-        android_read_header(t);
+        android_read_header(t->r, t->line, &t->arch);
     } else {
         t->stray += android_is_frame(t->line);
     }
@@ -508,10 +452,15 @@ static void android_tell_lacks(struct android *t) {
     report_lack_count(r, t->unread, "line within a thread that could not be read",
                       "lines within threads that could not be read");
     report_lack_frames(r);
-    if (!r->reason && t->hung == 0 && r->process && *r->process == '/') {
-        /* a bug report has the stacks of all processes, native programs first */
-        report_lack(r, "which process hung: the first one is a native program, which the system "
-                       "does not watch");
+    if (!r->wanted && !r->reason && t->hung == 0 && r->process) {
+        /* a bug report has the stacks of all processes, native programs or system_server first */
+        if (*r->process == '/') {
+            report_lack(r, "which process hung: the first one is a native program, which the "
+                           "system does not watch");
+        } else if (strcmp(r->process, "system_server") == 0 && t->sections > 1) {
+            report_lack(r, "which process hung: the first one is system_server, and no subject "
+                           "tells");
+        }
     }
     if (t->headless) {
         report_lack(r, "the head of its process");
@@ -524,7 +473,44 @@ static void android_tell_lacks(struct android *t) {
     }
 }
 
+/* ---- the process that is wanted ---- */
+
+/* Is the rest of the line, from byte `at` on, this word, before a blank, a colon or the end? */
+static bool is_word_at(struct span line, size_t at, const char *word) {
+    const struct span rest = {line.p + at, line.end};
+    const char *end = rest.p + strlen(word);
+    return line_has_head(rest, word) && (end == rest.end || strchr(" :\r", *end));
+}
+
+/* Cuts the text down to the section of the process with this name or id; false: the text has
+ * several sections, none of which is that. */
+static bool android_find_process(struct span *text, const char *wanted) {
+    static const char begin[] = "----- pid ", command[] = "Cmd line: ";
+    struct span rest = *text, line, found = {NULL, NULL};
+    const char *at = rest.p, *section = NULL;
+    size_t sections = 0;
+    for (; line_take(&rest, &line, NULL); at = rest.p) {
+        const bool begins = line_has_head(line, begin);
+        found.end = begins && found.p && !found.end ? at : found.end;
+        sections += begins;
+        section = begins ? at : section;
+        bool fits = (begins && is_word_at(line, sizeof begin - 1, wanted)) ||
+                    (line_has_head(line, command) && section &&
+                     is_word_at(line, sizeof command - 1, wanted));
+        if (fits && !found.p) {
+            found.p = sections == 1 ? text->p : section; /* the subject is of the first process */
+        }
+    }
+    if (found.p) {
+        *text = (struct span){found.p, found.end ? found.end : text->end};
+    }
+    return found.p || sections < 2;
+}
+
 static enum st android_fill(struct report *r, struct span text) {
+    if (r->wanted && !android_find_process(&text, r->wanted)) {
+        return err_set(r->e, ERR_FORMAT, "no process '%s' in the trace", r->wanted);
+    }
     struct android t = {
         .r = r, .lines = {.at = text.p, .end = text.end}, .spaced = android_is_spaced(text)};
     const char *line;
@@ -544,6 +530,11 @@ static enum st android_fill(struct report *r, struct span text) {
         return ST_ERR;
     }
     r->arch = t.arch;
+    if (t.all && !r->wanted) {
+        return err_set(r->e, ERR_UNSUPPORTED,
+                       "stacks of all processes at one moment, of which none is said to hang: "
+                       "--process has to name one");
+    }
     android_tell_lacks(&t);
     for (size_t i = 0; i < r->threads.len; i++) {
         if (r->threads.data[i].main) {
@@ -560,6 +551,7 @@ static enum st android_fill(struct report *r, struct span text) {
 static enum st android_read(const struct report_document *d, struct err *e) {
     struct report r;
     report_init(&r, report_android_format.name, 0, e);
+    r.wanted = d->process;
     report_keep(&r, "text", d->text, true);
     report_lack_end(&r, d->text);
     enum st st = android_fill(&r, d->text);

@@ -14,6 +14,10 @@ static bool span_begins(struct span s, const char *with) {
     return span_len(s) >= len && memcmp(s.p, with, len) == 0;
 }
 
+static bool android_text_begins(const char *s, const char *with) {
+    return strncmp(s, with, strlen(with)) == 0;
+}
+
 /* Takes the line at the start of the text. False: its line feed is not in the text. */
 static bool take_line(struct span *text, struct span *line) {
     const char *feed = text->p < text->end ? memchr(text->p, '\n', span_len(*text)) : NULL;
@@ -222,7 +226,8 @@ static bool is_section(struct span line) {
 
 /* Is the line one that the system writes before the first process? */
 static bool is_preface(struct span line) {
-    return span_begins(line, "RssHwmKb: ") || span_begins(line, "--- CriticalEventLog ---");
+    return span_begins(line, "RssHwmKb: ") || span_begins(line, "--- CriticalEventLog ---") ||
+           span_begins(line, ANDROID_ALL_PROCESSES);
 }
 
 /* Skips blank lines and leading blanks. */
@@ -325,6 +330,31 @@ static bool begins_with_crashlytics(struct span text, bool *more) {
     return begins_with_thread(text, more);
 }
 
+/* Does the text begin with the head of xCrash's report of an ANR? Its other reports are of
+ * crashes. */
+static bool begins_with_xcrash(struct span text, bool *more) {
+    enum { TITLE_LINES = 3 };
+    struct span line;
+    if (span_begins(text, "*** *** ***") && !take_line(&text, &line)) {
+        *more = true;
+        return false;
+    }
+    skip_blank_lines(&text);
+    if (!span_begins(text, "Tombstone maker: '")) {
+        *more = *more || text.p == text.end;
+        return false;
+    }
+    for (size_t i = 0; i < TITLE_LINES; i++) {
+        bool whole = take_line(&text, &line);
+        if (span_begins(line, "Crash type: 'anr'")) {
+            return true;
+        }
+        *more = *more || !whole;
+        skip_blank_lines(&text);
+    }
+    return false;
+}
+
 bool android_begins(struct span text, bool *more) {
     if (span_len(text) > REPORT_LOOK_MAX) {
         text.end = text.p + REPORT_LOOK_MAX;
@@ -337,6 +367,9 @@ bool android_begins(struct span text, bool *more) {
         return begins_with_thread(text, more);
     case '#':
         return begins_with_crashlytics(text, more);
+    case '*':
+    case 'T':
+        return begins_with_xcrash(text, more) || begins_with_thread(text, more);
     case 'S':
         return span_begins(text, "Subject: ") && begins_with_subject(text, more);
     case 'I':
@@ -440,4 +473,105 @@ bool android_ends(struct span report, struct span line) {
     bool preface = span_begins(line, "Subject: ") || span_begins(line, "RssHwmKb: ") ||
                    span_begins(line, ANDROID_INPUT_SUBJECT);
     return preface && last_rank(report) > 0;
+}
+
+/* ---- headers ---- */
+
+/* Returns the text between the single quotes around a value, or the whole value if it has none. */
+static const char *unquoted(struct report *r, const char *value) {
+    size_t len = strlen(value);
+    return len > 1 && value[0] == '\'' && value[len - 1] == '\''
+               ? report_text(r, value + 1, len - 2)
+               : value;
+}
+
+/* Reads device, release and build from "BRAND/PRODUCT/DEVICE:14/BUILD/…" (Build.FINGERPRINT). */
+static void read_fingerprint(struct report *r, const char *value) {
+    const char *text = unquoted(r, value);
+    const char *colon = text ? strchr(text, ':') : NULL;
+    size_t release = colon ? strcspn(colon + 1, "/") : 0;
+    if (release == 0) {
+        return;
+    }
+    const char *device = colon;
+    while (device > text && device[-1] != '/') {
+        device--;
+    }
+    r->model = report_text(r, device, (size_t)(colon - device));
+    r->os = report_join(r, "Android", " ", report_text(r, colon + 1, release));
+    const char *build = colon + 1 + release;
+    if (*build == '/') {
+        r->os_build = report_text(r, build + 1, strcspn(build + 1, "/"));
+    }
+}
+
+/* Returns for how many ms the system had waited, from "… Waited 5001ms for MotionEvent" or "Waited
+ * 5000.8ms"; -1: not given. */
+static int64_t waited_ms(const char *subject) {
+    static const char word[] = "aited ";
+    const char *at = strstr(subject, word);
+    uint64_t ms;
+    if (!at) {
+        return -1;
+    }
+    at += sizeof word - 1;
+    if (!report_take_decimal(&at, &ms) || ms > INT32_MAX) {
+        return -1;
+    }
+    at += *at == '.' ? 1 + strspn(at + 1, "0123456789") : 0;
+    return android_text_begins(at, "ms") ? (int64_t)ms : -1;
+}
+
+static void read_subject(struct report *r, const char *value) {
+    r->reason = value;
+    r->at_ms = waited_ms(value);
+}
+
+static void read_abi(struct report *r, const char *value, const char **arch) {
+    static const char *const names[][2] = {
+        {"arm64", "arm64"}, {"x86", "i386"}, {"x86_64", "x86_64"}};
+    const char *abi = unquoted(r, value);
+    size_t at;
+    if (abi && PARSE_WORD(abi, strlen(abi), names, &at)) {
+        *arch = names[at][1]; /* 32-bit ARM is left out: it has no room for made-up addresses */
+    }
+}
+
+/* Reads a header of xCrash, whose values are quoted. */
+static void read_xcrash(struct report *r, const char *line) {
+    const char *value;
+    if ((value = report_line_value(line, "App ID")) != NULL) {
+        r->app_id = unquoted(r, value);
+        r->process = r->app_id;
+    } else if ((value = report_line_value(line, "App version")) != NULL) {
+        r->app_version = unquoted(r, value);
+    } else if ((value = report_line_value(line, "Crash time")) != NULL) {
+        r->time = report_time(r, unquoted(r, value));
+    } else if ((value = report_line_value(line, "OS version")) != NULL) {
+        r->os = report_join(r, "Android", " ", unquoted(r, value));
+    } else if ((value = report_line_value(line, "Model")) != NULL) {
+        r->model = unquoted(r, value);
+    }
+}
+
+void android_read_header(struct report *r, const char *line, const char **arch) {
+    const char *value;
+    if ((value = report_line_value(line, "Subject")) != NULL) {
+        read_subject(r, value);
+    } else if (android_text_begins(line, ANDROID_INPUT_SUBJECT)) {
+        read_subject(r, line);
+    } else if ((value = report_line_value(line, "Cmd line")) != NULL) {
+        r->app_id = report_text(r, value, strcspn(value, " :"));
+        r->process = value;
+    } else if ((value = report_line_value(line, "Build fingerprint")) != NULL) {
+        read_fingerprint(r, value);
+    } else if ((value = report_line_value(line, "ABI")) != NULL) {
+        read_abi(r, value, arch);
+    } else if ((value = report_line_value(line, "# Application")) != NULL) {
+        r->app_id = value; /* these are Crashlytics' */
+    } else if ((value = report_line_value(line, "# Version")) != NULL) {
+        report_version(r, value, false);
+    } else {
+        read_xcrash(r, line);
+    }
 }

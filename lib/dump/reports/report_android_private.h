@@ -8,6 +8,8 @@
 
 #include "dump/json/span_private.h"
 
+struct report;
+
 /* A thread's first line; name points into the line. */
 struct android_thread_line {
     const char *name;
@@ -43,6 +45,11 @@ bool android_is_spaced(struct span text);
 enum { ANDROID_TIME_MAX = 64 };
 /* The beginning of the subject that holds how long the system waited. */
 #define ANDROID_INPUT_SUBJECT "Input dispatching timed out"
+/* The heading, in a bug report, of the stacks of all processes at one moment. */
+#define ANDROID_ALL_PROCESSES "------ VM TRACES JUST NOW "
+/* Reads a line in front of the threads: what happened, the app, the system. *arch becomes the
+ * architecture if the line tells it. */
+void android_read_header(struct report *r, const char *line, const char **arch);
 /* Copies the time of "----- pid 4242 at 2026-11-20 09:12:44 -----"; "" if there is none. */
 void android_section_time(const char *line, size_t len, char out[ANDROID_TIME_MAX]);
 

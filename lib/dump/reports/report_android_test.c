@@ -416,6 +416,100 @@ static void a_native_program_is_not_what_hung(void **state) {
     }
 }
 
+/* Nor is the system's process, if nothing says so and others follow. */
+static void the_first_process_of_a_bug_report_is_not_what_hung(void **state) {
+#define SYSTEM                                                                                     \
+    "----- pid 644 at 2026-11-20 09:12:44 -----\nCmd line: system_server\nDALVIK THREADS:\n" MAIN  \
+    "  at a.B.c(B.java:1)\n\n----- end 644 -----\n"
+#define ALL "------ VM TRACES JUST NOW (/data/anr/traces.txt.bugreport) ------\n\n"
+    static const char *const one[] = {
+        SYSTEM,
+        "Subject: the system was too slow\n----- dumping pid: 644 at 1\n" SYSTEM PROCESS MAIN
+        "  at a.B.d(B.java:1)\n" END};
+    (void)state;
+    struct converted c = convert_text_of(SYSTEM PROCESS MAIN "  at a.B.d(B.java:1)\n" END);
+    assert_string_equal(only_dump(&c)->app.id, "system_server");
+    assert_string_equal(only_dump(&c)->lack, "which process hung: the first one is system_server, "
+                                             "and no subject tells");
+    release_converted(&c);
+    for (size_t i = 0; i < sizeof one / sizeof *one; i++) {
+        c = convert_text_of(one[i]);
+        assert_null(only_dump(&c)->lack);
+        release_converted(&c);
+    }
+    c = convert_text_of(ALL SYSTEM PROCESS MAIN "  at a.B.d(B.java:1)\n" END);
+    assert_int_equal(c.st, ST_ERR);
+    assert_int_equal(c.err.code, ERR_UNSUPPORTED);
+    release_converted(&c);
+}
+
+/* --process of stallsym names one by its command or its id. */
+static void one_process_of_all_can_be_asked_for(void **state) {
+    static const char text[] = ALL SYSTEM PROCESS MAIN "  at a.B.d(B.java:1)\n" END OTHER_PROCESS;
+    static const struct {
+        const char *wanted, *app;
+    } rows[] = {{"com.example.shop", "com.example.shop"},
+                {"4242", "com.example.shop"},
+                {"system_server", "system_server"},
+                {"77", NULL}};
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct converted c = {.st = ST_ERR};
+        c.st = report_convert_process(text, sizeof text - 1, NULL, rows[i].wanted, take_one, &c,
+                                      &c.err);
+        const struct dump *d = only_dump(&c);
+        assert_true(!d->lack || !strstr(d->lack, "which process"));
+        if (rows[i].app) {
+            assert_string_equal(d->app.id, rows[i].app);
+        } else {
+            assert_null(d->app.id);
+        }
+        release_converted(&c);
+    }
+    struct converted c = {.st = ST_OK};
+    c.st = report_convert_process(text, sizeof text - 1, NULL, "com.example", take_one, &c, &c.err);
+    assert_int_equal(c.st, ST_ERR);
+    release_converted(&c);
+}
+
+/* xCrash writes a head of its own, and no line that begins or ends the process. */
+static void the_head_of_xcrash_is_read(void **state) {
+    static const char text[] =
+        "*** *** *** *** ***\nTombstone maker: 'xCrash 3.0.0'\nCrash type: 'anr'\n"
+        "Start time: '2026-11-20T09:12:00.000+0100'\nCrash time: '2026-11-20T09:12:44.123+0100'\n"
+        "App ID: 'com.example.shop'\nApp version: '5.3.1'\nOS version: '14'\nModel: 'Pixel 6'\n"
+        "ABI: 'arm64'\npid: 4242  >>> com.example.shop <<<\n\n--- --- --- --- ---\n"
+        "Cmd line: com.example.shop\nDALVIK THREADS (1):\n" MAIN "  at a.B.c(B.java:1)\n\n"
+        "+++ +++ +++ +++ +++\n\nlogcat:\n--------- tail end of log main\n";
+    (void)state;
+    assert_true(is_android(text));
+    assert_true(is_android(strchr(text, '\n') + 1));
+    struct converted c = convert_text_of(text);
+    const struct dump *d = only_dump(&c);
+    assert_string_equal(d->app.id, "com.example.shop");
+    assert_string_equal(d->app.version, "5.3.1");
+    assert_string_equal(d->time, "2026-11-20T08:12:44.123Z");
+    assert_string_equal(d->device.os, "Android 14");
+    assert_string_equal(d->device.model, "Pixel 6");
+    assert_string_equal(d->device.arch, "arm64");
+    assert_null(d->lack);
+    release_converted(&c);
+    assert_false(is_android("*** *** ***\nTombstone maker: 'xCrash 3.0.0'\nCrash type: 'java'\n"));
+}
+
+/* The waits in the kernel of the same process stand in front, with an end of their own. */
+static void the_end_of_waiting_channels_is_not_the_process_s(void **state) {
+    (void)state;
+    struct converted c = convert_text_of(
+        "Subject: x (Waited 5002ms)\n\nRssHwmKb: 1\n\n"
+        "----- Waiting Channels: pid 4242 at 2026-11-20 09:12:43 -----\nCmd line: a.b\n\n"
+        "sysTid=4242     futex_wait_queue\n\n----- end 4242 -----\n" PROCESS MAIN
+        "  at a.B.c(B.java:1)\n" END);
+    assert_string_equal(only_dump(&c)->lack, "1 thread that the text announces and leaves out");
+    assert_int_equal(only_dump(&c)->stall.at_ms, 5002);
+    release_converted(&c);
+}
+
 int main(void) {
     dump_library_init();
     const struct CMUnitTest tests[] = {
@@ -439,6 +533,10 @@ int main(void) {
         cmocka_unit_test(native_stacks_alone_have_a_main_thread),
         cmocka_unit_test(frames_of_a_trace_that_are_cut_out_are_told),
         cmocka_unit_test(a_native_program_is_not_what_hung),
+        cmocka_unit_test(the_first_process_of_a_bug_report_is_not_what_hung),
+        cmocka_unit_test(one_process_of_all_can_be_asked_for),
+        cmocka_unit_test(the_head_of_xcrash_is_read),
+        cmocka_unit_test(the_end_of_waiting_channels_is_not_the_process_s),
     };
     return cmocka_run_group_tests_name("report_android", tests, NULL, NULL);
 }

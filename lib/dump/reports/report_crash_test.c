@@ -349,8 +349,21 @@ static void a_translation_above_a_cut_original_is_read(void **state) {
     }
 }
 
+/* "diff -y" writes two reports as columns. */
+static void two_reports_side_by_side_are_none(void **state) {
+    (void)state;
+    struct converted c = convert_text_of(
+        "Process:   Shop [7]\t|\tProcess:   Shop [8]\nPath:  /x/Shop\t\tPath:  /x/Shop\n"
+        "Version:   1 (2)\t\tVersion:   1 (2)\n\nThread 0:\t\tThread 0:\n"
+        "0   Shop   0x0000000100000010 f + 16\t|\t0   Shop   0x0000000100000020 f + 32\n");
+    assert_int_equal(c.st, ST_ERR);
+    assert_int_equal(c.err.code, ERR_UNSUPPORTED);
+    release_converted(&c);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(two_reports_side_by_side_are_none),
         cmocka_unit_test(the_watchdogs_sentence_is_enough),
         cmocka_unit_test(a_symbol_goes_on_in_the_next_line),
         cmocka_unit_test(a_thread_is_headed_by_any_word),

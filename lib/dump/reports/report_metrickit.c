@@ -6,8 +6,9 @@
  *   - a crash's frames run from the innermost (root) to the outermost, those of sampled trees the
  *     other way round;
  *   - the trees of one payload may come from several launches, which loaded an image at different
- *     addresses: frames are placed by image and offset. */
-#include "dump/reports/report_private.h"
+ *     addresses: frames are placed by image and offset.
+ * Diagnostics of iOS 27 have another structure; report_metrickit_private.h. */
+#include "dump/reports/report_metrickit_private.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -35,6 +36,7 @@ struct binary {
 /* A diagnostic while it is converted. */
 struct diagnostic {
     struct report r;
+    json_t *names;    /* UUID in upper case -> name, of images whose frames do not name them */
     struct map index; /* UUID, else name -> binary */
     VEC(struct binary) binaries;
     /* samples that speak for outermost or for innermost frames as roots */
@@ -52,9 +54,15 @@ struct metrickit_place {
 
 /* ---- images ---- */
 
+static const json_t *binary_name(const struct diagnostic *d, const json_t *frame) {
+    const json_t *name = json_object_get(frame, "binaryName");
+    return name || !d->names ? name
+                             : metrickit_name(d->names, json_object_get(frame, "binaryUUID"));
+}
+
 static size_t find_binary(struct diagnostic *d, const json_t *frame) {
     const json_t *uuid = json_object_get(frame, "binaryUUID");
-    const json_t *name = json_object_get(frame, "binaryName");
+    const json_t *name = binary_name(d, frame);
     const json_t *key = json_is_string(uuid) && json_string_length(uuid) > 0 ? uuid : name;
     bool added = false;
     if (!json_is_string(key) || json_string_length(key) == 0) {
@@ -115,8 +123,8 @@ static bool place_frame(struct diagnostic *d, const json_t *frame, struct metric
     return p->binary != SIZE_MAX || has_address;
 }
 
-static bool name_is(const json_t *frame, const char *const *names) {
-    const char *name = json_string_value(json_object_get(frame, "binaryName"));
+static bool name_is(const struct diagnostic *d, const json_t *frame, const char *const *names) {
+    const char *name = json_string_value(binary_name(d, frame));
     for (; name && *names; names++) {
         if (strcmp(name, *names) == 0) {
             return true;
@@ -135,7 +143,7 @@ static void note_direction(struct diagnostic *d, const json_t *frame, bool root,
         count > DUMP_COUNT_MAX) {
         count = root != leaf;
     }
-    bool start = name_is(frame, starts), trap = name_is(frame, traps);
+    bool start = name_is(d, frame, starts), trap = name_is(d, frame, traps);
     if ((root && start) || (leaf && trap)) {
         d->outer_roots += count;
     }
@@ -259,14 +267,14 @@ static enum st add_thread(struct diagnostic *d, const struct report_tree *tree, 
 }
 
 static enum st add_stacks(struct diagnostic *d, const json_t *call_tree) {
-    const json_t *stacks = json_object_get(call_tree, "callStacks");
+    const json_t *stacks = metrickit_stacks(call_tree);
     bool per_thread = !json_is_false(json_object_get(call_tree, "callStackPerThread"));
     /* false: the system ended the process for a stall */
     bool plain_crash = strcmp(d->r.kind, "crash") == 0;
     size_t i, main_thread = 0;
     json_t *stack;
     json_array_foreach(stacks, i, stack) {
-        collect(d, json_object_get(stack, "callStackRootFrames"), true);
+        collect(d, metrickit_roots(stack), true);
     }
     for (i = json_array_size(stacks); i-- > 0;) {
         if (json_is_true(json_object_get(json_array_get(stacks, i), "threadAttributed"))) {
@@ -283,7 +291,7 @@ static enum st add_stacks(struct diagnostic *d, const json_t *call_tree) {
                                .address = frame_address,
                                .ctx = d};
     json_array_foreach(stacks, i, stack) {
-        const json_t *roots = json_object_get(stack, "callStackRootFrames");
+        const json_t *roots = metrickit_roots(stack);
         struct report_thread t = {.id = (int64_t)i};
         t.main = i == main_thread;
         t.crashed = plain_crash && json_is_true(json_object_get(stack, "threadAttributed"));
@@ -299,29 +307,6 @@ static enum st add_stacks(struct diagnostic *d, const json_t *call_tree) {
 }
 
 /* ---- the cause ---- */
-
-static int64_t member_duration(const json_t *meta, const char *name) {
-    const json_t *value = json_object_get(meta, name);
-    int64_t seconds = report_number(value);
-    if (json_is_string(value)) {
-        return report_duration(json_string_value(value), json_string_length(value));
-    }
-    return seconds >= 0 && seconds < INT32_MAX ? seconds * 1000 : -1;
-}
-
-/* Returns the kind of a diagnostic by its meta data; NULL: they do not hold it. */
-static const char *metrickit_kind_of(const json_t *meta) {
-    static const char *const kinds[][2] = {
-        {"hangDuration", "hang"},      {"launchDuration", "launch"}, {"writesCaused", "disk-write"},
-        {"totalCPUTime", "cpu"},       {"signal", "crash"},          {"exceptionType", "crash"},
-        {"terminationReason", "crash"}};
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-        if (json_object_get(meta, kinds[i][0])) {
-            return kinds[i][1];
-        }
-    }
-    return NULL;
-}
 
 /* Was any of these frames, or of those below them, seen in several samples? The recursion is
  * bounded by the limit on the document's nesting. */
@@ -344,8 +329,8 @@ static void guess_kind(struct report *r, const json_t *tree) {
     size_t i;
     json_t *stack;
     bool sampled = false;
-    json_array_foreach(json_object_get(tree, "callStacks"), i, stack) {
-        sampled = sampled || is_sampled(json_object_get(stack, "callStackRootFrames"));
+    json_array_foreach(metrickit_stacks(tree), i, stack) {
+        sampled = sampled || is_sampled(metrickit_roots(stack));
     }
     if (!json_is_true(json_object_get(tree, "callStackPerThread"))) {
         r->kind = "cpu";
@@ -359,33 +344,10 @@ static void guess_kind(struct report *r, const json_t *tree) {
     }
 }
 
-static void read_meta(struct report *r, const json_t *meta) {
-    r->app_id = report_member(r, meta, "bundleIdentifier");
-    r->app_version = report_member(r, meta, "appVersion");
-    r->app_build = report_member(r, meta, "appBuildVersion");
-    r->model = report_member(r, meta, "deviceType");
-    r->arch = report_code_type(report_member(r, meta, "platformArchitecture"));
-    report_os(r, report_member(r, meta, "osVersion"));
-    r->duration_ms = member_duration(meta, "hangDuration");
-    if (r->duration_ms < 0) {
-        r->duration_ms = member_duration(meta, "launchDuration");
-    }
-    if (r->duration_ms < 0) {
-        r->duration_ms = member_duration(meta, "totalSampledTime");
-    }
-    r->cpu_ms = member_duration(meta, "totalCPUTime");
-    (void)report_kill(r, r->reason);
-}
-
-static const json_t *meta_of(const json_t *diagnostic) {
-    const json_t *meta = json_object_get(diagnostic, "diagnosticMetaData");
-    return meta ? meta : json_object_get(diagnostic, "metaData");
-}
-
 /* Fills the draft from a diagnostic. kind: the kind of stall; NULL = the kind follows from the
  * diagnostic's own members. */
 static enum st metrickit_fill(struct diagnostic *d, const json_t *diagnostic, const char *kind) {
-    const json_t *meta = meta_of(diagnostic);
+    const json_t *meta = metrickit_meta(diagnostic);
     const json_t *tree = json_object_get(diagnostic, "callStackTree");
     json_t *inner = NULL;
     enum st st = ST_OK;
@@ -397,7 +359,7 @@ static enum st metrickit_fill(struct diagnostic *d, const json_t *diagnostic, co
     } else if (!tree) {
         tree = diagnostic;
     }
-    if (st != ST_ERR && !json_is_array(json_object_get(tree, "callStacks"))) {
+    if (st != ST_ERR && !json_is_array(metrickit_stacks(tree))) {
         st = err_set(d->r.e, ERR_FORMAT, "a MetricKit diagnostic without \"callStacks\"");
     }
     if (d->r.kind) {
@@ -409,7 +371,8 @@ static enum st metrickit_fill(struct diagnostic *d, const json_t *diagnostic, co
         guess_kind(&d->r, tree);
         d->crash = strcmp(d->r.kind, "crash") == 0;
     }
-    read_meta(&d->r, meta);
+    metrickit_read_meta(&d->r, meta);
+    d->names = metrickit_names(&d->r, tree);
     st = st == ST_ERR ? st : add_stacks(d, tree);
     if (st == ST_OK && d->r.frames.len == 0 && tree == diagnostic) {
         st = err_set(d->r.e, ERR_UNSUPPORTED, "a call stack tree without a frame");
@@ -421,6 +384,7 @@ static enum st metrickit_fill(struct diagnostic *d, const json_t *diagnostic, co
 }
 
 static void release(struct diagnostic *d) {
+    json_decref(d->names);
     map_release(&d->index);
     VEC_RELEASE(&d->binaries);
     report_release(&d->r);
@@ -529,7 +493,12 @@ static enum st read_alone(const struct report_document *doc, const json_t *root,
     struct diagnostic d = {0};
     report_init(&d.r, "metrickit", 0, e);
     report_keep(&d.r, "document", doc->text, false);
-    enum st st = metrickit_fill(&d, root, NULL);
+    const char *kind = NULL;
+    const json_t *result = metrickit_result(root, &kind);
+    if (result) {
+        metrickit_environment(&d.r, root); /* pointers are stripped as its architecture says */
+    }
+    enum st st = metrickit_fill(&d, result ? result : root, kind);
     if (st == ST_OK) {
         st = report_finish(&d.r, doc);
     }
@@ -547,8 +516,13 @@ static enum st read_lists(const struct report_document *doc, const json_t *root,
     return st;
 }
 
-static const char *const metrickit_members[] = {"callStackTree",
+/* The members of a DiagnosticReport, of which it has both, come first. */
+static const char *const metrickit_members[] = {"timeRange",
+                                                "environment",
+                                                "intervalEntries",
+                                                "callStackTree",
                                                 "callStacks",
+                                                "callStackThreads",
                                                 "hangDiagnostics",
                                                 "cpuExceptionDiagnostics",
                                                 "diskWriteExceptionDiagnostics",
@@ -556,8 +530,9 @@ static const char *const metrickit_members[] = {"callStackTree",
                                                 "crashDiagnostics",
                                                 NULL};
 
+/* A report on a day's metrics has intervalEntries; it is no diagnostic. */
 static bool metrickit_recognise(unsigned present) {
-    return present != 0;
+    return present >> 3 != 0 || (present & 7) == 3;
 }
 
 static enum st report_metrickit_read(const struct report_document *d, struct err *e) {
@@ -566,7 +541,9 @@ static enum st report_metrickit_read(const struct report_document *d, struct err
     if (st != ST_OK) {
         return st;
     }
-    bool alone = json_object_get(root, "callStackTree") || json_object_get(root, "callStacks");
+    const char *kind;
+    bool alone = json_object_get(root, "callStackTree") || metrickit_stacks(root) ||
+                 metrickit_result(root, &kind);
     st = alone ? read_alone(d, root, e) : read_lists(d, root, e);
     json_decref(root);
     return st;

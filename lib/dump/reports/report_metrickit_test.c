@@ -245,8 +245,104 @@ static void odd_trees_do_no_harm(void **state) {
     check_refused("{'callStacks':[{'callStackRootFrames':[", "cut short");
 }
 
+/* ---- iOS 27 ---- */
+
+#define SWIFT_FRAME(uuid, address, offset, count)                                                  \
+    "'binaryUUID':'" uuid "','address':" #address ",'offsetIntoBinaryTextSegment':" #offset        \
+    ",'sampleCount':" #count
+#define SWIFT_TREE(info)                                                                           \
+    "'callStackTree':{'callStackPerThread':true,'binaryInfo':" info                                \
+    ",'callStackThreads':[{'threadAttributed':true,'rootFrames':[{" SWIFT_FRAME(                   \
+        DYLD, 7000001024, 1024, 10) ",'subFrames':[{" SWIFT_FRAME(SHOP, 4300001984, 1984,          \
+                                                                  10) ",'subFrames':[]}]}]}]}"
+#define SWIFT_REPORT(end, diagnostic)                                                              \
+    "{'timeRange':{'begin':0,'end':" end "},'environment':{'bundleIdentifier':'com.example.shop'," \
+    "'applicationVersion':'5.3.1','applicationBuildVersion':'1234','deviceType':'iPhone18,1',"     \
+    "'osVersion':{'platform':'iOS','number':'27.0','buildNumber':'24A300'},"                       \
+    "'platformArchitecture':'arm64e','states':[]}," diagnostic "}"
+
+static void a_report_of_ios_27_has_another_structure(void **state) {
+    static const char *const names[] = {
+        "[{'uuid':'" SHOP "','name':'Shop'},{'uuid':'" DYLD "','name':'dyld'}]",
+        "['" SHOP "',{'name':'Shop'},'" DYLD "',{'name':'dyld'}]",
+        "{'" SHOP "':{'name':'Shop'},'" DYLD "':{'uuid':'" DYLD "','name':'dyld'}}"};
+    (void)state;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        struct strbuf json = {0};
+        const char *text = SWIFT_REPORT("816949200", "'hangDiagnostic':{'hangDuration':{'value':"
+                                                     "2.5,'unit':'s'}," SWIFT_TREE("@") "}");
+        const char *hole = strchr(text, '@');
+        strbuf_add(&json, text, (size_t)(hole - text));
+        strbuf_addf(&json, "%s%s", names[i], hole + 1);
+        struct converted c = convert_json_of(strbuf_cstr(&json));
+        const struct dump *d = only_dump(&c);
+        assert_string_equal(d->stall.kind, "hang");
+        assert_int_equal(d->stall.duration_ms, 2500);
+        assert_string_equal(d->time, "2026-11-21T10:20:00.000Z");
+        assert_string_equal(d->app.id, "com.example.shop");
+        assert_string_equal(d->app.version, "5.3.1");
+        assert_string_equal(d->app.build, "1234");
+        assert_string_equal(d->device.os, "iOS 27.0");
+        assert_string_equal(d->device.os_build, "24A300");
+        assert_string_equal(d->device.model, "iPhone18,1");
+        check_frames(&d->threads[0].stack, FRAMES(4300001984, 7000001024));
+        assert_string_equal(dump_image_name(&d->images[0]), "dyld");
+        assert_string_equal(dump_image_name(&d->images[1]), "Shop");
+        assert_int_equal(d->images[1].load, 4300000000);
+        assert_null(d->lack);
+        release_converted(&c);
+        strbuf_release(&json);
+    }
+}
+
+static void a_measurement_of_ios_27_has_a_unit(void **state) {
+    static const struct {
+        const char *value;
+        int64_t ms;
+    } rows[] = {
+        {"2", 2000},
+        {"{'value':2500,'unit':'ms'}", 2500},
+        {"{'value':2.5,'unit':{'symbol':'s','converter':{'coefficient':1,'constant':0}}}", 2500},
+        {"{'value':1,'unit':'min'}", 60000},
+        {"{'value':1,'unit':'parsec'}", -1},
+        {"{'value':'1','unit':'s'}", -1},
+        {"{'value':-1,'unit':'s'}", -1}};
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct strbuf json = {0};
+        const char *text =
+            SWIFT_REPORT("'2026-11-21T10:20:00Z'", "'hang':{'_0':{" SWIFT_TREE("[]") ",@}}");
+        const char *hole = strchr(text, '@');
+        strbuf_add(&json, text, (size_t)(hole - text));
+        strbuf_addf(&json, "'hangDuration':%s%s", rows[i].value, hole + 1);
+        struct converted c = convert_json_of(strbuf_cstr(&json));
+        assert_int_equal(only_dump(&c)->stall.duration_ms, rows[i].ms);
+        assert_string_equal(only_dump(&c)->time, "2026-11-21T10:20:00.000Z");
+        release_converted(&c);
+        strbuf_release(&json);
+    }
+}
+
+static void a_memory_exception_is_a_fatal_crash(void **state) {
+    (void)state;
+    struct converted c = convert_json_of(
+        SWIFT_REPORT("1795256400", "'memoryExceptionDiagnostic':{" SWIFT_TREE("[]") "}"));
+    const struct dump *d = only_dump(&c);
+    assert_string_equal(d->stall.kind, "crash");
+    assert_true(d->stall.fatal);
+    assert_string_equal(d->time, "2026-11-21T10:20:00.000Z"); /* the app's choice: since 1970 */
+    release_converted(&c);
+    c = convert_json_of("{'version':'2.0.0','timeRange':{'begin':0,'end':1},'environment':{},"
+                        "'intervalEntries':[],'stateEntries':[]}");
+    assert_int_equal(c.st, ST_NONE); /* metrics */
+    release_converted(&c);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_report_of_ios_27_has_another_structure),
+        cmocka_unit_test(a_measurement_of_ios_27_has_a_unit),
+        cmocka_unit_test(a_memory_exception_is_a_fatal_crash),
         cmocka_unit_test(a_sampled_tree_becomes_counted_stacks),
         cmocka_unit_test(an_offset_may_be_of_the_byte_before),
         cmocka_unit_test(an_offset_may_be_the_load_address),

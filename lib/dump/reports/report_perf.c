@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "base/path.h"
+#include "base/search.h"
 #include "base/strbuf.h"
 #include "dump/dump.h"
 #include "dump/reports/report_perf_private.h"
@@ -29,6 +30,19 @@ struct perf_count {
     uint64_t count;
 };
 
+/* A name that threads of a process had, and in how many samples. */
+struct perf_comm {
+    const char *name;
+    uint64_t samples;
+    bool main; /* the main thread had it */
+    bool file; /* a file in the stacks of the most frequent name is called so */
+};
+
+/* A file in the stacks of threads of this name. */
+struct perf_comm_file {
+    size_t comm, file;
+};
+
 /* A process of the recording, which becomes a dump. */
 struct perf_process {
     struct report report;
@@ -38,8 +52,13 @@ struct perf_process {
     struct map pairs;   /* thread id and stack -> index into counts */
     VEC(struct perf_count) counts;
     struct map threads; /* thread id -> index into names */
-    VEC(const char *) names;
-    struct map files; /* file path -> index into firsts */
+    VEC(const char *)
+    names;              /* the last one of each: a program that begins has that of perf first */
+    struct map by_name; /* name -> index into comms */
+    VEC(struct perf_comm) comms;
+    size_t comm;           /* of the sample that is being read */
+    struct map comm_files; /* struct perf_comm_file */
+    struct map files;      /* file path -> index into firsts */
     VEC(uint64_t) firsts;
     uint64_t unread; /* frames that could not be parsed */
 };
@@ -63,6 +82,9 @@ static void process_free(struct perf_process *p) {
     VEC_RELEASE(&p->counts);
     map_release(&p->threads);
     VEC_RELEASE(&p->names);
+    map_release(&p->by_name);
+    VEC_RELEASE(&p->comms);
+    map_release(&p->comm_files);
     map_release(&p->files);
     VEC_RELEASE(&p->firsts);
     strbuf_release(&p->text);
@@ -94,8 +116,6 @@ static struct perf_process *perf_process_of(struct perf_text *t, const struct pe
     r->kind = "cpu";
     r->detector = "perf";
     r->os = "Linux";
-    r->process = report_text(r, s->comm, s->comm_len);
-    r->app_id = r->process;
     return p;
 }
 
@@ -126,7 +146,9 @@ static enum st perf_place(struct perf_process *p, const char *path, uint64_t ip,
     const uint64_t middle = UINT64_C(1) << 35;
     bool added;
     const struct map_entry *entry = map_put(&p->files, path, strlen(path), p->firsts.len, &added);
-    if (!entry || (added && !VEC_PUSH(&p->firsts, ip))) {
+    const struct perf_comm_file pair = {p->comm, entry ? entry->value : 0};
+    if (!entry || (added && !VEC_PUSH(&p->firsts, ip)) ||
+        !map_put(&p->comm_files, &pair, sizeof pair, 0, NULL)) {
         return err_nomem(p->report.e);
     }
     *out = (middle + ip - p->firsts.data[entry->value]) & (2 * middle - 1);
@@ -232,12 +254,33 @@ static enum st perf_count_stack(struct perf_process *p, struct report_stack *s, 
     return ST_OK;
 }
 
+/* Notes the name that the thread of a sample has. */
+static enum st note_comm(struct perf_process *p, const struct perf_sample_line *s) {
+    bool added;
+    const struct map_entry *entry =
+        map_put(&p->by_name, s->comm, s->comm_len, p->comms.len, &added);
+    const struct perf_comm comm = {
+        .name = entry && added ? report_text(&p->report, s->comm, s->comm_len) : NULL};
+    if (!entry || (added && (!comm.name || !VEC_PUSH(&p->comms, comm)))) {
+        return err_nomem(p->report.e);
+    }
+    p->comm = entry->value;
+    p->comms.data[p->comm].main = p->comms.data[p->comm].main || s->tid == s->pid;
+    return ST_OK;
+}
+
+/* Counts the sample for its thread and for the name that this has. */
 static enum st note_thread(struct perf_process *p, const struct perf_sample_line *s) {
     bool added;
     const struct map_entry *entry =
         map_put(&p->threads, &s->tid, sizeof s->tid, p->names.len, &added);
-    const char *name = added ? report_text(&p->report, s->comm, s->comm_len) : NULL;
-    return entry && (!added || VEC_PUSH(&p->names, name)) ? ST_OK : err_nomem(p->report.e);
+    if (!entry || (added && !VEC_PUSH(&p->names, NULL))) {
+        return err_nomem(p->report.e);
+    }
+    struct perf_comm *comm = &p->comms.data[p->comm];
+    comm->samples++;
+    p->names.data[entry->value] = comm->name;
+    return ST_OK;
 }
 
 /* Takes a sample, whose first line is `line`, with its frames. */
@@ -258,7 +301,7 @@ static enum st take_perf_sample(struct perf_text *t, struct report_lines *lines,
     t->event = s->event;
     t->event_len = s->event_len;
     struct report_stack stack = report_begin_stack(&p->report);
-    if (perf_take_frames(p, lines, s->frame, &end) != ST_OK) {
+    if (note_comm(p, s) != ST_OK || perf_take_frames(p, lines, s->frame, &end) != ST_OK) {
         return ST_ERR;
     }
     strbuf_add(&p->text, line.p, (size_t)(end - line.p));
@@ -286,15 +329,67 @@ static const struct perf_count **most_frequent(struct perf_process *p) {
     return most;
 }
 
+/* Marks the names of files in the stacks of threads called `most`; the kernel keeps 15 bytes of a
+ * program's file as its name. */
+static void mark_files(struct perf_process *p, size_t most) {
+    enum { NAME_KEPT = 15 };
+    for (size_t i = 0; i < p->comm_files.count; i++) {
+        struct perf_comm_file pair;
+        memcpy(&pair, p->comm_files.entries[i].key, sizeof pair);
+        const char *name = path_base(p->files.entries[pair.file].key);
+        size_t len = strlen(name);
+        const struct map_entry *comm =
+            pair.comm == most ? map_get(&p->by_name, name, len < NAME_KEPT ? len : NAME_KEPT)
+                              : NULL;
+        if (comm) {
+            p->comms.data[comm->value].file = true;
+        }
+    }
+}
+
+/* Returns the index of the first of the best names. */
+static size_t best_comm(const struct perf_process *p) {
+    size_t best = 0;
+    for (size_t i = 1; i < p->comms.len; i++) {
+        const struct perf_comm *a = &p->comms.data[i], *b = &p->comms.data[best];
+        int order = COMPARE(a->main, b->main);
+        order = order ? order : COMPARE(a->file, b->file);
+        order = order ? order : COMPARE(a->samples, b->samples);
+        best = order > 0 ? i : best;
+    }
+    return best;
+}
+
+/* Names the process as its main thread is called; if that is not told, as most samples are, or the
+ * program in their stacks is. */
+static void name_process(struct perf_process *p) {
+    mark_files(p, best_comm(p));
+    p->report.process = p->comms.len > 0 ? p->comms.data[best_comm(p)].name : NULL;
+    p->report.app_id = p->report.process;
+}
+
+/* Returns the index of the main thread: the one with the process's id, else the first that is
+ * called as the process. */
+static size_t perf_main_thread(struct perf_process *p) {
+    const struct map_entry *told = map_get(&p->threads, &p->pid, sizeof p->pid);
+    for (size_t i = 0; !told && i < p->names.len; i++) {
+        if (p->names.data[i] == p->report.process) {
+            return i;
+        }
+    }
+    return told ? told->value : 0;
+}
+
 /* Adds the threads to the draft, each with its most frequent stack. */
 static enum st perf_add_threads(struct perf_process *p) {
     struct report *r = &p->report;
-    bool main_told = map_get(&p->threads, &p->pid, sizeof p->pid) != NULL;
+    name_process(p);
+    const size_t main_thread = perf_main_thread(p);
     const struct perf_count **most = most_frequent(p);
     for (size_t i = 0; most && i < p->threads.count; i++) {
         struct report_thread thread = {.name = p->names.data[i]};
         memcpy(&thread.id, p->threads.entries[i].key, sizeof thread.id);
-        thread.main = main_told ? thread.id == p->pid : i == 0;
+        thread.main = i == main_thread;
         thread.stack = most[i] ? r->samples.data[most[i]->stack] : report_begin_stack(r);
         thread.stack.samples = 1;
         if (report_add_thread(r, &thread) != ST_OK) {

@@ -26,6 +26,7 @@ struct report_image {
     const char *name, *path, *arch;
     uint64_t load, size;
     bool in_app;
+    bool unplaced; /* as in struct dump_image */
 };
 
 struct report_stack {
@@ -438,6 +439,8 @@ void report_outline_release(struct report_outline *o);
 enum st report_fill_crash(struct report *r, struct span text) BASE_MUST_USE;
 /* Is the text a report of sampled stacks? report_fill_sampled fills a draft from such a text. */
 bool report_is_sampled(struct span text);
+/* The heading of the stack that a spindump tells before its processes. */
+#define SAMPLED_HEAVIEST "Heaviest stack for the main thread of the target process:"
 enum st report_fill_sampled(struct report *r, struct span text) BASE_MUST_USE;
 /* Fills a draft from the body of a stackshot. */
 enum st report_fill_stackshot(struct report *r, const json_t *body) BASE_MUST_USE;

@@ -347,9 +347,36 @@ static void the_main_thread_of_sample_is_that_of_the_main_queue(void **state) {
     release_converted(&c);
 }
 
+/* A program that perf begins is called as perf until it runs, and its threads have names. */
+static void a_process_has_the_name_of_its_main_thread(void **state) {
+#define HIT(comm, ids, file) comm " " ids " 1.5: cycles:\n\t 1000 f (" file ")\n\n"
+    static const struct {
+        const char *text, *app;
+        int64_t main;
+    } rows[] = {{HIT("perf-exec", "7/7", "/x/shop") HIT("shop", "7/7", "/x/shop")
+                     HIT("worker", "7/8", "/x/shop") HIT("worker", "7/8", "/x/shop")
+                         HIT("shop", "7/7", "/x/shop"),
+                 "shop", 7},
+                {HIT("worker", "8", "/x/shop") HIT("worker", "8", "/x/shop")
+                     HIT("shop", "7", "/x/shop"),
+                 "shop", 7},
+                {HIT("perf", "6", "[kernel]") HIT("worker", "8", "/y/z") HIT("worker", "8", "/y/z"),
+                 "worker", 8},
+                {HIT("worker", "7/8", "/x/shop"), "worker", 8}};
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct converted c = convert_text_of(rows[i].text);
+        const struct dump *d = only_dump(&c);
+        assert_string_equal(d->app.id, rows[i].app);
+        assert_int_equal(dump_main_thread(d)->id, rows[i].main);
+        release_converted(&c);
+    }
+}
+
 int main(void) {
     dump_library_init();
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_process_has_the_name_of_its_main_thread),
         cmocka_unit_test(what_call_trees_have_lost_is_told),
         cmocka_unit_test(nodes_without_addresses_keep_their_names),
         cmocka_unit_test(joined_nodes_are_told),

@@ -279,6 +279,26 @@ static bool begins_with_graph(struct span text, bool *more) {
     return line.p > digits && line_has_head(line_trim(line), "Thread_");
 }
 
+/* Does the text begin with the headers below the first line, which other tools write, too, and has
+ * it a graph? *more is set if further bytes would decide. */
+static bool begins_with_headers(struct span text, bool *more) {
+    const bool all = line_len(text) > REPORT_LOOK_MAX;
+    struct span line, rest = {text.p, all ? text.p + REPORT_LOOK_MAX : text.end};
+    if (!line_has_head(text, "Process:")) {
+        return false;
+    }
+    while (line_take(&rest, &line, NULL)) {
+        if (line_has_head(line, graph_head)) {
+            return begins_with_graph((struct span){line.p, text.end}, more);
+        }
+        if (line_has_head(line, "Thread ") || line_has_head(line, "Binary Images:")) {
+            return false;
+        }
+    }
+    *more = *more || !all;
+    return false;
+}
+
 /* Does the text begin with sample(1)'s first line, or with the graph alone? The line's first
  * words may also begin prose: it must name an interval in milliseconds. *more is set if further
  * bytes would decide. */
@@ -287,7 +307,7 @@ static bool sample_recognise(struct span text, bool *more) {
     const char *feed = memchr(text.p, '\n', (size_t)(text.end - text.p));
     struct span line = {text.p, feed ? feed : text.end};
     if (!is_sample_head(line)) {
-        return begins_with_graph(text, more);
+        return begins_with_graph(text, more) || begins_with_headers(text, more);
     }
     for (const char *p = line.p; (size_t)(line.end - p) >= sizeof word - 1; p++) {
         if (memcmp(p, word, sizeof word - 1) == 0) {

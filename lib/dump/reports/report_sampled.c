@@ -78,7 +78,7 @@ static bool has_line(struct span text, const char *key) {
 
 bool report_is_sampled(struct span text) {
     return has_line(text, "Steps:") || has_line(text, "Num samples:") ||
-           has_line(text, "Powerstats for:");
+           has_line(text, "Powerstats for:") || has_line(text, SAMPLED_HEAVIEST);
 }
 
 /* ---- headers ---- */
@@ -408,9 +408,8 @@ static void tell_choice(struct sampling *t) {
 /* Is the line the heading of the heaviest stack, in a text that ends before its first process
  * and so has no other stack? */
 static bool begins_heaviest(struct sampling *t) {
-    static const char head[] = "Heaviest stack for the main thread of the target process:";
     struct report_section any;
-    return strncmp(t->line, head, sizeof head - 1) == 0 &&
+    return strncmp(t->line, SAMPLED_HEAVIEST, sizeof SAMPLED_HEAVIEST - 1) == 0 &&
            !report_choose_section(t->text, &(struct report_wanted){0}, &any);
 }
 
@@ -488,6 +487,7 @@ static enum st sampled_fill(struct sampling *t) {
     }
     report_end_image_lines(r, &t->images);
     if (t->place == IN_HEAVIEST && end_section_threads(t) == ST_OK) {
+        (void)crash_images_add(&t->named, r, false);
         report_lack(r, "all but the main thread's heaviest stack: the text ends behind it");
     }
     if (r->no_memory) {

@@ -464,6 +464,29 @@ static void the_heaviest_stack_alone_is_read(void **state) {
     release_converted(&c);
 }
 
+/* People paste only that, also as atos names its frames. */
+static void a_heaviest_stack_without_a_head_is_read(void **state) {
+    static const char text[] = "Heaviest stack for the main thread of the target process:\n"
+                               "  48  start + 4 (libdyld.dylib + 94004) [0x18393df34]\n"
+                               "  48  main (in Shop) (main.mm:290) [0x10049952c]\n"
+                               "  48  ??? (Shop + 256) [0x100000100]\n";
+    bool more = false;
+    (void)state;
+    assert_non_null(report_text_format_of(text, sizeof text - 1, &more));
+    assert_null(report_text_format_of(text, 70, &more));
+    assert_true(more);
+    struct converted c = convert_text_of(text);
+    const struct dump *d = only_dump(&c);
+    assert_string_equal(d->stall.kind, "hang");
+    check_frames(&d->threads[0].stack, FRAMES(0x100000100, 0x10049952c, 0x18393df34));
+    assert_string_equal(dump_name_at(d, 0x10049952c)->symbol, "main");
+    assert_string_equal(dump_name_at(d, 0x10049952c)->file, "main.mm");
+    assert_int_equal(dump_name_at(d, 0x18393df34)->offset, 4);
+    assert_non_null(strstr(d->lack, "all but the main thread's heaviest stack"));
+    assert_int_equal(d->image_count, 2); /* those whose load addresses the frames tell */
+    release_converted(&c);
+}
+
 static void a_truncated_stack_is_told(void **state) {
     (void)state;
     struct converted c = convert_text_of(
@@ -499,6 +522,7 @@ int main(void) {
         cmocka_unit_test(a_main_thread_that_is_missing_is_told),
         cmocka_unit_test(the_kernels_stacks_of_old_systems_are_left_out),
         cmocka_unit_test(the_heaviest_stack_alone_is_read),
+        cmocka_unit_test(a_heaviest_stack_without_a_head_is_read),
         cmocka_unit_test(a_truncated_stack_is_told),
     };
     return cmocka_run_group_tests_name("report_sampled", tests, NULL, NULL);

@@ -177,32 +177,57 @@ static struct seastar_report seastar_lines(struct span report) {
 
 /* ---- a stall's dump ---- */
 
-/* Returns the time in front of the stall as loggers write it, "2026-11-20 09:12:44,123" or with 'T'
- * and '.'; NULL: none. */
-static const char *time_before(struct report *r, struct span line) {
-    char text[24];
-    for (const char *p = line.p; line.end - p >= 19; p++) {
-        const struct span rest = {p, line.end};
-        if (p[0] != '2' || p[4] != '-' || p[7] != '-' || p[13] != ':' || p[16] != ':') {
-            continue;
-        }
-        size_t len = 19;
-        memcpy(text, p, len);
-        if (line_len(rest) >= 23 && (p[19] == ',' || p[19] == '.')) {
-            text[len++] = '.';
-            memcpy(text + len, p + 20, 3);
-            len += 3;
-        }
-        text[len] = 0;
-        return report_time(r, text);
+/* Returns the length of a zone, "Z", "+01:00" or "-0100"; 0: none is there. */
+static size_t zone_len(struct span rest) {
+    size_t len = 1;
+    if (rest.p == rest.end || (*rest.p != '+' && *rest.p != '-')) {
+        return rest.p < rest.end && *rest.p == 'Z' ? 1 : 0;
     }
-    return NULL;
+    while (len < line_len(rest) &&
+           ((rest.p[len] >= '0' && rest.p[len] <= '9') || (len == 3 && rest.p[len] == ':'))) {
+        len++;
+    }
+    return len == 5 || len == 6 ? len : 0;
 }
 
-/* Returns "scylla" for "Jun 20 11:48:02 host scylla[123]:", syslog's prefix; NULL: there is
- * none. */
+/* Returns the time in front of the stall as loggers write it, "2026-11-20 09:12:44,123" or with 'T'
+ * and '.', perhaps with a zone; NULL: none. The last one is the program's own: what collects logs
+ * puts its times in front. */
+static const char *time_before(struct report *r, struct span line) {
+    enum { DAY_AND_TIME = 19, TIME_MOST = 48 };
+    char text[TIME_MOST];
+    const char *found = NULL;
+    for (const char *p = line.p; line.end - p >= DAY_AND_TIME; p++) {
+        if (p[0] == '2' && p[4] == '-' && p[7] == '-' && p[13] == ':' && p[16] == ':') {
+            found = p;
+        }
+    }
+    if (!found) {
+        return NULL;
+    }
+    size_t len = DAY_AND_TIME, digits = 0;
+    const struct span rest = {found + len, line.end};
+    memcpy(text, found, len);
+    if (line_len(rest) > 1 && (*rest.p == ',' || *rest.p == '.')) {
+        while (digits < 9 && rest.p + 1 + digits < rest.end && rest.p[1 + digits] >= '0' &&
+               rest.p[1 + digits] <= '9') {
+            digits++;
+        }
+        text[len++] = '.';
+        memcpy(text + len, rest.p + 1, digits);
+        len += digits;
+    }
+    const struct span zone = {rest.p + (digits > 0 ? digits + 1 : 0), line.end};
+    size_t more = zone_len(zone);
+    memcpy(text + len, zone.p, more);
+    text[len + more] = 0;
+    return report_time(r, text);
+}
+
+/* Returns "scylla" for "Jun 20 11:48:02 host scylla[123]:", syslog's prefix, or for "host !INFO |
+ * scylla:", a collector's; NULL: there is none. */
 static const char *program_before(struct report *r, struct span line) {
-    struct span word;
+    struct span word, last = {line.p, line.p};
     while ((word = seastar_word(&line)), word.p < word.end) {
         const char *open = memchr(word.p, '[', line_len(word));
         const char *end = word.end;
@@ -210,8 +235,9 @@ static const char *program_before(struct report *r, struct span line) {
             open[1] >= '0' && open[1] <= '9') {
             return report_text(r, word.p, (size_t)(open - word.p));
         }
+        last = word;
     }
-    return NULL;
+    return seastar_is_program(last) ? report_text(r, last.p, line_len(last) - 1) : NULL;
 }
 
 static enum st seastar_frame(struct report *r, const struct seastar_address *a) {

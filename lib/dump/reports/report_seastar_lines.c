@@ -224,15 +224,29 @@ static bool is_time_word(struct span word) {
     return points < 3;
 }
 
+static const char *const varying[] = {
+    "Jan",   "Feb",      "Mar",   "Apr",     "May",    "Jun",   "Jul",     "Aug",    "Sep",
+    "Oct",   "Nov",      "Dec",   "Mon",     "Tue",    "Wed",   "Thu",     "Fri",    "Sat",
+    "Sun",   "UTC",      "INFO",  "info",    "WARN",   "warn",  "WARNING", "ERROR",  "error",
+    "ERR",   "err",      "DEBUG", "warning", "debug",  "TRACE", "trace",   "NOTICE", "notice",
+    "!INFO", "!WARNING", "!ERR",  "!NOTICE", "!DEBUG", NULL};
+
+bool seastar_is_program(struct span word) {
+    const struct span name = {word.p, word.end - (word.p < word.end)};
+    bool letter = false;
+    for (const char *p = name.p; p < name.end; p++) {
+        bool is_letter = (*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z');
+        if (!is_letter && !(*p >= '0' && *p <= '9') && *p != '-' && *p != '_' && *p != '.') {
+            return false;
+        }
+        letter = letter || is_letter;
+    }
+    return letter && *name.end == ':' && !is_word_of(name, varying);
+}
+
 /* Takes the next word of a line's prefix that identifies the writer of the line; an empty one: no
  * more. What Seastar's own logger writes, from "[shard" on, is about the line. */
 static struct span source_word(struct span *source) {
-    static const char *const varying[] = {
-        "Jan",   "Feb",      "Mar",   "Apr",     "May",    "Jun",   "Jul",     "Aug",    "Sep",
-        "Oct",   "Nov",      "Dec",   "Mon",     "Tue",    "Wed",   "Thu",     "Fri",    "Sat",
-        "Sun",   "UTC",      "INFO",  "info",    "WARN",   "warn",  "WARNING", "ERROR",  "error",
-        "ERR",   "err",      "DEBUG", "warning", "debug",  "TRACE", "trace",   "NOTICE", "notice",
-        "!INFO", "!WARNING", "!ERR",  "!NOTICE", "!DEBUG", NULL};
     struct span word;
     while ((word = seastar_word(source)), word.p < word.end) {
         if (line_has_head(word, "[shard")) {

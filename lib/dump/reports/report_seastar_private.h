@@ -53,4 +53,7 @@ bool seastar_take_address(struct span *addresses, struct seastar_address *out);
 /* Takes the next word of a line; an empty one: the line is over. */
 struct span seastar_word(struct span *s);
 
+/* Is this word of a line's prefix, "scylla:", the name of a program? Words of severity are none. */
+bool seastar_is_program(struct span word);
+
 #endif

@@ -121,8 +121,38 @@ static void a_damaged_address_is_told(void **state) {
     release_converted(&c);
 }
 
+/* What collects logs puts a prefix of its own in front of the program's. */
+static void the_last_time_in_front_is_the_program_s(void **state) {
+    static const struct {
+        const char *prefix, *time, *app;
+    } rows[] = {
+        {"< t:2026-11-20 23:10:49,885 f:a.py l:1 > 2026-11-20T23:10:45+00:00  host !INFO    | "
+         "scylla: ",
+         "2026-11-20T23:10:45.000Z", "scylla"},
+        {"2026-11-20T23:10:45.796+02:00 host !INFO | scylla[7]: ", "2026-11-20T21:10:45.796Z",
+         "scylla"},
+        {"INFO  2026-11-20 23:10:45,123 [shard 0] reactor - ", "2026-11-20T23:10:45.123Z", NULL},
+        {"2026-11-20 23:10:45 WARN: ", "2026-11-20T23:10:45.000Z", NULL}};
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct strbuf text = {0};
+        strbuf_addf(&text, "%sReactor stalled for 33 ms on shard 0. Backtrace: 0x41808b2\n",
+                    rows[i].prefix);
+        struct converted c = convert_text_of(strbuf_cstr(&text));
+        const struct dump *d = only_dump(&c);
+        assert_string_equal(d->time, rows[i].time);
+        assert_int_equal(d->app.id != NULL, rows[i].app != NULL);
+        if (rows[i].app) {
+            assert_string_equal(d->app.id, rows[i].app);
+        }
+        release_converted(&c);
+        strbuf_release(&text);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_last_time_in_front_is_the_program_s),
         cmocka_unit_test(a_prefix_tells_whose_line_it_is),
         cmocka_unit_test(an_address_of_either_program_makes_both_unclear),
         cmocka_unit_test(other_lines_may_stand_in_a_backtrace),

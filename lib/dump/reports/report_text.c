@@ -5,17 +5,9 @@
 #include "dump/reports/report_crash_private.h"
 #include "dump/reports/report_private.h"
 
-static const char *const text_heads[] = {"Incident Identifier:",
-                                         "CrashReporter Key:",
-                                         "Hardware Model:",
-                                         "Beta Identifier:",
-                                         "Distributor ID:",
-                                         "Process:  ",
-                                         "Process:\t",
-                                         "Translated Report",
-                                         "-------------------------------------",
-                                         "Date/Time:  ",
-                                         NULL};
+static const char *const text_heads[] = {
+    "Incident Identifier:", "CrashReporter Key:", "Hardware Model:", "Beta Identifier:",
+    "Distributor ID:",      "Translated Report",  "Date/Time:  ",    NULL};
 
 /* ---- pasted texts, which may lack their beginning or have changed blanks ---- */
 
@@ -63,10 +55,59 @@ static bool is_frame_line(struct span line) {
     return false;
 }
 
+/* Looks at a text's first lines that are not empty. Returns whether line n, from 0, begins so;
+ * *more is set if it is not there yet. */
+static bool line_begins_at(struct span text, size_t n, const char *head, bool *more) {
+    const char *const heads[] = {head, NULL};
+    struct span line = {text.p, text.p};
+    for (size_t i = 0; i <= n; i++) {
+        do {
+            if (!take_pasted_line(&text, &line)) {
+                *more = true;
+                return false;
+            }
+        } while (line.p == line.end || *line.p == '\r');
+    }
+    return begins_with_any(line, heads);
+}
+
+/* Does the text begin with the headers of sample(1), heap(1) and others, which tell in their third
+ * line where the executable is? */
+static bool is_of_tool(struct span text, bool *more) {
+    static const char *const head[] = {"Process:", NULL};
+    return begins_with_any(text, head) && line_begins_at(text, 2, "Load Address:", more);
+}
+
+/* Does the text begin with a spindump's heaviest stack, as people paste it, and is its first row
+ * there? *more is set if further bytes would decide. */
+static bool begins_with_heaviest(struct span text, bool *more) {
+    static const char *const head[] = {SAMPLED_HEAVIEST, NULL};
+    struct span line, rest = text;
+    if (!begins_with_any(text, head) || !take_pasted_line(&rest, &line)) {
+        *more = *more || begins_with_any(text, head);
+        return false;
+    }
+    do {
+        if (!take_pasted_line(&rest, &line)) {
+            *more = true;
+            return false;
+        }
+    } while (line.p == line.end || *line.p == '\r');
+    return *line.p >= '1' && *line.p <= '9' && memchr(line.p, '[', (size_t)(line.end - line.p));
+}
+
+/* Does the text begin as only a report does? */
+static bool begins_surely(struct span text, bool *more) {
+    static const char *const process[] = {"Process:  ", "Process:\t", NULL};
+    static const char *const dashes[] = {"-------------------------------------", NULL};
+    return begins_with_any(text, process) || begins_with_heaviest(text, more) ||
+           (begins_with_any(text, dashes) && line_begins_at(text, 1, "Translated Report", more));
+}
+
 /* Is the text a report, perhaps pasted, which begins with any of the headers or with a thread?
  * It must have a thread with a frame within REPORT_LOOK_MAX bytes. *more is set if further bytes
  * may show that: a thread has begun, two headers were seen, or fewer than two lines are there. */
-static bool text_begins(struct span text, bool *more) {
+static bool begins_as_pasted(struct span text, bool *more) {
     static const char *const headers[] = {"Process:",
                                           "Path:",
                                           "Identifier:",
@@ -120,6 +161,10 @@ static bool text_begins(struct span text, bool *more) {
     return false;
 }
 
+static bool text_begins(struct span text, bool *more) {
+    return !is_of_tool(text, more) && (begins_surely(text, more) || begins_as_pasted(text, more));
+}
+
 /* Returns where the original .ips begins, below a line "Full Report" that may end with blanks or a
  * CR, and sets *translation to the text above that line; NULL: there is none. */
 static const char *text_original(struct span text, struct span *translation) {
@@ -168,17 +213,61 @@ static bool is_whole_ips(struct span ips) {
     return true;
 }
 
+/* Returns a spindump without what sysdiagnose appends: the output of other tools, whose headers
+ * look like those of a process. */
+static struct span without_tools(struct span text) {
+    static const char mark[] = "\nCustom Output:";
+    for (const char *p = text.p; (size_t)(text.end - p) >= sizeof mark; p++) {
+        p = memchr(p, '\n', (size_t)(text.end - p) - sizeof mark + 1);
+        if (!p) {
+            break;
+        }
+        if (memcmp(p, mark, sizeof mark - 1) == 0) {
+            return (struct span){text.p, p + 1};
+        }
+    }
+    return text;
+}
+
+/* Does the line's first word with a colon stand in it again, behind a blank? */
+static bool has_key_twice(struct span line) {
+    const char *colon = memchr(line.p, ':', (size_t)(line.end - line.p));
+    size_t len = colon ? (size_t)(colon - line.p) + 1 : 0;
+    for (const char *p = line.p + len; len > 1 && (size_t)(line.end - p) > len; p++) {
+        if ((*p == ' ' || *p == '\t') && memcmp(p + 1, line.p, len) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Are these two reports side by side, as "diff -y" writes them? Then the headers stand twice on
+ * their lines. */
+static bool is_side_by_side(struct span text) {
+    enum { LINES_MAX = 40, TWICE_MIN = 3 };
+    struct span line;
+    size_t twice = 0;
+    for (size_t i = 0; i < LINES_MAX && take_pasted_line(&text, &line); i++) {
+        twice += has_key_twice(line);
+    }
+    return twice >= TWICE_MIN;
+}
+
 /* Reads a text report from its lines. translated: the original, from which they were made, is cut
  * short. */
 static enum st read_text_lines(const struct report_document *d, struct span lines, bool translated,
                                struct err *e) {
     struct report r;
     bool sampled = report_is_sampled(lines);
+    if (is_side_by_side(lines)) {
+        return err_set(e, ERR_UNSUPPORTED, "two reports side by side");
+    }
     report_init(&r, sampled ? "spindump" : "crash", 0, e);
     report_keep(&r, "text", d->text, true);
     report_lack_end(&r, lines);
     r.wanted = d->process;
-    enum st st = sampled ? report_fill_sampled(&r, lines) : report_fill_crash(&r, lines);
+    enum st st =
+        sampled ? report_fill_sampled(&r, without_tools(lines)) : report_fill_crash(&r, lines);
     if (translated) {
         report_lack(&r, "the full report: its JSON is cut short, and its translation was read");
     }

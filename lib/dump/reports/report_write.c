@@ -124,6 +124,7 @@ static void draft_write_image(const struct report *r, struct jsonw *w,
         jsonw_member_u64(w, "size", image->size);
     }
     put_flag(w, "in_app", report_is_in_app(r, image));
+    put_flag(w, "unplaced", image->unplaced);
     jsonw_end_object(w);
 }
 

@@ -1,0 +1,41 @@
+/* What MetricKit says about a diagnostic besides its stacks, also in the structure of iOS 27, as
+ * Swift's JSONEncoder writes a DiagnosticReport: timeRange, environment, and a member for the one
+ * diagnostic, whose callStackTree has callStackThreads with rootFrames, and binaryInfo with the
+ * names of images. https://developer.apple.com/documentation/metrickit/diagnosticreport */
+#ifndef STALLKIT_DUMP_REPORT_METRICKIT_PRIVATE_H
+#define STALLKIT_DUMP_REPORT_METRICKIT_PRIVATE_H
+
+#include "dump/reports/report_private.h"
+
+/* Returns a tree's stacks, or a stack's root frames, in either structure; NULL: it has none. */
+static inline const json_t *metrickit_stacks(const json_t *tree) {
+    const json_t *stacks = json_object_get(tree, "callStacks");
+    return stacks ? stacks : json_object_get(tree, "callStackThreads");
+}
+
+static inline const json_t *metrickit_roots(const json_t *stack) {
+    const json_t *roots = json_object_get(stack, "callStackRootFrames");
+    return roots ? roots : json_object_get(stack, "rootFrames");
+}
+
+/* Returns what the tree's binaryInfo, an object or an array, calls images, by their UUIDs, for
+ * metrickit_name; the caller owns it. NULL: there is none, or r->no_memory is set. */
+json_t *metrickit_names(struct report *r, const json_t *tree);
+/* Returns the name of the image with this UUID, borrowed from names; NULL: none. */
+const json_t *metrickit_name(const json_t *names, const json_t *uuid);
+/* Returns the diagnostic of a DiagnosticReport, and sets *kind to its kind in stall-dump(5); NULL:
+ * the object is none. */
+const json_t *metrickit_result(const json_t *root, const char **kind);
+/* Reads the environment and the time of a DiagnosticReport. */
+void metrickit_environment(struct report *r, const json_t *root);
+/* Returns a measurement of time in milliseconds: an object of value and unit, or a number of
+ * seconds; -1: it is none. */
+int64_t metrickit_measurement(const json_t *value);
+/* Returns the object that holds a diagnostic's meta data: since iOS 27 the diagnostic itself. */
+const json_t *metrickit_meta(const json_t *diagnostic);
+/* Returns the kind of a diagnostic by its meta data; NULL: they do not hold it. */
+const char *metrickit_kind_of(const json_t *meta);
+/* Reads the meta data. What they do not hold stays as it is in the draft, durations apart. */
+void metrickit_read_meta(struct report *r, const json_t *meta);
+
+#endif

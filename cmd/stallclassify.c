@@ -16,6 +16,14 @@ static bool wants_page(const struct classify_settings *s) {
     return print_formats[s->output.format].page && !s->gate.partial;
 }
 
+/* Can a page that the history keeps be printed? It has the counts alone, ranked by time. */
+static bool uses_kept_page(const struct classify_settings *s) {
+    const struct classify_gate *g = &s->gate;
+    return s->history.path && wants_page(s) && s->page.detail <= CLASSIFY_KEPT_DETAIL &&
+           !s->watch.folder && !g->baseline && !g->from_history && !g->fail_back && g->exposure.len == 0 &&
+           !g->resolve && !g->max_buckets && s->output.weight == WEIGHT_MS;
+}
+
 static struct triage_options options_of(const struct classify_run *run,
                                         const struct classify_settings *s) {
     struct triage_options o = {
@@ -166,6 +174,9 @@ static bool read_named_days(struct classify_run *run, const struct classify_sett
  * run->base if they are the gate's baseline. Returns CLI_OK or CLI_FAILED. */
 static int take_from_history(struct classify_run *run, const struct classify_settings *s) {
     struct triage_options o = options_of(run, s);
+    if (uses_kept_page(s) && classify_read_page(run->history, &o, &run->triage)) {
+        return CLI_OK;
+    }
     if (!read_named_days(run, s, DAYS_ASKED, &run->triage)) {
         return CLI_FAILED;
     }
@@ -282,6 +293,9 @@ static void print_page(const struct classify_report *r, const char *path, const 
                                &r->run->dumps.failures)) {
         return;
     }
+    struct classify_history *h = r->run->history;
+    bool kept = h && h->rows.len, keep = !kept && uses_kept_page(r->s);
+    struct strbuf rows = {0};
     const struct classify_page_inputs in = {
         .triage = r->run->triage,
         .gate = g,
@@ -297,8 +311,16 @@ static void print_page(const struct classify_report *r, const char *path, const 
         .where = strbuf_cstr(&r->s->where_text),
         .operands = r->p->operands,
         .operand_count = r->p->operand_count,
-        .partials = r->s->gate.merge};
+        .partials = r->s->gate.merge,
+        .add_rows = kept ? classify_add_rows : NULL,
+        .rows = keep ? &rows : NULL,
+        .gone = {h ? h->gone.buckets.data : NULL, h ? h->gone.buckets.len : 0},
+        .rows_ctx = h};
     classify_print_page(&r->s->page, &in, path, &r->run->dumps.failures);
+    if (rows.len) {
+        classify_keep_page(h, r->run->triage, &rows);
+    }
+    strbuf_release(&rows);
 }
 
 static void print_gate(void *ctx, const struct gate *g) {
@@ -366,7 +388,8 @@ static int classify_count_dumps(struct classify_run *run, const struct classify_
         classify_fail(run, NULL, &e);
         return CLI_FAILED;
     }
-    if (run->history && !classify_find_gone(run->history, run->triage, &run->dumps.failures)) {
+    if (run->history && !run->history->rows.len &&
+        !classify_find_gone(run->history, run->triage, &run->dumps.failures)) {
         return CLI_FAILED;
     }
     uint64_t back = 0;

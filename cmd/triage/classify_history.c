@@ -303,6 +303,11 @@ static enum st keep_gone(void *ctx, const struct gone_bucket *b, struct err *e) 
                : err_nomem(e);
 }
 
+enum st classify_note_gone(void *ctx, const struct gone_bucket *b, struct err *e) {
+    struct classify_history *h = ctx;
+    return keep_gone(&h->gone, b, e);
+}
+
 static void gone_list_release(struct gone_list *list) {
     map_release(&list->by_id);
     VEC_RELEASE(&list->buckets);
@@ -315,13 +320,17 @@ static const struct gone_bucket *gone_list_find(const struct gone_list *list, ui
     return entry ? &list->buckets.data[entry->value] : NULL;
 }
 
-bool classify_find_gone(struct classify_history *h, const struct triage *t,
-                        struct cli_failures *failures) {
-    struct err e = {0};
+void classify_clear_gone(struct classify_history *h) {
     map_clear(&h->gone.by_id);
     map_clear(&h->fixed);
     h->fixed_listed = false;
     h->gone.buckets.len = 0;
+}
+
+bool classify_find_gone(struct classify_history *h, const struct triage *t,
+                        struct cli_failures *failures) {
+    struct err e = {0};
+    classify_clear_gone(h);
     return gone_each(t, keep_gone, &h->gone, &e) == ST_OK || cli_fail(failures, h->path, &e);
 }
 
@@ -462,6 +471,7 @@ uint64_t classify_tell_back(struct classify_history *h, const struct cli_tool *t
 
 void classify_close_history(struct classify_history *h) {
     strbuf_release(&h->note.text);
+    strbuf_release(&h->rows);
     gone_list_release(&h->gone);
     map_release(&h->fixed);
     map_release(&h->told);

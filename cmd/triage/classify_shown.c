@@ -2,6 +2,8 @@
 #include <string.h>
 
 #include "classify/summary/shown.h"
+#include "classify/summary/summary_rows.h"
+#include "classify_output.h"
 #include "dump/dump.h"
 #include "triage/classify_history.h"
 
@@ -106,4 +108,31 @@ bool classify_show_history(struct classify_history *h, struct triage *t, size_t 
         st = b.id ? show_bucket(&v, &b, &e) : ST_OK;
     }
     return st == ST_OK || cli_fail(failures, h->path, &e);
+}
+
+/* ---- the kept page ---- */
+
+bool classify_read_page(struct classify_history *h, const struct triage_options *o,
+                        struct triage **t) {
+    struct err e = {0};
+    triage_free(*t);
+    *t = NULL;
+    bool found = history_read_page(h->h, &h->span, o, t, &h->rows, &e) == ST_OK;
+    if (!found) {
+        strbuf_reset(&h->rows);
+    }
+    return found;
+}
+
+enum st classify_add_rows(void *ctx, struct summary *s, struct err *e) {
+    struct classify_history *h = ctx;
+    classify_clear_gone(h);
+    return summary_read_rows(s, h->rows.data, h->rows.len, classify_note_gone, h, e);
+}
+
+void classify_keep_page(struct classify_history *h, struct triage *t, const struct strbuf *rows) {
+    struct err e = {0};
+    if (triage_keep_first(t, CLASSIFY_KEPT_DETAIL, &e) == ST_OK) {
+        (void)!history_keep_page(h->h, &h->span, t, rows, &e);
+    }
 }

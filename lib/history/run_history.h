@@ -22,7 +22,7 @@
 #include "dump/dump.h"
 
 /* The version of the tables that this build writes; it reads this and all earlier ones. */
-enum { HISTORY_VERSION = 4 };
+enum { HISTORY_VERSION = 5 };
 /* The day of a dump that has no time. Other days are counted from 1970-01-01 in UTC. */
 enum { HISTORY_NO_DAY = INT32_MIN };
 
@@ -102,6 +102,21 @@ bool history_options(struct history *h, struct triage_options *o, struct err *e)
 enum st history_read(struct history *h, const struct history_span *span, struct keyer *k,
                      const struct triage_options *o, struct triage **out,
                      struct err *e) BASE_MUST_USE;
+
+/* What a page shows of a span, kept beside the sum of its parts, so that it can be written again
+ * without that sum: a triage of the first buckets, as of triage_keep_first, and the bytes of the
+ * rows of the others, as of summary_write_rows. */
+/* Reads both. o: the options of the run. ST_NONE: they are not kept, or were made with other
+ * options or by another build, or what was added since is in the span. ST_ERR: as history_read. */
+enum st history_read_page(struct history *h, const struct history_span *span,
+                          const struct triage_options *o, struct triage **top,
+                          struct strbuf *rows, struct err *e) BASE_MUST_USE;
+/* Keeps both, which were made of what the last history_read of the same span gave. As with a sum
+ * nothing happens if the file cannot be written at once, if the span changed since, or if the sum
+ * of its parts is not kept. ST_ERR: out of memory. */
+enum st history_keep_page(struct history *h, const struct history_span *span,
+                          const struct triage *top, const struct strbuf *rows,
+                          struct err *e) BASE_MUST_USE;
 
 /* A callback that takes a day (version is then NULL) from history_days, or a version from
  * history_versions; ST_ERR ends the list. */

@@ -146,6 +146,11 @@ uint64_t triage_differing(const struct triage *t);
  * Errors of writing stick to the sink. ST_ERR: out of memory. */
 enum st triage_write_partial(const struct triage *t, struct sink *out, struct err *e) BASE_MUST_USE;
 
+/* Drops, of a finished triage, the buckets of level 1 behind the first `count` in the order of
+ * output, with their level-2 buckets, and all holders; totals stay. Then t can only be written, as a
+ * partial of which a reader must know that it lacks buckets, and freed. ST_ERR: out of memory. */
+enum st triage_keep_first(struct triage *t, size_t count, struct err *e) BASE_MUST_USE;
+
 /* A reader of partials, line by line. */
 struct partial_reader;
 enum st partial_reader_new(struct partial_reader **out, struct err *e) BASE_MUST_USE;

@@ -379,13 +379,16 @@ bool classify_history_is_back(void *ctx, const char *id) {
     struct classify_history *h = ctx;
     struct bucket_note note = {0};
     uint64_t number;
+    if (!h->fixed_listed) {
+        h->fixed_listed = history_fixed_each(h->h, list_fixed, h, &h->unread) == ST_OK;
+    }
+    if (!h->gone.buckets.len && !h->told.count && !h->fixed.count) {
+        return false;
+    }
     if (!parse_hex(id, strlen(id), &number)) {
         return false; /* the id of the bucket "other" is a word and no number */
     }
     const struct gone_bucket *gone = gone_list_find(&h->gone, number);
-    if (!h->fixed_listed) {
-        h->fixed_listed = history_fixed_each(h->h, list_fixed, h, &h->unread) == ST_OK;
-    }
     return (gone && gone->returned_in) || map_get(&h->told, &number, sizeof number) ||
            (map_get(&h->fixed, &number, sizeof number) && classify_history_note(h, id, &note) &&
             *note.back_in);

@@ -102,6 +102,8 @@ enum st history_zip(struct history *h, const struct triage *t, struct strbuf *zi
 enum st history_part(struct history *h, const void *bytes, size_t len, struct triage **out,
                      struct err *e) BASE_MUST_USE;
 
+/* Is the number a day that a text can have? */
+bool history_day_is_one(int64_t day);
 /* Reads a cell's day from column `at`; HISTORY_NO_DAY: it has none. ST_ERR: the column is no day,
  * because the history is damaged. */
 enum st history_cell_day(struct sql_statement *s, int at, int32_t *day,

@@ -31,18 +31,16 @@ bool history_options(struct history *h, struct triage_options *o, struct err *e)
 }
 
 enum st history_cell_day(struct sql_statement *s, int at, int32_t *day, struct err *e) {
-    char text[HISTORY_DAY_SIZE] = "";
     int64_t stored = sql_number(s, at);
     *day = HISTORY_NO_DAY;
     if (sql_is_none(s, at)) {
         return ST_OK;
     }
-    if (sql_is_number(s, at) && stored >= INT32_MIN && stored <= INT32_MAX) {
-        history_day_text((int32_t)stored, text);
+    if (!sql_is_number(s, at) || !history_day_is_one(stored)) {
+        return err_set(e, ERR_FORMAT, "the history is damaged: the day of a cell is no day");
     }
-    return history_day_parse(text, strlen(text), day)
-               ? ST_OK
-               : err_set(e, ERR_FORMAT, "the history is damaged: the day of a cell is no day");
+    *day = (int32_t)stored;
+    return ST_OK;
 }
 
 enum st history_cell_is_wanted(const struct history_span *span, struct sql_statement *s, int at,

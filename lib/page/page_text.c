@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/escape.h"
+#include "base/hash.h"
 #include "classify/text/number_text.h"
 #include "page/page_private.h"
 
@@ -51,9 +52,14 @@ void page_flush(struct page_writer *p) {
 }
 
 uint32_t page_text_number(struct page_writer *p, const char *text) {
+    struct page_text *known = &p->known[hash_u64((uintptr_t)text) % PAGE_KNOWN_TEXTS];
+    if (known->text == text) {
+        return known->number;
+    }
     size_t index = map_intern(&p->texts, text, strlen(text));
     p->failed = p->failed || index >= PAGE_NONE;
-    return index < PAGE_NONE ? (uint32_t)index : 0;
+    *known = (struct page_text){text, index < PAGE_NONE ? (uint32_t)index : 0};
+    return known->number;
 }
 
 static void put_sentence_lines(struct page_writer *p, const char *text) {

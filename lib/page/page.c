@@ -157,6 +157,7 @@ enum st page_write(const struct summary *s, const struct page_options *o, struct
     }
     if (st == ST_OK) {
         put_start(&p, &style, &script);
+        page_number_common(&p);
         st = put_body(&p, e);
         page_markup(&p, "<script>");
         strbuf_add(&p.text, strbuf_cstr(&script), script.len);

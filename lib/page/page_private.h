@@ -120,6 +120,8 @@ void page_put_threads(struct page_writer *p, const struct stored_dump *d);
 
 /* ---- page_data.c: the data for the page's script ---- */
 
+/* Numbers the texts that many rows have before all others, so that their numbers are short. */
+void page_number_common(struct page_writer *p);
 /* Adds the stored dumps of a bucket to the script's data. */
 void page_add_dumps(struct page_writer *p, const struct summary_bucket *b);
 void page_put_data(struct page_writer *p);

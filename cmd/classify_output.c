@@ -269,6 +269,7 @@ static enum st write_page(const struct classify_page *page, const struct classif
                                    .inputs = strbuf_cstr(&inputs),
                                    .keyer = in->keyer,
                                    .note = in->note,
+                                   .is_marked = in->is_marked,
                                    .is_back = in->is_back,
                                    .fails_back = in->fails_back,
                                    .note_ctx = in->note_ctx,

@@ -72,6 +72,7 @@ struct classify_page_inputs {
     struct keyer *keyer;
     size_t top;          /* maximum number of buckets in the table; 0 = all */
     bucket_note_of note; /* notes on buckets, see struct triage_view */
+    bool (*is_marked)(void *ctx, const char *id);  /* see struct page_options */
     bool (*is_back)(void *ctx, const char *id);    /* see struct page_options */
     bool (*fails_back)(void *ctx, const char *id); /* see struct page_options */
     void *note_ctx;

@@ -10,6 +10,7 @@
 #include "cli_symbols.h"
 #include "dump/dump.h"
 #include "triage/classify_by.h"
+#include "triage/classify_marks.h"
 #include "triage/classify_run.h"
 
 static bool wants_page(const struct classify_settings *s) {
@@ -21,7 +22,7 @@ static bool uses_kept_page(const struct classify_settings *s) {
     const struct classify_gate *g = &s->gate;
     return s->history.path && wants_page(s) && s->page.detail <= CLASSIFY_KEPT_DETAIL &&
            !s->watch.folder && !g->baseline && !g->from_history && !g->fail_back && g->exposure.len == 0 &&
-           !g->resolve && !g->max_buckets && s->output.weight == WEIGHT_MS;
+           !g->resolve && !g->max_buckets && !classify_where_asks_marks(s->where) && s->output.weight == WEIGHT_MS;
 }
 
 static struct triage_options options_of(const struct classify_run *run,
@@ -180,10 +181,10 @@ static int take_from_history(struct classify_run *run, const struct classify_set
     if (!read_named_days(run, s, DAYS_ASKED, &run->triage)) {
         return CLI_FAILED;
     }
-    return s->gate.from_history && !classify_read_history(run->history, DAYS_BEFORE, run->keyers[0],
-                                                          &o, &run->base, &run->dumps.failures)
-               ? CLI_FAILED
-               : CLI_OK;
+    bool read = !s->gate.from_history || classify_read_history(run->history, DAYS_BEFORE,
+                                                               run->keyers[0], &o, &run->base,
+                                                               &run->dumps.failures);
+    return read ? CLI_OK : CLI_FAILED;
 }
 
 /* Adds the dumps to the history, and reads the selected days into run->triage unless nothing is
@@ -302,9 +303,9 @@ static void print_page(const struct classify_report *r, const char *path, const 
         .keyer = r->run->keyers[0],
         .top = o->top == UINT64_MAX ? 0 : (size_t)o->top,
         .note = o->note,
-        .is_back = r->run->history ? classify_history_is_back : NULL,
-        .fails_back =
-            r->run->history && r->run->history->back_told ? classify_history_fails_back : NULL,
+        .is_marked = h ? classify_history_is_marked : NULL,
+        .is_back = h ? classify_history_is_back : NULL,
+        .fails_back = h && h->back_told ? classify_history_fails_back : NULL,
         .note_ctx = o->note_ctx,
         .symbols = r->s->symbols.data,
         .symbol_count = r->s->symbols.len,
@@ -393,7 +394,9 @@ static int classify_count_dumps(struct classify_run *run, const struct classify_
         return CLI_FAILED;
     }
     uint64_t back = 0;
-    if (!count_back(run, s, &back)) {
+    if (!count_back(run, s, &back) ||
+        (run->history && !classify_keep_asked(run->history, s->where, run->triage, &classify_tool,
+                                              &run->dumps.failures))) {
         return CLI_FAILED;
     }
     if (s->gate.baseline || s->gate.from_history) {
@@ -523,6 +526,9 @@ static int classify(struct classify_run *run, struct classify_settings *s,
         return CLI_USAGE;
     }
     int status = open_history(run, s, p);
+    if (status == CLI_OK && s->history.marks) {
+        return classify_list_marks(&s->history, &classify_tool, &s->output, &run->dumps.failures);
+    }
     if (status == CLI_OK && (s->history.mark || s->history.forget || s->history.check)) {
         return classify_edit_history(run, s, p);
     }

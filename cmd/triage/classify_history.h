@@ -30,6 +30,7 @@ struct classify_history {
     const char *mark;                 /* value of --mark, a bucket's id */
     const char *forget;               /* value of --forget-user */
     bool check;                       /* --check is given */
+    bool marks;                       /* --marks is given */
     bool back;                        /* --fail-on back is given */
     struct history *h;                /* private, as the members below */
     struct history_span span;
@@ -41,7 +42,8 @@ struct classify_history {
     struct gone_list gone;    /* gone or returned buckets by the counts of the printed days */
     struct strbuf rows;       /* rows of the kept page that is printed; empty = there is none */
     struct map fixed;         /* ids of the buckets with a fixed-in mark */
-    bool fixed_listed;
+    struct map marked;        /* ids of the buckets with any mark */
+    bool fixed_listed, marked_listed;
     bool back_told;  /* classify_tell_back has run */
     struct map told; /* ids of the buckets that classify_tell_back printed; 1 = it was counted */
 };
@@ -96,6 +98,9 @@ enum st classify_note_gone(void *ctx, const struct gone_bucket *b, struct err *e
  * classify_history. If the history cannot be read, there is no note, and classify_notes_were_read
  * reports the failure. */
 bool classify_history_note(void *ctx, const char *id, struct bucket_note *out);
+/* Has the bucket a mark? It is the is_marked of page_options; a failure is reported by
+ * classify_notes_were_read. */
+bool classify_history_is_marked(void *ctx, const char *id);
 /* Did the bucket come back, by a mark or by the counts? It is the is_back of page_options; a
  * failure is reported by classify_notes_were_read. */
 bool classify_history_is_back(void *ctx, const char *id);

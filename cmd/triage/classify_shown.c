@@ -125,12 +125,20 @@ bool classify_show_history(struct classify_history *h, struct triage *t, size_t 
 
 bool classify_read_page(struct classify_history *h, const struct triage_options *o,
                         struct triage **t) {
+    struct shown_bucket b;
     struct err e = {0};
     triage_free(*t);
     *t = NULL;
-    bool found = history_read_page(h->h, &h->span, o, t, &h->rows, &e) == ST_OK;
+    bool found = history_read_page(h->h, &h->span, o, t, &h->rows, &e) == ST_OK &&
+                 triage_finish(*t, &e) == ST_OK;
+    /* The buckets must be those that were the first, none joined to another. */
+    size_t first = found ? summary_rows_first(h->rows.data, h->rows.len) : 0;
+    found = found && first != SIZE_MAX && !shown_bucket_at(*t, first, &b) &&
+            (!first || shown_bucket_at(*t, first - 1, &b));
     if (!found) {
         strbuf_reset(&h->rows);
+        triage_free(*t);
+        *t = NULL;
     }
     return found;
 }
@@ -141,9 +149,15 @@ enum st classify_add_rows(void *ctx, struct summary *s, struct err *e) {
     return summary_read_rows(s, h->rows.data, h->rows.len, classify_note_gone, h, e);
 }
 
+static bool is_first(void *ctx, const char *id, size_t rank) {
+    (void)ctx;
+    (void)id;
+    return rank < CLASSIFY_KEPT_DETAIL;
+}
+
 void classify_keep_page(struct classify_history *h, struct triage *t, const struct strbuf *rows) {
     struct err e = {0};
-    if (triage_keep_first(t, CLASSIFY_KEPT_DETAIL, &e) == ST_OK) {
+    if (triage_keep(t, is_first, NULL, &e) == ST_OK) {
         (void)!history_keep_page(h->h, &h->span, t, rows, &e);
     }
 }

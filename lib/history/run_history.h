@@ -87,7 +87,8 @@ struct history_span {
                     spans */
     const struct where *where; /* terms on history_fields; NULL = none */
 };
-/* The fields that `where` may name, ended by NULL. */
+/* The fields that `where` may name, ended by NULL; owner and ignored hold here for everything, see
+ * where_match_bucket. */
 extern const char *const history_fields[];
 /* Reads the rules and the cap with which the last options were set; the texts of o are borrowed
  * until the next call. False: nothing was ever added, or, with an error in e, the file cannot be
@@ -104,8 +105,8 @@ enum st history_read(struct history *h, const struct history_span *span, struct 
                      struct err *e) BASE_MUST_USE;
 
 /* What a page shows of a span, kept beside the sum of its parts, so that it can be written again
- * without that sum: a triage of the first buckets, as of triage_keep_first, and the bytes of the
- * rows of the others, as of summary_write_rows. */
+ * without that sum: a triage of the first buckets alone (triage_keep), and the bytes of the rows of
+ * the others (summary_write_rows). */
 /* Reads both. o: the options of the run. ST_NONE: they are not kept, or were made with other
  * options or by another build, or what was added since is in the span. ST_ERR: as history_read. */
 enum st history_read_page(struct history *h, const struct history_span *span,
@@ -167,10 +168,15 @@ enum st history_note_of(struct history *h, const char *id, struct history_note *
 
 /* A callback that takes the number of a bucket; ST_ERR ends the list. */
 typedef enum st (*history_bucket_visit)(void *ctx, uint64_t bucket, struct err *e);
-/* Calls visit for each bucket with a mark fixed-in, also by a former id. ST_ERR: from visit, or as
- * history_read. */
-enum st history_fixed_each(struct history *h, history_bucket_visit visit, void *ctx,
-                           struct err *e) BASE_MUST_USE;
+/* Calls visit for each bucket that has a mark of this name, or, with NULL, any mark, also by a
+ * former id. ST_ERR: from visit, or as history_read. */
+enum st history_marked_each(struct history *h, const char *name, history_bucket_visit visit,
+                            void *ctx, struct err *e) BASE_MUST_USE;
+
+/* Appends the title of the bucket of this number. ST_NONE: the history has no such bucket, or it is
+ * a former id of another one. ST_ERR: as history_read. */
+enum st history_title_of(struct history *h, uint64_t bucket, struct strbuf *out,
+                         struct err *e) BASE_MUST_USE;
 
 /* ---- marks that people set ---- */
 

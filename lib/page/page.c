@@ -131,6 +131,7 @@ static void page_release(struct page_writer *p) {
     map_release(&p->texts);
     free(p->marks);
     free(p->notes);
+    free((void *)p->owners);
     map_release(&p->note_texts);
     free(p->frames.place);
     free(p->stacks.place);

@@ -138,12 +138,18 @@ static void put_row_numbers(struct page_writer *p, const struct summary_bucket *
         add_listed(&p->text, (int64_t)(numbers[i] & INT64_MAX));
     }
     add_listed(&p->text, page_text_number(p, b->cause));
+    const char *owner = p->owners[b - p->s->buckets.data];
+    const struct summary_value own = {.text = owner};
+    const struct summary_values owners = {&own, owner != NULL};
     size_t count = sizeof facets / sizeof *facets;
-    while (count && !b->by[facets[count - 1]].count) {
+    while (count && !owner && !b->by[facets[count - 1]].count) {
         count--; /* the script takes what is missing for no values */
     }
     for (size_t i = 0; i < count; i++) {
         put_row_values(p, &b->by[facets[i]]);
+    }
+    if (owner) {
+        put_row_values(p, &owners);
     }
     end_list(&p->text);
     page_flush(p);

@@ -43,6 +43,7 @@ struct page_writer {
      * kept in note_texts. */
     struct bucket_note *notes;
     struct map note_texts;
+    const char **owners; /* owner of each bucket; NULL = it has none */
     bool failed; /* an allocation failed */
 };
 

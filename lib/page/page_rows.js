@@ -1,7 +1,7 @@
 // The table: sorted, filtered, and with buckets opened in it. All of it is kept in the URL's fragment.
 
 const FIRST_ROWS = 40, PAGE_ROWS = 100; // in the document at first, and how many more come when they are scrolled to
-const FACETS = {version: 'version', os: 'system', device: 'device', cause: 'cause', framework: 'framework', screen: 'screen', action: 'action'};
+const FACETS = {version: 'version', os: 'system', device: 'device', cause: 'cause', framework: 'framework', screen: 'screen', action: 'action', owner: 'owner'};
 const FACET_VALUES = 200;
 const table = document.getElementById('buckets'), body = table.tBodies[0], tools = document.getElementById('tools'), status = document.getElementById('status');
 

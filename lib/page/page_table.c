@@ -49,8 +49,8 @@ static void put_bucket_row(struct page_writer *p, size_t rank) {
     page_put_trend(p, b, false);
     page_markup(p, "<td>");
     page_put_marks(p, page_marks_of(p, b));
-    const char *owner = rank < p->details ? p->notes[rank].owner : NULL;
-    if (owner && *owner) {
+    const char *owner = p->owners[rank];
+    if (owner) {
         page_markup(p, "<small title=owner>");
         page_put(p, owner);
         page_markup(p, "</small>");

@@ -96,21 +96,33 @@ static void keep_note(struct page_writer *p, struct bucket_note *to, const struc
     }
 }
 
+/* Reads the note on a bucket that is in detail, or has a mark. */
+static void read_note(struct page_writer *p, size_t rank) {
+    const char *id = p->s->buckets.data[rank].id;
+    struct bucket_note note = {0}, kept = {0};
+    bool detail = rank < p->details, back = p->o->is_back && p->o->is_back(p->o->note_ctx, id);
+    p->marks[rank] = p->s->buckets.data[rank].marks | (back ? SUMMARY_BACK : 0u);
+    if (!p->o->note || !(detail || (p->o->is_marked && p->o->is_marked(p->o->note_ctx, id))) ||
+        !p->o->note(p->o->note_ctx, id, &note)) {
+        return;
+    }
+    keep_note(p, &kept, &note);
+    p->marks[rank] |= note.ignored ? SUMMARY_IGNORED : 0u;
+    p->owners[rank] = *kept.owner ? kept.owner : NULL;
+    if (detail) {
+        p->notes[rank] = kept;
+    }
+}
+
 bool page_read_marks(struct page_writer *p) {
     size_t count = p->s->buckets.len;
     p->marks = calloc(count + 1, sizeof *p->marks);
     p->notes = calloc(p->details + 1, sizeof *p->notes);
-    for (size_t i = 0; p->marks && p->notes && i < count; i++) {
-        const struct summary_bucket *b = &p->s->buckets.data[i];
-        bool back = p->o->is_back && p->o->is_back(p->o->note_ctx, b->id);
-        struct bucket_note note = {0};
-        p->marks[i] = b->marks | (back ? SUMMARY_BACK : 0u);
-        if (i < p->details && p->o->note && p->o->note(p->o->note_ctx, b->id, &note)) {
-            keep_note(p, &p->notes[i], &note);
-            p->marks[i] |= note.ignored ? SUMMARY_IGNORED : 0u;
-        }
+    p->owners = calloc(count + 1, sizeof *p->owners);
+    for (size_t i = 0; p->marks && p->notes && p->owners && i < count; i++) {
+        read_note(p, i);
     }
-    return p->marks && p->notes && !p->failed;
+    return p->marks && p->notes && p->owners && !p->failed;
 }
 
 unsigned page_marks_of(const struct page_writer *p, const struct summary_bucket *b) {

@@ -63,6 +63,11 @@ typedef enum st (*where_said)(void *ctx, const char *field, const char **text);
  * ST_OK: it matches. ST_NONE: it does not. ST_ERR: out of memory. */
 enum st where_match_exposure(const struct where *w, where_said said, void *ctx,
                              struct where_seen *seen, struct err *e) BASE_MUST_USE;
+/* Tests what people say of a bucket: the terms on owner and ignored are tested, all others hold, as
+ * those two do for a dump and a record of exposure. ST_OK: it matches. ST_NONE: it does not. ST_ERR:
+ * out of memory. */
+enum st where_match_bucket(const struct where *w, where_said said, void *ctx,
+                           struct err *e) BASE_MUST_USE;
 void where_seen_add(struct where_seen *seen, const struct where_seen *more);
 /* Returns the next field, from term *at on, that no examined input has, and moves *at past its
  * term; terms that hold for a missing field are skipped. exposure: the inputs were records of

@@ -137,7 +137,7 @@ enum st triage_fold(struct triage *t, struct err *e) {
     return ok ? ST_OK : err_nomem(e);
 }
 
-/* ---- keeping the first buckets alone ---- */
+/* ---- keeping some buckets alone ---- */
 
 /* Replaces the set by its buckets that `keeps` selects, and frees the others. place: for each
  * bucket its new index, NO_INDEX = freed; malloc'ed by the caller. False: out of memory, and all
@@ -165,11 +165,15 @@ struct kept_sets {
     uint32_t *places[3];
 };
 
-/* Selects the first `count` buckets of level 1, their level-2 buckets, and their actions. */
-static void choose_first(const struct triage *t, size_t count, struct kept_sets *kept) {
+/* Selects the buckets of level 1 that are wanted, their level-2 buckets, and their actions. */
+static void choose_wanted(const struct triage *t, triage_wants wants, void *ctx,
+                          struct kept_sets *kept) {
     const struct bucket_set *set = &t->level[0];
-    for (size_t i = 0; i < set->buckets.len && i < count; i++) {
+    for (size_t i = 0; i < set->buckets.len; i++) {
         const struct bucket *b = set->buckets.data[set->ranked[i]];
+        if (!wants(ctx, b->id, i)) {
+            continue;
+        }
         kept->keeps[0][b->index] = true;
         for (size_t k = 0; k < b->children.len; k++) {
             kept->keeps[1][b->children.data[k]] = true;
@@ -200,7 +204,7 @@ static void replace_links(struct bucket_set *set, const struct kept_sets *kept) 
     }
 }
 
-enum st triage_keep_first(struct triage *t, size_t count, struct err *e) {
+enum st triage_keep(struct triage *t, triage_wants wants, void *ctx, struct err *e) {
     struct bucket_set *const sets[3] = {&t->level[0], &t->level[1], &t->actions};
     struct kept_sets kept = {{0}, {0}};
     bool ok = true;
@@ -210,7 +214,7 @@ enum st triage_keep_first(struct triage *t, size_t count, struct err *e) {
         ok = ok && kept.keeps[i] && kept.places[i];
     }
     if (ok) {
-        choose_first(t, count, &kept);
+        choose_wanted(t, wants, ctx, &kept);
     }
     for (size_t i = 0; ok && i < 3; i++) {
         ok = keep_buckets(sets[i], kept.keeps[i], kept.places[i]);
@@ -222,8 +226,10 @@ enum st triage_keep_first(struct triage *t, size_t count, struct err *e) {
         bucket_set_release(&t->holders);
     }
     for (size_t i = 0; i < 3; i++) {
+        ok = ok && rank_set(sets[i], t->options.weight);
         free(kept.keeps[i]);
         free(kept.places[i]);
     }
-    return ok ? ST_OK : err_nomem(e);
+    t->torn = t->torn || !ok;
+    return ok && rank_set(&t->holders, t->options.weight) ? ST_OK : err_nomem(e);
 }

@@ -209,13 +209,25 @@ static void take_rows(struct rows_reader *r) {
     }
 }
 
+/* Begins to read. False: the bytes are damaged. */
+static bool open_rows(struct rows_reader *r, const void *bytes, size_t len) {
+    r->numbers = reader_init("rows", bytes, len);
+    bool known = reader_u8(&r->numbers) == ROWS_VERSION;
+    r->text_len = take_count(r);
+    r->texts = (const char *)reader_bytes(&r->numbers, r->text_len);
+    return known && r->texts && r->text_len && !r->texts[r->text_len - 1];
+}
+
+size_t summary_rows_first(const void *bytes, size_t len) {
+    struct rows_reader r = {.s = NULL};
+    uint64_t first = open_rows(&r, bytes, len) ? reader_uleb128(&r.numbers) : SIZE_MAX;
+    return r.numbers.failed || first > SIZE_MAX ? SIZE_MAX : (size_t)first;
+}
+
 enum st summary_read_rows(struct summary *s, const void *bytes, size_t len, gone_visit visit,
                           void *ctx, struct err *e) {
-    struct rows_reader r = {.numbers = reader_init("rows", bytes, len), .s = s};
-    bool known = reader_u8(&r.numbers) == ROWS_VERSION;
-    r.text_len = take_count(&r);
-    r.texts = (const char *)reader_bytes(&r.numbers, r.text_len);
-    if (!known || !r.texts || !r.text_len || r.texts[r.text_len - 1]) {
+    struct rows_reader r = {.s = s};
+    if (!open_rows(&r, bytes, len)) {
         return err_set(e, ERR_FORMAT, "the rows of a page are damaged");
     }
     bool fits = reader_uleb128(&r.numbers) == s->buckets.len;

@@ -561,7 +561,7 @@ int classify_read_options(struct cli_parser *p, struct classify_settings *s, int
         return CLI_EXIT;
     }
     if (!check_values(s) || !classify_check_watch(&classify_tool, &s->watch, s->history.path,
-                              p->operand_count || run_of(s) != RUN_TABLE)) {
+                                                  p->operand_count || run_of(s) != RUN_TABLE)) {
         return CLI_EXIT;
     }
     if (s->history.path && (s->gate.merge || s->annotate || s->explain || s->lint)) {

@@ -56,7 +56,7 @@ void classify_print(const struct triage *t, const struct value_table *values,
 
 enum {
     CLASSIFY_DETAIL_DEFAULT = 200,
-    CLASSIFY_KEPT_DETAIL = 256, /* maximum number of buckets in detail on a page that is kept */
+    CLASSIFY_KEPT_DETAIL = 256,    /* maximum number of buckets in detail on a page that is kept */
     CLASSIFY_KEEP_BYTES = 64 << 20 /* memory for the dumps that the page shows */
 };
 

@@ -21,8 +21,9 @@ static bool wants_page(const struct classify_settings *s) {
 static bool uses_kept_page(const struct classify_settings *s) {
     const struct classify_gate *g = &s->gate;
     return s->history.path && wants_page(s) && s->page.detail <= CLASSIFY_KEPT_DETAIL &&
-           !s->watch.folder && !g->baseline && !g->from_history && !g->fail_back && g->exposure.len == 0 &&
-           !g->resolve && !g->max_buckets && !classify_where_asks_marks(s->where) && s->output.weight == WEIGHT_MS;
+           !s->watch.folder && !g->baseline && !g->from_history && !g->fail_back &&
+           g->exposure.len == 0 && !g->resolve && !g->max_buckets &&
+           !where_asks_marks(s->where) && s->output.weight == WEIGHT_MS;
 }
 
 static struct triage_options options_of(const struct classify_run *run,
@@ -181,9 +182,9 @@ static int take_from_history(struct classify_run *run, const struct classify_set
     if (!read_named_days(run, s, DAYS_ASKED, &run->triage)) {
         return CLI_FAILED;
     }
-    bool read = !s->gate.from_history || classify_read_history(run->history, DAYS_BEFORE,
-                                                               run->keyers[0], &o, &run->base,
-                                                               &run->dumps.failures);
+    bool read =
+        !s->gate.from_history || classify_read_history(run->history, DAYS_BEFORE, run->keyers[0],
+                                                       &o, &run->base, &run->dumps.failures);
     return read ? CLI_OK : CLI_FAILED;
 }
 

@@ -13,7 +13,6 @@
 #include "classify/print/bucket_list.h"
 #include "classify/keys/key.h"
 #include "classify/keys/version.h"
-#include "triage/classify_marks.h"
 
 enum { HISTORY_GROUP = 10000 /* dumps in one commit */, HISTORY_DAYS_MAX = 36500 };
 
@@ -99,8 +98,9 @@ bool classify_check_history(const struct cli_tool *tool, struct classify_history
                                 " and --fail-on back go with --history");
     }
     if (!h->path) {
-        return !classify_where_asks_marks(where) ||
-               cli_reject(tool, "owner and ignored are what a history says: they go with --history");
+        return !where_asks_marks(where) ||
+               cli_reject(tool,
+                          "owner and ignored are what a history says: they go with --history");
     }
     if (!classify_set_today(tool, h)) {
         return false;
@@ -398,7 +398,7 @@ bool classify_history_is_back(void *ctx, const char *id) {
     struct bucket_note note = {0};
     uint64_t number;
     if (!h->fixed_listed) {
-        h->fixed_listed = 
+        h->fixed_listed =
             history_marked_each(h->h, "fixed-in", list_in_map, &h->fixed, &h->unread) == ST_OK;
     }
     if (!h->gone.buckets.len && !h->told.count && !h->fixed.count) {

@@ -9,10 +9,6 @@
 
 /* ---- filters ---- */
 
-bool classify_where_asks_marks(const struct where *where) {
-    return where && (where_asks(where, "owner") || where_asks(where, "ignored"));
-}
-
 struct marks_choice {
     struct classify_history *h;
     const struct where *where;
@@ -51,7 +47,7 @@ bool classify_keep_asked(struct classify_history *h, const struct where *where, 
                          const struct cli_tool *tool, struct cli_failures *failures) {
     struct marks_choice c = {.h = h, .where = where};
     struct err e = {0};
-    if (!classify_where_asks_marks(where)) {
+    if (!where_asks_marks(where)) {
         return true;
     }
     if (triage_keep(t, is_chosen, &c, &e) != ST_OK) {

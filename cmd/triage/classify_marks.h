@@ -5,8 +5,6 @@
 #include "classify_output.h"
 #include "triage/classify_history.h"
 
-/* Does the filter, which may be NULL, have terms on owner or ignored? */
-bool classify_where_asks_marks(const struct where *where);
 /* Drops the buckets of a finished triage for which the filter's terms on owner and ignored do not
  * hold, and tells how many stay. False: an error was printed. */
 bool classify_keep_asked(struct classify_history *h, const struct where *where, struct triage *t,

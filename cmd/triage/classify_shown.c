@@ -43,8 +43,8 @@ static enum st show_sums(struct history_view *v, struct err *e) {
         char day[HISTORY_DAY_SIZE];
         st = shown_add_value(v->t, v->rank, STORED_VERSION, map_string(&v->versions, s->version),
                              &s->value, e);
-        st = st == ST_OK ? shown_add_value(v->t, v->rank, STORED_DAY,
-                                           history_day_text(s->day, day), &s->value, e)
+        st = st == ST_OK ? shown_add_value(v->t, v->rank, STORED_DAY, history_day_text(s->day, day),
+                                           &s->value, e)
                          : st;
     }
     return st;

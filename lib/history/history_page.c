@@ -38,8 +38,8 @@ static enum st find_page(struct history *h, struct history_parts *parts, struct 
     return st;
 }
 
-static enum st has_all(struct history *h, const struct kept_page *page,
-                       struct history_parts *parts, struct err *e) {
+static enum st has_all(struct history *h, const struct kept_page *page, struct history_parts *parts,
+                       struct err *e) {
     enum st st = history_match_parts(h, page->rolled, page->dumps, true, parts->rows.data,
                                      parts->rows.len, e);
     for (size_t i = 0; st == ST_OK && i < parts->rows.len; i++) {
@@ -82,8 +82,8 @@ static enum st load_page(struct history *h, const struct kept_page *page, struct
 }
 
 enum st history_read_page(struct history *h, const struct history_span *span,
-                          const struct triage_options *o, struct triage **top,
-                          struct strbuf *rows, struct err *e) {
+                          const struct triage_options *o, struct triage **top, struct strbuf *rows,
+                          struct err *e) {
     struct history_parts parts = {0};
     struct kept_page page;
     *top = NULL;

@@ -76,7 +76,7 @@ struct history {
     struct history_counts counts; /* includes what is not committed */
     struct strbuf scratch, text, zip;
     struct strbuf said_rules; /* rules that history_options returns */
-    uint64_t parts_read; /* history_parts_hash of what history_read read last; 0 = nothing */
+    uint64_t parts_read;      /* history_parts_hash of what history_read read last; 0 = nothing */
 };
 
 /* Returns the prepared statement, reset; NULL with the error set. */

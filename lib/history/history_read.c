@@ -73,9 +73,9 @@ enum st history_cell_is_wanted(const struct history_span *span, struct sql_state
 struct history_reader {
     struct history *h;
     const struct history_span *span;
-    struct history_parts parts;         /* parts of the span */
-    VEC(struct rolled_sum) sums;        /* a sum for each set of rules */
-    struct err first;                   /* error of the first part that could not be read */
+    struct history_parts parts;  /* parts of the span */
+    VEC(struct rolled_sum) sums; /* a sum for each set of rules */
+    struct err first;            /* error of the first part that could not be read */
 };
 
 enum st history_list_parts(struct history *h, const struct history_span *span,
@@ -126,7 +126,8 @@ static struct rolled_sum *rules_sum_of(struct history_reader *r, int64_t rules, 
         return NULL;
     }
     struct rolled_sum *sum = &r->sums.data[r->sums.len - 1];
-    return history_read_rolled(r->h, r->parts.rows.data, r->parts.rows.len, sum, e) == ST_OK ? sum : NULL;
+    return history_read_rolled(r->h, r->parts.rows.data, r->parts.rows.len, sum, e) == ST_OK ? sum
+                                                                                             : NULL;
 }
 
 /* Inflates a part. ST_NONE: it is damaged, which is noted. */
@@ -193,7 +194,8 @@ static enum st take_parts(struct history_reader *r, struct err *e) {
     }
     sql_end_reading(r->h->file);
     for (size_t i = 0; st == ST_OK && i < r->sums.len && !r->span->no_sum; i++) {
-        st = history_keep_rolled(r->h, r->parts.rows.data, r->parts.rows.len, &r->sums.data[i], version, e);
+        st = history_keep_rolled(r->h, r->parts.rows.data, r->parts.rows.len, &r->sums.data[i],
+                                 version, e);
     }
     return st;
 }

@@ -110,8 +110,8 @@ enum st history_read(struct history *h, const struct history_span *span, struct 
 /* Reads both. o: the options of the run. ST_NONE: they are not kept, or were made with other
  * options or by another build, or what was added since is in the span. ST_ERR: as history_read. */
 enum st history_read_page(struct history *h, const struct history_span *span,
-                          const struct triage_options *o, struct triage **top,
-                          struct strbuf *rows, struct err *e) BASE_MUST_USE;
+                          const struct triage_options *o, struct triage **top, struct strbuf *rows,
+                          struct err *e) BASE_MUST_USE;
 /* Keeps both, which were made of what the last history_read of the same span gave. As with a sum
  * nothing happens if the file cannot be written at once, if the span changed since, or if the sum
  * of its parts is not kept. ST_ERR: out of memory. */

@@ -44,7 +44,7 @@ struct page_writer {
     struct bucket_note *notes;
     struct map note_texts;
     const char **owners; /* owner of each bucket; NULL = it has none */
-    bool failed; /* an allocation failed */
+    bool failed;         /* an allocation failed */
 };
 
 /* ---- page_text.c: appending to p->text ---- */

@@ -244,6 +244,15 @@ bool where_asks(const struct where *w, const char *field) {
     return false;
 }
 
+bool where_asks_marks(const struct where *w) {
+    for (size_t i = 0; i < w->terms.len; i++) {
+        if (w->terms.data[i].field->offset == BUCKET_OFFSET) {
+            return true;
+        }
+    }
+    return false;
+}
+
 const char *where_asks_beside(const struct where *w, const char *const *known) {
     for (size_t i = 0; i < w->terms.len; i++) {
         const struct term *t = &w->terms.data[i];

@@ -211,10 +211,14 @@ static void what_people_say_is_asked_of_buckets_alone(void **state) {
         const char *terms;
         const char *owner; /* NULL = the bucket has none */
         enum st holds;
-    } rows[] = {{"owner=web", "web", ST_OK},           {"owner=web", "shop", ST_NONE},
-                {"owner=web", NULL, ST_NONE},          {"owner!=web", NULL, ST_OK},
-                {"owner=", NULL, ST_OK},               {"owner~^w ignored=false", "web", ST_OK},
-                {"owner=web ignored=true", "web", ST_NONE}, {"app.version=1", "web", ST_OK}};
+    } rows[] = {{"owner=web", "web", ST_OK},
+                {"owner=web", "shop", ST_NONE},
+                {"owner=web", NULL, ST_NONE},
+                {"owner!=web", NULL, ST_OK},
+                {"owner=", NULL, ST_OK},
+                {"owner~^w ignored=false", "web", ST_OK},
+                {"owner=web ignored=true", "web", ST_NONE},
+                {"app.version=1", "web", ST_OK}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct where *w = NULL;
         struct dump d = {.app = {.version = "1"}};

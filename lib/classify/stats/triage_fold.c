@@ -1,7 +1,7 @@
-/* Folds the buckets past a limit into one, which bounds an output, or drops them; sums stay exact. The time that a
- * bucket may have lost by folding in partials is bounded as in mergeable summaries (Agarwal,
- * Cormode, Huang, Phillips, Wei, Yi, "Mergeable summaries", PODS 2012): in each partial the bucket
- * had at most the time of the largest folded bucket. */
+/* Folds the buckets past a limit into one, which bounds an output, or drops them; sums stay exact.
+ * The time that a bucket may have lost by folding in partials is bounded as in mergeable summaries
+ * (Agarwal, Cormode, Huang, Phillips, Wei, Yi, "Mergeable summaries", PODS 2012): in each partial
+ * the bucket had at most the time of the largest folded bucket. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -146,8 +146,7 @@ static size_t take_count(struct rows_reader *r) {
 
 static struct summary_values take_values(struct rows_reader *r, bool dumps) {
     size_t count = take_count(r);
-    struct summary_value *values =
-        count ? arena_array(&r->s->arena, count, sizeof *values) : NULL;
+    struct summary_value *values = count ? arena_array(&r->s->arena, count, sizeof *values) : NULL;
     r->failed = r->failed || (count && !values);
     for (size_t i = 0; values && i < count; i++) {
         values[i].text = take_text(r);

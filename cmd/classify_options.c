@@ -59,6 +59,7 @@ enum {
     OPT_UNTIL,
     OPT_KEEP,
     OPT_MARK,
+    OPT_MARKS,
     OPT_WATCH,
     OPT_OUT,
     OPT_FORGET_USER,
@@ -269,6 +270,8 @@ static const struct cli_option options[] = {
      "no table: the operands are what people say of this bucket of a history:\n"
      "fixed-in=5.4.0 owner=payments note=TEXT link=URL ignore=2026-12-01",
      CLI_TEXT(struct classify_settings, history.mark)},
+    {OPT_MARKS, 0, "marks", NULL, "no table: list the marked buckets of a history, as text or json",
+     CLI_FLAG(struct classify_settings, history.marks)},
     {OPT_WATCH, 0, "watch", "DIR",
      "add each file that is renamed into DIR to the history, move it to done/ or\n"
      "refused/ there, and keep a page and metrics up to date, until SIGTERM",
@@ -368,6 +371,7 @@ enum {
     RUN_PARTIAL = 1 << 4,
     RUN_GATE = 1 << 5,
     RUN_HISTORY = 1 << 6, /* the run is one of --mark, --forget-user or --check */
+    RUN_MARKS = 1 << 7,
     RUN_COUNTS = RUN_TABLE | RUN_PARTIAL | RUN_GATE,
     RUN_DUMPS = RUN_COUNTS | RUN_ANNOTATE | RUN_EXPLAIN
 };
@@ -379,6 +383,7 @@ static unsigned run_of(const struct classify_settings *s) {
     } runs[] = {{s->lint, RUN_LINT},
                 {s->annotate, RUN_ANNOTATE},
                 {s->explain != NULL, RUN_EXPLAIN},
+                {s->history.marks, RUN_MARKS},
                 {s->history.mark || s->history.forget || s->history.check, RUN_HISTORY},
                 {s->gate.baseline || s->gate.from_history, RUN_GATE},
                 {s->gate.partial, RUN_PARTIAL}};
@@ -395,7 +400,7 @@ static const struct {
     int id;
     unsigned runs;
 } looked_at[] = {
-    {OPT_FORMAT, RUN_TABLE | RUN_GATE},
+    {OPT_FORMAT, RUN_TABLE | RUN_GATE | RUN_MARKS},
     {OPT_TOP, RUN_TABLE},
     {OPT_DETAIL, RUN_TABLE | RUN_GATE},
     {OPT_SOURCE_URL, RUN_TABLE | RUN_GATE},
@@ -424,7 +429,8 @@ static bool check_looked_at(const struct classify_settings *s) {
     static const char *const names[] = {
         [RUN_ANNOTATE] = "--annotate", [RUN_EXPLAIN] = "--explain",
         [RUN_LINT] = "--lint",         [RUN_PARTIAL] = "--partial",
-        [RUN_GATE] = "--baseline",     [RUN_HISTORY] = "--mark and --check"};
+        [RUN_GATE] = "--baseline",     [RUN_HISTORY] = "--mark and --check",
+        [RUN_MARKS] = "--marks"};
     unsigned run = run_of(s);
     uint64_t useful = UINT64_MAX;
     for (size_t i = 0; i < sizeof looked_at / sizeof *looked_at; i++) {
@@ -493,24 +499,6 @@ bool classify_check_partials(const struct classify_settings *s, const struct tri
     return false;
 }
 
-/* Checks that --watch comes with --out and --history, and without the options that it excludes.
- * False: an error was printed. */
-static bool check_watch(const struct classify_settings *s, size_t operand_count) {
-    const struct classify_watch *w = &s->watch;
-    if (!w->folder && !w->out) {
-        return true;
-    }
-    if (!w->folder || !w->out || !s->history.path) {
-        return cli_reject(&classify_tool, "--watch goes with --out and --history");
-    }
-    if (operand_count || s->history.mark || s->history.forget || s->history.check ||
-        s->gate.partial || s->gate.baseline || s->gate.from_history) {
-        return cli_reject(&classify_tool, "--watch excludes operands, --mark, --forget-user,"
-                                          " --check, --partial and the gate");
-    }
-    return true;
-}
-
 /* Checks --by holder against the rules and the output. False: an error was printed. */
 static bool check_holders(const struct classify_settings *s) {
     if (s->output.by != BY_HOLDER) {
@@ -572,7 +560,8 @@ int classify_read_options(struct cli_parser *p, struct classify_settings *s, int
     if (!classify_check_history(&classify_tool, &s->history, s->where, p->operand_count)) {
         return CLI_EXIT;
     }
-    if (!check_values(s) || !check_watch(s, p->operand_count)) {
+    if (!check_values(s) || !classify_check_watch(&classify_tool, &s->watch, s->history.path,
+                                                  p->operand_count || run_of(s) != RUN_TABLE)) {
         return CLI_EXIT;
     }
     if (s->history.path && (s->gate.merge || s->annotate || s->explain || s->lint)) {

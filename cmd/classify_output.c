@@ -269,6 +269,7 @@ static enum st write_page(const struct classify_page *page, const struct classif
                                    .inputs = strbuf_cstr(&inputs),
                                    .keyer = in->keyer,
                                    .note = in->note,
+                                   .is_marked = in->is_marked,
                                    .is_back = in->is_back,
                                    .fails_back = in->fails_back,
                                    .note_ctx = in->note_ctx,
@@ -277,8 +278,18 @@ static enum st write_page(const struct classify_page *page, const struct classif
     if (st == ST_OK) {
         st = summary_make(&summary, in->triage, in->gate, o.detail, e);
     }
+    if (st == ST_OK && in->add_rows) {
+        st = in->add_rows(in->rows_ctx, &summary, e);
+    }
     if (st == ST_OK) {
         st = page_write(&summary, &o, out, e);
+    }
+    if (st == ST_OK && in->rows) {
+        st = summary_write_rows(&summary, CLASSIFY_KEPT_DETAIL, &in->gone, in->rows, e);
+        if (st == ST_NONE) {
+            strbuf_reset(in->rows);
+            st = ST_OK;
+        }
     }
     summary_release(&summary);
     strbuf_release(&inputs);

@@ -3,6 +3,7 @@
 #define STALLKIT_CMD_CLASSIFY_OUTPUT_H
 
 #include "classify/keys/key.h"
+#include "classify/summary/summary_rows.h"
 #include "classify/print/print_formats.h"
 #include "cli.h"
 
@@ -56,6 +57,7 @@ void classify_print(const struct triage *t, const struct value_table *values,
 
 enum {
     CLASSIFY_DETAIL_DEFAULT = 200,
+    CLASSIFY_KEPT_DETAIL = 256,    /* maximum number of buckets in detail on a page that is kept */
     CLASSIFY_KEEP_BYTES = 64 << 20 /* memory for the dumps that the page shows */
 };
 
@@ -71,6 +73,7 @@ struct classify_page_inputs {
     struct keyer *keyer;
     size_t top;          /* maximum number of buckets in the table; 0 = all */
     bucket_note_of note; /* notes on buckets, see struct triage_view */
+    bool (*is_marked)(void *ctx, const char *id);  /* see struct page_options */
     bool (*is_back)(void *ctx, const char *id);    /* see struct page_options */
     bool (*fails_back)(void *ctx, const char *id); /* see struct page_options */
     void *note_ctx;
@@ -80,6 +83,13 @@ struct classify_page_inputs {
     char **operands;
     size_t operand_count;
     bool partials; /* the operands are partials, which have no dumps to show */
+    /* Adds the buckets that the triage lacks to its summary; NULL = it has all. */
+    enum st (*add_rows)(void *ctx, struct summary *s, struct err *e);
+    /* Gets the rows of the buckets behind CLASSIFY_KEPT_DETAIL, see summary_write_rows; stays empty
+     * if a bucket has none. NULL = they are not wanted. */
+    struct strbuf *rows;
+    struct summary_gone gone; /* for `rows` */
+    void *rows_ctx;           /* first argument of add_rows */
 };
 
 /* Writes the page to path; a failure is printed and counted. */

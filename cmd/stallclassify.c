@@ -10,10 +10,20 @@
 #include "cli_symbols.h"
 #include "dump/dump.h"
 #include "triage/classify_by.h"
+#include "triage/classify_marks.h"
 #include "triage/classify_run.h"
 
 static bool wants_page(const struct classify_settings *s) {
     return print_formats[s->output.format].page && !s->gate.partial;
+}
+
+/* Can a page that the history keeps be printed? It has the counts alone, ranked by time. */
+static bool uses_kept_page(const struct classify_settings *s) {
+    const struct classify_gate *g = &s->gate;
+    return s->history.path && wants_page(s) && s->page.detail <= CLASSIFY_KEPT_DETAIL &&
+           !s->watch.folder && !g->baseline && !g->from_history && !g->fail_back &&
+           g->exposure.len == 0 && !g->resolve && !g->max_buckets &&
+           !where_asks_marks(s->where) && s->output.weight == WEIGHT_MS;
 }
 
 static struct triage_options options_of(const struct classify_run *run,
@@ -166,13 +176,16 @@ static bool read_named_days(struct classify_run *run, const struct classify_sett
  * run->base if they are the gate's baseline. Returns CLI_OK or CLI_FAILED. */
 static int take_from_history(struct classify_run *run, const struct classify_settings *s) {
     struct triage_options o = options_of(run, s);
+    if (uses_kept_page(s) && classify_read_page(run->history, &o, &run->triage)) {
+        return CLI_OK;
+    }
     if (!read_named_days(run, s, DAYS_ASKED, &run->triage)) {
         return CLI_FAILED;
     }
-    return s->gate.from_history && !classify_read_history(run->history, DAYS_BEFORE, run->keyers[0],
-                                                          &o, &run->base, &run->dumps.failures)
-               ? CLI_FAILED
-               : CLI_OK;
+    bool read =
+        !s->gate.from_history || classify_read_history(run->history, DAYS_BEFORE, run->keyers[0],
+                                                       &o, &run->base, &run->dumps.failures);
+    return read ? CLI_OK : CLI_FAILED;
 }
 
 /* Adds the dumps to the history, and reads the selected days into run->triage unless nothing is
@@ -282,23 +295,34 @@ static void print_page(const struct classify_report *r, const char *path, const 
                                &r->run->dumps.failures)) {
         return;
     }
+    struct classify_history *h = r->run->history;
+    bool kept = h && h->rows.len, keep = !kept && uses_kept_page(r->s);
+    struct strbuf rows = {0};
     const struct classify_page_inputs in = {
         .triage = r->run->triage,
         .gate = g,
         .keyer = r->run->keyers[0],
         .top = o->top == UINT64_MAX ? 0 : (size_t)o->top,
         .note = o->note,
-        .is_back = r->run->history ? classify_history_is_back : NULL,
-        .fails_back =
-            r->run->history && r->run->history->back_told ? classify_history_fails_back : NULL,
+        .is_marked = h ? classify_history_is_marked : NULL,
+        .is_back = h ? classify_history_is_back : NULL,
+        .fails_back = h && h->back_told ? classify_history_fails_back : NULL,
         .note_ctx = o->note_ctx,
         .symbols = r->s->symbols.data,
         .symbol_count = r->s->symbols.len,
         .where = strbuf_cstr(&r->s->where_text),
         .operands = r->p->operands,
         .operand_count = r->p->operand_count,
-        .partials = r->s->gate.merge};
+        .partials = r->s->gate.merge,
+        .add_rows = kept ? classify_add_rows : NULL,
+        .rows = keep ? &rows : NULL,
+        .gone = {h ? h->gone.buckets.data : NULL, h ? h->gone.buckets.len : 0},
+        .rows_ctx = h};
     classify_print_page(&r->s->page, &in, path, &r->run->dumps.failures);
+    if (rows.len) {
+        classify_keep_page(h, r->run->triage, &rows);
+    }
+    strbuf_release(&rows);
 }
 
 static void print_gate(void *ctx, const struct gate *g) {
@@ -366,11 +390,14 @@ static int classify_count_dumps(struct classify_run *run, const struct classify_
         classify_fail(run, NULL, &e);
         return CLI_FAILED;
     }
-    if (run->history && !classify_find_gone(run->history, run->triage, &run->dumps.failures)) {
+    if (run->history && !run->history->rows.len &&
+        !classify_find_gone(run->history, run->triage, &run->dumps.failures)) {
         return CLI_FAILED;
     }
     uint64_t back = 0;
-    if (!count_back(run, s, &back)) {
+    if (!count_back(run, s, &back) ||
+        (run->history && !classify_keep_asked(run->history, s->where, run->triage, &classify_tool,
+                                              &run->dumps.failures))) {
         return CLI_FAILED;
     }
     if (s->gate.baseline || s->gate.from_history) {
@@ -500,6 +527,9 @@ static int classify(struct classify_run *run, struct classify_settings *s,
         return CLI_USAGE;
     }
     int status = open_history(run, s, p);
+    if (status == CLI_OK && s->history.marks) {
+        return classify_list_marks(&s->history, &classify_tool, &s->output, &run->dumps.failures);
+    }
     if (status == CLI_OK && (s->history.mark || s->history.forget || s->history.check)) {
         return classify_edit_history(run, s, p);
     }

@@ -92,10 +92,15 @@ static bool stdin_has_dumps(void) {
 
 bool classify_check_history(const struct cli_tool *tool, struct classify_history *h,
                             const struct where *where, size_t operand_count) {
+    if (!h->path && (h->since || h->until || h->keep || h->mark || h->marks || h->forget ||
+                     h->check || h->back)) {
+        return cli_reject(tool, "--since, --until, --keep, --mark, --marks, --forget-user, --check"
+                                " and --fail-on back go with --history");
+    }
     if (!h->path) {
-        return !(h->since || h->until || h->keep || h->mark || h->forget || h->check || h->back) ||
-               cli_reject(tool, "--since, --until, --keep, --mark, --forget-user, --check and"
-                                " --fail-on back go with --history");
+        return !where_asks_marks(where) ||
+               cli_reject(tool,
+                          "owner and ignored are what a history says: they go with --history");
     }
     if (!classify_set_today(tool, h)) {
         return false;
@@ -103,11 +108,14 @@ bool classify_check_history(const struct cli_tool *tool, struct classify_history
     const char *beside = where_asks_beside(where, history_fields);
     if (beside) {
         return cli_reject(
-            tool, "a history is asked by app.version, app.build and time alone, not by %s", beside);
+            tool,
+            "a history is asked by app.version, app.build, time, owner and ignored alone, not by"
+            " %s",
+            beside);
     }
     h->span.where = where;
-    if ((h->mark != NULL) + (h->forget != NULL) + h->check > 1) {
-        return cli_reject(tool, "--mark, --forget-user and --check exclude each other");
+    if ((h->mark != NULL) + (h->forget != NULL) + h->check + h->marks > 1) {
+        return cli_reject(tool, "--mark, --marks, --forget-user and --check exclude each other");
     }
     if (h->forget && (operand_count || !*h->forget)) {
         return cli_reject(tool, "--forget-user takes a user, and no dumps");
@@ -115,8 +123,8 @@ bool classify_check_history(const struct cli_tool *tool, struct classify_history
     if (h->mark && !operand_count) {
         return cli_reject(tool, "--mark needs marks behind it, such as owner=payments");
     }
-    if (h->check && operand_count) {
-        return cli_reject(tool, "--check reads the history alone");
+    if ((h->check || h->marks) && operand_count) {
+        return cli_reject(tool, "%s reads the history alone", h->check ? "--check" : "--marks");
     }
     if (!operand_count && stdin_has_dumps()) {
         return cli_reject(tool, "nothing is added: give - to add the dumps of the standard input");
@@ -303,6 +311,11 @@ static enum st keep_gone(void *ctx, const struct gone_bucket *b, struct err *e) 
                : err_nomem(e);
 }
 
+enum st classify_note_gone(void *ctx, const struct gone_bucket *b, struct err *e) {
+    struct classify_history *h = ctx;
+    return keep_gone(&h->gone, b, e);
+}
+
 static void gone_list_release(struct gone_list *list) {
     map_release(&list->by_id);
     VEC_RELEASE(&list->buckets);
@@ -315,13 +328,18 @@ static const struct gone_bucket *gone_list_find(const struct gone_list *list, ui
     return entry ? &list->buckets.data[entry->value] : NULL;
 }
 
+void classify_clear_gone(struct classify_history *h) {
+    map_clear(&h->gone.by_id);
+    map_clear(&h->fixed);
+    map_clear(&h->marked);
+    h->fixed_listed = h->marked_listed = false;
+    h->gone.buckets.len = 0;
+}
+
 bool classify_find_gone(struct classify_history *h, const struct triage *t,
                         struct cli_failures *failures) {
     struct err e = {0};
-    map_clear(&h->gone.by_id);
-    map_clear(&h->fixed);
-    h->fixed_listed = false;
-    h->gone.buckets.len = 0;
+    classify_clear_gone(h);
     return gone_each(t, keep_gone, &h->gone, &e) == ST_OK || cli_fail(failures, h->path, &e);
 }
 
@@ -360,23 +378,36 @@ bool classify_history_note(void *ctx, const char *id, struct bucket_note *out) {
     return found;
 }
 
-static enum st list_fixed(void *ctx, uint64_t bucket, struct err *e) {
+static enum st list_in_map(void *ctx, uint64_t bucket, struct err *e) {
+    return map_put(ctx, &bucket, sizeof bucket, 0, NULL) ? ST_OK : err_nomem(e);
+}
+
+bool classify_history_is_marked(void *ctx, const char *id) {
     struct classify_history *h = ctx;
-    bool added;
-    return map_put(&h->fixed, &bucket, sizeof bucket, 0, &added) ? ST_OK : err_nomem(e);
+    uint64_t number;
+    if (!h->marked_listed) {
+        h->marked_listed =
+            history_marked_each(h->h, NULL, list_in_map, &h->marked, &h->unread) == ST_OK;
+    }
+    return h->marked.count && parse_hex(id, strlen(id), &number) &&
+           map_get(&h->marked, &number, sizeof number);
 }
 
 bool classify_history_is_back(void *ctx, const char *id) {
     struct classify_history *h = ctx;
     struct bucket_note note = {0};
     uint64_t number;
+    if (!h->fixed_listed) {
+        h->fixed_listed =
+            history_marked_each(h->h, "fixed-in", list_in_map, &h->fixed, &h->unread) == ST_OK;
+    }
+    if (!h->gone.buckets.len && !h->told.count && !h->fixed.count) {
+        return false;
+    }
     if (!parse_hex(id, strlen(id), &number)) {
         return false; /* the id of the bucket "other" is a word and no number */
     }
     const struct gone_bucket *gone = gone_list_find(&h->gone, number);
-    if (!h->fixed_listed) {
-        h->fixed_listed = history_fixed_each(h->h, list_fixed, h, &h->unread) == ST_OK;
-    }
     return (gone && gone->returned_in) || map_get(&h->told, &number, sizeof number) ||
            (map_get(&h->fixed, &number, sizeof number) && classify_history_note(h, id, &note) &&
             *note.back_in);
@@ -462,8 +493,10 @@ uint64_t classify_tell_back(struct classify_history *h, const struct cli_tool *t
 
 void classify_close_history(struct classify_history *h) {
     strbuf_release(&h->note.text);
+    strbuf_release(&h->rows);
     gone_list_release(&h->gone);
     map_release(&h->fixed);
+    map_release(&h->marked);
     map_release(&h->told);
     history_close(h->h);
 }

@@ -5,6 +5,7 @@
 #include "base/map.h"
 #include "base/vec.h"
 #include "classify/gate/gone.h"
+#include "classify/summary/summary.h"
 #include "classify_gate.h"
 #include "cli.h"
 #include "history/run_history.h"
@@ -29,6 +30,7 @@ struct classify_history {
     const char *mark;                 /* value of --mark, a bucket's id */
     const char *forget;               /* value of --forget-user */
     bool check;                       /* --check is given */
+    bool marks;                       /* --marks is given */
     bool back;                        /* --fail-on back is given */
     struct history *h;                /* private, as the members below */
     struct history_span span;
@@ -38,8 +40,10 @@ struct classify_history {
     struct history_note note; /* the last result of history_note_of */
     struct err unread;        /* first failure of classify_history_note */
     struct gone_list gone;    /* gone or returned buckets by the counts of the printed days */
+    struct strbuf rows;       /* rows of the kept page that is printed; empty = there is none */
     struct map fixed;         /* ids of the buckets with a fixed-in mark */
-    bool fixed_listed;
+    struct map marked;        /* ids of the buckets with any mark */
+    bool fixed_listed, marked_listed;
     bool back_told;  /* classify_tell_back has run */
     struct map told; /* ids of the buckets that classify_tell_back printed; 1 = it was counted */
 };
@@ -87,10 +91,17 @@ int classify_check_history_file(struct classify_history *h, const char *output,
  * finished, and outlive the notes. False: an error was printed. */
 bool classify_find_gone(struct classify_history *h, const struct triage *t,
                         struct cli_failures *failures);
+/* Empty that list, and add a bucket to it, whose texts are borrowed; ctx: the struct
+ * classify_history. ST_ERR: out of memory. */
+void classify_clear_gone(struct classify_history *h);
+enum st classify_note_gone(void *ctx, const struct gone_bucket *b, struct err *e);
 /* Sets *out to the note on a bucket; it is a bucket_note_of, whose ctx is the struct
  * classify_history. If the history cannot be read, there is no note, and classify_notes_were_read
  * reports the failure. */
 bool classify_history_note(void *ctx, const char *id, struct bucket_note *out);
+/* Has the bucket a mark? It is the is_marked of page_options; a failure is reported by
+ * classify_notes_were_read. */
+bool classify_history_is_marked(void *ctx, const char *id);
 /* Did the bucket come back, by a mark or by the counts? It is the is_back of page_options; a
  * failure is reported by classify_notes_were_read. */
 bool classify_history_is_back(void *ctx, const char *id);
@@ -115,6 +126,16 @@ uint64_t classify_tell_back(struct classify_history *h, const struct cli_tool *t
 bool classify_show_history(struct classify_history *h, struct triage *t, size_t detail,
                            struct keyer *k, triage_resolve resolve, void *resolve_ctx,
                            struct cli_failures *failures);
+/* Reads the kept page of the selected days into *t and h->rows. False: there is none, and all parts
+ * must be read; a history that cannot be read is found then. */
+bool classify_read_page(struct classify_history *h, const struct triage_options *o,
+                        struct triage **t);
+/* Adds h->rows to the summary of the triage that classify_read_page gave, and replaces the list of
+ * gone buckets by the one that the rows have. ST_ERR: they are damaged, or out of memory. */
+enum st classify_add_rows(void *ctx, struct summary *s, struct err *e);
+/* Keeps the page whose triage and summary these are, unless its rows were kept already. The triage
+ * can only be freed afterwards. A page that cannot be kept is no failure. */
+void classify_keep_page(struct classify_history *h, struct triage *t, const struct strbuf *rows);
 void classify_close_history(struct classify_history *h);
 
 #endif

@@ -2,8 +2,17 @@
 #include <string.h>
 
 #include "classify/summary/shown.h"
+#include "classify/summary/summary_rows.h"
+#include "classify_output.h"
 #include "dump/dump.h"
 #include "triage/classify_history.h"
+
+/* A sum of one day and version. */
+struct view_sum {
+    int32_t day;
+    size_t version; /* index in the versions of the view */
+    struct stored_value value;
+};
 
 /* A bucket, or all of them, for which sums and dumps are collected. */
 struct history_view {
@@ -13,24 +22,32 @@ struct history_view {
     struct keyer *keyer;
     triage_resolve resolve;
     void *resolve_ctx;
-    uint64_t dumps; /* number of dumps in the sums that were found */
+    uint64_t dumps; /* number of dumps in `sums` */
+    struct map versions;
+    VEC(struct view_sum) sums; /* sums that were found */
 };
 
-static enum st count_sum(void *ctx, const struct history_sum *sum, struct err *e) {
+static enum st note_sum(void *ctx, const struct history_sum *sum, struct err *e) {
     struct history_view *v = ctx;
-    (void)e;
+    size_t version = map_intern(&v->versions, sum->version, strlen(sum->version));
+    struct view_sum noted = {sum->day, version, {.dumps = sum->dumps, .ms = sum->ms}};
     v->dumps += sum->dumps;
-    return ST_OK;
+    return version != SIZE_MAX && VEC_PUSH(&v->sums, noted) ? ST_OK : err_nomem(e);
 }
 
-static enum st show_sum(void *ctx, const struct history_sum *sum, struct err *e) {
-    const struct history_view *v = ctx;
-    char day[HISTORY_DAY_SIZE];
-    const struct stored_value value = {.dumps = sum->dumps, .ms = sum->ms};
-    enum st st = shown_add_value(v->t, v->rank, STORED_VERSION, sum->version, &value, e);
-    return st == ST_OK ? shown_add_value(v->t, v->rank, STORED_DAY, history_day_text(sum->day, day),
-                                         &value, e)
-                       : st;
+/* Adds the noted sums. */
+static enum st show_sums(struct history_view *v, struct err *e) {
+    enum st st = ST_OK;
+    for (size_t i = 0; st == ST_OK && i < v->sums.len; i++) {
+        const struct view_sum *s = &v->sums.data[i];
+        char day[HISTORY_DAY_SIZE];
+        st = shown_add_value(v->t, v->rank, STORED_VERSION, map_string(&v->versions, s->version),
+                             &s->value, e);
+        st = st == ST_OK ? shown_add_value(v->t, v->rank, STORED_DAY, history_day_text(s->day, day),
+                                           &s->value, e)
+                         : st;
+    }
+    return st;
 }
 
 static enum st show_dump(void *ctx, const char *text, size_t len, struct err *e) {
@@ -62,12 +79,8 @@ static enum st each_id(struct history_view *v, const struct shown_bucket *b,
     return st;
 }
 
-static enum st count_sums(struct history_view *v, uint64_t id, struct err *e) {
-    return history_sums_of(v->h->h, &v->h->span, id, count_sum, v, e);
-}
-
-static enum st show_sums(struct history_view *v, uint64_t id, struct err *e) {
-    return history_sums_of(v->h->h, &v->h->span, id, show_sum, v, e);
+static enum st note_sums(struct history_view *v, uint64_t id, struct err *e) {
+    return history_sums_of(v->h->h, &v->h->span, id, note_sum, v, e);
 }
 
 static enum st show_dumps(struct history_view *v, uint64_t id, struct err *e) {
@@ -77,21 +90,19 @@ static enum st show_dumps(struct history_view *v, uint64_t id, struct err *e) {
 /* Adds a bucket's sums and dumps from the history. The sums are left out if their number of dumps
  * differs from the triage's, because other rules had then sorted the dumps into other buckets. */
 static enum st show_bucket(struct history_view *v, const struct shown_bucket *b, struct err *e) {
-    v->dumps = 0;
-    enum st st = each_id(v, b, count_sums, e);
+    v->dumps = v->sums.len = 0;
+    enum st st = each_id(v, b, note_sums, e);
     if (st == ST_OK && v->dumps == b->dumps) {
-        st = each_id(v, b, show_sums, e);
+        st = show_sums(v, e);
     }
     return st == ST_OK ? each_id(v, b, show_dumps, e) : st;
 }
 
 static enum st show_all(struct history_view *v, struct err *e) {
     v->rank = SHOWN_ALL;
-    v->dumps = 0;
-    enum st st = history_sums(v->h->h, &v->h->span, count_sum, v, e);
-    return st == ST_OK && v->dumps == shown_dump_count(v->t)
-               ? history_sums(v->h->h, &v->h->span, show_sum, v, e)
-               : st;
+    v->dumps = v->sums.len = 0;
+    enum st st = history_sums(v->h->h, &v->h->span, note_sum, v, e);
+    return st == ST_OK && v->dumps == shown_dump_count(v->t) ? show_sums(v, e) : st;
 }
 
 bool classify_show_history(struct classify_history *h, struct triage *t, size_t detail,
@@ -105,5 +116,48 @@ bool classify_show_history(struct classify_history *h, struct triage *t, size_t 
     for (v.rank = 0; st == ST_OK && v.rank < detail && shown_bucket_at(t, v.rank, &b); v.rank++) {
         st = b.id ? show_bucket(&v, &b, &e) : ST_OK;
     }
+    VEC_RELEASE(&v.sums);
+    map_release(&v.versions);
     return st == ST_OK || cli_fail(failures, h->path, &e);
+}
+
+/* ---- the kept page ---- */
+
+bool classify_read_page(struct classify_history *h, const struct triage_options *o,
+                        struct triage **t) {
+    struct shown_bucket b;
+    struct err e = {0};
+    triage_free(*t);
+    *t = NULL;
+    bool found = history_read_page(h->h, &h->span, o, t, &h->rows, &e) == ST_OK &&
+                 triage_finish(*t, &e) == ST_OK;
+    /* The buckets must be those that were the first, none joined to another. */
+    size_t first = found ? summary_rows_first(h->rows.data, h->rows.len) : 0;
+    found = found && first != SIZE_MAX && !shown_bucket_at(*t, first, &b) &&
+            (!first || shown_bucket_at(*t, first - 1, &b));
+    if (!found) {
+        strbuf_reset(&h->rows);
+        triage_free(*t);
+        *t = NULL;
+    }
+    return found;
+}
+
+enum st classify_add_rows(void *ctx, struct summary *s, struct err *e) {
+    struct classify_history *h = ctx;
+    classify_clear_gone(h);
+    return summary_read_rows(s, h->rows.data, h->rows.len, classify_note_gone, h, e);
+}
+
+static bool is_first(void *ctx, const char *id, size_t rank) {
+    (void)ctx;
+    (void)id;
+    return rank < CLASSIFY_KEPT_DETAIL;
+}
+
+void classify_keep_page(struct classify_history *h, struct triage *t, const struct strbuf *rows) {
+    struct err e = {0};
+    if (triage_keep(t, is_first, NULL, &e) == ST_OK) {
+        (void)!history_keep_page(h->h, &h->span, t, rows, &e);
+    }
 }

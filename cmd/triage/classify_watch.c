@@ -180,3 +180,15 @@ int classify_watch(struct classify_watch *w, const struct watch_ops *ops,
     arrivals_close(a);
     return st == ST_ERR ? CLI_FAILED : CLI_OK;
 }
+
+bool classify_check_watch(const struct cli_tool *tool, const struct classify_watch *w,
+                          const char *history, bool excluded) {
+    if (!w->folder && !w->out) {
+        return true;
+    }
+    if (!w->folder || !w->out || !history) {
+        return cli_reject(tool, "--watch goes with --out and --history");
+    }
+    return !excluded || cli_reject(tool, "--watch excludes operands, --mark, --marks,"
+                                         " --forget-user, --check, --partial and the gate");
+}

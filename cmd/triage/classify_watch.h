@@ -27,6 +27,10 @@ struct classify_watch {
     uint64_t done, refused; /* numbers of files that were added, and that were refused */
 };
 
+/* Checks that --watch comes with --out and a history (NULL = none), and not with what it excludes.
+ * False: an error was printed. */
+bool classify_check_watch(const struct cli_tool *tool, const struct classify_watch *w,
+                          const char *history, bool excluded);
 /* Checks the folder once a second, until SIGTERM or SIGINT, which end the watch between two files.
  * Returns CLI_OK, or CLI_FAILED, with the error printed: the folder or the history is no longer
  * accessible. */

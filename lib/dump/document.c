@@ -129,7 +129,12 @@ static enum st document_take(struct document_load *l, size_t len, struct err *e)
 enum st document_load(json_t **root, const char *text, size_t len,
                       const struct document_options *options, struct err *e) {
     static const struct document_options as_dumps = {0};
-    struct document_load l = {.options = options ? options : &as_dumps, .text = text};
+    struct document_load l; /* `open` is large, and only its first `depth` members are read */
+    l.options = options ? options : &as_dumps;
+    l.text = text;
+    l.decoded = l.name = (struct strbuf){0};
+    l.root = NULL;
+    l.depth = 0;
     size_t text_max = l.options->text_max ? l.options->text_max : DUMP_TEXT_MAX;
     *root = NULL;
     if (len > text_max) {

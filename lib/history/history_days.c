@@ -1,9 +1,8 @@
 /* Converts days since 1970-01-01 to and from dates of the Gregorian calendar, as in ISO 8601. */
-#include <stdio.h>
 #include <string.h>
 
 #include "base/parse.h"
-#include "history/run_history.h"
+#include "history/history_private.h"
 
 enum { DAY_TEXT = 10 /* length of "2026-11-20" */, DAYS_TO_1970 = 719468 /* from 0000-03-01 */ };
 
@@ -48,13 +47,31 @@ bool history_day_parse(const char *text, size_t len, int32_t *day) {
     return true;
 }
 
+/* The first and the last day that history_day_parse reads: 0001-01-01 and 9999-12-31. */
+enum { FIRST_DAY = -719162, LAST_DAY = 2932896 };
+
+bool history_day_is_one(int64_t day) {
+    return day >= FIRST_DAY && day <= LAST_DAY;
+}
+
+static char *put_digits(char *out, size_t count, unsigned number) {
+    for (size_t i = count; i > 0; i--, number /= 10) {
+        out[i - 1] = (char)('0' + number % 10);
+    }
+    return out + count;
+}
+
 const char *history_day_text(int32_t day, char out[HISTORY_DAY_SIZE]) {
     int32_t year;
     unsigned month, of_month;
     out[0] = '\0';
-    if (day > -DAYS_TO_1970 && day < 4000000) {
+    if (history_day_is_one(day)) {
         date_of(day, &year, &month, &of_month);
-        snprintf(out, HISTORY_DAY_SIZE, "%04d-%02u-%02u", year, month, of_month);
+        char *at = put_digits(out, 4, (unsigned)year);
+        *at++ = '-';
+        at = put_digits(at, 2, month);
+        *at++ = '-';
+        *put_digits(at, 2, of_month) = '\0';
     }
     return out;
 }

@@ -106,7 +106,10 @@ enum st history_forget_user(struct history *h, const char *user, uint64_t *parts
     for (size_t i = 0; st == ST_OK && i < f.parts.len; i++) {
         st = forget_in_part(&f, &f.parts.data[i], e);
     }
-    st = st == ST_OK ? sql_run(h->file, "DELETE FROM rolled_part; DELETE FROM rolled", e) : st;
+    st = st == ST_OK
+             ? sql_run(h->file,
+                       "DELETE FROM rolled_part; DELETE FROM rolled_page; DELETE FROM rolled", e)
+             : st;
     st = st == ST_OK ? forget_dumps(&f, e) : st;
     VEC_RELEASE(&f.parts);
     *parts = f.changed;

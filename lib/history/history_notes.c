@@ -159,21 +159,40 @@ enum st history_note_of(struct history *h, const char *id, struct history_note *
     return st == ST_OK && !t.seen ? ST_NONE : st;
 }
 
-enum st history_fixed_each(struct history *h, history_bucket_visit visit, void *ctx,
-                           struct err *e) {
+enum st history_marked_each(struct history *h, const char *name, history_bucket_visit visit,
+                            void *ctx, struct err *e) {
     struct sql_statement *s;
     if (sql_prepare(h->file, &s,
-                    "SELECT bucket FROM mark WHERE name = 'fixed-in' UNION SELECT a.bucket"
-                    " FROM mark m JOIN alias a ON a.id = m.bucket WHERE m.name = 'fixed-in'",
+                    "SELECT bucket FROM mark WHERE ?1 IN ('', name) UNION SELECT a.bucket"
+                    " FROM mark m JOIN alias a ON a.id = m.bucket WHERE ?1 IN ('', m.name)",
                     e) != ST_OK) {
         return ST_ERR;
     }
+    sql_bind_text(s, 1, name);
     enum st st = ST_OK, more = ST_OK;
     while (st == ST_OK && (more = sql_next(s, e)) == ST_OK) {
         st = visit(ctx, (uint64_t)sql_number(s, 0), e);
     }
     sql_finish(s);
     return more == ST_ERR ? ST_ERR : st;
+}
+
+enum st history_title_of(struct history *h, uint64_t bucket, struct strbuf *out, struct err *e) {
+    struct sql_statement *s;
+    if (sql_prepare(h->file, &s,
+                    "SELECT title FROM bucket WHERE id = ?1 AND NOT EXISTS"
+                    " (SELECT 1 FROM alias WHERE alias.id = ?1 AND alias.bucket <> ?1)",
+                    e) != ST_OK) {
+        return ST_ERR;
+    }
+    sql_bind_count(s, 1, bucket);
+    enum st st = sql_next(s, e);
+    if (st == ST_OK) {
+        strbuf_addstr(out, sql_text(s, 0));
+        st = strbuf_check(out, e);
+    }
+    sql_finish(s);
+    return st;
 }
 
 /* ---- marks ---- */

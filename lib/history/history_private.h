@@ -76,6 +76,7 @@ struct history {
     struct history_counts counts; /* includes what is not committed */
     struct strbuf scratch, text, zip;
     struct strbuf said_rules; /* rules that history_options returns */
+    uint64_t parts_read;      /* history_parts_hash of what history_read read last; 0 = nothing */
 };
 
 /* Returns the prepared statement, reset; NULL with the error set. */
@@ -101,6 +102,8 @@ enum st history_zip(struct history *h, const struct triage *t, struct strbuf *zi
 enum st history_part(struct history *h, const void *bytes, size_t len, struct triage **out,
                      struct err *e) BASE_MUST_USE;
 
+/* Is the number a day that a text can have? */
+bool history_day_is_one(int64_t day);
 /* Reads a cell's day from column `at`; HISTORY_NO_DAY: it has none. ST_ERR: the column is no day,
  * because the history is damaged. */
 enum st history_cell_day(struct sql_statement *s, int at, int32_t *day,
@@ -155,6 +158,28 @@ struct history_part_row {
     uint64_t dumps, bytes;
     bool taken; /* the part is in a sum */
 };
+struct history_parts {
+    VEC(struct history_part_row) rows; /* ascending by id */
+};
+/* Appends the parts of a span. ST_ERR: as history_read. */
+enum st history_list_parts(struct history *h, const struct history_span *span,
+                           struct history_parts *parts, struct err *e) BASE_MUST_USE;
+/* Returns a hash of which parts these are, and their sizes. */
+uint64_t history_parts_hash(const struct history_parts *parts);
+/* Can a kept sum be used: are all of its parts among these, none of them taken, and have they as
+ * many dumps as the sum? With `take` they are marked as taken. ST_NONE: it cannot. ST_ERR: as
+ * history_read. */
+enum st history_match_parts(struct history *h, int64_t rolled, uint64_t dumps, bool take,
+                            struct history_part_row *parts, size_t count,
+                            struct err *e) BASE_MUST_USE;
+/* Runs a change of the file that saves later readings work, in a transaction of a connection that
+ * can write. It does not wait for a lock: if the file cannot be written now, is of an earlier
+ * version, or is damaged, nothing happens. ST_ERR: out of memory. */
+typedef enum st (*history_saving)(void *ctx, struct history *h, struct sql_file *file,
+                                  struct err *e);
+enum st history_save(struct history *h, history_saving save, void *ctx,
+                     struct err *e) BASE_MUST_USE;
+
 /* The sum of parts of one set of rules. */
 struct rolled_sum {
     int64_t rules;

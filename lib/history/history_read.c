@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/parse.h"
 #include "history/history_private.h"
 
@@ -30,18 +31,16 @@ bool history_options(struct history *h, struct triage_options *o, struct err *e)
 }
 
 enum st history_cell_day(struct sql_statement *s, int at, int32_t *day, struct err *e) {
-    char text[HISTORY_DAY_SIZE] = "";
     int64_t stored = sql_number(s, at);
     *day = HISTORY_NO_DAY;
     if (sql_is_none(s, at)) {
         return ST_OK;
     }
-    if (sql_is_number(s, at) && stored >= INT32_MIN && stored <= INT32_MAX) {
-        history_day_text((int32_t)stored, text);
+    if (!sql_is_number(s, at) || !history_day_is_one(stored)) {
+        return err_set(e, ERR_FORMAT, "the history is damaged: the day of a cell is no day");
     }
-    return history_day_parse(text, strlen(text), day)
-               ? ST_OK
-               : err_set(e, ERR_FORMAT, "the history is damaged: the day of a cell is no day");
+    *day = (int32_t)stored;
+    return ST_OK;
 }
 
 enum st history_cell_is_wanted(const struct history_span *span, struct sql_statement *s, int at,
@@ -74,14 +73,15 @@ enum st history_cell_is_wanted(const struct history_span *span, struct sql_state
 struct history_reader {
     struct history *h;
     const struct history_span *span;
-    VEC(struct history_part_row) parts; /* parts of the span, ascending by id */
-    VEC(struct rolled_sum) sums;        /* a sum for each set of rules */
-    struct err first;                   /* error of the first part that could not be read */
+    struct history_parts parts;  /* parts of the span */
+    VEC(struct rolled_sum) sums; /* a sum for each set of rules */
+    struct err first;            /* error of the first part that could not be read */
 };
 
-static enum st list_parts(struct history_reader *r, struct err *e) {
+enum st history_list_parts(struct history *h, const struct history_span *span,
+                           struct history_parts *parts, struct err *e) {
     struct sql_statement *s;
-    if (sql_prepare(r->h->file, &s,
+    if (sql_prepare(h->file, &s,
                     "SELECT p.id, p.rules, p.dumps, length(p.partial), c.day, c.version, c.build"
                     " FROM part p JOIN cell c ON c.id = p.cell ORDER BY p.id",
                     e) != ST_OK) {
@@ -92,14 +92,25 @@ static enum st list_parts(struct history_reader *r, struct err *e) {
         struct history_part_row p = {sql_number(s, 0), sql_number(s, 1), (uint64_t)sql_number(s, 2),
                                      (uint64_t)sql_number(s, 3), false};
         int32_t day;
-        st = history_cell_is_wanted(r->span, s, 4, &day, e);
-        if (st == ST_OK && !VEC_PUSH(&r->parts, p)) {
+        st = history_cell_is_wanted(span, s, 4, &day, e);
+        if (st == ST_OK && !VEC_PUSH(&parts->rows, p)) {
             st = err_nomem(e);
         }
         st = st == ST_NONE ? ST_OK : st;
     }
     sql_finish(s);
     return more == ST_ERR ? ST_ERR : st;
+}
+
+uint64_t history_parts_hash(const struct history_parts *parts) {
+    uint64_t hash = hash_u64(parts->rows.len);
+    for (size_t i = 0; i < parts->rows.len; i++) {
+        const struct history_part_row *p = &parts->rows.data[i];
+        hash = hash_u64(hash ^ (uint64_t)p->id);
+        hash = hash_u64(hash ^ p->dumps);
+        hash = hash_u64(hash ^ p->bytes);
+    }
+    return hash + (hash == 0);
 }
 
 /* Returns the sum of a set of rules, which begins with the kept sums in the file. NULL: error. */
@@ -115,7 +126,8 @@ static struct rolled_sum *rules_sum_of(struct history_reader *r, int64_t rules, 
         return NULL;
     }
     struct rolled_sum *sum = &r->sums.data[r->sums.len - 1];
-    return history_read_rolled(r->h, r->parts.data, r->parts.len, sum, e) == ST_OK ? sum : NULL;
+    return history_read_rolled(r->h, r->parts.rows.data, r->parts.rows.len, sum, e) == ST_OK ? sum
+                                                                                             : NULL;
 }
 
 /* Inflates a part. ST_NONE: it is damaged, which is noted. */
@@ -175,14 +187,15 @@ static enum st take_part(struct history_reader *r, struct history_part_row *p, s
 static enum st take_parts(struct history_reader *r, struct err *e) {
     int64_t version = 0;
     enum st st = sql_begin_reading(r->h->file, e);
-    st = st == ST_OK ? list_parts(r, e) : st;
+    st = st == ST_OK ? history_list_parts(r->h, r->span, &r->parts, e) : st;
     st = st == ST_OK ? sql_data_version(r->h->file, &version, e) : st;
-    for (size_t i = 0; st == ST_OK && i < r->parts.len; i++) {
-        st = take_part(r, &r->parts.data[i], e);
+    for (size_t i = 0; st == ST_OK && i < r->parts.rows.len; i++) {
+        st = take_part(r, &r->parts.rows.data[i], e);
     }
     sql_end_reading(r->h->file);
     for (size_t i = 0; st == ST_OK && i < r->sums.len && !r->span->no_sum; i++) {
-        st = history_keep_rolled(r->h, r->parts.data, r->parts.len, &r->sums.data[i], version, e);
+        st = history_keep_rolled(r->h, r->parts.rows.data, r->parts.rows.len, &r->sums.data[i],
+                                 version, e);
     }
     return st;
 }
@@ -236,7 +249,8 @@ enum st history_read(struct history *h, const struct history_span *span, struct 
         triage_free(r.sums.data[i].t);
     }
     VEC_RELEASE(&r.sums);
-    VEC_RELEASE(&r.parts);
+    h->parts_read = st == ST_OK && !err_is(&r.first) ? history_parts_hash(&r.parts) : 0;
+    VEC_RELEASE(&r.parts.rows);
     if (st != ST_OK) {
         triage_free(*out);
         *out = NULL;

@@ -26,10 +26,8 @@ static struct history_part_row *find_part(struct history_part_row *parts, size_t
     return from < count && parts[from].id == id ? &parts[from] : NULL;
 }
 
-/* Can a kept sum be used: are all of its parts among these, none of them taken, and have they as
- * many dumps as the sum? With `take` they are marked as taken. ST_NONE: it cannot. */
-static enum st match_parts(struct history *h, int64_t rolled, uint64_t dumps, bool take,
-                           struct history_part_row *parts, size_t count, struct err *e) {
+enum st history_match_parts(struct history *h, int64_t rolled, uint64_t dumps, bool take,
+                            struct history_part_row *parts, size_t count, struct err *e) {
     struct sql_statement *s;
     uint64_t sum = 0;
     if (sql_prepare(h->file, &s, "SELECT part FROM rolled_part WHERE rolled = ?1", e) != ST_OK) {
@@ -93,9 +91,9 @@ static enum st take_rolled(struct history *h, int64_t rolled, uint64_t dumps,
                            struct history_part_row *parts, size_t count, struct rolled_sum *sum,
                            struct err *e) {
     uint64_t size = 0;
-    enum st st = match_parts(h, rolled, dumps, false, parts, count, e);
+    enum st st = history_match_parts(h, rolled, dumps, false, parts, count, e);
     st = st == ST_OK ? add_rolled(h, rolled, sum, &size, e) : st;
-    st = st == ST_OK ? match_parts(h, rolled, dumps, true, parts, count, e) : st;
+    st = st == ST_OK ? history_match_parts(h, rolled, dumps, true, parts, count, e) : st;
     if (st == ST_OK) {
         sum->read += sum->kept ? size : 0;
         sum->kept = sum->kept ? sum->kept : size;
@@ -161,8 +159,8 @@ static enum st put_rolled(struct sql_file *file, const struct history_part_row *
  * half of the newest sum's dumps and no part that the newest sum lacks. Then drops sums until there
  * are at most ROLLED_MAX, the oldest first. */
 static enum st drop_needless(struct sql_file *file, struct err *e) {
-    static const char *const drop_empty = "DELETE FROM rolled WHERE id NOT IN"
-                                          " (SELECT rolled FROM rolled_part)";
+    static const char *const drop_empty =
+        "DELETE FROM rolled WHERE id NOT IN (SELECT rolled FROM rolled_part)";
     const char *const steps[] = {
         "DELETE FROM rolled_part WHERE rolled IN (SELECT r.id FROM rolled r, rolled n"
         " WHERE n.id = (SELECT max(id) FROM rolled) AND r.id <> n.id AND r.rules = n.rules"
@@ -172,7 +170,7 @@ static enum st drop_needless(struct sql_file *file, struct err *e) {
         drop_empty,
         "DELETE FROM rolled_part WHERE rolled NOT IN"
         " (SELECT id FROM rolled ORDER BY id DESC LIMIT ?1)",
-        drop_empty};
+        drop_empty, "DELETE FROM rolled_page WHERE rolled NOT IN (SELECT id FROM rolled)"};
     enum st st = ST_OK;
     for (size_t i = 0; st == ST_OK && i < sizeof steps / sizeof *steps; i++) {
         struct sql_statement *s;
@@ -188,21 +186,39 @@ static enum st drop_needless(struct sql_file *file, struct err *e) {
     return st;
 }
 
-/* Writes the sum through a connection that can write. Under the write lock it checks that the file
- * has not changed since the parts were read. */
-static enum st write_rolled(struct history *h, struct sql_file *file,
-                            const struct history_part_row *parts, size_t count,
-                            const struct rolled_sum *sum, int64_t version, struct err *e) {
+/* A sum to be kept. */
+struct keeping {
+    const struct history_part_row *parts;
+    size_t count;
+    const struct rolled_sum *sum;
+    int64_t version;
+};
+
+/* Writes the sum, if the file has not changed since the parts were read. */
+static enum st write_rolled(void *ctx, struct history *h, struct sql_file *file, struct err *e) {
+    const struct keeping *k = ctx;
     int64_t now = 0;
-    enum st st = sql_begin(file, e);
-    st = st == ST_OK ? sql_data_version(h->file, &now, e) : st;
-    st = st == ST_OK && now == version ? put_rolled(file, parts, count, sum, &h->zip, e) : ST_ERR;
-    if (st == ST_OK && drop_needless(file, e) == ST_OK) {
-        return sql_commit(file, e);
+    if (sql_data_version(h->file, &now, e) != ST_OK || now != k->version) {
+        return ST_ERR;
     }
-    sql_undo(file);
-    return ST_ERR;
+    return put_rolled(file, k->parts, k->count, k->sum, &h->zip, e) == ST_OK
+               ? drop_needless(file, e)
+               : ST_ERR;
 }
+
+enum st history_keep_rolled(struct history *h, const struct history_part_row *parts, size_t count,
+                            const struct rolled_sum *sum, int64_t version, struct err *e) {
+    struct keeping k = {parts, count, sum, version};
+    if (h->version < HISTORY_VERSION || sum->damaged || sum->read < ROLLED_BYTES_MIN ||
+        sum->read < sum->kept / ROLLED_SHARE || sql_is_writing(h->file)) {
+        return ST_OK;
+    }
+    strbuf_reset(&h->zip);
+    return history_zip(h, sum->t, &h->zip, e) == ST_OK ? history_save(h, write_rolled, &k, e)
+                                                       : ST_ERR;
+}
+
+/* ---- saving ---- */
 
 /* Is the structure of the file free of damage? A run that only reads must not write to a damaged
  * file, as that can make it worse. The faster quick_check of SQLite 3.40 takes keys of tables
@@ -217,26 +233,25 @@ static bool is_sound(struct sql_file *file, struct err *e) {
     return sound;
 }
 
-enum st history_keep_rolled(struct history *h, const struct history_part_row *parts, size_t count,
-                            const struct rolled_sum *sum, int64_t version, struct err *e) {
+enum st history_save(struct history *h, history_saving save, void *ctx, struct err *e) {
     struct sql_file *own = NULL;
     struct err why = {0};
-    if (h->version < HISTORY_VERSION || sum->damaged || sum->read < ROLLED_BYTES_MIN ||
-        sum->read < sum->kept / ROLLED_SHARE || sql_is_writing(h->file)) {
+    if (h->version < HISTORY_VERSION || sql_is_writing(h->file)) {
         return ST_OK;
-    }
-    strbuf_reset(&h->zip);
-    if (history_zip(h, sum->t, &h->zip, e) != ST_OK) {
-        return ST_ERR;
     }
     if (h->access == HISTORY_READ && sql_open(&own, h->path, true, &why) != ST_OK) {
         return why.code == ERR_NOMEM ? err_nomem(e) : ST_OK;
     }
     struct sql_file *file = own ? own : h->file;
     sql_set_wait(file, 0);
-    enum st st = !own || is_sound(own, &why)
-                     ? write_rolled(h, file, parts, count, sum, version, &why)
-                     : ST_ERR;
+    enum st st = !own || is_sound(own, &why) ? sql_begin(file, &why) : ST_ERR;
+    if (st == ST_OK) {
+        st = save(ctx, h, file, &why);
+        st = st == ST_OK ? sql_commit(file, &why) : st;
+        if (st != ST_OK) {
+            sql_undo(file);
+        }
+    }
     sql_set_wait(file, SQL_WAIT_S * 1000);
     sql_close(own);
     return st != ST_OK && why.code == ERR_NOMEM ? err_nomem(e) : ST_OK;

@@ -26,6 +26,7 @@ enum st history_drop_before(struct history *h, int32_t day, uint64_t *cells, str
         "DELETE FROM cell_value WHERE cell IN (SELECT id FROM cell WHERE day < ?1)",
         "DELETE FROM dump WHERE cell IN (SELECT id FROM cell WHERE day < ?1)",
         "DELETE FROM rolled_part WHERE EXISTS (SELECT 1 FROM cell WHERE day < ?1)",
+        "DELETE FROM rolled_page WHERE EXISTS (SELECT 1 FROM cell WHERE day < ?1)",
         "DELETE FROM rolled WHERE EXISTS (SELECT 1 FROM cell WHERE day < ?1)",
         "DELETE FROM seen WHERE day < ?1",
         "DELETE FROM cell WHERE day < ?1"};

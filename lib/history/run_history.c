@@ -13,7 +13,7 @@
 
 enum { HISTORY_APPLICATION = 0x53744b48 /* "StKH" */ };
 
-const char *const history_fields[] = {"app.version", "app.build", "time", NULL};
+const char *const history_fields[] = {"app.version", "app.build", "time", "owner", "ignored", NULL};
 
 /* ---- open and close ---- */
 

@@ -22,7 +22,7 @@
 #include "dump/dump.h"
 
 /* The version of the tables that this build writes; it reads this and all earlier ones. */
-enum { HISTORY_VERSION = 4 };
+enum { HISTORY_VERSION = 5 };
 /* The day of a dump that has no time. Other days are counted from 1970-01-01 in UTC. */
 enum { HISTORY_NO_DAY = INT32_MIN };
 
@@ -88,7 +88,8 @@ struct history_span {
                     spans */
     const struct where *where; /* terms on history_fields; NULL = none */
 };
-/* The fields that `where` may name, ended by NULL. */
+/* The fields that `where` may name, ended by NULL; owner and ignored hold here for everything, see
+ * where_match_bucket. */
 extern const char *const history_fields[];
 /* Reads the rules and the cap with which the last options were set; the texts of o are borrowed
  * until the next call. False: nothing was ever added, or, with an error in e, the file cannot be
@@ -105,7 +106,22 @@ enum st history_read(struct history *h, const struct history_span *span, struct 
                      const struct triage_options *o, struct triage **out,
                      struct err *e) BASE_MUST_USE;
 
-/* A callback that takes a day from history_days (version is then of no use), or a version from
+/* What a page shows of a span, kept beside the sum of its parts, so that it can be written again
+ * without that sum: a triage of the first buckets alone (triage_keep), and the bytes of the rows of
+ * the others (summary_write_rows). */
+/* Reads both. o: the options of the run. ST_NONE: they are not kept, or were made with other
+ * options or by another build, or what was added since is in the span. ST_ERR: as history_read. */
+enum st history_read_page(struct history *h, const struct history_span *span,
+                          const struct triage_options *o, struct triage **top, struct strbuf *rows,
+                          struct err *e) BASE_MUST_USE;
+/* Keeps both, which were made of what the last history_read of the same span gave. As with a sum
+ * nothing happens if the file cannot be written at once, if the span changed since, or if the sum
+ * of its parts is not kept. ST_ERR: out of memory. */
+enum st history_keep_page(struct history *h, const struct history_span *span,
+                          const struct triage *top, const struct strbuf *rows,
+                          struct err *e) BASE_MUST_USE;
+
+/* A callback that takes a day (version is then NULL) from history_days, or a version from
  * history_versions; ST_ERR ends the list. */
 typedef enum st (*history_value_visit)(void *ctx, int32_t day, const char *version, struct err *e);
 /* Call visit for each day of the span, ascending, HISTORY_NO_DAY first, or for each version,
@@ -154,10 +170,15 @@ enum st history_note_of(struct history *h, const char *id, struct history_note *
 
 /* A callback that takes the number of a bucket; ST_ERR ends the list. */
 typedef enum st (*history_bucket_visit)(void *ctx, uint64_t bucket, struct err *e);
-/* Calls visit for each bucket with a mark fixed-in, also by a former id. ST_ERR: from visit, or as
- * history_read. */
-enum st history_fixed_each(struct history *h, history_bucket_visit visit, void *ctx,
-                           struct err *e) BASE_MUST_USE;
+/* Calls visit for each bucket that has a mark of this name, or, with NULL, any mark, also by a
+ * former id. ST_ERR: from visit, or as history_read. */
+enum st history_marked_each(struct history *h, const char *name, history_bucket_visit visit,
+                            void *ctx, struct err *e) BASE_MUST_USE;
+
+/* Appends the title of the bucket of this number. ST_NONE: the history has no such bucket, or it is
+ * a former id of another one. ST_ERR: as history_read. */
+enum st history_title_of(struct history *h, uint64_t bucket, struct strbuf *out,
+                         struct err *e) BASE_MUST_USE;
 
 /* ---- marks that people set ---- */
 

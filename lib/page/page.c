@@ -131,6 +131,7 @@ static void page_release(struct page_writer *p) {
     map_release(&p->texts);
     free(p->marks);
     free(p->notes);
+    free((void *)p->owners);
     map_release(&p->note_texts);
     free(p->frames.place);
     free(p->stacks.place);
@@ -157,6 +158,7 @@ enum st page_write(const struct summary *s, const struct page_options *o, struct
     }
     if (st == ST_OK) {
         put_start(&p, &style, &script);
+        page_number_common(&p);
         st = put_body(&p, e);
         page_markup(&p, "<script>");
         strbuf_add(&p.text, strbuf_cstr(&script), script.len);

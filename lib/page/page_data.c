@@ -9,7 +9,7 @@
 
 /* maximum number of values of one facet in a bucket's row; a filter on a further value does not
  * find the bucket */
-enum { ROW_VALUES = 40 };
+enum { ROW_VALUES = 40, COMMON_ROWS = 1000 /* rows whose texts get the first numbers */ };
 
 static void add_listed(struct strbuf *b, int64_t v) {
     strbuf_addi64(b, v);
@@ -138,8 +138,18 @@ static void put_row_numbers(struct page_writer *p, const struct summary_bucket *
         add_listed(&p->text, (int64_t)(numbers[i] & INT64_MAX));
     }
     add_listed(&p->text, page_text_number(p, b->cause));
-    for (size_t i = 0; i < sizeof facets / sizeof *facets; i++) {
+    const char *owner = p->owners[b - p->s->buckets.data];
+    const struct summary_value own = {.text = owner};
+    const struct summary_values owners = {&own, owner != NULL};
+    size_t count = sizeof facets / sizeof *facets;
+    while (count && !owner && !b->by[facets[count - 1]].count) {
+        count--; /* the script takes what is missing for no values */
+    }
+    for (size_t i = 0; i < count; i++) {
         put_row_values(p, &b->by[facets[i]]);
+    }
+    if (owner) {
+        put_row_values(p, &owners);
     }
     end_list(&p->text);
     page_flush(p);
@@ -182,6 +192,20 @@ static void put_texts(struct page_writer *p) {
         page_flush(p);
     }
     page_markup(p, "</template>\n");
+}
+
+void page_number_common(struct page_writer *p) {
+    static const enum summary_facet facets[] = {SUMMARY_VERSION, SUMMARY_OS, SUMMARY_DEVICE};
+    for (size_t i = 0; i < p->rows && i < COMMON_ROWS; i++) {
+        const struct summary_bucket *b = &p->s->buckets.data[i];
+        (void)page_text_number(p, b->cause);
+        for (size_t f = 0; f < sizeof facets / sizeof *facets; f++) {
+            const struct summary_values *v = &b->by[facets[f]];
+            for (size_t k = 0; k < v->count && k < ROW_VALUES; k++) {
+                (void)page_text_number(p, v->values[k].text);
+            }
+        }
+    }
 }
 
 void page_put_data(struct page_writer *p) {

@@ -9,6 +9,7 @@
 enum {
     /* Maximum number of characters shown of a text; names of templates are long. */
     PAGE_CELLS = 400,
+    PAGE_KNOWN_TEXTS = 512,
     PAGE_VERSIONS = 8 /* maximum number of versions in a trend: the newest ones */
 };
 #define PAGE_NONE UINT32_MAX
@@ -25,6 +26,12 @@ struct page_writer {
     struct sink *out;
     struct strbuf text; /* HTML that is about to be written */
     struct map texts;   /* texts that the script uses; a text's index is its line number */
+    /* Numbers of texts that were asked for last, by their address; texts live as long as the
+     * summary and the stored dumps. */
+    struct page_text {
+        const char *text;
+        uint32_t number;
+    } known[PAGE_KNOWN_TEXTS];
     struct page_places frames, stacks;
     struct strbuf dumps; /* stored dumps of the detailed buckets, as numbers for the script */
     struct summary_stack stack;  /* heaviest stack of the current bucket */
@@ -36,7 +43,8 @@ struct page_writer {
      * kept in note_texts. */
     struct bucket_note *notes;
     struct map note_texts;
-    bool failed; /* an allocation failed */
+    const char **owners; /* owner of each bucket; NULL = it has none */
+    bool failed;         /* an allocation failed */
 };
 
 /* ---- page_text.c: appending to p->text ---- */
@@ -114,6 +122,8 @@ void page_put_threads(struct page_writer *p, const struct stored_dump *d);
 
 /* ---- page_data.c: the data for the page's script ---- */
 
+/* Numbers the texts that many rows have before all others, so that their numbers are short. */
+void page_number_common(struct page_writer *p);
 /* Adds the stored dumps of a bucket to the script's data. */
 void page_add_dumps(struct page_writer *p, const struct summary_bucket *b);
 void page_put_data(struct page_writer *p);

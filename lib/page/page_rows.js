@@ -1,7 +1,7 @@
 // The table: sorted, filtered, and with buckets opened in it. All of it is kept in the URL's fragment.
 
 const FIRST_ROWS = 40, PAGE_ROWS = 100; // in the document at first, and how many more come when they are scrolled to
-const FACETS = {version: 'version', os: 'system', device: 'device', cause: 'cause', framework: 'framework', screen: 'screen', action: 'action'};
+const FACETS = {version: 'version', os: 'system', device: 'device', cause: 'cause', framework: 'framework', screen: 'screen', action: 'action', owner: 'owner'};
 const FACET_VALUES = 200;
 const table = document.getElementById('buckets'), body = table.tBodies[0], tools = document.getElementById('tools'), status = document.getElementById('status');
 
@@ -16,10 +16,35 @@ const details = new Map(); // rank -> what is to be shown of a bucket
 for (const node of document.querySelectorAll('details.bucket')) { details.set(Number(node.dataset.rank), node.querySelector('div')); }
 document.getElementById('details').hidden = true; // they open in the table
 
+// The rows behind the details stand as text in <noscript>: an element is made of one when it is shown.
+const maker = document.createElement('tbody'), entryOfRow = new WeakMap();
+const ENTITIES = {amp: '&', lt: '<', gt: '>', quot: '"'};
+const decodeText = (text) => text.replace(/&(?:#(\d+)|(\w+));/g, (all, code, name) => (code ? String.fromCodePoint(Number(code)) : ENTITIES[name] ?? all));
+
+class Entry {
+  constructor(rank, id, title, source) {
+    Object.assign(this, {rank, id, row: data.rows[rank], source, escaped: title});
+  }
+  get title() { return (this.decoded ??= decodeText(this.escaped)); }
+  get tr() {
+    if (!this.node) {
+      maker.innerHTML = this.source;
+      this.node = maker.firstElementChild;
+      entryOfRow.set(this.node, this);
+    }
+    return this.node;
+  }
+}
+
 const entries = Array.from(body.rows, (tr, rank) => {
-  const cell = tr.cells[1], id = cell.querySelector('i').textContent;
-  return {tr, rank, id, row: data.rows[rank], title: cell.textContent.slice(0, -id.length - 1)};
+  const cell = tr.cells[1], id = cell.querySelector('i').textContent, entry = new Entry(rank, id, '', '');
+  entry.decoded = cell.textContent.slice(0, -id.length - 1);
+  entry.node = tr;
+  entryOfRow.set(tr, entry);
+  return entry;
 });
+const rest = document.getElementById('rest');
+for (const [line, title, id] of rest ? rest.textContent.matchAll(/^<tr><td>\d+<td>([^<]*) <i>([^<]*)<\/i>.*$/gm) : []) { entries.push(new Entry(entries.length, id, title, line)); }
 const byId = new Map(entries.map((entry) => [entry.id, entry]));
 
 let state = {q: '', sort: 'rank', down: false, open: '', facets: {}};
@@ -72,7 +97,12 @@ function draw() {
   inside.remove();
   drawn = 0;
   while (drawn < FIRST_ROWS && drawn < shown.length && body.rows[drawn] === shown[drawn].tr) { drawn++; }
-  while (body.rows.length > drawn) { body.lastChild.remove(); }
+  if (body.rows.length > drawn) {
+    const behind = document.createRange();
+    behind.setStartBefore(body.rows[drawn]);
+    behind.setEndAfter(body.lastChild);
+    behind.deleteContents();
+  }
   drawMore(Math.max(FIRST_ROWS - drawn, 0));
   for (const th of table.tHead.rows[0].cells) {
     th.removeAttribute('aria-sort');
@@ -262,7 +292,7 @@ function focus(entry) {
 body.addEventListener('click', (event) => {
   const tr = event.target.closest('tr');
   if (!tr || tr === inside || (event.target.closest('i') && String(getSelection()))) { return; }
-  const entry = entries.find((e) => e.tr === tr);
+  const entry = entryOfRow.get(tr);
   event.preventDefault();
   open(opened === entry ? null : entry);
   focus(entry);

@@ -49,8 +49,8 @@ static void put_bucket_row(struct page_writer *p, size_t rank) {
     page_put_trend(p, b, false);
     page_markup(p, "<td>");
     page_put_marks(p, page_marks_of(p, b));
-    const char *owner = rank < p->details ? p->notes[rank].owner : NULL;
-    if (owner && *owner) {
+    const char *owner = p->owners[rank];
+    if (owner) {
         page_markup(p, "<small title=owner>");
         page_put(p, owner);
         page_markup(p, "</small>");
@@ -59,7 +59,16 @@ static void put_bucket_row(struct page_writer *p, size_t rank) {
     page_flush(p);
 }
 
+static void put_rows(struct page_writer *p, size_t from, size_t to) {
+    for (size_t i = from; i < to && !p->text.failed; i++) {
+        put_bucket_row(p, i);
+    }
+}
+
+/* Where scripts run, what stands in <noscript> is one text for the parser; the script makes of it
+ * the rows that it shows. Without scripts it is a second table. */
 void page_put_table(struct page_writer *p) {
+    const size_t parsed = p->details < p->rows ? p->details : p->rows;
     static const char *const columns[][3] = {
         {"rank", "#", "by lost time"},
         {"title", "bucket", "innermost frame first"},
@@ -82,8 +91,11 @@ void page_put_table(struct page_writer *p) {
                     columns[i][2], columns[i][1]);
     }
     page_markup(p, "</thead>\n<tbody>\n");
-    for (size_t i = 0; i < p->rows && !p->text.failed; i++) {
-        put_bucket_row(p, i);
-    }
+    put_rows(p, 0, parsed);
     page_markup(p, "</tbody></table>\n");
+    if (parsed < p->rows) {
+        page_markup(p, "<noscript id=rest><table class=rest><tbody>\n");
+        put_rows(p, parsed, p->rows);
+        page_markup(p, "</tbody></table></noscript>\n");
+    }
 }

@@ -4,16 +4,18 @@
 const data = JSON.parse(document.getElementById('data').textContent);
 const texts = document.getElementById('texts').content.textContent.split('\n');
 for (const list of [data.rows, data.stacks, data.frames]) { list.pop(); } // each ends in a 0
-for (const row of data.rows) { row.forEach((value, i) => { if (i > 7 && !value) { row[i] = []; } }); } // 0: no values
 const REGEX_MS = 200;
 
 // Members of a row, in the order in which they were written.
-const ROW = {ms: 0, users: 1, stalls: 2, p50: 3, p95: 4, dumps: 5, marks: 6, cause: 7, version: 8, os: 9, device: 10, screen: 11, action: 12, framework: 13};
+const ROW = {ms: 0, users: 1, stalls: 2, p50: 3, p95: 4, dumps: 5, marks: 6, cause: 7, version: 8, os: 9, device: 10, screen: 11, action: 12, framework: 13, owner: 14};
+for (const row of data.rows) { // 0, or none at its end: no values
+  for (let i = ROW.version; i <= ROW.owner; i++) { row[i] ||= []; }
+}
 const MARKS = ['new', 'worse', 'better', 'back', 'ignored', 'may be worse', 'new inside', 'worse inside']; // in the order of the bits
 // Fields of a filter: the member of a row, or 'id' and 'title', which the table has.
 const FIELDS = {
   'app.version': 'version', 'device.os': 'os', 'device.model': 'device', 'context.screen': 'screen', cause: 'cause', action: 'action', framework: 'framework',
-  mark: 'marks', level1: 'id', title: 'title', stalled_ms: 'ms', users: 'users', stalls: 'stalls', dumps: 'dumps', p50_ms: 'p50', p95_ms: 'p95',
+  mark: 'marks', owner: 'owner', level1: 'id', title: 'title', stalled_ms: 'ms', users: 'users', stalls: 'stalls', dumps: 'dumps', p50_ms: 'p50', p95_ms: 'p95',
 };
 const NUMBERS = ['ms', 'users', 'stalls', 'dumps', 'p50', 'p95'];
 
@@ -97,7 +99,7 @@ function predicateOf(term) {
     return (e) => (e.lower ??= e.title.toLowerCase()).includes(term.value) || e.id.startsWith(term.value)
       || [...valuesOf(e, 'cause'), ...valuesOf(e, 'marks')].some((v) => v.toLowerCase() === term.value);
   }
-  if (!['cause', 'version', 'os', 'device', 'screen', 'action', 'framework'].includes(term.field)) {
+  if (!['cause', 'version', 'os', 'device', 'screen', 'action', 'framework', 'owner'].includes(term.field)) {
     return (e) => valuesOf(e, term.field).some((v) => v !== '' && test(v)) !== negative;
   }
   const said = [];

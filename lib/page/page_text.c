@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/escape.h"
+#include "base/hash.h"
 #include "classify/text/number_text.h"
 #include "page/page_private.h"
 
@@ -51,9 +52,14 @@ void page_flush(struct page_writer *p) {
 }
 
 uint32_t page_text_number(struct page_writer *p, const char *text) {
+    struct page_text *known = &p->known[hash_u64((uintptr_t)text) % PAGE_KNOWN_TEXTS];
+    if (known->text == text) {
+        return known->number;
+    }
     size_t index = map_intern(&p->texts, text, strlen(text));
     p->failed = p->failed || index >= PAGE_NONE;
-    return index < PAGE_NONE ? (uint32_t)index : 0;
+    *known = (struct page_text){text, index < PAGE_NONE ? (uint32_t)index : 0};
+    return known->number;
 }
 
 static void put_sentence_lines(struct page_writer *p, const char *text) {
@@ -90,21 +96,33 @@ static void keep_note(struct page_writer *p, struct bucket_note *to, const struc
     }
 }
 
+/* Reads the note on a bucket that is in detail, or has a mark. */
+static void read_note(struct page_writer *p, size_t rank) {
+    const char *id = p->s->buckets.data[rank].id;
+    struct bucket_note note = {0}, kept = {0};
+    bool detail = rank < p->details, back = p->o->is_back && p->o->is_back(p->o->note_ctx, id);
+    p->marks[rank] = p->s->buckets.data[rank].marks | (back ? SUMMARY_BACK : 0u);
+    if (!p->o->note || !(detail || (p->o->is_marked && p->o->is_marked(p->o->note_ctx, id))) ||
+        !p->o->note(p->o->note_ctx, id, &note)) {
+        return;
+    }
+    keep_note(p, &kept, &note);
+    p->marks[rank] |= note.ignored ? SUMMARY_IGNORED : 0u;
+    p->owners[rank] = *kept.owner ? kept.owner : NULL;
+    if (detail) {
+        p->notes[rank] = kept;
+    }
+}
+
 bool page_read_marks(struct page_writer *p) {
     size_t count = p->s->buckets.len;
     p->marks = calloc(count + 1, sizeof *p->marks);
     p->notes = calloc(p->details + 1, sizeof *p->notes);
-    for (size_t i = 0; p->marks && p->notes && i < count; i++) {
-        const struct summary_bucket *b = &p->s->buckets.data[i];
-        bool back = p->o->is_back && p->o->is_back(p->o->note_ctx, b->id);
-        struct bucket_note note = {0};
-        p->marks[i] = b->marks | (back ? SUMMARY_BACK : 0u);
-        if (i < p->details && p->o->note && p->o->note(p->o->note_ctx, b->id, &note)) {
-            keep_note(p, &p->notes[i], &note);
-            p->marks[i] |= note.ignored ? SUMMARY_IGNORED : 0u;
-        }
+    p->owners = calloc(count + 1, sizeof *p->owners);
+    for (size_t i = 0; p->marks && p->notes && p->owners && i < count; i++) {
+        read_note(p, i);
     }
-    return p->marks && p->notes && !p->failed;
+    return p->marks && p->notes && p->owners && !p->failed;
 }
 
 unsigned page_marks_of(const struct page_writer *p, const struct summary_bucket *b) {

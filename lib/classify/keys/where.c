@@ -33,6 +33,11 @@ struct where_field {
 #define OF_KEY(name, type)                                                                         \
     { name, type, SIZE_MAX }
 
+/* Is a row of a field that people set for a bucket. */
+#define OF_BUCKET(name, type)                                                                      \
+    { name, type, BUCKET_OFFSET }
+#define BUCKET_OFFSET (SIZE_MAX - 1)
+
 static const struct where_field fields[] = {
     TEXT(id),
     TEXT(time),
@@ -69,6 +74,8 @@ static const struct where_field fields[] = {
     OF_KEY("level1", FIELD_TEXT),
     OF_KEY("level2", FIELD_TEXT),
     OF_KEY("action", FIELD_TEXT),
+    OF_BUCKET("owner", FIELD_TEXT),
+    OF_BUCKET("ignored", FIELD_BOOL),
 };
 
 const char *where_field_name(size_t i) {
@@ -237,6 +244,15 @@ bool where_asks(const struct where *w, const char *field) {
     return false;
 }
 
+bool where_asks_marks(const struct where *w) {
+    for (size_t i = 0; i < w->terms.len; i++) {
+        if (w->terms.data[i].field->offset == BUCKET_OFFSET) {
+            return true;
+        }
+    }
+    return false;
+}
+
 const char *where_asks_beside(const struct where *w, const char *const *known) {
     for (size_t i = 0; i < w->terms.len; i++) {
         const struct term *t = &w->terms.data[i];
@@ -352,6 +368,9 @@ enum st where_match(const struct where *w, const struct dump *d, const struct st
         const struct term *t = &w->terms.data[i];
         char buf[VALUE_SIZE];
         const char *value;
+        if (t->field->offset == BUCKET_OFFSET) {
+            continue;
+        }
         enum st st = value_of(t, d, key, buf, &value, e);
         if (st == ST_ERR) {
             return ST_ERR;
@@ -385,6 +404,22 @@ enum st where_match_exposure(const struct where *w, where_said said, void *ctx,
     }
     if (seen) {
         seen->count++;
+    }
+    return as_status(all);
+}
+
+enum st where_match_bucket(const struct where *w, where_said said, void *ctx, struct err *e) {
+    bool all = true;
+    for (size_t i = 0; all && i < w->terms.len; i++) {
+        const struct term *t = &w->terms.data[i];
+        const char *value = NULL;
+        if (t->field->offset != BUCKET_OFFSET) {
+            continue;
+        }
+        enum st st = said(ctx, t->name, &value);
+        if (term_holds(t, st == ST_OK ? value : NULL, NULL, &all, e) != ST_OK) {
+            return ST_ERR;
+        }
     }
     return as_status(all);
 }

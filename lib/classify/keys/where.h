@@ -45,6 +45,8 @@ struct where_seen {
 };
 /* Does a term of the filter name this field? "context." stands for all fields of the context. */
 bool where_asks(const struct where *w, const char *field);
+/* Does a term name a field that people set for a bucket: owner or ignored? */
+bool where_asks_marks(const struct where *w);
 /* Does a term ask for exactly this value of the field? */
 bool where_asks_for(const struct where *w, const char *field, const char *value);
 /* Returns the first field that a term names and that is not in `known` (an array that ends in
@@ -64,6 +66,11 @@ typedef enum st (*where_said)(void *ctx, const char *field, const char **text);
  * ST_OK: it matches. ST_NONE: it does not. ST_ERR: out of memory. */
 enum st where_match_exposure(const struct where *w, where_said said, void *ctx,
                              struct where_seen *seen, struct err *e) BASE_MUST_USE;
+/* Tests what people say of a bucket: the terms on owner and ignored are tested, all others hold, as
+ * those two do for a dump and a record of exposure. ST_OK: it matches. ST_NONE: it does not.
+ * ST_ERR: out of memory. */
+enum st where_match_bucket(const struct where *w, where_said said, void *ctx,
+                           struct err *e) BASE_MUST_USE;
 void where_seen_add(struct where_seen *seen, const struct where_seen *more);
 /* Returns the next field, from term *at on, that no examined input has, and moves *at past its
  * term; terms that hold for a missing field are skipped. exposure: the inputs were records of

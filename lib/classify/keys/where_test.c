@@ -192,7 +192,8 @@ static void it_is_known_what_is_asked_for(void **state) {
         assert_int_equal(where_add(w, strbuf_cstr(&text), &at, NULL),
                          strcmp(where_field_name(i), "stall.prewarmed") == 0 ||
                                  strcmp(where_field_name(i), "stall.ended") == 0 ||
-                                 strcmp(where_field_name(i), "stall.fatal") == 0
+                                 strcmp(where_field_name(i), "stall.fatal") == 0 ||
+                                 strcmp(where_field_name(i), "ignored") == 0
                              ? ST_ERR
                              : ST_OK);
         where_free(w);
@@ -200,7 +201,42 @@ static void it_is_known_what_is_asked_for(void **state) {
     }
 }
 
-/* A record of exposure that has two fields, and never any of the app. */
+static enum st team_says(void *ctx, const char *field, const char **text) {
+    *text = strcmp(field, "owner") == 0 ? ctx : "false";
+    return *text ? ST_OK : ST_NONE;
+}
+
+static void what_people_say_is_asked_of_buckets_alone(void **state) {
+    (void)state;
+    static const struct {
+        const char *terms;
+        const char *owner; /* NULL = the bucket has none */
+        enum st holds;
+    } rows[] = {{"owner=web", "web", ST_OK},
+                {"owner=web", "shop", ST_NONE},
+                {"owner=web", NULL, ST_NONE},
+                {"owner!=web", NULL, ST_OK},
+                {"owner=", NULL, ST_OK},
+                {"owner~^w ignored=false", "web", ST_OK},
+                {"owner=web ignored=true", "web", ST_NONE},
+                {"app.version=1", "web", ST_OK}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct where *w = NULL;
+        struct dump d = {.app = {.version = "1"}};
+        struct stall_key key = {0};
+        char owner[8];
+        size_t at;
+        snprintf(owner, sizeof owner, "%s", rows[i].owner ? rows[i].owner : "");
+        assert_int_equal(where_new(&w, NULL), ST_OK);
+        assert_int_equal(where_add(w, rows[i].terms, &at, NULL), ST_OK);
+        assert_int_equal(where_match_bucket(w, team_says, rows[i].owner ? owner : NULL, NULL),
+                         rows[i].holds);
+        assert_int_equal(where_match(w, &d, &key, NULL, NULL), ST_OK);
+        where_free(w);
+    }
+}
+
+/* A record of exposure that says two fields, and never any of the app. */
 static enum st record_says(void *ctx, const char *field, const char **text) {
     *text = strcmp(field, "device.os") == 0        ? "iOS 18.7"
             : strcmp(field, "context.screen") == 0 ? ctx
@@ -303,6 +339,7 @@ int main(void) {
         cmocka_unit_test(for_what_is_not_said_only_other_holds),
         cmocka_unit_test(quotes_take_white_space_and_themselves),
         cmocka_unit_test(a_mistake_is_pointed_at),
+        cmocka_unit_test(what_people_say_is_asked_of_buckets_alone),
         cmocka_unit_test(it_is_known_what_is_asked_for),
         cmocka_unit_test(exposure_is_asked_for_users_and_not_for_stalls),
         cmocka_unit_test(what_nothing_says_is_told),

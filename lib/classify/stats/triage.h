@@ -146,6 +146,13 @@ uint64_t triage_differing(const struct triage *t);
  * Errors of writing stick to the sink. ST_ERR: out of memory. */
 enum st triage_write_partial(const struct triage *t, struct sink *out, struct err *e) BASE_MUST_USE;
 
+/* A callback that tells whether a bucket of level 1 is wanted: its id, and its place in the order
+ * of output. */
+typedef bool (*triage_wants)(void *ctx, const char *id, size_t rank);
+/* Drops the unwanted buckets of level 1 from a finished triage, with their level-2 buckets, and all
+ * holders; totals stay, and t stays finished. ST_ERR: out of memory, and t can only be freed. */
+enum st triage_keep(struct triage *t, triage_wants wants, void *ctx, struct err *e) BASE_MUST_USE;
+
 /* A reader of partials, line by line. */
 struct partial_reader;
 enum st partial_reader_new(struct partial_reader **out, struct err *e) BASE_MUST_USE;

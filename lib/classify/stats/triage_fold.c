@@ -1,7 +1,7 @@
-/* Folds the buckets past a limit into one, which bounds an output; sums stay exact. The time that a
- * bucket may have lost by folding in partials is bounded as in mergeable summaries (Agarwal,
- * Cormode, Huang, Phillips, Wei, Yi, "Mergeable summaries", PODS 2012): in each partial the bucket
- * had at most the time of the largest folded bucket. */
+/* Folds the buckets past a limit into one, which bounds an output, or drops them; sums stay exact.
+ * The time that a bucket may have lost by folding in partials is bounded as in mergeable summaries
+ * (Agarwal, Cormode, Huang, Phillips, Wei, Yi, "Mergeable summaries", PODS 2012): in each partial
+ * the bucket had at most the time of the largest folded bucket. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -135,4 +135,101 @@ enum st triage_fold(struct triage *t, struct err *e) {
     free(into.level[1]);
     free(into.actions);
     return ok ? ST_OK : err_nomem(e);
+}
+
+/* ---- keeping some buckets alone ---- */
+
+/* Replaces the set by its buckets that `keeps` selects, and frees the others. place: for each
+ * bucket its new index, NO_INDEX = freed; malloc'ed by the caller. False: out of memory, and all
+ * buckets that were not moved are freed. */
+static bool keep_buckets(struct bucket_set *set, const bool *keeps, uint32_t *place) {
+    struct bucket_set old = *set;
+    bool ok = true;
+    *set = (struct bucket_set){.fold = old.fold, .level = old.level};
+    for (size_t i = 0; i < old.buckets.len; i++) {
+        struct bucket *b = old.buckets.data[i];
+        ok = ok && (!keeps[i] || bucket_move(set, b));
+        place[i] = ok && keeps[i] ? b->index : NO_INDEX;
+        if (place[i] == NO_INDEX) {
+            bucket_free(b);
+        }
+    }
+    old.buckets.len = 0;
+    bucket_set_release(&old);
+    return ok;
+}
+
+/* The choice in three sets: which buckets stay, and their new indexes. */
+struct kept_sets {
+    bool *keeps[3];
+    uint32_t *places[3];
+};
+
+/* Selects the buckets of level 1 that are wanted, their level-2 buckets, and their actions. */
+static void choose_wanted(const struct triage *t, triage_wants wants, void *ctx,
+                          struct kept_sets *kept) {
+    const struct bucket_set *set = &t->level[0];
+    for (size_t i = 0; i < set->buckets.len; i++) {
+        const struct bucket *b = set->buckets.data[set->ranked[i]];
+        if (!wants(ctx, b->id, i)) {
+            continue;
+        }
+        kept->keeps[0][b->index] = true;
+        for (size_t k = 0; k < b->children.len; k++) {
+            kept->keeps[1][b->children.data[k]] = true;
+        }
+        for (size_t k = 0; k < b->actions.len; k++) {
+            kept->keeps[2][b->actions.data[k].action] = true;
+        }
+    }
+}
+
+/* Points the buckets of a level to the new places of others; shares of actions that are gone, which
+ * only level 2 may have, are dropped. */
+static void replace_links(struct bucket_set *set, const struct kept_sets *kept) {
+    for (size_t i = 0; i < set->buckets.len; i++) {
+        struct bucket *b = set->buckets.data[i];
+        uint32_t count = 0;
+        for (size_t k = 0; k < b->actions.len; k++) {
+            struct action_share a = b->actions.data[k];
+            a.action = kept->places[2][a.action];
+            b->actions.data[count] = a;
+            count += a.action != NO_INDEX;
+        }
+        b->actions.len = count;
+        for (size_t k = 0; k < b->children.len; k++) {
+            b->children.data[k] = kept->places[1][b->children.data[k]];
+        }
+        b->parent = b->parent == NO_INDEX ? NO_INDEX : kept->places[0][b->parent];
+    }
+}
+
+enum st triage_keep(struct triage *t, triage_wants wants, void *ctx, struct err *e) {
+    struct bucket_set *const sets[3] = {&t->level[0], &t->level[1], &t->actions};
+    struct kept_sets kept = {{0}, {0}};
+    bool ok = true;
+    for (size_t i = 0; i < 3; i++) {
+        kept.keeps[i] = calloc(sets[i]->buckets.len + 1, sizeof *kept.keeps[i]);
+        kept.places[i] = calloc(sets[i]->buckets.len + 1, sizeof *kept.places[i]);
+        ok = ok && kept.keeps[i] && kept.places[i];
+    }
+    if (ok) {
+        choose_wanted(t, wants, ctx, &kept);
+    }
+    for (size_t i = 0; ok && i < 3; i++) {
+        ok = keep_buckets(sets[i], kept.keeps[i], kept.places[i]);
+        t->torn = !ok;
+    }
+    if (ok) {
+        replace_links(&t->level[0], &kept);
+        replace_links(&t->level[1], &kept);
+        bucket_set_release(&t->holders);
+    }
+    for (size_t i = 0; i < 3; i++) {
+        ok = ok && rank_set(sets[i], t->options.weight);
+        free(kept.keeps[i]);
+        free(kept.places[i]);
+    }
+    t->torn = t->torn || !ok;
+    return ok && rank_set(&t->holders, t->options.weight) ? ST_OK : err_nomem(e);
 }

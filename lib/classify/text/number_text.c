@@ -42,6 +42,16 @@ const char *text_count(uint64_t v, size_t columns, char out[NUMBER_SIZE]) {
     return out;
 }
 
+/* Writes two numbers with their units, "12m05s"; the second one has two digits. */
+static void put_pair(char *out, uint64_t large, char unit, uint64_t small, char small_unit) {
+    out += decimal_put(out, large);
+    *out++ = unit;
+    *out++ = (char)('0' + small / 10 % 10);
+    *out++ = (char)('0' + small % 10);
+    *out++ = small_unit;
+    *out = '\0';
+}
+
 const char *text_ms(uint64_t ms, char out[NUMBER_SIZE]) {
     uint64_t s = ms / 1000;
     if (ms < 1000) {
@@ -51,11 +61,11 @@ const char *text_ms(uint64_t ms, char out[NUMBER_SIZE]) {
         *end++ = '.';
         memcpy(end + decimal_put(end, (ms + 50) / 100 % 10), "s", sizeof "s");
     } else if (s < 3600) {
-        snprintf(out, NUMBER_SIZE, "%" PRIu64 "m%02" PRIu64 "s", s / 60, s % 60);
+        put_pair(out, s / 60, 'm', s % 60, 's');
     } else if (s < 100 * 3600) {
-        snprintf(out, NUMBER_SIZE, "%" PRIu64 "h%02" PRIu64 "m", s / 3600, s / 60 % 60);
+        put_pair(out, s / 3600, 'h', s / 60 % 60, 'm');
     } else if (s < UINT64_C(1000) * 86400) {
-        snprintf(out, NUMBER_SIZE, "%" PRIu64 "d%02" PRIu64 "h", s / 86400, s / 3600 % 24);
+        put_pair(out, s / 86400, 'd', s / 3600 % 24, 'h');
     } else {
         snprintf(out, NUMBER_SIZE, "%" PRIu64 "d", s / 86400);
     }
@@ -91,10 +101,12 @@ const char *text_share(uint64_t part, uint64_t whole, char out[NUMBER_SIZE]) {
 
 const char *text_users(uint64_t users, size_t columns, char out[NUMBER_SIZE]) {
     if (!users) {
-        snprintf(out, NUMBER_SIZE, "\xe2\x80\x93");
-        return out;
+        return memcpy(out, "\xe2\x80\x93", sizeof "\xe2\x80\x93");
     }
     char number[NUMBER_SIZE];
+    if (users <= DISTINCT_EXACT_MAX && !columns) {
+        return text_grouped(users, out);
+    }
     bool about = users > DISTINCT_EXACT_MAX;
     const char *digits =
         columns ? text_count(users, columns - about, number) : text_grouped(users, number);

@@ -1,0 +1,244 @@
+/* Writes and reads the rows of a summary: LEB128 numbers, and a table of texts, each with a NUL
+ * behind it, to which the numbers refer by offset. */
+#include "classify/summary/summary_rows.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/leb128.h"
+#include "base/map.h"
+#include "base/parse.h"
+#include "base/reader.h"
+#include "classify/rules/causes.h"
+
+enum { ROWS_VERSION = 1 };
+
+/* The facets of a row; only versions have their dumps. */
+static const enum summary_facet row_facets[] = {SUMMARY_VERSION, SUMMARY_OS, SUMMARY_DEVICE,
+                                                SUMMARY_ACTION, SUMMARY_FRAMEWORK};
+enum { ROW_FACETS = sizeof row_facets / sizeof *row_facets };
+
+/* ---- writing ---- */
+
+struct rows_writer {
+    struct map offsets; /* text -> offset in `texts` */
+    struct strbuf texts, numbers;
+    bool failed; /* out of memory */
+};
+
+static void put_number(struct rows_writer *w, uint64_t v) {
+    char bytes[LEB128_MAX];
+    strbuf_add(&w->numbers, bytes, (size_t)(leb128_put(bytes, v) - bytes));
+}
+
+static void put_text(struct rows_writer *w, const char *text) {
+    size_t len = strlen(text);
+    bool added = false;
+    struct map_entry *entry = map_put(&w->offsets, text, len, w->texts.len, &added);
+    if (added) {
+        strbuf_add(&w->texts, text, len + 1);
+    }
+    w->failed = w->failed || !entry;
+    put_number(w, entry ? entry->value : 0);
+}
+
+static void put_values(struct rows_writer *w, const struct summary_values *v, bool dumps) {
+    put_number(w, v->count);
+    for (size_t i = 0; i < v->count; i++) {
+        put_text(w, v->values[i].text);
+        if (dumps) {
+            put_number(w, v->values[i].dumps);
+        }
+    }
+}
+
+static void put_duration(struct rows_writer *w, struct tally_duration d) {
+    put_number(w, d.ms);
+    put_number(w, d.at_least);
+}
+
+/* False: the bucket's id is no number. */
+static bool put_row(struct rows_writer *w, const struct summary_bucket *b) {
+    uint64_t id;
+    enum rule_cause cause;
+    if (!parse_hex(b->id, strlen(b->id), &id) ||
+        !rule_cause_parse(b->cause, strlen(b->cause), &cause)) {
+        return false;
+    }
+    const uint64_t numbers[] = {id, b->ms, cause, b->users, b->stalls, b->dumps};
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        put_number(w, numbers[i]);
+    }
+    put_duration(w, b->p50);
+    put_duration(w, b->p95);
+    put_text(w, b->title);
+    for (size_t f = 0; f < ROW_FACETS; f++) {
+        put_values(w, &b->by[row_facets[f]], row_facets[f] == SUMMARY_VERSION);
+    }
+    return true;
+}
+
+static void put_gone(struct rows_writer *w, const struct summary_gone *gone) {
+    put_number(w, gone->count);
+    for (size_t i = 0; i < gone->count; i++) {
+        const struct gone_bucket *g = &gone->buckets[i];
+        put_number(w, g->id);
+        put_text(w, g->gone_in);
+        put_text(w, g->returned_in ? g->returned_in : "");
+    }
+}
+
+enum st summary_write_rows(const struct summary *s, size_t first, const struct summary_gone *gone,
+                           struct strbuf *out, struct err *e) {
+    struct rows_writer w = {{0}, {0}, {0}, false};
+    bool numbered = !s->by_stalls && !s->outcome;
+    first = first < s->buckets.len ? first : s->buckets.len;
+    put_number(&w, first);
+    put_text(&w, s->totals);
+    put_gone(&w, gone);
+    put_number(&w, s->buckets.len - first);
+    for (size_t i = first; numbered && i < s->buckets.len; i++) {
+        numbered = put_row(&w, &s->buckets.data[i]);
+    }
+    char head[1 + LEB128_MAX] = {ROWS_VERSION};
+    char *end = leb128_put(head + 1, w.texts.len);
+    strbuf_add(out, head, (size_t)(end - head));
+    strbuf_add(out, strbuf_cstr(&w.texts), w.texts.len);
+    strbuf_add(out, strbuf_cstr(&w.numbers), w.numbers.len);
+    bool failed = w.failed || w.texts.failed || w.numbers.failed;
+    map_release(&w.offsets);
+    strbuf_release(&w.texts);
+    strbuf_release(&w.numbers);
+    if (failed || strbuf_check(out, e) != ST_OK) {
+        return err_nomem(e);
+    }
+    return numbered ? ST_OK : ST_NONE;
+}
+
+/* ---- reading ---- */
+
+struct rows_reader {
+    struct reader numbers;
+    const char *texts; /* ends with a NUL */
+    size_t text_len;
+    struct summary *s;
+    bool failed; /* out of memory */
+};
+
+static const char *take_text(struct rows_reader *r) {
+    uint64_t at = reader_uleb128(&r->numbers);
+    if (at >= r->text_len) {
+        reader_fail(&r->numbers);
+        return "";
+    }
+    return r->texts + at;
+}
+
+/* Reads how many things follow, of which each has at least a byte. */
+static size_t take_count(struct rows_reader *r) {
+    uint64_t count = reader_uleb128(&r->numbers);
+    if (count > reader_left(&r->numbers)) {
+        reader_fail(&r->numbers);
+        return 0;
+    }
+    return (size_t)count;
+}
+
+static struct summary_values take_values(struct rows_reader *r, bool dumps) {
+    size_t count = take_count(r);
+    struct summary_value *values = count ? arena_array(&r->s->arena, count, sizeof *values) : NULL;
+    r->failed = r->failed || (count && !values);
+    for (size_t i = 0; values && i < count; i++) {
+        values[i].text = take_text(r);
+        values[i].dumps = dumps ? reader_uleb128(&r->numbers) : 0;
+    }
+    return (struct summary_values){values, values ? count : 0};
+}
+
+static struct tally_duration take_duration(struct rows_reader *r) {
+    struct tally_duration d = {.ms = reader_uleb128(&r->numbers)};
+    d.at_least = reader_uleb128(&r->numbers) != 0;
+    return d;
+}
+
+static void take_row(struct rows_reader *r, struct summary_bucket *b) {
+    char *id = arena_alloc(&r->s->arena, KEY_ID_SIZE);
+    *b = (struct summary_bucket){.place = "", .causes = "", .why = "", .first = "", .last = ""};
+    b->evidence = "";
+    b->id = id ? id : "";
+    r->failed = r->failed || !id;
+    uint64_t number = reader_uleb128(&r->numbers);
+    if (id) {
+        key_number_text(number, id);
+    }
+    b->weight = b->ms = reader_uleb128(&r->numbers);
+    uint64_t cause = reader_uleb128(&r->numbers);
+    b->cause = rule_cause_text(cause < CAUSE_COUNT ? (enum rule_cause)cause : CAUSE_UNKNOWN);
+    b->users = reader_uleb128(&r->numbers);
+    b->stalls = reader_uleb128(&r->numbers);
+    b->dumps = reader_uleb128(&r->numbers);
+    b->p50 = take_duration(r);
+    b->p95 = take_duration(r);
+    b->title = take_text(r);
+    for (size_t f = 0; f < ROW_FACETS; f++) {
+        b->by[row_facets[f]] = take_values(r, row_facets[f] == SUMMARY_VERSION);
+    }
+}
+
+static enum st take_gone(struct rows_reader *r, gone_visit visit, void *ctx, struct err *e) {
+    enum st st = ST_OK;
+    for (size_t count = take_count(r); st == ST_OK && count && !r->numbers.failed; count--) {
+        struct gone_bucket g = {.id = reader_uleb128(&r->numbers)};
+        g.gone_in = take_text(r);
+        g.returned_in = take_text(r);
+        g.returned_in = *g.returned_in ? g.returned_in : NULL;
+        st = r->numbers.failed ? ST_OK : visit(ctx, &g, e);
+    }
+    return st;
+}
+
+static void take_rows(struct rows_reader *r) {
+    size_t count = take_count(r);
+    if (!VEC_RESERVE(&r->s->buckets, count)) {
+        r->failed = true;
+        return;
+    }
+    for (; count && !r->failed && !r->numbers.failed; count--) {
+        take_row(r, &r->s->buckets.data[r->s->buckets.len++]);
+    }
+}
+
+/* Begins to read. False: the bytes are damaged. */
+static bool open_rows(struct rows_reader *r, const void *bytes, size_t len) {
+    r->numbers = reader_init("rows", bytes, len);
+    bool known = reader_u8(&r->numbers) == ROWS_VERSION;
+    r->text_len = take_count(r);
+    r->texts = (const char *)reader_bytes(&r->numbers, r->text_len);
+    return known && r->texts && r->text_len && !r->texts[r->text_len - 1];
+}
+
+size_t summary_rows_first(const void *bytes, size_t len) {
+    struct rows_reader r = {.s = NULL};
+    uint64_t first = open_rows(&r, bytes, len) ? reader_uleb128(&r.numbers) : SIZE_MAX;
+    return r.numbers.failed || first > SIZE_MAX ? SIZE_MAX : (size_t)first;
+}
+
+enum st summary_read_rows(struct summary *s, const void *bytes, size_t len, gone_visit visit,
+                          void *ctx, struct err *e) {
+    struct rows_reader r = {.s = s};
+    if (!open_rows(&r, bytes, len)) {
+        return err_set(e, ERR_FORMAT, "the rows of a page are damaged");
+    }
+    bool fits = reader_uleb128(&r.numbers) == s->buckets.len;
+    s->totals = take_text(&r);
+    enum st st = fits ? take_gone(&r, visit, ctx, e) : ST_OK;
+    if (fits && st == ST_OK) {
+        take_rows(&r);
+    }
+    if (st != ST_OK || r.failed) {
+        return st == ST_OK ? err_nomem(e) : ST_ERR;
+    }
+    return fits && !r.numbers.failed && !reader_left(&r.numbers)
+               ? ST_OK
+               : err_set(e, ERR_FORMAT, "the rows of a page are damaged");
+}

@@ -1,0 +1,185 @@
+/* Keeps what a page shows of a span beside the sum of its parts. */
+#include <string.h>
+
+#include "base/gz.h"
+#include "classify/summary/summary_rows.h"
+#include "history/history_private.h"
+
+/* Texts of the rows repeat much within short distances, and are read often. */
+enum { PAGE_ZIP_LEVEL = 1 };
+
+/* ---- reading ---- */
+
+/* A page of the file that may be that of the parts. */
+struct kept_page {
+    int64_t rolled;
+    uint64_t dumps; /* of the sum */
+};
+
+/* Finds the kept page of exactly these parts, which are all of one set of rules. ST_NONE: there is
+ * none. */
+static enum st find_page(struct history *h, struct history_parts *parts, struct kept_page *out,
+                         struct err *e) {
+    struct sql_statement *s;
+    if (sql_prepare(h->file, &s,
+                    "SELECT p.rolled, r.dumps FROM rolled_page p JOIN rolled r ON r.id = p.rolled"
+                    " WHERE p.parts = ?1 AND p.made = ?2 AND r.rules = ?3",
+                    e) != ST_OK) {
+        return ST_ERR;
+    }
+    sql_bind_number(s, 1, (int64_t)history_parts_hash(parts));
+    sql_bind_text(s, 2, STALLKIT_VERSION);
+    sql_bind_number(s, 3, parts->rows.data[0].rules);
+    enum st st = sql_next(s, e);
+    if (st == ST_OK) {
+        *out = (struct kept_page){sql_number(s, 0), (uint64_t)sql_number(s, 1)};
+    }
+    sql_finish(s);
+    return st;
+}
+
+static enum st has_all(struct history *h, const struct kept_page *page, struct history_parts *parts,
+                       struct err *e) {
+    enum st st = history_match_parts(h, page->rolled, page->dumps, true, parts->rows.data,
+                                     parts->rows.len, e);
+    for (size_t i = 0; st == ST_OK && i < parts->rows.len; i++) {
+        const struct history_part_row *p = &parts->rows.data[i];
+        st = p->taken && p->rules == parts->rows.data[0].rules ? ST_OK : ST_NONE;
+    }
+    return st;
+}
+
+/* Has the triage the same rules and cap as o? */
+static bool is_made_with(const struct triage *t, const struct triage_options *o) {
+    const struct triage_options *made = triage_options_of(t);
+    return made->rules_hash == o->rules_hash && made->cap_ms == o->cap_ms && made->rules &&
+           o->rules && strcmp(made->rules, o->rules) == 0 && !made->where && !o->where &&
+           memcmp(made->open, o->open, sizeof made->open) == 0;
+}
+
+/* Reads a kept page. ST_NONE: it is damaged, and the parts tell more. */
+static enum st load_page(struct history *h, const struct kept_page *page, struct triage **top,
+                         struct strbuf *rows, struct err *e) {
+    struct sql_statement *s;
+    struct err damage = {0};
+    if (sql_prepare(h->file, &s, "SELECT top, rows FROM rolled_page WHERE rolled = ?1", e) !=
+        ST_OK) {
+        return ST_ERR;
+    }
+    sql_bind_number(s, 1, page->rolled);
+    enum st st = sql_next(s, &damage);
+    if (st == ST_OK) {
+        size_t len;
+        const void *bytes = sql_bytes(s, 0, &len);
+        st = history_part(h, bytes, len, top, &damage);
+        bytes = sql_bytes(s, 1, &len);
+        st = st == ST_OK && bytes && len
+                 ? gz_inflate("rows", bytes, len, SUMMARY_ROWS_MAX, rows, &damage)
+                 : ST_ERR;
+    }
+    sql_finish(s);
+    return st == ST_ERR ? (damage.code == ERR_NOMEM ? err_nomem(e) : ST_NONE) : st;
+}
+
+enum st history_read_page(struct history *h, const struct history_span *span,
+                          const struct triage_options *o, struct triage **top, struct strbuf *rows,
+                          struct err *e) {
+    struct history_parts parts = {0};
+    struct kept_page page;
+    *top = NULL;
+    strbuf_clear(rows);
+    if (h->version < HISTORY_VERSION || sql_is_writing(h->file)) {
+        return ST_NONE;
+    }
+    enum st st = sql_begin_reading(h->file, e);
+    st = st == ST_OK ? history_list_parts(h, span, &parts, e) : st;
+    st = st == ST_OK && !parts.rows.len ? ST_NONE : st;
+    st = st == ST_OK ? find_page(h, &parts, &page, e) : st;
+    st = st == ST_OK ? has_all(h, &page, &parts, e) : st;
+    st = st == ST_OK ? load_page(h, &page, top, rows, e) : st;
+    st = st == ST_OK && !is_made_with(*top, o) ? ST_NONE : st;
+    sql_end_reading(h->file);
+    VEC_RELEASE(&parts.rows);
+    if (st == ST_OK) {
+        triage_set_output(*top, o);
+    } else {
+        triage_free(*top);
+        *top = NULL;
+    }
+    return st;
+}
+
+/* ---- keeping ---- */
+
+struct page_keeping {
+    const struct history_span *span;
+    const struct strbuf *rows; /* compressed; h->zip has the triage */
+};
+
+/* Finds the kept sum of exactly these parts, and marks them as taken. ST_NONE: there is none. */
+static enum st find_sum(struct history *h, struct history_parts *parts, struct kept_page *out,
+                        struct err *e) {
+    struct sql_statement *s;
+    if (sql_prepare(h->file, &s, "SELECT id, dumps FROM rolled ORDER BY dumps DESC", e) != ST_OK) {
+        return ST_ERR;
+    }
+    enum st st, fits = ST_NONE;
+    while (fits == ST_NONE && (st = sql_next(s, e)) == ST_OK) {
+        *out = (struct kept_page){sql_number(s, 0), (uint64_t)sql_number(s, 1)};
+        fits = has_all(h, out, parts, e);
+        for (size_t i = 0; fits == ST_NONE && i < parts->rows.len; i++) {
+            parts->rows.data[i].taken = false;
+        }
+    }
+    sql_finish(s);
+    return fits == ST_NONE && st == ST_ERR ? ST_ERR : fits;
+}
+
+static enum st put_page(struct history *h, struct sql_file *file, int64_t rolled, uint64_t parts,
+                        const struct strbuf *rows, struct err *e) {
+    struct sql_statement *s;
+    if (sql_prepare(file, &s,
+                    "INSERT OR REPLACE INTO rolled_page(rolled, made, parts, top, rows)"
+                    " VALUES(?1, ?2, ?3, ?4, ?5)",
+                    e) != ST_OK) {
+        return ST_ERR;
+    }
+    sql_bind_number(s, 1, rolled);
+    sql_bind_text(s, 2, STALLKIT_VERSION);
+    sql_bind_number(s, 3, (int64_t)parts);
+    sql_bind_bytes(s, 4, h->zip.data, h->zip.len);
+    sql_bind_bytes(s, 5, rows->data, rows->len);
+    enum st st = sql_step(s, e);
+    sql_finish(s);
+    return st;
+}
+
+/* Writes the page if the span is as it was read; the write lock keeps it so. */
+static enum st write_page(void *ctx, struct history *h, struct sql_file *file, struct err *e) {
+    const struct page_keeping *k = ctx;
+    struct history_parts parts = {0};
+    struct kept_page sum;
+    enum st st = history_list_parts(h, k->span, &parts, e);
+    uint64_t hash = history_parts_hash(&parts);
+    if (st == ST_OK) {
+        st = parts.rows.len && hash == h->parts_read ? find_sum(h, &parts, &sum, e) : ST_NONE;
+    }
+    st = st == ST_OK ? put_page(h, file, sum.rolled, hash, k->rows, e) : st;
+    VEC_RELEASE(&parts.rows);
+    return st == ST_NONE ? ST_ERR : st;
+}
+
+enum st history_keep_page(struct history *h, const struct history_span *span,
+                          const struct triage *top, const struct strbuf *rows, struct err *e) {
+    struct strbuf zip = {0};
+    struct page_keeping k = {span, &zip};
+    if (!h->parts_read) {
+        return ST_OK;
+    }
+    enum st st = gz_deflate_fast(rows->data, rows->len, PAGE_ZIP_LEVEL, &zip, e);
+    strbuf_reset(&h->zip);
+    st = st == ST_OK ? history_zip(h, top, &h->zip, e) : st;
+    st = st == ST_OK ? history_save(h, write_page, &k, e) : st;
+    strbuf_release(&zip);
+    return st;
+}

@@ -113,14 +113,20 @@ size_t utf8_text_columns(const char *s, size_t len) {
 
 size_t utf8_valid_len(const char *s, size_t len) {
     const uint64_t high = UINT64_C(0x8080808080808080);
+    uint64_t w[4];
     size_t i = 0;
     while (i < len) {
-        uint64_t word;
         uint32_t code_point;
-        if (len - i >= sizeof word) { /* most text is ASCII, eight bytes at a time */
-            memcpy(&word, s + i, sizeof word);
-            if ((word & high) == 0) {
-                i += sizeof word;
+        for (; len - i >= sizeof w; i += sizeof w) { /* most text is ASCII */
+            memcpy(w, s + i, sizeof w);
+            if (((w[0] | w[1] | w[2] | w[3]) & high) != 0) {
+                break;
+            }
+        }
+        if (len - i >= sizeof *w) {
+            memcpy(w, s + i, sizeof *w);
+            if ((*w & high) == 0) {
+                i += sizeof *w;
                 continue;
             }
         }

@@ -155,10 +155,19 @@ struct dump_context {
     const char *name, *value;
 };
 
+/* A part of a dump's text: the offset of its first byte, and of the byte after it. */
+struct dump_cut {
+    uint32_t from, to;
+};
+
 struct dump {
     const char *text; /* borrowed: the input document, as it was */
     size_t text_len;
     uint64_t captured_size; /* number of bytes that dump_write_captured writes */
+    /* the parts of the text that dump_write_captured leaves out, ascending; NULL: they are not
+     * known, because white space stands between tokens */
+    const struct dump_cut *cuts;
+    size_t cut_count;
 
     const char *id, *time;
     const char *lack; /* description of the parts that the recorder could not read; NULL = it read

@@ -61,19 +61,10 @@ bool build_text(struct dump_build *b, const struct tape_value *value, const char
     return *text != NULL;
 }
 
-bool build_u64(struct dump_build *b, const struct tape_value *value, uint64_t *out) {
+bool build_u64_text(struct dump_build *b, const struct tape_value *value, uint64_t *out) {
     const char *text;
     size_t len;
-    if (tape_is(value, VALUE_INTEGER)) {
-        *out = (uint64_t)value->integer;
-        return value->integer >= 0;
-    }
     return build_text(b, value, &text, &len) && parse_u64(text, len, UINT64_MAX, out);
-}
-
-bool build_index(const struct tape_value *value, int64_t max, int64_t *out) {
-    *out = tape_is(value, VALUE_INTEGER) ? value->integer : -2;
-    return *out >= -1 && *out <= max;
 }
 
 int64_t build_number(struct dump_build *b, const struct tape_value *value) {

@@ -25,12 +25,23 @@ const char *build_string(struct dump_build *b, const struct tape_value *value);
  * text but names of functions and files. A text that was cut is counted in cut_values of the
  * dump. */
 const char *build_value(struct dump_build *b, const struct tape_value *value);
-/* Reads an integer from 0 to 2^64 - 1, or a string of its digits; false: the value is neither. */
-bool build_u64(struct dump_build *b, const struct tape_value *value, uint64_t *out);
+/* Reads a string of digits; false: the value is none. */
+bool build_u64_text(struct dump_build *b, const struct tape_value *value, uint64_t *out);
+/* Reads an integer >= 0, or a string of its digits; false: the value is neither. */
+static inline bool build_u64(struct dump_build *b, const struct tape_value *value, uint64_t *out) {
+    if (tape_is(value, VALUE_INTEGER)) {
+        *out = (uint64_t)value->integer;
+        return value->integer >= 0;
+    }
+    return build_u64_text(b, value, out);
+}
 /* Reads an integer from -1 to max, both included; false: the value is no such integer. */
-bool build_index(const struct tape_value *value, int64_t max, int64_t *out);
-/* Returns an integer from 0 to 2^53 - 1 (which every JSON reader holds exactly), also one that is a
- * string of digits; -1 for any other value. */
+static inline bool build_index(const struct tape_value *value, int64_t max, int64_t *out) {
+    *out = tape_is(value, VALUE_INTEGER) ? value->integer : -2;
+    return *out >= -1 && *out <= max;
+}
+/* Returns an integer from 0 to 2^53 - 1 (which every JSON reader holds exactly), or -1 for any
+ * other value. */
 int64_t build_number(struct dump_build *b, const struct tape_value *value);
 /* Allocates zeroed memory in the dump's arena; NULL with the error set if there is none. */
 void *build_array(struct dump_build *b, size_t count, size_t size);

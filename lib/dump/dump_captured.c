@@ -2,6 +2,8 @@
  * dump_write_spliced, and the class of stallclassify --annotate. */
 #include "dump/dump_captured_private.h"
 
+#include <string.h>
+
 #include "dump/json/span_private.h"
 
 /* A member that commands add to a dump, or inside of whose objects they add members. A list ends
@@ -80,20 +82,45 @@ static void write_object(struct span value, const struct added_member *added, st
     sink_char(out, '}');
 }
 
-void dump_write_captured(const struct dump *d, struct sink *out) {
-    struct span document = {d->text, d->text + d->text_len};
-    span_skip_space(&document);
-    write_object(document, in_dump, out);
+/* Writes the text from its bracket to its last one without the cuts. */
+static void write_uncut(const struct dump *d, struct span document, struct sink *out) {
+    for (size_t i = 0; i < d->cut_count; i++) {
+        const char *from = d->text + d->cuts[i].from;
+        sink_write(out, document.p, (size_t)(from - document.p));
+        document.p = d->text + d->cuts[i].to;
+    }
+    sink_write(out, document.p, (size_t)(document.end - document.p));
 }
 
-/* ---- measuring ---- */
+/* Returns the text without the white space around it. */
+static struct span trimmed_text(const struct dump *d) {
+    struct span document = {d->text, d->text + d->text_len};
+    span_skip_space(&document);
+    while (document.end > document.p && (unsigned char)document.end[-1] <= ' ') {
+        document.end--;
+    }
+    return document;
+}
 
-/* Measures what write_object would drop, from the tape alone. The tape has no ends of values;
- * but where no white space stands between tokens, each value ends one byte before the next one
+void dump_write_captured(const struct dump *d, struct sink *out) {
+    struct span document = trimmed_text(d);
+    if (d->cuts) {
+        write_uncut(d, document, out);
+    } else {
+        write_object(document, in_dump, out);
+    }
+}
+
+/* ---- finding the cuts ---- */
+
+/* Finds what write_object would drop, from the tape alone. The tape has no ends of values; but
+ * where no white space stands between tokens, each value ends one byte before the next one
  * begins. */
-struct measure {
+struct cut_search {
     const struct tape *t;
+    struct captured_cuts *found;
     uint64_t added; /* bytes of the dropped members, with their commas */
+    bool no_memory;
 };
 
 static size_t tape_start(const struct tape_value *v) {
@@ -108,63 +135,81 @@ static size_t count_added(const struct added_member *added) {
     return count;
 }
 
-static void measure_object(struct measure *m, const struct tape_value *object, size_t end,
-                           const struct added_member *added);
+static void add_cut(struct cut_search *s, size_t from, size_t to) {
+    struct captured_cuts *found = s->found;
+    struct dump_cut *last = found->cuts.len ? &found->cuts.data[found->cuts.len - 1] : NULL;
+    s->added += to - from;
+    if (last && last->to == from) {
+        last->to = (uint32_t)to;
+    } else if (!VEC_PUSH(&found->cuts, (struct dump_cut){(uint32_t)from, (uint32_t)to})) {
+        s->no_memory = true;
+    }
+}
 
-/* Measures an array of objects, or one object, for write_objects; end: offset of the byte after the
- * value. */
-static void measure_objects(struct measure *m, const struct tape_value *value, size_t end,
-                            const struct added_member *added) {
+static void cut_object(struct cut_search *s, const struct tape_value *object, size_t end,
+                       const struct added_member *added);
+
+/* Finds the cuts in an array of objects, or in one object, for write_objects; end: offset of the
+ * byte after the value. */
+static void cut_objects(struct cut_search *s, const struct tape_value *value, size_t end,
+                        const struct added_member *added) {
     if (!tape_is(value, VALUE_ARRAY)) {
-        measure_object(m, value, end, added);
+        cut_object(s, value, end, added);
         return;
     }
     const struct tape_value *next, *last = tape_end(value);
     for (const struct tape_value *v = tape_first(value); v < last; v = next) {
         next = tape_next(v);
-        measure_object(m, v, next < last ? tape_start(next) - 1 : end - 1, added);
+        cut_object(s, v, next < last ? tape_start(next) - 1 : end - 1, added);
     }
 }
 
-/* Adds to m->added the bytes of the members that write_object drops; end: offset of the byte after
- * the object. */
-static void measure_object(struct measure *m, const struct tape_value *object, size_t end,
-                           const struct added_member *added) {
+/* Finds the members that write_object drops; end: offset of the byte after the object. A dropped
+ * member goes with the comma before it, or, before the first kept one, with the comma after it. */
+static void cut_object(struct cut_search *s, const struct tape_value *object, size_t end,
+                       const struct added_member *added) {
     const struct tape_value *next, *last = tape_end(object);
-    size_t kept = 0, dropped = 0, count = count_added(added);
+    size_t kept = 0, count = count_added(added);
     if (!tape_is(object, VALUE_OBJECT)) {
         return;
     }
     for (const struct tape_value *key = tape_first(object); key < last; key = next) {
         next = tape_next(key + 1);
         size_t stop = next < last ? tape_start(next) : end;
-        size_t which = tape_which(m->t, key, added, count, sizeof *added, 0);
-        if (which == count) {
-            kept++;
-        } else if (added[which].inside) {
-            kept++;
-            measure_objects(m, key + 1, stop - 1, added[which].inside);
-        } else {
-            dropped++;
-            m->added += stop - tape_start(key);
+        size_t which = tape_which(s->t, key, added, count, sizeof *added, 0);
+        if (which < count && !added[which].inside) {
+            size_t comma = kept > 0;
+            add_cut(s, tape_start(key) - comma, stop - (next < last ? comma : 1));
+            continue;
+        }
+        kept++;
+        if (which < count) {
+            cut_objects(s, key + 1, stop - 1, added[which].inside);
         }
     }
-    /* Without a member before it, the first dropped member has no comma. */
-    m->added -= dropped > 0 && kept == 0;
 }
 
-uint64_t dump_captured_size(const struct tape *t, size_t len) {
-    struct measure m = {.t = t};
-    const struct tape_value *root = t->values.data;
-    const char *end = t->text + len;
-    while (end > t->text && (unsigned char)end[-1] <= ' ') {
-        end--;
+enum st dump_find_captured(struct dump *d, const struct tape *t, struct captured_cuts *room,
+                           struct err *e) {
+    struct span document = trimmed_text(d);
+    if (t->spaced) {
+        struct sink sink = sink_to_nowhere();
+        write_object(document, in_dump, &sink);
+        d->captured_size = sink.total;
+        return ST_OK;
     }
-    if (!t->spaced) {
-        measure_object(&m, root, (size_t)(end - t->text), in_dump);
-        return (uint64_t)(end - t->text) - root->at - m.added;
+    struct cut_search s = {.t = t, .found = room};
+    room->cuts.len = 0;
+    cut_object(&s, t->values.data, (size_t)(document.end - d->text), in_dump);
+    struct dump_cut *cuts = arena_array(&d->arena, room->cuts.len + 1, sizeof *cuts);
+    if (s.no_memory || !cuts) {
+        return err_nomem(e);
     }
-    struct sink sink = sink_to_nowhere();
-    write_object((struct span){t->text + root->at, end}, in_dump, &sink);
-    return sink.total;
+    if (room->cuts.len > 0) {
+        memcpy(cuts, room->cuts.data, room->cuts.len * sizeof *cuts);
+    }
+    d->cuts = cuts;
+    d->cut_count = room->cuts.len;
+    d->captured_size = (uint64_t)(document.end - document.p) - s.added;
+    return ST_OK;
 }

@@ -1,12 +1,19 @@
-/* Measures the part of a dump that the recorder, and no command on a host, has written. */
+/* Finds the part of a dump that the recorder, and no command on a host, has written. */
 #ifndef STALLKIT_DUMP_CAPTURED_PRIVATE_H
 #define STALLKIT_DUMP_CAPTURED_PRIVATE_H
 
+#include "base/vec.h"
 #include "dump/dump.h"
 #include "dump/json/tape.h"
 
-/* Returns how many bytes dump_write_captured writes for the dump on the tape, whose text is len
- * bytes long. */
-uint64_t dump_captured_size(const struct tape *t, size_t len);
+/* The cuts of one dump, while they are looked for. */
+struct captured_cuts {
+    VEC(struct dump_cut) cuts;
+};
+
+/* Fills captured_size and the cuts of a dump whose text is on the tape; room is memory that is used
+ * again for the next dump. ST_ERR: out of memory. */
+enum st dump_find_captured(struct dump *d, const struct tape *t, struct captured_cuts *room,
+                           struct err *e) BASE_MUST_USE;
 
 #endif

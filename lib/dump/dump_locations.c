@@ -102,19 +102,30 @@ static enum st build_lines(struct dump_build *b, const struct tape_value *lines,
     return ST_OK;
 }
 
-static enum dump_source source_of(struct dump_build *b, const struct tape_value *value) {
-    enum dump_source source = DUMP_SOURCE_NONE;
+/* The source that the last location named, as most locations name the same one. */
+struct last_source {
+    const char *text; /* NULL = none */
+    size_t len;
+    enum dump_source source;
+};
+
+static enum dump_source source_of(struct dump_build *b, const struct tape_value *value,
+                                  struct last_source *last) {
     const char *text;
     size_t len;
-    if (build_text(b, value, &text, &len)) {
-        (void)dump_source_parse(text, len, &source);
+    if (!build_text(b, value, &text, &len)) {
+        return DUMP_SOURCE_NONE;
     }
-    return source;
+    if (!last->text || len != last->len || memcmp(text, last->text, len) != 0) {
+        *last = (struct last_source){text, len, DUMP_SOURCE_NONE};
+        (void)dump_source_parse(text, len, &last->source);
+    }
+    return last->source;
 }
 
 static enum st build_location(struct dump_build *b, const struct tape_value *object,
-                              const struct strings *strings, struct dump_location *location,
-                              size_t index) {
+                              const struct strings *strings, struct last_source *last,
+                              struct dump_location *location, size_t index) {
     enum { IMAGE, OFFSET, START, LINES, SOURCE, IN_APP, MEMBERS };
     static const struct tape_name names[MEMBERS] = {
         [IMAGE] = TAPE_NAME("image"),   [OFFSET] = TAPE_NAME("offset"),
@@ -133,7 +144,7 @@ static enum st build_location(struct dump_build *b, const struct tape_value *obj
     if (!build_u64(b, m[START], &location->start)) {
         location->start = location->offset;
     }
-    location->source = source_of(b, m[SOURCE]);
+    location->source = source_of(b, m[SOURCE], last);
     location->in_app = image < 0 && tape_is(m[IN_APP], VALUE_TRUE);
     return build_lines(b, m[LINES], strings, location, index);
 }
@@ -142,6 +153,7 @@ enum st build_locations(struct dump_build *b, const struct tape_value *strings_v
                         const struct tape_value *locations) {
     struct dump *d = b->d;
     struct strings strings;
+    struct last_source last = {0};
     if (!locations) {
         return ST_OK;
     }
@@ -158,7 +170,7 @@ enum st build_locations(struct dump_build *b, const struct tape_value *strings_v
     d->location_count = locations->count;
     const struct tape_value *object = tape_first(locations);
     for (size_t i = 0; i < d->location_count; i++, object = tape_next(object)) {
-        if (build_location(b, object, &strings, &d->locations[i], i) != ST_OK) {
+        if (build_location(b, object, &strings, &last, &d->locations[i], i) != ST_OK) {
             return ST_ERR;
         }
     }

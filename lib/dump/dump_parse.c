@@ -458,6 +458,7 @@ enum { KEPT_BYTES_MAX = 1024 * 1024, KEPT_VALUES_MAX = KEPT_BYTES_MAX / sizeof(s
 
 struct dump_scratch {
     struct tape tape;
+    struct captured_cuts cuts;
 };
 
 enum st dump_scratch_new(struct dump_scratch **out, struct err *e) {
@@ -465,9 +466,14 @@ enum st dump_scratch_new(struct dump_scratch **out, struct err *e) {
     return *out ? ST_OK : err_nomem(e);
 }
 
+static void scratch_clear(struct dump_scratch *s) {
+    tape_release(&s->tape);
+    VEC_RELEASE(&s->cuts.cuts);
+}
+
 void dump_scratch_free(struct dump_scratch *s) {
     if (s) {
-        tape_release(&s->tape);
+        scratch_clear(s);
         free(s);
     }
 }
@@ -492,13 +498,15 @@ enum st dump_parse_again(struct dump *d, struct dump_scratch *s, const char *tex
     if (st == ST_OK) {
         d->text = text;
         d->text_len = len;
-        d->captured_size = dump_captured_size(&b.tape, len);
         d->replaced_bytes = b.tape.replaced;
         st = build_dump(&b, b.tape.values.data);
     }
+    if (st == ST_OK) {
+        st = dump_find_captured(d, &b.tape, &s->cuts, e);
+    }
     s->tape = b.tape;
     if (s->tape.values.cap > KEPT_VALUES_MAX) {
-        tape_release(&s->tape);
+        scratch_clear(s); /* a dump has fewer cuts than values */
     }
     if (st != ST_OK) {
         dump_clear(d);
@@ -510,7 +518,7 @@ enum st dump_parse(struct dump *d, const char *text, size_t len, struct err *e) 
     struct dump_scratch s = {0};
     *d = (struct dump){0};
     enum st st = dump_parse_again(d, &s, text, len, e);
-    tape_release(&s.tape);
+    scratch_clear(&s);
     if (st != ST_OK) {
         dump_release(d);
     }

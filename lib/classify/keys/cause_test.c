@@ -255,6 +255,11 @@ static void who_stands_still_in_its_own_code_reads_memory_in(void **state) {
     expect(&b, CAUSE_STARVED, 500, "on a processor for 30% of the stall in probe");
     b.f.d.stall.cpu_permille = -1;
     expect(&b, CAUSE_UNKNOWN, 0, "is in probe, and no frame tells why, nor how much it ran");
+    /* Interpreted code has no image, and the native function that waits has no frame. */
+    b.f.locations[0].image = -1;
+    b.f.locations[0].in_app = true;
+    b.f.d.stall.cpu_permille = 40;
+    expect(&b, CAUSE_UNKNOWN, 0, "on a processor for 4% of the stall in probe");
     teardown(&b);
 }
 

@@ -235,6 +235,7 @@ struct frame_info *raw_frame_info(struct frame_table *t, const struct raw_frame 
     info->index = index;
     info->side = f->side;
     info->in_app = info->said_in_app = f->side == SIDE_APP;
+    info->in_image = f->facts != NULL;
     info->os = f->os;
     info->reason = "";
     info->resolved = f->function != NULL;

@@ -33,6 +33,7 @@ struct frame_info {
     const char *image_name; /* normalised image name, for people; "?" = no image */
     bool in_app, resolved;
     bool said_in_app; /* the dump has the frame as in the app; rules may decide otherwise */
+    bool in_image;    /* lies in an image: it is neither interpreted nor made at run time */
     bool by_caller;   /* place and cause depend on the caller: use frame_from */
     /* Calls code that was passed to it as a callback; a wait in an outer frame is not a wait of
      * that code. */

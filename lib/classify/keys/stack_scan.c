@@ -118,7 +118,8 @@ bool scan_is_in_own_code(const struct keyer *k, const struct judged_stack *s) {
     if (scan_touches_memory(k, s)) {
         return true;
     }
-    return info && info->resolved && (info->in_app || info->framework[0]) &&
+    /* What the native methods of interpreted code wait for may have no frame. */
+    return info && info->resolved && info->in_image && (info->in_app || info->framework[0]) &&
            (info->cause == CAUSE_NONE || info->cause == CAUSE_COMPUTE);
 }
 

@@ -167,11 +167,14 @@ static bool has_room(const struct android *t) {
 
 /* Is the class the process's own, rather than one of the boot class path? */
 static bool is_own_class(const struct report *r, const char *name) {
-    static const char *const system[] = {"android.",        "com.android.", "dalvik.",
-                                         "java.",           "javax.",       "jdk.",
-                                         "libcore.",        "sun.",         "org.apache.http.",
-                                         "org.ccil.cowan.", "org.json.",    "org.w3c.dom.",
-                                         "org.xml.",        "org.xmlpull.", "gov.nist."};
+    static const char *const system[] = {"android.",         "com.android.",
+                                         "dalvik.",          "java.",
+                                         "javax.",           "jdk.",
+                                         "libcore.",         "sun.",
+                                         "org.apache.http.", "org.apache.harmony.",
+                                         "org.ccil.cowan.",  "org.json.",
+                                         "org.w3c.dom.",     "org.xml.",
+                                         "org.xmlpull.",     "gov.nist."};
     size_t len = r->app_id ? strlen(r->app_id) : 0;
     if (len > 0 && strncmp(name, r->app_id, len) == 0 && name[len] == '.') {
         return true;

@@ -36,12 +36,12 @@ public final class Block extends Tuple5<byte[], Integer, String, Long, String> {
 
     /** The dead letter: one line of JSON. Text that is no UTF-8 is there as base64. */
     String deadLetter() {
-        StringBuilder out = new StringBuilder("{\"format\":\"stall-dead-letter/1\",\"source\":").append(Json.quoted(f2));
-        out.append(",\"line\":").append(f3).append(",\"reason\":").append(Json.quoted(f4));
+        StringBuilder out = new StringBuilder("{\"format\":\"stall-dead-letter/1\",\"source\":").append(Bytes.quoted(f2));
+        out.append(",\"line\":").append(f3).append(",\"reason\":").append(Bytes.quoted(f4));
         byte[] text = Arrays.copyOf(f0, Bytes.trimmed(f0, 0, f0.length));
         try {
             String decoded = UTF_8.newDecoder().decode(ByteBuffer.wrap(text)).toString();
-            out.append(",\"text\":").append(Json.quoted(decoded));
+            out.append(",\"text\":").append(Bytes.quoted(decoded));
         } catch (CharacterCodingException e) {
             out.append(",\"base64\":\"").append(Base64.getEncoder().encodeToString(text)).append('"');
         }

@@ -158,7 +158,7 @@ public final class BlockReader implements AutoCloseable {
         passed = 1;
         if (whole.size() > MAX_LINE) return new Block(Arrays.copyOf(buffer, KEPT), 1, source, 1, "a report of more than " + (MAX_LINE >> 20) + " MB");
         String name = source.substring(source.lastIndexOf('/') + 1);
-        String text = "{\"format\":\"stall-input/1\",\"name\":" + Json.quoted(name) + ",\"text\":" + Json.quoted(whole.toString(UTF_8)) + "}\n";
+        String text = "{\"format\":\"stall-input/1\",\"name\":" + Bytes.quoted(name) + ",\"text\":" + Bytes.quoted(whole.toString(UTF_8)) + "}\n";
         return new Block(text.getBytes(UTF_8), 1, source, 1, "");
     }
 

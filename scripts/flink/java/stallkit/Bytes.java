@@ -2,7 +2,7 @@ package stallkit;
 
 import java.lang.invoke.*;
 import java.nio.ByteOrder;
-import java.util.Arrays;
+import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.core.io.JsonStringEncoder;
 
 /** Bytes of lines: search, eight at once, and buffers. */
 final class Bytes {
@@ -23,13 +23,6 @@ final class Bytes {
         return -1;
     }
 
-    /** The place of the last such text; -1: there is none. */
-    static int findLast(byte[] text, byte[] wanted) {
-        for (int i = text.length - wanted.length; i >= 0; i--)
-            if (text[i] == wanted[0] && Arrays.equals(text, i, i + wanted.length, wanted, 0, wanted.length)) return i;
-        return -1;
-    }
-
     static int count(byte[] text, char wanted) {
         int count = 0;
         for (int at = -1; (at = find(text, at + 1, text.length, wanted)) >= 0;) count++;
@@ -42,6 +35,13 @@ final class Bytes {
         byte[] to = size == buffer.length ? buffer : new byte[size];
         System.arraycopy(buffer, at, to, 0, left);
         return to;
+    }
+
+    /** A text as a JSON string. */
+    static String quoted(String text) {
+        StringBuilder out = new StringBuilder(text.length() + 16).append('"');
+        JsonStringEncoder.getInstance().quoteAsString(text, out);
+        return out.append('"').toString();
     }
 
     /** Where what is no white space ends; `from`: there is nothing else. */

@@ -21,6 +21,9 @@ final class FilterChild implements AutoCloseable {
     private InputStream out;
     private byte[] buffer = new byte[BUFFER];
     private int at, filled;
+    private final ArrayDeque<byte[]> unanswered = new ArrayDeque<>(); // texts of which lines have no answer yet
+    private int next;      // where the first such line begins in the first of them
+    private boolean alone; // the lines of the first text are sent again, one by one
     private String reason = "";
 
     /** commands: the first reads the lines, the last one answers. timeoutMillis: the longest time without an answer. */
@@ -62,13 +65,18 @@ final class FilterChild implements AutoCloseable {
         if (closed) kill();
     }
 
-    /** Sends texts of whole lines; does not wait until they are read. */
-    void send(List<byte[]> texts) throws IOException {
+    /** Sends a text of whole lines; does not wait until it is read. */
+    void send(byte[] text) throws IOException {
+        unanswered.add(text);
+        if (!alone) write(text);
+    }
+
+    private void write(byte[] text) throws IOException {
         if (processes.isEmpty()) start();
         OutputStream in = processes.get(0).getOutputStream();
         writer.execute(() -> {
             try {
-                for (byte[] text : texts) in.write(text);
+                in.write(text);
                 in.flush();
             } catch (IOException e) {
                 // The processes have ended, which answer() sees.
@@ -76,8 +84,34 @@ final class FilterChild implements AutoCloseable {
         });
     }
 
-    /** The next answer, without its end of line; null: the processes have ended without it. */
-    byte[] answer() {
+    /** The answer to the next line, without its end of line; null: there was none twice, see reason(). Filters that die or are silent are started again,
+     *  and get the lines of their text one by one. */
+    byte[] answer() throws IOException, InterruptedException {
+        byte[] text = unanswered.element(), answer = alone ? null : read();
+        int end = Bytes.find(text, next, text.length, '\n') + 1;
+        if (answer == null) {
+            if (!alone) restart();
+            alone = true;
+            for (int attempt = 0; attempt < 2 && answer == null; attempt++) {
+                write(Arrays.copyOfRange(text, next, end));
+                answer = read();
+                if (answer == null) restart();
+            }
+        }
+        next = end;
+        if (end == text.length) nextText();
+        return answer;
+    }
+
+    private void nextText() throws IOException {
+        unanswered.remove();
+        next = 0;
+        if (alone) for (byte[] text : unanswered) write(text);
+        alone = false;
+    }
+
+    /** What the processes answer next; null: they have ended without it. */
+    private byte[] read() {
         waitsSince = System.nanoTime() | 1;
         try {
             int end, searched = at;
@@ -106,8 +140,7 @@ final class FilterChild implements AutoCloseable {
         return filled > left;
     }
 
-    /** After an answer that did not come: restarts the filters for lines that are sent again, each alone. */
-    void restart() throws IOException, InterruptedException {
+    private void restart() throws IOException, InterruptedException {
         reason = killedForSilence ? "no answer in " + timeoutMillis / 1000 + " s, twice" : "the filters died of it, twice";
         if (killedForSilence) silent.inc();
         restarts.inc();
@@ -116,18 +149,7 @@ final class FilterChild implements AutoCloseable {
         start();
     }
 
-    /** The answer to a line that is sent alone, again if it needs to be; null: it had none twice, see reason(). */
-    byte[] answerAlone(byte[] line) throws IOException, InterruptedException {
-        byte[] answer = null;
-        for (int attempt = 0; attempt < 2 && answer == null; attempt++) {
-            send(List.of(line));
-            answer = answer();
-            if (answer == null) restart();
-        }
-        return answer;
-    }
-
-    /** Why the last line that was sent alone had no answer. */
+    /** Why the last line without an answer had none. */
     String reason() { return reason; }
 
     /** Ends the processes; an answer that is awaited by another thread comes as null. */

@@ -1,5 +1,7 @@
 package stallkit;
 
+import static stallkit.Dump.Field.IMAGE;
+
 import java.util.*;
 import org.apache.flink.api.common.functions.OpenContext;
 import org.apache.flink.api.common.state.*;
@@ -35,7 +37,7 @@ final class Hold extends KeyedProcessFunction<String, Dump, Dump> implements Che
     }
 
     /** The queue of a dump. */
-    static String key(Dump dump) { return dump.missing() + "/" + Math.floorMod(dump.key().hashCode(), QUEUES); }
+    static String key(Dump dump) { return dump.get(IMAGE) + "/" + Math.floorMod(dump.key().hashCode(), QUEUES); }
 
     @Override public void initializeState(FunctionInitializationContext context) throws Exception {
         savedPending = context.getOperatorStateStore().getListState(new ListStateDescriptor<>("pending", Types.LONG));
@@ -60,7 +62,7 @@ final class Hold extends KeyedProcessFunction<String, Dump, Dump> implements Che
             context.timerService().registerEventTimeTimer(Long.MAX_VALUE); // the end of the input
             context.timerService().registerProcessingTimeTimer(now + retryMillis);
         }
-        held.put(numbers.f1++, Tuple2.of(now + holdMillis, dump.withoutClass()));
+        held.put(numbers.f1++, Tuple2.of(now + holdMillis, dump));
         queue.update(numbers);
         pending++;
     }
@@ -75,7 +77,7 @@ final class Hold extends KeyedProcessFunction<String, Dump, Dump> implements Che
             List<Dump> answers = ask(some);
             for (int i = 0; i < some.size(); i++) {
                 if (answers.get(i) != null) out.collect(answers.get(i));
-                else context.output(FilterOperator.DEAD, new Block(some.get(i).text(), 1, "held for symbols", 0, child.reason()));
+                else context.output(FilterOperator.DEAD, new Block(some.get(i).line(), 1, "held for symbols", 0, child.reason()));
                 held.remove(numbers.f0++);
                 pending--;
                 released.inc();
@@ -94,7 +96,7 @@ final class Hold extends KeyedProcessFunction<String, Dump, Dump> implements Che
      *  longer, and the next one tells the next time. */
     private long due(Tuple2<Long, Long> numbers, long now) throws Exception {
         Dump first = held.get(numbers.f0).f1, asked = ask(List.of(first)).get(0);
-        if (asked != null && !asked.missing().equals(first.missing())) return numbers.f1;
+        if (asked != null && !asked.get(IMAGE).equals(first.get(IMAGE))) return numbers.f1;
         long end = asked == null ? numbers.f0 + 1 : numbers.f0;
         while (end < numbers.f1 && held.get(end).f0 <= now) end++;
         return end;
@@ -109,19 +111,14 @@ final class Hold extends KeyedProcessFunction<String, Dump, Dump> implements Che
     /** Dumps as the filters answer them now; null for one that has no answer twice, alone. */
     private List<Dump> ask(List<Dump> some) throws Exception {
         if (child == null) child = filters.start(metrics);
-        List<byte[]> texts = some.stream().map(Dump::text).toList();
-        List<Dump> dumps = new ArrayList<>(texts.size());
-        child.send(texts);
-        for (byte[] answer; dumps.size() < texts.size() && (answer = child.answer()) != null;) dumps.add(only(answer));
-        if (dumps.size() < texts.size()) child.restart();
-        while (dumps.size() < texts.size()) dumps.add(only(child.answerAlone(texts.get(dumps.size()))));
+        for (Dump dump : some) child.send(dump.line());
+        List<Dump> dumps = new ArrayList<>();
+        for (int wanted = 1; wanted <= some.size(); wanted++) {
+            byte[] answer = child.answer();
+            if (answer != null) Dump.ofAnswer(answer, dumps);
+            if (dumps.size() < wanted) dumps.add(null);
+        }
         return dumps;
-    }
-
-    private static Dump only(byte[] answer) {
-        List<Dump> dumps = new ArrayList<>(1);
-        if (answer != null) Dump.ofAnswer(answer, dumps);
-        return dumps.isEmpty() ? null : dumps.get(0);
     }
 
     @Override public void close() {

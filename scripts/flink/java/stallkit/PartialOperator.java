@@ -44,7 +44,7 @@ public final class PartialOperator extends AbstractStreamOperator<Tuple2<String,
         String hour = dump.hour();
         Period period = periods.computeIfAbsent(hour.substring(0, Math.min(periodLength, hour.length())), name -> new Period());
         int before = period.text.size();
-        dump.writeWithoutClass(period.text);
+        dump.writeTo(period.text);
         held += period.text.size() - before;
         if (period.text.size() >= BEGIN_BYTES && (period.process != null || running < AT_ONCE)) pass(period);
         else if (held > HELD_BYTES) finishLargest();

@@ -9,17 +9,16 @@ import java.util.zip.*;
 /** The lines of a batch, in blocks: plain, gzip or zip, as its first bytes tell. A file that is a report of many lines is one line: an envelope
  *  (stall-input/1). What is damaged ends in a refused block; a line that is too long is one. The same bytes give the same blocks. */
 public final class BlockReader implements AutoCloseable {
-    static final int MAX_LINE = 64 << 20;
+    private static final int MAX_LINE = 64 << 20;
     private static final int BLOCK = 1 << 17; // bytes of a block, unless one line is longer
     private static final int HEAD = 1 << 16;  // bytes that tell whether the file is one report
     private static final int KEPT = 1024;     // bytes that are kept of a line that is too long
 
     private final String batch;
     private final InputStream outer;
-    private final ZipInputStream zip; // null: no zip
+    private InputStream in; // null: no file is open
     private byte[] buffer = new byte[BLOCK];
     private int at, filled;
-    private InputStream in; // null: no file is open
     private String source;
     private long passed;        // lines of the file
     private boolean complete;   // the buffer has the file's last bytes
@@ -28,14 +27,14 @@ public final class BlockReader implements AutoCloseable {
 
     /** in: owned by the reader from now on. source: what blocks say of where they are from. */
     public BlockReader(InputStream in, String source) throws IOException {
-        outer = new BufferedInputStream(in, 1 << 16);
+        InputStream marked = new BufferedInputStream(in, 1 << 16);
         batch = this.source = source;
-        outer.mark(4);
-        int first = outer.read(), second = outer.read();
-        outer.reset();
-        zip = first == 'P' && second == 'K' ? new ZipInputStream(outer) : null;
+        marked.mark(4);
+        int first = marked.read(), second = marked.read();
+        marked.reset();
+        outer = first == 'P' && second == 'K' ? new ZipInputStream(marked) : marked;
         try {
-            if (zip == null) this.in = first == 0x1f && second == 0x8b ? new GZIPInputStream(outer, 1 << 16) : outer;
+            if (outer == marked) this.in = first == 0x1f && second == 0x8b ? new GZIPInputStream(marked, 1 << 16) : marked;
         } catch (EOFException | ZipException e) {
             damage = e;
         }
@@ -59,7 +58,7 @@ public final class BlockReader implements AutoCloseable {
     private void nextFile() throws IOException {
         in = null;
         try {
-            ZipEntry entry = zip == null ? null : zip.getNextEntry();
+            ZipEntry entry = outer instanceof ZipInputStream zip ? zip.getNextEntry() : null;
             ended = entry == null;
             if (ended || entry.isDirectory()) return;
             source = batch + "!" + entry.getName();
@@ -67,7 +66,7 @@ public final class BlockReader implements AutoCloseable {
             damage = e;
             return;
         }
-        in = zip;
+        in = outer;
         at = filled = 0;
         passed = 0;
         complete = false;
@@ -77,12 +76,12 @@ public final class BlockReader implements AutoCloseable {
     private Block read() throws IOException {
         if (passed == 0 && filled == 0) {
             fill();
-            if (isReport()) return envelope();
+            if (isReport()) return report();
         }
         int end;
         while ((end = cut()) == at) {
             if (complete) return damage == null && at < filled ? take(filled) : null;
-            if (filled - at > MAX_LINE) return tooLong();
+            if (filled - at > MAX_LINE) return tooLong("a line");
             fill();
         }
         return take(end);
@@ -122,14 +121,16 @@ public final class BlockReader implements AutoCloseable {
         }
     }
 
-    private Block tooLong() throws IOException {
-        Block block = new Block(Arrays.copyOfRange(buffer, at, at + KEPT), 1, source, ++passed, "a line of more than " + (MAX_LINE >> 20) + " MB");
+    /** A refused block, for a line or a report, which is passed. */
+    private Block tooLong(String what) throws IOException {
+        Block block = new Block(Arrays.copyOfRange(buffer, at, at + KEPT), 1, source, ++passed, what + " of more than " + (MAX_LINE >> 20) + " MB");
         int end;
         do {
             at = filled;
             fill();
-        } while ((end = Bytes.find(buffer, 0, filled, '\n')) < 0 && !complete);
-        at = end < 0 ? filled : end + 1;
+            end = what.equals("a line") ? Bytes.find(buffer, 0, filled, '\n') + 1 : 0;
+        } while (end == 0 && !complete);
+        at = end == 0 ? filled : end;
         return block;
     }
 
@@ -144,22 +145,14 @@ public final class BlockReader implements AutoCloseable {
         return objects * 2 < lines;
     }
 
-    private Block envelope() throws IOException {
-        ByteArrayOutputStream whole = new ByteArrayOutputStream();
-        whole.write(buffer, 0, filled);
+    private Block report() throws IOException {
+        while (!complete && filled <= MAX_LINE) fill();
+        if (filled > MAX_LINE) return tooLong("a report");
         at = filled;
-        try {
-            if (!complete) whole.write(in.readNBytes(MAX_LINE + 1 - filled));
-        } catch (EOFException | ZipException e) {
-            damage = e;
-        }
-        complete = true;
-        if (damage != null) return null;
         passed = 1;
-        if (whole.size() > MAX_LINE) return new Block(Arrays.copyOf(buffer, KEPT), 1, source, 1, "a report of more than " + (MAX_LINE >> 20) + " MB");
-        String name = source.substring(source.lastIndexOf('/') + 1);
-        String text = "{\"format\":\"stall-input/1\",\"name\":" + Bytes.quoted(name) + ",\"text\":" + Bytes.quoted(whole.toString(UTF_8)) + "}\n";
-        return new Block(text.getBytes(UTF_8), 1, source, 1, "");
+        String name = source.substring(source.lastIndexOf('/') + 1), text = new String(buffer, 0, filled, UTF_8);
+        String line = "{\"format\":\"stall-input/1\",\"name\":" + Bytes.quoted(name) + ",\"text\":" + Bytes.quoted(text) + "}\n";
+        return damage == null ? new Block(line.getBytes(UTF_8), 1, source, 1, "") : null;
     }
 
     @Override public void close() throws IOException { outer.close(); }

@@ -18,13 +18,13 @@ final class FilterChild implements AutoCloseable {
     private volatile List<Process> processes = List.of();
     private volatile long waitsSince; // in ns; 0: no answer is awaited
     private volatile boolean closed, killedForSilence;
+    private byte[] text;   // the lines that were sent last
+    private int next;      // where the first of them without an answer begins
+    private boolean alone; // lines are sent again, one by one
+    private String reason = "";
     private InputStream out;
     private byte[] buffer = new byte[BUFFER];
     private int at, filled;
-    private final ArrayDeque<byte[]> unanswered = new ArrayDeque<>(); // texts of which lines have no answer yet
-    private int next;      // where the first such line begins in the first of them
-    private boolean alone; // the lines of the first text are sent again, one by one
-    private String reason = "";
 
     /** commands: the first reads the lines, the last one answers. timeoutMillis: the longest time without an answer. */
     FilterChild(List<List<String>> commands, long timeoutMillis, MetricGroup metrics) {
@@ -65,50 +65,56 @@ final class FilterChild implements AutoCloseable {
         if (closed) kill();
     }
 
-    /** Sends a text of whole lines; does not wait until it is read. */
-    void send(byte[] text) throws IOException {
-        unanswered.add(text);
-        if (!alone) write(text);
+    /** After an answer that did not come. */
+    private void restart() throws IOException, InterruptedException {
+        reason = killedForSilence ? "no answer in " + timeoutMillis / 1000 + " s, twice" : "the filters died of it, twice";
+        if (killedForSilence) silent.inc();
+        restarts.inc();
+        kill();
+        for (Process p : processes) p.waitFor();
+        start();
     }
 
-    private void write(byte[] text) throws IOException {
+    /** Sends whole lines, when all that were sent before have an answer; does not wait until they are read. */
+    void send(byte[] lines) throws IOException {
+        text = lines;
+        next = 0;
+        alone = false;
+        write(text);
+    }
+
+    private void write(byte[] lines) throws IOException {
         if (processes.isEmpty()) start();
         OutputStream in = processes.get(0).getOutputStream();
         writer.execute(() -> {
             try {
-                in.write(text);
+                in.write(lines);
                 in.flush();
             } catch (IOException e) {
-                // The processes have ended, which answer() sees.
+                // The processes have ended, which read() sees.
             }
         });
     }
 
-    /** The answer to the next line, without its end of line; null: there was none twice, see reason(). Filters that die or are silent are started again,
-     *  and get the lines of their text one by one. */
+    /** The answer to the next line, without its end of line; null: there was none twice, see reason(). If filters die or are silent, the lines that
+     *  have no answer are sent again, one by one. */
     byte[] answer() throws IOException, InterruptedException {
-        byte[] text = unanswered.element(), answer = alone ? null : read();
-        int end = Bytes.find(text, next, text.length, '\n') + 1;
-        if (answer == null) {
-            if (!alone) restart();
-            alone = true;
-            for (int attempt = 0; attempt < 2 && answer == null; attempt++) {
-                write(Arrays.copyOfRange(text, next, end));
-                answer = read();
-                if (answer == null) restart();
-            }
+        int from = next;
+        next = Bytes.find(text, from, text.length, '\n') + 1;
+        byte[] answer = alone ? null : read();
+        if (answer != null) return answer;
+        if (!alone) restart();
+        alone = true;
+        for (int attempt = 0; attempt < 2 && answer == null; attempt++) {
+            write(Arrays.copyOfRange(text, from, next));
+            answer = read();
+            if (answer == null) restart();
         }
-        next = end;
-        if (end == text.length) nextText();
         return answer;
     }
 
-    private void nextText() throws IOException {
-        unanswered.remove();
-        next = 0;
-        if (alone) for (byte[] text : unanswered) write(text);
-        alone = false;
-    }
+    /** Why the last line without an answer had none. */
+    String reason() { return reason; }
 
     /** What the processes answer next; null: they have ended without it. */
     private byte[] read() {
@@ -139,18 +145,6 @@ final class FilterChild implements AutoCloseable {
         }
         return filled > left;
     }
-
-    private void restart() throws IOException, InterruptedException {
-        reason = killedForSilence ? "no answer in " + timeoutMillis / 1000 + " s, twice" : "the filters died of it, twice";
-        if (killedForSilence) silent.inc();
-        restarts.inc();
-        kill();
-        for (Process p : processes) p.waitFor();
-        start();
-    }
-
-    /** Why the last line without an answer had none. */
-    String reason() { return reason; }
 
     /** Ends the processes; an answer that is awaited by another thread comes as null. */
     @Override public void close() {

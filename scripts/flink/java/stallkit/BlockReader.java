@@ -5,6 +5,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import java.io.*;
 import java.util.*;
 import java.util.zip.*;
+import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.node.JsonNodeFactory;
 
 /** The lines of a batch, in blocks: plain, gzip or zip, as its first bytes tell. A file that is a report of many lines is one line: an envelope
  *  (stall-input/1). What is damaged ends in a refused block; a line that is too long is one. The same bytes give the same blocks. */
@@ -151,7 +152,7 @@ public final class BlockReader implements AutoCloseable {
         at = filled;
         passed = 1;
         String name = source.substring(source.lastIndexOf('/') + 1), text = new String(buffer, 0, filled, UTF_8);
-        String line = "{\"format\":\"stall-input/1\",\"name\":" + Bytes.quoted(name) + ",\"text\":" + Bytes.quoted(text) + "}\n";
+        String line = JsonNodeFactory.instance.objectNode().put("format", "stall-input/1").put("name", name).put("text", text) + "\n";
         return damage == null ? new Block(line.getBytes(UTF_8), 1, source, 1, "") : null;
     }
 

@@ -2,7 +2,6 @@ package stallkit;
 
 import java.lang.invoke.*;
 import java.nio.ByteOrder;
-import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.core.io.JsonStringEncoder;
 
 /** Bytes of lines: search, eight at once, and buffers. */
 final class Bytes {
@@ -35,13 +34,6 @@ final class Bytes {
         byte[] to = size == buffer.length ? buffer : new byte[size];
         System.arraycopy(buffer, at, to, 0, left);
         return to;
-    }
-
-    /** A text as a JSON string. */
-    static String quoted(String text) {
-        StringBuilder out = new StringBuilder(text.length() + 16).append('"');
-        JsonStringEncoder.getInstance().quoteAsString(text, out);
-        return out.append('"').toString();
     }
 
     /** Where what is no white space ends; `from`: there is nothing else. */

@@ -4,6 +4,7 @@ import java.io.*;
 import java.util.*;
 import java.util.concurrent.*;
 import org.apache.flink.metrics.*;
+import org.apache.flink.util.concurrent.ExecutorThreadFactory;
 
 /** Filters in long-lived processes, joined by pipes: each line in is answered by one line out, in order. Used by one thread; a thread of its
  *  own writes, and one kills the processes when an answer takes too long. */
@@ -13,10 +14,10 @@ final class FilterChild implements AutoCloseable {
     private final List<List<String>> commands;
     private final long timeoutMillis;
     private final Counter restarts, silent;
-    private final ExecutorService writer = Executors.newSingleThreadExecutor(FilterChild::daemon);
-    private final ScheduledExecutorService watchdog = Executors.newSingleThreadScheduledExecutor(FilterChild::daemon);
+    private final ExecutorService writer = Executors.newSingleThreadExecutor(new ExecutorThreadFactory("stall-filter"));
+    private final ScheduledExecutorService watchdog = Executors.newSingleThreadScheduledExecutor(new ExecutorThreadFactory("stall-watch"));
     private volatile List<Process> processes = List.of();
-    private volatile long waitsSince; // in ns; 0: no answer is awaited
+    private volatile long waitsSince; // in ns; 0: nothing is awaited
     private volatile boolean closed, killedForSilence;
     private byte[] text;   // the lines that were sent last
     private int next;      // where the first of them without an answer begins
@@ -34,12 +35,6 @@ final class FilterChild implements AutoCloseable {
         silent = metrics.counter("silent");
         long period = Math.max(timeoutMillis / 8, 10);
         watchdog.scheduleAtFixedRate(this::killIfSilent, period, period, TimeUnit.MILLISECONDS);
-    }
-
-    private static Thread daemon(Runnable r) {
-        Thread t = new Thread(r, "stall-filter");
-        t.setDaemon(true);
-        return t;
     }
 
     private void killIfSilent() {
@@ -118,19 +113,14 @@ final class FilterChild implements AutoCloseable {
 
     /** What the processes answer next; null: they have ended without it. */
     private byte[] read() {
-        waitsSince = System.nanoTime() | 1;
-        try {
-            int end, searched = at;
-            while ((end = Bytes.find(buffer, searched, filled, '\n')) < 0) {
-                searched = filled - at;
-                if (!fill()) return null;
-            }
-            byte[] answer = Arrays.copyOfRange(buffer, at, end);
-            at = end + 1;
-            return answer;
-        } finally {
-            waitsSince = 0;
+        int end, searched = at;
+        while ((end = Bytes.find(buffer, searched, filled, '\n')) < 0) {
+            searched = filled - at;
+            if (!fill()) return null;
         }
+        byte[] answer = Arrays.copyOfRange(buffer, at, end);
+        at = end + 1;
+        return answer;
     }
 
     private boolean fill() {
@@ -138,10 +128,13 @@ final class FilterChild implements AutoCloseable {
         buffer = Bytes.room(buffer, at, left, BUFFER, Integer.MAX_VALUE - 8);
         at = 0;
         filled = left;
+        waitsSince = System.nanoTime() | 1;
         try {
             filled += Math.max(out.read(buffer, left, buffer.length - left), 0);
         } catch (IOException e) {
             return false; // closed under the reader by kill
+        } finally {
+            waitsSince = 0;
         }
         return filled > left;
     }

@@ -3,13 +3,14 @@ package stallkit;
 import java.io.Serializable;
 import java.nio.file.Path;
 import java.util.*;
+import java.util.stream.Stream;
 import org.apache.flink.metrics.MetricGroup;
 import org.apache.flink.util.ParameterTool;
 
 /** The command lines of the filters. */
 final class Filters implements Serializable {
     private final ArrayList<List<String>> pipeline = new ArrayList<>();
-    private final ArrayList<String> partial;
+    private final List<String> partial;
     private final long timeoutMillis;
 
     /** --bin: folder of the commands; --symbols: stores and files, between commas; --rules: a file; --timeout: seconds. */
@@ -19,19 +20,14 @@ final class Filters implements Serializable {
         for (String path : options.get("symbols", "").split(",")) if (!path.isEmpty()) symbols.addAll(List.of("-d", absolute(path)));
         if (options.has("rules")) classify.addAll(List.of("--rules", absolute(options.get("rules"))));
         if (options.getBoolean("annotated", true) || symbols.isEmpty())
-            pipeline.add(joined(List.of(bin + "stallsym", "-q", "-j", "1", "--answer-each"), symbols, "-"));
+            pipeline.add(joined(Stream.of(List.of(bin + "stallsym", "-q", "-j", "1", "--answer-each"), symbols, List.of("-"))));
         else classify.addAll(symbols); // where nobody wants dumps with names, none are written: stallclassify finds them for itself
-        pipeline.add(joined(classify, List.of("--annotate", "--answer-each", "--heads"), "-"));
-        partial = joined(classify, List.of("--partial"), "-");
+        pipeline.add(joined(Stream.of(classify, List.of("--annotate", "--answer-each", "--heads", "-"))));
+        partial = joined(Stream.of(classify, List.of("--partial", "-")));
         timeoutMillis = options.getLong("timeout", 60) * 1000;
     }
 
-    private static ArrayList<String> joined(List<String> some, List<String> more, String last) {
-        ArrayList<String> all = new ArrayList<>(some);
-        all.addAll(more);
-        all.add(last);
-        return all;
-    }
+    private static List<String> joined(Stream<List<String>> parts) { return parts.flatMap(List::stream).toList(); }
 
     /** A path as the task managers, which run elsewhere, find it: relative ones are of the folder where the job is submitted. */
     static String absolute(String path) { return path.contains("://") ? path : Path.of(path).toAbsolutePath().normalize().toString(); }

@@ -2,6 +2,7 @@ package stallkit;
 
 import static stallkit.Dump.Field.IMAGE;
 
+import java.io.ByteArrayOutputStream;
 import java.util.*;
 import org.apache.flink.api.common.functions.OpenContext;
 import org.apache.flink.api.common.state.*;
@@ -72,17 +73,14 @@ final class Hold extends KeyedProcessFunction<String, Dump, Dump> implements Che
         if (numbers == null) return;
         long now = context.timeDomain() == TimeDomain.EVENT_TIME ? Long.MAX_VALUE : context.timerService().currentProcessingTime();
         long end = due(numbers, now);
-        while (numbers.f0 < end) {
-            List<Dump> some = texts(numbers.f0, Math.min(end, numbers.f0 + TOGETHER));
-            List<Dump> answers = ask(some);
-            for (int i = 0; i < some.size(); i++) {
-                if (answers.get(i) != null) out.collect(answers.get(i));
-                else context.output(FilterOperator.DEAD, new Block(some.get(i).line(), 1, "held for symbols", 0, child.reason()));
+        while (numbers.f0 < end)
+            for (Dump answer : ask(numbers.f0, Math.min(end, numbers.f0 + TOGETHER))) {
+                if (answer != null) out.collect(answer);
+                else context.output(FilterOperator.DEAD, new Block(held.get(numbers.f0).f1.line(), 1, "held for symbols", 0, child.reason()));
                 held.remove(numbers.f0++);
                 pending--;
                 released.inc();
             }
-        }
         if (numbers.f0 < numbers.f1) {
             queue.update(numbers);
             context.timerService().registerProcessingTimeTimer(now + retryMillis);
@@ -95,25 +93,21 @@ final class Hold extends KeyedProcessFunction<String, Dump, Dump> implements Che
     /** Behind the last one that waits no longer. The first one tells of all whether the image's symbols have come; if it has no answer it waits no
      *  longer, and the next one tells the next time. */
     private long due(Tuple2<Long, Long> numbers, long now) throws Exception {
-        Dump first = held.get(numbers.f0).f1, asked = ask(List.of(first)).get(0);
+        Dump first = held.get(numbers.f0).f1, asked = ask(numbers.f0, numbers.f0 + 1).get(0);
         if (asked != null && !asked.get(IMAGE).equals(first.get(IMAGE))) return numbers.f1;
         long end = asked == null ? numbers.f0 + 1 : numbers.f0;
         while (end < numbers.f1 && held.get(end).f0 <= now) end++;
         return end;
     }
 
-    private List<Dump> texts(long from, long to) throws Exception {
-        List<Dump> some = new ArrayList<>();
-        for (long number = from; number < to; number++) some.add(held.get(number).f1);
-        return some;
-    }
-
     /** Dumps as the filters answer them now; null for one that has no answer twice, alone. */
-    private List<Dump> ask(List<Dump> some) throws Exception {
+    private List<Dump> ask(long from, long to) throws Exception {
         if (child == null) child = filters.start(metrics);
-        for (Dump dump : some) child.send(dump.line());
+        ByteArrayOutputStream lines = new ByteArrayOutputStream();
+        for (long number = from; number < to; number++) held.get(number).f1.writeTo(lines);
+        child.send(lines.toByteArray());
         List<Dump> dumps = new ArrayList<>();
-        for (int wanted = 1; wanted <= some.size(); wanted++) {
+        for (int wanted = 1; wanted <= to - from; wanted++) {
             byte[] answer = child.answer();
             if (answer != null) Dump.ofAnswer(answer, dumps);
             if (dumps.size() < wanted) dumps.add(null);

@@ -65,8 +65,8 @@ public final class PartialOperator extends AbstractStreamOperator<Tuple2<String,
         finish(List.of(Collections.max(periods.keySet(), Comparator.comparing(name -> periods.get(name).text.size()))));
     }
 
-    /** Ends these periods: all processes compute at the same time. */
-    private void finish(Collection<String> names) throws Exception {
+    /** Ends these periods: their processes compute at the same time. */
+    private void finish(List<String> names) throws Exception {
         for (String name : names) {
             pass(periods.get(name));
             periods.get(name).process.getOutputStream().close();

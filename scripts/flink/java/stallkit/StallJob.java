@@ -27,23 +27,25 @@ public final class StallJob {
     public static void main(String[] args) throws Exception {
         ParameterTool options = ParameterTool.fromArgs(args);
         StreamExecutionEnvironment env = StreamExecutionEnvironment.getExecutionEnvironment();
-        env.enableCheckpointing(options.getLong("checkpoint", 60) * 1000);
+        StallJob job = new StallJob(options);
+        env.enableCheckpointing(job.millis("checkpoint", 60));
         env.getConfig().enableObjectReuse();
-        new StallJob(options).build(env);
+        job.build(env);
         env.execute("stallkit");
     }
+
+    private long millis(String option, long seconds) { return options.getLong(option, seconds) * 1000; }
 
     private void build(StreamExecutionEnvironment env) throws Exception {
         SingleOutputStreamOperator<Dump> answered = source(env).transform("filters", Dump.TYPE, new FilterOperator(filters)).uid("filters");
         DataStream<Block> dead = answered.getSideOutput(FilterOperator.DEAD);
-        boolean holds = options.getLong("hold", 0) > 0;
         // One task needs no exchange: the dumps stay where they are.
         KeyedStream<Dump, String> keyed = env.getParallelism() > 1 ? answered.keyBy(Dump::key, Types.STRING)
             : DataStreamUtils.reinterpretAsKeyedStream(answered, Dump::key, Types.STRING);
-        DataStream<Dump> firsts = keyed.filter(new Dedup(Duration.ofDays(options.getLong("dedup", 7)))).uid("dedup").name("first of each id");
-        DataStream<Dump> dumps = firsts, nameless = firsts.filter(Dump::isNameless).name("without symbols");
-        if (holds) {
-            SingleOutputStreamOperator<Dump> released = hold(nameless);
+        DataStream<Dump> firsts = keyed.filter(new Dedup(Duration.ofDays(options.getLong("dedup", 7)))).uid("dedup").name("first of each id"), dumps = firsts;
+        if (millis("hold", 0) > 0) {
+            SingleOutputStreamOperator<Dump> released = nameless(firsts).keyBy(Hold::key, Types.STRING)
+                .process(new Hold(filters, millis("hold", 0), millis("retry", 30))).returns(Dump.TYPE).uid("hold").name("held for symbols");
             dead = dead.union(released.getSideOutput(FilterOperator.DEAD));
             dumps = firsts.filter(dump -> !dump.isNameless()).name("with symbols").union(released);
         }
@@ -56,7 +58,7 @@ public final class StallJob {
             dumps.sinkTo(Outputs.<Dump>gzipLines(out + "/annotated", Dump::writeTo, StallJob::folder)).uid("annotated").name("annotated dumps: files");
         if (options.has("rows")) {
             rows(dumps.filter(dump -> !dump.get(BUCKET).isEmpty()).map(Row::of).returns(Row.TYPE).name("row of a dump"), "rows");
-            rows(nameless.map(Row::ofNameless).returns(Row.TYPE).union(dead.map(Row::ofDead).returns(Row.TYPE)), "problems");
+            rows(nameless(firsts).map(Row::ofNameless).returns(Row.TYPE).union(dead.map(Row::ofDead).returns(Row.TYPE)), "problems");
         }
     }
 
@@ -78,16 +80,12 @@ public final class StallJob {
         return env.fromSource(files.build(), WatermarkStrategy.noWatermarks(), "files", Block.TYPE).uid("files");
     }
 
-    /** Those whose app image has no symbols, when they have waited. */
-    private SingleOutputStreamOperator<Dump> hold(DataStream<Dump> dumps) {
-        long holdMillis = options.getLong("hold") * 1000, retryMillis = options.getLong("retry", 30) * 1000;
-        return dumps.keyBy(Hold::key, Types.STRING)
-            .process(new Hold(filters, holdMillis, retryMillis)).returns(Dump.TYPE).uid("hold").name("held for symbols");
-    }
+    /** Those whose app image has no symbols. */
+    private static DataStream<Dump> nameless(DataStream<Dump> dumps) { return dumps.filter(Dump::isNameless).name("without symbols"); }
 
     /** Totals into the table stall_NAME. */
     private void rows(DataStream<Row> rows, String name) {
-        rows.keyBy(Row::key, Types.STRING).process(new RowTotals(options.getLong("rows-every", 10) * 1000)).returns(Row.TYPE).uid(name).name("totals: " + name)
+        rows.keyBy(Row::key, Types.STRING).process(new RowTotals(millis("rows-every", 10))).returns(Row.TYPE).uid(name).name("totals: " + name)
             .sinkTo(new PostgresSink(options.get("rows"), "stall_" + name)).uid("postgres-" + name).name("PostgreSQL: " + name);
     }
 }

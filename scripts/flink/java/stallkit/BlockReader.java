@@ -5,11 +5,13 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import java.io.*;
 import java.util.*;
 import java.util.zip.*;
+import org.apache.flink.connector.file.src.reader.BulkFormat;
+import org.apache.flink.connector.file.src.util.*;
 import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.node.JsonNodeFactory;
 
 /** The lines of a batch, in blocks: plain, gzip or zip, as its first bytes tell. A file that is a report of many lines is one line: an envelope
  *  (stall-input/1). What is damaged ends in a refused block; a line that is too long is one. The same bytes give the same blocks. */
-public final class BlockReader implements AutoCloseable {
+public final class BlockReader implements BulkFormat.Reader<Block> {
     private static final int MAX_LINE = 64 << 20;
     private static final int BLOCK = 1 << 17; // bytes of a block, unless one line is longer
     private static final int HEAD = 1 << 16;  // bytes that tell whether the file is one report
@@ -17,11 +19,13 @@ public final class BlockReader implements AutoCloseable {
 
     private final String batch;
     private final InputStream outer;
+    private final boolean zipped;
     private InputStream in; // null: no file is open
     private byte[] buffer = new byte[BLOCK];
     private int at, filled;
     private String source;
     private long passed;        // lines of the file
+    private long blocks;        // of the batch
     private boolean complete;   // the buffer has the file's last bytes
     private IOException damage; // what ended the file too early
     private boolean ended;
@@ -33,20 +37,22 @@ public final class BlockReader implements AutoCloseable {
         marked.mark(4);
         int first = marked.read(), second = marked.read();
         marked.reset();
+        zipped = first == 0x1f && second == 0x8b;
         outer = first == 'P' && second == 'K' ? new ZipInputStream(marked) : marked;
-        try {
-            if (outer == marked) this.in = first == 0x1f && second == 0x8b ? new GZIPInputStream(marked, 1 << 16) : marked;
-        } catch (EOFException | ZipException e) {
-            damage = e;
-        }
     }
 
     /** The next block; null at the end. An IOException is the storage's, not the data's. */
     public Block next() throws IOException {
         while (!ended) {
-            Block block = in == null ? null : read();
-            if (block != null) return block;
-            if (damage == null) nextFile();
+            try {
+                Block block = in == null ? null : read();
+                if (block != null) return block;
+                if (damage == null) nextFile();
+            } catch (EOFException | ZipException e) {
+                damage = e;
+                complete = true; // what came before it is read first
+                continue;
+            }
             if (damage != null) {
                 ended = true;
                 String why = damage.getMessage() == null ? "it ends too early" : damage.getMessage();
@@ -56,18 +62,24 @@ public final class BlockReader implements AutoCloseable {
         return null;
     }
 
+    @Override public BulkFormat.RecordIterator<Block> readBatch() throws IOException {
+        Block block = next();
+        SingletonResultIterator<Block> one = new SingletonResultIterator<>();
+        one.set(block, RecordAndPosition.NO_OFFSET, ++blocks);
+        return block == null ? null : one;
+    }
+
     private void nextFile() throws IOException {
+        boolean first = in == null;
         in = null;
-        try {
-            ZipEntry entry = outer instanceof ZipInputStream zip ? zip.getNextEntry() : null;
+        if (outer instanceof ZipInputStream zip) {
+            ZipEntry entry = zip.getNextEntry();
             ended = entry == null;
             if (ended || entry.isDirectory()) return;
             source = batch + "!" + entry.getName();
-        } catch (EOFException | ZipException e) {
-            damage = e;
-            return;
-        }
-        in = outer;
+            in = zip;
+        } else if (first) in = zipped ? new GZIPInputStream(outer, 1 << 16) : outer;
+        else ended = true;
         at = filled = 0;
         passed = 0;
         complete = false;
@@ -75,8 +87,8 @@ public final class BlockReader implements AutoCloseable {
 
     /** The next block of the file that is open; null: there is none any more. */
     private Block read() throws IOException {
-        if (passed == 0 && filled == 0) {
-            fill();
+        if (passed == 0 && at == 0) {
+            if (filled == 0) fill();
             if (isReport()) return report();
         }
         int end;
@@ -111,14 +123,9 @@ public final class BlockReader implements AutoCloseable {
         buffer = Bytes.room(buffer, at, left, BLOCK, MAX_LINE + 1);
         at = 0;
         filled = left;
-        try {
-            for (int n; filled < buffer.length && !complete; filled += Math.max(n, 0)) {
-                n = in.read(buffer, filled, buffer.length - filled);
-                complete = n < 0;
-            }
-        } catch (EOFException | ZipException e) {
-            damage = e;
-            complete = true;
+        for (int n; filled < buffer.length && !complete; filled += Math.max(n, 0)) {
+            n = in.read(buffer, filled, buffer.length - filled);
+            complete = n < 0;
         }
     }
 

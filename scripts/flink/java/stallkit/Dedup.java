@@ -22,7 +22,7 @@ final class Dedup extends RichFilterFunction<Dump> {
     }
 
     @Override public boolean filter(Dump dump) throws Exception {
-        if (!dump.hasId()) return true;
+        if (!dump.has(Dump.Field.ID)) return true;
         boolean first = seen.value() == null;
         if (first) seen.update(true);
         else duplicates.inc();

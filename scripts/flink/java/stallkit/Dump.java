@@ -21,24 +21,24 @@ public final class Dump extends Tuple2<byte[], Integer> {
     public Dump() { }
 
     String get(Field field) {
-        int from = 0;
-        for (int i = 0; i < field.ordinal(); i++) from = Bytes.find(f0, from, f0.length, '\t') + 1;
+        int from = begin(field);
         return new String(f0, from, Bytes.find(f0, from, f0.length, '\t') - from, UTF_8);
     }
 
-    /** In UTC, as 2026-11-21T10. */
-    String hour() {
-        String hour = get(Field.HOUR);
-        return hour.isEmpty() ? NO_HOUR : hour;
+    boolean has(Field field) { return f0[begin(field)] != '\t'; }
+
+    private int begin(Field field) {
+        int from = 0;
+        for (int i = 0; i < field.ordinal(); i++) from = Bytes.find(f0, from, f0.length, '\t') + 1;
+        return from;
     }
 
-    boolean isNameless() { return !get(Field.IMAGE).isEmpty(); }
-
-    boolean hasId() { return !get(Field.ID).isEmpty(); }
+    /** In UTC, as 2026-11-21T10. */
+    String hour() { return has(Field.HOUR) ? get(Field.HOUR) : NO_HOUR; }
 
     /** By what dumps are spread over the tasks: the id, or anything of those that have none. */
     String key() {
-        if (!hasId()) return "#" + Arrays.hashCode(f0);
+        if (!has(Field.ID)) return "#" + Arrays.hashCode(f0);
         return f0[0] == 'd' ? get(Field.ID) : get(Field.KIND) + " " + get(Field.ID);
     }
 

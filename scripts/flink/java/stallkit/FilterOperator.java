@@ -45,7 +45,7 @@ public final class FilterOperator extends AbstractStreamOperator<Dump> implement
 
     private void pass(Dump dump) {
         dumps.inc();
-        if (dump.isNameless()) missingImages.inc();
+        if (dump.has(Dump.Field.IMAGE)) missingImages.inc();
         output.collect(new StreamRecord<>(dump));
     }
 

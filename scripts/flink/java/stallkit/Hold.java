@@ -72,11 +72,14 @@ final class Hold extends KeyedProcessFunction<String, Dump, Dump> implements Che
         Tuple2<Long, Long> numbers = queue.value();
         if (numbers == null) return;
         long now = context.timeDomain() == TimeDomain.EVENT_TIME ? Long.MAX_VALUE : context.timerService().currentProcessingTime();
-        long end = due(numbers, now);
-        while (numbers.f0 < end)
-            for (Dump answer : ask(numbers.f0, Math.min(end, numbers.f0 + TOGETHER))) {
+        boolean waits = false;
+        for (int together = 1; !waits && numbers.f0 < numbers.f1; together = TOGETHER) // the first one tells of all whether the symbols have come
+            for (Dump answer : ask(numbers.f0, Math.min(numbers.f1, numbers.f0 + together))) {
+                Tuple2<Long, Dump> one = held.get(numbers.f0);
+                waits = answer != null && one.f0 > now && answer.get(IMAGE).equals(one.f1.get(IMAGE));
+                if (waits) break;
                 if (answer != null) out.collect(answer);
-                else context.output(FilterOperator.DEAD, new Block(held.get(numbers.f0).f1.line(), 1, "held for symbols", 0, child.reason()));
+                else context.output(FilterOperator.DEAD, new Block(one.f1.line(), 1, "held for symbols", 0, child.reason()));
                 held.remove(numbers.f0++);
                 pending--;
                 released.inc();
@@ -88,16 +91,6 @@ final class Hold extends KeyedProcessFunction<String, Dump, Dump> implements Che
             queue.clear();
             context.timerService().deleteEventTimeTimer(Long.MAX_VALUE);
         }
-    }
-
-    /** Behind the last one that waits no longer. The first one tells of all whether the image's symbols have come; if it has no answer it waits no
-     *  longer, and the next one tells the next time. */
-    private long due(Tuple2<Long, Long> numbers, long now) throws Exception {
-        Dump first = held.get(numbers.f0).f1, asked = ask(numbers.f0, numbers.f0 + 1).get(0);
-        if (asked != null && !asked.get(IMAGE).equals(first.get(IMAGE))) return numbers.f1;
-        long end = asked == null ? numbers.f0 + 1 : numbers.f0;
-        while (end < numbers.f1 && held.get(end).f0 <= now) end++;
-        return end;
     }
 
     /** Dumps as the filters answer them now; null for one that has no answer twice, alone. */

@@ -65,26 +65,24 @@ public final class PartialOperator extends AbstractStreamOperator<Tuple2<String,
         finish(List.of(Collections.max(periods.keySet(), Comparator.comparing(name -> periods.get(name).text.size()))));
     }
 
-    /** Ends these periods: their processes compute at the same time. */
-    private void finish(List<String> names) throws Exception {
-        for (String name : names) {
-            pass(periods.get(name));
-            periods.get(name).process.getOutputStream().close();
-        }
-        for (String name : names) {
-            Process process = periods.get(name).process;
-            byte[] partial = process.getInputStream().readAllBytes();
-            int status = process.waitFor();
-            if (status != 0) throw new IOException(String.join(" ", filters.partial()) + ": exit status " + status);
-            periods.remove(name);
-            running--;
-            output.collect(new StreamRecord<>(Tuple2.of(name, partial)));
-        }
+    /** Ends these periods, of which some compute at the same time. */
+    private void finish(Collection<String> names) throws Exception {
+        Deque<String> left = new ArrayDeque<>(names), ended = new ArrayDeque<>();
+        while (!left.isEmpty() || !ended.isEmpty())
+            if (!left.isEmpty() && ended.size() < ENDED_TOGETHER) {
+                pass(periods.get(left.element()));
+                periods.get(left.element()).process.getOutputStream().close();
+                ended.add(left.remove());
+            } else collect(ended.remove());
     }
 
-    private void finishAll() throws Exception {
-        List<String> names = List.copyOf(periods.keySet());
-        for (int from = 0; from < names.size(); from += ENDED_TOGETHER) finish(names.subList(from, Math.min(from + ENDED_TOGETHER, names.size())));
+    private void collect(String name) throws Exception {
+        Process process = periods.remove(name).process;
+        byte[] partial = process.getInputStream().readAllBytes();
+        int status = process.waitFor();
+        if (status != 0) throw new IOException(String.join(" ", filters.partial()) + ": exit status " + status);
+        running--;
+        output.collect(new StreamRecord<>(Tuple2.of(name, partial)));
     }
 
     private void kill() {
@@ -92,9 +90,9 @@ public final class PartialOperator extends AbstractStreamOperator<Tuple2<String,
             for (Period p : periods.values()) if (p.process != null) p.process.destroyForcibly();
     }
 
-    @Override public void prepareSnapshotPreBarrier(long checkpoint) throws Exception { finishAll(); }
+    @Override public void prepareSnapshotPreBarrier(long checkpoint) throws Exception { finish(periods.keySet()); }
 
-    @Override public void endInput() throws Exception { finishAll(); }
+    @Override public void endInput() throws Exception { finish(periods.keySet()); }
 
     @Override public void close() throws Exception {
         kill();

@@ -47,7 +47,7 @@ public final class StallJob {
             SingleOutputStreamOperator<Dump> released = nameless(firsts).keyBy(Hold::key, Types.STRING)
                 .process(new Hold(filters, millis("hold", 0), millis("retry", 30))).returns(Dump.TYPE).uid("hold").name("held for symbols");
             dead = dead.union(released.getSideOutput(FilterOperator.DEAD));
-            dumps = firsts.filter(dump -> !dump.isNameless()).name("with symbols").union(released);
+            dumps = firsts.filter(dump -> !dump.has(IMAGE)).name("with symbols").union(released);
         }
         dead.map(Block::deadLetter).returns(Types.STRING).name("dead letters").sinkTo(Outputs.lines(out + "/dead")).uid("dead").name("dead letters: files");
         String partials = options.get("partials", "hour");
@@ -57,7 +57,7 @@ public final class StallJob {
         if (options.getBoolean("annotated", true))
             dumps.sinkTo(Outputs.<Dump>gzipLines(out + "/annotated", Dump::writeTo, StallJob::folder)).uid("annotated").name("annotated dumps: files");
         if (options.has("rows")) {
-            rows(dumps.filter(dump -> !dump.get(BUCKET).isEmpty()).map(Row::of).returns(Row.TYPE).name("row of a dump"), "rows");
+            rows(dumps.filter(dump -> dump.has(BUCKET)).map(Row::of).returns(Row.TYPE).name("row of a dump"), "rows");
             rows(nameless(firsts).map(Row::ofNameless).returns(Row.TYPE).union(dead.map(Row::ofDead).returns(Row.TYPE)), "problems");
         }
     }
@@ -81,7 +81,7 @@ public final class StallJob {
     }
 
     /** Those whose app image has no symbols. */
-    private static DataStream<Dump> nameless(DataStream<Dump> dumps) { return dumps.filter(Dump::isNameless).name("without symbols"); }
+    private static DataStream<Dump> nameless(DataStream<Dump> dumps) { return dumps.filter(dump -> dump.has(IMAGE)).name("without symbols"); }
 
     /** Totals into the table stall_NAME. */
     private void rows(DataStream<Row> rows, String name) {

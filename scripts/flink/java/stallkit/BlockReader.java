@@ -5,6 +5,9 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import java.io.*;
 import java.util.*;
 import java.util.zip.*;
+import org.apache.flink.api.common.typeinfo.TypeInformation;
+import org.apache.flink.configuration.Configuration;
+import org.apache.flink.connector.file.src.FileSourceSplit;
 import org.apache.flink.connector.file.src.reader.BulkFormat;
 import org.apache.flink.connector.file.src.util.*;
 import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.node.JsonNodeFactory;
@@ -164,4 +167,21 @@ public final class BlockReader implements BulkFormat.Reader<Block> {
     }
 
     @Override public void close() throws IOException { outer.close(); }
+
+    /** Files of a folder or an object store, each read by one task from its begin; a position is a number of blocks. */
+    static final class Files implements BulkFormat<Block, FileSourceSplit> {
+        @Override public BulkFormat.Reader<Block> createReader(Configuration config, FileSourceSplit split) throws IOException {
+            return new BlockReader(split.path().getFileSystem().open(split.path()), split.path().getPath());
+        }
+
+        @Override public BulkFormat.Reader<Block> restoreReader(Configuration config, FileSourceSplit split) throws IOException {
+            BulkFormat.Reader<Block> blocks = createReader(config, split);
+            for (long left = split.getReaderPosition().map(p -> p.getRecordsAfterOffset()).orElse(0L); left > 0; left--) blocks.readBatch();
+            return blocks;
+        }
+
+        @Override public boolean isSplittable() { return false; }
+
+        @Override public TypeInformation<Block> getProducedType() { return Block.TYPE; }
+    }
 }

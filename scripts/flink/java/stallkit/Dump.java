@@ -48,11 +48,7 @@ public final class Dump extends Tuple2<byte[], Integer> {
         out.write('\n');
     }
 
-    byte[] line() {
-        byte[] line = Arrays.copyOfRange(f0, f1, f0.length + 1);
-        line[line.length - 1] = '\n';
-        return line;
-    }
+    byte[] text() { return Arrays.copyOfRange(f0, f1, f0.length); }
 
     /** Adds the dumps of an answer to `dumps`; returns why the line, or a part of it, gave none ("": nothing was refused). */
     static String ofAnswer(byte[] answer, List<Dump> dumps) {

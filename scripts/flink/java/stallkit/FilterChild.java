@@ -22,7 +22,7 @@ final class FilterChild implements AutoCloseable {
     private byte[] text;   // the lines that were sent last
     private int next;      // where the first of them without an answer begins
     private boolean alone; // lines are sent again, one by one
-    private String reason = "";
+    String reason = "";    // why the last line without an answer had none
     private InputStream out;
     private byte[] buffer = new byte[BUFFER];
     private int at, filled;
@@ -51,9 +51,7 @@ final class FilterChild implements AutoCloseable {
 
     private void start() throws IOException {
         if (closed) throw new IOException("the filters were stopped");
-        List<ProcessBuilder> builders = new ArrayList<>();
-        for (List<String> command : commands) builders.add(new ProcessBuilder(command).redirectError(ProcessBuilder.Redirect.INHERIT));
-        processes = ProcessBuilder.startPipeline(builders);
+        processes = ProcessBuilder.startPipeline(commands.stream().map(c -> new ProcessBuilder(c).redirectError(ProcessBuilder.Redirect.INHERIT)).toList());
         out = processes.get(processes.size() - 1).getInputStream();
         at = filled = 0;
         killedForSilence = false;
@@ -91,7 +89,7 @@ final class FilterChild implements AutoCloseable {
         });
     }
 
-    /** The answer to the next line, without its end of line; null: there was none twice, see reason(). If filters die or are silent, the lines that
+    /** The answer to the next line, without its end of line; null: there was none twice, see `reason`. If filters die or are silent, the lines that
      *  have no answer are sent again, one by one. */
     byte[] answer() throws IOException, InterruptedException {
         int from = next;
@@ -107,9 +105,6 @@ final class FilterChild implements AutoCloseable {
         }
         return answer;
     }
-
-    /** Why the last line without an answer had none. */
-    String reason() { return reason; }
 
     /** What the processes answer next; null: they have ended without it. */
     private byte[] read() {

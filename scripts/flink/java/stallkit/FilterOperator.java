@@ -36,7 +36,7 @@ public final class FilterOperator extends AbstractStreamOperator<Dump> implement
         child.send(block.text());
         for (int i = 0, from = 0; i < block.lines(); i++, from = block.end(from)) {
             byte[] answer = child.answer();
-            String reason = answer == null ? child.reason() : Dump.ofAnswer(answer, found);
+            String reason = answer == null ? child.reason : Dump.ofAnswer(answer, found);
             if (!reason.isEmpty() && !block.isBlank(from)) bury(block.refusedLine(i, from, reason));
             for (Dump dump : found) pass(dump);
             found.clear();

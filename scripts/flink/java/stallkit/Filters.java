@@ -10,7 +10,7 @@ import org.apache.flink.util.ParameterTool;
 /** The command lines of the filters. */
 final class Filters implements Serializable {
     private final ArrayList<List<String>> pipeline = new ArrayList<>();
-    private final List<String> partial;
+    final List<String> partial;
     private final long timeoutMillis;
 
     /** --bin: folder of the commands; --symbols: stores and files, between commas; --rules: a file; --timeout: seconds. */
@@ -33,6 +33,4 @@ final class Filters implements Serializable {
     static String absolute(String path) { return path.contains("://") ? path : Path.of(path).toAbsolutePath().normalize().toString(); }
 
     FilterChild start(MetricGroup metrics) { return new FilterChild(pipeline, timeoutMillis, metrics); }
-
-    List<String> partial() { return partial; }
 }

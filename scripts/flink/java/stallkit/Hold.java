@@ -28,7 +28,6 @@ final class Hold extends KeyedProcessFunction<String, Dump, Dump> implements Che
     private transient ListState<Long> savedPending;
     private transient long pending;
     private transient FilterChild child;
-    private transient MetricGroup metrics;
     private transient Counter released;
 
     Hold(Filters filters, long holdMillis, long retryMillis) {
@@ -50,7 +49,8 @@ final class Hold extends KeyedProcessFunction<String, Dump, Dump> implements Che
     @Override public void open(OpenContext context) {
         held = getRuntimeContext().getMapState(new MapStateDescriptor<>("held", Types.LONG, Types.TUPLE(Types.LONG, Dump.TYPE)));
         queue = getRuntimeContext().getState(new ValueStateDescriptor<>("queue", Types.TUPLE(Types.LONG, Types.LONG)));
-        metrics = getRuntimeContext().getMetricGroup().addGroup("stallkit");
+        MetricGroup metrics = getRuntimeContext().getMetricGroup().addGroup("stallkit");
+        child = filters.start(metrics);
         metrics.gauge("pending", () -> pending);
         released = metrics.counter("released");
     }
@@ -79,7 +79,7 @@ final class Hold extends KeyedProcessFunction<String, Dump, Dump> implements Che
                 waits = answer != null && one.f0 > now && answer.get(IMAGE).equals(one.f1.get(IMAGE));
                 if (waits) break;
                 if (answer != null) out.collect(answer);
-                else context.output(FilterOperator.DEAD, new Block(one.f1.line(), 1, "held for symbols", 0, child.reason()));
+                else context.output(FilterOperator.DEAD, new Block(one.f1.text(), 1, "held for symbols", 0, child.reason));
                 held.remove(numbers.f0++);
                 pending--;
                 released.inc();
@@ -95,7 +95,6 @@ final class Hold extends KeyedProcessFunction<String, Dump, Dump> implements Che
 
     /** Dumps as the filters answer them now; null for one that has no answer twice, alone. */
     private List<Dump> ask(long from, long to) throws Exception {
-        if (child == null) child = filters.start(metrics);
         ByteArrayOutputStream lines = new ByteArrayOutputStream();
         for (long number = from; number < to; number++) held.get(number).f1.writeTo(lines);
         child.send(lines.toByteArray());

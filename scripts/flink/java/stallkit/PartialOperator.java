@@ -47,22 +47,18 @@ public final class PartialOperator extends AbstractStreamOperator<Tuple2<String,
         dump.writeTo(period.text);
         held += period.text.size() - before;
         if (period.text.size() >= BEGIN_BYTES && (period.process != null || running < AT_ONCE)) pass(period);
-        else if (held > HELD_BYTES) finishLargest();
+        else if (held > HELD_BYTES) finish(List.of(Collections.max(periods.keySet(), Comparator.comparing(name -> periods.get(name).text.size()))));
     }
 
     /** Passes what is held on to the period's process, which is started if there is none. */
     private void pass(Period period) throws IOException {
         if (period.process == null) {
-            period.process = new ProcessBuilder(filters.partial()).redirectError(ProcessBuilder.Redirect.INHERIT).start();
+            period.process = new ProcessBuilder(filters.partial).redirectError(ProcessBuilder.Redirect.INHERIT).start();
             running++;
         }
         period.text.writeTo(period.process.getOutputStream());
         held -= period.text.size();
         period.text.reset();
-    }
-
-    private void finishLargest() throws Exception {
-        finish(List.of(Collections.max(periods.keySet(), Comparator.comparing(name -> periods.get(name).text.size()))));
     }
 
     /** Ends these periods, of which some compute at the same time. */
@@ -80,7 +76,7 @@ public final class PartialOperator extends AbstractStreamOperator<Tuple2<String,
         Process process = periods.remove(name).process;
         byte[] partial = process.getInputStream().readAllBytes();
         int status = process.waitFor();
-        if (status != 0) throw new IOException(String.join(" ", filters.partial()) + ": exit status " + status);
+        if (status != 0) throw new IOException(String.join(" ", filters.partial) + ": exit status " + status);
         running--;
         output.collect(new StreamRecord<>(Tuple2.of(name, partial)));
     }

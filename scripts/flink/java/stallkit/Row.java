@@ -2,9 +2,13 @@ package stallkit;
 
 import static stallkit.Dump.Field.*;
 
+import org.apache.flink.api.common.functions.OpenContext;
+import org.apache.flink.api.common.state.*;
 import org.apache.flink.api.common.typeinfo.*;
 import org.apache.flink.api.java.tuple.Tuple9;
 import org.apache.flink.api.java.typeutils.TupleTypeInfo;
+import org.apache.flink.streaming.api.functions.KeyedProcessFunction;
+import org.apache.flink.util.Collector;
 
 /** A row for people: bucket, version, OS and hour; title and cause of the bucket's latest dump; dumps, stalled ms, longest span in ms. A problem
  *  is such a row, too: an image without symbols, or why a line was refused and where the latest such line was, stand for bucket and title. */
@@ -43,5 +47,30 @@ public final class Row extends Tuple9<String, String, String, String, String, St
     static Row of(Dump dump) {
         return new Row(dump.get(BUCKET), dump.get(VERSION), dump.get(OS), dump.hour(), dump.get(TITLE), dump.get(CAUSE),
                        Long.parseLong(dump.get(STALLED_MS)), Long.parseLong(dump.get(SPAN_MS)));
+    }
+
+    /** Sums of rows by their key. A row that has changed is passed on, whole, after some seconds: a late dump gives the row of its hour again. */
+    static final class Totals extends KeyedProcessFunction<String, Row, Row> {
+        private final long delayMillis;
+        private transient ValueState<Row> total;
+
+        Totals(long delayMillis) { this.delayMillis = delayMillis; }
+
+        @Override public void open(OpenContext context) {
+            total = getRuntimeContext().getState(new ValueStateDescriptor<>("total", Row.TYPE));
+        }
+
+        @Override public void processElement(Row row, Context context, Collector<Row> out) throws Exception {
+            Row sum = total.value();
+            if (sum == null) {
+                sum = row;
+                context.timerService().registerEventTimeTimer(Long.MAX_VALUE); // the end of the input
+            } else sum.add(row);
+            total.update(sum);
+            long now = context.timerService().currentProcessingTime();
+            context.timerService().registerProcessingTimeTimer(now - now % delayMillis + delayMillis); // one, however many dumps come
+        }
+
+        @Override public void onTimer(long time, OnTimerContext context, Collector<Row> out) throws Exception { out.collect(total.value()); }
     }
 }

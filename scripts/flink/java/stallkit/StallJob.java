@@ -75,7 +75,7 @@ public final class StallJob {
             var lines = (DataStream<Block>) input.getMethod("read", StreamExecutionEnvironment.class, ParameterTool.class).invoke(null, env, options);
             return lines;
         }
-        FileSource.FileSourceBuilder<Block> files = FileSource.forBulkFileFormat(new BlockFiles(), new Path(Filters.absolute(options.getRequired("in"))));
+        FileSource.FileSourceBuilder<Block> files = FileSource.forBulkFileFormat(new BlockReader.Files(), new Path(Filters.absolute(options.getRequired("in"))));
         if (options.has("follow")) files.monitorContinuously(Duration.ofSeconds(options.getLong("poll", 5)));
         return env.fromSource(files.build(), WatermarkStrategy.noWatermarks(), "files", Block.TYPE).uid("files");
     }
@@ -85,7 +85,7 @@ public final class StallJob {
 
     /** Totals into the table stall_NAME. */
     private void rows(DataStream<Row> rows, String name) {
-        rows.keyBy(Row::key, Types.STRING).process(new RowTotals(millis("rows-every", 10))).returns(Row.TYPE).uid(name).name("totals: " + name)
+        rows.keyBy(Row::key, Types.STRING).process(new Row.Totals(millis("rows-every", 10))).returns(Row.TYPE).uid(name).name("totals: " + name)
             .sinkTo(new PostgresSink(options.get("rows"), "stall_" + name)).uid("postgres-" + name).name("PostgreSQL: " + name);
     }
 }

@@ -144,27 +144,36 @@ static enum st take_session_record(struct classify_run *run, const char *text, s
                         : triage_add_session(run->triage, &filter, text, len, e);
 }
 
-/* Writes a session record, behind its head if it has to have one. */
-static void pass_session(struct classify_run *run, const char *where, const char *text,
-                         size_t len) {
+/* Writes a session record behind its head. */
+static enum st put_headed_session(struct classify_run *run, const char *text, size_t len,
+                                  struct err *e) {
     struct strbuf line = {0};
     struct sink sink = sink_to_strbuf(&line);
     struct session_origin o = {0};
-    struct err e = {0};
-    enum st st = run->dumps.answers.heads ? session_origin_read(&o, text, len, &e) : ST_NONE;
+    enum st st = session_origin_read(&o, text, len, e);
     dump_pipeline_write_line(&sink, text, len);
-    if (st == ST_ERR || sink_close(&sink, &e) != ST_OK) {
-        cli_answers_refuse(&run->dumps.answers, where, &e);
-    } else {
-        if (st == ST_OK) {
-            const struct answer_head head = {
-                .kind = "session", .id = o.id, .time = o.time, .version = o.version};
-            answer_head_write(&head, line.len - 1, annotated(run));
-        }
+    if (sink_close(&sink, st == ST_OK ? e : NULL) != ST_OK) {
+        st = ST_ERR;
+    }
+    if (st == ST_OK) {
+        const struct answer_head head = {
+            .kind = "session", .id = o.id, .time = o.time, .version = o.version};
+        answer_head_write(&head, line.len - 1, annotated(run));
         sink_write(annotated(run), line.data, line.len);
     }
     strbuf_release(&o.text);
     strbuf_release(&line);
+    return st;
+}
+
+static void pass_session(struct classify_run *run, const char *where, const char *text,
+                         size_t len) {
+    struct err e = {0};
+    if (!run->dumps.answers.heads) {
+        dump_pipeline_write_line(annotated(run), text, len);
+    } else if (put_headed_session(run, text, len, &e) != ST_OK) {
+        cli_answers_refuse(&run->dumps.answers, where, &e);
+    }
 }
 
 static void classify_take_session(void *ctx, const char *where, const char *text, size_t len) {

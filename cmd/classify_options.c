@@ -34,6 +34,7 @@ enum {
     OPT_SOURCE_URL,
     OPT_ANNOTATE,
     OPT_ANSWER_EACH,
+    OPT_HEADS,
     OPT_PARTIAL,
     OPT_EVERY,
     OPT_MAX_BUCKETS,
@@ -83,8 +84,7 @@ static bool take_where(void *settings, struct cli_parser *p) {
 /* Parses the value of --levels: "2,4", or one number for both levels. */
 static bool take_levels(void *settings, struct cli_parser *p) {
     struct classify_settings *s = settings;
-    const char *value = p->value;
-    const char *comma = strchr(value, ',');
+    const char *value = p->value, *comma = strchr(value, ',');
     size_t len = comma ? (size_t)(comma - value) : strlen(value);
     uint64_t n, m;
     bool ok = parse_u64(value, len, KEY_WANTED_MAX, &n);
@@ -230,6 +230,7 @@ static const struct cli_option options[] = {
      "no table: pass every dump through with its bucket and cause, as \"class\"",
      CLI_FLAG(struct classify_settings, annotate)},
     CLI_ANSWER_EACH_OPTION(OPT_ANSWER_EACH, struct classify_settings, answer_each),
+    CLI_HEADS_OPTION(OPT_HEADS, struct classify_settings, heads),
     {OPT_PARTIAL, 0, "partial", NULL,
      "no table: write the counts of this run, to be merged with others'",
      CLI_FLAG(struct classify_settings, gate.partial)},

@@ -22,7 +22,7 @@ struct classify_settings {
     struct classify_watch watch;
     struct classify_rules rules;
     struct classify_page page;
-    bool annotate, answer_each, lint;
+    bool annotate, answer_each, heads, lint;
     const char *explain; /* id of --explain; NULL = not given */
     uint64_t cap_s, jobs;
     struct key_options key; /* all options of keys but the rules */

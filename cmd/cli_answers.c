@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "dump/input/answer_head.h"
+#include "dump/input/dump_pipeline.h"
 #include "dump/input/stream_record.h"
 
 void cli_answers_begin(struct cli_answers *a) {
@@ -18,14 +20,41 @@ bool cli_answers_check(const struct cli_tool *tool, char **operands, size_t coun
     return cli_reject(tool, "--answer-each reads the standard input, and nothing else");
 }
 
-void cli_answers_refuse(struct cli_answers *a, const char *where, const struct err *why) {
-    a->refuses = true;
-    stall_refused_write(where, why, &a->lines);
+static void write_reason(const char *reason, struct sink *out) {
+    const struct answer_head head = {.kind = "refused", .title = reason};
+    answer_head_write(&head, 0, out);
+    sink_char(out, '\n');
 }
 
-/* Writes lines of JSON as the elements of an array. */
-static void write_array(const char *text, size_t len, struct sink *out) {
-    sink_char(out, '[');
+static void write_refusal(const struct cli_answers *a, const char *where, const struct err *why,
+                          struct sink *out) {
+    if (a->heads) {
+        write_reason(why->text, out);
+    } else {
+        stall_refused_write(where, why, out);
+    }
+}
+
+void cli_answers_refuse(struct cli_answers *a, const char *where, const struct err *why) {
+    a->refuses = true;
+    write_refusal(a, where, why, &a->lines);
+}
+
+void cli_answers_pass_refused(struct cli_answers *a, const char *text, size_t len) {
+    struct strbuf reason = {0};
+    struct err e = {0};
+    if (!a->heads) {
+        dump_pipeline_write_line(&a->lines, text, len);
+    } else if (stall_refused_reason(&reason, (struct span){text, text + len}, &e) == ST_ERR) {
+        write_refusal(a, "", &e, &a->lines);
+    } else {
+        write_reason(strbuf_cstr(&reason), &a->lines);
+    }
+    strbuf_release(&reason);
+}
+
+/* Writes lines as one, with `between` between them. */
+static void write_joined(const char *text, size_t len, const char *between, struct sink *out) {
     while (len > 0) {
         const char *feed = memchr(text, '\n', len);
         size_t line = feed ? (size_t)(feed - text) : len;
@@ -33,9 +62,8 @@ static void write_array(const char *text, size_t len, struct sink *out) {
         line += feed != NULL;
         text += line;
         len -= line;
-        sink_str(out, len > 0 ? "," : "");
+        sink_str(out, len > 0 ? between : "");
     }
-    sink_str(out, "]\n");
 }
 
 void cli_answers_end(struct cli_answers *a, struct sink *out) {
@@ -44,14 +72,16 @@ void cli_answers_end(struct cli_answers *a, struct sink *out) {
     a->count++;
     if (sink_close(&a->lines, &e) != ST_OK) {
         a->refuses = true;
-        stall_refused_write("", &e, out);
+        write_refusal(a, "", &e, out);
     } else {
         const char *text = strbuf_cstr(&a->text);
         const char *feed = memchr(text, '\n', a->text.len);
         if (feed && feed + 1 == text + a->text.len) {
             sink_write(out, text, a->text.len);
         } else {
-            write_array(text, a->text.len, out);
+            sink_str(out, a->heads ? "" : "[");
+            write_joined(text, a->text.len, a->heads ? "\t" : ",", out);
+            sink_str(out, a->heads ? "\n" : "]\n");
         }
     }
     a->refused += a->refuses;

@@ -14,10 +14,17 @@
             CLI_FLAG(type, member)                                                                 \
     }
 
+/* The row of the option --heads, a flag. */
+#define CLI_HEADS_OPTION(id, type, member)                                                         \
+    {                                                                                              \
+        (id), 0, "heads", NULL, "… each dump behind its id, hour, bucket and so on, with tabs",    \
+            CLI_FLAG(type, member)                                                                 \
+    }
+
 /* The answers of a run. Zero-initialised = off. For each dump of a line, a command writes a line
  * of JSON to `lines`; at the end of the line it calls cli_answers_end. */
 struct cli_answers {
-    bool on;
+    bool on, heads;          /* heads: each record has a head, see answer_head.h */
     struct strbuf text;      /* lines of JSON that the current line has given so far */
     struct sink lines;       /* appends to text */
     uint64_t count, refused; /* count: number of lines answered so far; refused: number of those
@@ -33,8 +40,11 @@ bool cli_answers_check(const struct cli_tool *tool, char **operands, size_t coun
 /* Adds to the answer the reason why the line at `where` ("INPUT:LINE"), or a part of it, gave no
  * dump. */
 void cli_answers_refuse(struct cli_answers *a, const char *where, const struct err *why);
+/* Adds the reason of a stall-refused/1, which an earlier filter wrote. */
+void cli_answers_pass_refused(struct cli_answers *a, const char *text, size_t len);
 /* Writes the answer of a line: the line of JSON that it gave, or an array of them if it gave none
- * or several. If memory ran out, the answer is a refusal for this reason. */
+ * or several; with heads, its records with tabs between them. If memory ran out, the answer is a
+ * refusal for this reason. */
 void cli_answers_end(struct cli_answers *a, struct sink *out);
 void cli_answers_release(struct cli_answers *a);
 

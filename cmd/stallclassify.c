@@ -512,18 +512,25 @@ static bool check_nothing(const struct classify_settings *s, size_t operand_coun
            cli_reject(&classify_tool, "-F none is for adding dumps to a history, without a gate");
 }
 
+/* Checks that --heads has answers to precede. False after a printed message. */
+static bool check_heads(const struct classify_settings *s) {
+    return !s->heads || s->answer_each ||
+           cli_reject(&classify_tool, "--heads goes with --annotate --answer-each");
+}
+
 static int classify(struct classify_run *run, struct classify_settings *s,
                     const struct cli_parser *p) {
     struct err e = {0};
     run->annotate = s->annotate;
     run->dumps.answers.on = s->answer_each;
+    run->dumps.answers.heads = s->heads;
     run->dumps.pipeline.process = s->process;
     run->where = s->where;
     run->explain.id = s->explain;
     if (s->lint) {
         return classify_lint_rules(run, s, p);
     }
-    if (!check_nothing(s, p->operand_count)) {
+    if (!check_heads(s) || !check_nothing(s, p->operand_count)) {
         return CLI_USAGE;
     }
     int status = open_history(run, s, p);

@@ -7,6 +7,7 @@
 #include "base/strbuf.h"
 #include "classify/print/annotate.h"
 #include "dump/dump.h"
+#include "dump/input/answer_head.h"
 
 enum { WINDOW_PER_JOB = 16 };
 
@@ -34,6 +35,16 @@ static enum st annotate(const struct classify_run *run, const struct dump *d,
                         struct classify_result *r, struct err *e) {
     struct sink sink = sink_to_strbuf(&r->text);
     enum st st = annotate_dump(d, &r->key, run->rules_hash, &sink, e);
+    st = sink_close(&sink, e) == ST_OK ? st : ST_ERR;
+    if (st != ST_OK || !run->dumps.answers.heads) {
+        return st;
+    }
+    struct strbuf json = r->text;
+    r->text = (struct strbuf){0};
+    sink = sink_to_strbuf(&r->text);
+    st = annotate_head(d, &r->key, json.len - 1, &sink, e);
+    sink_write(&sink, json.data, json.len);
+    strbuf_release(&json);
     return sink_close(&sink, e) == ST_OK ? st : ST_ERR;
 }
 
@@ -133,11 +144,43 @@ static enum st take_session_record(struct classify_run *run, const char *text, s
                         : triage_add_session(run->triage, &filter, text, len, e);
 }
 
+/* Writes a session record behind its head. */
+static enum st put_headed_session(struct classify_run *run, const char *text, size_t len,
+                                  struct err *e) {
+    struct strbuf line = {0};
+    struct sink sink = sink_to_strbuf(&line);
+    struct session_origin o = {0};
+    enum st st = session_origin_read(&o, text, len, e);
+    dump_pipeline_write_line(&sink, text, len);
+    if (sink_close(&sink, st == ST_OK ? e : NULL) != ST_OK) {
+        st = ST_ERR;
+    }
+    if (st == ST_OK) {
+        const struct answer_head head = {
+            .kind = "session", .id = o.id, .time = o.time, .version = o.version};
+        answer_head_write(&head, line.len - 1, annotated(run));
+        sink_write(annotated(run), line.data, line.len);
+    }
+    strbuf_release(&o.text);
+    strbuf_release(&line);
+    return st;
+}
+
+static void pass_session(struct classify_run *run, const char *where, const char *text,
+                         size_t len) {
+    struct err e = {0};
+    if (!run->dumps.answers.heads) {
+        dump_pipeline_write_line(annotated(run), text, len);
+    } else if (put_headed_session(run, text, len, &e) != ST_OK) {
+        cli_answers_refuse(&run->dumps.answers, where, &e);
+    }
+}
+
 static void classify_take_session(void *ctx, const char *where, const char *text, size_t len) {
     struct classify_run *run = ctx;
     struct err e = {0};
     if (run->annotate) {
-        dump_pipeline_write_line(annotated(run), text, len);
+        pass_session(run, where, text, len);
     } else if (!run->broken && take_session_record(run, text, len, &e) != ST_OK) {
         run->broken = e.code == ERR_NOMEM || e.code == ERR_IO;
         err_context(&e, "session record");
@@ -157,7 +200,7 @@ static void classify_refuse(void *ctx, const char *where, const struct err *why)
 
 static void classify_pass_refused(void *ctx, const char *text, size_t len) {
     struct classify_run *run = ctx;
-    dump_pipeline_write_line(annotated(run), text, len);
+    cli_answers_pass_refused(&run->dumps.answers, text, len);
 }
 
 static void classify_answered(void *ctx) {

@@ -6,11 +6,20 @@
 
 #include "base/jsonw.h"
 #include "classify/print/triage_text.h"
+#include "classify/stats/stall_count.h"
+#include "dump/input/answer_head.h"
 
 struct annotation {
     struct jsonw w;
     struct strbuf text; /* scratch */
 };
+
+static void key_id_of(const struct key *key, char level, struct strbuf *scratch,
+                      char id[KEY_ID_SIZE]) {
+    strbuf_clear(scratch);
+    key_text(key, scratch);
+    key_id(level, strbuf_cstr(scratch), scratch->len, id);
+}
 
 /* Writes a key's id, and the id with which the dump was annotated before, if other rules or
  * fewer names gave another one. If the id is unchanged, the former id that the annotation names
@@ -21,9 +30,7 @@ static void put_id(struct annotation *a, const char *name, const char *was_name,
     if (!key->count) {
         return;
     }
-    strbuf_clear(&a->text);
-    key_text(key, &a->text);
-    key_id(level, strbuf_cstr(&a->text), a->text.len, id);
+    key_id_of(key, level, &a->text, id);
     jsonw_member_cstr(&a->w, name, id);
     const char *was = annotated && strcmp(annotated, id) == 0 ? before : annotated;
     if (was && *was && strcmp(was, id) != 0) {
@@ -31,8 +38,7 @@ static void put_id(struct annotation *a, const char *name, const char *was_name,
     }
 }
 
-static void annotate_put_title(struct annotation *a, const struct key *key) {
-    strbuf_clear(&a->text);
+static void add_bucket_title(struct strbuf *text, const struct key *key) {
     for (size_t i = 0; i < key->count; i++) {
         const struct frame_info *info = key->frames[i].info, *call = key->frames[i].call;
         struct bucket_frame f = {.image_name = info->image_name,
@@ -40,15 +46,15 @@ static void annotate_put_title(struct annotation *a, const struct key *key) {
                                  .call = call && call->resolved ? call->function : NULL,
                                  .in_app = info->in_app,
                                  .resolved = info->resolved};
-        strbuf_addstr(&a->text, i ? " \xe2\x86\x90 " : "");
-        text_add_frame(&a->text, &f);
+        strbuf_addstr(text, i ? " \xe2\x86\x90 " : "");
+        text_add_frame(text, &f);
     }
-    jsonw_member_cstr(&a->w, "title", strbuf_cstr(&a->text));
 }
+
+static const bool none_open[APART_COUNT] = {false};
 
 static void put_class(struct annotation *a, const struct dump *d, const struct stall_key *key,
                       uint64_t rules_hash) {
-    static const bool none_open[APART_COUNT] = {false};
     enum triage_apart apart = triage_apart_of(d, key, none_open);
     char hash[KEY_ID_SIZE];
     jsonw_begin_object(&a->w);
@@ -64,7 +70,9 @@ static void put_class(struct annotation *a, const struct dump *d, const struct s
     if (key->truth >= 0) {
         jsonw_member_i64(&a->w, "truth", key->truth);
     }
-    annotate_put_title(a, &key->level[0]);
+    strbuf_clear(&a->text);
+    add_bucket_title(&a->text, &key->level[0]);
+    jsonw_member_cstr(&a->w, "title", strbuf_cstr(&a->text));
     key_number_text(rules_hash >> 16, hash);
     jsonw_member_cstr(&a->w, "rules", hash);
     jsonw_end_object(&a->w);
@@ -85,5 +93,52 @@ enum st annotate_dump(const struct dump *d, const struct stall_key *key, uint64_
     }
     strbuf_release(&class);
     strbuf_release(&a.text);
+    return st;
+}
+
+/* Finds the first image of the app for which a file of its id could still bring names. NULL: there
+ * is none. */
+static const struct dump_image *image_without_symbols(const struct dump *d) {
+    for (size_t i = 0; i < d->image_count; i++) {
+        const struct dump_image *image = &d->images[i];
+        bool none = image->symbols == DUMP_SYMBOLS_MISSING ||
+                    image->symbols == DUMP_SYMBOLS_UUID_MISMATCH ||
+                    image->symbols == DUMP_SYMBOLS_ARCH_MISMATCH;
+        if (none && image->in_app && image->id.kind != IMAGE_ID_NONE) {
+            return image;
+        }
+    }
+    return NULL;
+}
+
+enum st annotate_head(const struct dump *d, const struct stall_key *key, size_t text_len,
+                      struct sink *out, struct err *e) {
+    struct answer_head h = {.kind = "dump",
+                            .id = d->id,
+                            .time = d->time,
+                            .version = d->app.version,
+                            .os = d->device.os};
+    char bucket[KEY_ID_SIZE], image_id[IMAGE_ID_TEXT];
+    const struct dump_image *image = image_without_symbols(d);
+    const struct key *level1 = &key->level[0];
+    struct strbuf text = {0};
+    if (image) {
+        h.image_id = image_id_text(&image->id, image_id);
+        h.image = image->name;
+    }
+    if (level1->count && triage_apart_of(d, key, none_open) == APART_NONE) {
+        key_id_of(level1, '1', &text, bucket);
+        strbuf_clear(&text);
+        add_bucket_title(&text, level1);
+        h.bucket = bucket;
+        h.cause = rule_cause_text(key->cause);
+        h.title = strbuf_cstr(&text);
+        h.ms = stall_count_alone(d, STALL_CAP_MS, &h.span_ms);
+    }
+    enum st st = text.failed ? err_nomem(e) : ST_OK;
+    if (st == ST_OK) {
+        answer_head_write(&h, text_len, out);
+    }
+    strbuf_release(&text);
     return st;
 }

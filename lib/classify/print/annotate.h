@@ -12,4 +12,9 @@
 enum st annotate_dump(const struct dump *d, const struct stall_key *key, uint64_t rules_hash,
                       struct sink *out, struct err *e) BASE_MUST_USE;
 
+/* Writes the head of a dump whose annotated text, which follows, has this length; see
+ * answer_head.h. ST_ERR: out of memory. */
+enum st annotate_head(const struct dump *d, const struct stall_key *key, size_t text_len,
+                      struct sink *out, struct err *e) BASE_MUST_USE;
+
 #endif

@@ -231,8 +231,8 @@ enum st session_origin_read(struct session_origin *o, const char *text, size_t l
     o->time = o->text.data + at[0];
     o->version = o->text.data + at[1];
     o->build = o->text.data + at[2];
-    const char *id = o->text.data + at[3];
-    o->id_hash = *id ? hash_bytes(id, strlen(id)) : 0;
+    o->id = o->text.data + at[3];
+    o->id_hash = *o->id ? hash_bytes(o->id, strlen(o->id)) : 0;
     return ST_OK;
 }
 

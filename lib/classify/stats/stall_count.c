@@ -211,6 +211,13 @@ static uint64_t add_span(struct stall_spans *s, const struct dump *d, uint64_t s
     return s->ms - before;
 }
 
+uint64_t stall_count_alone(const struct dump *d, uint64_t cap_ms, uint64_t *span_ms) {
+    int64_t said = dump_span_ms(d);
+    struct stall_spans spans = {0};
+    *span_ms = said > 0 ? (uint64_t)said : 0;
+    return add_span(&spans, d, *span_ms, cap_ms);
+}
+
 /* Does this dump, by its own members, cover its whole stall? */
 static bool is_whole(const struct dump *d, uint64_t span_ms) {
     bool last = d->stall.ended || d->stall.fatal;

@@ -87,4 +87,8 @@ struct stall_count {
 bool stall_count_take(struct stall_ledger *l, const struct dump *d, enum triage_apart why,
                       uint64_t cap_ms, struct stall_count *out);
 
+/* Returns the part of the stall's time that the dump counts when no other dump of the stall was
+ * read, and sets *span_ms to its span, before the cap. */
+uint64_t stall_count_alone(const struct dump *d, uint64_t cap_ms, uint64_t *span_ms);
+
 #endif

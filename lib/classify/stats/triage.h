@@ -74,7 +74,7 @@ enum st triage_add_session(struct triage *t, const struct exposure_filter *filte
 struct session_origin {
     uint64_t id_hash; /* hash of the record's id; 0 = it has none */
     struct strbuf text;
-    const char *time, *version, *build; /* borrowed from `text` */
+    const char *time, *version, *build, *id; /* borrowed from `text` */
 };
 /* Reads the origin of a session record; the caller releases o->text in any case. ST_ERR: the
  * text is no session record, or out of memory. */

@@ -119,12 +119,17 @@ void stall_input_release(struct stall_input *in) {
 
 /* ---- stall-refused/1 ---- */
 
+enum st stall_refused_reason(struct strbuf *out, struct span text, struct err *e) {
+    struct span value;
+    return find_record_member(text, "reason", &value) ? add_record_string(out, value, e) : ST_NONE;
+}
+
 enum st stall_refused_tell(struct span text, struct err *e) {
     struct strbuf reason = {0}, where = {0};
     struct span value;
     enum st st = ST_OK;
-    if (find_record_member(text, "reason", &value)) {
-        st = add_record_string(&reason, value, e);
+    if (stall_refused_reason(&reason, text, e) == ST_ERR) {
+        st = ST_ERR;
     }
     if (st != ST_ERR && find_record_member(text, "where", &value)) {
         st = add_record_string(&where, value, e);

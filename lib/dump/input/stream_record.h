@@ -36,6 +36,8 @@ void stall_input_release(struct stall_input *in);
 
 /* Sets an error with the reason and the place that a RECORD_REFUSED gives. Returns ST_ERR. */
 enum st stall_refused_tell(struct span text, struct err *e);
+/* Appends the reason that a RECORD_REFUSED gives. ST_NONE: it gives none. ST_ERR: out of memory. */
+enum st stall_refused_reason(struct strbuf *out, struct span text, struct err *e) BASE_MUST_USE;
 /* Writes a stall-refused/1 as one line. where: "INPUT:LINE". */
 void stall_refused_write(const char *where, const struct err *why, struct sink *out);
 

@@ -8,6 +8,7 @@ import java.util.*;
 import org.apache.flink.api.common.typeinfo.*;
 import org.apache.flink.api.java.tuple.Tuple5;
 import org.apache.flink.api.java.typeutils.TupleTypeInfo;
+import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.node.*;
 
 /** Lines of the input, each with its end of line: their bytes, their number, where they are from, the number of the first one there; and why they
  *  are refused, or "". */
@@ -24,27 +25,23 @@ public final class Block extends Tuple5<byte[], Integer, String, Long, String> {
     int lines() { return f1; }
     boolean refused() { return !f4.isEmpty(); }
 
-    /** One line: its index, and where it begins in the text. */
-    Block line(int index, int from) { return new Block(Arrays.copyOfRange(f0, from, end(from)), 1, f2, f3 + index, f4); }
+    /** One line, refused: its index, and where it begins in the text. */
+    Block refusedLine(int index, int from, String reason) { return new Block(Arrays.copyOfRange(f0, from, end(from)), 1, f2, f3 + index, reason); }
 
     /** Where the line ends that begins there. */
     int end(int from) { return Bytes.find(f0, from, f0.length, '\n') + 1; }
 
     boolean isBlank(int from) { return Bytes.trimmed(f0, from, end(from)) == from; }
 
-    Block refusedFor(String reason) { return new Block(f0, f1, f2, f3, reason); }
-
     /** The dead letter: one line of JSON. Text that is no UTF-8 is there as base64. */
     String deadLetter() {
-        StringBuilder out = new StringBuilder("{\"format\":\"stall-dead-letter/1\",\"source\":").append(Json.quoted(f2));
-        out.append(",\"line\":").append(f3).append(",\"reason\":").append(Json.quoted(f4));
+        ObjectNode letter = JsonNodeFactory.instance.objectNode().put("format", "stall-dead-letter/1").put("source", f2).put("line", f3).put("reason", f4);
         byte[] text = Arrays.copyOf(f0, Bytes.trimmed(f0, 0, f0.length));
         try {
-            String decoded = UTF_8.newDecoder().decode(ByteBuffer.wrap(text)).toString();
-            out.append(",\"text\":").append(Json.quoted(decoded));
+            letter.put("text", UTF_8.newDecoder().decode(ByteBuffer.wrap(text)).toString());
         } catch (CharacterCodingException e) {
-            out.append(",\"base64\":\"").append(Base64.getEncoder().encodeToString(text)).append('"');
+            letter.put("base64", text);
         }
-        return out.append('}').toString();
+        return letter.toString();
     }
 }

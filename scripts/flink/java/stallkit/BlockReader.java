@@ -5,48 +5,57 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import java.io.*;
 import java.util.*;
 import java.util.zip.*;
+import org.apache.flink.api.common.typeinfo.TypeInformation;
+import org.apache.flink.configuration.Configuration;
+import org.apache.flink.connector.file.src.FileSourceSplit;
+import org.apache.flink.connector.file.src.reader.BulkFormat;
+import org.apache.flink.connector.file.src.util.*;
+import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.node.JsonNodeFactory;
 
 /** The lines of a batch, in blocks: plain, gzip or zip, as its first bytes tell. A file that is a report of many lines is one line: an envelope
  *  (stall-input/1). What is damaged ends in a refused block; a line that is too long is one. The same bytes give the same blocks. */
-public final class BlockReader implements AutoCloseable {
-    static final int MAX_LINE = 64 << 20;
+public final class BlockReader implements BulkFormat.Reader<Block> {
+    private static final int MAX_LINE = 64 << 20;
     private static final int BLOCK = 1 << 17; // bytes of a block, unless one line is longer
     private static final int HEAD = 1 << 16;  // bytes that tell whether the file is one report
     private static final int KEPT = 1024;     // bytes that are kept of a line that is too long
 
     private final String batch;
     private final InputStream outer;
-    private final ZipInputStream zip; // null: no zip
+    private final boolean zipped;
+    private InputStream in; // null: no file is open
     private byte[] buffer = new byte[BLOCK];
     private int at, filled;
-    private InputStream in; // null: no file is open
     private String source;
     private long passed;        // lines of the file
+    private long blocks;        // of the batch
     private boolean complete;   // the buffer has the file's last bytes
     private IOException damage; // what ended the file too early
     private boolean ended;
 
     /** in: owned by the reader from now on. source: what blocks say of where they are from. */
     public BlockReader(InputStream in, String source) throws IOException {
-        outer = new BufferedInputStream(in, 1 << 16);
+        InputStream marked = new BufferedInputStream(in, 1 << 16);
         batch = this.source = source;
-        outer.mark(4);
-        int first = outer.read(), second = outer.read();
-        outer.reset();
-        zip = first == 'P' && second == 'K' ? new ZipInputStream(outer) : null;
-        try {
-            if (zip == null) this.in = first == 0x1f && second == 0x8b ? new GZIPInputStream(outer, 1 << 16) : outer;
-        } catch (EOFException | ZipException e) {
-            damage = e;
-        }
+        marked.mark(4);
+        int first = marked.read(), second = marked.read();
+        marked.reset();
+        zipped = first == 0x1f && second == 0x8b;
+        outer = first == 'P' && second == 'K' ? new ZipInputStream(marked) : marked;
     }
 
     /** The next block; null at the end. An IOException is the storage's, not the data's. */
     public Block next() throws IOException {
         while (!ended) {
-            Block block = in == null ? null : read();
-            if (block != null) return block;
-            if (damage == null) nextFile();
+            try {
+                Block block = in == null ? null : read();
+                if (block != null) return block;
+                if (damage == null) nextFile();
+            } catch (EOFException | ZipException e) {
+                damage = e;
+                complete = true; // what came before it is read first
+                continue;
+            }
             if (damage != null) {
                 ended = true;
                 String why = damage.getMessage() == null ? "it ends too early" : damage.getMessage();
@@ -56,18 +65,24 @@ public final class BlockReader implements AutoCloseable {
         return null;
     }
 
+    @Override public BulkFormat.RecordIterator<Block> readBatch() throws IOException {
+        Block block = next();
+        SingletonResultIterator<Block> one = new SingletonResultIterator<>();
+        one.set(block, RecordAndPosition.NO_OFFSET, ++blocks);
+        return block == null ? null : one;
+    }
+
     private void nextFile() throws IOException {
+        boolean first = in == null;
         in = null;
-        try {
-            ZipEntry entry = zip == null ? null : zip.getNextEntry();
+        if (outer instanceof ZipInputStream zip) {
+            ZipEntry entry = zip.getNextEntry();
             ended = entry == null;
             if (ended || entry.isDirectory()) return;
             source = batch + "!" + entry.getName();
-        } catch (EOFException | ZipException e) {
-            damage = e;
-            return;
-        }
-        in = zip;
+            in = zip;
+        } else if (first) in = zipped ? new GZIPInputStream(outer, 1 << 16) : outer;
+        else ended = true;
         at = filled = 0;
         passed = 0;
         complete = false;
@@ -75,14 +90,14 @@ public final class BlockReader implements AutoCloseable {
 
     /** The next block of the file that is open; null: there is none any more. */
     private Block read() throws IOException {
-        if (passed == 0 && filled == 0) {
-            fill();
-            if (isReport()) return envelope();
+        if (passed == 0 && at == 0) {
+            if (filled == 0) fill();
+            if (isReport()) return report();
         }
         int end;
         while ((end = cut()) == at) {
             if (complete) return damage == null && at < filled ? take(filled) : null;
-            if (filled - at > MAX_LINE) return tooLong();
+            if (filled - at > MAX_LINE) return tooLong("a line");
             fill();
         }
         return take(end);
@@ -111,25 +126,22 @@ public final class BlockReader implements AutoCloseable {
         buffer = Bytes.room(buffer, at, left, BLOCK, MAX_LINE + 1);
         at = 0;
         filled = left;
-        try {
-            for (int n; filled < buffer.length && !complete; filled += Math.max(n, 0)) {
-                n = in.read(buffer, filled, buffer.length - filled);
-                complete = n < 0;
-            }
-        } catch (EOFException | ZipException e) {
-            damage = e;
-            complete = true;
+        for (int n; filled < buffer.length && !complete; filled += Math.max(n, 0)) {
+            n = in.read(buffer, filled, buffer.length - filled);
+            complete = n < 0;
         }
     }
 
-    private Block tooLong() throws IOException {
-        Block block = new Block(Arrays.copyOfRange(buffer, at, at + KEPT), 1, source, ++passed, "a line of more than " + (MAX_LINE >> 20) + " MB");
+    /** A refused block, for a line or a report, which is passed. */
+    private Block tooLong(String what) throws IOException {
+        Block block = new Block(Arrays.copyOfRange(buffer, at, at + KEPT), 1, source, ++passed, what + " of more than " + (MAX_LINE >> 20) + " MB");
         int end;
         do {
             at = filled;
             fill();
-        } while ((end = Bytes.find(buffer, 0, filled, '\n')) < 0 && !complete);
-        at = end < 0 ? filled : end + 1;
+            end = what.equals("a line") ? Bytes.find(buffer, 0, filled, '\n') + 1 : 0;
+        } while (end == 0 && !complete);
+        at = end == 0 ? filled : end;
         return block;
     }
 
@@ -144,23 +156,32 @@ public final class BlockReader implements AutoCloseable {
         return objects * 2 < lines;
     }
 
-    private Block envelope() throws IOException {
-        ByteArrayOutputStream whole = new ByteArrayOutputStream();
-        whole.write(buffer, 0, filled);
+    private Block report() throws IOException {
+        while (!complete && filled <= MAX_LINE) fill();
+        if (filled > MAX_LINE) return tooLong("a report");
         at = filled;
-        try {
-            if (!complete) whole.write(in.readNBytes(MAX_LINE + 1 - filled));
-        } catch (EOFException | ZipException e) {
-            damage = e;
-        }
-        complete = true;
-        if (damage != null) return null;
         passed = 1;
-        if (whole.size() > MAX_LINE) return new Block(Arrays.copyOf(buffer, KEPT), 1, source, 1, "a report of more than " + (MAX_LINE >> 20) + " MB");
-        String name = source.substring(source.lastIndexOf('/') + 1);
-        String text = "{\"format\":\"stall-input/1\",\"name\":" + Json.quoted(name) + ",\"text\":" + Json.quoted(whole.toString(UTF_8)) + "}\n";
-        return new Block(text.getBytes(UTF_8), 1, source, 1, "");
+        String name = source.substring(source.lastIndexOf('/') + 1), text = new String(buffer, 0, filled, UTF_8);
+        String line = JsonNodeFactory.instance.objectNode().put("format", "stall-input/1").put("name", name).put("text", text) + "\n";
+        return damage == null ? new Block(line.getBytes(UTF_8), 1, source, 1, "") : null;
     }
 
     @Override public void close() throws IOException { outer.close(); }
+
+    /** Files of a folder or an object store, each read by one task from its begin; a position is a number of blocks. */
+    static final class Files implements BulkFormat<Block, FileSourceSplit> {
+        @Override public BulkFormat.Reader<Block> createReader(Configuration config, FileSourceSplit split) throws IOException {
+            return new BlockReader(split.path().getFileSystem().open(split.path()), split.path().getPath());
+        }
+
+        @Override public BulkFormat.Reader<Block> restoreReader(Configuration config, FileSourceSplit split) throws IOException {
+            BulkFormat.Reader<Block> blocks = createReader(config, split);
+            for (long left = split.getReaderPosition().map(p -> p.getRecordsAfterOffset()).orElse(0L); left > 0; left--) blocks.readBatch();
+            return blocks;
+        }
+
+        @Override public boolean isSplittable() { return false; }
+
+        @Override public TypeInformation<Block> getProducedType() { return Block.TYPE; }
+    }
 }

@@ -2,7 +2,6 @@ package stallkit;
 
 import java.lang.invoke.*;
 import java.nio.ByteOrder;
-import java.util.Arrays;
 
 /** Bytes of lines: search, eight at once, and buffers. */
 final class Bytes {
@@ -20,13 +19,6 @@ final class Bytes {
             if (zero != 0) return i + (Long.numberOfTrailingZeros(zero) >> 3);
         }
         for (; i < end; i++) if (text[i] == wanted) return i;
-        return -1;
-    }
-
-    /** The place of the last such text; -1: there is none. */
-    static int findLast(byte[] text, byte[] wanted) {
-        for (int i = text.length - wanted.length; i >= 0; i--)
-            if (text[i] == wanted[0] && Arrays.equals(text, i, i + wanted.length, wanted, 0, wanted.length)) return i;
         return -1;
     }
 

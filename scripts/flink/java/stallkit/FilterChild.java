@@ -4,6 +4,7 @@ import java.io.*;
 import java.util.*;
 import java.util.concurrent.*;
 import org.apache.flink.metrics.*;
+import org.apache.flink.util.concurrent.ExecutorThreadFactory;
 
 /** Filters in long-lived processes, joined by pipes: each line in is answered by one line out, in order. Used by one thread; a thread of its
  *  own writes, and one kills the processes when an answer takes too long. */
@@ -13,15 +14,18 @@ final class FilterChild implements AutoCloseable {
     private final List<List<String>> commands;
     private final long timeoutMillis;
     private final Counter restarts, silent;
-    private final ExecutorService writer = Executors.newSingleThreadExecutor(FilterChild::daemon);
-    private final ScheduledExecutorService watchdog = Executors.newSingleThreadScheduledExecutor(FilterChild::daemon);
+    private final ExecutorService writer = Executors.newSingleThreadExecutor(new ExecutorThreadFactory("stall-filter"));
+    private final ScheduledExecutorService watchdog = Executors.newSingleThreadScheduledExecutor(new ExecutorThreadFactory("stall-watch"));
     private volatile List<Process> processes = List.of();
-    private volatile long waitsSince; // in ns; 0: no answer is awaited
+    private volatile long waitsSince; // in ns; 0: nothing is awaited
     private volatile boolean closed, killedForSilence;
+    private byte[] text;   // the lines that were sent last
+    private int next;      // where the first of them without an answer begins
+    private boolean alone; // lines are sent again, one by one
+    String reason = "";    // why the last line without an answer had none
     private InputStream out;
     private byte[] buffer = new byte[BUFFER];
     private int at, filled;
-    private String reason = "";
 
     /** commands: the first reads the lines, the last one answers. timeoutMillis: the longest time without an answer. */
     FilterChild(List<List<String>> commands, long timeoutMillis, MetricGroup metrics) {
@@ -31,12 +35,6 @@ final class FilterChild implements AutoCloseable {
         silent = metrics.counter("silent");
         long period = Math.max(timeoutMillis / 8, 10);
         watchdog.scheduleAtFixedRate(this::killIfSilent, period, period, TimeUnit.MILLISECONDS);
-    }
-
-    private static Thread daemon(Runnable r) {
-        Thread t = new Thread(r, "stall-filter");
-        t.setDaemon(true);
-        return t;
     }
 
     private void killIfSilent() {
@@ -53,61 +51,15 @@ final class FilterChild implements AutoCloseable {
 
     private void start() throws IOException {
         if (closed) throw new IOException("the filters were stopped");
-        List<ProcessBuilder> builders = new ArrayList<>();
-        for (List<String> command : commands) builders.add(new ProcessBuilder(command).redirectError(ProcessBuilder.Redirect.INHERIT));
-        processes = ProcessBuilder.startPipeline(builders);
+        processes = ProcessBuilder.startPipeline(commands.stream().map(c -> new ProcessBuilder(c).redirectError(ProcessBuilder.Redirect.INHERIT)).toList());
         out = processes.get(processes.size() - 1).getInputStream();
         at = filled = 0;
         killedForSilence = false;
         if (closed) kill();
     }
 
-    /** Sends texts of whole lines; does not wait until they are read. */
-    void send(List<byte[]> texts) throws IOException {
-        if (processes.isEmpty()) start();
-        OutputStream in = processes.get(0).getOutputStream();
-        writer.execute(() -> {
-            try {
-                for (byte[] text : texts) in.write(text);
-                in.flush();
-            } catch (IOException e) {
-                // The processes have ended, which answer() sees.
-            }
-        });
-    }
-
-    /** The next answer, without its end of line; null: the processes have ended without it. */
-    byte[] answer() {
-        waitsSince = System.nanoTime() | 1;
-        try {
-            int end, searched = at;
-            while ((end = Bytes.find(buffer, searched, filled, '\n')) < 0) {
-                searched = filled - at;
-                if (!fill()) return null;
-            }
-            byte[] answer = Arrays.copyOfRange(buffer, at, end);
-            at = end + 1;
-            return answer;
-        } finally {
-            waitsSince = 0;
-        }
-    }
-
-    private boolean fill() {
-        int left = filled - at;
-        buffer = Bytes.room(buffer, at, left, BUFFER, Integer.MAX_VALUE - 8);
-        at = 0;
-        filled = left;
-        try {
-            filled += Math.max(out.read(buffer, left, buffer.length - left), 0);
-        } catch (IOException e) {
-            return false; // closed under the reader by kill
-        }
-        return filled > left;
-    }
-
-    /** After an answer that did not come: restarts the filters for lines that are sent again, each alone. */
-    void restart() throws IOException, InterruptedException {
+    /** After an answer that did not come. */
+    private void restart() throws IOException, InterruptedException {
         reason = killedForSilence ? "no answer in " + timeoutMillis / 1000 + " s, twice" : "the filters died of it, twice";
         if (killedForSilence) silent.inc();
         restarts.inc();
@@ -116,19 +68,71 @@ final class FilterChild implements AutoCloseable {
         start();
     }
 
-    /** The answer to a line that is sent alone, again if it needs to be; null: it had none twice, see reason(). */
-    byte[] answerAlone(byte[] line) throws IOException, InterruptedException {
-        byte[] answer = null;
+    /** Sends whole lines, when all that were sent before have an answer; does not wait until they are read. */
+    void send(byte[] lines) throws IOException {
+        text = lines;
+        next = 0;
+        alone = false;
+        write(text);
+    }
+
+    private void write(byte[] lines) throws IOException {
+        if (processes.isEmpty()) start();
+        OutputStream in = processes.get(0).getOutputStream();
+        writer.execute(() -> {
+            try {
+                in.write(lines);
+                in.flush();
+            } catch (IOException e) {
+                // The processes have ended, which read() sees.
+            }
+        });
+    }
+
+    /** The answer to the next line, without its end of line; null: there was none twice, see `reason`. If filters die or are silent, the lines that
+     *  have no answer are sent again, one by one. */
+    byte[] answer() throws IOException, InterruptedException {
+        int from = next;
+        next = Bytes.find(text, from, text.length, '\n') + 1;
+        byte[] answer = alone ? null : read();
+        if (answer != null) return answer;
+        if (!alone) restart();
+        alone = true;
         for (int attempt = 0; attempt < 2 && answer == null; attempt++) {
-            send(List.of(line));
-            answer = answer();
+            write(Arrays.copyOfRange(text, from, next));
+            answer = read();
             if (answer == null) restart();
         }
         return answer;
     }
 
-    /** Why the last line that was sent alone had no answer. */
-    String reason() { return reason; }
+    /** What the processes answer next; null: they have ended without it. */
+    private byte[] read() {
+        int end, searched = at;
+        while ((end = Bytes.find(buffer, searched, filled, '\n')) < 0) {
+            searched = filled - at;
+            if (!fill()) return null;
+        }
+        byte[] answer = Arrays.copyOfRange(buffer, at, end);
+        at = end + 1;
+        return answer;
+    }
+
+    private boolean fill() {
+        int left = filled - at;
+        buffer = Bytes.room(buffer, at, left, BUFFER, Integer.MAX_VALUE - 8);
+        at = 0;
+        filled = left;
+        waitsSince = System.nanoTime() | 1;
+        try {
+            filled += Math.max(out.read(buffer, left, buffer.length - left), 0);
+        } catch (IOException e) {
+            return false; // closed under the reader by kill
+        } finally {
+            waitsSince = 0;
+        }
+        return filled > left;
+    }
 
     /** Ends the processes; an answer that is awaited by another thread comes as null. */
     @Override public void close() {

@@ -1,5 +1,8 @@
 package stallkit;
 
+import static stallkit.Dump.Field.IMAGE;
+
+import java.io.ByteArrayOutputStream;
 import java.util.*;
 import org.apache.flink.api.common.functions.OpenContext;
 import org.apache.flink.api.common.state.*;
@@ -25,7 +28,6 @@ final class Hold extends KeyedProcessFunction<String, Dump, Dump> implements Che
     private transient ListState<Long> savedPending;
     private transient long pending;
     private transient FilterChild child;
-    private transient MetricGroup metrics;
     private transient Counter released;
 
     Hold(Filters filters, long holdMillis, long retryMillis) {
@@ -35,7 +37,7 @@ final class Hold extends KeyedProcessFunction<String, Dump, Dump> implements Che
     }
 
     /** The queue of a dump. */
-    static String key(Dump dump) { return dump.missing() + "/" + Math.floorMod(dump.key().hashCode(), QUEUES); }
+    static String key(Dump dump) { return dump.get(IMAGE) + "/" + Math.floorMod(dump.key().hashCode(), QUEUES); }
 
     @Override public void initializeState(FunctionInitializationContext context) throws Exception {
         savedPending = context.getOperatorStateStore().getListState(new ListStateDescriptor<>("pending", Types.LONG));
@@ -47,7 +49,8 @@ final class Hold extends KeyedProcessFunction<String, Dump, Dump> implements Che
     @Override public void open(OpenContext context) {
         held = getRuntimeContext().getMapState(new MapStateDescriptor<>("held", Types.LONG, Types.TUPLE(Types.LONG, Dump.TYPE)));
         queue = getRuntimeContext().getState(new ValueStateDescriptor<>("queue", Types.TUPLE(Types.LONG, Types.LONG)));
-        metrics = getRuntimeContext().getMetricGroup().addGroup("stallkit");
+        MetricGroup metrics = getRuntimeContext().getMetricGroup().addGroup("stallkit");
+        child = filters.start(metrics);
         metrics.gauge("pending", () -> pending);
         released = metrics.counter("released");
     }
@@ -60,7 +63,7 @@ final class Hold extends KeyedProcessFunction<String, Dump, Dump> implements Che
             context.timerService().registerEventTimeTimer(Long.MAX_VALUE); // the end of the input
             context.timerService().registerProcessingTimeTimer(now + retryMillis);
         }
-        held.put(numbers.f1++, Tuple2.of(now + holdMillis, dump.withoutClass()));
+        held.put(numbers.f1++, Tuple2.of(now + holdMillis, dump));
         queue.update(numbers);
         pending++;
     }
@@ -69,18 +72,18 @@ final class Hold extends KeyedProcessFunction<String, Dump, Dump> implements Che
         Tuple2<Long, Long> numbers = queue.value();
         if (numbers == null) return;
         long now = context.timeDomain() == TimeDomain.EVENT_TIME ? Long.MAX_VALUE : context.timerService().currentProcessingTime();
-        long end = due(numbers, now);
-        while (numbers.f0 < end) {
-            List<Dump> some = texts(numbers.f0, Math.min(end, numbers.f0 + TOGETHER));
-            List<Dump> answers = ask(some);
-            for (int i = 0; i < some.size(); i++) {
-                if (answers.get(i) != null) out.collect(answers.get(i));
-                else context.output(FilterOperator.DEAD, new Block(some.get(i).text(), 1, "held for symbols", 0, child.reason()));
+        boolean waits = false;
+        for (int together = 1; !waits && numbers.f0 < numbers.f1; together = TOGETHER) // the first one tells of all whether the symbols have come
+            for (Dump answer : ask(numbers.f0, Math.min(numbers.f1, numbers.f0 + together))) {
+                Tuple2<Long, Dump> one = held.get(numbers.f0);
+                waits = answer != null && one.f0 > now && answer.get(IMAGE).equals(one.f1.get(IMAGE));
+                if (waits) break;
+                if (answer != null) out.collect(answer);
+                else context.output(FilterOperator.DEAD, new Block(one.f1.text(), 1, "held for symbols", 0, child.reason));
                 held.remove(numbers.f0++);
                 pending--;
                 released.inc();
             }
-        }
         if (numbers.f0 < numbers.f1) {
             queue.update(numbers);
             context.timerService().registerProcessingTimeTimer(now + retryMillis);
@@ -90,38 +93,18 @@ final class Hold extends KeyedProcessFunction<String, Dump, Dump> implements Che
         }
     }
 
-    /** Behind the last one that waits no longer. The first one tells of all whether the image's symbols have come; if it has no answer it waits no
-     *  longer, and the next one tells the next time. */
-    private long due(Tuple2<Long, Long> numbers, long now) throws Exception {
-        Dump first = held.get(numbers.f0).f1, asked = ask(List.of(first)).get(0);
-        if (asked != null && !asked.missing().equals(first.missing())) return numbers.f1;
-        long end = asked == null ? numbers.f0 + 1 : numbers.f0;
-        while (end < numbers.f1 && held.get(end).f0 <= now) end++;
-        return end;
-    }
-
-    private List<Dump> texts(long from, long to) throws Exception {
-        List<Dump> some = new ArrayList<>();
-        for (long number = from; number < to; number++) some.add(held.get(number).f1);
-        return some;
-    }
-
     /** Dumps as the filters answer them now; null for one that has no answer twice, alone. */
-    private List<Dump> ask(List<Dump> some) throws Exception {
-        if (child == null) child = filters.start(metrics);
-        List<byte[]> texts = some.stream().map(Dump::text).toList();
-        List<Dump> dumps = new ArrayList<>(texts.size());
-        child.send(texts);
-        for (byte[] answer; dumps.size() < texts.size() && (answer = child.answer()) != null;) dumps.add(only(answer));
-        if (dumps.size() < texts.size()) child.restart();
-        while (dumps.size() < texts.size()) dumps.add(only(child.answerAlone(texts.get(dumps.size()))));
+    private List<Dump> ask(long from, long to) throws Exception {
+        ByteArrayOutputStream lines = new ByteArrayOutputStream();
+        for (long number = from; number < to; number++) held.get(number).f1.writeTo(lines);
+        child.send(lines.toByteArray());
+        List<Dump> dumps = new ArrayList<>();
+        for (int wanted = 1; wanted <= to - from; wanted++) {
+            byte[] answer = child.answer();
+            if (answer != null) Dump.ofAnswer(answer, dumps);
+            if (dumps.size() < wanted) dumps.add(null);
+        }
         return dumps;
-    }
-
-    private static Dump only(byte[] answer) {
-        List<Dump> dumps = new ArrayList<>(1);
-        if (answer != null) Dump.ofAnswer(answer, dumps);
-        return dumps.isEmpty() ? null : dumps.get(0);
     }
 
     @Override public void close() {

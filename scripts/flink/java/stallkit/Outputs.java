@@ -17,9 +17,13 @@ final class Outputs {
 
     interface Function<T, R> extends java.util.function.Function<T, R>, Serializable { }
 
+    interface Writer<T> extends Serializable {
+        void write(T element, OutputStream out) throws IOException;
+    }
+
     /** Lines in gzip, below a folder that `folder` names. */
-    static <T> FileSink<T> gzipLines(String path, Function<T, byte[]> line, Function<T, String> folder) {
-        return FileSink.<T>forBulkFormat(new Path(path), out -> new GzipLines<>(out, line))
+    static <T> FileSink<T> gzipLines(String path, Writer<T> writer, Function<T, String> folder) {
+        return FileSink.<T>forBulkFormat(new Path(path), out -> new GzipLines<>(out, writer))
             .withBucketAssigner(new Folders<>(folder)).withOutputFileConfig(new OutputFileConfig("part", ".jsonl.gz")).build();
     }
 
@@ -35,21 +39,17 @@ final class Outputs {
     }
 
     private static final class GzipLines<T> implements BulkWriter<T> {
-        private final Function<T, byte[]> line;
+        private final Writer<T> writer;
         private final GZIPOutputStream out;
 
-        GzipLines(FSDataOutputStream stream, Function<T, byte[]> line) throws IOException {
-            this.line = line;
+        GzipLines(FSDataOutputStream stream, Writer<T> writer) throws IOException {
+            this.writer = writer;
             out = new GZIPOutputStream(stream, 1 << 15) {
                 { def.setLevel(Deflater.BEST_SPEED); }
             };
         }
 
-        @Override public void addElement(T element) throws IOException {
-            byte[] text = line.apply(element);
-            out.write(text);
-            if (text.length == 0 || text[text.length - 1] != '\n') out.write('\n');
-        }
+        @Override public void addElement(T element) throws IOException { writer.write(element, out); }
 
         @Override public void flush() throws IOException { out.flush(); }
 

@@ -44,16 +44,16 @@ public final class PartialOperator extends AbstractStreamOperator<Tuple2<String,
         String hour = dump.hour();
         Period period = periods.computeIfAbsent(hour.substring(0, Math.min(periodLength, hour.length())), name -> new Period());
         int before = period.text.size();
-        dump.writeWithoutClass(period.text);
+        dump.writeTo(period.text);
         held += period.text.size() - before;
         if (period.text.size() >= BEGIN_BYTES && (period.process != null || running < AT_ONCE)) pass(period);
-        else if (held > HELD_BYTES) finishLargest();
+        else if (held > HELD_BYTES) finish(List.of(Collections.max(periods.keySet(), Comparator.comparing(name -> periods.get(name).text.size()))));
     }
 
     /** Passes what is held on to the period's process, which is started if there is none. */
     private void pass(Period period) throws IOException {
         if (period.process == null) {
-            period.process = new ProcessBuilder(filters.partial()).redirectError(ProcessBuilder.Redirect.INHERIT).start();
+            period.process = new ProcessBuilder(filters.partial).redirectError(ProcessBuilder.Redirect.INHERIT).start();
             running++;
         }
         period.text.writeTo(period.process.getOutputStream());
@@ -61,30 +61,24 @@ public final class PartialOperator extends AbstractStreamOperator<Tuple2<String,
         period.text.reset();
     }
 
-    private void finishLargest() throws Exception {
-        finish(List.of(Collections.max(periods.keySet(), Comparator.comparing(name -> periods.get(name).text.size()))));
-    }
-
-    /** Ends these periods: all processes compute at the same time. */
+    /** Ends these periods, of which some compute at the same time. */
     private void finish(Collection<String> names) throws Exception {
-        for (String name : names) {
-            pass(periods.get(name));
-            periods.get(name).process.getOutputStream().close();
-        }
-        for (String name : names) {
-            Process process = periods.get(name).process;
-            byte[] partial = process.getInputStream().readAllBytes();
-            int status = process.waitFor();
-            if (status != 0) throw new IOException(String.join(" ", filters.partial()) + ": exit status " + status);
-            periods.remove(name);
-            running--;
-            output.collect(new StreamRecord<>(Tuple2.of(name, partial)));
-        }
+        Deque<String> left = new ArrayDeque<>(names), ended = new ArrayDeque<>();
+        while (!left.isEmpty() || !ended.isEmpty())
+            if (!left.isEmpty() && ended.size() < ENDED_TOGETHER) {
+                pass(periods.get(left.element()));
+                periods.get(left.element()).process.getOutputStream().close();
+                ended.add(left.remove());
+            } else collect(ended.remove());
     }
 
-    private void finishAll() throws Exception {
-        List<String> names = List.copyOf(periods.keySet());
-        for (int from = 0; from < names.size(); from += ENDED_TOGETHER) finish(names.subList(from, Math.min(from + ENDED_TOGETHER, names.size())));
+    private void collect(String name) throws Exception {
+        Process process = periods.remove(name).process;
+        byte[] partial = process.getInputStream().readAllBytes();
+        int status = process.waitFor();
+        if (status != 0) throw new IOException(String.join(" ", filters.partial) + ": exit status " + status);
+        running--;
+        output.collect(new StreamRecord<>(Tuple2.of(name, partial)));
     }
 
     private void kill() {
@@ -92,9 +86,9 @@ public final class PartialOperator extends AbstractStreamOperator<Tuple2<String,
             for (Period p : periods.values()) if (p.process != null) p.process.destroyForcibly();
     }
 
-    @Override public void prepareSnapshotPreBarrier(long checkpoint) throws Exception { finishAll(); }
+    @Override public void prepareSnapshotPreBarrier(long checkpoint) throws Exception { finish(periods.keySet()); }
 
-    @Override public void endInput() throws Exception { finishAll(); }
+    @Override public void endInput() throws Exception { finish(periods.keySet()); }
 
     @Override public void close() throws Exception {
         kill();

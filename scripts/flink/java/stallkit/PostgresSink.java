@@ -6,10 +6,13 @@ import java.util.*;
 import org.apache.flink.api.connector.sink2.*;
 
 /** Rows into a table of PostgreSQL. Each is an absolute total, so that writing one twice changes nothing; rows are written before a
- *  checkpoint is complete, and what fails is written again from there. */
-final class PostgresSink implements Sink<Row> {
+ *  checkpoint is complete, and what fails is written again from there. url: of JDBC; the password, if there is one, comes from PostgreSQL's own
+ *  pass file or the URL. */
+record PostgresSink(String url, String table) implements Sink<Row> {
     private static final int MOST_HELD = 5000;
+    // Writers that begin together may collide in the catalog, so they lock.
     private static final String CREATE = """
+        SELECT pg_advisory_xact_lock(7361746);
         CREATE TABLE IF NOT EXISTS %s (
             bucket text, version text, os text, hour text, title text NOT NULL, cause text NOT NULL,
             dumps bigint NOT NULL, stalled_ms bigint NOT NULL, longest_ms bigint NOT NULL,
@@ -19,41 +22,22 @@ final class PostgresSink implements Sink<Row> {
         ON CONFLICT (bucket, version, os, hour) DO UPDATE SET title = excluded.title, cause = excluded.cause,
             dumps = excluded.dumps, stalled_ms = excluded.stalled_ms, longest_ms = excluded.longest_ms""";
 
-    private final String url, table;
-
-    /** url: of JDBC; the password, if there is one, comes from PostgreSQL's own pass file or the URL. */
-    PostgresSink(String url, String table) {
-        this.url = url;
-        this.table = table;
-    }
-
-    @Override public SinkWriter<Row> createWriter(WriterInitContext context) throws IOException { return new Writer(url, table); }
-
-    private static final class Writer implements SinkWriter<Row> {
-        private final Connection connection;
-        private final String table;
-        private final Map<String, Row> rows = new LinkedHashMap<>();
-
-        Writer(String url, String table) throws IOException {
-            this.table = table;
-            try {
-                connection = DriverManager.getConnection(url);
-                connection.setAutoCommit(false);
-                createTable();
-            } catch (SQLException e) {
-                throw new IOException("PostgreSQL: " + e.getMessage(), e);
-            }
-        }
-
-        /** Writers that begin together may collide in the catalog: the table is there then. */
-        private void createTable() throws SQLException {
-            try (var statement = connection.createStatement()) {
-                statement.execute("SELECT pg_advisory_xact_lock(7361746)");
-                statement.execute(CREATE.formatted(table));
+    @Override public SinkWriter<Row> createWriter(WriterInitContext context) throws IOException {
+        try {
+            Connection connection = DriverManager.getConnection(url);
+            connection.setAutoCommit(false);
+            try (Statement create = connection.createStatement()) {
+                create.execute(CREATE.formatted(table));
             }
             connection.commit();
+            return new Writer(connection, UPSERT.formatted(table), new LinkedHashMap<>());
+        } catch (SQLException e) {
+            throw new IOException("PostgreSQL: " + e.getMessage(), e);
         }
+    }
 
+    /** rows: those that are not written yet, by their keys. */
+    private record Writer(Connection connection, String statement, Map<String, Row> rows) implements SinkWriter<Row> {
         @Override public void write(Row row, Context context) throws IOException {
             rows.put(row.key(), row);
             if (rows.size() >= MOST_HELD) flush(false);
@@ -61,7 +45,7 @@ final class PostgresSink implements Sink<Row> {
 
         @Override public void flush(boolean end) throws IOException {
             if (rows.isEmpty()) return;
-            try (PreparedStatement upsert = connection.prepareStatement(UPSERT.formatted(table))) {
+            try (PreparedStatement upsert = connection.prepareStatement(statement)) {
                 for (Row row : rows.values()) {
                     for (int i = 0; i < row.getArity(); i++)
                         if (row.getField(i) instanceof String text) upsert.setString(i + 1, text.replace('\0', '\ufffd'));

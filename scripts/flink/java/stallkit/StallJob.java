@@ -1,16 +1,16 @@
 package stallkit;
 
+import static stallkit.Dump.Field.*;
+
 import java.time.Duration;
-import java.util.List;
 import org.apache.flink.api.common.eventtime.WatermarkStrategy;
 import org.apache.flink.api.common.typeinfo.Types;
-import org.apache.flink.api.java.functions.KeySelector;
 import org.apache.flink.api.java.tuple.Tuple2;
 import org.apache.flink.connector.file.src.FileSource;
 import org.apache.flink.core.fs.Path;
 import org.apache.flink.streaming.api.datastream.*;
 import org.apache.flink.streaming.api.environment.StreamExecutionEnvironment;
-import org.apache.flink.util.*;
+import org.apache.flink.util.ParameterTool;
 
 /** The pipe as a job: batches of dumps in; annotated dumps, partials, rows and dead letters out. README.md has its options. */
 public final class StallJob {
@@ -27,49 +27,44 @@ public final class StallJob {
     public static void main(String[] args) throws Exception {
         ParameterTool options = ParameterTool.fromArgs(args);
         StreamExecutionEnvironment env = StreamExecutionEnvironment.getExecutionEnvironment();
-        env.enableCheckpointing(options.getLong("checkpoint", 60) * 1000);
+        StallJob job = new StallJob(options);
+        env.enableCheckpointing(job.millis("checkpoint", 60));
         env.getConfig().enableObjectReuse();
-        new StallJob(options).build(env);
+        job.build(env);
         env.execute("stallkit");
     }
 
+    private long millis(String option, long seconds) { return options.getLong(option, seconds) * 1000; }
+
     private void build(StreamExecutionEnvironment env) throws Exception {
-        SingleOutputStreamOperator<List<Dump>> answered =
-            source(env).transform("filters", Types.LIST(Dump.TYPE), new FilterOperator(filters)).uid("filters");
+        SingleOutputStreamOperator<Dump> answered = source(env).transform("filters", Dump.TYPE, new FilterOperator(filters)).uid("filters");
         DataStream<Block> dead = answered.getSideOutput(FilterOperator.DEAD);
-        boolean holds = options.getLong("hold", 0) > 0;
-        KeySelector<List<Dump>, String> key = list -> list.get(0).key();
         // One task needs no exchange: the dumps stay where they are.
-        KeyedStream<List<Dump>, String> keyed = env.getParallelism() > 1 ? answered.keyBy(key, Types.STRING)
-            : DataStreamUtils.reinterpretAsKeyedStream(answered, key, Types.STRING);
-        SingleOutputStreamOperator<Dump> firsts = keyed.transform("first of each id", Dump.TYPE, new Dedup(Duration.ofDays(options.getLong("dedup", 7)), holds))
-            .uid("dedup");
-        DataStream<Dump> dumps = firsts;
-        if (holds) {
-            SingleOutputStreamOperator<Dump> released = hold(firsts.getSideOutput(Dedup.MISSING));
+        KeyedStream<Dump, String> keyed = env.getParallelism() > 1 ? answered.keyBy(Dump::key, Types.STRING)
+            : DataStreamUtils.reinterpretAsKeyedStream(answered, Dump::key, Types.STRING);
+        DataStream<Dump> firsts = keyed.filter(new Dedup(Duration.ofDays(options.getLong("dedup", 7)))).uid("dedup").name("first of each id"), dumps = firsts;
+        if (millis("hold", 0) > 0) {
+            SingleOutputStreamOperator<Dump> released = nameless(firsts).keyBy(Hold::key, Types.STRING)
+                .process(new Hold(filters, millis("hold", 0), millis("retry", 30))).returns(Dump.TYPE).uid("hold").name("held for symbols");
             dead = dead.union(released.getSideOutput(FilterOperator.DEAD));
-            dumps = firsts.union(released);
+            dumps = firsts.filter(dump -> !dump.has(IMAGE)).name("with symbols").union(released);
         }
         dead.map(Block::deadLetter).returns(Types.STRING).name("dead letters").sinkTo(Outputs.lines(out + "/dead")).uid("dead").name("dead letters: files");
         String partials = options.get("partials", "hour");
         if (!partials.equals("none"))
             dumps.transform("partials", PartialOperator.TYPE, new PartialOperator(filters, partials.equals("day"))).uid("partials")
-                .sinkTo(Outputs.<Tuple2<String, byte[]>>gzipLines(out + "/partials", p -> p.f1, p -> p.f0)).uid("partial-files").name("partials: files");
+                .sinkTo(Outputs.<Tuple2<String, byte[]>>gzipLines(out + "/partials", (p, out) -> out.write(p.f1), p -> p.f0)).uid("partial-files").name("partials: files");
         if (options.getBoolean("annotated", true))
-            dumps.sinkTo(Outputs.<Dump>gzipLines(out + "/annotated", Dump::text, StallJob::folder)).uid("annotated").name("annotated dumps: files");
+            dumps.sinkTo(Outputs.<Dump>gzipLines(out + "/annotated", Dump::writeTo, StallJob::folder)).uid("annotated").name("annotated dumps: files");
         if (options.has("rows")) {
-            rows(dumps.<Row>flatMap((Dump dump, Collector<Row> out) -> {
-                Row row = Row.of(dump);
-                if (row != null) out.collect(row);
-            }).returns(Row.TYPE).name("row of a dump"), "rows");
-            DataStream<Dump> nameless = holds ? firsts.getSideOutput(Dedup.MISSING) : firsts.filter(dump -> !dump.missing().isEmpty());
-            rows(nameless.map(Row::ofMissing).returns(Row.TYPE).union(dead.map(Row::ofDead).returns(Row.TYPE)), "problems");
+            rows(dumps.filter(dump -> dump.has(BUCKET)).map(Row::of).returns(Row.TYPE).name("row of a dump"), "rows");
+            rows(nameless(firsts).map(Row::ofNameless).returns(Row.TYPE).union(dead.map(Row::ofDead).returns(Row.TYPE)), "problems");
         }
     }
 
     private static String folder(Dump dump) {
         String hour = dump.hour();
-        return "day=" + hour.substring(0, Math.min(10, hour.length())) + "/version=" + Outputs.name(dump.version());
+        return "day=" + hour.substring(0, Math.min(10, hour.length())) + "/version=" + Outputs.name(dump.get(VERSION));
     }
 
     private DataStream<Block> source(StreamExecutionEnvironment env) throws Exception {
@@ -80,21 +75,17 @@ public final class StallJob {
             var lines = (DataStream<Block>) input.getMethod("read", StreamExecutionEnvironment.class, ParameterTool.class).invoke(null, env, options);
             return lines;
         }
-        FileSource.FileSourceBuilder<Block> files = FileSource.forBulkFileFormat(new BlockFiles(), new Path(Filters.absolute(options.getRequired("in"))));
+        FileSource.FileSourceBuilder<Block> files = FileSource.forBulkFileFormat(new BlockReader.Files(), new Path(Filters.absolute(options.getRequired("in"))));
         if (options.has("follow")) files.monitorContinuously(Duration.ofSeconds(options.getLong("poll", 5)));
         return env.fromSource(files.build(), WatermarkStrategy.noWatermarks(), "files", Block.TYPE).uid("files");
     }
 
-    /** Those whose app image has no symbols, when they have waited. */
-    private SingleOutputStreamOperator<Dump> hold(DataStream<Dump> dumps) {
-        long holdMillis = options.getLong("hold") * 1000, retryMillis = options.getLong("retry", 30) * 1000;
-        return dumps.keyBy(Hold::key, Types.STRING)
-            .process(new Hold(filters, holdMillis, retryMillis)).returns(Dump.TYPE).uid("hold").name("held for symbols");
-    }
+    /** Those whose app image has no symbols. */
+    private static DataStream<Dump> nameless(DataStream<Dump> dumps) { return dumps.filter(dump -> dump.has(IMAGE)).name("without symbols"); }
 
     /** Totals into the table stall_NAME. */
     private void rows(DataStream<Row> rows, String name) {
-        rows.keyBy(Row::key, Types.STRING).process(new RowTotals(options.getLong("rows-every", 10) * 1000)).returns(Row.TYPE).uid(name).name("totals: " + name)
+        rows.keyBy(Row::key, Types.STRING).process(new Row.Totals(millis("rows-every", 10))).returns(Row.TYPE).uid(name).name("totals: " + name)
             .sinkTo(new PostgresSink(options.get("rows"), "stall_" + name)).uid("postgres-" + name).name("PostgreSQL: " + name);
     }
 }

@@ -1,0 +1,55 @@
+/* Writes the heads of --heads. */
+#include "dump/input/answer_head.h"
+
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+static void put_head_text(const char *text, size_t len, struct sink *out) {
+    for (size_t i = 0, from = 0; i <= len; i++) {
+        if (i == len || (unsigned char)text[i] < ' ') {
+            sink_write(out, text + from, i - from);
+            sink_str(out, i < len ? " " : "");
+            from = i + 1;
+        }
+    }
+}
+
+static void put_head_field(const char *text, struct sink *out) {
+    if (text) {
+        put_head_text(text, strlen(text), out);
+    }
+    sink_char(out, '\t');
+}
+
+/* Returns the length of the time up to its hour; 0 = it is no RFC 3339 time in UTC. */
+static size_t hour_length(const char *time) {
+    static const char form[] = "0000-00-00T00";
+    for (size_t i = 0; i < sizeof form - 1; i++) {
+        bool digit = time[i] >= '0' && time[i] <= '9';
+        if (form[i] == '0' ? !digit : time[i] != form[i]) {
+            return 0;
+        }
+    }
+    return sizeof form - 1;
+}
+
+void answer_head_write(const struct answer_head *h, size_t text_len, struct sink *out) {
+    char numbers[80];
+    put_head_field(h->kind, out);
+    put_head_field(h->id, out);
+    sink_write(out, h->time, h->time ? hour_length(h->time) : 0);
+    sink_char(out, '\t');
+    put_head_field(h->version, out);
+    put_head_field(h->os, out);
+    put_head_text(h->image_id ? h->image_id : "", h->image_id ? strlen(h->image_id) : 0, out);
+    sink_str(out, h->image_id ? " " : "");
+    put_head_field(h->image, out);
+    put_head_field(h->bucket, out);
+    put_head_field(h->cause, out);
+    put_head_field(h->title, out);
+    snprintf(numbers, sizeof numbers, "%" PRIu64 "\t%" PRIu64 "\t%zu\t", h->ms, h->span_ms,
+             text_len);
+    sink_str(out, numbers);
+}

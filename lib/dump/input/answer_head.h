@@ -1,0 +1,27 @@
+/* The heads of records in the answers of --heads, by which a stream processor routes dumps without
+ * reading their JSON. See stall-dump(5), ANSWERS. */
+#ifndef STALLKIT_DUMP_ANSWER_HEAD_H
+#define STALLKIT_DUMP_ANSWER_HEAD_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/sink.h"
+
+/* Zero-initialised = no field has a value. Texts may be NULL. */
+struct answer_head {
+    const char *kind; /* "dump", "session" or "refused" */
+    const char *id;   /* of the dump or session */
+    const char *time; /* of which the hour is written, if it is an RFC 3339 time */
+    const char *version, *os;
+    const char *image_id, *image; /* the first image of the app without symbols */
+    const char *bucket, *cause;   /* empty if the dump is not ranked */
+    const char *title;            /* the bucket's; or the reason of a refusal */
+    uint64_t ms, span_ms;
+};
+
+/* Writes the fields, each with a tab behind it, and the length of the text that follows. Control
+ * characters in them become spaces. */
+void answer_head_write(const struct answer_head *h, size_t text_len, struct sink *out);
+
+#endif

@@ -184,10 +184,11 @@ uint64_t rec_core_grace_ns(const struct rec_core *core);
 /* Finishes the core: closes open dumps as not ended. Later events and steps have no effect. */
 void rec_core_finish(struct rec_core *core, uint64_t now_ns);
 
-/* Is it time to encode and write closed dumps? True if there is one, and the loop is idle or its
- * thread rests while the process uses less than 40 % of one processor (cpu_permille; -1 =
- * not known, which counts as less), or a dump waits longer than its deadline, or the memory for
- * dumps is used up, or the core has finished. */
+/* Is it time to encode and write closed dumps? False if there is none. True if the core has
+ * finished or the memory for dumps is used up. Otherwise false while the oldest closed dump may
+ * still be taken back or is postponed (rec_core_attributed, rec_core_postpone); then true if that
+ * dump waits longer than its deadline, or if the loop is idle or its thread rests while the process
+ * uses less than 40 % of one processor (cpu_permille; -1 = not known, which counts as less). */
 bool rec_core_write_due(const struct rec_core *core, uint64_t now_ns, int32_t cpu_permille);
 /* Returns the time at which rec_core_write_due becomes true at the latest, unless the oldest closed
  * dump may still be taken back then; REC_NEVER if no dump waits. */

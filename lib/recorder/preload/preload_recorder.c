@@ -41,8 +41,9 @@ static void copy_name(char to[PRELOAD_NAME], const char *program) {
     to[size] = '\0';
 }
 
-/* Returns the report's entry of this process, which takes the next one if it has none. After an
- * exec the new program uses the old one's entry. */
+/* Returns the report's entry of this process, which takes the next one if it has none; if the
+ * report is full, an entry that nobody reads. After an exec the new program uses the old one's
+ * entry. */
 static struct preload_process *find_process(void) {
     struct preload_report *report = state.config->report;
     uint32_t pid = (uint32_t)getpid();

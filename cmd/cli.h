@@ -195,7 +195,7 @@ struct cli_failures {
  * it is counted without being printed if too many were printed already. Returns false, for callers
  * that return it. */
 bool cli_fail(struct cli_failures *f, const char *where, const struct err *e);
-/* Prints "TOOL: WHERE: TEXT" as cli_fail does, but counts no failure. */
+/* Prints "TOOL: WHERE: TEXT", in any case, and counts no failure. */
 void cli_notice(const struct cli_failures *f, const char *where, const struct err *e);
 /* Prints, in any case, and counts a failure of an output. */
 void cli_fail_output(struct cli_failures *f, const char *path, const struct err *e);

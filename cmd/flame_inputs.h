@@ -32,7 +32,7 @@ struct flame_inputs {
     uint64_t cap_ms;                    /* maximum number of ms that one stall counts; 0 = no cap */
     bool by_holder;    /* only waits for locks count, each with its holders' stacks on top */
     bool ordered;      /* the tree is in the order of time */
-    bool with_samples; /* samples and image ids are collected, too */
+    bool with_samples; /* image ids are collected, and `samples` is filled */
     bool full_names;   /* Swift names that came with dumps are full, not simplified */
     struct cli_list debug_files; /* values of -d, borrowed */
     struct cli_list maps;        /* values of --map, borrowed */
@@ -45,7 +45,8 @@ struct flame_inputs {
     bool quiet; /* skipped files are not printed */
 
     struct stack_tree tree;
-    /* with_samples: the stacks of tree weighted by samples, if the tree is in ms */
+    /* with_samples: the stacks of tree weighted by samples; empty unless tree is in ms and not
+     * ordered */
     struct stack_tree samples;
     struct image_ids ids;        /* with_samples: ids of the dumps' images */
     struct cli_dumps dumps;      /* its failures are those of the whole command */

@@ -374,7 +374,7 @@ static const char *signal_name(int number) {
     return NULL;
 }
 
-/* Did the program die in a system call that its thread made for the recorder? */
+/* May the program have died in a system call that a watched thread made for the recorder? */
 static bool died_for_us(const struct preload_report *report, const struct recorder_ending *end) {
     for (uint32_t i = 0; i < report->recorded && i < PRELOAD_PROCESSES; i++) {
         const struct preload_process *p = &report->process[i];

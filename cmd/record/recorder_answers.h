@@ -29,8 +29,8 @@ const char *recorder_loop_kind(uint32_t kind);
 /* Prints that `lost` dumps were lost. error: errno of the last one; 0: there was no memory for
  * it. */
 void recorder_say_lost(uint64_t lost, int error);
-/* Prints that the program `name` was ended by the signal `number`. for_us: it was in a system call
- * that it made for the recorder. */
+/* Prints that the program `name` was ended by the signal `number`. for_us: it may have been in a
+ * system call that it made for the recorder. */
 void recorder_say_signal(const char *name, int number, bool for_us);
 /* Appends "; waited for input 5.2 s" to a line, and for how long it is not known whether the
  * program was idle, each if that is at least 50 ms. unwatched_ms: indexed by enum rec_unwatched;

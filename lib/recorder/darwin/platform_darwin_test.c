@@ -37,7 +37,7 @@ static int teardown(void **state) {
 
 /* ---- words ---- */
 
-/* Makes a platform as stallrec_start does, which also makes the semaphores. */
+/* Makes a platform, and with the first one the process's semaphores, as stallrec_start does. */
 static struct rec_platform *platform_new(void) {
     static struct stallrec_loop loop;
     struct stallrec_config config;

@@ -41,8 +41,8 @@ bool copy_read_call_async(const struct copy_source *s, struct proc_syscall *call
  * False: the thread runs or ran meanwhile, or /proc cannot be read. */
 bool copy_blocked_async(const struct copy_source *s, struct copy *copy, struct proc_syscall *call);
 
-/* Does the thread run on a processor? True if its CPU clock has moved since it read cpu_ns; false
- * if that is not known. */
+/* Does the thread run on a processor? True if its CPU clock has moved since an earlier reading,
+ * cpu_ns. False if not, if cpu_ns is UINT64_MAX (there is none), or if the thread is gone. */
 bool copy_is_running_async(const struct copy_source *s, uint64_t cpu_ns);
 
 /* Copies a running thread by a signal. runs: the result of copy_is_running_async. Waits answer_ms

@@ -45,7 +45,8 @@ void preload_name_place(const char *program, uint64_t address, char text[PRELOAD
 }
 
 /* Adds a loop's place to w->places: after the other places if past is REC_PAST_CONTINUES, else in
- * place of them. If there are PRELOAD_LOOPS places already, the oldest one is dropped. */
+ * place of them. If the place is there already, it and the places after it are removed first. If
+ * there are PRELOAD_LOOPS places then, the oldest one is dropped. */
 static void add_place(struct thread_watch *w, uint64_t place, enum rec_past past) {
     if (past != REC_PAST_CONTINUES) {
         w->place_count = 0;

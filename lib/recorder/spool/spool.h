@@ -38,9 +38,10 @@ struct rec_spool {
 };
 
 /* Makes the spool's file in the folder `dir`. header: pid, process_start, start_ms, session and
- * about. False, with errno set: the disk is full, the file system cannot allocate, or a file may
- * not be so large (RLIMIT_FSIZE); no file is left, and dumps are only in memory until they are
- * written. */
+ * about. False, with errno set: the file cannot be made, because for example the disk is full, the
+ * file system cannot allocate, or a file may not be so large (RLIMIT_FSIZE). Dumps are then only in
+ * memory until they are written. No file is left, except with EBUSY (another process locked or
+ * removed the new file), where one may be. */
 bool rec_spool_open(struct rec_spool *spool, int dir, const struct rec_spool_header *header);
 
 /* Does the spool still store dumps? False if there is none, or a store has failed because another

@@ -444,8 +444,8 @@ static void only_a_frame_that_called_is_a_first_one_for_returning_to_0(void **st
     free(s);
 }
 
-/* Checks the number of frames of a stack whose frame 0 is of invented code with a frame pointer,
- * and returns to `pc`; 1: exactly one frame, else at least that many. */
+/* Checks the number of frames of a stack whose frame 0 is in invented code, has a frame pointer and
+ * returns to `pc`. frames_wanted 1: there must be exactly one frame; else at least that many. */
 static void check_made_return(uint64_t pc, uint64_t outer, size_t frames_wanted) {
     uint64_t base = 0x7ff000010000, words[16] = {[2] = base + 48, [3] = pc, [7] = outer};
     struct cfi_stack stack = {(const uint8_t *)words, base, base + sizeof words};

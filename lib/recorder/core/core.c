@@ -16,7 +16,7 @@ struct rec_core *rec_core_init(void *memory, const struct stallrec_config *confi
     core->stepped_ns = now_ns;
     core->next_sample_ns = REC_NEVER;
     core->asked_ns = REC_NEVER;
-    core->begin_ns = now_ns;
+    core->begin_ns = core->program_ns = now_ns;
     rec_detect_init(core, now_ns);
     return core;
 }

@@ -54,15 +54,28 @@ static void exec_resolve_once(void) {
     }
 }
 
+/* In a child of vfork, which has its parent's memory, these do nothing. */
+static void exec_begins(void) {
+    if (preload_watches_process()) {
+        preload_exec_begins();
+    }
+}
+
+static void exec_fails(void) {
+    if (preload_watches_process()) {
+        preload_exec_fails();
+    }
+}
+
 /* ---- with an array of arguments ---- */
 
 static int exec_path(const char *path, char *const argv[], char *const envp[]) {
     struct preload_vector v;
     exec_resolve_once();
     char *const *list = preload_environment_open(&v, envp);
-    preload_exec_begins();
+    exec_begins();
     int result = real.execve(path, argv, list);
-    preload_exec_fails();
+    exec_fails();
     preload_environment_close(&v, list, envp);
     return result;
 }
@@ -71,9 +84,9 @@ static int exec_file(const char *file, char *const argv[], char *const envp[]) {
     struct preload_vector v;
     exec_resolve_once();
     char *const *list = preload_environment_open(&v, envp);
-    preload_exec_begins();
+    exec_begins();
     int result = real.execvpe(file, argv, list);
-    preload_exec_fails();
+    exec_fails();
     preload_environment_close(&v, list, envp);
     return result;
 }
@@ -98,9 +111,9 @@ INTERPOSED int fexecve(int fd, char *const argv[], char *const envp[]) {
     struct preload_vector v;
     exec_resolve_once();
     char *const *list = preload_environment_open(&v, envp);
-    preload_exec_begins();
+    exec_begins();
     int result = real.fexecve(fd, argv, list);
-    preload_exec_fails();
+    exec_fails();
     preload_environment_close(&v, list, envp);
     return result;
 }
@@ -115,9 +128,9 @@ INTERPOSED int execveat(int fd, const char *path, char *const argv[], char *cons
         return -1;
     }
     char *const *list = preload_environment_open(&v, envp);
-    preload_exec_begins();
+    exec_begins();
     int result = real.execveat(fd, path, argv, list, flags);
-    preload_exec_fails();
+    exec_fails();
     preload_environment_close(&v, list, envp);
     return result;
 }

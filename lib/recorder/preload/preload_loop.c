@@ -14,35 +14,7 @@
 #include "preload/preload_private.h"
 #include "stallrec.h"
 
-static const char *program_base_name(const char *path) {
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
 /* ---- places ---- */
-
-/* Finds the library and function of a code address. False: the address is in no module, as in code
- * generated at run time. */
-static bool find_place(const char *program, uint64_t address, struct code_place *place,
-                       const char **library) {
-    if (!place_find_async(address, place)) {
-        return false;
-    }
-    *library = *place->library ? place->library : program_base_name(program);
-    return true;
-}
-
-void preload_name_place(const char *program, uint64_t address, char text[PRELOAD_TEXT]) {
-    struct code_place place;
-    const char *library;
-    if (!find_place(program, address, &place, &library)) {
-        snprintf(text, PRELOAD_TEXT, "0x%llx", (unsigned long long)address);
-        return;
-    }
-    snprintf(text, PRELOAD_TEXT, "%.120s+0x%llx%s%.100s%s", library,
-             (unsigned long long)place.offset, *place.symbol ? " (" : "", place.symbol,
-             *place.symbol ? ")" : "");
-}
 
 /* Adds a loop's place to w->places: after the other places if past is REC_PAST_CONTINUES, else in
  * place of them. If the place is there already, it and the places after it are removed first. If
@@ -80,7 +52,7 @@ static bool place_is_named(void *ctx, uint64_t address) {
     const struct thread_watch *w = ctx;
     struct code_place place;
     const char *library;
-    if (!find_place(w->program, address, &place, &library)) {
+    if (!preload_find_place(w->program, address, &place, &library)) {
         return false;
     }
     for (const char *name = w->config->names; *name; name += strlen(name) + 1) {

@@ -41,6 +41,18 @@ struct preload_config {
     struct preload_report *report; /* never NULL */
 };
 
+/* ---- preload_places.c ---- */
+
+struct code_place;
+
+/* Finds the library and function of a code address. False: the address is in no module, as in code
+ * generated at run time. */
+bool preload_find_place(const char *program, uint64_t address, struct code_place *place,
+                        const char **library);
+/* Writes an address as "libuv.so.1+0x1f30 (uv__io_poll)", or as "0x…" if it is in no module.
+ * program: the program's path. */
+void preload_name_place(const char *program, uint64_t address, char text[PRELOAD_TEXT]);
+
 /* ---- preload_recorder.c ---- */
 
 /* Starts the recorder for the calling thread, which is watched since begin_ns, and returns the
@@ -57,8 +69,8 @@ bool preload_add_thread(struct monitor_thread *thread, uint64_t begin_ns);
 /* Returns the time since which this process runs its program: that of the last exec of a recorded
  * program, or else of the process's start. */
 uint64_t preload_begin_ns(const struct preload_config *config);
-/* Report that the process is about to replace its program, and that it could not. In a child of
- * vfork they do nothing. Async-signal-safe; errno is kept. */
+/* Report that the process, which is watched, is about to replace its program, and that it could
+ * not. Async-signal-safe; errno is kept. */
 void preload_exec_begins(void);
 void preload_exec_fails(void);
 /* Counts a wanted thread that is not watched, in the report. */
@@ -160,9 +172,6 @@ void preload_step_aside(const char *call);
 
 struct preload_caller;
 
-/* Writes an address as "libuv.so.1+0x1f30 (uv__io_poll)", or as "0x…" if it is in no module.
- * program: the program's path. */
-void preload_name_place(const char *program, uint64_t address, char text[PRELOAD_TEXT]);
 /* Initialises *w for a thread of which no wait is known yet. config and program are borrowed. */
 void preload_watch_begin(struct thread_watch *w, const struct preload_config *config,
                          const char *program);

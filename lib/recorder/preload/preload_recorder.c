@@ -87,13 +87,13 @@ uint64_t preload_begin_ns(const struct preload_config *config) {
 }
 
 void preload_exec_begins(void) {
-    if (state.process && preload_watches_process()) {
+    if (state.process) {
         state.process->exec_ns = stallrec_clock_ns();
     }
 }
 
 void preload_exec_fails(void) {
-    if (state.process && preload_watches_process()) {
+    if (state.process) {
         state.process->exec_ns = 0;
     }
 }

@@ -18,7 +18,7 @@ static const struct command_words lookups[] = {
 };
 
 static const struct command_words builds[] = {
-    {{"stallsym", "--index", "-j", "1", "--store", STORE, INPUT}},
+    {{"stallsym", "--index", "-j", "1", "--store", STORE, INPUT}, .may_ask = false},
 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {

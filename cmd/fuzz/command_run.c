@@ -32,53 +32,57 @@ static void restore(int before, int fd) {
     close(before);
 }
 
-static int memory_file(const char *name) {
-    int fd = memfd_create(name, 0);
-    need(fd >= 0);
-    return fd;
-}
-
-static uint64_t memory_hash(int memory, size_t len) {
-    if (len == 0) {
-        return 0;
+/* A file in memory; a later call keeps it. */
+static void make_file(int *memory, const char *name) {
+    if (*memory < 0) {
+        *memory = memfd_create(name, 0);
+        need(*memory >= 0);
     }
-    void *text = mmap(NULL, len, PROT_READ, MAP_PRIVATE, memory, 0);
-    need(text != MAP_FAILED);
-    uint64_t h = hash_bytes(text, len);
-    munmap(text, len);
-    return h;
 }
 
-static size_t lines_of(int memory, size_t len) {
-    char text[4096];
+/* Returns the file's *len bytes, until the next call. */
+static const char *read_back(int memory, size_t *len) {
+    static char *text;
+    static size_t room;
+    *len = (size_t)lseek(memory, 0, SEEK_END);
+    if (*len >= room) {
+        free(text);
+        room = 2 * *len + 4096;
+        text = malloc(room);
+        need(text != NULL);
+    }
+    need(pread(memory, text, *len, 0) == (ssize_t)*len);
+    return text;
+}
+
+static size_t lines_of(const char *text, size_t len) {
     size_t lines = 0;
-    for (size_t at = 0; at < len; at += sizeof text) {
-        ssize_t n = pread(memory, text, sizeof text, (off_t)at);
-        for (ssize_t i = 0; i < n; i++) {
-            lines += text[i] == '\n';
-        }
+    for (size_t i = 0; i < len; i++) {
+        lines += text[i] == '\n';
     }
     return lines;
 }
 
-/* Writes the bytes to a new file in memory, sets `path` to its path, and returns its descriptor. */
-static int put_input(const void *bytes, size_t len, char path[PATH_SIZE]) {
-    int fd = memory_file("input");
-    size_t done = 0;
-    while (done < len) {
-        ssize_t n = write(fd, (const char *)bytes + done, len - done);
+/* Makes the bytes the file's only ones, and writes its path to `path`. */
+static void put_input(int memory, const void *bytes, size_t len, char path[PATH_SIZE]) {
+    need(ftruncate(memory, 0) == 0);
+    for (size_t done = 0; done < len;) {
+        ssize_t n = pwrite(memory, (const char *)bytes + done, len - done, (off_t)done);
         need(n > 0);
         done += (size_t)n;
     }
-    snprintf(path, PATH_SIZE, "/proc/self/fd/%d", fd);
-    return fd;
+    snprintf(path, PATH_SIZE, "/proc/self/fd/%d", memory);
 }
 
 struct command_output command_run(int (*command)(int argc, char **argv), const char *const *words,
                                   const void *bytes, size_t len) {
     char path[PATH_SIZE], *argv[WORDS_MAX + 1];
-    int argc = 0, input = put_input(bytes, len, path);
-    int out = memory_file("stdout"), err = memory_file("stderr");
+    static int input = -1, out = -1, err = -1;
+    int argc = 0;
+    make_file(&input, "input");
+    make_file(&out, "stdout");
+    make_file(&err, "stderr");
+    put_input(input, bytes, len, path);
     for (; words[argc]; argc++) {
         need(argc < WORDS_MAX);
         /* A main permutes the list and writes no word. */
@@ -94,11 +98,10 @@ struct command_output command_run(int (*command)(int argc, char **argv), const c
     fflush(stdout);
     restore(stdout_before, STDOUT_FILENO);
     restore(stderr_before, STDERR_FILENO);
-    o.length = (size_t)lseek(out, 0, SEEK_END);
-    o.lines = lines_of(err, (size_t)lseek(err, 0, SEEK_END));
-    o.out = memory_hash(out, o.length);
-    close(out);
-    close(err);
-    close(input);
+    const char *text = read_back(out, &o.length);
+    o.out = o.length ? hash_bytes(text, o.length) : 0;
+    size_t told;
+    text = read_back(err, &told);
+    o.lines = lines_of(text, told);
     return o;
 }

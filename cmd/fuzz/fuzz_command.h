@@ -21,10 +21,10 @@ struct command_words {
 #define STORE "<store>"
 
 /* Runs `command` with one of `count` command lines on the input. The size of the input chooses the
- * line, so that a corpus file stays what its format says. Aborts if the command returns 2 and the
- * line's may_ask is false, returns a status that it does not document, fails without a message, or
- * gives another status or output when it is run again (about one input of sixteen is run twice).
- * Returns 0, for libFuzzer. Not thread safe. */
+ * line, so that a corpus file stays what its format says. Aborts if the command reports a wrong
+ * usage, unless the line may ask, or a status that it does not document, fails without a message,
+ * or gives another output when it is run again (one input of sixteen). A gzip that inflates to more
+ * than 256 kB is left out, for time. Returns 0, for libFuzzer. Not thread safe. */
 int fuzz_command(int (*command)(int argc, char **argv), const struct command_words *lines,
                  size_t count, const uint8_t *data, size_t size);
 

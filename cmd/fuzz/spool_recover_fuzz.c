@@ -83,7 +83,7 @@ static uint32_t read_dumps(const char *path, int dir) {
     for (struct dirent *e; (e = readdir(folder)) != NULL;) {
         uint32_t pid;
         char file[4096];
-        const char *words[] = {"stallsym", "--raw", file, NULL};
+        const char *words[] = {"stallsym", "-j", "1", "--raw", file, NULL};
         if (rec_file_name_read(e->d_name).kind == REC_FILE_DUMP) {
             dumps++;
             snprintf(file, sizeof file, "%s/%s", path, e->d_name);

@@ -16,7 +16,7 @@ enum {
 
 static const char dump[] = "testdata/dumps/hang.json";
 static const struct command_words lines[] = {
-    {{"stallsym", "--raw", INPUT}},
+    {{"stallsym", "-j", "1", "--raw", INPUT}},
     {{"stallsym", "-j", "1", "--no-learn", "--no-index", "-d", INPUT, dump}},
 };
 

@@ -7,7 +7,7 @@ MUTATE_WITH(mutate_json)
 static const struct command_words lines[] = {
     {{"stallsym", "-j", "1", "--no-learn", "-d", STORE, INPUT}},
     {{"stallsym", "-j", "1", "--no-learn", "-d", STORE, "-F", "text", INPUT}},
-    {{"stallsym", "--raw", INPUT}},
+    {{"stallsym", "-j", "1", "--raw", INPUT}},
     {{"stallsym", "-j", "1", "--no-learn", "-d", STORE, "--full-names", INPUT}},
 };
 

@@ -3,7 +3,7 @@
 
 static const struct command_words lines[] = {
     {{"stallsym", "-j", "1", "--no-learn", "-d", STORE, INPUT}},
-    {{"stallsym", "--raw", INPUT}},
+    {{"stallsym", "-j", "1", "--raw", INPUT}},
     {{"stallsym", "-j", "1", "--no-learn", "-d", STORE, "-F", "text", INPUT}},
 };
 

@@ -1,0 +1,151 @@
+/* Keeps large blocks of memory for the next input. AddressSanitizer maps each block of more than
+ * 128 kB anew, and new pages cost most of a short run. The linker sends the allocations of the
+ * commands, the library and the fuzzer here (--wrap), only in a build with libFuzzer. A block that
+ * is not in use is poisoned, and so is what a block has behind the length that was asked for, so
+ * that the sanitizer reports the same errors; of two uses after free it misses the one that comes
+ * after the block has found its next user. */
+#include <pthread.h>
+#include <sanitizer/asan_interface.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/mman.h>
+
+enum { LARGE = 64 * 1024, LARGEST = 8 * 1024 * 1024, BLOCKS_MAX = 64 };
+enum { PAGE = 4096, SET_MAX = 4 * PAGE /* from here on pages are given back */ };
+
+void *__real_malloc(size_t len);
+void *__real_calloc(size_t count, size_t size);
+void *__real_realloc(void *old, size_t len);
+void __real_free(void *p);
+void *__wrap_malloc(size_t len);
+void *__wrap_calloc(size_t count, size_t size);
+void *__wrap_realloc(void *old, size_t len);
+void __wrap_free(void *p);
+
+/* The address of a block in use is stored inverted, so that the leak detection does not take the
+ * table for its owner. */
+struct block {
+    uintptr_t address;
+    size_t capacity, len;
+    bool used;
+};
+
+static struct block blocks[BLOCKS_MAX];
+static size_t block_count;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+static void *address_of(const struct block *b) {
+    return (void *)(b->used ? ~b->address : b->address);
+}
+
+/* Finds the block in use at p; NULL: p is none of the table. */
+static struct block *find_used(const void *p) {
+    for (size_t i = 0; i < block_count; i++) {
+        if (blocks[i].used && blocks[i].address == ~(uintptr_t)p) {
+            return &blocks[i];
+        }
+    }
+    return NULL;
+}
+
+/* Finds the free block that fits best, or makes one. NULL: the table is full, or memory ran out. */
+static struct block *find_free(size_t len) {
+    struct block *best = NULL;
+    for (size_t i = 0; i < block_count; i++) {
+        struct block *b = &blocks[i];
+        if (!b->used && b->capacity >= len && (!best || b->capacity < best->capacity)) {
+            best = b;
+        }
+    }
+    if (best && best->capacity / 4 <= len) {
+        return best;
+    }
+    size_t capacity = (len + LARGE - 1) / LARGE * LARGE;
+    void *fresh = block_count < BLOCKS_MAX ? __real_malloc(capacity) : NULL;
+    if (!fresh) {
+        return NULL;
+    }
+    best = &blocks[block_count++];
+    *best = (struct block){.address = (uintptr_t)fresh, .capacity = capacity};
+    return best;
+}
+
+/* Returns a block of any content. NULL: it cannot be one of the table. */
+static void *take(size_t len) {
+    if (len < LARGE || len > LARGEST) {
+        return NULL;
+    }
+    pthread_mutex_lock(&lock);
+    struct block *b = find_free(len);
+    void *p = b ? address_of(b) : NULL;
+    if (b) {
+        b->used = true;
+        b->address = ~b->address;
+        b->len = len;
+        ASAN_UNPOISON_MEMORY_REGION(p, len);
+        ASAN_POISON_MEMORY_REGION((char *)p + len, b->capacity - len);
+    }
+    pthread_mutex_unlock(&lock);
+    return p;
+}
+
+/* Makes the bytes zero; the pages within are given back, for few of them are touched. */
+static void clear(void *p, size_t len) {
+    char *first = (char *)(((uintptr_t)p + PAGE - 1) / PAGE * PAGE);
+    char *last = (char *)(((uintptr_t)p + len) / PAGE * PAGE), *end = (char *)p + len;
+    if (len <= SET_MAX || madvise(first, (size_t)(last - first), MADV_DONTNEED) != 0) {
+        memset(p, 0, len);
+        return;
+    }
+    memset(p, 0, (size_t)(first - (char *)p));
+    memset(last, 0, (size_t)(end - last));
+}
+
+void *__wrap_malloc(size_t len) {
+    void *p = take(len);
+    return p ? p : __real_malloc(len);
+}
+
+void *__wrap_calloc(size_t count, size_t size) {
+    size_t len;
+    bool fits = !__builtin_mul_overflow(count, size, &len);
+    void *p = fits ? take(len) : NULL;
+    if (!p) {
+        return __real_calloc(count, size);
+    }
+    clear(p, len);
+    return p;
+}
+
+void __wrap_free(void *p) {
+    pthread_mutex_lock(&lock);
+    struct block *b = p ? find_used(p) : NULL;
+    if (b) {
+        b->used = false;
+        b->address = ~b->address;
+        ASAN_POISON_MEMORY_REGION(p, b->capacity);
+    }
+    pthread_mutex_unlock(&lock);
+    if (!b) {
+        __real_free(p);
+    }
+}
+
+void *__wrap_realloc(void *old, size_t len) {
+    pthread_mutex_lock(&lock);
+    struct block *b = old ? find_used(old) : NULL;
+    size_t before = b ? b->len : 0;
+    pthread_mutex_unlock(&lock);
+    if (!old || (!b && len < LARGE)) {
+        return old ? __real_realloc(old, len) : __wrap_malloc(len);
+    }
+    before = b ? before : __sanitizer_get_allocated_size(old);
+    void *p = __wrap_malloc(len);
+    if (p) {
+        memcpy(p, old, before < len ? before : len);
+        __wrap_free(old);
+    }
+    return p;
+}

@@ -41,11 +41,9 @@ static void copy_name(char to[PRELOAD_NAME], const char *program) {
     to[size] = '\0';
 }
 
-/* Returns the report's entry of this process, which takes the next one if it has none; if the
- * report is full, an entry that nobody reads. After an exec the new program uses the old one's
- * entry. */
-static struct preload_process *find_process(void) {
-    struct preload_report *report = state.config->report;
+/* Returns the report's entry of this process that an earlier program has used; NULL: there is
+ * none. */
+static struct preload_process *find_earlier(struct preload_report *report) {
     uint32_t pid = (uint32_t)getpid();
     uint32_t used = __atomic_load_n(&report->recorded, __ATOMIC_RELAXED);
     for (uint32_t i = 0; i < used && i < PRELOAD_PROCESSES; i++) {
@@ -57,7 +55,8 @@ static struct preload_process *find_process(void) {
     return NULL;
 }
 
-/* Returns the report's entry of this process. After an exec the new program uses the old one's
+/* Returns the report's entry of this process, which takes the next one if it has none; if the
+ * report is full, an entry that nobody reads. After an exec the new program uses the old one's
  * entry. */
 static struct preload_process *find_process(void) {
     struct preload_report *report = state.config->report;

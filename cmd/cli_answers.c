@@ -20,7 +20,7 @@ bool cli_answers_check(const struct cli_tool *tool, char **operands, size_t coun
     return cli_reject(tool, "--answer-each reads the standard input, and nothing else");
 }
 
-static void write_reason(const char *reason, struct sink *out) {
+static void write_refused_reason(const char *reason, struct sink *out) {
     const struct answer_head head = {.kind = "refused", .title = reason};
     answer_head_write(&head, 0, out);
     sink_char(out, '\n');
@@ -29,7 +29,7 @@ static void write_reason(const char *reason, struct sink *out) {
 static void write_refusal(const struct cli_answers *a, const char *where, const struct err *why,
                           struct sink *out) {
     if (a->heads) {
-        write_reason(why->text, out);
+        write_refused_reason(why->text, out);
     } else {
         stall_refused_write(where, why, out);
     }
@@ -48,7 +48,7 @@ void cli_answers_pass_refused(struct cli_answers *a, const char *text, size_t le
     } else if (stall_refused_reason(&reason, (struct span){text, text + len}, &e) == ST_ERR) {
         write_refusal(a, "", &e, &a->lines);
     } else {
-        write_reason(strbuf_cstr(&reason), &a->lines);
+        write_refused_reason(strbuf_cstr(&reason), &a->lines);
     }
     strbuf_release(&reason);
 }

@@ -8,7 +8,6 @@
 #include "base/parse.h"
 #include "base/pool.h"
 #include "classify/print/explain.h"
-#include "cli_answers.h"
 #include "cli_dumps.h"
 #include "cli_symbols.h"
 #include "page/page.h"
@@ -500,51 +499,6 @@ bool classify_check_partials(const struct classify_settings *s, const struct tri
     return false;
 }
 
-/* Checks --by holder against the rules and the output. False: an error was printed. */
-static bool check_holders(const struct classify_settings *s) {
-    if (s->output.by != BY_HOLDER) {
-        return true;
-    }
-    if (s->rules.raw) {
-        return cli_reject(&classify_tool, "--by holder needs rules: they tell who waits");
-    }
-    if (!print_formats[s->output.format].holders) {
-        return cli_reject(&classify_tool,
-                          "with --by holder the formats are table, json, csv and markdown");
-    }
-    return !s->output.facets || cli_reject(&classify_tool, "--by holder excludes --facets");
-}
-
-/* Checks --by, if not bucket or holder, against other options. False: an error was printed. */
-static bool check_values(const struct classify_settings *s) {
-    if (s->output.by < BY_DAY) {
-        return true;
-    }
-    if (!print_formats[s->output.format].values) {
-        return cli_reject(&classify_tool, "values are for table, json, csv and markdown: see --by");
-    }
-    if (s->output.by == BY_DAY && !s->history.path) {
-        return cli_reject(&classify_tool, "--by day goes with --history");
-    }
-    return !(s->output.facets || s->gate.baseline || s->gate.partial || s->gate.from_history) ||
-           cli_reject(&classify_tool, "--by excludes --facets, --partial and the gate");
-}
-
-/* Checks that the run has one purpose, that --rules none comes without other rules, and that
- * --answer-each has lines to answer. False after a printed message. */
-static bool check_purpose(const struct classify_settings *s, const struct cli_parser *p) {
-    if (s->rules.raw && (s->rules.files.len || s->rules.globs.len || s->lint)) {
-        return cli_reject(&classify_tool, "--rules none excludes other rules");
-    }
-    if (s->lint + s->annotate + (s->explain != NULL) > 1) {
-        return cli_reject(&classify_tool, "--annotate, --explain and --lint exclude each other");
-    }
-    if (s->answer_each && !s->annotate) {
-        return cli_reject(&classify_tool, "--answer-each goes with --annotate");
-    }
-    return !s->answer_each || cli_answers_check(&classify_tool, p->operands, p->operand_count);
-}
-
 int classify_read_options(struct cli_parser *p, struct classify_settings *s, int *status) {
     s->parser = p;
     if (cli_read_options(p, s) != CLI_END) {
@@ -552,7 +506,7 @@ int classify_read_options(struct cli_parser *p, struct classify_settings *s, int
         return CLI_EXIT;
     }
     *status = CLI_USAGE;
-    if (!check_purpose(s, p) || !check_holders(s)) {
+    if (!classify_check_purpose(s, p)) {
         return CLI_EXIT;
     }
     bool judges = s->gate.fail_new || s->gate.fail_regressed || s->gate.fail_inconclusive;
@@ -561,8 +515,9 @@ int classify_read_options(struct cli_parser *p, struct classify_settings *s, int
     if (!classify_check_history(&classify_tool, &s->history, s->where, p->operand_count)) {
         return CLI_EXIT;
     }
-    if (!check_values(s) || !classify_check_watch(&classify_tool, &s->watch, s->history.path,
-                                                  p->operand_count || run_of(s) != RUN_TABLE)) {
+    if (!classify_check_values(s) ||
+        !classify_check_watch(&classify_tool, &s->watch, s->history.path,
+                              p->operand_count || run_of(s) != RUN_TABLE)) {
         return CLI_EXIT;
     }
     if (s->history.path && (s->gate.merge || s->annotate || s->explain || s->lint)) {
@@ -582,7 +537,8 @@ int classify_read_options(struct cli_parser *p, struct classify_settings *s, int
         return CLI_EXIT;
     }
     if (!check_page(s, format) || !classify_check_gate(&classify_tool, &s->gate) ||
-        !check_looked_at(s) || !cli_symbols_check_learn(&classify_tool, s->learn, s->no_learn)) {
+        !check_looked_at(s) || !cli_symbols_check_learn(&classify_tool, s->learn, s->no_learn) ||
+        !classify_check_printed(s, p->operand_count)) {
         return CLI_EXIT;
     }
     return CLI_END;

@@ -22,8 +22,8 @@ static bool uses_kept_page(const struct classify_settings *s) {
     const struct classify_gate *g = &s->gate;
     return s->history.path && wants_page(s) && s->page.detail <= CLASSIFY_KEPT_DETAIL &&
            !s->watch.folder && !g->baseline && !g->from_history && !g->fail_back &&
-           g->exposure.len == 0 && !g->resolve && !g->max_buckets &&
-           !where_asks_marks(s->where) && s->output.weight == WEIGHT_MS;
+           g->exposure.len == 0 && !g->resolve && !g->max_buckets && !where_asks_marks(s->where) &&
+           s->output.weight == WEIGHT_MS;
 }
 
 static struct triage_options options_of(const struct classify_run *run,
@@ -504,20 +504,6 @@ static int classify_edit_history(struct classify_run *run, const struct classify
                : classify_check_history_file(run->history, s->output.path, &run->dumps.failures);
 }
 
-/* Checks -F none, which is for runs that add to a history. False after a printed message. */
-static bool check_nothing(const struct classify_settings *s, size_t operand_count) {
-    return !classify_prints_nothing(&s->output) ||
-           (s->history.path && operand_count && !s->history.mark && !s->gate.partial &&
-            !s->gate.baseline && !s->gate.from_history && !s->gate.fail_back) ||
-           cli_reject(&classify_tool, "-F none is for adding dumps to a history, without a gate");
-}
-
-/* Checks that --heads has answers to precede. False after a printed message. */
-static bool check_heads(const struct classify_settings *s) {
-    return !s->heads || s->answer_each ||
-           cli_reject(&classify_tool, "--heads goes with --annotate --answer-each");
-}
-
 static int classify(struct classify_run *run, struct classify_settings *s,
                     const struct cli_parser *p) {
     struct err e = {0};
@@ -529,9 +515,6 @@ static int classify(struct classify_run *run, struct classify_settings *s,
     run->explain.id = s->explain;
     if (s->lint) {
         return classify_lint_rules(run, s, p);
-    }
-    if (!check_heads(s) || !check_nothing(s, p->operand_count)) {
-        return CLI_USAGE;
     }
     int status = open_history(run, s, p);
     if (status == CLI_OK && s->history.marks) {

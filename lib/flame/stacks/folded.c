@@ -82,9 +82,9 @@ void folded_unescape(struct strbuf *out, const char *frame, size_t len) {
 
 /* ---- reading ---- */
 
-/* Is the text canonical already, as it has only ASCII bytes that need no escape? Canonical text with
- * other bytes is said not to be, which costs only time. The inner loop has a constant length and no
- * branch, so that compilers vectorise it. */
+/* Is the text canonical already, as it has only ASCII bytes that need no escape? Canonical text
+ * with other bytes is said not to be, which costs only time. The inner loop has a constant length
+ * and no branch, so that compilers vectorise it. */
 static bool folded_is_plain(const char *s, size_t len) {
     enum { BLOCK = 16 };
     unsigned char found[BLOCK] = {0};

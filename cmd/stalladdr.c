@@ -527,7 +527,7 @@ static int addr_process(struct addr_run *run, char **operands, size_t count) {
 }
 
 /* Demangles names in place of looking up addresses; no file is opened. */
-static int demangle_names(const struct cli_parser *p, bool full_names) {
+static int demangle_words(const struct cli_parser *p, bool full_names) {
     struct cli_failures failures = {.tool = tool.name};
     struct cli_output output;
     char typed[CLI_TYPED];
@@ -554,7 +554,7 @@ int main(int argc, char **argv) {
         return p.status;
     }
     if (set.demangle) {
-        return demangle_names(&p, set.full_names);
+        return demangle_words(&p, set.full_names);
     }
     if (!set.object) {
         return cli_usage_error(&tool, "-o FILE is missing");

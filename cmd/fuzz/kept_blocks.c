@@ -36,7 +36,7 @@ static struct block blocks[BLOCKS_MAX];
 static size_t block_count;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-static void *address_of(const struct block *b) {
+static void *block_address(const struct block *b) {
     return (void *)(b->used ? ~b->address : b->address);
 }
 
@@ -73,13 +73,13 @@ static struct block *find_free(size_t len) {
 }
 
 /* Returns a block of any content. NULL: it cannot be one of the table. */
-static void *take(size_t len) {
+static void *take_block(size_t len) {
     if (len < LARGE || len > LARGEST) {
         return NULL;
     }
     pthread_mutex_lock(&lock);
     struct block *b = find_free(len);
-    void *p = b ? address_of(b) : NULL;
+    void *p = b ? block_address(b) : NULL;
     if (b) {
         b->used = true;
         b->address = ~b->address;
@@ -104,14 +104,14 @@ static void clear(void *p, size_t len) {
 }
 
 void *__wrap_malloc(size_t len) {
-    void *p = take(len);
+    void *p = take_block(len);
     return p ? p : __real_malloc(len);
 }
 
 void *__wrap_calloc(size_t count, size_t size) {
     size_t len;
     bool fits = !__builtin_mul_overflow(count, size, &len);
-    void *p = fits ? take(len) : NULL;
+    void *p = fits ? take_block(len) : NULL;
     if (!p) {
         return __real_calloc(count, size);
     }

@@ -61,7 +61,7 @@ static void remove_all_stale(const char *folder) {
 /* Makes the report file with all its blocks allocated, since writing to a mapping for which the
  * disk has no room would end the process (SIGBUS). Returns its descriptor, which holds a shared
  * lock on it; -1: the file cannot be made. */
-static int make_file(struct shared_report *r, const char *folder) {
+static int make_report_file(struct shared_report *r, const char *folder) {
     struct strbuf path = {0};
     strbuf_addf(&path, "%s/" PREFIX "XXXXXX", folder);
     r->path = path.failed ? NULL : strdup(strbuf_cstr(&path));
@@ -85,7 +85,7 @@ bool shared_report_make(struct shared_report *r, const char *folder) {
     int fd = -1;
     if (folder) {
         remove_all_stale(folder);
-        fd = make_file(r, folder);
+        fd = make_report_file(r, folder);
     }
     if (fd < 0) {
         fd = (int)syscall(SYS_memfd_create, "stallrec", MFD_CLOEXEC);

@@ -71,7 +71,7 @@ struct marks_list {
     struct strbuf title, text;
 };
 
-static const char *state_of(const struct bucket_note *n) {
+static const char *mark_state(const struct bucket_note *n) {
     if (n->ignored) {
         return "ignored";
     }
@@ -85,14 +85,14 @@ static void put_mark_json(struct marks_list *l, const char *id, const struct buc
     jsonw_begin_object(&l->w);
     jsonw_member_cstr(&l->w, "id", id);
     jsonw_member_cstr(&l->w, "title", strbuf_cstr(&l->title));
-    jsonw_member_cstr(&l->w, "state", state_of(n));
+    jsonw_member_cstr(&l->w, "state", mark_state(n));
     bucket_note_json(&l->w, n);
     jsonw_end_object(&l->w);
 }
 
 static void put_mark_text(struct marks_list *l, const char *id, const struct bucket_note *n) {
     strbuf_clear(&l->text);
-    strbuf_addf(&l->text, "%s  %-7s  ", id, state_of(n));
+    strbuf_addf(&l->text, "%s  %-7s  ", id, mark_state(n));
     text_add_clean(&l->text, strbuf_cstr(&l->title));
     sink_printf(&l->out.sink, "%s\n", strbuf_cstr(&l->text));
     strbuf_clear(&l->text);

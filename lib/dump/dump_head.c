@@ -70,8 +70,8 @@ static const struct dump_field top_thread_fields[] = {
     TEXT("name", stall.top_thread_name),
 };
 
-static void set_field(struct dump_build *b, const struct dump_field *field,
-                      const struct tape_value *value) {
+static void set_head_field(struct dump_build *b, const struct dump_field *field,
+                           const struct tape_value *value) {
     void *place = (char *)b->d + field->at;
     switch (field->kind) {
     case FIELD_TEXT:
@@ -91,7 +91,7 @@ static void set_field(struct dump_build *b, const struct dump_field *field,
 static void build_fields(struct dump_build *b, const struct tape_value *object,
                          const struct dump_field *fields, size_t count) {
     for (size_t i = 0; i < count; i++) {
-        set_field(b, &fields[i], NULL);
+        set_head_field(b, &fields[i], NULL);
     }
     if (!tape_is(object, VALUE_OBJECT)) {
         return;
@@ -101,7 +101,7 @@ static void build_fields(struct dump_build *b, const struct tape_value *object,
     for (const struct tape_value *key = tape_first(object); key < end; key = tape_next(key + 1)) {
         size_t i = tape_which(&b->tape, key, fields, count, sizeof *fields, likely);
         if (i < count) {
-            set_field(b, &fields[i], key + 1);
+            set_head_field(b, &fields[i], key + 1);
             likely = i + 1;
         }
     }

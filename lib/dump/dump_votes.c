@@ -55,7 +55,7 @@ static bool shares_are_known(const struct dump *d) {
 /* Returns the thread's share of a processor in permille; 0: it has no stack, or no share (in a slow
  * action: less than ACTION_WAITED). If the shares are not known, the thread that used the processor
  * most has ONE_PROCESSOR. known: shares_are_known(d). */
-static uint64_t share_of(const struct dump *d, const struct dump_thread *t, bool known) {
+static uint64_t vote_share(const struct dump *d, const struct dump_thread *t, bool known) {
     bool stack = has_stack(d, t);
     if (!known) {
         return stack && d->stall.top_thread >= 0 && t->id == d->stall.top_thread ? ONE_PROCESSOR
@@ -72,7 +72,7 @@ bool dump_is_about_threads(const struct dump *d) {
     }
     bool known = shares_are_known(d);
     for (size_t i = 0; i < d->thread_count; i++) {
-        if (share_of(d, &d->threads[i], known) > 0) {
+        if (vote_share(d, &d->threads[i], known) > 0) {
             return true;
         }
     }
@@ -133,7 +133,7 @@ void dump_votes(const struct dump *d, struct dump_vote *out) {
     }
     for (size_t i = 0; i < d->thread_count; i++) {
         const struct dump_thread *t = &d->threads[i];
-        uint64_t share = share_of(d, t, known);
+        uint64_t share = vote_share(d, t, known);
         bool by_samples = t->main && d->sample_count > 0;
         sampled = by_samples ? share : sampled;
         out[d->sample_count + i] =

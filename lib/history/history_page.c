@@ -155,7 +155,7 @@ static enum st put_page(struct history *h, struct sql_file *file, int64_t rolled
 }
 
 /* Writes the page if the span is as it was read; the write lock keeps it so. */
-static enum st write_page(void *ctx, struct history *h, struct sql_file *file, struct err *e) {
+static enum st write_kept_page(void *ctx, struct history *h, struct sql_file *file, struct err *e) {
     const struct page_keeping *k = ctx;
     struct history_parts parts = {0};
     struct kept_page sum;
@@ -179,7 +179,7 @@ enum st history_keep_page(struct history *h, const struct history_span *span,
     enum st st = gz_deflate_fast(rows->data, rows->len, PAGE_ZIP_LEVEL, &zip, e);
     strbuf_reset(&h->zip);
     st = st == ST_OK ? history_zip(h, top, &h->zip, e) : st;
-    st = st == ST_OK ? history_save(h, write_page, &k, e) : st;
+    st = st == ST_OK ? history_save(h, write_kept_page, &k, e) : st;
     strbuf_release(&zip);
     return st;
 }

@@ -13,8 +13,8 @@ static const struct {
 } history_facets[] = {{"os", FACET_OS}, {"device", FACET_DEVICE}};
 
 /* Calls visit for each value of each facet of a part; *facet is the facet's word meanwhile. */
-static enum st each_value(const struct triage *t, const char **facet, facet_visit visit, void *ctx,
-                          struct err *e) {
+static enum st each_named_value(const struct triage *t, const char **facet, facet_visit visit,
+                                void *ctx, struct err *e) {
     enum st st = ST_OK;
     for (size_t i = 0; st == ST_OK && i < sizeof history_facets / sizeof *history_facets; i++) {
         *facet = history_facets[i].word;
@@ -44,7 +44,7 @@ static enum st put_value(void *ctx, const char *text, uint64_t dumps, struct err
 
 enum st history_put_values(struct history *h, int64_t cell, const struct triage *t, struct err *e) {
     struct value_writer w = {h, cell, NULL};
-    return each_value(t, &w.facet, put_value, &w, e);
+    return each_named_value(t, &w.facet, put_value, &w, e);
 }
 
 /* ---- examination ---- */
@@ -95,7 +95,7 @@ static enum st add_part_value(void *ctx, const char *text, uint64_t dumps, struc
 
 enum st history_add_values(struct history_value_sums *sums, const struct triage *t, struct err *e) {
     struct value_adder a = {sums, NULL};
-    return each_value(t, &a.facet, add_part_value, &a, e);
+    return each_named_value(t, &a.facet, add_part_value, &a, e);
 }
 
 enum st history_values_match(struct history *h, int64_t cell, struct history_value_sums *sums,

@@ -163,7 +163,7 @@ static void apply_rules(struct frame_table *t, const struct raw_frame *f, struct
 }
 
 /* Appends the text of an image and a function, which identifies a frame in a key. */
-static void add_name(struct strbuf *out, const char *image, const char *function) {
+static void add_frame_name(struct strbuf *out, const char *image, const char *function) {
     strbuf_addstr(out, image);
     strbuf_addc(out, '\t');
     strbuf_addstr(out, function);
@@ -202,7 +202,7 @@ static bool finish_info(struct frame_table *t, const struct raw_frame *f, struct
     names_enclosing(info->function, strlen(info->function), &enclosing, &enclosing_len);
     info->enclosing = hash_bytes(enclosing, enclosing_len);
     strbuf_clear(&t->raw);
-    add_name(&t->raw, info->image, info->function);
+    add_frame_name(&t->raw, info->image, info->function);
     const struct map_entry *entry =
         t->raw.failed ? NULL : map_put(&t->by_key, t->raw.data, t->raw.len, index, NULL);
     if (!entry) {
@@ -262,7 +262,7 @@ struct frame_info *raw_frame_info(struct frame_table *t, const struct raw_frame 
  * `like` if it is new. NULL: out of memory. */
 static struct frame_info *named_info(struct frame_table *t, const struct frame_info *like) {
     strbuf_clear(&t->raw);
-    add_name(&t->raw, like->image, like->function);
+    add_frame_name(&t->raw, like->image, like->function);
     const struct map_entry *entry =
         t->raw.failed ? NULL : map_get(&t->by_key, t->raw.data, t->raw.len);
     if (entry || t->raw.failed) {

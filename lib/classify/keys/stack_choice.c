@@ -228,7 +228,7 @@ static bool wins(uint64_t votes, uint64_t newest, uint64_t best_votes, uint64_t 
 }
 
 /* Counts the votes and returns the ballot with most; SIZE_MAX = none. Idle stacks do not vote. */
-static size_t count_votes(struct keyer *k) {
+static size_t count_stack_votes(struct keyer *k) {
     size_t best = SIZE_MAX;
     k->epoch++;
     for (size_t i = 0; i < k->samples.len; i++) {
@@ -275,7 +275,7 @@ static bool mostly_idle(const struct keyer *k) {
  * half of the samples show the loop waiting for work, an idle stack is elected. NULL: no sample
  * votes. */
 static const struct judged_stack *elect(struct keyer *k) {
-    size_t winner = count_votes(k);
+    size_t winner = count_stack_votes(k);
     const struct judged_stack *best = NULL;
     bool idle = mostly_idle(k);
     for (size_t i = 0; i < k->samples.len; i++) {

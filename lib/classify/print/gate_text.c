@@ -213,7 +213,8 @@ static bool names_no_users(const struct triage *t) {
     return t->total.stalls && !t->total_users;
 }
 
-static void add_watched(struct strbuf *b, const struct gate *g, size_t run, const char *which) {
+static void add_gate_watched(struct strbuf *b, const struct gate *g, size_t run,
+                             const char *which) {
     int permille = g->watched_permille[run];
     if (permille >= 0 && permille < USAGE_WATCHED_PERMILLE) {
         strbuf_addf(
@@ -225,8 +226,8 @@ static void add_watched(struct strbuf *b, const struct gate *g, size_t run, cons
 }
 
 void gate_add_notes(struct strbuf *b, const struct gate *g) {
-    add_watched(b, g, RATES_BASE, "baseline's sessions");
-    add_watched(b, g, RATES_NOW, "sessions now");
+    add_gate_watched(b, g, RATES_BASE, "baseline's sessions");
+    add_gate_watched(b, g, RATES_NOW, "sessions now");
     if (!g->rates) {
         strbuf_addstr(b,
                       "Shares of all stalls are compared, as exposure is not known of both: that "

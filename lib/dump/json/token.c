@@ -136,7 +136,7 @@ size_t token_decode(const char *text, uint32_t len, char *out) {
 
 /* ---- numbers and words ---- */
 
-static const char *skip_digits(const char *p, const char *end) {
+static const char *skip_number_digits(const char *p, const char *end) {
     while (p < end && token_is_digit(*p)) {
         p++;
     }
@@ -157,7 +157,7 @@ static const char *token_long_number(const char *p, const char *end, size_t digi
     const char *start = p;
     bool fraction = p < end && *p == '.';
     if (fraction) {
-        p = skip_digits(++start, end);
+        p = skip_number_digits(++start, end);
         if (p == start) {
             return token_fail(t, p);
         }
@@ -168,7 +168,7 @@ static const char *token_long_number(const char *p, const char *end, size_t digi
         p++;
         p += p < end && (*p == '+' || *p == '-');
         start = p;
-        p = skip_digits(p, end);
+        p = skip_number_digits(p, end);
         if (p == start) {
             return token_fail(t, p);
         }

@@ -156,13 +156,13 @@ static enum st keep_address(struct map_stacks *s, struct map_frame *f) {
 }
 
 /* A stretch of addresses. */
-struct stretch {
+struct map_stretch {
     uint64_t low, high; /* both inclusive */
     size_t image;
 };
 
 static int stretch_by_low(const void *a, const void *b) {
-    const struct stretch *x = a, *y = b;
+    const struct map_stretch *x = a, *y = b;
     int order = COMPARE(x->low, y->low);
     return order ? order : COMPARE(x->image, y->image);
 }
@@ -170,7 +170,7 @@ static int stretch_by_low(const void *a, const void *b) {
 /* Gives the unplaced images their addresses. One that overlaps another image, or would be larger
  * than any is, is torn. */
 static enum st settle_unplaced(struct map_stacks *s) {
-    struct stretch *all = arena_array(&s->r->arena, s->images.len, sizeof *all);
+    struct map_stretch *all = arena_array(&s->r->arena, s->images.len, sizeof *all);
     size_t count = 0, last = 0; /* last: of all so far, the one that ends last */
     if (!all) {
         return err_nomem(s->r->e);
@@ -178,11 +178,11 @@ static enum st settle_unplaced(struct map_stacks *s) {
     for (size_t i = 0; i < s->images.len; i++) {
         const struct map_image *m = &s->images.data[i];
         if (m->image.unplaced) {
-            all[count++] = (struct stretch){m->low, m->high, i};
+            all[count++] = (struct map_stretch){m->low, m->high, i};
         } else if (m->placed && !m->unsure && m->image.size > 0) {
             uint64_t room = UINT64_MAX - m->image.load;
             uint64_t size = m->image.size - 1 < room ? m->image.size - 1 : room;
-            all[count++] = (struct stretch){m->image.load, m->image.load + size, i};
+            all[count++] = (struct map_stretch){m->image.load, m->image.load + size, i};
         }
     }
     if (count > 1) {

@@ -351,7 +351,7 @@ static void end_process(struct android *t) {
 
 /* Reads the id of "----- end 4242 -----"; the end of another process than the one that began shows
  * that the text was cut. */
-static void end_section(struct android *t) {
+static void end_android_section(struct android *t) {
     const char *s = t->line + sizeof "----- end " - 1;
     uint64_t pid;
     if (!t->ended && t->sections > 0 && report_take_decimal(&s, &pid) &&
@@ -383,7 +383,7 @@ static bool take_section_line(struct android *t) {
             return true;
         }
         t->headless = t->headless || t->sections == 0;
-        end_section(t);
+        end_android_section(t);
         return true;
     }
     if (android_line_begins(t->line, threads)) {

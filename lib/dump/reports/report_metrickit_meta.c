@@ -168,18 +168,18 @@ const char *metrickit_kind_of(const json_t *meta) {
 }
 
 /* Sets *field to the member; one that is not there leaves what is known. */
-static void take_member(struct report *r, const json_t *meta, const char *name,
-                        const char **field) {
+static void take_meta_member(struct report *r, const json_t *meta, const char *name,
+                             const char **field) {
     const char *value = report_member(r, meta, name);
     *field = value ? value : *field;
 }
 
 void metrickit_read_meta(struct report *r, const json_t *meta) {
     const char *arch = report_code_type(report_member(r, meta, "platformArchitecture"));
-    take_member(r, meta, "bundleIdentifier", &r->app_id);
-    take_member(r, meta, "appVersion", &r->app_version);
-    take_member(r, meta, "appBuildVersion", &r->app_build);
-    take_member(r, meta, "deviceType", &r->model);
+    take_meta_member(r, meta, "bundleIdentifier", &r->app_id);
+    take_meta_member(r, meta, "appVersion", &r->app_version);
+    take_meta_member(r, meta, "appBuildVersion", &r->app_build);
+    take_meta_member(r, meta, "deviceType", &r->model);
     r->arch = arch ? arch : r->arch;
     report_os(r, report_member(r, meta, "osVersion"));
     r->duration_ms = member_duration(meta, "hangDuration");

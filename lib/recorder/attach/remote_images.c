@@ -122,7 +122,7 @@ static int open_image(const struct remote_images *t, const struct remote_image *
 
 /* Finds a build id that no program header names, as in Go's programs: the file's section headers
  * hold its address, at which it is read from memory. */
-static void find_id(const struct remote_images *t, struct remote_image *image) {
+static void find_remote_id(const struct remote_images *t, struct remote_image *image) {
     enum { NOTE_MAX = 256 };
     uint8_t note[NOTE_MAX];
     uint64_t address, size;
@@ -208,7 +208,7 @@ static void image_found(struct remote_images *t, const struct remote_map *map) {
     image->first_end = map->hi;
     image->in_app = images_in_app_async(path, t->program);
     if (elf.id_size == 0) {
-        find_id(t, image);
+        find_remote_id(t, image);
     }
     t->count++;
     t->generation++;

@@ -349,7 +349,7 @@ static void fill_meter(struct rec_core *core, struct rec_dump *dump) {
 /* ---- what the loop did ---- */
 
 /* Copies a text, or "" for NULL, cut to `room` bytes with its NUL. */
-static void copy_text(char *to, size_t room, const char *text) {
+static void copy_record_text(char *to, size_t room, const char *text) {
     size_t i = 0;
     for (; text && i + 1 < room && text[i] != '\0'; i++) {
         to[i] = text[i];
@@ -371,7 +371,7 @@ static void fill_states(struct rec_core *core, struct rec_stall *stall) {
             (struct rec_loop_state){ns / unit - (ns % unit < 0), transitions[i].what};
     }
     stall->state_count = count;
-    copy_text(stall->mode, sizeof stall->mode, mode);
+    copy_record_text(stall->mode, sizeof stall->mode, mode);
 }
 
 static uint64_t since(uint64_t now, uint64_t then) {
@@ -414,7 +414,7 @@ void rec_record_fill(struct rec_core *core, struct rec_record *record,
     fill_states(core, &record->dump.stall);
     const char *lack = core->capture.lack ? core->capture.lack(core->capture.ctx) : NULL;
     record->dump.lack[0] = '\0';
-    copy_text(record->dump.lack, sizeof record->dump.lack, lack);
+    copy_record_text(record->dump.lack, sizeof record->dump.lack, lack);
     if (core->capture.context != NULL) {
         rec_context_read(core->capture.context, &record->dump.context);
     }

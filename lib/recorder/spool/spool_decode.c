@@ -224,7 +224,7 @@ static bool get_section(struct rec_get *get, struct rec_spool_dump *out, bool fi
 }
 
 /* Copies times and counts from a slot's head to the dump. False: they contradict the dump. */
-static bool add_head(const struct rec_slot_head *head, struct rec_dump *dump) {
+static bool decode_head(const struct rec_slot_head *head, struct rec_dump *dump) {
     struct rec_stall *stall = &dump->stall;
     stall->number = head->number;
     stall->duration_ms = head->duration_ms;
@@ -260,5 +260,5 @@ bool rec_spool_decode(const struct rec_slot_head *head, const unsigned char *bod
             return false;
         }
     }
-    return add_head(head, &out->dump);
+    return decode_head(head, &out->dump);
 }

@@ -5,6 +5,7 @@
  * that the sanitizer reports the same errors; of two uses after free it misses the one that comes
  * after the block has found its next user. */
 #include <pthread.h>
+#include <sanitizer/allocator_interface.h>
 #include <sanitizer/asan_interface.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -36,12 +37,12 @@ static struct block blocks[BLOCKS_MAX];
 static size_t block_count;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-static void *address_of(const struct block *b) {
+static void *address_of_block(const struct block *b) {
     return (void *)(b->used ? ~b->address : b->address);
 }
 
 /* Finds the block in use at p; NULL: p is none of the table. */
-static struct block *find_used(const void *p) {
+static struct block *find_used_block(const void *p) {
     for (size_t i = 0; i < block_count; i++) {
         if (blocks[i].used && blocks[i].address == ~(uintptr_t)p) {
             return &blocks[i];
@@ -51,7 +52,7 @@ static struct block *find_used(const void *p) {
 }
 
 /* Finds the free block that fits best, or makes one. NULL: the table is full, or memory ran out. */
-static struct block *find_free(size_t len) {
+static struct block *find_free_block(size_t len) {
     struct block *best = NULL;
     for (size_t i = 0; i < block_count; i++) {
         struct block *b = &blocks[i];
@@ -73,13 +74,13 @@ static struct block *find_free(size_t len) {
 }
 
 /* Returns a block of any content. NULL: it cannot be one of the table. */
-static void *take(size_t len) {
+static void *take_block(size_t len) {
     if (len < LARGE || len > LARGEST) {
         return NULL;
     }
     pthread_mutex_lock(&lock);
-    struct block *b = find_free(len);
-    void *p = b ? address_of(b) : NULL;
+    struct block *b = find_free_block(len);
+    void *p = b ? address_of_block(b) : NULL;
     if (b) {
         b->used = true;
         b->address = ~b->address;
@@ -92,7 +93,7 @@ static void *take(size_t len) {
 }
 
 /* Makes the bytes zero; the pages within are given back, for few of them are touched. */
-static void clear(void *p, size_t len) {
+static void clear_block(void *p, size_t len) {
     char *first = (char *)(((uintptr_t)p + PAGE - 1) / PAGE * PAGE);
     char *last = (char *)(((uintptr_t)p + len) / PAGE * PAGE), *end = (char *)p + len;
     if (len <= SET_MAX || madvise(first, (size_t)(last - first), MADV_DONTNEED) != 0) {
@@ -104,24 +105,24 @@ static void clear(void *p, size_t len) {
 }
 
 void *__wrap_malloc(size_t len) {
-    void *p = take(len);
+    void *p = take_block(len);
     return p ? p : __real_malloc(len);
 }
 
 void *__wrap_calloc(size_t count, size_t size) {
     size_t len;
     bool fits = !__builtin_mul_overflow(count, size, &len);
-    void *p = fits ? take(len) : NULL;
+    void *p = fits ? take_block(len) : NULL;
     if (!p) {
         return __real_calloc(count, size);
     }
-    clear(p, len);
+    clear_block(p, len);
     return p;
 }
 
 void __wrap_free(void *p) {
     pthread_mutex_lock(&lock);
-    struct block *b = p ? find_used(p) : NULL;
+    struct block *b = p ? find_used_block(p) : NULL;
     if (b) {
         b->used = false;
         b->address = ~b->address;
@@ -135,7 +136,7 @@ void __wrap_free(void *p) {
 
 void *__wrap_realloc(void *old, size_t len) {
     pthread_mutex_lock(&lock);
-    struct block *b = old ? find_used(old) : NULL;
+    struct block *b = old ? find_used_block(old) : NULL;
     size_t before = b ? b->len : 0;
     pthread_mutex_unlock(&lock);
     if (!old || (!b && len < LARGE)) {

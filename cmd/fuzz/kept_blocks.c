@@ -5,8 +5,6 @@
  * that the sanitizer reports the same errors; of two uses after free it misses the one that comes
  * after the block has found its next user. */
 #include <pthread.h>
-#include <sanitizer/allocator_interface.h>
-#include <sanitizer/asan_interface.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -15,6 +13,11 @@
 
 enum { LARGE = 64 * 1024, LARGEST = 8 * 1024 * 1024, BLOCKS_MAX = 64 };
 enum { PAGE = 4096, SET_MAX = 4 * PAGE /* from here on pages are given back */ };
+
+/* Of AddressSanitizer; gcc has no header that declares them. */
+void __asan_poison_memory_region(const volatile void *p, size_t len);
+void __asan_unpoison_memory_region(const volatile void *p, size_t len);
+size_t __sanitizer_get_allocated_size(const volatile void *p);
 
 void *__real_malloc(size_t len);
 void *__real_calloc(size_t count, size_t size);
@@ -37,14 +40,15 @@ static struct block blocks[BLOCKS_MAX];
 static size_t block_count;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-static void *address_of_block(const struct block *b) {
-    return (void *)(b->used ? ~b->address : b->address);
+static uintptr_t stored_address(const void *p, bool used) {
+    return used ? ~(uintptr_t)p : (uintptr_t)p;
 }
 
-/* Finds the block in use at p; NULL: p is none of the table. */
-static struct block *find_used_block(const void *p) {
+/* Finds the block at p; NULL: p is none of the table. A use of a free one is reported. */
+static struct block *find_used_block(void *p) {
     for (size_t i = 0; i < block_count; i++) {
-        if (blocks[i].used && blocks[i].address == ~(uintptr_t)p) {
+        if (blocks[i].address == stored_address(p, blocks[i].used)) {
+            *(volatile char *)p; /* poisoned if it is not in use */
             return &blocks[i];
         }
     }
@@ -80,13 +84,13 @@ static void *take_block(size_t len) {
     }
     pthread_mutex_lock(&lock);
     struct block *b = find_free_block(len);
-    void *p = b ? address_of_block(b) : NULL;
+    void *p = b ? (void *)b->address : NULL;
     if (b) {
         b->used = true;
         b->address = ~b->address;
         b->len = len;
-        ASAN_UNPOISON_MEMORY_REGION(p, len);
-        ASAN_POISON_MEMORY_REGION((char *)p + len, b->capacity - len);
+        __asan_unpoison_memory_region(p, len);
+        __asan_poison_memory_region((char *)p + len, b->capacity - len);
     }
     pthread_mutex_unlock(&lock);
     return p;
@@ -126,7 +130,7 @@ void __wrap_free(void *p) {
     if (b) {
         b->used = false;
         b->address = ~b->address;
-        ASAN_POISON_MEMORY_REGION(p, b->capacity);
+        __asan_poison_memory_region(p, b->capacity);
     }
     pthread_mutex_unlock(&lock);
     if (!b) {

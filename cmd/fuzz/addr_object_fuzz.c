@@ -7,18 +7,19 @@ MUTATE_WITH(mutate_object)
 
 /* Of a file of several architectures stalladdr asks for -arch. */
 static const struct command_words lookups[] = {
-    {{"stalladdr", "--no-index", "-j", "1", "-i", "-o", INPUT, "--offset", "0", "0x1234", "0x1270",
-      "0x12c0"},
+    {.words = {"stalladdr", "--no-index", "-j", "1", "-i", "-o", INPUT, "--offset", "0", "0x1234",
+               "0x1270", "0x12c0"},
      .may_ask = true},
-    {{"stalladdr", "--no-index", "-j", "1", "-F", "llvm-json", "-o", INPUT, "0x11a8", "0x1190",
-      "0x100000500"},
+    {.words = {"stalladdr", "--no-index", "-j", "1", "-F", "llvm-json", "-o", INPUT, "0x11a8",
+               "0x1190", "0x100000500"},
      .may_ask = true},
-    {{"stalladdr", "--no-index", "-j", "1", "-i", "-o", INPUT, "--section", ".text", "0", "0x40"},
+    {.words = {"stalladdr", "--no-index", "-j", "1", "-i", "-o", INPUT, "--section", ".text", "0",
+               "0x40"},
      .may_ask = true},
 };
 
 static const struct command_words builds[] = {
-    {{"stallsym", "--index", "-j", "1", "--store", STORE, INPUT}, .may_ask = false},
+    {.words = {"stallsym", "--index", "-j", "1", "--store", STORE, INPUT}},
 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {

@@ -5,13 +5,14 @@
 MUTATE_WITH(mutate_json)
 
 static const struct command_words lines[] = {
-    {{"stallclassify", "--merge", "-F", "json", INPUT}},
-    {{"stallclassify", "--merge", INPUT}},
-    {{"stallclassify", "--merge", "--partial", INPUT, INPUT}},
-    {{"stallclassify", "--merge", "-F", "html", INPUT}},
-    {{"stallclassify", "--merge", "--facets", "-F", "markdown", INPUT}},
-    {{"stallclassify", "--merge", "--baseline", INPUT, "--fail-on", "new,regressed", INPUT}},
-    {{"stallclassify", "--merge", "--baseline", INPUT, "-F", "junit", INPUT}},
+    {.words = {"stallclassify", "--merge", "-F", "json", INPUT}},
+    {.words = {"stallclassify", "--merge", INPUT}},
+    {.words = {"stallclassify", "--merge", "--partial", INPUT, INPUT}},
+    {.words = {"stallclassify", "--merge", "-F", "html", INPUT}},
+    {.words = {"stallclassify", "--merge", "--facets", "-F", "markdown", INPUT}},
+    {.words = {"stallclassify", "--merge", "--baseline", INPUT, "--fail-on", "new,regressed",
+               INPUT}},
+    {.words = {"stallclassify", "--merge", "--baseline", INPUT, "-F", "junit", INPUT}},
 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {

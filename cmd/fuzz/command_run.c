@@ -33,7 +33,7 @@ static void restore(int before, int fd) {
 }
 
 /* A file in memory; a later call keeps it. */
-static void make_file(int *memory, const char *name) {
+static void open_memory(int *memory, const char *name) {
     if (*memory < 0) {
         *memory = memfd_create(name, 0);
         need(*memory >= 0);
@@ -79,9 +79,9 @@ struct command_output command_run(int (*command)(int argc, char **argv), const c
     char path[PATH_SIZE], *argv[WORDS_MAX + 1];
     static int input = -1, out = -1, err = -1;
     int argc = 0;
-    make_file(&input, "input");
-    make_file(&out, "stdout");
-    make_file(&err, "stderr");
+    open_memory(&input, "input");
+    open_memory(&out, "stdout");
+    open_memory(&err, "stderr");
     put_input(input, bytes, len, path);
     for (; words[argc]; argc++) {
         need(argc < WORDS_MAX);

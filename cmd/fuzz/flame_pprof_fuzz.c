@@ -5,10 +5,10 @@
 MUTATE_WITH(mutate_protobuf)
 
 static const struct command_words lines[] = {
-    {{"stallflame", "--rules", "none", "-F", "folded", INPUT}},
-    {{"stallflame", "--rules", "none", "-F", "svg", INPUT}},
-    {{"stallflame", "--rules", "none", "-F", "speedscope", INPUT}},
-    {{"stallflame", "--rules", "none", "-F", "pprof", INPUT}},
+    {.words = {"stallflame", "--rules", "none", "-F", "folded", INPUT}},
+    {.words = {"stallflame", "--rules", "none", "-F", "svg", INPUT}},
+    {.words = {"stallflame", "--rules", "none", "-F", "speedscope", INPUT}},
+    {.words = {"stallflame", "--rules", "none", "-F", "pprof", INPUT}},
 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {

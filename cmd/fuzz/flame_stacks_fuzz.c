@@ -2,14 +2,15 @@
 #include "fuzz/fuzz_command.h"
 
 static const struct command_words lines[] = {
-    {{"stallflame", "-j", "1", "--rules", "none", INPUT}},
-    {{"stallflame", "-j", "1", "-F", "folded", INPUT}},
-    {{"stallflame", "-j", "1", "--rules", "none", "-F", "speedscope", INPUT}},
-    {{"stallflame", "-j", "1", "-F", "pprof", INPUT}},
-    {{"stallflame", "-j", "1", "--reverse", "--inverted", "--by", "cause", INPUT}},
-    {{"stallflame", "-j", "1", "--rules", "none", "--flamechart", "--max-depth", "5", INPUT}},
-    {{"stallflame", "-j", "1", "--diff", "-F", "markdown", INPUT, INPUT}},
-    {{"stallflame", "-j", "1", "--rules", "none", "--diff", INPUT, INPUT}},
+    {.words = {"stallflame", "-j", "1", "--rules", "none", INPUT}},
+    {.words = {"stallflame", "-j", "1", "-F", "folded", INPUT}},
+    {.words = {"stallflame", "-j", "1", "--rules", "none", "-F", "speedscope", INPUT}},
+    {.words = {"stallflame", "-j", "1", "-F", "pprof", INPUT}},
+    {.words = {"stallflame", "-j", "1", "--reverse", "--inverted", "--by", "cause", INPUT}},
+    {.words = {"stallflame", "-j", "1", "--rules", "none", "--flamechart", "--max-depth", "5",
+               INPUT}},
+    {.words = {"stallflame", "-j", "1", "--diff", "-F", "markdown", INPUT, INPUT}},
+    {.words = {"stallflame", "-j", "1", "--rules", "none", "--diff", INPUT, INPUT}},
 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {

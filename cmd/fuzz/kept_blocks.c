@@ -5,7 +5,6 @@
  * that the sanitizer reports the same errors; of two uses after free it misses the one that comes
  * after the block has found its next user. */
 #include <pthread.h>
-#include <sanitizer/asan_interface.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -14,6 +13,11 @@
 
 enum { LARGE = 64 * 1024, LARGEST = 8 * 1024 * 1024, BLOCKS_MAX = 64 };
 enum { PAGE = 4096, SET_MAX = 4 * PAGE /* from here on pages are given back */ };
+
+/* Of AddressSanitizer; gcc has no header that declares them. */
+void __asan_poison_memory_region(const volatile void *p, size_t len);
+void __asan_unpoison_memory_region(const volatile void *p, size_t len);
+size_t __sanitizer_get_allocated_size(const volatile void *p);
 
 void *__real_malloc(size_t len);
 void *__real_calloc(size_t count, size_t size);
@@ -36,14 +40,15 @@ static struct block blocks[BLOCKS_MAX];
 static size_t block_count;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-static void *block_address(const struct block *b) {
-    return (void *)(b->used ? ~b->address : b->address);
+static uintptr_t stored_address(const void *p, bool used) {
+    return used ? ~(uintptr_t)p : (uintptr_t)p;
 }
 
-/* Finds the block in use at p; NULL: p is none of the table. */
-static struct block *find_used(const void *p) {
+/* Finds the block at p; NULL: p is none of the table. A use of a free one is reported. */
+static struct block *find_used_block(void *p) {
     for (size_t i = 0; i < block_count; i++) {
-        if (blocks[i].used && blocks[i].address == ~(uintptr_t)p) {
+        if (blocks[i].address == stored_address(p, blocks[i].used)) {
+            *(volatile char *)p; /* poisoned if it is not in use */
             return &blocks[i];
         }
     }
@@ -51,7 +56,7 @@ static struct block *find_used(const void *p) {
 }
 
 /* Finds the free block that fits best, or makes one. NULL: the table is full, or memory ran out. */
-static struct block *find_free(size_t len) {
+static struct block *find_free_block(size_t len) {
     struct block *best = NULL;
     for (size_t i = 0; i < block_count; i++) {
         struct block *b = &blocks[i];
@@ -78,21 +83,21 @@ static void *take_block(size_t len) {
         return NULL;
     }
     pthread_mutex_lock(&lock);
-    struct block *b = find_free(len);
-    void *p = b ? block_address(b) : NULL;
+    struct block *b = find_free_block(len);
+    void *p = b ? (void *)b->address : NULL;
     if (b) {
         b->used = true;
         b->address = ~b->address;
         b->len = len;
-        ASAN_UNPOISON_MEMORY_REGION(p, len);
-        ASAN_POISON_MEMORY_REGION((char *)p + len, b->capacity - len);
+        __asan_unpoison_memory_region(p, len);
+        __asan_poison_memory_region((char *)p + len, b->capacity - len);
     }
     pthread_mutex_unlock(&lock);
     return p;
 }
 
 /* Makes the bytes zero; the pages within are given back, for few of them are touched. */
-static void clear(void *p, size_t len) {
+static void clear_block(void *p, size_t len) {
     char *first = (char *)(((uintptr_t)p + PAGE - 1) / PAGE * PAGE);
     char *last = (char *)(((uintptr_t)p + len) / PAGE * PAGE), *end = (char *)p + len;
     if (len <= SET_MAX || madvise(first, (size_t)(last - first), MADV_DONTNEED) != 0) {
@@ -115,17 +120,17 @@ void *__wrap_calloc(size_t count, size_t size) {
     if (!p) {
         return __real_calloc(count, size);
     }
-    clear(p, len);
+    clear_block(p, len);
     return p;
 }
 
 void __wrap_free(void *p) {
     pthread_mutex_lock(&lock);
-    struct block *b = p ? find_used(p) : NULL;
+    struct block *b = p ? find_used_block(p) : NULL;
     if (b) {
         b->used = false;
         b->address = ~b->address;
-        ASAN_POISON_MEMORY_REGION(p, b->capacity);
+        __asan_poison_memory_region(p, b->capacity);
     }
     pthread_mutex_unlock(&lock);
     if (!b) {
@@ -135,7 +140,7 @@ void __wrap_free(void *p) {
 
 void *__wrap_realloc(void *old, size_t len) {
     pthread_mutex_lock(&lock);
-    struct block *b = old ? find_used(old) : NULL;
+    struct block *b = old ? find_used_block(old) : NULL;
     size_t before = b ? b->len : 0;
     pthread_mutex_unlock(&lock);
     if (!old || (!b && len < LARGE)) {

@@ -16,8 +16,8 @@ enum {
 
 static const char dump[] = "testdata/dumps/hang.json";
 static const struct command_words lines[] = {
-    {{"stallsym", "-j", "1", "--raw", INPUT}},
-    {{"stallsym", "-j", "1", "--no-learn", "--no-index", "-d", INPUT, dump}},
+    {.words = {"stallsym", "-j", "1", "--raw", INPUT}},
+    {.words = {"stallsym", "-j", "1", "--no-learn", "--no-index", "-d", INPUT, dump}},
 };
 
 static uint32_t u32_at(const uint8_t *p) {

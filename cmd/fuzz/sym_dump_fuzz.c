@@ -5,10 +5,10 @@
 MUTATE_WITH(mutate_json)
 
 static const struct command_words lines[] = {
-    {{"stallsym", "-j", "1", "--no-learn", "-d", STORE, INPUT}},
-    {{"stallsym", "-j", "1", "--no-learn", "-d", STORE, "-F", "text", INPUT}},
-    {{"stallsym", "-j", "1", "--raw", INPUT}},
-    {{"stallsym", "-j", "1", "--no-learn", "-d", STORE, "--full-names", INPUT}},
+    {.words = {"stallsym", "-j", "1", "--no-learn", "-d", STORE, INPUT}},
+    {.words = {"stallsym", "-j", "1", "--no-learn", "-d", STORE, "-F", "text", INPUT}},
+    {.words = {"stallsym", "-j", "1", "--raw", INPUT}},
+    {.words = {"stallsym", "-j", "1", "--no-learn", "-d", STORE, "--full-names", INPUT}},
 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {

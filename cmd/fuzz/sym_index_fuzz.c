@@ -14,10 +14,10 @@
 enum { TOC_OFFSET = 8, TOC_SIZE = 16 };
 
 static const struct command_words lines[] = {
-    {{"stallsym", "-j", "1", "--no-learn", "-d", STORE, "testdata/dumps/hang.json"}},
-    {{"stallsym", "-j", "1", "--no-learn", "-d", STORE, "testdata/dumps/linux.json"}},
-    {{"stallsym", "--verify", STORE}},
-    {{"stallsym", "--list", STORE}},
+    {.words = {"stallsym", "-j", "1", "--no-learn", "-d", STORE, "testdata/dumps/hang.json"}},
+    {.words = {"stallsym", "-j", "1", "--no-learn", "-d", STORE, "testdata/dumps/linux.json"}},
+    {.words = {"stallsym", "--verify", STORE}},
+    {.words = {"stallsym", "--list", STORE}},
 };
 
 static void put_number(uint8_t *at, uint64_t value, size_t bytes) {

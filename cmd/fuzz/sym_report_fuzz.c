@@ -2,9 +2,9 @@
 #include "fuzz/fuzz_command.h"
 
 static const struct command_words lines[] = {
-    {{"stallsym", "-j", "1", "--no-learn", "-d", STORE, INPUT}},
-    {{"stallsym", "-j", "1", "--raw", INPUT}},
-    {{"stallsym", "-j", "1", "--no-learn", "-d", STORE, "-F", "text", INPUT}},
+    {.words = {"stallsym", "-j", "1", "--no-learn", "-d", STORE, INPUT}},
+    {.words = {"stallsym", "-j", "1", "--raw", INPUT}},
+    {.words = {"stallsym", "-j", "1", "--no-learn", "-d", STORE, "-F", "text", INPUT}},
 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {

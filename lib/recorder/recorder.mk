@@ -4,7 +4,7 @@ rec_everywhere := support core loop files spool replay
 rec_here := $(if $(linux),linux unwind attach,darwin)
 darwin_portable := fp_walk macho_image unwind_info xnu_wait
 # Not for this processor; and elsewhere than on Linux its rooms, the tests of the whole recorder and those on the stand-in for Mach.
-rec_other := $(if $(filter aarch64 arm64,$(machine)),%_x86_64.c,%_aarch64.c %_aarch64_test.c) \
+rec_other := $(if $(filter aarch64 arm64,$(machine)),%_x86_64.c %_x86_64_test.c,%_aarch64.c %_aarch64_test.c) \
              $(if $(linux),,lib/recorder/linux/% lib/recorder/unwind/% lib/recorder/attach/% lib/recorder/preload/% $(wildcard lib/recorder/*_test.c) %_darwin_test.c)
 rec_in = $(filter-out $(not_src) $(rec_other),$(wildcard $(1:%=lib/recorder/%/*.c)))
 rec_top := $(filter-out $(not_src),$(wildcard lib/recorder/*.c))

@@ -506,7 +506,7 @@ int classify_read_options(struct cli_parser *p, struct classify_settings *s, int
         return CLI_EXIT;
     }
     *status = CLI_USAGE;
-    if (!classify_check_purpose(s, p)) {
+    if (!classify_check_purpose(&classify_tool, s, p)) {
         return CLI_EXIT;
     }
     bool judges = s->gate.fail_new || s->gate.fail_regressed || s->gate.fail_inconclusive;
@@ -515,7 +515,7 @@ int classify_read_options(struct cli_parser *p, struct classify_settings *s, int
     if (!classify_check_history(&classify_tool, &s->history, s->where, p->operand_count)) {
         return CLI_EXIT;
     }
-    if (!classify_check_values(s) ||
+    if (!classify_check_values(&classify_tool, s) ||
         !classify_check_watch(&classify_tool, &s->watch, s->history.path,
                               p->operand_count || run_of(s) != RUN_TABLE)) {
         return CLI_EXIT;
@@ -538,7 +538,7 @@ int classify_read_options(struct cli_parser *p, struct classify_settings *s, int
     }
     if (!check_page(s, format) || !classify_check_gate(&classify_tool, &s->gate) ||
         !check_looked_at(s) || !cli_symbols_check_learn(&classify_tool, s->learn, s->no_learn) ||
-        !classify_check_printed(s, p->operand_count)) {
+        !classify_check_printed(&classify_tool, s, p->operand_count)) {
         return CLI_EXIT;
     }
     return CLI_END;

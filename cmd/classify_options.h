@@ -63,12 +63,14 @@ bool classify_check_partials(const struct classify_settings *s, const struct tri
 /* Checks that the run has one purpose, that --rules none comes without other rules, that --by
  * holder fits the rules and the output, and that --answer-each has lines to answer. False after a
  * printed usage error. */
-bool classify_check_purpose(const struct classify_settings *s, const struct cli_parser *p);
+bool classify_check_purpose(const struct cli_tool *tool, const struct classify_settings *s,
+                            const struct cli_parser *p);
 /* Checks --by, if not bucket or holder, against other options. False after a printed usage error.
  */
-bool classify_check_values(const struct classify_settings *s);
+bool classify_check_values(const struct cli_tool *tool, const struct classify_settings *s);
 /* Checks that --heads has answers to precede, and that -F none is given with dumps that a history
  * takes, without a gate. False after a printed usage error. */
-bool classify_check_printed(const struct classify_settings *s, size_t operand_count);
+bool classify_check_printed(const struct cli_tool *tool, const struct classify_settings *s,
+                            size_t operand_count);
 
 #endif

@@ -3,57 +3,58 @@
 #include "cli_answers.h"
 
 /* Checks --by holder against the rules and the output. False: an error was printed. */
-static bool check_holders(const struct classify_settings *s) {
+static bool check_holders(const struct cli_tool *tool, const struct classify_settings *s) {
     if (s->output.by != BY_HOLDER) {
         return true;
     }
     if (s->rules.raw) {
-        return cli_reject(&classify_tool, "--by holder needs rules: they tell who waits");
+        return cli_reject(tool, "--by holder needs rules: they tell who waits");
     }
     if (!print_formats[s->output.format].holders) {
-        return cli_reject(&classify_tool,
-                          "with --by holder the formats are table, json, csv and markdown");
+        return cli_reject(tool, "with --by holder the formats are table, json, csv and markdown");
     }
-    return !s->output.facets || cli_reject(&classify_tool, "--by holder excludes --facets");
+    return !s->output.facets || cli_reject(tool, "--by holder excludes --facets");
 }
 
-bool classify_check_values(const struct classify_settings *s) {
+bool classify_check_values(const struct cli_tool *tool, const struct classify_settings *s) {
     if (s->output.by < BY_DAY) {
         return true;
     }
     if (!print_formats[s->output.format].values) {
-        return cli_reject(&classify_tool, "values are for table, json, csv and markdown: see --by");
+        return cli_reject(tool, "values are for table, json, csv and markdown: see --by");
     }
     if (s->output.by == BY_DAY && !s->history.path) {
-        return cli_reject(&classify_tool, "--by day goes with --history");
+        return cli_reject(tool, "--by day goes with --history");
     }
     return !(s->output.facets || s->gate.baseline || s->gate.partial || s->gate.from_history) ||
-           cli_reject(&classify_tool, "--by excludes --facets, --partial and the gate");
+           cli_reject(tool, "--by excludes --facets, --partial and the gate");
 }
 
-bool classify_check_purpose(const struct classify_settings *s, const struct cli_parser *p) {
+bool classify_check_purpose(const struct cli_tool *tool, const struct classify_settings *s,
+                            const struct cli_parser *p) {
     if (s->rules.raw && (s->rules.files.len || s->rules.globs.len || s->lint)) {
-        return cli_reject(&classify_tool, "--rules none excludes other rules");
+        return cli_reject(tool, "--rules none excludes other rules");
     }
     if (s->lint + s->annotate + (s->explain != NULL) > 1) {
-        return cli_reject(&classify_tool, "--annotate, --explain and --lint exclude each other");
+        return cli_reject(tool, "--annotate, --explain and --lint exclude each other");
     }
     if (s->answer_each && !s->annotate) {
-        return cli_reject(&classify_tool, "--answer-each goes with --annotate");
+        return cli_reject(tool, "--answer-each goes with --annotate");
     }
-    return check_holders(s) &&
-           (!s->answer_each || cli_answers_check(&classify_tool, p->operands, p->operand_count));
+    return check_holders(tool, s) &&
+           (!s->answer_each || cli_answers_check(tool, p->operands, p->operand_count));
 }
 
-bool classify_check_printed(const struct classify_settings *s, size_t operand_count) {
+bool classify_check_printed(const struct cli_tool *tool, const struct classify_settings *s,
+                            size_t operand_count) {
     if (s->lint) {
         return true;
     }
     if (s->heads && !s->answer_each) {
-        return cli_reject(&classify_tool, "--heads goes with --annotate --answer-each");
+        return cli_reject(tool, "--heads goes with --annotate --answer-each");
     }
     return !classify_prints_nothing(&s->output) ||
            (s->history.path && operand_count && !s->history.mark && !s->gate.partial &&
             !s->gate.baseline && !s->gate.from_history && !s->gate.fail_back) ||
-           cli_reject(&classify_tool, "-F none is for adding dumps to a history, without a gate");
+           cli_reject(tool, "-F none is for adding dumps to a history, without a gate");
 }

@@ -109,8 +109,8 @@ bool history_day_is_one(int64_t day);
 enum st history_cell_day(struct sql_statement *s, int at, int32_t *day,
                          struct err *e) BASE_MUST_USE;
 /* Does the span include a cell, whose day, version and build are in the columns from `at` on? They
- * are compared with the terms of the filter as if they were those of a dump. ST_OK: yes, and *day
- * is set; ST_NONE: no. ST_ERR: as history_cell_day. */
+ * are compared with the terms of the filter as if they were those of a dump. ST_OK: yes; ST_NONE:
+ * no; *day is set in both cases. ST_ERR: as history_cell_day, or out of memory. */
 enum st history_cell_is_wanted(const struct history_span *span, struct sql_statement *s, int at,
                                int32_t *day, struct err *e);
 

@@ -54,11 +54,8 @@ enum st history_cell_is_wanted(const struct history_span *span, struct sql_state
     if ((span->no_day && has_day) || (span->version && strcmp(span->version, version) != 0)) {
         return ST_NONE;
     }
-    if (span->no_day) {
-        return ST_OK;
-    }
     if (has_day ? *day < span->since || *day > span->until
-                : span->since != INT32_MIN || span->until != INT32_MAX) {
+                : !span->no_day && (span->since != INT32_MIN || span->until != INT32_MAX)) {
         return ST_NONE;
     }
     if (!span->where) {

@@ -46,7 +46,8 @@ static int64_t child_clock_ms(void) {
 }
 
 /* Runs the program in the child process. Other threads of the parent may have held locks, so it
- * calls only functions that are safe in a signal handler. */
+ * calls only functions that POSIX allows in a signal handler, and prctl and execvp, which take no
+ * lock in glibc and musl. */
 static void become(char *const *words, int output, int failed) {
     (void)setpgid(0, 0); /* the program gets a process group, so that all processes that it starts
                             can be killed */

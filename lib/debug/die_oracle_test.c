@@ -479,7 +479,8 @@ static void put_sample_abbrevs(struct dwarf_build *b) {
     end_abbrevs(b);
 }
 
-/* Writes the tables for indexed forms. */
+/* Writes the strings, and the tables of string offsets and of addresses for the forms strx and
+ * addrx. Lists have no tables, as only their indexes are compared. */
 static void put_tables(struct dwarf_build *b, bool wide) {
     b->in = SECTION_STR;
     put_text(b, "one"), put_text(b, "two"), put_text(b, "three");

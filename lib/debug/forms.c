@@ -362,7 +362,8 @@ void form_strings_init(struct form_strings *f, const struct sections *s,
                                .alt_str_end = strings_end(alt, SECTION_STR)};
 }
 
-/* Reads the string at entry `index` of the unit's string offsets table (DWARF5 §7.26). */
+/* Reads an index into the unit's string offsets table (DWARF5 §7.26) and the string of that entry.
+ * False: the form is no index, or the entry or its string cannot be read. */
 static bool indexed_string(const struct form_value *v, const struct form_strings *f,
                            const char **out) {
     uint64_t base = v->unit->str_offsets_base, index;

@@ -108,9 +108,9 @@ enum st line_program_run(const struct line_header *header, struct line_files *fi
                          struct line_rows *rows, struct line_sequences *sequences,
                          struct err *e) BASE_MUST_USE;
 
-/* Copies sequences that begin in code (by is_code) and ascend to *out, whose memory is used again,
- * sorted by their first address. ST_ERR: out of memory, *out is then empty; or some of the
- * sequences did not ascend. */
+/* Copies sequences that are not empty, begin in code (by is_code) and ascend to *out, whose memory
+ * is used again, sorted by their first address. ST_ERR: out of memory, *out is then empty; or some
+ * sequence in code does not ascend, *out then has the others. */
 enum st line_sequences_order(const struct line_sequences *sequences,
                              bool (*is_code)(const void *ctx, uint64_t address), const void *ctx,
                              struct line_order *out, struct err *e) BASE_MUST_USE;

@@ -106,8 +106,9 @@ static void bind_day(struct sql_statement *s, int at, int32_t day) {
     }
 }
 
-/* Takes the write lock and claims the dump's id. ST_NONE: the id is known, or the dump's day is too
- * old, and the dump is counted as such. */
+/* Takes the write lock, which stays held, and claims the id of a dump or session record. ST_NONE:
+ * the id is known, or the day is too old, or not known while ids of old days are dropped; it is
+ * counted as such. */
 static enum st claim_id(struct history *h, uint64_t id, int32_t day, struct err *e) {
     if (sql_begin(h->file, e) != ST_OK || (!h->rules && note_options(h, e) != ST_OK)) {
         return ST_ERR;

@@ -173,8 +173,9 @@ void elffile_arch_name(uint16_t machine, unsigned address_size, bool big_endian,
 
 /* ---- sections ---- */
 
-/* Sets a section's canonical name and packing from its name and segment, and made if it is packed.
- * chdr: the section has SHF_COMPRESSED. */
+/* Sets a section's canonical name and packing from its name and segment, and allocates made if it
+ * is packed and has bytes in the file. chdr: the section has SHF_COMPRESSED. ST_ERR: out of memory.
+ */
 enum st section_classify(struct object *o, struct section *sec, bool chdr, struct err *e);
 /* Allocates sec->made, for contents that differ from the file's bytes, unless it is allocated. */
 enum st section_will_be_made(struct object *o, struct section *sec, struct err *e);

@@ -312,8 +312,9 @@ static uint32_t parent_by_children(const struct gate_match *m,
     return found;
 }
 
-/* Matches each level-1 bucket that has no match with the bucket that contains the matches of its
- * level-2 buckets, if that has no match either and the same holds the other way round. */
+/* Matches each level-1 bucket that has no match, and whose level-2 buckets all have one, with the
+ * bucket that contains all of these, if that has no match either and the same holds the other way
+ * round. */
 static void match_parents(const struct matching *x) {
     const struct bucket_set *now = matching_set(x, RATES_NOW), *base = matching_set(x, RATES_BASE);
     for (size_t i = 0; i < now->buckets.len; i++) {

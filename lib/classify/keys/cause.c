@@ -118,7 +118,8 @@ static void add_worker(const struct judge *j) {
 
 static enum st judge_frames(const struct judge *j, struct stall_key *out, struct err *e) {
     const struct frame_info *told = j->chosen->told;
-    /* The thread ran or was ready to run, although its stack shows the wait of its loop. */
+    /* The thread ran for a tenth of the stall or was ready to run, although its stack shows the
+     * wait of its loop. */
     bool loops = j->chosen->idle && j->k->loop_ran;
     if (!told || loops) {
         return ST_NONE;
@@ -203,7 +204,8 @@ static bool ran_mostly(const struct judge *j) {
 }
 
 /* Judges a thread that is blocked although its innermost function only touches memory: it waits for
- * a page. ST_NONE: the thread is none of this kind. */
+ * a page. ST_NONE: the thread is none of this kind, or was on a processor for more than half of the
+ * stall. */
 static enum st judge_page(const struct judge *j, struct stall_key *out) {
     if (!j->current || !judged_is(j->thread->state, "blocked") || ran_mostly(j) ||
         !scan_touches_memory(j->k, j->chosen)) {

@@ -22,7 +22,8 @@ struct judged_stack {
      * ignored. */
     size_t cut;
     struct frame_info *top; /* innermost relevant function, or the loop that waits; NULL = none */
-    bool idle;              /* the stack shows only the loop that waits for work */
+    bool idle; /* the stack shows only the loop, which waits for work or, by other facts, was not at
+                  work (scan_is_idle) */
     /* Frame that is the evidence of the cause; NULL = there is none. */
     const struct frame_info *told;
     const struct frame_info *nested; /* loop inside of another one, which waits; NULL = none */
@@ -93,7 +94,8 @@ int64_t judged_own_cpu(const struct dump *d, const struct dump_thread *main);
 
 /* stack_scan.c. Sets s->cut to the index where the loop, or the thread's first function, begins. */
 void scan_cut(const struct keyer *k, struct judged_stack *s);
-/* Does the stack show only the loop that waits for work? s->cut is known. */
+/* Does the stack show only the loop, which waits for work or, by the time that the thread ran, was
+ * not at work? s->cut is known. */
 bool scan_is_idle(const struct keyer *k, const struct judged_stack *s);
 /* Returns the frame that shows why the thread does not continue; NULL = none. *nested is a loop
  * inside of another one, in which the thread waits; NULL = none. s->cut is known. */

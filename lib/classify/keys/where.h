@@ -52,8 +52,9 @@ bool where_asks_for(const struct where *w, const char *field, const char *value)
 /* Returns the first field that a term names and that is not in `known` (an array that ends in
  * NULL); NULL if all are. */
 const char *where_asks_beside(const struct where *w, const char *const *known);
-/* Tests a dump with this key. ST_OK: it matches. ST_NONE: it does not. ST_ERR: out of memory.
- * *seen, which may be NULL, notes the fields that the dump has. Thread safe, with a *seen for
+/* Tests a dump with this key by all terms but those on owner and ignored, which are tested by
+ * where_match_bucket. ST_OK: it matches. ST_NONE: it does not. ST_ERR: out of memory. *seen, which
+ * may be NULL, counts the dump and notes the fields that it has. Thread safe, with a *seen for
  * each thread. */
 enum st where_match(const struct where *w, const struct dump *d, const struct stall_key *key,
                     struct where_seen *seen, struct err *e) BASE_MUST_USE;

@@ -42,7 +42,7 @@ struct swift_node *old_leave(struct old_name *n, struct swift_node *result);
 
 /* ---- identifiers, numbers, substitutions: swift_old_name.c ---- */
 
-/* Reads a number (natural); one that is too large gives 2^30. False: there is no number. */
+/* Reads a number (natural); one from 2^30 - 4 on gives 2^30. False: there is no number. */
 bool old_natural(struct old_name *n, uint64_t *out);
 /* Reads an index: `_` is 0, `0_` is 1. */
 bool old_index(struct old_name *n, uint64_t *out);

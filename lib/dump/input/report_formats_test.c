@@ -16,8 +16,8 @@ static struct report_maps *maps;
 
 typedef void (*see_fixture)(const char *name, const char *text, size_t len);
 
-/* Calls `see` for the files of a folder but hidden ones and README.md, in any order, and returns
- * how many there are. */
+/* Calls `see` for the files of a folder that can be opened, but hidden ones and README.md, in any
+ * order, and returns how many these are. */
 static size_t each_file(const char *path, see_fixture see) {
     size_t count = 0;
     DIR *d = opendir(path);

@@ -54,7 +54,8 @@ struct map_stacks {
     const struct report_map *map;
     struct map by_key;       /* key made of id, name or load address -> index of image */
     struct number_map nodes; /* address of a call tree's JSON node -> index of frame */
-    struct map by_name;      /* symbol, file and line -> made-up offset */
+    struct map by_name;      /* image, symbol, file and line -> made-up offset in that image, or,
+                                without an image, among the names without one */
     VEC(struct map_image) images;
     VEC(struct map_frame) frames;
     VEC(struct map_thread) threads;

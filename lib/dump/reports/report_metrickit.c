@@ -39,7 +39,7 @@ struct diagnostic {
     json_t *names;    /* UUID in upper case -> name, of images whose frames do not name them */
     struct map index; /* UUID, else name -> binary */
     VEC(struct binary) binaries;
-    /* samples that speak for outermost or for innermost frames as roots */
+    /* samples that speak for outermost or for innermost frames as roots; one may speak for both */
     uint64_t outer_roots, inner_roots;
     /* one stack for each thread, at one moment; the system may have ended the process */
     bool crash;

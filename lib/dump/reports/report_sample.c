@@ -328,9 +328,10 @@ static bool has_graph(struct span report) {
     return false;
 }
 
-/* Does the line begin another report? "Process:" and other headers do not, because sample(1)
- * writes them itself; nor does the first of two head lines: "Sampling process 4242 …" is what
- * sample(1) writes to a terminal before "Analysis of sampling …". */
+/* Does the line, a head line or a graph's heading, begin another report? Only if this report has a
+ * graph already: of the two head lines that sample(1) writes to a terminal, "Sampling process 4242
+ * …" and "Analysis of sampling …", the second begins none. "Process:" and other headers never do,
+ * because sample(1) writes them itself. */
 static bool sample_ends(struct span report, struct span line) {
     bool begins = is_sample_head(line) || line_has_head(line, graph_head);
     return begins && has_graph(report);

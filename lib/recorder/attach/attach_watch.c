@@ -129,8 +129,8 @@ static void wait_begins(struct attach_watch *w, const struct wait_call *call,
     }
 }
 
-/* Is the thread in a wait of any kind? A wait that a stop interrupted continues as
- * restart_syscall(2). */
+/* Is the thread in one of the calls of wait_call.c, whatever it waits for? A wait that a stop
+ * interrupted continues as restart_syscall(2). False also if the call cannot be read. */
 static bool is_waiting(const struct attach_watch *w) {
     struct proc_syscall call;
     return remote_thread_call(&w->thread, &call) &&

@@ -90,8 +90,9 @@ static bool takes_no_signal_async(const struct copy_source *s) {
 }
 
 /* Waits for at most `ms` until the thread does not block the signal, as libc blocks all signals
- * for a moment while it makes a thread. False: the thread blocks it throughout; a signal sent to
- * it would stay pending until sigwait(3) or signalfd(2) gives it to the program. */
+ * for a moment while it makes a thread. False: the thread blocked it at each look, or its status
+ * cannot be read; a signal sent to it would stay pending until sigwait(3) or signalfd(2) gives it
+ * to the program. */
 static bool await_unblocked_async(const struct copy_source *s, uint32_t ms) {
     /* The pause is a futex wait, as a seccomp filter that lets the monitor sleep allows futexes. */
     const struct timespec pause = {.tv_nsec = BLOCKED_PAUSE_NS};

@@ -33,7 +33,8 @@ struct jitdump {
     struct rec_code_name *names;
     uint32_t count;
     struct code_text *text;
-    /* Lines of a debug-info record, which are for the function of the next load record. */
+    /* Lines of the latest debug-info record. lines_of: start address of their function; the next
+     * load record uses them if its function starts there, and drops them in any case. */
     uint64_t lines_of;
     uint32_t line_count;
     struct jit_line lines[LINES];

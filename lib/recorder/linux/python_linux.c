@@ -30,8 +30,8 @@ struct python_linux {
     struct code_text text;
 };
 
-/* Reads the process's memory; bytes in the copied stack are read from the copy, as they were when
- * the thread was sampled. */
+/* Reads the process's memory. A read that lies wholly in the copied stack is served from the copy,
+ * as it was when the thread was sampled; one that only reaches into it is not. */
 static bool python_read_async(void *arg, uint64_t address, void *to, size_t size) {
     const struct python_linux *py = arg;
     const struct cfi_stack *stack = py->stack;

@@ -206,7 +206,7 @@ commands_obj := $(command_main_obj) $(O)/obj/cmd/fuzz/command_run.o \
                 $(patsubst %.c,$(O)/obj/%.o,$(filter-out cmd/stall%.c,$(wildcard cmd/*.c)) $(filter-out cmd/fuzz/% cmd/record/%,$(wildcard cmd/*/*.c)))
 keep_blocks := $(and $(FUZZER),$(findstring address,$(SAN)))
 fuzz_shared_obj := $(patsubst %.c,$(O)/obj/%.o,cmd/fuzz/fuzz_command.c cmd/fuzz/kept_setup.c $(if $(keep_blocks),cmd/fuzz/kept_blocks.c) $(wildcard cmd/fuzz/mutate*.c))
-fuzz_kept := $(addprefix -Wl$(comma)--wrap=,classify_rules_load classify_rules_release cli_maps_load cli_maps_release $(if $(keep_blocks),malloc calloc realloc free))
+fuzz_kept := $(addprefix -Wl$(comma)--wrap=,classify_rules_load classify_rules_release rules_hash cli_maps_load cli_maps_release $(if $(keep_blocks),malloc calloc realloc free))
 # What libFuzzer learns from comparisons of single bytes is not worth half of the time of the loops that compare most.
 $(foreach d,lib/base lib/dump/json cmd/fuzz,$(O)/obj/$(d)/%.o): ALL_CFLAGS += $(if $(FUZZER),-fno-sanitize-coverage=trace-cmp)
 $(O)/obj/cmd/fuzz/%_main.o: cmd/%.c $(O)/flags | $(O)/needs

@@ -1,8 +1,9 @@
 /* Keeps what commands prepare in the same way for each input, so that a fuzzer does it once: the
  * built-in rules and the built-in maps of reports are compiled by the first run that needs them,
- * and later runs share them. The linker sends the commands' calls here (--wrap); the commands and
- * the library know nothing of it. Rule files, globs and maps of a command line are read anew each
- * time. What is kept is only read, so a run cannot change what the next one sees. */
+ * and later runs share them; the hash of the rules is computed once. The linker sends the commands'
+ * calls here (--wrap); the commands and the library know nothing of it. Rule files, globs and maps
+ * of a command line are read anew each time. What is kept is only read, so a run cannot change what
+ * the next one sees. */
 #include <stddef.h>
 
 #include "classify_rules.h"
@@ -13,11 +14,13 @@ void __real_classify_rules_release(struct classify_rules *r);
 int __real_cli_maps_load(struct cli_dumps *d, const struct cli_list *files,
                          const struct cli_list *path_rules);
 void __real_cli_maps_release(struct cli_dumps *d);
+uint64_t __real_rules_hash(const struct rules *r);
 bool __wrap_classify_rules_load(struct classify_rules *r);
 void __wrap_classify_rules_release(struct classify_rules *r);
 int __wrap_cli_maps_load(struct cli_dumps *d, const struct cli_list *files,
                          const struct cli_list *path_rules);
 void __wrap_cli_maps_release(struct cli_dumps *d);
+uint64_t __wrap_rules_hash(const struct rules *r);
 
 static struct rules *kept_rules[2]; /* the built-in rules, and the set without rules */
 static struct report_maps *kept_maps;
@@ -60,4 +63,13 @@ void __wrap_cli_maps_release(struct cli_dumps *d) {
         d->maps = NULL;
     }
     __real_cli_maps_release(d);
+}
+
+uint64_t __wrap_rules_hash(const struct rules *r) {
+    static uint64_t kept;
+    if (r != kept_rules[0]) {
+        return __real_rules_hash(r);
+    }
+    kept = kept ? kept : __real_rules_hash(r);
+    return kept;
 }

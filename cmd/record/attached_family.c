@@ -24,9 +24,9 @@ struct attached_family {
     /* Time of the last search for children; 0 = there was none yet, or it was cut short, and the
      * next step searches. */
     uint64_t listed_ns;
-    struct attach_totals ended; /* sums over the members that ended, without the first */
-    uint32_t processes;         /* number of processes that were recorded */
-    uint32_t loopless;          /* number of ended processes in which no loop was seen */
+    struct attach_totals ended;      /* sums over the members that ended, without the first */
+    uint32_t processes;              /* number of processes that were recorded */
+    struct family_loopless loopless; /* the ended processes */
     uint32_t refused; /* number of processes that could not be recorded; why_refused is the reason
                          for the latest of these */
     pid_t refused_pid[FAMILY_MAX];
@@ -70,14 +70,22 @@ static void sum_totals(struct attach_totals *to, const struct attach_totals *of)
     }
 }
 
+static void count_loopless(struct family_loopless *loopless, const struct attach_totals *of) {
+    if (of->loops == 0) {
+        loopless->count++;
+        loopless->ms += of->wall_ms;
+    }
+}
+
 void family_totals(const struct attached_family *f, struct attach_totals *out, uint32_t *processes,
-                   uint32_t *loopless) {
+                   struct family_loopless *loopless) {
     *out = attach_totals(f->member[0]);
     *processes = f->processes;
-    *loopless = f->loopless + (out->loops == 0);
+    *loopless = f->loopless;
+    count_loopless(loopless, out);
     for (uint32_t i = 1; i < f->count; i++) {
         const struct attach_totals one = attach_totals(f->member[i]);
-        *loopless += one.loops == 0;
+        count_loopless(loopless, &one);
         sum_totals(out, &one);
     }
     if (f->processes > f->count) {
@@ -189,7 +197,7 @@ static void end_members(struct attached_family *f) {
         attach_finish(a, -1);
         const struct attach_totals totals = attach_totals(a);
         sum_totals(&f->ended, &totals);
-        f->loopless += totals.loops == 0;
+        count_loopless(&f->loopless, &totals);
         attach_close(a);
         f->count--;
         f->member[i] = f->member[f->count];

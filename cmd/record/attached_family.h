@@ -11,6 +11,13 @@ struct attach;
 struct attach_options;
 struct attach_problem;
 struct attach_totals;
+/* Processes in which no loop was seen: their number, and for how many ms they were recorded in all.
+ */
+struct family_loopless {
+    uint32_t count;
+    uint64_t ms;
+};
+
 struct attached_family;
 
 enum { FAMILY_MAX = 64 }; /* maximum number of processes at a time */
@@ -35,10 +42,10 @@ void family_finish_first(struct attached_family *f, int killed);
 void family_finish(struct attached_family *f);
 
 /* Adds up the totals of all processes into *out; loop_at is that of the first process with a loop,
- * program that of the first process. *processes: number of recorded processes; *loopless: number of
- * those without a loop. */
+ * program that of the first process. *processes: number of recorded processes; *loopless: those
+ * without a loop. */
 void family_totals(const struct attached_family *f, struct attach_totals *out, uint32_t *processes,
-                   uint32_t *loopless);
+                   struct family_loopless *loopless);
 /* Returns how many processes could not be recorded; *why becomes the reason for the latest. */
 uint32_t family_refused(const struct attached_family *f, struct attach_problem *why);
 /* Frees f, which may be NULL. */

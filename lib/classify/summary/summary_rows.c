@@ -10,6 +10,7 @@
 #include "base/parse.h"
 #include "base/reader.h"
 #include "classify/rules/causes.h"
+#include "classify/summary/shown.h"
 
 /* ROW_BYTES_MIN: minimum number of bytes of a row, one for each of its numbers. */
 enum { ROWS_VERSION = 1, ROW_BYTES_MIN = 16 };
@@ -251,6 +252,13 @@ size_t summary_rows_first(const void *bytes, size_t len) {
     arena_release(&arena);
     bool sound = st == ST_OK && !r.failed && !r.numbers.failed && !reader_left(&r.numbers);
     return sound && first < SIZE_MAX ? (size_t)first : SIZE_MAX;
+}
+
+bool summary_rows_fit(const struct triage *t, const void *bytes, size_t len) {
+    struct shown_bucket b;
+    size_t first = summary_rows_first(bytes, len);
+    return first != SIZE_MAX && !shown_bucket_at(t, first, &b) &&
+           (!first || shown_bucket_at(t, first - 1, &b));
 }
 
 enum st summary_read_rows(struct summary *s, const void *bytes, size_t len, gone_visit visit,

@@ -30,6 +30,9 @@ enum st summary_write_rows(const struct summary *s, size_t first, const struct s
 /* Reads all rows, and returns how many buckets are the first, which have none. SIZE_MAX: the bytes,
  * which may be of any origin, are damaged, or memory ran out. */
 size_t summary_rows_first(const void *bytes, size_t len);
+/* Are the bytes, which may be of any origin, rows behind exactly the buckets of t, which is
+ * finished? False also if memory ran out. */
+bool summary_rows_fit(const struct triage *t, const void *bytes, size_t len);
 /* Adds the rows to a summary of the first buckets alone, replaces its totals, and passes the gone
  * buckets to visit; all texts borrow from the bytes, which may be of any origin. ST_ERR: they are
  * damaged (ERR_FORMAT), s has not the buckets that were the first, visit failed, or out of memory;

@@ -125,16 +125,12 @@ bool classify_show_history(struct classify_history *h, struct triage *t, size_t 
 
 bool classify_read_page(struct classify_history *h, const struct triage_options *o,
                         struct triage **t) {
-    struct shown_bucket b;
     struct err e = {0};
     triage_free(*t);
     *t = NULL;
-    bool found = history_read_page(h->h, &h->span, o, t, &h->rows, &e) == ST_OK &&
-                 triage_finish(*t, &e) == ST_OK;
     /* The buckets must be those that were the first, none joined to another. */
-    size_t first = found ? summary_rows_first(h->rows.data, h->rows.len) : 0;
-    found = found && first != SIZE_MAX && !shown_bucket_at(*t, first, &b) &&
-            (!first || shown_bucket_at(*t, first - 1, &b));
+    bool found = history_read_page(h->h, &h->span, o, t, &h->rows, &e) == ST_OK &&
+                 triage_finish(*t, &e) == ST_OK && summary_rows_fit(*t, h->rows.data, h->rows.len);
     if (!found) {
         strbuf_reset(&h->rows);
         triage_free(*t);

@@ -1,7 +1,9 @@
 /* Keeps what a page shows of a span beside the sum of its parts. */
+#include <inttypes.h>
 #include <string.h>
 
 #include "base/gz.h"
+#include "classify/summary/shown.h"
 #include "classify/summary/summary_rows.h"
 #include "history/history_private.h"
 
@@ -57,6 +59,20 @@ static bool is_made_with(const struct triage *t, const struct triage_options *o)
            memcmp(made->open, o->open, sizeof made->open) == 0;
 }
 
+/* Reads a kept page from two columns of a row. */
+static enum st take_page(struct history *h, struct sql_statement *s, int column,
+                         struct triage **top, struct strbuf *rows, struct err *e) {
+    size_t len;
+    const void *bytes = sql_bytes(s, column, &len);
+    enum st st = history_part(h, bytes, len, top, e);
+    if (st == ST_OK) {
+        bytes = sql_bytes(s, column + 1, &len);
+        st = bytes && len ? gz_inflate("rows", bytes, len, SUMMARY_ROWS_MAX, rows, e)
+                          : err_set(e, ERR_FORMAT, "the rows of a page are damaged");
+    }
+    return st;
+}
+
 /* Reads a kept page. ST_NONE: it is damaged, and the parts tell more. */
 static enum st load_page(struct history *h, const struct kept_page *page, struct triage **top,
                          struct strbuf *rows, struct err *e) {
@@ -68,15 +84,7 @@ static enum st load_page(struct history *h, const struct kept_page *page, struct
     }
     sql_bind_number(s, 1, page->rolled);
     enum st st = sql_next(s, &damage);
-    if (st == ST_OK) {
-        size_t len;
-        const void *bytes = sql_bytes(s, 0, &len);
-        st = history_part(h, bytes, len, top, &damage);
-        bytes = sql_bytes(s, 1, &len);
-        st = st == ST_OK && bytes && len
-                 ? gz_inflate("rows", bytes, len, SUMMARY_ROWS_MAX, rows, &damage)
-                 : ST_ERR;
-    }
+    st = st == ST_OK ? take_page(h, s, 0, top, rows, &damage) : st;
     sql_finish(s);
     return st == ST_ERR ? (damage.code == ERR_NOMEM ? err_nomem(e) : ST_NONE) : st;
 }
@@ -107,6 +115,53 @@ enum st history_read_page(struct history *h, const struct history_span *span,
         *top = NULL;
     }
     return st;
+}
+
+/* ---- examination ---- */
+
+static enum st check_page(struct history *h, struct sql_statement *s, struct err *e) {
+    struct triage *top = NULL;
+    struct strbuf rows = {0};
+    enum st st = take_page(h, s, 1, &top, &rows, e);
+    st = st == ST_OK ? triage_finish(top, e) : st;
+    if (st == ST_OK && !summary_rows_fit(top, rows.data, rows.len)) {
+        st = err_set(e, ERR_FORMAT, "its rows are damaged, or not those behind its buckets");
+    }
+    if (st == ST_OK && shown_dump_count(top) != (uint64_t)sql_number(s, 3)) {
+        st = err_set(e, ERR_FORMAT, "it has %" PRIu64 " dumps, its sum %" PRId64,
+                     shown_dump_count(top), sql_number(s, 3));
+    }
+    strbuf_release(&rows);
+    triage_free(top);
+    return st;
+}
+
+enum st history_check_pages(struct history *h, struct sink *out, bool *sound, struct err *e) {
+    struct sql_statement *s;
+    if (h->version < HISTORY_VERSION) {
+        return ST_OK;
+    }
+    if (sql_prepare(h->file, &s,
+                    "SELECT p.rolled, p.top, p.rows, ifnull(r.dumps, 0) FROM rolled_page p"
+                    " LEFT JOIN rolled r ON r.id = p.rolled WHERE p.made = ?1 ORDER BY p.rolled",
+                    e) != ST_OK) {
+        return ST_ERR;
+    }
+    sql_bind_text(s, 1, STALLKIT_VERSION);
+    enum st st = ST_OK, more = ST_OK;
+    while (st == ST_OK && (more = sql_next(s, e)) == ST_OK) {
+        struct err damage = {0};
+        st = check_page(h, s, &damage);
+        if (st == ST_ERR && damage.code == ERR_NOMEM) {
+            err_nomem(e);
+        } else if (st == ST_ERR) {
+            sink_printf(out, "rolled_page %" PRId64 ": %s\n", sql_number(s, 0), damage.text);
+            *sound = false;
+            st = ST_OK;
+        }
+    }
+    sql_finish(s);
+    return st == ST_ERR || more == ST_ERR ? ST_ERR : ST_OK;
 }
 
 /* ---- keeping ---- */

@@ -164,6 +164,10 @@ struct history_parts {
 /* Appends the parts of a span. ST_ERR: as history_read. */
 enum st history_list_parts(struct history *h, const struct history_span *span,
                            struct history_parts *parts, struct err *e) BASE_MUST_USE;
+/* Checks that the kept pages which this build made can be read, and are of their sums. Prints each
+ * fault on a line, and then sets *sound to false. ST_ERR: as history_check. */
+enum st history_check_pages(struct history *h, struct sink *out, bool *sound,
+                            struct err *e) BASE_MUST_USE;
 /* Returns a hash of which parts these are, and their sizes. */
 uint64_t history_parts_hash(const struct history_parts *parts);
 /* Can a kept sum be used: are all of its parts among these, none of them taken, and have they as

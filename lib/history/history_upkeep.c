@@ -351,6 +351,7 @@ enum st history_check(struct history *h, struct sink *out, struct err *e) {
     enum st st = check_database(h, out, &x.sound, e);
     st = st == ST_OK ? check_cells(&x, e) : st;
     st = st == ST_OK ? check_all_rolled(&x, e) : st;
+    st = st == ST_OK ? history_check_pages(h, out, &x.sound, e) : st;
     st = st == ST_OK ? check_cell_sums(&x, e) : st;
     st = st == ST_OK ? check_dumps(&x, e) : st;
     VEC_RELEASE(&x.parts);

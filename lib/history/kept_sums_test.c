@@ -1,19 +1,25 @@
-/* Tests that the sums which a history keeps change no result: dumps are added, read, dropped and
- * forgotten in any order, and each reading gives what a copy of the file without sums gives. */
+/* Tests that the sums and pages which a history keeps change no result: dumps are added, read,
+ * dropped and forgotten in any order, and each reading gives what a copy of the file without sums
+ * and pages gives. */
 #include <stdarg.h>
 #include <setjmp.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "classify/gate/gone.h"
+#include "classify/summary/summary_rows.h"
 #include "history/fixture_history_test.h"
+#include "page/page.h"
 
-enum { ROUNDS = 3, STEPS = 12, DUMPS_MOST = 1500, DAYS = 9 };
+/* FIRST: how many buckets of a page are not kept as rows. */
+enum { ROUNDS = 3, STEPS = 12, DUMPS_MOST = 1500, DAYS = 9, FIRST = 3 };
 
 struct mixer {
     struct fixture_history *f;
     uint64_t state; /* state of xorshift64 */
     unsigned sums;  /* number of readings after which the file had a sum */
+    unsigned pages; /* number of pages that were made of kept ones */
 };
 
 static unsigned below(struct mixer *m, unsigned most) {
@@ -70,9 +76,85 @@ static void copy_without_sums(const char *path, const char *copy) {
     assert_int_equal(sql_run(file, strbuf_cstr(&sql), NULL), ST_OK);
     sql_close(file);
     assert_int_equal(sql_open(&file, copy, true, NULL), ST_OK);
-    assert_int_equal(sql_run(file, "DELETE FROM rolled_part; DELETE FROM rolled", NULL), ST_OK);
+    assert_int_equal(
+        sql_run(file, "DELETE FROM rolled_page; DELETE FROM rolled_part; DELETE FROM rolled", NULL),
+        ST_OK);
     sql_close(file);
     strbuf_release(&sql);
+}
+
+struct gone_list {
+    VEC(struct gone_bucket) buckets;
+};
+
+static enum st note_gone(void *ctx, const struct gone_bucket *b, struct err *e) {
+    struct gone_list *list = ctx;
+    (void)e;
+    assert_true(VEC_PUSH(&list->buckets, *b));
+    return ST_OK;
+}
+
+static bool is_first(void *ctx, const char *id, size_t rank) {
+    (void)ctx;
+    (void)id;
+    return rank < FIRST;
+}
+
+/* Appends a page, and all of its buckets as rows, of a triage, with the kept rows unless those are
+ * empty. rows becomes what can be kept of it. */
+static void write_page(struct fixture_history *f, struct triage *t, struct strbuf *rows,
+                       struct strbuf *text) {
+    struct summary s = {0};
+    struct gone_list list = {0};
+    struct strbuf kept = *rows;
+    struct sink out = sink_to_strbuf(text);
+    const struct page_options o = {.detail = FIRST, .inputs = "", .keyer = f->keyer};
+    *rows = (struct strbuf){0};
+    assert_int_equal(triage_finish(t, NULL), ST_OK);
+    assert_int_equal(summary_make(&s, t, NULL, FIRST, NULL), ST_OK);
+    if (kept.len) {
+        assert_true(summary_rows_fit(t, kept.data, kept.len));
+        assert_int_equal(summary_read_rows(&s, kept.data, kept.len, note_gone, &list, NULL), ST_OK);
+    } else {
+        assert_int_equal(gone_each(t, note_gone, &list, NULL), ST_OK);
+    }
+    const struct summary_gone gone = {list.buckets.data, list.buckets.len};
+    assert_int_equal(page_write(&s, &o, &out, NULL), ST_OK);
+    assert_int_equal(sink_close(&out, NULL), ST_OK);
+    assert_int_equal(summary_write_rows(&s, 0, &gone, text, NULL), ST_OK);
+    assert_int_equal(summary_write_rows(&s, FIRST, &gone, rows, NULL), ST_OK);
+    VEC_RELEASE(&list.buckets);
+    summary_release(&s);
+    strbuf_release(&kept);
+}
+
+/* Returns the page of a span, from what is kept of it if m is not NULL and there is such, else of
+ * its parts, of which it is then kept. */
+static struct strbuf page_of(struct fixture_history *f, const struct history_span *span,
+                             struct mixer *m) {
+    struct triage *t = NULL;
+    struct strbuf rows = {0}, text = {0};
+    bool kept = m && history_read_page(f->h, span, &f->options, &t, &rows, NULL) == ST_OK;
+    if (kept) {
+        m->pages++;
+    } else {
+        strbuf_reset(&rows);
+        assert_int_equal(history_read(f->h, span, f->keyer, &f->options, &t, NULL), ST_OK);
+    }
+    write_page(f, t, &rows, &text);
+    if (m && !kept) {
+        assert_int_equal(triage_keep(t, is_first, NULL, NULL), ST_OK);
+        assert_int_equal(history_keep_page(f->h, span, t, &rows, NULL), ST_OK);
+    }
+    triage_free(t);
+    strbuf_release(&rows);
+    return text;
+}
+
+static void assert_same_page(struct strbuf got, struct strbuf *want) {
+    assert_true(got.len > 0 && got.len == want->len);
+    assert_memory_equal(got.data, want->data, got.len);
+    strbuf_release(&got);
 }
 
 static struct history_span some_span(struct mixer *m, char version[8]) {
@@ -98,10 +180,14 @@ static void read_some(struct mixer *m, const char *copy) {
         reopen(m->f, below(m, 3) ? HISTORY_READ : HISTORY_WRITE);
         char *got = held(m->f, &span);
         m->sums += number_of(m->f, "SELECT count(*) FROM rolled") > 0;
+        struct strbuf page = page_of(m->f, &span, m);
+        assert_same_page(page_of(m->f, &span, m), &page);
         struct history *h = m->f->h;
         span.no_sum = true;
         assert_int_equal(history_open(&m->f->h, copy, HISTORY_READ, NULL), ST_OK);
         char *want = held(m->f, &span);
+        assert_same_page(page_of(m->f, &span, NULL), &page);
+        strbuf_release(&page);
         history_close(m->f->h);
         m->f->h = h;
         assert_same(got, want);
@@ -118,7 +204,7 @@ static void assert_sound(struct fixture_history *f) {
     strbuf_release(&text);
 }
 
-static void readings_with_and_without_kept_sums_are_the_same(void **state) {
+static void readings_with_and_without_what_is_kept_are_the_same(void **state) {
     struct mixer m = {.f = *state, .state = UINT64_C(0x9e3779b97f4a7c15)};
     char copy[80];
     snprintf(copy, sizeof copy, "%s.copy", m.f->path);
@@ -142,7 +228,7 @@ static void readings_with_and_without_kept_sums_are_the_same(void **state) {
         m.f->h = NULL;
         unlink(m.f->path);
     }
-    assert_true(m.sums > ROUNDS);
+    assert_true(m.sums > ROUNDS && m.pages > ROUNDS);
 }
 
 static void a_sum_replaces_those_that_it_makes_needless(void **state) {
@@ -168,7 +254,7 @@ int main(void) {
     struct history *h = NULL;
     struct err e = {0};
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(readings_with_and_without_kept_sums_are_the_same, set_up,
+        cmocka_unit_test_setup_teardown(readings_with_and_without_what_is_kept_are_the_same, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(a_sum_replaces_those_that_it_makes_needless, set_up,
                                         tear_down)};

@@ -206,8 +206,9 @@ enum st history_drop_past(struct history *h, uint64_t bytes, uint64_t *cells,
  * changed. */
 enum st history_forget_user(struct history *h, const char *user, uint64_t *parts,
                             struct err *e) BASE_MUST_USE;
-/* Examines the whole file without changing it: the database, each partial, and the sums in the
- * tables for people. Prints each fault on a line. ST_NONE: it found some. */
+/* Examines the whole file without changing it: the database, each partial, each kept page
+ * that this build made, and the sums in the tables for people. Prints each fault on a line.
+ * ST_NONE: it found some. */
 enum st history_check(struct history *h, struct sink *out, struct err *e) BASE_MUST_USE;
 
 /* ---- days ---- */

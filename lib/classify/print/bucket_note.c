@@ -33,7 +33,8 @@ void bucket_note_add(struct strbuf *b, const struct bucket_note *n) {
     add_clause(b, is_said(n->last_day) ? " in " : ", ", is_said(n->last_day) ? "" : "last in ",
                n->last_version);
     add_clause(b, "; ", "owner ", n->owner);
-    add_clause(b, "; ", "ignored until ", n->ignore);
+    bool ever = is_said(n->ignore) && strcmp(n->ignore, "ever") == 0;
+    add_clause(b, "; ", ever ? "" : "ignored until ", ever ? "ignored" : n->ignore);
     add_clause(b, "; ", "", n->note);
     add_clause(b, "; ", "", n->link);
 }

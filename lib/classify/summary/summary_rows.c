@@ -10,8 +10,10 @@
 #include "base/parse.h"
 #include "base/reader.h"
 #include "classify/rules/causes.h"
+#include "classify/summary/shown.h"
 
-enum { ROWS_VERSION = 1 };
+/* ROW_BYTES_MIN: minimum number of bytes of a row, one for each of its numbers. */
+enum { ROWS_VERSION = 1, ROW_BYTES_MIN = 16 };
 
 /* The facets of a row; only versions have their dumps. */
 static const enum summary_facet row_facets[] = {SUMMARY_VERSION, SUMMARY_OS, SUMMARY_DEVICE,
@@ -112,7 +114,7 @@ enum st summary_write_rows(const struct summary *s, size_t first, const struct s
     if (failed || strbuf_check(out, e) != ST_OK) {
         return err_nomem(e);
     }
-    return numbered ? ST_OK : ST_NONE;
+    return numbered && out->len <= SUMMARY_ROWS_MAX ? ST_OK : ST_NONE;
 }
 
 /* ---- reading ---- */
@@ -121,23 +123,26 @@ struct rows_reader {
     struct reader numbers;
     const char *texts; /* ends with a NUL */
     size_t text_len;
-    struct summary *s;
+    size_t text_left; /* number of bytes of texts that may still be referred to */
+    struct arena *arena;
     bool failed; /* out of memory */
 };
 
 static const char *take_text(struct rows_reader *r) {
     uint64_t at = reader_uleb128(&r->numbers);
-    if (at >= r->text_len) {
+    size_t len = at < r->text_len ? strlen(r->texts + at) : SIZE_MAX;
+    if (len >= r->text_left) {
         reader_fail(&r->numbers);
         return "";
     }
+    r->text_left -= len + 1;
     return r->texts + at;
 }
 
-/* Reads how many things follow, of which each has at least a byte. */
-static size_t take_count(struct rows_reader *r) {
+/* Reads how many things follow, of which each has at least so many bytes. */
+static size_t take_count(struct rows_reader *r, size_t bytes) {
     uint64_t count = reader_uleb128(&r->numbers);
-    if (count > reader_left(&r->numbers)) {
+    if (count > reader_left(&r->numbers) / bytes) {
         reader_fail(&r->numbers);
         return 0;
     }
@@ -145,11 +150,11 @@ static size_t take_count(struct rows_reader *r) {
 }
 
 static struct summary_values take_values(struct rows_reader *r, bool dumps) {
-    size_t count = take_count(r);
-    struct summary_value *values = count ? arena_array(&r->s->arena, count, sizeof *values) : NULL;
+    size_t count = take_count(r, dumps ? 2 : 1);
+    struct summary_value *values = count ? arena_array(r->arena, count, sizeof *values) : NULL;
     r->failed = r->failed || (count && !values);
     for (size_t i = 0; values && i < count; i++) {
-        values[i].text = take_text(r);
+        values[i] = (struct summary_value){.text = take_text(r)};
         values[i].dumps = dumps ? reader_uleb128(&r->numbers) : 0;
     }
     return (struct summary_values){values, values ? count : 0};
@@ -162,7 +167,7 @@ static struct tally_duration take_duration(struct rows_reader *r) {
 }
 
 static void take_row(struct rows_reader *r, struct summary_bucket *b) {
-    char *id = arena_alloc(&r->s->arena, KEY_ID_SIZE);
+    char *id = arena_alloc(r->arena, KEY_ID_SIZE);
     *b = (struct summary_bucket){.place = "", .causes = "", .why = "", .first = "", .last = ""};
     b->evidence = "";
     b->id = id ? id : "";
@@ -173,7 +178,11 @@ static void take_row(struct rows_reader *r, struct summary_bucket *b) {
     }
     b->weight = b->ms = reader_uleb128(&r->numbers);
     uint64_t cause = reader_uleb128(&r->numbers);
-    b->cause = rule_cause_text(cause < CAUSE_COUNT ? (enum rule_cause)cause : CAUSE_UNKNOWN);
+    if (cause >= CAUSE_COUNT) {
+        reader_fail(&r->numbers);
+        cause = CAUSE_UNKNOWN;
+    }
+    b->cause = rule_cause_text((enum rule_cause)cause);
     b->users = reader_uleb128(&r->numbers);
     b->stalls = reader_uleb128(&r->numbers);
     b->dumps = reader_uleb128(&r->numbers);
@@ -187,7 +196,7 @@ static void take_row(struct rows_reader *r, struct summary_bucket *b) {
 
 static enum st take_gone(struct rows_reader *r, gone_visit visit, void *ctx, struct err *e) {
     enum st st = ST_OK;
-    for (size_t count = take_count(r); st == ST_OK && count && !r->numbers.failed; count--) {
+    for (size_t count = take_count(r, 3); st == ST_OK && count && !r->numbers.failed; count--) {
         struct gone_bucket g = {.id = reader_uleb128(&r->numbers)};
         g.gone_in = take_text(r);
         g.returned_in = take_text(r);
@@ -197,43 +206,72 @@ static enum st take_gone(struct rows_reader *r, gone_visit visit, void *ctx, str
     return st;
 }
 
-static void take_rows(struct rows_reader *r) {
-    size_t count = take_count(r);
-    if (!VEC_RESERVE(&r->s->buckets, count)) {
+static void take_rows(struct rows_reader *r, struct summary *s) {
+    size_t count = take_count(r, ROW_BYTES_MIN);
+    if (!VEC_RESERVE(&s->buckets, count)) {
         r->failed = true;
         return;
     }
     for (; count && !r->failed && !r->numbers.failed; count--) {
-        take_row(r, &r->s->buckets.data[r->s->buckets.len++]);
+        take_row(r, &s->buckets.data[s->buckets.len++]);
     }
 }
 
 /* Begins to read. False: the bytes are damaged. */
-static bool open_rows(struct rows_reader *r, const void *bytes, size_t len) {
-    r->numbers = reader_init("rows", bytes, len);
-    bool known = reader_u8(&r->numbers) == ROWS_VERSION;
-    r->text_len = take_count(r);
+static bool open_rows(struct rows_reader *r, struct arena *arena, const void *bytes, size_t len) {
+    *r = (struct rows_reader){
+        .numbers = reader_init("rows", bytes, len), .text_left = SUMMARY_TEXTS_MAX, .arena = arena};
+    bool known = reader_u8(&r->numbers) == ROWS_VERSION && len <= SUMMARY_ROWS_MAX;
+    r->text_len = take_count(r, 1);
     r->texts = (const char *)reader_bytes(&r->numbers, r->text_len);
     return known && r->texts && r->text_len && !r->texts[r->text_len - 1];
 }
 
+static enum st pass_over(void *ctx, const struct gone_bucket *b, struct err *e) {
+    (void)ctx;
+    (void)b;
+    (void)e;
+    return ST_OK;
+}
+
 size_t summary_rows_first(const void *bytes, size_t len) {
-    struct rows_reader r = {.s = NULL};
-    uint64_t first = open_rows(&r, bytes, len) ? reader_uleb128(&r.numbers) : SIZE_MAX;
-    return r.numbers.failed || first > SIZE_MAX ? SIZE_MAX : (size_t)first;
+    struct arena arena = {0};
+    struct rows_reader r;
+    struct summary_bucket row;
+    if (!open_rows(&r, &arena, bytes, len)) {
+        return SIZE_MAX;
+    }
+    uint64_t first = reader_uleb128(&r.numbers);
+    take_text(&r);
+    enum st st = take_gone(&r, pass_over, NULL, NULL);
+    for (size_t count = take_count(&r, ROW_BYTES_MIN); count && !r.failed && !r.numbers.failed;
+         count--) {
+        take_row(&r, &row);
+        arena_clear(&arena);
+    }
+    arena_release(&arena);
+    bool sound = st == ST_OK && !r.failed && !r.numbers.failed && !reader_left(&r.numbers);
+    return sound && first < SIZE_MAX ? (size_t)first : SIZE_MAX;
+}
+
+bool summary_rows_fit(const struct triage *t, const void *bytes, size_t len) {
+    struct shown_bucket b;
+    size_t first = summary_rows_first(bytes, len);
+    return first != SIZE_MAX && !shown_bucket_at(t, first, &b) &&
+           (!first || shown_bucket_at(t, first - 1, &b));
 }
 
 enum st summary_read_rows(struct summary *s, const void *bytes, size_t len, gone_visit visit,
                           void *ctx, struct err *e) {
-    struct rows_reader r = {.s = s};
-    if (!open_rows(&r, bytes, len)) {
+    struct rows_reader r;
+    if (!open_rows(&r, &s->arena, bytes, len)) {
         return err_set(e, ERR_FORMAT, "the rows of a page are damaged");
     }
     bool fits = reader_uleb128(&r.numbers) == s->buckets.len;
     s->totals = take_text(&r);
     enum st st = fits ? take_gone(&r, visit, ctx, e) : ST_OK;
     if (fits && st == ST_OK) {
-        take_rows(&r);
+        take_rows(&r, s);
     }
     if (st != ST_OK || r.failed) {
         return st == ST_OK ? err_nomem(e) : ST_ERR;

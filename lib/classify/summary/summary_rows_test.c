@@ -1,0 +1,222 @@
+/* Tests the rows that a history keeps of a page: what is written is read, and damage is refused. */
+#include <stdarg.h>
+#include <setjmp.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/leb128.h"
+#include "classify/summary/summary_rows.h"
+
+enum { FIRST = 1, ROWS = 3 };
+
+static const struct summary_value versions[] = {{.text = "5.0", .dumps = 300},
+                                                {.text = "5.1", .dumps = 2}};
+static const struct summary_value systems[] = {{.text = "iOS 18.7"}};
+static const struct gone_bucket gone[] = {{0xabcdef012345, "5.1", NULL}, {7, "5.0", "5.1"}};
+
+/* Makes a summary of FIRST buckets, with ROWS more if `all`. */
+static struct summary summary_of(bool all) {
+    static const char *const ids[] = {"00000000000f", "abcdef012345", "000000000007",
+                                      "ffffffffffff"};
+    static const char *const titles[] = {"first", "save < on_save", "", "save < on_save"};
+    struct summary s = {.totals = "4 stalls in 4 dumps"};
+    for (size_t i = 0; i < (all ? FIRST + ROWS : FIRST); i++) {
+        struct summary_bucket b = {.id = ids[i], .title = titles[i], .cause = "disk"};
+        b.ms = UINT64_MAX >> i;
+        b.users = i;
+        b.stalls = b.dumps = 1000 * i;
+        b.p50 = (struct tally_duration){.ms = 700 + i};
+        b.p95 = (struct tally_duration){.ms = 30000, .at_least = true};
+        b.by[SUMMARY_VERSION] = (struct summary_values){versions, i % 3};
+        b.by[SUMMARY_OS] = (struct summary_values){systems, i % 2};
+        assert_true(VEC_PUSH(&s.buckets, b));
+    }
+    return s;
+}
+
+static struct strbuf written(void) {
+    struct strbuf out = {0};
+    struct summary s = summary_of(true);
+    const struct summary_gone g = {gone, 2};
+    assert_int_equal(summary_write_rows(&s, FIRST, &g, &out, NULL), ST_OK);
+    summary_release(&s);
+    return out;
+}
+
+static enum st compare_gone(void *ctx, const struct gone_bucket *b, struct err *e) {
+    size_t *count = ctx;
+    const struct gone_bucket *want = &gone[(*count)++];
+    (void)e;
+    assert_int_equal(b->id, want->id);
+    assert_string_equal(b->gone_in, want->gone_in);
+    assert_true(want->returned_in ? strcmp(b->returned_in, want->returned_in) == 0
+                                  : !b->returned_in);
+    return ST_OK;
+}
+
+static enum st ignore_gone(void *ctx, const struct gone_bucket *b, struct err *e) {
+    (void)ctx;
+    (void)b;
+    (void)e;
+    return ST_OK;
+}
+
+static void assert_same_values(const struct summary_values *a, const struct summary_values *b) {
+    assert_int_equal(a->count, b->count);
+    for (size_t i = 0; i < a->count; i++) {
+        assert_string_equal(a->values[i].text, b->values[i].text);
+        assert_int_equal(a->values[i].dumps, b->values[i].dumps);
+    }
+}
+
+static void rows_are_read_as_they_were_written(void **state) {
+    (void)state;
+    struct strbuf rows = written();
+    struct summary want = summary_of(true), got = summary_of(false);
+    size_t count = 0;
+    assert_int_equal(summary_rows_first(rows.data, rows.len), FIRST);
+    assert_int_equal(summary_read_rows(&got, rows.data, rows.len, compare_gone, &count, NULL),
+                     ST_OK);
+    assert_int_equal(count, 2);
+    assert_string_equal(got.totals, want.totals);
+    assert_int_equal(got.buckets.len, FIRST + ROWS);
+    for (size_t i = FIRST; i < FIRST + ROWS; i++) {
+        const struct summary_bucket *a = &got.buckets.data[i], *b = &want.buckets.data[i];
+        assert_string_equal(a->id, b->id);
+        assert_string_equal(a->title, b->title);
+        assert_string_equal(a->cause, b->cause);
+        assert_true(a->ms == b->ms && a->weight == b->ms && a->users == b->users);
+        assert_true(a->stalls == b->stalls && a->dumps == b->dumps);
+        assert_true(a->p50.ms == b->p50.ms && !a->p50.at_least);
+        assert_true(a->p95.ms == b->p95.ms && a->p95.at_least);
+        for (size_t f = 0; f < SUMMARY_FACETS; f++) {
+            assert_same_values(&a->by[f], &b->by[f]);
+        }
+    }
+    summary_release(&want);
+    summary_release(&got);
+    strbuf_release(&rows);
+}
+
+/* Reads a copy that has exactly these bytes, so that a sanitizer sees each read past them. Both
+ * readings must agree. */
+static bool is_sound(const void *bytes, size_t len) {
+    void *copy = malloc(len ? len : 1);
+    struct err e = {0};
+    assert_non_null(copy);
+    if (len) {
+        memcpy(copy, bytes, len);
+    }
+    size_t first = summary_rows_first(copy, len);
+    struct summary s = summary_of(false);
+    enum st st = summary_read_rows(&s, copy, len, ignore_gone, NULL, &e);
+    assert_true(st == ST_OK || e.code == ERR_FORMAT);
+    assert_int_equal(st == ST_OK, first == FIRST);
+    summary_release(&s);
+    free(copy);
+    return first != SIZE_MAX;
+}
+
+static void each_cut_is_refused(void **state) {
+    (void)state;
+    struct strbuf rows = written();
+    for (size_t len = 0; len < rows.len; len++) {
+        assert_false(is_sound(rows.data, len));
+    }
+    strbuf_add(&rows, "", 1);
+    assert_false(is_sound(rows.data, rows.len));
+    strbuf_release(&rows);
+}
+
+static void each_changed_byte_is_refused_or_read(void **state) {
+    (void)state;
+    struct strbuf rows = written();
+    size_t refused = 0;
+    for (size_t i = 0; i < rows.len; i++) {
+        for (unsigned change = 1; change < 256; change++) {
+            rows.data[i] = (char)(rows.data[i] ^ (char)change);
+            refused += !is_sound(rows.data, rows.len);
+            rows.data[i] = (char)(rows.data[i] ^ (char)change);
+        }
+    }
+    assert_true(refused > rows.len); /* the form, the lengths and the offsets at least */
+    strbuf_release(&rows);
+}
+
+static void put(struct strbuf *out, uint64_t number) {
+    char bytes[LEB128_MAX];
+    strbuf_add(out, bytes, (size_t)(leb128_put(bytes, number) - bytes));
+}
+
+/* A few kilobytes refer so often to one text that all of them together would be gigabytes. */
+static void texts_have_a_budget(void **state) {
+    (void)state;
+    enum { TEXT = 1 << 20, TIMES = 4096 };
+    struct strbuf rows = {0};
+    char *text = calloc(1, TEXT);
+    assert_non_null(text);
+    memset(text, 'x', TEXT - 1);
+    put(&rows, 1);
+    put(&rows, TEXT);
+    strbuf_add(&rows, text, TEXT);
+    put(&rows, FIRST);
+    put(&rows, TEXT - 1); /* totals: "" */
+    put(&rows, TIMES);
+    for (size_t i = 0; i < TIMES; i++) {
+        put(&rows, i);
+        put(&rows, 0);
+        put(&rows, TEXT - 1);
+    }
+    put(&rows, 0);
+    assert_false(is_sound(rows.data, rows.len));
+    strbuf_release(&rows);
+    free(text);
+}
+
+static void counts_past_the_bytes_are_refused(void **state) {
+    (void)state;
+    static const uint64_t counts[] = {5, 600, 1 << 20, UINT64_C(1) << 40, UINT64_MAX};
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+        for (size_t where = 0; where < 3; where++) {
+            struct strbuf rows = {0};
+            put(&rows, 1);
+            put(&rows, where == 0 ? counts[i] : 1);
+            strbuf_add(&rows, "", 1);
+            put(&rows, FIRST);
+            put(&rows, 0);
+            put(&rows, where == 1 ? counts[i] : 0);
+            put(&rows, where == 2 ? counts[i] : 0);
+            assert_false(is_sound(rows.data, rows.len));
+            strbuf_release(&rows);
+        }
+    }
+}
+
+static void summaries_without_rows_are_told(void **state) {
+    (void)state;
+    struct summary s = summary_of(true);
+    const struct summary_gone none = {0};
+    struct strbuf out = {0};
+    s.buckets.data[FIRST].id = "other";
+    assert_int_equal(summary_write_rows(&s, FIRST, &none, &out, NULL), ST_NONE);
+    strbuf_clear(&out);
+    assert_int_equal(summary_write_rows(&s, FIRST + 1, &none, &out, NULL), ST_OK);
+    strbuf_clear(&out);
+    s.by_stalls = true;
+    assert_int_equal(summary_write_rows(&s, FIRST + 1, &none, &out, NULL), ST_NONE);
+    strbuf_release(&out);
+    summary_release(&s);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(rows_are_read_as_they_were_written),
+                                       cmocka_unit_test(each_cut_is_refused),
+                                       cmocka_unit_test(each_changed_byte_is_refused_or_read),
+                                       cmocka_unit_test(texts_have_a_budget),
+                                       cmocka_unit_test(counts_past_the_bytes_are_refused),
+                                       cmocka_unit_test(summaries_without_rows_are_told)};
+    return cmocka_run_group_tests_name("summary rows", tests, NULL, NULL);
+}

@@ -24,9 +24,9 @@ struct attached_family {
     /* Time of the last search for children; 0 = there was none yet, or it was cut short, and the
      * next step searches. */
     uint64_t listed_ns;
-    struct attach_totals ended;      /* sums over the members that ended, without the first */
-    uint32_t processes;              /* number of processes that were recorded */
-    struct family_loopless loopless; /* the ended processes */
+    struct attach_totals ended; /* sums over the members that ended, without the first */
+    uint32_t processes;         /* number of processes that were recorded */
+    struct family_gaps gaps;    /* of the ended processes */
     uint32_t refused; /* number of processes that could not be recorded; why_refused is the reason
                          for the latest of these */
     pid_t refused_pid[FAMILY_MAX];
@@ -70,22 +70,24 @@ static void sum_totals(struct attach_totals *to, const struct attach_totals *of)
     }
 }
 
-static void count_loopless(struct family_loopless *loopless, const struct attach_totals *of) {
+static void count_gaps(struct family_gaps *gaps, const struct attach_totals *of) {
     if (of->loops == 0) {
-        loopless->count++;
-        loopless->ms += of->wall_ms;
+        gaps->loopless++;
+        gaps->ms += of->wall_ms;
+    } else {
+        gaps->partly += of->watched_ms * 10 < of->looped_ms * 9;
     }
 }
 
 void family_totals(const struct attached_family *f, struct attach_totals *out, uint32_t *processes,
-                   struct family_loopless *loopless) {
+                   struct family_gaps *gaps) {
     *out = attach_totals(f->member[0]);
     *processes = f->processes;
-    *loopless = f->loopless;
-    count_loopless(loopless, out);
+    *gaps = f->gaps;
+    count_gaps(gaps, out);
     for (uint32_t i = 1; i < f->count; i++) {
         const struct attach_totals one = attach_totals(f->member[i]);
-        count_loopless(loopless, &one);
+        count_gaps(gaps, &one);
         sum_totals(out, &one);
     }
     if (f->processes > f->count) {
@@ -197,7 +199,7 @@ static void end_members(struct attached_family *f) {
         attach_finish(a, -1);
         const struct attach_totals totals = attach_totals(a);
         sum_totals(&f->ended, &totals);
-        count_loopless(&f->loopless, &totals);
+        count_gaps(&f->gaps, &totals);
         attach_close(a);
         f->count--;
         f->member[i] = f->member[f->count];

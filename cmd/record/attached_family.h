@@ -11,11 +11,11 @@ struct attach;
 struct attach_options;
 struct attach_problem;
 struct attach_totals;
-/* Processes in which no loop was seen: their number, and for how many ms they were recorded in all.
- */
-struct family_loopless {
-    uint32_t count;
-    uint64_t ms;
+/* Processes of which little was watched. */
+struct family_gaps {
+    uint32_t loopless; /* number of processes in which no loop was seen */
+    uint64_t ms;       /* ms for which those were recorded in all */
+    uint32_t partly;   /* number of processes with a loop of which less than 90 % was watched */
 };
 
 struct attached_family;
@@ -42,10 +42,10 @@ void family_finish_first(struct attached_family *f, int killed);
 void family_finish(struct attached_family *f);
 
 /* Adds up the totals of all processes into *out; loop_at is that of the first process with a loop,
- * program that of the first process. *processes: number of recorded processes; *loopless: those
- * without a loop. */
+ * program that of the first process. *processes: number of recorded processes; *gaps: those of
+ * which little was watched. */
 void family_totals(const struct attached_family *f, struct attach_totals *out, uint32_t *processes,
-                   struct family_loopless *loopless);
+                   struct family_gaps *gaps);
 /* Returns how many processes could not be recorded; *why becomes the reason for the latest. */
 uint32_t family_refused(const struct attached_family *f, struct attach_problem *why);
 /* Frees f, which may be NULL. */

@@ -131,7 +131,9 @@ struct recorder_sums {
     uint32_t threads, thread_loops; /* number of watched threads, and of those with an event loop */
     /* Number of threads that could not be watched, because the table was full. */
     uint32_t unwatched;
-    uint32_t loops, loopless;            /* number of processes with and without an event loop */
+    /* Number of processes with and without an event loop; partly: of those below WATCHED_PERCENT.
+     */
+    uint32_t loops, loopless, partly;
     const struct preload_process *first; /* first process with a loop; NULL: none has one */
     const struct preload_process *main;  /* the program itself; NULL: it never waited */
 };
@@ -164,8 +166,11 @@ static void add_process(const struct preload_process *p, const struct recorder_e
     out->dumps += p->dumps;
     out->lost += p->lost;
     out->lost_error = p->lost_error != 0 ? p->lost_error : out->lost_error;
-    out->wall_ms += p->wall_ms + more_ms;
-    out->watched_ms += p->watched_ms + (looped && !*p->killed ? more_ms : 0);
+    uint64_t wall_ms = p->wall_ms + more_ms;
+    uint64_t watched_ms = p->watched_ms + (looped && !*p->killed ? more_ms : 0);
+    out->wall_ms += wall_ms;
+    out->watched_ms += watched_ms;
+    out->partly += p->loop_kind != 0 && watched_ms * 100 < wall_ms * WATCHED_PERCENT;
     out->input_ms += p->input_ms;
     out->unclear = *p->unclear ? p->unclear : out->unclear;
     for (uint32_t i = 0; i < PRELOAD_UNWATCHED; i++) {
@@ -298,7 +303,7 @@ static void add_stalls(struct strbuf *line, const struct recorder_sums *sums, co
 static void say_what_was_found(const struct recorder_sums *sums, const char *directory,
                                uint64_t stall_ms, bool complete) {
     struct strbuf line = {0};
-    bool enough = sums->watched_ms * 100 >= sums->wall_ms * WATCHED_PERCENT;
+    bool enough = sums->partly == 0 && sums->watched_ms * 100 >= sums->wall_ms * WATCHED_PERCENT;
     add_stalls(&line, sums, directory, stall_ms, enough, complete);
     strbuf_addstr(&line, "watched ");
     add_watched_time(&line, sums);
@@ -308,9 +313,13 @@ static void say_what_was_found(const struct recorder_sums *sums, const char *dir
         recorder_add_reasons(&line, sums->unwatched_ms);
     }
     if (sums->loops > 1 || sums->loopless > 0) {
-        strbuf_addf(&line, " (%" PRIu32 " process%s, %" PRIu32 " without a loop)",
+        strbuf_addf(&line, " (%" PRIu32 " process%s, %" PRIu32 " without a loop",
                     sums->loops + sums->loopless, sums->loops + sums->loopless == 1 ? "" : "es",
                     sums->loopless);
+        if (sums->partly > 0) {
+            strbuf_addf(&line, ", %" PRIu32 " watched below %d %%", sums->partly, WATCHED_PERCENT);
+        }
+        strbuf_addc(&line, ')');
     }
     cli_say(TOOL, "%s", strbuf_cstr(&line));
     strbuf_release(&line);
@@ -507,39 +516,6 @@ void recorder_say_cut(uint32_t threads) {
 void recorder_say_stall(uint64_t now_ns, const char *kind, uint64_t age_ms, bool ended) {
     cli_say(TOOL, "%.1f s: %s of %.2f s%s", (double)now_ns / 1e9, kind, (double)age_ms / 1000,
             ended ? "" : " so far");
-}
-
-/* Reads the news item `number` from the report. False: the item is being written, or a later one
- * has overwritten it. */
-static bool read_news(const struct preload_report *report, uint64_t number,
-                      struct preload_news *out) {
-    const struct preload_news *news = &report->news[(number - 1) % PRELOAD_NEWS];
-    if (__atomic_load_n(&news->number, __ATOMIC_ACQUIRE) != number) {
-        return false;
-    }
-    memcpy(out, news, sizeof *out);
-    __atomic_thread_fence(__ATOMIC_ACQUIRE);
-    out->what[sizeof out->what - 1] = '\0';
-    return __atomic_load_n(&news->number, __ATOMIC_RELAXED) == number;
-}
-
-void recorder_say_news(const struct preload_report *report, uint64_t *heard, uint64_t now_ns) {
-    uint64_t told = __atomic_load_n(&report->told, __ATOMIC_ACQUIRE);
-    if (told - *heard > PRELOAD_NEWS) {
-        *heard = told - PRELOAD_NEWS;
-    }
-    while (*heard < told) {
-        struct preload_news news;
-        if (!read_news(report, ++*heard, &news)) {
-            continue;
-        }
-        if (news.kind == PRELOAD_STALL_TAKEN_BACK) {
-            cli_say(TOOL, "%.1f s: what was told as %.2f s was none, the loop is another",
-                    (double)now_ns / 1e9, (double)news.age_ms / 1000);
-        } else {
-            recorder_say_stall(now_ns, news.what, news.age_ms, news.kind == PRELOAD_STALL_ENDS);
-        }
-    }
 }
 
 /* ---- the whole summary ---- */

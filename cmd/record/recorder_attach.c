@@ -31,9 +31,10 @@ enum { EXIT_OWN = 125, EXIT_SIGNAL = 128 };
 
 /* ---- the summary ---- */
 
-/* Was enough watched for "no stalls" to be printed? A process without a loop was not. */
-static bool watched_enough(const struct attach_totals *t, const struct family_loopless *loopless) {
-    return t->watched_ms * 10 >= (t->looped_ms + loopless->ms) * 9;
+/* Was enough of all processes, and of each that has a loop, watched for "no stalls" to be printed?
+ * A process without a loop was not watched. */
+static bool watched_enough(const struct attach_totals *t, const struct family_gaps *gaps) {
+    return gaps->partly == 0 && t->watched_ms * 10 >= (t->looped_ms + gaps->ms) * 9;
 }
 
 static void say_way(const struct attach_totals *t) {
@@ -60,7 +61,7 @@ static void say_way(const struct attach_totals *t) {
 /* Prints "watched 7.9 s of 8.1 s (97 %), " and which loop was watched; if too little was watched,
  * also why. */
 static void say_watched(const struct attach_totals *t, uint32_t processes,
-                        const struct family_loopless *loopless) {
+                        const struct family_gaps *gaps) {
     struct strbuf line = {0};
     const char *kind = recorder_loop_kind(t->loop_kind);
     strbuf_addf(&line, "watched %.1f s of %.1f s (%" PRIu64 " %%), ", (double)t->watched_ms / 1000,
@@ -70,14 +71,17 @@ static void say_watched(const struct attach_totals *t, uint32_t processes,
     }
     strbuf_addf(&line, "%s at %s", kind, t->loop_at);
     recorder_add_input(&line, t->input_ms, t->unwatched_ms, t->unclear);
-    if (!watched_enough(t, loopless)) {
+    if (!watched_enough(t, gaps)) {
         recorder_add_reasons(&line, t->unwatched_ms);
     }
     if (processes > 1) {
         strbuf_addf(&line, " (%" PRIu32 " processes, %" PRIu32 " without a loop", processes,
-                    loopless->count);
-        if (loopless->ms > 0) {
-            strbuf_addf(&line, " for %.1f s", (double)loopless->ms / 1000);
+                    gaps->loopless);
+        if (gaps->ms > 0) {
+            strbuf_addf(&line, " for %.1f s", (double)gaps->ms / 1000);
+        }
+        if (gaps->partly > 0) {
+            strbuf_addf(&line, ", %" PRIu32 " watched below 90 %%", gaps->partly);
         }
         strbuf_addc(&line, ')');
     }
@@ -111,9 +115,9 @@ static void say_refused(const struct attached_family *f, bool first_ended) {
 static void summarise_attached(const struct recorder_settings *set, const struct attached_family *f,
                                bool first_ended) {
     uint32_t processes;
-    struct family_loopless loopless;
+    struct family_gaps gaps;
     struct attach_totals totals;
-    family_totals(f, &totals, &processes, &loopless);
+    family_totals(f, &totals, &processes, &gaps);
     const struct attach_totals *t = &totals;
     uint64_t stall_ms = settings_stall_ms(set);
     if (t->lost > 0) {
@@ -134,12 +138,12 @@ static void summarise_attached(const struct recorder_settings *set, const struct
                 recorder_plural(t->stalls), t->dumps, recorder_plural(t->dumps), set->directory);
     } else {
         cli_say(TOOL, "no stalls of %" PRIu64 " ms or more%s", stall_ms,
-                watched_enough(t, &loopless) && t->unwatched_ms[REC_UNWATCHED_UNCLEAR] < stall_ms
+                watched_enough(t, &gaps) && t->unwatched_ms[REC_UNWATCHED_UNCLEAR] < stall_ms
                     ? ""
                     : " in what was watched");
     }
     if (t->loops > 0) {
-        say_watched(t, processes, &loopless);
+        say_watched(t, processes, &gaps);
     }
     say_way(t);
 }

@@ -86,7 +86,7 @@ void rec_history_recall(const struct rec_history *history, uint64_t from_ns, uin
 const struct rec_stack *rec_history_rest(const struct rec_history *history, enum rec_rest last,
                                          uint64_t from_ns, uint64_t to_ns, uint64_t *begin_ns,
                                          uint64_t *end_ns) {
-    for (uint32_t i = 0; i < history->count; i++) {
+    for (uint32_t i = 0; i < history->count && from_ns < to_ns; i++) {
         const struct rec_kept_stack *kept = history_at(history, i);
         if (kept->stack.rest != REC_REST_NONE && kept->stack.rest <= last &&
             kept->to_ns > from_ns && kept->from_ns < to_ns) {

@@ -121,6 +121,7 @@ static void a_wait_for_input_is_found_and_not_recalled(void **state) {
     assert_int_equal(begin, 350);
     assert_null(rec_history_rest(&history, REC_REST_UNCLEAR, 350, 1000, &begin, &end));
     assert_null(rec_history_rest(&history, REC_REST_UNCLEAR, 0, 150, &begin, &end));
+    assert_null(rec_history_rest(&history, REC_REST_UNCLEAR, 200, 200, &begin, &end));
     rec_history_recall(&history, 0, 1000, &ring);
     assert_int_equal(ring.count, 2);
 }

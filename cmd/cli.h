@@ -241,6 +241,10 @@ int cli_for_each_input(const struct cli_tool *tool, char **operands, size_t coun
 
 /* ---- output ---- */
 
+/* Do two paths name one regular file or one folder, also by links, or one that does not exist yet?
+ * NULL and "-" name none. Commands reject two options that would write to one place. */
+bool cli_is_one_place(const char *a, const char *b);
+
 /* An output: stdout, or a file that gets its name only when it is complete. It must not be
  * copied once open. */
 struct cli_output {

@@ -173,6 +173,46 @@ int cli_for_each_input(const struct cli_tool *tool, char **operands, size_t coun
 
 /* ---- output ---- */
 
+/* Returns the length of a path without slashes at its end. */
+static size_t length_unslashed(const char *path) {
+    size_t len = strlen(path);
+    while (len > 1 && path[len - 1] == '/') {
+        len--;
+    }
+    return len;
+}
+
+/* Sets *folder to the state of the folder in which the path is an entry, and *len to the length of
+ * the entry's name. Returns the name; NULL: there is no such folder. */
+static const char *entry_of(const char *path, size_t *len, struct stat *folder) {
+    struct strbuf above = {0};
+    size_t end = length_unslashed(path), start = end;
+    while (start > 0 && path[start - 1] != '/') {
+        start--;
+    }
+    strbuf_add(&above, path, start);
+    *len = end - start;
+    bool found = !above.failed && stat(start > 0 ? above.data : ".", folder) == 0;
+    strbuf_release(&above);
+    return found ? path + start : NULL;
+}
+
+bool cli_is_one_place(const char *a, const char *b) {
+    struct stat x, y;
+    size_t a_len, b_len;
+    if (!a || !b || strcmp(a, "-") == 0 || strcmp(b, "-") == 0) {
+        return false;
+    }
+    bool a_exists = stat(a, &x) == 0, b_exists = stat(b, &y) == 0;
+    if (a_exists || b_exists) {
+        return a_exists && b_exists && (S_ISREG(x.st_mode) || S_ISDIR(x.st_mode)) &&
+               cli_is_same_file(&x, &y);
+    }
+    const char *a_name = entry_of(a, &a_len, &x), *b_name = entry_of(b, &b_len, &y);
+    return a_name && b_name && cli_is_same_file(&x, &y) && a_len == b_len &&
+           memcmp(a_name, b_name, a_len) == 0;
+}
+
 /* Path of the temporary file of the only output, which the signal handler removes. */
 static const char *volatile doomed;
 

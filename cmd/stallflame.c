@@ -319,8 +319,13 @@ static bool check_diff(const struct flame_run *run, const struct cli_parser *p) 
     if (strcmp(p->operands[0], "-") == 0 && strcmp(p->operands[1], "-") == 0) {
         return cli_reject(&tool, "only one of BASE and NEW can be stdin");
     }
-    if (d->summary && strcmp(d->summary, run->output ? run->output : "-") == 0) {
+    if (d->summary && (strcmp(d->summary, run->output ? run->output : "-") == 0 ||
+                       cli_is_one_place(d->summary, run->output))) {
         return cli_reject(&tool, "--summary and --output go to the same place");
+    }
+    if (cli_is_one_place(d->summary, p->operands[0]) ||
+        cli_is_one_place(d->summary, p->operands[1])) {
+        return cli_reject(&tool, "--summary would replace an input");
     }
     if (run->inputs.ordered || run->by_cause) {
         return cli_reject(&tool, "%s is not for --diff",

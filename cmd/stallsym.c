@@ -282,6 +282,14 @@ static bool fits(const struct cli_parser *p, const struct sym_settings *set) {
     } else if ((set->work != CLI_STORE_NOTHING || set->list_formats) && p->operand_count > 0) {
         return cli_reject(&tool, "'%s' does not fit: %s", p->operands[0], why);
     }
+    if (cli_is_one_place(set->missing, set->output)) {
+        return cli_reject(&tool, "--missing-out and --output go to the same place");
+    }
+    for (size_t i = 0; i < p->operand_count; i++) {
+        if (cli_is_one_place(set->missing, p->operands[i])) {
+            return cli_reject(&tool, "--missing-out would replace an input");
+        }
+    }
     if (set->answer_each && set->text) {
         return cli_reject(&tool, "--answer-each writes JSON, not -F text");
     }

@@ -17,6 +17,9 @@ static bool check_holders(const struct cli_tool *tool, const struct classify_set
 }
 
 bool classify_check_values(const struct cli_tool *tool, const struct classify_settings *s) {
+    if (cli_is_one_place(s->history.path, s->output.path)) {
+        return cli_reject(tool, "--history and --output go to the same place");
+    }
     if (s->output.by < BY_DAY) {
         return true;
     }

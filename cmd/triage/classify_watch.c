@@ -181,6 +181,19 @@ int classify_watch(struct classify_watch *w, const struct watch_ops *ops,
     return st == ST_ERR ? CLI_FAILED : CLI_OK;
 }
 
+/* Is the folder of the report the watched one, or one of those to which its files are moved? */
+static bool is_watched(const struct classify_watch *w) {
+    static const char *const folders[] = {"done", "refused", "taking"};
+    bool watched = cli_is_one_place(w->out, w->folder);
+    for (size_t i = 0; i < sizeof folders / sizeof *folders && !watched; i++) {
+        struct strbuf path = {0};
+        strbuf_addf(&path, "%s/%s", w->folder, folders[i]);
+        watched = !path.failed && cli_is_one_place(w->out, path.data);
+        strbuf_release(&path);
+    }
+    return watched;
+}
+
 bool classify_check_watch(const struct cli_tool *tool, const struct classify_watch *w,
                           const char *history, bool excluded) {
     if (!w->folder && !w->out) {
@@ -188,6 +201,9 @@ bool classify_check_watch(const struct cli_tool *tool, const struct classify_wat
     }
     if (!w->folder || !w->out || !history) {
         return cli_reject(tool, "--watch goes with --out and --history");
+    }
+    if (is_watched(w)) {
+        return cli_reject(tool, "--watch and --out are one folder: the report would be read again");
     }
     return !excluded || cli_reject(tool, "--watch excludes operands, --mark, --marks,"
                                          " --forget-user, --check, --partial and the gate");

@@ -18,6 +18,7 @@
 #include "record/attached_family.h"
 #include "record/recorded_program.h"
 #include "record/recorder_answers.h"
+#include "base/escape.h"
 #include "base/strbuf.h"
 #include "recorder/attach/attach.h"
 #include "recorder/spool/recover.h"
@@ -213,8 +214,13 @@ static void print_top(const struct attached_family *f) {
     if (!top.known) {
         puts("no event loop is known yet");
     } else {
-        printf("busy %3" PRIu32 " %%  longest %6" PRIu64 " ms  %s%s%s\n", top.busy_permille / 10,
-               top.longest_ms, top.inner, *top.app ? " < " : "", top.app);
+        struct strbuf names = {0}; /* the process's own, which may hold anything */
+        text_add_shown(&names, top.inner, strlen(top.inner));
+        strbuf_addstr(&names, *top.app ? " < " : "");
+        text_add_shown(&names, top.app, strlen(top.app));
+        printf("busy %3" PRIu32 " %%  longest %6" PRIu64 " ms  %s\n", top.busy_permille / 10,
+               top.longest_ms, strbuf_cstr(&names));
+        strbuf_release(&names);
     }
     fflush(stdout);
 }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/escape.h"
 #include "base/arena.h"
 #include "base/jsonw.h"
 #include "base/parse.h"
@@ -150,14 +151,16 @@ static enum st put_name(struct answerer *a, const struct lookup_frame *f, struct
         if (symbolize_name(f, a->q->names, &a->text, NULL, e) != ST_OK) {
             return ST_ERR;
         }
+        struct strbuf plain = a->text;
+        a->text = (struct strbuf){0};
         if (a->q->llvm_json) {
-            struct strbuf plain = a->text;
-            a->text = (struct strbuf){0};
             quote(&a->text, strbuf_cstr(&plain));
-            strbuf_release(&plain);
-        } else if (a->text.len == 0) {
+        } else if (plain.len == 0) {
             strbuf_addstr(&a->text, "???");
+        } else {
+            text_add_shown(&a->text, strbuf_cstr(&plain), plain.len);
         }
+        strbuf_release(&plain);
         strbuf_add(&a->text, a->behind_name.data, a->behind_name.len);
         if (answerer_keep(a, &a->names, p, f->function, f->linkage, e) != ST_OK) {
             return ST_ERR;
@@ -181,7 +184,8 @@ static enum st put_path(struct answerer *a, const char *path, struct strbuf *out
         if (a->q->llvm_json) {
             quote(&a->text, path);
         } else {
-            strbuf_addstr(&a->text, a->q->full_path ? path : path_name(path));
+            const char *shown = a->q->full_path ? path : path_name(path);
+            text_add_shown(&a->text, shown, strlen(shown));
         }
         if (answerer_keep(a, &a->paths, p, path, NULL, e) != ST_OK) {
             return ST_ERR;

@@ -253,11 +253,12 @@ struct exposure_table {
 };
 
 /* Reads the next field of a line, which may stand in double quotes. Of a field, the first
- * FIELD_SIZE - 1 bytes are kept. False: the line ends. */
-static bool next_field(const char **at, const char *end, char out[FIELD_SIZE]) {
+ * FIELD_SIZE - 1 bytes are kept. ST_NONE: the line ends. ST_ERR: a quote is not closed in the line,
+ * or text stands behind the closing one. */
+static enum st next_field(const char **at, const char *end, char out[FIELD_SIZE], struct err *e) {
     size_t len = 0;
     if (*at > end) {
-        return false;
+        return ST_NONE;
     }
     const char *p = *at;
     bool quoted = p < end && *p == '"';
@@ -268,12 +269,12 @@ static bool next_field(const char **at, const char *end, char out[FIELD_SIZE]) {
             out[len++] = *p;
         }
     }
-    while (p < end && *p != ',') {
-        p++;
+    if (quoted && (p == end || (p + 1 < end && p[1] != ','))) {
+        return err_set(e, ERR_FORMAT, p == end ? "a quote is not closed" : "text behind a quote");
     }
     out[len] = '\0';
-    *at = p + 1;
-    return true;
+    *at = p + quoted + 1;
+    return ST_OK;
 }
 
 static const char *const column_names[COLUMNS] = {
@@ -281,26 +282,35 @@ static const char *const column_names[COLUMNS] = {
 
 static enum st exposure_read_head(struct exposure_table *table, const char *line, const char *end,
                                   struct err *e) {
-    bool counts = false;
+    size_t *at = table->at;
     char field[FIELD_SIZE];
+    enum st st;
     for (size_t c = 0; c < COLUMNS; c++) {
-        table->at[c] = FIELDS_MAX;
+        at[c] = FIELDS_MAX;
     }
-    while (next_field(&line, end, field)) {
+    while ((st = next_field(&line, end, field, e)) == ST_OK) {
         if (table->fields == FIELDS_MAX) {
             return err_set(e, ERR_LIMIT, "more than %d columns", FIELDS_MAX);
         }
-        for (size_t c = 0; c < COLUMNS; c++) {
-            if (strcmp(field, column_names[c]) == 0) {
-                table->at[c] = table->fields;
-                counts = counts || c >= SESSIONS;
+        for (size_t i = 0; i < table->fields; i++) {
+            if (*field && strcmp(field, table->names[i]) == 0) {
+                return err_set(e, ERR_FORMAT, "two columns \"%s\"", field);
             }
+        }
+        for (size_t c = 0; c < COLUMNS; c++) {
+            at[c] = strcmp(field, column_names[c]) == 0 ? table->fields : at[c];
         }
         memcpy(table->names[table->fields++], field, sizeof field);
     }
-    return counts ? ST_OK
-                  : err_set(e, ERR_FORMAT,
-                            "no column \"sessions\", \"foreground_ms\" or \"foreground_hours\"");
+    if (st == ST_ERR) {
+        return ST_ERR;
+    }
+    if (at[SESSIONS] == FIELDS_MAX && at[FOREGROUND_MS] == FIELDS_MAX &&
+        at[FOREGROUND_HOURS] == FIELDS_MAX) {
+        return err_set(e, ERR_FORMAT,
+                       "no column \"sessions\", \"foreground_ms\" or \"foreground_hours\"");
+    }
+    return ST_OK;
 }
 
 static const char *value_in(const struct exposure_table *table, enum column c) {
@@ -353,14 +363,30 @@ static bool exposure_add_row(struct exposure_table *table, uint64_t cpus, uint64
     return count_exposed(table->t, &x);
 }
 
+/* Reads a row's fields, as many as the head line has. */
+static enum st read_cells(struct exposure_table *table, const char *line, const char *end,
+                          struct err *e) {
+    size_t count = 0;
+    char field[FIELD_SIZE];
+    enum st st;
+    while ((st = next_field(&line, end, field, e)) == ST_OK) {
+        if (count < table->fields) {
+            memcpy(table->row[count], field, sizeof field);
+        }
+        count++;
+    }
+    if (st == ST_NONE && count != table->fields) {
+        return err_set(e, ERR_FORMAT, "%zu cells, the head line has %zu", count, table->fields);
+    }
+    return st == ST_NONE ? ST_OK : ST_ERR;
+}
+
 static enum st read_row(struct exposure_table *table, const char *line, const char *end,
                         struct err *e) {
     const uint64_t max = UINT64_C(1) << 53;
     uint64_t numbers[COLUMNS] = {0};
-    char field[FIELD_SIZE];
-    for (size_t i = 0; i < table->fields; i++) {
-        bool there = next_field(&line, end, field);
-        memcpy(table->row[i], there ? field : "", there ? sizeof field : 1);
+    if (read_cells(table, line, end, e) != ST_OK) {
+        return ST_ERR;
     }
     for (size_t c = 0; c < COLUMNS; c++) {
         const char *value = value_in(table, (enum column)c);
@@ -369,6 +395,9 @@ static enum st read_row(struct exposure_table *table, const char *line, const ch
             !parse_u64(value, strlen(value), c == CPUS ? 1 << 20 : max, &numbers[c])) {
             return err_set(e, ERR_FORMAT, "not a whole number: '%s'", value);
         }
+    }
+    if (*value_in(table, FOREGROUND_MS) && *value_in(table, FOREGROUND_HOURS)) {
+        return err_set(e, ERR_FORMAT, "foreground_ms and foreground_hours are both given");
     }
     if (numbers[FOREGROUND_HOURS] > max / 3600000) {
         return err_set(e, ERR_LIMIT, "too many hours: '%s'", value_in(table, FOREGROUND_HOURS));

@@ -64,6 +64,9 @@ static bool read_days(const struct cli_tool *tool, struct classify_history *h) {
                               "%s takes a number of days (7d)%s or a day (2026-11-20), not '%s'",
                               rows[i].option, keeps ? ", of bytes (500MB)" : "", rows[i].text);
         }
+        if (keeps && *rows[i].day > h->today) {
+            return cli_reject(tool, "--keep takes no day after today, such as '%s'", h->keep);
+        }
     }
     return true;
 }
@@ -74,6 +77,9 @@ bool classify_set_today(const struct cli_tool *tool, struct classify_history *h)
     if (!gmtime_r(&now, &tm) || !strftime(h->now, sizeof h->now, "%Y-%m-%dT%H:%M:%SZ", &tm) ||
         !history_day_parse(h->now, strlen(h->now), &h->today)) {
         return cli_reject(tool, "the clock tells no day");
+    }
+    if (h->h) {
+        history_set_today(h->h, h->today);
     }
     return read_days(tool, h);
 }
@@ -156,6 +162,7 @@ int classify_open_history(struct classify_history *h, const struct cli_tool *too
         cli_fail(failures, h->path, &e);
         return CLI_FAILED;
     }
+    history_set_today(h->h, h->today);
     if (history_options(h->h, &made, &e) && made.cap_ms != *cap_s * 1000 &&
         made.cap_ms % 1000 == 0 && !cap_given) {
         cli_say(tool->name, "%s was made with --cap %" PRIu64 ": so is this run", h->path,
@@ -196,6 +203,10 @@ static void say_counts(const struct classify_history *h, const struct cli_tool *
     }
     if (c->too_old) {
         strbuf_addf(&text, ", %" PRIu64 " refused: of days that are not kept", c->too_old);
+    }
+    if (c->ahead) {
+        strbuf_addf(&text, "; %" PRIu64 " of a time ahead of the clock, so of no known day",
+                    c->ahead);
     }
     cli_say(tool->name, "%s: %s", h->path, strbuf_cstr(&text));
     strbuf_release(&text);

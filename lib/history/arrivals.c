@@ -41,13 +41,16 @@ static enum st make_folder(struct arrivals *a, const char *name, struct err *e) 
     if (mkdir(a->path.data, 0700) != 0 && errno != EEXIST) {
         return err_sys(e, errno, "cannot make '%s'", a->path.data);
     }
+    if (stat(a->path.data, &st) == 0 && !S_ISDIR(st.st_mode)) {
+        return err_set(e, ERR_IO, "cannot move files to '%s': it is a file, not a folder",
+                       a->path.data);
+    }
     if (stat(a->path.data, &st) != 0 || stat(a->folder, &above) != 0 ||
         faccessat(AT_FDCWD, a->path.data, R_OK | W_OK | X_OK, AT_EACCESS) != 0) {
         return err_sys(e, errno, "cannot move files to '%s'", a->path.data);
     }
-    if (!S_ISDIR(st.st_mode) || st.st_dev != above.st_dev) {
-        return err_sys(e, S_ISDIR(st.st_mode) ? EXDEV : ENOTDIR, "cannot move files to '%s'",
-                       a->path.data);
+    if (st.st_dev != above.st_dev) {
+        return err_sys(e, EXDEV, "cannot move files to '%s'", a->path.data);
     }
     return ST_OK;
 }

@@ -133,14 +133,29 @@ static enum st claim_id(struct history *h, uint64_t id, int32_t day, struct err 
     return ST_OK;
 }
 
-static int32_t day_of(const char *time) {
-    int32_t day;
-    return time && history_day_parse(time, strlen(time), &day) ? day : HISTORY_NO_DAY;
+void history_set_today(struct history *h, int32_t today) {
+    h->today = today;
 }
 
-enum st history_add(struct history *h, const struct dump *d, const struct stall_key *key,
+/* Returns the day of a time. *ahead: the time is so far ahead of the clock that it is wrong, and
+ * tells no day; it is counted as such. */
+static int32_t day_of(struct history *h, const char *time, bool *ahead) {
+    int32_t day;
+    *ahead = false;
+    if (!time || !history_day_parse(time, strlen(time), &day)) {
+        return HISTORY_NO_DAY;
+    }
+    *ahead = (int64_t)day > (int64_t)h->today + HISTORY_AHEAD_MAX;
+    h->counts.ahead += *ahead;
+    return *ahead ? HISTORY_NO_DAY : day;
+}
+
+enum st history_add(struct history *h, const struct dump *dump, const struct stall_key *key,
                     struct err *e) {
-    int32_t day = day_of(d->time);
+    bool ahead;
+    struct dump copy = *dump, *d = &copy;
+    int32_t day = day_of(h, d->time, &ahead);
+    d->time = ahead ? NULL : d->time;
     uint64_t id =
         d->id && *d->id ? hash_bytes(d->id, strlen(d->id)) : hash_bytes(d->text, d->text_len);
     enum st st = claim_id(h, id, day, e);
@@ -168,7 +183,8 @@ enum st history_add_session(struct history *h, const char *text, size_t len, str
     struct session_origin o;
     enum st st = session_origin_read(&o, text, len, e);
     if (st == ST_OK) {
-        int32_t day = day_of(o.time);
+        bool ahead;
+        int32_t day = day_of(h, o.time, &ahead);
         uint64_t id = o.id_hash ? o.id_hash : hash_bytes(text, len);
         st = claim_id(h, id ^ of_sessions, day, e);
         struct history_cell *cell = st == ST_OK ? open_cell(h, day, o.version, o.build, e) : NULL;

@@ -67,6 +67,7 @@ struct history {
     int64_t rules;      /* row of options.rules_hash; 0 = not made yet */
     int32_t ids_from;   /* first day whose ids are kept; HISTORY_NO_DAY = the ids of all days are
                            kept */
+    int32_t today;      /* see history_set_today */
     struct map by_cell; /* "DAY VERSION BUILD" with NULs between -> index into cells */
     VEC(struct history_cell) cells;
     struct map by_offer; /* number of a bucket and a version -> index into offers */

@@ -90,7 +90,7 @@ enum st history_upgrade_tables(struct sql_file *file, int64_t version, struct er
 /* Makes the tables of this version in memory. */
 static enum st make_reference(struct sql_file **out, int64_t version, struct err *e) {
     struct sql_file *file = NULL;
-    enum st st = sql_open(&file, ":memory:", true, e);
+    enum st st = sql_open(&file, NULL, true, e);
     st = st == ST_OK ? history_make_tables(file, e) : st;
     if (st == ST_OK && version < 5) {
         st = sql_run(file, history_back_to_4, e);

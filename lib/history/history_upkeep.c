@@ -52,6 +52,20 @@ enum st history_drop_before(struct history *h, int32_t day, uint64_t *cells, str
     return st == ST_OK ? sql_run(h->file, "PRAGMA incremental_vacuum", e) : st;
 }
 
+/* Reads how many of the days are not ahead of the clock. */
+static enum st count_days(struct history *h, int64_t *days, struct err *e) {
+    struct sql_statement *s;
+    if (sql_prepare(h->file, &s, "SELECT count(DISTINCT day) FROM cell WHERE day <= ?1", e) !=
+        ST_OK) {
+        return ST_ERR;
+    }
+    sql_bind_number(s, 1, h->today);
+    enum st st = sql_next(s, e);
+    *days = st == ST_OK ? sql_number(s, 0) : 0;
+    sql_finish(s);
+    return st == ST_ERR ? ST_ERR : ST_OK;
+}
+
 /* Reads one integer from a query that has one row. */
 static enum st read_integer(struct history *h, const char *sql, int64_t *out, struct err *e) {
     struct sql_statement *s;
@@ -82,7 +96,7 @@ enum st history_drop_past(struct history *h, uint64_t bytes, uint64_t *cells, st
     *cells = 0;
     enum st st;
     while ((st = bytes_in_use(h, &used, e)) == ST_OK && used > bytes) {
-        if (read_integer(h, "SELECT count(DISTINCT day) FROM cell", &days, e) != ST_OK ||
+        if (count_days(h, &days, e) != ST_OK ||
             read_integer(h, "SELECT min(day) FROM cell", &oldest, e) != ST_OK) {
             return ST_ERR;
         }

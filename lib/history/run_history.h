@@ -50,8 +50,15 @@ struct history_counts {
     uint64_t dumps, sessions; /* added */
     uint64_t known;           /* left out, because their ids are known */
     uint64_t too_old;         /* refused: their days are so old that ids are no longer kept */
+    uint64_t ahead; /* of all these: their times are ahead of the clock, so that they count as
+                       without a day */
 };
 
+/* Sets the day of the clock. From now on a dump or session record whose day is more than
+ * HISTORY_AHEAD_MAX days after it counts as one without a day. Without a call no day is ahead of
+ * the clock. */
+enum { HISTORY_AHEAD_MAX = 2 };
+void history_set_today(struct history *h, int32_t today);
 /* Sets the options by which dumps are counted from now on: rules, rules_hash and cap; `where` and
  * `open` are not allowed, as a history covers all dumps. o is copied; its texts are borrowed until
  * history_close. ST_ERR (ERR_USAGE): the history has another cap, or rules that cannot be changed
@@ -197,7 +204,7 @@ enum st history_mark(struct history *h, const char *id, const char *name, const 
 enum st history_drop_before(struct history *h, int32_t day, uint64_t *cells,
                             struct err *e) BASE_MUST_USE;
 /* Drops the oldest days, as history_drop_before does, until the file has at most this many bytes in
- * use or only the newest day is left. *cells: as above. */
+ * use or only the newest day is left that is not after history_set_today. *cells: as above. */
 enum st history_drop_past(struct history *h, uint64_t bytes, uint64_t *cells,
                           struct err *e) BASE_MUST_USE;
 /* Removes the data that identifies a user, whose name is the text that dumps have as `user`; counts

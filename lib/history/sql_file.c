@@ -5,6 +5,8 @@
 #include <sqlite3.h>
 #include <stdlib.h>
 
+#include "base/strbuf.h"
+
 struct sql_file {
     sqlite3 *db;
     bool writing, reading;
@@ -80,8 +82,14 @@ enum st sql_open(struct sql_file **out, const char *path, bool writable, struct 
     if (!f) {
         return err_nomem(e);
     }
+    /* SQLite takes ":memory:" and "file:x" for other things than files of these names. */
+    struct strbuf name = {0};
+    strbuf_addf(&name, "%s%s", !path || path[0] == '/' ? "" : "./", path ? path : ":memory:");
     int flags = writable ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY;
-    if (sqlite3_open_v2(path, &f->db, flags | SQLITE_OPEN_NOMUTEX, NULL) != SQLITE_OK) {
+    int code = name.failed ? SQLITE_NOMEM
+                           : sqlite3_open_v2(name.data, &f->db, flags | SQLITE_OPEN_NOMUTEX, NULL);
+    strbuf_release(&name);
+    if (code != SQLITE_OK) {
         refused(f, e);
         sql_close(f);
         return ST_ERR;

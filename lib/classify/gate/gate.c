@@ -45,6 +45,24 @@ static void find_exposure(struct gate *g) {
     }
 }
 
+/* Are so many of some stalls without exposure that a rate of the others says little? */
+static bool is_much(uint64_t unexposed, uint64_t stalls) {
+    return (unsigned __int128)unexposed * 20 > stalls;
+}
+
+static enum rates_measure measure_of_exposure(const struct gate *g) {
+    return g->sessions ? RATES_COUNT : RATES_MS;
+}
+
+static void find_unexposed(struct gate *g) {
+    for (size_t run = 0; g->rates && run < RATES_RUNS; run++) {
+        const struct triage *t = g->run[run];
+        g->unexposed[run] =
+            rates_unexposed(&t->total.clusters, &t->exposure, measure_of_exposure(g));
+        g->together = g->together || is_much(g->unexposed[run], t->total.stalls);
+    }
+}
+
 /* Compares the numbers of users of the rows from `from` on. Of a bucket's users in both runs the
  * later run is expected to have a share: its share of all users with a stall, or its share of the
  * exposure if that is larger, because the number of users does not grow in proportion to the time
@@ -93,9 +111,9 @@ static enum st compare_rows(struct gate *g, size_t from, enum rates_measure m, s
     }
     enum rates_measure of = m;
     if (g->rates) {
-        of = g->sessions ? RATES_COUNT : RATES_MS;
+        of = measure_of_exposure(g);
     }
-    if (rates_new(&rates, exposure, of, e) != ST_OK) {
+    if (rates_new(&rates, exposure, of, g->together, e) != ST_OK) {
         return ST_ERR;
     }
     for (size_t i = from; i < g->rows.len; i++) {
@@ -197,15 +215,31 @@ static void spend_by_kind(const struct gate *g, struct rates_hypothesis *h) {
     }
 }
 
-static double find_detectable(const struct gate_row *row, const struct rates_hypothesis *h) {
+/* Returns the least ratio that counts as regressed. */
+static double least_rise(const struct gate *g) {
+    return 1 + g->options.regressed_percent / 100.0;
+}
+
+/* Returns the measure that decides whether the row's rate rose by less than `least` times: that of
+ * the stalls or of the users, see the header. */
+static size_t deciding(const struct gate_row *row, double least) {
+    const double unlike = 3; /* a limit of the stalls' ratio from which they say little */
+    const struct rates_comparison *stalls = &row->by[RATES_COUNT], *users = &row->by[GATE_USERS];
+    bool risen = stalls->p <= alpha && stalls->ratio >= least;
+    return users->error < stalls->error && stalls->upper < unlike && !risen ? GATE_USERS
+                                                                            : RATES_COUNT;
+}
+
+static double find_detectable(const struct gate *g, const struct gate_row *row,
+                              const struct rates_hypothesis *h) {
     const double missed = 0.2;
-    double weight[GATE_MEASURES], error = gate_row_error(row);
+    size_t by = deciding(row, least_rise(g));
+    double weight[GATE_MEASURES], error = row->by[by].error;
     if (h->alpha <= 0 || !isfinite(error)) {
         return INFINITY;
     }
     weigh_measures(row, weight);
-    bool by_users = row->by[GATE_USERS].error < row->by[RATES_COUNT].error;
-    double on_measure = h->alpha * weight[by_users ? GATE_USERS : RATES_COUNT];
+    double on_measure = h->alpha * weight[by];
     return exp((rates_normal_upper(on_measure) + rates_normal_upper(missed)) * error);
 }
 
@@ -221,7 +255,7 @@ static enum st adjust_rows(struct gate *g, struct err *e) {
     enum st st = rates_adjust(h, g->rows.len, alpha, e);
     for (size_t i = 0; st == ST_OK && i < g->rows.len; i++) {
         g->rows.data[i].p = h[i].adjusted;
-        g->rows.data[i].detectable = find_detectable(&g->rows.data[i], &h[i]);
+        g->rows.data[i].detectable = find_detectable(g, &g->rows.data[i], &h[i]);
     }
     free(h);
     g->tests = g->rows.len;
@@ -248,13 +282,19 @@ static enum gate_verdict judge_new(const struct gate *g, const struct gate_row *
     return many && often && row->p <= alpha ? GATE_NEW : GATE_INCONCLUSIVE;
 }
 
+/* Do nearly all stalls of the row in the later run lie in strata with exposure? */
+static bool has_exposure(const struct gate *g, const struct gate_row *row) {
+    return !g->rates || g->together ||
+           !is_much(rates_unexposed(&row->events[RATES_NOW], &g->run[RATES_NOW]->exposure,
+                                    measure_of_exposure(g)),
+                    row->stalls[RATES_NOW]);
+}
+
 static enum gate_verdict gate_judge(const struct gate *g, const struct gate_row *row) {
-    double least = 1 + g->options.regressed_percent / 100.0;
+    double least = least_rise(g);
     bool enough = false, risen = row->p <= alpha;
-    /* Only the limit of the more precise measure counts: the lowest of several limits would be
-     * too low. */
-    bool by_users = row->by[GATE_USERS].error < row->by[RATES_COUNT].error;
-    bool tells = row->by[by_users ? GATE_USERS : RATES_COUNT].upper < least;
+    /* Only the limit of one measure counts: the lowest of several limits would be too low. */
+    bool tells = row->by[deciding(row, least)].upper < least;
     if (row->stalls[RATES_BASE] == 0 && row->bucket) {
         return judge_new(g, row);
     }
@@ -269,7 +309,7 @@ static enum gate_verdict gate_judge(const struct gate *g, const struct gate_row 
     if (risen && enough) {
         return GATE_REGRESSED;
     }
-    return risen || tells ? GATE_PASS : GATE_INCONCLUSIVE;
+    return (risen || tells) && has_exposure(g, row) ? GATE_PASS : GATE_INCONCLUSIVE;
 }
 
 /* Returns the row's share of a run's stalls, in permille. */
@@ -278,13 +318,15 @@ static uint64_t share_of_stalls(const struct gate *g, const struct gate_row *row
     return all ? (uint64_t)((unsigned __int128)row->stalls[run] * 1000 / all) : 0;
 }
 
-/* May the rate of this large bucket have risen by half, without being significant? The report
- * warns of it, unless the number of its users excludes such a rise. */
+/* May the rate of this large bucket, or of all stalls, have risen by half, without being
+ * significant? The report warns of it, unless the number of a bucket's users excludes such a
+ * rise: of all stalls it cannot, as all users can stall more often. */
 static bool is_suspect(const struct gate *g, const struct gate_row *row) {
     const struct rates_comparison *c = &row->by[RATES_COUNT];
-    return row->level == '1' && !row->platform && row->verdict != GATE_NEW &&
+    bool all = row->level == '*';
+    return (all || row->level == '1') && !row->platform && row->verdict != GATE_NEW &&
            row->verdict != GATE_REGRESSED && share_of_stalls(g, row, RATES_NOW) >= 20 &&
-           c->ratio >= sought && c->p < 0.1 && row->by[GATE_USERS].upper >= sought;
+           c->ratio >= sought && c->p < 0.1 && (all || row->by[GATE_USERS].upper >= sought);
 }
 
 /* Returns the milliseconds of a row in the later run in excess of what the base's rate predicts. */
@@ -453,6 +495,7 @@ enum st gate_compare(struct gate *g, const struct triage *base, const struct tri
         return err_set(e, ERR_USAGE, "the baseline was made with other rules or another cap");
     }
     find_exposure(g);
+    find_unexposed(g);
     if (compare_runs(g, e) != ST_OK) {
         gate_release(g);
         return ST_ERR;

@@ -6,8 +6,17 @@
  * spent on buckets of level 1, two on level 2 and two on the rest. Buckets too small to exclude a
  * rise are pooled by cause and by framework.
  *
+ * The more precise of the stalls' and the users' measure decides whether a rise is excluded. The
+ * users' does only while the stalls' agrees, because as many users can stall more often: the
+ * stalls' one-sided limit must exclude three times the rate, and the stalls must show no
+ * significant rise of their own. Otherwise the stalls' measure decides alone.
+ *
+ * Stalls in strata in which their run has no exposure have no rate. If they are more than 5 % of
+ * the stalls of a run, all strata are compared as one; else a row of the later run with more than
+ * 5 % of such stalls can regress, but is no pass.
+ *
  * The least detectable rise of a row is exp((z(a) + z(0.2)) * s): z(p) is the normal deviate that
- * is exceeded with probability p, a the error spent on the row's more precise measure, s the
+ * is exceeded with probability p, a the error spent on the row's measure that decides, s the
  * standard error of the logarithm of the row's ratio, with the variance of its own events: 80 % of
  * runs with such a rise fail. */
 #ifndef STALLKIT_CLASSIFY_GATE_H
@@ -70,7 +79,8 @@ struct gate_row {
     struct rates_comparison by[GATE_MEASURES];
     double p;          /* p-value of all measures together, adjusted for all rows */
     double detectable; /* least ratio that would have been detected in four of five such runs */
-    bool suspect;      /* the bucket is large, and its rate may have risen by half */
+    bool suspect; /* the bucket is large, or the row has all stalls; its rate may have risen by half
+                   */
     enum gate_verdict verdict;
 };
 
@@ -79,8 +89,10 @@ struct gate {
     const struct triage *run[RATES_RUNS];
     bool rates; /* the exposure of both runs is known, so that rates are compared; else shares are
                    compared */
-    bool sessions;               /* exposure is counted in sessions, not in time */
-    double exposure[RATES_RUNS]; /* 0 if shares are compared */
+    bool sessions;                  /* exposure is counted in sessions, not in time */
+    double exposure[RATES_RUNS];    /* 0 if shares are compared */
+    uint64_t unexposed[RATES_RUNS]; /* stalls in strata in which their run has no exposure */
+    bool together; /* for the many of them, devices and systems are compared as one */
     /* Watched part of the sessions' time, in permille; -1 = no session record has it. */
     int watched_permille[RATES_RUNS];
     VEC(struct gate_row)

@@ -121,7 +121,7 @@ enum st gone_each(const struct triage *t, gone_visit visit, void *ctx, struct er
     const struct clusters *exposure = t->exposure.cells.len ? &t->exposure : &t->total.clusters;
     const struct clusters *const both[RATES_RUNS] = {exposure, exposure};
     enum st st = list_versions(&f) ? ST_OK : err_nomem(e);
-    st = st == ST_OK && f.versions.len > 1 ? rates_new(&f.rates, both, RATES_COUNT, e) : st;
+    st = st == ST_OK && f.versions.len > 1 ? rates_new(&f.rates, both, RATES_COUNT, false, e) : st;
     for (size_t i = 0; st == ST_OK && f.rates && i < t->level[0].buckets.len; i++) {
         const struct bucket *b = t->level[0].buckets.data[i];
         struct gone_bucket g = {0};

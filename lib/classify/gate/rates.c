@@ -4,12 +4,20 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "classify/stats/sum.h"
+
 struct rates {
     double *cell[RATES_RUNS];                   /* exposure per cell, CLUSTER_CELLS each */
     double stratum[RATES_RUNS][CLUSTER_STRATA]; /* exposure per stratum: sums of the cells */
     double squares[CLUSTER_STRATA];             /* sums of squares of both runs' cells */
     double total[RATES_RUNS];
+    bool together; /* all strata are counted as stratum 0 */
 };
+
+/* Returns the stratum in which a cell is compared. */
+static size_t stratum_of(const struct rates *r, uint32_t cell) {
+    return r->together ? 0 : cell / CLUSTER_GROUPS;
+}
 
 static double measured(const struct cluster_cell *c, enum rates_measure m) {
     return (double)(m == RATES_COUNT ? c->count : c->ms);
@@ -24,8 +32,11 @@ void rates_free(struct rates *r) {
 }
 
 enum st rates_new(struct rates **out, const struct clusters *const exposure[RATES_RUNS],
-                  enum rates_measure measure, struct err *e) {
+                  enum rates_measure measure, bool together, struct err *e) {
     struct rates *r = calloc(1, sizeof *r);
+    if (r) {
+        r->together = together;
+    }
     for (size_t run = 0; r && run < RATES_RUNS; run++) {
         r->cell[run] = calloc(CLUSTER_CELLS, sizeof *r->cell[run]);
         if (!r->cell[run]) {
@@ -36,10 +47,13 @@ enum st rates_new(struct rates **out, const struct clusters *const exposure[RATE
         for (size_t i = 0; i < exposure[run]->cells.len; i++) {
             const struct cluster_cell *c = &exposure[run]->cells.data[i];
             double v = measured(c, measure);
-            r->cell[run][c->cell] = v;
-            r->stratum[run][c->cell / CLUSTER_GROUPS] += v;
-            r->squares[c->cell / CLUSTER_GROUPS] += v * v;
+            size_t stratum = stratum_of(r, c->cell);
+            r->cell[run][stratum * CLUSTER_GROUPS + c->cell % CLUSTER_GROUPS] += v;
+            r->stratum[run][stratum] += v;
             r->total[run] += v;
+        }
+        for (size_t i = 0; i < CLUSTER_CELLS; i++) {
+            r->squares[i / CLUSTER_GROUPS] += r->cell[run][i] * r->cell[run][i];
         }
     }
     *out = r;
@@ -48,6 +62,27 @@ enum st rates_new(struct rates **out, const struct clusters *const exposure[RATE
 
 double rates_exposure(const struct rates *r, size_t run) {
     return r->total[run];
+}
+
+uint64_t rates_unexposed(const struct clusters *events, const struct clusters *exposure,
+                         enum rates_measure measure) {
+    uint64_t sum = 0;
+    size_t at = 0;
+    for (size_t i = 0; i < events->cells.len;) {
+        size_t stratum = events->cells.data[i].cell / CLUSTER_GROUPS;
+        bool exposed = false;
+        for (;
+             at < exposure->cells.len && exposure->cells.data[at].cell / CLUSTER_GROUPS <= stratum;
+             at++) {
+            exposed = exposed || (exposure->cells.data[at].cell / CLUSTER_GROUPS == stratum &&
+                                  measured(&exposure->cells.data[at], measure) > 0);
+        }
+        for (; i < events->cells.len && events->cells.data[i].cell / CLUSTER_GROUPS == stratum;
+             i++) {
+            sum_add(&sum, exposed ? 0 : events->cells.data[i].count);
+        }
+    }
+    return sum;
 }
 
 /* ---- distributions ---- */
@@ -160,12 +195,12 @@ static void add_stratum(const struct rates *r, size_t stratum, const double x[RA
 
 /* Sets *stratum to the next one in which a run has cells; at[run] is the position in a run's
  * cells. False: there is none. */
-static bool next_stratum(const struct clusters *const events[RATES_RUNS], size_t at[RATES_RUNS],
-                         size_t *stratum) {
+static bool next_stratum(const struct rates *r, const struct clusters *const events[RATES_RUNS],
+                         const size_t at[RATES_RUNS], size_t *stratum) {
     *stratum = CLUSTER_STRATA;
     for (size_t run = 0; run < RATES_RUNS; run++) {
         if (at[run] < events[run]->cells.len) {
-            size_t s = events[run]->cells.data[at[run]].cell / CLUSTER_GROUPS;
+            size_t s = stratum_of(r, events[run]->cells.data[at[run]].cell);
             *stratum = s < *stratum ? s : *stratum;
         }
     }
@@ -176,13 +211,12 @@ static void add_up(const struct rates *r, const struct clusters *const events[RA
                    enum rates_measure measure, double unit, struct rate_sums *s,
                    double total[RATES_RUNS]) {
     size_t at[RATES_RUNS] = {0}, stratum;
-    while (next_stratum(events, at, &stratum)) {
+    while (next_stratum(r, events, at, &stratum)) {
         bool both = r->stratum[RATES_BASE][stratum] > 0 && r->stratum[RATES_NOW][stratum] > 0;
         double x[RATES_RUNS] = {0};
         for (size_t run = 0; run < RATES_RUNS; run++) {
             const struct clusters *c = events[run];
-            for (;
-                 at[run] < c->cells.len && c->cells.data[at[run]].cell / CLUSTER_GROUPS == stratum;
+            for (; at[run] < c->cells.len && stratum_of(r, c->cells.data[at[run]].cell) == stratum;
                  at[run]++) {
                 double v = measured(&c->cells.data[at[run]], measure) / unit;
                 x[run] += v;

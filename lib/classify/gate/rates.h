@@ -28,9 +28,12 @@ enum rates_measure { RATES_COUNT, RATES_MS };
 struct rates;
 
 /* Makes struct rates. exposure[r] is run r's exposure, time or sessions in which stalls can
- * happen; borrowed during the call. */
+ * happen; borrowed during the call. together: all strata are compared as one. */
 enum st rates_new(struct rates **out, const struct clusters *const exposure[RATES_RUNS],
-                  enum rates_measure measure, struct err *e) BASE_MUST_USE;
+                  enum rates_measure measure, bool together, struct err *e) BASE_MUST_USE;
+/* Returns the events of a run that lie in strata in which its exposure is 0 by that measure. */
+uint64_t rates_unexposed(const struct clusters *events, const struct clusters *exposure,
+                         enum rates_measure measure);
 /* Frees r, which may be NULL. */
 void rates_free(struct rates *r);
 /* Returns the exposure of a run, summed over all strata. */

@@ -225,6 +225,19 @@ static void add_gate_watched(struct strbuf *b, const struct gate *g, size_t run,
     }
 }
 
+static void add_gate_unexposed(struct strbuf *b, const struct gate *g) {
+    char base[NUMBER_SIZE], now[NUMBER_SIZE];
+    if (g->unexposed[RATES_BASE] || g->unexposed[RATES_NOW]) {
+        strbuf_addf(b,
+                    "Of devices and systems without exposure are %s stalls of the baseline and %s "
+                    "now: %s.\n",
+                    text_grouped(g->unexposed[RATES_BASE], base),
+                    text_grouped(g->unexposed[RATES_NOW], now),
+                    g->together ? "all devices and systems are compared together"
+                                : "they are not in the rates");
+    }
+}
+
 void gate_add_notes(struct strbuf *b, const struct gate *g) {
     add_gate_watched(b, g, RATES_BASE, "baseline's sessions");
     add_gate_watched(b, g, RATES_NOW, "sessions now");
@@ -233,6 +246,7 @@ void gate_add_notes(struct strbuf *b, const struct gate *g) {
                       "Shares of all stalls are compared, as exposure is not known of both: that "
                       "all got worse alike cannot be seen.\n");
     }
+    add_gate_unexposed(b, g);
     if (tally_length_unknown(&g->run[RATES_BASE]->total) ||
         tally_length_unknown(&g->run[RATES_NOW]->total)) {
         strbuf_addf(b,
@@ -260,7 +274,9 @@ void gate_add_notes(struct strbuf *b, const struct gate *g) {
         strbuf_addstr(b, "No bucket has enough stalls to see even ten times as many.\n");
     }
     if (g->suspects) {
-        strbuf_addf(b, "%zu large bucket%s may have risen by half, so this is no pass.\n",
+        strbuf_addf(b,
+                    "%zu row%s (large buckets, or all stalls) may have risen by half, so this is "
+                    "no pass.\n",
                     g->suspects, g->suspects == 1 ? "" : "s");
     }
 }

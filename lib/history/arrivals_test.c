@@ -229,6 +229,7 @@ static void a_subfolder_that_takes_no_files_is_told(void **state) {
         assert_non_null(strstr(e.text, said));
         unlink(path);
         put(names[i], "a file");
+        err_clear(&e);
         assert_int_equal(arrivals_open(&a, folder, &e), ST_ERR);
         assert_non_null(strstr(e.text, "it is a file, not a folder"));
         unlink(path);

@@ -229,7 +229,7 @@ static void add_gate_unexposed(struct strbuf *b, const struct gate *g) {
     char base[NUMBER_SIZE], now[NUMBER_SIZE];
     if (g->unexposed[RATES_BASE] || g->unexposed[RATES_NOW]) {
         strbuf_addf(b,
-                    "Of devices and systems without exposure are %s stalls of the baseline and %s "
+                    "Devices and systems without exposure have %s stalls of the baseline and %s "
                     "now: %s.\n",
                     text_grouped(g->unexposed[RATES_BASE], base),
                     text_grouped(g->unexposed[RATES_NOW], now),

@@ -167,8 +167,7 @@ void text_report_note(struct text_report *t, struct span line) {
     for (size_t i = 0; i < sizeof bodies / sizeof *bodies; i++) {
         body = body || line_starts(line, bodies[i]);
     }
-    t->sampled =
-        t->sampled || section || line_starts(line, "Steps:") || line_starts(line, "Num samples:");
+    t->sampled = t->sampled || section || report_counts_samples(line);
     while (is_blank_line((struct span){line.end - 1, line.end})) {
         line.end--;
     }

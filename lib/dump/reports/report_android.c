@@ -298,7 +298,8 @@ static bool read_repeated(struct android *t) {
  * note in brackets? */
 static bool is_known_line(const char *line) {
     return strchr("|-(", *line) || android_line_begins(line, "kernel: ") ||
-           android_line_begins(line, "native: (") || android_line_begins(line, "NOTE: ");
+           android_line_begins(line, "native: (") || android_line_begins(line, "NOTE: ") ||
+           android_line_begins(line, "DumpLatencyMs: "); /* since Android 15, at a thread's end */
 }
 
 static enum st take_thread_part(struct android *t) {

@@ -143,6 +143,11 @@ static bool take_group(struct span *s, struct span *group) {
     return false;
 }
 
+/* Is the group what ART writes for a function without a name? */
+static bool is_unnamed(struct span group) {
+    return span_len(group) == 3 && memcmp(group.p, "???", 3) == 0;
+}
+
 bool android_native_line(const char *line, struct android_native_line *out) {
     const char *s = strstr(line, " pc ");
     *out = (struct android_native_line){0};
@@ -166,7 +171,7 @@ bool android_native_line(const char *line, struct android_native_line *out) {
         } else if (span_begins(group, "deleted")) {
             rest.end = group.end + 1; /* Linux appends "(deleted)" to the path of a removed file */
             break;
-        } else if (!out->symbol) {
+        } else if (!out->symbol && !is_unnamed(group)) {
             out->symbol = group.p;
             out->symbol_len = span_len(group);
         }

@@ -318,6 +318,23 @@ static void damaged_lines_of_a_trace_are_told(void **state) {
     release_converted(&c);
 }
 
+/* Reads what ART writes since Android 15 at the end of a thread, and for functions without a name.
+ */
+static void lines_of_android_15_are_known(void **state) {
+    (void)state;
+    struct converted c =
+        convert_text_of(PROCESS "\"main\" prio=5 tid=1 Native\n  | sysTid=4242 nice=-10 sched=0/0\n"
+                                "  native: #00 pc 10  /system/lib64/libc.so (a+1)\n"
+                                "  native: #01 pc 20  /system/lib64/libc.so (\?\?\?)\n"
+                                "  at a.B.c(B.java:1)\n  DumpLatencyMs: 2369.74\n" END);
+    const struct dump *d = only_dump(&c);
+    assert_int_equal(d->threads[0].stack.frame_count, 3);
+    assert_non_null(dump_name_at(d, d->threads[0].stack.frames[0]));
+    assert_null(dump_name_at(d, d->threads[0].stack.frames[1]));
+    assert_string_equal(d->lack, "1 thread that the text announces and leaves out");
+    release_converted(&c);
+}
+
 /* Reads traces of Android 13 and later, which have the machine's load between the subject and the
  * process. */
 static void a_subject_may_stand_before_the_machines_load(void **state) {
@@ -526,6 +543,7 @@ int main(void) {
         cmocka_unit_test(empty_lines_within_threads_of_a_trace_end_none),
         cmocka_unit_test(a_process_ends_where_another_begins),
         cmocka_unit_test(damaged_lines_of_a_trace_are_told),
+        cmocka_unit_test(lines_of_android_15_are_known),
         cmocka_unit_test(a_subject_may_stand_before_the_machines_load),
         cmocka_unit_test(the_machines_load_may_be_indented),
         cmocka_unit_test(the_end_of_code_in_markdown_is_no_line_of_a_thread),

@@ -41,6 +41,27 @@ static void a_thread_is_headed_by_any_word(void **state) {
     release_converted(&c);
 }
 
+/* Lines that people write in front of a crash may look like the headers of a spindump. */
+static void words_before_a_crash_make_it_no_spindump(void **state) {
+    static const char *const words[] = {"Steps:\n1. Open it.\n\n", "Steps: open it.\n\n",
+                                        "Steps: 1. open it\n"};
+    (void)state;
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        struct strbuf text = {0};
+        strbuf_addf(&text,
+                    "%s" HEAD "Version: 1.2 (3)\n\nThread 0 Crashed:\n"
+                    "0 Shop 0x0000000100000010 f + 16\n\n" LISTED,
+                    words[i]);
+        struct converted c = convert_text_of(strbuf_cstr(&text));
+        const struct dump *d = only_dump(&c);
+        assert_string_equal(d->stall.kind, "crash");
+        assert_string_equal(d->app.id, "com.example.shop");
+        assert_string_equal(d->device.arch, "arm64");
+        release_converted(&c);
+        strbuf_release(&text);
+    }
+}
+
 static void what_a_process_used_is_its_kind(void **state) {
     static const char *const kinds[][2] = {
         {"WAKEUPS\nException Message: (Limit 150/sec) Observed 195/sec over 300 secs", "cpu"},
@@ -367,6 +388,7 @@ int main(void) {
         cmocka_unit_test(the_watchdogs_sentence_is_enough),
         cmocka_unit_test(a_symbol_goes_on_in_the_next_line),
         cmocka_unit_test(a_thread_is_headed_by_any_word),
+        cmocka_unit_test(words_before_a_crash_make_it_no_spindump),
         cmocka_unit_test(what_a_process_used_is_its_kind),
         cmocka_unit_test(frames_of_another_thread_are_left_out),
         cmocka_unit_test(images_come_from_frames_if_none_are_listed),

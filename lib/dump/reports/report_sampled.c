@@ -28,6 +28,7 @@
 #include "dump/reports/report_blocker_private.h"
 #include "dump/reports/report_crash_private.h"
 #include "dump/reports/report_sections_private.h"
+#include "dump/reports/report_span_private.h"
 
 enum place { IN_HEAD, IN_HEAVIEST, ELSEWHERE, IN_PROCESS, IN_IMAGES, AT_END };
 
@@ -60,25 +61,37 @@ struct sampling {
 
 /* ---- recognition ---- */
 
-static bool has_line(struct span text, const char *key) {
-    enum { HEAD_MAX = 16 * 1024 };
-    size_t len = strlen(key), size = (size_t)(text.end - text.p);
-    const char *end = text.p + (size < HEAD_MAX ? size : HEAD_MAX);
-    for (const char *p = text.p; (size_t)(end - p) > len; p++) {
-        if (memcmp(p, key, len) == 0) {
-            return true;
+bool report_counts_samples(struct span line) {
+    static const char *const keys[] = {"Steps:", "Num samples:"};
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        if (!line_has_head(line, keys[i])) {
+            continue;
         }
-        p = memchr(p, '\n', (size_t)(end - p));
-        if (!p) {
-            break;
+        struct span value = line_trim((struct span){line.p + strlen(keys[i]), line.end});
+        const char *digits = value.p;
+        while (value.p < value.end && *value.p >= '0' && *value.p <= '9') {
+            value.p++;
         }
+        bool number = value.p > digits;
+        value = line_trim(value);
+        return number && (value.p == value.end || *value.p == '(');
     }
     return false;
 }
 
 bool report_is_sampled(struct span text) {
-    return has_line(text, "Steps:") || has_line(text, "Num samples:") ||
-           has_line(text, "Powerstats for:") || has_line(text, SAMPLED_HEAVIEST);
+    enum { HEAD_MAX = 16 * 1024 };
+    struct span line;
+    if (text.end - text.p > HEAD_MAX) {
+        text.end = text.p + HEAD_MAX;
+    }
+    while (line_take(&text, &line, NULL)) {
+        if (report_counts_samples(line) || line_has_head(line, "Powerstats for:") ||
+            line_has_head(line, SAMPLED_HEAVIEST)) {
+            return true;
+        }
+    }
+    return false;
 }
 
 /* ---- headers ---- */

@@ -31,6 +31,10 @@ static inline struct span line_trim(struct span line) {
     return line;
 }
 
+/* Does the line count a spindump's samples: "Steps: 23 (100ms sampling interval)", "Num samples:
+ * 5"? Other words behind the colon are somebody's own. */
+bool report_counts_samples(struct span line);
+
 /* Takes the text's next line, without its line feed. *ended, if not NULL, is set to whether it has
  * one. False: the text is over. */
 static inline bool line_take(struct span *text, struct span *line, bool *ended) {

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <sqlite3.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 
 #include "base/strbuf.h"
 
@@ -77,7 +78,17 @@ static void distrust_file(sqlite3 *db) {
     }
 }
 
+/* Is there something at the path that is no regular file? To open a FIFO would wait for a writer.
+ */
+static bool is_no_file(const char *path) {
+    struct stat st;
+    return stat(path, &st) == 0 && !S_ISREG(st.st_mode);
+}
+
 enum st sql_open(struct sql_file **out, const char *path, bool writable, struct err *e) {
+    if (path && is_no_file(path)) {
+        return err_set(e, ERR_FORMAT, "not a history");
+    }
     struct sql_file *f = calloc(1, sizeof *f);
     if (!f) {
         return err_nomem(e);

@@ -16,7 +16,8 @@ struct sql_statement;
 enum { SQL_WAIT_S = 60 /* seconds to wait for another writer */ };
 
 /* Opens an existing file, or with NULL a new database in memory. Its views and triggers are off.
- * ST_ERR: it cannot be opened. A file that is no database is noticed only at the first statement.
+ * ST_ERR: it cannot be opened, or is no regular file. A file that is no database is noticed only at
+ * the first statement.
  */
 enum st sql_open(struct sql_file **out, const char *path, bool writable,
                  struct err *e) BASE_MUST_USE;

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
+#include "record/recorder_answers.h"
 #include "recorder/attach/attach.h"
 #include "recorder/stallrec.h"
 
@@ -75,7 +76,7 @@ static void count_gaps(struct family_gaps *gaps, const struct attach_totals *of)
         gaps->loopless++;
         gaps->ms += of->wall_ms;
     } else {
-        gaps->partly += of->watched_ms * 10 < of->looped_ms * 9;
+        gaps->partly += !recorder_watched_enough(of->watched_ms, of->looped_ms);
     }
 }
 

@@ -131,15 +131,13 @@ struct recorder_sums {
     uint32_t threads, thread_loops; /* number of watched threads, and of those with an event loop */
     /* Number of threads that could not be watched, because the table was full. */
     uint32_t unwatched;
-    /* Number of processes with and without an event loop; partly: of those below WATCHED_PERCENT.
+    /* Number of processes with and without an event loop; partly: of those below
+     * RECORDER_WATCHED_PERCENT.
      */
     uint32_t loops, loopless, partly;
     const struct preload_process *first; /* first process with a loop; NULL: none has one */
     const struct preload_process *main;  /* the program itself; NULL: it never waited */
 };
-
-/* Percentage of the time that must have been watched before "no stalls" is printed. */
-enum { WATCHED_PERCENT = 90 };
 
 /* Indexes in reasons[] of "no certain loop" and of what recorder_add_input tells. reasons[] is in
  * the order of enum rec_unwatched, kinds[] in that of enum finder_kind. */
@@ -170,7 +168,7 @@ static void add_process(const struct preload_process *p, const struct recorder_e
     uint64_t watched_ms = p->watched_ms + (looped && !*p->killed ? more_ms : 0);
     out->wall_ms += wall_ms;
     out->watched_ms += watched_ms;
-    out->partly += p->loop_kind != 0 && watched_ms * 100 < wall_ms * WATCHED_PERCENT;
+    out->partly += p->loop_kind != 0 && !recorder_watched_enough(watched_ms, wall_ms);
     out->input_ms += p->input_ms;
     out->unclear = *p->unclear ? p->unclear : out->unclear;
     for (uint32_t i = 0; i < PRELOAD_UNWATCHED; i++) {
@@ -230,6 +228,19 @@ void recorder_add_threads(struct strbuf *line, uint32_t threads, uint32_t loops)
         strbuf_addf(line, "%" PRIu32 " threads, %" PRIu32 " event loop%s, one: ", threads, loops,
                     recorder_plural(loops));
     }
+}
+
+void recorder_add_processes(struct strbuf *line, uint32_t processes, uint32_t loopless,
+                            uint64_t loopless_ms, uint32_t partly) {
+    strbuf_addf(line, " (%" PRIu32 " process%s, %" PRIu32 " without a loop", processes,
+                processes == 1 ? "" : "es", loopless);
+    if (loopless_ms > 0) {
+        strbuf_addf(line, " for %.1f s", (double)loopless_ms / 1000);
+    }
+    if (partly > 0) {
+        strbuf_addf(line, ", %" PRIu32 " watched below %d %%", partly, RECORDER_WATCHED_PERCENT);
+    }
+    strbuf_addc(line, ')');
 }
 
 void recorder_add_input(struct strbuf *line, uint64_t input_ms, const uint64_t *unwatched_ms,
@@ -303,7 +314,7 @@ static void add_stalls(struct strbuf *line, const struct recorder_sums *sums, co
 static void say_what_was_found(const struct recorder_sums *sums, const char *directory,
                                uint64_t stall_ms, bool complete) {
     struct strbuf line = {0};
-    bool enough = sums->partly == 0 && sums->watched_ms * 100 >= sums->wall_ms * WATCHED_PERCENT;
+    bool enough = sums->partly == 0 && recorder_watched_enough(sums->watched_ms, sums->wall_ms);
     add_stalls(&line, sums, directory, stall_ms, enough, complete);
     strbuf_addstr(&line, "watched ");
     add_watched_time(&line, sums);
@@ -313,13 +324,8 @@ static void say_what_was_found(const struct recorder_sums *sums, const char *dir
         recorder_add_reasons(&line, sums->unwatched_ms);
     }
     if (sums->loops > 1 || sums->loopless > 0) {
-        strbuf_addf(&line, " (%" PRIu32 " process%s, %" PRIu32 " without a loop",
-                    sums->loops + sums->loopless, sums->loops + sums->loopless == 1 ? "" : "es",
-                    sums->loopless);
-        if (sums->partly > 0) {
-            strbuf_addf(&line, ", %" PRIu32 " watched below %d %%", sums->partly, WATCHED_PERCENT);
-        }
-        strbuf_addc(&line, ')');
+        recorder_add_processes(&line, sums->loops + sums->loopless, sums->loopless, 0,
+                               sums->partly);
     }
     cli_say(TOOL, "%s", strbuf_cstr(&line));
     strbuf_release(&line);

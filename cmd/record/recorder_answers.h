@@ -61,6 +61,15 @@ void recorder_say_stall(uint64_t now_ns, const char *kind, uint64_t age_ms, bool
 /* Appends how many threads were watched, if more than one, and how many of them have an event
  * loop. */
 void recorder_add_threads(struct strbuf *line, uint32_t threads, uint32_t loops);
+/* Percentage of the time that must have been watched before "no stalls" is printed. */
+enum { RECORDER_WATCHED_PERCENT = 90 };
+static inline bool recorder_watched_enough(uint64_t watched_ms, uint64_t wall_ms) {
+    return watched_ms * 100 >= wall_ms * RECORDER_WATCHED_PERCENT;
+}
+/* Appends how many processes there were, how many of them had no loop, for loopless_ms in all (0 =
+ * not known), and, if any, of how many others less than RECORDER_WATCHED_PERCENT was watched. */
+void recorder_add_processes(struct strbuf *line, uint32_t processes, uint32_t loopless,
+                            uint64_t loopless_ms, uint32_t partly);
 /* Prints the number of threads that should have been watched but were not. */
 void recorder_say_unwatched(uint32_t threads);
 

@@ -35,7 +35,7 @@ enum { EXIT_OWN = 125, EXIT_SIGNAL = 128 };
 /* Was enough of all processes, and of each that has a loop, watched for "no stalls" to be printed?
  * A process without a loop was not watched. */
 static bool watched_enough(const struct attach_totals *t, const struct family_gaps *gaps) {
-    return gaps->partly == 0 && t->watched_ms * 10 >= (t->looped_ms + gaps->ms) * 9;
+    return gaps->partly == 0 && recorder_watched_enough(t->watched_ms, t->looped_ms + gaps->ms);
 }
 
 static void say_way(const struct attach_totals *t) {
@@ -76,15 +76,7 @@ static void say_watched(const struct attach_totals *t, uint32_t processes,
         recorder_add_reasons(&line, t->unwatched_ms);
     }
     if (processes > 1) {
-        strbuf_addf(&line, " (%" PRIu32 " processes, %" PRIu32 " without a loop", processes,
-                    gaps->loopless);
-        if (gaps->ms > 0) {
-            strbuf_addf(&line, " for %.1f s", (double)gaps->ms / 1000);
-        }
-        if (gaps->partly > 0) {
-            strbuf_addf(&line, ", %" PRIu32 " watched below 90 %%", gaps->partly);
-        }
-        strbuf_addc(&line, ')');
+        recorder_add_processes(&line, processes, gaps->loopless, gaps->ms, gaps->partly);
     }
     cli_say(TOOL, "%s", strbuf_cstr(&line));
     strbuf_release(&line);

@@ -183,11 +183,10 @@ int classify_watch(struct classify_watch *w, const struct watch_ops *ops,
 
 /* Is the folder of the report the watched one, or one of those to which its files are moved? */
 static bool is_watched(const struct classify_watch *w) {
-    static const char *const folders[] = {"done", "refused", "taking"};
     bool watched = cli_is_one_place(w->out, w->folder);
-    for (size_t i = 0; i < sizeof folders / sizeof *folders && !watched; i++) {
+    for (size_t i = 0; arrivals_folders[i] && !watched; i++) {
         struct strbuf path = {0};
-        strbuf_addf(&path, "%s/%s", w->folder, folders[i]);
+        strbuf_addf(&path, "%s/%s", w->folder, arrivals_folders[i]);
         watched = !path.failed && cli_is_one_place(w->out, path.data);
         strbuf_release(&path);
     }

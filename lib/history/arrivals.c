@@ -30,6 +30,9 @@ struct arrivals {
                */
 };
 
+static const char done[] = "done", refused[] = "refused", taking[] = "taking";
+const char *const arrivals_folders[] = {done, refused, taking, NULL};
+
 /* Makes a folder unless it exists, and checks that files can be moved into it. */
 static enum st make_folder(struct arrivals *a, const char *name, struct err *e) {
     struct stat above, st;
@@ -62,10 +65,11 @@ enum st arrivals_open(struct arrivals **out, const char *folder, struct err *e) 
         return err_nomem(e);
     }
     a->lock = -1;
-    if (make_folder(a, "done", e) != ST_OK || make_folder(a, "refused", e) != ST_OK ||
-        make_folder(a, "taking", e) != ST_OK) {
-        arrivals_close(a);
-        return ST_ERR;
+    for (size_t i = 0; arrivals_folders[i]; i++) {
+        if (make_folder(a, arrivals_folders[i], e) != ST_OK) {
+            arrivals_close(a);
+            return ST_ERR;
+        }
     }
     *out = a;
     return ST_OK;
@@ -344,7 +348,7 @@ static enum st write_reason(struct arrivals *a, const char *reason, struct err *
 }
 
 enum st arrivals_settle(struct arrivals *a, const char *reason, struct err *e) {
-    enum st st = move_to(a, reason ? "refused" : "done", e);
+    enum st st = move_to(a, reason ? refused : done, e);
     if (st == ST_OK && reason) {
         st = write_reason(a, reason, e);
     }

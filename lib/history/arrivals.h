@@ -11,6 +11,9 @@
 
 struct arrivals;
 
+/* Names of the subfolders that are made; NULL ends them. */
+extern const char *const arrivals_folders[];
+
 /* Opens the folder, and makes done/, refused/ and taking/ in it if they are missing, accessible to
  * their owner alone. ST_ERR, too, if files cannot be moved into one of them. */
 enum st arrivals_open(struct arrivals **out, const char *folder, struct err *e) BASE_MUST_USE;

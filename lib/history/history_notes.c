@@ -186,13 +186,7 @@ enum st history_title_of(struct history *h, uint64_t bucket, struct strbuf *out,
         return ST_ERR;
     }
     sql_bind_count(s, 1, bucket);
-    enum st st = sql_next(s, e);
-    if (st == ST_OK) {
-        strbuf_addstr(out, sql_text(s, 0));
-        st = strbuf_check(out, e);
-    }
-    sql_finish(s);
-    return st;
+    return history_take_text(s, out, e);
 }
 
 /* ---- marks ---- */

@@ -91,6 +91,9 @@ enum st history_upgrade_tables(struct sql_file *file, int64_t version, struct er
  * indexes are allowed, and ignored. Never ST_NONE. ST_ERR: no (ERR_FORMAT), or as the functions of
  * sql_file.h. */
 enum st history_check_tables(struct sql_file *file, int64_t version, struct err *e) BASE_MUST_USE;
+/* Appends the text in the first column of a statement's first row, and finishes the statement.
+ * ST_NONE: there is no row. */
+enum st history_take_text(struct sql_statement *s, struct strbuf *out, struct err *e) BASE_MUST_USE;
 /* Appends a value of the table `fact` to `out`. ST_NONE: it is not there. */
 enum st history_fact(struct history *h, const char *name, struct strbuf *out,
                      struct err *e) BASE_MUST_USE;

@@ -51,12 +51,7 @@ struct sql_statement *history_statement(struct history *h, enum history_statemen
 
 /* ---- facts ---- */
 
-enum st history_fact(struct history *h, const char *name, struct strbuf *out, struct err *e) {
-    struct sql_statement *s;
-    if (sql_prepare(h->file, &s, "SELECT value FROM fact WHERE name = ?1", e) != ST_OK) {
-        return ST_ERR;
-    }
-    sql_bind_text(s, 1, name);
+enum st history_take_text(struct sql_statement *s, struct strbuf *out, struct err *e) {
     enum st st = sql_next(s, e);
     if (st == ST_OK) {
         strbuf_addstr(out, sql_text(s, 0));
@@ -64,6 +59,15 @@ enum st history_fact(struct history *h, const char *name, struct strbuf *out, st
     }
     sql_finish(s);
     return st;
+}
+
+enum st history_fact(struct history *h, const char *name, struct strbuf *out, struct err *e) {
+    struct sql_statement *s;
+    if (sql_prepare(h->file, &s, "SELECT value FROM fact WHERE name = ?1", e) != ST_OK) {
+        return ST_ERR;
+    }
+    sql_bind_text(s, 1, name);
+    return history_take_text(s, out, e);
 }
 
 enum st history_set_fact(struct history *h, const char *name, const char *value, struct err *e) {

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "support/rec_text.h"
+
 static uint64_t place_of_async(const struct rec_code_name *name) {
     return name->address - (name->exact ? 0 : 1);
 }
@@ -20,14 +22,6 @@ uint32_t perf_map_first_async(const struct rec_code_name *names, uint32_t count,
     return lo;
 }
 
-static int digit_async(char c) {
-    if (c >= '0' && c <= '9') {
-        return c - '0';
-    }
-    c = (char)(c | 0x20);
-    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 /* Reads a hexadecimal number and the space after it. Returns the text that follows, NULL if there
  * is no such number. Some writers put "0x" before it. */
 static const char *take_hex_async(const char *at, const char *end, uint64_t *value) {
@@ -36,11 +30,11 @@ static const char *take_hex_async(const char *at, const char *end, uint64_t *val
         at += 2;
     }
     *value = 0;
-    for (begin = at; at < end && digit_async(*at) >= 0; at++) {
+    for (begin = at; at < end && rec_any_hex_digit_async(*at) >= 0; at++) {
         if (at - begin == 16) {
             return NULL;
         }
-        *value = *value << 4 | (uint64_t)digit_async(*at);
+        *value = *value << 4 | (uint64_t)rec_any_hex_digit_async(*at);
     }
     return at > begin && at < end && *at == ' ' ? at + 1 : NULL;
 }

@@ -142,17 +142,12 @@ static const char *line_field_async(const char *line, unsigned number) {
 /* Returns the number at the start of the text, and sets *end to what follows it. */
 static uint64_t number_at_async(const char *text, unsigned base, const char **end) {
     uint64_t value = 0;
-    for (;; text++) {
-        unsigned digit = *text >= '0' && *text <= '9'   ? (unsigned)(*text - '0')
-                         : *text >= 'A' && *text <= 'F' ? (unsigned)(*text - 'A') + 10
-                         : *text >= 'a' && *text <= 'f' ? (unsigned)(*text - 'a') + 10
-                                                        : base;
-        if (digit >= base) {
-            *end = text;
-            return value;
-        }
-        value = value * base + digit;
+    int digit;
+    for (; (digit = rec_any_hex_digit_async(*text)) >= 0 && (unsigned)digit < base; text++) {
+        value = value * base + (unsigned)digit;
     }
+    *end = text;
+    return value;
 }
 
 typedef void (*line_fn)(void *arg, const char *line);

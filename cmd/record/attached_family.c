@@ -2,11 +2,13 @@
 #include "record/attached_family.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 
+#include "base/parse.h"
 #include "record/recorder_answers.h"
 #include "recorder/attach/attach.h"
 #include "recorder/stallrec.h"
@@ -159,12 +161,21 @@ static void add_child(struct attached_family *f, pid_t pid) {
  * of this process (recorder_attach.c), which has to reap them. */
 static void add_orphans(struct attached_family *f) {
     FILE *children = fopen("/proc/thread-self/children", "re");
-    int pid;
-    while (children && fscanf(children, "%d", &pid) == 1) {
+    char *word = NULL;
+    size_t size = 0;
+    ssize_t len;
+    while (children && (len = getdelim(&word, &size, ' ', children)) > 0) {
+        uint64_t id;
+        size_t digits = (size_t)len - (word[len - 1] == ' ');
+        if (!parse_u64(word, digits, INT_MAX, &id)) {
+            break;
+        }
+        pid_t pid = (pid_t)id;
         if (is_member(f, pid) || waitpid(pid, NULL, WNOHANG) != pid) {
             add_child(f, pid);
         }
     }
+    free(word);
     if (children) {
         fclose(children);
     }

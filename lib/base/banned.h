@@ -20,7 +20,8 @@
 
 #ifdef __GNUC__
 #pragma GCC poison strcpy strcat strncpy strncat sprintf vsprintf strtok atoi atol atoll gets
-#pragma GCC poison strtol strtoul strtoll strtoull strtod atof sscanf localtime gmtime asctime ctime
+#pragma GCC poison strtol strtoul strtoll strtoull strtod atof sscanf fscanf localtime gmtime      \
+    asctime ctime
 #endif
 
 #endif

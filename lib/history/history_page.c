@@ -213,7 +213,7 @@ static enum st put_page(struct history *h, struct sql_file *file, int64_t rolled
 static enum st write_kept_page(void *ctx, struct history *h, struct sql_file *file, struct err *e) {
     const struct page_keeping *k = ctx;
     struct history_parts parts = {0};
-    struct kept_page sum;
+    struct kept_page sum = {0}; /* find_sum sets it, which cppcheck does not see */
     enum st st = history_list_parts(h, k->span, &parts, e);
     uint64_t hash = history_parts_hash(&parts);
     if (st == ST_OK) {

@@ -125,7 +125,7 @@ PRELOAD := $(O)/lib/libstallrec-preload.so
 bins    := $(cmds:%=$(O)/bin/%)
 
 # --- targets -----------------------------------------------------------------------------------
-.PHONY: all demo flink-demo test bench soak fuzz analyze coverage coverage-run install uninstall format format-check clean help lib-% bootstrap
+.PHONY: all demo flink-demo test units bench soak fuzz analyze coverage coverage-run install uninstall format format-check clean help lib-% bootstrap
 
 all: $(LIB) $(bins) $(RECLIB) $(if $(preload_src),$(PRELOAD))
 
@@ -248,6 +248,10 @@ lib-%: $(O)/flags $(LIB) $(RECLIB)
 	$(Q)$(MAKE) --no-print-directory $(filter $(O)/test/$*/%,$(tests))
 	$(Q)O=$(O) REAL=$(abspath $(REAL)) scripts/run-tests $(filter $(O)/test/$*/%,$(tests))
 
+# All modules' unit tests, several at once.
+units: $(tests)
+	$(Q)O=$(O) REAL=$(abspath $(REAL)) scripts/run-tests $(tests)
+
 bootstrap:
 	$(Q)scripts/bootstrap
 
@@ -263,7 +267,8 @@ test: bootstrap
 	$(Q)$(MAKE) --no-print-directory test-run
 
 # The long ones first: run-tests runs several at once.
-long_tests := $(addprefix scripts/test/,flink guards aarch64 stallrec viewers darwin demo detectors go-zdebug adapters layers dependencies)
+long_tests := $(addprefix scripts/test/,flink guards aarch64 waits attach stallrec fetch demo out-of-memory viewers clocks filters darwin adapters \
+                threads fixtures totals detectors trace layers watch system-calls go-zdebug dependencies)
 test-run: all $(tests) $(fuzzers) $(apps) $(if $(linux),$(O)/cut-files)
 	$(Q)O=$(O) REAL=$(abspath $(REAL)) CC='$(CC)' SAN='$(SAN)' scripts/run-tests $(long_tests) scripts/check-layers scripts/check-ios-api \
 	  $(filter-out $(long_tests),$(filter-out %.js %.xsd,$(wildcard scripts/test/*))) $(tests)

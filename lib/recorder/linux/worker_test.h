@@ -163,16 +163,15 @@ static void task_path(char *path, size_t room, const struct worker *w, const cha
 }
 
 static char state_of(const struct worker *w) {
-    char path[64], state = '?';
+    char path[64], line[256];
+    const char *name_end = NULL;
     task_path(path, sizeof path, w, "/stat");
     FILE *f = fopen(path, "r");
     if (f) {
-        if (fscanf(f, "%*d (%*[^)]) %c", &state) != 1) {
-            state = '?';
-        }
+        name_end = fgets(line, sizeof line, f) ? strrchr(line, ')') : NULL;
         fclose(f);
     }
-    return state;
+    return name_end && name_end[1] == ' ' ? name_end[2] : '?';
 }
 
 /* Waits until the thread sleeps, as it sets `ready` before its system call, which may begin

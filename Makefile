@@ -248,9 +248,10 @@ lib-%: $(O)/flags $(LIB) $(RECLIB)
 	$(Q)$(MAKE) --no-print-directory $(filter $(O)/test/$*/%,$(tests))
 	$(Q)O=$(O) REAL=$(abspath $(REAL)) scripts/run-tests $(filter $(O)/test/$*/%,$(tests))
 
-# All modules' unit tests, several at once.
+# All modules' unit tests, several at once, the long ones first.
+long_units = $(filter %/seen_ids_test %/gate_test %/gate_power_test %/kept_sums_test %/pprof_test,$(tests))
 units: $(tests)
-	$(Q)O=$(O) REAL=$(abspath $(REAL)) scripts/run-tests $(tests)
+	$(Q)O=$(O) REAL=$(abspath $(REAL)) scripts/run-tests $(long_units) $(filter-out $(long_units),$(tests))
 
 bootstrap:
 	$(Q)scripts/bootstrap

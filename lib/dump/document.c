@@ -10,7 +10,7 @@ struct document_load {
     struct strbuf decoded; /* the decoded text of the last string with escapes */
     struct strbuf name;    /* the name of the member whose value comes next */
     json_t *root;
-    json_t *open[DUMP_DEPTH_MAX]; /* the open containers, which the root owns */
+    json_t *open[DUMP_DEPTH_MAX]; /* the containers that are open now; the root owns them */
     size_t depth;
 };
 
@@ -129,7 +129,8 @@ static enum st document_take(struct document_load *l, size_t len, struct err *e)
 enum st document_load(json_t **root, const char *text, size_t len,
                       const struct document_options *options, struct err *e) {
     static const struct document_options as_dumps = {0};
-    struct document_load l; /* `open` is large, and only its first `depth` members are read */
+    struct document_load l; /* only the members listed here are set: `open` is large, and only its
+                               first `depth` members are ever read */
     l.options = options ? options : &as_dumps;
     l.text = text;
     l.decoded = l.name = (struct strbuf){0};

@@ -16,8 +16,10 @@ struct document_options {
     uint64_t values_max; /* maximum number of objects, arrays, strings, numbers and words; members'
                             names do not count */
     unsigned depth_max;  /* deepest nesting; at most DUMP_DEPTH_MAX */
-    bool unique; /* true: an object with one name twice is an error; false: the last one counts */
-    bool long_numbers; /* a number is a string only if neither 64 bits nor a double hold it */
+    bool unique; /* true: an object in which a name occurs twice is an error; false: the last of its
+                    members counts */
+    bool long_numbers; /* true: a number becomes a string only if neither a 64-bit integer nor a
+                          double can hold it */
 };
 
 /* Reads a text that is one object or array; the caller frees *root with json_decref. Numbers with

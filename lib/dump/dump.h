@@ -33,7 +33,7 @@ enum { DUMP_VALUE_MAX = 4096 };
 enum dump_symbols {
     DUMP_SYMBOLS_UNSET = 0, /* not symbolicated yet */
     DUMP_SYMBOLS_OK,
-    DUMP_SYMBOLS_SPLIT,   /* "split-dwarf": part of the DWARF is in files that were not found */
+    DUMP_SYMBOLS_SPLIT,   /* "split-dwarf": files that hold a part of the DWARF were not found */
     DUMP_SYMBOLS_ONLY,    /* "symbols-only": a symbol table, no DWARF */
     DUMP_SYMBOLS_MISSING, /* "missing": no file with this id or name */
     DUMP_SYMBOLS_UUID_MISMATCH, /* "uuid-mismatch": a file of this name and another id */
@@ -70,15 +70,15 @@ struct dump_image {
     /* load: run-time address of the first mapped byte; size: bytes, 0 = unknown */
     uint64_t load, size;
     bool in_app;
-    /* Where it was loaded is not known: load is at most the address of its lowest frame, so that
-     * offsets in it are not those of its file. */
+    /* The image's load address is not known. `load` is then at most the address of the image's
+     * lowest frame, so that offsets from it are not offsets in the image's file. */
     bool unplaced;
     enum dump_symbols symbols;
     const char *symbols_file; /* the file used, or the nearest candidate */
 };
 
-/* One source line of a location: the line in the function that was compiled there, or in one
- * that is inlined into it. */
+/* One source line of a location: the line of the function that contains the address, or of one
+ * inlined into that function. */
 struct dump_line {
     const char *function; /* readable name; NULL = none */
     const char *linkage;  /* mangled name if it differs from function; else NULL */
@@ -99,7 +99,7 @@ struct dump_location {
                     code */
 };
 
-/* Is the location in a function that has no name, but a known start? */
+/* Is the function that contains the location unnamed, but its start known? */
 static inline bool dump_location_has_start(const struct dump_location *l) {
     return l->line_count == 0 && l->start != l->offset;
 }
@@ -110,7 +110,7 @@ struct dump_stack {
     size_t frame_count;
     const uint32_t *exact; /* indexes of exact frames, ascending; NULL = the default, [0] */
     size_t exact_count;
-    /* the last frame is not the thread's first function: its callers are missing */
+    /* the stack is cut: the last frame is not the thread's first function */
     bool incomplete;
     /* indexes into dump.locations, one per frame; NULL = not symbolicated */
     const uint32_t *locations;
@@ -224,8 +224,8 @@ struct dump {
     /* number of repairs of the text: bytes that are not UTF-8 were replaced, integers past 64 bits
      * were quoted */
     uint64_t replaced_bytes;
-    uint64_t cut_values; /* number of texts of which the model has the first DUMP_VALUE_MAX bytes */
-    struct arena arena;  /* owns all memory of the dump but text */
+    uint64_t cut_values; /* number of texts that were cut to their first DUMP_VALUE_MAX bytes */
+    struct arena arena;  /* owns all memory of the dump except `text` */
 };
 
 /* Parses one dump. text is borrowed until dump_release (the splicer copies from it). What most JSON
@@ -260,8 +260,9 @@ void dump_library_init(void);
 /* Returns the display name of an image: the last part of its name, else of its path; NULL: it has
  * neither. */
 const char *dump_image_name(const struct dump_image *image);
-/* Returns the value, as text, of the member called `name` of the dump's context; of two with that
- * name the last one counts. NULL: there is none, or it is not a string, an integer or a boolean. */
+/* Returns the value, as text, of the member called `name` of the dump's context. If there are
+ * several of that name, the last one counts. NULL: there is none, or its value is not a string, an
+ * integer or a boolean. */
 const char *dump_context(const struct dump *d, const char *name);
 /* Returns the index of the image whose [load, load + size) holds the address, -1 if none does. Of
  * images that overlap, the one with the highest load counts. An image of size 0 reaches up to the
@@ -285,12 +286,12 @@ struct dump_waits {
     size_t back; /* in a deadlock, index in `threads` of the thread for which the last of `threads`
                     waits; SIZE_MAX = no deadlock */
 };
-/* Writes the chain of waits that begins with t (NULL: an empty chain). It ends at DUMP_WAITS_MAX
- * threads, before an owner that is not known or not in the dump, and in a deadlock before a thread
- * that it has already. */
+/* Writes the chain of waits that begins with t (NULL: an empty chain). The chain ends after
+ * DUMP_WAITS_MAX threads, where the owner is unknown or not in the dump, and in a deadlock where
+ * the next thread is in the chain already. */
 void dump_waits(const struct dump *d, const struct dump_thread *t, struct dump_waits *out);
-/* Returns the thread that thread i of the chain waits for; NULL: it is not known, or past the end
- * of a chain of DUMP_WAITS_MAX threads. */
+/* Returns the thread that thread i of the chain waits for. NULL: that thread is not known, or the
+ * chain was cut at DUMP_WAITS_MAX threads. */
 const struct dump_thread *dump_waits_owner(const struct dump_waits *w, size_t i);
 /* Returns the stack that the dump is about: the sample that the device judged heaviest, else the
  * most frequent sample (of equals the last), else the main thread's stack; NULL if there is
@@ -312,9 +313,9 @@ const char *dump_slow_action(const struct dump *d);
 /* Is the stall a slow action in which the main thread is known to have worked for less than 10 % of
  * the time, and no thread that has a stack is known to have worked? */
 bool dump_nothing_worked(const struct dump *d);
-/* Returns the name of the thread that used the processor most in a stall of kind cpu, if it has no
- * stack in the dump, as far as is known; NULL: its name is not known, dump_is_about_threads, or the
- * stall is of another kind. */
+/* Returns the name of the thread that used the processor most in a stall of kind cpu, if the dump
+ * has no stack of it. NULL: its name is not known, dump_is_about_threads is true, or the stall is
+ * of another kind. */
 const char *dump_absent_worker(const struct dump *d);
 /* Returns how many votes dump_votes writes. */
 size_t dump_vote_count(const struct dump *d);
@@ -324,7 +325,8 @@ size_t dump_vote_count(const struct dump *d);
  * split among its samples; threads that did not work weigh 0); else they are the samples, each
  * weighing its count. */
 void dump_votes(const struct dump *d, struct dump_vote *out);
-/* Returns the dump's share of its stall in ms: span_ms, else duration_ms, else at_ms, else 0. */
+/* Returns how much of the stall this dump accounts for, in ms: span_ms, else duration_ms, else
+ * at_ms, else 0. */
 int64_t dump_span_ms(const struct dump *d);
 
 /* ---- writing what symbolication found ---- */
@@ -351,8 +353,8 @@ struct dump_addition {
 enum st dump_write_spliced(const struct dump *d, const struct dump_addition *add, struct sink *out,
                            struct err *e) BASE_MUST_USE;
 
-/* Writes the dump's own text unchanged as one line of JSON Lines, but for white space between the
- * tokens of a pretty-printed input. Write errors stick to the sink. */
+/* Writes the dump's own text as one line of JSON Lines. Only white space between the tokens of a
+ * pretty-printed input is dropped. Write errors stick to the sink. */
 void dump_write_raw(const struct dump *d, struct sink *out);
 
 /* Writes the text of a dump or session record, which is valid JSON, as one line without its members

@@ -6,8 +6,8 @@
 
 #include "dump/json/span_private.h"
 
-/* A member that commands add to a dump, or inside of whose objects they add members. A list ends
- * with an element that has no name. */
+/* A member that commands add to a dump, or a member of whose objects some members are added by
+ * commands. A list ends with an element that has no name. */
 struct added_member {
     struct tape_name name;
     /* Members that are dropped from the objects inside of this member; NULL = the whole member is
@@ -54,8 +54,8 @@ static void write_objects(struct span value, const struct added_member *added, s
     sink_char(out, ']');
 }
 
-/* Writes an object without the members in `added`, any other value whole. The recursion is as
- * deep as the lists above. */
+/* Writes an object without the members in `added`; any other value is written whole. The recursion
+ * is at most as deep as the constant lists above. */
 static void write_object(struct span value, const struct added_member *added, struct sink *out) {
     struct span key, member;
     bool comma = false;
@@ -82,7 +82,8 @@ static void write_object(struct span value, const struct added_member *added, st
     sink_char(out, '}');
 }
 
-/* Writes the text from its bracket to its last one without the cuts. */
+/* Writes the text from its opening bracket to its closing one, without the parts that the cuts
+ * name. */
 static void write_uncut(const struct dump *d, struct span document, struct sink *out) {
     for (size_t i = 0; i < d->cut_count; i++) {
         const char *from = d->text + d->cuts[i].from;
@@ -113,9 +114,9 @@ void dump_write_captured(const struct dump *d, struct sink *out) {
 
 /* ---- finding the cuts ---- */
 
-/* Finds what write_object would drop, from the tape alone. The tape has no ends of values; but
- * where no white space stands between tokens, each value ends one byte before the next one
- * begins. */
+/* The state of finding, from the tape alone, the parts of the text that write_object would drop.
+ * The tape has no ends of values; but if no white space stands between tokens, each value ends one
+ * byte before the next one begins. */
 struct cut_search {
     const struct tape *t;
     struct captured_cuts *found;

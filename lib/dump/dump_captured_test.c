@@ -1,4 +1,5 @@
-/* Tests that what the device wrote of a dump is the same, whatever hosts have added. */
+/* Tests that the part of a dump that the device wrote stays the same, whatever commands on hosts
+ * have added. */
 #include <stdarg.h>
 #include <setjmp.h>
 #include <stddef.h>

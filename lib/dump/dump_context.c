@@ -42,7 +42,7 @@ enum st build_context(struct dump_build *b, const struct tape_value *context) {
 }
 
 const char *dump_context(const struct dump *d, const char *name) {
-    /* Of two members with one name the last one counts. */
+    /* If two members have the same name, the last one counts. */
     for (size_t i = d->context_count; i-- > 0;) {
         if (d->context[i].name && strcmp(d->context[i].name, name) == 0) {
             return d->context[i].value;

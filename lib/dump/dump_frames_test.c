@@ -1,4 +1,4 @@
-/* Tests of frames: any values stand there, with white space or without. */
+/* Tests of frames that have any values, with or without white space between them. */
 #include "dump/dump_support_test.h"
 
 #define HEAD "{" FORMAT ",'threads':[{'id':1,"

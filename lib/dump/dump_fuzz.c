@@ -1,5 +1,5 @@
-/* Parses any bytes as a document. What is accepted is spliced; the result must be accepted again
- * with the same frames (unless it passes a limit), and be the same when it is spliced again. */
+/* Parses any bytes as a document. An accepted document is spliced: the result must be accepted with
+ * the same frames (unless it passes a limit), and must not change when it is spliced again. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +17,7 @@ static void require(bool sentence) {
 
 static const uint32_t zeros[DUMP_FRAMES_MAX];
 
-/* Splices one location for every frame. */
+/* Splices the same location into every frame. */
 static void splice_into(const struct dump *d, struct strbuf *out) {
     struct dump_line line = {"f", "_f", NULL, 1, 2};
     struct dump_location location = {.image = -1, .lines = &line, .line_count = 1};
@@ -48,7 +48,7 @@ static void same_stack(const struct dump_stack *a, const struct dump_stack *b) {
     require(b->locations != NULL);
 }
 
-/* Symbolication changes nothing of what the device wrote. */
+/* Checks that symbolication does not change the part that the device wrote. */
 static void check_captured(const struct dump *d, const struct dump *spliced) {
     struct strbuf before = {0}, after = {0};
     struct sink one = sink_to_strbuf(&before), two = sink_to_strbuf(&after);

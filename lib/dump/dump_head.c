@@ -20,8 +20,8 @@ struct dump_field {
 #define IS_TRUE(member, place)                                                                     \
     { TAPE_NAME(member), FIELD_TRUE, offsetof(struct dump, place) }
 
-/* The fields of each JSON object stand in the order in which recorders usually write them, which
- * makes the search short. */
+/* Each table below lists the fields in the order in which recorders usually write them, which makes
+ * the search for a field's row short. */
 static const struct dump_field root_fields[] = {
     TEXT("id", id),
     TEXT("time", time),
@@ -86,8 +86,8 @@ static void set_head_field(struct dump_build *b, const struct dump_field *field,
     }
 }
 
-/* Reads the fields of an object; of two members with one name the last one counts, because it is
- * stored last. */
+/* Reads the fields of an object. If two members have the same name, the last one counts, because it
+ * is stored last. */
 static void build_fields(struct dump_build *b, const struct tape_value *object,
                          const struct dump_field *fields, size_t count) {
     for (size_t i = 0; i < count; i++) {

@@ -39,7 +39,7 @@ static enum st copy_strings(struct dump_build *b, const struct tape_value *array
 
 static enum st build_strings(struct dump_build *b, const struct tape_value *array,
                              struct strings *strings) {
-    /* If "strings" is no array, the table is empty and every index into it is refused. */
+    /* If "strings" is not an array, the table is empty, so that every index into it is refused. */
     strings->count = tape_is(array, VALUE_ARRAY) ? array->count : 0;
     strings->texts = build_array(b, strings->count, sizeof *strings->texts);
     if (!strings->texts) {
@@ -102,7 +102,7 @@ static enum st build_lines(struct dump_build *b, const struct tape_value *lines,
     return ST_OK;
 }
 
-/* The source that the last location named, as most locations name the same one. */
+/* The "source" of the last location that was read, kept because most locations have the same. */
 struct last_source {
     const char *text; /* NULL = none */
     size_t len;

@@ -317,7 +317,8 @@ static enum st build_images(struct dump_build *b, const struct tape_value *image
 static int by_name_address(const void *a, const void *b) {
     const struct dump_name *x = a, *y = b;
     int order = COMPARE(x->address, y->address);
-    /* One address may be written in two ways (a number's two forms): any total order will do. */
+    /* Two names may have the same address, once written as a number and once as text: then any
+     * total order will do. */
     order = order ? order : strcmp(x->symbol, y->symbol);
     return order ? order : COMPARE(x->offset, y->offset);
 }
@@ -371,8 +372,8 @@ static enum st build_name(struct dump_build *b, uint64_t address, const struct t
     return build_inlined(b, tape_element(value, 5), name);
 }
 
-/* Finds for each name in "names" its last member, which is the one that counts: values[i] belongs
- * to entry i of keys. */
+/* Finds for each name in "names" its last value, which is the one that counts: values[i] is that of
+ * entry i of keys. */
 static enum st find_names(struct dump_build *b, const struct tape_value *names, struct map *keys,
                           const struct tape_value **values) {
     const struct tape_value *end = tape_end(names);
@@ -506,7 +507,7 @@ enum st dump_parse_again(struct dump *d, struct dump_scratch *s, const char *tex
     }
     s->tape = b.tape;
     if (s->tape.values.cap > KEPT_VALUES_MAX) {
-        scratch_clear(s); /* a dump has fewer cuts than values */
+        scratch_clear(s); /* frees the cuts, too, of which there are fewer than values */
     }
     if (st != ST_OK) {
         dump_clear(d);

@@ -1,4 +1,4 @@
-/* Tests of the questions that a dump answers once it was read. */
+/* Tests of the functions that answer questions about a parsed dump. */
 #include "dump/dump_support_test.h"
 
 static void an_address_finds_its_image(void **state) {
@@ -105,11 +105,10 @@ static void without_shares_the_thread_that_used_most_votes(void **state) {
              "'samples':{'stacks':[{'count':2,'frames':[4100]}]}}",
              weights);
     assert_memory_equal(weights, want, sizeof want);
-    votes_of(
-        "{" FORMAT ",'stall':{'kind':'cpu','top_thread':{'id':9,'name':'b'}},'threads':["
-        "{'id':1,'main':true,'frames':[4100]},{'id':2,'frames':[4200]}],"
-        "'samples':{'stacks':[{'count':2,'frames':[4100]}]}}",
-        weights); /* the top thread's stack is not in the dump, so the samples are all that votes */
+    votes_of("{" FORMAT ",'stall':{'kind':'cpu','top_thread':{'id':9,'name':'b'}},'threads':["
+             "{'id':1,'main':true,'frames':[4100]},{'id':2,'frames':[4200]}],"
+             "'samples':{'stacks':[{'count':2,'frames':[4100]}]}}",
+             weights); /* the top thread has no stack in the dump, so only the samples vote */
     assert_memory_equal(weights, none, sizeof none);
 }
 
@@ -124,8 +123,8 @@ static void beside_a_culprit_without_a_stack_nobody_votes(void **state) {
              "'samples':{'stacks':[{'count':2,'frames':[4100]}]}}",
              weights);
     assert_memory_equal(weights, samples, sizeof samples);
-    /* The top thread has a stack and an unknown share: another thread's share, which is less, does
-     * not count. */
+    /* The top thread has a stack and an unknown share. The other thread's known share cannot be
+     * larger, so it does not vote. */
     votes_of("{" FORMAT ",'stall':{'kind':'cpu','top_thread':{'id':9,'name':'b'}},'threads':["
              "{'id':1,'main':true,'frames':[4100]},{'id':9,'frames':[4300]},"
              "{'id':2,'cpu_permille':100,'frames':[4200]}],"

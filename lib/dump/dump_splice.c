@@ -18,8 +18,8 @@
 #include "base/map.h"
 #include "dump/json/span_private.h"
 
-/* A slot of the cache of strings by their address: symbolication shares its strings, so most of
- * them are found here without hashing the text. */
+/* A slot of the cache that maps a string's address to its number in the table. Symbolication shares
+ * its strings, so that most of them are found here and their text need not be hashed. */
 struct known_text {
     const char *text; /* NULL = free */
     size_t number;
@@ -109,8 +109,8 @@ static bool splice_next_member(struct span *rest, const struct special *specials
     return true;
 }
 
-/* Walks all members of an object. last[i] gets the value of the last member with the name of
- * specials[i], because of several the last one counts. */
+/* Walks all members of an object. last[i] is set to the value of the last member that has the name
+ * of specials[i], because the last of several counts. */
 static void find_members(struct members *all, struct span object, const struct special *specials,
                          size_t count, const char **last) {
     struct member m;
@@ -127,8 +127,8 @@ static void find_members(struct members *all, struct span object, const struct s
     }
 }
 
-/* Has the object certainly none of the special members, because a search does not find their quoted
- * names? Returns false for a text with white space or escapes, which is not searched. */
+/* Is it certain that the object has none of the special members, because their quoted names do not
+ * occur in its text? Returns false without a search for a text with white space or escapes. */
 static bool has_none(struct span object, const struct special *specials, size_t count) {
     if (!is_plain(object)) {
         return false;
@@ -206,8 +206,8 @@ static void write_list(struct splicer *s, struct span array, size_t count, write
 
 /* ---- the values that are spliced in ---- */
 
-/* Most output is numbers: they are collected in a buffer of this many bytes before they go to the
- * sink. */
+/* Size in bytes of a buffer that collects numbers, of which most of the output consists, before
+ * they go to the sink. */
 enum { PIECE = 512 };
 
 static char *splice_put_text(char *out, const char *text) {

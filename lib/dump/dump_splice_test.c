@@ -170,8 +170,8 @@ static void of_two_members_the_last_is_spliced(void **state) {
         one_location, 1);
 }
 
-/* More members than the splicer remembers between its two walks, so that what it looks for is among
- * the last. */
+/* More members than the splicer remembers from its first walk to its second, so that the special
+ * members are among those it does not remember. */
 #define TEN(c)                                                                                     \
     "'" c "0':0,'" c "1':1,'" c "2':{'threads':[]},'" c "3':3,'" c "4':'\\'',"                     \
     "'" c "5':[5],'" c "6':6,'" c "7':7,'" c "8':8,'" c "9':9,"

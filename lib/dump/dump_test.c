@@ -159,8 +159,8 @@ static void locations_of_an_earlier_run_are_read(void **state) {
     strbuf_release(&text);
 }
 
-/* Checks that numbers of locations are read as everywhere else: -0 is 0, and a string of digits is
- * a number whatever its escapes. */
+/* Checks that numbers in locations are read as elsewhere in a dump: -0 is 0, and a string of digits
+ * is a number even if it has escapes. */
 static void numbers_of_locations_are_numbers(void **state) {
     (void)state;
     struct strbuf text = {0};
@@ -180,7 +180,7 @@ static void numbers_of_locations_are_numbers(void **state) {
     strbuf_release(&text);
 }
 
-/* Checks that of a name that is there twice the last value counts, even if it is malformed. */
+/* Checks that the last value counts if a name occurs twice, even if that value is malformed. */
 static void of_two_names_the_last_one_counts(void **state) {
     (void)state;
     struct strbuf text = {0};

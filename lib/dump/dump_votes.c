@@ -30,15 +30,14 @@ static const struct dump_thread *top_thread(const struct dump *d) {
     return NULL;
 }
 
-/* Is the thread that used the processor most known, and its stack missing? The other threads used
- * less, so they are not to blame. */
+/* Is it known which thread used the processor most, but its stack is missing? The other threads
+ * used less, so the stall is not blamed on them. */
 static bool top_thread_is_absent(const struct dump *d) {
     return kind_is(d, "cpu") && d->stall.top_thread >= 0 && !top_thread(d);
 }
 
-/* Are the threads' shares of the processor known? Some thread's share must be above 0, and that of
- * the thread that used the processor most must be given, if that thread is known and has a stack.
- */
+/* Are the threads' shares of the processor known? Some thread must have a share above 0, and the
+ * thread that used the processor most must have a share, too, if it is known and has a stack. */
 static bool shares_are_known(const struct dump *d) {
     const struct dump_thread *top = top_thread(d);
     if (top && top->cpu_permille < 0) {

@@ -5,7 +5,7 @@
 
 #include "base/hash.h"
 
-/* Returns the length of a path without the slashes at its end; 1 of "/". */
+/* Returns the length of a path without the slashes at its end; the path "/" keeps its slash. */
 static size_t trimmed(const char *path, size_t len) {
     while (len > 1 && path[len - 1] == '/') {
         len--;
@@ -71,11 +71,11 @@ struct path_mapping {
     struct arena *arena;
     struct strbuf scratch;
     struct {
-        const char *from, *to; /* NULL = the slot is free */
+        const char *from, *to; /* path in the dump; NULL = the slot is free */
     } known[MAPPED_PATHS];
 };
 
-/* Replaces *path by the path that the rules give for it; *path may be NULL. */
+/* Replaces *path by the path that the rules make of it; *path may be NULL. */
 static enum st map_one(struct path_mapping *w, const char **path, struct err *e) {
     if (!*path) {
         return ST_OK;

@@ -14,14 +14,14 @@ struct path_rule {
     size_t from_len, to_len;
 };
 
-/* Rules, the first that fits a path counts. Zero-initialised = none. Read-only use is thread safe.
- */
+/* Rules for the beginnings of paths. The first rule that fits a path is applied. Zero-initialised =
+ * none. Read-only use is thread safe. */
 struct path_map {
     VEC(struct path_rule) rules;
 };
 
 /* Adds a rule "OLD=NEW"; the text is borrowed. OLD, which ends at the first '=', must not be empty;
- * slashes at the ends of OLD and NEW are ignored, but one of "/" itself. Never ST_NONE. ST_ERR:
+ * slashes at the ends of OLD and NEW are ignored, except in "/" itself. Never ST_NONE. ST_ERR:
  * ERR_USAGE, or out of memory. */
 enum st path_map_add(struct path_map *m, const char *rule, struct err *e) BASE_MUST_USE;
 /* Frees the rules. */

@@ -1,4 +1,4 @@
-/* Tests of paths that get other beginnings, by whole components. */
+/* Tests that the beginnings of paths are replaced, and only whole components of them. */
 #include "dump/path_map.h"
 
 #include <setjmp.h>
@@ -8,7 +8,8 @@
 #include <cmocka.h>
 #include <string.h>
 
-/* Returns the path by these rules, ended by NULL, valid until the next call; NULL: no rule fits. */
+/* Returns the path that these rules (a list that NULL ends) make of a path, valid until the next
+ * call; NULL: no rule fits. */
 static const char *mapped(const char *const *rules, const char *path) {
     static struct strbuf out;
     struct path_map m = {0};

@@ -16,9 +16,9 @@
 #include "base/vec.h"
 
 enum {
-    /* Largest number that is appended to a name that is already in use. */
+    /* largest number that move_to appends to a name that is already in use */
     ARRIVALS_NUMBERS_MAX = 1000000,
-    ARRIVALS_BEHIND = 7 + 7 /* length of ".999999" and of ".reason" */
+    ARRIVALS_BEHIND = 7 + 7 /* bytes that may be appended to a name: ".999999" and then ".reason" */
 };
 
 struct arrivals {
@@ -202,7 +202,8 @@ static enum st make_slot(struct arrivals *a, struct err *e) {
     return err_set(e, ERR_LIMIT, "too many files are being taken in '%s'", a->folder);
 }
 
-/* Did rename(2) or link(2) say ENOENT of the file, and not of the folder that it goes to? */
+/* Did rename(2) or link(2) fail with ENOENT because the file is missing, rather than because the
+ * folder that it goes to is missing? */
 static bool file_is_gone(const char *path, int why) {
     struct stat st;
     return why == ENOENT && lstat(path, &st) != 0 && errno == ENOENT;
@@ -288,8 +289,8 @@ enum st arrivals_next(struct arrivals *a, const char **path, struct err *e) {
 
 /* ---- settling ---- */
 
-/* Returns the length to which a name is cut, so that a number and ".reason" can be appended: the
- * whole length, unless the name is nearly as long as the file system allows. */
+/* Returns the length to which a name has to be cut before a number and ".reason" are appended. It
+ * is the whole length, unless the name would then be longer than the file system allows. */
 static size_t kept_length(const struct arrivals *a, const char *name) {
     long most = pathconf(a->folder, _PC_NAME_MAX);
     size_t len = strlen(name), room = most > ARRIVALS_BEHIND ? (size_t)most - ARRIVALS_BEHIND : 1;
@@ -297,13 +298,14 @@ static size_t kept_length(const struct arrivals *a, const char *name) {
         return len;
     }
     while (room > 1 && ((unsigned char)name[room] & 0xc0) == 0x80) {
-        room--; /* does not cut inside of a UTF-8 character */
+        room--; /* a name must not be cut inside a UTF-8 character */
     }
     return room;
 }
 
-/* Moves the file into `folder` (done or refused) under its own name (kept_length), with the lowest
- * free number appended if the name is in use. ST_NONE: the file no longer exists. */
+/* Moves the file into `folder` ("done" or "refused") under its own name, which kept_length may
+ * shorten. If the name is in use, the lowest free number is appended. ST_NONE: the file no longer
+ * exists. */
 static enum st move_to(struct arrivals *a, const char *folder, struct err *e) {
     const char *name = arrival_base_name(a->names.data[a->next - 1]);
     const int kept = (int)kept_length(a, name);
@@ -352,7 +354,7 @@ enum st arrivals_settle(struct arrivals *a, const char *reason, struct err *e) {
     if (st == ST_OK && reason) {
         st = write_reason(a, reason, e);
     }
-    rmdir(a->slot.data); /* fails only if something else was put there */
+    rmdir(a->slot.data); /* rmdir fails only if somebody else has put a file into the slot */
     let_go(a);
     return st == ST_NONE ? ST_OK : st;
 }

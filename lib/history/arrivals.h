@@ -1,9 +1,9 @@
 /* A folder into which other processes rename files: each file is moved to a slot of its own below
- * the subfolder taking/, so that the next file of the same name is another one, is returned once,
- * and then moved to the subfolder done/ or refused/. What is in taking/ after a kill is returned
- * again; a file that another watcher of the folder reads is locked (flock(2)) and left alone. A
- * file that is still being written must have a name that begins with a dot, or be in another
- * folder, as WebDAV servers and the recorder ensure. */
+ * the subfolder taking/, so that the next file of the same name does not replace it, is returned
+ * once, and then moved to the subfolder done/ or refused/. What is in taking/ after a kill is
+ * returned again; a file that another watcher of the folder reads is locked (flock(2)) and left
+ * alone. A file that is still being written must have a name that begins with a dot, or be in
+ * another folder, as WebDAV servers and the recorder ensure. */
 #ifndef STALLKIT_HISTORY_ARRIVALS_H
 #define STALLKIT_HISTORY_ARRIVALS_H
 
@@ -11,7 +11,7 @@
 
 struct arrivals;
 
-/* Names of the subfolders that are made; NULL ends them. */
+/* Names of the subfolders that arrivals_open makes; NULL ends the list. */
 extern const char *const arrivals_folders[];
 
 /* Opens the folder, and makes done/, refused/ and taking/ in it if they are missing, accessible to
@@ -20,11 +20,11 @@ enum st arrivals_open(struct arrivals **out, const char *folder, struct err *e) 
 /* Frees the handle; NULL is allowed. */
 void arrivals_close(struct arrivals *a);
 
-/* Takes the next regular file of the folder, in byte order of the names, those of taking/ among
- * them, and returns its path below taking/; links, folders and names that begin with a dot are
- * ignored. *path is borrowed until the next call. ST_NONE: all files were
- * returned; the next call lists the folder again. ST_ERR: the folder cannot be read, a
- * file cannot be moved, or out of memory. */
+/* Takes the next regular file of the folder, in byte order of the names, files left in taking/ by a
+ * killed process included, and returns its path below taking/; links, folders and names that begin
+ * with a dot are ignored. *path is borrowed until the next call. ST_NONE: all files were returned;
+ * the next call lists the folder again. ST_ERR: the folder cannot be read, a file cannot be moved,
+ * or out of memory. */
 enum st arrivals_next(struct arrivals *a, const char **path, struct err *e) BASE_MUST_USE;
 /* Moves the file that arrivals_next returned last to done/ or, with a reason, to refused/, where a
  * file with ".reason" after its name has the reason. If the name is in use, a number is appended; a

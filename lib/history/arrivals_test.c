@@ -1,5 +1,5 @@
-/* Tests that files that arrive in a folder are handed out once, in order, and moved where they
- * belong. */
+/* Tests that files that arrive in a folder are returned once, in order, and moved to the right
+ * subfolder. */
 #include <stdarg.h>
 #include <setjmp.h>
 #include <stddef.h>
@@ -169,7 +169,7 @@ static void a_name_as_long_as_can_be_is_cut(void **state) {
     struct arrivals *a = NULL;
     char name[256], path[512], text[8] = "";
     memset(name, 'z', 255);
-    memcpy(name + 240, "\xc3\xa9", 2); /* the name would be cut inside this character */
+    memcpy(name + 240, "\xc3\xa9", 2); /* the name would have to be cut inside this character */
     name[255] = '\0';
     assert_int_equal(arrivals_open(&a, folder, NULL), ST_OK);
     for (int i = 0; i < 2; i++) {

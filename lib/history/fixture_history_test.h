@@ -1,4 +1,4 @@
-/* A history in a file of its own, and functions that add dumps to it. */
+/* A history in a temporary file, and functions that add dumps to it. */
 #ifndef STALLKIT_HISTORY_FIXTURE_HISTORY_TEST_H
 #define STALLKIT_HISTORY_FIXTURE_HISTORY_TEST_H
 

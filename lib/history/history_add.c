@@ -1,4 +1,4 @@
-/* Adds dumps and session records to a history, each once. */
+/* Adds dumps and session records to a history, and counts each of them only once. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 #include "classify/rules/causes.h"
 #include "history/history_private.h"
 
-enum { HISTORY_SMALL_PARTS = 3 /* number of small parts that are merged when another one comes */ };
+enum { HISTORY_SMALL_PARTS = 3 /* so many small parts are merged with the next part */ };
 
 /* ---- options ---- */
 
@@ -34,8 +34,8 @@ enum st history_set_options(struct history *h, const struct triage_options *o, s
     return check_cap(h, o->cap_ms, e);
 }
 
-/* Finds or makes the row for the options' rules, and stores the facts that the first writer
- * sets. */
+/* Finds or makes the row for the options' rules, and stores the facts that the first writer of a
+ * history sets. */
 static enum st note_options(struct history *h, struct err *e) {
     char hash[20], cap[24];
     struct sql_statement *s;
@@ -107,8 +107,8 @@ static void bind_day(struct sql_statement *s, int at, int32_t day) {
 }
 
 /* Takes the write lock, which stays held, and claims the id of a dump or session record. ST_NONE:
- * the id is known, or the day is too old, or not known while ids of old days are dropped; it is
- * counted as such. */
+ * the id is known, or the day is too old, or not known while ids of old days are dropped; the
+ * reason is counted in the history's counters. */
 static enum st claim_id(struct history *h, uint64_t id, int32_t day, struct err *e) {
     if (sql_begin(h->file, e) != ST_OK || (!h->rules && note_options(h, e) != ST_OK)) {
         return ST_ERR;
@@ -137,8 +137,8 @@ void history_set_today(struct history *h, int32_t today) {
     h->today = today;
 }
 
-/* Returns the day of a time. *ahead: the time is so far ahead of the clock that it is wrong, and
- * tells no day; it is counted as such. */
+/* Returns the day of a time. If the time is so far ahead of the clock that it must be wrong, *ahead
+ * is set, the history counts it, and the result is HISTORY_NO_DAY. */
 static int32_t day_of(struct history *h, const char *time, bool *ahead) {
     int32_t day;
     *ahead = false;
@@ -177,7 +177,7 @@ enum st history_add(struct history *h, const struct dump *dump, const struct sta
 }
 
 enum st history_add_session(struct history *h, const char *text, size_t len, struct err *e) {
-    /* makes the ids of sessions differ from those of dumps */
+    /* XORed into the ids of session records, so that they differ from the ids of dumps */
     static const uint64_t of_sessions = UINT64_C(0x73657373696f6e00);
     static const struct exposure_filter all = {NULL, NULL};
     struct session_origin o;

@@ -1,6 +1,7 @@
-/* Keeps some dumps of the heaviest buckets, to be shown: of each bucket the dump with the longest
- * span, the newest one, and the one with the longest span in each of its newest versions. Dumps are
- * offered while they are counted, and chosen when the counts are written. */
+/* Keeps some dumps of the heaviest buckets, so that commands can show them: for each bucket the
+ * dump with the longest span, the newest one, and the one with the longest span in each of its
+ * newest versions. Dumps are offered while they are counted, and the choice is made when the counts
+ * are written. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,14 +14,15 @@
 #include "history/history_private.h"
 
 enum {
-    /* Maximum number of offers of one commit that are written: the heaviest. */
+    /* Maximum number of offers that one commit writes. If there are more, it writes the
+     * heaviest. */
     KEPT_OFFERS = 256,
-    KEPT_VERSIONS = 3,     /* versions of a bucket of which a dump is kept: the newest */
-    KEPT_ROWS = 64,        /* maximum number of dumps of a bucket that are examined */
+    KEPT_VERSIONS = 3, /* number of versions of a bucket (the newest) for which a dump is kept */
+    KEPT_ROWS = 64,    /* maximum number of dumps of a bucket that are examined */
     KEPT_DUMP = 256 << 10, /* maximum number of bytes of a dump that is kept */
     /* Maximum number of bytes of dumps that are offered at the same time. */
     KEPT_OFFERED = 64 << 20,
-    KEPT_BYTES = 32 << 20, /* maximum number of bytes of the table, compressed */
+    KEPT_BYTES = 32 << 20, /* maximum number of bytes of the table of dumps, as compressed */
     KEPT_ZIP_LEVEL = 6
 };
 
@@ -32,7 +34,7 @@ static void drop_offered(struct history *h, struct offered_dump *d) {
     *d = (struct offered_dump){0};
 }
 
-/* Replaces *to by a copy of the dump. ST_ERR: out of memory, and *to has none. */
+/* Replaces *to by a copy of the dump. ST_ERR: out of memory; *to is then empty. */
 static enum st copy_offered(struct history *h, struct offered_dump *to, const struct dump *d,
                             int64_t span_ms, size_t cell, struct err *e) {
     char *text = malloc(d->text_len + 1);
@@ -77,7 +79,8 @@ static struct dump_offer *open_offer(struct history *h, uint64_t bucket, const c
     return &h->offers.data[entry->value];
 }
 
-/* Copies the dump if it is the longest or the newest of the offer, and once if it is both. */
+/* Copies the dump into the offer if it is the longest or the newest dump of the offer. A dump that
+ * is both is copied only once. */
 static enum st take_offer(struct history *h, struct dump_offer *o, const struct dump *d,
                           int64_t span, size_t cell, struct err *e) {
     uint64_t id = hash_bytes(d->id, strlen(d->id));
@@ -128,7 +131,7 @@ void history_drop_offers(struct history *h) {
 
 /* ---- writing ---- */
 
-/* A dump of the table, for the choice. */
+/* A row of the table of dumps, read to choose which rows stay. */
 struct kept_dump {
     int64_t id;
     char version[64], time[OFFERED_TIME];

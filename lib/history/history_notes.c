@@ -24,13 +24,13 @@ static bool parse_bucket(const char *id, uint64_t *number) {
 
 /* ---- notes ---- */
 
-/* The texts of a note while they are collected, each in a buffer of its own, as one buffer would
- * move. */
+/* The texts of a note while they are collected. Each has its own buffer, because pointers into one
+ * common buffer would break when it grows. */
 struct note_texts {
     int32_t first_day, last_day; /* HISTORY_NO_DAY = not known */
     struct strbuf first, last;   /* first and last version */
     struct strbuf marks[HISTORY_MARKS];
-    struct strbuf back; /* first version with the bucket since the one in fixed-in */
+    struct strbuf back; /* first version after the one in fixed-in in which the bucket was seen */
     bool seen;
 };
 
@@ -212,7 +212,7 @@ static enum st check_mark(const char *name, const char *value, struct err *e) {
     return ST_OK;
 }
 
-/* Has the history a bucket of this id? ST_OK: yes; ST_NONE: no. */
+/* Does the history have a bucket with this id? ST_OK: yes; ST_NONE: no. */
 static enum st has_bucket(struct history *h, uint64_t id, struct err *e) {
     struct sql_statement *s;
     if (sql_prepare(h->file, &s, "SELECT 1 FROM bucket WHERE id = ?1", e) != ST_OK) {

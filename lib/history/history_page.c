@@ -1,4 +1,4 @@
-/* Keeps what a page shows of a span beside the sum of its parts. */
+/* Stores a finished page beside the sum of parts of which it was made, and reads it again. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -7,19 +7,20 @@
 #include "classify/summary/summary_rows.h"
 #include "history/history_private.h"
 
-/* Texts of the rows repeat much within short distances, and are read often. */
+/* A low level of compression is enough, because the texts of the rows repeat within short
+ * distances, and fast reading matters more. */
 enum { PAGE_ZIP_LEVEL = 1 };
 
 /* ---- reading ---- */
 
-/* A page of the file that may be that of the parts. */
+/* A page stored in the file, which may belong to the parts that are read. */
 struct kept_page {
     int64_t rolled;
     uint64_t dumps; /* of the sum */
 };
 
-/* Finds the kept page of exactly these parts, which are all of one set of rules. ST_NONE: there is
- * none. */
+/* Finds the stored page that was made of exactly these parts, if all of them were counted by one
+ * set of rules. ST_NONE: there is none. */
 static enum st find_page(struct history *h, struct history_parts *parts, struct kept_page *out,
                          struct err *e) {
     struct sql_statement *s;
@@ -73,7 +74,7 @@ static enum st take_page(struct history *h, struct sql_statement *s, int column,
     return st;
 }
 
-/* Reads a kept page. ST_NONE: it is damaged, and the parts tell more. */
+/* Reads a kept page. ST_NONE: it is damaged; the caller then reads the parts instead. */
 static enum st load_page(struct history *h, const struct kept_page *page, struct triage **top,
                          struct strbuf *rows, struct err *e) {
     struct sql_statement *s;
@@ -171,7 +172,8 @@ struct page_keeping {
     const struct strbuf *rows; /* compressed; h->zip has the triage */
 };
 
-/* Finds the kept sum of exactly these parts, and marks them as taken. ST_NONE: there is none. */
+/* Finds the kept sum of exactly these parts, and marks the parts as taken. ST_NONE: there is
+ * none. */
 static enum st find_sum(struct history *h, struct history_parts *parts, struct kept_page *out,
                         struct err *e) {
     struct sql_statement *s;
@@ -209,7 +211,8 @@ static enum st put_page(struct history *h, struct sql_file *file, int64_t rolled
     return st;
 }
 
-/* Writes the page if the span is as it was read; the write lock keeps it so. */
+/* Writes the page if no part of the span has changed since it was read. The caller holds the write
+ * lock, so the parts cannot change meanwhile. */
 static enum st write_kept_page(void *ctx, struct history *h, struct sql_file *file, struct err *e) {
     const struct page_keeping *k = ctx;
     struct history_parts parts = {0};

@@ -4,11 +4,11 @@
 #include "base/gz.h"
 #include "history/history_private.h"
 
-/* A part is a gzip of several members, of some ZIP_PIECE bytes of whole lines each: what is
- * inflated from one is read while it is still in the processor's cache. */
+/* A part is a gzip file of several members. Each member has about ZIP_PIECE bytes of whole lines,
+ * so that its inflated text is parsed while it is still in the processor's cache. */
 enum { ZIP_LEVEL = 1, ZIP_PIECE = 1 << 18, ZIP_ROOM = 1 << 20 };
 
-/* Returns the length of the lines from `at` on that make a piece. */
+/* Returns the length of the next piece: whole lines from `at` on. */
 static size_t piece_length(const char *at, size_t len) {
     const char *stop = len > ZIP_PIECE ? memchr(at + ZIP_PIECE, '\n', len - ZIP_PIECE) : NULL;
     return stop ? (size_t)(stop - at) + 1 : len;
@@ -26,7 +26,7 @@ enum st history_zip(struct history *h, const struct triage *t, struct strbuf *zi
     return st;
 }
 
-/* Most bytes of a part after inflation, as many as a line of it may have. */
+/* Maximum number of bytes of a part after inflation. A single line of a part may be as long. */
 static const uint64_t part_max = UINT64_C(1) << 32;
 
 /* Feeds the complete lines of the text to a reader, up to the end of the partial, and takes them

@@ -49,8 +49,7 @@ struct offered_dump {
     size_t cell; /* index into history.cells */
     char time[OFFERED_TIME];
 };
-/* The dumps of a bucket and a version that may be kept, and the stalled time of all offered dumps.
- */
+/* The dumps of a bucket and a version that may be kept; ms: stalled time of all offered dumps. */
 struct dump_offer {
     uint64_t bucket, ms;
     struct offered_dump worst;  /* the dump with the longest span */
@@ -68,16 +67,16 @@ struct history {
     int32_t ids_from;   /* first day whose ids are kept; HISTORY_NO_DAY = the ids of all days are
                            kept */
     int32_t today;      /* see history_set_today */
-    struct map by_cell; /* "DAY VERSION BUILD" with NULs between -> index into cells */
+    struct map by_cell; /* key: "DAY VERSION BUILD" with NULs between; value: index into cells */
     VEC(struct history_cell) cells;
-    struct map by_offer; /* number of a bucket and a version -> index into offers */
+    struct map by_offer; /* key: number of a bucket and a version; value: index into offers */
     VEC(struct dump_offer) offers;
     size_t offered_bytes;
     uint64_t uncommitted;
     struct history_counts counts; /* includes what is not committed */
     struct strbuf scratch, text, zip;
     struct strbuf said_rules; /* rules that history_options returns */
-    uint64_t parts_read;      /* history_parts_hash of what history_read read last; 0 = nothing */
+    uint64_t parts_read;      /* history_parts_hash of what the last history_read read; 0 = none */
 };
 
 /* Returns the prepared statement, reset; NULL with the error set. */
@@ -85,11 +84,11 @@ struct sql_statement *history_statement(struct history *h, enum history_statemen
                                         struct err *e);
 /* Makes the tables of a new history. */
 enum st history_make_tables(struct sql_file *file, struct err *e) BASE_MUST_USE;
-/* Makes the tables of an earlier version those of this version. */
+/* Upgrades the tables of an earlier version to this version. */
 enum st history_upgrade_tables(struct sql_file *file, int64_t version, struct err *e) BASE_MUST_USE;
-/* Are the tables and indexes those of a history of this version, without triggers? Other tables and
- * indexes are allowed, and ignored. Never ST_NONE. ST_ERR: no (ERR_FORMAT), or as the functions of
- * sql_file.h. */
+/* Checks that the tables and indexes are those of a history of this version, and that there are no
+ * triggers. Other tables and indexes are ignored. Never ST_NONE. ST_ERR: they differ (ERR_FORMAT),
+ * or as the functions of sql_file.h. */
 enum st history_check_tables(struct sql_file *file, int64_t version, struct err *e) BASE_MUST_USE;
 /* Appends the text in the first column of a statement's first row, and finishes the statement.
  * ST_NONE: there is no row. */
@@ -99,22 +98,22 @@ enum st history_fact(struct history *h, const char *name, struct strbuf *out,
                      struct err *e) BASE_MUST_USE;
 enum st history_set_fact(struct history *h, const char *name, const char *value,
                          struct err *e) BASE_MUST_USE;
-/* Appends a triage, not finished, to `zip` as a part of the table: a partial in gzip. It uses
- * h->text. */
+/* Appends a triage, not finished, to `zip` as a part of the table: a partial in gzip. h->text is
+ * overwritten. */
 enum st history_zip(struct history *h, const struct triage *t, struct strbuf *zip, struct err *e);
 /* Inflates a part of the table and parses it into a triage. */
 enum st history_part(struct history *h, const void *bytes, size_t len, struct triage **out,
                      struct err *e) BASE_MUST_USE;
 
-/* Is the number a day that a text can have? */
+/* Is the number a day from 0001-01-01 to 9999-12-31, which can be written as a date? */
 bool history_day_is_one(int64_t day);
 /* Reads a cell's day from column `at`; HISTORY_NO_DAY: it has none. ST_ERR: the column is no day,
  * because the history is damaged. */
 enum st history_cell_day(struct sql_statement *s, int at, int32_t *day,
                          struct err *e) BASE_MUST_USE;
-/* Does the span include a cell, whose day, version and build are in the columns from `at` on? They
- * are compared with the terms of the filter as if they were those of a dump. ST_OK: yes; ST_NONE:
- * no; *day is set in both cases. ST_ERR: as history_cell_day, or out of memory. */
+/* Does the span include a cell, whose day, version and build are in the columns from `at` on? The
+ * filter's terms are applied to the three columns as if they were members of a dump. ST_OK: yes;
+ * ST_NONE: no; *day is set in both cases. ST_ERR: as history_cell_day, or out of memory. */
 enum st history_cell_is_wanted(const struct history_span *span, struct sql_statement *s, int at,
                                int32_t *day, struct err *e);
 
@@ -125,7 +124,7 @@ enum st history_put_values(struct history *h, int64_t cell, const struct triage 
 /* The ranked dumps of some parts by system and device. Zero-initialised = none; release it with
  * history_value_sums_release. */
 struct history_value_sums {
-    struct map by_value; /* "FACET VALUE" with a NUL between -> index into dumps */
+    struct map by_value; /* key: "FACET VALUE" with a NUL between; value: index into dumps */
     VEC(uint64_t) dumps;
     struct strbuf key;
 };
@@ -134,20 +133,21 @@ void history_value_sums_release(struct history_value_sums *sums);
 /* Adds the ranked dumps of a part by system and device. ST_ERR: out of memory. */
 enum st history_add_values(struct history_value_sums *sums, const struct triage *t,
                            struct err *e) BASE_MUST_USE;
-/* Does the table have these numbers of dumps for the cell, and no others? ST_OK: yes; ST_NONE: no.
- * It changes the sums, which then must be cleared. ST_ERR: as history_check. */
+/* Does the table have exactly these numbers of dumps for the cell? ST_OK: yes; ST_NONE: no. The
+ * sums are changed by the comparison, and have to be cleared by the caller. ST_ERR: as
+ * history_check. */
 enum st history_values_match(struct history *h, int64_t cell, struct history_value_sums *sums,
                              struct err *e) BASE_MUST_USE;
 
 /* ---- dumps to be shown, history_dumps.c ---- */
 
-/* Offers a ranked dump to be kept; cell: index in h->cells of the dump's day, version and build. A
- * dump without an id, one of more than 256 KiB, or one beyond 64 MiB of offered dumps is left out.
- * ST_ERR: out of memory. */
+/* Offers a ranked dump, so that it may be kept; cell: index in h->cells of the dump's day, version
+ * and build. A dump without an id, one of more than 256 KiB, or one beyond 64 MiB of offered dumps
+ * is left out. ST_ERR: out of memory. */
 enum st history_offer_dump(struct history *h, const struct dump *d, const struct stall_key *key,
                            size_t cell, struct err *e) BASE_MUST_USE;
-/* Writes the dumps of the 256 heaviest offers, whose cells have rows by now, and drops dumps beyond
- * the limits of the table. ST_ERR: as history_add. */
+/* Writes the dumps of the 256 heaviest offers (the rows of their cells must exist), and drops dumps
+ * beyond the limits of the table. ST_ERR: as history_add. */
 enum st history_write_dumps(struct history *h, struct err *e) BASE_MUST_USE;
 void history_drop_offers(struct history *h);
 /* Sets h->text to the text of a dump of the table. ST_ERR: out of memory, or it is damaged. */
@@ -160,7 +160,7 @@ enum st history_dump_text(struct history *h, const void *bytes, size_t len,
 struct history_part_row {
     int64_t id, rules;
     uint64_t dumps, bytes;
-    bool taken; /* the part is in a sum */
+    bool taken; /* the part is contained in a kept sum that was merged already */
 };
 struct history_parts {
     VEC(struct history_part_row) rows; /* ascending by id */
@@ -168,21 +168,22 @@ struct history_parts {
 /* Appends the parts of a span. ST_ERR: as history_read. */
 enum st history_list_parts(struct history *h, const struct history_span *span,
                            struct history_parts *parts, struct err *e) BASE_MUST_USE;
-/* Checks that the kept pages which this build made can be read, and are of their sums. Prints each
- * fault on a line, and then sets *sound to false. ST_ERR: as history_check. */
+/* Checks that the kept pages which this build made can be read, and belong to the sums beside which
+ * they are stored. Prints each fault on a line, and then sets *sound to false. ST_ERR: as
+ * history_check. */
 enum st history_check_pages(struct history *h, struct sink *out, bool *sound,
                             struct err *e) BASE_MUST_USE;
-/* Returns a hash of which parts these are, and their sizes. */
+/* Returns a hash over the ids and the sizes of these parts. */
 uint64_t history_parts_hash(const struct history_parts *parts);
-/* Can a kept sum be used: are all of its parts among these, none of them taken, and have they as
- * many dumps as the sum? With `take` they are marked as taken. ST_NONE: it cannot. ST_ERR: as
- * history_read. */
+/* Can a kept sum be used? It can if all of its parts are among `parts`, none of them is taken yet,
+ * and together they have as many dumps as the sum. If `take` is true, the parts are then marked as
+ * taken. ST_NONE: the sum cannot be used. ST_ERR: as history_read. */
 enum st history_match_parts(struct history *h, int64_t rolled, uint64_t dumps, bool take,
                             struct history_part_row *parts, size_t count,
                             struct err *e) BASE_MUST_USE;
-/* Runs a change of the file that saves later readings work, in a transaction of a connection that
- * can write. It does not wait for a lock: if the file cannot be written now, is of an earlier
- * version, or is damaged, nothing happens. ST_ERR: out of memory. */
+/* Runs a change of the file that saves work in later reads, in a transaction of a separate
+ * connection that can write. The function does not wait for a lock: if the file cannot be written
+ * now, is of an earlier version, or is damaged, nothing happens. ST_ERR: out of memory. */
 typedef enum st (*history_saving)(void *ctx, struct history *h, struct sql_file *file,
                                   struct err *e);
 enum st history_save(struct history *h, history_saving save, void *ctx,
@@ -202,9 +203,10 @@ struct rolled_sum {
  */
 enum st history_read_rolled(struct history *h, struct history_part_row *parts, size_t count,
                             struct rolled_sum *sum, struct err *e) BASE_MUST_USE;
-/* Keeps the sum of all parts of its rules in the file, if that saves enough reading. It does not
- * wait for a lock: if the file cannot be written now, is damaged, or was changed by another
- * connection since `version` (sql_data_version), nothing happens. ST_ERR: out of memory. */
+/* Keeps the sum of all parts of one set of rules in the file, if that saves enough reading. The
+ * function does not wait for a lock: if the file cannot be written now, is damaged, or was changed
+ * by another connection since `version` (sql_data_version), nothing happens. ST_ERR: out of
+ * memory. */
 enum st history_keep_rolled(struct history *h, const struct history_part_row *parts, size_t count,
                             const struct rolled_sum *sum, int64_t version,
                             struct err *e) BASE_MUST_USE;

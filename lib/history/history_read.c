@@ -110,7 +110,8 @@ uint64_t history_parts_hash(const struct history_parts *parts) {
     return hash + (hash == 0);
 }
 
-/* Returns the sum of a set of rules, which begins with the kept sums in the file. NULL: error. */
+/* Returns the sum for a set of rules. A new one begins with the kept sums in the file. NULL:
+ * error. */
 static struct rolled_sum *rules_sum_of(struct history_reader *r, int64_t rules, struct err *e) {
     for (size_t i = 0; i < r->sums.len; i++) {
         if (r->sums.data[i].rules == rules) {
@@ -127,7 +128,7 @@ static struct rolled_sum *rules_sum_of(struct history_reader *r, int64_t rules, 
                                                                                              : NULL;
 }
 
-/* Inflates a part. ST_NONE: it is damaged, which is noted. */
+/* Inflates a part. ST_NONE: it is damaged, and the error is kept in the reader. */
 static enum st load_part(struct history_reader *r, int64_t id, struct triage **t, struct err *e) {
     struct err damage = {0};
     struct sql_statement *s = history_statement(r->h, HISTORY_PART_GET, e);
@@ -156,7 +157,7 @@ static enum st load_part(struct history_reader *r, int64_t id, struct triage **t
     return ST_NONE;
 }
 
-/* Merges a part into the sum of its rules, unless a kept sum has it already. */
+/* Merges a part into the sum of its rules, unless a kept sum contains it already. */
 static enum st take_part(struct history_reader *r, struct history_part_row *p, struct err *e) {
     struct triage *t = NULL;
     struct rolled_sum *sum = rules_sum_of(r, p->rules, e);
@@ -172,7 +173,7 @@ static enum st take_part(struct history_reader *r, struct history_part_row *p, s
     sum->dumps += p->dumps;
     if (!sum->t) {
         sum->t = t;
-        return ST_OK; /* no kept sum has the part */
+        return ST_OK; /* a kept sum contains the part already */
     }
     sum->read += p->bytes;
     st = triage_merge(sum->t, t, e);
@@ -180,7 +181,7 @@ static enum st take_part(struct history_reader *r, struct history_part_row *p, s
     return st;
 }
 
-/* Merges the parts of the span, all as they were at one moment. */
+/* Merges the parts of the span, all read in one transaction. */
 static enum st take_parts(struct history_reader *r, struct err *e) {
     int64_t version = 0;
     enum st st = sql_begin_reading(r->h->file, e);
@@ -197,7 +198,7 @@ static enum st take_parts(struct history_reader *r, struct err *e) {
     return st;
 }
 
-/* Takes the only sum as the result, if it was counted with these options, which saves a merge. */
+/* Takes the only sum as the result, without a merge, if it was counted with these options. */
 static bool take_only_sum(struct history_reader *r, const struct triage_options *o,
                           struct triage **out) {
     struct triage *t = r->sums.len == 1 ? r->sums.data[0].t : NULL;
@@ -213,7 +214,8 @@ static bool take_only_sum(struct history_reader *r, const struct triage_options 
     return true;
 }
 
-/* Merges the sums into *out; those counted by other rules are sorted into buckets again. */
+/* Merges all sums into *out. The dumps of sums that other rules counted are sorted into buckets
+ * again. */
 static enum st join_sums(struct history_reader *r, struct keyer *k, const struct triage_options *o,
                          struct triage **out, struct err *e) {
     enum st st = take_only_sum(r, o, out) ? ST_OK : triage_new(out, o, e);
@@ -259,8 +261,8 @@ enum st history_read(struct history *h, const struct history_span *span, struct 
     return ST_OK;
 }
 
-/* Calls visit once for each value of the cells of the span; text selects cells whose columns are
- * day, version and build, with equal values one after the other. */
+/* Calls visit once for each value of the cells of the span. text: a query for the cells, whose
+ * columns are day, version and build, sorted so that equal values come one after the other. */
 static enum st each_value(struct history *h, const struct history_span *span, const char *text,
                           bool versions, history_value_visit visit, void *ctx, struct err *e) {
     struct sql_statement *s;

@@ -51,7 +51,7 @@ enum st history_match_parts(struct history *h, int64_t rolled, uint64_t dumps, b
     return fits && sum == dumps ? ST_OK : ST_NONE;
 }
 
-/* Merges a partial into a sum. A damaged partial is ST_NONE. */
+/* Merges a partial into a sum. ST_NONE: the partial is damaged. */
 static enum st add_partial(struct history *h, const void *bytes, size_t len, struct rolled_sum *sum,
                            struct err *e) {
     struct triage *t = NULL;
@@ -68,7 +68,8 @@ static enum st add_partial(struct history *h, const void *bytes, size_t len, str
     return st;
 }
 
-/* Merges the partial of the kept sum of this id into a sum. ST_NONE: it is damaged or gone. */
+/* Merges the partial of the kept sum of this id into a sum. ST_NONE: the partial is damaged or
+ * missing. */
 static enum st add_rolled(struct history *h, int64_t rolled, struct rolled_sum *sum, uint64_t *size,
                           struct err *e) {
     struct sql_statement *s;
@@ -108,7 +109,8 @@ enum st history_read_rolled(struct history *h, struct history_part_row *parts, s
     if (h->version < 2) {
         return ST_OK;
     }
-    /* The partials, of tens of megabytes, must not go through SQLite's sorter. */
+    /* The partials have tens of megabytes. The query does not select them, because SQLite's sorter
+     * would copy them. */
     if (sql_prepare(h->file, &s,
                     "SELECT id, dumps FROM rolled WHERE rules = ?1 ORDER BY dumps DESC, id DESC",
                     e) != ST_OK) {
@@ -155,7 +157,7 @@ static enum st put_rolled(struct sql_file *file, const struct history_part_row *
     return st;
 }
 
-/* Drops the sums that the newest sum makes needless: those of the same rules that have at least
+/* Drops the sums that the newest sum makes superfluous: those of the same rules that have at least
  * half of the newest sum's dumps and no part that the newest sum lacks. Then drops sums until there
  * are at most ROLLED_MAX, the oldest first. */
 static enum st drop_needless(struct sql_file *file, struct err *e) {
@@ -220,9 +222,9 @@ enum st history_keep_rolled(struct history *h, const struct history_part_row *pa
 
 /* ---- saving ---- */
 
-/* Is the structure of the file free of damage? A run that only reads must not write to a damaged
- * file, as that can make it worse. The faster quick_check of SQLite 3.40 takes keys of tables
- * without row ids for NULL. */
+/* Is the structure of the file undamaged? A run that only reads must not write to a damaged file,
+ * because writing can make the damage worse. integrity_check is used, since the faster quick_check
+ * of SQLite 3.40 takes keys of tables without row ids for NULL. */
 static bool is_sound(struct sql_file *file, struct err *e) {
     struct sql_statement *s;
     if (sql_prepare(file, &s, "PRAGMA integrity_check(1)", e) != ST_OK) {

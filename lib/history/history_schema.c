@@ -4,14 +4,14 @@
 
 #include "history/history_private.h"
 
-/* The tables of sums of parts, which version 1 lacks. */
+/* The tables of sums of parts, added in version 2. */
 #define HISTORY_ROLLED                                                                             \
     "CREATE TABLE rolled(id INTEGER PRIMARY KEY, rules INTEGER NOT NULL REFERENCES rules,"         \
     " dumps INTEGER NOT NULL, partial BLOB NOT NULL);"                                             \
     "CREATE TABLE rolled_part(part INTEGER NOT NULL, rolled INTEGER NOT NULL REFERENCES rolled,"   \
     " PRIMARY KEY(part, rolled)) WITHOUT ROWID;"
 
-/* The sums and dumps that are shown, which versions 1 and 2 lack. */
+/* The tables of the sums and dumps that commands show, added in version 3. */
 #define HISTORY_SHOWN                                                                              \
     "CREATE TABLE cell_sum(cell INTEGER PRIMARY KEY REFERENCES cell, dumps INTEGER NOT NULL,"      \
     " stalled_ms INTEGER NOT NULL);"                                                               \
@@ -26,13 +26,13 @@
     " date(c.day * 86400, 'unixepoch') AS day, c.version, c.build, v.dumps"                        \
     " FROM cell_value v JOIN cell c ON c.id = v.cell;"
 
-/* The pages of sums, which versions up to 4 lack. */
+/* The table of the pages of sums, added in version 5. */
 #define HISTORY_PAGES                                                                              \
     "CREATE TABLE rolled_page(rolled INTEGER PRIMARY KEY REFERENCES rolled, made TEXT NOT NULL,"   \
     " parts INTEGER NOT NULL, top BLOB NOT NULL, rows BLOB NOT NULL);"
 
-/* The tables. Parts have all the counts; the other tables repeat some of them for people and
- * queries. */
+/* All tables. Parts hold all counts; the other tables repeat some of them so that people can query
+ * them. */
 static const char history_schema[] =
     "CREATE TABLE fact(name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;"
     "CREATE TABLE rules(id INTEGER PRIMARY KEY, hash TEXT NOT NULL UNIQUE, words TEXT NOT NULL);"
@@ -113,7 +113,7 @@ static enum st refuse_tables(const char *what, const char *name, struct err *e) 
     return err_set(e, ERR_FORMAT, "the history is damaged or forged: %s '%.64s'", what, name);
 }
 
-/* Has `other` the entry of the schema that is the current row of s (type, name, sql)? */
+/* Does `other` have the schema entry (type, name, sql) in the current row of s? */
 static enum st has_entry(struct sql_statement *other, struct sql_statement *s, struct err *e) {
     sql_bind_text(other, 1, sql_text(s, 0));
     sql_bind_text(other, 2, sql_text(s, 1));
@@ -146,8 +146,8 @@ static enum st check_expected(struct sql_file *file, struct sql_file *reference,
     return st == ST_NONE ? ST_OK : ST_ERR;
 }
 
-/* Refuses a file that has a trigger, or another index of a history's own table. No code here reads
- * other tables and views. */
+/* Refuses a file that has a trigger, or an additional index on a table of the history. No code here
+ * reads other tables and views. */
 static enum st check_others(struct sql_file *file, struct sql_file *reference, struct err *e) {
     struct sql_statement *found = NULL, *entry = NULL, *table = NULL;
     enum st st = sql_prepare(file, &found,

@@ -33,7 +33,7 @@ enum st history_drop_before(struct history *h, int32_t day, uint64_t *cells, str
     char text[HISTORY_DAY_SIZE];
     *cells = 0;
     if (h->ids_from != HISTORY_NO_DAY && day <= h->ids_from) {
-        return ST_OK; /* these days were dropped before, and new dumps of them are refused */
+        return ST_OK; /* these days were dropped before; new dumps of them are refused already */
     }
     enum st st = sql_begin(h->file, e);
     for (size_t i = 0; st == ST_OK && i < sizeof steps / sizeof *steps; i++) {
@@ -52,7 +52,7 @@ enum st history_drop_before(struct history *h, int32_t day, uint64_t *cells, str
     return st == ST_OK ? sql_run(h->file, "PRAGMA incremental_vacuum", e) : st;
 }
 
-/* Reads how many of the days are not ahead of the clock. */
+/* Counts the days of the history that are not ahead of the clock. */
 static enum st count_days(struct history *h, int64_t *days, struct err *e) {
     struct sql_statement *s;
     if (sql_prepare(h->file, &s, "SELECT count(DISTINCT day) FROM cell WHERE day <= ?1", e) !=
@@ -138,7 +138,7 @@ struct sums {
     uint64_t dumps, ms;
 };
 
-/* The counts of a part, for the check of the sums that have the part. */
+/* The counts of a part, used to check the kept sums that contain the part. */
 struct part_sums {
     int64_t part;
     struct sums sums;
@@ -160,8 +160,8 @@ static enum st add_bucket_sums(void *ctx, const struct bucket_summary *b, struct
     return ST_OK;
 }
 
-/* Adds the counts of a partial to the sums, and to `values` unless that is NULL. ST_NONE: the
- * partial cannot be read, which is printed. */
+/* Adds the counts of a partial to the sums, and to `values` unless it is NULL. ST_NONE: the partial
+ * cannot be read; the reason was printed. */
 static enum st sum_partial(struct examination *x, const char *table, struct sql_statement *s,
                            struct sums *sums, struct history_value_sums *values, struct err *e) {
     struct triage *t = NULL;
@@ -206,7 +206,8 @@ static enum st sum_parts(struct examination *x, int64_t cell, struct sums *sums,
     return st == ST_ERR || more == ST_ERR ? ST_ERR : ST_OK;
 }
 
-/* Compares the dumps of a cell by system and device with those of its parts. */
+/* Compares the numbers of dumps by system and device that the table has for a cell with those of
+ * the cell's parts. */
 static enum st check_cell_values(struct examination *x, int64_t cell, struct err *e) {
     if (x->h->version < 3) {
         return ST_OK;

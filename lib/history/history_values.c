@@ -1,18 +1,19 @@
-/* Counts the dumps of a part by system and device, in a table for queries, and compares this table
- * with the parts. */
+/* Counts the dumps of a part by system and by device in a table that queries can use, and compares
+ * this table with the parts. */
 #include "history/history_private.h"
 
 #include <string.h>
 
 #include "classify/print/bucket_list.h"
 
-/* The facets, with their words in the table. */
+/* The facets (system, device) and their names in the table. */
 static const struct {
     const char *word;
     enum tally_facet facet;
 } history_facets[] = {{"os", FACET_OS}, {"device", FACET_DEVICE}};
 
-/* Calls visit for each value of each facet of a part; *facet is the facet's word meanwhile. */
+/* Calls visit for each value of each facet of a part. *facet is set to the facet's name before each
+ * call. */
 static enum st each_named_value(const struct triage *t, const char **facet, facet_visit visit,
                                 void *ctx, struct err *e) {
     enum st st = ST_OK;
@@ -60,7 +61,7 @@ void history_value_sums_release(struct history_value_sums *sums) {
     VEC_RELEASE(&sums->dumps);
 }
 
-/* Returns the dumps of a value, 0 if they are new. NULL: out of memory. */
+/* Returns the counter for the dumps of a value; a new counter is 0. NULL: out of memory. */
 static uint64_t *dumps_of_value(struct history_value_sums *sums, const char *facet,
                                 const char *text) {
     bool added = false;

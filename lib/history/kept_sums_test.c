@@ -12,14 +12,14 @@
 #include "history/fixture_history_test.h"
 #include "page/page.h"
 
-/* FIRST: how many buckets of a page are not kept as rows. */
+/* FIRST: number of buckets that a page shows in full, so that they are not kept as rows. */
 enum { ROUNDS = 3, STEPS = 12, DUMPS_MOST = 1500, DAYS = 9, FIRST = 3 };
 
 struct mixer {
     struct fixture_history *f;
     uint64_t state; /* state of xorshift64 */
-    unsigned sums;  /* number of readings after which the file had a sum */
-    unsigned pages; /* number of pages that were made of kept ones */
+    unsigned sums;  /* number of reads after which the file had a kept sum */
+    unsigned pages; /* number of pages that were made from kept ones */
 };
 
 static unsigned below(struct mixer *m, unsigned most) {
@@ -100,8 +100,8 @@ static bool is_first(void *ctx, const char *id, size_t rank) {
     return rank < FIRST;
 }
 
-/* Appends a page, and all of its buckets as rows, of a triage, with the kept rows unless those are
- * empty. rows becomes what can be kept of it. */
+/* Appends a page of a triage, with all of its buckets as rows. If *rows is not empty, it has the
+ * kept rows, which are used; it becomes the rows that can be kept. */
 static void write_page(struct fixture_history *f, struct triage *t, struct strbuf *rows,
                        struct strbuf *text) {
     struct summary s = {0};
@@ -128,8 +128,8 @@ static void write_page(struct fixture_history *f, struct triage *t, struct strbu
     strbuf_release(&kept);
 }
 
-/* Returns the page of a span, from what is kept of it if m is not NULL and there is such, else of
- * its parts, of which it is then kept. */
+/* Returns the page of a span. If m is not NULL and the history keeps a page of this span, that page
+ * is used; else the page is made from the parts and then kept. */
 static struct strbuf page_of(struct fixture_history *f, const struct history_span *span,
                              struct mixer *m) {
     struct triage *t = NULL;
@@ -242,8 +242,8 @@ static void a_sum_replaces_those_that_it_makes_needless(void **state) {
         free(held(f, &everything));
         assert_int_equal(number_of(f, "SELECT count(*) FROM rolled"), 1);
     }
-    free(held(f, &since)); /* a reading of a third of the days: both its own sum and that of all
-                              days are of use */
+    /* Reads a third of the days: the sum of these days and the sum of all days are both kept. */
+    free(held(f, &since));
     assert_int_equal(number_of(f, "SELECT count(*) FROM rolled"), 2);
     assert_int_equal(number_of(f, "SELECT count(*) FROM rolled_part WHERE rolled NOT IN"
                                   " (SELECT id FROM rolled)"),

@@ -61,8 +61,9 @@ static enum st check_kind(struct history *h, struct err *e) {
     return history_check_tables(h->file, version, e);
 }
 
-/* Fills the table of systems and devices from all parts, because in earlier versions only the parts
- * have them. A part that is damaged is left out, as it is in each reading. */
+/* Fills the table of systems and devices from all parts, because earlier versions lack this table,
+ * and only their parts have the counts. A part that is damaged is left out, as it is in each
+ * reading. */
 static enum st value_all_parts(struct history *h, struct err *e) {
     struct sql_statement *s;
     if (sql_prepare(h->file, &s, "SELECT cell, partial FROM part ORDER BY id", e) != ST_OK) {
@@ -85,8 +86,8 @@ static enum st value_all_parts(struct history *h, struct err *e) {
     return more == ST_ERR ? ST_ERR : st;
 }
 
-/* Makes a history of an earlier version one of this version, unless another process has done so
- * meanwhile. */
+/* Upgrades a history of an earlier version to this version, unless another process has just done
+ * so. */
 static enum st upgrade(struct history *h, struct err *e) {
     char set_version[64];
     snprintf(set_version, sizeof set_version, "PRAGMA user_version = %d", HISTORY_VERSION);
@@ -102,7 +103,8 @@ static enum st upgrade(struct history *h, struct err *e) {
 }
 
 static enum st prepare_file(struct history *h, struct err *e) {
-    /* One transaction, because another process may upgrade the history meanwhile. */
+    /* All facts are read in one transaction, because another process may upgrade the history at the
+     * same time. */
     enum st st = sql_begin_reading(h->file, e);
     st = st == ST_OK ? check_kind(h, e) : st;
     sql_end_reading(h->file);
@@ -112,8 +114,9 @@ static enum st prepare_file(struct history *h, struct err *e) {
     if (st != ST_OK || h->access == HISTORY_READ) {
         return st;
     }
-    /* The ids of dumps are inserted at random places of a large index: with SQLite's own cache of
-     * 2 MB each group of them writes and reads the same pages many times. */
+    /* A large cache, because the ids of dumps are inserted at random places of a large index: with
+     * SQLite's default cache of 2 MB each group of ids writes and reads the same pages many
+     * times. */
     st = sql_run(h->file,
                  "PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA cache_size = -65536",
                  e);
@@ -122,15 +125,15 @@ static enum st prepare_file(struct history *h, struct err *e) {
 
 /* ---- a new file ---- */
 
-/* Makes an empty history in this file, which the caller has made readable by its owner alone,
+/* Makes an empty history in this file. The caller has made the file accessible to its owner alone,
  * because a history has data of users. */
 static enum st fill_file(const char *path, struct err *e) {
     struct sql_file *file = NULL;
     if (sql_open(&file, path, true, e) != ST_OK) {
         return ST_ERR;
     }
-    /* The log comes last: a commit without it is in the file, or fails, while the close that would
-     * copy a log to the file does not tell of a full disk. */
+    /* The write-ahead log is switched on last. A commit without it is in the file or fails; with
+     * it, the close that copies the log to the file would not report a full disk. */
     enum st st = sql_run(file, "PRAGMA auto_vacuum = INCREMENTAL; PRAGMA synchronous = FULL", e);
     st = st == ST_OK ? sql_begin(file, e) : st;
     st = st == ST_OK ? make_tables(file, e) : st;
@@ -140,8 +143,9 @@ static enum st fill_file(const char *path, struct err *e) {
     return st;
 }
 
-/* Makes the history unless it exists. It is built under a temporary name and renamed when complete,
- * so that of several processes one makes it, and none sees an incomplete one. */
+/* Makes the history unless it exists. The file is built under a temporary name and renamed when
+ * complete, so that several processes at a time make only one history, and no process sees an
+ * incomplete file. */
 static enum st make_history(const char *path, struct err *e) {
     struct strbuf temporary = {0};
     if (faccessat(AT_FDCWD, path, F_OK, 0) == 0) {

@@ -50,8 +50,8 @@ struct history_counts {
     uint64_t dumps, sessions; /* added */
     uint64_t known;           /* left out, because their ids are known */
     uint64_t too_old;         /* refused: their days are so old that ids are no longer kept */
-    uint64_t ahead; /* of all these: their times are ahead of the clock, so that they count as
-                       without a day */
+    uint64_t ahead; /* of all these: dumps whose time is ahead of the clock, so that they count as
+                       dumps without a day */
 };
 
 /* Sets the day of the clock. From now on a dump or session record whose day is more than
@@ -95,8 +95,8 @@ struct history_span {
                     spans */
     const struct where *where; /* terms on history_fields; NULL = none */
 };
-/* The fields that `where` may name, ended by NULL; owner and ignored hold here for everything, see
- * where_match_bucket. */
+/* The names of fields that `where` may use, ended by NULL. The fields owner and ignored match every
+ * dump here, see where_match_bucket. */
 extern const char *const history_fields[];
 /* Reads the rules and the cap with which the last options were set; the texts of o are borrowed
  * until the next call. False: nothing was ever added, or, with an error in e, the file cannot be
@@ -113,17 +113,18 @@ enum st history_read(struct history *h, const struct history_span *span, struct 
                      const struct triage_options *o, struct triage **out,
                      struct err *e) BASE_MUST_USE;
 
-/* What a page shows of a span, kept beside the sum of its parts, so that it can be written again
- * without that sum: a triage of the first buckets alone (triage_keep), and the bytes of the rows of
- * the others (summary_write_rows). */
-/* Reads both. o: the options of the run. ST_NONE: they are not kept, or were made with other
- * options or by another build, or what was added since is in the span. ST_ERR: as history_read. */
+/* A page of a span as the file keeps it beside the sum of the parts, so that the page can be
+ * written again without that sum: a triage of the first buckets alone (triage_keep), and the bytes
+ * of the rows of the others (summary_write_rows). */
+/* Reads the kept triage and rows of a span. o: the options of the run. ST_NONE: they are not kept,
+ * or were made with other options or by another build, or dumps were added to the span since.
+ * ST_ERR: as history_read. */
 enum st history_read_page(struct history *h, const struct history_span *span,
                           const struct triage_options *o, struct triage **top, struct strbuf *rows,
                           struct err *e) BASE_MUST_USE;
-/* Keeps both, which were made of what the last history_read of the same span gave. As with a sum
- * nothing happens if the file cannot be written at once, if the span changed since, or if the sum
- * of its parts is not kept. ST_ERR: out of memory. */
+/* Keeps a triage and rows, which were made from the result of the last history_read of the same
+ * span. As with a sum, nothing happens if the file cannot be written at once, if the span changed
+ * since, or if the sum of its parts is not kept. ST_ERR: out of memory. */
 enum st history_keep_page(struct history *h, const struct history_span *span,
                           const struct triage *top, const struct strbuf *rows,
                           struct err *e) BASE_MUST_USE;
@@ -204,7 +205,8 @@ enum st history_mark(struct history *h, const char *id, const char *name, const 
 enum st history_drop_before(struct history *h, int32_t day, uint64_t *cells,
                             struct err *e) BASE_MUST_USE;
 /* Drops the oldest days, as history_drop_before does, until the file has at most this many bytes in
- * use or only the newest day is left that is not after history_set_today. *cells: as above. */
+ * use or only the newest day is left that is not after history_set_today. *cells: as for
+ * history_drop_before. */
 enum st history_drop_past(struct history *h, uint64_t bytes, uint64_t *cells,
                           struct err *e) BASE_MUST_USE;
 /* Removes the data that identifies a user, whose name is the text that dumps have as `user`; counts

@@ -1,5 +1,5 @@
-/* Tests that a history holds what the merge of its runs' partials holds, counts each dump once, and
- * survives a writer that dies. */
+/* Tests that a history gives the same result as the merge of its runs' partials, counts each dump
+ * once, and survives a writer that dies. */
 #include <stdarg.h>
 #include <setjmp.h>
 #include <stddef.h>
@@ -18,8 +18,8 @@
 #include "base/hash.h"
 #include "history/fixture_history_test.h"
 
-/* Returns the partial of one run over the first `count` dumps, or over those of them for which
- * `takes` is true; the caller frees it. */
+/* Returns the partial of one run over the first `count` dumps, or only over those of them for which
+ * `takes` returns true; the caller frees it. */
 static char *counted(struct fixture_history *f, unsigned count, bool (*takes)(unsigned n)) {
     struct triage *t = NULL;
     assert_int_equal(triage_new(&t, &f->options, NULL), ST_OK);
@@ -177,8 +177,7 @@ static bool of_the_first_six(unsigned n) {
 
 static void memory_that_runs_out_is_an_error_and_loses_nothing(void **state) {
     struct fixture_history *f = *state;
-    free(counted(f, 6,
-                 NULL)); /* so that the keyer knows the frames before allocations are counted */
+    free(counted(f, 6, NULL)); /* the keyer has to know the frames before allocations are counted */
     assert_true(!failmalloc_works() || failmalloc_sweep(add_and_read, f) > 0);
     reopen(f, HISTORY_WRITE);
     add_range(f, 0, 6);
@@ -420,8 +419,8 @@ static void a_changed_byte_is_found_and_the_rest_is_read(void **state) {
     assert_int_equal(history_check(f->h, &out, NULL), ST_OK);
     history_close(f->h);
     f->h = NULL;
-    /* Damages the pages from the fourth on in turn: most belong to a part, the largest thing in the
-     * file. */
+    /* Damages one page after the other, from the fourth page on: most pages belong to a part, which
+     * is the largest object in the file. */
     int fd = open(f->path, O_RDWR);
     off_t size = lseek(fd, 0, SEEK_END);
     unsigned broken = 0;
@@ -439,7 +438,7 @@ static void a_changed_byte_is_found_and_the_rest_is_read(void **state) {
         if (f->h) {
             sound =
                 history_read(f->h, &everything, f->keyer, &f->options, &t, &e) == ST_OK && sound;
-            triage_free(t); /* t has what could be read */
+            triage_free(t); /* t has the parts that could be read */
         }
         history_close(f->h);
         f->h = NULL;
@@ -472,7 +471,7 @@ static void what_is_no_history_is_refused(void **state) {
     }
 }
 
-/* Changes the file with SQL, as someone else could, who may also add views and triggers. */
+/* Changes the file with SQL as another program could, which may also add views and triggers. */
 static void forge_history(struct fixture_history *f, const char *sql) {
     reopen(f, HISTORY_WRITE);
     history_close(f->h);

@@ -20,8 +20,8 @@ struct sql_statement {
                     all were bound */
 };
 
-/* Did a call of the system fail because there was no room? SQLite calls that an I/O error where it
- * writes its log's index or syncs a file. */
+/* Did a system call fail because the disk was full? SQLite reports that as an I/O error when it
+ * writes the index of its log or syncs a file. */
 static bool lacks_room(struct sql_file *f) {
     const int why = sqlite3_system_errno(f->db);
     return why == ENOSPC || why == EDQUOT;
@@ -78,8 +78,8 @@ static void distrust_file(sqlite3 *db) {
     }
 }
 
-/* Is there something at the path that is no regular file? To open a FIFO would wait for a writer.
- */
+/* Does the path name something other than a regular file? Opening a FIFO, for example, would wait
+ * for a writer. */
 static bool is_no_file(const char *path) {
     struct stat st;
     return stat(path, &st) == 0 && !S_ISREG(st.st_mode);
@@ -93,7 +93,8 @@ enum st sql_open(struct sql_file **out, const char *path, bool writable, struct 
     if (!f) {
         return err_nomem(e);
     }
-    /* SQLite takes ":memory:" and "file:x" for other things than files of these names. */
+    /* Without a prefix, SQLite would take ":memory:" for a database in memory and "file:x" for a
+     * URI. */
     struct strbuf name = {0};
     strbuf_addf(&name, "%s%s", !path || path[0] == '/' ? "" : "./", path ? path : ":memory:");
     int flags = writable ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY;
@@ -228,9 +229,9 @@ void sql_bind_none(struct sql_statement *s, int at) {
     note_bound(s, sqlite3_bind_null(s->stmt, at));
 }
 
-/* Makes SQLite hold the row's texts and bytes as sql_text and sql_bytes return them. For a text it
- * may need memory for the NUL at its end, and without it sqlite3_column_text returns NULL, as for a
- * column that is NULL. False: out of memory. */
+/* Makes SQLite store the row's texts and bytes in the form in which sql_text and sql_bytes return
+ * them. SQLite may need memory to append the NUL of a text; without memory sqlite3_column_text
+ * returns NULL, as it does for a column that is NULL. False: out of memory. */
 static bool hold_row(sqlite3_stmt *stmt) {
     for (int i = 0; i < sqlite3_column_count(stmt); i++) {
         int type = sqlite3_column_type(stmt, i);

@@ -1,6 +1,6 @@
 /* One SQLite file, its statements and its write lock: the interface through which the history uses
  * SQLite. A handle and its statements are for one thread. In a build without libsqlite3 sql_open
- * fails with that message, so that nothing else is called. */
+ * fails and says so, so that no other function is ever called. */
 #ifndef STALLKIT_HISTORY_SQL_FILE_H
 #define STALLKIT_HISTORY_SQL_FILE_H
 
@@ -43,8 +43,8 @@ enum st sql_commit(struct sql_file *f, struct err *e) BASE_MUST_USE;
 /* Undoes the transaction, if one is open, and releases the lock. */
 void sql_undo(struct sql_file *f);
 bool sql_is_writing(const struct sql_file *f);
-/* Reads a number that changes when another connection commits to the file, unless this one is
- * reading (sql_begin_reading): then it is the number at the beginning of that. */
+/* Reads a number that changes when another connection commits to the file. Inside a transaction
+ * that only reads (sql_begin_reading) it stays as it was at the beginning of the transaction. */
 enum st sql_data_version(struct sql_file *f, int64_t *version, struct err *e) BASE_MUST_USE;
 /* Returns how many rows the last statement inserted, updated or deleted. */
 uint64_t sql_changed(const struct sql_file *f);
@@ -56,8 +56,9 @@ enum st sql_prepare(struct sql_file *f, struct sql_statement **out, const char *
 void sql_finish(struct sql_statement *s);
 /* Makes the statement ready to run again; its bound values stay. */
 void sql_reset(struct sql_statement *s);
-/* Bind a value to parameter `at`, from 1. Texts and bytes are borrowed until the next reset; a NULL
- * text is "". A value that cannot be bound is an error of the next sql_next. */
+/* Binds a value to parameter `at`, counted from 1. Texts and bytes are borrowed until the next
+ * reset; a NULL text is bound as "". If a value cannot be bound, the next sql_next returns the
+ * error. */
 void sql_bind_text(struct sql_statement *s, int at, const char *text);
 void sql_bind_bytes(struct sql_statement *s, int at, const void *bytes, size_t len);
 void sql_bind_number(struct sql_statement *s, int at, int64_t v);
@@ -70,7 +71,8 @@ void sql_bind_none(struct sql_statement *s, int at);
 enum st sql_next(struct sql_statement *s, struct err *e) BASE_MUST_USE;
 /* Runs a statement to its end, and resets it. */
 enum st sql_step(struct sql_statement *s, struct err *e) BASE_MUST_USE;
-/* Read column `at`, from 0, of the current row; borrowed until the next sql_next. */
+/* Reads column `at`, counted from 0, of the current row. The result is borrowed until the next
+ * sql_next. */
 const char *sql_text(struct sql_statement *s, int at); /* "" if the column holds no text */
 const void *sql_bytes(struct sql_statement *s, int at, size_t *len);
 int64_t sql_number(struct sql_statement *s, int at);

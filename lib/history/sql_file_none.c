@@ -1,5 +1,5 @@
-/* Stands in for sql_file.c in a build without libsqlite3: sql_open fails, so that nothing else is
- * called. */
+/* Stands in for sql_file.c in a build without libsqlite3: sql_open fails, so that no other function
+ * is ever called. */
 #include "history/sql_file.h"
 
 enum st sql_open(struct sql_file **out, const char *path, bool writable, struct err *e) {

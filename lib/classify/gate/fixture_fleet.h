@@ -1,4 +1,5 @@
-/* Draws runs of a simulated fleet of users for tests, without dumps; the true rates are known. */
+/* Draws runs of a simulated fleet of users for tests. No dumps are made, and the true rates are
+ * known. */
 #ifndef STALLKIT_CLASSIFY_FIXTURE_FLEET_H
 #define STALLKIT_CLASSIFY_FIXTURE_FLEET_H
 
@@ -50,17 +51,19 @@ static inline unsigned dice_poisson(struct dice *d, double mean) {
 struct fleet {
     unsigned users;
     double stalls;      /* average number per user */
-    double old_devices; /* exponent: the higher it is, the more users have old, slow devices */
+    double old_devices; /* exponent: the larger it is, the more users have old, slow devices */
     size_t causes;
     /* Each cause's share of all stalls at its usual rate; the sum may differ from 1. */
     double share[FLEET_CAUSES_MAX];
     double factor[FLEET_CAUSES_MAX]; /* factor by which each cause's rate is multiplied */
     double length;                   /* factor on the length of the stalls of cause 0 */
-    double callers; /* share of the causes that have two callers, and so two level-2 buckets */
-    /* exposure: how long the app was used is counted; clumsy: a few heavy users have most of the
-     * stalls. */
+    double callers; /* share of the causes that are reached from two callers, and so have two
+                       level-2 buckets */
+    /* exposure: the time for which the app was used is counted; clumsy: a few heavy users have most
+     * of the stalls. */
     bool exposure, clumsy;
-    bool even; /* users differ little, and few have a cause of their own */
+    bool even; /* true: users differ little from each other, and few have a stall cause that others
+                  lack */
 };
 
 /* Returns a fleet with 60 causes, of which the n-th is 1/n as frequent as the first. */

@@ -45,7 +45,8 @@ static void find_exposure(struct gate *g) {
     }
 }
 
-/* Are so many of some stalls without exposure that a rate of the others says little? */
+/* Are there so many of these stalls without exposure that a rate of the other stalls says
+ * little? */
 static bool is_much(uint64_t unexposed, uint64_t stalls) {
     return (unsigned __int128)unexposed * 20 > stalls;
 }
@@ -63,11 +64,11 @@ static void find_unexposed(struct gate *g) {
     }
 }
 
-/* Compares the numbers of users of the rows from `from` on. Of a bucket's users in both runs the
- * later run is expected to have a share: its share of all users with a stall, or its share of the
- * exposure if that is larger, because the number of users does not grow in proportion to the time
- * for which they were watched. Users on devices that only one run has are left out, in proportion
- * to their stalls. */
+/* Compares the numbers of users of the rows from `from` on. Of the users that a bucket has in both
+ * runs together, the later run is expected to have a certain share: its share of all users with a
+ * stall or its share of the exposure, whichever is larger, because the number of users does not
+ * grow in proportion to the time for which they were watched. Users on devices that only one run
+ * has are left out, in proportion to their stalls. */
 static void compare_users(struct gate *g, size_t from, double share_of_exposure) {
     /* Relative error of a number of users from 2^12 registers (distinct.h). */
     const double error = 1.04 / 64;
@@ -90,9 +91,9 @@ static void compare_users(struct gate *g, size_t from, double share_of_exposure)
     }
 }
 
-/* Can the stalled time of a row be compared? It cannot if a run has stalls of unknown length, which
- * would count as a rise once their length is known. When shares are compared, such a stall in any
- * bucket changes the shares of all. */
+/* Can the stalled time of a row be compared? It cannot if a run has stalls of unknown length,
+ * because they would look like a rise once their length is known. When shares are compared, such a
+ * stall in any bucket changes the shares of all buckets. */
 static bool time_is_known(const struct gate *g, const struct gate_row *row) {
     for (size_t run = 0; run < RATES_RUNS; run++) {
         if (g->rates ? row->length_unknown[run] : tally_length_unknown(&g->run[run]->total)) {
@@ -146,7 +147,8 @@ static enum st compare_from(struct gate *g, size_t from, struct err *e) {
 
 /* Computes the weights of a row's measures in its p-value: each is in proportion to the inverse of
  * the measure's variance, but at least a tenth, because the most precise measure may not be the one
- * that rises. Variances are of both runs together, so a rise does not influence them. */
+ * that rises. Variances are computed over both runs together, so that a rise does not influence
+ * them. */
 static void weigh_measures(const struct gate_row *row, double weight[GATE_MEASURES]) {
     const double least = 0.1;
     double sum = 0;
@@ -160,7 +162,7 @@ static void weigh_measures(const struct gate_row *row, double weight[GATE_MEASUR
     }
 }
 
-/* The ratio of rates for whose detection the error is spent. */
+/* A rise of the rate by this factor is the one that the error is spent to detect. */
 static const double sought = 1.5;
 
 static struct rates_hypothesis hypothesis_of(const struct gate_row *row) {
@@ -179,7 +181,7 @@ static struct rates_hypothesis hypothesis_of(const struct gate_row *row) {
                                      .effect = isfinite(error) ? log(sought) / error : 0};
 }
 
-/* Returns the share of the error that is spent on all rows of this row's kind. */
+/* Returns the share of the allowed error that is spent on all rows of this row's kind. */
 static double share_of(const struct gate_row *row) {
     switch (row->level) {
     case '1':
@@ -203,7 +205,8 @@ static size_t end_of_kind(const struct gate *g, size_t from) {
     return end;
 }
 
-/* Spends the error on the rows kind by kind; kinds without rows leave their share to the others. */
+/* Spends the error on the rows kind by kind. The share of a kind without rows goes to the other
+ * kinds. */
 static void spend_by_kind(const struct gate *g, struct rates_hypothesis *h) {
     double whole = 0;
     for (size_t i = 0; i < g->rows.len; i = end_of_kind(g, i)) {
@@ -220,10 +223,10 @@ static double least_rise(const struct gate *g) {
     return 1 + g->options.regressed_percent / 100.0;
 }
 
-/* Returns the measure that decides whether the row's rate rose by less than `least` times: that of
- * the stalls or of the users, see the header. */
+/* Returns the measure (stalls or users) that decides whether the row's rate rose by less than
+ * `least` times; gate.h has the rule. */
 static size_t deciding(const struct gate_row *row, double least) {
-    const double unlike = 3; /* a limit of the stalls' ratio from which they say little */
+    const double unlike = 3; /* if the stalls' ratio may be this large, the stalls say little */
     const struct rates_comparison *stalls = &row->by[RATES_COUNT], *users = &row->by[GATE_USERS];
     bool risen = stalls->p <= alpha && stalls->ratio >= least;
     return users->error < stalls->error && stalls->upper < unlike && !risen ? GATE_USERS
@@ -271,8 +274,8 @@ double gate_expected_users(const struct gate_row *row) {
 
 /* Judges a bucket that the base does not have. */
 static enum gate_verdict judge_new(const struct gate *g, const struct gate_row *row) {
-    /* A base that expects fewer events than the exact 95 % Poisson limit for 0 events may have
-     * had none by chance. */
+    /* By the exact 95 % Poisson limit for 0 events, a base that expects fewer events than this may
+     * have had none by chance. */
     const double detected = 2.9957;
     bool many = row->users[RATES_NOW] >= g->options.min_users;
     bool often = gate_expected_users(row) > detected;
@@ -293,13 +296,14 @@ static bool has_exposure(const struct gate *g, const struct gate_row *row) {
 static enum gate_verdict gate_judge(const struct gate *g, const struct gate_row *row) {
     double least = least_rise(g);
     bool enough = false, risen = row->p <= alpha;
-    /* Only the limit of one measure counts: the lowest of several limits would be too low. */
+    /* Only the limit of the deciding measure counts: the lowest of the limits of all measures would
+     * be too low. */
     bool tells = row->by[deciding(row, least)].upper < least;
     if (row->stalls[RATES_BASE] == 0 && row->bucket) {
         return judge_new(g, row);
     }
-    /* This is the row of all stalls: a base without any stall has no users by which the rise
-     * could be tested. */
+    /* This is the row of all stalls: a base without any stall has no users with whom the rise could
+     * be tested. */
     if (row->stalls[RATES_BASE] == 0 && row->users[RATES_NOW] < g->options.min_users) {
         return GATE_INCONCLUSIVE;
     }
@@ -319,8 +323,9 @@ static uint64_t share_of_stalls(const struct gate *g, const struct gate_row *row
 }
 
 /* May the rate of this large bucket, or of all stalls, have risen by half, without being
- * significant? The report warns of it, unless the number of a bucket's users excludes such a
- * rise: of all stalls it cannot, as all users can stall more often. */
+ * significant? The report then warns of it. A bucket is no suspect if the number of its users
+ * excludes such a rise. For the row of all stalls that number excludes nothing, because all users
+ * can stall more often. */
 static bool is_suspect(const struct gate *g, const struct gate_row *row) {
     const struct rates_comparison *c = &row->by[RATES_COUNT];
     bool all = row->level == '*';
@@ -329,7 +334,8 @@ static bool is_suspect(const struct gate *g, const struct gate_row *row) {
            c->ratio >= sought && c->p < 0.1 && (all || row->by[GATE_USERS].upper >= sought);
 }
 
-/* Returns the milliseconds of a row in the later run in excess of what the base's rate predicts. */
+/* Returns the stalled milliseconds of a row in the later run that exceed those predicted by the
+ * base's rate. */
 static double excess(const struct gate_row *row) {
     const struct rates_comparison *c = &row->by[RATES_MS];
     return c->ratio > 0 ? c->events[RATES_NOW] * (1 - 1 / c->ratio) : 0;
@@ -370,8 +376,9 @@ static bool is_decided(const struct gate *g, const struct gate_row *row) {
     return decided;
 }
 
-/* Computes the share of the stalls of level 1 that are in buckets with a decision; rows are
- * still in the order in which they were made, to which their `pools` refer. */
+/* Computes the share of the stalls of level 1 that are in buckets with a decision. It must run
+ * before the rows are sorted, because their `pools` are indexes in the order in which the rows were
+ * made. */
 static void count_decided(struct gate *g) {
     uint64_t stalls = 0, decided = 0;
     for (size_t i = 0; i < g->rows.len; i++) {
@@ -384,8 +391,8 @@ static void count_decided(struct gate *g) {
     g->decided_permille = stalls ? (uint64_t)((unsigned __int128)decided * 1000 / stalls) : 0;
 }
 
-/* Finds the least rise that would have been detected in all buckets of at least 2 % of the
- * stalls, else in larger ones only. */
+/* Finds the smallest rise that would have been detected in every bucket with at least 2 % of the
+ * stalls; if there is none, in every larger bucket. */
 static void find_seen(struct gate *g) {
     static const unsigned sizes[] = {20, 50, 100, 200};
     for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++) {
@@ -418,9 +425,9 @@ static bool is_watched(struct gate *g) {
     return watched;
 }
 
-/* Does a run have enough users? Users who stalled are counted; if they are too few, the users
- * expected to stall at the other run's rate, unless session records name too few users: one user
- * who was watched all day counts as one. */
+/* Does a run have enough users? Users who stalled are counted. If they are too few, the number of
+ * users who would have stalled at the other run's rate counts instead, unless session records name
+ * too few users: one user who was watched all day counts as one. */
 static bool has_users(const struct gate *g, size_t run) {
     const struct triage *t = g->run[run];
     /* The number of users named in session records; exposure tables name none. */
@@ -432,7 +439,7 @@ static bool has_users(const struct gate *g, size_t run) {
            (watched && expected >= (double)g->options.min_users);
 }
 
-/* Is the row's bucket, or the level-1 bucket that contains it, marked by people to be ignored? */
+/* Have people marked the row's bucket, or the level-1 bucket that contains it, to be ignored? */
 static bool row_is_ignored(const struct gate *g, const struct gate_row *row) {
     const struct bucket *b = row->bucket;
     if (!g->options.ignored || !b) {

@@ -28,8 +28,8 @@
 
 enum gate_verdict {
     GATE_PASS,
-    GATE_NEW, /* the base does not have the bucket, although it has enough data to have it at the
-                 later run's rate; at least min_users users of the later run do */
+    GATE_NEW, /* the base does not have the bucket, although it is large enough to have it at the
+                 later run's rate, and at least min_users users of the later run have it */
     GATE_REGRESSED,    /* the rate rose significantly, by at least the percentage of the options */
     GATE_INCONCLUSIVE, /* there is not enough data for a verdict */
     GATE_PLATFORM,     /* new, but only on a system or a device that the base did not have */
@@ -66,7 +66,7 @@ struct gate_row {
     /* The cause, or the framework ("" = none), of a pool; NULL: the row is no pool. */
     const char *pool;
     size_t pooled; /* number of buckets in the pool */
-    /* Indexes among the rows of the pools that a small bucket is in, valid until the rows are
+    /* Indexes, among the rows, of the pools that contain a small bucket, valid until the rows are
      * sorted; SIZE_MAX: none. */
     size_t pools[GATE_POOLS];
     bool platform; /* the bucket occurs only with values of `facet` that the base did not have */
@@ -78,9 +78,9 @@ struct gate_row {
     struct distinct who[RATES_RUNS];
     struct rates_comparison by[GATE_MEASURES];
     double p;          /* p-value of all measures together, adjusted for all rows */
-    double detectable; /* least ratio that would have been detected in four of five such runs */
-    bool suspect; /* the bucket is large, or the row has all stalls; its rate may have risen by half
-                   */
+    double detectable; /* smallest ratio that would have been detected in four of five such runs */
+    bool suspect; /* the row is that of a large bucket or of all stalls, and its rate may have risen
+                     by half */
     enum gate_verdict verdict;
 };
 
@@ -92,19 +92,20 @@ struct gate {
     bool sessions;                  /* exposure is counted in sessions, not in time */
     double exposure[RATES_RUNS];    /* 0 if shares are compared */
     uint64_t unexposed[RATES_RUNS]; /* stalls in strata in which their run has no exposure */
-    bool together; /* for the many of them, devices and systems are compared as one */
+    bool together; /* so many stalls are unexposed that all devices and systems are compared as one
+                      stratum */
     /* Watched part of the sessions' time, in permille; -1 = no session record has it. */
     int watched_permille[RATES_RUNS];
     VEC(struct gate_row)
-    rows;                        /* failing verdicts first, then by excess stalled time */
+    rows; /* rows with failing verdicts first, then the others, each by excess stalled time */
     size_t count[GATE_VERDICTS]; /* number of rows by verdict */
     size_t tests;
     /* Share of the level-1 stalls whose bucket, or a pool that it is in, has enough data. */
     uint64_t decided_permille;
     size_t suspects; /* number of suspect rows */
     /* In level-1 buckets with at least seen_permille of the stalls, a rise to seen_ratio times as
-     * many would have been detected; seen_ratio is 0 if there is no such bucket, or if only a rise
-     * to ten times as many or more would have been. */
+     * many would have been detected. seen_ratio is 0 if there is no such bucket, or if only a rise
+     * to ten times as many or more would have been detected. */
     unsigned seen_permille;
     double seen_ratio; /* see seen_permille */
     /* Verdict of the run: GATE_REGRESSED, else GATE_NEW, if a row has it; else GATE_INCONCLUSIVE

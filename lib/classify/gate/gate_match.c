@@ -12,7 +12,7 @@ struct matching {
     struct gate_match *m;
     const struct triage *const *run;
     size_t level;
-    size_t full; /* largest number of the app's functions in a key */
+    size_t full; /* largest number of the app's functions that a key of the two runs has */
 };
 
 /* A condition of a match: may b be compared with `other`? */
@@ -33,9 +33,9 @@ static bool number_bucket(struct alias_index *n, uint64_t number, const struct b
     return VEC_PUSH(&n->aliases, ((struct alias){.number = number, .bucket = b->index}));
 }
 
-/* Searches for the buckets that have the number and that `fits` (NULL: any) accepts. Sets *found
- * to one of them, and *several if *found was another bucket before, so that the caller
- * recognises a unique match over several numbers. */
+/* Searches for the buckets that have this number and that `fits` (NULL: any) accepts. Sets *found
+ * to one of them. *several is set if *found was another bucket before; so a caller that searches by
+ * several numbers knows whether the match is unique. */
 static void note_candidates(const struct matching *x, const struct alias_index *n, uint64_t number,
                             const struct bucket_set *set, const struct bucket *b,
                             matching_fits *fits, const struct bucket **found, bool *several) {
@@ -64,8 +64,8 @@ static void match_equal(const struct matching *x) {
     }
 }
 
-/* Matches each bucket of nameless frames with the bucket of the other run that has the frames'
- * names, matched or not. False: out of memory. */
+/* Matches each bucket whose frames have no names with the bucket of the other run whose frames have
+ * these names, even if that one is matched already. False: out of memory. */
 static bool match_nameless(const struct matching *x) {
     for (size_t run = 0; run < RATES_RUNS; run++) {
         struct alias_index index;
@@ -124,8 +124,8 @@ static const struct bucket *find_by_ids(const struct matching *x, const struct a
 }
 
 /* Matches each bucket that has no match with the bucket of the other run with which it shares an
- * id, if there is exactly one. Several buckets may match the same one, for instance after a
- * function became known to have been inlined at several places. False: out of memory. */
+ * id, if there is exactly one. Several buckets may match the same bucket, for instance when the
+ * later run knows that one function was inlined at several places. False: out of memory. */
 static bool match_ids(const struct matching *x) {
     struct alias_index of[RATES_RUNS] = {0};
     bool ok =
@@ -149,7 +149,8 @@ static bool match_ids(const struct matching *x) {
 
 /* ---- keys that differ by one function ---- */
 
-enum { EQUAL_FRAMES_MIN = 2 /* functions of the app that both keys must have in common */ };
+/* Number of functions of the app that both keys must have in common. */
+enum { EQUAL_FRAMES_MIN = 2 };
 
 static bool same_frame(const struct bucket_frame *a, const struct bucket_frame *b) {
     return strcmp(a->image, b->image) == 0 && strcmp(a->function, b->function) == 0;
@@ -163,9 +164,9 @@ static size_t count_functions(const struct bucket *b, size_t frames) {
     return n;
 }
 
-/* Do the frames of `more` without the one at index `helper` equal those of `less`? `less` may
- * have one frame more at its end if `more` is full: the number of frames in a key is limited, so
- * an added function pushes the outermost frame out of it. */
+/* Is the list of frames of `more`, without the frame at index `helper`, equal to that of `less`?
+ * `less` may have one frame more at its end if `more` is full: the number of frames in a key is
+ * limited, so that an added function pushes the outermost frame out. */
 static bool begins_without(const struct matching *x, const struct bucket *more, size_t helper,
                            const struct bucket *less) {
     size_t rest = more->frame_count - 1;
@@ -182,8 +183,8 @@ static bool begins_without(const struct matching *x, const struct bucket *more, 
     return count_functions(less, rest) >= EQUAL_FRAMES_MIN;
 }
 
-/* Does `more` have one function of the app more than `less`, and all else equal? The framework,
- * a frame without a function, must be equal, too. */
+/* Does `more` have one function of the app more than `less`, with all other frames equal? The
+ * framework, which is a frame without a function, must be equal, too. */
 static bool has_one_more(const struct matching *x, const struct bucket *more,
                          const struct bucket *less) {
     for (size_t i = 0; i < more->frame_count; i++) {
@@ -212,8 +213,9 @@ static uint64_t hash_frames(const struct bucket *b, size_t count, size_t without
     return hash;
 }
 
-/* Numbers the buckets of a run that have no match by hashes of their frames: all frames and all
- * but the last; with `helpers`, all frames but one, for each frame. False: out of memory. */
+/* Files each bucket of a run that has no match under hashes of its frames: of all frames, and of
+ * all but the last. With `helpers`, under hashes of all frames but one, once for each frame. False:
+ * out of memory. */
 static bool number_frames(const struct matching *x, size_t run, bool helpers,
                           struct alias_index *n) {
     for (size_t i = 0; i < matching_set(x, run)->buckets.len; i++) {
@@ -269,8 +271,8 @@ static bool match_helpers(const struct matching *x) {
         ok = number_frames(x, run, false, &h.begins[run]) &&
              number_frames(x, run, true, &h.without[run]);
     }
-    /* All pairs are found before the first is matched, as the indexes hold the buckets without a
-     * match. */
+    /* All pairs are found before the first one is matched, because a match would change the set of
+     * unmatched buckets that the indexes hold. */
     uint32_t *pair = ok ? calloc(now->buckets.len + 1, sizeof *pair) : NULL;
     ok = pair != NULL;
     for (size_t i = 0; ok && i < now->buckets.len; i++) {
@@ -294,8 +296,8 @@ static bool match_helpers(const struct matching *x) {
     return ok;
 }
 
-/* Returns the level-1 bucket of the other run that contains the matches of all level-2 buckets
- * of b; NO_INDEX if there is none, or if they are in several. */
+/* Returns the level-1 bucket of the other run that contains the matches of all level-2 buckets of
+ * b; NO_INDEX: there is no such bucket, or the matches are in several. */
 static uint32_t parent_by_children(const struct gate_match *m,
                                    const struct triage *const run[RATES_RUNS], size_t of,
                                    const struct bucket *b) {
@@ -312,9 +314,8 @@ static uint32_t parent_by_children(const struct gate_match *m,
     return found;
 }
 
-/* Matches each level-1 bucket that has no match, and whose level-2 buckets all have one, with the
- * bucket that contains all of these, if that has no match either and the same holds the other way
- * round. */
+/* Matches level-1 buckets by their level-2 buckets: two unmatched level-1 buckets match if all
+ * level-2 buckets of each have a match in the other. */
 static void match_parents(const struct matching *x) {
     const struct bucket_set *now = matching_set(x, RATES_NOW), *base = matching_set(x, RATES_BASE);
     for (size_t i = 0; i < now->buckets.len; i++) {

@@ -129,11 +129,11 @@ static void equal_keys_are_compared(void **state) {
 static void a_function_that_came_or_went_is_looked_through(void **state) {
     (void)state;
     check_pairs("UIKit a b c d", "UIKit h a b c", true,
-                true); /* the new function is the innermost */
+                true); /* the function that only one of them has is the innermost */
     check_pairs("UIKit a b c d", "UIKit a h b c", true, true);
     check_pairs("UIKit a b c d", "UIKit a b h c", true, true);
     check_pairs("UIKit a b", "UIKit a h b", true,
-                true); /* the keys have fewer functions than a full one */
+                true); /* the keys have fewer functions than a full key */
     check_pairs("a b c", "h a b c", true, true);
 }
 
@@ -143,7 +143,7 @@ static void other_differences_are_other_stalls(void **state) {
     check_pairs("UIKit a b c d", "h a b c", false, false);
     check_pairs("UIKit a b c d", "UIKit x h a b", false, false); /* two functions came */
     check_pairs("UIKit a b c d", "UIKit a x c d", false,
-                false); /* a function came in place of another */
+                false);                                      /* a function replaced another one */
     check_pairs("UIKit a b c", "UIKit b a c", false, false); /* the functions have another order */
     check_pairs("UIKit a", "UIKit h a", false, false);       /* only one function is equal */
     struct pair p = start();
@@ -164,7 +164,7 @@ static void a_function_is_looked_through_only_without_a_choice(void **state) {
     match(&p);
     assert_false(paired(&p, 1, base, one) || paired(&p, 1, base, two));
     end(&p);
-    p = start(); /* a bucket that both runs have is not paired with a third one */
+    p = start(); /* a bucket that both runs have is not matched with a third one */
     base = put(&p, RATES_BASE, "UIKit a b c d");
     one = put(&p, RATES_NOW, "UIKit h a b c");
     two = put(&p, RATES_NOW, "UIKit a b c d");
@@ -197,7 +197,7 @@ static void an_id_in_common_pairs(void **state) {
     struct bucket *base = put(&p, RATES_BASE, "UIKit a b");
     struct bucket *now = put(&p, RATES_NOW, "UIKit x y z w");
     assert_true(bucket_add_alias(
-        now, number_of(base, '2'))); /* an alias that is the other bucket's own id */
+        now, number_of(base, '2'))); /* the bucket's alias is the id of the other bucket */
     match(&p);
     assert_true(paired(&p, 1, base, now));
     end(&p);
@@ -219,11 +219,11 @@ static void an_id_of_several_pairs_none_of_them(void **state) {
     for (size_t i = 0; i < 2; i++) {
         assert_true(bucket_add_alias(i ? one : two, 77) && bucket_add_alias(base, 77));
     }
-    match(&p); /* each of the two has only one choice, so both are compared with it */
+    match(&p); /* each of the two has only one candidate, so both are compared with it */
     assert_int_equal(p.match.other[RATES_NOW][1][one->index], base->index);
     assert_int_equal(p.match.other[RATES_NOW][1][two->index], base->index);
     end(&p);
-    p = start(); /* a bucket that has two choices gets neither … */
+    p = start(); /* a bucket that has two candidates is matched with neither … */
     base = put(&p, RATES_BASE, "UIKit a b");
     one = put(&p, RATES_BASE, "UIKit x y z w");
     two = put(&p, RATES_NOW, "UIKit k l m n");
@@ -231,7 +231,8 @@ static void an_id_of_several_pairs_none_of_them(void **state) {
     assert_true(bucket_add_alias(two, 77) && bucket_add_alias(two, 78));
     struct bucket *same = put(&p, RATES_NOW, "UIKit x y z w");
     match(&p);
-    assert_true(paired(&p, 1, one, same)); /* … but a bucket that both runs have is no choice */
+    /* … but a bucket that both runs have is not a candidate. */
+    assert_true(paired(&p, 1, one, same));
     assert_true(paired(&p, 1, base, two));
     end(&p);
 }
@@ -360,7 +361,8 @@ static void a_large_bucket_that_may_have_risen_is_no_pass(void **state) {
         }
         enum gate_verdict v = judged(&p, &run, &report);
         assert_int_equal(run, exists ? GATE_INCONCLUSIVE : GATE_PASS);
-        assert_true(v == GATE_INCONCLUSIVE); /* the row is inconclusive in either case */
+        /* The row is inconclusive whatever the run's verdict is. */
+        assert_true(v == GATE_INCONCLUSIVE);
         assert_int_equal(strstr(report.data, "may have risen by half") != NULL, exists);
         strbuf_release(&report);
     }

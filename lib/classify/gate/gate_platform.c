@@ -1,11 +1,11 @@
-/* Finds buckets that came with a system or a device, and not with the release. */
+/* Finds buckets that appeared with a new system or device, rather than with the new release. */
 #include <string.h>
 
 #include "classify/gate/gate_private.h"
 
-/* Returns the length of the part of a facet's value that is equal on the same platform: a
- * system's name and major version ("iOS 18" of "iOS 18.7"), a model's family ("iPhone13" of
- * "iPhone13,3"), as in cluster_stratum. */
+/* Returns the length of the part of a facet's value that names the platform: a system's name and
+ * major version ("iOS 18" of "iOS 18.7"), a model's family ("iPhone13" of "iPhone13,3"), as in
+ * cluster_stratum. */
 size_t gate_platform_len(enum tally_facet f, const char *value) {
     if (f != FACET_OS) {
         return strcspn(value, ",");
@@ -26,12 +26,13 @@ static bool base_has(const struct triage *base, enum tally_facet f, const char *
     return false;
 }
 
-/* Do all dumps of the bucket have a value of this facet, none of whose platforms the base has? */
+/* Do all dumps of the bucket have a value of this facet, and does the base have none of the
+ * platforms of these values? */
 static bool is_of_platform(const struct gate *g, const struct bucket *b, enum tally_facet f) {
     const struct facet *facet = &b->tally->facets[f];
     uint64_t dumps = 0;
     if (g->run[RATES_BASE]->total.facets[f].values.len == 0) {
-        return false; /* no dump of the base has a value */
+        return false; /* the base has no dump with a value of this facet */
     }
     for (size_t i = 0; i < facet->values.len; i++) {
         const struct facet_value *v = &facet->values.data[i];

@@ -1,6 +1,6 @@
-/* Tests of what the gate sees in runs of 6,000 users and 103 causes, and how close that is to what
- * can be seen; SOAK=1, as in scripts/soak/gate, draws 100 pairs of runs and prints the power curve.
- */
+/* Tests how small a rise the gate detects in runs of 6,000 users and 103 causes, compared with the
+ * best possible test. With SOAK=1, as in scripts/soak/gate, 100 pairs of runs are drawn and the
+ * power curve is printed. */
 #include <stdarg.h>
 #include <setjmp.h>
 #include <stddef.h>
@@ -16,11 +16,12 @@ enum { USERS = 6000 };
 /* The sums over some pairs of runs. */
 struct tried {
     unsigned pairs, failed, inconclusive;
-    unsigned caught; /* pairs in which the cause that was looked for regressed, on any level */
-    double error, effect, permille; /* of the cause's row on level 1, by the measure that tells
-                                       more: means of the error and of the ratio's logarithm;
-                                       and decided stalls */
-    double seen; /* mean least rise that buckets of 2 % would have shown, 0 = not said */
+    unsigned caught; /* number of pairs in which the changed cause regressed, on any level */
+    /* Means over the level-1 rows of the changed cause, by the more precise measure: standard
+     * error, logarithm of the ratio, and share of decided stalls. */
+    double error, effect, permille;
+    double seen; /* mean of the smallest rise that buckets of 2 % would have shown; 0 = the gate did
+                    not report one */
 };
 
 static unsigned pairs_of(unsigned n) {
@@ -153,8 +154,8 @@ static void the_power_curve(void **state) {
             "# %.0f %% of the stalls, users %-6s  +%3.0f %%: caught %3.0f %%, ideal %3.0f %%\n",
             base.share[cause] * 100, even ? "alike" : "unlike", (ratio - 1) * 100, found * 100,
             ideal * 100);
-        /* The error is spent to see a rise by half, so smaller rises are only printed. 100 pairs
-         * cannot tell 2.5 standard errors. */
+        /* The error is spent to detect a rise by half, so results for smaller rises are only
+         * printed. With 100 pairs, 2.5 standard errors of the power cannot be told from chance. */
         double unsure = 2.5 * sqrt(ideal * (1 - ideal) / t.pairs);
         assert_true(ratio < 1.5 || found >= 0.9 * ideal - unsure - 1e-9);
     }

@@ -6,9 +6,9 @@
 #include "classify/gate/gate.h"
 #include "classify/stats/triage_private.h"
 
-/* gate_match.c. other[run][level][index] is the index of the bucket of the other run with which
- * a bucket is compared; NO_INDEX: there is none. Several buckets of one run may have the same
- * one. */
+/* gate_match.c. other[run][level][index] is the index of the bucket of the other run with which a
+ * bucket is compared; NO_INDEX: there is none. Several buckets of one run may be compared with the
+ * same bucket. */
 struct gate_match {
     uint32_t *other[RATES_RUNS][KEY_LEVELS];
 };
@@ -20,12 +20,12 @@ void gate_match_release(struct gate_match *m);
 /* gate_rows.c. Makes the rows of all stalls and of the buckets of both levels. False: out of
  * memory. */
 bool gate_add_rows(struct gate *g);
-/* Makes the rows of pools, each of which adds up compared rows that are too small to show a change
- * alone. False: out of memory. */
+/* Makes the rows of pools. Each pool adds up compared rows that are too small to show a change by
+ * themselves. False: out of memory. */
 bool gate_add_pools(struct gate *g);
 
-/* gate_platform.c. Sets `platform` of each row that the base does not have, if all of its dumps
- * come from systems, or from devices, that the base did not have. */
+/* gate_platform.c. Sets `platform` of each row that the base does not have and whose dumps all come
+ * from systems, or all from devices, that the base did not have. */
 void gate_find_platforms(struct gate *g);
 
 #endif

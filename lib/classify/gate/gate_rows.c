@@ -44,8 +44,8 @@ static const struct bucket_set *rows_set(const struct level_rows *l, size_t run)
     return &l->g->run[run]->level[l->level];
 }
 
-/* Is a level-2 bucket compared by itself? Only if its level-1 bucket has several level-2 buckets in
- * one of the runs, or one in each that do not match. */
+/* Does a level-2 bucket get a row of its own? Only if its level-1 bucket has several level-2
+ * buckets in one of the runs, or one in each run and these two do not match. */
 static bool tells_more(const struct level_rows *l, size_t run, const struct bucket *b) {
     const struct bucket_set *parents = &l->g->run[run]->level[0];
     const struct bucket *parent = parents->buckets.data[b->parent];
@@ -57,7 +57,7 @@ static bool tells_more(const struct level_rows *l, size_t run, const struct buck
     return same->children.len > 1 || l->match->other[run][1][b->index] != same->children.data[0];
 }
 
-/* Adds a bucket's counts to a row; NO_ROW: to a new one. False: out of memory. */
+/* Adds a bucket's counts to a row; row NO_ROW: to a new row. False: out of memory. */
 static bool count_in(struct level_rows *l, size_t row, size_t run, const struct bucket *b) {
     if (row == NO_ROW) {
         row = l->g->rows.len;
@@ -69,9 +69,9 @@ static bool count_in(struct level_rows *l, size_t row, size_t run, const struct 
     return add_tally(&l->g->rows.data[row], run, b->tally);
 }
 
-/* Adds rows for a run's buckets that have none yet (of level 2, those for which tells_more holds),
- * together with the buckets that they are compared with. each_other: only for pairs that are each
- * other's match. False: out of memory. */
+/* Adds rows for those buckets of a run that have none yet (on level 2, only those for which
+ * tells_more is true). A row also has the buckets with which the bucket is compared. each_other:
+ * only pairs of buckets that are each other's match are added. False: out of memory. */
 static bool add_run(struct level_rows *l, size_t run, bool each_other) {
     const struct bucket_set *set = rows_set(l, run);
     for (size_t i = 0; i < set->buckets.len; i++) {
@@ -112,8 +112,8 @@ static bool add_level(struct gate *g, const struct gate_match *match, size_t lev
     return ok;
 }
 
-/* Adds the row of all stalls, if exposure is known: without it shares of all stalls are
- * compared. False: out of memory. */
+/* Adds the row of all stalls if exposure is known. Without exposure there is no such row, because
+ * shares of all stalls are compared. False: out of memory. */
 static bool add_all(struct gate *g) {
     struct gate_row *row = g->rates ? new_row(g, '*', NULL) : NULL;
     for (size_t run = 0; row && run < RATES_RUNS; run++) {
@@ -149,7 +149,8 @@ double gate_row_error(const struct gate_row *row) {
 }
 
 /* Does a row of this size have less than an 80 % chance to exclude a rise by regressed_percent,
- * where there is none? Sizes are of both runs together, so a rise does not influence them. */
+ * where there is none? The size is that of both runs together, so that a rise does not influence
+ * it. */
 static bool is_small(const struct gate *g, const struct gate_row *row) {
     const double sure = 1.645, mostly = 0.842; /* normal deviates of 95 % and 80 % */
     return (sure + mostly) * gate_row_error(row) > log1p(g->options.regressed_percent / 100.0);
@@ -171,8 +172,8 @@ static struct pool_key pool_of(const struct gate_row *row, size_t kind) {
     return (struct pool_key){'f', entered ? b->frames[0]->image : ""};
 }
 
-/* Returns the index of a pool among the rows from `from` on, where a new one is appended;
- * NO_ROW: out of memory. */
+/* Returns the index of the pool of this key among the rows from `from` on; if it is new, its row is
+ * appended. NO_ROW: out of memory. */
 static size_t put_pool(struct gate *g, size_t from, struct pool_key key) {
     for (size_t i = from; i < g->rows.len; i++) {
         const struct gate_row *row = &g->rows.data[i];

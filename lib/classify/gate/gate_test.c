@@ -1,5 +1,5 @@
-/* Tests of the gate on simulated runs whose truth is known: equal ones pass, injected regressions
- * and new causes are found, and a lack of data is reported as that. */
+/* Tests the gate on simulated runs whose true rates are known: runs with equal rates pass, injected
+ * regressions and new causes are found, and too little data is reported as inconclusive. */
 #include <stdarg.h>
 #include <setjmp.h>
 #include <stddef.h>
@@ -13,7 +13,7 @@
 #include "classify/gate/fixture_fleet.h"
 #include "classify/gate/gate.h"
 
-/* What the gate says of two runs: the verdict on the run, on each cause, and on all stalls. */
+/* The gate's verdicts on two runs: on the run as a whole, on each cause, and on all stalls. */
 struct outcome {
     enum gate_verdict verdict, of_cause[FLEET_CAUSES_MAX], all;
 };
@@ -50,11 +50,12 @@ static struct outcome compare(struct dice *d, const struct fleet *base, const st
     return out;
 }
 
-/* Compares two runs that differ only in how much of the sessions was watched. */
+/* Compares two runs that differ only in how much of the sessions' time was watched. */
 static void a_run_that_was_not_watched_is_no_pass(void **state) {
     (void)state;
     static const struct {
-        uint64_t base, now; /* watched milliseconds of 1,000; 0: no session says how many */
+        /* Watched milliseconds of each 1,000; 0: no session record says how many. */
+        uint64_t base, now;
         enum gate_verdict verdict;
     } cases[] = {{0, 0, GATE_PASS},
                  {900, 1000, GATE_PASS},
@@ -146,7 +147,7 @@ static void the_error_is_spent_where_a_rise_can_just_be_seen(void **state) {
         {.least = 0, .effect = 0.1},
         {.least = 0, .effect = 3.5},
         {.least = 0, .effect = 12},
-        {.least = 0.9}, /* this hypothesis could not fail whatever happens */
+        {.least = 0.9}, /* this hypothesis cannot fail, whatever the data are */
     };
     rates_spend(h, 4, 0.05);
     double sum = 0;

@@ -1,4 +1,4 @@
-/* Finds the versions since which buckets are gone. */
+/* Finds, for each bucket that is gone, the version since which it is gone. */
 #include "classify/gate/gone.h"
 
 #include <math.h>
@@ -10,7 +10,8 @@
 #include "classify/keys/version.h"
 #include "classify/stats/triage_private.h"
 
-static const double gone_ratio = 0.5, gone_tail = 0.025; /* one end of an interval of 95 % */
+/* The tail of one side of a 95 % interval. */
+static const double gone_ratio = 0.5, gone_tail = 0.025;
 
 /* A version of the app, with its exposure. */
 struct gone_exposure {
@@ -22,8 +23,7 @@ struct gone_exposure {
 struct gone_finder {
     const struct triage *t;
     VEC(struct gone_exposure) versions; /* ascending */
-    struct rates *rates;                /* comparison of the exposure with itself; only its phi
-                                           is used */
+    struct rates *rates; /* comparison of the exposure with itself, of which only phi is used */
 };
 
 static int by_release(const void *a, const void *b) {
@@ -36,7 +36,8 @@ static bool add_exposure(struct gone_finder *f, uint32_t text, double exposure) 
     return !*v.version || exposure <= 0 || VEC_PUSH(&f->versions, v);
 }
 
-/* Lists the versions with their time in the foreground, or else with their dumps. */
+/* Lists the versions with their time in the foreground; if that is unknown, with their numbers of
+ * dumps. */
 static bool list_versions(struct gone_finder *f) {
     const struct usage_values *by = &f->t->usage.by[USAGE_VERSION];
     const struct facet *dumps = &f->t->total.facets[FACET_VERSION];
@@ -67,8 +68,8 @@ static double dumps_of(const struct tally *t, uint32_t text) {
     return 0;
 }
 
-/* Returns how many independent events one dump of the bucket stands for: stalls may have several
- * dumps, and stalls of one user come together. */
+/* Returns how many independent events one dump of the bucket stands for. It is less than 1 if
+ * stalls have several dumps, or if a few users have most of the stalls. */
 static double weight_of_dump(const struct gone_finder *f, const struct tally *t) {
     const struct clusters *const events[RATES_RUNS] = {&t->clusters, &t->clusters};
     struct rates_comparison c;
@@ -84,8 +85,8 @@ static bool is_gone(double events, double before, double without) {
            before / without * (pow(gone_tail, -1 / events) - 1) < gone_ratio;
 }
 
-/* Finds in which version the bucket was last gone, and in which it returned. weight: number of
- * independent events that a dump stands for. */
+/* Finds the version in which the bucket was last gone, and the version in which it returned.
+ * weight: number of independent events that a dump stands for. */
 static void find_gone(const struct gone_finder *f, const struct tally *t, double weight,
                       struct gone_bucket *out) {
     double events = 0, before = 0, without = 0;
@@ -129,9 +130,9 @@ enum st gone_each(const struct triage *t, gone_visit visit, void *ctx, struct er
             continue;
         }
         find_gone(&f, b->tally, 1, &g);
-        if (g.gone_in) { /* the weight is computed only for buckets that are gone without it,
-                            because it is slow to compute and, being at most 1, cannot make a bucket
-                            gone */
+        /* The weight is slow to compute, so it is computed only for buckets that are gone if
+         * their weight is 1; as it is at most 1, it cannot make any other bucket gone. */
+        if (g.gone_in) {
             find_gone(&f, b->tally, weight_of_dump(&f, b->tally), &g);
         }
         st = g.gone_in ? visit(ctx, &g, e) : ST_OK;

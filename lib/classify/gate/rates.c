@@ -9,7 +9,8 @@
 struct rates {
     double *cell[RATES_RUNS];                   /* exposure per cell, CLUSTER_CELLS each */
     double stratum[RATES_RUNS][CLUSTER_STRATA]; /* exposure per stratum: sums of the cells */
-    double squares[CLUSTER_STRATA];             /* sums of squares of both runs' cells */
+    double squares[CLUSTER_STRATA]; /* for each stratum, the sum of the squares of the cells of both
+                                       runs */
     double total[RATES_RUNS];
     bool together; /* all strata are counted as stratum 0 */
 };
@@ -159,7 +160,7 @@ static double beta_quantile(double a, double b, double level) {
 
 /* ---- one comparison ---- */
 
-/* Sums over the strata that both runs have exposure in. */
+/* Sums over the strata in which both runs have exposure. */
 struct rate_sums {
     double now, n;       /* events: of the later run, of both runs */
     double expected;     /* events expected in the later run if the rates are equal */
@@ -193,7 +194,7 @@ static void add_stratum(const struct rates *r, size_t stratum, const double x[RA
     }
 }
 
-/* Sets *stratum to the next one in which a run has cells; at[run] is the position in a run's
+/* Sets *stratum to the next stratum in which a run has cells; at[run] is the position in the run's
  * cells. False: there is none. */
 static bool next_stratum(const struct rates *r, const struct clusters *const events[RATES_RUNS],
                          const size_t at[RATES_RUNS], size_t *stratum) {

@@ -31,7 +31,8 @@ struct rates;
  * happen; borrowed during the call. together: all strata are compared as one. */
 enum st rates_new(struct rates **out, const struct clusters *const exposure[RATES_RUNS],
                   enum rates_measure measure, bool together, struct err *e) BASE_MUST_USE;
-/* Returns the events of a run that lie in strata in which its exposure is 0 by that measure. */
+/* Returns the number of events of a run in strata in which the run's exposure by that measure is
+ * 0. */
 uint64_t rates_unexposed(const struct clusters *events, const struct clusters *exposure,
                          enum rates_measure measure);
 /* Frees r, which may be NULL. */
@@ -41,15 +42,17 @@ double rates_exposure(const struct rates *r, size_t run);
 
 struct rates_comparison {
     double events[RATES_RUNS]; /* events in strata in which the run has exposure */
-    double ratio;     /* later rate / base rate over strata; INFINITY: no event in the base */
+    double ratio; /* rate of the later run / rate of the base, over all strata; INFINITY: no event
+                     in the base */
     double low, high; /* 95 % confidence interval of the ratio */
-    double upper;     /* one-sided limit, below which the ratio is with 95 % confidence */
+    double upper;     /* one-sided 95 % limit: the ratio is below it with 95 % confidence */
     /* Standard error of the ratio's logarithm; INFINITY: unknown, as nothing could be compared. */
     double error;
-    double phi; /* variance of the events relative to independent ones */
+    double phi; /* variance of the events, divided by the variance that independent events would
+                   have */
     /* Probability of a ratio as high or higher if the rates are equal; 1 without events. */
     double p;
-    double least_p; /* least value that p can take with as many events */
+    double least_p; /* smallest p that this number of events can give */
     double share;   /* the later run's expected share of the events if the rates are equal */
     double common[RATES_RUNS]; /* share of a run's events in strata where both runs have exposure */
 };
@@ -73,9 +76,9 @@ void rates_compare_users(const double users[RATES_RUNS], double share, double er
 double rates_binomial_tail(double k, double n, double p);
 /* Returns the x that a normal deviate exceeds with the probability p, 0 < p < 1. */
 double rates_normal_upper(double p);
-/* Combines p-values of tests of the same hypothesis, dependent or not, into one: the weighted
- * mean of their Cauchy deviates (Liu and Xie, 2020). Values are cut at 0.99, so that one without
- * evidence does not cancel the others (Fang and others, 2023). */
+/* Combines p-values of tests of the same hypothesis, which may depend on each other, into one: the
+ * weighted mean of their Cauchy deviates (Liu and Xie, 2020). Values above 0.99 count as 0.99, so
+ * that a test without evidence does not cancel the others (Fang and others, 2023). */
 double rates_combine(const double *p, const double *weight, size_t count);
 
 /* One hypothesis of a family. */
@@ -83,18 +86,18 @@ struct rates_hypothesis {
     double p;        /* p-value of the observed data */
     double least;    /* smallest possible value of p */
     double effect;   /* size of a rise that matters, in standard errors; 0: no estimate */
-    double alpha;    /* out: the error that is spent on this hypothesis */
-    double adjusted; /* out: p adjusted for the family, 1 at most */
+    double alpha;    /* result: the error that is spent on this hypothesis */
+    double adjusted; /* result: p adjusted for the whole family of hypotheses, at most 1 */
 };
 /* Spends alpha on hypotheses so that the chance to detect the rises that matter is largest (the
  * optimal weights of Roeder and Wasserman, 2009): most goes to hypotheses that can just be
  * detected, little to those that are detected anyway or cannot be. A fifth is spent evenly, for
- * much larger rises; hypotheses that cannot fail whatever the data get nothing of it (Tarone,
- * 1990). */
+ * much larger rises; hypotheses that cannot fail, whatever the data are, get nothing of that fifth
+ * (Tarone, 1990). */
 void rates_spend(struct rates_hypothesis *h, size_t count, double alpha);
-/* Sets `adjusted` of each hypothesis (1 if no error is spent on it), which fails if that is at most
- * alpha, so that true hypotheses fail in at most a share alpha of runs (Holm, 1979, with the spent
- * errors as weights). ST_ERR: out of memory. */
+/* Sets `adjusted` of each hypothesis (1 if no error is spent on it). A hypothesis fails if its
+ * `adjusted` is at most alpha; then at least one true hypothesis fails in at most a share alpha of
+ * runs (Holm, 1979, with the spent errors as weights). ST_ERR: out of memory. */
 enum st rates_adjust(struct rates_hypothesis *h, size_t count, double alpha,
                      struct err *e) BASE_MUST_USE;
 

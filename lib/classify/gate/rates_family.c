@@ -47,8 +47,8 @@ double rates_combine(const double *p, const double *weight, size_t count) {
 
 /* ---- spending the error ---- */
 
-/* Returns Tarone's number: the smallest k for which at most k hypotheses can reach alpha / k.
- * The larger k is, the fewer can. */
+/* Returns Tarone's number: the smallest k for which at most k hypotheses can reach alpha / k. As k
+ * grows, fewer hypotheses can. */
 static size_t count_possible(const struct rates_hypothesis *h, size_t count, double alpha) {
     size_t low = 1, high = count;
     while (low < high) {
@@ -65,7 +65,8 @@ static size_t count_possible(const struct rates_hypothesis *h, size_t count, dou
     return low;
 }
 
-/* Returns the error spent on an effect, given the constant c that makes the sum right. */
+/* Returns the error spent on a hypothesis with this effect; the constant c is chosen so that the
+ * sum over all hypotheses is right. */
 static double optimal_alpha(double effect, double c) {
     const double least = 0.05;
     return effect < least ? 0 : normal_tail(effect / 2 + c / effect);

@@ -3,8 +3,8 @@
  * framework an app calls, and from where, changes only when the app does. */
 #include "classify/keys/keyer_private.h"
 
-/* The kinds of frames that can make up a key: the app's, else a vendor's, else those of the app
- * that rules skip. */
+/* The kinds of frames that can make up a key: frames of the app; if there are none, frames of a
+ * vendor; else frames of the app that rules skip. */
 enum stand_in { STAND_APP, STAND_VENDOR, STAND_SKIPPED, STAND_INS };
 
 static bool stands_in(const struct frame_info *info, enum stand_in who) {
@@ -18,7 +18,7 @@ static bool stands_in(const struct frame_info *info, enum stand_in who) {
     }
 }
 
-/* Returns the index of the innermost frame from `from` on that may make up the key; s->cut =
+/* Returns the index of the innermost frame, from `from` on, of this kind; s->cut = there is
  * none. */
 static size_t find_stand_in(const struct keyer *k, const struct judged_stack *s, enum stand_in who,
                             size_t from) {
@@ -39,8 +39,8 @@ static size_t last_stand_in(const struct keyer *k, const struct judged_stack *s,
     return last;
 }
 
-/* Adds the framework that frame `app` called to the keys, unless that frame called runtime code
- * or is the innermost. False: out of memory. */
+/* Adds the framework that frame `app` called to the keys. Nothing is added if that frame called
+ * runtime code or is the innermost frame. False: out of memory. */
 static bool add_framework(struct keyer *k, const struct judged_stack *s, size_t app,
                           struct key levels[KEY_LEVELS]) {
     size_t called = app;
@@ -63,7 +63,7 @@ static bool add_framework(struct keyer *k, const struct judged_stack *s, size_t 
     return f.info != NULL;
 }
 
-/* Does the key have this function, one of its closures, or the function in which it is a
+/* Does the key have this function, a closure written in it, or the function in which it is a
  * closure? */
 static bool has_function(const struct key *key, const struct frame_info *info) {
     for (size_t i = 0; i < key->count; i++) {
@@ -94,9 +94,9 @@ static void add_functions(const struct keyer *k, const struct judged_stack *s, e
     }
 }
 
-/* Adds to the keys the app's type that a generic function of a library was made for: of the
- * innermost skipped frame that has one whose type rules do not skip. *added: there is one. Used
- * for a stack without a frame of the app that counts. False: out of memory. */
+/* For a stack without a frame of the app that counts: adds to the keys the app's type for which a
+ * generic function of a library was made. Of the skipped frames that have such a type, not skipped
+ * by rules, the innermost is used. *added: there is one. False: out of memory. */
 static bool add_generic(struct keyer *k, const struct judged_stack *s,
                         struct key levels[KEY_LEVELS], bool *added) {
     for (size_t i = 0; i < s->cut; i++) {
@@ -166,9 +166,9 @@ static bool add_frameworks(struct keyer *k, const struct judged_stack *s, size_t
     return true;
 }
 
-/* Adds images, if the stack has only runtime code: the outermost two that the loop or the thread's
- * first function called (of a stack without others the innermost two), because the innermost ones
- * change with each sample. False: out of memory. */
+/* For a stack of runtime code only: adds the outermost two images that the loop or the thread's
+ * first function called, because the innermost images change with each sample. If the loop called
+ * none, the innermost two images are added. False: out of memory. */
 static bool add_images(struct keyer *k, const struct judged_stack *s,
                        struct key levels[KEY_LEVELS]) {
     size_t count = s->cut > 0 ? s->cut : s->count;

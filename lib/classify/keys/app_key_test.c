@@ -1,5 +1,5 @@
-/* Tests of keys of the framework and the app: what they are made of, what does not change them, and
- * which stacks are idle. */
+/* Tests keys made of the framework and the app's functions: their parts, changes that do not change
+ * them, and idle stacks. */
 #include <stdarg.h>
 #include <setjmp.h>
 #include <stddef.h>
@@ -102,7 +102,7 @@ static void a_stack_without_its_callers_has_no_outermost_frame(void **state) {
     f.stacks[0].incomplete = true;
     expect_key(a, &f, 1, "app!load <- app!open");
     assert_int_equal(a->key.action.count, 0);
-    /* Frames that are missing below the loop do not count. */
+    /* The key does not depend on frames that are missing below the loop. */
     struct fixture g = {0};
     STACK(&g, 1, "libc.so.6 read", "* Shop load", "* Shop open", LOOP);
     g.stacks[0].incomplete = true;
@@ -133,9 +133,9 @@ static void runtime_code_is_no_framework(void **state) {
     STACK(&f, 4, "libsystem_kernel.dylib pread", "Foundation ?", "* Shop read", LOOP);
     expect_key(*state, &f, 1, "app!parse <- app!load");
     struct apps *a = *state;
-    assert_int_equal(
-        a->key.hits,
-        5); /* the stacks of one function with five samples outvote the one with four */
+    /* The two stacks of one function have five samples together, more than the four of the
+     * other. */
+    assert_int_equal(a->key.hits, 5);
     assert_int_equal(a->key.samples, 9);
 }
 
@@ -287,7 +287,8 @@ static void a_dump_without_samples_that_shows_the_loop_at_work_came_late(void **
         f.d.thread_count = 1;
         f.d.sample_count = 0;
         f.d.stall.at_ms = f.d.stall.duration_ms = 2000;
-        assert_int_equal(apps_status(*state, &f), KEY_OK); /* captured while the stall went on */
+        /* The dump was captured while the stall still lasted. */
+        assert_int_equal(apps_status(*state, &f), KEY_OK);
         f.d.stall.at_ms = 2001;
         assert_int_equal(apps_status(*state, &f), KEY_LATE);
         f.d.stall.fatal = true; /* the end of a fatal stall is not known, so it is not late */
@@ -295,8 +296,7 @@ static void a_dump_without_samples_that_shows_the_loop_at_work_came_late(void **
     }
 }
 
-/* Makes the first sample the main thread's stack: takes it from the samples, or keeps it there,
- * too. */
+/* Makes the first sample the main thread's stack. keep: the sample stays among the samples, too. */
 static void capture_main(struct fixture *f, bool keep, struct dump_thread_order *order) {
     f->thread = (struct dump_thread){.id = 1, .main = true, .cpu_ms = -1, .stack = f->stacks[0]};
     f->d.threads = &f->thread;
@@ -338,15 +338,17 @@ static void a_loop_that_ran_is_not_idle(void **state) {
         assert_int_equal(apps_status(a, &f), KEY_OK);
         assert_int_equal(a->key.cause, CAUSE_UNKNOWN);
         f.thread.state = NULL;
-        f.d.stall.cpu_permille = 900; /* the share of all threads says nothing of the main thread */
+        /* The share is that of all threads, so it is no evidence about the main thread. */
+        f.d.stall.cpu_permille = 900;
         assert_int_equal(apps_status(a, &f), idle);
         f.thread.cpu_ms = 150;
         assert_int_equal(apps_status(a, &f), idle);
         f.thread.cpu_ms = 1500;
         assert_int_equal(apps_status(a, &f), KEY_OK);
         assert_int_equal(a->key.cause, CAUSE_COMPUTE);
-        f.d.stall.at_ms =
-            2040; /* without samples: the main thread ran before the stall's end, not in the loop */
+        /* Without samples: before the stall's end the main thread ran, so it was not waiting in
+         * its loop. */
+        f.d.stall.at_ms = 2040;
         assert_int_equal(apps_status(a, &f), i ? KEY_OK : KEY_LATE);
     }
 }
@@ -367,7 +369,8 @@ static void a_thread_that_worked_was_not_idle(void **state) {
     STACK(&f, 2, "* Shop work", LOOP);
     f.d.stall.cpu_permille = 90;
     assert_int_equal(apps_status(*state, &f), KEY_IDLE);
-    f.d.stall.cpu_permille = 400; /* the share of all threads says nothing of the main thread */
+    /* The share is that of all threads, so it is no evidence about the main thread. */
+    f.d.stall.cpu_permille = 400;
     assert_int_equal(apps_status(*state, &f), KEY_IDLE);
     struct dump_thread_order order = {0};
     f.thread = (struct dump_thread){.id = 1, .main = true, .cpu_ms = 300};

@@ -52,8 +52,8 @@ static enum rule_cause told_cause(const struct judged_stack *s) {
     return s->told ? s->told->cause : CAUSE_NONE;
 }
 
-/* Returns the share of the samples, in permille, that are not idle and have the chosen stack's top
- * function or cause; 1000 without samples. */
+/* Returns the share of the samples, in permille, that are not idle and have the top function or the
+ * cause of the chosen stack; 1000 without samples. */
 static unsigned agreement(const struct keyer *k, const struct judged_stack *chosen) {
     uint64_t total = 0, agree = 0;
     for (size_t i = 0; i < k->samples.len; i++) {
@@ -65,8 +65,8 @@ static unsigned agreement(const struct keyer *k, const struct judged_stack *chos
     return total ? (unsigned)((unsigned __int128)agree * 1000 / total) : 1000;
 }
 
-/* Finds the judged thread, and whether its state and its wait, which are of the moment of its
- * capture, belong to the chosen stack. */
+/* Finds the judged thread, and whether its state and its wait, which are known for the moment of
+ * its capture only, belong to the chosen stack. */
 static enum st find_current(struct judge *j, struct err *e) {
     struct judged_stack captured;
     const struct dump_thread *worker = j->chosen->worker;
@@ -118,8 +118,8 @@ static void add_worker(const struct judge *j) {
 
 static enum st judge_frames(const struct judge *j, struct stall_key *out, struct err *e) {
     const struct frame_info *told = j->chosen->told;
-    /* The thread ran for a tenth of the stall or was ready to run, although its stack shows the
-     * wait of its loop. */
+    /* The thread ran for a tenth of the stall, or was ready to run, although its stack shows its
+     * loop waiting. */
     bool loops = j->chosen->idle && j->k->loop_ran;
     if (!told || loops) {
         return ST_NONE;
@@ -143,7 +143,8 @@ static enum st judge_frames(const struct judge *j, struct stall_key *out, struct
     if (cause_add_database_holder(j, e) != ST_OK) {
         return ST_ERR;
     }
-    /* One of these threads may hold the lock. */
+    /* If the dump does not name the thread that holds the lock, the reason lists threads that may
+     * hold it. */
     return j->why->len > before ? ST_OK : cause_add_app_threads(j, e);
 }
 
@@ -195,17 +196,17 @@ static enum st judge_absent(const struct judge *j, struct stall_key *out, struct
 }
 
 /* Was the thread on a processor for more than half of the stall, although it was blocked when it
- * was captured, as where one of many pages is paged in? The caller knows that no frame shows a
- * wait. */
+ * was captured? That is so when many pages are read in one after the other. The caller knows that
+ * no frame shows a wait. */
 static bool ran_mostly(const struct judge *j) {
     const struct judged_frame *innermost = j->chosen->count ? judged_at(j->k, j->chosen, 0) : NULL;
     return j->current && judged_is(j->thread->state, "blocked") && innermost &&
            innermost->info->resolved && j->k->cpu_permille > CPU_HALF;
 }
 
-/* Judges a thread that is blocked although its innermost function only touches memory: it waits for
- * a page. ST_NONE: the thread is none of this kind, or was on a processor for more than half of the
- * stall. */
+/* Judges a thread that is blocked although its innermost function only touches memory, and so waits
+ * for a page. ST_NONE: the thread is not such a thread, or was on a processor for more than half of
+ * the stall. */
 static enum st judge_page(const struct judge *j, struct stall_key *out) {
     if (!j->current || !judged_is(j->thread->state, "blocked") || ran_mostly(j) ||
         !scan_touches_memory(j->k, j->chosen)) {
@@ -220,7 +221,7 @@ static enum st judge_page(const struct judge *j, struct stall_key *out) {
     return ST_OK;
 }
 
-/* Judges a thread that waits, of which no frame tells for what. */
+/* Judges a thread that waits when no frame shows what it waits for. */
 static void judge_unknown_wait(const struct judge *j, struct stall_key *out) {
     bool blocked = j->k->cpu_permille < CPU_COMPUTES && judged_is(j->thread->state, "blocked");
     strbuf_addstr(j->why, "waits");
@@ -313,7 +314,7 @@ static void judge_kind(const struct judge *j, struct stall_key *out) {
     }
 }
 
-/* Copies the reason to out; one that is too long is cut between characters and ends in "…". */
+/* Copies the reason to out. A reason that is too long is cut between characters and ends in "…". */
 static void set_reason(struct stall_key *out, const struct strbuf *why) {
     static const char more[] = "\xe2\x80\xa6";
     size_t len = why->len;

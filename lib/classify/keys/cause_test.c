@@ -1,5 +1,5 @@
-/* Tests of causes from waits, frames and processor time, of their confidence, of the choice of the
- * stack, and of its share of the samples. */
+/* Tests of causes that follow from waits, frames and processor time, of their confidence, of the
+ * chosen stack, and of its share of the samples. */
 #include <stdarg.h>
 #include <setjmp.h>
 #include <stddef.h>
@@ -98,7 +98,7 @@ static void threads_that_wait_for_each_other_are_a_deadlock_with_its_cycle(void 
     main->waits_for = (struct dump_wait){.kind = "mutex", .owner = 7};
     writer->waits_for = (struct dump_wait){.kind = "rwlock", .owner = 1};
     expect(&b, CAUSE_DEADLOCK, 1000, "main → mutex of 7 writer → rwlock of 1 main");
-    main->waits_for.owner = 1; /* the thread waits for itself: the lock is not recursive */
+    main->waits_for.owner = 1; /* the thread waits for itself, because the lock is not recursive */
     expect(&b, CAUSE_DEADLOCK, 1000, "main → mutex of 1 main");
     teardown(&b);
 }
@@ -134,7 +134,7 @@ static void the_owner_of_a_lock_is_named_with_what_it_does(void **state) {
     expect(&b, CAUSE_LOCK, 950, "main → mutex of 7 worker");
     owner->state = "running";
     expect(&b, CAUSE_LOCK, 950, "main → mutex of 7 worker, which runs");
-    main->waits_for.owner = 99; /* a thread that is not in the dump */
+    main->waits_for.owner = 99; /* the owner is a thread that is not in the dump */
     expect(&b, CAUSE_LOCK, 950, "main → mutex of 99");
     main->waits_for.owner = -1;
     expect(&b, CAUSE_LOCK, 900, "main → mutex");
@@ -152,7 +152,9 @@ static void who_reads_a_terminal_or_standard_input_waits_for_input(void **state)
     main->waits_for.kind = "stdin";
     expect(&b, CAUSE_INPUT, 900, "waits for its standard input in prompt");
     main->waits_for = (struct dump_wait){
-        .kind = "mutex", .owner = 7}; /* the main thread waits for a lock, so this is a stall */
+        /* The main thread waits for a lock, so the stack of its loop is a stall. */
+        .kind = "mutex",
+        .owner = 7};
     other->waits_for = (struct dump_wait){.kind = "terminal", .owner = -1};
     expect(&b, CAUSE_LOCK, 950, "main → mutex of 7 shell → terminal");
     teardown(&b);
@@ -166,8 +168,8 @@ static void what_main_waited_for_later_is_not_why_it_stalled(void **state) {
     SAMPLE(&b, 1, "!mutex_lock", "show", "main");
     struct dump_thread *main = THREAD(&b, 1, "ui", "!mutex_lock", "show", "main");
     main->waits_for = (struct dump_wait){.kind = "mutex", .owner = -1};
-    expect(&b, CAUSE_DISK, 720, "waits for files (fsync)"); /* 80 % of nine tenths: the sample of
-                                                               the mutex says otherwise */
+    /* 80 % of nine tenths, because the sample of the mutex shows something else. */
+    expect(&b, CAUSE_DISK, 720, "waits for files (fsync)");
     teardown(&b);
 }
 
@@ -201,7 +203,8 @@ static void it_computes_from_sixty_percent_on(void **state) {
     main->state = "running";
     expect(&b, CAUSE_STARVED, 700, "on a processor for 59% of the stall in sort");
     main->state = "waiting";
-    b.f.d.stall.cpu_permille = 1000; /* the share of the process: of other threads */
+    /* The processor use is that of the process, so other threads used it. */
+    b.f.d.stall.cpu_permille = 1000;
     expect(&b, CAUSE_UNKNOWN, 0, "waits in sort, no frame tells for what");
     teardown(&b);
 }
@@ -215,11 +218,12 @@ static void the_time_of_the_thread_counts_where_it_is_known(void **state) {
     main->state = "running";
     main->cpu_ms = 100; /* … and the main thread was not one of them */
     expect(&b, CAUSE_STARVED, 700, "on a processor for 10% of the stall in sort");
-    b.f.d.stall.seq = 2; /* cpu_ms is of the whole stall, the span is not */
+    b.f.d.stall.seq = 2; /* cpu_ms covers the whole stall, but this dump's span does not */
     expect(&b, CAUSE_COMPUTE, 600,
            "nothing waits, and the process used 190% of a processor in sort");
     teardown(&b);
-    /* More than one processor means several threads, which is no evidence against a wait. */
+    /* A process that uses more than one processor has several busy threads, which is no evidence
+     * against a wait of the main thread. */
     setup(&b);
     THREAD(&b, 1, "ui", "!read", "sort", "main");
     b.f.d.stall.cpu_permille = 1000;
@@ -251,7 +255,7 @@ static void who_stands_still_in_its_own_code_reads_memory_in(void **state) {
     SAMPLE(&b, 4, "probe", "find", "main");
     b.f.d.stall.cpu_permille = 40;
     expect(&b, CAUSE_DISK, 500, text);
-    b.f.d.stall.cpu_permille = 300; /* it ran, but not for most of the time */
+    b.f.d.stall.cpu_permille = 300; /* the thread ran, but not for most of the stall */
     expect(&b, CAUSE_STARVED, 500, "on a processor for 30% of the stall in probe");
     b.f.d.stall.cpu_permille = -1;
     expect(&b, CAUSE_UNKNOWN, 0, "is in probe, and no frame tells why, nor how much it ran");
@@ -290,7 +294,7 @@ static void what_other_threads_computed_is_not_why_main_stalled(void **state) {
     b.f.d.stall.kind = "cpu";
     expect(&b, CAUSE_COMPUTE, 600,
            "is in sort, and no frame tells why, nor how much it ran; noticed as cpu");
-    b.f.d.stall.cpu_permille = 599; /* as in a report, which has no states of threads */
+    b.f.d.stall.cpu_permille = 599; /* as in a report, which does not give states of threads */
     expect(&b, CAUSE_COMPUTE, 600, "on a processor for 59% of the stall in sort; noticed as cpu");
     b.f.d.stall.cpu_permille = 900;
     main->state = "running";
@@ -332,7 +336,7 @@ static void a_wait_is_for_what_the_framework_that_waits_asks_for(void **state) {
         }
         fixture_frame(&b.f, "Shop", true, "paint", 0x10);
         fixture_stack(&b.f, 1);
-        b.f.d.stall.cpu_permille = 10; /* the lock inside does not take the wait away */
+        b.f.d.stall.cpu_permille = 10; /* a lock that is taken inside does not change the cause */
         bool render = rows[i].cause == CAUSE_RENDER;
         expect(&b, rows[i].cause, render ? 850 : 800,
                render ? "waits to draw (signal_wait)" : "waits for a signal (signal_wait)");
@@ -369,7 +373,7 @@ static void truth_is_the_share_of_the_samples_with_the_key(void **state) {
         setup_with(&b, (struct key_options){.kind = rows[i].kind});
         SAMPLE(&b, 5, "!fsync", "save", "flush", "tap", "main");
         SAMPLE(&b, 2, "crc", "save", "flush", "tap",
-               "main"); /* a deeper function, called in the same way */
+               "main"); /* a deeper function that was called in the same way */
         SAMPLE(&b, 1, "flush", "save", "tap", "main"); /* the callers in another order */
         SAMPLE(&b, 2, "draw", "main");
         assert_int_equal(keyer_key(b.keyer, &b.f.d, &b.key, NULL), ST_OK);
@@ -449,7 +453,7 @@ static void a_key_remembers_the_ids_that_the_raw_dump_has(void **state) {
         assert_true(was[i] != 0);
         assert_true(was[i] == key_number("12a"[i], text.data, text.len));
         assert_int_equal(b.key.was[KEY_NAMELESS][i],
-                         0); /* a dump without names has no such other id */
+                         0); /* without names the dump has no other id */
         strbuf_release(&text);
     }
     teardown(&b);

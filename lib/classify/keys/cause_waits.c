@@ -5,8 +5,8 @@
 
 #include "classify/keys/cause_private.h"
 
-/* Returns the function that represents a stack: the app's innermost, else the innermost relevant
- * one; NULL if none has a name. */
+/* Returns the function that represents a stack: the innermost function of the app, else the
+ * innermost relevant one; NULL: none of them has a name. */
 static const char *function_of(const struct keyer *k, const struct judged_stack *s) {
     for (size_t i = 0; i < s->count; i++) {
         const struct frame_info *info = judged_at(k, s, i)->info;
@@ -109,7 +109,7 @@ enum st judge_waits(const struct judge *j, struct stall_key *out, struct err *e)
 
 /* ---- as the frames say ---- */
 
-/* Judges another thread's stack, without knowledge of its processor time. */
+/* Judges another thread's stack. Its processor time is not known, and not used. */
 static enum st judge_other(const struct judge *j, const struct dump_thread *t,
                            struct judged_stack *s, struct err *e) {
     int64_t cpu = j->k->cpu_permille;
@@ -119,8 +119,9 @@ static enum st judge_other(const struct judge *j, const struct dump_thread *t,
     return st;
 }
 
-/* Does the stack wait for something that another thread holds, a mutex or a serial queue? Such a
- * function outside of a callout or of the app's code does not wait itself. */
+/* Does the stack wait for something that another thread holds, that is, a mutex or a serial queue?
+ * A frame that waits for one does not count if it lies outside of a callout or of the app's
+ * code. */
 static bool waits_for_holder(const struct keyer *k, const struct judged_stack *s) {
     for (size_t i = 0; i < s->cut; i++) {
         const struct frame_info *info = judged_at(k, s, i)->info;
@@ -160,8 +161,8 @@ static void add_waiter(const struct judge *j, const struct dump_thread *t,
     cause_add_in(j, s);
 }
 
-/* Was the lock that the stack waits for taken by the app's own code? Then only a thread with the
- * app on its stack holds it. */
+/* Did the app's own code take the lock that the stack waits for? Then only a thread that has the
+ * app on its stack can hold it. */
 static bool lock_is_the_apps(const struct keyer *k, const struct judged_stack *s) {
     for (size_t i = 0; i < s->cut; i++) {
         const struct frame_info *info = judged_at(k, s, i)->info;
@@ -184,8 +185,8 @@ static bool has_app(const struct keyer *k, const struct judged_stack *s) {
     return false;
 }
 
-/* Returns the frame that caused the wait of a stack: the app's innermost, else the innermost
- * relevant one; NULL if there is none. */
+/* Returns the frame that caused the wait of a stack: the innermost frame of the app, else the
+ * innermost relevant one; NULL: there is none. */
 static const struct frame_info *asking_frame(const struct keyer *k, const struct judged_stack *s) {
     for (size_t i = 0; i < s->count; i++) {
         const struct frame_info *info = judged_at(k, s, i)->info;
@@ -196,8 +197,8 @@ static const struct frame_info *asking_frame(const struct keyer *k, const struct
     return s->top;
 }
 
-/* Do both stacks wait for the same kind of thing in the same function, and so probably for the
- * same thing? Then neither thread seems to hold it. */
+/* Do both stacks wait for the same kind of thing in the same function? Then they probably wait for
+ * the same thing, and neither thread holds it. */
 static bool waits_alike(const struct keyer *k, const struct judged_stack *a,
                         const struct judged_stack *b) {
     const char *for_a = a->told ? a->told->reason : "", *for_b = b->told ? b->told->reason : "";
@@ -223,8 +224,8 @@ static size_t type_of_method(const struct frame_info *info, const char **type) {
     return end ? (size_t)(end - name) : 0;
 }
 
-/* Is a function in which a waits a method of the same type as one in which b waits? Functions up
- * to the app's innermost relevant frame are compared. */
+/* Does stack a wait in a method of a type, and stack b in a method of the same type? Functions up
+ * to the innermost relevant frame of the app are compared. */
 static bool waits_in_same_type(const struct keyer *k, const struct judged_stack *a,
                                const struct judged_stack *b) {
     for (size_t i = 0; i < a->cut; i++) {
@@ -262,9 +263,9 @@ static bool waits_inside(const struct keyer *k, const struct judged_stack *s,
     return false;
 }
 
-/* May a thread at work end the wait of the chosen one? If the app took the lock, a thread with
- * the app on its stack may; if another lock is waited for, any thread may; if a condition is
- * waited for, a thread inside of a framework in which the chosen one waits may. */
+/* May a thread at work end the chosen thread's wait? If the app took the lock, a thread with the
+ * app on its stack may. If another lock is waited for, any thread may. If a condition is waited
+ * for, a thread inside of a framework in which the chosen thread waits may. */
 static bool may_let_go_on(const struct judge *j, bool own, const struct judged_stack *s) {
     if (own || waits_for_holder(j->k, j->chosen)) {
         return !own || has_app(j->k, s);
@@ -282,7 +283,7 @@ static bool may_let_go_on(const struct judge *j, bool own, const struct judged_s
 /* The result of examining the other threads. */
 struct standstill {
     size_t waiters; /* number of waiting threads, the chosen one included; 0: a thread is at work */
-    bool convoy;    /* all the threads wait as the chosen one does */
+    bool convoy;    /* all these threads wait in the same way as the chosen one */
     const struct dump_thread *other; /* the last other one */
     bool same_type; /* a thread waits in a method of the same type as the chosen one */
 };
@@ -315,9 +316,10 @@ static enum st add_waiters(const struct judge *j, struct standstill *out, struct
     return ST_OK;
 }
 
-/* Is it certain that the wait never ends, because all threads wait? For a lock: if others wait, and
- * not all alike, or alone if the app took it. For a condition, which no thread holds: if a thread
- * that may signal it is stuck in methods of the same type. */
+/* Is it certain that the wait never ends, because all threads wait? For a lock: if other threads
+ * wait, too, and not all in the same way; if no other thread waits, only if the app took the lock.
+ * For a condition, which no thread holds: if a thread that may signal it waits in a method of the
+ * same type. */
 static bool never_goes_on(const struct judge *j, const struct standstill *s) {
     if (!waits_for_holder(j->k, j->chosen)) {
         return s->waiters > 1 && s->same_type;
@@ -328,8 +330,9 @@ static bool never_goes_on(const struct judge *j, const struct standstill *s) {
     return s->waiters > 1 && !s->convoy;
 }
 
-/* Judges that the wait never ends, as every thread that could end it waits as well, or there is
- * none. It requires that the process died in the stall, which shows that the wait did not end. */
+/* Judges that the wait never ends, because every thread that could end it waits, too, or because
+ * there is no such thread. This holds only if the process died in the stall, which shows that the
+ * wait did not end. */
 enum st judge_standstill(const struct judge *j, struct stall_key *out, struct err *e) {
     const struct dump *d = j->d;
     struct standstill s = {.convoy = true};
@@ -378,8 +381,8 @@ static bool waits_for_judged(const struct judge *j, const struct dump_thread *t)
     return false;
 }
 
-/* Is the stack in a closure that was written in this function, or in the function that this one
- * is a closure of? A frame of the function itself does not count. */
+/* Is the stack in a closure that was written in this function, or, if this function is a closure,
+ * in the function in which it was written? A frame of the function itself does not count. */
 static bool is_in_closure_of(const struct keyer *k, const struct judged_stack *s,
                              const struct frame_info *function) {
     for (size_t i = 0; i < s->cut; i++) {
@@ -452,8 +455,8 @@ enum st cause_add_app_threads(const struct judge *j, struct err *e) {
 
 /* ---- databases ---- */
 
-/* Returns the frame by which the stack's thread holds the lock that the chosen stack waits for;
- * NULL = none. */
+/* Returns the frame that shows that the stack's thread holds the lock for which the chosen stack
+ * waits; NULL = none. */
 static const struct frame_info *holding_frame(const struct judge *j, const struct judged_stack *s) {
     for (size_t i = 0; i < s->cut; i++) {
         const struct frame_info *info = judged_at(j->k, s, i)->info;
@@ -481,7 +484,8 @@ enum st cause_add_database_holder(const struct judge *j, struct err *e) {
             continue;
         }
         if (found++) {
-            j->guess->thread = NULL; /* two candidates: they may be in two databases */
+            /* There are two candidates, which may use two different databases. */
+            j->guess->thread = NULL;
             break;
         }
         strbuf_addstr(j->why, "; ");

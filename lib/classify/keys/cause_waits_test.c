@@ -1,5 +1,6 @@
-/* Tests of who waits for whom where only frames show it: standstills, holders of databases, pages;
- * and of the recorder's own frames. By the built-in rules. */
+/* Tests, by the built-in rules, which thread waits for which if only frames show it: deadlocks of
+ * all threads, holders of databases, and waits for pages; and that the recorder's own frames are
+ * left out. */
 #include <stdarg.h>
 #include <setjmp.h>
 #include <stddef.h>
@@ -17,8 +18,9 @@ struct bench {
     struct strbuf text, level1;
 };
 
-/* A thread for a dump: its id, name and state ("waiting for 1": for thread 1, as the dump states),
- * then "image function" of its frames, innermost first; the first thread is the main one. */
+/* A thread for a dump: its id, name and state ("waiting for 1": the dump says that it waits for
+ * thread 1), then "image function" of its frames, innermost first; the first thread is the main
+ * one. */
 struct stack_text {
     int id;
     const char *name, *state;
@@ -213,14 +215,14 @@ static void a_convoy_is_no_deadlock(void **state) {
           "libsystem_pthread.dylib _pthread_mutex_lock_slow", "Shop -[Log write]"}}};
     expect("\"kind\":\"watchdog\",\"fatal\":true", threads, 2, CAUSE_LOCK,
            "waits for a mutex (__psynch_mutexwait); 5 db waits for a mutex in -[Cart lock]");
-    /* A thread that waits elsewhere may hold the lock. */
+    /* A thread that waits in another function may hold the lock. */
     expect("\"kind\":\"watchdog\",\"fatal\":true", threads, 3, CAUSE_DEADLOCK,
            "main waits for a mutex in -[Cart lock], 5 db waits for a mutex in -[Cart lock], 8 log "
            "waits for a mutex in -[Log write], and no other thread is at work: they wait for each "
            "other");
 }
 
-/* A semaphore has no holder: what will signal it may come from outside of the process. */
+/* No thread holds a semaphore: another process may signal it. */
 static void a_semaphore_is_held_by_nobody(void **state) {
     (void)state;
     static const struct stack_text threads[] = {
@@ -244,7 +246,7 @@ static void the_thread_that_writes_holds_the_database(void **state) {
          {"libsystem_kernel.dylib __semwait_signal", "libsystem_c.dylib usleep",
           "libsqlite3.dylib sqliteDefaultBusyCallback", "libsqlite3.dylib sqlite3InvokeBusyHandler",
           "libsqlite3.dylib sqlite3_step", "Shop -[Store load]"}},
-        /* this thread reads and waits for the database, too, so that neither holds it */
+        /* this thread waits for the same database as the main thread, so that neither holds it */
         {4, "r", "waiting", {"libsystem_kernel.dylib __pread", "libsqlite3.dylib sqlite3_step"}},
         {5,
          "w",
@@ -299,7 +301,8 @@ static void a_mutex_outside_of_the_database_has_no_such_holder(void **state) {
            "save]");
 }
 
-/* The callback that the main thread waits for waits itself, for what the main thread holds. */
+/* The main thread waits for a callback, and the thread that runs the callback waits for something
+ * that the main thread holds. */
 static void a_condition_whose_thread_is_stuck_is_a_deadlock(void **state) {
     (void)state;
     static const char killed[] = "\"kind\":\"watchdog\",\"fatal\":true,\"cpu_permille\":30";
@@ -320,11 +323,11 @@ static void a_condition_whose_thread_is_stuck_is_a_deadlock(void **state) {
            "main waits for a condition variable in -[Globe hide], 7 renderer waits for a mutex in "
            "-[SCNDisplayLink tick:], and no thread is at work that could let it go on");
     threads[2].frames[1] =
-        "SceneKit C3DRender"; /* this thread works, and may fulfil the condition */
+        "SceneKit C3DRender"; /* this thread is at work, and may fulfil the condition */
     expect(killed, threads, 3, CAUSE_LOCK, "waits for a condition variable (_pthread_cond_wait)");
     threads[2].frames[1] = "Shop listen";
     threads[1].frames[1] =
-        "SceneKit -[SCNScene lock]"; /* nothing connects this thread with the condition */
+        "SceneKit -[SCNScene lock]"; /* no frame connects this thread with the condition */
     expect(killed, threads, 3, CAUSE_LOCK,
            "waits for a condition variable (_pthread_cond_wait); 8 server waits for a Mach message "
            "in listen");
@@ -365,7 +368,7 @@ static void who_waits_for_its_own_closure_that_waits_for_it_is_in_a_deadlock(voi
            "-[Feed load]_block_invoke");
 }
 
-/* How long the thread ran says more than where it was at one moment. */
+/* The time for which the thread ran is better evidence than its state at one moment. */
 static void who_ran_for_most_of_the_stall_did_not_wait_for_pages(void **state) {
     (void)state;
     static const struct stack_text threads[] = {
@@ -399,7 +402,7 @@ static void who_waits_for_a_lock_and_hardly_ran_did_not_draw(void **state) {
            "waits for a condition variable (_pthread_cond_wait)");
     expect("\"kind\":\"hang\",\"cpu_permille\":100", main, 1, CAUSE_RENDER, layers);
     expect("\"kind\":\"hang\"", main, 1, CAUSE_RENDER,
-           layers); /* it is not known how much the thread ran */
+           layers); /* without the thread's processor time */
     main[0].frames[2] = "QuartzCore -[CAMetalLayer nextDrawable]";
     expect("\"kind\":\"hang\",\"cpu_permille\":1", main, 1, CAUSE_RENDER,
            "waits for the graphics processor (-[CAMetalLayer nextDrawable])");
@@ -421,7 +424,7 @@ static void a_thread_that_stands_still_in_memory_waits_for_a_page(void **state) 
            "stands still in -[Map read], in no system call, as where memory is paged in");
 }
 
-/* A loop waits for anything; the function that called the system's nested loop tells for what. */
+/* A loop may wait for anything; the function that called the nested loop shows for what. */
 static void a_nested_loop_that_waits_is_no_cause(void **state) {
     (void)state;
     static const struct stack_text own[] = {
@@ -463,7 +466,7 @@ static void the_recorders_own_frames_are_in_no_stack(void **state) {
     assert_int_equal(s->frame_count, 2);
     assert_int_equal(s->frames[0], 3010);
     assert_int_equal(s->frames[1], 5010);
-    assert_int_equal(s->exact_count, 0); /* the frame that was exact is left out */
+    assert_int_equal(s->exact_count, 0); /* the frame that was exact is not in the stack */
     teardown(&b);
 }
 

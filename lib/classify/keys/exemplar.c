@@ -1,4 +1,4 @@
-/* Cuts a stack into pieces, which are equal for equal code. */
+/* Cuts a stack into pieces, so that equal code gives equal pieces. */
 #include "classify/keys/exemplar.h"
 
 #include "base/jsonw.h"
@@ -34,8 +34,8 @@ static bool end_piece(struct stack_cut *c) {
     return sink_close(&c->sink, NULL) == ST_OK && c->take(c->ctx, c->text.data, c->text.len);
 }
 
-/* Writes the piece of the stall: facts besides the stack that are part of the key, or that
- * decide which stack is chosen. False: out of memory. */
+/* Writes the piece that describes the stall: facts besides the stack that are part of the key, or
+ * that decide which stack is chosen. False: out of memory. */
 static bool cut_stall(struct stack_cut *c) {
     struct jsonw *w = begin_piece(c);
     jsonw_member_object(w, "stall");
@@ -56,8 +56,8 @@ static bool cut_stall(struct stack_cut *c) {
     return end_piece(c);
 }
 
-/* Writes the piece of an image, if it is another one than that of the frame before. False: out
- * of memory. */
+/* Writes the piece of an image, unless the frame before was in the same image. False: out of
+ * memory. */
 static bool cut_image(struct stack_cut *c, int32_t index) {
     char id[IMAGE_ID_TEXT];
     if (index == c->image) {
@@ -81,7 +81,7 @@ static bool cut_image(struct stack_cut *c, int32_t index) {
     return end_piece(c);
 }
 
-/* Writes the name that came with the dump, in the form of dumps. */
+/* Writes a name that came with the dump, in the form that dumps have. */
 static void cut_name(struct jsonw *w, const struct dump_name *name) {
     jsonw_member_array(w, "name");
     jsonw_cstr(w, name->symbol);

@@ -9,7 +9,7 @@
 
 enum { FIRST_LOAD = 1 << 16, LOAD_STEP = 1 << 12, NEAR_PASSES = 64 };
 
-/* A frame, and the address at which the process would have had it. */
+/* A frame, and an address at which the process might have had it. */
 struct joined_frame {
     json_t *piece; /* borrowed piece of the frame */
     uint64_t at;   /* the frame's address to look up, relative to its image if it has one */
@@ -19,10 +19,10 @@ struct joined_frame {
 };
 
 struct joined_image {
-    json_t *piece; /* member "image" of the image's piece; borrowed */
-    uint64_t extent,
-        load;   /* extent: bytes of the image up to its last frame; 0 = code in no image */
-    bool lines; /* a frame has a line, so there was debug information */
+    json_t *piece;         /* member "image" of the image's piece; borrowed */
+    uint64_t extent, load; /* extent: number of bytes of the image up to the end of its last frame;
+                              0 = the entry stands for code in no image */
+    bool lines;            /* a frame has a line, so there was debug information */
 };
 
 struct joining {
@@ -88,8 +88,9 @@ static enum st join_frame(struct joining *j, json_t *piece, struct err *e) {
     return VEC_PUSH(&j->frames, frame) ? ST_OK : err_nomem(e);
 }
 
-/* Returns the first load address from `load` on at which an image of this size covers no frame
- * of code outside of images. It stops moving after NEAR_PASSES passes. */
+/* Returns the first load address from `load` on at which an image of this size covers no frame of
+ * code outside of images. After NEAR_PASSES passes the search gives up, and the last address is
+ * returned. */
 static uint64_t free_load(const struct joining *j, uint64_t load, uint64_t extent) {
     bool moved = true;
     for (int pass = 0; moved && pass < NEAR_PASSES; pass++) {
@@ -265,8 +266,8 @@ static enum st join_locations(struct joining *j, struct err *e) {
         jsonw_member_bool(&j->w, "in_app", json_is_true(json_object_get(f->piece, "in_app")));
         join_lines(j, json_object_get(f->piece, "lines"));
         if (json_array_size(json_object_get(f->piece, "lines")) > 0) {
-            /* The image's state is not `ok`, so a learned name stays until a symbol file or a
-             * better name is there. */
+            /* The image's state is not `ok`, so that a symbol file or a better name can replace the
+             * learned name later. */
             jsonw_member_cstr(&j->w, "source", "learned");
         }
         jsonw_end_object(&j->w);

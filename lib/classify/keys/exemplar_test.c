@@ -1,4 +1,4 @@
-/* Tests that the stack which a bucket keeps has the keys of its dump. */
+/* Tests that the stack that a bucket keeps has the same keys as the dump from which it was cut. */
 #include <stdarg.h>
 #include <setjmp.h>
 #include <stddef.h>
@@ -155,7 +155,8 @@ static void what_a_dump_is_about_stays_in_its_keys(void **state) {
     }
 }
 
-/* The exemplar has no device, whose architecture would tell the tags of the addresses. */
+/* The exemplar does not name the device, whose architecture would show which bits of an address are
+ * a tag. */
 static void a_raw_stack_with_tags_keeps_its_keys(void **state) {
     (void)state;
     static const char text[] =
@@ -205,7 +206,7 @@ static void memory_may_run_out_anywhere(void **state) {
     assert_true(failmalloc_sweep(every_allocation_may_fail, &f) > 2);
 }
 
-/* Frames in no image are placed away from where images are. */
+/* Frames in no image are placed at addresses where no image is. */
 static void code_in_no_image_stays_in_none(void **state) {
     (void)state;
     static const char text[] =

@@ -10,9 +10,9 @@
 
 enum { FIXTURE_FRAMES = 256, FIXTURE_IMAGES = 32, FIXTURE_STACKS = 32 };
 
-/* Zero-initialise it, then call fixture_frame for each frame of the stack being built, innermost
- * first, then fixture_stack. Arrays are of fixed size and the strings borrowed, so nothing has to
- * be released. */
+/* A dump that is being made. Zero-initialise it, then call fixture_frame for each frame of a stack,
+ * innermost first, then fixture_stack. Arrays have a fixed size and strings are borrowed, so that
+ * nothing has to be released. */
 struct fixture {
     struct dump d;
     struct dump_image images[FIXTURE_IMAGES];
@@ -41,7 +41,7 @@ static inline int32_t fixture_image(struct fixture *f, const char *name, bool in
     return (int32_t)f->d.image_count++;
 }
 
-/* Adds a frame; function NULL: it is unresolved, at this offset. */
+/* Adds a frame. function NULL: the frame has no name, only this offset. */
 static inline void fixture_frame(struct fixture *f, const char *image, bool in_app,
                                  const char *function, uint64_t offset) {
     assert(f->used < FIXTURE_FRAMES);
@@ -59,7 +59,7 @@ static inline void fixture_frame(struct fixture *f, const char *image, bool in_a
     f->d.location_count = f->used;
 }
 
-/* Makes the frames since the last call a sampled stack of the main thread. */
+/* Makes the frames that were added since the last call a sampled stack of the main thread. */
 static inline void fixture_stack(struct fixture *f, uint64_t count) {
     assert(f->d.sample_count < FIXTURE_STACKS);
     f->stacks[f->d.sample_count++] = (struct dump_stack){.count = count,

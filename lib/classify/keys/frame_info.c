@@ -34,7 +34,7 @@ static void cap_function(struct strbuf *b) {
         uint64_t hash = hash_bytes(b->data, b->len);
         size_t keep = KEY_FUNCTION_MAX - 20;
         while (keep > 0 && ((unsigned char)b->data[keep] & 0xc0) == 0x80) {
-            keep--; /* does not cut inside of a UTF-8 character */
+            keep--; /* the text must not be cut inside a UTF-8 character */
         }
         strbuf_truncate(b, keep);
         strbuf_addstr(b, "\xe2\x80\xa6#");
@@ -63,8 +63,8 @@ static void apply_normalise(struct frame_table *t, const struct rule *rule) {
     strbuf_release(&name);
 }
 
-/* Decides whose code the frame is: the first rule on the image or the function that matches
- * decides, else the dump. */
+/* Decides whose code the frame is. The first rule on the image or the function that matches
+ * decides; without one, the dump does. */
 static void decide_side(struct frame_table *t, const struct raw_frame *f, struct frame_info *info,
                         struct rule_subject *s) {
     const struct rule *rule = rules_match(t->rules, RULE_SIDE, s, NULL);
@@ -78,7 +78,7 @@ static void decide_side(struct frame_table *t, const struct raw_frame *f, struct
     s->side = info->side;
 }
 
-/* Decides place and cause of a subject whose name and side are known. */
+/* Decides the place and the cause of a frame whose name and side are known. */
 static void decide_rest(struct frame_table *t, const struct rule_subject *s,
                         struct frame_info *info) {
     const struct rule *rule = rules_match(t->rules, RULE_PLACE, s, &info->by_caller);
@@ -108,8 +108,9 @@ static void decide_framework(struct frame_table *t, const struct rule_subject *s
     info->loop_image = rules_is_loop_image(t->rules, s->image, s->image_len, s->os);
 }
 
-/* Puts the function's name into t->full, as names_expand expands its mangled name or, if it has
- * none, the name; unchanged if that expands neither. */
+/* Puts the function's name into t->full, with template arguments and the like expanded by
+ * names_expand: the mangled name is expanded or, if there is none, the name. If neither can be
+ * expanded, t->full is not changed. */
 static void find_full_name(struct frame_table *t, const struct raw_frame *f) {
     strbuf_clear(&t->full);
     bool expanded = (f->linkage && names_expand(f->linkage, strlen(f->linkage), &t->full)) ||
@@ -137,7 +138,8 @@ static void set_qualified(struct rule_subject *s, const struct frame_info *info)
     s->qualified_len = info->qualified ? strlen(info->qualified) : 0;
 }
 
-/* Applies the rules to the frame, kind by kind: the name first, then the side, then the rest. */
+/* Applies the rules to the frame, one kind of rule after the other: the name first, then the side,
+ * then the rest. */
 static void apply_rules(struct frame_table *t, const struct raw_frame *f, struct frame_info *info) {
     struct rule_subject s = {
         .image = strbuf_cstr(&t->image), .image_len = t->image.len, .side = f->side, .os = f->os};
@@ -212,8 +214,8 @@ static bool finish_info(struct frame_table *t, const struct raw_frame *f, struct
     return true;
 }
 
-/* Sets info->made_for to the app's type that a library's generic function was made for. False:
- * out of memory. */
+/* Sets info->made_for to the app's type for which a library's generic function was made. False: out
+ * of memory. */
 static bool find_made_for(struct frame_table *t, const struct raw_frame *f,
                           struct frame_info *info) {
     const char *type;
@@ -258,8 +260,8 @@ struct frame_info *raw_frame_info(struct frame_table *t, const struct raw_frame 
     return find_made_for(t, f, info) && finish_info(t, f, info, index) ? info : NULL;
 }
 
-/* Returns the info of the image and function of `like` as a key has them, made as a copy of
- * `like` if it is new. NULL: out of memory. */
+/* Returns the info of the image and function of `like` in the form that keys have. A new one is a
+ * copy of `like`. NULL: out of memory. */
 static struct frame_info *named_info(struct frame_table *t, const struct frame_info *like) {
     strbuf_clear(&t->raw);
     add_frame_name(&t->raw, like->image, like->function);

@@ -21,14 +21,14 @@ struct image_facts {
     size_t code;
 };
 
-/* A cache entry: a frame, or an image, that was looked up lately, at the index of its quick
+/* A cache entry: a frame, or an image, that was looked up recently, at the index of its quick
  * hash. */
 struct recent_frame {
     const char *head; /* head of the frame's image; NULL = the frame has no name */
     /* Part of a key of by_raw: the name, and one byte after it the linkage name. */
     const char *function;
     size_t function_len, linkage_len;
-    size_t code;     /* for a frame without a name: code of its image */
+    size_t code;     /* for a frame without a name: `code` of its image */
     uint64_t offset; /* for a frame without a name: the frame's offset in the image, in bytes */
     struct frame_info *info; /* info of the frame; NULL = the entry is empty */
 };
@@ -40,8 +40,8 @@ struct recent_image {
 enum {
     FRAMES_RECENT = 1 << 14,
     IMAGES_RECENT = 512,
-    /* Maximum number of known images, beyond which all are forgotten; there may be many, because
-     * each device has its own paths of apps. */
+    /* Maximum number of known images; if there are more, all are forgotten. There may be many,
+     * because each device has its own paths of apps. */
     IMAGES_KNOWN_MAX = 1 << 15
 };
 
@@ -54,20 +54,22 @@ struct frame_table {
     VEC(const struct image_facts *) images; /* the current dump's facts; NULL = not looked up yet */
     VEC(const struct image_facts *) known_images;
     struct arena image_arena; /* memory of known_images, except for their heads */
-    struct map by_image;      /* text of a dump about an image -> index in known_images */
+    struct map by_image;      /* key: text of a dump about an image; value: index in known_images */
     struct map heads, codes;  /* heads and codes of image_facts */
     struct recent_frame recent[FRAMES_RECENT];
     struct recent_image recent_images[IMAGES_RECENT];
-    struct map by_raw; /* text of a dump about a frame -> index in infos */
-    struct map by_key; /* image and function of a key -> index in infos of the canonical info */
-    /* (indexes of a frame, its caller, its framework) -> index in infos of the frame so called. */
+    struct map by_raw; /* key: text of a dump about a frame; value: index in infos */
+    struct map by_key; /* key: image and function as in a key; value: index in infos of the
+                          canonical info */
+    /* Key: indexes of a frame, its caller and its framework; value: index in infos of the frame
+     * with these callers. */
     struct map by_caller;
     VEC(struct frame_info *) infos;
     struct arena arena;
     struct strbuf raw, image, function, full, qualified; /* scratch buffers */
 };
 
-/* Frees what the table holds; the table itself is of no use afterwards. */
+/* Frees the members of the table, which must not be used afterwards. */
 void frame_table_release(struct frame_table *t);
 /* Prepares the table for a dump, before its first frame. False: out of memory. */
 bool frame_table_begin(struct frame_table *t, const struct dump *d);
@@ -81,23 +83,23 @@ struct frame_info *frame_of_line(struct frame_table *t, const struct dump *d,
 /* Returns the info of frame i of a stack that has no locations; NULL: out of memory. */
 struct frame_info *frame_of_address(struct frame_table *t, const struct dump *d,
                                     const struct dump_stack *s, size_t i);
-/* Returns the info of the type that a generic function in the app was made for (info->made_for,
- * not NULL), as if it was a frame; NULL: out of memory. */
+/* Returns the info of a type, as if the type was a frame: the type for which a generic function in
+ * the app was made (info->made_for, not NULL). NULL: out of memory. */
 struct frame_info *frame_of_type(struct frame_table *t, const struct frame_info *info);
-/* Returns the info that stands in keys for a whole library, without a function; info is a frame
- * of that library. NULL: out of memory. */
+/* Returns the info that stands for a whole library in keys; it has no function. info: a frame of
+ * that library. NULL: out of memory. */
 struct frame_info *frame_of_library(struct frame_table *t, const struct frame_info *info,
                                     const char *name);
-/* Returns the info that stands in keys for a name that is no function: of an action or a thread.
- * kind: "action", "thread". NULL: out of memory. */
+/* Returns the info that stands in keys for a name that is not a function's, but an action's or a
+ * thread's. kind: "action", "thread". NULL: out of memory. */
 struct frame_info *frame_of_name(struct frame_table *t, const char *kind, const char *name);
 /* The frames further out on which a frame's rules may depend. */
 struct frame_callers {
-    const struct frame_info *next;  /* the calling function; NULL = nobody */
-    const struct frame_info *under; /* a frame of the framework that called; NULL = none */
+    const struct frame_info *next;  /* the calling function; NULL = there is none */
+    const struct frame_info *under; /* a frame of the framework that made the call; NULL = none */
 };
-/* Returns the info of a frame with these callers: info itself unless info->by_caller. NULL: out of
- * memory. */
+/* Returns the info that a frame has with these callers; it is info itself unless info->by_caller.
+ * NULL: out of memory. */
 struct frame_info *frame_from(struct frame_table *t, struct frame_info *info,
                               const struct frame_callers *callers);
 

@@ -1,4 +1,4 @@
-/* Finds the info of a dump's frame. The text of a frame that was looked up before is not built
+/* Finds the info of a dump's frame. If a frame was looked up recently, its text is not built
  * again. */
 #include <string.h>
 
@@ -59,8 +59,9 @@ static struct recent_frame recent_like(const struct raw_frame *f) {
     return r;
 }
 
-/* Returns the entry of the cache of recent frames for a frame in an image: most frames are asked
- * for again, and by_raw, whose hash resists constructed collisions, takes several times as long. */
+/* Returns the entry of the cache of recent frames for a frame in an image. Most frames are looked
+ * up repeatedly, and a look-up in by_raw, whose hash resists constructed collisions, takes several
+ * times as long. */
 static struct recent_frame *recent_place(struct frame_table *t, const struct raw_frame *f,
                                          const struct recent_frame *like) {
     uint64_t hash = (uintptr_t)like->head ^ (uint64_t)like->code << 48 ^ like->offset;
@@ -101,7 +102,7 @@ static struct frame_info *info_of_text(struct frame_table *t, const struct raw_f
         if (!raw_frame_info(t, f)) {
             return NULL;
         }
-        entry->value = index; /* `entry` is still valid: no other one was put since */
+        entry->value = index; /* `entry` is still valid, because no other entry was added since */
     }
     return t->infos.data[entry->value];
 }
@@ -169,8 +170,8 @@ static const char *name_of(const struct dump_image *i) {
     return i->name && *i->name ? i->name : i->path;
 }
 
-/* Returns the system of an image: the dump's, or, if the dump names none, the one that follows from
- * the kind of the image's id. */
+/* Returns the system of an image: the dump's system, or, if the dump names none, the system that
+ * the kind of the image's id implies. */
 static enum rule_os os_of_image(const struct frame_table *t, const struct dump_image *i) {
     if (t->os != OS_ANY) {
         return t->os;
@@ -256,7 +257,7 @@ static struct image_text image_text_of(const struct frame_table *t, const struct
     return text;
 }
 
-/* Is a recent image the one with this text? */
+/* Does a recent image have this text? */
 static bool is_recent_image(const struct recent_image *r, const struct image_text *text) {
     const char *at = r->text;
     size_t len = sizeof text->letters + text->id->len + text->name_len + 1 + text->path_len;
@@ -293,15 +294,15 @@ static const struct image_facts *facts_of_text(struct frame_table *t, const stru
         if (!facts || !VEC_PUSH(&t->known_images, facts)) {
             return NULL;
         }
-        entry->value = t->known_images.len - 1; /* `entry` is still valid: no other one was put
-                                                   since */
+        /* `entry` is still valid, because no other entry was added since. */
+        entry->value = t->known_images.len - 1;
     }
     recent->facts = t->known_images.data[entry->value];
     return recent->facts;
 }
 
-/* Returns the facts about an image, which are cached, as many dumps have it; NULL: out of
- * memory. */
+/* Returns the facts about an image; NULL: out of memory. The facts are cached, because many dumps
+ * have the same images. */
 static const struct image_facts *find_facts(struct frame_table *t, const struct dump_image *i) {
     struct image_text text = image_text_of(t, i);
     uint64_t hash = hash_quick(i->id.bytes, i->id.len) ^ hash_quick(text.name, text.name_len);

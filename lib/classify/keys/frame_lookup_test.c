@@ -69,7 +69,7 @@ static void a_frame_is_one_wherever_its_app_is_installed(void **state) {
         struct frame_info *info = find(t, &here);
         assert_ptr_equal(find(t, &there), info);
         assert_ptr_equal(find(t, &here), info);
-        /* The build matters only for frames without a name. */
+        /* The app's build is part of the info only for frames without a name. */
         assert_true((find(t, &other_build) == info) == (named != 0));
         assert_true(info->in_app && info->resolved == (named != 0));
     }
@@ -101,7 +101,7 @@ static void frames_that_differ_are_told_apart(void **state) {
     table_free(t, rules);
 }
 
-/* Each device has its own path of the app, so the number of images that are kept has a bound. */
+/* Each device has its own path of the app, so the number of cached images must have a limit. */
 static void images_without_end_are_forgotten(void **state) {
     (void)state;
     struct rules *rules = NULL;

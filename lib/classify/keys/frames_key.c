@@ -11,8 +11,8 @@ static bool key_has_app(const struct key *key) {
     return false;
 }
 
-/* A level that is filled while walking outwards: first its frames, then, if none of them is the
- * app's, the nearest frame of the app. */
+/* A level that is filled from the innermost frame outwards: first with relevant frames, then, if
+ * none of them is the app's, with the nearest frame of the app. */
 struct level {
     struct key *key;
     size_t wanted, counted;
@@ -21,7 +21,7 @@ struct level {
 static void level_offer(struct level *l, const struct key_frame *f) {
     bool full = l->counted >= l->wanted;
     if (key_has(l->key, f->info)) {
-        return; /* the function is in the key already: recursion, direct or mutual */
+        return; /* the key has the function already: the recursion is direct or mutual */
     }
     if (!full) {
         /* One slot stays free for a frame of the app. */
@@ -34,8 +34,8 @@ static void level_offer(struct level *l, const struct key_frame *f) {
     }
 }
 
-/* Fills the levels of a stack without relevant frames: with its frames as they are, up to the
- * one that cut. */
+/* Fills the levels of a stack without relevant frames. They get the stack's frames as they are, up
+ * to the frame that a rule cuts at. */
 static void all_frames(const struct keyer *k, const struct judged_stack *s,
                        struct level levels[KEY_LEVELS]) {
     for (size_t i = 0; i < s->count && i <= s->cut; i++) {
@@ -49,9 +49,9 @@ static void all_frames(const struct keyer *k, const struct judged_stack *s,
     }
 }
 
-/* Adds to the levels the app's type that a generic function of a library was made for: the
- * nearest one that rules skipped, of a stack without a frame of the app that counts. False: out
- * of memory. */
+/* For a stack without a frame of the app that counts: adds to the levels the app's type for which a
+ * generic function of a library was made. Of the frames that rules skip, the nearest one with such
+ * a type is used. False: out of memory. */
 static bool add_made_for(struct keyer *k, const struct judged_stack *s,
                          struct level levels[KEY_LEVELS]) {
     const struct judged_frame *f = NULL;
@@ -91,7 +91,8 @@ static bool relevant_frames(struct keyer *k, const struct judged_stack *s,
     return action->count || add_made_for(k, s, levels);
 }
 
-/* Fills the levels by the published rule: the innermost frames, whatever they are. */
+/* Fills the levels by the published rule: with the innermost frames, even if they say nothing about
+ * the stall. */
 static void raw_frames(const struct keyer *k, const struct judged_stack *s,
                        struct level levels[KEY_LEVELS]) {
     for (size_t i = 0; i < s->count; i++) {

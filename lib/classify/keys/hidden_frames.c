@@ -18,7 +18,7 @@ static bool frame_is_hidden(struct keyer *k, const struct dump *d, const struct 
     return info && info->hidden;
 }
 
-/* Renumbers the stack's exact frames, as hidden ones before them are removed. False: out of
+/* Renumbers the stack's exact frames, because hidden frames before them are removed. False: out of
  * memory. */
 static bool keep_exact(struct dump *d, struct dump_stack *s, const bool *hidden) {
     static const uint32_t first[] = {0};

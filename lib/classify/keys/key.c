@@ -7,7 +7,8 @@
 #include "base/hash.h"
 #include "classify/keys/keyer_private.h"
 
-enum { WANTED_DEFAULT = 2 }; /* relevant frames in a key of level 1; level 2 has twice as many */
+/* Number of relevant frames in a key of level 1; a key of level 2 has twice as many. */
+enum { WANTED_DEFAULT = 2 };
 
 enum st keyer_new(struct keyer **out, const struct key_options *o, struct err *e) {
     struct keyer *k = calloc(1, sizeof *k);
@@ -16,7 +17,7 @@ enum st keyer_new(struct keyer **out, const struct key_options *o, struct err *e
     }
     k->table.rules = o->rules;
     k->options = *o;
-    k->options.inlines = o->inlines && o->rules; /* the published rule knows no inlined functions */
+    k->options.inlines = o->inlines && o->rules; /* the published rule ignores inlined functions */
     if (!o->wanted[0]) {
         k->options.wanted[0] = WANTED_DEFAULT;
         k->options.wanted[1] = 2 * WANTED_DEFAULT;
@@ -95,8 +96,8 @@ static bool is_same_key(const struct key *a, const struct key *b) {
     return same;
 }
 
-/* Sets was[] to the ids of the keys that the stack had when less was known of it; 0 where such a
- * key equals the present one. */
+/* Sets was[] to the ids of the keys that the stack had when less was known about it; 0 means that
+ * such a key equals the present one. */
 static enum st find_ids(struct keyer *k, const struct dump *d, const struct dump_stack *stack,
                         const struct stall_key *now, uint64_t was[KEY_LEVELS + 1], struct err *e) {
     struct judged_stack judged;
@@ -158,7 +159,7 @@ static enum st find_aliases(struct keyer *k, const struct dump *d, const struct 
 
 /* ---- a dump ---- */
 
-/* Finds the subject of the dump other than its stacks: a slow action, or a thread without a stack.
+/* Finds what else than stacks identifies the dump: a slow action, or a thread without a stack.
  * False: out of memory. */
 static bool find_subject(struct keyer *k, const struct dump *d) {
     const char *action = k->options.rules ? dump_slow_action(d) : NULL;
@@ -171,14 +172,14 @@ static bool find_subject(struct keyer *k, const struct dump *d) {
     return (k->action || !action) && (k->culprit || !absent);
 }
 
-/* Was the dump captured after the stall had ended? It was not if its age or the stall's length
- * is unknown, or if the process died in the stall. */
+/* Was the dump captured after the stall had ended? False if the dump's age or the stall's length is
+ * unknown, or if the process died in the stall. */
 static bool was_captured_late(const struct dump *d) {
     return !d->stall.fatal && d->stall.duration_ms >= 0 && d->stall.at_ms > d->stall.duration_ms;
 }
 
-/* Finds out whether the main thread was at work although its stack shows its loop: because it
- * ran for a while, or because its state was running when its stack was captured in the stall. */
+/* Finds out whether the main thread was at work although its stack shows its loop. It was if it ran
+ * for a while, or if it was running when its stack was captured during the stall. */
 static enum st judge_loop(struct keyer *k, const struct dump *d, const struct dump_thread *main,
                           struct err *e) {
     struct judged_stack captured;
@@ -218,8 +219,8 @@ static enum st keyer_begin(struct keyer *k, const struct dump *d, struct err *e)
     return judge_samples(k, d, e) == ST_OK ? judge_loop(k, d, main, e) : ST_ERR;
 }
 
-/* Replaces the keys of an idle stack by its innermost function, or its image. False: out of memory.
- */
+/* Replaces the keys of an idle stack by its innermost function; if that has no name, by its image.
+ * False: out of memory. */
 static bool key_idle(struct keyer *k, const struct judged_stack *s, struct stall_key *out) {
     struct key_frame f = key_frame_of(judged_at(k, s, 0));
     if (!f.info->resolved) {
@@ -290,8 +291,8 @@ uint64_t key_number(char level, const char *text, size_t len) {
 }
 
 uint64_t key_number_of(char level, uint64_t text_hash) {
-    /* The level is hashed with the text's hash, so that equal texts of two levels have different
-     * ids. */
+    /* The level is hashed together with the hash of the text, so that equal texts of two levels
+     * have different ids. */
     uint64_t parts = text_hash ^ (uint64_t)(unsigned char)level;
     uint8_t bytes[8];
     for (int i = 0; i < 8; i++) {

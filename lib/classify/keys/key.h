@@ -14,7 +14,8 @@
 
 enum {
     KEY_LEVELS = 2,
-    KEY_FRAMES_MAX = 16, /* frames of one key: four, prefixes, and the nearest frame of the app */
+    KEY_FRAMES_MAX = 16, /* maximum number of frames of one key: four relevant ones, prefixes, and
+                            the nearest frame of the app */
     KEY_FUNCTION_MAX =
         512, /* bytes of a function in a key; a longer one ends in "…" and a hash of the whole */
     KEY_WANTED_MAX = 8,    /* maximum number of relevant frames of a level */
@@ -32,23 +33,25 @@ struct frame_info {
     const char *qualified;  /* function with its module, where that is known; else NULL */
     const char *image_name; /* normalised image name, for people; "?" = no image */
     bool in_app, resolved;
-    bool said_in_app; /* the dump has the frame as in the app; rules may decide otherwise */
-    bool in_image;    /* lies in an image: it is neither interpreted nor made at run time */
+    bool said_in_app; /* the dump marks the frame as in the app; rules may decide otherwise */
+    bool in_image;    /* the frame lies in an image: its code is neither interpreted nor made at run
+                         time */
     bool by_caller;   /* place and cause depend on the caller: use frame_from */
     /* Calls code that was passed to it as a callback; a wait in an outer frame is not a wait of
      * that code. */
     bool callout;
-    bool hidden;     /* rules remove the frame from all stacks */
-    bool exclusive;  /* waits for something that only one thread at a time holds */
-    bool memory;     /* touches memory and makes no system call */
-    bool waits;      /* waits, for the reason that its cause gives, and does no work itself */
-    bool modal;      /* with PLACE_CUT: the frame is a nested loop that waits for the user */
-    bool loop_image; /* lies in an image that has a loop that waits for work */
+    bool hidden;    /* rules remove the frame from all stacks */
+    bool exclusive; /* the function waits for something that only one thread at a time can hold */
+    bool memory;    /* the function touches memory and makes no system call */
+    bool waits; /* the function waits, for the reason that its cause gives, and does no work itself
+                 */
+    bool modal; /* with PLACE_CUT: the function runs a nested loop that waits for the user */
+    bool loop_image; /* the frame lies in an image that has a loop that waits for work */
     enum rule_side side;
     enum rule_place place;
     enum rule_cause cause;
     unsigned confidence; /* confidence of the cause, in permille; 0 = no cause */
-    const char *reason;  /* of the cause, as text; "" = no cause */
+    const char *reason;  /* text of the cause; "" = no cause */
     const char *vendor;  /* with SIDE_VENDOR: name of the vendor; else NULL */
     /* Public name of the framework; "" = runtime code, which is no framework. */
     const char *framework;
@@ -56,9 +59,10 @@ struct frame_info {
      * else NULL. */
     const char *made_for;
     const struct rule *by[RULE_KINDS]; /* rule that decided, for each kind; NULL = none */
-    /* Hash of the function in which a closure was written; of another function: its own hash. */
+    /* Hash of the function in which this closure was written; for any other function, its own
+     * hash. */
     uint64_t enclosing;
-    /* First info with this image and function: pointers to it are compared. */
+    /* First info with this image and function; its address identifies the pair in comparisons. */
     struct frame_info *canonical;
     size_t index; /* private, as the members below */
     enum rule_os os;
@@ -115,7 +119,7 @@ struct stall_key {
     struct key level[KEY_LEVELS];
     /* Outermost frame of the app, which identifies the user's action; may be empty. */
     struct key action;
-    /* A frame of level 1 has no name: the key will change when symbols are there. */
+    /* A frame of level 1 has no name, so that the key will change once symbols are known. */
     bool unresolved;
     const struct dump_stack *stack; /* the classified stack, borrowed from the dump */
     uint64_t samples, hits; /* number of sampled stacks, and of those with this key of level 1 */
@@ -124,8 +128,8 @@ struct stall_key {
     unsigned confidence;    /* of the cause, in permille */
     char reason[KEY_REASON_SIZE]; /* of the cause, as text; "" = none */
     struct lock_holder holder;
-    /* Ids, as numbers, that level 1, level 2 and the action have when less is known of the
-     * stack; 0 = the same id. */
+    /* Numbers of the ids that level 1, level 2 and the action have if less is known about the
+     * stack; 0 = the id is the same. */
     uint64_t was[KEY_WAYS][KEY_LEVELS + 1];
 };
 
@@ -156,10 +160,10 @@ struct keyer;
 enum st keyer_new(struct keyer **out, const struct key_options *o, struct err *e) BASE_MUST_USE;
 /* Frees a keyer, which may be NULL, and all of its frame infos. */
 void keyer_free(struct keyer *k);
-/* Bounds the memory of a keyer: once *k has met KEYER_FUNCTIONS_MAX functions, or keys, it is
- * replaced by a new one with the same options, and *retired is the old one, which the caller
- * frees when nothing borrows from its keys any more; else *retired is NULL. ST_ERR: out of
- * memory, and *k is unchanged. */
+/* Bounds the memory of a keyer: once *k has cached KEYER_FUNCTIONS_MAX functions, or keys, it is
+ * replaced by a new one with the same options, and *retired is the old one, which the caller frees
+ * once none of its keys is used; otherwise *retired is NULL. ST_ERR: out of memory, and *k is
+ * unchanged. */
 enum { KEYER_FUNCTIONS_MAX = 1 << 16 };
 enum st keyer_renew(struct keyer **k, struct keyer **retired, struct err *e) BASE_MUST_USE;
 
@@ -169,8 +173,9 @@ enum st keyer_renew(struct keyer **k, struct keyer **retired, struct err *e) BAS
 enum st keyer_key(struct keyer *k, const struct dump *d, struct stall_key *out,
                   struct err *e) BASE_MUST_USE;
 
-/* Removes the frames that rules hide from the stacks of d, the dump of the last keyer_key, for
- * callers that show stacks; stall_key.stack still has them. ST_ERR: out of memory. */
+/* Removes the frames that rules hide from the stacks of d, which must be the dump of the last
+ * keyer_key. It is for callers that show stacks; stall_key.stack keeps these frames. ST_ERR: out of
+ * memory. */
 enum st keyer_hide_frames(struct keyer *k, struct dump *d, struct err *e) BASE_MUST_USE;
 
 /* Appends the text of a key, "image\tfunction\n" for each frame: texts are equal if and only if

@@ -6,9 +6,9 @@ static void set_name(struct key *key, const struct frame_info *name) {
     key->count++;
 }
 
-/* Adds names that are no functions to the keys: the name of a slow action, after the frames of the
- * code that worked in it, and the name of a thread that used the processor and whose stack is not
- * in the dump. */
+/* Adds names that are not functions to the keys: the name of a slow action, after the frames of the
+ * code that worked in it, or the name of a thread that used the processor and has no stack in the
+ * dump. */
 static void add_names(const struct keyer *k, struct key keys[KEY_LEVELS], struct key *action) {
     for (size_t n = 0; n < KEY_LEVELS; n++) {
         if (k->culprit) {
@@ -38,7 +38,7 @@ bool stack_keys(struct keyer *k, const struct judged_stack *s, struct key keys[K
     clear_keys(keys, action);
     bool ok = by_app ? app_keys(k, s, keys, action) : frames_keys(k, s, keys, action);
     if (s->stack && s->stack->incomplete && s->cut == s->count) {
-        /* The action is not known, as the stack lacks its outer frames and shows no loop. */
+        /* The action is unknown, because the stack lacks its outer frames and shows no loop. */
         action->count = 0;
     }
     return ok;

@@ -1,4 +1,4 @@
-/* Tests of keys: golden stacks, and what must hold whatever the rules are. */
+/* Tests of keys: keys of fixed stacks, and properties that must hold with any rules. */
 #include <stdarg.h>
 #include <setjmp.h>
 #include <stddef.h>
@@ -65,7 +65,7 @@ static void ids_do_not_change_with_the_load_address(void **state) {
         char json[512];
         struct dump d;
         unsigned long long load = loads[i];
-        /* The third dump differs in a frame. */
+        /* The third dump has one frame that differs. */
         snprintf(json, sizeof json, text, load, load + 0x400, load + (i == 2 ? 0x900 : 0x800));
         assert_int_equal(dump_parse(&d, json, strlen(json), NULL), ST_OK);
         id_of(k, &d, 1, ids[i]);
@@ -77,7 +77,8 @@ static void ids_do_not_change_with_the_load_address(void **state) {
     rules_free(r);
 }
 
-/* Signatures of arm64, also above Linux' 48 bits, and Thumb's bit 0 are no part of an address. */
+/* Pointer signatures of arm64, even in bits below Linux's 48, and Thumb's bit 0 are not part of an
+ * address. */
 static void ids_do_not_change_with_tags_and_signatures(void **state) {
     (void)state;
     static const char text[] =
@@ -325,7 +326,7 @@ static void a_rule_of_another_system_does_not_match(void **state) {
     expect_level1(k, &f, "app!b");
     f.d.device.os = "Debian GNU/Linux 12 (bookworm)";
     expect_level1(k, &f, "app!a");
-    f.d.device.os = NULL; /* a build-id in the image means Linux */
+    f.d.device.os = NULL; /* a build-id as the image's id shows that the system is Linux */
     expect_level1(k, &f, "app!a");
     f.images[0].id.kind = IMAGE_ID_UUID;
     expect_level1(k, &f, "app!b");
@@ -407,7 +408,7 @@ static void names_from_the_device_serve_raw_dumps(void **state) {
     rules_free(r);
 }
 
-/* Checks that what a keyer knows does not show in its keys. */
+/* Checks that a keyer's caches do not change the keys that it makes. */
 static void a_keyer_is_renewed_before_it_knows_too_much(void **state) {
     (void)state;
     struct rules *r = builtin();

@@ -13,7 +13,7 @@ struct judged_frame {
     const struct dump_line *line; /* line of the frame; NULL = unknown */
 };
 
-/* A stack whose frames were looked up and judged. */
+/* A stack whose frames were looked up in the cache and judged by the rules. */
 struct judged_stack {
     const struct dump_stack *stack;
     size_t first,
@@ -22,21 +22,22 @@ struct judged_stack {
      * ignored. */
     size_t cut;
     struct frame_info *top; /* innermost relevant function, or the loop that waits; NULL = none */
-    bool idle; /* the stack shows only the loop, which waits for work or, by other facts, was not at
-                  work (scan_is_idle) */
-    /* Frame that is the evidence of the cause; NULL = there is none. */
+    bool idle; /* true: the stack shows only the loop, which waits for work or, by the thread's
+                  processor time, was not at work (scan_is_idle) */
+    /* Frame that shows the cause; NULL = there is none. */
     const struct frame_info *told;
-    const struct frame_info *nested; /* loop inside of another one, which waits; NULL = none */
+    /* A loop that runs inside of another one, and waits; NULL = none. */
+    const struct frame_info *nested;
     size_t ballot;   /* index of the ballot that the stack votes for; SIZE_MAX = none */
     uint64_t votes;  /* number of the stack's votes */
-    uint64_t newest; /* the higher, the later the stack was seen */
+    uint64_t newest; /* position in time: the larger, the later the stack was seen */
     const struct dump_thread
         *worker; /* the thread of the stack, in a dump about threads that worked; else NULL */
 };
 
 /* A candidate for which samples vote: a key of level 1. */
 struct ballot {
-    /* epoch: dump to which the votes belong; those of an earlier one are void. */
+    /* epoch: number of the dump to which the votes belong; votes for an earlier dump are void. */
     uint64_t epoch, votes, newest;
 };
 
@@ -55,12 +56,11 @@ struct keyer {
      * about_threads, the thread of the stack that was judged last; perhaps only an upper bound,
      * from the whole process; -1 = unknown. */
     int64_t cpu_permille;
-    /* The same share of the main thread, without such a bound, unless that is below CPU_WAITS; -1 =
-     * unknown. */
+    /* Share of the stall, in permille, for which the main thread was on a processor. An upper bound
+     * from the whole process is used only if it is below CPU_WAITS. -1 = unknown. */
     int64_t ran_permille;
     bool about_threads; /* the dump is about threads that worked, see dump_votes */
-    /* The dump is about a loop that did not proceed, so that its kind is neither cpu nor
-     * slow-action. */
+    /* The dump is about a loop that did not proceed: its kind is neither cpu nor slow-action. */
     bool watches_main;
     bool nothing_worked; /* the dump is a slow action in which certainly no thread worked */
     const struct frame_info *action; /* name of the current dump's slow action; NULL = none */
@@ -70,8 +70,9 @@ struct keyer {
     /* The dump has no samples and was captured after the stall's end, so that the thread's
      * processor time is no evidence about its stack. */
     bool came_late;
-    /* The main thread did not wait in its loop, as its processor time or its state in the loop
-     * shows, even if its stack shows a wait; never with came_late. */
+    /* The main thread did not wait in its loop, even if its stack shows that wait, because its
+     * processor time or its state in the loop shows that it ran. Never true together with
+     * came_late. */
     bool loop_ran;
     struct strbuf text;
 };
@@ -83,30 +84,33 @@ enum { CPU_COMPUTES = 600, CPU_WAITS = 100 };
 static inline bool judged_is(const char *s, const char *what) {
     return s && strcmp(s, what) == 0;
 }
-/* Returns the share of the stall that the main thread was on a processor, in permille, or the
- * process if that share is smaller or the only one known; -1 = unknown, as where only the process's
- * is known and is above one processor. The thread's time counts from the stall's start. */
+/* Returns the share of the stall, in permille, for which the main thread was on a processor. If the
+ * share of the whole process is smaller, or the only known one, it is returned instead. -1 =
+ * unknown, or only the share of the process is known and is above one processor. The thread's time
+ * counts from the stall's start. */
 int64_t judged_cpu(const struct dump *d, const struct dump_thread *main);
-/* Returns the share of the stall that the main thread alone was on a processor, in permille; -1 =
- * unknown, as where only the process's is known, unless the process used so little that the thread
- * must have waited. */
+/* Returns the share of the stall, in permille, for which the main thread alone was on a processor.
+ * If only the share of the process is known, the result is -1 (unknown), unless the process used so
+ * little that the thread must have waited. */
 int64_t judged_own_cpu(const struct dump *d, const struct dump_thread *main);
 
 /* stack_scan.c. Sets s->cut to the index where the loop, or the thread's first function, begins. */
 void scan_cut(const struct keyer *k, struct judged_stack *s);
-/* Does the stack show only the loop, which waits for work or, by the time that the thread ran, was
- * not at work? s->cut is known. */
+/* Does the stack show only the loop, which waits for work or, by the thread's processor time, was
+ * not at work? s->cut must be set. */
 bool scan_is_idle(const struct keyer *k, const struct judged_stack *s);
-/* Returns the frame that shows why the thread does not continue; NULL = none. *nested is a loop
- * inside of another one, in which the thread waits; NULL = none. s->cut is known. */
+/* Returns the frame that shows why the thread does not continue; NULL = none. *nested is set to a
+ * loop that runs inside of another one and in which the thread waits; NULL = none. s->cut must be
+ * set. */
 const struct frame_info *scan_cause(const struct keyer *k, const struct judged_stack *s,
                                     const struct frame_info **nested);
 /* Is the stack's innermost frame a function that touches memory and makes no system call? */
 bool scan_touches_memory(const struct keyer *k, const struct judged_stack *s);
-/* Is the stack's innermost frame code that runs in user space, neither a system call nor runtime
+/* Is the stack's innermost frame code that runs in user space: neither a system call, nor runtime
  * code that could wait? */
 bool scan_is_in_own_code(const struct keyer *k, const struct judged_stack *s);
-/* Is the frame a function of the app's own, and not of a library that was linked into the app? */
+/* Is the frame a function of the app itself, rather than of a library that was linked into the
+ * app? */
 static inline bool frame_is_app(const struct frame_info *info) {
     return info->in_app && !info->by[RULE_FRAMEWORK];
 }
@@ -115,14 +119,14 @@ static inline bool frame_is_app(const struct frame_info *info) {
  * frames) and the action of a stack. False: out of memory. */
 bool app_keys(struct keyer *k, const struct judged_stack *s, struct key levels[KEY_LEVELS],
               struct key *action) BASE_MUST_USE;
-/* Adds the innermost frame's image to the keys of a stack of nothing but callouts, for which
- * app_keys makes no key, so that such a stack, if it is a sample, does not vote. A stack without
- * frames gets no key. False: out of memory. */
+/* Adds the innermost frame's image to the keys of a stack that has only callouts. app_keys makes no
+ * key for it, so that such a stack, if it is a sample, does not vote. A stack without frames gets
+ * no key. False: out of memory. */
 bool callout_keys(struct keyer *k, const struct judged_stack *s,
                   struct key levels[KEY_LEVELS]) BASE_MUST_USE;
 
-/* frames_key.c. Makes both levels from the innermost frames that matter, without rules from the
- * innermost ones, and the action of a stack. False: out of memory. */
+/* frames_key.c. Makes both levels and the action of a stack: with rules, from the innermost
+ * relevant frames; without rules, from the innermost frames. False: out of memory. */
 bool frames_keys(struct keyer *k, const struct judged_stack *s, struct key levels[KEY_LEVELS],
                  struct key *action) BASE_MUST_USE;
 
@@ -146,7 +150,7 @@ enum st judge_stack(struct keyer *k, const struct dump *d, const struct dump_sta
                     struct judged_stack *out, struct err *e) BASE_MUST_USE;
 /* Judges all stacks of the dump that vote. ST_ERR: out of memory. */
 enum st judge_samples(struct keyer *k, const struct dump *d, struct err *e) BASE_MUST_USE;
-/* Chooses the stack that the dump is about. ST_NONE: it has none. ST_ERR: out of memory. */
+/* Chooses the stack that the dump is about. ST_NONE: the dump has none. ST_ERR: out of memory. */
 enum st choose_stack(struct keyer *k, const struct dump *d, struct judged_stack *out,
                      struct err *e) BASE_MUST_USE;
 /* Returns frame i of a stack. */

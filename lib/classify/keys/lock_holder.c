@@ -1,6 +1,6 @@
-/* Finds the thread that holds the lock that a stall waits for: the last one of the chain of
- * waits that begins with the stalled thread. Where the dump names no owner, the holder is the
- * guess from the frames of all threads (cause_waits.c), or unknown. */
+/* Finds the thread that holds the lock that a stall waits for: the last thread of the chain of
+ * waits that begins with the stalled thread. If the dump names no owner, the holder is guessed from
+ * the frames of all threads (cause_waits.c), or unknown. */
 #include "classify/keys/lock_holder.h"
 
 #include "classify/keys/keyer_private.h"
@@ -16,8 +16,8 @@ void holder_chain_from(const struct dump *d, const struct dump_thread *waiter,
     if (w->back != SIZE_MAX && w->back > 0) {
         out->holder = w->back;
     } else if (w->back == 0) {
-        /* In a deadlock that the waiter belongs to, the holder is the next thread of the cycle; the
-         * waiter itself if that waits for itself. */
+        /* In a deadlock that includes the waiter, the holder is the next thread of the cycle; a
+         * waiter that waits for itself is its own holder. */
         out->holder = w->count > 1 ? 1 : 0;
     } else if (w->count > 1) {
         out->holder = w->count - 1;
@@ -108,8 +108,8 @@ static enum st holder_add_frames(struct keyer *k, const struct dump *d,
     return ST_OK;
 }
 
-/* Sets the holder from the guess, where no chain of waits names one; without a guess it is
- * unknown. ST_ERR: out of memory. */
+/* Sets the holder from the guess if no chain of waits names one; if there is no guess, the holder
+ * is unknown. ST_ERR: out of memory. */
 static enum st take_guess(struct keyer *k, const struct dump *d, const struct holder_guess *guess,
                           struct lock_holder *h, struct err *e) {
     struct strbuf name = {0};

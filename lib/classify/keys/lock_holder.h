@@ -26,18 +26,19 @@ struct holder_guess {
 };
 
 /* These words stand in place of the image in the first two frames of a holder's key. The function
- * of the first is the thread's name ("" = none), with '*' for its numbers, as threads of a pool
- * differ in them; of the second the lock's kind and image, if the dump has them. The second frame
- * of an inferred holder has HOLDER_BY_FRAMES; the key of an unknown holder is HOLDER_IS_UNKNOWN
- * alone. After these two stand the level-1 frames of the holder's stack, if the dump has it. */
+ * of the first frame is the thread's name ("" = none) with '*' for numbers, because threads of a
+ * pool differ in their numbers. The function of the second frame is the lock's kind and image, if
+ * the dump has them. The second frame of an inferred holder has HOLDER_BY_FRAMES; the key of an
+ * unknown holder is HOLDER_IS_UNKNOWN alone. After these two stand the level-1 frames of the
+ * holder's stack, if the dump has it. */
 #define HOLDER_IS_THREAD   "thread"
 #define HOLDER_IS_UNKNOWN  "unknown"
 #define HOLDER_OF_LOCK     "lock"
 #define HOLDER_OF_DEADLOCK "deadlock"
 #define HOLDER_BY_FRAMES   "inferred"
 
-/* A chain of waits as dump_waits gives it, and the one of its threads that holds up all before it:
- * the last one that the dump has; in a deadlock one of the cycle. */
+/* A chain of waits as dump_waits gives it, and the thread of it that holds up all threads before
+ * it: the last thread of the chain that the dump has; in a deadlock, a thread of the cycle. */
 struct holder_chain {
     struct dump_waits waits;
     size_t holder; /* index of the holder in the chain; SIZE_MAX = unknown */
@@ -47,14 +48,14 @@ struct holder_chain {
 void holder_chain_from(const struct dump *d, const struct dump_thread *waiter,
                        struct holder_chain *out);
 
-/* Appends the name of a thread as keys of holders have it: "main", or its name with '*' for
- * numbers; nothing if it has none. */
+/* Appends the name of a thread in the form that keys of holders have: "main", or its name with '*'
+ * for numbers; nothing for a thread without a name. */
 void holder_add_thread(struct strbuf *out, const struct dump_thread *t);
 /* Appends the lock for which a thread waits: "mutex", or "mutex in libfoo.so". */
 void holder_add_lock(struct strbuf *out, const struct dump *d, const struct dump_wait *wait);
 
 /* Sets out->holder of a dump whose cause is known. waiter: the thread that the dump is about, if it
- * waited when its stack was captured; NULL = only frames show the wait. guess: used where no chain
+ * waited when its stack was captured; NULL = only its frames show the wait. guess: used if no chain
  * of waits names a holder. ST_ERR: out of memory. */
 enum st find_holder(struct keyer *k, const struct dump *d, const struct dump_thread *waiter,
                     const struct holder_guess *guess, struct stall_key *out,

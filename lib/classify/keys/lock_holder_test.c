@@ -1,4 +1,4 @@
-/* Tests of who holds the lock that a stall waits for. */
+/* Tests which thread is found to hold the lock that a stall waits for. */
 #include <stdarg.h>
 #include <setjmp.h>
 #include <stddef.h>
@@ -92,7 +92,7 @@ static void a_thread_that_is_to_end_holds_its_end(void **state) {
            "thread\tdb\nlock\tits end\napp\tflush\napp\tsync\n");
 }
 
-/* Main waits for a, which waits for b, and so does c: b holds up all three. */
+/* Main waits for a, and a waits for b; c waits for b, too. So b holds up all three. */
 static void the_last_of_a_chain_holds_up_all_before_it(void **state) {
     (void)state;
     expect(DUMP(MAIN(WAIT("mutex", 9000, 5))
@@ -102,8 +102,7 @@ static void the_last_of_a_chain_holds_up_all_before_it(void **state) {
            HOLDER_KNOWN, 3, "thread\tb\nlock\trwlock\napp\tload\n");
 }
 
-/* It is not known whom the holder waits for itself, so it is the last that is known to hold
- * something. */
+/* It is unknown for whom the holder itself waits, so it is the last thread known to hold a lock. */
 static void a_holder_may_wait_for_who_knows_whom(void **state) {
     (void)state;
     const char *want = "thread\tdb\nlock\tmutex\napp\tflush\napp\tsync\n";
@@ -133,7 +132,7 @@ static void an_owner_that_nobody_tells_is_unknown(void **state) {
     expect(DUMP(MAIN(WAIT("mutex", 9000, 99)) FLUSH(7, "db", "")), HOLDER_UNKNOWN, 0,
            "unknown\t\n"); /* the owner's thread is not in the dump */
     expect(DUMP(MAIN("") FLUSH(7, "db", "")), HOLDER_UNKNOWN, 0,
-           "unknown\t\n"); /* only a frame shows that it waits */
+           "unknown\t\n"); /* only a frame, and not the dump, shows that the thread waits */
 }
 
 static void who_does_not_wait_for_a_lock_has_no_holder(void **state) {

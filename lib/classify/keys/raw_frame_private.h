@@ -1,19 +1,19 @@
-/* Declares the interface between frame_lookup.c, which looks frames up, and frame_info.c, which
- * finds out about new ones. */
+/* Declares the interface between frame_lookup.c, which looks frames up in the cache, and
+ * frame_info.c, which makes the infos of new frames. */
 #ifndef STALLKIT_CLASSIFY_RAW_FRAME_PRIVATE_H
 #define STALLKIT_CLASSIFY_RAW_FRAME_PRIVATE_H
 
 #include "classify/keys/frame_info.h"
 
-/* A frame as the dump has it, before any rule. */
+/* A frame as the dump has it, before rules are applied. */
 struct raw_frame {
-    /* Facts about its image; NULL: it is in none of the dump's images. */
+    /* Facts about the frame's image; NULL: the frame is in none of the dump's images. */
     const struct image_facts *facts;
     const char *image; /* name of the image; NULL = none */
     const struct image_id *id;
     enum rule_side side;
     enum rule_os os;
-    const struct rule *image_rule; /* rule that decided the side of the whole image */
+    const struct rule *image_rule; /* rule that decided whose code the whole image is */
     const char *function;          /* name of the function; NULL = unresolved */
     const char *linkage;           /* mangled name; NULL = unknown */
     uint64_t offset;               /* offset of an unresolved function in its image */

@@ -1,5 +1,5 @@
-/* Chooses the stack by which a dump is classified: the heaviest of the samples, counted again by
- * their symbols. */
+/* Chooses the stack by which a dump is classified: the most frequent one of the samples, which are
+ * counted by symbols rather than by addresses. */
 #include "classify/keys/keyer_private.h"
 
 static const struct dump_location *location_of(const struct dump *d, const struct dump_stack *s,
@@ -15,8 +15,8 @@ static bool judged_push(struct keyer *k, struct frame_info *info, const struct d
     return info && (info->hidden || VEC_PUSH(&k->frames, (struct judged_frame){info, line}));
 }
 
-/* Appends frame i of a stack to k->frames, and the functions inlined there if those count.
- * False: out of memory. */
+/* Appends frame i of a stack to k->frames and, if the options count inlined functions, the
+ * functions inlined there. False: out of memory. */
 static bool push_frame(struct keyer *k, const struct dump *d, const struct dump_stack *s,
                        size_t i) {
     const struct dump_location *l = location_of(d, s, i);
@@ -38,8 +38,9 @@ static bool push_frame(struct keyer *k, const struct dump *d, const struct dump_
     return judged_push(k, *info, l->line_count ? &l->lines[l->line_count - 1] : NULL);
 }
 
-/* Returns the caller of frame i for rules: if the next frame outwards is a nameless one of a
- * library, the nearest named frame of that library, if any. NULL: there is no next frame. */
+/* Returns the caller of frame i, for rules. If the next frame outwards is a nameless one of a
+ * library, that is the nearest named frame of the library, if there is one. NULL: there is no next
+ * frame. */
 static const struct frame_info *caller_of(const struct keyer *k, const struct judged_stack *s,
                                           size_t i) {
     const struct frame_info *next = i + 1 < s->count ? judged_at(k, s, i + 1)->info : NULL;
@@ -58,7 +59,8 @@ static const struct frame_info *caller_of(const struct keyer *k, const struct ju
     return next;
 }
 
-/* Replaces the infos of frames whose rules depend on callers. False: out of memory. */
+/* Replaces the infos of frames whose rules depend on callers by those that they have with their
+ * callers. False: out of memory. */
 static bool ask_callers(struct keyer *k, const struct judged_stack *s) {
     struct frame_callers callers = {.under = NULL};
     for (size_t i = s->count; i-- > 0;) {
@@ -79,7 +81,7 @@ static bool ask_callers(struct keyer *k, const struct judged_stack *s) {
     return true;
 }
 
-/* Returns the innermost relevant function of a stack; of an idle stack the loop. NULL = none. */
+/* Returns the innermost relevant function of a stack; for an idle stack, the loop. NULL = none. */
 static struct frame_info *find_top(const struct keyer *k, const struct judged_stack *s) {
     if (s->idle) {
         return judged_at(k, s, s->cut)->info->canonical;
@@ -117,8 +119,8 @@ enum st judge_stack(struct keyer *k, const struct dump *d, const struct dump_sta
 
 /* ---- samples ---- */
 
-/* Returns the index of the ballot for a key, made if it is new, by the indexes of its frames'
- * infos. SIZE_MAX: out of memory. */
+/* Returns the index of the ballot for a key, which is identified by the indexes of its frames'
+ * infos; a new ballot is added. SIZE_MAX: out of memory. */
 static size_t find_ballot(struct keyer *k, const struct frame_info *const *infos, size_t count) {
     size_t numbers[KEY_FRAMES_MAX];
     for (size_t i = 0; i < count; i++) {
@@ -170,9 +172,9 @@ static enum st judge_vote(struct keyer *k, const struct dump *d, const struct du
     return ST_OK;
 }
 
-/* Returns the processor share of a thread that worked, in permille, against which the claims of its
- * frames are tested. A thread that used the processor in a cpu stall did not wait, whatever its
- * stack shows. */
+/* Returns the processor share of a thread that worked, in permille, which may refute the waits that
+ * its frames show. A thread that used the processor in a stall of kind cpu did not wait, whatever
+ * its stack shows. */
 static int64_t worker_cpu(const struct dump *d, const struct dump_thread *t) {
     int64_t cpu = t->cpu_permille;
     return judged_is(d->stall.kind, "cpu") && cpu < CPU_COMPUTES ? CPU_COMPUTES : cpu;
@@ -227,7 +229,8 @@ static bool wins(uint64_t votes, uint64_t newest, uint64_t best_votes, uint64_t 
     return votes != best_votes ? votes > best_votes : newest > best_newest;
 }
 
-/* Counts the votes and returns the ballot with most; SIZE_MAX = none. Idle stacks do not vote. */
+/* Counts the votes, and returns the index of the ballot with most; SIZE_MAX = there is none. Idle
+ * stacks do not vote. */
 static size_t count_stack_votes(struct keyer *k) {
     size_t best = SIZE_MAX;
     k->epoch++;
@@ -254,8 +257,8 @@ static size_t count_stack_votes(struct keyer *k) {
     return best;
 }
 
-/* Do most samples show the loop waiting for work? False, too, in a dump about threads that
- * worked, and if the loop is known to have run. */
+/* Do most samples show the loop waiting for work? False in a dump about threads that worked, and if
+ * it is known that the loop ran. */
 static bool mostly_idle(const struct keyer *k) {
     uint64_t idle = 0, total = 0;
     if (k->about_threads || k->loop_ran) {
@@ -269,9 +272,9 @@ static bool mostly_idle(const struct keyer *k) {
     return idle > total / 2;
 }
 
-/* Returns the stack that the samples elect. The device counted by addresses or function starts;
- * with names, samples with the same key are of the same stall. The key with most samples wins,
- * among equals the newest, as on the device; then the key's most frequent stack. If more than
+/* Returns the stack that the samples elect. The device counted samples by addresses or function
+ * starts; here, samples with the same key are counted together. The key with most samples wins; if
+ * several have as many, the newest. The result is the most frequent stack of that key. If more than
  * half of the samples show the loop waiting for work, an idle stack is elected. NULL: no sample
  * votes. */
 static const struct judged_stack *elect(struct keyer *k) {
@@ -288,8 +291,8 @@ static const struct judged_stack *elect(struct keyer *k) {
     return best;
 }
 
-/* Returns the stack of the thread that worked most, where all threads that worked were captured
- * while they waited for work. NULL: the dump is not about such threads. */
+/* Returns the stack of the thread that worked most, for a dump in which all threads that worked
+ * were captured while they waited for work. NULL: the dump is not about threads that worked. */
 static const struct judged_stack *elect_worker(const struct keyer *k) {
     const struct judged_stack *best = NULL;
     for (size_t i = 0; k->about_threads && i < k->samples.len; i++) {

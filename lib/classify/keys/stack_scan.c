@@ -60,24 +60,24 @@ static bool is_kernel_wait(const struct frame_info *info) {
            (info->cause == CAUSE_IPC || info->cause == CAUSE_IO);
 }
 
-/* Is the frame nameless code of the system, either runtime code or code of a loop's image? It is
- * no evidence for or against a wait. */
+/* Is the frame nameless code of the system: runtime code, or code of an image that has a loop? Such
+ * a frame shows neither that the thread waits nor that it does not. */
 static bool is_no_evidence(const struct frame_info *info) {
     return !info->resolved && info->side == SIDE_SYSTEM &&
            (!info->framework[0] || info->loop_image);
 }
 
-/* Is the frame the loop's own work between two waits: a function of the loop's image that calls
- * nobody out, or a system call that does not wait? Only a dump captured after its stall's end
- * counts such work as idle. */
+/* Is the frame work that the loop itself does between two waits: a function of the loop's image
+ * that calls no callback, or a system call that does not wait? Such work counts as idle only in a
+ * dump that was captured after the end of its stall. */
 static bool is_loop_work(const struct frame_info *info, size_t i) {
     bool own = info->loop_image && (!info->callout || i == 0);
     return info->place == PLACE_SKIP && info->cause == CAUSE_NONE &&
            (own || (i == 0 && !info->framework[0]));
 }
 
-/* Is the function a loop only because of its caller, such as pthread_cond_wait of a queue? Then
- * it is the wait itself. */
+/* Does the function count as a loop only because of its caller, as pthread_cond_wait called by a
+ * queue does? Then it is the wait itself. */
 static bool is_wait_of_caller(const struct frame_info *info) {
     const struct rule *rule = info->by[RULE_PLACE];
     return rule && rule->caller_count > 0;
@@ -101,7 +101,7 @@ bool scan_is_idle(const struct keyer *k, const struct judged_stack *s) {
         return true;
     }
     if (s->cut == 0) {
-        /* A function that is a loop by itself does not wait. */
+        /* A function that is a loop whoever calls it is not the wait itself. */
         return is_wait_of_caller(scan_at(k, s, 0));
     }
     return k->sampled && !k->about_threads && k->ran_permille >= 0 && k->ran_permille < CPU_WAITS;
@@ -118,12 +118,12 @@ bool scan_is_in_own_code(const struct keyer *k, const struct judged_stack *s) {
     if (scan_touches_memory(k, s)) {
         return true;
     }
-    /* What the native methods of interpreted code wait for may have no frame. */
+    /* Native methods of interpreted code may wait without a frame that shows it. */
     return info && info->resolved && info->in_image && (info->in_app || info->framework[0]) &&
            (info->cause == CAUSE_NONE || info->cause == CAUSE_COMPUTE);
 }
 
-/* Does the frame claim that the thread waits for somebody else? */
+/* By its cause, does the thread wait in this frame for another thread, process or device? */
 static bool claims_wait(const struct frame_info *info) {
     switch (info->cause) {
     case CAUSE_LOCK:
@@ -137,15 +137,16 @@ static bool claims_wait(const struct frame_info *info) {
     }
 }
 
-/* Do inner frames claim a wait for a lock, and did the thread, by its known processor time, hardly
- * run? */
+/* Do inner frames show a wait for a lock, and does the thread's known processor time show that it
+ * hardly ran? */
 static bool surely_waited(const struct keyer *k, const struct frame_info *told) {
     return told && told->cause == CAUSE_LOCK && k->cpu_permille >= 0 && k->cpu_permille < CPU_WAITS;
 }
 
-/* Do known facts contradict the frame's claim? A thread that computes or draws runs, one that waits
- * does not; and a frame outside of a callout is no evidence of a wait or of drawing inside of the
- * callout. told: the claim of the inner frames; NULL = there is none. */
+/* Do known facts contradict the cause of the frame? A thread that computes or draws runs, and a
+ * thread that waits does not. A frame outside of a callout is no evidence of a wait, or of drawing,
+ * inside of the callout. told: the frame whose cause the inner frames gave; NULL = there is
+ * none. */
 static bool is_refuted(const struct keyer *k, const struct frame_info *info,
                        const struct frame_info *told, bool called_out) {
     if (claims_wait(info)) {
@@ -163,8 +164,8 @@ static bool is_refuted(const struct keyer *k, const struct frame_info *info,
 const struct frame_info *scan_cause(const struct keyer *k, const struct judged_stack *s,
                                     const struct frame_info **nested) {
     const struct frame_info *told = NULL;
-    /* waits: all frames so far only show a loop that waits for work. That the loop waits for a
-     * message is no cause. */
+    /* waits: all frames so far only show a loop that waits for work. Such a wait, for a message, is
+     * not the cause of a stall. */
     bool called_out = false, waits = true;
     *nested = NULL;
     for (size_t i = 0; i < s->cut; i++) {

@@ -1,6 +1,6 @@
-/* Tests of the golden stacks of testdata/stacks: what the built-in rules make of each frame, and of
- * the stack. Every rule must decide on a frame of one of them. STACKS_REFRESH=1 writes what comes
- * out into the files (scripts/refresh-stacks). */
+/* Tests the stacks of testdata/stacks: how the built-in rules classify each frame, and the stack.
+ * Every rule must decide on a frame of one of them. STACKS_REFRESH=1 writes the results into the
+ * files (scripts/refresh-stacks). */
 #include <stdarg.h>
 #include <setjmp.h>
 #include <stddef.h>
@@ -22,20 +22,20 @@ static const char *const files[] = {
     "testdata/stacks/rules-vendors.stacks",
 };
 
-/* A frame's line, cut in place: "* image   function  = what rules make of it". */
+/* A frame's line, cut in place: "* image function = verdict of the rules". */
 struct frame_line {
     bool app;
     const char *image, *function,
-        *verdict; /* what the rules must make of it; NULL = nothing is written */
+        *verdict; /* expected verdict of the rules; NULL = the line has none */
 };
 
 struct corpus {
     struct rules *rules;
     struct keyer *keyer;
-    bool *decided; /* for each rule: did it decide on a frame? */
+    bool *decided; /* for each rule: has it decided on a frame? */
     struct fixture fixture;
     struct frame_line lines[FIXTURE_FRAMES];
-    const char *name, *os; /* name and system of the stack at hand; NULL = none */
+    const char *name, *os; /* name and system of the current stack; NULL = none */
     struct strbuf got, want, file;
     size_t stacks, wrong;
 };
@@ -127,7 +127,7 @@ static void check_frames(struct corpus *c) {
             frame_of_location(&k->table, &c->fixture.d, &c->fixture.locations[i]);
         assert_non_null(info);
         if (!info->hidden) {
-            info = k->frames.data[seen++].info; /* the frame's info as decided with its caller */
+            info = k->frames.data[seen++].info; /* the info that the frame has with its caller */
         }
         strbuf_clear(&verdict);
         add_verdict(&verdict, info);
@@ -284,7 +284,7 @@ static void the_built_in_rules_make_of_the_golden_stacks_what_is_written(void **
     assert_int_equal(c->wrong, 0);
 }
 
-/* Runs after the test above, which noted which rules decided. */
+/* This test must run after the test above, which records the rules that decided. */
 static void every_rule_decides_on_a_frame_of_a_golden_stack(void **state) {
     struct corpus *c = *state;
     static const char *const kinds[] = {"name",      "side",    "place",  "cause",

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* Skips leading zeros, except the last digit; returns the number of digits left. */
+/* Skips leading zeros, but not the last digit; returns the number of digits that are left. */
 static size_t skip_zeros(const char **digits, size_t n) {
     while (n > 1 && **digits == '0') {
         ++*digits;

@@ -29,11 +29,11 @@ struct where_field {
     { #name, FIELD_NUMBER, offsetof(struct dump, name) }
 #define BOOL(name)                                                                                 \
     { #name, FIELD_BOOL, offsetof(struct dump, name) }
-/* Is a row of a field that is a fact of the key and not of the dump; of_key reads it. */
+/* A row of a field that is a fact of the key, not of the dump; of_key reads it. */
 #define OF_KEY(name, type)                                                                         \
     { name, type, SIZE_MAX }
 
-/* Is a row of a field that people set for a bucket. */
+/* A row of a field whose value people set for a bucket. */
 #define OF_BUCKET(name, type)                                                                      \
     { name, type, BUCKET_OFFSET }
 #define BUCKET_OFFSET (SIZE_MAX - 1)
@@ -86,7 +86,8 @@ const char *where_field_name(size_t i) {
 static const char context_prefix[] = "context.";
 static const struct where_field context_field = {context_prefix, FIELD_TEXT, SIZE_MAX};
 
-/* Is the field about the user, device, app or time of a dump, which exposure records have, too? */
+/* Is the field about the user, the device, the app or the time of a dump? Exposure records have
+ * such fields, too. */
 static bool is_of_users(const char *field) {
     static const char *const names[] = {"time", "user", "app.", "device.", context_prefix};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
@@ -162,7 +163,7 @@ enum comparison {
     OP_NOT_FOUND
 };
 
-/* Operators, longer ones before their beginnings. */
+/* Operators; an operator that begins with another one stands before it. */
 static const struct {
     const char *text;
     enum comparison op;
@@ -279,8 +280,8 @@ bool where_asks_for(const struct where *w, const char *field, const char *value)
     return false;
 }
 
-/* Compares two texts in natural order. ST_NONE: they differ before their first digit, so they
- * have no order. */
+/* Compares two texts in natural order. ST_NONE: they have no order, because they differ before
+ * their first digit. */
 static enum st where_compare(const char *a, const char *b, int *order) {
     size_t i = 0;
     while (a[i] && a[i] == b[i] && !(a[i] >= '0' && a[i] <= '9')) {
@@ -295,8 +296,8 @@ static enum st as_status(bool holds) {
     return holds ? ST_OK : ST_NONE;
 }
 
-/* Does the term hold for this value? A value on which the expression takes too long holds neither
- * with ~ nor with !~, and is counted. */
+/* Does the term hold for this value? If the search for the expression takes too long, the term does
+ * not hold, neither with ~ nor with !~, and the value is counted as undecided. */
 static enum st where_searched(const struct term *t, const char *value, struct where_seen *seen,
                               struct err *e) {
     struct err why = {0};
@@ -339,7 +340,7 @@ static bool holds_absent(const struct term *t) {
                              : t->op == OP_NOT_FOUND || (t->op == OP_EQUAL && !*t->value);
 }
 
-/* Sets *out to whether the term holds for a value; NULL: there is none. */
+/* Sets *out to whether the term holds for a value; value NULL: the dump lacks the field. */
 static enum st term_holds(const struct term *t, const char *value, struct where_seen *seen,
                           bool *out, struct err *e) {
     if (!value) {

@@ -36,12 +36,12 @@ void where_free(struct where *w);
  * the mistake is (ERR_USAGE), and the filter can only be freed. */
 enum st where_add(struct where *w, const char *text, size_t *at, struct err *e) BASE_MUST_USE;
 enum { WHERE_SEEN_TERMS = 64 };
-/* The terms, of the first WHERE_SEEN_TERMS, whose fields some input has. Zero-initialised = no
- * input was examined. */
+/* The terms, among the first WHERE_SEEN_TERMS, whose fields at least one input has.
+ * Zero-initialised = no input was examined. */
 struct where_seen {
     uint64_t count;     /* number of dumps, or of records of exposure */
     uint64_t said;      /* bit i: an input has the field of term i */
-    uint64_t undecided; /* number of searches that were ended, as they took too long */
+    uint64_t undecided; /* number of searches that were stopped because they took too long */
 };
 /* Does a term of the filter name this field? "context." stands for all fields of the context. */
 bool where_asks(const struct where *w, const char *field);
@@ -50,7 +50,7 @@ bool where_asks_marks(const struct where *w);
 /* Does a term ask for exactly this value of the field? */
 bool where_asks_for(const struct where *w, const char *field, const char *value);
 /* Returns the first field that a term names and that is not in `known` (an array that ends in
- * NULL); NULL if all are. */
+ * NULL); NULL: all fields are in it. */
 const char *where_asks_beside(const struct where *w, const char *const *known);
 /* Tests a dump with this key by all terms but those on owner and ignored, which are tested by
  * where_match_bucket. ST_OK: it matches. ST_NONE: it does not. ST_ERR: out of memory. *seen, which
@@ -63,19 +63,19 @@ enum st where_match(const struct where *w, const struct dump *d, const struct st
  * ST_NONE: the record lacks the field. ST_ERR: no such record has this field. */
 typedef enum st (*where_said)(void *ctx, const char *field, const char **text);
 /* Tests a record of exposure: terms about users, devices, the app, its context and the time are
- * tested, all others hold, as do those whose field no such record has. w and seen may be NULL.
- * ST_OK: it matches. ST_NONE: it does not. ST_ERR: out of memory. */
+ * tested; all other terms hold, and so do terms whose field no record of this kind can have. w and
+ * seen may be NULL. ST_OK: it matches. ST_NONE: it does not. ST_ERR: out of memory. */
 enum st where_match_exposure(const struct where *w, where_said said, void *ctx,
                              struct where_seen *seen, struct err *e) BASE_MUST_USE;
-/* Tests what people say of a bucket: the terms on owner and ignored are tested, all others hold, as
- * those two do for a dump and a record of exposure. ST_OK: it matches. ST_NONE: it does not.
- * ST_ERR: out of memory. */
+/* Tests the marks that people set for a bucket: the terms on owner and ignored are tested; all
+ * other terms hold. (For a dump and a record of exposure it is the other way round: terms on owner
+ * and ignored hold.) ST_OK: it matches. ST_NONE: it does not. ST_ERR: out of memory. */
 enum st where_match_bucket(const struct where *w, where_said said, void *ctx,
                            struct err *e) BASE_MUST_USE;
 void where_seen_add(struct where_seen *seen, const struct where_seen *more);
 /* Returns the next field, from term *at on, that no examined input has, and moves *at past its
- * term; terms that hold for a missing field are skipped. exposure: the inputs were records of
- * exposure. NULL = no more, or no input was examined. */
+ * term. Terms that hold if their field is missing are skipped. exposure: the inputs were records of
+ * exposure. NULL = there is no further such field, or no input was examined. */
 const char *where_unsaid(const struct where *w, const struct where_seen *seen, bool exposure,
                          size_t *at);
 

@@ -1,4 +1,4 @@
-/* Reads any bytes as the text of a filter, and puts the filter to a dump. */
+/* Reads any bytes as the text of a filter, and tests a dump with the filter. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

@@ -75,7 +75,7 @@ static void terms_hold_or_do_not(void **state) {
         {"device.model!~iPad", true},
         {"device.os=\"iOS 18.7\"", true},
         {"device.os>=\"iOS 18\"", true},
-        {"device.os>=\"macOS 1\"", false}, /* another system is neither above … */
+        {"device.os>=\"macOS 1\"", false}, /* the versions of two systems have no order … */
         {"device.os<\"macOS 99\"", false}, /* … nor below */
         {"stall.duration_ms>=2500 stall.duration_ms<2501", true},
         {"stall.duration_ms>=2500\tstall.duration_ms<2500", false},
@@ -89,12 +89,12 @@ static void terms_hold_or_do_not(void **state) {
         {"cause!=lock", false},
         {"truth>=640 truth<1000", true},
         {"level1~^[0-9a-f]{12}$ level2!=x", true},
-        {"action=", true}, /* without rules for actions there is no action */
+        {"action=", true}, /* without rules for actions the dump has no action */
         {"action~.", false},
-        {"context.screen=\"Cart 2\"", true}, /* the last of two members with this name counts */
+        {"context.screen=\"Cart 2\"", true}, /* of two members with this name the last one counts */
         {"context.screen=List", false},
         {"context.items>=9 context.items<13", true},
-        {"context.tree=", true}, /* a value that is no text counts as empty */
+        {"context.tree=", true}, /* a value that is not text counts as empty */
         {"context.none!=x", true},
         {"context.none~x", false},
     };
@@ -236,7 +236,7 @@ static void what_people_say_is_asked_of_buckets_alone(void **state) {
     }
 }
 
-/* A record of exposure that says two fields, and never any of the app. */
+/* A record of exposure that has two fields; no record of its kind has fields of the app. */
 static enum st record_says(void *ctx, const char *field, const char **text) {
     *text = strcmp(field, "device.os") == 0        ? "iOS 18.7"
             : strcmp(field, "context.screen") == 0 ? ctx
@@ -256,7 +256,7 @@ static void exposure_is_asked_for_users_and_not_for_stalls(void **state) {
         {"device.os<\"iOS 18\"", false},
         {"device.model=x", false},
         {"device.model!=x", true},
-        {"app.version>=5", true}, /* a record never says this, so it does not count against it */
+        {"app.version>=5", true}, /* no record of this kind has this field, so the term holds */
         {"context.screen=Cart", true},
         {"context.screen!=Cart", false},
         {"user=", true},
@@ -287,8 +287,8 @@ static void what_nothing_says_is_told(void **state) {
                                "context.other!=a stall.cpu_permille>1 user=",
                                &at, NULL),
                      ST_OK);
-    assert_null(where_unsaid(w, &dumps, false,
-                             &(size_t){0})); /* no dump was looked at, so nothing is known */
+    /* No dump was examined, so it is not known which fields are missing. */
+    assert_null(where_unsaid(w, &dumps, false, &(size_t){0}));
     assert_int_equal(where_match(w, &b.fixture.d, &b.key, &dumps, NULL), ST_NONE);
     at = 0;
     assert_string_equal(where_unsaid(w, &dumps, false, &at), "user");

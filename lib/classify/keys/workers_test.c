@@ -153,8 +153,8 @@ static void a_slow_action_in_which_nothing_worked_is_its_name(void **state) {
                 "\"threads\":[{\"id\":1,\"main\":true," LOOP "}]"),
            "action\tsync cart\n", "action\tsync cart\n", CAUSE_UNKNOWN,
            "the main thread waited, and no thread that worked is in the dump");
-    /* The stack does not show that the main thread waited, but its share of time does; what the
-     * app's other threads do is in the evidence, and no part of the key. */
+    /* The stack does not show that the main thread waited, but its share of processor time does.
+     * The evidence names the work of the app's other threads, which is not part of the key. */
     expect(DUMP("\"kind\":\"slow-action\",\"action\":\"sync cart\"",
                 "\"threads\":[{\"id\":1,\"main\":true,\"cpu_permille\":2,\"frames\":[210,130,140]},"
                 "{\"id\":7,\"name\":\"net\",\"frames\":[230,110,120]}]"),
@@ -179,7 +179,7 @@ static void a_stack_without_its_callers_tells_no_action(void **state) {
         DUMP("\"kind\":\"hang\"",
              "\"threads\":[{\"id\":1,\"main\":true,\"incomplete\":true,\"frames\":[230,110,120]}]"),
         "app\tsort\napp\tfill\n", "", CAUSE_DISK, "flushes a file to the disk (fsync)");
-    /* Frames that are missing below the loop do not count. */
+    /* The key does not depend on frames that are missing below the loop. */
     expect(DUMP("\"kind\":\"hang\"", "\"threads\":[{\"id\":1,\"main\":true,\"incomplete\":true,"
                                      "\"frames\":[230,110,120,310]}]"),
            "app\tsort\napp\tfill\n", "app\tfill\n", CAUSE_DISK,

@@ -21,8 +21,8 @@ static void key_id_of(const struct key *key, char level, struct strbuf *scratch,
     key_id(level, strbuf_cstr(scratch), scratch->len, id);
 }
 
-/* Writes a key's id, and the id with which the dump was annotated before, if other rules or
- * fewer names gave another one. If the id is unchanged, the former id that the annotation names
+/* Writes a key's id. Also writes the id that the dump's earlier annotation has, if other rules or
+ * fewer names gave a different one. If the id is unchanged, the former id that the annotation names
  * stays. */
 static void put_id(struct annotation *a, const char *name, const char *was_name, char level,
                    const struct key *key, const char *annotated, const char *before) {
@@ -96,7 +96,7 @@ enum st annotate_dump(const struct dump *d, const struct stall_key *key, uint64_
     return st;
 }
 
-/* Finds the first image of the app for which a file of its id could still bring names. NULL: there
+/* Finds the first image of the app whose symbols a file with its id could still bring. NULL: there
  * is none. */
 static const struct dump_image *image_without_symbols(const struct dump *d) {
     for (size_t i = 0; i < d->image_count; i++) {

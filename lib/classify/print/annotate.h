@@ -7,7 +7,7 @@
 #include "classify/stats/triage.h"
 
 /* Writes d's own text as one line in which the member "class", see stallclassify(1), is added or
- * replaced; every other byte is unchanged (dump_write_member). rules_hash: of the rules that
+ * replaced; every other byte is unchanged (dump_write_member). rules_hash: hash of the rules that
  * made the key. ST_ERR: out of memory. */
 enum st annotate_dump(const struct dump *d, const struct stall_key *key, uint64_t rules_hash,
                       struct sink *out, struct err *e) BASE_MUST_USE;

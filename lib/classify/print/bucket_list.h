@@ -1,4 +1,4 @@
-/* Lists the buckets of level 1 to a callback, for callers that keep counts themselves. */
+/* Lists the buckets of level 1 to a callback, for callers that keep their own counts. */
 #ifndef STALLKIT_CLASSIFY_BUCKET_LIST_H
 #define STALLKIT_CLASSIFY_BUCKET_LIST_H
 
@@ -10,9 +10,9 @@ struct bucket_summary {
     uint64_t id;       /* the bucket's id, as the number that its 12 hex digits write */
     const char *title; /* key as people read it, innermost frame first */
     enum rule_cause cause;
-    uint64_t dumps, ms; /* ms: stalled time, each stall up to the cap */
-    const uint64_t
-        *aliases; /* ids that the bucket had when less was known of its frames, see enum key_way */
+    uint64_t dumps, ms;      /* ms: stalled time, each stall up to the cap */
+    const uint64_t *aliases; /* ids that the bucket had when less was known about its frames, see
+                                enum key_way */
     size_t alias_count;
 };
 /* A callback that takes one bucket; ST_ERR ends the list. */

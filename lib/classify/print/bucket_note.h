@@ -13,10 +13,11 @@
 struct bucket_note {
     const char *first_day, *last_day; /* days such as "2026-11-20", in UTC */
     const char *first_version,
-        *last_version;   /* lowest and highest version with the bucket, by version_compare */
-    const char *back_in; /* version in which the bucket came back although it is marked as fixed */
-    /* By the counts (gone.h), the version since which the bucket is gone, and the version in
-     * which it returned after that. */
+        *last_version; /* lowest and highest version with the bucket, by version_compare */
+    /* Version in which the bucket appeared again although it is marked as fixed. */
+    const char *back_in;
+    /* According to the counts (gone.h), the version since which the bucket is gone, and the later
+     * version in which it returned. */
     const char *gone_in, *returned_in;
     const char *fixed_in, *owner, *note, *link; /* words that people wrote */
     const char *ignore; /* day until which people ignore the bucket, or "ever" */

@@ -94,8 +94,8 @@ static void print_note(struct explanation *x, const char *verdict, const char *n
     sink_char(x->out, '\n');
 }
 
-/* Appends the pattern of a rule and at most two of its images and frameworks, as they were written
- * except for quotes. */
+/* Appends the pattern of a rule and at most two of its images and frameworks, as they stand in the
+ * rule file, but without quotes. */
 static void explain_add_pattern(struct strbuf *b, const struct rule *rule) {
     if (rule->unresolved) {
         strbuf_addstr(b, "unresolved");
@@ -133,7 +133,8 @@ static void print_rule(struct explanation *x, const struct rule *rule, const cha
 
 /* ---- a frame ---- */
 
-/* Prints whose code a frame is; for the system's code only if a rule took it from the app. */
+/* Prints whose code a frame is. The system's code is mentioned only if a rule decided so and the
+ * dump marks the frame as the app's. */
 static void print_side(struct explanation *x, const struct frame_info *info) {
     const struct rule *rule = info->by[RULE_SIDE];
     static const char *const sides[] = {
@@ -167,8 +168,8 @@ static void print_rules(struct explanation *x, const struct judged_frame *f) {
     }
 }
 
-/* Returns the part of a key that frame i gave: a function, or the framework of its function;
- * NULL = none. */
+/* Returns the part of a key that frame i contributed: a function, or the framework of its function;
+ * NULL = nothing. */
 static const struct key_frame *part_of(const struct explanation *x, const struct key *key,
                                        size_t i) {
     const struct frame_info *info = judged_at(x->k, &x->stack, i)->info;
@@ -182,8 +183,8 @@ static const struct key_frame *part_of(const struct explanation *x, const struct
     return NULL;
 }
 
-/* Returns the first frame of the stack with frame i's function; only that one is shown as part
- * of the key. */
+/* Returns the first frame of the stack that has the same function as frame i. Only that frame is
+ * shown as a part of the key. */
 static size_t first_like(const struct explanation *x, size_t i) {
     size_t first = 0;
     while (judged_at(x->k, &x->stack, first)->info->canonical !=

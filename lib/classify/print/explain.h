@@ -6,16 +6,15 @@
 #include "base/sink.h"
 #include "classify/keys/key.h"
 
-enum {
-    EXPLAIN_ID_MIN = 4
-}; /* minimum number of an id's bytes by which a user can ask for the id */
+enum { EXPLAIN_ID_MIN = 4 }; /* minimum number of bytes of an id by which a user can ask for it */
 
-/* The quality of the match of an id, or its beginning, with a dump or a bucket that the dump's key
- * falls into. */
+/* How well an id, or the beginning of an id, matches a dump or a bucket to which the dump's key
+ * belongs. */
 enum explain_fit {
     EXPLAIN_NOT = 0,
-    EXPLAIN_FORMER, /* id of a bucket that the dump was in by other keys, see former_ids.h */
-    EXPLAIN_BUCKET, /* id of the dump's level 1, level 2 or action */
+    EXPLAIN_FORMER, /* the id is that of a bucket in which the dump was by other keys, see
+                       former_ids.h */
+    EXPLAIN_BUCKET, /* the id is that of the dump's level 1, level 2 or action */
     EXPLAIN_DUMP
 };
 /* Sets *fit to how well `id` names the dump, whose key is `key`. ST_ERR: ERR_NOMEM. Never

@@ -30,12 +30,14 @@ enum st explain_choice_dump(const struct explain_choice *x, struct keyer *k,
                             struct former_keyers *former, const struct dump *d,
                             struct stall_key *key, struct explained *out,
                             struct err *e) BASE_MUST_USE;
-/* Keeps the dump if it fits better than those offered before; it runs on one thread, and the
- * order of dumps does not matter. A dump's own id is better than a bucket's, and that better
- * than a former one; then the longest span decides, then the smallest id. */
+/* Keeps the dump if it fits better than those offered before; it runs on one thread, and the order
+ * of dumps does not matter. A dump's own id fits better than a bucket's id, and a bucket's id
+ * better than a former id. Of equal fits, the dump with the longest span wins, then the one with
+ * the smallest id. */
 void explain_choice_offer(struct explain_choice *x, const struct dump *d,
                           const struct explained *r);
-/* Prints the chosen explanation; if the id is a former one, first where its dumps are now. */
+/* Prints the chosen explanation. If the id is a former one, the buckets in which its dumps are now
+ * are printed first. */
 void explain_choice_print(struct explain_choice *x, struct sink *out);
 void explain_choice_release(struct explain_choice *x);
 

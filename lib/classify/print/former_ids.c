@@ -9,7 +9,7 @@
 #include "classify/print/triage_text.h"
 #include "classify/stats/sum.h"
 
-/* The other keys, each with the option that selects them. */
+/* The kinds of keys other than the present one, each with the option that selects it. */
 static const struct {
     const char *text;
     enum key_kind kind;
@@ -22,7 +22,8 @@ static const struct {
     {"--rules none", KEY_OF_FRAMES, true, true},
 };
 
-/* Ways by which a dump had an id; those of other_keys follow from WAY_OTHER_KEYS on. */
+/* Ways by which a dump had an id. The values from WAY_OTHER_KEYS on are those of the rows of
+ * other_keys. */
 enum { WAY_NAMELESS = 1, WAY_NOT_INLINED, WAY_STARTLESS, WAY_ANNOTATED, WAY_OTHER_KEYS };
 
 const char *former_way_text(unsigned way) {

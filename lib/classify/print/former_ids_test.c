@@ -1,4 +1,5 @@
-/* Tests of ids that buckets had: which dumps had them, and where these are now. */
+/* Tests which dumps had an id that buckets had formerly, and in which buckets these dumps are
+ * now. */
 #include <stdarg.h>
 #include <setjmp.h>
 #include <stddef.h>
@@ -113,7 +114,8 @@ static void buckets_come_by_their_time(void **state) {
 
 static char raw_id[KEY_ID_SIZE];
 
-/* Explains with new keyers, because one that ran out of memory is of no use. */
+/* Makes new keyers and explains with them, because a keyer that ran out of memory cannot be used
+ * again. */
 static void explain_by_former_id(void *ctx, bool refused) {
     struct made *m = ctx;
     const struct key_options o = {.rules = m->rules, .inlines = true};

@@ -6,8 +6,8 @@
 
 enum { PPM = 1000000 };
 
-/* Writes a member, at least 0, as a whole number of millionths, rounded; nothing if it is not
- * finite, or 9e9 or more. */
+/* Writes a member as a whole number of millionths, rounded. v must be at least 0; if it is not
+ * finite, or 9e9 or more, nothing is written. */
 static void put_ppm(struct jsonw *w, const char *key, double v) {
     if (isfinite(v) && v * PPM < 9e15) {
         jsonw_member_u64(w, key, (uint64_t)(v * PPM + 0.5));

@@ -42,7 +42,8 @@ static void gate_junit_put_row(struct junit_xml *x, const struct gate *g,
     if (row->bucket) {
         class[sizeof class - 2] = row->level;
     } else {
-        /* Cut, for the row of all stalls and for pools, which have no level. */
+        /* The row of all stalls, and pools, have no level, so the last part of the name is cut
+         * off. */
         class[strlen("stalls.gate")] = '\0';
     }
     gate_add_remark(&remark, g, row);

@@ -24,8 +24,8 @@ static void put_runs(struct gate_page *m) {
     sink_str(m->out, ".\n");
 }
 
-/* Writes a cell of the table: "1.29 → 2.31, × 1.79", and in small letters the confidence
- * interval. */
+/* Writes a cell of the table: "1.29 → 2.31, × 1.79", and the confidence interval in small
+ * letters. */
 static void put_measure(struct gate_page *m, const struct gate_row *row, size_t measure) {
     const struct rates_comparison *c = &row->by[measure];
     struct strbuf *b = &m->text;
@@ -84,7 +84,7 @@ static void gate_markdown_put_row(struct gate_page *m, const struct gate_row *ro
     sink_str(m->out, " |\n");
 }
 
-/* Writes the table of the first rows; only its head names the units. */
+/* Writes the table of the first rows. Units are named only in its head. */
 static void put_table(struct gate_page *m, size_t rows) {
     sink_str(m->out, "\n| | stalls");
     strbuf_addstr(&m->text, gate_unit_text(m->g, RATES_COUNT));

@@ -26,7 +26,8 @@ static double unit(const struct gate *g, size_t run, size_t m) {
 double gate_rate(const struct gate *g, const struct gate_row *row, size_t run, size_t m) {
     double of = unit(g, run, m);
     if (m == GATE_USERS) {
-        return (double)row->users[run]; /* this number includes users who cannot be compared */
+        /* This number includes users on devices that only one run has. */
+        return (double)row->users[run];
     }
     return of > 0 ? row->by[m].events[run] / of : 0;
 }

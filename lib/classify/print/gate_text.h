@@ -10,13 +10,13 @@ enum { GATE_ROWS_MAX = 20 }; /* maximum number of rows that a report for people 
 
 /* Names of the measures: "stalls", "time", "users". */
 extern const char *const gate_measure_names[GATE_MEASURES];
-/* gate_rate returns a row's events in a run in the unit of the report; gate_unit_text the text of
- * that unit, to be put after the number: " in 1,000 hours", "% of the stalls". Users are counted: "
- * in the run". */
+/* gate_rate returns a row's events in a run in the unit of the report. gate_unit_text returns the
+ * words for that unit, to be put after the number: " in 1,000 hours", "% of the stalls". Users are
+ * a plain count: " in the run". */
 double gate_rate(const struct gate *g, const struct gate_row *row, size_t run, size_t m);
 const char *gate_unit_text(const struct gate *g, size_t m);
-/* Returns of what a measure's ratio is, before the ratio, where the numbers are no rates: users are
- * counted, but compared relative to the exposure. */
+/* Returns the words before a ratio that say what the ratio compares, if the numbers are not rates:
+ * users are counted, but compared relative to the exposure. */
 const char *gate_ratio_unit(const struct gate *g, size_t m);
 /* Returns the word for the run's verdict: "passed", "failed", "inconclusive". */
 const char *gate_outcome(const struct gate *g);
@@ -29,8 +29,8 @@ size_t gate_told_rows(const struct gate *g);
 /* Could the measure be compared in both runs? If not, there is no ratio. */
 bool gate_is_compared(const struct rates_comparison *c);
 
-/* Each gate_add function appends a text. This one appends a number with two digits after the point,
- * from 10 on with one, from 100 on with none: "1.29"; "∞" if it is infinite. */
+/* Each gate_add function appends a text. This one appends a number: below 10 with two digits after
+ * the point, below 100 with one, else with none: "1.29". An infinite number is "∞". */
 void gate_add_number(struct strbuf *b, double v);
 /* Appends a row's measure in a run, in the unit of the report; users are whole numbers. */
 void gate_add_rate(struct strbuf *b, const struct gate *g, const struct gate_row *row, size_t run,
@@ -38,7 +38,7 @@ void gate_add_rate(struct strbuf *b, const struct gate *g, const struct gate_row
 /* Appends a row's measure in both runs, with the ratio: "1.20 → 1.44 in 1,000 hours, × 1.20
  * (0.90 to 1.60)". */
 void gate_add_measure(struct strbuf *b, const struct gate *g, const struct gate_row *row, size_t m);
-/* Appends the remark on a row that reports mention, "new with iOS 18, …"; nothing for one that
+/* Appends the remark on a row that reports mention, "new with iOS 18, …"; nothing for a row that
  * regressed. */
 void gate_add_remark(struct strbuf *b, const struct gate *g, const struct gate_row *row);
 /* Appends a row's title: "draw ← show", "all stalls", "lock, 12 small buckets together". */

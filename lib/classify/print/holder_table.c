@@ -17,7 +17,7 @@
 #include "classify/print/triage_text.h"
 #include "classify/stats/sum.h"
 
-/* columns of a table from which on it shows dumps, users, threads, and p95 */
+/* widths from which on a table shows dumps, users, threads, and p95, in columns */
 enum { FROM_DUMPS = 47, FROM_USERS = 55, FROM_THREADS = 63, FROM_P95 = 71 };
 
 /* ---- head ---- */

@@ -5,7 +5,7 @@
 #include "base/strbuf.h"
 #include "classify/stats/triage_private.h"
 
-/* A bucket of triage.holders, taken apart; its texts are borrowed from the bucket. */
+/* A bucket of triage.holders, split into its parts; its texts are borrowed from the bucket. */
 struct holder_row {
     enum holder_status status; /* never HOLDER_NONE */
     const char *thread;        /* name of the thread; "" = it has none, or is unknown */
@@ -35,11 +35,11 @@ void holder_add_stack(struct strbuf *b, const struct holder_row *row);
 /* Appends the totals: "7 stalls of 19 wait for locks, 12.3s of 1m26s (14.3%), length unknown: 2,
  * 3 holders". */
 void holder_add_totals(struct strbuf *b, const struct triage *t);
-/* Appends the waits without a known holder: "holder unknown: 5.7s in 2 dumps, which do not tell
+/* Appends the waits whose holder is unknown: "holder unknown: 5.7s in 2 dumps, which do not tell
  * whose the lock is, or what that thread does"; nothing if all holders are known. */
 void holder_add_unknown(struct strbuf *b, const struct triage *t);
-/* Appends the action from which most of the time came: "while -[Cart checkout] (61.6%)"; nothing
- * if none is known. */
+/* Appends the action that accounts for most of the time: "while -[Cart checkout] (61.6%)"; nothing
+ * if no action is known. */
 void holder_add_action(struct strbuf *b, const struct triage *t, const struct bucket *holder);
 
 #endif

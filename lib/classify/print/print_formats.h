@@ -11,11 +11,12 @@
 struct value_table;
 
 struct triage_view {
-    size_t top;          /* maximum number of level-1 buckets shown; 0 = all */
-    unsigned width;      /* columns of the table, 40 … 400 */
-    bool colour;         /* colours are used, for terminals that show them */
-    bool raw_csv;        /* CSV: a cell that spreadsheets run as a formula stays as it is */
-    unsigned facets;     /* facets by which rates are shown: a bit for each enum usage_facet */
+    size_t top;     /* maximum number of level-1 buckets shown; 0 = all */
+    unsigned width; /* columns of the table, 40 … 400 */
+    bool colour;    /* colours are used, for terminals that show them */
+    bool raw_csv;   /* CSV: a cell that spreadsheets would run as a formula is not changed */
+    /* Facets by which rates are shown: bit i stands for value i of enum usage_facet. */
+    unsigned facets;
     bucket_note_of note; /* notes on buckets of level 1; NULL = there is no history */
     void *note_ctx;
 };
@@ -25,9 +26,9 @@ struct print_format {
     const char *word; /* word that selects the format; NULL ends the table */
     bool for_people;  /* the format shows only the first buckets by default */
     bool page;        /* the format is the page of lib/page and has no printers */
-    /* NULL and no page: the format prints nothing. */
+    /* Prints a triage. NULL: the format is the page, or has no report of a triage. */
     void (*triage)(const struct triage *t, const struct triage_view *v, struct sink *out);
-    /* NULL: the format has no report of a gate. */
+    /* Prints a gate. NULL: the format has no report of a gate. */
     void (*gate)(const struct gate *g, struct sink *out);
     /* Prints the holders of locks; NULL: the format has no such report. */
     void (*holders)(const struct triage *t, const struct triage_view *v, struct sink *out);

@@ -9,7 +9,7 @@ enum {
     WRAP_MIN = 12, /* fewest columns of wrapped text */
     BAR_MIN = 8,   /* columns of the bar in a narrow table */
     BAR_WIDE = 16, /* columns of the bar in a wide table */
-    BAR_FROM = 80  /* least width, in character cells, of a table that has a bar */
+    BAR_FROM = 80  /* smallest width, in columns, of a table that has a bar */
 };
 
 const char *table_colour_of(enum rule_cause cause) {
@@ -69,7 +69,7 @@ void table_end_line(struct text_table *tb) {
 }
 
 /* Returns the index at which a text longer than `width` columns is broken: between frames or
- * clauses, else at a space, else at the width. */
+ * clauses if possible, else at a space, else at the width. */
 static size_t break_at(const char *s, size_t len, size_t width) {
     size_t clause = 0, space = 0, columns = 0;
     for (size_t i = 0, n; i < len; i += n) {

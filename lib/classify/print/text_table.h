@@ -15,8 +15,8 @@ enum {
         9, /* widths of columns in character cells, with the space before them */
     TABLE_COUNT_COLUMNS = 8,
     TABLE_USERS_COLUMNS = 7,
-    TABLE_DETAIL_INDENT = 7, /* columns before the lines below a row */
-    TABLE_WIDE = 110         /* columns from which on a table is wide */
+    TABLE_DETAIL_INDENT = 7, /* columns in front of the lines below a row */
+    TABLE_WIDE = 110         /* a table is wide from this number of columns on */
 };
 
 struct text_table {
@@ -27,8 +27,8 @@ struct text_table {
     size_t column;      /* current column of the line that is being printed */
 };
 
-/* Returns the colour of a cause by the kind of work: waiting for others, for devices, running,
- * own fault. */
+/* Returns the colour of a cause, by its kind: the thread waits for others, waits for devices, runs,
+ * or blocks itself. */
 const char *table_colour_of(enum rule_cause cause);
 /* Writes an escape sequence if the table has colours. */
 void table_style(struct text_table *tb, const char *code);

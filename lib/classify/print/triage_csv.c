@@ -10,7 +10,7 @@ struct csv {
     struct sink *out;
     struct strbuf text; /* scratch */
     bool comma;
-    bool plain; /* true: a cell that spreadsheets run as a formula stays as it is */
+    bool plain; /* true: a cell that spreadsheets would run as a formula is not changed */
 };
 
 static void csv_put(struct csv *c, const char *s) {
@@ -47,7 +47,7 @@ static void csv_put_title(struct csv *c, const struct bucket *b) {
     csv_put(c, strbuf_cstr(&c->text));
 }
 
-/* Writes the action from which most of the bucket's time came. */
+/* Writes the action that accounts for most of the bucket's time. */
 static void csv_put_action(struct csv *c, const struct bucket *b) {
     strbuf_clear(&c->text);
     if (b->actions.len) {

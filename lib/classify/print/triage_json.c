@@ -49,7 +49,8 @@ static void triage_json_put_durations(struct jsonw *w, const struct tally *t) {
     }
 }
 
-/* Writes the cause of most of the time, and every cause with its dumps and its time. */
+/* Writes the cause that accounts for most of the time, and every cause with its dumps and its
+ * time. */
 static void triage_json_put_causes(struct jsonw *w, const struct tally *t,
                                    const struct evidence *evidence) {
     unsigned confidence;
@@ -118,7 +119,7 @@ static void triage_json_put_frame(struct jsonw *w, const struct bucket_frame *f)
     jsonw_end_object(w);
 }
 
-/* Writes the ids that the bucket had when less was known of its frames, see enum key_way. */
+/* Writes the ids that the bucket had when less was known about its frames, see enum key_way. */
 static void triage_json_put_aliases(struct jsonw *w, const struct bucket *b) {
     if (!b->aliases.len) {
         return;
@@ -141,7 +142,7 @@ static void triage_json_put_evidence(struct jsonw *w, const struct evidence *evi
     }
 }
 
-/* Writes what --max-buckets folded into the bucket, or may have taken from it. */
+/* Writes how much --max-buckets folded into the bucket, or may have taken from it. */
 static void triage_json_put_folding(struct jsonw *w, const struct triage *t, const struct bucket *b,
                                     char level) {
     const struct bucket_set *set = level == 'a' ? &t->actions : &t->level[level - '1'];
@@ -207,7 +208,7 @@ static void triage_json_put_set(struct jsonw *w, const struct triage *t, const c
     jsonw_end_array(w);
 }
 
-/* Begins the document's object with all that the reports have in common: the rules, the cap, the
+/* Begins the document's object with the members that all reports have: the rules, the cap, the
  * number of dumps read, the thresholds, and the dumps set apart. */
 static void triage_json_put_head(struct jsonw *w, const struct triage *t, const char *format) {
     char hash[17];

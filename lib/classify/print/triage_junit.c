@@ -1,6 +1,5 @@
-/* Writes JUnit's XML for build servers: a test case for each bucket. The text of all cases
- * stands in the suite's system-out, the only place for it that both schemas have, see
- * junit_xml.h. */
+/* Writes JUnit's XML for build servers: a test case for each bucket. The text of all cases stands
+ * in the suite's system-out, because both schemas allow text only there, see junit_xml.h. */
 #include <inttypes.h>
 #include <stdio.h>
 

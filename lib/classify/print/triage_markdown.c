@@ -63,7 +63,7 @@ static void triage_markdown_put_bucket(struct triage_page *m, const struct bucke
     sink_str(m->out, " |\n");
 }
 
-/* Writes the rates, as a list item for each sentence; nothing without exposure. */
+/* Writes the rates, a list item for each sentence; nothing if there is no exposure. */
 static void triage_markdown_put_usage(struct triage_page *m) {
     const char *before = "\n";
     for (const struct usage_sentence *s = usage_sentences; s->title && usage_is_known(m->t); s++) {

@@ -24,17 +24,18 @@ enum {
     CHILDREN_MAX = 5,
     CAUSE_COLUMNS = 9,
     DURATION_COLUMNS = 8,
-    WIDTH_STALLS = 47, /* least width, in character cells, with a column of stalls */
-    WIDTH_P95 = 55,    /* least width, in character cells, with a column of p95 */
-    WIDTH_USERS = 63,  /* least width, in character cells, with a column of users */
-    /* Width from which on there is a column of p50; a wide table has p99 and max, too. */
+    WIDTH_STALLS = 47, /* smallest width, in columns, of a table that shows stalls */
+    WIDTH_P95 = 55,    /* smallest width, in columns, of a table that shows p95 */
+    WIDTH_USERS = 63,  /* smallest width, in columns, of a table that shows users */
+    /* Smallest width of a table that shows p50; a wide table shows p99 and max, too. */
     WIDTH_P50 = 71,
-    WIDTH_SINGLE = 150 /* least width, in character cells, with the key on the first line */
+    /* Smallest width, in columns, of a table that shows the key on the first line. */
+    WIDTH_SINGLE = 150
 };
 
 /* ---- head ---- */
 
-/* Prints the rates, a line for each sentence; nothing without exposure. */
+/* Prints the rates, a line for each sentence; nothing if there is no exposure. */
 static void put_usage(struct text_table *tb) {
     for (const struct usage_sentence *s = usage_sentences; s->title && usage_is_known(tb->t); s++) {
         strbuf_clear(&tb->text);
@@ -252,7 +253,7 @@ static void put_note(struct text_table *tb, const struct bucket *b) {
 
 static bool has_frame(const struct bucket *b, const struct bucket_frame *f) {
     for (size_t i = 0; i < b->frame_count; i++) {
-        /* Texts of frames are interned: equal texts have one pointer. */
+        /* Texts of frames are interned, so that equal texts have the same pointer. */
         if (b->frames[i]->function == f->function && b->frames[i]->image == f->image) {
             return true;
         }
@@ -296,7 +297,7 @@ static void put_child(struct text_table *tb, const struct bucket *parent,
     table_wrap(tb);
 }
 
-/* Prints the line that sums up the level-2 buckets from `first` on. */
+/* Prints the line that adds up the level-2 buckets from `first` on. */
 static void put_rest(struct text_table *tb, const struct bucket *b, size_t first) {
     uint64_t rest = 0;
     char share[NUMBER_SIZE];

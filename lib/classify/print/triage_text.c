@@ -198,8 +198,8 @@ static void add_comma(struct strbuf *b) {
     strbuf_addstr(b, b->len ? ", " : "");
 }
 
-/* Appends the first value of a facet, and with `range` the last one, else the number of further
- * ones. */
+/* Appends the first value of a facet. With `range`, the last value follows, else the number of
+ * further values. */
 static void add_facet(struct strbuf *b, const struct triage *t, const struct facet *facet,
                       bool range) {
     size_t count = facet->values.len;

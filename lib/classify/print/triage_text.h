@@ -27,34 +27,34 @@ void text_add_frame(struct strbuf *b, const struct bucket_frame *f);
 void text_add_totals(struct strbuf *b, const struct triage *t);
 /* Appends the thresholds, by kind of stall if there are several: "2.0s, shorter stalls were not
  * seen", "2.0s for hang where it is told, …" if some dumps lack the threshold; nothing if all dumps
- * do. */
+ * lack the threshold. */
 void text_add_threshold(struct strbuf *b, const struct triage *t);
 /* Appends the causes of all stalls by their time, or by their dumps if the triage ranks by
  * stalls: "lock 40%, disk 20%". */
 void text_add_causes(struct strbuf *b, const struct triage *t);
-/* Appends the IDLE_SHOWN innermost functions with most time that idle and late dumps show, each
- * with its time, and the number of the others. */
+/* Appends the IDLE_SHOWN innermost functions that have most time in idle and late dumps, each with
+ * its time, and the number of the other functions. */
 enum { IDLE_SHOWN = 5 };
 void text_add_idle(struct strbuf *b, const struct triage *t);
 /* Appends versions, systems and devices, after a comma if b holds something: "in 5.3–5.10, on iOS
- * 17–18, iPhone13,3 and 4 more". A facet of which `of` (may be NULL) has only one value is left
- * out. */
+ * 17–18, iPhone13,3 and 4 more". A facet is left out if `of`, the whole to which the tally belongs,
+ * has only one value of it; `of` may be NULL. */
 void text_add_values(struct strbuf *b, const struct triage *t, const struct tally *tally,
                      const struct tally *of);
 /* Appends the first and last day of a tally, after a comma if b holds something: "2026-11-20 to
  * 2026-11-22". */
 void text_add_seen(struct strbuf *b, const struct tally *tally);
-/* Appends the time that --max-buckets may have taken from a bucket of level 1: "up to 12.3s more
- * may be in other"; nothing if none can be missing. */
+/* Appends an upper bound of the time that --max-buckets may have moved from a bucket of level 1 to
+ * "other": "up to 12.3s more may be in other"; nothing if no time can be missing. */
 void text_add_error(struct strbuf *b, const struct triage *t, const struct bucket *bucket);
-/* Appends the place of the innermost of the bucket's frames that have a file, one of the app
- * before any other: "src/cart.c:95". False: no frame has a file. */
+/* Appends the source location of the innermost frame of the bucket that has a file, a frame of the
+ * app before any other: "src/cart.c:95". False: no frame has a file. */
 bool text_add_place(struct strbuf *b, const struct bucket *bucket);
-/* Returns the reason of the bucket's evidence; "" if the evidence has another cause than most of
- * the bucket. */
+/* Returns the reason of the cause of the bucket's shown dump; "" if most of the bucket's time has
+ * another cause. */
 const char *text_reason(const struct bucket *bucket);
-/* Appends the reason of the bucket, why it has no stalls or no time if it has none, and how many
- * of its stalls are of unknown length. */
+/* Appends the reason of the bucket. If the bucket has no stalls or no time, the text says why; it
+ * also gives the number of stalls of unknown length. */
 void text_add_why(struct strbuf *b, const struct bucket *bucket);
 
 #endif

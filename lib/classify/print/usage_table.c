@@ -106,10 +106,10 @@ static void put_low_rates(const struct triage *t, const struct usage_row *r,
 static const struct column {
     const char *title;
     unsigned width; /* width in character cells, with the space before the column */
-    unsigned from;  /* least width, in character cells, of a table that shows this column */
+    unsigned from;  /* smallest width, in columns, of a table that shows this column */
     bool exposure;  /* unknown without exposure */
-    bool own;       /* shown only for facets with exposure of their own: not for causes and kinds */
-    bool launch;    /* unknown without a launch that left a dump */
+    bool own; /* shown only for facets that have their own exposure, which causes and kinds lack */
+    bool launch; /* unknown unless a launch left a dump */
     column_text *text;
 } columns[] = {
     {"share", 6, 0, .text = put_share},

@@ -52,7 +52,7 @@ static int usage_by_stalled(const void *a, const void *b) {
 
 bool usage_rows_make(struct usage_rows *r, const struct triage *t, enum usage_facet f) {
     const struct usage_values *of = &t->usage.by[f];
-    bool own = f <= USAGE_DEVICE; /* the facet's values have exposure of their own */
+    bool own = f <= USAGE_DEVICE; /* true: each value of the facet has its own exposure */
     uint64_t foreground_ms = usage_exposure_of(t).foreground_ms;
     uint64_t sessions = usage_total(&t->usage, USAGE_VERSION).sessions;
     *r = (struct usage_rows){.rows = calloc(of->values.len + 1, sizeof *r->rows)};

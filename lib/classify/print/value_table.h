@@ -8,12 +8,13 @@
 #include "classify/print/print_formats.h"
 #include "classify/stats/usage.h"
 
-/* The counts of the dumps with one value. */
+/* The counts of the dumps that have one value of the property. */
 struct value_row {
     const char *text; /* "" = the dumps do not have the property */
     uint64_t stalls, ms;
     uint64_t foreground_ms; /* watched time in the foreground, in ms; 0 = unknown */
-    bool alone;             /* the row was counted by itself, so it has the members below */
+    bool alone; /* the row was counted on its own (value_table_add), so that the members below are
+                   set */
     uint64_t dumps, users;
     struct tally_duration p50, p95;
 };
@@ -33,7 +34,7 @@ bool value_table_add(struct value_table *v, const char *text, const struct triag
 void value_table_release(struct value_table *v);
 
 /* Print the table, with shares of the totals of t, which is finished; view->top: the maximum number
- * of rows, the last ones of an ascending table, else the first; 0 = all. */
+ * of rows (of an ascending table the last ones, of any other the first ones); 0 = all. */
 void values_print_table(const struct value_table *v, const struct triage *t,
                         const struct triage_view *view, struct sink *out);
 /* Prints the table as stall-values/1, see stallclassify(1), on one line. */

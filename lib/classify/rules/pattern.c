@@ -43,8 +43,8 @@ bool pattern_match(const struct pattern *p, const char *name, size_t len) {
     if (p->exact) {
         return len == p->len;
     }
-    /* Matches the part between the literal ends; on a mismatch the last star matches one byte more.
-     */
+    /* Matches the part between the literal ends. On a mismatch, the last star is made to match one
+     * byte more. */
     size_t end = len - p->suffix, last = p->len - p->suffix;
     size_t n = p->prefix, i = p->prefix, star = SIZE_MAX, star_n = 0;
     while (n < end) {
@@ -67,8 +67,8 @@ bool pattern_match(const struct pattern *p, const char *name, size_t len) {
     return i == last;
 }
 
-/* Matches a against b's own bytes, where only a star of a can match a star of b, and only a star or
- * ? of a can match a ? of b. */
+/* Matches a against b's text as if it was a name. A star of b can be matched only by a star of a,
+ * and a ? of b only by a star or a ? of a. */
 bool pattern_covers(const struct pattern *a, const struct pattern *b) {
     size_t n = 0, i = 0, star = SIZE_MAX, star_n = 0;
     while (n < b->len) {

@@ -10,8 +10,8 @@
 #include "base/arena.h"
 #include "base/strbuf.h"
 
-/* A compiled glob: bytes and, parallel to them, the meaning of each one. It is owned by the
- * arena in which it was made. */
+/* A compiled glob: bytes and, parallel to them, the meaning of each byte. It belongs to the arena
+ * in which it was made. */
 struct pattern {
     const char *text;
     const uint8_t *wild; /* enum pattern_wild of each byte of text */
@@ -23,18 +23,18 @@ struct pattern {
 
 /* Compiles a glob. False: out of memory. */
 bool pattern_compile(struct pattern *p, const char *glob, size_t len, struct arena *a);
-/* Does the pattern match the whole name? It takes O(len * pattern) at worst, for patterns with
- * several stars. */
+/* Does the pattern match the whole name? At worst it takes time in proportion to len * pattern
+ * length, for patterns with several stars. */
 bool pattern_match(const struct pattern *p, const char *name, size_t len);
 /* Is the pattern a single star? */
 static inline bool pattern_is_star(const struct pattern *p) {
     return p->len == 1 && p->stars == 1;
 }
-/* Does a match every name that b matches? True is certain; false may be wrong for patterns in
- * which ? stands beside a star. */
+/* Does a match every name that b matches? The answer true is certain. False may be wrong for
+ * patterns in which ? stands beside a star. */
 bool pattern_covers(const struct pattern *a, const struct pattern *b);
-/* Sets *out to the part of a matching name that the pattern's only star matches; to the whole name
- * if the pattern has no star or several. */
+/* Sets *out to the part of a matching name that the pattern's only star matches. If the pattern has
+ * no star or several, *out is the whole name. */
 void pattern_captured(const struct pattern *p, const char *name, size_t len, const char **out,
                       size_t *out_len);
 /* Appends the glob of a pattern, as it could be written. */

@@ -66,8 +66,8 @@ static void a_glob_matches_the_whole_name(void **state) {
     }
 }
 
-/* Matches by recursion, as globs are defined: the reference for the matcher, which remembers only
- * one star. */
+/* Matches by recursion, as globs are defined. It is the reference for the matcher, which remembers
+ * only one star. */
 static bool reference(const char *glob, const char *name) {
     if (*glob == '*') {
         return reference(glob + 1, name) || (*name && reference(glob, name + 1));

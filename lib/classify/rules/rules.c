@@ -9,8 +9,8 @@
 #include "classify/rules/rules_private.h"
 
 /* The version of normalised names and of the meaning of rules, which is part of rules_hash.
- * Increment it when lib/names changes its results, or rules their meaning, since ids then
- * change. */
+ * Increment it whenever lib/names gives other results, or rules get another meaning, because ids
+ * then change. */
 static const char names_version[] = "names/2 rules/5\n";
 
 const char *rule_place_text(enum rule_place p) {
@@ -143,8 +143,8 @@ static bool image_matches(const struct rule *rule, const struct rule_subject *s)
 
 static bool function_matches(const struct rule *rule, const struct rule_subject *s) {
     if (!s->function) {
-        /* A pattern that is a single star matches the whole image, also frames without a function's
-         * name. */
+        /* A pattern that is a single star matches the whole image, including frames that have no
+         * function name. */
         bool whole =
             pattern_is_star(&rule->function) && (rule->kind == RULE_SIDE || rule->image_count > 0);
         return rule->unresolved || whole;

@@ -16,8 +16,8 @@
 #include "classify/rules/causes.h"
 #include "classify/rules/pattern.h"
 
-/* The kinds of decision of a rule. For each kind the first rule that matches a frame decides, in
- * the order of loading. */
+/* The kinds of decision that a rule can make. For each kind, the first rule that matches a frame
+ * decides, in the order of loading. */
 enum rule_kind {
     RULE_NORMALISE, /* gives the function another name */
     RULE_SIDE,      /* decides whose code a function is: in-app, not-in-app, vendor */
@@ -25,7 +25,7 @@ enum rule_kind {
     RULE_CAUSE,
     RULE_FRAMEWORK, /* names an image's framework, or marks the image as runtime code */
     RULE_CALLOUT,   /* marks a function that calls code that was passed to it as a callback */
-    RULE_HIDE,      /* removes the frame, the recorder's own, from all stacks */
+    RULE_HIDE,      /* removes the recorder's own frames from all stacks */
     RULE_EXCLUSIVE, /* marks a function that waits for something that only one thread at a time can
                        hold */
     RULE_HOLDER,    /* marks a function that runs while its thread holds the lock of a database */
@@ -45,7 +45,7 @@ enum rule_place {
 /* Returns the word for a place: "keep", "skip" … */
 const char *rule_place_text(enum rule_place p);
 
-/* The owner of a frame's code. */
+/* The owner of the code of a frame. */
 enum rule_side {
     SIDE_SYSTEM = 0, /* code of the system, or of unknown origin */
     SIDE_VENDOR,     /* code of a known maker of libraries, inside the app or not */
@@ -54,10 +54,11 @@ enum rule_side {
 
 enum { CONFIDENCE_DEFAULT = 800 }; /* confidence of a cause, in permille, whose rule gives none */
 
-/* The system of a frame or a rule; OS_ANY: a rule for all systems, a frame of an unknown one. */
+/* The system of a frame or of a rule. OS_ANY: the rule is for all systems, or the frame's system is
+ * unknown. */
 enum rule_os { OS_ANY = 0, OS_DARWIN, OS_LINUX };
 
-/* A condition of the clause `in`: on an image's name, path or id. */
+/* The property of an image that a condition of the clause `in` is about: its name, path or id. */
 enum rule_image_by { IMAGE_BY_NAME, IMAGE_BY_PATH, IMAGE_BY_ID };
 struct rule_image {
     enum rule_image_by by;
@@ -74,27 +75,29 @@ struct rule {
     enum rule_cause cause; /* cause that a RULE_CAUSE rule gives */
     unsigned confidence;   /* confidence of the cause, in permille */
     const char *reason;    /* reason of the cause as text; never NULL */
-    /* New name that a RULE_NORMALISE rule gives; its first * is the text that the pattern's *
-     * matched. */
+    /* New name that a RULE_NORMALISE rule gives. The first * in it stands for the text that the
+     * pattern's * matched. */
     const char *replacement;
     /* With RULE_FRAMEWORK: public name of the framework; "" = runtime code, which is no framework.
      * With RULE_HOLDER: the database's framework. */
     const char *framework;
-    /* With RULE_PLACE: a nested loop that waits for the user, as the outermost one does. */
+    /* With RULE_PLACE: the function runs a nested loop that waits for the user, as the outermost
+     * loop does. */
     bool modal;
 
     /* The members from here on are the conditions for a match. */
     struct pattern function;
-    bool unresolved;           /* frames without a name match, and not `function` */
+    bool unresolved; /* the rule matches frames without a name, and `function` is not used */
     struct rule_image *images; /* one of these must match the image; image_count 0 = any image */
     size_t image_count;
     bool by_place;   /* one of `images` is a path or an id, see rules_match_image */
     unsigned sides;  /* bits 1 << enum rule_side of the sides that match; 0 = any */
     enum rule_os os; /* the frame's system; OS_ANY = any */
-    /* One of these must match the calling function; caller_count 0 = any. */
+    /* One of these patterns must match the calling function; caller_count 0 = any function. */
     struct pattern *callers;
     size_t caller_count;
-    /* One of these must match the framework that called, or its image; framework_count 0 = any. */
+    /* One of these patterns must match the framework that made the call, or its image;
+     * framework_count 0 = any framework. */
     struct pattern *frameworks;
     size_t framework_count;
 
@@ -107,7 +110,7 @@ struct rule {
 struct rule_subject {
     const char *function; /* normalised name; NULL = unresolved */
     size_t function_len;
-    /* Function with its module, where that is known; else NULL. A rule matches either of the two
+    /* Function with its module, if that is known; else NULL. A rule may match either of the two
      * names. */
     const char *qualified;
     size_t qualified_len;
@@ -115,12 +118,12 @@ struct rule_subject {
     size_t image_len;
     enum rule_side side;
     enum rule_os os;
-    bool caller_known; /* false: rules with the clauses `from` and `under` do not match */
-    const char
-        *caller; /* normalised function of the next frame outwards; NULL = none, or unresolved */
+    bool caller_known;  /* false: rules with the clauses `from` and `under` do not match */
+    const char *caller; /* normalised function of the next frame outwards; NULL = there is none, or
+                           it has no name */
     size_t caller_len;
-    /* Framework, and image, of the nearest frame outwards that is no runtime code; NULL = none, or
-     * a callout lies between. */
+    /* Framework and image of the nearest frame outwards that is not runtime code; NULL = there is
+     * none, or a callout lies between. */
     const char *under, *under_image;
 };
 
@@ -142,19 +145,18 @@ void rules_free(struct rules *r);
  * ST_ERR (a malformed line, out of memory) the set can only be freed. */
 enum st rules_add(struct rules *r, const char *file, const char *text, size_t len,
                   struct err *e) BASE_MUST_USE;
-/* Appends the rule files that are compiled in. */
+/* Appends the rules of the built-in rule files. */
 enum st rules_add_builtin(struct rules *r, struct err *e) BASE_MUST_USE;
 
-/* Returns the first rule of the kind that matches, or NULL. *by_caller (may be NULL) becomes
- * true if the result depends on callers, which the subject does not know; else it is
- * unchanged. The rule is borrowed until rules_free. Rules by path or id are never returned.
- * Thread safe. */
+/* Returns the first rule of the kind that matches, or NULL. *by_caller (may be NULL) is set to true
+ * if the result depends on callers and the subject does not have them; else it is unchanged. The
+ * rule is borrowed until rules_free. Rules by path or id are never returned. Thread safe. */
 const struct rule *rules_match(const struct rules *r, enum rule_kind kind,
                                const struct rule_subject *s, bool *by_caller);
 /* Returns the first RULE_SIDE rule by path or id that matches the image, or NULL. If rules_match
  * returns a rule, too, the earlier of the two decides (rules_index). */
 const struct rule *rules_match_image(const struct rules *r, const struct rule_image_subject *s);
-/* Do rules name functions of this image as a loop that waits for work? Thread safe. */
+/* Do rules name functions of this image as loops that wait for work? Thread safe. */
 bool rules_is_loop_image(const struct rules *r, const char *image, size_t len, enum rule_os os);
 /* Returns the position of a rule of this set in the order of loading; SIZE_MAX for NULL. */
 size_t rules_index(const struct rules *r, const struct rule *rule);

@@ -1,7 +1,7 @@
-/* Adds the rule files that are compiled in. */
+/* Adds the rules of the built-in rule files. */
 #include "classify/rules/rules.h"
 
-/* scripts/embed makes these arrays from the files in rules/. */
+/* scripts/embed makes these arrays from the *.rules files of this folder. */
 extern const unsigned char embed_android_rules[], embed_common_rules[], embed_darwin_rules[],
     embed_linux_rules[], embed_vendors_rules[];
 extern const size_t embed_android_rules_len, embed_common_rules_len, embed_darwin_rules_len,

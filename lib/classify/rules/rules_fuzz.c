@@ -1,6 +1,6 @@
-/* Reads any bytes as a rule file: what loads is matched against names cut from the same bytes, and
- * looked at by lint, whose word must be true: a rule that it calls dead or shadowed never decides.
- */
+/* Reads any bytes as a rule file. The rules that load are matched with names cut from the same
+ * bytes. They are checked with lint, too: a rule that lint calls dead or shadowed must never
+ * decide. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,8 +11,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum { LINES = 1 << 16 };
 
-/* Counts for each line how many of its rules lint says never decide; only if it says so of all of
- * them is the line put to the test. */
+/* Counts, for each line, the rules of which lint says that they never decide. A line is tested only
+ * if lint says so of all of its rules. */
 struct verdicts {
     uint8_t findings[LINES];
 };
@@ -58,7 +58,8 @@ static void match(const struct rules *r, const struct verdicts *v, const uint8_t
             if (rule && (rule->kind != (enum rule_kind)kind || rule->line == 0)) {
                 abort();
             }
-            /* Names here are not normalised, so only what other rules cover is asked. */
+            /* Names are not normalised in this test, so only rules that are dead because other
+             * rules cover them are tested. */
             if (rule && rule->line < LINES && !rule->function.exact && rule->image_count == 0 &&
                 v->findings[rule->line] &&
                 v->findings[rule->line] == rules_of_line(r, rule->line)) {

@@ -9,8 +9,8 @@
 
 enum { WIDE_LITERALS = 3 }; /* fewer literal bytes make a pattern for any image match by chance */
 
-/* The most work that comparisons may take, in bytes of one pattern times bytes of the other: a
- * file of short patterns then takes some seconds. */
+/* The maximum amount of work of all comparisons, where one comparison costs the bytes of one
+ * pattern times those of the other. A file of short patterns reaches it after some seconds. */
 static const uint64_t work_max = UINT64_C(1) << 31;
 
 const char *rules_fault_text(enum rules_fault f) {
@@ -23,7 +23,7 @@ struct lint {
     rules_on_finding on_finding;
     void *ctx;
     struct strbuf text, name;
-    uint64_t work; /* work done so far, in units of work_max */
+    uint64_t work; /* amount of work done so far, at most work_max */
 };
 
 /* ---- does rule a match all that rule b matches? ---- */
@@ -42,7 +42,8 @@ static bool images_cover(const struct rule *a, const struct rule *b) {
     return a->image_count == 0 || b->image_count > 0;
 }
 
-/* Does one of the patterns a match whatever one of b matches? No patterns match all. */
+/* Does one of the patterns in a match every name that any of those in b matches? An empty list
+ * matches every name. */
 static bool any_covers(const struct pattern *a, size_t a_count, const struct pattern *b,
                        size_t b_count) {
     for (size_t i = 0; i < b_count; i++) {
@@ -86,8 +87,8 @@ static bool try_cover(struct lint *l, const struct rule *a, const struct rule *b
     return l->work <= work_max && covers(a, b);
 }
 
-/* Returns the first rule of the list, from `from` on and before `end`, that covers `rule`; else
- * `end`. */
+/* Returns the index of the first rule of the list that covers `rule`, among the rules from `from`
+ * on and before `end`; else `end`. */
 static size_t cover_in(struct lint *l, const struct rule_list *list, size_t from, size_t end,
                        const struct rule *rule) {
     for (size_t k = 0; k < list->len && list->data[k] < end && l->work <= work_max; k++) {
@@ -98,8 +99,9 @@ static size_t cover_in(struct lint *l, const struct rule_list *list, size_t from
     return end;
 }
 
-/* Returns the first rule from `from` on and before `end` that covers `rule`, or NULL: a covering
- * pattern begins like the covered one, or with a wildcard. */
+/* Returns the first rule that covers `rule`, among the rules from `from` on and before `end`; NULL:
+ * there is none. Only rules whose patterns begin like that of `rule`, or with a wildcard, have to
+ * be compared. */
 static const struct rule *cover_of(struct lint *l, size_t from, size_t end,
                                    const struct rule *rule) {
     const struct rules *r = l->rules;

@@ -5,13 +5,13 @@
 #include "classify/rules/rules.h"
 
 enum rules_fault {
-    FAULT_BAD,       /* the line is malformed: an unknown word, a pattern too many … */
+    FAULT_BAD,       /* the line is malformed: it has an unknown word, too many patterns … */
     FAULT_DUPLICATE, /* an earlier rule decides the same for the same frames */
-    /* The rule can never decide, because an earlier, wider one decides the same, or because no
-     * normalised name matches it. */
+    /* The rule can never decide, because an earlier rule that matches more frames decides the same,
+     * or because no normalised name matches the rule. */
     FAULT_DEAD,
-    FAULT_SHADOWED, /* the rule can never decide, because an earlier, wider one decides something
-                       else */
+    FAULT_SHADOWED, /* the rule can never decide, because an earlier rule that matches more frames
+                       decides something else */
     FAULT_WIDE,     /* the rule matches nearly everything */
     FAULTS
 };
@@ -31,8 +31,8 @@ typedef void (*rules_on_finding)(void *ctx, const struct rules_finding *f);
 enum st rules_add_lint(struct rules *r, const char *file, const char *text, size_t len,
                        rules_on_finding on_finding, void *ctx, struct err *e) BASE_MUST_USE;
 /* Reports the faults of the first `count` rules of the set, in their order; the rules after them
- * are built-in and are only compared with. ST_ERR: out of memory, or too many patterns to compare
- * in reasonable time (ERR_LIMIT), after the faults found until then were reported. */
+ * are built-in, and are only used for comparison. ST_ERR: out of memory, or too many patterns to
+ * compare in reasonable time (ERR_LIMIT), after the faults found until then were reported. */
 enum st rules_lint(const struct rules *r, size_t count, rules_on_finding on_finding, void *ctx,
                    struct err *e) BASE_MUST_USE;
 

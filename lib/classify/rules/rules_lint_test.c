@@ -15,7 +15,7 @@ static void add_finding(void *ctx, const struct rules_finding *f) {
                 f->text);
 }
 
-/* Compares the faults found in `text` in front of the built-in rules `built_in`. */
+/* Compares the faults found in `text`, which is loaded before the built-in rules `built_in`. */
 static void expect_behind(const char *text, const char *built_in, const char *want) {
     struct rules *r = NULL;
     struct strbuf got = {0};

@@ -27,7 +27,7 @@ struct rule_line {
     struct rules *rules;
     const char *file; /* name of the file, in the set's arena */
     uint32_t number;
-    enum rule_os os; /* system of the last line that was only `on OS` */
+    enum rule_os os; /* system that the last line with nothing but `on OS` has set */
     VEC(struct word) words;
     struct err *e;
 };
@@ -305,8 +305,8 @@ static enum st read_replacement(struct rule_line *l, const struct word *words, s
     return rule->replacement ? ST_OK : err_nomem(l->e);
 }
 
-/* Reads the clause `cause disk 90%` of a skip, cut, prefix or keep, which makes a second rule
- * for the same frames. */
+/* Reads the clause `cause disk 90%` of a skip, cut, prefix or keep rule. The clause makes a second
+ * rule for the same frames. */
 static enum st rule_read_cause(struct rule_line *l, const struct word *words, size_t count,
                                struct rule *rule) {
     size_t used = 0;
@@ -418,8 +418,8 @@ static void add_canonical_images(struct strbuf *b, const struct rule *r) {
     }
 }
 
-/* Appends a rule's canonical line, which has the conditions and the decision of the rule and
- * nothing else, for rules_hash. */
+/* Appends a rule's canonical line, for rules_hash. The line has only the conditions and the
+ * decision of the rule. */
 static void add_canonical(struct strbuf *b, const struct rule *r) {
     strbuf_addf(b, "%d %d %d %d %u %u %d %d ", (int)r->kind, (int)r->place, (int)r->side,
                 (int)r->cause, r->confidence, r->sides, (int)r->os, r->unresolved);
@@ -435,7 +435,7 @@ static enum st add_rule(struct rule_line *l, const struct rule *rule) {
     return rules_append(l->rules, rule) ? ST_OK : err_nomem(l->e);
 }
 
-/* Adds the rule of one pattern; two rules if the line gives a place and a cause. */
+/* Adds the rule of one pattern; if the line gives both a place and a cause, adds two rules. */
 static enum st rule_add_pattern(struct rule_line *l, const struct word *w,
                                 const struct rule *rule) {
     struct rule one = *rule;
@@ -472,7 +472,8 @@ static enum st add_rules(struct rule_line *l, size_t first, size_t end, const st
     return st;
 }
 
-/* Reads the words that some actions have in front of their patterns, and moves *first past them. */
+/* Reads the words that some actions have before their patterns, and moves *first past these
+ * words. */
 static enum st rule_read_operand(struct rule_line *l, struct rule *rule, size_t *first) {
     const struct word *words = l->words.data;
     if (rule->kind == RULE_CAUSE) {

@@ -13,12 +13,14 @@ struct rule_list {
     size_t len, cap;
 };
 
-/* The index of the rules of one kind: each rule is filed once (a rule by image once per image),
- * under its most specific property. */
+/* The index of the rules of one kind. Each rule is filed once, under its most specific property (a
+ * rule by image once for each image). */
 struct kind_index {
-    struct map exact; /* function without wildcards -> its first rule; `next` chains the others */
+    struct map exact; /* key: function without wildcards; value: its first rule; rule.next chains
+                         the others */
     struct rule_list by_first[256];  /* rules whose glob begins with this byte */
-    struct rule_list by_image[256];  /* other rules, by the first byte of an image */
+    struct rule_list by_image[256];  /* rules by image that are not in the members above, by the
+                                        first byte of the image */
     struct rule_list others, places; /* others: all remaining rules; places: rules by path or id */
 };
 
@@ -32,8 +34,8 @@ struct rules {
 
 /* Appends a finished rule, whose pointers are in the set's arena. False: out of memory. */
 bool rules_append(struct rules *r, const struct rule *rule);
-/* A callback that receives each malformed line. rules_read appends rules as rules_add does; with
- * on_bad, it reports malformed lines and leaves them out. */
+/* A callback that receives each malformed line. With on_bad NULL, rules_read appends rules as
+ * rules_add does; otherwise it passes malformed lines to on_bad and leaves them out. */
 typedef void (*rules_on_bad)(void *ctx, uint32_t line, const struct err *why);
 enum st rules_read(struct rules *r, const char *file, const char *text, size_t len,
                    rules_on_bad on_bad, void *ctx, struct err *e) BASE_MUST_USE;

@@ -30,7 +30,7 @@ static const struct rule *match(const struct rules *r, enum rule_kind kind, cons
     return rules_match(r, kind, &s, NULL);
 }
 
-/* Returns the line of the rule that decides, 0 = none. */
+/* Returns the line of the rule that decides; 0 = no rule does. */
 static unsigned line_of(const struct rules *r, enum rule_kind kind, const char *function,
                         const char *image, bool in_app) {
     const struct rule *rule = match(r, kind, function, image, in_app);
@@ -129,7 +129,7 @@ static void every_kind_carries_what_it_decides(void **state) {
     assert_int_equal(match(r, RULE_SIDE, "Vendor::f", "Shop", true)->side, SIDE_SYSTEM);
     assert_int_equal(match(r, RULE_SIDE, NULL, "libshopcore.so", false)->side, SIDE_APP);
     assert_null(match(r, RULE_SIDE, NULL, "Shop",
-                      true)); /* Vendor::* needs a name, which the frame does not have */
+                      true)); /* Vendor::* needs a name, and the frame has none */
     assert_string_equal(match(r, RULE_NORMALISE, "__GI___poll", "libc.so", false)->replacement,
                         "*");
     assert_string_equal(match(r, RULE_NORMALISE, "old_name", "Shop", true)->replacement,
@@ -169,7 +169,8 @@ static void rules_are_limited_to_systems(void **state) {
                                "skip d\n");
     static const struct {
         const char *function;
-        unsigned line[3]; /* deciding line for any system, darwin, linux */
+        /* Expected line of the deciding rule for any system, for darwin and for linux. */
+        unsigned line[3];
     } rows[] = {{"a", {1, 3, 1}}, {"b", {3, 3, 0}}, {"c", {4, 0, 4}}, {"d", {6, 6, 6}}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         for (int os = OS_ANY; os <= OS_LINUX; os++) {
@@ -197,7 +198,7 @@ static void a_rule_may_hang_on_the_caller(void **state) {
     s.caller_known = true;
     by_caller = false;
     assert_int_equal(rules_match(r, RULE_PLACE, &s, &by_caller)->line,
-                     2); /* the caller is known to be none */
+                     2); /* the frame is known to have no caller */
     s.caller = "run_loop_once";
     s.caller_len = strlen(s.caller);
     assert_int_equal(rules_match(r, RULE_PLACE, &s, &by_caller)->line, 1);
@@ -252,16 +253,16 @@ static void whose_an_image_is_may_hang_on_its_path_or_id(void **state) {
     assert_int_equal(match_image(r, "libvendor.so", "/app/x", NULL)->line, 3);
     assert_null(match_image(r, "x", "/app/x", "abcd"));
     assert_null(match_image(r, NULL, NULL, NULL));
-    assert_null(match_image(r, "libacme.so", NULL,
-                            NULL)); /* rules by name alone are matched with the functions */
+    /* Rules by name alone are matched with functions, not with images. */
+    assert_null(match_image(r, "libacme.so", NULL, NULL));
     assert_string_equal(match(r, RULE_SIDE, "f", "libacme.so", true)->vendor, "Acme");
     assert_null(match(r, RULE_SIDE, "f", "libvendor.so", true));
     assert_int_equal(rules_index(r, match(r, RULE_SIDE, "f", "libacme.so", true)), 3);
     rules_free(r);
 }
 
-/* Rules are stored by exact name, first byte of the name, or first byte of the image: the result
- * must not depend on that. */
+/* Rules are filed under their exact name, the first byte of the name, or the first byte of the
+ * image. The result must not depend on that. */
 static void the_first_rule_decides_wherever_it_is_filed(void **state) {
     (void)state;
     static const char *const lines[] = {"skip poll",       "skip p*",

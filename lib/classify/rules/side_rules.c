@@ -1,4 +1,4 @@
-/* Writes rules for in-app and not-in-app images as text. */
+/* Writes, as text, rules that mark images as in-app or not-in-app. */
 #include "classify/rules/side_rules.h"
 
 #include <string.h>
@@ -23,7 +23,8 @@ void side_rules_add_glob(struct strbuf *out, bool in_app, const char *glob) {
 /* Finds the first word of the line that is an id. False: there is none. */
 static bool find_id(const char *line, size_t len, char text[IMAGE_ID_TEXT]) {
     static const char digits[] = "0123456789abcdefABCDEF-";
-    enum { ID_DIGITS_MIN = 16 }; /* shorter ids could be words that have only hex letters */
+    /* A shorter id could be a word that happens to have only hex letters. */
+    enum { ID_DIGITS_MIN = 16 };
     for (size_t i = 0; i < len; i++) {
         size_t n = 0;
         while (i + n < len && line[i + n] && strchr(digits, line[i + n])) {

@@ -1,4 +1,4 @@
-/* Joins the two buckets of a stall that was seen with and without symbols: one of them has the
+/* Joins two buckets of the same stall, seen once with and once without symbols. One of them has the
  * other's id as an alias. */
 #include <stdlib.h>
 #include <string.h>
@@ -59,8 +59,8 @@ const struct bucket *alias_index_find(const struct alias_index *index, const str
     for (; low < index->aliases.len && index->aliases.data[low].number == number; low++) {
         const struct bucket *other = set->buckets.data[index->aliases.data[low].bucket];
         size_t lacks = unresolved(other);
-        /* With as many nameless frames, `other` may still have the starts of nameless functions,
-         * which b lacks. */
+        /* If both have the same number of nameless frames, `other` may still know the starts of
+         * nameless functions, which b does not. */
         bool knows_more = lacks < nameless || (lacks == nameless && strcmp(other->id, b->id) != 0);
         if (knows_more) {
             if (found) {
@@ -72,12 +72,12 @@ const struct bucket *alias_index_find(const struct alias_index *index, const str
     return found;
 }
 
-/* Each bucket of a chain of aliases has fewer nameless frames than the one before, or as many
- * and knows where they start; so a chain has at most this many links. */
+/* Each bucket of a chain of aliases has fewer nameless frames than the one before, or as many but
+ * known starts for them. So a chain has at most this number of links. */
 enum { ALIAS_LINKS_MAX = 2 * KEY_FRAMES_MAX };
 
-/* Sets *into to the index of the bucket that each bucket is joined to; NULL if none is. False:
- * out of memory. */
+/* Sets *into to an array that has, for each bucket, the index of the bucket to which it is joined;
+ * NULL: no bucket is joined. False: out of memory. */
 static bool find_targets(const struct bucket_set *set, uint32_t **into) {
     struct alias_index index;
     bool any = false;
@@ -92,7 +92,8 @@ static bool find_targets(const struct bucket_set *set, uint32_t **into) {
             targets[i] = next->index;
             next = alias_index_find(&index, set, next);
         }
-        targets[i] = next ? (uint32_t)i : targets[i]; /* aliases in a circle are not followed */
+        /* Aliases that form a circle are not followed. */
+        targets[i] = next ? (uint32_t)i : targets[i];
         any = any || targets[i] != i;
     }
     alias_index_release(&index);
@@ -104,7 +105,7 @@ static bool find_targets(const struct bucket_set *set, uint32_t **into) {
     return ok;
 }
 
-/* Cancels the joining of level-2 buckets whose level-1 buckets are neither the same nor joined. */
+/* Cancels the joining of level-2 buckets whose level-1 buckets are different and are not joined. */
 static void keep_families(const struct triage *t, struct triage_into *into) {
     const struct bucket_set *set = &t->level[1];
     for (size_t i = 0; into->level[1] && i < set->buckets.len; i++) {
@@ -116,7 +117,8 @@ static void keep_families(const struct triage *t, struct triage_into *into) {
     }
 }
 
-/* Returns the number of dumps of buckets that are joined to one whose frames all have names. */
+/* Returns the number of dumps in buckets that are joined to a bucket whose frames all have
+ * names. */
 static uint64_t named_dumps(const struct bucket_set *set, const uint32_t *into) {
     uint64_t n = 0;
     for (size_t i = 0; into && i < set->buckets.len; i++) {

@@ -159,7 +159,7 @@ static void their_order_does_not_matter(void **state) {
     triage_free(t);
 }
 
-/* A bucket without names that became two with names stays by itself, because it may be either. */
+/* A bucket without names that could be either of two buckets with names is joined to neither. */
 static void what_could_be_either_stays(void **state) {
     (void)state;
     static const struct stalls s[] = {RAW("+0x1", 30), NAMED("draw", "+0x1", 20),
@@ -170,7 +170,7 @@ static void what_could_be_either_stays(void **state) {
     triage_free(t);
 }
 
-/* "+0x1" is where a function starts, "+0x9" and "+0x5" are places in it. */
+/* "+0x1" is the start of a function; "+0x9" and "+0x5" are places in that function. */
 static void places_join_the_start_of_their_function(void **state) {
     (void)state;
     static const struct stalls s[] = {RAW("+0x9", 30), RAW("+0x5", 2), NAMED("+0x1", "+0x9", 20),
@@ -181,7 +181,7 @@ static void places_join_the_start_of_their_function(void **state) {
     triage_free(t);
 }
 
-/* Merges aliases that form a circle, which no run writes. */
+/* Merges aliases that form a circle, as only a forged partial can have them. */
 static void aliases_in_a_circle_join_nothing(void **state) {
     (void)state;
     static const struct stalls s[] = {NAMED("+0x1", "+0x2", 3), NAMED("+0x2", "+0x3", 2),
@@ -202,8 +202,8 @@ static void families_stay_together(void **state) {
     triage_free(t);
 }
 
-/* A key with names is never taken as an alias: other rules may have made it, and its id may be in
- * use. */
+/* A key with names never becomes an alias: other rules may have made it, and another bucket may
+ * have its id. */
 static void names_are_never_aliases(void **state) {
     (void)state;
     static const struct stalls s[] = {NAMED("poll", "+0x7", 30), NAMED("draw", "poll", 20)};
@@ -237,14 +237,13 @@ static void a_stall_of_raw_and_named_dumps_counts_once_while_dumps_are_missing(v
     assert_stalls_of_both(0, "draw 51", "draw_tap 51");
 }
 
-/* A complete stall's parts are forgotten when it is counted, which happens in one of the two
- * buckets. */
+/* The parts of a complete stall are forgotten once it is counted, in one of the two buckets. */
 static void so_does_a_complete_one(void **state) {
     (void)state;
     assert_stalls_of_both(1000, "draw 51", "draw_tap 51");
 }
 
-/* Each dump of a bucket may bring another id, so their number has a limit. */
+/* Each dump of a bucket may add another id as an alias, so their number has a limit. */
 static void as_many_are_kept_as_there_is_room_whatever_their_order(void **state) {
     (void)state;
     enum { MANY = 3 * ALIASES_MAX };
@@ -252,8 +251,8 @@ static void as_many_are_kept_as_there_is_room_whatever_their_order(void **state)
     for (uint64_t i = 0; i < MANY; i++) {
         assert_true(bucket_add_alias(&up, hash_u64(i) >> 16));
         assert_true(bucket_add_alias(&down, hash_u64(MANY - 1 - i) >> 16));
-        assert_true(
-            bucket_add_alias(&up, hash_u64(i / 2) >> 16)); /* this id is known, or was dropped */
+        /* The bucket has this id already, or it was dropped. */
+        assert_true(bucket_add_alias(&up, hash_u64(i / 2) >> 16));
     }
     assert_int_equal(up.aliases.len, ALIASES_MAX);
     assert_int_equal(down.aliases.len, ALIASES_MAX);
@@ -267,8 +266,8 @@ static void as_many_are_kept_as_there_is_room_whatever_their_order(void **state)
 
 /* ---- the gate ---- */
 
-/* Checks the gate's rows: "1 draw 40 50" is level, title, and stalls of the base and of the later
- * run. */
+/* Checks the gate's rows. "1 draw 40 50" stands for level, title, stalls of the base, and stalls of
+ * the later run. */
 static void assert_rows(const struct stalls *base, size_t bases, const struct stalls *now,
                         size_t nows, const char *want) {
     struct triage *t[RATES_RUNS] = {finished(base, bases), finished(now, nows)};
@@ -308,7 +307,7 @@ static void the_gate_knows_what_lost_its_names(void **state) {
     assert_rows(named, 1, raw, 1, "1 +0x1 40 30");
 }
 
-/* A bucket without names is compared with all that it could be, taken together. */
+/* A bucket without names is compared with the sum of all buckets that it could be. */
 static void the_gate_takes_together_what_could_be_either(void **state) {
     (void)state;
     static const struct stalls raw[] = {RAW("+0x1", 30)};

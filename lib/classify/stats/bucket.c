@@ -45,7 +45,7 @@ void bucket_set_release(struct bucket_set *set) {
 
 /* ---- keys ---- */
 
-enum { TEXT_PIECES = 4 /* pieces of one frame's text, as key_text_add writes it */ };
+enum { TEXT_PIECES = 4 /* number of pieces of one frame's text, as key_text_add writes it */ };
 
 /* Returns piece i of a key's text. */
 static const char *text_piece(const struct bucket *b, size_t i) {
@@ -57,7 +57,7 @@ static const char *text_piece(const struct bucket *b, size_t i) {
 int bucket_compare(const struct bucket *a, const struct bucket *b) {
     size_t i = 0, k, a_count = a->frame_count * TEXT_PIECES, b_count = b->frame_count * TEXT_PIECES;
     while (i < a_count && i < b_count && text_piece(a, i) == text_piece(b, i)) {
-        i++; /* skips equal pieces, which mostly are one interned text */
+        i++; /* skips equal pieces, which are usually the same interned text */
     }
     const char *x = "", *y = "";
     for (k = i;; x++, y++) {
@@ -99,8 +99,8 @@ static bool has_key(const struct bucket *b, const struct bucket_key *key) {
                                                    : bucket_compare(b, key->like) == 0);
 }
 
-/* Returns the slot of the key, or the free one where it belongs; a third of the slots is always
- * free, so the search ends. */
+/* Returns the slot of the key; if the set lacks the key, the free slot in which it belongs. A third
+ * of the slots is always free, so the search ends. */
 static uint32_t *bucket_slot(const struct bucket_set *set, const struct bucket_key *key) {
     size_t mask = set->slot_count - 1, at = hash_slot(set->slots, set->slot_count, key->hash);
     while (set->slots[at] && !has_key(set->buckets.data[set->slots[at] - 1], key)) {

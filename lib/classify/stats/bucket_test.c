@@ -10,7 +10,8 @@
 #include "base/hash.h"
 #include "classify/stats/triage_private.h"
 
-/* Texts of which one is part of another, or differs from it only where a piece of its text ends. */
+/* Texts that are part of each other, or that differ only in the place at which a piece of their
+ * text ends. */
 static const char *const words[] = {"", "a", "ab", "a\tb", "a\nb", "b", "\xc3\xa9", "\x01"};
 enum {
     WORDS = sizeof words / sizeof *words,
@@ -95,7 +96,7 @@ static void each_key_has_one_bucket(void **state) {
     assert_int_equal(triage_new(&t, &(struct triage_options){0}, NULL), ST_OK);
     assert_int_equal(triage_new(&from, &(struct triage_options){0}, NULL), ST_OK);
     for (size_t n = 0; n < KEYS; n += 2) {
-        put(t, &t->actions, n, &added); /* some texts come about in two ways, such as a\tb */
+        put(t, &t->actions, n, &added); /* some texts can be made in two ways, such as a\tb */
     }
     for (size_t n = 0; n < KEYS; n++) {
         struct bucket *b = put(from, &from->actions, n, &added);

@@ -32,17 +32,17 @@ struct clusters {
 };
 
 void clusters_release(struct clusters *c);
-/* Adds to a cell < CLUSTER_CELLS; sums as in sum.h. False: out of memory, and nothing was
- * counted. */
+/* Adds to a cell, a number below CLUSTER_CELLS; the sums saturate as in sum.h. False: out of
+ * memory, and nothing was counted. */
 bool clusters_add(struct clusters *c, uint32_t cell, uint64_t count, uint64_t ms);
 /* Adds all counts of `from`. False: out of memory, and c may hold a part of them. */
 bool clusters_merge(struct clusters *c, const struct clusters *from);
 bool clusters_equal(const struct clusters *a, const struct clusters *b);
 
-/* Returns the stratum of a device: its model's family ("iPhone13" of "iPhone13,3"; a model
- * without a comma, of which there are thousands, is replaced by its number of processors) and
- * its system's major version ("iOS 18" of "iOS 18.7"); of each at most 60 bytes count. model and os
- * may be NULL and cpus -1: unknown values make a stratum, too. */
+/* Returns the stratum of a device: its model's family ("iPhone13" of "iPhone13,3"; a model without
+ * a comma, of which there are thousands, is replaced by its number of processors) and its system's
+ * major version ("iOS 18" of "iOS 18.7"); at most 60 bytes of each are used. model and os may be
+ * NULL, and cpus may be -1: devices with unknown values form a stratum, too. */
 uint32_t cluster_stratum(const char *model, const char *os, int64_t cpus);
 /* Returns the cell of a user in a stratum, by the hash of the user's name. */
 uint32_t cluster_cell_of(uint32_t stratum, uint64_t user_hash);

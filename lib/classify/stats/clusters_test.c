@@ -23,7 +23,8 @@ static void order_and_grouping_do_not_matter(void **state) {
     assert_true(clusters_merge(&parts[2], &parts[0]));
     assert_int_equal(one.cells.len, 400);
     assert_int_equal(parts[2].cells.len, 400);
-    for (size_t i = 0; i < 400; i++) { /* members are compared, because the structs have padding */
+    /* Members are compared one by one, because the structs have padding. */
+    for (size_t i = 0; i < 400; i++) {
         assert_int_equal(one.cells.data[i].cell, parts[2].cells.data[i].cell);
         assert_int_equal(one.cells.data[i].count, parts[2].cells.data[i].count);
         assert_int_equal(one.cells.data[i].ms, parts[2].cells.data[i].ms);

@@ -1,4 +1,5 @@
-/* Counts distinct users: in a sorted array, and past its limit in a HyperLogLog. */
+/* Counts distinct users: exactly in a sorted array and, beyond its limit, approximately in a
+ * HyperLogLog. */
 #include "classify/stats/distinct.h"
 
 #include <stdlib.h>
@@ -12,8 +13,8 @@ void distinct_release(struct distinct *d) {
     *d = (struct distinct){0};
 }
 
-/* Updates the register that the hash's top bits choose: it holds the highest position, over all
- * hashes, of the first 1 in the other bits. */
+/* Updates the register that the hash's top bits choose. The register holds the maximum, over all
+ * hashes, of the position of the first 1 in the other bits. */
 static void set_register(uint8_t *registers, uint64_t hash) {
     size_t index = (size_t)(hash >> (64 - DISTINCT_BITS));
     uint64_t rest = hash << DISTINCT_BITS;
@@ -102,8 +103,8 @@ bool distinct_set_registers(struct distinct *d, const uint8_t registers[DISTINCT
     return true;
 }
 
-/* Returns log2(v) * 2^24 for 1 <= v < 2^32, by squaring: each step gives one bit of the
- * fraction. */
+/* Returns log2(v) * 2^24 for 1 <= v < 2^32. The value is squared repeatedly, and each step gives
+ * one bit of the fraction. */
 static uint64_t log2_fixed(uint64_t v) {
     unsigned whole = 63 - (unsigned)__builtin_clzll(v);
     uint64_t x = (v << 31) >> whole; /* v / 2^whole, in [1, 2), with 31 bits of fraction */
@@ -127,7 +128,8 @@ uint64_t distinct_count(const struct distinct *d) {
         return d->hashes.len;
     }
     const uint64_t m = DISTINCT_REGISTERS;
-    uint64_t sum = 0, zeros = 0; /* sum: of 2^-register, times 2^48; zeros: registers that are 0 */
+    uint64_t sum = 0, zeros = 0; /* sum: sum of 2^-register over all registers, times 2^48; zeros:
+                                    number of registers that are 0 */
     for (size_t i = 0; i < m; i++) {
         sum += d->registers[i] <= 48 ? UINT64_C(1) << (48 - d->registers[i]) : 0;
         zeros += d->registers[i] == 0;

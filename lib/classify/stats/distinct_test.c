@@ -1,5 +1,5 @@
-/* Tests of histograms and distinct counts: their errors are within the promise, and merging gives
- * the same as adding. */
+/* Tests of histograms and distinct counts: their errors stay within the documented bounds, and
+ * merging gives the same result as adding. */
 #include <stdarg.h>
 #include <setjmp.h>
 #include <stddef.h>

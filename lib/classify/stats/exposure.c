@@ -1,5 +1,5 @@
-/* Reads exposure, how long and how often people used the app, stalled or not, from session
- * records or from a table. */
+/* Reads exposure, that is, how long and how often people used the app, whether or not it stalled,
+ * from session records or from a table. */
 #include <inttypes.h>
 #include <jansson.h>
 #include <stdio.h>
@@ -59,13 +59,15 @@ static const char *said(struct session *s, const char *field) {
     return session_says(s, field, &text) == ST_OK ? text : NULL;
 }
 
-/* The user, cell and facets of some exposure, and its amounts. Texts are borrowed. */
+/* The user, cell and facets to which an amount of exposure belongs, and that amount. Texts are
+ * borrowed. */
 struct exposed {
     uint32_t cell;
     const char *facets[USAGE_DEVICE + 1]; /* version, system, device; NULL = unknown */
     uint64_t user;                        /* hash of the user's name */
     bool has_user;
-    bool spread; /* the exposure belongs to many users, and was added to their cells already */
+    /* True: the exposure belongs to many users, and was already added to their cells. */
+    bool spread;
     uint64_t sessions, launches, foreground_ms, low_rate_s;
 };
 
@@ -87,8 +89,8 @@ static bool count_exposed(struct triage *t, const struct exposed *x) {
            (!x->has_user || user_sample_add(&t->usage.users, x->user, x->foreground_ms, 0));
 }
 
-/* Counts the watched part of a session, and reduces *foreground_ms to the watched share, because
- * stalls in the rest were not seen. False: out of memory. */
+/* Counts the watched part of a session, and reduces *foreground_ms to it, because stalls in the
+ * unwatched part were not seen. False: out of memory. */
 static bool count_watched(struct triage *t, const json_t *o, uint64_t *foreground_ms) {
     struct usage_watch *w = &t->usage.watch;
     uint64_t wall = exposure_member_number(o, "wall_ms", exposure_member_number(o, "length_ms", 0));
@@ -100,7 +102,8 @@ static bool count_watched(struct triage *t, const json_t *o, uint64_t *foregroun
         return true;
     }
     watched = watched < wall ? watched : wall;
-    /* A suspended process does nothing that could be watched, so that time is not counted. */
+    /* A suspended process does nothing that could be watched, so the time for which it was
+     * suspended counts neither as watched nor as unwatched. */
     uint64_t suspended = exposure_member_number(json_object_get(o, "unwatched"), "suspended", 0);
     wall -= suspended < wall - watched ? suspended : wall - watched;
     sum_add(&w->sessions, 1);
@@ -121,7 +124,7 @@ static bool count_watched(struct triage *t, const json_t *o, uint64_t *foregroun
     return true;
 }
 
-/* Adds the recorder's own counts of stalls and dumps. */
+/* Adds the counts of stalls and dumps that the recorder itself gives in the record. */
 static void count_told(struct app_usage *u, const json_t *o) {
     const json_t *dumps = json_object_get(o, "dumps");
     const char *name;
@@ -252,9 +255,9 @@ struct exposure_table {
     char row[FIELDS_MAX + 1][FIELD_SIZE]; /* fields of a row, and one more that is always empty */
 };
 
-/* Reads the next field of a line, which may stand in double quotes. Of a field, the first
- * FIELD_SIZE - 1 bytes are kept. ST_NONE: the line ends. ST_ERR: a quote is not closed in the line,
- * or text stands behind the closing one. */
+/* Reads the next field of a line, which may stand in double quotes. Only the first FIELD_SIZE - 1
+ * bytes of a field are kept. ST_NONE: the line has ended. ST_ERR: a quote is not closed in the
+ * line, or text follows the closing quote. */
 static enum st next_field(const char **at, const char *end, char out[FIELD_SIZE], struct err *e) {
     size_t len = 0;
     if (*at > end) {
@@ -317,7 +320,8 @@ static const char *value_in(const struct exposure_table *table, enum column c) {
     return table->row[table->at[c]];
 }
 
-/* Sets *text to a field of a row; its column's name is the field's, or its part after "device.". */
+/* Sets *text to a field of a row. The column has the name of the field, or the part of that name
+ * after "device.". */
 static enum st row_says(void *ctx, const char *field, const char **text) {
     static const char prefix[] = "device.";
     const struct exposure_table *table = ctx;
@@ -332,8 +336,8 @@ static enum st row_says(void *ctx, const char *field, const char **text) {
     return ST_ERR;
 }
 
-/* Adds the exposure of a row. A row without a user stands for many, who are spread evenly over
- * the groups. False: out of memory. */
+/* Adds the exposure of a row. A row without a user stands for many users, so that its exposure is
+ * spread evenly over the groups. False: out of memory. */
 static bool exposure_add_row(struct exposure_table *table, uint64_t cpus, uint64_t sessions,
                              uint64_t ms) {
     static const char *const fields[] = {"app.version", "device.os", "device.model"};

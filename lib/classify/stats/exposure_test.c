@@ -1,5 +1,5 @@
-/* Tests of exposure: what session records and tables count, for whom, and which errors they have.
- */
+/* Tests the exposure that session records and tables give, the users to whom it belongs, and the
+ * errors in tables. */
 #include <stdarg.h>
 #include <setjmp.h>
 #include <stddef.h>
@@ -81,7 +81,7 @@ static void without_a_user_each_session_is_one(void **state) {
     (void)state;
     struct triage *t = new_triage();
     assert_int_equal(add_session(t, &everybody, SESSION "\"id\":\"s1\"}"), ST_OK);
-    assert_sums(t, 1, 0); /* one launch, and no known time */
+    assert_sums(t, 1, 0); /* one launch, of unknown time */
     assert_true(has_cell(t, NULL, NULL, -1, "s1"));
     triage_free(t);
 }

@@ -36,11 +36,11 @@ bool histogram_add_cell(struct histogram *h, uint16_t index, uint64_t count);
 /* Adds all counts of `from`. False: out of memory, and h may hold a part of them. */
 bool histogram_merge(struct histogram *h, const struct histogram *from);
 bool histogram_equals(const struct histogram *a, const struct histogram *b);
-/* Returns the value that permille/1000 of the counted values do not exceed (nearest rank), as its
- * cell's middle; values in cells below that of `least` are ignored; 0 if no values remain.
- * permille: 1 … 1000. */
+/* Returns the value that permille/1000 of the counted values do not exceed (nearest rank), as the
+ * middle of its cell. Values in cells below the cell of `least` are ignored; the result is 0 if no
+ * values remain. permille: 1 … 1000. */
 uint64_t histogram_percentile(const struct histogram *h, uint64_t least, unsigned permille);
-/* Returns the value with this rank, 1 for the smallest, as its cell's middle; 0 if there are
+/* Returns the value with this rank (1 = the smallest) as the middle of its cell; 0 if there are
  * fewer values. */
 uint64_t histogram_at_rank(const struct histogram *h, uint64_t rank);
 /* Returns how many counted values are in cells below the cell of `value`. */

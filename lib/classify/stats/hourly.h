@@ -1,4 +1,4 @@
-/* Computes rates per hour that the app was in the foreground, as integers. */
+/* Computes rates per hour of the app's time in the foreground, as integers. */
 #ifndef STALLKIT_CLASSIFY_HOURLY_H
 #define STALLKIT_CLASSIFY_HOURLY_H
 

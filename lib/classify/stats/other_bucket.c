@@ -1,4 +1,4 @@
-/* Implements the bucket into which others were folded. */
+/* Implements the bucket "other", into which buckets are folded. */
 #include "classify/stats/triage_private.h"
 
 #include <inttypes.h>
@@ -6,8 +6,8 @@
 
 #include "classify/stats/sum.h"
 
-/* The image of the other bucket's only frame, which no other key has, because an image without a
- * name is "?" in keys. */
+/* The image of the only frame of the bucket "other". No other key has it, because an image without
+ * a name is "?" in keys. */
 static const char OTHER_IMAGE[] = "";
 
 bool bucket_is_other(const struct bucket *b) {
@@ -32,8 +32,8 @@ struct bucket *bucket_find_other(const struct bucket_set *set) {
     return NULL;
 }
 
-/* Sets the name of the bucket to the number of buckets folded into it, which may be too high, as
- * partials may have folded the same ones. False: out of memory. */
+/* Sets the name of the bucket to the number of buckets folded into it. The number may be too high,
+ * because several partials may have folded the same bucket. False: out of memory. */
 static bool name_other(struct triage *t, const struct bucket_set *set) {
     struct bucket *b = bucket_find_other(set);
     if (!b) {

@@ -24,8 +24,8 @@ static void read_text_row(struct partial_line *l, const struct tape_value *v, si
     partial_need(l, ok);
 }
 
-/* Returns the text whose row number is next. NULL: the number is wrong, or it is -1, which stands
- * for a missing text where a text is optional. */
+/* Returns the text whose row number is the next item. NULL: the number is wrong, or it is -1 and
+ * the text may be missing. */
 static const char *row_text(struct partial_line *l, struct partial_items *row, bool may_miss) {
     const struct tape_value *v = partial_take(row);
     if (may_miss && tape_is(v, VALUE_INTEGER) && v->integer == -1) {
@@ -188,7 +188,7 @@ static void read_stack(struct partial_line *l, const struct tape_value *line,
     }
 }
 
-/* Reads the cause of the evidence, a word, which has the same form in both versions. */
+/* Reads the cause of the evidence, which is a word in all versions of the format. */
 static void read_cause(struct partial_line *l, const struct tape_value *v, struct evidence *offer) {
     size_t len;
     const char *cause = partial_raw_text(l, v, &len);
@@ -198,7 +198,7 @@ static void read_cause(struct partial_line *l, const struct tape_value *v, struc
 }
 
 /* Reads the evidence in the form of versions 2 and 3: id, span, hash, cause and, if there is one,
- * the row of the reason. The id is borrowed, as bucket_take_evidence copies it. */
+ * the row of the reason. The id is borrowed, because bucket_take_evidence copies it. */
 static void read_evidence_array(struct partial_line *l, const struct tape_value *array,
                                 struct evidence *offer) {
     struct partial_items items = {0};
@@ -224,13 +224,14 @@ static void read_evidence_array(struct partial_line *l, const struct tape_value 
     }
 }
 
-/* May a bucket lack the members that are equal to those of its parent? NULL: it has no parent. */
+/* May the bucket lack members because they are equal to those of its parent? parent NULL: the
+ * bucket has no parent. */
 static bool has_of_parent(const struct partial_line *l, const struct bucket *parent) {
     return parent && l->r->version > 2;
 }
 
-/* Reads the evidence of a bucket; parent: of level 2 its bucket of level 1, whose evidence it has
- * if it has none of its own, else NULL. */
+/* Reads the evidence of a bucket. parent: for a bucket of level 2 its level-1 bucket, whose
+ * evidence it has if the line gives none; else NULL. */
 static void read_evidence(struct partial_line *l, const struct tape_value *line,
                           const struct bucket *parent, struct bucket *b) {
     const struct tape_value *o = partial_member(l, line, "evidence");
@@ -281,7 +282,7 @@ static void read_aliases(struct partial_line *l, const struct tape_value *o, str
     }
 }
 
-/* Returns the bucket whose key's text was read, added to the set if it is new. Keys must be in
+/* Returns the bucket whose key's text was read; a new one is added to the set. Keys must be in
  * ascending order, so that each occurs once. */
 static struct bucket *partial_in_put_bucket(struct partial_line *l, struct bucket_set *set) {
     struct partial_reader *r = l->r;

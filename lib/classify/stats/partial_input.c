@@ -15,7 +15,7 @@ static void partial_fail(struct partial_input *m, const char *name, const struct
     strbuf_release(&where);
 }
 
-/* Merges the partial that a line completes. False: the rest of this input is skipped. */
+/* Merges the partial if this line completes one. False: the rest of this input is skipped. */
 static bool partial_line(struct partial_input *m, const char *name, const char *line, size_t len) {
     struct triage *part = NULL;
     struct err e = {0};
@@ -53,7 +53,7 @@ void partial_input_read(struct partial_input *m, struct gz_input *in, const char
         partial_fail(m, name, &e);
         good = false;
     }
-    /* An error at the end of the input belongs to no line. */
+    /* An error at the end of the input does not belong to the last line. */
     m->number += st == ST_NONE && !lines.cutter.unended;
     gz_lines_release(&lines);
     if (partial_reader_end(m->reader, &e) != ST_OK && good) {

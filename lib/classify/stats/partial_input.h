@@ -9,8 +9,9 @@
 /* The state of merging. The caller sets merged, fail and ctx, zeroes the rest, and calls
  * partial_input_open, partial_input_read for each input, and partial_input_release. */
 struct partial_input {
-    struct triage *merged; /* the caller's triage; NULL: the first partial becomes it */
-    /* Reports an input or a partial that cannot be read or merged, and is left out; where:
+    /* The caller's triage; NULL: the first partial that is read becomes it. */
+    struct triage *merged;
+    /* Reports an input or a partial that cannot be read or merged; it is left out. where:
      * "INPUT:LINE" or "INPUT". */
     void (*fail)(void *ctx, const char *where, const struct err *why);
     void *ctx;
@@ -21,9 +22,9 @@ struct partial_input {
 
 /* Prepares m for reading. ST_ERR: out of memory. */
 enum st partial_input_open(struct partial_input *m, struct err *e) BASE_MUST_USE;
-/* Reads an input to its end, or to the first line that is bad or that completes a partial which
- * cannot be merged; empty lines are skipped. An input without a partial is reported to `fail`, too.
- * name: for messages. The caller closes `in`. */
+/* Reads an input to its end. It stops at the first line that is malformed, or that completes a
+ * partial which cannot be merged; empty lines are skipped. An input without a partial is reported
+ * to `fail`, too. name: name of the input, for messages. The caller closes `in`. */
 void partial_input_read(struct partial_input *m, struct gz_input *in, const char *name);
 /* Frees m, except for `merged`, which is the caller's. */
 void partial_input_release(struct partial_input *m);

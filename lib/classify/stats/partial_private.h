@@ -9,9 +9,9 @@
 #include "classify/stats/triage_private.h"
 #include "dump/json/tape.h"
 
-/* The names of the format. Versions 1 and 2 are read but not written: version 1 repeats texts in
- * each bucket and has the stack of a bucket as a dump; in version 2 a bucket of level 2 repeats
- * members that are equal to those of its parent. */
+/* Names of the format. Versions 1 and 2 are read but not written. Version 1 repeats texts in each
+ * bucket, and has the stack of a bucket as a dump. In version 2 a bucket of level 2 repeats members
+ * that are equal to those of its parent. */
 #define PARTIAL_FORMAT_1 "stall-partial/1"
 #define PARTIAL_FORMAT_2 "stall-partial/2"
 #define PARTIAL_FORMAT   "stall-partial/3"
@@ -28,7 +28,8 @@ enum {
     PARTIAL_HOLDERS,
     PARTIAL_SETS
 };
-/* Names of members of the head: partial_tables and partial_sets hold numbers of rows and lines. */
+/* Names of members of the head: partial_tables hold numbers of rows, partial_sets hold numbers of
+ * lines. */
 extern const char *const partial_tables[PARTIAL_TABLES];
 extern const char *const partial_sets[PARTIAL_SETS];
 extern const char *const partial_facets[FACET_COUNT];
@@ -62,7 +63,7 @@ enum { FRAME_IN_APP = 1, FRAME_RESOLVED = 2 };
 
 /* The rows of a table to which buckets refer, in order. */
 struct partial_rows {
-    uint32_t *place; /* row of each index of the interned map; NO_INDEX = not referred to */
+    uint32_t *place; /* row of each index of the interned map; NO_INDEX = no bucket refers to it */
     uint32_t *order; /* index of each row */
     size_t count;
 };
@@ -98,7 +99,8 @@ struct partial_reader {
     unsigned version;
     uint64_t rows[PARTIAL_TABLES]; /* numbers of rows that the head promises */
     uint64_t count[PARTIAL_SETS];  /* numbers of lines that the head promises */
-    bool old_parts;                /* parts of stalls have no holders, as in earlier versions */
+    bool old_parts; /* true: parts of stalls have no holders, because an earlier version wrote the
+                       partial */
     uint64_t open;
     uint64_t taken; /* number of lines read after those of the tables */
     VEC(const char *) strings;
@@ -110,10 +112,10 @@ struct partial_reader {
     uint64_t previous_hash;
 };
 
-/* A line that is being read. The first error sticks; further values are then 0. */
+/* A line that is being read. The first error sticks: all further values are then 0. */
 struct partial_line {
     struct partial_reader *r;
-    const char *bad; /* name of the wrong member; NULL = none */
+    const char *bad; /* name of the malformed member; NULL = none */
     bool no_memory;
 };
 
@@ -123,8 +125,8 @@ struct partial_items {
     size_t count; /* number of items of the whole array */
 };
 
-/* partial_values.c reads single values, and arrays of them. A missing or wrong value marks the line
- * as bad; `what` and `name` are the member that the error names. partial_reject sets that mark. */
+/* partial_values.c reads single values, and arrays of them. A missing or malformed value marks the
+ * line as bad; the error names the member `what` or `name`. partial_reject sets that mark. */
 void partial_reject(struct partial_line *l, const char *what);
 /* Marks the line as out of memory if `memory` is false. */
 void partial_need(struct partial_line *l, bool memory);
@@ -137,10 +139,10 @@ uint64_t partial_number(struct partial_line *l, const struct tape_value *v, uint
 uint64_t partial_get_number(struct partial_line *l, const struct tape_value *o, const char *name);
 /* Returns the text of a string, valid until the next line; NULL for any other value. */
 const char *partial_text(struct partial_line *l, const struct tape_value *v);
-/* Returns the text of a string without a NUL after it, which saves a copy; NULL for any other
+/* Returns the text of a string, without a NUL after it, so that no copy is made; NULL for any other
  * value. */
 const char *partial_raw_text(struct partial_line *l, const struct tape_value *v, size_t *len);
-/* Returns the text of a member; "" if the member is wrong. */
+/* Returns the text of a member; "" if the member is missing or malformed. */
 const char *partial_get_text(struct partial_line *l, const struct tape_value *o, const char *name);
 uint64_t partial_hash(struct partial_line *l, const struct tape_value *v, const char *what);
 /* Returns the items of an array whose length is a multiple of `group`; no items for any other

@@ -47,11 +47,11 @@ void partial_reader_free(struct partial_reader *r) {
 
 /* ---- stalls of which dumps are missing ---- */
 
-/* How many numbers a part of a stall has in a partial; OLD: in partials of earlier versions, which
- * lack the last, the holder. */
+/* Number of numbers that a part of a stall has in a partial. OLD: in partials of earlier versions,
+ * which lack the last number, the holder. */
 enum { PART_NUMBERS = 6, PART_NUMBERS_OLD = 5 };
 
-/* Returns the index for a position that counts from 1; position 0 stands for none and gives
+/* Returns the index for a position that counts from 1. Position 0 means none, and gives
  * NO_INDEX. */
 static uint32_t index_of(uint64_t place) {
     return place ? (uint32_t)(place - 1) : NO_INDEX;
@@ -124,8 +124,8 @@ static void read_opened(struct partial_line *l, const struct tape_value *o,
     }
 }
 
-/* Reads the kinds of stall for which some dump had no threshold; earlier versions do not have them.
- */
+/* Reads the kinds of stall for which some dumps had no threshold. Partials of earlier versions lack
+ * this member. */
 static void read_no_threshold(struct partial_line *l, const struct tape_value *o) {
     const struct tape_value *unsaid = partial_member(l, o, "no_threshold");
     struct partial_items items = {0};
@@ -175,7 +175,7 @@ static void read_usage(struct partial_line *l, const struct tape_value *o) {
     }
 }
 
-/* Reads how often ids of the sample came again: pairs of an id's position and its number of
+/* Reads how often ids of the sample were repeated: pairs of an id's position and its number of
  * repeats. */
 static void read_again(struct partial_line *l, const struct tape_value *ids, struct id_sketch *s) {
     struct partial_items again = partial_items(l, partial_member(l, ids, "again"), 2, "ids");
@@ -267,7 +267,8 @@ static void partial_in_read_head(struct partial_line *l, const struct tape_value
     partial_read_tally(l, o, "total", &t->total);
 }
 
-/* Returns the set of the line with number `taken`; PARTIAL_SETS: the line is a stall. */
+/* Returns the set to which the line with number `taken` belongs; PARTIAL_SETS: the line is a
+ * stall. */
 static size_t set_of_line(const struct partial_reader *r) {
     uint64_t left = r->taken;
     size_t set = 0;
@@ -346,8 +347,8 @@ static enum st partial_in_read_line(struct partial_reader *r, const struct tape_
     return l.bad ? err_set(e, ERR_FORMAT, "partial: \"%s\" is missing or wrong", l.bad) : ST_OK;
 }
 
-/* Parses the line into the tape. If that fails, the document loader finds the fault and its
- * place; it also handles names with escapes. */
+/* Parses the line into the tape. If that fails, the document loader parses the line again, to find
+ * the fault and its position, or because names have escapes, which it allows. */
 static enum st read_tape(struct partial_reader *r, const char *text, size_t len, struct err *e) {
     const struct document_options limits = {.text_max = PARTIAL_LINE_MAX,
                                             .depth_max = PARTIAL_DEPTH,
@@ -369,7 +370,7 @@ static enum st read_tape(struct partial_reader *r, const char *text, size_t len,
     return ST_OK;
 }
 
-/* Frees the memory that a long line took. */
+/* Frees the memory that was needed for a long line. */
 static void partial_in_end_line(struct partial_reader *r) {
     enum { KEPT_MAX = 4 << 20 };
     if (r->tape.values.cap > KEPT_MAX / sizeof *r->tape.values.data) {

@@ -1,5 +1,6 @@
-/* Writes the tables of texts, frames and pieces of stacks to which the buckets of a partial
- * refer: each entry in use once, in an order that depends only on their texts. */
+/* Writes the tables of texts, frames and pieces of stacks to which the buckets of a partial refer.
+ * Each entry that is in use is written once, in an order that depends only on the entries'
+ * texts. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
-/* Tests of partials: however dumps are split and merged, the result is that of one run, byte for
- * byte; and no text does harm to the reader. */
+/* Tests of partials: however dumps are split into parts and merged, the result is byte for byte
+ * that of one run; and no text can harm the reader. */
 #include <stdarg.h>
 #include <setjmp.h>
 #include <stddef.h>
@@ -33,8 +33,8 @@ static struct triage *new_triage(void) {
     return triage_new(&t, &o, NULL) == ST_OK ? t : NULL;
 }
 
-/* Adds dump n of a fleet: some in stalls of three dumps, which the parts tear; some crashes, some
- * idle, some without ids or users. */
+/* Adds dump n of a fleet. Some dumps belong to stalls of three dumps, which the split into parts
+ * separates; some are crashes, some idle, some without ids or users. */
 static enum st add_dump(const struct keyer_bench *b, struct triage *t, uint64_t n) {
     static const char *const functions[] = {"alpha", "beta", "gamma", "delta \"quoted\"",
                                             "epsilon"};
@@ -94,7 +94,8 @@ static enum st write_partial(const struct triage *t, struct strbuf *out) {
     return sink_close(&s, NULL) == ST_OK ? st : ST_ERR;
 }
 
-/* Reads the partials in a text and merges them into *t; if that is NULL, the first becomes *t. */
+/* Reads the partials in a text and merges them into *t. If *t is NULL, the first partial becomes
+ * *t. */
 static enum st read_partials(struct triage **t, const char *text, size_t len, struct err *e) {
     struct partial_reader *r = NULL;
     enum st st = partial_reader_new(&r, e);
@@ -157,7 +158,7 @@ static void merging_in_any_order_and_grouping_is_one_run(void **state) {
             parts[i] = new_triage();
             assert_non_null(parts[i]);
         }
-        /* Dumps are shuffled, and each goes to any part. */
+        /* The dumps are shuffled, and each goes to a random part. */
         uint64_t order[DUMPS];
         for (uint64_t n = 0; n < DUMPS; n++) {
             uint64_t k = next(&seed) % (n + 1);
@@ -169,7 +170,7 @@ static void merging_in_any_order_and_grouping_is_one_run(void **state) {
         }
         assert_true(clusters_add(&parts[count - 1]->exposure, 77, 300, 300000));
         assert_true(clusters_add(&parts[0]->exposure, 77, DUMPS - 300, (DUMPS - 300) * 1000));
-        /* Any two parts merge, directly or through text, until one is left. */
+        /* Two random parts are merged, directly or through text, until one part is left. */
         while (count > 1) {
             size_t from = next(&seed) % count, to = next(&seed) % (count - 1);
             to += to >= from;
@@ -226,7 +227,7 @@ static void absurd_sums_have_an_end_that_no_order_changes(void **state) {
     struct triage *most = one_run(*state, 60), *few = one_run(*state, 60);
     struct strbuf text = {0}, one = {0}, prints = {0};
     assert_true(stalls_flush(most) &&
-                stalls_flush(few)); /* stalls that are kept would be doubled, too */
+                stalls_flush(few)); /* stalls that are still kept would be doubled, too */
     for (int i = 0; i < DOUBLINGS; i++) {
         strbuf_clear(&text);
         assert_int_equal(write_partial(most, &text), ST_OK);
@@ -288,7 +289,8 @@ static void partial_of_dumps(const struct keyer_bench *b, uint64_t from, uint64_
     triage_free(t);
 }
 
-/* If only the output meets the limit, neither the parts nor their order may change it. */
+/* The limit is reached only in the output, so neither the parts nor their order may change the
+ * result. */
 static void folding_at_the_end_does_not_depend_on_the_order_of_parts(void **state) {
     const struct keyer_bench *b = *state;
     enum { STEP = FOLD_DUMPS / 4 };
@@ -338,8 +340,8 @@ static const struct bucket *bucket_of_id(const struct bucket_set *set, const cha
     return NULL;
 }
 
-/* Checks that folded partials merge to exact sums, and to buckets that lack at most what they say.
- */
+/* Checks that folded partials merge to exact sums, and that each bucket lacks at most the time that
+ * it reports as its error. */
 static void what_folded_partials_lack_is_within_the_bound(void **state) {
     const struct keyer_bench *b = *state;
     struct triage *whole = one_run(b, FOLD_DUMPS), *merged = NULL, *other_way = NULL;
@@ -399,8 +401,8 @@ static void a_partial_cut_anywhere_is_an_error(void **state) {
     strbuf_release(&text);
 }
 
-/* Changes each digit: the sums reveal most changes; where they do not, the result can still be
- * written and printed. */
+/* Changes each digit of a partial. The check of sums detects most changes; after the others the
+ * result can still be written and printed. */
 static void changed_numbers_do_no_harm(void **state) {
     struct triage *whole = one_run(*state, 15);
     struct strbuf text = {0};
@@ -453,7 +455,8 @@ static void what_is_no_partial_is_refused(void **state) {
     }
 }
 
-/* An unknown member may come from a later version, or from a program that passed the partial on. */
+/* An unknown member may have been added by a later version, or by a program that passed the partial
+ * on. */
 static void what_json_cannot_hold_is_repaired_as_in_dumps(void **state) {
     static const char more[] = "{\"note\":\"a\\u0000b\",\"n\":123456789012345678901234567890,";
     struct triage *whole = one_run(*state, 3), *back = NULL;

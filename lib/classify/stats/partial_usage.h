@@ -1,12 +1,12 @@
-/* Writes the member "usage" of a partial's head: the sums of which rates are made. */
+/* Writes the member "usage" of a partial's head: the sums from which rates are computed. */
 #ifndef STALLKIT_CLASSIFY_PARTIAL_USAGE_H
 #define STALLKIT_CLASSIFY_PARTIAL_USAGE_H
 
 #include "base/jsonw.h"
 #include "classify/stats/triage_private.h"
 
-/* The order in which a usage's values are written: by their strings, so that it does not depend
- * on the order of dumps. Zero-initialised = empty. */
+/* The order in which the values of a usage are written: by their strings, so that the order of the
+ * dumps does not matter. Zero-initialised = empty. */
 struct usage_order {
     uint32_t *values[USAGE_FACETS]; /* indexes into by[f].values, in the order of writing */
     uint32_t *place[USAGE_FACETS];  /* position of each value in that order */

@@ -4,10 +4,11 @@
 #include "classify/stats/partial_private.h"
 #include "classify/stats/sum.h"
 
-enum { VALUE_ITEMS = 8 /* numbers of items: of a value of a facet, of a user */, USER_ITEMS = 3 };
+/* Numbers of items of a value of a facet, and of a user. */
+enum { VALUE_ITEMS = 8, USER_ITEMS = 3 };
 
-/* Reads the next string, which must be above *previous and replaces it, and returns its index; 0
- * if it is wrong. */
+/* Reads the next string and returns its index. The string must be greater than *previous, and
+ * replaces it. 0: the string is missing or malformed. */
 static uint32_t read_usage_text(struct partial_line *l, const struct tape_value *v,
                                 const char **previous) {
     const char *text = partial_text(l, v);

@@ -1,5 +1,5 @@
-/* Reads single values of stall-partial(5), and tallies. Every number is checked before it is
- * used, as partials come over networks. */
+/* Reads single values of stall-partial(5), and tallies. Every number is checked before it is used,
+ * because partials may come from other machines. */
 #include <string.h>
 
 #include "base/parse.h"
@@ -251,7 +251,7 @@ static void read_facet(struct partial_line *l, const struct tape_value *o, size_
     }
 }
 
-/* Names of the counts, in the order in which versions 2 and 3 have them as an array. */
+/* Names of the counts, in the order of the array in versions 2 and 3. */
 static const char *const partial_counts[PARTIAL_COUNTS] = {
     "dumps", "stalls", "ms", "max_ms", "fatal", "fatal_min_ms", "samples", "hits"};
 

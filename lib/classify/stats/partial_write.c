@@ -255,14 +255,14 @@ static void partial_out_put_aliases(struct jsonw *w, const struct bucket *b) {
     jsonw_end_array(w);
 }
 
-/* Are two evidences equal but for their stacks, with the reasons of one triage? */
+/* Are two evidences, whose reasons belong to one triage, equal except for their stacks? */
 static bool evidence_equals(const struct evidence *a, const struct evidence *b) {
     return a->span_ms == b->span_ms && a->hash == b->hash && a->cause == b->cause &&
            a->reason == b->reason && strcmp(a->id ? a->id : "", b->id ? b->id : "") == 0;
 }
 
-/* Writes a bucket; one of level 2 without the members that are equal to those of its parent,
- * because most buckets of level 1 have only one child. */
+/* Writes a bucket. A bucket of level 2 is written without the members that are equal to those of
+ * its parent, because most buckets of level 1 have only one child. */
 static bool partial_out_put_bucket(struct partial_writer *writer, size_t set,
                                    const struct bucket *b) {
     struct jsonw *w = &writer->w;
@@ -313,8 +313,9 @@ static int by_hash(const void *a, const void *b) {
     return COMPARE(x->hash, y->hash);
 }
 
-/* A row of numbers for a part of a stall: those that are written, then the positions of its
- * facets, which are written as texts but decide the order of the rows, too. */
+/* A row of numbers for a part of a stall: first the numbers that are written, then the positions of
+ * its facets. Facets are written as texts, but their positions decide the order of the rows,
+ * too. */
 enum { PART_NUMBERS = 6, PART_SORTED = PART_NUMBERS + USAGE_FACETS };
 
 static int by_numbers(const void *a, const void *b) {
@@ -410,7 +411,7 @@ static bool put_stalls(struct partial_writer *w) {
 
 /* ---- the head ---- */
 
-/* Writes the sums of the buckets that were folded into "other"; nothing if none was folded. */
+/* Writes the sums over the buckets that were folded into "other"; nothing if none was folded. */
 static void put_folded(struct jsonw *w, const struct triage *t) {
     if (!triage_is_folded(t)) {
         return;

@@ -1,4 +1,4 @@
-/* Keeps the stalls of which not all dumps were read yet. */
+/* Keeps stalls until all of their dumps were read. */
 #include <stdlib.h>
 
 #include "classify/stats/triage_private.h"

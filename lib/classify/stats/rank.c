@@ -1,4 +1,4 @@
-/* Orders buckets: most stalled time first, then most users, then most stalls; or most stalls
+/* Orders buckets: by stalled time, then users, then stalls, the largest first; or by stalls
  * first. */
 #include <stdlib.h>
 #include <string.h>
@@ -21,8 +21,8 @@ static int rank_by_stalls(const void *a, const void *b) {
     return order ? order : rank_by_time(a, b);
 }
 
-/* Moves the bucket that stands for folded ones to the end, and returns the number of buckets
- * before it. */
+/* Moves the bucket "other", which stands for folded buckets, to the end, and returns the number of
+ * buckets before it. */
 static size_t others_last(struct bucket **order, size_t count) {
     for (size_t i = 0; i < count; i++) {
         if (bucket_is_other(order[i])) {

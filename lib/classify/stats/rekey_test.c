@@ -1,5 +1,5 @@
-/* Tests of sorting counts anew by other rules: nothing is lost, and what cannot be sorted is
- * refused. */
+/* Tests that counts are sorted again by other rules: nothing is lost, and counts that cannot be
+ * sorted are refused. */
 #include <stdarg.h>
 #include <setjmp.h>
 #include <stddef.h>
@@ -14,7 +14,7 @@
 #include "classify/keys/fixture_dump_test.h"
 #include "classify/stats/triage_private.h"
 
-/* A keyer and its rules; text NULL: the built-in ones. */
+/* A keyer and its rules. text NULL: the built-in rules. */
 struct sorter {
     struct rules *rules;
     struct keyer *keyer;
@@ -131,8 +131,7 @@ static void a_stall_of_several_dumps_still_counts_once(void **state) {
         for (size_t i = 0; i < t->level[0].buckets.len; i++) {
             stalls += t->level[0].buckets.data[i]->tally->stalls;
         }
-        /* A stall that is idle by the new rules stays where it was counted, under the key that
-         * sorts first. */
+        /* The stall is idle by the new rules, and is counted under the key that sorts first. */
         assert_int_equal(stalls, t->apart[APART_IDLE] ? 0 : 1);
         assert_int_equal(t->total.stalls, stalls);
         assert_int_equal(t->total.ms, t->apart[APART_IDLE] ? 1000 : 2000);
@@ -143,7 +142,7 @@ static void a_stall_of_several_dumps_still_counts_once(void **state) {
     }
 }
 
-/* Does the bucket have this number as an alias, as the same stack without names has it? */
+/* Does the bucket have this number as an alias, just as the same stack without names has? */
 static bool has_alias(const struct bucket *b, uint64_t number) {
     for (size_t i = 0; i < b->aliases.len; i++) {
         if (b->aliases.data[i] == number) {
@@ -360,7 +359,7 @@ static void names_stay_in_the_stacks_that_are_kept(void **state) {
     struct sink sink = sink_to_strbuf(&once);
     assert_int_equal(triage_write_partial(t, &sink, NULL), ST_OK);
     assert_int_equal(sink_close(&sink, NULL), ST_OK);
-    /* The second time everything has names already, so nothing else changes. */
+    /* In the second round everything has names already, so only the aliases may change. */
     assert_int_equal(triage_rename(&again, t, s.keyer, resolve_late, NULL, NULL), ST_OK);
     sink = sink_to_strbuf(&twice);
     assert_int_equal(triage_write_partial(again, &sink, NULL), ST_OK);

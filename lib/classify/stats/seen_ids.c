@@ -1,5 +1,5 @@
-/* A hash table of ids in two generations: when the current one is full it becomes the old one, and
- * the old one is forgotten. */
+/* A hash table of ids in two generations. When the current generation is full, it becomes the old
+ * one, and the previous old one is forgotten. */
 #include "classify/stats/seen_ids.h"
 
 #include <stdlib.h>
@@ -15,8 +15,8 @@ static struct seen_id *seen_find_slot(struct seen_id *slots, size_t count, uint6
     return &slots[at];
 }
 
-/* Doubles the current generation's table, up to twice the number of ids that it holds at most.
- * False: out of memory. */
+/* Doubles the table of the current generation. It gets at most twice as many slots as the
+ * generation can have ids. False: out of memory. */
 static bool grow_seen(struct seen_set *s) {
     size_t count = s->slot_count[0] ? s->slot_count[0] * 2 : 1024;
     struct seen_id *slots = calloc(count, sizeof *slots);
@@ -130,10 +130,10 @@ static uint64_t root_above(uint64_t v) {
     return low;
 }
 
-/* An id is in the sample with the same probability as any other, whether its dump comes again or
- * not. If the sampled ids have r_i repeats, the variance of their sum is at most the sum of the
- * squares of r_i (Bernoulli sampling, Poisson's limit). Two standard errors give a 95 % bound;
- * without any repeat the bound is 3, by the rule of three (Hanley and Lippman-Hand, 1983). */
+/* Each id is in the sample with the same probability, whether or not its dump is repeated. If the
+ * sampled ids have r_i repeats, the variance of their sum is at most the sum of the squares of r_i
+ * (Bernoulli sampling, Poisson's limit). Two standard errors give a 95 % bound; without any repeat
+ * the bound is 3, by the rule of three (Hanley and Lippman-Hand, 1983). */
 struct id_overlap id_sketch_overlap(const struct id_sketch *s) {
     enum { RULE_OF_THREE = 3 };
     uint64_t sampled = 0, again = 0, squares = 0;

@@ -10,7 +10,7 @@
 #include "base/hash.h"
 #include "classify/stats/seen_ids.h"
 
-/* Adds `count` ids from `first` on, as a run over their dumps does. */
+/* Adds `count` ids from `first` on, as a run does that reads dumps with these ids. */
 static void add_range(struct id_sketch *s, uint64_t first, uint64_t count) {
     for (uint64_t i = first; i < first + count; i++) {
         assert_true(id_sketch_add(s, hash_u64(i), 1));
@@ -25,8 +25,8 @@ static void assert_same(const struct id_sketch *a, const struct id_sketch *b) {
     assert_memory_equal(a->ids.data, b->ids.data, a->ids.len * sizeof *a->ids.data);
 }
 
-/* An id with other content is a duplicate all the same, and the content seen first is kept over
- * generations. */
+/* A known id with different content is a duplicate, too, and the content that came first is
+ * remembered over generations. */
 static void an_id_with_other_content_is_told(void **state) {
     (void)state;
     struct seen_set s = {0};
@@ -94,7 +94,7 @@ static void the_order_of_merging_does_not_matter(void **state) {
     id_sketch_release(&pairs);
 }
 
-/* Merges two parts that have `common` ids in common; each round has other ids. */
+/* Merges two parts that have `common` ids in common; the ids are different in each round. */
 static struct id_overlap overlap_of(uint64_t round, uint64_t count, uint64_t common) {
     struct id_sketch a = {0}, b = {0};
     uint64_t first = round << 32;

@@ -1,5 +1,5 @@
-/* Tests that a level-1 bucket shares the tally of its only child as long as both hold the same, and
- * counts its own from then on. */
+/* Tests that a level-1 bucket shares the tally of its only child as long as both are equal, and has
+ * its own tally from then on. */
 #include <stdarg.h>
 #include <setjmp.h>
 #include <stddef.h>
@@ -61,7 +61,7 @@ static void assert_sums(const struct triage *t, size_t *shared, size_t *own) {
             assert_true(tally_merge(&sum, child->tally, NULL));
             assert_true(b->children.len == 1 || child->tally != b->tally);
         }
-        /* A stall of several dumps counts once, in the child that has most of it. */
+        /* A stall of several dumps is counted once, in the child that has most of its time. */
         assert_int_equal(b->tally->dumps, sum.dumps);
         assert_int_equal(b->tally->ms, sum.ms);
         assert_int_equal(b->tally->stalls, sum.stalls);
@@ -133,7 +133,8 @@ static void parts_that_share_add_up_to_the_whole(void **state) {
     }
     assert_sums(whole, &whole_shared, &own);
     assert_sums(sum, &shared, &own);
-    assert_true(shared >= whole_shared); /* tallies counted separately are shared again */
+    /* Tallies that were counted separately, but are equal, are shared again. */
+    assert_true(shared >= whole_shared);
     write(whole, &expected);
     write(sum, &text);
     assert_string_equal(strbuf_cstr(&text), strbuf_cstr(&expected));

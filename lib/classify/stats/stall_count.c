@@ -23,8 +23,8 @@ enum triage_apart triage_apart_of(const struct dump *d, const struct stall_key *
     if (triage_is(d->stall.kind, "crash") && !open[APART_CRASH]) {
         return APART_CRASH;
     }
-    /* A watchdog stall counts in the background, too: the system waited for an app that it
-     * ended. */
+    /* A watchdog stall counts even in the background, because the system waited for the app and
+     * then ended it. */
     bool waited = triage_is(d->stall.kind, "watchdog");
     if (triage_is(d->stall.app_state, "background") && !waited && !open[APART_BACKGROUND]) {
         return APART_BACKGROUND;
@@ -56,7 +56,7 @@ static uint64_t content_text(uint64_t hash, const char *text) {
     return content_number(hash, text ? hash_quick(text, strlen(text)) : 1);
 }
 
-/* Returns a hash of what a dump counts: where, how much, of which stall, and for whom. */
+/* Returns a hash of the facts that a dump adds to the counts: bucket, time, stall and user. */
 static uint64_t counted_content(const struct dump *d, const struct stall_key *key) {
     const char *const texts[] = {d->time,        d->user,      d->stall.id,    d->stall.kind,
                                  d->app.version, d->device.os, d->device.model};
@@ -108,8 +108,8 @@ static struct stall_counted *find_counted(struct stall_counted *slots, size_t co
     return &slots[at];
 }
 
-/* Doubles the current generation's table, up to twice the number of stalls that it holds at
- * most. False: out of memory. */
+/* Doubles the table of the current generation. It gets at most twice as many slots as the
+ * generation can have stalls. False: out of memory. */
 static bool grow_ledger(struct stall_ledger *l) {
     size_t count = l->slot_count[0] ? l->slot_count[0] * 2 : 64;
     struct stall_counted *slots = calloc(count, sizeof *slots);
@@ -196,8 +196,8 @@ static uint64_t less_of(uint64_t a, uint64_t b) {
     return a < b ? a : b;
 }
 
-/* Adds a dump's span to its stall, or the time since the stall's start if the dump has no span.
- * Returns the increase of the time that the stall's dumps count together. */
+/* Adds a dump's span to its stall; if the dump has no span, the time from the stall's start to the
+ * dump. Returns by how much the time that all dumps of the stall count together has grown. */
 static uint64_t add_span(struct stall_spans *s, const struct dump *d, uint64_t span_ms,
                          uint64_t cap_ms) {
     if (d->stall.span_ms >= 0) {

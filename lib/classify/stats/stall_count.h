@@ -15,17 +15,17 @@
 /* The default cap: the maximum in ms that one stall counts. */
 enum { STALL_CAP_MS = 30000 };
 
-/* The reason why a dump is set apart and not ranked. */
+/* The reason why a dump is set apart, that is, counted but not ranked. */
 enum triage_apart {
     APART_NONE = 0,
     APART_CRASH, /* "crash": the dump's kind is crash */
     /* "background": the app was in the background, and the watchdog did not wait for it. */
     APART_BACKGROUND,
-    APART_PREWARMED, /* "prewarmed": the launch was begun by the system before the user did */
+    APART_PREWARMED, /* "prewarmed": the system began the launch before the user did */
     APART_IDLE,      /* "idle": most samples show only the loop that waits for work */
     APART_LATE, /* "late": there are no samples, and the loop waited for work again when the dump
                    was captured */
-    APART_NO_STACK,  /* "no-stack": no frame is there, or rules hide all */
+    APART_NO_STACK,  /* "no-stack": the dump has no frames, or rules hide all of them */
     APART_DUPLICATE, /* "duplicate": a dump with this id was read before */
     APART_LEFT_OUT,  /* "left-out": excluded by the filter */
     APART_COUNT
@@ -39,25 +39,25 @@ enum triage_apart triage_apart_of(const struct dump *d, const struct stall_key *
 /* Sets `open` for the reasons whose dumps a filter selects, so that these dumps are ranked. */
 void triage_apart_opened(const struct where *w, bool open[APART_COUNT]);
 
-/* Sets *why to the reason why the next dump of an input is not ranked: it is a duplicate if its
- * id is in *seen, to which the id is added, and left out if it is not wanted; else see
- * triage_apart_of. False: out of memory. */
+/* Sets *why to the reason why the next dump of an input is not ranked. A dump whose id is in *seen
+ * is a duplicate; the id is added to *seen. A dump that is not wanted is left out. For the other
+ * reasons see triage_apart_of. False: out of memory. */
 bool stall_count_judge(struct seen_set *seen, const struct dump *d, const struct stall_key *key,
                        bool wanted, const bool open[APART_COUNT], enum triage_apart *why);
 /* The spans of a stall's dumps so far. */
 struct stall_counted {
     uint64_t hash; /* hash of the stall's id; 0 = free slot */
-    /* For all dumps of a stall so far, and for the ranked ones: the sum of their spans; for dumps
-     * without a span, the longest time from the stall's start to a dump; and the ms that all of
-     * them counted together. */
+    /* These sums are kept for all dumps of a stall so far, and for the ranked ones: the sum of
+     * their spans; for dumps without a span, the longest time from the stall's start to a dump; and
+     * the ms that all of them counted together. */
     struct stall_spans {
         uint64_t said_ms, longest_ms, ms;
     } all, ranked;
-    bool counted; /* the stall was counted already, so that its later dumps do not count it again */
+    bool counted; /* true: the stall was counted, so that its later dumps do not count it again */
 };
-/* The stalls that were met, so that each counts once and at most its cap, even if its dumps
- * contradict each other. There are two generations, so memory has a bound; the 2^17 stalls whose
- * first dumps came last are always known. Zero-initialised = empty. */
+/* The stalls that were read, so that each is counted once and with at most its cap, even if its
+ * dumps contradict each other. There are two generations, so that memory is bounded; the 2^17
+ * stalls whose first dumps came last are always known. Zero-initialised = empty. */
 enum { STALL_LEDGER_GENERATION = 1 << 17 };
 struct stall_ledger {
     struct stall_counted *slots[2]; /* [0] is the current generation */
@@ -71,24 +71,25 @@ void stall_ledger_mark(struct stall_ledger *l, uint64_t hash);
 struct stall_count {
     uint64_t hash;    /* hash of the dump's stall id; 0 = the stall has no id */
     uint64_t span_ms; /* the dump's span in ms, before the cap; 0 = unknown */
-    uint64_t ms;      /* part of the dump's span, in ms, in the first cap_ms of its stall */
+    /* The part of the dump's span, in ms, that lies in the first cap_ms of its stall. */
+    uint64_t ms;
     /* The dump counts for a whole stall: it has no stall id, or its own members cover the whole
      * stall, and no other dump of the stall was read before. */
     bool whole;
     bool counted; /* the dump's stall was counted before, so the dump only adds time */
 };
 /* Computes how much stalled time, and whether a stall, the next dump of an input adds; `why` is the
- * reason why it is not ranked. cap_ms: 0 = no cap. The part of a span counts that lies in the first
- * cap_ms of the stall: the first dump's span begins with the stall, a later one's with its own
- * detection (at_ms, if the dump has it). All dumps of a stall together count the sum of their
- * spans, or the longest time of a dump without a span, whichever is more, up to the cap. This total
- * does not depend on the order of the dumps, while each dump's part of it may. A duplicate adds
- * nothing. False: out of memory. */
+ * reason why it is not ranked. cap_ms: 0 = no cap. Only the part of a span that lies in the first
+ * cap_ms of the stall counts. The span of the first dump begins with the stall, that of a later
+ * dump with its own detection (at_ms, if the dump has it). All dumps of a stall together count the
+ * sum of their spans or the longest time of a dump without a span, whichever is larger, up to the
+ * cap. This total does not depend on the order of the dumps, while each dump's part of it may. A
+ * duplicate adds nothing. False: out of memory. */
 bool stall_count_take(struct stall_ledger *l, const struct dump *d, enum triage_apart why,
                       uint64_t cap_ms, struct stall_count *out);
 
-/* Returns the part of the stall's time that the dump counts when no other dump of the stall was
- * read, and sets *span_ms to its span, before the cap. */
+/* Returns the part of the stall's time that the dump would count if no other dump of the stall was
+ * read, and sets *span_ms to the dump's span, before the cap. */
 uint64_t stall_count_alone(const struct dump *d, uint64_t cap_ms, uint64_t *span_ms);
 
 #endif

@@ -1,4 +1,5 @@
-/* Tests of what each dump of a stall counts, whatever the dumps say of their places in it. */
+/* Tests how much each dump of a stall counts, whatever the dumps say about their position in the
+ * stall. */
 #include <stdarg.h>
 #include <setjmp.h>
 #include <stddef.h>
@@ -11,10 +12,10 @@
 
 enum { UNSAID = -1, DUMPS_MAX = 4 };
 
-/* What a dump of the stall "s" says. */
+/* The members that a dump of the stall "s" has. */
 struct said {
     int64_t seq, at_ms, span_ms, duration_ms;
-    bool more; /* the dump did not see the stall's end */
+    bool more; /* the dump ends before the stall does */
 };
 
 static struct stall_count take(struct stall_ledger *l, const char *id, const struct said *s,
@@ -37,8 +38,8 @@ static void a_stall_counts_up_to_the_cap_whatever_its_dumps_say(void **state) {
     static const struct {
         struct said dumps[DUMPS_MAX];
         size_t count;
-        uint64_t ms[DUMPS_MAX]; /* what each dump counts in this order */
-        uint64_t reverse;       /* the sum in the reverse order */
+        uint64_t ms[DUMPS_MAX]; /* ms that each dump counts in this order */
+        uint64_t reverse;       /* sum of the ms in the reverse order */
     } rows[] = {
         {{{1, 500, 20000, 60000, false},
           {2, 20000, 20000, 60000, false},
@@ -60,7 +61,7 @@ static void a_stall_counts_up_to_the_cap_whatever_its_dumps_say(void **state) {
          2,
          {25000, 5000},
          30000},
-        /* Each dump says only how long the whole stall of 5 s was. */
+        /* Each dump gives only the length of the whole stall, 5 s. */
         {{{1, UNSAID, UNSAID, 5000, false}, {2, UNSAID, UNSAID, 5000, false}}, 2, {5000, 0}, 5000},
         {{{1, 2000, UNSAID, UNSAID, true}, {2, 5000, UNSAID, UNSAID, true}}, 2, {2000, 3000}, 5000},
     };
@@ -77,8 +78,8 @@ static void a_stall_counts_up_to_the_cap_whatever_its_dumps_say(void **state) {
     }
 }
 
-/* Of dumps with one id the first counts; the number of those that would count otherwise is
- * reported. */
+/* Of several dumps with one id, the first counts; the number of those that would count differently
+ * is reported. */
 static void a_duplicate_that_would_count_otherwise_is_told(void **state) {
     (void)state;
     static const struct {
@@ -183,7 +184,7 @@ static void stalls_are_known_for_a_generation(void **state) {
         assert_true(i < STALL_LEDGER_GENERATION || take(&l, id, &whole, 0).counted);
     }
     assert_false(take(&l, "0", &whole, 0)
-                     .counted); /* the first stall was forgotten, because memory has a bound */
+                     .counted); /* the first stall was forgotten, because memory is bounded */
     assert_true(l.slot_count[0] <= 2 * STALL_LEDGER_GENERATION);
     assert_true(l.slot_count[1] <= 2 * STALL_LEDGER_GENERATION);
     stall_ledger_release(&l);

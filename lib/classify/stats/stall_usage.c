@@ -1,5 +1,5 @@
-/* Counts a stall in the sums of which rates are made: for the version, system, device, cause and
- * kind in which most of its time lies. */
+/* Adds a stall to the sums from which rates are computed: for each facet, to the value that
+ * accounts for most of the stall's time. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,8 +18,8 @@ static int by_value_text(const void *a, const void *b) {
     return COMPARE(x->text, y->text);
 }
 
-/* Returns the value with most time, of equal ones the one whose string sorts first; NO_INDEX:
- * none is known. The values are reordered. */
+/* Returns the value with most time; if several have as much, the one whose string sorts first;
+ * NO_INDEX: no value is known. The values are reordered. */
 static uint32_t main_value(const struct triage *t, struct value_time *values, size_t count) {
     struct value_time best = {.text = NO_INDEX};
     qsort(values, count, sizeof *values, by_value_text);

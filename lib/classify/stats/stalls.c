@@ -1,5 +1,5 @@
-/* Counts whole stalls: one with several dumps counts once, in the bucket in which most of its
- * time lies. */
+/* Counts whole stalls. A stall with several dumps is counted once, in the bucket that has most of
+ * its time. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -59,13 +59,13 @@ struct part_group {
     uint32_t bucket; /* index of the bucket; NO_INDEX = none */
     const struct stall_part *parts;
     size_t count;
-    uint64_t ms, main_ms; /* ms: stalled time of the parts; main_ms: of those that are also in the
-                             stall's level-1 bucket */
+    uint64_t ms, main_ms; /* ms: stalled time of the parts; main_ms: stalled time of those parts
+                             that are also in the stall's level-1 bucket */
     bool fatal;
 };
 
-/* Returns the group of the first part and of those after it in the same bucket. level1: the stall's
- * bucket; NO_INDEX = not known yet. */
+/* Returns the group that consists of the first part and the parts after it in the same bucket.
+ * level1: the stall's level-1 bucket; NO_INDEX = not known yet. */
 static struct part_group first_group(const struct stall_part *parts, size_t count,
                                      enum part_set set, uint32_t level1) {
     struct part_group g = {.bucket = bucket_of_part(&parts[0], set), .parts = parts};
@@ -77,9 +77,9 @@ static struct part_group first_group(const struct stall_part *parts, size_t coun
     return g;
 }
 
-/* Does group a have more of the stall's time than b? Of equal groups the one with more time in the
- * stall's level-1 bucket has, so that an action gets the stalls of its bucket; then the one whose
- * key sorts first, because indexes depend on the order of the dumps. */
+/* Does group a have more of the stall's time than b? If both have as much, the one with more time
+ * in the stall's level-1 bucket wins, so that an action gets the stalls of its bucket. After that
+ * the group whose key sorts first wins, because indexes depend on the order of the dumps. */
 static bool has_more(const struct bucket_set *set, const struct part_group *a,
                      const struct part_group *b) {
     if (a->ms != b->ms) {
@@ -128,12 +128,13 @@ static bool count_levels(const struct triage *t, const struct part_group *one,
     return count_group(t, one, PART_LEVEL1, cell) && count_group(t, two, PART_LEVEL2, cell);
 }
 
-/* Counts a stall, all of whose dumps were read, once in each set, so that the stalls of buckets
- * add up to the total. hash: of its id; 0 = it has none. The parts are reordered. False: out of
- * memory. */
+/* Counts a stall, all of whose dumps were read, once in each set, so that the stalls of the buckets
+ * add up to the total. hash: hash of the stall's id; 0 = it has none. The parts are reordered.
+ * False: out of memory. */
 static bool count_stall(struct triage *t, uint64_t hash, struct stall_part *parts, size_t count) {
     uint64_t ms = 0;
-    /* The smallest cell of the ranked parts: dumps may contradict each other. */
+    /* Dumps may contradict each other about the cell, so the smallest cell of the ranked parts
+     * counts. */
     uint32_t cell = UINT32_MAX;
     size_t ranked = 0;
     bool fatal = false;

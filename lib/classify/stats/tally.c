@@ -199,7 +199,8 @@ uint64_t tally_length_unknown(const struct tally *t) {
 struct tally_duration tally_percentile(const struct tally *t, unsigned permille) {
     uint64_t ms = histogram_percentile(&t->durations, 1, permille);
     ms = ms < t->max_ms ? ms : t->max_ms;
-    /* A stall that was cut short at or below ms could have lasted longer than ms. */
+    /* If a stall that the process's death cut short lasted ms or less, it could have lasted longer
+     * than ms. */
     return (struct tally_duration){.ms = ms, .at_least = t->fatal_min_ms && t->fatal_min_ms <= ms};
 }
 

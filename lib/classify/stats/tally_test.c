@@ -1,4 +1,4 @@
-/* Tests of aggregates: parts add up to the whole, in any order. */
+/* Tests of tallies: the tallies of parts add up to the tally of the whole, in any order. */
 #include <stdarg.h>
 #include <setjmp.h>
 #include <stddef.h>
@@ -12,7 +12,8 @@
 
 enum { STALLS = 300, PARTS = 7, VALUES = 5 };
 
-/* Adds a stall that follows from its number alone. `shift` is added to the numbers of its texts. */
+/* Adds a stall whose values are computed from its number. `shift` is added to the numbers of its
+ * texts. */
 static void add(struct tally *t, uint64_t n, uint32_t shift) {
     uint64_t random = hash_u64(n + 1);
     char time[32];
@@ -46,7 +47,7 @@ static void assert_same(const struct tally *a, const struct tally *b) {
     }
     assert_int_equal(a->clusters.cells.len, b->clusters.cells.len);
     for (size_t i = 0; i < a->clusters.cells.len;
-         i++) { /* members are compared, because the structs have padding */
+         i++) { /* members are compared one by one, because the structs have padding */
         assert_int_equal(a->clusters.cells.data[i].cell, b->clusters.cells.data[i].cell);
         assert_int_equal(a->clusters.cells.data[i].count, b->clusters.cells.data[i].count);
         assert_int_equal(a->clusters.cells.data[i].ms, b->clusters.cells.data[i].ms);
@@ -104,7 +105,7 @@ static void a_shared_tally_is_copied_before_it_changes(void **state) {
     add(two, 1, 0);
     assert_true(tally_equals(one, two));
     struct tally *before = one;
-    assert_true(tally_own(&one)); /* the tally was the owner's alone already */
+    assert_true(tally_own(&one)); /* the tally had only one owner before */
     assert_ptr_equal(one, before);
     tally_share(&one, two);
     assert_ptr_equal(one, two);

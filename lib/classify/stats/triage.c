@@ -97,7 +97,7 @@ bool triage_cut_stack(struct triage *t, const struct dump *d, const struct dump_
 
 /* ---- one dump in one bucket ---- */
 
-/* What a dump contributes to each of its buckets, computed once. */
+/* The numbers that a dump adds to each of its buckets, computed once. */
 struct stall_share {
     const struct dump *d;
     const struct stall_key *key;
@@ -106,12 +106,12 @@ struct stall_share {
     uint64_t user;                /* hash of the user's name */
     uint32_t cell;                /* cell of the user, see clusters.h */
     bool has_user;
-    bool has_hash; /* text_hash is computed: the hash takes longer than all other steps, and few
-                      dumps need it */
+    bool has_hash; /* true: text_hash is computed. The hash takes longer than all other steps, and
+                      is needed for few dumps */
     uint64_t text_hash;
 };
 
-/* Returns the cell of a dump's user. Without a user every stall counts as a user of its own. */
+/* Returns the cell of a dump's user. A dump without a user counts as a user of its own. */
 static uint32_t triage_cell_of(const struct dump *d) {
     const char *const names[] = {d->user, d->stall.id, d->id, ""};
     size_t i = 0;
@@ -204,8 +204,9 @@ bool triage_show(struct triage *t, struct bucket *b, const struct key *key) {
     return true;
 }
 
-/* Computes the hash of the dump as the device wrote it: members that a host added are left out, so
- * that partials do not depend on where and when symbols were found. False: out of memory. */
+/* Computes the hash of the dump's text as the device wrote it. Members that a host added are left
+ * out, so that partials do not depend on where and when symbols were found. False: out of
+ * memory. */
 static bool hash_captured(struct triage *t, struct stall_share *s) {
     if (!s->has_hash) {
         strbuf_clear(&t->scratch);
@@ -223,11 +224,11 @@ static bool hash_captured(struct triage *t, struct stall_share *s) {
 static bool offer_evidence(struct triage *t, struct bucket *b, struct stall_share *s,
                            const struct key *key, bool with_stack) {
     char none[] = "";
-    /* The offer's id is only read. */
+    /* the cast is safe: nobody writes to the id of an offer */
     struct evidence offer = {
         .id = s->d->id ? (char *)s->d->id : none, .span_ms = s->span_ms, .cause = s->key->cause};
     if (b->evidence.id && s->span_ms < b->evidence.span_ms) {
-        return true; /* the usual case, in which nothing is hashed */
+        return true; /* this is the usual case, and no hash is needed */
     }
     if (!hash_captured(t, s)) {
         return false;
@@ -274,22 +275,23 @@ static bool add_to_levels(struct triage *t, struct stall_share *s, struct bucket
 
 /* ---- dumps ---- */
 
-/* Adds an earlier id to a bucket's aliases, if the text is one. False: out of memory. */
+/* Adds an earlier id to a bucket's aliases, if the text has the form of an id. False: out of
+ * memory. */
 static bool add_alias_text(struct bucket *b, const char *id) {
     uint64_t number;
     return !id || strcmp(id, b->id) == 0 || strlen(id) != KEY_ID_SIZE - 1 ||
            !parse_hex(id, KEY_ID_SIZE - 1, &number) || bucket_add_alias(b, number);
 }
 
-/* Adds the ids that a bucket had when less was known of its frames, and those with which the dump
- * was annotated, to its aliases. False: out of memory. */
+/* Adds two kinds of former ids to a bucket's aliases: those of the time when less was known about
+ * its frames, and those with which the dump was annotated. False: out of memory. */
 static bool add_aliases(struct bucket *b, const struct stall_key *key, size_t level,
                         const char *annotated, const char *before) {
     return bucket_add_ways(b, key, level) && add_alias_text(b, annotated) &&
            add_alias_text(b, before);
 }
 
-/* Returns the threshold of a kind of stall, made if it is new; NULL = out of memory. */
+/* Returns the threshold of a kind of stall; a new kind is added. NULL = out of memory. */
 static struct threshold *threshold_of(struct triage *t, const char *kind) {
     size_t at = 0;
     int order = -1;
@@ -334,7 +336,8 @@ bool triage_merge_thresholds(struct triage *t, const struct triage *from) {
     return true;
 }
 
-/* Sets facets[] to the dump's values by which rates are reported. False: out of memory. */
+/* Sets facets[] to the dump's values of the properties by which rates are reported. False: out of
+ * memory. */
 static bool find_usage_facets(struct triage *t, const struct dump *d, const struct stall_key *key,
                               uint32_t facets[USAGE_FACETS]) {
     const char *kind = d->stall.kind && *d->stall.kind ? d->stall.kind : "hang";
@@ -352,8 +355,8 @@ static bool find_usage_facets(struct triage *t, const struct dump *d, const stru
     return true;
 }
 
-/* Adds a ranked dump's time to the sums of which rates are made; its stall is counted there once
- * it is whole. False: out of memory. */
+/* Adds a ranked dump's time to the sums from which rates are computed. The stall itself is counted
+ * there once all its dumps were read. False: out of memory. */
 static bool count_usage(struct triage *t, const struct stall_share *s,
                         const uint32_t facets[USAGE_FACETS]) {
     for (size_t f = 0; f < USAGE_FACETS; f++) {
@@ -382,8 +385,8 @@ static bool count_holder(struct triage *t, struct stall_share *s, struct stall_p
     return part->action == NO_INDEX || bucket_add_action(b, part->action, s->ms);
 }
 
-/* Returns the dump's own span, by which evidence is chosen; other dumps of its stall do not matter.
- */
+/* Returns the dump's own span, by which the dump to show is chosen. Other dumps of the stall are
+ * not used. */
 static uint64_t span_of_dump(const struct dump *d) {
     int64_t span = dump_span_ms(d);
     return span > 0 ? (uint64_t)span : 0;
@@ -428,8 +431,8 @@ static bool rank_dump(struct triage *t, const struct dump *d, const struct stall
            tally_dump(&t->total, &s) && stored_dumps_add(&t->stored, &at[0]->stored, d, key, s.ms);
 }
 
-/* Counts an idle dump by its innermost function, so that a wrong rule is noticed. False: out of
- * memory. */
+/* Counts an idle dump under its innermost function, so that people notice a rule that wrongly makes
+ * dumps idle. False: out of memory. */
 static bool count_idle(struct triage *t, const struct dump *d, const struct stall_key *key,
                        uint64_t ms, const struct stall_part *part) {
     struct stall_share s = {

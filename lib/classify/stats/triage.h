@@ -1,6 +1,6 @@
-/* Triage: counts stalls by what they were doing, with most stalled time (or most stalls) first.
- * Memory grows with buckets and users, not with dumps, and no result depends on the order of the
- * dumps. */
+/* Triage: sorts stalls into buckets by what the process was doing, and counts them; the buckets
+ * with most stalled time (or most stalls) come first. Memory grows with the number of buckets and
+ * users, not of dumps, and no result depends on the order of the dumps. */
 #ifndef STALLKIT_CLASSIFY_TRIAGE_H
 #define STALLKIT_CLASSIFY_TRIAGE_H
 
@@ -22,8 +22,8 @@ struct triage_options {
     uint64_t max_buckets;
     enum tally_weight weight; /* weight by which buckets are ranked */
     uint64_t rules_hash;      /* hash of the rules, printed with every output */
-    size_t keep_bytes; /* limit in bytes of the dumps that are kept to be shown, see stored_dumps.h;
-                          0 = none are kept */
+    size_t keep_bytes;        /* limit, in bytes, of the dumps that are stored to be shown, see
+                                 stored_dumps.h; 0 = no dumps are stored */
     /* The reasons, among crash, background, prewarmed, idle and late, whose dumps are ranked
      * nevertheless. */
     bool open[APART_COUNT];
@@ -39,12 +39,13 @@ enum st triage_new(struct triage **out, const struct triage_options *o,
 /* Frees a triage, which may be NULL. */
 void triage_free(struct triage *t);
 
-/* Counts one dump under its key; one that is not wanted is only counted as left out. *apart (may
- * be NULL) becomes the reason why it is not ranked. Nothing is borrowed. ST_ERR: out of memory. */
+/* Counts one dump under its key. A dump that is not wanted is only counted as left out. *apart (may
+ * be NULL) is set to the reason why the dump is not ranked. Nothing is borrowed. ST_ERR: out of
+ * memory. */
 enum st triage_add(struct triage *t, const struct dump *d, const struct stall_key *key, bool wanted,
                    enum triage_apart *apart, struct err *e) BASE_MUST_USE;
-/* Counts the stalls of which dumps may be missing, and ranks the buckets. It is called once,
- * before printing; triage_add must not follow. */
+/* Counts the stalls of which dumps may still be missing, and ranks the buckets. It is called once,
+ * before printing; triage_add must not be called afterwards. */
 enum st triage_finish(struct triage *t, struct err *e) BASE_MUST_USE;
 
 /* Folds buckets into one: the first options.max_buckets of level 1 stay, in the order of output,
@@ -61,7 +62,7 @@ bool triage_is_folded(const struct triage *t);
 
 /* ---- exposure ---- */
 
-/* The filter of exposure, which selects the same users and devices as the filter of dumps. */
+/* A filter of exposure. It selects the same users and devices as the filter of dumps. */
 struct exposure_filter {
     const struct where *where; /* terms, NULL = all exposure counts */
     struct where_seen *seen;   /* notes the fields that records have; NULL = they are not noted */
@@ -95,59 +96,60 @@ void exposure_table_free(struct exposure_table *table);
 
 /* ---- partials ---- */
 
-/* Replaces *t by an empty triage that still knows the ids of the dumps and stalls which *t has met,
- * to write one partial after another of one input. ST_ERR: out of memory, and *t is unchanged. */
+/* Replaces *t by an empty triage that still knows the ids of the dumps and stalls that *t has read.
+ * With it a program writes one partial after another of a single input. ST_ERR: out of memory, and
+ * *t is unchanged. */
 enum st triage_restart(struct triage **t, struct err *e) BASE_MUST_USE;
-/* Makes a new triage, not finished, of the counts of `from`, not finished: its buckets are sorted
- * again by the keyer k of other rules, with the options o. Each bucket is sorted by the one stack
- * that it has kept, so stalls that the old rules put into one bucket stay together. Aliases are
- * those of that stack; actions, which gate_compare does not use, are dropped. Stalls of which dumps
- * are missing are counted as they are. ST_ERR: out of memory, or a bucket has kept no stack
- * (ERR_UNSUPPORTED). */
+/* Makes a new triage (not finished) from the counts of `from` (not finished): its buckets are
+ * sorted again by the keyer k, which has other rules, with the options o. Each bucket is sorted by
+ * the one stack that it has kept, so that stalls that the old rules put into one bucket stay
+ * together. Aliases are those of that stack. Actions, which gate_compare does not use, are dropped.
+ * Stalls of which dumps are missing are counted as they are. ST_ERR: out of memory, or a bucket has
+ * kept no stack (ERR_UNSUPPORTED). */
 enum st triage_rekey(struct triage **out, struct triage *from, struct keyer *k,
                      const struct triage_options *o, struct err *e) BASE_MUST_USE;
-/* A callback that gives names known now to frames of a dump, made of the stack of a bucket.
- * ST_ERR: out of memory. */
+/* A callback that sets names in a dump, which was made from the stack of a bucket, to those that
+ * are known now. ST_ERR: out of memory. */
 typedef enum st (*triage_resolve)(void *ctx, struct dump *d, struct err *e);
 /* Makes a new triage, not finished, of the counts of `from`, not finished, with names from
  * `resolve`. Each bucket is sorted again by the one stack that it has kept, which then has the
  * names, and its earlier id becomes an alias. An action gets the name that it has in the stacks, if
- * they agree. Holders, causes and counts are unchanged, but a bucket that with names shows only the
- * loop that waits is idle. k has the rules of `from`, whose buckets of actions, holders and idle
- * dumps move, so that it can only be freed. ST_ERR: as triage_rekey. */
+ * they agree. Holders, causes and counts are unchanged, except that a bucket becomes idle if its
+ * stack with names shows only the loop that waits. k must have the rules of `from`. The buckets of
+ * actions, holders and idle dumps move out of `from`, which can then only be freed. ST_ERR: as
+ * triage_rekey. */
 enum st triage_rename(struct triage **out, struct triage *from, struct keyer *k,
                       triage_resolve resolve, void *ctx, struct err *e) BASE_MUST_USE;
-/* Does a bucket of level 1 or 2 have a frame without a name, or with one that Apple's bitcode
- * compiler hid? */
+/* Does a bucket of level 1 or 2 have a frame without a name, or a name that Apple's bitcode
+ * compiler has hidden? */
 bool triage_lacks_names(const struct triage *t);
 /* Removes from t, which is not finished, everything that identifies a user: the hash of the name
  * (hash_bytes) in sets of few users and in the sample of users, and user_day, the hash of a day
- * such as "2026-11-20" followed by the name. All counts of stalls and time stay, and so do numbers
- * of many users, whose registers name none. Returns whether anything was removed. */
+ * such as "2026-11-20" followed by the name. All counts of stalls and time stay, and so do sets of
+ * many users, because their registers identify nobody. Returns whether anything was removed. */
 bool triage_forget_user(struct triage *t, uint64_t user, uint64_t user_day);
-/* Is t without any counts, of dumps and of exposure? */
+/* Does t have no counts, neither of dumps nor of exposure? */
 bool triage_is_empty(const struct triage *t);
 /* Returns the options with which t was filled; borrowed until t changes. */
 const struct triage_options *triage_options_of(const struct triage *t);
 
-/* Adds all counts of `from`, as if t had read its dumps; the order and grouping of parts do not
- * matter. Only duplicates in different parts are not found. Neither may be finished; from's
- * buckets move, and it can only be freed. ST_ERR: out of memory, and t can only be freed: it
- * takes, finishes and writes nothing any more; or the options differ (ERR_USAGE), and t is
- * unchanged. */
+/* Adds all counts of `from`, as if t had read the dumps of `from`; the order and grouping of parts
+ * do not matter. There is one exception: a dump that is in both is counted twice. Neither triage
+ * may be finished. The buckets of `from` move, and `from` can then only be freed. ST_ERR: out of
+ * memory, and t can only be freed; or the options differ (ERR_USAGE), and t is unchanged. */
 enum st triage_merge(struct triage *t, struct triage *from, struct err *e) BASE_MUST_USE;
-/* Returns how many dumps were counted again, as they are in several of the merged partials.
- * Partials of earlier versions, which hold no ids, count as having none in common. */
+/* Returns how many dumps were counted more than once because several of the merged partials have
+ * them. Partials of earlier versions hold no ids, and count as having no dumps in common. */
 struct id_overlap triage_overlap(const struct triage *t);
-/* Returns how many of the dumps that this run set apart as duplicates differ in what they count
- * from the first dump with their id, which counts. */
+/* Returns the number of duplicates in this run that would count differently from the first dump
+ * with their id. (Only the first dump counts.) */
 uint64_t triage_differing(const struct triage *t);
 /* Writes the whole state of t, not finished, as stall-partial(5). Equal states give equal bytes.
  * Errors of writing stick to the sink. ST_ERR: out of memory. */
 enum st triage_write_partial(const struct triage *t, struct sink *out, struct err *e) BASE_MUST_USE;
 
-/* A callback that tells whether a bucket of level 1 is wanted: its id, and its place in the order
- * of output. */
+/* A callback: is the bucket of level 1 with this id, and this position in the order of output,
+ * wanted? */
 typedef bool (*triage_wants)(void *ctx, const char *id, size_t rank);
 /* Drops the unwanted buckets of level 1 from a finished triage, with their level-2 buckets, and all
  * holders; totals stay, and t stays finished. ST_ERR: out of memory, and t can only be freed. */
@@ -159,9 +161,9 @@ enum st partial_reader_new(struct partial_reader **out, struct err *e) BASE_MUST
 /* Frees a reader, which may be NULL. */
 void partial_reader_free(struct partial_reader *r);
 enum { PARTIAL_LINE_MAX = 64 << 20 }; /* maximum number of bytes of one line */
-/* Reads one line, without its end. ST_NONE: the partial is not complete yet. ST_OK: it is, and the
- * caller frees *done. ST_ERR: the line is no partial's, or contradicts an earlier one, or memory
- * ran out; the partial so far is dropped. */
+/* Reads one line, without its end. ST_NONE: the partial is not complete yet. ST_OK: the partial is
+ * complete, and the caller frees *done. ST_ERR: the line does not belong to a partial, contradicts
+ * an earlier line, or memory ran out; the lines of the partial so far are dropped. */
 enum st partial_reader_line(struct partial_reader *r, const char *text, size_t len,
                             struct triage **done, struct err *e) BASE_MUST_USE;
 /* Ends the input. ST_ERR: it ended inside of a partial. */

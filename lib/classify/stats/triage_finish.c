@@ -1,5 +1,5 @@
-/* Brings a triage into the order of output, after all inputs were counted; and removes the data
- * that identifies a user. */
+/* Sorts a triage into the order of output after all inputs were counted, and removes the data that
+ * identifies a user. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,7 +7,8 @@
 #include "classify/keys/version.h"
 #include "classify/stats/triage_private.h"
 
-/* Orders actions by most time, equal ones by their own rank, which is total. */
+/* Orders actions by time, the largest first; actions with the same time by their rank, which is
+ * total. */
 static int by_share(const void *a, const void *b) {
     const struct action_share *x = a, *y = b;
     int order = COMPARE(y->ms, x->ms);
@@ -44,8 +45,8 @@ static int by_dumps(const void *a, const void *b) {
     return order ? order : strcmp(x->text, y->text);
 }
 
-/* Orders the values of facets: versions of the app and of the system ascend, devices are by
- * their dumps. False: out of memory. */
+/* Orders the values of facets: versions of the app and of the system ascend; devices with most
+ * dumps come first. False: out of memory. */
 static bool order_facets(const struct triage *t, struct tally *tally) {
     for (size_t f = 0; f < FACET_COUNT; f++) {
         struct facet *facet = &tally->facets[f];
@@ -111,7 +112,8 @@ enum st triage_finish(struct triage *t, struct err *e) {
 
 /* ---- forgetting a user ---- */
 
-/* Takes a user out of a set that names its users; registers name none. False: it is not there. */
+/* Removes a user from a set that stores hashes of users; registers do not identify users. False:
+ * the user is not in the set. */
 static bool forget_in_set(struct distinct *d, uint64_t hash) {
     size_t low;
     LOWER_BOUND(low, d->hashes.len, d->hashes.data[low], hash);

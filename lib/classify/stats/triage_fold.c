@@ -19,7 +19,8 @@ void triage_set_output(struct triage *t, const struct triage_options *o) {
 
 /* ---- the bucket "other" ---- */
 
-/* Returns the set's bucket for all folded ones, made if there is none; NULL = out of memory. */
+/* Returns the set's bucket "other", which stands for all folded buckets; it is made if there is
+ * none. NULL = out of memory. */
 static struct bucket *put_other(struct triage *t, struct bucket_set *set) {
     struct strbuf text = {0};
     bool added = false;
@@ -42,8 +43,8 @@ static struct bucket *put_other(struct triage *t, struct bucket_set *set) {
 
 /* ---- folding ---- */
 
-/* Marks a bucket to be folded into `other`; its aliases are dropped, as they are no ids of
- * `other`. *most becomes the bucket's largest possible time if that is more. */
+/* Marks a bucket to be folded into `other`. Its aliases are dropped, because they are not ids of
+ * `other`. *most is raised to the bucket's largest possible time if that is more. */
 static void fold_bucket(struct bucket_set *set, struct bucket *b, const struct bucket *other,
                         uint32_t *into, uint64_t *most) {
     uint64_t ms = b->tally->ms;
@@ -54,8 +55,8 @@ static void fold_bucket(struct bucket_set *set, struct bucket *b, const struct b
     sum_add(&set->fold.buckets, 1);
 }
 
-/* Ends a folding: adds `most`, the largest time of a folded bucket, to the set's sum, and to the
- * kept_ms of each bucket that stays, which did not lose it. */
+/* Ends a folding. `most`, the largest time of a folded bucket, is added to the set's sum, and to
+ * the kept_ms of each bucket that stays, because these buckets lost nothing in this folding. */
 static void end_fold(struct bucket_set *set, const uint32_t *into, uint64_t most) {
     sum_add(&set->fold.folds, 1);
     for (size_t i = 0; i < set->buckets.len; i++) {
@@ -113,7 +114,7 @@ static bool fold_children(struct triage *t, const uint32_t *into1, uint32_t **in
     return *into != NULL;
 }
 
-/* Does the set have more buckets than the limit, without the one for folded buckets? */
+/* Does the set have more buckets than the limit, not counting the bucket "other"? */
 static bool is_full(const struct triage *t, const struct bucket_set *set) {
     size_t count = set->buckets.len - (bucket_find_other(set) != NULL);
     return t->options.max_buckets && count > t->options.max_buckets;
@@ -139,9 +140,9 @@ enum st triage_fold(struct triage *t, struct err *e) {
 
 /* ---- keeping some buckets alone ---- */
 
-/* Replaces the set by its buckets that `keeps` selects, and frees the others. place: for each
- * bucket its new index, NO_INDEX = freed; malloc'ed by the caller. False: out of memory, and all
- * buckets that were not moved are freed. */
+/* Replaces the set by those of its buckets that `keeps` selects, and frees the others. place: the
+ * caller's array, which gets the new index of each bucket; NO_INDEX = freed. False: out of memory,
+ * and all buckets that were not moved are freed. */
 static bool keep_buckets(struct bucket_set *set, const bool *keeps, uint32_t *place) {
     struct bucket_set old = *set;
     bool ok = true;
@@ -159,7 +160,7 @@ static bool keep_buckets(struct bucket_set *set, const bool *keeps, uint32_t *pl
     return ok;
 }
 
-/* The choice in three sets: which buckets stay, and their new indexes. */
+/* The selection in three sets: which buckets stay, and their new indexes. */
 struct kept_sets {
     bool *keeps[3];
     uint32_t *places[3];
@@ -184,8 +185,8 @@ static void choose_wanted(const struct triage *t, triage_wants wants, void *ctx,
     }
 }
 
-/* Points the buckets of a level to the new places of others; shares of actions that are gone, which
- * only level 2 may have, are dropped. */
+/* Updates the indexes in the buckets of a level to the new positions of other buckets. Shares of
+ * actions that are gone, which only level 2 may have, are dropped. */
 static void replace_links(struct bucket_set *set, const struct kept_sets *kept) {
     for (size_t i = 0; i < set->buckets.len; i++) {
         struct bucket *b = set->buckets.data[i];

@@ -8,12 +8,12 @@
 #include "classify/stats/sum.h"
 #include "classify/stats/triage_private.h"
 
-/* Maps indexes of the part that is merged to those of the whole; each array is indexed by the
- * part's. */
+/* Maps indexes of the part that is merged to indexes of the whole; each array is indexed by the
+ * part's index. */
 struct mapping {
     uint32_t *texts, *pieces; /* indexes in the whole; NULL = part and whole share one table */
     uint32_t *level[KEY_LEVELS], *actions, *holders;
-    struct number_map frame_of; /* address of a frame of the part -> index in frames */
+    struct number_map frame_of; /* key: address of a frame of the part; value: index in frames */
     VEC(const struct bucket_frame *) frames;
 };
 
@@ -79,8 +79,8 @@ static const struct bucket_frame *map_frame(struct triage *t, const struct triag
 
 /* ---- buckets that both have ---- */
 
-/* Gives b the printed frames of `from`, because b has taken the evidence of `from`. False: out of
- * memory. */
+/* Gives b the frames of `from` as they are printed, because b took over the evidence of `from`.
+ * False: out of memory. */
 static bool take_frames(struct triage *t, const struct triage *of, struct mapping *m,
                         struct bucket *b, const struct bucket *from) {
     for (size_t i = 0; i < b->frame_count; i++) {
@@ -145,7 +145,7 @@ static int by_action_index(const void *a, const void *b) {
     return COMPARE(x->action, y->action);
 }
 
-/* Makes a bucket of the part one of the whole, without copying it. False: out of memory. */
+/* Turns a bucket of the part into one of the whole without copying it. False: out of memory. */
 static bool adapt_bucket(struct triage *t, const struct triage *of, struct mapping *m,
                          struct bucket *b) {
     if (!take_frames(t, of, m, b, b)) {
@@ -186,8 +186,8 @@ static struct bucket *merge_bucket(struct triage *t, const struct triage *of, st
     return adapt_bucket(t, of, m, other) ? other : NULL;
 }
 
-/* Moves the buckets of `from` into `set`, and sets *indexes to the index in `set` of each one.
- * False: out of memory. */
+/* Moves the buckets of `from` into `set`, and sets *indexes to an array with the index in `set` of
+ * each of them. False: out of memory. */
 static bool merge_set(struct triage *t, const struct triage *of, struct mapping *m,
                       struct bucket_set *set, struct bucket_set *from, uint32_t **indexes) {
     *indexes = calloc(from->buckets.len + 1, sizeof **indexes);
@@ -223,8 +223,8 @@ static struct bucket *bucket_like(struct bucket_set *set, const struct bucket *l
 }
 
 /* Merges the buckets of `from` into `set` for a triage whose buckets are joined. into: for each
- * bucket of `from`, the index in `from` of the one that it is joined to, or its own. *indexes is
- * as in merge_set. False: out of memory. */
+ * bucket of `from`, the index in `from` of the bucket to which it is joined, or its own index.
+ * *indexes is as in merge_set. False: out of memory. */
 static bool join_set(struct triage *t, struct mapping *m, struct bucket_set *set,
                      struct bucket_set *from, const uint32_t *into, uint32_t **indexes) {
     *indexes = calloc(from->buckets.len + 1, sizeof **indexes);
@@ -247,15 +247,15 @@ static bool join_set(struct triage *t, struct mapping *m, struct bucket_set *set
             return false;
         }
         (*indexes)[i] = b->index;
-        /* The counts of this bucket are merged: they are freed here, so that both sets are never in
-         * memory at once. Its key stays, as later buckets are joined by it. */
+        /* The counts of this bucket are merged. They are freed here, so that both sets are never in
+         * memory at once. The key stays, because later buckets may be joined to it. */
         bucket_drop(from->buckets.data[i]);
     }
     return *indexes != NULL;
 }
 
-/* Maps the texts of a set's tallies to those of the whole, before a bucket leaves the set. A
- * tally that two buckets share is mapped with level 2. */
+/* Maps the texts of a set's tallies to those of the whole, before a bucket leaves the set. A tally
+ * that two buckets share is mapped with the level-2 bucket. */
 static void map_tallies(const struct mapping *m, const struct bucket_set *set) {
     for (size_t i = 0; m->texts && i < set->buckets.len; i++) {
         struct tally *tally = set->buckets.data[i]->tally;
@@ -275,7 +275,7 @@ static bool take_set(struct triage *t, const struct triage *of, struct mapping *
                 : merge_set(t, of, m, set, from, indexes);
 }
 
-/* Returns, for each bucket of level 2, its level-1 bucket; NULL: out of memory. */
+/* Returns an array with the level-1 bucket of each bucket of level 2; NULL: out of memory. */
 static uint32_t *parents_of(const struct bucket_set *level2) {
     uint32_t *parents = calloc(level2->buckets.len + 1, sizeof *parents);
     for (size_t i = 0; parents && i < level2->buckets.len; i++) {
@@ -392,8 +392,8 @@ static void merge_dump_counts(struct triage *t, const struct triage *from) {
     }
 }
 
-/* Merges an action, which has got names, into the action with this key, and takes it from the
- * part; NULL: out of memory. */
+/* Merges an action that has got names into the action that has this key, and removes it from the
+ * part. NULL: out of memory. */
 static struct bucket *merge_named_action(struct triage *t, const struct triage *of,
                                          const struct mapping *m, const struct key *key,
                                          struct bucket **from) {
@@ -476,8 +476,8 @@ enum st triage_merge(struct triage *t, struct triage *from, struct err *e) {
               triage_name_others(t);
     merge_release(&m);
     free(idle);
-    /* Rules with one hash may have several names: the smallest is chosen, so that the order of
-     * the parts does not matter. */
+    /* Equal rules may have several names, so the smallest name is chosen, which does not depend on
+     * the order of the parts. */
     const char *rules = from->options.rules;
     if (ok && strcmp(rules, t->options.rules) < 0) {
         uint32_t index = triage_string(t, rules);

@@ -16,12 +16,13 @@
 
 enum { ALIASES_MAX = 4096 }; /* maximum number of aliases of a bucket */
 
-/* A frame as it is printed. Its strings and the frame itself are interned in the triage: equal
- * frames have one pointer. */
+/* A frame as it is printed. The frame and its strings are interned in the triage, so that equal
+ * frames have the same pointer. */
 struct bucket_frame {
     const char *image, *function;
     const char *image_name, *file; /* from the evidence; file: NULL = unknown */
-    /* The called function of a framework, from the evidence; NULL = it has no name. */
+    /* The function of the framework that was called, taken from the evidence; NULL = it has no
+     * name. */
     const char *call;
     uint32_t line;
     bool in_app, resolved;
@@ -33,8 +34,9 @@ struct action_share {
     uint64_t ms;
 };
 
-/* The dump of a bucket that is shown: the one with the longest span, of equal ones the smallest
- * id, and without ids the smallest hash, so that the order of the dumps never decides. */
+/* The dump of a bucket that is shown: the one with the longest span; of equal spans the one with
+ * the smallest id; without ids the one with the smallest hash. So the order of the dumps never
+ * decides. */
 struct evidence {
     char *id; /* malloc'ed; NULL = there is no dump yet, "" = the dump has none */
     uint64_t span_ms;
@@ -50,20 +52,21 @@ struct bucket {
     char id[KEY_ID_SIZE];
     uint32_t index;      /* position in the bucket_set */
     uint64_t text_hash;  /* hash of the key's text, which the frames have (bucket_compare) */
-    struct tally *tally; /* for level 1: its only child's tally, while both are equal */
-    uint64_t users;      /* number of distinct users, once finished */
+    struct tally *tally; /* for level 1: the tally of its only child, as long as both are equal */
+    uint64_t users;      /* number of distinct users; set by triage_finish */
     /* The array is malloc'ed, the frames belong to the triage. */
     const struct bucket_frame **frames;
     size_t frame_count;
     struct evidence evidence;
-    /* Earlier ids of the bucket, as numbers, ascending: when less was known of its frames (enum
-     * key_way), before a renaming, and by annotations. */
+    /* Earlier ids of the bucket, as numbers, ascending: from when less was known about its frames
+     * (enum key_way), from before a renaming, and from annotations. */
     SMALL_VEC(uint64_t) aliases;
     uint32_t parent; /* for level 2: index of its level-1 bucket */
     SMALL_VEC(struct action_share) actions;
-    /* The indexes of the level-2 buckets of a level-1 bucket, ranked once finished. */
+    /* The indexes of the level-2 buckets of a level-1 bucket; triage_finish ranks them. */
     SMALL_VEC(uint32_t) children;
-    uint64_t kept_ms; /* the part of bucket_set.fold.ms from foldings in which this bucket stayed */
+    uint64_t kept_ms; /* the part of bucket_set.fold.ms that comes from foldings in which this
+                         bucket was kept */
     uint32_t joined;  /* number of buckets that were joined to this one, see aliases.c */
     struct stored_bucket *stored; /* for level 1: its stored dumps; NULL = none */
     /* The number of threads that a holder kept waiting, summed over its dumps. */
@@ -72,32 +75,33 @@ struct bucket {
 
 /* A set of buckets: of one level, of actions, of idle dumps, or of holders of locks. */
 struct bucket_set {
-    /* The foldings into the bucket "other" (triage_fold), also in merged partials: their number,
-     * the number of folded buckets, and the sum over foldings of the largest folded bucket's
-     * time. */
+    /* The foldings into the bucket "other" (triage_fold), including those in merged partials: their
+     * number, the number of folded buckets, and the sum, over all foldings, of the largest folded
+     * bucket's time. */
     struct {
         uint64_t folds, buckets, ms;
     } fold;
     char level;      /* '1', '2', 'a' (actions), 'i' (idle), 'h' (holders) */
-    uint32_t *slots; /* index in buckets plus 1, by text_hash; 0 = free */
+    uint32_t *slots; /* index in buckets plus 1, at the slot that text_hash chooses; 0 = free */
     size_t slot_count;
     VEC(struct bucket *) buckets;
-    uint32_t *ranked; /* indexes in the order of output, once finished */
+    uint32_t *ranked; /* indexes in the order of output; set by triage_finish */
 };
 
-/* The part of a stall that one of its several dumps counts. */
+/* The part of a stall that one of its several dumps accounts for. */
 struct stall_part {
     uint32_t level2, action; /* indexes of the buckets; NO_INDEX = not ranked, no action */
     /* Index of the level-1 bucket of a ranked part, set once its stall is counted. */
     uint32_t level1;
-    uint32_t holder;               /* NO_INDEX = the dump does not wait for a lock */
+    /* Index of the holder's bucket; NO_INDEX = the dump does not wait for a lock. */
+    uint32_t holder;
     uint32_t cell;                 /* cell of the stall's user, see clusters.h */
     uint32_t facets[USAGE_FACETS]; /* indexes of strings; NO_INDEX = unknown */
     uint64_t ms;
     bool fatal; /* the process died in the stall */
 };
 
-/* A stall of which not all dumps were read yet. */
+/* A stall of which some dumps were not read yet. */
 struct pending_stall {
     uint64_t hash;        /* hash of the stall's id */
     uint64_t seen_ms;     /* sum of the spans of the dumps so far, in ms */
@@ -105,21 +109,22 @@ struct pending_stall {
     VEC(struct stall_part) parts;
 };
 
-/* The pending stalls, in a hash table with open addressing; a removed entry leaves no gap, so
+/* The pending stalls, in a hash table with open addressing. A removed entry leaves no gap, so that
  * searches stay short. */
 struct pending_table {
     struct pending_stall *slots;
     size_t slot_count, used;
 };
 
-/* Maximum number of pending stalls; before a further one is added, all are counted as they are. */
+/* Maximum number of pending stalls. When there are so many, all are counted as they are before
+ * another one is added. */
 enum { PENDING_MAX = 1 << 18 };
 
 /* The shortest duration at which stalls of a kind are detected. */
 struct threshold {
     uint32_t kind; /* index of the kind's string */
-    int64_t ms;    /* the threshold in ms; -1 = no dump has it */
-    bool unsaid;   /* a dump of the kind lacks its threshold */
+    int64_t ms;    /* the threshold in ms; -1 = no dump gives it */
+    bool unsaid;   /* a dump of this kind does not give its threshold */
 };
 
 struct triage {
@@ -147,25 +152,27 @@ struct triage {
     struct map pieces;  /* interned: pieces of stacks, see exemplar.h */
     struct stored_dumps stored;
     struct strbuf scratch;
-    /* Memory ran out while buckets moved, so that the triage is inconsistent and can only be freed.
-     */
+    /* Memory ran out while buckets were moved, so that the triage is inconsistent and can only be
+     * freed. */
     bool torn;
 };
 
-/* The joining of buckets: for each bucket the index, in its set, of the one that it is joined
- * to, or its own. NULL: no bucket of this set is joined. */
+/* Describes which buckets are joined: for each bucket, the index in its set of the bucket to which
+ * it is joined, or its own index. NULL: no bucket of this set is joined. */
 struct triage_into {
     uint32_t *level[KEY_LEVELS], *actions;
 };
-/* Joins buckets, as if their dumps had been counted in the bucket that they are joined to, whose
- * key and evidence stay, and which gets their aliases, too. False: out of memory, and t can only be
- * freed. */
+/* Joins buckets, as if their dumps had been counted in the bucket to which they are joined. That
+ * bucket keeps its key and evidence, and gets the aliases of the others, too. False: out of memory,
+ * and t can only be freed. */
 bool triage_take_in(struct triage *t, const struct triage_into *into);
-/* The new places of a triage's buckets after a new sorting, for merging its other counts. */
+/* The new positions of a triage's buckets after they were sorted again, used to merge its other
+ * counts. */
 struct triage_rest {
     uint32_t *texts, *pieces; /* for each string and piece its index in the new triage */
     uint32_t *level2; /* for each bucket its index in the new triage; NO_INDEX = it is idle */
-    const struct key *const *named; /* for each action its new key; NULL = it keeps its own */
+    /* For each action its new key; NULL = the action keeps its key. */
+    const struct key *const *named;
     uint32_t *actions; /* result: for each action its index in the new triage; malloc'ed */
 };
 /* Adds to t the counts of `from` other than those of levels 1 and 2 and of all dumps together:
@@ -192,18 +199,18 @@ bool alias_index_build(struct alias_index *index, const struct bucket_set *set);
 void alias_index_release(struct alias_index *index);
 /* Sorts an index to which aliases were appended. */
 void alias_index_sort(struct alias_index *index);
-/* Returns the other bucket of the set that has b's id as an alias and has names for at least as
- * many of its frames; NULL if there is none, or several, or if all frames of b have names. b may be
- * of another triage. */
+/* Returns the only other bucket of the set that has b's id as an alias and has names for at least
+ * as many of its frames as b. NULL if there is none, or several, or if all frames of b have names.
+ * b may belong to another triage. */
 const struct bucket *alias_index_find(const struct alias_index *index, const struct bucket_set *set,
                                       const struct bucket *b);
 
 /* Notes that stalls of this kind (NULL = unknown) were detected from this duration on; -1 = the
- * dump has no threshold. False: out of memory. */
+ * dump does not give a threshold. False: out of memory. */
 bool triage_note_threshold(struct triage *t, const char *kind, int64_t threshold_ms);
 /* Merges the thresholds of `from` into t. False: out of memory. */
 bool triage_merge_thresholds(struct triage *t, const struct triage *from);
-/* Returns the index of a string, equal for equal texts; NO_INDEX = out of memory. */
+/* Returns the index of a string; equal texts have the same index. NO_INDEX = out of memory. */
 uint32_t triage_string(struct triage *t, const char *s);
 /* Returns the interned copy of a string; NULL = out of memory, or s is NULL. */
 const char *triage_intern(struct triage *t, const char *s);
@@ -213,17 +220,18 @@ const struct bucket_frame *triage_frame(struct triage *t, const struct bucket_fr
  * hold a part. */
 bool triage_cut_stack(struct triage *t, const struct dump *d, const struct dump_stack *stack,
                       struct evidence *e);
-/* Returns, for each string of `from`, its index in `to`, which has them all; NULL = out of
- * memory. */
+/* Returns an array with the index in `to` of each string of `from`; `to` must have them all. NULL =
+ * out of memory. */
 uint32_t *triage_map_strings(struct map *to, const struct map *from);
-/* Returns the bucket of a key, made with its frames if it is new; NULL = out of memory. */
+/* Returns the bucket of a key; a new one is made with the frames of the key. NULL = out of
+ * memory. */
 struct bucket *triage_bucket(struct triage *t, struct bucket_set *set, const struct key *key);
 /* Sets the names of images, files and lines of a bucket's frames from the key of its evidence.
  * False: out of memory. */
 bool triage_show(struct triage *t, struct bucket *b, const struct key *key);
-/* Is the bucket the one into which others were folded? */
+/* Is the bucket the bucket "other", into which others were folded? */
 bool bucket_is_other(const struct bucket *b);
-/* Returns the bucket of a set into which others were folded; NULL = none were. */
+/* Returns the bucket "other" of a set, into which others were folded; NULL = none were. */
 struct bucket *bucket_find_other(const struct bucket_set *set);
 /* Returns an upper bound of the bucket's time that was folded into "other"; 0: none was. */
 uint64_t bucket_error_ms(const struct bucket_set *set, const struct bucket *b);
@@ -241,8 +249,8 @@ static inline uint64_t triage_weight(const struct triage *t, const struct tally 
 }
 /* Compares the key texts of two buckets, as strcmp does. */
 int bucket_compare(const struct bucket *a, const struct bucket *b);
-/* Returns the bucket of a key text, made if it is new (*added); the caller then sets its frames,
- * which have this text, before the set is used again. NULL = out of memory. */
+/* Returns the bucket of a key text. If it is new, *added is true, and the caller must set its
+ * frames, which have this text, before the set is used again. NULL = out of memory. */
 struct bucket *bucket_put(struct bucket_set *set, const char *text, size_t len, bool *added);
 /* Returns the bucket with the key of `like`, a bucket of another set; NULL = none. */
 struct bucket *bucket_find(const struct bucket_set *set, const struct bucket *like);
@@ -251,17 +259,17 @@ struct bucket *bucket_find_text(const struct bucket_set *set, const char *text, 
 /* Moves a bucket whose key the set lacks into the set. False: out of memory, and nothing
  * changed. */
 bool bucket_move(struct bucket_set *set, struct bucket *b);
-/* Adds to a bucket the time to which an action led. False: out of memory. */
+/* Adds the time that an action accounts for to a bucket. False: out of memory. */
 bool bucket_add_action(struct bucket *b, uint32_t action, uint64_t ms);
-/* Is `offer` better evidence than `have`, which may be empty? */
+/* Is `offer` better evidence than `have`? `have` may be empty. */
 bool evidence_is_better(const struct evidence *offer, const struct evidence *have);
 /* Is `offer` better evidence than the bucket's? */
 bool bucket_offers_better(const struct bucket *b, const struct evidence *offer);
 /* Replaces the bucket's evidence by a copy of `offer`, whose reason is a string of the triage
  * and is not copied. False: out of memory, and nothing changed. */
 bool bucket_take_evidence(struct bucket *b, const struct evidence *offer);
-/* Adds an earlier id to the bucket. Of more than ALIASES_MAX the smallest are kept, a choice
- * that does not depend on their order. False: out of memory. */
+/* Adds an earlier id to the bucket. If there are more than ALIASES_MAX, the smallest are kept, so
+ * that the order in which they come does not matter. False: out of memory. */
 bool bucket_add_alias(struct bucket *b, uint64_t alias);
 /* Adds the former ids of a key at this level (KEY_LEVELS: the action) to the bucket. False: out
  * of memory. */
@@ -269,8 +277,9 @@ bool bucket_add_ways(struct bucket *b, const struct stall_key *key, size_t level
 /* Makes the level-2 bucket `child` a child of the level-1 bucket `parent` unless it has a
  * parent. False: out of memory. */
 bool bucket_adopt(struct bucket *parent, struct bucket *child);
-/* Gives a level-1 bucket the tally of its only child, if both are equal, as most buckets have
- * one child. Code that changes a bucket's tally calls tally_own first, or changes it for both. */
+/* Gives a level-1 bucket the tally of its only child if both are equal. Most buckets have one
+ * child, so this saves memory. Code that changes a bucket's tally calls tally_own first, unless the
+ * change is meant for both. */
 void bucket_share_tally(struct bucket *parent, const struct bucket *child);
 /* Frees the counts and the evidence of a bucket; its key, index and parent stay. */
 void bucket_drop(struct bucket *b);
@@ -278,8 +287,8 @@ void bucket_drop(struct bucket *b);
 void bucket_free(struct bucket *b);
 void bucket_set_release(struct bucket_set *set);
 
-/* Adds a whole stall, with its ranked parts and their time, to the sums of which rates are made.
- * False: out of memory. */
+/* Adds a whole stall, with its ranked parts and their time, to the sums from which rates are
+ * computed. False: out of memory. */
 bool stall_count_usage(struct triage *t, const struct stall_part *parts, size_t count, uint64_t ms);
 /* Adds dumps of the stall of this hash, which counts once the spans of its dumps add up to its
  * duration (0 = unknown). False: out of memory. */
@@ -292,8 +301,8 @@ bool stalls_add(struct triage *t, const struct dump *d, const struct stall_count
                 struct stall_part part);
 bool stalls_flush(struct triage *t);
 
-/* Returns the entry of a stall, made if it is new, valid until the next call on the table; NULL
- * = out of memory. */
+/* Returns the entry of a stall; a new one is added. It is valid until the next call on the table.
+ * NULL = out of memory. */
 struct pending_stall *pending_get(struct pending_table *p, uint64_t hash);
 void pending_remove(struct pending_table *p, struct pending_stall *s);
 void pending_release(struct pending_table *p);

@@ -1,5 +1,5 @@
-/* Sorts a triage again by other rules, or by names that became known later, with the one stack that
- * each of its buckets has kept. */
+/* Sorts a triage again, by other rules or by names that became known later. Each bucket is sorted
+ * by the one stack that it has kept. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,9 +8,10 @@
 #include "classify/stats/sum.h"
 #include "classify/stats/triage_private.h"
 
-/* The new key of an action, by the stacks of its buckets. */
+/* The new key of an action, found from the stacks of its buckets. */
 struct named_action {
-    struct key *key; /* key of the stack with the best evidence; NULL = no stack has one */
+    /* Key of the stack with the best evidence; NULL = no stack has a key for the action. */
+    struct key *key;
     const struct evidence *by; /* evidence of that stack */
     bool disagree;             /* another stack has another key */
 };
@@ -24,15 +25,16 @@ struct rekeying {
     uint32_t *level1;
     struct strbuf text;      /* dump of the current stack */
     VEC(const char *) stack; /* pieces of the current stack */
-    triage_resolve resolve;  /* gives the names; NULL: the sorting is by other rules */
+    /* Resolves the names; NULL: the triage is sorted by other rules instead. */
+    triage_resolve resolve;
     void *ctx;
-    /* The members from here on are used with `resolve` only. */
+    /* The members from here on are used only if `resolve` is not NULL. */
     uint32_t *level2; /* for each level-2 bucket of `from` its bucket in t; NO_INDEX = idle */
     struct named_action *actions; /* for each action of `from` its new key */
     uint32_t raw_action; /* action of the current stack without the new names; NO_INDEX = none */
 };
 
-/* Puts the dump made of a bucket's stack into r->text. */
+/* Writes the dump that is made from a bucket's stack into r->text. */
 static enum st rekey_stack(struct rekeying *r, const struct bucket *b, struct err *e) {
     r->stack.len = 0;
     strbuf_clear(&r->text);
@@ -49,7 +51,7 @@ static enum st rekey_stack(struct rekeying *r, const struct bucket *b, struct er
                : err_context(e, "the stack of bucket %s", b->id);
 }
 
-/* Notes the action of the current stack without the new names, then resolves the names of the
+/* Notes the action that the current stack has without the new names, then resolves the names of the
  * dump. */
 static enum st rekey_resolve(struct rekeying *r, struct dump *d, struct err *e) {
     struct stall_key raw;
@@ -75,7 +77,8 @@ static bool equal_keys(const struct key *a, const struct key *b) {
     return equal;
 }
 
-/* Notes the key that the current stack, of bucket b, gives its action. False: out of memory. */
+/* Notes the key that the current stack, which belongs to bucket b, gives to its action. False: out
+ * of memory. */
 static bool rekey_note_action(struct rekeying *r, const struct bucket *b, const struct key *now) {
     if (!r->resolve || r->raw_action == NO_INDEX || now->count == 0) {
         return true;
@@ -92,7 +95,7 @@ static bool rekey_note_action(struct rekeying *r, const struct bucket *b, const 
     *a->key = *now;
     a->by = &b->evidence;
     for (size_t i = 0; i < now->count;
-         i++) { /* files are interned, as the dump that lends them will be freed */
+         i++) { /* files are interned, because the dump to which they belong will be freed */
         a->key->frames[i].file = triage_intern(r->t, now->frames[i].file);
         if (now->frames[i].file && !a->key->frames[i].file) {
             return false;
@@ -129,8 +132,8 @@ static enum st rekey_key_of(struct rekeying *r, const struct bucket *b, struct d
     return key->status == KEY_OK ? ST_OK : ST_NONE;
 }
 
-/* Offers the evidence of a bucket to a bucket of t; its stack, which level 2 keeps, gets the new
- * names. False: out of memory. */
+/* Offers the evidence of a bucket to a bucket of t. The stack of the evidence, which only level 2
+ * keeps, gets the new names. False: out of memory. */
 static bool rekey_offer_named(struct rekeying *r, struct bucket *b, const struct evidence *from,
                               const struct dump *d, const struct stall_key *key, size_t level) {
     struct evidence offer = *from;
@@ -156,14 +159,15 @@ static bool rekey_take_evidence(const struct rekeying *r, struct bucket *b,
     return true;
 }
 
-/* Adds the id of a bucket's former state as an alias. False: out of memory. */
+/* Adds the id that a bucket had before as an alias. False: out of memory. */
 static bool keep_id(struct bucket *now, const struct bucket *was) {
     uint64_t number;
     return strcmp(now->id, was->id) == 0 || !parse_hex(was->id, strlen(was->id), &number) ||
            bucket_add_alias(now, number);
 }
 
-/* Copies the bucket's aliases to its new state, if only names are new. False: out of memory. */
+/* Copies the bucket's aliases to the bucket that replaces it, if only names have changed. False:
+ * out of memory. */
 static bool rekey_keep_aliases(const struct rekeying *r, struct bucket *now,
                                const struct bucket *was) {
     for (size_t i = 0; r->resolve && i < was->aliases.len; i++) {
@@ -174,9 +178,8 @@ static bool rekey_keep_aliases(const struct rekeying *r, struct bucket *now,
     return true;
 }
 
-/* Adds the bucket of level 2, and to level 1 its frames. Actions are left out: one stack has only
- * one of the actions that led to the bucket, and the gate does not use them. False: out of memory.
- */
+/* Adds the bucket of level 2, and its frames to level 1. Actions are left out: a stack has only one
+ * of the actions that led to the bucket, and the gate does not use them. False: out of memory. */
 static bool rekey_add_bucket(struct rekeying *r, const struct bucket *from, const struct dump *d,
                              const struct stall_key *key) {
     struct triage *t = r->t;
@@ -236,7 +239,7 @@ static enum st rekey_add_all(struct rekeying *r, struct err *e) {
     return st;
 }
 
-/* Returns the level-1 bucket of t that all children of b are in now; NO_INDEX: there are
+/* Returns the level-1 bucket of t in which all children of b are now; NO_INDEX: they are in
  * several, or some are idle. */
 static uint32_t together(const struct rekeying *r, const struct bucket *b) {
     uint32_t at = b->children.len ? r->level1[b->children.data[0]] : NO_INDEX;
@@ -248,8 +251,9 @@ static uint32_t together(const struct rekeying *r, const struct bucket *b) {
     return at;
 }
 
-/* Adds b's counts to level 1. If b was split, those of its parts are added: a stall of several
- * dumps counts where most of its time is, even if that part is idle now. False: out of memory. */
+/* Adds b's counts to level 1. If b was split, the counts of its parts are added: a stall of several
+ * dumps counts in the part that has most of its time, even if that part is idle now. False: out of
+ * memory. */
 static bool count_level1(struct rekeying *r, const struct bucket *b) {
     struct bucket *const *buckets = r->t->level[0].buckets.data;
     uint32_t at = together(r, b);
@@ -266,8 +270,8 @@ static bool count_level1(struct rekeying *r, const struct bucket *b) {
     return true;
 }
 
-/* Computes the total: that of `from`, or the sum of level 1 if some buckets are idle now. False:
- * out of memory. */
+/* Computes the total: the total of `from`, or, if some buckets are idle now, the sum over level 1.
+ * False: out of memory. */
 static bool count_total(struct rekeying *r) {
     if (r->t->apart[APART_IDLE] == 0) {
         return tally_merge(&r->t->total, &r->from->total, r->texts);
@@ -336,8 +340,8 @@ enum st triage_rekey(struct triage **out, struct triage *from, struct keyer *k,
 
 /* ---- names that became known later ---- */
 
-/* Adds the shares of actions to the level-2 bucket of each, and to its level-1 bucket. False:
- * out of memory. */
+/* Adds the shares of actions to each level-2 bucket and to its level-1 bucket. False: out of
+ * memory. */
 static bool share_actions(const struct rekeying *r, const uint32_t *actions) {
     for (size_t i = 0; i < r->from->level[1].buckets.len; i++) {
         const struct bucket *from = r->from->level[1].buckets.data[i];
@@ -365,7 +369,7 @@ static const struct key **action_keys(const struct rekeying *r, size_t count) {
 
 static enum st rename_all(struct rekeying *r, struct triage *from, struct err *e) {
     size_t actions = from->actions.buckets.len;
-    struct triage_options *o = &r->t->options; /* the texts of the options still belong to `from` */
+    struct triage_options *o = &r->t->options; /* the texts of the options belong to `from` */
     r->level2 = calloc(from->level[1].buckets.len + 1, sizeof *r->level2);
     r->actions = calloc(actions + 1, sizeof *r->actions);
     o->rules = triage_intern(r->t, o->rules);
@@ -402,8 +406,8 @@ enum st triage_rename(struct triage **out, struct triage *from, struct keyer *k,
     return ST_OK;
 }
 
-/* Has the frame a name, and none that Apple's bitcode compiler hid ("__hidden#" once normalised)?
- */
+/* Does the frame have a name, and not one that Apple's bitcode compiler has hidden ("__hidden#"
+ * once normalised)? */
 static bool has_true_name(const struct bucket_frame *f) {
     return f->resolved && strncmp(f->function, "__hidden#", 9) != 0;
 }

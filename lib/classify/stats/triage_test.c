@@ -1,4 +1,5 @@
-/* Tests of counting: totals, caps, duplicates, stalls of several dumps, and any order. */
+/* Tests of counting: totals, caps, duplicates, and stalls of several dumps, with the dumps in any
+ * order. */
 #include <stdarg.h>
 #include <setjmp.h>
 #include <stddef.h>
@@ -16,13 +17,13 @@
 #include "classify/print/triage_text.h"
 #include "classify/stats/triage_private.h"
 
-/* The members of a test's dump; 0 and NULL are "not said". */
+/* The members of a test's dump; 0 and NULL mean that the dump lacks the member. */
 struct sample {
     const char *id, *stall, *user, *version, *os, *device, *kind, *app_state;
     int64_t seq, at_ms, span_ms, duration_ms;
     bool fatal, prewarmed, unwanted, no_samples;
-    bool more;        /* not the last dump of its stall */
-    const char *from; /* the caller is `on_FROM` instead of `on_IN`; NULL = it is not */
+    bool more;        /* the dump is not the last one of its stall */
+    const char *from; /* the caller is `on_FROM`; NULL = the caller is `on_IN` */
     const char *in;   /* innermost function; its caller is `on_IN`; NULL = no stack, "" = idle */
 };
 
@@ -216,7 +217,8 @@ static void a_stall_counts_once_and_its_spans_add_up(void **state) {
         .in = "f");
     ADD(&b, .id = "3", .stall = "s", .seq = 3, .span_ms = 1000, .at_ms = 5000, .duration_ms = 6000,
         .in = "g");
-    assert_int_equal(b.triage->pending.used, 0); /* complete: nothing of the stall is kept */
+    /* The stall is complete, so nothing about it is kept. */
+    assert_int_equal(b.triage->pending.used, 0);
     assert_int_equal(triage_finish(b.triage, NULL), ST_OK);
     assert_int_equal(b.triage->total.stalls, 1);
     assert_int_equal(b.triage->total.dumps, 3);
@@ -226,13 +228,13 @@ static void a_stall_counts_once_and_its_spans_add_up(void **state) {
     assert_int_equal(f->tally->dumps, 2);
     assert_int_equal(f->tally->ms, 5000);
     assert_int_equal(f->tally->max_ms, 5000);
-    assert_int_equal(g->tally->stalls, 0); /* most of the stall was in f */
+    assert_int_equal(g->tally->stalls, 0); /* most of the stall's time was in f */
     assert_int_equal(g->tally->ms, 1000);
     teardown(&b);
 }
 
-/* Of buckets with equally much of a stall the one whose key sorts first counts it, and on level 2 a
- * child of that bucket, whatever the order of the dumps. */
+/* If two buckets have the same part of a stall, the one whose key sorts first counts it, and on
+ * level 2 a child of that bucket, whatever the order of the dumps. */
 static void a_stall_counts_where_most_of_its_time_is(void **state) {
     (void)state;
     static const char *const in[2][4] = {{"f", "g", "e", "g"}, {"g", "e", "g", "f"}};
@@ -311,7 +313,7 @@ static void one_stall_counts_up_to_the_cap(void **state) {
     assert_string_equal(top(&b, 0)->frames[0]->function, "i");
     assert_int_equal(top(&b, 0)->tally->ms, 30000);
     assert_int_equal(top(&b, 0)->tally->max_ms,
-                     3600000); /* lengths are not capped; only the time counted is */
+                     3600000); /* lengths are not capped; only the counted time is */
     assert_int_equal(top(&b, 1)->tally->ms, 20000);
     assert_int_equal(top(&b, 2)->tally->ms, 10000);
     assert_int_equal(top(&b, 3)->tally->ms, 0);
@@ -365,7 +367,8 @@ static void a_stall_in_which_the_process_died_is_at_least_as_long(void **state) 
     assert_int_equal(triage_finish(b.triage, NULL), ST_OK);
     const struct tally *t = top(&b, 0)->tally;
     assert_int_equal(t->fatal, 1);
-    assert_false(tally_percentile(t, 500).at_least); /* the fatal one would be longer */
+    /* A stall that ended with the process would have lasted longer. */
+    assert_false(tally_percentile(t, 500).at_least);
     assert_true(tally_percentile(t, 990).at_least);
     assert_true(tally_max(t).at_least);
     teardown(&b);
@@ -516,8 +519,8 @@ static void the_last_ids_are_known_and_memory_has_a_bound(void **state) {
         assert_true(seen_before(&s, hash_u64(i), 0, &seen));
         assert_false(seen);
         if (i >= SEEN_GENERATION && i % 1000 == 0) {
-            /* Ids seen again take room, too, so those of half a generation back are surely known.
-             */
+            /* Ids that were read again take room, too, so that only the ids of half a generation
+             * back are certain to be known. */
             assert_true(seen_before(&s, hash_u64(i - SEEN_GENERATION / 2), 0, &seen));
             assert_true(seen);
         }

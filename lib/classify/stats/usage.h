@@ -1,7 +1,8 @@
-/* Counts how much an app was used and how much of that time it stalled: sums by version, system,
- * device, cause and kind of stall, what the recorder watched and sent, and a sample of users.
- * Exposure comes from session records, from tables and from MetricKit (exposure.c), stalls from
- * dumps. Every member is a sum or a set, so parts merge exactly and in any order. */
+/* Counts how long an app was used and for how much of that time it stalled: sums by version,
+ * system, device, cause and kind of stall, sums of the time that the recorder watched and of the
+ * dumps that it sent, and a sample of users. Exposure comes from session records, from tables and
+ * from MetricKit (exposure.c), stalls from dumps. Every member is a sum or a set, so parts merge
+ * exactly and in any order. */
 #ifndef STALLKIT_CLASSIFY_USAGE_H
 #define STALLKIT_CLASSIFY_USAGE_H
 
@@ -9,8 +10,8 @@
 #include "classify/stats/histogram.h"
 #include "classify/stats/user_sample.h"
 
-/* The properties by which rates are reported. Exposure has no cause and no kind: rates by these
- * use that of all stalls. */
+/* The properties by which rates are reported. Exposure has no cause and no kind, so that rates by
+ * cause and by kind use the exposure of all users. */
 enum usage_facet {
     USAGE_VERSION, /* version of the app */
     USAGE_OS,
@@ -22,7 +23,7 @@ enum usage_facet {
 /* Words for the facets: "version", "os", "device", "cause", "kind"; NULL after the last. */
 extern const char *const usage_facet_words[USAGE_FACETS + 1];
 
-/* The sums of which rates are made; all saturate (sum.h). */
+/* The sums from which rates are computed; all saturate (sum.h). */
 struct usage_sums {
     uint64_t sessions, launches; /* launches: sum over all session records and rows of tables */
     uint64_t foreground_ms;      /* time in the foreground in which the loop was watched, in ms */
@@ -37,25 +38,25 @@ struct usage_value {
     uint32_t text;
     struct usage_sums sums;
 };
-/* The values of a facet, ascending by text, which is not the order of output. */
+/* The values of a facet, ascending by text; the output has another order. */
 struct usage_values {
     VEC(struct usage_value) values;
 };
 
-/* A reason why time was not watched, and that time. */
+/* A reason why time was not watched, and the amount of that time. */
 struct usage_reason {
     uint32_t text;
     uint64_t ms;
 };
 
-/* Minimum watched share, in permille, of a run that is compared. */
+/* Smallest watched share, in permille, of a run that the gate compares. */
 enum { USAGE_WATCHED_PERMILLE = 900 };
 
 /* The part of the sessions' time that the recorder watched. */
 struct usage_watch {
     /* Sums over sessions whose records have the watched time. */
     uint64_t sessions, watched_ms, wall_ms;
-    /* Number of these sessions of which less than 90 % was watched. */
+    /* Number of those sessions of which less than 90 % was watched. */
     uint64_t little;
     /* The number of sessions without a watched time, and their foreground time. */
     uint64_t unknown_sessions, unknown_ms;
@@ -68,10 +69,10 @@ struct app_usage {
     struct usage_watch watch;
     struct user_sample users;
     struct distinct user_days;  /* pairs of a user and a day with a session */
-    uint64_t dumps, dump_bytes; /* dumps read, without duplicates and those left out */
+    uint64_t dumps, dump_bytes; /* dumps read, except duplicates and dumps left out */
     /* Sums of the stalls and of their ms that session records give. */
     uint64_t told_stalls, told_ms;
-    /* Dumps that sessions did not write, not send, or not keep. */
+    /* Dumps that the recorder did not write, did not send, or did not keep. */
     uint64_t suppressed, over_quota, lost;
 };
 
@@ -83,19 +84,19 @@ uint64_t *usage_counter(struct app_usage *u, size_t i);
 uint64_t usage_counter_value(const struct app_usage *u, size_t i);
 
 void usage_release(struct app_usage *u);
-/* Returns the sums of a value of a facet, made if it is new, valid until the next call; NULL =
- * out of memory. */
+/* Returns the sums of a value of a facet; a new value is added. The result is valid until the next
+ * call; NULL = out of memory. */
 struct usage_sums *usage_sums_of(struct app_usage *u, enum usage_facet f, uint32_t text);
-/* Adds time that was not watched for a reason. False: out of memory. */
+/* Adds time that was not watched for this reason. False: out of memory. */
 bool usage_add_reason(struct usage_watch *w, uint32_t text, uint64_t ms);
-/* Adds all of `from`. texts: for each string of from's owner its index in u's; NULL: the indexes
- * are equal. False: out of memory, and u may hold a part. */
+/* Adds all of `from`. texts: for each string of from's owner, its index in u's owner; NULL: the
+ * indexes are the same. False: out of memory, and u may hold a part. */
 bool usage_merge(struct app_usage *u, const struct app_usage *from, const uint32_t *texts);
 
 /* Returns the sums over all values of a facet, without the launches' durations. */
 struct usage_sums usage_total(const struct app_usage *u, enum usage_facet f);
-/* Returns the watched share, in permille, of the time of the sessions that have it; -1: no session
- * has it. */
+/* Returns the watched share of the sessions' time, in permille, over the sessions that give it; -1:
+ * no session does. */
 int usage_watched_permille(const struct usage_watch *w);
 
 /* ---- launches ---- */
@@ -103,12 +104,12 @@ int usage_watched_permille(const struct usage_watch *w);
 /* A percentile of the durations of launches. */
 struct usage_launch {
     uint64_t ms;
-    bool below; /* the duration is less than ms: such launches left no dump */
+    bool below; /* true: the duration is less than ms, and such launches left no dump */
 };
-/* Returns the nearest-rank percentile over `launches`, of which those in `known` have a
- * duration; the others were shorter than threshold_ms (0: unknown, then shorter than any known
- * one). If there are more known ones than launches, it is over the known ones; if none is known,
- * it is below the threshold. permille: 1 … 1000. */
+/* Returns the nearest-rank percentile of the durations of `launches` launches. Those in `known`
+ * have a known duration; the others were shorter than threshold_ms (0 = unknown: shorter than any
+ * known one). If `known` has more than `launches`, the percentile is taken over `known` alone; if
+ * `known` is empty, the result is below the threshold. permille: 1 … 1000. */
 struct usage_launch usage_launch_percentile(const struct histogram *known, uint64_t launches,
                                             uint64_t threshold_ms, unsigned permille);
 

@@ -120,7 +120,7 @@ static void exposure_and_stalls_meet_by_value(void **state) {
     assert_int_equal(one->foreground_ms, 2 * HOUR);
     assert_int_equal(one->low_rate_s, 30);
     assert_int_equal(one->stalls, 3);
-    assert_int_equal(one->stalled_ms, 38000); /* the launch counts up to the cap only */
+    assert_int_equal(one->stalled_ms, 38000); /* a launch counts only up to the cap */
     assert_int_equal(histogram_total(&one->launch_ms), 1);
     assert_int_equal(two->stalls, 0);
     assert_int_equal(sums_of(m->t, USAGE_OS, "iOS 18.7")->foreground_ms, 2 * HOUR);
@@ -165,8 +165,8 @@ static void what_was_not_watched_is_no_exposure(void **state) {
     assert_int_equal(w->reasons.data[0].ms + w->reasons.data[1].ms, 501);
 }
 
-/* Counts a session of an hour of which the process was suspended for half, when there was nothing
- * to watch. */
+/* Counts a session of an hour in which the process was suspended for half of the time, when there
+ * was nothing to watch. */
 static void a_suspended_process_is_watched(void **state) {
     struct made *m = *state;
     const struct usage_watch *w = &m->t->usage.watch;
@@ -199,8 +199,8 @@ static void assert_launch(const struct histogram *h, uint64_t launches, unsigned
     assert_int_equal(l.ms, ms);
 }
 
-/* Counts ten launches, of which the two slow ones left dumps: of 3 and of 5 s, in histogram cells
- * with the middles 2,992 and 5,024. */
+/* Counts ten launches. Two of them were slow and left dumps, of 3 and 5 s, in histogram cells with
+ * the middles 2,992 and 5,024. */
 static void launches_without_a_dump_are_below_the_threshold(void **state) {
     (void)state;
     struct histogram h = {0};
@@ -211,7 +211,8 @@ static void launches_without_a_dump_are_below_the_threshold(void **state) {
     assert_launch(&h, 10, 900, 2992, false);
     assert_launch(&h, 10, 950, 5024, false);
     assert_launch(&h, 0, 500, 2992, false); /* no session counted launches */
-    assert_true(histogram_add(&h, 100));    /* a launch below the threshold is known */
+    /* A launch that is shorter than the threshold has a known duration. */
+    assert_true(histogram_add(&h, 100));
     assert_launch(&h, 10, 800, 2000, true);
     assert_launch(&h, 10, 900, 2992, false);
     assert_launch(&h, 3, 100, 100, false);

@@ -52,10 +52,9 @@ static int user_by_rate(const void *a, const void *b) {
     return COMPARE(*x, *y);
 }
 
-/* Estimates the number of users with time in the foreground. If k users are sampled and the
- * largest hash is the fraction h of the range of hashes, there are about (k - 1) / h users
- * (Bar-Yossef and others, 2002); those in the foreground have the same share of them as of the
- * sample. */
+/* Estimates the number of users with time in the foreground. If k users are sampled and the largest
+ * hash is the fraction h of the range of hashes, there are about (k - 1) / h users (Bar-Yossef and
+ * others, 2002). Their share of users in the foreground is taken to be that of the sample. */
 static uint64_t estimate_users(const struct user_sample *s, uint64_t sampled) {
     if (!s->cut) {
         return sampled;

@@ -1,8 +1,8 @@
-/* The stalled time of each user in a sample of the users: the 4,096 whose names have the
- * smallest hashes (a bottom-k sketch; Cohen and Kaplan, "Summarizing data using bottom-k
- * sketches", 2007), or all users if there are no more. Each has the sums over all that is known
- * of that user. A user who is in the sample of the whole is also in the sample of each part that
- * has the user, so samples merge exactly and in any order. Hashes do not depend on stalls, so
+/* The stalled time of each user in a sample of the users: the 4,096 whose names have the smallest
+ * hashes (a bottom-k sketch; Cohen and Kaplan, "Summarizing data using bottom-k sketches", 2007),
+ * or all users if there are no more. For each of these users it has the sums over all of the user's
+ * sessions and stalls. A user who is in the sample of the whole is also in the sample of each part
+ * that has the user, so samples merge exactly and in any order. Hashes do not depend on stalls, so
  * percentiles over the sample estimate those over all users. One standard error is 0.8 % of the
  * ranks at the median, and 0.16 % at p99. */
 #ifndef STALLKIT_CLASSIFY_USER_SAMPLE_H
@@ -19,14 +19,14 @@ enum { USER_SAMPLE_MAX = 4096 };
 struct user_sum {
     uint64_t hash; /* hash of the user's name */
     uint64_t foreground_ms,
-        stalled_ms; /* in ms: foreground time of all the user's sessions; stalled time of all the
-                       user's stalls, each up to the cap */
+        stalled_ms; /* both in ms: foreground time of all the user's sessions; stalled time of all
+                       the user's stalls, each counted up to the cap */
 };
 
 /* A sample of users. Zero-initialised = empty. */
 struct user_sample {
     VEC(struct user_sum) users; /* ascending by hash */
-    bool cut;                   /* users were left out of the sample */
+    bool cut;                   /* true: there are more users than the sample has */
 };
 
 void user_sample_release(struct user_sample *s);
@@ -40,13 +40,15 @@ enum { USER_PERCENTILES = 4 };
 /* The percentiles of ms_per_hour, in permille: 500, 900, 950, 990. */
 extern const unsigned user_percentiles[USER_PERCENTILES];
 
-/* The stalled time per hour in the foreground of the users. */
+/* The users' stalled time per hour in the foreground. */
 struct user_rates {
     /* Number of users with time in the foreground; an estimate (1.6 % standard error) if the sample
      * is cut. */
     uint64_t users;
-    uint64_t sampled; /* number of these in the sample, which the percentiles are over */
-    uint64_t never;   /* number of these without stalled time: no stall, or of unknown length */
+    /* Number of these users in the sample; the percentiles are computed over them. */
+    uint64_t sampled;
+    uint64_t never; /* number of these users without stalled time: they had no stall, or only stalls
+                       of unknown length */
     /* Number of sampled users with stalls but without known time in the foreground. */
     uint64_t unwatched;
     uint64_t ms_per_hour[USER_PERCENTILES]; /* nearest rank, including users without a stall */

@@ -1,4 +1,4 @@
-/* Tests of the sample of users: who is in it, and percentiles computed by hand. */
+/* Tests which users are in the sample, and percentiles that were computed by hand. */
 #include <stdarg.h>
 #include <setjmp.h>
 #include <stddef.h>

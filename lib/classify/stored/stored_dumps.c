@@ -1,4 +1,4 @@
-/* Chooses the dumps of a bucket that are kept, and copies the parts of them that are shown. */
+/* Chooses the dumps of a bucket that are stored, and copies those parts of them that are shown. */
 #include "classify/stored/stored_dumps.h"
 
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 
 enum { DAY_SIZE = 10 /* length of a day such as "2026-11-20" */ };
 
-/* Adds v to *sum, which stays below 2^64: numbers of dumps may be absurd. */
+/* Adds v to *sum without overflow, because dumps may give absurdly large numbers. */
 static void add_to(uint64_t *sum, uint64_t v) {
     if (!checked_add_u64(*sum, v, sum)) {
         *sum = UINT64_MAX;
@@ -35,7 +35,7 @@ static void drop(struct stored_dumps *s, struct stored_dump *d) {
     }
 }
 
-/* Puts d into a place, and drops the dump that may be there. */
+/* Stores d in a place, and drops the dump that is there. */
 static void place(struct stored_dumps *s, struct stored_dump **at, struct stored_dump *d) {
     if (d != *at) {
         d->owners++;
@@ -118,7 +118,7 @@ static size_t version_place(const struct stored_dumps *s, const struct stored_bu
     return at;
 }
 
-/* Should the offered dump get a place among those of versions? */
+/* Should the offered dump be stored as the dump of its version? */
 static bool wants_version(const struct stored_dumps *s, const struct stored_bucket *b,
                           const struct offer *o) {
     bool same;
@@ -149,8 +149,8 @@ static bool put_version(struct stored_dumps *s, struct stored_bucket *b, struct 
     return true;
 }
 
-/* Puts a dump, which the caller owns, too, into the places for which it is better. False: out of
- * memory. */
+/* Stores a dump in each place for which it is better than the present one. The caller stays an
+ * owner of the dump. False: out of memory. */
 static bool keep(struct stored_dumps *s, struct stored_bucket *b, struct stored_dump *d) {
     const struct offer o = offer_of(s, d);
     if (is_worse(s, &o, b->worst)) {
@@ -187,7 +187,7 @@ static bool in_chain(const struct dump_waits *w, const struct dump_thread *t) {
 }
 
 /* Copies the threads of a dump: the main thread, the holders of the locks for which it waits, then
- * the others in the dump's order up to STORED_THREADS. False: out of memory. */
+ * the others in the order of the dump, at most STORED_THREADS in all. False: out of memory. */
 static bool copy_threads(struct stored_dumps *s, struct stored_dump *out, const struct dump *d) {
     struct dump_waits w;
     dump_waits(d, dump_main_thread(d), &w);
@@ -208,7 +208,7 @@ static bool copy_threads(struct stored_dumps *s, struct stored_dump *out, const 
     return ok;
 }
 
-/* Copies the STORED_SAMPLES stacks with the most samples, of equal ones those sampled earlier.
+/* Copies the STORED_SAMPLES stacks with the most samples; of equal ones, those sampled earlier.
  * False: out of memory. */
 static bool copy_samples(struct stored_dumps *s, struct stored_dump *out, const struct dump *d) {
     for (size_t i = 0; i < d->sample_count; i++) {
@@ -423,7 +423,7 @@ static bool open_bucket(struct stored_dumps *s, struct stored_bucket **b, bool *
         add_to(&s->left_out, 1);
         return true;
     }
-    s->recent_count = 0; /* the array's entries belong to the dump before */
+    s->recent_count = 0; /* the entries of the array belong to the previous dump */
     *b = *b ? *b : calloc(1, sizeof **b);
     return *b != NULL;
 }

@@ -13,14 +13,14 @@
 #include "dump/dump.h"
 
 enum {
-    /* Maximum number of versions of a bucket with a dump of their own: the highest ones. */
+    /* Maximum number of versions of a bucket for which a dump is stored: the highest versions. */
     STORED_VERSIONS = 6,
     /* Maximum number of threads of a dump; the main one and holders of locks first. */
     STORED_THREADS = 64,
     STORED_FRAMES = 200, /* maximum number of frames of a stack: the innermost ones */
     STORED_SAMPLES = 24, /* maximum number of stacks of a dump: those sampled most */
-    /* Number of stacks of a bucket that are kept, the heaviest, each time it would have more than
-     * twice as many. */
+    /* Number of stacks of a bucket that are kept. When a bucket has more than twice as many, all
+     * but the heaviest are dropped. */
     STORED_STACKS = 128,
     /* Maximum number of versions, days or screens of a bucket; later ones are not stored. */
     STORED_VALUES = 400,
@@ -59,8 +59,8 @@ struct stored_dump {
     enum rule_cause cause;
     int64_t span_ms, duration_ms; /* in ms; -1 = unknown */
     bool fatal;
-    unsigned owners;                         /* number of places in which the dump is kept */
-    uint32_t threads_left;                   /* number of threads that were not kept */
+    unsigned owners;                         /* number of places that refer to the dump */
+    uint32_t threads_left;                   /* number of threads that were not stored */
     SMALL_VEC(struct stored_thread) threads; /* main thread first */
     SMALL_VEC(struct stored_sample) samples; /* the most sampled stack first */
 };
@@ -88,8 +88,10 @@ struct stored_bucket {
     SMALL_VEC(struct stored_dump *) of_version; /* worst dump of each version; versions ascend */
     struct stored_values by[STORED_FACETS];
     SMALL_VEC(struct stored_weight) stacks; /* in no particular order */
-    uint64_t dropped_ms; /* stalled time, in ms, of stacks that were dropped as too many */
-    uint64_t chosen;     /* dumps that stored_dumps_show took; the stacks are of them alone */
+    uint64_t dropped_ms; /* stalled time, in ms, of stacks that were dropped because there were too
+                            many */
+    uint64_t chosen; /* number of dumps that stored_dumps_show stored; if it is not 0, the stacks
+                        are those of these dumps alone */
 };
 
 /* The symbols of an image of the app, and the number of dumps with them. */
@@ -99,7 +101,7 @@ struct stored_image {
     uint64_t dumps;
 };
 
-/* A cache entry: a stack of the current dump, which is looked up twice, for its weight and for
+/* A cache entry: a stack of the current dump. Each stack is looked up twice, for its weight and for
  * the copy. */
 struct stored_recent {
     const uint64_t *frames; /* frames of the stack; NULL = the entry is empty */
@@ -107,11 +109,11 @@ struct stored_recent {
 };
 enum { STORED_RECENT = 64 };
 
-/* All stored dumps. Zero-initialised, except for limit = empty. */
+/* All stored dumps. Empty if zero-initialised except for `limit`. */
 struct stored_dumps {
     size_t limit;      /* maximum number of bytes stored; 0: nothing is stored */
     size_t used;       /* bytes of dumps; texts, frames and stacks are counted separately */
-    uint64_t left_out; /* number of dumps that came when the limit was reached */
+    uint64_t left_out; /* number of dumps that came after the limit was reached */
     struct map texts, frames, stacks;       /* interned: a stack is an array of indexes of frames */
     struct stored_values by[STORED_FACETS]; /* for all buckets together */
     VEC(struct stored_image) images;        /* in the order of their arrival */
@@ -127,12 +129,13 @@ void stored_bucket_free(struct stored_dumps *s, struct stored_bucket *b);
  * False: out of memory. */
 bool stored_dumps_add(struct stored_dumps *s, struct stored_bucket **b, const struct dump *d,
                       const struct stall_key *key, uint64_t ms) BASE_MUST_USE;
-/* Stores a dump that was chosen among those counted: as stored_dumps_add, but its values and images
- * are not counted. False: out of memory. */
+/* Stores a dump that was chosen among dumps which are counted elsewhere: as stored_dumps_add, but
+ * its values and images are not counted. False: out of memory. */
 bool stored_dumps_show(struct stored_dumps *s, struct stored_bucket **b, const struct dump *d,
                        const struct stall_key *key, uint64_t ms) BASE_MUST_USE;
-/* Adds counts of a value to the facet f of the bucket *b, which is made if it is NULL; without b,
- * to those of all buckets together; an empty text adds nothing. False: out of memory. */
+/* Adds counts of a value to facet f of the bucket *b, which is made if it is NULL. If b is NULL,
+ * they are added to those of all buckets together. An empty text adds nothing. False: out of
+ * memory. */
 bool stored_value_add(struct stored_dumps *s, struct stored_bucket **b, enum stored_facet f,
                       const struct stored_value *v, const char *text) BASE_MUST_USE;
 /* Moves the stored dumps of `from`, a bucket of the same s or NULL, to *b, and frees `from`; if *b

@@ -1,4 +1,4 @@
-/* Tests of the dumps that are kept to be looked at. */
+/* Tests of the dumps that a triage stores so that people can look at them. */
 #include "classify/stored/stored_dumps.h"
 
 #include <stdarg.h>

@@ -39,7 +39,7 @@ bool stored_put_text(struct stored_dumps *s, const char *text, uint32_t *out) {
     }
     len = STORED_TEXT;
     while (len > 0 && ((unsigned char)text[len] & 0xc0) == 0x80) {
-        len--; /* does not cut inside of a UTF-8 character */
+        len--; /* a text must not be cut inside a UTF-8 character */
     }
     char cut[STORED_TEXT + 4];
     memcpy(cut, text, len);

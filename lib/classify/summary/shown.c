@@ -1,4 +1,4 @@
-/* Adds dumps and sums that a caller keeps to those that are shown of a triage. */
+/* Adds dumps and sums that the caller keeps to the data that is shown of a triage. */
 #include "classify/summary/shown.h"
 
 #include <string.h>

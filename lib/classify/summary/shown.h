@@ -1,6 +1,6 @@
 /* Adds dumps, and stalled time by version and by day, to the buckets of level 1 of a finished
- * triage, for a caller that keeps them itself, such as a history. They are only shown in the
- * summary of the triage (summary.h), and change none of its counts. */
+ * triage. They come from a caller that keeps them itself, such as a history. They appear only in
+ * the summary of the triage (summary.h), and change none of its counts. */
 #ifndef STALLKIT_CLASSIFY_SHOWN_H
 #define STALLKIT_CLASSIFY_SHOWN_H
 
@@ -19,17 +19,18 @@ struct shown_bucket {
     const uint64_t *aliases; /* the bucket's earlier ids, see struct bucket; borrowed */
     size_t alias_count;
 };
-/* Sets *out to the bucket of a rank, 0 = the first of the output. False: there are fewer. */
+/* Sets *out to the bucket of a rank; 0 = the first bucket of the output. False: there are fewer
+ * buckets. */
 bool shown_bucket_at(const struct triage *t, size_t rank, struct shown_bucket *out);
 /* Returns how many dumps are ranked, in all buckets together. */
 uint64_t shown_dump_count(const struct triage *t);
-/* Adds dumps and their time with a value of f to the bucket of a rank or, with SHOWN_ALL, to all
- * together; without a bucket of that rank, nothing. ST_ERR: out of memory. */
+/* Adds dumps and their time with a value of facet f to the bucket of a rank or, with SHOWN_ALL, to
+ * all buckets together. If no bucket has the rank, nothing happens. ST_ERR: out of memory. */
 enum st shown_add_value(struct triage *t, size_t rank, enum stored_facet f, const char *text,
                         const struct stored_value *v, struct err *e) BASE_MUST_USE;
-/* Shows a dump of the bucket of a rank, under the dump's key; past SHOWN_BYTES, only counts it as
- * left out. ST_NONE: the key is of another bucket, or no bucket has the rank. ST_ERR: out of
- * memory. */
+/* Shows a dump in the bucket of a rank. The dump must have the key of that bucket. Past
+ * SHOWN_BYTES, the dump is only counted as left out. ST_NONE: the key belongs to another bucket, or
+ * no bucket has the rank. ST_ERR: out of memory. */
 enum st shown_add_dump(struct triage *t, size_t rank, const struct dump *d,
                        const struct stall_key *key, struct err *e) BASE_MUST_USE;
 

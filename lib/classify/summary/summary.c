@@ -73,8 +73,8 @@ static struct summary_values stored_values_of(struct summary_maker *m,
     return (struct summary_values){values, values ? v->values.len : 0};
 }
 
-/* Returns the stalled time by value of a facet of the usage; without `all`, of values that have
- * some. */
+/* Returns the stalled time for each value of a facet of the usage; without `all`, only for values
+ * with some stalled time. */
 static struct summary_values values_of_usage(struct summary_maker *m, enum usage_facet f, bool all,
                                              int (*order)(const void *, const void *)) {
     const struct usage_values *from = &m->t->usage.by[f];
@@ -120,7 +120,7 @@ static struct summary_values level2_of(struct summary_maker *m, const struct buc
     return (struct summary_values){values, values ? b->children.len : 0};
 }
 
-/* Returns the library that stands in the bucket's key without a function, and its time. */
+/* Returns the library that stands without a function in the bucket's key, and its time. */
 static struct summary_values framework_of(struct summary_maker *m, const struct bucket *b) {
     struct summary_value *values = value_room(m, 1);
     size_t count = 0;
@@ -152,8 +152,8 @@ static void fill_facets(struct summary_maker *m, const struct bucket *b,
     }
 }
 
-/* Appends "lock 80%, disk 20%", shares of the bucket's time, to m->text; without a time, only
- * the causes. */
+/* Appends "lock 80%, disk 20%", the causes' shares of the bucket's time, to m->text; if no time is
+ * known, only the causes. */
 static void add_cause_shares(struct summary_maker *m, const struct tally *t) {
     for (size_t i = 0; i < t->causes.len; i++) {
         const struct cause_tally *c = &t->causes.data[i];
@@ -232,7 +232,8 @@ static void add_symbols(struct summary_maker *m) {
         const char *id = stored_text(stored, image->id);
         const char *symbols = dump_symbols_text(image->symbols);
         strbuf_addstr(&m->text, i ? "\n" : "");
-        /* The id comes first: behind a name that is written from right to left it would be torn. */
+        /* The id comes first, because after a name that is written from right to left its
+         * characters would be displayed out of order. */
         strbuf_addf(&m->text, "%.8s%s", id, *id ? " " : "");
         text_add_clean(&m->text, stored_text(stored, image->name));
         strbuf_addf(&m->text, " %s in ", *symbols ? symbols : "not symbolicated");

@@ -1,6 +1,6 @@
-/* A finished triage, and its comparison with a baseline, as plain texts and numbers, for
- * printers with a form of their own, such as the page (lib/page). Texts may contain any bytes of
- * a dump. */
+/* A finished triage, and its comparison with a baseline, as plain texts and numbers. It is for
+ * printers that have their own form, such as the page (lib/page). Texts may contain any bytes of a
+ * dump. */
 #ifndef STALLKIT_CLASSIFY_SUMMARY_H
 #define STALLKIT_CLASSIFY_SUMMARY_H
 
@@ -26,8 +26,8 @@ enum summary_facet {
 
 struct summary_value {
     const char *text;
-    /* Number of dumps and stalled time: versions, days and screens have both if dumps are
-     * stored; actions and frameworks have ms alone, other facets dumps alone; 0 = unknown. */
+    /* Number of dumps and stalled time. If dumps are stored, versions, days and screens have both.
+     * Actions and frameworks have only ms, other facets only dumps. 0 = unknown. */
     uint64_t dumps, ms;
 };
 struct summary_values {
@@ -44,12 +44,12 @@ enum summary_mark {
     SUMMARY_IGNORED = 1 << 4, /* people marked the bucket to be ignored */
     SUMMARY_SUSPECT =
         1 << 5, /* the bucket's rate may have risen by half, but it has too few stalls to tell */
-    /* A level-2 bucket of it is new, or got worse, and it itself is not or did not. */
+    /* A level-2 bucket of this bucket is new, or regressed, while this bucket did not. */
     SUMMARY_NEW_INSIDE = 1 << 6,
     SUMMARY_WORSE_INSIDE = 1 << 7
 };
 
-/* The comparison of a bucket with the baseline, in words. */
+/* The words that describe how a bucket compares with the baseline. */
 struct summary_change {
     const char *verdict; /* "pass", "new", "regressed" …; NULL = the bucket was not compared */
     const char *measures[GATE_MEASURES]; /* "stalls 1.20 → 1.44 in 1,000 hours, × 1.20 (0.90 to
@@ -61,9 +61,11 @@ struct summary_change {
 struct summary_bucket {
     const char *id;
     const char *title; /* frames of the bucket's key, innermost first */
-    const char *place; /* place in the source, "src/cart.c:95"; "" = unknown, or not in detail */
+    const char *place; /* source location, such as "src/cart.c:95"; "" = unknown, or the bucket is
+                          not in detail */
     const char *cause; /* main cause */
-    const char *causes, *why; /* all causes with shares, and the reason; "" = not in detail */
+    /* All causes with their shares, and the reason; "" = the bucket is not in detail. */
+    const char *causes, *why;
     uint64_t ms, users, stalls, dumps, fatal; /* users: 0 = unknown; ms: 0 = unknown */
     uint64_t weight; /* weight by which the bucket is ranked: ms or stalls */
     struct tally_duration p50, p95, p99, max;
@@ -71,14 +73,14 @@ struct summary_bucket {
     const char *first, *last; /* times of the first and last dump; "" = unknown */
     const char *evidence;     /* id of the dump that is shown; "" = the dump has none */
     struct summary_values by[SUMMARY_FACETS];
-    struct summary_values
-        parts; /* titles and ms of the bucket's level-2 buckets; none if it is not in detail */
+    struct summary_values parts; /* titles and ms of the bucket's level-2 buckets; empty if the
+                                    bucket is not in detail */
     struct summary_change change;
     unsigned marks;                     /* bits of enum summary_mark */
     const struct stored_bucket *stored; /* stored dumps of the bucket; NULL = none */
 };
 
-/* A row of the comparison that the verdict counts or warns of. */
+/* A row of the comparison that decides the verdict, or of which the report warns. */
 struct summary_told {
     const char *title, *remark; /* remark: "" = none */
     const char *id; /* id of the row's bucket; NULL: the row stands for several buckets */
@@ -108,21 +110,21 @@ struct summary {
     VEC(struct summary_sentence) head; /* sentences that are shown above the buckets */
     /* Sentences about the two runs, and about the limits of their comparison. */
     VEC(struct summary_sentence) gate;
-    VEC(struct summary_told) told;      /* at most SUMMARY_TOLD_MOST, failing ones first */
+    VEC(struct summary_told) told;      /* at most SUMMARY_TOLD_MOST rows, the failing ones first */
     size_t told_more;                   /* number of further ones */
     VEC(struct summary_bucket) buckets; /* buckets of level 1, in the order of output */
     VEC(struct summary_bucket) gone;    /* buckets that only the baseline has: id, title, change */
     struct summary_values causes, versions, days; /* stalled time by cause, version and day */
-    /* Totals of versions, of which a bucket's values are shares: ms if dumps are stored, else
-     * dumps. */
+    /* Totals of the versions, to which a bucket's values are related as shares: ms if dumps are
+     * stored, else dumps. */
     struct summary_values shares;
     const struct stored_dumps *stored;
     struct arena arena;
 };
 
-/* Makes the summary of a finished triage, and of its comparison g with another (NULL = none);
- * both are borrowed. detail: how many buckets, from the first, are shown in detail. ST_ERR: out of
- * memory. */
+/* Makes the summary of a finished triage, and of its comparison g with another (NULL = none); both
+ * are borrowed. detail: number of buckets, counted from the first, that are shown in detail.
+ * ST_ERR: out of memory. */
 enum st summary_make(struct summary *s, const struct triage *t, const struct gate *g, size_t detail,
                      struct err *e) BASE_MUST_USE;
 void summary_release(struct summary *s);
@@ -139,11 +141,11 @@ struct summary_frame {
 /* The heaviest stack of a bucket. Zero-initialised = empty. */
 struct summary_stack {
     VEC(struct summary_frame) frames; /* innermost first */
-    struct strbuf explanation;        /* text that --explain prints of the stack */
+    struct strbuf explanation;        /* the text that --explain prints for the stack */
     struct arena arena;               /* memory of the texts */
 };
-/* Sets *out to the heaviest stack of a bucket, explained by the rules of k. It stays empty if
- * the bucket has no stack, or a malformed one, as partials may hold any text. ST_ERR: out of
+/* Sets *out to the heaviest stack of a bucket, explained by the rules of k. *out stays empty if the
+ * bucket has no stack, or a malformed one, because partials may hold any text. ST_ERR: out of
  * memory. */
 enum st summary_explain(const struct summary *s, const struct summary_bucket *b, struct keyer *k,
                         struct summary_stack *out, struct err *e) BASE_MUST_USE;

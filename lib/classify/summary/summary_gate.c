@@ -18,8 +18,8 @@ static void fill_change(struct summary_maker *m, const struct gate *g, const str
     out->ratio = gate_is_compared(time) ? time->ratio : 0;
 }
 
-/* Returns the marks of a bucket: it is better if the whole confidence interval of the ratio of
- * stalls or of time is below 1, and neither interval is above 1. */
+/* Returns the marks of a bucket. It is better if the confidence interval of the ratio of stalls or
+ * of time lies wholly below 1, and neither interval lies wholly above 1. */
 static unsigned marks_of(const struct gate_row *row) {
     const struct rates_comparison *count = &row->by[RATES_COUNT], *time = &row->by[RATES_MS];
     if (row->verdict == GATE_IGNORED) {
@@ -66,7 +66,7 @@ static size_t told_rank(const struct gate *g, const struct gate_row *row,
     return at ? at->value : SIZE_MAX;
 }
 
-/* Marks a bucket with what the gate found of a level-2 bucket of it. */
+/* Adds the gate's marks of a level-2 bucket to the level-1 bucket that contains it. */
 static void mark_inside(struct summary_bucket *b, unsigned marks) {
     if (marks & SUMMARY_NEW && !(b->marks & SUMMARY_NEW)) {
         b->marks |= SUMMARY_NEW_INSIDE;
@@ -77,7 +77,7 @@ static void mark_inside(struct summary_bucket *b, unsigned marks) {
     b->marks |= marks & SUMMARY_IGNORED;
 }
 
-/* Adds the rows that the verdict counts or warns of, which come first. */
+/* Adds the rows that decide the verdict or of which the report warns. These rows come first. */
 static void add_told(struct summary_maker *m, const struct gate *g, const struct map *places) {
     size_t told = gate_told_rows(g);
     for (size_t i = 0; i < told && i < g->rows.len && !m->failed; i++) {

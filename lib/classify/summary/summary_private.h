@@ -1,4 +1,4 @@
-/* Declares what the files that make a summary share. */
+/* Declares the types and functions that the files that make a summary share. */
 #ifndef STALLKIT_CLASSIFY_SUMMARY_PRIVATE_H
 #define STALLKIT_CLASSIFY_SUMMARY_PRIVATE_H
 

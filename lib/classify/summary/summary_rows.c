@@ -1,5 +1,5 @@
-/* Writes and reads the rows of a summary: LEB128 numbers, and a table of texts, each with a NUL
- * behind it, to which the numbers refer by offset. */
+/* Writes and reads the rows of a summary: LEB128 numbers, and a table of texts, each followed by a
+ * NUL. Numbers refer to texts by their offset in the table. */
 #include "classify/summary/summary_rows.h"
 
 #include <stdlib.h>
@@ -15,7 +15,7 @@
 /* ROW_BYTES_MIN: minimum number of bytes of a row, one for each of its numbers. */
 enum { ROWS_VERSION = 1, ROW_BYTES_MIN = 16 };
 
-/* The facets of a row; only versions have their dumps. */
+/* The facets of a row. Only for versions the numbers of dumps are written. */
 static const enum summary_facet row_facets[] = {SUMMARY_VERSION, SUMMARY_OS, SUMMARY_DEVICE,
                                                 SUMMARY_ACTION, SUMMARY_FRAMEWORK};
 enum { ROW_FACETS = sizeof row_facets / sizeof *row_facets };
@@ -59,7 +59,7 @@ static void put_duration(struct rows_writer *w, struct tally_duration d) {
     put_number(w, d.at_least);
 }
 
-/* False: the bucket's id is no number. */
+/* Writes a row. False: the bucket's id is not a number. */
 static bool put_row(struct rows_writer *w, const struct summary_bucket *b) {
     uint64_t id;
     enum rule_cause cause;
@@ -139,7 +139,8 @@ static const char *take_text(struct rows_reader *r) {
     return r->texts + at;
 }
 
-/* Reads how many things follow, of which each has at least so many bytes. */
+/* Reads the number of items that follow, each of which has at least `bytes` bytes; a larger number
+ * is damage. */
 static size_t take_count(struct rows_reader *r, size_t bytes) {
     uint64_t count = reader_uleb128(&r->numbers);
     if (count > reader_left(&r->numbers) / bytes) {
@@ -217,7 +218,7 @@ static void take_rows(struct rows_reader *r, struct summary *s) {
     }
 }
 
-/* Begins to read. False: the bytes are damaged. */
+/* Prepares the reader. False: the bytes are damaged. */
 static bool open_rows(struct rows_reader *r, struct arena *arena, const void *bytes, size_t len) {
     *r = (struct rows_reader){
         .numbers = reader_init("rows", bytes, len), .text_left = SUMMARY_TEXTS_MAX, .arena = arena};

@@ -1,5 +1,5 @@
-/* Any bytes as the rows of a page that a history keeps: refused, or read and written, and read
- * again the same. */
+/* Reads any bytes as the rows of a page that a history keeps. They are refused, or they are read
+ * and written, and reading them again gives the same. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,7 +28,7 @@ static enum st note_gone(void *ctx, const struct gone_bucket *b, struct err *e) 
     return ST_OK;
 }
 
-/* Reads rows behind `first` buckets, and writes them again. */
+/* Reads rows that follow `first` buckets, and writes them again. */
 static void read_and_write(const void *bytes, size_t len, size_t first, struct strbuf *out) {
     struct summary s = {0};
     struct found found = {0};

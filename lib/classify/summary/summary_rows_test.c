@@ -1,4 +1,5 @@
-/* Tests the rows that a history keeps of a page: what is written is read, and damage is refused. */
+/* Tests the rows that a history keeps for a page: rows that were written can be read, and damaged
+ * rows are refused. */
 #include <stdarg.h>
 #include <setjmp.h>
 #include <stddef.h>
@@ -101,8 +102,8 @@ static void rows_are_read_as_they_were_written(void **state) {
     strbuf_release(&rows);
 }
 
-/* Reads a copy that has exactly these bytes, so that a sanitizer sees each read past them. Both
- * readings must agree. */
+/* Reads a copy that has exactly these bytes, so that a sanitizer sees each read past their end.
+ * Both ways of reading must agree. */
 static bool is_sound(const void *bytes, size_t len) {
     void *copy = malloc(len ? len : 1);
     struct err e = {0};
@@ -142,7 +143,8 @@ static void each_changed_byte_is_refused_or_read(void **state) {
             rows.data[i] = (char)(rows.data[i] ^ (char)change);
         }
     }
-    assert_true(refused > rows.len); /* the form, the lengths and the offsets at least */
+    /* At least every change of the form, of a length or of an offset is refused. */
+    assert_true(refused > rows.len);
     strbuf_release(&rows);
 }
 
@@ -151,7 +153,8 @@ static void put(struct strbuf *out, uint64_t number) {
     strbuf_add(out, bytes, (size_t)(leb128_put(bytes, number) - bytes));
 }
 
-/* A few kilobytes refer so often to one text that all of them together would be gigabytes. */
+/* A few kilobytes of rows refer so often to one text that all references together would have
+ * gigabytes. */
 static void texts_have_a_budget(void **state) {
     (void)state;
     enum { TEXT = 1 << 20, TIMES = 4096 };

@@ -1,4 +1,4 @@
-/* Explains the stack that a bucket has kept by rules. */
+/* Explains the stack that a bucket has kept, by the rules. */
 #include <string.h>
 
 #include "classify/keys/exemplar.h"
@@ -18,7 +18,7 @@ void summary_stack_release(struct summary_stack *s) {
     arena_release(&s->arena);
 }
 
-/* Is the line of a function that was inlined? */
+/* Was the function of this line inlined? */
 static bool is_inlined(const struct dump *d, const struct dump_line *line) {
     for (size_t i = 0; line && i < d->location_count; i++) {
         const struct dump_location *l = &d->locations[i];
@@ -90,7 +90,7 @@ static enum st explain_document(struct keyer *k, const struct strbuf *text,
     return st;
 }
 
-/* Returns the level-2 bucket with most time that has a stack; NULL = none has. */
+/* Returns the level-2 bucket with most time among those that have a stack; NULL = none has. */
 static const struct bucket *heaviest_part(const struct triage *t, const struct bucket *b) {
     for (size_t i = 0; i < b->children.len; i++) {
         const struct bucket *part = t->level[1].buckets.data[b->children.data[i]];

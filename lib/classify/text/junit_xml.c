@@ -36,7 +36,7 @@ static void put_time(struct junit_xml *x, uint64_t ms) {
 }
 
 /* Writes an attribute "timestamp" as "2026-11-20T10:00:00", the only form that windyroad's schema
- * allows; 1970-01-01T00:00:00 if `time` is no such text. */
+ * allows. If `time` is not an RFC 3339 time, 1970-01-01T00:00:00 is written. */
 static void put_timestamp(struct junit_xml *x, const char *time) {
     enum { SECONDS = 19 };
     char text[] = "1970-01-01T00:00:00";

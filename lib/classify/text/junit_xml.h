@@ -20,8 +20,9 @@ struct junit_xml {
 struct junit_suite {
     const char *name, *package;
     size_t tests, failures, skipped;
-    const char *time; /* start of the run, RFC 3339; for any other text 1970 is written */
-    uint64_t ms;      /* length of the run in ms */
+    /* Start of the run as RFC 3339 text; for any other text, the year 1970 is written. */
+    const char *time;
+    uint64_t ms; /* duration of the run in ms */
 };
 
 struct junit_case {
@@ -32,7 +33,7 @@ struct junit_case {
     const char *skipped; /* why the case was skipped; NULL = it was run */
 };
 
-/* These calls write a report in this order: the beginning, properties, the cases, text of the
+/* The calls that write a report, in this order: the beginning, properties, the cases, text of the
  * output, the end. */
 void junit_begin(struct junit_xml *x, const struct junit_suite *s);
 void junit_property(struct junit_xml *x, const char *name, const char *value);

@@ -8,15 +8,15 @@
 
 #include "base/sink.h"
 
-/* Zero-initialised = no field has a value. Texts may be NULL. */
+/* The fields of a head. Zero-initialised = no field has a value. Texts may be NULL. */
 struct answer_head {
     const char *kind; /* "dump", "session" or "refused" */
     const char *id;   /* of the dump or session */
-    const char *time; /* of which the hour is written, if it is an RFC 3339 time */
+    const char *time; /* a time, whose date and hour are written if it is an RFC 3339 time */
     const char *version, *os;
     const char *image_id, *image; /* the first image of the app without symbols */
     const char *bucket, *cause;   /* empty if the dump is not ranked */
-    const char *title;            /* the bucket's; or the reason of a refusal */
+    const char *title; /* title of the bucket, or the reason why the record was refused */
     uint64_t ms, span_ms;
 };
 

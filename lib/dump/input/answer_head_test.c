@@ -1,4 +1,4 @@
-/* Heads of records: their fields, and what of a time is an hour. */
+/* Tests the heads of records: their fields, and the part of a time up to its hour. */
 #include "dump/input/answer_head.h"
 
 #include <setjmp.h>

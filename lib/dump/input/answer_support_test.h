@@ -15,7 +15,7 @@
 struct answer_log {
     struct strbuf text;
     uint64_t answered, failures;
-    bool whole; /* write why a line was refused, rather than '!' */
+    bool whole; /* true: the log has the reason of each refusal; false: it has '!' instead */
 };
 
 static inline enum st answer_log_take(void *ctx, struct dump *d, void *result, struct err *e) {

@@ -35,7 +35,8 @@ static void document_fail(struct dump_pipeline *d, const struct document *doc,
                           const struct err *why) {
     struct err named = *why;
     if (why->code == ERR_NOTHING && !doc->found) {
-        named.code = ERR_UNSUPPORTED; /* a user who names a file expects it to be read */
+        /* A file that the user named is refused with an error, not skipped. */
+        named.code = ERR_UNSUPPORTED;
     }
     if (doc->answered) {
         d->ops->refuse(d->ctx, strbuf_cstr(&doc->where), &named);
@@ -103,8 +104,8 @@ static void document_deliver(void *ctx, void *item) {
     document_retire(doc);
 }
 
-/* Reads the documents, whole or broken, in a line that dump_stream_line took for one dump but that
- * is none. */
+/* Reads a line again that dump_stream_line took for one dump, but that is not one: it may hold
+ * several documents, or a broken one. */
 static void document_reread(struct dump_pipeline *d, struct document *line) {
     struct dump_stream *stream = NULL;
     struct dump_stream_line part = {0};
@@ -122,8 +123,8 @@ static void document_reread(struct dump_pipeline *d, struct document *line) {
             st == ST_OK ? document_new(d, line->where.data, line->name_len, &part) : NULL;
         if (doc) {
             doc->found = line->found;
-            /* The last worker's number may be used here, because its thread, the caller's, runs no
-             * job now. */
+            /* The number of the last worker is free for this thread, the caller's, because no job
+             * runs on it now. */
             document_work(d, doc, d->jobs - 1);
             document_deliver(d, doc);
             continue;
@@ -284,7 +285,7 @@ static enum input_kind input_judge(struct dump_pipeline *d, struct gz_input *in,
     return unsure ? INPUT_UNSURE : INPUT_DUMPS;
 }
 
-/* Reports how many lines of the input were skipped and how many reports were mended. Both are
+/* Reports how many lines of the input were skipped, and how many reports had to be mended. Both are
  * notices (ERR_UNREAD), not failures. */
 static void tell_text(struct dump_pipeline *d, const struct dump_stream *stream, const char *name) {
     const uint64_t passed = dump_stream_passed_over(stream), mended = dump_stream_mended(stream);

@@ -13,29 +13,31 @@ enum { DUMP_PIPELINE_JOBS_MAX = 256 };
 
 /* The command's operations on dumps. ctx is the member of struct dump_pipeline. */
 struct dump_pipeline_ops {
-    size_t result_size; /* bytes of result that work fills for take; 0 = none */
+    size_t result_size; /* size of the result that `work` fills in and `take` receives, in bytes; 0
+                           = none */
     unsigned window;    /* documents in flight for each thread, at least 1; each takes memory */
-    /* Runs on a worker before parsing: is this document of use? If not, it is skipped. NULL: all
-     * are. */
+    /* Called on a worker before parsing: is this document needed? If not, it is skipped. NULL: all
+     * documents are needed. */
     bool (*wanted)(void *ctx, const char *text, size_t len);
-    /* Works on a parsed dump, on worker 0 … jobs-1, several at once. *result is zeroed. NULL: dumps
-     * are only parsed. */
+    /* Called with a parsed dump, on worker 0 … jobs-1, several at once. *result is zeroed. NULL:
+     * dumps are only parsed. */
     enum st (*work)(void *ctx, struct dump *d, void *result, unsigned worker, struct err *e);
     /* Takes a finished dump, on the thread of dump_pipeline_read in the order of the input, if work
      * returned ST_OK. */
     enum st (*take)(void *ctx, struct dump *d, void *result, struct err *e);
     /* Frees what *result holds, whether take ran or not; *result may be zeroed. May be NULL. */
     void (*release)(void *result);
-    /* Takes a document that is no dump but a session record, see stall-dump(5); called where take
-     * would be. NULL: they are skipped. Its strings hold no raw line ends. where: "INPUT:LINE". */
+    /* Takes a document that is no dump but a session record, see stall-dump(5); called in place of
+     * take. NULL: session records are skipped. Strings in the text hold no raw line ends. where:
+     * "INPUT:LINE". */
     void (*take_session)(void *ctx, const char *where, const char *text, size_t len);
     /* Called with each opened input on the thread of dump_pipeline_read. ST_NONE: the input holds
      * dumps, and the bytes read of it were put back. ST_OK: it was something else and has been
      * read. ST_ERR: it is unreadable. NULL: all inputs are dumps. The caller keeps ownership of in.
      */
     enum st (*other_input)(void *ctx, struct gz_input *in, const char *name, struct err *e);
-    /* Called when all that was read has been taken and the next read may wait: a command that
-     * writes as it reads flushes its output. May be NULL. */
+    /* Called when every dump read so far has been taken and the next read may have to wait. A
+     * command that writes as it reads flushes its output here. May be NULL. */
     void (*idle)(void *ctx);
     /* Returns after how many ms without data `idle` is to be called again; -1: not before the next
      * read. Called after `idle`, on the same thread. NULL: -1. */
@@ -104,7 +106,8 @@ void dump_pipeline_answer(struct dump_pipeline *d, int fd, const char *name);
 bool dump_pipeline_named(const char *name);
 /* Delivers all documents in flight, then reports a failure. */
 void dump_pipeline_fail(struct dump_pipeline *d, const char *where, const struct err *why);
-/* Delivers all documents in flight, for an other_input that writes its own output after theirs. */
+/* Delivers all documents in flight, so that other_input can write its own output after the output
+ * of these documents. */
 void dump_pipeline_settle(struct dump_pipeline *d);
 /* Delivers all documents in flight and ends the threads; does nothing if the pipeline is not
  * open. */

@@ -78,13 +78,14 @@ void dump_stream_close(struct dump_stream *s) {
     }
 }
 
-/* Is the text so far the beginning of a recorder's dump, or could it become one? */
+/* Is the text, as far as it was read, the beginning of a recorder's dump, or could more bytes make
+ * it one? */
 static bool may_begin_dump(const char *p, size_t len) {
     return memcmp(p, STREAM_DUMP_HEAD, len < STREAM_DUMP_HEAD_LEN ? len : STREAM_DUMP_HEAD_LEN) ==
            0;
 }
 
-/* Does a line after a broken document look like the rest of a pretty-printed one? */
+/* Does a line after a broken document look like the rest of a pretty-printed document? */
 static bool is_remains(const char *p, size_t len) {
     size_t indent = 0;
     while (indent < len && (p[indent] == ' ' || p[indent] == '\t')) {
@@ -129,7 +130,7 @@ static enum st find_start(struct dump_stream *s, struct err *e) {
     }
 }
 
-/* The line of the document that is scanned next. */
+/* The line that is scanned next, of the current document. */
 struct next_line {
     size_t len;
     bool ended;
@@ -159,7 +160,7 @@ static void end_at(struct dump_stream *s, const struct next_line *line, size_t u
 static enum st bad_line(struct dump_stream *s, const struct next_line *line, size_t used,
                         enum scan_event why, size_t *len, struct err *e) {
     s->skip_rest = !line->first || used > 0;
-    if (line->first) { /* the dump's parser words the error better */
+    if (line->first) { /* the error of the dump's parser is more precise */
         stream_pass_line(s, line->len, line->ended);
         *len = s->pos - s->start - line->ended;
         return ST_OK;
@@ -201,8 +202,8 @@ static bool is_ips_header(const char *text, size_t len) {
     return report_is_ips_header((struct span){text, text + len});
 }
 
-/* Is the document so far the first line of an .ips, and does its body follow? ST_OK: yes, and *text
- * becomes whether the body is text rather than JSON. ST_NONE: no. */
+/* Is the document so far the first line of an .ips that is followed by its body? ST_OK: yes, and
+ * *text is set to whether the body is text rather than JSON. ST_NONE: no. */
 static enum st has_body(struct dump_stream *s, size_t taken, bool *text, struct err *e) {
     size_t len;
     if (stream_begins_dump(s->text.data + s->start, taken) ||
@@ -214,7 +215,7 @@ static enum st has_body(struct dump_stream *s, size_t taken, bool *text, struct 
         return st;
     }
     const char *p = s->text.data + s->pos, *first = p;
-    while (stream_is_blank(first, 1)) { /* the line is not blank, but may be indented in Markdown */
+    while (stream_is_blank(first, 1)) { /* the body may be indented, as in Markdown */
         first++;
     }
     *text = *first != '{' && *first != '[';
@@ -242,8 +243,8 @@ static enum st take_json(struct dump_stream *s, size_t *len, struct err *e) {
             return cut_short(s, e);
         }
         size_t used = line.len;
-        /* A first line that is one balanced object is a line of JSON Lines: its grammar is left to
-         * the parser on another thread. */
+        /* A first line that is one balanced object is a line of JSON Lines. Its grammar is not
+         * checked here, but by the parser on another thread. */
         enum scan_event result = line.first && span_is_container((struct span){p, p + line.len})
                                      ? SCAN_DONE
                                      : scan_feed(&scan, p, line.len + line.ended, &used);
@@ -288,8 +289,8 @@ static enum st take_payload(struct dump_stream *s, uint64_t length, struct err *
     return ST_OK;
 }
 
-/* Takes the items after the document so far, if this looks like an envelope's header; *len is the
- * length from the document's start. ST_NONE: it does not, or no item follows. */
+/* Takes the items after the document so far, if the document looks like an envelope's header; *len
+ * is the length from the document's start. ST_NONE: it does not look so, or no item follows. */
 static enum st take_envelope(struct dump_stream *s, size_t *len, struct err *e) {
     struct span header = {s->text.data + s->start, s->text.data + s->start + *len};
     enum st st = envelope_is_header(header) ? ST_OK : ST_NONE;
@@ -352,7 +353,7 @@ static enum st take_text_body(struct dump_stream *s, size_t *len, struct err *e)
 }
 
 /* Takes the JSON body of an .ips, behind its first line. The window of macOS that shows a report
- * appends lines about the machine, "Model: …" first: they are passed over. */
+ * appends lines about the machine, the first of which is "Model: …": these lines are skipped. */
 static enum st take_json_body(struct dump_stream *s, size_t *len, struct err *e) {
     static const char model[] = "Model: ";
     size_t line;
@@ -408,7 +409,7 @@ enum st dump_stream_next(struct dump_stream *s, const char **text, size_t *len, 
         st = err_set(e, s->broken.code, "%s", s->broken.text);
     }
     if (st == ST_ERR && s->at_end && s->pos == s->text.len) {
-        err_clear(&s->broken); /* the caller has had this error */
+        err_clear(&s->broken); /* the caller has received this error already */
     }
     return st;
 }

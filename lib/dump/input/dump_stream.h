@@ -56,8 +56,8 @@ bool dump_stream_line(struct dump_stream *s, struct dump_stream_line *out);
  * read. */
 bool dump_stream_sees_document(struct dump_stream *s);
 /* Does an input that starts with these bytes hold a text report, at its beginning or after other
- * lines? *more is set to whether further bytes would decide about its beginning. ST_NONE: no.
- * ST_ERR: ERR_NOMEM. */
+ * lines? *more is set if the answer about the beginning needs further bytes. ST_NONE: no. ST_ERR:
+ * ERR_NOMEM. */
 enum st dump_stream_is_text(const char *bytes, size_t len, bool *more, struct err *e) BASE_MUST_USE;
 /* Returns the number of lines that dump_stream_next has skipped outside of text reports; lines of a
  * log are not counted. */

@@ -40,9 +40,11 @@ enum st stream_read_some(struct dump_stream *s, struct err *e) {
     strbuf_took(&s->text, got);
     line_ends_mend(&s->ends, s->text.data, known, s->text.len, s->at_end);
     if (s->ends != ends) {
-        s->looked = 0; /* any carriage return may have become a line feed */
+        s->looked = 0; /* any carriage return in the text may have been turned into a line feed, so
+                          the search for a line feed starts over */
     } else if (s->looked == known && known > 0) {
-        s->looked--; /* a carriage return at the end may have become a line feed */
+        s->looked--; /* a carriage return at the end may have been turned into a line feed, so that
+                        byte is searched again */
     }
     return s->at_end ? ST_NONE : ST_OK;
 }

@@ -14,7 +14,7 @@ static void require(bool sentence) {
     }
 }
 
-/* What was seen of an input. */
+/* The facts about the documents that were read from an input. */
 struct seen {
     uint64_t line; /* of the last document */
     struct strbuf text;

@@ -1,5 +1,5 @@
-/* Frees JSON reports of what mail, web pages and logs put around their lines. (Text reports are
- * mended line by line when they are taken.) */
+/* Removes from JSON reports the characters that mail, web pages and logs have added to their lines.
+ * (Text reports are mended line by line when they are taken.) */
 #include <string.h>
 
 #include "dump/dump.h"
@@ -10,8 +10,8 @@
 #include "dump/reports/report_format_private.h"
 #include "dump/reports/report_span_private.h"
 
-/* Finds how the lines from offset `at` of the text on were changed; it reads as many as it needs.
- */
+/* Finds how the lines from offset `at` of the text on were changed, and reads as many lines as that
+ * needs. */
 static struct text_mend mend_at(struct dump_stream *s, size_t at) {
     for (;;) {
         bool more = false, soon = false;
@@ -26,9 +26,10 @@ static struct text_mend mend_at(struct dump_stream *s, size_t at) {
     }
 }
 
-/* Copies lines of the text, mended, from offset `at` to the end of the JSON text that begins there;
- * of an .ips, which has a second text, until a line was not changed in this way. *end becomes the
- * offset behind them. False: they are no JSON, or too many, or memory ran out. */
+/* Copies lines of the text, mended, from offset `at` to the end of the JSON text that begins there.
+ * An .ips has a second text after it: then the copy ends before the first line that was not changed
+ * in the same way. *end becomes the offset behind the copied lines. False: the lines are not JSON,
+ * or too many, or memory ran out. */
 static bool copy_mended(struct dump_stream *s, size_t at, struct text_mend mend, struct strbuf *out,
                         size_t *end) {
     const size_t begin = at;
@@ -73,7 +74,8 @@ static bool begins_with_report(const struct dump_stream *s, struct span text) {
            report_is_recognised(json.p, line_len(json), s->maps);
 }
 
-/* May the line be the first one of JSON that was changed? A list has objects. */
+/* May the line be the first one of a JSON report whose lines were changed? A list counts only if it
+ * has objects. */
 static bool may_hold_json(struct span line) {
     const struct span bare = line_trim(line);
     bool list = bare.p < bare.end && bare.end[-1] == '[';
@@ -99,7 +101,8 @@ bool stream_mends_json(struct dump_stream *s, size_t at, size_t len, struct strb
     strbuf_clear(out);
     if (!copy_mended(s, at, mend, out, end) ||
         !begins_with_report(s, (struct span){strbuf_cstr(out), strbuf_cstr(out) + out->len})) {
-        s->unmended = s->dropped + *end; /* these lines are not looked at again */
+        /* These lines are not searched for a changed report again. */
+        s->unmended = s->dropped + *end;
         s->room.failed = s->room.failed || out->failed;
         return false;
     }

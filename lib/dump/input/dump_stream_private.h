@@ -15,26 +15,28 @@ struct dump_stream {
     struct strbuf text;  /* the document so far, from `start`, and bytes read beyond it */
     size_t start;        /* index in text at which the document begins */
     size_t pos;          /* offset in text of the next byte to scan */
-    size_t looked; /* no line feed is from pos to this offset in text, if that is after pos: many
-                      documents on one line are not searched for its end again */
+    size_t looked; /* there is no line feed between pos and this offset in text, if the offset is
+                      after pos; so the end of a line with many documents is searched once */
     size_t kept;   /* offset in text after the mended lines of a text report, at or before pos */
     uint64_t line; /* line number at pos */
     enum line_ends ends; /* of the input's lines */
-    bool skip_rest;      /* the last document broke: lines that look like its rest are dropped */
-    bool in_line;        /* a document of the same line ends at pos, and '{' follows */
-    bool at_end;         /* the input has ended, or failed */
-    bool first;          /* no line was read yet, so that a byte order mark may come */
-    bool searched;       /* lines need no longer be searched for reports between them */
-    bool in_text;        /* the text reports are among other lines, which are skipped */
-    bool in_prose;       /* the lines between the reports are not those of a log */
-    bool fenced;       /* the last skipped line is a fence of Markdown, after which a text begins */
-    uint64_t passed;   /* lines that were skipped, blank ones apart */
-    uint64_t mended;   /* reports that were mended */
-    uint64_t dropped;  /* bytes of the input before text[0] */
-    uint64_t unmended; /* offset in the input before which no line begins a JSON report that has to
-                          be mended */
-    struct err broken; /* why the input failed; reported once, after the last document */
-    struct strbuf room;             /* memory for mended lines */
+    bool skip_rest; /* the last document was broken: lines that look like its rest are dropped */
+    bool in_line;  /* a document ended at pos in the middle of a line, and the next one begins there
+                      with '{' */
+    bool at_end;   /* the input has ended, or failed */
+    bool first;    /* no line was read yet, so that a byte order mark may come */
+    bool searched; /* lines need no longer be searched for reports between them */
+    bool in_text;  /* lines before the text reports, and between them, are skipped */
+    bool in_prose; /* false: the lines between the reports are those of a log; true: they are prose
+                    */
+    bool fenced;   /* the last skipped line is a fence of Markdown (```) that begins code */
+    uint64_t passed;    /* lines that were skipped, blank ones apart */
+    uint64_t mended;    /* reports that were mended */
+    uint64_t dropped;   /* bytes of the input before text[0] */
+    uint64_t unmended;  /* offset in the input before which no line begins a JSON report that has to
+                           be mended */
+    struct err broken;  /* why the input failed; reported once, after the last document */
+    struct strbuf room; /* memory for mended lines */
     const struct report_maps *maps; /* of dump_stream_use_maps */
     bool (*ready)(void *ctx);       /* see dump_stream_ask; NULL = none */
     bool (*before)(void *ctx);      /* called before each read that may wait; NULL = none */
@@ -46,14 +48,14 @@ struct dump_stream {
 /* Drops consumed bytes from the buffer, but only once they are at least half of it: otherwise a
  * buffer of short lines would be moved for each of them. */
 void stream_drop_consumed(struct dump_stream *s);
-/* Ends the input because a buffer could not grow: a document that was read in part is of no use
- * without its rest. Fills e with what `full` lacks; returns ST_ERR. */
+/* Ends the input because a buffer could not grow, since the part of a document that was read is of
+ * no use without the rest. Fills e with the error of `full`; returns ST_ERR. */
 enum st stream_end_early(struct dump_stream *s, const struct strbuf *full, struct err *e);
-/* Appends more of the input to the text. ST_NONE at its end. ST_ERR only for lack of memory; an
- * input that fails ends there, and the failure is kept in `broken`. */
+/* Appends more of the input to the text. ST_NONE: the input has ended. ST_ERR: out of memory. If
+ * reading fails, the input counts as ended, and the error is kept in `broken`. */
 enum st stream_read_some(struct dump_stream *s, struct err *e);
-/* Appends more of the input, after a call of the caller's function `before`, as this may wait.
- * Results as of stream_read_some; ST_NONE also if the input has ended. */
+/* Calls the caller's function `before`, because reading may wait, and then appends more of the
+ * input to the text. Returns as stream_read_some; ST_NONE also if the input had ended before. */
 enum st stream_read_more(struct dump_stream *s, struct err *e);
 /* Reads more of the input if that needs no waiting; false: it did not. */
 bool stream_read_at_once(struct dump_stream *s);
@@ -80,22 +82,23 @@ enum st stream_too_long(struct dump_stream *s, size_t len, bool ended, struct er
 
 /* Does a report in JSON, whose lines were changed (text_mend.h), begin with the line at offset `at`
  * of the text, of len bytes? *end becomes the offset behind its lines, and *out their mended text.
- * It reads them all. */
+ * All of these lines are read. */
 bool stream_mends_json(struct dump_stream *s, size_t at, size_t len, struct strbuf *out,
                        size_t *end);
-/* Mends such a report in place if it begins with the line at pos; false: none does. */
+/* If the line at pos begins a report in JSON whose lines were changed, mends the report in place.
+ * False: no such report begins there. */
 bool stream_mend_json(struct dump_stream *s, size_t len);
 
 /* ---- text (dump_stream_text.c) ---- */
 
-/* Returns the format of the text report that begins at offset `at` of the text, and sets *mend
- * to how its lines have to be mended; NULL: no report begins there. It reads as many lines as it
- * needs. If memory runs out, the input ends and `broken` is set. */
+/* Returns the format of the text report that begins at offset `at` of the text, and sets *mend to
+ * how its lines have to be mended; NULL: no report begins there. As many lines are read as the
+ * decision needs. If memory runs out, the input ends and `broken` is set. */
 const struct report_format *stream_format_at(struct dump_stream *s, size_t at,
                                              struct text_mend *mend);
-/* Does Markdown begin or end a text by this line? */
+/* Is the line a fence (```) by which Markdown begins or ends code? */
 bool stream_is_fence(const char *p, size_t len);
-/* Is the line at pos, of len bytes, outside of the text reports in the input? */
+/* Is the line at pos, of len bytes, outside of all text reports of the input? */
 bool stream_is_passed_over(struct dump_stream *s, size_t len);
 /* Takes lines from pos until the text report ends; *len is its length from the document's start. */
 enum st stream_take_text(struct dump_stream *s, const struct report_format *format,

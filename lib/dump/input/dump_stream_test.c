@@ -167,7 +167,7 @@ static void a_document_that_is_cut_costs_no_other(void **state) {
         strbuf_release(&want);
         strbuf_release(&in);
     }
-    /* Any object that begins where none can be shows that the one before was cut. */
+    /* An object that begins where none is allowed shows that the document before it was cut. */
     check("{'a':[1\n{'b':2}\n{'c':3}", "1!not JSON at line 2, column 1|2:{'b':2}|3:{'c':3}|");
     check("{'a':[1", "1!the document is cut short at byte 7|");
     check("{\n 'a':1,\n", "1!the document is cut short at byte 10|");
@@ -401,9 +401,10 @@ static void a_text_report_goes_on_until_something_begins(void **state) {
     check(TEXT "Notable:\n\n{\n'a':1\n}\n" D("b"), "1:" TEXT_SEEN "Notable:{'a':1}|10:" D("b") "|");
     check(TEXT "{x\n" D("b"), "1:" TEXT_SEEN "{x|6:" D("b") "|"); /* this text begins no object */
     check("Incident Identifier: 1\nProcess:    x\nThread 0:\n",
-          "1:IncidentIdentifier:1Process:xThread0:|"); /* header lines belong to one report */
+          "1:IncidentIdentifier:1Process:xThread0:|"); /* lines that both look like headers belong
+                                                          to one report */
     check("Incident\n", "1:Incident|");
-    /* After its images a report may be followed by one without its beginning. */
+    /* After the images of a report, another report may begin without its own headers. */
     check("Process:    x\nThread 0:\nBinary Images:\n1\nException Type: y\nThread 0:\n0 a 0x1\n",
           "1:Process:xThread0:BinaryImages:1|5:ExceptionType:yThread0:0a0x1|");
     /* In a report of samples each process has a header line: only a date begins another report. */
@@ -415,8 +416,8 @@ static void a_text_report_goes_on_until_something_begins(void **state) {
           "1:TranslatedReportProcess:xFullReport-----" IPS "{'threads':[]}|");
 }
 
-/* Checks a log with reports; in a text without any, each line is handed out, for the parser to
- * refuse. */
+/* Checks that reports in a log are found. If a text has no report, each of its lines is returned,
+ * so that the parser refuses it. */
 static void reports_in_a_log_are_found(void **state) {
 #define STALL      "Reactor stalled for 33 ms on shard 0. Backtrace: 0x1 0x2\n"
 #define STALL_BARE "Reactorstalledfor33msonshard0.Backtrace:0x10x2"

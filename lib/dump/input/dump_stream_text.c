@@ -39,14 +39,14 @@ bool stream_is_fence(const char *p, size_t len) {
     return line_has_head(line, "```") || line_has_head(line, "~~~");
 }
 
-/* Reads more of a line without an end, unless LOOK_MAX bytes from `begin` on are there, as one line
- * may be the whole of a large input. */
+/* Reads more of a line whose end was not read yet, until LOOK_MAX bytes from `begin` on are there:
+ * a large input may consist of a single line. */
 static bool look_on(struct dump_stream *s, size_t begin) {
     return s->text.len - begin < LOOK_MAX && stream_read_more(s, &s->broken) == ST_OK;
 }
 
-/* Returns the length of the JSON text that begins with the line at `at`, of which it reads at most
- * LOOK_MAX bytes; 0: it is broken or longer. */
+/* Returns the length of the JSON text that begins with the line at `at`; 0: it is broken, or longer
+ * than LOOK_MAX bytes, after which reading stops. */
 static size_t json_len(struct dump_stream *s, size_t at) {
     struct scan scan = {0};
     size_t begin = at, used = 0;
@@ -65,8 +65,8 @@ static size_t json_len(struct dump_stream *s, size_t at) {
     return 0;
 }
 
-/* Returns the length of the JSON text that begins with the line at `at` if it is whole and neither
- * a dump nor a report; else 0. */
+/* Returns the length of the JSON text that begins with the line at `at` if that text is complete
+ * and neither a dump nor a report; else 0. */
 static size_t other_json_len(struct dump_stream *s, size_t at) {
     size_t len = json_len(s, at);
     const char *p = s->text.data + at;
@@ -76,8 +76,8 @@ static size_t other_json_len(struct dump_stream *s, size_t at) {
     return known ? 0 : len;
 }
 
-/* Does the line begin JSON? Behind a line that marks a text of its own it may be indented, as that
- * line may be in a list. */
+/* Does the line begin JSON? After a fence of Markdown (fenced) the line may be indented, because
+ * the fence may be in a list. */
 static bool begins_json(struct span line, bool fenced) {
     while (fenced && line.p < line.end && (*line.p == ' ' || *line.p == '\t')) {
         line.p++;
@@ -94,10 +94,10 @@ static bool is_changed_json(struct dump_stream *s, size_t at, size_t len) {
     return found;
 }
 
-/* Looks for a text report further on in an input whose first line is neither JSON nor a report: it
- * may be a log, or a mail. The lines before the report are passed over only if it comes within
- * LOOK_MAX bytes and before any line that may be JSON. JSON may be the report if Markdown marks it
- * as a text of its own, by a line "```" before it, or if it is the first line of an .ips. */
+/* Looks for a text report further on in an input whose first line is neither JSON nor a report; the
+ * input may be a log or a mail. The lines before the report are skipped only if the report begins
+ * within LOOK_MAX bytes and before any line that may be JSON. JSON counts as the report if a line
+ * "```" of Markdown stands before it, or if it is the first line of an .ips. */
 static void find_in_text(struct dump_stream *s) {
     struct text_mend mend;
     bool fenced = false;
@@ -150,11 +150,12 @@ bool stream_is_passed_over(struct dump_stream *s, size_t len) {
         find_in_text(s);
     }
     bool passed_over = s->in_text && !stream_format_at(s, s->pos, &mend);
-    return passed_over && s->pos == begin; /* if pos moved, memory ran out and no line is left */
+    /* pos moves only if memory ran out: then the stream has no line that could be skipped. */
+    return passed_over && s->pos == begin;
 }
 
 bool dump_stream_sees_document(struct dump_stream *s) {
-    enum { BINARY_SEEN = 256 /* bytes in which a file that is no text shows a NUL */ };
+    enum { BINARY_SEEN = 256 /* a file that is not text usually has a NUL in so many bytes */ };
     size_t len;
     bool ended;
     struct text_mend mend;

@@ -109,7 +109,7 @@ static void lines_may_end_with_a_return_alone(void **state) {
     struct strbuf returns = replaced(CRASH, "\n", "\r"), both = replaced(CRASH, "\n", "\r\n");
     check(strbuf_cstr(&returns), CRASH "|", 0, 0);
     struct seen seen = read_all(strbuf_cstr(&both), both.len);
-    assert_int_equal(seen.documents.len, both.len + 1); /* the text is handed out as it is */
+    assert_int_equal(seen.documents.len, both.len + 1); /* the text is returned unchanged */
     strbuf_release(&seen.documents);
     strbuf_release(&returns);
     strbuf_release(&both);
@@ -261,7 +261,7 @@ static void a_containers_log_is_unwrapped(void **state) {
           "{\"log\":\"\\t0x4e0d6e2\\n\",\"stream\":\"stderr\"}\n"
           "{\"log\":\"INFO\\n\",\"stream\":\"stderr\"}\n",
           "Reactor stalled for 32 ms on shard 1.\nBacktrace:\n\t0x4e0d6e2\nINFO\n|", 0, 1);
-    /* JSON with such a member among others is handed out as it is */
+    /* JSON with a member "log" and other members is returned unchanged */
     check("{\"log\":\"a\",\"other\":1}\n", "{\"log\":\"a\",\"other\":1}|", 0, 0);
 }
 
@@ -280,7 +280,7 @@ static void text_without_a_report_holds_no_document(void **state) {
     strbuf_release(&seen.documents);
 }
 
-/* What came of an input, kept without memory of its own. */
+/* The result of reading an input, stored without memory of its own. */
 struct outcome {
     const char *text;
     uint64_t digest,

@@ -32,7 +32,8 @@ bool envelope_is_header(struct span line) {
     if (rest.p == rest.end || *rest.p != '{') {
         return false;
     }
-    /* The names are checked first: the first name alone rules out most documents. */
+    /* The members' names are checked before their values: the first name alone rules out most
+     * documents. */
     while (span_next(&rest, &key, &value)) {
         bool known = false;
         for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
@@ -59,7 +60,7 @@ bool envelope_is_item(struct span line, uint64_t *length) {
         } else if (span_is(key, "length")) {
             (void)parse_u64(value.p, (size_t)(value.end - value.p), UINT32_MAX, length);
         } else if (span_is(key, "event_id")) {
-            return false; /* the line is an event by itself, or another envelope's header */
+            return false; /* the line is an event, or the header of another envelope */
         }
     }
     return typed;

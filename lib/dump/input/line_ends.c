@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* Finds the kind of line end of the first line. */
+/* Finds the kind of line end from the first line. */
 static enum line_ends first_end(const char *p, const char *end, bool whole) {
     const char *feed = memchr(p, '\n', (size_t)(end - p));
     const char *behind = feed ? feed : end;

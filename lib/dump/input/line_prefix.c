@@ -13,8 +13,8 @@ static bool is_of_time(char c) {
     return token_is_digit(c) || c == ':' || c == '.' || c == ',';
 }
 
-/* Is text[at] a digit of a time, that is, of a run of is_of_time characters with a colon between
- * two digits? */
+/* Is text[at] a digit of a time? A time is a run of is_of_time characters that has a colon between
+ * two digits. */
 static bool is_time_digit(const char *text, size_t len, size_t at) {
     size_t begin = at, end = at;
     while (begin > 0 && is_of_time(text[begin - 1])) {
@@ -31,8 +31,8 @@ static bool is_time_digit(const char *text, size_t len, size_t at) {
     return false;
 }
 
-/* Returns how many of the first `len` bytes of text the line has, too, but for digits of times and
- * for a blank at its end. */
+/* Returns how many of the first `len` bytes of text the line begins with, too. Digits of times, and
+ * a blank at the line's end, may differ. */
 static size_t common_len(const char *text, size_t len, struct span line) {
     size_t most = line_len(line) < len ? line_len(line) : len;
     size_t n = 0;
@@ -59,7 +59,8 @@ static bool ends_with_time(const char *text, size_t end) {
     return at > 0 && is_time_digit(text, at, at - 1);
 }
 
-/* Does text[0, end) end as what a logger writes in front of a line, but for the blank? */
+/* Does text[0, end) end with a mark that loggers write in front of a line, such as ':' or ']',
+ * apart from the blank after it? */
 static bool ends_as_prefix(const char *text, size_t end) {
     static const char *const words[] = {" -", " stdout F", " stderr F"};
     const char last = end > 0 ? text[end - 1] : 0;
@@ -75,8 +76,8 @@ static bool ends_as_prefix(const char *text, size_t end) {
     return false;
 }
 
-/* Returns the length of the longest part of text, at most `len` bytes, that is what a logger
- * writes in front of a line; 0: there is none. */
+/* Returns the length of the longest beginning of text, of at most `len` bytes, that looks like a
+ * prefix which a logger writes in front of a line; 0: there is none. */
 static size_t length_to_separator(const char *text, size_t len) {
     for (size_t i = len; i >= 2; i--) {
         if (text[i - 1] == ' ' && ends_as_prefix(text, i - 1)) {

@@ -19,8 +19,8 @@ struct line_prefix {
  * *more is set if further bytes would decide, else left alone. */
 struct line_prefix line_prefix_of(struct span text, bool whole, bool *more);
 
-/* Cuts the prefix off the line; false: another one is in front of it, or none. The last blank of
- * the prefix may be missing. */
+/* Cuts the prefix off the line. False: the line has another prefix, or none. A blank at the
+ * prefix's end may be missing in the line. */
 bool line_prefix_cut(const struct line_prefix *prefix, struct span *line);
 
 #endif

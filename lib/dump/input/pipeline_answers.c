@@ -40,8 +40,8 @@ static ssize_t read_waiting(int fd, char *to, size_t size) {
     }
 }
 
-/* Drops the lines already taken, once they are at least half of the text, and frees the memory
- * that a long line has taken. */
+/* Drops the lines already taken once they are at least half of the text, and frees memory that was
+ * needed for a long line. */
 static void drop_taken(struct line_reader *r) {
     size_t left = r->text.len - r->start;
     struct strbuf rest = {0};
@@ -72,7 +72,7 @@ static enum st read_on(struct line_reader *r, struct err *e) {
     if (!room && r->text.cap == 0) {
         return err_nomem(e);
     }
-    if (!room) { /* a line that was read in part is of no use without its rest */
+    if (!room) { /* the part of a line that was read is of no use without the rest */
         strbuf_release(&r->text);
         r->start = r->searched = 0;
         r->dropped = ERR_NOMEM;

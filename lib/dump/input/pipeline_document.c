@@ -24,8 +24,8 @@ static void piece_free(struct piece *piece) {
     }
 }
 
-/* Retires a piece whose result the command no longer needs: it becomes the spare one, or is freed
- * if there is one. */
+/* Retires a piece whose result the command no longer needs. It becomes the document's spare piece;
+ * if there is one already, the piece is freed. */
 static void piece_retire(struct document *doc, struct piece *piece) {
     if (doc->d->ops->release) {
         doc->d->ops->release(piece->result);
@@ -59,7 +59,7 @@ static struct piece *document_add_piece(struct document *doc) {
     return piece;
 }
 
-/* A text to read, with how it has to be read. */
+/* A text that is to be read, and how it is to be read. */
 struct document_source {
     struct span text;
     bool lent;       /* the text is freed after it was read, so that pieces need a copy of it */
@@ -142,7 +142,7 @@ static enum st piece_from_report(void *ctx, const char *text, size_t len, struct
     }
     enum st st = piece_parse(doc, &t, e);
     if (st == ST_OK) {
-        /* Errors in the kept report do not matter: nobody parses it again. */
+        /* Only the report that the dump keeps can have been repaired, and nobody parses it. */
         doc->pieces.data[doc->pieces.len - 1]->dump.replaced_bytes = 0;
     }
     return st;
@@ -237,7 +237,7 @@ static enum st read_cut(struct document *doc, struct span text, unsigned nested,
     bool empty = true;
     while ((st = dump_stream_next(stream, &p, &len, &line, &why)) != ST_NONE) {
         empty = false;
-        if (st == ST_OK) { /* p and len are set on ST_OK only */
+        if (st == ST_OK) { /* p and len are set only on ST_OK */
             const struct document_source s = {{p, p + len}, true, nested};
             st = read_source(doc, &s, &why);
         }

@@ -13,10 +13,10 @@ enum piece_kind {
     PIECE_REFUSED  /* a line that an earlier filter refused, RECORD_REFUSED */
 };
 
-/* A dump, session record or refused line that came of a document. */
+/* A dump, session record or refused line that was read from a document. */
 struct piece {
     enum piece_kind kind;
-    char *own;        /* the text, if the piece frees it; NULL: it is the document's */
+    char *own;        /* the text, if the piece has to free it; NULL: the document owns the text */
     const char *text; /* text of a session record or of a refused line */
     size_t len;
     uint64_t replaced; /* bytes of the text that were not UTF-8 */
@@ -35,7 +35,7 @@ struct document {
     struct strbuf where; /* "INPUT:LINE" */
     size_t name_len;     /* length of INPUT in where */
     VEC(struct piece *) pieces;
-    struct piece *spare; /* a piece that waits for the next dump, or NULL */
+    struct piece *spare; /* an unused piece, kept for the next dump; NULL = none */
     bool unseen;         /* a whole line that the stream has not parsed (dump_stream_line) */
     bool found;    /* the input was found in a folder or an archive rather than named by the user */
     bool answered; /* a line of dump_pipeline_answer: it is not cut into documents yet */
@@ -56,12 +56,11 @@ void document_free(struct document *doc);
  * document whose st is ST_ERR already, or that ops->wanted refuses, is left as it is. */
 void document_work(void *ctx, void *item, unsigned worker);
 
-/* Has the descriptor data that can be read without waiting? If not, first the dumps in flight are
- * delivered and the command's function for idle times is called, because the read may wait for a
- * slow writer. */
+/* Can data be read from the descriptor without waiting? If not, the dumps in flight are delivered
+ * and ops->idle is called, because the next read may wait for a slow writer. */
 bool pipeline_ready(struct dump_pipeline *d, int fd);
-/* Waits until the descriptor has data: while it has none, calls the command's function for idle
- * times and then waits for as many ms as ops->wait_ms says. False: ops->wait_ms gave -1, or poll
+/* Waits until the descriptor has data. While it has none, ops->idle is called, and then again
+ * whenever as many ms have passed as ops->wait_ms returns. False: ops->wait_ms returned -1, or poll
  * failed, so that the next read may wait. */
 bool pipeline_await(struct dump_pipeline *d, int fd);
 

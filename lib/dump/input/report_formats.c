@@ -47,13 +47,13 @@ static bool begins_so(struct span text, const char *const *heads, bool *more) {
     return false;
 }
 
-/* Is the text a report in this text format? *more is set if further bytes would decide. */
+/* Is the text a report in this text format? *more is set if the answer needs further bytes. */
 static bool is_text_of(const struct report_format *f, struct span text, bool *more) {
     return (f->heads && begins_so(text, f->heads, more)) || (f->begins && f->begins(text, more));
 }
 
 static const struct report_format *format_of_text(struct span text, bool *more) {
-    enum { TEXT_SEEN = 256 /* bytes in which a file that is no text shows a NUL */ };
+    enum { TEXT_SEEN = 256 /* a file that is not text usually has a NUL in so many bytes */ };
     size_t seen = (size_t)(text.end - text.p);
     *more = text.p == text.end;
     if (seen && memchr(text.p, '\0', seen < TEXT_SEEN ? seen : TEXT_SEEN)) {
@@ -75,7 +75,7 @@ static bool is_object_of(const struct report_format *f, struct span object) {
     return f->members && f->recognise(report_members(object, f->members));
 }
 
-/* The reader of a document: a built-in format, or a map. */
+/* The reader of a document: either a built-in format or a map. */
 struct report_reader {
     const struct report_format *format;
     const struct report_map *map;
@@ -183,7 +183,7 @@ static const struct report_format envelope_format = {.read = envelope_read};
 
 /* ---- all formats ---- */
 
-/* Is the document JSON, rather than the text of a logger that writes brackets? */
+/* Is the document JSON? If not, it may be the text of a logger that writes brackets. */
 static bool is_json(struct span document) {
     return text_begins_json(document) || text_is_wrapped(document);
 }

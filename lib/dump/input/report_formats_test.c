@@ -16,8 +16,8 @@ static struct report_maps *maps;
 
 typedef void (*see_fixture)(const char *name, const char *text, size_t len);
 
-/* Calls `see` for the files of a folder that can be opened, but hidden ones and README.md, in any
- * order, and returns how many these are. */
+/* Calls `see` for the files of a folder, in any order, and returns how many were visited. Hidden
+ * files, README.md and files that cannot be opened are left out. */
 static size_t each_file(const char *path, see_fixture see) {
     size_t count = 0;
     DIR *d = opendir(path);
@@ -79,7 +79,7 @@ static enum st count_dump(void *ctx, const char *text, size_t len, struct err *e
     return st;
 }
 
-/* The first element of a list stands for all. */
+/* Only the first element of a list of reports is checked. */
 static void check_one_claim(const char *name, const char *text, size_t len) {
     struct dump_stream *s = NULL;
     struct err e = {0};
@@ -98,7 +98,7 @@ static void check_one_claim(const char *name, const char *text, size_t len) {
         size_t dumps = 0;
         if (report_convert(text, len, maps, count_dump, &dumps, &e) != ST_OK || dumps == 0) {
             fail_msg("%s:%zu: %s", name, (size_t)line,
-                     e.text); /* the stream may have cut it at a wrong line */
+                     e.text); /* the stream may have cut the document at a wrong line */
         }
     }
     dump_stream_close(s);

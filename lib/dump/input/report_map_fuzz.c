@@ -1,5 +1,5 @@
-/* Reads any bytes as a map; one that is taken reads a document that has about everything. Reads any
- * bytes as a document of the built-in maps, too. */
+/* Reads any bytes as a map; if the map has no faults, it reads a document that has members of
+ * nearly every kind. Reads any bytes as a document of the built-in maps, too. */
 #include "dump/input/report_support_fuzz.h"
 #include "dump/maps/report_map.h"
 

@@ -1,4 +1,4 @@
-/* What the fuzzers of the report readers share. */
+/* Code shared by the fuzzers of the report readers. */
 #ifndef STALLKIT_DUMP_REPORT_SUPPORT_FUZZ_H
 #define STALLKIT_DUMP_REPORT_SUPPORT_FUZZ_H
 
@@ -18,8 +18,8 @@ static inline void require(bool sentence) {
     }
 }
 
-/* Requires that a dump is one line that parses or is refused for a limit, never for what it says,
- * and that a session record is no dump. */
+/* Requires that a dump is one line that parses, or that is refused because of a limit and for no
+ * other reason. A session record must not parse as a dump. */
 static inline enum st check_dump(void *ctx, const char *text, size_t len, struct err *e) {
     struct dump d;
     struct err why = {0};

@@ -9,8 +9,8 @@
 
 static const char input_format[] = "stall-input/1";
 
-/* Finds the member of an object, valid JSON or not; of two with that name the first one. False: it
- * has none. */
+/* Finds the member of an object, valid JSON or not; if two have that name, the first one. False:
+ * the object has none. */
 static bool find_record_member(struct span object, const char *name, struct span *value) {
     struct span key;
     while (span_next(&object, &key, value)) {
@@ -44,7 +44,7 @@ static enum stream_record record_of_list(struct span array) {
 }
 
 enum stream_record stream_record_of(struct span text) {
-    /* The beginning that the recorder and stallsym write. */
+    /* The first bytes of a dump as the recorder and stallsym write it. */
     static const char dump[] = "{\"format\":\"stall-dump/";
     struct span format;
     span_skip_space(&text);
@@ -76,8 +76,8 @@ static enum st add_record_string(struct strbuf *out, struct span value, struct e
         strbuf_add(out, t.text, t.len);
         return strbuf_check(out, e);
     }
-    char *room = strbuf_room(out, 3 * (size_t)t.len); /* token_decode needs room for three bytes
-                                                         for each byte */
+    /* token_decode may write three bytes for each byte of the token. */
+    char *room = strbuf_room(out, 3 * (size_t)t.len);
     if (room) {
         strbuf_took(out, token_decode(t.text, t.len, room));
     }

@@ -1,4 +1,4 @@
-/* Two ways to read a stream, for its test and its fuzzer: both must give the same. */
+/* Two ways to read a stream, for its test and its fuzzer, which must give the same result. */
 #ifndef STALLKIT_DUMP_STREAM_SUPPORT_TEST_H
 #define STALLKIT_DUMP_STREAM_SUPPORT_TEST_H
 
@@ -17,8 +17,8 @@ typedef void (*stream_see)(void *ctx, enum st st, const char *text, size_t len, 
 
 static inline void stream_walk_text(const struct dump_stream_line *from, stream_see see, void *ctx);
 
-/* Hands out what is in the stream; if `lines`, lines that look like documents are read by
- * themselves. */
+/* Passes the documents of the stream to `see`. If `lines`, lines that look like documents are read
+ * by dump_stream_line. */
 static inline void stream_walk(struct dump_stream *s, bool lines, stream_see see, void *ctx) {
     for (;;) {
         struct dump_stream_line l = {0};

@@ -4,8 +4,8 @@
 #include <string.h>
 
 /* The characters, in UTF-8, that web pages, mail and editors of East Asian text use in place of
- * blanks, and the entities of HTML. A name may hold U+200C or U+200D, which join letters: they
- * stay. */
+ * blanks, and the entities of HTML. U+200C and U+200D, which join letters, are not in the table,
+ * because names may contain them. */
 static const struct {
     const char *bytes;
     const char *plain; /* the replacement; never longer than the changed character */

@@ -1,4 +1,4 @@
-/* Characters that web pages, mail and editors put in the place of others: spaces that are no
+/* Characters that web pages, mail and editors write in place of plain ones: spaces other than ASCII
  * blanks, and the entities of HTML. */
 #ifndef STALLKIT_DUMP_TEXT_CHARACTERS_H
 #define STALLKIT_DUMP_TEXT_CHARACTERS_H
@@ -9,8 +9,8 @@
 #include "base/strbuf.h"
 #include "dump/json/span_private.h"
 
-/* Returns the length in bytes of the space at p that is no blank of ASCII, or has no width, or is
- * the entity &nbsp;; 0: there is none. */
+/* Returns the length in bytes of the space character at p that is not an ASCII blank. A character
+ * without width and the entity &nbsp; count as such; 0: there is none. */
 size_t text_space_at(const char *p, const char *end);
 /* Does the text have a space or entity that text_add_plain replaces? */
 bool text_is_changed(struct span text);

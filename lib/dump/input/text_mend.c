@@ -65,8 +65,8 @@ static const char *behind_member(const char *p, const char *end, const char *nam
     return colon && p < end && *p == '"' ? p + 1 : NULL;
 }
 
-/* Returns the start of the logged text in a line of Docker's json-file driver, after its opening
- * quote; NULL: the line is another one. */
+/* Returns the start of the logged text, after its opening quote, in a line of Docker's json-file
+ * driver; NULL: the line has another form. */
 static const char *log_text(struct span line) {
     if (line.p == line.end || *line.p != '{') {
         return NULL;
@@ -150,8 +150,8 @@ static bool take_front_number(struct span *line, uint64_t *out) {
 }
 
 /* Returns how many characters separate the line number from the line in a text whose first eight
- * lines, empty ones apart, are numbered, as by "cat -n", "grep -n" and editors; 0: they are not.
- * Numbers that only some lines have, as those of frames, do not count. */
+ * lines, empty ones apart, are numbered, as by "cat -n", "grep -n" and editors; 0: the lines are
+ * not numbered. Numbers that only some of the lines have, such as those of frames, do not count. */
 static size_t number_gap(struct span text, size_t quoted, bool whole, bool *more) {
     enum { LINES = 8, GAP_MAX = 4 };
     struct span line;
@@ -185,8 +185,8 @@ static size_t number_gap(struct span text, size_t quoted, bool whole, bool *more
     return count == LINES ? gap : 0;
 }
 
-/* Cuts the expected line number, and the characters that separate it from the line, off its
- * front; false: the line has another number, or none. */
+/* Cuts the expected line number, and the characters between it and the line, off the front of the
+ * line; false: the line has another number, or none. */
 static bool cut_number(struct text_mend *m, struct span *line) {
     uint64_t number;
     if (!take_front_number(line, &number) || (m->begun && number != m->number)) {
@@ -219,8 +219,8 @@ static size_t tags_len(struct span line) {
 }
 
 /* Returns the length of what begins code in front of a line's text: the tags <pre> and <code>, or
- * up to three backticks and a blank; 0: there is nothing. A word alone behind backticks names the
- * language of the lines that follow. */
+ * up to three backticks and a blank; 0: nothing of that kind is there. A single word behind the
+ * backticks is not code, but names the language of the lines that follow. */
 static size_t code_len(struct span line) {
     enum { TICKS_MAX = 3 };
     size_t ticks = 0;
@@ -355,7 +355,8 @@ struct text_mend text_mend_of(struct span text, bool whole, bool *more, bool *so
 }
 
 bool text_mend_is_needed(const struct text_mend *m, struct span text) {
-    /* Number of lines that are compared; few, because this runs for every line of a log. */
+    /* Number of lines that are compared. It is small, because this function runs for every line of
+     * a log. */
     enum { LINES = 2 };
     struct span line;
     bool found = m->quoted > 0 || m->wrapped || m->doubled || m->numbered > 0 ||

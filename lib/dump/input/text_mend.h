@@ -1,7 +1,7 @@
-/* Undoes the changes of a text between the tool that wrote it and its reader: quoting in replies,
- * empty lines between the lines, line numbers, prefixes of loggers (line_prefix.h), indentation,
- * lists and tags of Markdown and HTML, changed characters (text_characters.h), the JSON around each
- * line of a container's log. */
+/* Undoes the changes that a text went through between the tool that wrote it and this reader:
+ * quoting in replies, empty lines between the lines, line numbers, prefixes of loggers
+ * (line_prefix.h), indentation, lists and tags of Markdown and HTML, changed characters
+ * (text_characters.h), and the JSON around each line of a container's log. */
 #ifndef STALLKIT_DUMP_TEXT_MEND_H
 #define STALLKIT_DUMP_TEXT_MEND_H
 
@@ -20,12 +20,12 @@ struct text_mend {
     bool wrapped; /* each line is a JSON object of Docker's json-file driver, {"log":"…\n",…} */
     struct line_prefix prefix; /* the prefix of a logger in front of each line */
     bool doubled;              /* an empty line follows each line */
-    size_t numbered; /* characters between the line's number, in front of each line, and the line;
-                        0 = no numbers */
+    size_t numbered; /* number of characters between the number in front of each line and the line
+                        itself; 0 = the lines have no numbers */
     size_t head;     /* bytes in front of the first line: tags, backticks, or a list's mark */
     bool tagged;     /* head has tags of HTML */
     size_t indent;   /* blanks in front of the first line; up to as many are cut off each line */
-    bool listed;     /* the indent comes from a list: the first line has the mark "- " instead */
+    bool listed; /* the indent was made by a list: the first line has the mark "- " in its place */
     /* private */
     bool dropped;    /* the last line was dropped */
     bool begun;      /* the first line was taken */
@@ -36,9 +36,9 @@ struct text_mend {
 bool text_begins_json(struct span line);
 /* Is the line a JSON object of Docker's json-file driver, whose first member is "log"? */
 bool text_is_wrapped(struct span line);
-/* Finds how the lines of a text that begins with these bytes were changed. whole: the bytes are
- * the whole text. *more is set if further bytes would decide, *soon if they would decide only about
- * a logger's prefix; else they are left alone. */
+/* Finds how the lines of a text that begins with these bytes were changed. whole: the bytes are the
+ * whole text. *more is set if further bytes would change the answer, *soon if they would change
+ * only the answer about a logger's prefix; otherwise the two are not written. */
 struct text_mend text_mend_of(struct span text, bool whole, bool *more, bool *soon);
 
 /* Could mending, apart from the indent, change the first two lines of the text? */
@@ -47,7 +47,7 @@ bool text_mend_is_needed(const struct text_mend *m, struct span text);
 enum text_mended {
     TEXT_KEPT,    /* the line needed no change */
     TEXT_MENDED,  /* the line was changed; it never gets longer */
-    TEXT_DROPPED, /* an empty line that only separates others */
+    TEXT_DROPPED, /* an empty line that was added between lines of the text */
     TEXT_OTHER,   /* the line lacks the characters that were added to the lines of the text, so the
                      text ends before it */
 };

@@ -22,8 +22,8 @@ static bool is_blank_line(struct span line) {
 
 /* ---- where it begins ---- */
 
-/* Recognises the format of a text whose lines are mended first. It mends a short part, and the
- * first REPORT_LOOK_MAX bytes only if the short part is not enough for an answer. */
+/* Recognises the format of a text whose lines have to be mended. First only a short part is mended;
+ * if that is not enough for an answer, the first REPORT_LOOK_MAX bytes are. */
 static const struct report_format *begins_mended(struct span text, struct text_mend mend,
                                                  struct strbuf *room, bool *more) {
     enum { SHORT_LOOK = 512 };
@@ -52,12 +52,13 @@ const struct report_format *text_report_begins(struct span text, bool whole, str
         report_text_format_of(text.p, (size_t)(text.end - text.p), &unsure);
     *mend = text_mend_of(text, whole, &doubled, &prefixed);
     if (format) {
-        mend->prefix.len = 0; /* the format was recognised with the prefix in place */
+        /* The format was recognised while the prefix was still in the lines. */
+        mend->prefix.len = 0;
     } else if (text_mend_is_needed(mend, text)) {
         format = begins_mended(text, *mend, room, more);
     }
     if (format && !mend->listed && (format == &report_perf_format || format->in_log)) {
-        mend->indent = 0; /* reports in these formats have an indent of their own */
+        mend->indent = 0; /* in these formats the indent is part of the report */
     }
     *more = *more || (format ? doubled : unsure);
     *soon = *soon || (!format && prefixed);
@@ -77,8 +78,8 @@ static bool begins_pasted(struct span line) {
     return false;
 }
 
-/* Is the line the first one of a sample of perf script(1) that has a time? Such a line alone shows
- * that a report begins; other formats need the next line, too. */
+/* Is the line the first one of a sample of perf script(1), and does it have a time? Such a line
+ * alone shows that a report begins; other formats need the next line, too. */
 static bool begins_perf(struct span line) {
     struct perf_sample_line sample;
     return perf_sample_line(line, &sample) && sample.timed;
@@ -96,8 +97,8 @@ bool text_report_looks_ahead(const struct text_report *t, struct span line) {
     return t->body && t->sampled && !t->format->ends && line_starts(bare_line(line), "Process:");
 }
 
-/* Do these lines, up to the first thread, have a header that a .crash has and a process of a
- * spindump has not? */
+/* Do these lines, up to the first thread, have a header that a .crash has, but the section of a
+ * process in a spindump has not? */
 static bool is_crash_head(struct span lines) {
     static const char *const ends[] = {"Thread ", "Binary Images", "Process:", "Load Address:"};
     enum { HEADERS_MAX = 24 };
@@ -116,7 +117,8 @@ static bool is_crash_head(struct span lines) {
     return false;
 }
 
-/* Does the line end a report of sampled stacks, which has a header for each process? */
+/* Does the line end a report of sampled stacks? The report has headers for each of its processes,
+ * so that only some headers end it. */
 static bool ends_sampled(const struct text_report *t, const struct report_format *other,
                          struct span line, struct span ahead) {
     if (!t->body) {
@@ -125,7 +127,7 @@ static bool ends_sampled(const struct text_report *t, const struct report_format
     if (text_report_looks_ahead(t, line)) {
         return is_crash_head(ahead);
     }
-    /* a process may have these headers, too */
+    /* the section of a process may have these headers, too */
     bool own = line_starts(line, "Beta Identifier:") || line_starts(line, "Distributor ID:");
     bool dated = line_starts(line, "Date/Time:");
     return dated ? !t->tool : other && !own;

@@ -1,4 +1,4 @@
-/* Runs the JSON grammar over a text, and words the errors in it. */
+/* Runs the JSON grammar over a text, and writes the messages for errors in it. */
 #include "dump/json/scan_private.h"
 
 enum scan_event scan_feed(struct scan *s, const char *p, size_t len, size_t *used) {

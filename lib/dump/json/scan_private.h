@@ -1,6 +1,6 @@
-/* The grammar of JSON (RFC 8259), one token at a time. The stream uses it to find where a document
- * ends, the tape and the loader to read one. UTF-8 and surrogates are not checked here: the readers
- * repair them. */
+/* The grammar of JSON (RFC 8259), one token at a time. The stream uses the grammar to find where a
+ * document ends, the tape and the loader use it to read a document. UTF-8 and surrogates are not
+ * checked here: the readers repair them. */
 #ifndef STALLKIT_DUMP_SCAN_PRIVATE_H
 #define STALLKIT_DUMP_SCAN_PRIVATE_H
 
@@ -12,8 +12,8 @@
 #include "dump/json/text_limits.h"
 #include "dump/json/token_private.h"
 
-/* Maximum number of values of one document, which bounds the memory that readers take for it
- * (Jansson some 40 bytes for each, the tape 16 to 32). */
+/* Maximum number of values of one document. It bounds the memory that readers need: Jansson takes
+ * some 40 bytes for each value, the tape 16 to 32. */
 enum { SCAN_VALUES_MAX = 4 * 1024 * 1024 };
 
 enum scan_event {
@@ -21,7 +21,7 @@ enum scan_event {
     SCAN_DONE,  /* the document ends here */
     SCAN_BAD,   /* this byte cannot stand here */
     SCAN_DEEP,  /* this container is nested too deep */
-    SCAN_MANY,  /* this value is one more than the limit */
+    SCAN_MANY,  /* this value is the first one beyond the limit on values */
     SCAN_KEY,   /* the token is a member's name */
     SCAN_VALUE, /* the token is a value */
     SCAN_OPEN,  /* a container begins; token.kind is that of an object or an array */
@@ -109,9 +109,9 @@ static inline enum scan_event scan_close(struct scan *s, const char **at) {
     return SCAN_CLOSE;
 }
 
-/* Reads the next token, and moves *at past it, or to the wrong byte. A token that is cut by the end
- * of the text cannot be continued, so the text is fed in whole lines, which no token crosses.
- * Inline, because the readers spend most of their time here. */
+/* Reads the next token, and moves *at past it; if the token is malformed, *at moves to the wrong
+ * byte. A token that is cut by the end of the text cannot be continued, so the text is fed in whole
+ * lines, which no token crosses. Inline, because the readers spend most of their time here. */
 static inline enum scan_event scan_next(struct scan *s, const char **at, const char *end,
                                         struct token *t) {
     while (s->expect != EXPECT_NOTHING) {
@@ -154,8 +154,9 @@ static inline enum scan_event scan_next(struct scan *s, const char **at, const c
  * SCAN_DEEP or SCAN_MANY. *used is the number of bytes taken. */
 enum scan_event scan_feed(struct scan *s, const char *p, size_t len, size_t *used);
 
-/* Checks the first byte that is not white space. ST_OK: it can begin a document, or there is none.
- * ST_NONE: the text is JSON, but a number, string or word by itself. ST_ERR: it is not JSON. */
+/* Checks the first byte that is not white space. ST_OK: a document can begin with it, or the text
+ * has only white space. ST_NONE: the text is JSON, but a number, string or word by itself. ST_ERR:
+ * it is not JSON. */
 enum st scan_begin(const char *text, size_t len, struct err *e) BASE_MUST_USE;
 
 /* Turns the event at which scanning stopped (one that scan_feed returns), at byte `at`, into a
@@ -168,8 +169,8 @@ enum st scan_end(enum scan_event event, const char *at, const char *text, size_t
  * ST_NONE and ST_ERR are those of scan_begin and scan_end. */
 enum st scan_check(const char *text, size_t len, unsigned depth_max, struct err *e) BASE_MUST_USE;
 
-/* Sets an error of this code that names the byte `at` of the text, by its line only if it is not in
- * the first one: "WHY at column 7", or "WHY at line 2, column 7 of the document". */
+/* Sets an error of this code that names the position of byte `at` of the text: "WHY at column 7",
+ * or, if the byte is not in the first line, "WHY at line 2, column 7 of the document". */
 enum st scan_refuse(const char *text, const char *at, enum err_code code, const char *why,
                     struct err *e);
 

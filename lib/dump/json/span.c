@@ -29,15 +29,15 @@ struct inside {
     bool in_string;
 };
 
-/* Skips a word of eight bytes unless the container may end in it or it has a backslash; false: not
- * skipped. */
+/* Skips a word of eight bytes. It is not skipped, and the result is false, if the container may end
+ * in it or if it has a backslash. */
 static bool skip_word(struct inside *at, const char *p) {
-    const uint64_t word = word_load(p), folded = word | word_of(0x20); /* bit 5 set: '[' becomes
-                                                                          '{' and ']' becomes '}' */
+    /* With bit 5 set, '[' becomes '{' and ']' becomes '}'. */
+    const uint64_t word = word_load(p), folded = word | word_of(0x20);
     uint64_t quotes = word_equal(word, '"'), opens = word_equal(folded, '{');
     uint64_t closes = word_equal(folded, '}');
-    /* A byte with an odd number of quotes before it is in a string; a sum of at most nine fits its
-     * byte. */
+    /* A byte is in a string if the number of quotes before it is odd. That number is at most nine,
+     * so each byte of the word can hold its own. */
     uint64_t before = (quotes >> 7) * word_of(1) + word_of(at->in_string);
     uint64_t outside = ~(before << 7) & word_of(0x80);
     size_t closed = word_count(closes & outside);

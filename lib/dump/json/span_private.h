@@ -1,5 +1,5 @@
-/* Walks over JSON text that is known to be valid by its brackets and quotes alone: this is faster
- * than reading its values, which the writers of dumps do not need. */
+/* Walks over JSON text that is known to be valid, by its brackets and quotes alone. This is faster
+ * than reading the values, which the writers of dumps do not need. */
 #ifndef STALLKIT_DUMP_SPAN_PRIVATE_H
 #define STALLKIT_DUMP_SPAN_PRIVATE_H
 
@@ -7,14 +7,15 @@
 
 #include "base/sink.h"
 
-/* A part of a text. Every function here stays inside it, whether it is valid JSON or not. */
+/* A part of a text. Every function here reads only bytes of that part, whether the text is valid
+ * JSON or not. */
 struct span {
     const char *p, *end;
 };
 
 void span_skip_space(struct span *s);
-/* Is the text, valid JSON or not, one object or array by its brackets and quotes, with nothing but
- * white space around it? Much faster than scan_feed. */
+/* Judged by its brackets and quotes, is the text one object or array with nothing but white space
+ * around it? The text need not be valid JSON. This is much faster than scan_feed. */
 bool span_is_container(struct span text);
 /* Takes the next value, without white space around it; an empty span at the end of the text. */
 struct span span_value(struct span *s);

@@ -76,7 +76,8 @@ static size_t plain_end(const char *text, size_t len) {
     return 0;
 }
 
-/* Compares the ends of random containers, at any place in the words that the search reads. */
+/* Compares the ends of random containers, which begin at any place in the words that the search
+ * reads. */
 static void a_container_ends_where_its_brackets_do(void **state) {
     (void)state;
     static const char bytes[] = "{[}]\"\\{[}]\"ab,:\xdb\xfb\xa2\xdc";
@@ -84,7 +85,7 @@ static void a_container_ends_where_its_brackets_do(void **state) {
     size_t ended = 0;
     for (uint64_t i = 1; i <= TRIES; i++) {
         size_t len = 1 + hash_u64(i) % LONGEST;
-        uint64_t plain = hash_u64(i * 3) % 16; /* of 16 bytes about `plain` are letters */
+        uint64_t plain = hash_u64(i * 3) % 16; /* `plain` of 16 bytes, on average, are letters */
         char *text =
             malloc(len); /* has the exact size, so that a sanitizer sees a read past its end */
         assert_non_null(text);

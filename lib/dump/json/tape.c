@@ -1,4 +1,4 @@
-/* Checks a text and takes it apart in one pass. */
+/* Checks a text and converts it to a tape in one pass. */
 #include "dump/json/tape.h"
 
 #include <string.h>
@@ -11,8 +11,8 @@ _Static_assert(DUMP_TEXT_MAX <= UINT32_MAX, "every byte of a text has a place");
 
 /* ---- reading ---- */
 
-/* The text that is being read. It ends with a bracket, and no number, word or white space goes past
- * a bracket: only the reader of strings has to check for the end. */
+/* The text that is being read. It ends with a bracket, which ends any number, word or white space;
+ * so only the reader of strings has to check for the end of the text. */
 struct tape_text {
     const char *start, *end;
     size_t depth_max;
@@ -134,8 +134,8 @@ static inline void close_container(struct tape_open *open, struct tape_value *va
 
 enum tape_end { TAPE_WHOLE, TAPE_REFUSED, TAPE_NO_ROOM };
 
-/* Reads the document whose bracket is at p. It does not distinguish errors: scan_check finds the
- * error and its position. */
+/* Reads the document whose bracket is at p. The result does not tell which error was found:
+ * scan_check then finds the error and its position. */
 static enum tape_end read_document(struct tape *tape, struct tape_text *t, const char *p) {
     struct tape_open open;
     uint32_t values = 0;
@@ -186,8 +186,8 @@ static enum tape_end read_document(struct tape *tape, struct tape_text *t, const
 }
 
 enum st tape_read(struct tape *t, const char *text, size_t len, struct err *e) {
-    /* average number of bytes of text for each value in dumps with symbols; dumps without symbols
-     * have more, because addresses are longer */
+    /* average number of bytes of text for each value in dumps with symbols; in dumps without
+     * symbols the average is larger, because addresses are long */
     enum { BYTES_A_VALUE = 6 };
     struct tape_text whole = {.start = text,
                               .end = text + len,
@@ -217,7 +217,8 @@ enum st tape_read(struct tape *t, const char *text, size_t len, struct err *e) {
     return st != ST_OK ? st : err_set(e, ERR_INTERNAL, "the readers of JSON disagree");
 }
 
-/* Are two names of the object equal? None of them may have escapes. */
+/* Are two names of the object equal? The function must not be called for an object whose names have
+ * escapes. */
 static bool has_plain_twin(const struct tape *t, const struct tape_value *object) {
     const struct tape_value *end = tape_end(object);
     for (const struct tape_value *key = tape_first(object); key < end; key = tape_next(key + 1)) {
@@ -233,8 +234,8 @@ static bool has_plain_twin(const struct tape *t, const struct tape_value *object
 }
 
 bool tape_names_differ(const struct tape *t) {
-    /* maximum number of names of an object that is searched, as each name is compared with each
-     * other one */
+    /* maximum number of names of an object that is searched for equal ones, because each name is
+     * compared with every other */
     enum { COMPARED_MAX = 64 };
     const struct tape_value *end = t->values.data + t->values.len;
     for (const struct tape_value *v = t->values.data; v < end; v++) {

@@ -19,10 +19,11 @@
 /* A value of the document. A member of an object is two of them: its name, a string, and its
  * value. */
 struct tape_value {
-    /* offset of its first byte in the text; of a string, of the byte after its quote */
+    /* offset of the value's first byte in the text; for a string, of the byte after its opening
+     * quote */
     uint32_t at;
     uint32_t kind : 8;
-    /* number of values in this one, itself included; the next value is that far */
+    /* number of values in this one, itself included; the next value is that many elements later */
     uint32_t extent : 24;
     union {
         int64_t integer;
@@ -37,7 +38,8 @@ struct tape {
     VEC(struct tape_value) values;
     uint64_t replaced; /* numbers, escapes and bytes that were repaired */
     bool spaced;       /* white space stands between tokens, not only around the whole */
-    /* deepest nesting, set before a text is read; 0 = DUMP_DEPTH_MAX, the most */
+    /* deepest nesting that is accepted, set before a text is read; 0 = DUMP_DEPTH_MAX, the largest
+     * allowed */
     unsigned depth_max;
 };
 
@@ -49,8 +51,8 @@ struct tape {
 enum st tape_read(struct tape *t, const char *text, size_t len, struct err *e) BASE_MUST_USE;
 void tape_release(struct tape *t);
 
-/* Are the names in each object distinct? Returns false, too, if an object has more than 64 members,
- * whose comparison would be slow, or if a name has an escape. */
+/* Are the names in each object distinct? False also means "not known": an object has more than 64
+ * members, whose comparison would be slow, or a name has an escape. */
 bool tape_names_differ(const struct tape *t);
 
 static inline bool tape_is(const struct tape_value *v, enum value_kind kind) {
@@ -77,7 +79,8 @@ static inline const struct tape_value *tape_next(const struct tape_value *v) {
 /* Returns an element of an array; NULL: the value is no array, or too short. */
 const struct tape_value *tape_element(const struct tape_value *array, size_t index);
 
-/* A member's name, in ASCII, with its length, as most names differ in length. */
+/* A member's name, in ASCII. Its length is stored because names are compared by length first, and
+ * most differ in it. */
 struct tape_name {
     const char *text;
     size_t len;
@@ -85,9 +88,9 @@ struct tape_name {
 #define TAPE_NAME(literal)                                                                         \
     { (literal), sizeof(literal) - 1 }
 
-/* Finds a member's name in a table: the number of its row, or `count` if it is in none. Each row
- * has row_size bytes and begins with a struct tape_name; the search begins with the row
- * `likely`. */
+/* Finds a member's name in a table and returns the number of its row, or `count` if the table does
+ * not have the name. Each row has row_size bytes and begins with a struct tape_name; the search
+ * begins with the row `likely`. */
 size_t tape_which(const struct tape *t, const struct tape_value *key, const void *rows,
                   size_t count, size_t row_size, size_t likely);
 /* Finds the values of these members of an object; values[i] is NULL for an absent one. NULL, and

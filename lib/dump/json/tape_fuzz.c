@@ -1,5 +1,5 @@
-/* Reads any bytes as JSON, by the tape, by the loader and by Jansson: all must take the same texts
- * and see the same in them. */
+/* Reads any bytes as JSON with the tape, with the loader and with Jansson: all three must accept
+ * the same texts and read the same values. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* The oracle of the tape and the loader, for their tests and the fuzzer: Jansson reads the same
- * document, after what it does not accept was repaired. */
+/* The oracle for the tests and the fuzzer of the tape and the loader: Jansson reads the same
+ * document, after the forms that Jansson does not accept were repaired. */
 #ifndef STALLKIT_DUMP_TAPE_ORACLE_TEST_H
 #define STALLKIT_DUMP_TAPE_ORACLE_TEST_H
 
@@ -12,7 +12,7 @@
 #include "dump/document.h"
 #include "dump/json/tape.h"
 
-/* Objects with more members are not asked for each of them by name. */
+/* In objects with more members, members are not looked up by name. */
 enum { ASKED_MEMBERS_MAX = 64 };
 
 static inline const char *value_difference(const struct tape *t, const struct tape_value *v,
@@ -48,7 +48,7 @@ static inline bool is_ascii(const char *s) {
     return *s == 0;
 }
 
-/* Compares an object; of a name that is there twice the last value counts. */
+/* Compares an object. If a name occurs twice, the last value counts. */
 static inline const char *object_difference(const struct tape *t, const struct tape_value *v,
                                             const json_t *want) {
     struct map last = {0};
@@ -110,7 +110,7 @@ static inline const char *value_difference(const struct tape *t, const struct ta
 struct repairs {
     const char *text;
     size_t len;
-    bool quote; /* numbers that need a repair become strings of their text, not 0 */
+    bool quote; /* numbers that need a repair are replaced by strings of their text; false: by 0 */
     struct strbuf out;
     uint64_t count;
 };
@@ -218,7 +218,9 @@ static inline size_t repair_number(struct repairs *r, size_t at) {
 /* Returns Jansson's tree of the repaired text; NULL if Jansson refuses it. */
 static inline json_t *load_repaired(const char *text, size_t len, bool quote, uint64_t *count) {
     struct repairs r = {.text = text, .len = len, .quote = quote};
-    bool nul = false; /* a NUL outside of a string: Jansson passes over one after a number */
+    /* True: a NUL stands outside of a string. Jansson skips a NUL after a number, so this is
+     * checked here. */
+    bool nul = false;
     for (size_t i = 0; i < len;) {
         char c = text[i];
         nul = nul || c == '\0';
@@ -237,9 +239,9 @@ static inline json_t *load_repaired(const char *text, size_t len, bool quote, ui
     return root;
 }
 
-/* Returns what Jansson reads in the text; NULL if it is no object or array. It reads twice: with
- * numbers for repaired numbers, which shows whether the text is JSON, then with strings for them,
- * which keep their text. */
+/* Returns what Jansson reads in the text; NULL if it is not an object or array. Jansson reads
+ * twice: first with numbers in place of repaired numbers, which shows whether the text is JSON,
+ * then with strings in their place, which keep their text. */
 static inline json_t *oracle_load(const char *text, size_t len, uint64_t *count) {
     json_t *grammar = load_repaired(text, len, false, count);
     json_t *root = grammar ? load_repaired(text, len, true, count) : NULL;
@@ -247,8 +249,8 @@ static inline json_t *oracle_load(const char *text, size_t len, uint64_t *count)
     return root;
 }
 
-/* Reads a text in all ways; returns NULL if they agree, else where they differ. *taken: the text is
- * an object or array. */
+/* Reads a text with the tape, the loader and Jansson; returns NULL if the results agree, else where
+ * they differ. *taken: the text is an object or array. */
 static inline const char *tape_difference(const char *text, size_t len, bool *taken) {
     struct tape t = {0};
     struct err e = {0};

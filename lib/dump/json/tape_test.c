@@ -191,14 +191,14 @@ static void names_that_are_alike_are_found_in_any_object(void **state) {
     assert_true(names_differ("{\"a\":{\"a\":1,\"b\":\"a\"},\"b\":[{\"a\":1},{\"a\":2}],\"ab\":0}"));
     assert_false(names_differ("{\"a\":1,\"b\":2,\"a\":3}"));
     assert_false(names_differ("[1,{\"a\":{\"b\":1,\"b\":2}}]"));
-    assert_false(
-        names_differ("{\"\\u0061\":1,\"b\":2}")); /* an escaped name, so the quick answer is no */
+    assert_false(names_differ("{\"\\u0061\":1,\"b\":2}")); /* an escape: not compared */
     struct strbuf text = {0};
     for (int i = 0; i < 100; i++) {
         strbuf_addf(&text, "%c\"%d\":0", i ? ',' : '{', i);
     }
     strbuf_addc(&text, '}');
-    assert_false(names_differ(strbuf_cstr(&text))); /* too many names, so the quick answer is no */
+    /* Too many names: the function answers false without comparing. */
+    assert_false(names_differ(strbuf_cstr(&text)));
     strbuf_release(&text);
 }
 

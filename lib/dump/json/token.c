@@ -15,7 +15,7 @@ static const char *token_fail(struct token *t, const char *at) {
 
 /* ---- strings ---- */
 
-/* Reads four hex digits and returns their end; NULL: they are not all there. */
+/* Reads four hex digits and returns the end of the last one; NULL: fewer than four are there. */
 static const char *token_hex4(const char *p, const char *end, unsigned *out, struct token *t) {
     *out = 0;
     for (int i = 0; i < 4; i++, p++) {
@@ -143,7 +143,7 @@ static const char *skip_number_digits(const char *p, const char *end) {
     return p;
 }
 
-/* Is the text of a number one of 64 bits, unsigned or signed? */
+/* Does the number with this text fit a 64-bit integer, unsigned or signed? */
 static bool fits_64_bits(const char *s, size_t len) {
     uint64_t u;
     int64_t i;

@@ -13,7 +13,7 @@
 #include "dump/json/value_kind.h"
 #include "dump/json/word_private.h"
 
-/* Every number of this many digits fits 63 bits: 10^18 - 1 < 2^63. */
+/* Largest number of digits whose numbers all fit 63 bits: 10^18 - 1 < 2^63. */
 enum { TOKEN_DIGITS_MAX = 18 };
 
 /* The largest integer that every JSON reader holds exactly: 2^53 - 1. */
@@ -26,7 +26,7 @@ struct token {
     uint32_t len;     /* bytes without quotes; not set for words and integers */
     int64_t integer;
     uint64_t repairs;  /* sum of the repairs in all tokens read with this struct */
-    const char *wrong; /* byte at which reading failed; the end of the text if that was cut short */
+    const char *wrong; /* byte at which reading failed; if the text ended too early, its end */
 };
 
 static inline bool token_is_digit(char c) {

@@ -1,6 +1,7 @@
 /* Tests eight bytes of text at a time, since a branch on each quote and bracket would be
- * mispredicted. In a resulting word each byte that was found is 0x80 and any other is 0; in that of
- * word_special only the first found byte counts. The first byte is the lowest one. */
+ * mispredicted. The functions that find bytes return a word with 0x80 for each byte that was found
+ * and 0 for any other byte; in the word that word_special returns, only the first found byte is
+ * reliable. The first byte of the text is the lowest byte of a word. */
 #ifndef STALLKIT_DUMP_WORD_PRIVATE_H
 #define STALLKIT_DUMP_WORD_PRIVATE_H
 
@@ -34,8 +35,8 @@ static inline uint64_t word_equal(uint64_t word, uint8_t byte) {
 }
 
 /* Finds the first byte that is not plain ASCII of a string: a quote, backslash, control character,
- * or part of a multi-byte character. Bytes after it may be found falsely, since a difference may
- * borrow from the next byte. */
+ * or part of a multi-byte character. Bytes after it may be reported wrongly, since the subtraction
+ * may borrow from the next byte. */
 static inline uint64_t word_special(uint64_t word) {
     uint64_t quotes = (word ^ word_of('"')) - word_of(1);
     uint64_t backslashes = (word ^ word_of('\\')) - word_of(1);

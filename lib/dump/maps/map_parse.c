@@ -378,7 +378,8 @@ static enum st read_statement(struct map_parse *p) {
     const struct map_word *w = map_next_word(p);
     size_t id;
     if (!p->named && !map_word_is(w, "map")) {
-        p->named = true; /* a missing name is reported once */
+        /* True even for a map whose name is missing, so that the fault is reported once. */
+        p->named = true;
         return map_fault(p, "a map begins with 'map NAME', not", w);
     }
     if (map_word_is(w, "map")) {
@@ -417,7 +418,7 @@ static enum st read_statement(struct map_parse *p) {
 
 /* ---- the whole map ---- */
 
-/* Checks that a map without faulty statements has all that it needs. */
+/* Checks that a map whose statements have no faults has all the statements that it needs. */
 static enum st check_map(struct map_parse *p) {
     const struct report_map *m = p->map;
     bool placed = p->set_in[FIELD_FRAME_ADDRESS] || p->set_in[FIELD_FRAME_OFFSET] ||

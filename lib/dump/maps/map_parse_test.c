@@ -109,8 +109,7 @@ static void a_map_is_not_endless(void **state) {
 
 static void a_pattern_takes_what_stands_in_its_hole(void **state) {
     static const struct {
-        const char *pattern, *text,
-            *taken; /* what the pattern's hole takes; NULL: the pattern does not match */
+        const char *pattern, *text, *taken; /* taken: text of the hole {}; NULL: no match */
         bool number;
     } rows[] = {
         {"*", "", "", false},

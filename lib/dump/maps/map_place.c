@@ -7,11 +7,11 @@
 #include "dump/maps/map_trees.h"
 
 #define PLACE_ALIGN UINT64_C(0x4000)
-/* Made-up addresses lie above the known ones that are below this address, and end below twice this
- * address: arm64 addresses have 47 bits. */
+/* Made-up addresses lie above all known addresses below PLACE_END, and end below 2 * PLACE_END,
+ * because arm64 addresses have 47 bits. */
 #define PLACE_END (UINT64_C(1) << 46)
-/* Bytes between the made-up addresses of names: a frame may be looked up one byte before its
- * address. */
+/* Bytes between the made-up addresses of names. They are apart because a frame may be looked up one
+ * byte before its address. */
 enum { NAME_STEP = 16 };
 
 /* An image's load address with its index, because qsort passes no context. */
@@ -22,13 +22,14 @@ struct load_of {
 
 struct placement {
     struct map_stacks *s;
-    struct load_of *loads; /* load addresses of the placed images, ascending */
+    struct load_of *loads; /* load addresses of the placed images that are not unsure, ascending */
     size_t load_count;
-    uint64_t top;       /* made-up addresses begin here or above */
-    uint64_t bare_base; /* address of the names that are in no image */
+    uint64_t top;       /* lowest address at which made-up addresses may begin */
+    uint64_t bare_base; /* first made-up address of names that belong to no image */
     size_t bare_count;
-    uint64_t homeless; /* frames known by an address in an image whose load address is not known */
-    bool main_told;    /* some thread is marked as the main one */
+    uint64_t homeless; /* number of frames without a symbol whose address is known, but not the load
+                          address of their image */
+    bool main_told;    /* a thread is marked as the main one */
 };
 
 static int by_load_address(const void *a, const void *b) {
@@ -71,8 +72,8 @@ static void note_end(struct map_image *image, uint64_t offset) {
 
 /* ---- frames that have no address ---- */
 
-/* Returns the made-up image that holds the names of frames in this image, made if need be; NULL:
- * the image has no name, or *failed. */
+/* Returns the made-up image that holds the names of frames in this image; it is made when first
+ * needed. NULL: the image has no name, or memory ran out (*failed). */
 static struct map_image *names_of(struct map_stacks *s, size_t image, bool in_app, bool *failed) {
     const char *name = image == SIZE_MAX ? NULL : s->images.data[image].image.name;
     if (!name) {
@@ -93,8 +94,8 @@ static struct map_image *names_of(struct map_stacks *s, size_t image, bool in_ap
     return out;
 }
 
-/* Gives a frame without an address a made-up one; the same symbol, file and line in an image always
- * gets the same. */
+/* Gives a frame without an address a made-up address. The same symbol, file and line in an image
+ * always gets the same address. */
 static enum st place_name(struct placement *p, struct map_frame *f) {
     struct map_stacks *s = p->s;
     struct strbuf key = {0};
@@ -125,8 +126,8 @@ static enum st place_name(struct placement *p, struct map_frame *f) {
 
 /* ---- frames in an image whose load address is not known ---- */
 
-/* Returns the image that holds the addresses of frames in this one, made if need be; NULL: out of
- * memory, or too many images. */
+/* Returns the image that holds the addresses of frames in the image `origin`, whose load address is
+ * not known; it is made when first needed. NULL: out of memory, or too many images. */
 static struct map_image *addresses_of(struct map_stacks *s, size_t origin) {
     size_t at = map_stacks_find(s, 'o', &origin, sizeof origin);
     if (at == SIZE_MAX) {
@@ -139,13 +140,15 @@ static struct map_image *addresses_of(struct map_stacks *s, size_t origin) {
     return at == SIZE_MAX ? NULL : &s->images.data[at];
 }
 
-/* Lets a frame keep its address, in the image that holds those of its own one. */
+/* Lets a frame keep its address. The frame moves to the image that holds such addresses of its own
+ * image (addresses_of). */
 static enum st keep_address(struct map_stacks *s, struct map_frame *f) {
     struct map_image *image = addresses_of(s, f->image);
     if (!image) {
         return ST_ERR;
     }
-    /* the frame may be looked up one byte before its address */
+    /* the frame may be looked up one byte before its address, so that byte belongs to the image,
+     * too */
     uint64_t before = f->symbol_offset > 0 ? f->symbol_offset : 1;
     uint64_t low = f->address > before ? f->address - before : 0;
     f->image = (size_t)(image - s->images.data);
@@ -167,11 +170,11 @@ static int stretch_by_low(const void *a, const void *b) {
     return order ? order : COMPARE(x->image, y->image);
 }
 
-/* Gives the unplaced images their addresses. One that overlaps another image, or would be larger
- * than any is, is torn. */
+/* Gives each unplaced image the range of its frames' addresses. An image that overlaps another one,
+ * or whose range is larger than any image is, becomes torn and gets none. */
 static enum st settle_unplaced(struct map_stacks *s) {
     struct map_stretch *all = arena_array(&s->r->arena, s->images.len, sizeof *all);
-    size_t count = 0, last = 0; /* last: of all so far, the one that ends last */
+    size_t count = 0, last = 0; /* last: of the images so far, the one with the highest end */
     if (!all) {
         return err_nomem(s->r->e);
     }
@@ -214,7 +217,7 @@ static enum st settle_frame(struct placement *p, struct map_frame *f) {
     if (f->kind == FRAME_ABSOLUTE) {
         struct map_image *holder = map_image_of(p, f->address);
         if (holder && holder != image && image && holder->image.size == 0) {
-            /* the frame names another image, and the end of the holder is unknown */
+            /* the frame names another image, and where the image `holder` ends is not known */
             holder = NULL;
         }
         if (holder) {
@@ -222,15 +225,16 @@ static enum st settle_frame(struct placement *p, struct map_frame *f) {
             note_end(holder, f->address - holder->image.load);
         } else if (!f->symbol && image && image->unsure && f->offset > 0 &&
                    !image_id_is_zero(&image->image.id)) {
-            /* an offset that names no function is one in the image, which has an id to find it by
-             */
+            /* without a symbol, the offset is one in the image, and the image can be found by its
+             * id */
             f->kind = FRAME_RELATIVE;
             note_end(image, f->offset);
         } else if (image && (!image->placed || image->unsure)) {
             p->homeless += !f->symbol;
             return keep_address(s, f);
         } else if (f->symbol) {
-            f->kind = FRAME_NAMED; /* it is in no image, or not in the one that it names */
+            /* The address is in no image, or in another one than the frame names. */
+            f->kind = FRAME_NAMED;
         }
     } else if (f->kind == FRAME_RELATIVE && image->unsure) {
         f->kind = f->symbol ? FRAME_NAMED : FRAME_UNREAD;
@@ -240,7 +244,8 @@ static enum st settle_frame(struct placement *p, struct map_frame *f) {
     return ST_OK;
 }
 
-/* Gives a frame that is known by its name alone its place, also one whose image is torn. */
+/* Gives a frame that is known by its name alone a place. A frame whose image is torn is treated
+ * like this, too. */
 static enum st settle_name(struct placement *p, struct map_frame *f) {
     const struct map_image *image = f->image == SIZE_MAX ? NULL : &p->s->images.data[f->image];
     if (f->kind == FRAME_ABSOLUTE && f->symbol && image && image->image.unplaced && image->torn) {
@@ -255,8 +260,8 @@ static uint64_t round_up(uint64_t value) {
     return (value + PLACE_ALIGN - 1) / PLACE_ALIGN * PLACE_ALIGN;
 }
 
-/* Gives placed images of unknown size the size that their frames need, so that they do not reach to
- * images placed above them. */
+/* Gives each placed image of unknown size the size that its frames need, so that it does not reach
+ * to an image placed above it. */
 static void close_images(struct placement *p) {
     for (size_t i = 0; i < p->load_count; i++) {
         struct map_image *image = &p->s->images.data[p->loads[i].image];
@@ -272,8 +277,8 @@ static void close_images(struct placement *p) {
     }
 }
 
-/* Places the images that frames are in but whose address is not known, or not for sure, above all
- * known addresses below PLACE_END. */
+/* Places the images that have frames but whose load address is unknown or unsure. They lie above
+ * all known addresses below PLACE_END. */
 static enum st place_images(struct placement *p) {
     struct map_stacks *s = p->s;
     for (size_t i = 0; i < s->frames.len; i++) {
@@ -331,7 +336,8 @@ static uint64_t frame_at(const struct placement *p, const struct map_frame *f) {
     }
 }
 
-/* Adds the frame's name to the draft, and returns the frame with its address and name there. */
+/* Adds the frame's name to the draft, and returns the draft's frame, with its address and the
+ * number of the name. */
 static struct report_frame draft_frame(const struct placement *p, const struct map_frame *f) {
     struct report *r = p->s->r;
     struct report_frame frame = report_frame_at(r, frame_at(p, f));
@@ -360,7 +366,7 @@ static bool map_node_address(void *ctx, const json_t *node, uint64_t *out) {
     return f != NULL;
 }
 
-/* A thread's call trees on their way into the draft. */
+/* The destination of a thread's call trees in the draft. */
 struct tree_draft {
     struct report *r;
     struct report_tree tree;
@@ -380,8 +386,9 @@ static enum st draft_roots(void *ctx, const json_t *roots) {
     return report_tree_heaviest(t->r, &t->tree, roots);
 }
 
-/* Adds the samples of a thread to the draft if it is the main one, or if no thread is marked as
- * main and the samples were not taken for each thread apart. */
+/* Adds the samples of a thread to the draft if it is the main thread. If no thread is marked as
+ * main, samples of any thread are added, unless the format has separate samples for each thread
+ * (per_thread). */
 static enum st draft_samples(struct placement *p, const struct map_thread *t,
                              const struct report_thread *out) {
     struct map_stacks *s = p->s;
@@ -421,8 +428,8 @@ static enum st draft_thread(struct placement *p, const struct map_thread *t) {
     return st == ST_OK ? draft_samples(p, t, &out) : st;
 }
 
-/* Marks the first thread that has a stack, or that crashed and whose stack could not be had, as the
- * main one, unless one is marked. */
+/* Unless a thread is marked as the main one, marks the first thread that has a stack. A thread that
+ * crashed and whose stack is missing counts as having one. */
 static void mark_main(struct placement *p) {
     struct map_stacks *s = p->s;
     struct map_thread *first = NULL;

@@ -19,7 +19,7 @@ enum map_unit {
     UNIT_PPM
 };
 
-/* Paths of which any may lead to the value. */
+/* A list of paths; the value may be at any of them. */
 struct map_paths {
     struct member_path *data;
     size_t len, cap;
@@ -43,8 +43,9 @@ struct map_source {
     const char *like;       /* pattern that the value has to match; NULL = none */
     bool number;            /* the pattern's {} matches a number only */
     enum map_unit unit;
-    VEC(struct map_pair) pairs; /* replacements by "as"; none: the value stays as it is */
-    bool conditional;           /* the source counts only if the value at `when` is one of `is` */
+    VEC(struct map_pair) pairs; /* replacements by "as"; empty: the value stays as it is */
+    bool conditional; /* true: the source counts only if the value at `when` is one of the texts in
+                         `is` */
     struct member_path when;
     struct map_texts is;
 };
@@ -114,8 +115,8 @@ struct map_context {
     struct map_field field;
 };
 
-/* A condition for recognising a document: one of the paths leads to a value, or to one of the texts
- * in `is`. */
+/* A condition for recognising a document: one of the paths must lead to a value or, if `is` has
+ * texts, to one of these texts. */
 struct map_need {
     struct map_paths paths;
     struct map_texts is; /* accepted texts; none: any value */
@@ -144,8 +145,7 @@ void map_release_parts(struct report_map *map);
 
 /* ---- values (map_value.c) ---- */
 
-/* A value as text. It lives as long as the JSON tree that has the value, or as the draft's arena.
- */
+/* A value as text, valid as long as the JSON tree that has the value, or the draft's arena. */
 struct value_text {
     const char *s;
     size_t len;
@@ -171,7 +171,7 @@ bool map_field_address(struct report *r, const struct report_map *map, enum map_
  */
 int64_t map_field_ms(struct report *r, const struct report_map *map, enum map_field_id id,
                      const json_t *object);
-/* Is the flag set: has the field a value other than false, False, 0, no and NO? */
+/* Is the flag set? It is if the field has a value other than false, False, 0, no and NO. */
 bool map_field_true(struct report *r, const struct report_map *map, enum map_field_id id,
                     const json_t *object);
 

@@ -8,7 +8,7 @@
 
 /* ---- recognition ---- */
 
-/* Visits a value on one of a need's paths; returns false, which ends the walk, if the value
+/* Checks a value on one of a need's paths. Returns false, which ends the walk, if the value
  * satisfies the need. */
 static bool visit_need(void *ctx, struct span value) {
     const struct map_need *need = ctx;
@@ -38,7 +38,7 @@ bool report_map_claims(const struct report_map *map, struct span object) {
     return true;
 }
 
-/* Is the object one of Stallkit's own records: does its "format" begin with "stall-"? */
+/* Is the object one of Stallkit's own records? These have a "format" that begins with "stall-". */
 static bool is_own_record(struct span object) {
     static const char mark[] = "\"stall-";
     struct span key, value;
@@ -100,8 +100,8 @@ static const char *map_os(struct report *r, const char *text) {
     return r->os;
 }
 
-/* Returns a model with Apple's comma where the text has '_' for it, as App Store Connect writes
- * "iPhone13_3". */
+/* Returns the model with a comma in place of '_', because App Store Connect writes "iPhone13_3" for
+ * Apple's "iPhone13,3". */
 static const char *map_model(struct report *r, const char *text) {
     static const char *const families[] = {"iPhone", "iPad",  "iPod",    "Mac",
                                            "iMac",   "Watch", "AppleTV", "RealityDevice"};
@@ -220,7 +220,7 @@ static enum st map_read_dump(struct map_document *m, struct span text, const jso
         st = report_finish(&r, m->d);
     }
     if (st == ST_ERR && r.no_memory) {
-        err_nomem(e); /* the walk that failed has set only r.no_memory */
+        err_nomem(e); /* the walk that failed has set only r.no_memory, not the error */
     }
     map_stacks_release(&s);
     report_release(&r);
@@ -228,8 +228,8 @@ static enum st map_read_dump(struct map_document *m, struct span text, const jso
     return st;
 }
 
-/* Converts one object to a dump; a fault in it, but for a lack of memory, does not keep the other
- * objects from being converted. */
+/* Converts one object to a dump. A fault in this object, other than a lack of memory, does not stop
+ * the conversion of the other objects. */
 static bool visit_dump(void *ctx, struct span text) {
     struct map_document *m = ctx;
     struct err why = {0};

@@ -1,4 +1,4 @@
-/* Tests of documents read by maps: frames of every kind find their place. */
+/* Tests of documents read by maps: frames that are given by address, offset or name are placed. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -98,7 +98,8 @@ static void an_offset_tells_where_its_image_is_if_all_agree(void **state) {
     assert_int_equal(s->frames[0], 4294971392);
     int32_t a = dump_image_at(d, s->frames[0]), b = dump_image_at(d, s->frames[2]);
     assert_int_equal(d->images[a].load, 4294967296);
-    assert_true(b >= 0 && b != a); /* the offsets are in the functions: addresses and names count */
+    /* These offsets are offsets in functions, so that addresses and names decide. */
+    assert_true(b >= 0 && b != a);
     assert_string_equal(d->images[b].name, "b");
     assert_true(d->images[b].unplaced);
     assert_int_equal(s->frames[3], 8589934600);
@@ -175,8 +176,8 @@ static void of_threads_without_ids_the_crashed_one_is_told_again(void **state) {
     release_converted(&c);
 }
 
-/* Checks that the first of the paths that leads to a list gives the threads; those without a stack
- * count, too. */
+/* Checks that the first path that leads to a list gives the threads. Threads without a stack count,
+ * too. */
 static void the_list_of_threads_is_what_the_first_path_with_one_leads_to(void **state) {
     static const char *const lists[] = {"{'values':[%s]}", "[%s]"};
     static const char map[] =
@@ -205,8 +206,8 @@ static void the_list_of_threads_is_what_the_first_path_with_one_leads_to(void **
     }
 }
 
-/* Sentry's older events of Apple's systems mark no main thread; the first one is it, also if its
- * stack was destroyed. */
+/* Sentry's older events of Apple's systems mark no main thread. The first thread is the main one,
+ * even if its stack was destroyed. */
 static void a_crashed_first_thread_without_a_stack_is_the_main_one(void **state) {
     (void)state;
     struct converted c = convert_json_of(
@@ -222,7 +223,7 @@ static void a_crashed_first_thread_without_a_stack_is_the_main_one(void **state)
     release_converted(&c);
 }
 
-/* Minified code has places and no functions. */
+/* Frames of minified code have a file and line, but no function. */
 static void a_frame_may_have_a_place_and_no_function(void **state) {
     (void)state;
     struct converted c = convert_json_of(
@@ -261,13 +262,13 @@ static void a_frame_of_app_store_connect_lies_at_its_offset(void **state) {
     c = convert_json_of(LOG("'address':'0x102f48b78','offsetIntoBinaryTextSegment':''"));
     check_frames(&only_dump(&c)->threads[0].stack, FRAMES(0x102f48b78));
     assert_string_equal(only_dump(&c)->lack, "1 frame whose image has no load address");
-    assert_int_equal(only_dump(&c)->image_count, 1); /* which can be known by its UUID */
+    assert_int_equal(only_dump(&c)->image_count, 1); /* an image of which only the UUID is known */
     assert_true(only_dump(&c)->images[0].unplaced);
     assert_int_equal(only_dump(&c)->images[0].id.kind, IMAGE_ID_UUID);
     release_converted(&c);
 }
 
-/* One with a name keeps its address, and its image the UUID. */
+/* A frame with a name keeps its address, and its image keeps the UUID. */
 static void a_named_frame_of_app_store_connect_keeps_its_address(void **state) {
     (void)state;
     struct converted c = convert_json_of(
@@ -287,7 +288,7 @@ static void a_named_frame_of_app_store_connect_keeps_its_address(void **state) {
     release_converted(&c);
 }
 
-/* Two images cannot lie at the same addresses, so none of these is believed. */
+/* Two images cannot lie at the same addresses, so that neither position is believed. */
 static void unplaced_images_that_overlap_have_made_up_places(void **state) {
     (void)state;
     struct converted c = convert_by_map(
@@ -335,8 +336,8 @@ static void trees_become_samples(void **state) {
     release_converted(&c);
     c = convert_by_map(TREES, "{'stacks':[{'roots':[{'pc':1,'sub':[{'pc':2},{'pc':3}]}]},"
                               "{'roots':[{'pc':9}]}]}");
-    assert_int_equal(only_dump(&c)->sample_count,
-                     3); /* no member says which thread is the main one, so all count */
+    /* No member says which thread is the main one, so the samples of all threads count. */
+    assert_int_equal(only_dump(&c)->sample_count, 3);
     release_converted(&c);
     c = convert_by_map(TREES "samples.per_thread each\n",
                        "{'each':true,'stacks':[{'roots':[{'pc':1,'n':4}]},{'roots':[{'pc':9}]}]}");

@@ -18,8 +18,8 @@ void map_stacks_release(struct map_stacks *s) {
 /* ---- images ---- */
 
 /* Adds a key by which an image is found: 'u' and its id, 'n' and its name, 'l' and its load
- * address, 'm' and the name of a made-up image, or 'o' and the index of the image whose frames'
- * addresses it holds. An earlier image with this key stays. */
+ * address, 'm' and the name of a made-up image, or 'o' and the index of another image for the image
+ * that holds that one's addresses. If an earlier image has the key, the earlier one keeps it. */
 static bool put_key(struct map_stacks *s, char kind, const void *bytes, size_t len, size_t image) {
     struct strbuf key = {0};
     strbuf_addc(&key, kind);
@@ -90,8 +90,8 @@ static void map_read_id(struct map_stacks *s, enum map_field_id uuid, enum map_f
     }
 }
 
-/* Does the object have a value for this flag, which is true for an image or frame of the app? *flag
- * becomes that value. */
+/* Does the object have a value for this flag, which says whether an image or frame belongs to the
+ * app? If so, *flag is set to the value. */
 static bool flag_told(struct map_stacks *s, enum map_field_id id, const json_t *object,
                       bool *flag) {
     struct value_text text;
@@ -160,7 +160,7 @@ static void map_read_symbol(struct map_stacks *s, const json_t *frame, bool has_
     uint64_t number;
     f->symbol = map_field_string(s->r, s->map, FIELD_FRAME_SYMBOL, frame);
     if (f->symbol && parse_address(f->symbol, strlen(f->symbol), &number)) {
-        /* The symbol is only an address, as tools write it for an unknown function. */
+        /* The symbol is only an address, which tools write for an unknown function. */
         f->symbol = NULL;
     }
     f->file = map_field_string(s->r, s->map, FIELD_FRAME_FILE, frame);
@@ -178,8 +178,8 @@ static void map_read_symbol(struct map_stacks *s, const json_t *frame, bool has_
     }
 }
 
-/* Computes an image's load address from a frame that gives both address and offset; the image
- * becomes unsure if frames disagree or the address is not page-aligned. */
+/* Computes an image's load address from a frame that gives both an address and an offset. The image
+ * becomes unsure if its frames disagree or the load address is not page-aligned. */
 static void map_note_load(struct map_image *image, const struct map_frame *f) {
     uint64_t load = f->address - f->offset;
     if (f->address < f->offset || load % 4096 != 0) {

@@ -1,14 +1,15 @@
 /* The images and stacks that a map finds in a document, on their way into a draft. A frame is given
- * by an address, an offset in an image, or a name alone; a frame or an image without an
- * address gets a made-up one above all known addresses. Frames that have an address, in an image
- * whose load address nothing tells, keep it, in an image that is marked as unplaced. */
+ * by an address, an offset in an image, or a name alone; a frame or an image without an address
+ * gets a made-up one above all known addresses. If a frame has an address, but the load address of
+ * its image is unknown, the frame keeps its address and moves to a second image that is marked as
+ * unplaced. */
 #ifndef STALLKIT_DUMP_MAP_STACKS_H
 #define STALLKIT_DUMP_MAP_STACKS_H
 
 #include "base/number_map.h"
 #include "dump/maps/map_private.h"
 
-/* An upper bound for offsets in an image, in bytes: no image is as large. */
+/* An upper bound for offsets in an image, in bytes; no image is as large as this. */
 #define MAP_OFFSET_END (UINT64_C(1) << 32)
 
 enum frame_kind {
@@ -39,7 +40,8 @@ struct map_image {
      * known (image.unplaced): */
     size_t origin;      /* index of the other image */
     uint64_t low, high; /* addresses of its frames, both inclusive */
-    bool torn;          /* these overlap another image, so it holds nothing */
+    bool torn; /* addresses low … high overlap another image, so that no frame is placed in this one
+                */
 };
 
 struct map_thread {
@@ -59,7 +61,7 @@ struct map_stacks {
     VEC(struct map_image) images;
     VEC(struct map_frame) frames;
     VEC(struct map_thread) threads;
-    bool app_told;   /* some flag in the document marks images or frames as the app's or not */
+    bool app_told;   /* a flag in the document says which images or frames are the app's */
     bool per_thread; /* each thread has its own samples, of which only the main thread's are used */
 };
 

@@ -65,12 +65,13 @@ static bool map_same_stack(const struct map_stacks *s, const struct map_thread *
     return a->count == b->count;
 }
 
-/* The strength of the evidence that a thread of a later source is listed already. Larger =
- * stronger. */
+/* The strength of the evidence that a thread of a later source is the same as a listed thread. A
+ * larger value is stronger. */
 enum known_by { KNOWN_BY_NOTHING, KNOWN_BY_NO_STACK, KNOWN_BY_MARK, KNOWN_BY_STACK, KNOWN_BY_ID };
 
-/* Returns the evidence that t is the same thread as the listed thread `old`. Ids decide where both
- * have one; a listed thread may lack the id that a later source has for it. */
+/* Returns the evidence that t is the same thread as the listed thread `old`. If both have ids, the
+ * ids decide. Otherwise stacks are compared, because a listed thread may lack the id that a later
+ * source gives for it. */
 static enum known_by thread_known_by(const struct map_stacks *s, const struct map_thread *old,
                                      const struct map_thread *t) {
     bool marked = old->thread.main || old->thread.crashed;
@@ -86,8 +87,9 @@ static enum known_by thread_known_by(const struct map_stacks *s, const struct ma
     return marked ? KNOWN_BY_MARK : KNOWN_BY_NO_STACK;
 }
 
-/* Returns the listed thread that t, of a later source, describes again; NULL: t is another thread.
- * Of several equally sure ones it is the first, but a crashed one where stacks are equal. */
+/* Returns the listed thread that t, a thread of a later source, describes again; NULL: t is another
+ * thread. If several are equally likely, the first is returned; among those with an equal stack,
+ * the first that crashed. */
 static struct map_thread *known_thread(struct map_stacks *s, const struct map_thread *t) {
     struct map_thread *best = NULL;
     enum known_by surest = KNOWN_BY_NOTHING;

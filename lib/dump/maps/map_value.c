@@ -33,8 +33,8 @@ static bool like_plain(const char *pattern, const char *text, const char *end) {
     return !*pattern;
 }
 
-/* Returns the end of the hole {} that begins at text: the first place where `rest`, the pattern
- * after the hole, matches; NULL: there is none. */
+/* Returns the end of the text that the hole {} stands for, which begins at text: the first place
+ * where `rest`, the pattern after the hole, matches. NULL: there is none. */
 static const char *hole_end(const char *rest, const char *text, const char *end) {
     for (const char *p = text; p <= end; p++) {
         if (like_plain(rest, p, end)) {
@@ -56,8 +56,8 @@ static bool is_decimal(const char *s, size_t len) {
     return len > points;
 }
 
-/* Limits in bytes for a pattern with a hole: of the text, since the hole is tried at each place of
- * it, and of the pattern's part before the hole with its NUL. */
+/* Limits in bytes for a pattern with a hole. The text is limited because the hole is tried at each
+ * place of it; the other limit is for the part of the pattern before the hole, with its NUL. */
 enum { HOLE_TEXT_MAX = 1024, LIKE_PATTERN_MAX = 256 };
 
 bool map_like(const char *pattern, const char *text, size_t len, bool number,
@@ -76,8 +76,8 @@ bool map_like(const char *pattern, const char *text, size_t len, bool number,
     }
     memcpy(head, pattern, head_len);
     head[head_len] = '\0';
-    /* A pattern whose part before the hole has no star leaves one place where the hole can
-     * begin. */
+    /* If the part of the pattern before the hole has no star, the hole can begin at one place
+     * only. */
     bool fixed = !strchr(head, '*');
     for (const char *p = fixed && head_len <= len ? text + head_len : text; p <= end; p++) {
         const char *stop = like_plain(head, text, p) ? hole_end(hole + 2, p, end) : NULL;
@@ -96,8 +96,8 @@ bool map_like(const char *pattern, const char *text, size_t len, bool number,
 
 /* ---- texts ---- */
 
-/* Writes a string, number or boolean as text; false: the value is none of them, an empty string or
- * a real number of 10^15 or more, or memory ran out. */
+/* Writes a string, number or boolean as text; false: the value is of another type, an empty string
+ * or a real number of 10^15 or more, or memory ran out. */
 static bool scalar_text(struct report *r, const json_t *value, struct value_text *out) {
     char digits[32];
     if (json_is_string(value)) {
@@ -175,7 +175,7 @@ static bool joined_text(struct report *r, const struct map_source *s, const json
     return all && source_takes(s, out);
 }
 
-/* The condition "when": the value at a path has to match one of the texts. */
+/* The condition "when": the value at a path has to be one of the texts. */
 struct condition {
     struct report *r;
     const struct map_texts *is;
@@ -280,7 +280,7 @@ bool map_field_address(struct report *r, const struct report_map *map, enum map_
     if (s->unit == UNIT_HEX) {
         return parse_hex(text.s, text.len, out);
     }
-    /* a ratio becomes ppm as if its unit were 10^12 ns, that is 10^6 ms */
+    /* PPM converts a ratio to parts per million: as if its unit were 10^12 ns, that is 10^6 ms */
     if (s->unit == UNIT_PPM) {
         int64_t ppm = decimal_ms(text.s, text.len, UINT64_C(1000000000000));
         *out = ppm >= 0 ? (uint64_t)ppm : 0;
@@ -289,7 +289,7 @@ bool map_field_address(struct report *r, const struct report_map *map, enum map_
     if (parse_address(text.s, text.len, out)) {
         return true;
     }
-    /* a number of 64 bits that was written as signed */
+    /* a 64-bit unsigned number that a tool wrote as a negative one */
     if (parse_i64(text.s, text.len, &negative)) {
         *out = (uint64_t)negative;
         return true;

@@ -1,5 +1,5 @@
-/* Reads the words of a map's lines, for its parser. A function whose name has "take" moves past
- * what it takes. Where one returns ST_NONE it has reported a fault; ST_ERR is out of memory. */
+/* Reads the words of a map's lines, for its parser. Functions with "take" in their name move past
+ * the words that they return. ST_NONE: a fault was reported. ST_ERR: out of memory. */
 #ifndef STALLKIT_DUMP_MAP_WORDS_H
 #define STALLKIT_DUMP_MAP_WORDS_H
 
@@ -23,7 +23,7 @@ struct map_parse {
     uint32_t set_in[MAP_FIELDS], order_in, each_in;
     report_map_on_fault on_fault;
     void *ctx;
-    bool named; /* a statement 'map' was read, valid or not */
+    bool named; /* a statement 'map' was read, with or without faults */
     bool faulty;
     struct err *e;
 };

@@ -1,5 +1,6 @@
-/* Parses paths, and follows them through Jansson's trees and through JSON text. A walk visits a
- * value at most once for each step, so its cost is bounded by the document. */
+/* Parses paths, and follows them through Jansson's trees and through JSON text. A walk visits each
+ * value at most once for each step of the path, so that its cost is bounded by the size of the
+ * document. */
 #include "dump/maps/member_path.h"
 
 #include <string.h>
@@ -145,7 +146,7 @@ static bool element_is(const json_t *element, const struct path_step *step) {
     return text && strcmp(text, step->value) == 0;
 }
 
-/* Follows the path's first step into the elements of an array that it selects. */
+/* Follows the path's first step to the elements of an array that the step selects. */
 static bool tree_elements(const struct member_path *path, const json_t *array,
                           member_path_visit visit, void *ctx) {
     const struct path_step *step = path->steps;
@@ -182,7 +183,7 @@ bool member_path_each(const struct member_path *path, const json_t *root, member
     if (step->kind == STEP_EACH && json_is_object(root)) {
         const char *key;
         json_t *value;
-        /* Jansson's macro wants an object that is not const. */
+        /* the macro json_object_foreach needs a pointer that is not const, but changes nothing */
         json_object_foreach((json_t *)(uintptr_t)root, key, value) {
             if (!member_path_each(&rest, value, visit, ctx)) {
                 return false;

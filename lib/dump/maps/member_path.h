@@ -22,19 +22,19 @@ enum path_step_kind { STEP_MEMBER, STEP_EACH, STEP_INDEX, STEP_WITH };
 
 struct path_step {
     enum path_step_kind kind;
-    const char *name;  /* member's name; for STEP_WITH that of a member of the element */
+    const char *name;  /* member's name; for STEP_WITH, the name of a member of the element */
     const char *value; /* STEP_WITH: text that the member has to have */
     int64_t index;     /* STEP_INDEX: index of the element; negative: counted from the end */
 };
 
-/* A path of `count` steps; with none it leads to the value itself. */
+/* A path of `count` steps; a path without steps leads to the value itself. */
 struct member_path {
     const struct path_step *steps;
     size_t count;
 };
 
-/* Parses a path; its strings are copied into the arena. ST_ERR: ERR_FORMAT, with a message that
- * names no place, ERR_LIMIT for more than PATH_STEPS_MAX steps, or ERR_NOMEM. Never ST_NONE. */
+/* Parses a path; its strings are copied into the arena. ST_ERR: ERR_FORMAT (the message has no line
+ * or column), ERR_LIMIT for more than PATH_STEPS_MAX steps, or ERR_NOMEM. Never ST_NONE. */
 enum st member_path_parse(struct member_path *out, const char *text, size_t len, struct arena *a,
                           struct err *e) BASE_MUST_USE;
 

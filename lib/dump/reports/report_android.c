@@ -33,28 +33,30 @@ struct android {
     struct report *r;
     struct report_lines lines;
     const char *line; /* current line without its leading blanks */
-    size_t sections;  /* "----- pid" lines so far; the process of the first is the one that hung */
+    size_t sections;  /* number of "----- pid" lines so far; the process of the first one hung */
     bool ended;       /* the first process's section has ended */
     bool headless;    /* the first process has no "----- pid" line, but other lines of a process */
     bool cut;         /* lines of another process follow before the end of the first */
     bool main_seen;   /* the thread with id 1 has begun */
-    bool channels;    /* the lines are of "Waiting Channels", which have an end of their own */
-    bool all;         /* the text says that it has all processes, whether or not they hung */
-    int64_t hung;     /* id of the first process that the system dumped; 0 = not told */
-    int64_t pid;      /* id of the first section's process; 0 = not told */
+    bool channels; /* the current lines belong to the part "Waiting Channels", which has its own end
+                      line */
+    bool all; /* the text has the stacks of all processes, whether or not they hung, and says so */
+    int64_t hung; /* id of the first process that the system dumped; 0 = not told */
+    int64_t pid;  /* id of the first section's process; 0 = not told */
     bool in_thread;
-    bool gap;           /* empty lines follow what was read of the thread */
-    bool spaced;        /* the text has empty lines within its threads */
-    bool strayed;       /* the thread's native frames went on with those of another thread */
+    bool gap;     /* empty lines follow what was read of the thread */
+    bool spaced;  /* the text has empty lines within its threads */
+    bool strayed; /* after the thread's native frames came those of another thread, whose heading is
+                     missing */
     uint64_t next;      /* number that the thread's next native frame should have */
     const char *native; /* the thread's last native frame; NULL = none */
-    uint64_t missing;   /* native frames that the numbers of others skip */
+    uint64_t missing;   /* native frames that are missing, by the gaps in the frames' numbers */
     uint64_t stray;     /* frames left out because they stand under no heading of their thread */
     uint64_t unread;    /* lines of threads that could not be read */
     struct report_thread thread;
     const char *arch;   /* architecture that the process's lines tell; NULL = none */
     uint64_t announced; /* threads that the section announces; 0 = not given */
-    uint64_t attached;  /* threads read that the virtual machine knows */
+    uint64_t attached;  /* number of threads read that are attached to the virtual machine */
 };
 
 static bool android_line_begins(const char *s, const char *with) {
@@ -72,8 +74,9 @@ static int64_t pid_behind(const char *line, const char *words) {
                : 0;
 }
 
-/* Notes which process the system dumps first, the one that hung: it says so before it asks the
- * process, which may not answer. */
+/* Notes which process the system dumps first: that one hung. The system logs this line before it
+ * asks the process for its stacks, so that the line is there even if the process does not
+ * answer. */
 static void note_dumped(struct android *t) {
     const int64_t pid = pid_behind(t->line, "----- dumping pid: ");
     t->hung = t->hung > 0 ? t->hung : pid;
@@ -104,8 +107,8 @@ static enum st android_begin_thread(struct android *t, const struct android_thre
     if (android_end_thread(t) != ST_OK) {
         return ST_ERR;
     }
-    /* ART writes the native stacks alone if the virtual machine does not answer: then threads have
-     * no id but the kernel's, and the main thread's is the process's. */
+    /* If the virtual machine does not answer, ART writes only the native stacks. Their threads have
+     * no id but the kernel's, and the main thread's id equals the process's. */
     const bool alone = head->tid < 0 && head->systid > 0;
     t->thread = (struct report_thread){.id = alone ? head->systid : head->tid,
                                        .name = report_text(t->r, head->name, head->name_len),
@@ -123,7 +126,8 @@ static enum st android_begin_thread(struct android *t, const struct android_thre
 }
 
 /* Reads the state, a letter as in proc(5), from "| state=S schedstat=( 151056979 25055334 199 )
- * utm=5 stm=9 core=1 HZ=100". The times are not used: they count from the thread's start. */
+ * utm=5 stm=9 core=1 HZ=100". The times are not used, because they count from the start of the
+ * thread, not of the stall. */
 static void read_settings(struct android *t) {
     static const struct {
         char letter;
@@ -165,7 +169,7 @@ static bool has_room(const struct android *t) {
     return t->r->frames.len - t->thread.stack.first < DUMP_FRAMES_MAX;
 }
 
-/* Is the class the process's own, rather than one of the boot class path? */
+/* Does the class belong to the app's code, rather than to Android's boot class path? */
 static bool is_own_class(const struct report *r, const char *name) {
     static const char *const system[] = {"android.",         "com.android.",
                                          "dalvik.",          "java.",
@@ -222,8 +226,8 @@ static enum st take_java_frame(struct android *t) {
     return name.symbol ? report_named_frame(t->r, &name) : err_nomem(t->r->e);
 }
 
-/* Checks a native frame's number, "#07", against those before it; *belongs = false: the frame is
- * one of another thread, whose heading is missing, or stands twice in a row. */
+/* Checks the number of a native frame, such as "#07", against the frames before it. *belongs =
+ * false: the frame belongs to another thread, whose heading is missing, or its line is repeated. */
 static enum st check_native_order(struct android *t, bool *belongs) {
     const char *s = strchr(t->line, '#') + 1;
     uint64_t index;
@@ -282,7 +286,7 @@ static enum st take_native_frame(struct android *t) {
 }
 
 /* Counts the frames that ART leaves out of a deep recursion, "... repeated 12 times"; false: the
- * line is another one. */
+ * line is not of that form. */
 static bool read_repeated(struct android *t) {
     static const char word[] = "... repeated ";
     const char *s = t->line + sizeof word - 1;
@@ -299,7 +303,7 @@ static bool read_repeated(struct android *t) {
 static bool is_known_line(const char *line) {
     return strchr("|-(", *line) || android_line_begins(line, "kernel: ") ||
            android_line_begins(line, "native: (") || android_line_begins(line, "NOTE: ") ||
-           android_line_begins(line, "DumpLatencyMs: "); /* since Android 15, at a thread's end */
+           android_line_begins(line, "DumpLatencyMs: "); /* at a thread's end since Android 15 */
 }
 
 static enum st take_thread_part(struct android *t) {
@@ -350,8 +354,8 @@ static void end_process(struct android *t) {
     t->ended = t->ended || t->r->threads.len > 0 || t->in_thread;
 }
 
-/* Reads the id of "----- end 4242 -----"; the end of another process than the one that began shows
- * that the text was cut. */
+/* Reads the id of "----- end 4242 -----". If the process that ends is not the one that began, a
+ * part of the text is missing. */
 static void end_android_section(struct android *t) {
     const char *s = t->line + sizeof "----- end " - 1;
     uint64_t pid;
@@ -440,8 +444,8 @@ static enum st android_take_line(struct android *t) {
     return ST_OK;
 }
 
-/* Adds to the dump's "lack" the parts that the text lacks: it may be cut, or a part of a trace that
- * somebody pasted. */
+/* Adds to the dump's "lack" the parts that the text lacks. The text may have been cut, or be a part
+ * of a trace that somebody pasted. */
 static void android_tell_lacks(struct android *t) {
     struct report *r = t->r;
     if (t->announced > t->attached && t->announced <= INT32_MAX) {
@@ -457,7 +461,8 @@ static void android_tell_lacks(struct android *t) {
                       "lines within threads that could not be read");
     report_lack_frames(r);
     if (!r->wanted && !r->reason && t->hung == 0 && r->process) {
-        /* a bug report has the stacks of all processes, native programs or system_server first */
+        /* a bug report has the stacks of all processes, and begins with native programs or
+         * system_server */
         if (*r->process == '/') {
             report_lack(r, "which process hung: the first one is a native program, which the "
                            "system does not watch");
@@ -487,7 +492,7 @@ static bool is_word_at(struct span line, size_t at, const char *word) {
 }
 
 /* Cuts the text down to the section of the process with this name or id; false: the text has
- * several sections, none of which is that. */
+ * several sections, but none of that process. */
 static bool android_find_process(struct span *text, const char *wanted) {
     static const char begin[] = "----- pid ", command[] = "Cmd line: ";
     struct span rest = *text, line, found = {NULL, NULL};
@@ -502,7 +507,9 @@ static bool android_find_process(struct span *text, const char *wanted) {
                     (line_has_head(line, command) && section &&
                      is_word_at(line, sizeof command - 1, wanted));
         if (fits && !found.p) {
-            found.p = sections == 1 ? text->p : section; /* the subject is of the first process */
+            /* The subject stands before the first section, and belongs to the process of that
+             * section. */
+            found.p = sections == 1 ? text->p : section;
         }
     }
     if (found.p) {

@@ -75,7 +75,8 @@ static bool crashlytics_thread_line(struct span s, struct android_thread_line *o
     return false;
 }
 
-/* Does anything but a note in brackets follow the thread's state, with which its line ends? */
+/* Does anything other than a note in brackets follow the thread's state? A thread's first line
+ * normally ends with its state. */
 static bool goes_on_behind_state(struct span s) {
     while (s.p < s.end &&
            ((*s.p >= 'A' && *s.p <= 'Z') || (*s.p >= 'a' && *s.p <= 'z') || *s.p == '_')) {
@@ -143,7 +144,7 @@ static bool take_group(struct span *s, struct span *group) {
     return false;
 }
 
-/* Is the group what ART writes for a function without a name? */
+/* Is the text in brackets the one that ART writes for a function without a name? */
 static bool is_unnamed(struct span group) {
     return span_len(group) == 3 && memcmp(group.p, "???", 3) == 0;
 }
@@ -166,8 +167,9 @@ bool android_native_line(const char *line, struct android_native_line *out) {
             out->build_id = group.p + 9;
             out->build_id_len = span_len(group) - 9;
         } else if (span_begins(group, "offset 0x")) {
-            continue; /* "offset" is that of the file in its package; the address is the file's own
-                       */
+            /* "offset 0x…" is the position of the file in its package; the frame's address is
+             * relative to the file, so the offset is not needed. */
+            continue;
         } else if (span_begins(group, "deleted")) {
             rest.end = group.end + 1; /* Linux appends "(deleted)" to the path of a removed file */
             break;
@@ -229,7 +231,7 @@ static bool is_section(struct span line) {
     return span_begins(line, "----- pid ") || span_begins(line, "----- dumping pid");
 }
 
-/* Is the line one that the system writes before the first process? */
+/* Is the line one of those that the system writes before the first process? */
 static bool is_preface(struct span line) {
     return span_begins(line, "RssHwmKb: ") || span_begins(line, "--- CriticalEventLog ---") ||
            span_begins(line, ANDROID_ALL_PROCESSES);
@@ -247,15 +249,15 @@ static void skip_output(struct span *text) {
     while (span_begins(*text, "----- Output from ")) {
         bool within = true;
         while (within && take_line(text, &line)) {
-            span_skip_space(&line); /* the whole trace may be indented */
+            span_skip_space(&line); /* the whole trace may be indented, so this line may be, too */
             within = !span_begins(line, "----- End output");
         }
         skip_blank_lines(text);
     }
 }
 
-/* Is the text a subject, of up to SUBJECT_LINES lines, and behind it the rest of the preface or a
- * process? *more is set if further lines would decide. */
+/* Does the text begin with a subject, of up to SUBJECT_LINES lines, which the rest of the preface
+ * or a process follows? *more is set if further lines would decide. */
 static bool begins_with_subject(struct span text, bool *more) {
     enum { SUBJECT_LINES = 8 };
     struct span line;
@@ -335,7 +337,7 @@ static bool begins_with_crashlytics(struct span text, bool *more) {
     return begins_with_thread(text, more);
 }
 
-/* Does the text begin with the head of xCrash's report of an ANR? Its other reports are of
+/* Does the text begin with the head of xCrash's report of an ANR? xCrash's other reports are about
  * crashes. */
 static bool begins_with_xcrash(struct span text, bool *more) {
     enum { TITLE_LINES = 3 };
@@ -419,9 +421,9 @@ void android_section_time(const char *line, size_t len, char out[ANDROID_TIME_MA
     }
 }
 
-/* Are the processes of lines a and b more than a minute apart? True, too, if a time cannot be
- * read, or b's is the earlier one. The system writes the process that hung and then others, all
- * within some seconds. */
+/* Are the times of the processes of lines a and b more than a minute apart? True, too, if a time
+ * cannot be read, or if b's time is earlier. The system writes the process that hung and then
+ * others, all within some seconds. */
 static bool is_other_time(struct span a, struct span b) {
     enum { TOGETHER_MS = 60 * 1000 };
     char first[ANDROID_TIME_MAX], second[ANDROID_TIME_MAX];
@@ -431,8 +433,8 @@ static bool is_other_time(struct span a, struct span b) {
     return apart < 0 || apart > TOGETHER_MS;
 }
 
-/* Returns the rank of a line by which the parts of a process's section are ordered; 0: the line has
- * none. A line whose rank is not above the last one begins another report. */
+/* Returns the rank of a line, by which the parts of a process's section are ordered; 0: the line
+ * has no rank. If a line's rank is not above that of the line before, another report begins. */
 static int rank_of(struct span line) {
     struct android_thread_line head;
     if (span_begins(line, "----- pid ")) {
@@ -538,7 +540,8 @@ static void read_abi(struct report *r, const char *value, const char **arch) {
     const char *abi = unquoted(r, value);
     size_t at;
     if (abi && PARSE_WORD(abi, strlen(abi), names, &at)) {
-        *arch = names[at][1]; /* 32-bit ARM is left out: it has no room for made-up addresses */
+        /* 32-bit ARM is left out, because its addresses leave no room for made-up ones. */
+        *arch = names[at][1];
     }
 }
 

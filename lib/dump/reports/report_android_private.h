@@ -15,9 +15,9 @@ struct android_thread_line {
     const char *name;
     size_t name_len;
     int64_t tid;    /* id in the virtual machine; -1: the thread is not attached to it */
-    int64_t systid; /* id in the kernel, where there is no other; -1 = not told */
-    bool runs;      /* the machine says that it runs managed code */
-    bool joined;    /* more follows: the line lost its line feed */
+    int64_t systid; /* id in the kernel, read only if the line has no other id; -1 = not given */
+    bool runs;      /* the thread runs managed code, as the virtual machine says */
+    bool joined;    /* another line follows in this line, which lost its line feed */
 };
 /* Parses a thread's first line; false: the line is another one. */
 bool android_thread_line(const char *line, size_t len, struct android_thread_line *out);
@@ -32,9 +32,9 @@ struct android_native_line {
  * address. */
 bool android_native_line(const char *line, struct android_native_line *out);
 
-/* android_is_frame: is the line, without its leading blanks, a frame? android_is_thread_part: is
- * it any line of a thread but the first? android_is_joined: is a frame behind it, because it lost
- * its line feed? It is not a frame itself. */
+/* android_is_frame: is the line, without its leading blanks, a frame? android_is_thread_part: is it
+ * any line of a thread other than the first? android_is_joined: does a frame follow in a line that
+ * is not a frame, because the line feed between them was lost? */
 bool android_is_frame(const char *line);
 bool android_is_thread_part(const char *line);
 bool android_is_joined(const char *line);
@@ -43,9 +43,9 @@ bool android_is_joined(const char *line);
 bool android_is_spaced(struct span text);
 
 enum { ANDROID_TIME_MAX = 64 };
-/* The beginning of the subject that holds how long the system waited. */
+/* The beginning of the subject that says how long the system waited. */
 #define ANDROID_INPUT_SUBJECT "Input dispatching timed out"
-/* The heading, in a bug report, of the stacks of all processes at one moment. */
+/* The heading, in a bug report, of a part with the stacks of all processes at one moment. */
 #define ANDROID_ALL_PROCESSES "------ VM TRACES JUST NOW "
 /* Reads a line in front of the threads: what happened, the app, the system. *arch becomes the
  * architecture if the line tells it. */

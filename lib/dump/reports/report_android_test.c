@@ -35,8 +35,8 @@ static void a_trace_tells_the_app_the_system_and_how_long_was_waited(void **stat
     const struct dump_thread *t = dump_main_thread(d);
     assert_non_null(t);
     assert_string_equal(t->state, "waiting");
-    assert_int_equal(t->cpu_ms, -1); /* the trace's CPU time includes what the thread ran before the
-                                        stall, so it is not taken */
+    assert_int_equal(t->cpu_ms, -1); /* the trace's CPU time is not read, because it includes what
+                                        the thread ran before the stall */
     assert_int_equal(t->stack.frame_count, 2);
     const struct dump_name *system = dump_name_at(d, t->stack.frames[0]);
     const struct dump_name *app = dump_name_at(d, t->stack.frames[1]);
@@ -69,8 +69,8 @@ static void a_subject_alone_tells_how_long_was_waited(void **state) {
     assert_false(is_android("Input dispatching timed out\n\nHello\n"));
 }
 
-/* Checks native frames, which are calls and not the addresses that they return to: none is looked
- * up one byte before. */
+/* Checks native frames. Their addresses are those of the calls, not return addresses, so that none
+ * is looked up one byte before. */
 static void native_frames_lie_in_their_files(void **state) {
     (void)state;
     struct converted c = convert_text_of(
@@ -391,7 +391,7 @@ static void a_process_that_does_not_answer_is_not_another_one(void **state) {
     release_converted(&c);
 }
 
-/* If the virtual machine does not answer, the system writes the native stacks alone. */
+/* If the virtual machine does not answer, the trace has only native stacks, without Java frames. */
 static void native_stacks_alone_have_a_main_thread(void **state) {
     (void)state;
     struct converted c = convert_text_of(
@@ -410,8 +410,8 @@ static void native_stacks_alone_have_a_main_thread(void **state) {
     release_converted(&c);
 }
 
-/* A bug report has the stacks of all processes, those of native programs first; these did not hang.
- */
+/* A bug report has the stacks of all processes. It begins with those of native programs, which did
+ * not hang. */
 static void a_native_program_is_not_what_hung(void **state) {
 #define PROGRAM                                                                                    \
     "----- pid 643 at 2026-11-20 09:12:44 -----\nCmd line: /system/bin/programd\n\n"               \
@@ -433,7 +433,8 @@ static void a_native_program_is_not_what_hung(void **state) {
     }
 }
 
-/* Nor is the system's process, if nothing says so and others follow. */
+/* The first process is not taken for the one that hung if it is the system's, no subject says so,
+ * and other processes follow. */
 static void the_first_process_of_a_bug_report_is_not_what_hung(void **state) {
 #define SYSTEM                                                                                     \
     "----- pid 644 at 2026-11-20 09:12:44 -----\nCmd line: system_server\nDALVIK THREADS:\n" MAIN  \
@@ -460,7 +461,7 @@ static void the_first_process_of_a_bug_report_is_not_what_hung(void **state) {
     release_converted(&c);
 }
 
-/* --process of stallsym names one by its command or its id. */
+/* The option --process of stallsym names a process by its command or its id. */
 static void one_process_of_all_can_be_asked_for(void **state) {
     static const char text[] = ALL SYSTEM PROCESS MAIN "  at a.B.d(B.java:1)\n" END OTHER_PROCESS;
     static const struct {
@@ -489,7 +490,7 @@ static void one_process_of_all_can_be_asked_for(void **state) {
     release_converted(&c);
 }
 
-/* xCrash writes a head of its own, and no line that begins or ends the process. */
+/* xCrash writes its own head, but no line that begins or ends the process. */
 static void the_head_of_xcrash_is_read(void **state) {
     static const char text[] =
         "*** *** *** *** ***\nTombstone maker: 'xCrash 3.0.0'\nCrash type: 'anr'\n"
@@ -514,7 +515,8 @@ static void the_head_of_xcrash_is_read(void **state) {
     assert_false(is_android("*** *** ***\nTombstone maker: 'xCrash 3.0.0'\nCrash type: 'java'\n"));
 }
 
-/* The waits in the kernel of the same process stand in front, with an end of their own. */
+/* The part "Waiting Channels" of the same process stands before its threads, and has its own end
+ * line, which does not end the process. */
 static void the_end_of_waiting_channels_is_not_the_process_s(void **state) {
     (void)state;
     struct converted c = convert_text_of(

@@ -31,7 +31,8 @@ static void frames_of_an_ips_are_image_and_offset(void **state) {
     assert_string_equal(d->stall.kind, "crash");
     assert_string_equal(d->stall.app_state, "background");
     assert_int_equal(d->thread_count, 2);
-    assert_true(d->threads[1].main); /* the main thread is known by its queue, not its place */
+    /* The main thread is recognised by its queue, not by its position. */
+    assert_true(d->threads[1].main);
     assert_int_equal(d->threads[1].id, 7);
     check_frames(&d->threads[1].stack, FRAMES(6442451000, 4294967400, 1));
     assert_int_equal(d->image_count,
@@ -70,8 +71,8 @@ static void the_watchdog_of_an_ips_is_a_stall(void **state) {
     assert_non_null(strstr(d->text, "\"cpu_ms\":2270"));
     release_converted(&c);
     c = convert_json_of(
-        HEADER BODY(",'termination':{'code':2343432205}")); /* the code alone tells that the
-                                                               watchdog ended it */
+        HEADER BODY(",'termination':{'code':2343432205}")); /* the termination code alone shows that
+                                                               the watchdog ended the process */
     assert_string_equal(only_dump(&c)->stall.kind, "watchdog");
     release_converted(&c);
     c = convert_json_of(HEADER BODY(",'termination':{'code':'0x8BADF00D'}"));
@@ -186,7 +187,8 @@ static void every_style_of_frame_is_read(void **state) {
     release_converted(&c);
 }
 
-/* printf's # adds no 0x to a zero, so that Apple's address 0 looks unlike other addresses. */
+/* printf's # writes no "0x" before a zero, so that an address 0 in Apple's text looks different
+ * from other addresses. */
 static void a_frame_that_is_not_read_keeps_its_place(void **state) {
     (void)state;
     struct converted c = convert_text_of(
@@ -197,7 +199,7 @@ static void a_frame_that_is_not_read_keeps_its_place(void **state) {
     const uint64_t null_pc[] = {0, 0x180000010, 0, 7};
     assert_int_equal(d->threads[0].stack.frame_count, 4);
     assert_memory_equal(d->threads[0].stack.frames, null_pc, sizeof null_pc);
-    assert_int_equal(d->name_count, 1); /* "0" is the base of a frame in no image, not a name */
+    assert_int_equal(d->name_count, 1); /* "0", the base of a frame in no image, is not a name */
     assert_null(d->lack);
     release_converted(&c);
     c = convert_text_of(TEXT_HEAD
@@ -215,7 +217,8 @@ static void a_frame_that_is_not_read_keeps_its_place(void **state) {
     release_converted(&c);
 }
 
-/* Which of the two in "Version: A (B)" is the build depends on who wrote the text, and where. */
+/* The build is A or B in "Version: A (B)", depending on the tool and the system that wrote the
+ * text. */
 static void the_writer_of_a_text_tells_the_build(void **state) {
     (void)state;
     static const struct {
@@ -296,7 +299,8 @@ static void an_indented_text_is_read(void **state) {
     release_converted(&c);
 }
 
-/* A simulator's system is marked as an app's images are: it is no part of macOS. */
+/* The images of a simulator's system are marked as those of an app are. They are not part of
+ * macOS. */
 static void a_simulators_system_is_not_the_apps(void **state) {
     (void)state;
     static const char runtime[] =
@@ -404,8 +408,8 @@ static void the_text_of_an_old_ips_is_read_too(void **state) {
     const struct dump *d = only_dump(&c);
     assert_string_equal(d->id, "i-3");
     assert_string_equal(d->app.id, "from.header");
-    assert_string_equal(d->app.version,
-                        "5.3.1"); /* as in an .ips, because the text does not name its system */
+    /* The same as in an .ips, because the text does not name its system. */
+    assert_string_equal(d->app.version, "5.3.1");
     assert_string_equal(d->app.build, "1234");
     check_frames(&d->threads[0].stack, FRAMES(0x100000068));
     assert_non_null(strstr(d->text, "\"body\":\"Process:  "));
@@ -413,7 +417,7 @@ static void the_text_of_an_old_ips_is_read_too(void **state) {
     strbuf_release(&text);
 }
 
-/* Checks that the original is read whatever ends a line. */
+/* Checks that the original JSON is read, whatever line ends the text has. */
 static void the_original_behind_a_translated_report_is_read(void **state) {
     (void)state;
     const char *const ends[] = {"\n", "\r\n", "  \n"};

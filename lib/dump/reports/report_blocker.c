@@ -32,7 +32,8 @@ static bool same_id(const char *a, const char *b) {
 }
 
 /* Reads the owner, a thread of this process, from "Shop [301] [unique pid 301] thread 0x2caa0)" or
- * "this thread". False: the owner is in another process, or the text is a longer chain. */
+ * "this thread". False: the owner is in another process, or the text names a chain of several
+ * owners. */
 static bool take_blocker(const struct report_outline_thread *now, const char *process,
                          const char *s, int64_t *owner) {
     size_t len = process ? report_process_name_len(process) : 0;

@@ -25,22 +25,23 @@ struct reading {
     const char *line; /* current line */
     struct report_thread thread;
     bool in_thread, in_images;
-    uint64_t next;              /* index that the thread's next frame should have */
-    const char *frame;          /* the frame whose lines are being read; NULL = none */
-    const char *last_frame;     /* the thread's frame before `frame`; NULL = none */
-    size_t folds;               /* number of lines of that frame behind its first one */
-    bool strayed;               /* the thread's frames went on with those of another thread */
-    bool gap;                   /* empty lines follow what was read of the thread */
-    uint64_t missing;           /* frames that the numbers of others skip */
-    uint64_t stray;             /* frames left out because their numbers are out of order */
-    uint64_t homeless;          /* frames left out because no heading of a thread is before them */
-    uint64_t twice;             /* frames left out because their line stands twice */
-    int64_t last_thread;        /* highest number of a thread that the text tells */
-    uint64_t numbered;          /* threads that have a number */
-    size_t digits;              /* digits of the address of the last frame */
+    uint64_t next;          /* index that the thread's next frame should have */
+    const char *frame;      /* the frame whose lines are being read; NULL = none */
+    const char *last_frame; /* the thread's frame before `frame`; NULL = none */
+    size_t folds;           /* number of lines after the first into which that frame is folded */
+    bool strayed;        /* after the thread's frames came those of another thread, whose heading is
+                            missing */
+    bool gap;            /* empty lines follow what was read of the thread */
+    uint64_t missing;    /* number of frames that are missing, by the gaps in the frames' numbers */
+    uint64_t stray;      /* frames left out because their numbers are out of order */
+    uint64_t homeless;   /* frames left out because no heading of a thread is before them */
+    uint64_t twice;      /* frames left out because their line stands twice */
+    int64_t last_thread; /* highest thread number that the text mentions */
+    uint64_t numbered;   /* threads that have a number */
+    size_t digits;       /* number of digits of the last frame's address */
     struct crash_images images; /* images that the frames name */
     struct report_image_lines image_lines;
-    bool of_exception; /* frames outside of threads are those of an exception's text */
+    bool of_exception; /* frames outside of threads belong to the text of an exception */
     bool named;        /* "Thread N name:" was read, and "Thread N:" was not */
     size_t own_words;  /* lines of "Application Specific Information:" taken, plus one; 0 = not
                           reached */
@@ -60,7 +61,7 @@ static void crash_read_process(struct report *r, const char *value) {
     r->process = r->process ? r->process : report_text(r, value, len);
 }
 
-/* Reads the lines of "Application Specific Information:", which up to iOS 10 hold the reason for
+/* Reads the lines of "Application Specific Information:". Up to iOS 10 they hold the reason for
  * which the system ended the process. */
 static void crash_read_own_words(struct reading *t) {
     enum { LINES_MAX = 32 };
@@ -113,9 +114,9 @@ static bool crash_read_exception(struct reading *t) {
                (*t->line == '<' || *t->line == '"' || strncmp(t->line, "Process", 7) == 0 ||
                 strncmp(t->line, "Watchdog", 8) == 0 || strncmp(t->line, "Thermal", 7) == 0 ||
                 strstr(t->line, "allowance"))) {
-        /* a termination reason of several lines */
+        /* a second line of a termination reason */
         t->termination = report_join(r, t->termination, " | ", t->line);
-    } else if (report_says_watchdog(t->line)) { /* the heading of this line is unknown or missing */
+    } else if (report_says_watchdog(t->line)) { /* a line whose heading is unknown or missing */
         t->termination = report_join(r, t->termination, " | ", t->line);
     } else {
         return false;
@@ -172,19 +173,20 @@ static void crash_read_header(struct reading *t) {
     }
 }
 
-/* Does "Version: A (B)" give the build first? KSCrash always writes it so. Apple does on iOS up to
- * 14, whose text was written on the device; the texts of later systems, which are made from the
- * .ips, and those of macOS give the version first. So does PLCrashReporter, which names a signal as
- * the exception. */
+/* Does "Version: A (B)" give the build first? KSCrash always writes it so. Apple does so on iOS up
+ * to 14, where the device wrote the text. Texts of later systems, which are made from the .ips, and
+ * those of macOS give the version first. PLCrashReporter, which names a signal as the exception,
+ * gives it first, too. */
 static bool crash_build_first(const struct reading *t) {
     static const struct {
         const char *system;
-        uint64_t since; /* major release that gives the version first */
+        uint64_t since; /* first major release that gives the version first */
     } systems[] = {
         {"iPhone OS ", 15},
         {"Watch OS ", 8},
         {"Apple TVOS ", 15},
-        /* "iOS" is Apple's name in iOS 8 and 9, and KSCrash's since; the others are KSCrash's. */
+        /* Apple wrote "iOS" in iOS 8 and 9, and KSCrash writes it since; only KSCrash writes the
+         * other names. */
         {"iOS ", UINT64_MAX},
         {"tvOS ", UINT64_MAX},
         {"watchOS ", UINT64_MAX},
@@ -207,7 +209,7 @@ static bool crash_build_first(const struct reading *t) {
 
 /* ---- threads ---- */
 
-/* Checks a frame's number against those before it; *belongs = false: the frame is one of another
+/* Checks a frame's number against those before it; *belongs = false: the frame belongs to another
  * thread, whose heading is missing. Inlined frames may repeat the number of their caller. */
 static enum st check_order(struct reading *t, uint64_t index, bool *belongs) {
     const size_t count = t->r->frames.len - t->thread.stack.first;
@@ -228,14 +230,15 @@ static enum st check_order(struct reading *t, uint64_t index, bool *belongs) {
     return st;
 }
 
-/* Is the address one whose end was cut off with the text's? All addresses of a text have as many
- * digits. */
+/* Was the end of this address cut off together with the text's? All addresses of a text have the
+ * same number of digits. */
 static bool is_cut_address(const struct reading *t, const struct crash_frame *f) {
     bool last = t->lines.at >= t->lines.end && t->lines.end[-1] != '\n';
     return last && f->digits < t->digits;
 }
 
-/* Adds the frame that was read. One without an address is added as 0, to keep its place. */
+/* Adds the frame that was read. A frame without an address is added with address 0, so that the
+ * positions of the other frames stay right. */
 static enum st end_frame(struct reading *t) {
     struct crash_frame f;
     bool belongs;
@@ -322,8 +325,8 @@ static enum st take_thread_line(struct reading *t, bool *taken) {
     return ST_OK;
 }
 
-/* Does the line hold the frame that the thread continues with after an empty line? Inlined frames
- * repeat the number of their caller; a second frame 0 is taken for another thread's. */
+/* Does the thread continue after an empty line with the frame in this line? Inlined frames repeat
+ * the number of their caller; a second frame 0 belongs to another thread. */
 static bool goes_on(const struct reading *t) {
     const char *s = report_skip_blanks(t->line);
     const uint64_t next = t->next + (t->frame != NULL);
@@ -333,8 +336,8 @@ static bool goes_on(const struct reading *t) {
 }
 
 /* Takes a line of a thread: a frame, or the rest of one that was folded. The thread ends after
- * empty lines, unless its frames continue there as in a text whose lines were spaced; other text is
- * skipped. */
+ * empty lines, unless its frames continue after them, as they do in a text with an empty line after
+ * each line. Other text is skipped. */
 static enum st take_frame_line(struct reading *t) {
     enum { FOLDS_MAX = 3 };
     if (!*t->line) {
@@ -362,8 +365,8 @@ static enum st take_frame_line(struct reading *t) {
     return ST_OK;
 }
 
-/* Begins the thread of "Last Exception Backtrace:", whose frames follow, or stand in one line:
- * "(0x1 0x2 …)". */
+/* Begins the thread of "Last Exception Backtrace:". Its frames are on the lines that follow, or all
+ * on one line: "(0x1 0x2 …)". */
 static enum st begin_last_exception(struct reading *t) {
     if (crash_end_thread(t) != ST_OK) {
         return ST_ERR;
@@ -437,8 +440,8 @@ static enum st crash_take_line(struct reading *t) {
     return take_line_outside(t);
 }
 
-/* Marks the images in the app's place where neither a header nor a mark in the list tells which are
- * the app's. */
+/* Marks the app's images by their load addresses if neither a header nor a mark in the list of
+ * images tells which are the app's. */
 static void find_app_images(struct report *r) {
     bool told = r->process || r->bundle;
     for (size_t i = 0; i < r->images.len; i++) {
@@ -450,8 +453,8 @@ static void find_app_images(struct report *r) {
     }
 }
 
-/* Adds to the dump's "lack" the parts that the text lacks: it may be cut, or a part of a report
- * that somebody pasted. */
+/* Adds to the dump's "lack" the parts that the text lacks. The text may have been cut, or be a part
+ * of a report that somebody pasted. */
 static void tell_lacks(struct reading *t) {
     struct report *r = t->r;
     const uint64_t wanted = (uint64_t)(t->last_thread + 1);

@@ -66,8 +66,8 @@ bool crash_heading(struct span line, struct crash_heading *out) {
 
 /* ---- a frame ---- */
 
-/* Takes an address that ends with a blank or the line. Address 0 lacks "0x", because printf's #
- * adds none to a zero. */
+/* Takes an address that a blank or the end of the line follows. An address 0 lacks its "0x",
+ * because printf's # adds none to a zero. */
 static bool take_address_word(const char **s, uint64_t *out) {
     enum { ZEROS_MIN = 8 };
     const char *end = *s;
@@ -98,7 +98,7 @@ static const char *image_of_frame(struct report *r, const char *s, size_t len) {
 }
 
 /* Finds the address after a frame's index, with the image's name in front, and sets *rest to what
- * follows. The name may hold blanks: the address is the first word that is one. */
+ * follows. The name may hold blanks, so that the address is the first word that looks like one. */
 static bool find_address(struct report *r, const char *s, struct crash_frame *out,
                          const char **rest) {
     const char *name = s;
@@ -121,13 +121,13 @@ static bool take_frame_offset(const char **s, uint64_t *out) {
 }
 
 /* Returns the symbol in the text after "BASE + 24": KSCrash's "(SYMBOL + 24)", libsymbolicate's "//
- * SYMBOL + 0x18"; NULL: there is none, or an address or a place in the source stands there. */
+ * SYMBOL + 0x18"; NULL: there is none, or an address or a source location stands in its place. */
 static const char *symbol_behind(struct report *r, const char *s) {
     size_t len = strlen(s);
     const char *colon = strrchr(s, ':');
     const bool source = colon && strspn(colon + 1, "-0123456789)") == strlen(colon + 1);
     if (s[0] == '(' && source) {
-        return NULL; /* "(:-1)", "(Cart.m:12)": a place in the source, as Xcode writes it */
+        return NULL; /* "(:-1)", "(Cart.m:12)": a source location, as Xcode writes it */
     }
     if (len > 2 && s[0] == '(' && s[len - 1] == ')') {
         return report_text(r, s + 1, len - 2);
@@ -139,8 +139,8 @@ static const char *symbol_behind(struct report *r, const char *s) {
     return s;
 }
 
-/* Does another frame follow a frame's symbol, as where two lines were joined: an index, an image
- * and an address? libsymbolicate writes an address behind "//". */
+/* Does another frame (an index, an image and an address) follow the symbol of a frame, because two
+ * lines were joined? An address behind "//" is not one: libsymbolicate writes it. */
 static bool is_joined(const char *symbol) {
     uint64_t address;
     const char *word = symbol;
@@ -283,8 +283,9 @@ static bool is_in_draft(const struct report *r, size_t count, const struct crash
     return false;
 }
 
-/* Extends the images whose load address is given to the frames of the same name that do not give
- * it, which leaves those without an image to add. */
+/* Extends each image whose load address is given to the frames that name the image without giving
+ * its load address. The entries for these frames lose their name, so that they are not added to the
+ * draft. */
 static void join_by_name(struct crash_images *images) {
     for (size_t i = 0; i < images->list.len; i++) {
         struct crash_image *image = &images->list.data[i];
@@ -309,7 +310,7 @@ size_t crash_images_add(struct crash_images *images, struct report *r, bool list
         }
         lacked++;
         if (listed && image->load == 0) {
-            continue; /* where the image was loaded is not known */
+            continue; /* the load address of the image is not known */
         }
         uint64_t load = image->load > 0 ? image->load : image->first / PAGE * PAGE;
         uint64_t size = (image->last - load) / PAGE * PAGE + PAGE;

@@ -12,13 +12,14 @@
 
 struct report;
 
-/* A thread's heading; name points into the line and ends where the line does. */
+/* A thread's heading. name points into the line and ends at the end of the line. */
 struct crash_heading {
     uint64_t id;
-    const char *name; /* what follows "name:" or "Thread 3::"; NULL = nothing does */
-    bool is_name; /* "Thread 3 name: …", which the heading of the same thread's frames follows */
-    bool crashed; /* "Thread 3 Crashed:" */
-    bool attributed; /* "Thread 3 Attributed:": the thread that used too much of a resource */
+    const char *name; /* text after "name:" or "Thread 3::"; NULL = there is none */
+    bool is_name;     /* true: "Thread 3 name: …"; the heading before the frames of the thread is
+                         another line */
+    bool crashed;     /* "Thread 3 Crashed:" */
+    bool attributed;  /* "Thread 3 Attributed:": the thread that used too much of a resource */
 };
 /* Parses "Thread 3:", "Thread 3 WORD:", "Thread 3 name: …" or "Thread 3:: …". False: the line is
  * another one, such as "Thread 0 crashed with ARM Thread State (64-bit):". */
@@ -34,17 +35,19 @@ struct crash_frame {
     const char *symbol; /* "NAME + 24", "NAME (File.m:12)" or "NAME"; NULL = none */
     size_t digits;      /* digits of the address */
 };
-/* Parses a NUL-terminated line "0  Shop  0x0000000100125780 0x100070000 + 743296"; false: it does
- * not begin with an index. */
+/* Parses a NUL-terminated line "0 Shop 0x0000000100125780 0x100070000 + 743296"; false: the line
+ * does not begin with an index. */
 bool crash_frame_line(struct report *r, const char *line, struct crash_frame *out);
 
 /* Does the line have an address among its words? */
 bool crash_has_address(const char *line);
-/* Does the line begin a frame? It has an index and an address, or the index `next` of the frame
- * that should follow, or that of the frame before, and may be folded. */
+/* Does the line begin a frame? It does if it has an index and an address. It also does, without an
+ * address, if its index is `next` or that of the frame before, because the rest may be folded to
+ * the next line. */
 bool crash_is_frame(const char *line, uint64_t next);
-/* May the frame, which mail folds at a blank, continue with this line, which is no frame? It has no
- * address yet, an open bracket, or neither an offset nor a source line. */
+/* Mail folds a frame at a blank. May `frame` continue with `line`, which is not a frame by itself?
+ * It may if the frame still lacks an address, a closing bracket, or both an offset and a source
+ * line. */
 bool crash_frame_goes_on(const char *frame, const char *line);
 
 /* The images that the frames of a text name, for those that the text does not list.
@@ -57,9 +60,9 @@ struct crash_images {
 /* Notes the image of a frame that has an image's name and an address other than 0; of at most 4096
  * images. */
 void crash_images_note(struct crash_images *images, struct report *r, const struct crash_frame *f);
-/* Adds the images to the draft that it does not have. listed: the text lists images, so that those
- * are added alone whose load address a frame tells. Without a load address an image is placed where
- * its frames are. Returns how many the draft did not have. */
+/* Adds the images that the draft does not have to it. listed: the text lists images; then only
+ * images whose load address is in a frame are added. Without a load address an image is placed
+ * where its frames are. Returns how many the draft did not have. */
 size_t crash_images_add(struct crash_images *images, struct report *r, bool listed);
 void crash_images_release(struct crash_images *images);
 

@@ -41,7 +41,7 @@ static void a_thread_is_headed_by_any_word(void **state) {
     release_converted(&c);
 }
 
-/* Lines that people write in front of a crash may look like the headers of a spindump. */
+/* Lines that people write before a crash report may look like the headers of a spindump. */
 static void words_before_a_crash_make_it_no_spindump(void **state) {
     static const char *const words[] = {"Steps:\n1. Open it.\n\n", "Steps: open it.\n\n",
                                         "Steps: 1. open it\n"};
@@ -123,14 +123,14 @@ static void images_come_from_frames_if_none_are_listed(void **state) {
     assert_int_equal(dump_image_at(d, 0x190001000), -1);
     assert_non_null(strstr(lack_of(d), "no UUID"));
     release_converted(&c);
-    /* without the process's name the app's images are known by their place */
+    /* without a process name the app's images are recognised by their addresses */
     c = convert_text_of("Thread 0 Crashed:\n0 libx.dylib 0x00000001dc4ecb34 f + 84\n"
                         "1 Shop 0x0000000100000020 0x100000000 + 32\n");
     d = only_dump(&c);
     assert_true(d->images[dump_image_at(d, 0x100000020)].in_app);
     assert_false(d->images[dump_image_at(d, 0x1dc4ecb34)].in_app);
     release_converted(&c);
-    /* an image that is cut off the list */
+    /* an image that is missing at the end of the list */
     c = convert_text_of(HEAD "Thread 0:\n0 Shop 0x0000000100000020 0x100000000 + 32\n"
                              "1 Kit 0x0000000110000020 0x110000000 + 32\n" LISTED);
     d = only_dump(&c);
@@ -210,7 +210,7 @@ static void a_text_without_a_frame_says_so(void **state) {
     release_converted(&c);
 }
 
-/* Checks that frames which damage took away are reported, or found again. */
+/* Checks that frames lost by damage are reported or recovered. */
 static void damaged_threads_are_told(void **state) {
     static const struct {
         const char *text, *lack;
@@ -268,7 +268,7 @@ static void damaged_images_are_told(void **state) {
     release_converted(&c);
 }
 
-/* Where neither a header nor a mark tells which images are the app's, their place does. */
+/* If neither a header nor a mark tells which images are the app's, their addresses do. */
 static void images_without_headers_are_the_apps_by_their_place(void **state) {
     (void)state;
     struct converted c = convert_text_of(
@@ -281,7 +281,7 @@ static void images_without_headers_are_the_apps_by_their_place(void **state) {
     release_converted(&c);
 }
 
-/* Mail folds at any blank, also within the symbol. */
+/* Mail folds lines at any blank, even within a symbol. */
 static void a_symbol_goes_on_in_the_next_line(void **state) {
     (void)state;
     struct converted c = convert_text_of(
@@ -302,7 +302,7 @@ static void a_symbol_goes_on_in_the_next_line(void **state) {
     release_converted(&c);
 }
 
-/* The line with the code may be lost, or run together with the one before. */
+/* The line with the code may be missing, or joined to the line before. */
 static void the_watchdogs_sentence_is_enough(void **state) {
 #define SENTENCE                                                                                   \
     "SPRINGBOARD, scene-create watchdog transgression: app<com.example.shop>:667 exhausted real "  \
@@ -327,8 +327,8 @@ static void the_watchdogs_sentence_is_enough(void **state) {
     }
 }
 
-/* A reader takes neither the address that atos writes for an unknown symbol, nor a place in the
- * source, for a function's name. */
+/* Neither the address that atos writes for an unknown symbol nor a source location is taken for a
+ * function's name. */
 static void only_a_symbol_is_a_functions_name(void **state) {
     (void)state;
     struct converted c = convert_text_of(
@@ -346,8 +346,8 @@ static void only_a_symbol_is_a_functions_name(void **state) {
     release_converted(&c);
 }
 
-/* The window of macOS shows a translation above the JSON from which it was made, and a paste into
- * an issue is cut. */
+/* The window of macOS shows a translation above the JSON from which it was made; when somebody
+ * pastes both into an issue, the JSON may be cut. */
 static void a_translation_above_a_cut_original_is_read(void **state) {
     static const char *const cut[] = {"{\"bug_type\":\"309\",\"app_na", "{\"bug_type\":\"309\"}\n",
                                       "{\"bug_type\":\"309\"}\n{\"usedImages\":[{\"base\":4096",
@@ -370,7 +370,7 @@ static void a_translation_above_a_cut_original_is_read(void **state) {
     }
 }
 
-/* "diff -y" writes two reports as columns. */
+/* "diff -y" prints two reports side by side; they are not read. */
 static void two_reports_side_by_side_are_none(void **state) {
     (void)state;
     struct converted c = convert_text_of(

@@ -78,7 +78,8 @@ const char *report_code_type(const char *text) {
     return len > 0 && PARSE_WORD(text, len, words, &at) ? words[at][1] : NULL;
 }
 
-/* Returns the text with the system's name as its maker spells it: "Android 14" for "android 14". */
+/* Returns the text with the name of the operating system in its usual spelling: "Android 14" for
+ * "android 14". */
 static const char *os_as_usual(struct report *r, const char *text) {
     static const char *const names[] = {"Android", "iOS",     "iPadOS",   "macOS",
                                         "tvOS",    "watchOS", "visionOS", "Linux"};
@@ -120,7 +121,8 @@ void report_os(struct report *r, const char *text) {
     }
 }
 
-/* Returns the path without a leading "/private", which only some of a process's paths have. */
+/* Returns the path without a leading "/private". Some paths of a process have it, and others do
+ * not. */
 static const char *public_path(const char *path) {
     static const char prefix[] = "/private/";
     return path && strncmp(path, prefix, sizeof prefix - 1) == 0 ? path + sizeof prefix - 2 : path;
@@ -147,8 +149,8 @@ static bool same_name(const char *a, const char *b) {
     return a && b && strcmp(a, b) == 0;
 }
 
-/* Does the image belong to the app? Swift's runtime libraries, which old apps contained, do not.
- * Some texts name an app's image by the app's identifier. */
+/* Does the image belong to the app? Swift's runtime libraries, which old apps contained, do not
+ * count. Some texts name the app's image by the app's identifier. */
 bool report_is_in_app(const struct report *r, const struct report_image *image) {
     if ((image->name && strncmp(image->name, "libswift", 8) == 0) ||
         belongs_to_platform(image->path)) {

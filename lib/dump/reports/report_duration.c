@@ -1,4 +1,5 @@
-/* Parses durations: counts of seconds, measurements in many languages, and those in sentences. */
+/* Parses durations: counts of seconds, measurements in many languages, and measurements inside
+ * sentences. */
 #include <string.h>
 
 #include "base/parse.h"
@@ -46,7 +47,8 @@ static bool is_filler(uint32_t c) {
            (c >= 0x202a && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069);
 }
 
-/* Beginnings of the units' names, ASCII letters in lower case; the longest that matches counts. */
+/* Beginnings of the names of units, with ASCII letters in lower case. If several match, the longest
+ * counts. */
 static const char *const us_texts[] = {"µs", "μs", "us", "мкс", "微秒", NULL};
 static const char *const ms_texts[] = {
     "ms",  "millis", "mili", "milé", "мс", "мілі", "милли", "мили", "毫秒",   "ミリ秒", "밀리초",
@@ -72,8 +74,8 @@ static bool is_latin_letter(char c) {
     return report_lower(c) >= 'a' && report_lower(c) <= 'z';
 }
 
-/* Returns the length of `text` if s begins with it, else 0. A single Latin letter has to be the
- * whole word: others begin with it, too. */
+/* Returns the length of `text` if s begins with it, else 0. A single Latin letter must be the whole
+ * word, because other words begin with it, too. */
 static size_t unit_text_len(const char *text, const char *s, size_t len) {
     size_t n = 0;
     while (text[n] && n < len && report_lower(s[n]) == text[n]) {
@@ -104,8 +106,8 @@ struct number {
     size_t len;
     size_t last_point; /* digits before the last '.' or ','; SIZE_MAX = none */
     uint32_t point;    /* the last '.' or ',' itself */
-    int points;        /* number of such separators in a row */
-    bool mixed;        /* a different separator preceded it, which then groups digits */
+    int points;        /* number of '.' and ',' in a row */
+    bool mixed;        /* a different separator stands before the last one, and groups digits */
     bool decimal;      /* the last separator is certainly a decimal point */
     bool whole;        /* the number is in whole units, so three digits after a point are a group */
 };
@@ -137,9 +139,9 @@ static bool take_number(const char **s, const char *end, struct number *n) {
     return n->len > 0;
 }
 
-/* Is the last separator a decimal point? One with three digits after it is ambiguous: it groups
- * digits in milliseconds and smaller units, which nobody writes with a fraction, and in a number
- * that is `whole`, but never after a single 0. */
+/* Is the last separator a decimal point? A separator with three digits after it is ambiguous. It
+ * groups digits in a number that is `whole`, and in milliseconds and smaller units, which nobody
+ * writes with a fraction; but after a single 0 it is a decimal point. */
 static bool has_fraction(const struct number *n, uint32_t us) {
     if (n->last_point == SIZE_MAX || n->last_point == n->len) {
         return false;
@@ -217,8 +219,9 @@ int64_t report_total_duration(const char *s, size_t len) {
 
 /* ---- durations in sentences ---- */
 
-/* The units of a sentence, as whole words in lower case. The names in other languages may begin
- * other words, too: they count in a measurement by itself only. */
+/* The units that are recognised in a sentence, as whole words in lower case. Unit names of other
+ * languages are recognised only in a measurement by itself, because other words may begin with
+ * them. */
 static const struct told_unit {
     const char *word;
     uint32_t us;
@@ -347,8 +350,8 @@ static bool told_next_part(struct sentence *s) {
     return true;
 }
 
-/* Takes a measurement of one or more parts, each of a smaller unit than the one before. ST_NONE: a
- * number without a unit; ST_ERR: a part of it cannot be read. */
+/* Takes a measurement of one or more parts, each in a smaller unit than the one before. ST_NONE:
+ * there is a number without a unit; ST_ERR: a part cannot be read. */
 static enum st take_told(struct sentence *s, uint64_t *us) {
     uint32_t unit, last;
     uint64_t part;

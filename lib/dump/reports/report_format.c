@@ -1,4 +1,4 @@
-/* Functions that the report readers use before they have a draft: recognising members and loading
+/* Functions that report readers use before they fill a draft: recognising members and loading
  * JSON. */
 #include "dump/document.h"
 #include "dump/reports/report_private.h"
@@ -8,7 +8,8 @@ unsigned report_members(struct span object, const char *const *names) {
     unsigned present = 0;
     while (span_next(&object, &key, &value)) {
         if (span_is(key, "format")) {
-            return 0; /* dumps have this member first, so that recognising them is cheap */
+            /* The first member of a dump is "format", so that a dump is recognised at once. */
+            return 0;
         }
         for (size_t i = 0; names[i]; i++) {
             if (span_is(key, names[i])) {

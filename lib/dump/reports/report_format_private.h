@@ -12,7 +12,7 @@
 
 struct report_maps;
 
-/* A document of a known format, with the receiver of its dumps. */
+/* A document whose format is known, and the callback that receives its dumps. */
 struct report_document {
     struct span text; /* the unchanged document; not empty */
     report_take take;
@@ -27,7 +27,7 @@ enum { REPORT_MEMBERS_MAX = 32, REPORT_LOOK_MAX = 16 * 1024 };
 
 struct report_format {
     const char *name;   /* name in the dump's "report" and in --list-formats */
-    const char *source; /* the tool that writes the format, for people */
+    const char *source; /* name of the tool that writes the format, as people know it */
     const char *since;  /* the first version of Stallkit that reads the format */
     /* JSON formats: names of the members that identify it, ended by NULL. NULL: a text format. */
     const char *const *members;
@@ -37,12 +37,12 @@ struct report_format {
      * `begins`. */
     const char *const *heads;
     /* Text formats: do the first lines show this format? At most REPORT_LOOK_MAX bytes are read.
-     * *more is set if the text is too short to tell, else left alone. */
+     * *more is set if the text is too short for an answer; otherwise it is not written. */
     bool (*begins)(struct span text, bool *more);
-    /* Text formats with `begins`: does this line, after these lines of a report, belong to
-     * something else? */
+    /* Text formats with `begins`: `report` has the lines of a report so far; does `line`, which
+     * follows them, belong to something else? */
     bool (*ends)(struct span report, struct span line);
-    bool in_log; /* reports stand in a log, whose other lines are skipped */
+    bool in_log; /* reports stand in a log, and the log's other lines are skipped */
     /* Converts a document, as report_convert does. */
     enum st (*read)(const struct report_document *d, struct err *e);
 };
@@ -61,7 +61,7 @@ extern const struct report_format report_sample_format;
 extern const struct report_format report_perf_format;
 extern const struct report_format report_seastar_format;
 
-/* Is the document an .ips's first line, which its body follows? */
+/* Is the document the first line of an .ips, after which a body follows? */
 bool report_is_ips_header(struct span text);
 /* Reads an .ips that is part of another document. */
 enum st report_read_ips(const struct report_document *d, struct err *e) BASE_MUST_USE;

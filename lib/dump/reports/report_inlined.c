@@ -1,6 +1,6 @@
-/* Joins the rows of one address: neighbours in one stack are a function with those that are inlined
- * into it, as "[inlined]" in .crash, "inline" in .ips and equal addresses in Sentry's and Bugsnag's
- * events say. */
+/* Joins the rows of one address. Neighbouring rows of a stack with the same address are a function
+ * and the functions inlined into it, as "[inlined]" in .crash, "inline" in .ips and equal addresses
+ * in Sentry's and Bugsnag's events say. */
 #include <stdio.h>
 #include <string.h>
 
@@ -14,9 +14,9 @@ static const struct report_name *row_name(const struct report *r, size_t row) {
     return &r->names.data[r->rows.data[row].name - 1];
 }
 
-/* Returns how many rows, from the named row `row` on, are one function and the functions inlined
- * into it: neighbours with the same address and a name each. A row with the name of the first
- * one, or of the row before, begins a new chain: it is a recursive call. */
+/* Counts the rows, from the named row `row` on, that are one function and the functions inlined
+ * into it: neighbours that have the same address and each a name. A row with the same name as the
+ * first row or as the row before begins a new chain, because it is a recursive call. */
 static size_t chain_length(const struct report *r, size_t row, size_t end) {
     const struct report_frame *rows = r->rows.data;
     size_t next = row + 1;
@@ -42,7 +42,7 @@ static bool chains_agree(const struct report *r, const struct report_chain *a, s
 }
 
 /* Notes a chain of rows under its address. If an earlier chain of the address has other names, the
- * address is marked torn; the longest of its chains is kept. False: out of memory. */
+ * address is marked torn. Of the chains of an address the longest is kept. False: out of memory. */
 static bool note_chain(struct report *r, size_t first, size_t count) {
     const struct report_chain fresh = {r->rows.data[first].address, first, count, false};
     bool added;
@@ -74,8 +74,9 @@ static bool note_stack(struct report *r, const struct report_stack *s) {
     return true;
 }
 
-/* Is it only because of equal addresses that the rows are taken for inlined functions, and may that
- * be an image's load address? Those are multiples of the page size, and no code begins there. */
+/* Are the rows taken for inlined functions only because their addresses are equal, and may this
+ * address be the load address of an image? Load addresses are multiples of the page size, and no
+ * code begins there. */
 static bool is_load_address(const struct report *r, const struct report_chain *chain) {
     enum { PAGE = 0x1000 };
     bool told = true;
@@ -92,8 +93,8 @@ static const struct report_chain *chain_at(const struct report *r, uint64_t addr
 
 /* ---- the joined stacks ---- */
 
-/* Chooses where made-up addresses begin: above all that processes have, if the report has addresses
- * as low as the usual ones. */
+/* Chooses where made-up addresses begin. If the report has addresses as low as the usual made-up
+ * ones, they begin above all addresses that processes have. */
 static void place_torn(struct report *r) {
     const uint64_t low = UINT64_C(1) << 28, high = UINT64_C(1) << 46;
     bool taken = false;
@@ -106,7 +107,7 @@ static void place_torn(struct report *r) {
     r->named_first = taken && r->named_places.count == 0 ? high : r->named_first;
 }
 
-/* Lies the address in an image of the app's own code? */
+/* Is the address in an image of the app's own code? */
 static bool in_app_image(const struct report *r, const struct dump *images, uint64_t address) {
     int32_t image = dump_image_at(images, address);
     return image >= 0 && report_is_in_app(r, &r->images.data[image]);
@@ -123,7 +124,8 @@ static enum st add_torn(struct report *r, const struct dump *images, size_t firs
     return st;
 }
 
-/* Makes a stack of joined frames from its rows; *torn counts the frames without an address. */
+/* Makes a stack of joined frames from its rows. *torn is increased by the number of frames that
+ * became frames without an address. */
 static enum st join_stack(struct report *r, const struct dump *images, struct report_stack *s,
                           uint64_t *torn) {
     const size_t end = s->first + s->count;

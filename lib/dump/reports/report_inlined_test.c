@@ -1,5 +1,5 @@
-/* Tests of rows with one address: inlined functions, recursion, and addresses that cannot be true.
- */
+/* Tests of rows with the same address: inlined functions, recursion, and addresses that cannot be
+ * right. */
 #include <string.h>
 
 #include "dump/reports/report_support_test.h"
@@ -148,8 +148,9 @@ static void inlined_rows_of_an_ips_are_one_frame(void **state) {
     const struct dump *d = only_dump(&c);
     static const struct inlined_row inner[] = {{"inner()", NULL, 0}};
     check_inlined(d, 0x100000104, "outer()", inner_and_middle, 2);
-    check_inlined(d, 0x100001000, "main", inner,
-                  1); /* the report says that it is inlined, on whatever page */
+    /* The report marks this function as inlined, so that the page of its address does not
+     * matter. */
+    check_inlined(d, 0x100001000, "main", inner, 1);
     assert_int_equal(d->threads[0].stack.frame_count, 2);
     assert_null(d->lack);
     release_converted(&c);

@@ -1,6 +1,6 @@
 /* Reads Apple's .ips ("Interpreting the JSON format of a crash report"): a line of JSON, then a
- * body of JSON or text. Older systems write a .crash as text, or the sampled stacks of a process
- * that used too much. */
+ * body of JSON or text. On older systems the body is the text of a .crash, or the sampled stacks of
+ * a process that used too much of a resource. */
 #include "dump/reports/report_private.h"
 
 #include <string.h>
@@ -80,8 +80,8 @@ static void ips_read_images(struct report *r, const json_t *images) {
     }
 }
 
-/* Finds a frame's offset and its image's load address, which is 0 for a frame in no image: its
- * offset is the address. False: the two do not name a place. */
+/* Finds a frame's offset and its image's load address. If the frame is in no image, the load
+ * address is 0 and the offset is the address. False: the two do not give an address. */
 static bool ips_frame_place(const json_t *images, const json_t *frame, uint64_t *base,
                             uint64_t *offset) {
     const json_t *in = json_object_get(frame, "imageIndex");
@@ -194,12 +194,12 @@ static const char *join_texts(struct report *r, const json_t *array) {
     return all;
 }
 
-/* Reads "Application Specific Information", the last messages of each library, for a lock that its
- * own holder waited for. */
+/* Reads the last messages of each library in "Application Specific Information", and finds a lock
+ * that its own holder waited for. */
 static void read_own_lock(struct report *r, const json_t *said) {
     const char *library;
     json_t *texts;
-    /* Jansson's macro wants an object that is not const; nothing is written. */
+    /* the macro json_object_foreach needs a pointer that is not const, but changes nothing */
     json_object_foreach((json_t *)(uintptr_t)said, library, texts) {
         report_own_lock(r, join_texts(r, texts));
     }
@@ -307,7 +307,7 @@ static enum st ips_fill(struct report *r, const struct ips *ips) {
                                               : report_fill_crash(r, ips->body);
     report_own_uuid(r, report_member(r, ips->header, "slice_uuid"));
     const char *version = report_member(r, ips->header, "app_version");
-    if (version) { /* it is not known which of two numbers is the build */
+    if (version) { /* it is not known which of the two numbers is the build */
         r->app_version = version;
         r->app_build = report_member(r, ips->header, "build_version");
     }

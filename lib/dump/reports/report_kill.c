@@ -9,8 +9,8 @@
 
 /* ---- words ---- */
 
-/* Returns the text after these words, without leading spaces; NULL: the words are not in it. Case
- * is ignored. */
+/* Returns the text after these words, without leading spaces; NULL: the words do not occur. Case is
+ * ignored. */
 static const char *text_behind(const char *text, const char *words) {
     size_t len = strlen(words);
     for (; *text; text++) {
@@ -59,7 +59,7 @@ static const char watchdog_kind[] = "watchdog", task_kind[] = "background-task",
                   suspension_kind[] = "suspension";
 
 /* Codes with which the system ends a process that took too long (Apple, "EXC_CRASH (SIGKILL)";
- * 0xbada5e47 means too many background tasks). Other codes have nothing to do with time. */
+ * 0xbada5e47 means too many background tasks). The other codes are for reasons other than time. */
 static const struct kill_code {
     uint64_t code;
     const char *kind;
@@ -102,9 +102,9 @@ bool report_says_watchdog(const char *text) {
     return text && text_behind(text, " watchdog transgression") != NULL;
 }
 
-/* Returns the kind of stall by the code and by who ended the process. assertiond (number 15 of
- * xnu's namespaces), which limits background tasks, used the watchdog's code at first; that of a
- * watch (Carousel) uses no code. */
+/* Returns the kind of stall by the termination code and by the process that ended this one.
+ * assertiond (number 15 of xnu's namespaces), which limits background tasks, first used the
+ * watchdog's code; the watchdog of watches (Carousel) writes no code. */
 static const char *kind_of_kill(const char *text) {
     static const char *const of_watchdog[] = {"watchdog transgression", "terminate gracefully",
                                               NULL};
@@ -120,7 +120,7 @@ static const char *kind_of_kill(const char *text) {
         return task_kind;
     }
     if (!kind && report_says_watchdog(text)) {
-        return watchdog_kind; /* people leave out the line with the code */
+        return watchdog_kind; /* the line with the code is missing, as people often leave it out */
     }
     bool by_watchdog = kind == watchdog_kind && says_any(text, of_watchdog);
     return kind == watchdog_kind && !by_watchdog && says_any(text, of_tasks) ? task_kind : kind;
@@ -128,9 +128,9 @@ static const char *kind_of_kill(const char *text) {
 
 /* ---- the event, and how long it took ---- */
 
-/* The watchdog's events: the words for each, and its time limit in ms where the text does not give
- * it (Technical Q&A QA1693, "Synchronous networking on the main thread"; for exiting, the limit
- * that such texts give). */
+/* The watchdog's events: the words for each event, and its time limit in ms, for texts that do not
+ * give the limit (Technical Q&A QA1693, "Synchronous networking on the main thread"; for exiting,
+ * the limit that such texts usually give). */
 static const struct kill_event {
     const char *words, *activity;
     int64_t ms;
@@ -231,7 +231,7 @@ bool report_kill(struct report *r, const char *text) {
         r->activity = told ? told : event->activity;
     }
     if (!by_watchdog && !r->app_state) {
-        /* only an app in the background has background tasks or is suspended */
+        /* only an app in the background is suspended or has background tasks */
         r->app_state = "background";
     }
     return true;

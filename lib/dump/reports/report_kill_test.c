@@ -1,4 +1,4 @@
-/* Tests of the reasons for which the system ended a process, and of how long it had waited. */
+/* Tests of the reasons for which the system ended a process, and of the time that it had waited. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -24,13 +24,13 @@ static void the_watchdog_tells_time_and_cpu(void **state) {
     assert_string_equal(r.app_state, "background");
     assert_string_equal(r.activity, "scene-create");
     report_release(&r);
-    /* An allowance of CPU time is no duration. */
+    /* A limit on CPU time is not taken for the duration of the stall. */
     report_init(&r, "x", 0, NULL);
     assert_true(report_kill(&r, "code:0x8BADF00D exhausted CPU time allowance of 2.38 seconds"));
     assert_int_equal(r.duration_ms, -1);
     assert_int_equal(r.cpu_ms, -1);
     report_release(&r);
-    /* The limit of an event is known where the text does not say it. */
+    /* The limits of events are known, so that a text need not give them. */
     static const struct {
         const char *text;
         int64_t ms;
@@ -58,7 +58,7 @@ static void the_watchdog_tells_time_and_cpu(void **state) {
     report_release(&r);
 }
 
-/* Texts as systems write them, with who did it and the code. */
+/* Texts as systems write them, the process that ended the app, and the code. */
 static const struct kill_case {
     const char *text, *kind, *activity, *visibility;
     int64_t ms;
@@ -115,7 +115,8 @@ static void other_ends_are_no_stalls(void **state) {
     static const char *const texts[] = {
         "Namespace SIGNAL, Code 0xb",
         "RUNNINGBOARD 0xc00010ff",            /* the device was too hot */
-        "Namespace CALLKIT, Code 0xbaadca11", /* a call that was not reported */
+        "Namespace CALLKIT, Code 0xbaadca11", /* for a call that the app did not report to CallKit
+                                               */
         "0x8badf00d1 0x18badf00d x8badf00",
         "23434322050 12343432205",
         "99999999999999999999999999999999999999 0x 0x0 0",

@@ -21,7 +21,8 @@ static void read_system(struct report *r, const json_t *system) {
     report_os(r, report_join(r, name, " ", version));
     r->os_build = report_member(r, system, "os_version");
     r->user = report_member(r, system, "device_app_hash");
-    /* The slice that ran may have another architecture than the processor. */
+    /* The app may run as another architecture than the processor's, so the binary's type is read
+     * first. */
     const json_t *type = json_object_get(system, "binary_cpu_type");
     const json_t *subtype = json_object_get(system, "binary_cpu_subtype");
     r->arch = json_is_integer(type)
@@ -67,7 +68,7 @@ static void kscrash_read_images(struct report *r, const json_t *images) {
         report_own_lock(r, json_string_value(json_object_get(object, "crash_info_message")));
         if (i >= DUMP_IMAGES_MAX ||
             !report_address(json_object_get(object, "image_addr"), &image.load)) {
-            continue; /* the frames of an image that is left out have no image */
+            continue; /* an image that is left out of the draft has no place for frames */
         }
         if (!report_address(json_object_get(object, "image_size"), &image.size)) {
             image.size = 0;
@@ -96,7 +97,7 @@ static enum st read_contents(struct report *r, const json_t *contents, struct re
     json_array_foreach(contents, i, frame) {
         uint64_t address;
         if (i >= DUMP_FRAMES_MAX) {
-            break; /* further frames are only in the kept report */
+            break; /* frames past the limit are only in the kept report */
         }
         if (!report_kscrash_frame(r, frame, &address)) {
             r->frames_unread++;
@@ -220,8 +221,8 @@ static void read_hang(struct report *r, const json_t *hang) {
     }
 }
 
-/* Returns Matrix's dump type, which stands among KSCrash's "user_reported" members or at the top;
- * -1: none. */
+/* Returns Matrix's dump type. It is a member of KSCrash's "user_reported" or of the root; -1: there
+ * is none. */
 static int64_t matrix_type(const json_t *root, const json_t *error) {
     const json_t *user = json_object_get(error, "user_reported");
     const json_t *places[] = {json_object_get(user, "dump_type"),
@@ -271,7 +272,8 @@ static enum st kscrash_fill(struct report *r, const json_t *root) {
     const json_t *inner = json_object_get(root, "recrash_report");
     const json_t *first = root;
     if (!has_stacks(crash) && has_stacks(json_object_get(inner, "crash"))) {
-        first = inner; /* the crash handler crashed, too; this is the report of the first crash */
+        /* The crash handler crashed, too; the inner report is that of the first crash. */
+        first = inner;
         crash = json_object_get(inner, "crash");
     }
     kscrash_read_head(r, first);
@@ -283,7 +285,7 @@ static enum st kscrash_fill(struct report *r, const json_t *root) {
     if (json_is_object(profile) && read_profile(r, profile) != ST_OK) {
         return ST_ERR;
     }
-    /* A minimal report has one thread, outside of the list. */
+    /* A minimal report has its only thread outside of the list of threads. */
     const json_t *threads = json_object_get(crash, "threads");
     const json_t *alone = json_object_get(crash, "crashed_thread");
     if (kscrash_read_threads(r, threads) != ST_OK) {

@@ -5,8 +5,8 @@
 #include "base/path.h"
 #include "dump/reports/report_private.h"
 
-/* Adds the image that a frame mentions if its load address is new; reports without a list of images
- * have no others. */
+/* Adds the image that a frame mentions, unless one with its load address is known. Reports without
+ * a list of images name images only in frames. */
 static void read_own_image(struct report *r, const json_t *frame) {
     struct report_image image = {.name = report_member(r, frame, "object_name")};
     const char *uuid = json_string_value(json_object_get(frame, "object_uuid"));
@@ -42,7 +42,8 @@ bool report_kscrash_frame(void *report, const json_t *frame, uint64_t *out) {
         name.offset = start <= at ? at - start : 0;
     }
     (void)report_name(r, &name);
-    if (r->images.len < 4096) { /* limits the cost: the list is searched for each new image */
+    /* This limits the cost, because the list is searched for each new image. */
+    if (r->images.len < 4096) {
         read_own_image(r, frame);
     }
     return true;

@@ -38,7 +38,7 @@ static void frames_images_and_names_are_taken(void **state) {
     assert_string_equal(d->threads[1].name, "net");
     check_frames(&d->threads[0].stack, FRAMES(6442451000, 4294967400));
     assert_int_equal(d->image_count,
-                     2); /* the image in which no frame lies is left out of the dump's list */
+                     2); /* an image in which no frame lies is left out of the dump's list */
     assert_true(d->images[0].in_app && !d->images[1].in_app);
     assert_string_equal(d->images[0].name, "Shop");
     assert_int_equal(d->images[0].load, 4294967296);
@@ -54,8 +54,8 @@ static void frames_images_and_names_are_taken(void **state) {
 
 static void signed_and_negative_addresses_are_stripped(void **state) {
     (void)state;
-    /* The third is what a writer of signed integers makes of a signed pointer; the fourth has more
-     * digits than 63 bits hold. */
+    /* The third address is a signed pointer as a writer of signed integers writes it; the fourth
+     * has more digits than 63 bits can hold. */
     struct converted c = convert_json_of(
         "{" HEAD
         ",'crash':{'error':{'type':'deadlock'},'threads':[{'index':0,'backtrace':{'contents'"
@@ -145,7 +145,8 @@ static void matrix_types_are_kinds(void **state) {
 
 static void trees_become_counted_stacks(void **state) {
     (void)state;
-    /* 10 passed through the root: 3 ended there, 5 in the first child, 2 below the second. */
+    /* 10 samples passed through the root: 3 ended there, 5 in the first child, 2 below the second
+     * child. */
     struct converted c = convert_json_of(
         "{" HEAD
         ",'dump_type':2011,'stack_string':[{'instruction_addr':4294967400,'repeat_count':10,"
@@ -173,9 +174,8 @@ static void a_tree_may_be_text_and_have_other_names(void **state) {
     assert_int_equal(d->samples[0].count, 4);
     check_frames(&d->samples[0], FRAMES(4294967400));
     release_converted(&c);
-    c = convert_json_of(
-        "{" HEAD
-        ",'dump_type':2011,'stack_string':'4(BG:0) main'}"); /* words in place of the tree */
+    c = convert_json_of("{" HEAD
+                        ",'dump_type':2011,'stack_string':'4(BG:0) main'}"); /* not a tree */
     assert_int_equal(only_dump(&c)->sample_count, 0);
     release_converted(&c);
 }
@@ -190,7 +190,7 @@ static void a_list_gives_a_dump_for_each_report(void **state) {
     assert_string_equal(c.dumps[1].id, "b");
     release_converted(&c);
     c = convert_json_of("[" ONE("a") ",7," ONE(
-        "b") "]"); /* an element that is no report does not affect the others */
+        "b") "]"); /* an element that is not a report does not affect the others */
     assert_int_equal(c.st, ST_ERR);
     assert_string_equal(c.err.text, "element 1: not a report");
     assert_int_equal(c.count, 2);
@@ -255,7 +255,8 @@ static void nesting_past_the_limit_is_refused(void **state) {
     strbuf_release(&json);
 }
 
-/* A chain whose every node has a sample of its own unfolds to its depth squared. */
+/* A chain of nodes, each of which has samples of its own, unfolds to as many frames as the square
+ * of its length. */
 static void a_tree_that_unfolds_without_end_is_refused(void **state) {
     (void)state;
     struct strbuf json = {0};

@@ -113,8 +113,7 @@ void report_version(struct report *r, const char *value, bool build_first) {
     r->app_build = swapped ? first : second;
 }
 
-/* Returns the length of "NAME + 24", or of "NAME + 0x18", without the offset, which *offset gets.
- */
+/* Returns the length of NAME in "NAME + 24" or "NAME + 0x18", and sets *offset to the number. */
 static size_t cut_offset(const char *s, size_t len, uint64_t *offset) {
     static const char hex[] = "x0";
     size_t digits = 0;
@@ -167,12 +166,13 @@ uint64_t report_symbol(struct report *r, uint64_t address, const char *s) {
     if (!s) {
         return 0;
     }
-    bool behind; /* the mark stands behind file and line */
+    bool behind; /* the mark of an inlined function stands after file and line */
     size_t len = cut_inlined(s, strlen(s), &behind);
     const char *rest = s;
     uint64_t number;
     if (report_take_hex(&rest, &number) && (*rest == 0 || *rest == ' ')) {
-        return 0; /* atos writes the address in the place of a symbol that it does not know */
+        /* Atos writes the address itself as the symbol if it does not know the function. */
+        return 0;
     }
     const char *open = len > 0 && s[len - 1] == ')' ? strrchr(s, '(') : NULL;
     const char *colon = open ? strrchr(open, ':') : NULL;
@@ -204,8 +204,8 @@ bool report_begins_images(const char *line) {
     return *s == ':';
 }
 
-/* Adds the image of a line; false: the line is another one. True, too, for an image that is left
- * out: the kernel's, one at address 0, or one past DUMP_IMAGES_MAX. */
+/* Adds the image of a line; false: the line is not that of an image. True, too, for an image that
+ * is left out: the kernel's, an image at address 0, or one past DUMP_IMAGES_MAX. */
 static bool add_text_image(struct report *r, const char *line) {
     struct report_image image = {0};
     const char *s = report_skip_blanks(line);
@@ -262,7 +262,7 @@ static bool add_text_image(struct report *r, const char *line) {
 
 /* ---- the list of images ---- */
 
-/* Does a line that cannot be read have an address or a UUID, as those of images? */
+/* Does a line that cannot be read have an address or a UUID, as the lines of images do? */
 static bool was_image(const char *line) {
     struct image_id id = {0};
     const char *open = strchr(line, '<'), *close = open ? strchr(open, '>') : NULL;

@@ -4,8 +4,8 @@
 
 #include "dump/dump.h"
 
-/* Default time for which a run loop may be busy, in ms (g_RunLoopTimeOut); dumps hold neither the
- * app's setting nor the length of the stall. */
+/* Default time after which a busy run loop counts as stalled, in ms (g_RunLoopTimeOut). Dumps have
+ * neither the app's own setting nor the length of the stall. */
 enum { RUN_LOOP_TIMEOUT_MS = 2000 };
 
 /* Sets kind and state by Matrix's dump type: EDumpType of WCBlockTypeDef.h, with types of older and
@@ -16,14 +16,14 @@ void report_matrix_type(struct report *r, int64_t dump_type) {
         const char *kind, *state;
         bool lag, fatal;
     } types[] = {
-        {2000, "hang", NULL, false, false},        /* dump on request, without a stall */
+        {2000, "hang", NULL, false, false}, /* a dump that the app asked for, without a stall */
         {2001, "hang", "foreground", true, false}, /* the main thread blocked */
         {2002, "hang", "background", true, false}, /* blocked in the background */
         {2003, "cpu", NULL, false, false},         /* too much CPU time */
         {2004, "hang", NULL, false, false},        /* dropped frames */
         {2006, "hang", NULL, true, false},         /* blocked from background to foreground */
         {2007, "launch", NULL, true, false},       /* blocked while launching */
-        {2008, "cpu", NULL, false, false},         /* too much CPU time over a while */
+        {2008, "cpu", NULL, false, false},         /* too much CPU time over a period */
         {2009, "hang", NULL, true, false},         /* blocked, with more than 64 threads */
         {2010, "hang", NULL, true, true},          /* blocked and killed */
         {2011, "cpu", NULL, false, false},         /* power */
@@ -32,7 +32,7 @@ void report_matrix_type(struct report *r, int64_t dump_type) {
     };
     r->format = "matrix";
     r->detector = "matrix";
-    /* a dump without a type, of trees alone, is from the power monitor */
+    /* a dump that has trees and no type is from the power monitor */
     r->kind = dump_type < 0 ? "cpu" : "hang";
     r->fatal = false;
     for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
@@ -47,7 +47,8 @@ void report_matrix_type(struct report *r, int64_t dump_type) {
     }
 }
 
-/* Returns the names that the members of this tree's nodes have; versions of Matrix differ. */
+/* Returns the names of the members that the nodes of this tree have, because versions of Matrix use
+ * different names. */
 static struct report_tree tree_of(struct report *r, const json_t *roots) {
     static const char *const counts[] = {"repeat_count", "sample"};
     static const char *const lists[] = {"child", "children", "childs"};
@@ -103,7 +104,7 @@ static enum st matrix_read_member(struct report *r, const json_t *value) {
     enum st st = report_load_string(value, &inner, r->e);
     if (st == ST_NONE || (st == ST_ERR && r->e && r->e->code != ERR_NOMEM)) {
         err_clear(r->e);
-        return ST_OK; /* the string is plain text, which only the kept report has */
+        return ST_OK; /* the string is plain text, which is only kept in the report */
     }
     if (st == ST_OK) {
         st = read_stacks(r, inner);
@@ -125,7 +126,7 @@ static void count_main_stack(struct report *r, const json_t *root) {
     struct report_stack stack = r->threads.data[0].stack;
     stack.samples = (uint64_t)repeats;
     if (report_add_sample(r, &stack) != ST_OK) {
-        r->no_memory = true; /* ST_ERR with no sample yet means out of memory */
+        r->no_memory = true; /* ST_ERR before any sample was added means out of memory */
     }
 }
 

@@ -4,7 +4,7 @@
 #include "base/failmalloc.h"
 #include "dump/reports/report_support_test.h"
 
-/* Counts a dump and keeps nothing of it. */
+/* Counts a dump and keeps no part of it. */
 static enum st take_none(void *ctx, const char *text, size_t len, struct err *e) {
     size_t *count = ctx;
     (void)text;
@@ -22,14 +22,15 @@ static void convert_it(void *ctx, bool refused) {
         assert_int_equal(st, ST_OK);
         assert_true(count > 0);
     } else if (st != ST_OK) {
-        /* Mostly ERR_NOMEM; but Jansson 2.14 does not look whether its lexer could keep a byte of a
-         * text that is longer than 15, and what is cut so is then refused for what it is. */
+        /* The error is ERR_NOMEM, with one exception: Jansson 2.14 does not check whether its lexer
+         * could store a byte of a text longer than 15 bytes. The text is then cut, and may be
+         * refused for its content. */
         assert_int_equal(st, ST_ERR);
         assert_true(err_is(&e));
     }
 }
 
-/* One document of each format, with all that makes a reader allocate. */
+/* One document of each format, which makes its reader allocate for every purpose. */
 static const char *const documents[] = {
     "{'report':{'id':'a','timestamp':'2026-11-20T09:12:44Z'},'system':{'system_name':'iOS',"
     "'system_version':'18','CFBundleExecutablePath':'/x/Shop.app/Shop'},'dump_type':2001,"

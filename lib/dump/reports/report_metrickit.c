@@ -39,7 +39,8 @@ struct diagnostic {
     json_t *names;    /* UUID in upper case -> name, of images whose frames do not name them */
     struct map index; /* UUID, else name -> binary */
     VEC(struct binary) binaries;
-    /* samples that speak for outermost or for innermost frames as roots; one may speak for both */
+    /* number of samples that show that roots are outermost frames, and number of samples that show
+     * that they are innermost; a sample may count in both */
     uint64_t outer_roots, inner_roots;
     /* one stack for each thread, at one moment; the system may have ended the process */
     bool crash;
@@ -98,7 +99,7 @@ static bool place_frame(struct diagnostic *d, const json_t *frame, struct metric
         return false;
     }
     address = has_address ? report_strip(&d->r, address) : 0;
-    p->offset = address; /* used if the frame has no image */
+    p->offset = address; /* this offset is used if the frame has no image */
     if (!has_offset) {
         return true;
     }
@@ -111,7 +112,8 @@ static bool place_frame(struct diagnostic *d, const json_t *frame, struct metric
             return has_address;
         }
     } else if (has_address && address >= offset) {
-        offset += (address - offset) % ALIGN_LOAD == 1; /* the offset was that of the byte before */
+        /* The offset was that of the byte before the address. */
+        offset += (address - offset) % ALIGN_LOAD == 1;
         p->load = address - offset;
         p->has_load = true;
     }
@@ -133,8 +135,9 @@ static bool name_is(const struct diagnostic *d, const json_t *frame, const char 
     return false;
 }
 
-/* Counts evidence of a tree's direction from the image names of its roots and leaves: threads begin
- * in the images of `starts`, and only end in those of `traps`. */
+/* Collects evidence of whether a tree's roots are its outermost frames, from the image names of
+ * roots and leaves: threads begin in the images of `starts`, and never begin in those of
+ * `traps`. */
 static void note_direction(struct diagnostic *d, const json_t *frame, bool root, bool leaf) {
     static const char *const starts[] = {"dyld", "libdyld.dylib", "libsystem_pthread.dylib", NULL};
     static const char *const traps[] = {"libsystem_kernel.dylib", NULL};
@@ -183,8 +186,8 @@ static int metrickit_by_load(const void *a, const void *b) {
     return order ? order : COMPARE(*x, *y);
 }
 
-/* Gives each image an address range of its own: images of different launches may overlap, and some
- * payloads have no addresses. */
+/* Gives each image an address range that no other image has. Images of different launches may
+ * overlap, and some payloads have no addresses. */
 static enum st settle_images(struct diagnostic *d) {
     size_t count = d->binaries.len;
     struct binary **order = arena_array(&d->r.arena, count, sizeof(struct binary *));
@@ -252,7 +255,7 @@ static enum st add_thread(struct diagnostic *d, const struct report_tree *tree, 
     json_t *root;
     enum st st = ST_OK;
     t->stack = report_begin_stack(&d->r);
-    if (crash && is_flat(roots)) { /* the roots are one list of frames, not trees */
+    if (crash && is_flat(roots)) { /* the roots are a single list of frames, not a tree */
         json_array_foreach(roots, i, root) {
             uint64_t address;
             if (st == ST_OK && i < DUMP_FRAMES_MAX && frame_address(d, root, &address)) {
@@ -269,7 +272,7 @@ static enum st add_thread(struct diagnostic *d, const struct report_tree *tree, 
 static enum st add_stacks(struct diagnostic *d, const json_t *call_tree) {
     const json_t *stacks = metrickit_stacks(call_tree);
     bool per_thread = !json_is_false(json_object_get(call_tree, "callStackPerThread"));
-    /* false: the system ended the process for a stall */
+    /* true: a crash; false: the system ended the process because of a stall */
     bool plain_crash = strcmp(d->r.kind, "crash") == 0;
     size_t i, main_thread = 0;
     json_t *stack;
@@ -322,9 +325,9 @@ static bool is_sampled(const json_t *frames) {
     return false;
 }
 
-/* Sets the kind of a tree whose meta data do not hold it: trees of all threads together come with
- * use of processor and disk, trees by thread with hangs, and with crashes if each has one sample.
- * What happened to the process is not given, and the reason says so. */
+/* Sets the kind of a tree whose meta data do not hold it. One tree for all threads together belongs
+ * to a report on use of processor or disk. Trees by thread belong to a hang, or to a crash if each
+ * has one sample. The reason says that the kind is a guess. */
 static void guess_kind(struct report *r, const json_t *tree) {
     size_t i;
     json_t *stack;
@@ -399,7 +402,8 @@ static const char *const lists[][2] = {{"hangDiagnostics", "hang"},
                                        {"crashDiagnostics", "crash"}};
 enum { LISTS = sizeof lists / sizeof *lists };
 
-/* A payload: its lists of diagnostics, and in `rest` its other members, which every dump keeps. */
+/* A payload: its lists of diagnostics, and in `rest` its other members, which are kept in every
+ * dump. */
 struct payload {
     const struct report_document *d;
     const json_t *root;
@@ -425,7 +429,7 @@ static enum st split_payload(struct payload *p, struct err *e) {
     for (struct span rest = p->d->text; span_next(&rest, &key, &value);) {
         size_t i = list_index(key);
         if (i < LISTS) {
-            p->spans[i] = value; /* of two members with one name the last one counts */
+            p->spans[i] = value; /* if a name occurs twice, the last value counts */
             continue;
         }
         if (s.total > 1) {
@@ -516,7 +520,7 @@ static enum st read_lists(const struct report_document *doc, const json_t *root,
     return st;
 }
 
-/* The members of a DiagnosticReport, of which it has both, come first. */
+/* The members of a DiagnosticReport come first: it has both of them. */
 static const char *const metrickit_members[] = {"timeRange",
                                                 "environment",
                                                 "intervalEntries",
@@ -530,7 +534,7 @@ static const char *const metrickit_members[] = {"timeRange",
                                                 "crashDiagnostics",
                                                 NULL};
 
-/* A report on a day's metrics has intervalEntries; it is no diagnostic. */
+/* A payload with intervalEntries is a report on a day's metrics, not a diagnostic. */
 static bool metrickit_recognise(unsigned present) {
     return present >> 3 != 0 || (present & 7) == 3;
 }

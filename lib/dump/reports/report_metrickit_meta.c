@@ -1,4 +1,4 @@
-/* Reads what MetricKit says about a diagnostic besides its stacks. */
+/* Reads the members of a diagnostic besides its stacks: MetricKit's meta data. */
 #include "dump/reports/report_metrickit_private.h"
 
 #include <math.h>
@@ -36,7 +36,8 @@ json_t *metrickit_names(struct report *r, const json_t *tree) {
     json_object_foreach((json_t *)info, key, entry) {
         name_binary(r, names, key, entry);
     }
-    /* Swift writes a dictionary whose keys are no strings as an array of keys and values */
+    /* Swift writes a dictionary whose keys are not strings as an array in which keys and values
+     * alternate */
     key = NULL;
     json_array_foreach(info, i, entry) {
         name_binary(r, names, key, entry);
@@ -54,8 +55,8 @@ const json_t *metrickit_name(const json_t *names, const json_t *uuid) {
 
 /* ---- the diagnostic ---- */
 
-/* Returns the member of the object that holds its diagnostic. Swift names a case's value "_0" if
- * the type does not say otherwise. */
+/* Returns the member of the object that holds its diagnostic. Swift writes the value of an enum's
+ * case under the name "_0" unless the type gives it another name. */
 static const json_t *result_of(const json_t *object, const char **kind) {
     static const char *const results[][3] = {
         {"hangDiagnostic", "hang", "hang"},
@@ -83,8 +84,8 @@ const json_t *metrickit_result(const json_t *root, const char **kind) {
 
 /* ---- the environment ---- */
 
-/* Converts a time of JSONEncoder: seconds since 2001, since 1970 if the app has chosen so, or
- * text. */
+/* Converts a time that JSONEncoder wrote: seconds since 2001, or since 1970 if the app has chosen
+ * that, or text. */
 static const char *swift_time(struct report *r, const json_t *value) {
     const double since_1970 = 1e9, to_2001 = 978307200, most = 4e15;
     double seconds = json_number_value(value);
@@ -167,7 +168,7 @@ const char *metrickit_kind_of(const json_t *meta) {
     return NULL;
 }
 
-/* Sets *field to the member; one that is not there leaves what is known. */
+/* Sets *field to the member's value. If the member is missing, *field keeps its value. */
 static void take_meta_member(struct report *r, const json_t *meta, const char *name,
                              const char **field) {
     const char *value = report_member(r, meta, name);

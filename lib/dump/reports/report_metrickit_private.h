@@ -18,24 +18,26 @@ static inline const json_t *metrickit_roots(const json_t *stack) {
     return roots ? roots : json_object_get(stack, "rootFrames");
 }
 
-/* Returns what the tree's binaryInfo, an object or an array, calls images, by their UUIDs, for
- * metrickit_name; the caller owns it. NULL: there is none, or r->no_memory is set. */
+/* Returns the names of images in the tree's binaryInfo, which is an object or an array, by the
+ * images' UUIDs, for metrickit_name; the caller owns the result. NULL: there are none, or
+ * r->no_memory is set. */
 json_t *metrickit_names(struct report *r, const json_t *tree);
 /* Returns the name of the image with this UUID, borrowed from names; NULL: none. */
 const json_t *metrickit_name(const json_t *names, const json_t *uuid);
 /* Returns the diagnostic of a DiagnosticReport, and sets *kind to its kind in stall-dump(5); NULL:
- * the object is none. */
+ * the object is not a DiagnosticReport. */
 const json_t *metrickit_result(const json_t *root, const char **kind);
 /* Reads the environment and the time of a DiagnosticReport. */
 void metrickit_environment(struct report *r, const json_t *root);
-/* Returns a measurement of time in milliseconds: an object of value and unit, or a number of
- * seconds; -1: it is none. */
+/* Returns a measurement of time in milliseconds. value: an object of value and unit, or a number of
+ * seconds; -1: it has neither form. */
 int64_t metrickit_measurement(const json_t *value);
 /* Returns the object that holds a diagnostic's meta data: since iOS 27 the diagnostic itself. */
 const json_t *metrickit_meta(const json_t *diagnostic);
-/* Returns the kind of a diagnostic by its meta data; NULL: they do not hold it. */
+/* Returns the kind of a diagnostic by its meta data; NULL: the meta data do not hold it. */
 const char *metrickit_kind_of(const json_t *meta);
-/* Reads the meta data. What they do not hold stays as it is in the draft, durations apart. */
+/* Reads the meta data into the draft. Members that are missing leave the draft's values as they
+ * are, except durations. */
 void metrickit_read_meta(struct report *r, const json_t *meta);
 
 #endif

@@ -11,7 +11,7 @@
     "'deviceType':'iPhone13,3','osVersion':'iPhone OS 18.7 "                                       \
     "(22H20)','platformArchitecture':'arm64e'"
 
-/* main (in dyld) -> Shop 10, of which 4 went on to the kernel. */
+/* A tree: main (in dyld) calls Shop in 10 samples, 4 of which continue into the kernel. */
 #define TREE                                                                                       \
     "{" FRAME("dyld", DYLD, 7000001000, 1000, 10) ",'subFrames':[{" FRAME(                         \
         "Shop", SHOP, 4300002000, 2000,                                                            \
@@ -43,7 +43,8 @@ static void a_sampled_tree_becomes_counted_stacks(void **state) {
     release_converted(&c);
 }
 
-/* Since iOS 18 an offset is that of the byte before a return address, and the address is not. */
+/* Since iOS 18 an offset is that of the byte before the return address, but the address is the
+ * return address itself. */
 static void an_offset_may_be_of_the_byte_before(void **state) {
     (void)state;
     struct converted c =
@@ -76,8 +77,8 @@ static void an_offset_may_be_the_load_address(void **state) {
     release_converted(&c);
 }
 
-/* Two launches loaded the app at different addresses: one image, and the offsets are what counts.
- */
+/* Two launches loaded the app at different addresses: the dump has one image, and frames are placed
+ * by their offsets. */
 static void launches_are_brought_together(void **state) {
     (void)state;
     struct converted c =
@@ -92,7 +93,8 @@ static void launches_are_brought_together(void **state) {
     assert_int_equal(d->images[0].load, 4294967296);
     assert_int_equal(d->samples[0].frames[0], 4294967296 + 67584);
     assert_int_equal(d->samples[1].frames[0], 4294967296 + 67584);
-    /* The third was loaded, in its launch, where the first lies: it moves. */
+    /* In its own launch, the third image was loaded where the first one lies here, so that it gets
+     * another address. */
     int32_t other = dump_image_at(d, d->samples[2].frames[0]);
     assert_int_equal(other, 1);
     assert_int_equal(d->samples[2].frames[0] - d->images[other].load, 5120);
@@ -121,7 +123,8 @@ static void a_crash_runs_from_the_innermost_frame(void **state) {
     release_converted(&c);
 }
 
-/* Whatever the kind: no thread ends in dyld, and none begins in the kernel. */
+/* The direction of a tree does not depend on the kind: no thread ends in dyld, and none begins in
+ * the kernel. */
 static void the_direction_is_seen_in_the_frames(void **state) {
     (void)state;
     struct converted c = convert_json_of(
@@ -173,8 +176,8 @@ static void a_payload_gives_a_dump_for_each_diagnostic(void **state) {
                                          " ms"                                                     \
                                          "'") "],'timeStampEnd':'2026-11-20 09:30:00 +0000'}"
     struct converted c = convert_json_of(PAYLOAD), again = convert_json_of(PAYLOAD);
-    assert_int_equal(c.st,
-                     ST_ERR); /* the diagnostic without a tree, which does not affect the others */
+    /* The diagnostic without a tree is refused, which does not affect the others. */
+    assert_int_equal(c.st, ST_ERR);
     assert_string_equal(
         c.err.text, "cpuExceptionDiagnostics[0]: a MetricKit diagnostic without \"callStacks\"");
     assert_int_equal(c.count, 5);
@@ -185,7 +188,7 @@ static void a_payload_gives_a_dump_for_each_diagnostic(void **state) {
         assert_non_null(strstr(c.dumps[i].text, "\"payload\":{\"timeStampBegin\":\"x\",\"new\":"
                                                 "{\"kept\":1},\"timeStampEnd\":"));
         assert_int_equal(strlen(c.dumps[i].id), 36);
-        assert_string_equal(c.dumps[i].id, again.dumps[i].id); /* the id follows from the content */
+        assert_string_equal(c.dumps[i].id, again.dumps[i].id); /* computed from the content */
     }
     assert_string_not_equal(c.dumps[0].id, c.dumps[1].id); /* two equal hangs get two ids */
     assert_int_equal(c.dumps[2].stall.cpu_permille, 500);
@@ -212,7 +215,8 @@ static void a_tree_alone_is_what_its_samples_look_like(void **state) {
         const struct dump *d = only_dump(&c);
         assert_string_equal(d->stall.kind, cases[i].kind);
         assert_non_null(strstr(d->text, cases[i].reason));
-        assert_false(d->stall.fatal || d->stall.ended); /* the payload does not say so */
+        /* The payload does not say whether the process was ended. */
+        assert_false(d->stall.fatal || d->stall.ended);
         release_converted(&c);
     }
 }
@@ -235,7 +239,7 @@ static void odd_trees_do_no_harm(void **state) {
     check_refused(
         "{'callStacks':[7,null,{'callStackRootFrames':{}},{'callStackRootFrames':[7,[],{}]}]}",
         "a call stack tree without a frame");
-    /* a diagnostic counts, and says what it lacks */
+    /* a diagnostic by itself is read, and its "lack" names what is missing */
     struct converted c = convert_json_of("{'diagnosticMetaData':{'hangDuration':'2 sec'},"
                                          "'callStackTree':{'callStacks':[{}]}}");
     assert_int_equal(only_dump(&c)->stall.duration_ms, 2000);

@@ -1,5 +1,5 @@
 /* Converts MetricKit's metric payloads (MXMetricPayload, as its jsonRepresentation) to session
- * records: for one day of a device, stalled or not, how long the app was used, how often it was
+ * records. A payload says, for one day of a device, how long the app was used, how often it was
  * launched, and how often it hung. */
 #include <string.h>
 
@@ -7,7 +7,7 @@
 #include "dump/dump.h"
 #include "dump/reports/report_private.h"
 
-/* A hang is severe from this duration on, in ms, which is the recorder's default. */
+/* Hangs of at least this duration, in ms, count as severe. It is the recorder's default, too. */
 enum { SEVERE_MS = 2000 };
 
 /* Number and total duration of the hangs in a histogram. */
@@ -41,8 +41,8 @@ static void visit_bucket(struct metrics *m, const json_t *bucket, histogram_visi
     }
 }
 
-/* Visits the buckets of a histogram, which are members "0", "1" … or array elements. False: it is
- * no histogram. */
+/* Visits the buckets of a histogram, which are members "0", "1" … or array elements. False: the
+ * value is not a histogram. */
 static bool each_bucket(struct metrics *m, const json_t *histogram, histogram_visit visit) {
     json_t *values = json_object_get(histogram, "histogramValue"), *bucket;
     const char *key;
@@ -56,8 +56,7 @@ static bool each_bucket(struct metrics *m, const json_t *histogram, histogram_vi
     return values != NULL;
 }
 
-/* Counts the hangs of a bucket; each is taken to have lasted as long as the bucket's lower
- * bound. */
+/* Counts the hangs of a bucket as if each had lasted as long as the bucket's lower bound. */
 static void metrics_add_hangs(struct metrics *m, uint64_t count, uint64_t start_ms) {
     struct hang_sums *sums = start_ms >= SEVERE_MS ? &m->severe : &m->hang;
     sums->count += count;
@@ -130,7 +129,8 @@ static void write_session(const struct metrics *m, struct jsonw *w, const char *
     }
 }
 
-/* Writes the session record, with the payload in it, and passes it to the document's receiver. */
+/* Writes the session record, which contains the payload, and passes it to the document's
+ * receiver. */
 static enum st take_session(struct metrics *m, const struct report_document *d, struct err *e) {
     struct strbuf payload = {.limit = DUMP_TEXT_MAX}, out = {.limit = DUMP_TEXT_MAX};
     char id[REPORT_ID_TEXT];

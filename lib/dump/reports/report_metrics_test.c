@@ -49,7 +49,7 @@ static void a_payload_is_a_session_record(void **state) {
     assert_int_equal(number_at(s, NULL, NULL, "launches"), 4);
     assert_int_equal(number_at(s, "tiers", "hang", "stalls"), 56);
     assert_int_equal(number_at(s, "tiers", "hang", "stalled_ms"),
-                     1800); /* the sum of the lower bounds */
+                     1800); /* the sum of the lower bounds of the buckets, each times its count */
     assert_int_equal(number_at(s, "tiers", "severe", "stalls"), 2);
     assert_int_equal(number_at(s, "tiers", "severe", "stalled_ms"), 10000);
     const json_t *device = json_object_get(s, "device");

@@ -1,4 +1,4 @@
-/* The frames of a draft and their names, as they are read. */
+/* Adds frames and their names to a draft, in the order in which they are read. */
 #include "dump/reports/report_private.h"
 
 #include <inttypes.h>
@@ -33,7 +33,8 @@ static bool is_same_row(const struct report_name *a, const struct report_name *b
     return a->line == b->line && names_equal(a->symbol, b->symbol) && names_equal(a->file, b->file);
 }
 
-/* Returns the entry in name_keys of a name, made with `value` if it is new; NULL: out of memory. */
+/* Returns the entry for a name in name_keys. A new entry is made with `value`. NULL: out of
+ * memory. */
 static struct map_entry *put_name_key(struct report *r, const struct report_name *name,
                                       size_t value, bool *added) {
     struct strbuf key = {0};

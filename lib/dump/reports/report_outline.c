@@ -72,7 +72,7 @@ const char *report_node_address(const char *s, bool *joined) {
     for (const char *p = at; p && (p = strstr(p + 1, open)) != NULL;) {
         last = p;
     }
-    /* a name may hold brackets: then the last ones are the address's */
+    /* a name may hold brackets: then the last pair of brackets has the address */
     *joined = at != last && strstr(at, "]") < last && strstr(at, " (") && strstr(at, " (") < last;
     const char *found = *joined ? at : last;
     return found ? found + 1 : NULL;
@@ -121,8 +121,8 @@ static uint64_t total_of(const struct report_outline_thread *t) {
     return total;
 }
 
-/* Returns the index of the main thread: the main queue's, else the first that has a stack; the
- * number of threads if none has. */
+/* Returns the index of the main thread: the thread that ran the main queue, else the first that has
+ * a stack. If no thread has a stack, returns the number of threads. */
 static size_t main_of(const struct report_outline *o) {
     size_t first = o->threads.len;
     for (size_t i = 0; i < o->threads.len; i++) {
@@ -135,8 +135,9 @@ static size_t main_of(const struct report_outline *o) {
     return first;
 }
 
-/* Adds a thread with its heaviest path as its stack, unless its samples belong to the thread of an
- * earlier section (`more`); the main thread's tree becomes the samples. */
+/* Adds a thread. Its stack is its heaviest path; the main thread's tree also becomes the samples.
+ * more: the tree is a further section of the thread that the draft has, so that only its samples
+ * are added. */
 static enum st end_thread(struct report *r, struct report_outline_thread *t, bool more,
                           uint64_t steps) {
     enum st st = ST_OK;

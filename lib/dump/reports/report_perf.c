@@ -30,12 +30,12 @@ struct perf_count {
     uint64_t count;
 };
 
-/* A name that threads of a process had, and in how many samples. */
+/* A name that threads of a process had, and the number of samples in which they had it. */
 struct perf_comm {
     const char *name;
     uint64_t samples;
     bool main; /* the main thread had it */
-    bool file; /* a file in the stacks of the most frequent name is called so */
+    bool file; /* true: a file in the stacks of the most frequent name has this name, too */
 };
 
 /* A file in the stacks of threads of this name. */
@@ -53,10 +53,11 @@ struct perf_process {
     VEC(struct perf_count) counts;
     struct map threads; /* thread id -> index into names */
     VEC(const char *)
-    names;              /* the last one of each: a program that begins has that of perf first */
+    names; /* names of threads; if a thread changes its name, the last one counts, because a new
+              program first has the name "perf" */
     struct map by_name; /* name -> index into comms */
     VEC(struct perf_comm) comms;
-    size_t comm;           /* of the sample that is being read */
+    size_t comm;           /* index of the name of the sample that is being read */
     struct map comm_files; /* struct perf_comm_file */
     struct map files;      /* file path -> index into firsts */
     VEC(uint64_t) firsts;
@@ -71,7 +72,7 @@ struct perf_text {
     uint64_t others;
     uint64_t bare;  /* samples without a frame */
     uint64_t loose; /* frames left out because no sample's line is before them */
-    bool left_out;  /* the lines being read are of a sample that was left out */
+    bool left_out;  /* true: the current lines belong to a sample that was left out */
 };
 
 /* ---- processes ---- */
@@ -94,7 +95,7 @@ static void process_free(struct perf_process *p) {
 
 /* Returns the sample's process, added if it is new; NULL: an error is set. */
 static struct perf_process *perf_process_of(struct perf_text *t, const struct perf_sample_line *s) {
-    /* searched backwards, because samples of one process stand together */
+    /* the search goes backwards, because samples of one process are next to each other */
     for (size_t i = t->processes.len; i-- > 0;) {
         if (t->processes.data[i]->pid == s->pid) {
             return t->processes.data[i];
@@ -121,7 +122,7 @@ static struct perf_process *perf_process_of(struct perf_text *t, const struct pe
 
 /* ---- frames ---- */
 
-/* Is the file in a folder that belongs to the distribution, or the kernel's ("[…]")? */
+/* Is the file in a folder that belongs to the distribution, or part of the kernel ("[…]")? */
 static bool is_system_file(const char *path) {
     static const char *const folders[] = {"/lib/", "/lib64/", "/lib32/", "/usr/lib", "/nix/store/"};
     for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
@@ -132,16 +133,16 @@ static bool is_system_file(const char *path) {
     return *path == '[';
 }
 
-/* Is the file's code made at run time: "/tmp/perf-4242.map", "[JIT] tid 4242"? */
+/* Was the file's code generated at run time, as in "/tmp/perf-4242.map" or "[JIT] tid 4242"? */
 static bool is_jit(const char *path) {
     const char *name = path_base(path);
     return strncmp(name, "perf-", 5) == 0 || strncmp(path, "[JIT]", 5) == 0 ||
            strncmp(path, "//anon", 6) == 0 || strncmp(name, "jitted-", 7) == 0;
 }
 
-/* Gives an address of a file a made-up offset in the file's range, counted from the middle for the
- * first address seen: nobody knows where the file was loaded, and no debug file has such
- * offsets. */
+/* Gives an address of a file a made-up offset in the file's range. The first address seen is put
+ * into the middle of the range and others relative to it, since the text does not tell where the
+ * file was loaded. No debug file has such large offsets. */
 static enum st perf_place(struct perf_process *p, const char *path, uint64_t ip, uint64_t *out) {
     const uint64_t middle = UINT64_C(1) << 35;
     bool added;
@@ -210,7 +211,9 @@ static enum st perf_take_frames(struct perf_process *p, struct report_lines *lin
         bool joined = frame && perf_is_joined(&f);
         p->unread += joined || (!frame && perf_is_frame_part(line));
         if (bare.p >= line.end || (bare.p == line.p && !frame)) {
-            break; /* an empty line, or the next sample; old versions do not indent frames */
+            /* An empty line, or the first line of the next sample; old versions of perf do not
+             * indent frames. */
+            break;
         }
         if (frame && frames++ < DUMP_FRAMES_MAX &&
             (joined ? report_frame(r, 0) : perf_add_frame(p, &f)) != ST_OK) {
@@ -225,8 +228,8 @@ static enum st perf_take_frames(struct perf_process *p, struct report_lines *lin
 
 /* ---- samples ---- */
 
-/* Counts the frames added last as a stack of the process and of the thread; frames of a known stack
- * are removed again. */
+/* Counts the stack whose frames were just added, for the process and for the thread. If the stack
+ * is known already, its frames are removed again. */
 static enum st perf_count_stack(struct perf_process *p, struct report_stack *s, int64_t tid) {
     struct report *r = &p->report;
     bool added;
@@ -269,7 +272,7 @@ static enum st note_comm(struct perf_process *p, const struct perf_sample_line *
     return ST_OK;
 }
 
-/* Counts the sample for its thread and for the name that this has. */
+/* Counts the sample for its thread, and for the name that the thread has. */
 static enum st note_thread(struct perf_process *p, const struct perf_sample_line *s) {
     bool added;
     const struct map_entry *entry =
@@ -315,7 +318,8 @@ static enum st take_perf_sample(struct perf_text *t, struct report_lines *lines,
 
 /* ---- the whole recording ---- */
 
-/* Returns the most frequent stack of each thread, of equals the first; NULL: out of memory. */
+/* Returns the most frequent stack of each thread; if several are equally frequent, the first. NULL:
+ * out of memory. */
 static const struct perf_count **most_frequent(struct perf_process *p) {
     const struct perf_count **most =
         arena_array(&p->report.arena, p->threads.count + 1, sizeof *most);
@@ -329,8 +333,8 @@ static const struct perf_count **most_frequent(struct perf_process *p) {
     return most;
 }
 
-/* Marks the names of files in the stacks of threads called `most`; the kernel keeps 15 bytes of a
- * program's file as its name. */
+/* Marks the names that are also names of files in the stacks of threads called `most`. Only 15
+ * bytes are compared, because the kernel cuts the name of a program to that length. */
 static void mark_files(struct perf_process *p, size_t most) {
     enum { NAME_KEPT = 15 };
     for (size_t i = 0; i < p->comm_files.count; i++) {
@@ -347,7 +351,8 @@ static void mark_files(struct perf_process *p, size_t most) {
     }
 }
 
-/* Returns the index of the first of the best names. */
+/* Returns the index of the best name for the process; if several are equally good, the first of
+ * them. */
 static size_t best_comm(const struct perf_process *p) {
     size_t best = 0;
     for (size_t i = 1; i < p->comms.len; i++) {
@@ -360,16 +365,16 @@ static size_t best_comm(const struct perf_process *p) {
     return best;
 }
 
-/* Names the process as its main thread is called; if that is not told, as most samples are, or the
- * program in their stacks is. */
+/* Names the process after its main thread. If the text does not tell the main thread, the name of
+ * the program in most samples' stacks, or the most frequent name, is taken. */
 static void name_process(struct perf_process *p) {
     mark_files(p, best_comm(p));
     p->report.process = p->comms.len > 0 ? p->comms.data[best_comm(p)].name : NULL;
     p->report.app_id = p->report.process;
 }
 
-/* Returns the index of the main thread: the one with the process's id, else the first that is
- * called as the process. */
+/* Returns the index of the main thread: the thread whose id is the process's id, else the first
+ * thread that has the name of the process. */
 static size_t perf_main_thread(struct perf_process *p) {
     const struct map_entry *told = map_get(&p->threads, &p->pid, sizeof p->pid);
     for (size_t i = 0; !told && i < p->names.len; i++) {

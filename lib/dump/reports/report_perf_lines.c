@@ -11,7 +11,8 @@ static bool is_gap(char c) {
     return c == ' ' || c == '\t' || c == '\n';
 }
 
-/* Takes the word at the start and the blanks around it; an empty word at the end of the line. */
+/* Takes the word at the start and the blanks around it. At the end of the line the result is
+ * empty. */
 static struct span perf_word(struct span *s) {
     while (s->p < s->end && is_gap(*s->p)) {
         s->p++;
@@ -76,8 +77,9 @@ static bool word_time(struct span w, uint64_t *ns) {
 }
 
 /* Reads the text after the ids: an optional processor, a time, an optional period, and the event
- * with a colon. After the event, tracepoints have fields, and a sample without a stack has its
- * frame. Without a time, which -F may leave out, the event has to end the line. */
+ * with a colon. After the event, a tracepoint has its fields, and a sample without a stack has its
+ * only frame. If there is no time, which the option -F may leave out, the event has to end the
+ * line. */
 static bool take_tail(struct span s, struct perf_sample_line *out) {
     struct span word = perf_word(&s);
     uint64_t period;
@@ -107,7 +109,7 @@ bool perf_sample_line(struct span line, struct perf_sample_line *out) {
     s.end = line.end;
     if (s.p == s.end || is_gap(*s.p) || *s.p == '#') {
         while (s.p < s.end && *s.p == ' ') {
-            s.p++; /* perf aligns names to the right of a column */
+            s.p++; /* perf pads names with blanks on the left */
         }
         if (s.p == s.end || *s.p == '\t' || *s.p == '#') {
             return false;
@@ -209,7 +211,7 @@ static bool perf_take_line(struct span *text, struct span *line) {
     return feed != NULL;
 }
 
-/* Is the frame's file a mapped one, such as "/usr/lib/libc.so.6", "[vdso]" or unknown? */
+/* Is the frame's file a mapped file, such as "/usr/lib/libc.so.6" or "[vdso]", or not known? */
 static bool is_mapped(const struct perf_frame_line *f) {
     return f->file_len == 0 || *f->file == '/' || *f->file == '[';
 }
@@ -250,7 +252,9 @@ bool perf_begins(struct span text, bool *more) {
     return false;
 }
 
-enum { SAMPLE_LOOK_MAX = 64 * 1024 /* bytes of a report in which a sample's line is looked for */ };
+enum {
+    SAMPLE_LOOK_MAX = 64 * 1024 /* bytes searched for a sample's first line */
+};
 
 /* Returns the time of the last sample of the report, in ns; 0: it has none. */
 static uint64_t last_time(struct span report) {
@@ -270,8 +274,9 @@ static uint64_t last_time(struct span report) {
     return 0;
 }
 
-/* Is the sample the first one of another recording? perf sorts samples by time: one that is not
- * later than the report's first, after others that were, cannot be of the same recording. */
+/* Is the sample the first one of another recording? perf sorts samples by time. So after samples
+ * with later times, a sample that is not later than the report's first one belongs to another
+ * recording. */
 static bool begins_anew(struct span report, const struct perf_sample_line *sample) {
     struct perf_sample_line first = {0};
     struct span line;
@@ -287,8 +292,9 @@ static bool begins_anew(struct span report, const struct perf_sample_line *sampl
            last_time(report) > first.time_ns;
 }
 
-/* Does the line end the recording? Any unindented line does that is not a comment, blank, a frame,
- * a frame's folded end or a sample's first line; so does the first sample of another recording. */
+/* Does the line end the recording? It does if it is not indented, unless it is blank, a comment, a
+ * frame, the end of a folded frame or a sample's first line. The first sample of another recording
+ * ends it, too. */
 bool perf_ends(struct span report, struct span line) {
     struct perf_sample_line sample;
     struct perf_frame_line frame;

@@ -26,18 +26,18 @@ struct perf_frame_line {
     const char *symbol,
         *file; /* symbol_len or file_len is 0 if perf does not know the symbol or file */
     size_t symbol_len, file_len;
-    bool inlined; /* inlined into the next frame, so without instructions of its own */
+    bool inlined; /* the function is inlined into the next frame's, so that its address is not known
+                   */
 };
 /* Parses a frame's line, which may be folded; false: it is another line. */
 bool perf_frame_line(struct span line, struct perf_frame_line *out);
 
-/* Is the line only a frame's file, "(/usr/lib/libc.so.6)", which mail folds to a line of its own?
- */
+/* Is the line only the file of a frame, "(/usr/lib/libc.so.6)"? Mail may fold a frame so. */
 bool perf_is_file(struct span line);
-/* Does the line begin with an address, as a frame does, or is it indented and ends as a frame does?
- */
+/* Is the line a part of a frame? It is if it begins with an address, or if it is indented and ends
+ * as a frame does. */
 bool perf_is_frame_part(struct span line);
-/* Does another frame follow in the frame's line, which lost its line feed? */
+/* Does the frame's line, which lost its line feed, hold another frame? */
 bool perf_is_joined(const struct perf_frame_line *f);
 
 /* The functions `begins` and `ends` of struct report_format. */

@@ -1,5 +1,6 @@
-/* Makes up addresses for frames without a run-time address: those with only a name, and those with
- * an address in a file. The same name or place always gets the same address. */
+/* Makes up addresses for frames without a run-time address: frames with only a name, and frames
+ * with an address in a file. The same name or address in a file always gets the same made-up
+ * address. */
 #include "dump/reports/report_private.h"
 
 #include <inttypes.h>
@@ -104,7 +105,8 @@ static bool is_system_name(const char *name) {
 }
 
 bool report_is_app_place(const char *name, uint64_t load) {
-    /* __PAGEZERO ends where the app's images begin, and the shared cache begins where they end. */
+    /* __PAGEZERO ends where the app's images may begin, and the shared cache begins where they must
+     * end. */
     const uint64_t begin = UINT64_C(1) << 32, end = UINT64_C(0x180000000);
     return load >= begin && load < end && !is_system_name(name);
 }

@@ -18,7 +18,8 @@
 /* Most frames in all stacks of one dump: a call tree can unfold to far more frames than it has
  * nodes. */
 enum { REPORT_FRAMES_MAX = 2 * 1024 * 1024 };
-/* Deepest nesting of a report: the dump adds up to four levels around the report that it keeps. */
+/* Deepest nesting of a report. The limit is lower than a dump's, because the dump adds up to four
+ * levels around the report that it keeps. */
 enum { REPORT_DEPTH_MAX = DUMP_DEPTH_MAX - 4 };
 
 struct report_image {
@@ -33,7 +34,7 @@ struct report_stack {
     size_t first,
         count; /* index of the stack's first frame in the draft's frames, and their number */
     uint64_t samples;
-    bool returns; /* frame 0 is a return address, too */
+    bool returns; /* frame 0 is a return address, as the others are */
     bool calls;   /* all frames are addresses of calls, so none is a return address */
 };
 
@@ -70,8 +71,8 @@ struct report_name {
 struct report_chain {
     uint64_t address;
     size_t first, count; /* index of the chain's first row in the draft's rows, and their number */
-    bool torn;           /* the report gives the address different names, so that these rows
-                            cannot all be right */
+    bool torn; /* the report gives this address different names, so that not all of these rows can
+                  be right */
 };
 
 /* A member of the dump's "context". */
@@ -119,11 +120,13 @@ struct report {
     VEC(struct report_stack) samples;
     int64_t sample_interval_ms;
     VEC(struct report_frame) frames;
-    uint64_t others;        /* samples of other events than the dump's, which were left out */
+    uint64_t others; /* number of samples of other events than the dump's, which were left out */
     uint64_t frames_unread; /* frames added with address 0 because they could not be parsed */
     uint64_t images_unread; /* lines of images that could not be read */
-    uint64_t nodes_over;    /* nodes of call trees whose children have more samples than they */
-    uint64_t nodes_skipped; /* nodes that the text of call trees leaves out, as its indent tells */
+    uint64_t nodes_over;    /* number of nodes of call trees whose children have, together, more
+                               samples than the node itself */
+    uint64_t nodes_skipped; /* number of nodes that are missing in the text of call trees, as the
+                               indentation shows */
     const char *lack;       /* further parts that the dump lacks; NULL = none */
     struct map name_index;  /* address -> index into names of the name that was given last */
     struct map name_keys;   /* address, symbol, file and line -> index into names, of addresses that
@@ -153,8 +156,8 @@ void report_made_up_id(const void *bytes, size_t len, uint64_t ordinal, char out
 /* Writes the beginning of a dump or a session record: format, id, time, app and device. */
 void report_write_head(const struct report *r, struct jsonw *w, const char *format, const char *id);
 
-/* Adds words to the dump's "lack", which names the data that the report holds, or should hold, and
- * the dump does not. */
+/* Adds words to the dump's "lack". The words name data that the report has, or should have, and the
+ * dump has not. */
 void report_lack(struct report *r, const char *words);
 /* Adds "COUNT ONE" or "COUNT MANY" to the dump's "lack", unless count is 0. */
 void report_lack_count(struct report *r, uint64_t count, const char *one, const char *many);
@@ -165,12 +168,13 @@ void report_lack_frames(struct report *r);
 /* Writes the dump's "lack", if there is one. */
 void report_write_lack(struct report *r, struct jsonw *w);
 
-/* Keeps a part of the original document under `key`; text: as a string rather than as JSON. */
+/* Keeps a part of the original document under `key`; text: true = the part is written as a string,
+ * false = it is JSON. */
 void report_keep(struct report *r, const char *key, struct span span, bool text);
 
-/* Return a copy in the draft's arena; report_join: of a, between and b, or of the one of a and b
- * that is not NULL. NULL: the value is NULL, empty or of another type, or memory ran out (then
- * r->no_memory is set). */
+/* Return a copy in the draft's arena; report_join copies a, `between` and b; if a or b is NULL, it
+ * copies the other alone. NULL: the value is NULL, empty or of another type, or memory ran out
+ * (then r->no_memory is set). */
 const char *report_string(struct report *r, const json_t *value);
 const char *report_text(struct report *r, const char *s, size_t len);
 const char *report_join(struct report *r, const char *a, const char *between, const char *b);
@@ -188,8 +192,8 @@ bool report_u64(const json_t *value, uint64_t *out);
 /* Returns an integer from 0 to 2^53 - 1 (which every JSON reader holds exactly), also one that is a
  * string of digits; -1 for any other value. */
 int64_t report_number(const json_t *value);
-/* Reads an address in any form that JSON writers use: an integer, negative for 64 bits as signed,
- * or a string of one, in decimal or in hex with its 0x. */
+/* Reads an address in any form that JSON writers use: an integer (negative if a signed 64-bit
+ * integer was written), or a string with the integer in decimal or, with 0x, in hex. */
 bool report_address(const json_t *value, uint64_t *out);
 
 /* Returns the architecture's name for a Mach-O CPU type; NULL = unknown. */
@@ -206,9 +210,9 @@ void report_executable(struct report *r, const char *path);
 void report_image(struct report *r, const struct report_image *image);
 /* Is this image the app's own code? */
 bool report_is_in_app(const struct report *r, const struct report_image *image);
-/* Lends the draft's images as those of a dump, for dump_image_at. */
+/* Sets *out to a dump that borrows the draft's images, for dump_image_at. */
 enum st report_probe_images(struct report *r, struct dump *out) BASE_MUST_USE;
-/* Gives the image of the process's executable, found by its name, this UUID if it has none;
+/* Finds the image of the process's executable by its name, and gives it this UUID if it has none;
  * uuid: text or NULL. */
 void report_own_uuid(struct report *r, const char *uuid);
 
@@ -228,8 +232,8 @@ uint64_t report_name(struct report *r, const struct report_name *name);
 /* ---- inlined functions (report_inlined.c) ---- */
 
 /* Joins neighbouring frames of one address that have different names to one frame with inlined
- * functions. Frames of an address that has other names elsewhere, or that no code can have, become
- * frames without an address, and are mentioned in the dump's "lack". */
+ * functions. If an address has other names elsewhere in the report, or cannot be an address of
+ * code, its frames become frames without an address, and the dump's "lack" says so. */
 enum st report_join_inlined(struct report *r) BASE_MUST_USE;
 /* Writes the dump's "names", if there are any. */
 void report_write_names(const struct report *r, struct jsonw *w);
@@ -247,12 +251,12 @@ enum st report_unplaced_frame(struct report *r, const struct report_name *name) 
 uint64_t report_name_unplaced(struct report *r, const struct report_name *name, uint64_t *number);
 /* Adds a frame of which only its file, image->path, and the address in that file are known: the
  * image gets a made-up load address. image->load is not read; the other members count in the file's
- * first frame. symbol: "NAME" or "NAME+24"; NULL = none. The frame has a name alone, as of
- * report_named_frame, if the draft has 2000 other files or the address is 2^36 or more. */
+ * first frame. symbol: "NAME" or "NAME+24"; NULL = none. If the draft has 2000 other files, or the
+ * address is 2^36 or more, only the frame's name is kept, as report_named_frame does. */
 enum st report_file_frame(struct report *r, const struct report_image *image, uint64_t offset,
                           const char *symbol) BASE_MUST_USE;
-/* May an image with this name and load address be the app's, on 64-bit systems of Apple? Those of
- * the system lie elsewhere. */
+/* May an image with this name and load address be the app's, on 64-bit systems of Apple? Images of
+ * the system lie at other addresses. */
 bool report_is_app_place(const char *name, uint64_t load);
 /* Returns an address without its pointer authentication bits, as frames store it. */
 uint64_t report_strip(const struct report *r, uint64_t address);
@@ -278,10 +282,10 @@ int64_t report_time_between(const char *from, const char *to);
 /* Returns a duration in many languages ("20 sec", "1,234 ms", "٣٫٥ ث") in milliseconds; -1 if it
  * cannot be read. */
 int64_t report_duration(const char *s, size_t len);
-/* Returns, as report_duration does, a duration in whole units: "7,200 sec" are two hours. */
+/* Returns, as report_duration does, a duration that has no fraction: "7,200 sec" are two hours. */
 int64_t report_total_duration(const char *s, size_t len);
-/* Returns the duration in a sentence ("Hang of 1 min 20 sec"), or a measurement by itself as
- * report_duration does; -1: it holds none, or several. */
+/* Returns the duration in a sentence ("Hang of 1 min 20 sec"), or that of a measurement by itself,
+ * as report_duration does; -1: the text has no duration, or several. */
 int64_t report_told_duration(const char *s, size_t len);
 /* Returns "12.345" seconds as milliseconds, up to the first other character; -1: no number, or one
  * that is too large. */
@@ -298,8 +302,9 @@ bool report_says_watchdog(const char *text);
  * duration, CPU time and so on set, if the process took too long: for the watchdog (0x8badf00d),
  * for a background task, or with a lock held while suspended. */
 bool report_kill(struct report *r, const char *text);
-/* Reads as report_kill does, with who ended the process (NULL = not given) and the code (-1 = not
- * given) apart from the text; without a text they become the reason if the result is true. */
+/* Reads as report_kill does, but the process that ended this one (who, NULL = not given) and the
+ * code (-1 = not given) are passed apart from the text. If text is NULL, they become the reason if
+ * the result is true. */
 bool report_kill_by(struct report *r, const char *who, int64_t code, const char *text);
 
 /* Reads the reason of a report about a process that used too much of a resource (EXC_RESOURCE):
@@ -323,9 +328,10 @@ struct report_lines report_lines_of(struct span text);
  * marks code in Markdown. NULL: no more lines, or out of memory. */
 const char *report_next_line(struct report *r, struct report_lines *t);
 const char *report_skip_blanks(const char *s);
-/* Returns what follows "KEY:" on the line; NULL: the line does not begin so, or nothing follows. */
+/* Returns the text after "KEY:" on the line; NULL: the line does not begin with KEY and a colon, or
+ * nothing follows them. */
 const char *report_line_value(const char *line, const char *key);
-/* Take a number at *s, in hex with its 0x or in decimal; false: none of 64 bits is there. */
+/* Take a number at *s that fits 64 bits, in hex with its 0x or in decimal; false: there is none. */
 bool report_take_hex(const char **s, uint64_t *out);
 bool report_take_decimal(const char **s, uint64_t *out);
 /* Returns the app state for "Foreground", "Background …"; NULL for any other text and for NULL. */
@@ -337,8 +343,8 @@ void report_version(struct report *r, const char *value, bool build_first);
  * "NAME", each perhaps with "[inlined]" behind the offset or the name, or as atos(1) writes it,
  * "NAME (in IMAGE) (File.m:12)". Returns its number as report_name does. */
 uint64_t report_symbol(struct report *r, uint64_t address, const char *s);
-/* Returns what follows "NAME (in IMAGE)" in atos' text, " (File.m:12)" or " + 24"; NULL: the text
- * is another one. */
+/* Returns the text after "NAME (in IMAGE)" in atos' output, " (File.m:12)" or " + 24"; NULL: the
+ * text has another form. */
 const char *report_atos_tail(const char *s);
 /* Is the line "Binary Images:" or "Binary Images (WORDS):", which images follow? */
 bool report_begins_images(const char *line);
@@ -349,8 +355,8 @@ struct report_image_lines {
     bool ended;       /* an empty line followed the images */
 };
 /* Takes the next line. An image is "0x… - 0x… [+]NAME [ARCH] [(VERSION)] <UUID> PATH", whose end
- * may be "???", and is added to the draft; a line before the list's end that was one and cannot be
- * read is told in the dump's "lack". */
+ * may be "???", and is added to the draft; if a line before the list's end looks like an image but
+ * cannot be read, the dump's "lack" says so. */
 void report_image_line(struct report *r, struct report_image_lines *list, const char *line);
 /* Adds the last line's image. */
 void report_end_image_lines(struct report *r, struct report_image_lines *list);
@@ -363,24 +369,25 @@ struct report_tree {
     const char *name; /* member with the number of the node's name; NULL = the name that was given
                          last for its address */
     bool leaf_first;  /* the root is the innermost frame */
-    /* Returns the address of a node; false: it has none, and is left out of the stacks. */
+    /* Returns the address of a node. False: the node has none, and is left out of the stacks. */
     bool (*address)(void *ctx, const json_t *node, uint64_t *out);
     void *ctx;
 };
 
 /* Adds every stack of the trees (an array of roots) as counted samples. A node's own samples are
- * those that its children do not have. *total, if not NULL, gets the number of samples added. */
+ * its count minus the counts of its children. *total, if not NULL, gets the number of samples
+ * added. */
 enum st report_tree_samples(struct report *r, const struct report_tree *tree, const json_t *roots,
                             uint64_t *total) BASE_MUST_USE;
-/* Adds the frames of the heaviest path, innermost first, to the stack that was begun: from the
- * roots on, the node with most samples of each level, as in Apple's "Heaviest stack", until more
- * samples end at a node than continue to any of its children. */
+/* Adds the frames of the heaviest path, innermost first, to the stack that was begun. The path
+ * begins at the root with most samples and continues to the child with most samples, as in Apple's
+ * "Heaviest stack", until more samples end at a node than continue to any of its children. */
 enum st report_tree_heaviest(struct report *r, const struct report_tree *tree,
                              const json_t *roots) BASE_MUST_USE;
 
-/* Do the samples at the roots of a thread's trees, `total`, add up to more than the thread has?
- * Then the text has lost the indentation that made nodes children, and the error is set to
- * ERR_FORMAT. announced: samples that the text says the thread has; 0 = not given. */
+/* Do the roots of a thread's trees have more samples (`total`) than the thread? Then the text has
+ * lost the indentation that shows which nodes are children, and the error is set to ERR_FORMAT.
+ * announced: number of samples that the text gives for the thread; 0 = not given. */
 bool report_tree_is_flat(uint64_t total, uint64_t announced, struct err *e);
 
 /* A thread of a process, with call trees from text that has one node on each line, indented more
@@ -388,11 +395,10 @@ bool report_tree_is_flat(uint64_t total, uint64_t announced, struct err *e);
 struct report_outline_thread {
     /* The thread of the trees; its stack and `main` are set at the end. */
     struct report_thread thread;
-    bool main_queue;    /* the text says that the thread ran the main queue */
+    bool main_queue;    /* the thread ran the main queue, as the text says */
     uint64_t announced; /* number of samples that the text says the thread has; 0 = not given */
     uint64_t blocked;   /* number of samples in which the thread waited for thread.owner */
-    bool started;       /* private: the outermost function is one with which threads
-                           begin */
+    bool started;       /* private: the outermost function is one of those in which threads begin */
     json_t *roots;      /* private: the thread's trees */
 };
 /* The threads of a process. Zero-initialised = none. */
@@ -402,7 +408,7 @@ struct report_outline {
     VEC(struct report_outline_level) path;
     size_t now; /* index of the thread that is being read */
     bool begun;
-    size_t note; /* column of the note behind the last node; 0 = none */
+    size_t note; /* column of the note after the last node; 0 = no note */
 };
 struct report_outline_node {
     size_t column;           /* the line's indent */
@@ -417,10 +423,11 @@ enum st report_outline_begin(struct report *r, struct report_outline *o,
 /* Returns the thread that is being read, valid until another begins; NULL: none has begun. */
 struct report_outline_thread *report_outline_now(const struct report_outline *o);
 /* Finds the address of a node's line, "… [0x104981234]"; NULL: there is none. *joined is set if the
- * line holds another node, whose line feed was lost: then it is the first one's. */
+ * line holds a second node, because a line feed was lost; the result is then the address of the
+ * first node. */
 const char *report_node_address(const char *s, bool *joined);
-/* Notes a line in the place of a node, such as "<patched truncated backtrace>": nodes may be nested
- * below it. */
+/* Notes a line that stands in place of a node, such as "<patched truncated backtrace>", because
+ * nodes may be nested below it. */
 void report_outline_note(struct report_outline *o, size_t column);
 /* Adds the node of a line to the thread that is being read. */
 enum st report_outline_add(struct report *r, struct report_outline *o,
@@ -439,12 +446,12 @@ void report_outline_release(struct report_outline *o);
 enum st report_fill_crash(struct report *r, struct span text) BASE_MUST_USE;
 /* Is the text a report of sampled stacks? report_fill_sampled fills a draft from such a text. */
 bool report_is_sampled(struct span text);
-/* The heading of the stack that a spindump tells before its processes. */
+/* The heading of the stack that a spindump has before its processes. */
 #define SAMPLED_HEAVIEST "Heaviest stack for the main thread of the target process:"
 enum st report_fill_sampled(struct report *r, struct span text) BASE_MUST_USE;
 /* Fills a draft from the body of a stackshot. */
 enum st report_fill_stackshot(struct report *r, const json_t *body) BASE_MUST_USE;
-/* Read what Matrix adds to a report: report_matrix_type sets the kind by the dump type,
+/* Read the members that Matrix adds to a report: report_matrix_type sets the kind by the dump type,
  * report_matrix_stacks adds the stacks as samples. */
 void report_matrix_type(struct report *r, int64_t dump_type);
 enum st report_matrix_stacks(struct report *r, const json_t *root) BASE_MUST_USE;
@@ -453,7 +460,7 @@ enum st report_matrix_stacks(struct report *r, const json_t *root) BASE_MUST_USE
 bool report_kscrash_frame(void *report, const json_t *frame, uint64_t *out);
 
 /* Parses the JSON of a report with a dump's checks and repairs; the caller frees *root with
- * json_decref. ST_NONE: it is a number, string or word by itself. */
+ * json_decref. ST_NONE: the JSON is a number, string or word by itself. */
 enum st report_load(struct span text, json_t **root, struct err *e) BASE_MUST_USE;
 /* Parses the JSON in a string, as report_load does. */
 enum st report_load_string(const json_t *string, json_t **root, struct err *e) BASE_MUST_USE;

@@ -113,11 +113,11 @@ static void each_process_of_perf_is_a_dump(void **state) {
     assert_int_equal(c.dumps[1].thread_count, 1);
     assert_true(c.dumps[1].threads[0].main);
     assert_string_not_equal(c.dumps[0].id, c.dumps[1].id);
-    assert_null(strstr(c.texts[1].data, "a  7/7")); /* each dump keeps its own samples only */
+    assert_null(strstr(c.texts[1].data, "a  7/7")); /* a sample of the other process */
     release_converted(&c);
 }
 
-/* -F comm,tid,event leaves the times out, and old versions do not indent frames. */
+/* With -F comm,tid,event perf writes no times, and old versions do not indent frames. */
 static void perf_without_times_is_read(void **state) {
     (void)state;
     struct converted c = convert_text_of("shop 7 cycles: \n7f10 read " LIBC "5510 f(int) " SHOP "\n"
@@ -148,7 +148,8 @@ static void folded_and_cut_frames_of_perf_are_told(void **state) {
     release_converted(&c);
 }
 
-/* Samples are sorted by time, so that an earlier one is of another recording. */
+/* Samples are sorted by time, so that a sample with an earlier time belongs to another
+ * recording. */
 static void another_recording_of_perf_ends_the_first(void **state) {
     static const char report[] =
         ("# cmdline : perf script\nshop 7/7 1.5: 9 cycles: \n\t1 f (/a)\n\n"
@@ -188,7 +189,7 @@ static void perf_is_known_by_a_sample_and_a_frame(void **state) {
     assert_memory_equal(s.event, "cycles:ppp", s.event_len);
 }
 
-/* The executable's addresses are those of the file, and of the calls themselves. */
+/* The executable's addresses are relative to its file, and point to the calls themselves. */
 static void stalls_of_reactors_have_their_addresses(void **state) {
     (void)state;
     struct converted c = convert_text_of(
@@ -277,7 +278,7 @@ static void what_call_trees_have_lost_is_told(void **state) {
     release_converted(&c);
 }
 
-/* Some who paste a graph leave the addresses out. */
+/* Some people leave the addresses out when they paste a graph. */
 static void nodes_without_addresses_keep_their_names(void **state) {
     (void)state;
     struct converted c =
@@ -303,7 +304,7 @@ static void nodes_without_addresses_keep_their_names(void **state) {
     release_converted(&c);
 }
 
-/* A heading and a node that lost their line feeds. */
+/* A heading and a node whose line feeds were lost. */
 static void joined_nodes_are_told(void **state) {
     (void)state;
     struct converted c = convert_text_of(
@@ -315,7 +316,8 @@ static void joined_nodes_are_told(void **state) {
     release_converted(&c);
 }
 
-/* A frame that lost its line feed, one behind an empty line, and one whose address is damaged. */
+/* A frame whose line feed was lost, a frame after an empty line, and a frame whose address is
+ * damaged. */
 static void frames_that_perfs_samples_lost_are_told(void **state) {
     (void)state;
     struct converted c = convert_text_of(
@@ -347,7 +349,8 @@ static void the_main_thread_of_sample_is_that_of_the_main_queue(void **state) {
     release_converted(&c);
 }
 
-/* A program that perf begins is called as perf until it runs, and its threads have names. */
+/* A program that perf starts is called "perf" until it runs, and its threads have names of their
+ * own. */
 static void a_process_has_the_name_of_its_main_thread(void **state) {
 #define HIT(comm, ids, file) comm " " ids " 1.5: cycles:\n\t 1000 f (" file ")\n\n"
     static const struct {

@@ -29,7 +29,7 @@ struct sample_text {
     enum sample_place place;
     struct report_outline outline; /* call trees of the threads */
     const char *path;              /* path of the executable */
-    uint64_t unread;               /* lines of the graph that are no node */
+    uint64_t unread;               /* number of lines of the graph that are not nodes */
     struct report_image_lines images;
 };
 
@@ -106,7 +106,7 @@ static uint64_t sample_name(struct report *r, uint64_t address, const char *s, c
     }
     name.symbol = report_text(r, s, (size_t)(in - s));
     if (plus) {
-        plus += 4; /* one offset for each address may follow; the first one counts */
+        plus += 4; /* for several addresses several offsets follow; the first one counts */
         (void)report_take_decimal(&plus, &name.offset);
     }
     const char *file = strstr(in, "]  ");
@@ -119,9 +119,9 @@ static uint64_t sample_name(struct report *r, uint64_t address, const char *s, c
     return report_name(r, &name);
 }
 
-/* Places a node without an address in brackets: "-[DB write:]  (in Shop) + 24", "???  (in Shop)
- * load address 0x104980000 + 0x1234", or a name alone, as up to Mac OS X 10.6; false: that is not
- * possible. in: what follows the name; the line's end if nothing does. */
+/* Places a node without an address in brackets: "-[DB write:] (in Shop) + 24", "??? (in Shop) load
+ * address 0x104980000 + 0x1234", or a name alone, as up to Mac OS X 10.6; false: no address can be
+ * found. in: the text after the name, or the end of the line. */
 static bool place_bare_node(struct report *r, const char *in, struct report_outline_node *node) {
     static const char word[] = "load address ";
     const char *load = strstr(in, word);
@@ -279,8 +279,9 @@ static bool begins_with_graph(struct span text, bool *more) {
     return line.p > digits && line_has_head(line_trim(line), "Thread_");
 }
 
-/* Does the text begin with the headers below the first line, which other tools write, too, and has
- * it a graph? *more is set if further bytes would decide. */
+/* Does the text begin with the headers below the first line, and does it have a graph? The graph is
+ * needed, because other tools write such headers, too. *more is set if further bytes would
+ * decide. */
 static bool begins_with_headers(struct span text, bool *more) {
     const bool all = line_len(text) > REPORT_LOOK_MAX;
     struct span line, rest = {text.p, all ? text.p + REPORT_LOOK_MAX : text.end};
@@ -299,9 +300,9 @@ static bool begins_with_headers(struct span text, bool *more) {
     return false;
 }
 
-/* Does the text begin with sample(1)'s first line, or with the graph alone? The line's first
- * words may also begin prose: it must name an interval in milliseconds. *more is set if further
- * bytes would decide. */
+/* Does the text begin with sample(1)'s first line, or with the graph alone? The first words of that
+ * line may also occur in prose, so that it must name an interval in milliseconds. *more is set if
+ * further bytes would decide. */
 static bool sample_recognise(struct span text, bool *more) {
     static const char word[] = "millisecond";
     const char *feed = memchr(text.p, '\n', (size_t)(text.end - text.p));
@@ -328,10 +329,10 @@ static bool has_graph(struct span report) {
     return false;
 }
 
-/* Does the line, a head line or a graph's heading, begin another report? Only if this report has a
- * graph already: of the two head lines that sample(1) writes to a terminal, "Sampling process 4242
- * …" and "Analysis of sampling …", the second begins none. "Process:" and other headers never do,
- * because sample(1) writes them itself. */
+/* Does the line, the first line of a report or the heading of a graph, begin another report? Only
+ * if this report already has a graph, because sample(1) writes two first lines to a terminal:
+ * "Sampling process 4242 …" and "Analysis of sampling …". "Process:" and other headers never begin
+ * a report, because sample(1) writes them itself. */
 static bool sample_ends(struct span report, struct span line) {
     bool begins = is_sample_head(line) || line_has_head(line, graph_head);
     return begins && has_graph(report);

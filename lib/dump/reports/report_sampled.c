@@ -42,21 +42,21 @@ struct sampling {
     const char *command, *pid;
     struct report_section section; /* section of the process that is being read */
     size_t sections;               /* number of sections begun */
-    const char *process;           /* process of the current section: "Shop [301]" */
+    const char *process;           /* process of the current section, such as "Shop [301]" */
     bool event;                    /* the head has an "Event" */
-    bool of_another;               /* the head is about another process than the one read */
-    bool states; /* sections are of "Powerstats", of which a process may have several */
+    bool of_another; /* the head of the report is about another process than the one that is read */
+    bool states;     /* sections are of "Powerstats", of which each process may have several */
     const char *uuid, *executable; /* UUID and path of the process's executable; NULL = not given */
     uint64_t load; /* load address of the executable, computed from frames; 0 = unknown */
     struct report_outline outline; /* call trees of the threads */
-    uint64_t unread;               /* lines of the trees that are no node */
+    uint64_t unread;               /* number of lines of the trees that are not nodes */
     struct report_image_lines images;
     struct crash_images named; /* images that the frames name */
     uint64_t truncated;        /* stacks that the system could not read to their end */
-    uint64_t steps;            /* samples that the head or the section announces; 0 = not told */
-    size_t heaviest;           /* frames of the heaviest stack, if the text has nothing else */
-    bool in_kernel;            /* the lines being read are a kernel stack */
-    bool profile;              /* the report is a profile of the whole system: nothing hung */
+    uint64_t steps;  /* number of samples that the head or the section gives; 0 = not given */
+    size_t heaviest; /* frames of the heaviest stack, which is used if the text has no other */
+    bool in_kernel;  /* the lines being read are a kernel stack */
+    bool profile;    /* the report is a profile of the whole system, in which nothing hung */
 };
 
 /* ---- recognition ---- */
@@ -167,7 +167,7 @@ static void sampled_read_header(struct sampling *t) {
 
 /* ---- a thread's tree ---- */
 
-/* Returns the text between the first pair of quotes after the word; NULL: there is none. */
+/* Returns the text between the first pair of quotes after this word; NULL: there is none. */
 static const char *quoted(struct report *r, const char *s, const char *word) {
     const char *at = strstr(s, word), *open = at ? strchr(at, '"') : NULL;
     const char *close = open ? strchr(open + 1, '"') : NULL;
@@ -184,8 +184,8 @@ static uint64_t announced_by(const char *s) {
     return digits && digits < word && report_take_decimal(&digits, &count) ? count : 0;
 }
 
-/* Did the thread run the main queue: 'DispatchQueue "com.apple.main-thread"(1)', in old texts
- * "DispatchQueue 1"? */
+/* Did the thread run the main queue, as 'DispatchQueue "com.apple.main-thread"(1)' or, in old
+ * texts, "DispatchQueue 1" shows? */
 static bool ran_main_queue(const char *s) {
     static const char first[] = "DispatchQueue 1";
     const char *at = strstr(s, first);
@@ -285,13 +285,13 @@ static void complete_executable(struct sampling *t) {
 }
 
 /* Takes a node "12 start + 462 (dyld + 21806) [0x115b4652e] 1-49"; a kernel's frame begins with a
- * star. column: how deep it stands. */
+ * star. column: indentation of the node. */
 static enum st take_sample(struct sampling *t, size_t column) {
     const char *s = report_skip_blanks(t->line), *from = s, *at;
     uint64_t count, address;
     bool joined;
     if (!report_take_decimal(&s, &count) || *s != ' ' || count > DUMP_COUNT_MAX) {
-        /* notes, and frames of the kernel */
+        /* notes, and frames of the kernel, are not nodes of the tree */
         bool node = strstr(from, "[0x"), other = *from == '*' || (*from == '<' && !node);
         t->unread += *from && !other && (node || report_outline_now(&t->outline));
         return ST_OK;
@@ -301,7 +301,8 @@ static enum st take_sample(struct sampling *t, size_t column) {
     t->unread += joined;
     const char *digits = at ? at + 1 : from;
     if (!at || !report_take_hex(&digits, &address) || *digits != ']') {
-        t->unread += *s != '<'; /* "<User mode>" is no node: it tells how its parent was reached */
+        /* "<User mode>" is not a node: it tells how its parent was reached. */
+        t->unread += *s != '<';
         report_outline_note(&t->outline, column);
         t->truncated += strstr(s, "truncated backtrace>") != NULL;
         return ST_OK;
@@ -338,7 +339,8 @@ static enum st choose_section(struct sampling *t) {
     const char *own = name ? report_text(r, name, report_process_name_len(name)) : NULL;
     t->of_another = !t->command || !own || strcmp(own, t->command) != 0;
     if (r->wanted && t->of_another) {
-        r->id = NULL; /* several processes of this report may be read, and the id is the report's */
+        /* Several processes of this report may be read, and the id belongs to the whole report. */
+        r->id = NULL;
         r->ordinal = t->section.number;
     }
     if (t->of_another) { /* the head describes another process */
@@ -381,8 +383,8 @@ static enum st begin_process_section(struct sampling *t, const char *name) {
     return ST_OK;
 }
 
-/* Reads the section's own header lines; those that the head has, too, count only if it was about
- * another process. */
+/* Reads the section's own header lines. Lines that the report's head has, too, count only if the
+ * head is about another process. */
 static void read_section_head(struct sampling *t) {
     struct report *r = t->r;
     const char *value;
@@ -407,7 +409,8 @@ static void read_section_head(struct sampling *t) {
     }
 }
 
-/* Sets the reason to why this process was chosen, if the report has others and nobody named one. */
+/* Sets the reason to the sentence that tells why this process was chosen, if the report has several
+ * and the user named none. */
 static void tell_choice(struct sampling *t) {
     const struct report_section *s = &t->section;
     char text[256];

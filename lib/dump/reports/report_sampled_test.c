@@ -57,7 +57,8 @@ static void a_process_that_used_too_much_is_counted_stacks(void **state) {
     release_converted(&c);
 }
 
-/* The executable's UUID stands in the head of its section, too; its address follows from frames. */
+/* The UUID of the executable is also in the head of its section; its load address is computed from
+ * frames. */
 static void the_executable_of_samples_has_its_uuid(void **state) {
     static const char *const lists[] = {
         "     0x100000000 -                ???  Shop  /x/Shop.app/Shop\n",
@@ -84,7 +85,7 @@ static void the_executable_of_samples_has_its_uuid(void **state) {
     }
 }
 
-/* A leaf of many samples below a light node is not the heaviest stack. */
+/* A leaf with many samples below a node with few is not on the heaviest stack. */
 static void the_heaviest_stack_is_followed_from_the_root(void **state) {
     (void)state;
     struct converted c = convert_text_of(
@@ -99,7 +100,8 @@ static void the_heaviest_stack_is_followed_from_the_root(void **state) {
     release_converted(&c);
 }
 
-/* Only its own section counts; of its threads the first is the main one, kernels are not shown. */
+/* Only the section of the hung process counts. Its first thread is the main one, and frames of the
+ * kernel are left out. */
 static void a_hang_is_the_main_threads_samples(void **state) {
     (void)state;
     struct converted c = convert_text_of(
@@ -167,7 +169,7 @@ static void rows_of_atos_have_names_files_and_lines(void **state) {
     release_converted(&c);
 }
 
-/* A note in the place of a frame has frames below it. */
+/* A note stands in the place of a frame, and has frames below it. */
 static void frames_below_a_note_are_not_missing(void **state) {
     (void)state;
     struct converted c = convert_text_of(
@@ -197,7 +199,7 @@ static void samples_without_their_process_are_refused(void **state) {
         "without a stack of its process");
 }
 
-/* A system's report: no event, no command, no heaviest stack. */
+/* A report on the whole system: it has no event, no command and no heaviest stack. */
 #define SYSTEM                                                                                     \
     "Date/Time:        2026-11-20 10:10:14.120 +0100\n"                                            \
     "OS Version:       iPhone OS 18.7 (Build 22H20)\nArchitecture:     arm64e\n"                   \
@@ -302,7 +304,8 @@ static void all_sections_of_a_process_are_counted(void **state) {
     release_converted(&c);
 }
 
-/* A spindump of two threads: one waits for the other, which waits as `how` says. */
+/* A spindump of two threads: the first waits for the second, and `how` says for whom the second
+ * waits. */
 #define BLOCKED(how)                                                                               \
     HEAD("hang", "")                                                                               \
     "Process:          Shop (My Shop) [301] [unique pid 7]\n  Thread 0x2ca9e    DispatchQueue "    \
@@ -323,7 +326,7 @@ static void a_spindump_tells_by_whom_a_thread_is_blocked(void **state) {
                                 "0x2ca9e"));
     const struct dump *d = only_dump(&c);
     assert_string_equal(d->threads[0].waits_for.kind, "mutex");
-    assert_int_equal(d->threads[0].waits_for.owner, 0x2caa0); /* the owner in 5 of 9 samples */
+    assert_int_equal(d->threads[0].waits_for.owner, 0x2caa0); /* named in 5 of 9 samples */
     assert_string_equal(d->threads[1].waits_for.kind, "lock");
     assert_int_equal(d->threads[1].waits_for.owner, 0x2ca9e);
     release_converted(&c);
@@ -391,7 +394,8 @@ static void a_spindump_that_ends_in_another_process_says_so(void **state) {
     release_converted(&c);
 }
 
-/* A thread has an entry for each queue that it ran; the main one need not come first. */
+/* A thread has an entry for each queue that it ran; the entry of the main queue need not come
+ * first. */
 static void entries_of_one_thread_are_joined(void **state) {
     (void)state;
     struct converted c = convert_text_of(HEAD(
@@ -464,7 +468,7 @@ static void the_heaviest_stack_alone_is_read(void **state) {
     release_converted(&c);
 }
 
-/* People paste only that, also as atos names its frames. */
+/* People paste only the heaviest stack, also with the frames as atos writes them. */
 static void a_heaviest_stack_without_a_head_is_read(void **state) {
     static const char text[] = "Heaviest stack for the main thread of the target process:\n"
                                "  48  start + 4 (libdyld.dylib + 94004) [0x18393df34]\n"
@@ -483,7 +487,7 @@ static void a_heaviest_stack_without_a_head_is_read(void **state) {
     assert_string_equal(dump_name_at(d, 0x10049952c)->file, "main.mm");
     assert_int_equal(dump_name_at(d, 0x18393df34)->offset, 4);
     assert_non_null(strstr(d->lack, "all but the main thread's heaviest stack"));
-    assert_int_equal(d->image_count, 2); /* those whose load addresses the frames tell */
+    assert_int_equal(d->image_count, 2); /* the images whose load addresses are in the frames */
     release_converted(&c);
 }
 

@@ -29,7 +29,7 @@
 
 enum {
     STALLS_MAX = 64,
-    OTHERS_MAX = 64,   /* maximum number of lines of no stall */
+    OTHERS_MAX = 64,   /* maximum number of lines in a report that do not belong to a stall */
     TRAILING_MAX = 16, /* maximum number of other lines after the last line of a stall */
     REPORT_MAX = 256 * 1024
 };
@@ -42,25 +42,26 @@ struct seastar_stall {
     size_t addresses; /* number of lines of the stall's backtrace */
 };
 
-/* Stalls of one program that were reported before one backtrace, which may belong to any of
- * them. */
+/* Stalls of one program that were reported one after the other, and then one backtrace, which may
+ * belong to any of them. */
 struct seastar_group {
-    size_t first, last; /* the group's stalls; between them are those of other programs */
+    size_t first, last; /* the group's stalls; stalls of other programs may lie between them */
     bool headed;        /* "Backtrace:" was read */
     bool answered;      /* an address was read */
     bool unclear;       /* it is not known to which stall the backtrace belongs */
     bool closed;        /* the group's backtrace has ended */
-    size_t decoded;     /* number of lines with an address that could not be read */
+    size_t decoded;     /* number of lines with an address that could not be read or has other words
+                           behind it */
 };
 
-/* The part that each line of a report has in it. */
+/* The lines of a report, each with its role. */
 struct seastar_report {
     VEC(struct seastar_stall) stalls;
     VEC(struct seastar_group) groups;
     VEC(size_t) owners; /* for each line of the text 1 + the index of the line's group; 0 = none */
     bool no_memory;
-    size_t others, trailing; /* number of lines that are no stall's, and of those after the last
-                                line of a stall */
+    size_t others, trailing; /* number of lines that belong to no stall, and number of such lines
+                                after the last line of a stall */
     const char *end;         /* end of the last line of a stall */
 };
 
@@ -107,8 +108,8 @@ static struct seastar_group *note_stall_line(struct seastar_report *n,
     return g;
 }
 
-/* Returns the group to which a line after a stall's belongs; NULL: none. If the line may belong to
- * several groups, they become unclear, unless it is that of a kernel callstack. */
+/* Returns the group to which a line after a stall's line belongs; NULL: none. If the line may
+ * belong to several groups, these become unclear, unless the line is that of a kernel callstack. */
 static struct seastar_group *group_of_line(struct seastar_report *n, const struct seastar_line *l) {
     struct seastar_group *found = NULL;
     for (size_t i = n->groups.len; i-- > 0;) {
@@ -154,7 +155,7 @@ static struct seastar_group *note_backtrace(struct seastar_report *n,
     return g;
 }
 
-/* Finds the part that each line of a report has in it; the caller releases the result. */
+/* Finds the role of each line of a report; the caller releases the result. */
 static struct seastar_report seastar_lines(struct span report) {
     struct seastar_report n = {.end = report.p};
     struct span line;
@@ -191,8 +192,8 @@ static size_t zone_len(struct span rest) {
 }
 
 /* Returns the time in front of the stall as loggers write it, "2026-11-20 09:12:44,123" or with 'T'
- * and '.', perhaps with a zone; NULL: none. The last one is the program's own: what collects logs
- * puts its times in front. */
+ * and '.', perhaps with a zone; NULL: none. If there are several times, the last one is the
+ * program's own, because log collectors put theirs in front. */
 static const char *time_before(struct report *r, struct span line) {
     enum { DAY_AND_TIME = 19, TIME_MOST = 48 };
     char text[TIME_MOST];
@@ -296,7 +297,7 @@ static enum st seastar_fill(struct report *r, struct span text, const struct sea
     thread.stack.calls = true;
     enum st st = unclear ? ST_OK : take_backtrace(r, text, n, stall, &thread.stack);
     report_end_stack(r, &thread.stack);
-    /* Addresses are those in the executable's file, so the executable is placed at 0. */
+    /* Addresses are relative to the executable's file, so the executable is placed at address 0. */
     report_image(r, &(struct report_image){.name = r->process ? r->process : "executable",
                                            .size = UINT64_C(1) << 36,
                                            .in_app = true});

@@ -86,9 +86,9 @@ static bool take_digits_of(struct span *s, uint64_t *out) {
     return s->p > begin && *out <= INT32_MAX;
 }
 
-/* Does the line end after the shard, the scheduling group or the word "Backtrace:", as a reactor
- * writes it? A sentence or a program's source that quotes the words continues. rest: the text after
- * the shard. */
+/* Does the line end after the shard, the scheduling group or the word "Backtrace:", as a line that
+ * a reactor wrote does? A sentence, or a line of source code, that quotes the words continues.
+ * rest: the text after the shard. */
 static bool is_whole_stall(struct span rest) {
     rest = line_trim(rest);
     if (rest.p == rest.end) {
@@ -150,8 +150,8 @@ static bool stands_apart(struct span line, struct span word) {
            (word.p - line.p > 1 && line_is_blank_at(word.p - 1) && line_is_blank_at(word.p - 2));
 }
 
-/* Takes a line whose first address stands at its end, or has other words behind it, or cannot be
- * read. Several addresses make it another kind of line, such as a table. */
+/* Takes a line with one address. The address ends the line, or other words follow it, or it cannot
+ * be read. A line with several addresses is of another kind, such as a table. */
 static void take_address_line(struct seastar_line *out) {
     struct span rest = out->line, word, first = {0};
     struct seastar_address a;
@@ -210,8 +210,8 @@ static bool is_word_of(struct span word, const char *const *words) {
     return false;
 }
 
-/* Is the word a time, a number or a mark: one without letters but those of ISO 8601? An address of
- * a host, "[10.0.73.70]", has three points. */
+/* Is the word a time, a number or a mark? It is if it has no letters other than those of ISO 8601.
+ * A word with three points, such as "[10.0.73.70]", is the address of a host, and is not. */
 static bool is_time_word(struct span word) {
     static const char marks[] = "0123456789:.,;-+/|[]()<>TZ";
     size_t points = 0;
@@ -244,8 +244,9 @@ bool seastar_is_program(struct span word) {
     return letter && *name.end == ':' && !is_word_of(name, varying);
 }
 
-/* Takes the next word of a line's prefix that identifies the writer of the line; an empty one: no
- * more. What Seastar's own logger writes, from "[shard" on, is about the line. */
+/* Takes the next word of a line's prefix that identifies the writer of the line; an empty one:
+ * there are no more. The words from "[shard" on, which Seastar's own logger writes, do not identify
+ * the writer. */
 static struct span source_word(struct span *source) {
     struct span word;
     while ((word = seastar_word(source)), word.p < word.end) {
@@ -260,7 +261,7 @@ static struct span source_word(struct span *source) {
     return word;
 }
 
-/* Compares the words of two prefixes as far as b goes; *more: a has further ones. */
+/* Does prefix a begin with all words of prefix b? *more: a has further words. */
 static bool begins_with_source(struct span a, struct span b, bool *more) {
     struct span of_a, of_b;
     do {
@@ -274,8 +275,8 @@ static bool begins_with_source(struct span a, struct span b, bool *more) {
     return false;
 }
 
-/* Does the line's prefix name the shard, as that of Seastar's own logger does? Of a stall's
- * lines only the first has such a prefix. */
+/* Does the line's prefix name the shard, as the prefix that Seastar's own logger writes does? Only
+ * the first of a stall's lines has such a prefix. */
 static bool is_of_logger(struct span source) {
     return seastar_behind(source, "[shard") != NULL;
 }

@@ -13,9 +13,9 @@ enum seastar_kind {
     SEASTAR_HEADING, /* "Backtrace:" */
     SEASTAR_ADDRESS, /* an address by itself */
     SEASTAR_KERNEL,  /* "kernel callstack:", whose addresses have no names */
-    SEASTAR_TASKS,   /* "--------", behind which the chain of tasks follows, not frames */
-    SEASTAR_DECODED, /* an address that cannot be read, or has words behind it, such as a
-                        decoder's */
+    SEASTAR_TASKS,   /* "--------", after which the chain of tasks follows instead of frames */
+    SEASTAR_DECODED, /* an address that cannot be read, or that other words follow, such as a
+                        decoder's output */
     SEASTAR_UNRELATED /* any other line of the log */
 };
 
@@ -30,14 +30,14 @@ struct seastar_line {
     bool headed;           /* SEASTAR_OPEN: the line ends with "Backtrace:" */
 };
 
-/* Finds the part that a line of a log has in a report; the result borrows the line. */
+/* Finds the role of a line of a log in a report; the result borrows the line. */
 struct seastar_line seastar_line_of(struct span line);
 /* Is the line that of a stall? The test is quick, because it is made for every line of a text. */
 bool seastar_is_stall(struct span line);
 
 /* May this line have the same writer as a stall's line? The logger's prefixes are compared: the
- * host, the program and its process id, without the time and the severity, which differ from
- * line to line. A line without a prefix may be anybody's. */
+ * host, the program and its process id, without the time and the severity, which differ from line
+ * to line. A line without a prefix may have any writer. */
 bool seastar_may_belong(const struct seastar_line *stall, const struct seastar_line *line);
 /* Have both stalls been written by the same program? */
 bool seastar_same_source(const struct seastar_line *a, const struct seastar_line *b);
@@ -45,15 +45,17 @@ bool seastar_same_source(const struct seastar_line *a, const struct seastar_line
 struct seastar_address {
     struct span file; /* file of the address; empty: the executable */
     uint64_t address;
-    bool unread; /* the word is that of an address and cannot be read: the rest is not set */
+    bool unread; /* the word looks like an address, but cannot be read; the other members are then
+                    not set */
 };
 /* Takes the next address "0x45d0e2e" or "/lib64/libc.so.6+0x3d1ef" of a line's `addresses`,
  * skipping other words; false: there is none. */
 bool seastar_take_address(struct span *addresses, struct seastar_address *out);
-/* Takes the next word of a line; an empty one: the line is over. */
+/* Takes the next word of a line. At the end of the line the result is empty. */
 struct span seastar_word(struct span *s);
 
-/* Is this word of a line's prefix, "scylla:", the name of a program? Words of severity are none. */
+/* Is this word of a line's prefix, such as "scylla:", the name of a program? Words of severity,
+ * such as "INFO", are not. */
 bool seastar_is_program(struct span word);
 
 #endif

@@ -121,7 +121,7 @@ static void a_damaged_address_is_told(void **state) {
     release_converted(&c);
 }
 
-/* What collects logs puts a prefix of its own in front of the program's. */
+/* A log collector writes its own prefix before the program's. */
 static void the_last_time_in_front_is_the_program_s(void **state) {
     static const struct {
         const char *prefix, *time, *app;

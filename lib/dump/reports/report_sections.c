@@ -108,7 +108,7 @@ static bool is_text(struct span s, const char *text) {
 
 /* ---- sections ---- */
 
-/* Should section a be read rather than section b, which stands before it in the report? */
+/* Should section a be read rather than section b, which stands before a in the report? */
 static bool is_more_blocked(const struct report_section *a, const struct report_section *b) {
     bool ran[2] = {a->app && !a->suspended, b->app && !b->suspended};
     if (ran[0] != ran[1] || a->app != b->app) {
@@ -130,10 +130,10 @@ static bool is_more_blocked(const struct report_section *a, const struct report_
 struct section_choice {
     const struct report_wanted *wanted;
     struct report_section at, best;
-    bool matched;     /* best has the name or id that was asked for */
-    bool matched_pid; /* best has the id that was asked for */
+    bool matched;     /* `best` has the name or id that was asked for */
+    bool matched_pid; /* `best` has the id that was asked for */
     bool states;      /* the section is of "Powerstats", whose "Num samples:" is read */
-    bool images;      /* a section lists images, as all do then */
+    bool images;      /* a section lists images: then every section does */
     size_t threads;   /* threads of the section so far */
     bool in_main;
 };

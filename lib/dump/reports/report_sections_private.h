@@ -13,23 +13,25 @@ struct report_section {
     size_t number;     /* number in the report, from 1; 0 = none */
     size_t count;      /* number of all sections */
     struct span value; /* the process, "Shop [301]", borrowed from the text */
-    bool app; /* the executable is in an app's bundle that is no extension and not the system's */
-    bool suspended; /* suspended by the system, so not meant to run */
+    bool app; /* the executable is in the bundle of an app that is neither an extension nor part of
+                 the system */
+    bool suspended; /* the system had suspended the process, so that it was not meant to run */
     bool front;
     uint64_t unresponsive_s; /* seconds without a response before the samples; 0 = not given */
     uint64_t blocked;        /* samples in which the main thread was blocked by another */
     uint64_t cpu_ms;         /* processor time in ms; 0 = not given */
     uint64_t samples;        /* samples of the process; 0 = not given */
-    bool images;             /* the section's images are listed, which end it */
-    bool cut;                /* the report ends within the section of another process */
+    bool images; /* the section's list of images was read; it is the end of the section */
+    bool cut; /* the report ends inside the section of another process, so that this section may be
+                 missing */
 };
 
-/* The process that is asked for; NULL = not given. An id without a name finds a process only if
- * `either` is true. */
+/* The process that the caller asks for; NULL = not given. If only the id is given, a process is
+ * found only if `either` is true. */
 struct report_wanted {
     const char *name, *pid;
-    bool either; /* true: name or id has to fit; false: the name has to, and the id decides among
-                    several */
+    bool either; /* true: the name or the id has to match; false: the name has to match, and the id
+                    decides among several processes of that name */
 };
 
 /* Finds the section of the wanted process. If wanted has neither name nor pid, finds that of the

@@ -31,12 +31,12 @@ static inline struct span line_trim(struct span line) {
     return line;
 }
 
-/* Does the line count a spindump's samples: "Steps: 23 (100ms sampling interval)", "Num samples:
- * 5"? Other words behind the colon are somebody's own. */
+/* Does the line give a spindump's number of samples, as "Steps: 23 (100ms sampling interval)" or
+ * "Num samples: 5" do? With other words after the colon the line is not the spindump's. */
 bool report_counts_samples(struct span line);
 
-/* Takes the text's next line, without its line feed. *ended, if not NULL, is set to whether it has
- * one. False: the text is over. */
+/* Takes the text's next line, without its line feed. *ended, if not NULL, is set to whether the
+ * line has a line feed. False: the text is over. */
 static inline bool line_take(struct span *text, struct span *line, bool *ended) {
     const char *feed = text->p < text->end ? memchr(text->p, '\n', line_len(*text)) : NULL;
     bool any = text->p < text->end;

@@ -19,7 +19,7 @@
 struct shot {
     struct report *r;
     const json_t *images;      /* each element: [UUID, load address, source] */
-    bool *listed;              /* per image: the draft has it */
+    bool *listed;              /* for each image: is it in the draft? */
     const json_t *waits;       /* texts about the waits of threads for each other */
     struct number_map waiters; /* thread id -> index of its text in waits */
 };
@@ -32,7 +32,7 @@ static bool has_threads(const json_t *process) {
     const char *key;
     json_t *thread;
     bool found = false;
-    /* Jansson's macro wants an object that is not const; nothing is written. */
+    /* the macro json_object_foreach needs a pointer that is not const, but changes nothing */
     json_object_foreach((json_t *)(uintptr_t)json_object_get(process, "threadById"), key, thread) {
         found = found || has_frames(thread);
     }
@@ -56,9 +56,9 @@ static bool is_name_char(char c) {
     return (report_lower(c) >= 'a' && report_lower(c) <= 'z') || (c >= '0' && c <= '9') || c == '_';
 }
 
-/* Does the text name this process at byte i, where its id of `len` digits stands: as in
- * "Shop:301", or as "[301]" or "pid 301" with the name elsewhere? Names may be cut to the 15
- * bytes that the kernel keeps. */
+/* Does the text name this process where its id, of `len` digits, stands at byte i? It does in
+ * "Shop:301", and in "[301]" or "pid 301" if the name occurs anywhere in the text. Names may be cut
+ * to the 15 bytes that the kernel keeps. */
 static bool tells_process(const char *text, size_t i, size_t len, const json_t *process) {
     enum { KERNEL_NAME_MAX = 15 };
     char name[KERNEL_NAME_MAX + 1];
@@ -82,9 +82,9 @@ static bool tells_process(const char *text, size_t i, size_t len, const json_t *
     return named && strstr(text, name);
 }
 
-/* Returns the process that the system's reason is about: the first one whose id stands there
- * together with its name. NULL: the reason names none; then *told is the beginning of the
- * reason, such as "Shop:301", if that has the form of a process. */
+/* Returns the process that the system's reason is about: the first process whose id occurs in it
+ * together with its name. NULL: the reason names none. *told is then the beginning of the reason,
+ * such as "Shop:301", if it has the form of a process. */
 static const json_t *reason_process(struct report *r, const json_t *body, const char **told) {
     const char *reason = json_string_value(json_object_get(body, "reason"));
     const json_t *processes = json_object_get(body, "processByPid");
@@ -107,8 +107,8 @@ static const json_t *reason_process(struct report *r, const json_t *body, const 
     return NULL;
 }
 
-/* Returns the frontmost process that has threads, else the only process that has some; NULL:
- * none. */
+/* Returns the frontmost process that has threads, else the only process that has threads; NULL:
+ * there is none. */
 static const json_t *front_process(const json_t *body) {
     json_t *processes = json_object_get(body, "processByPid"), *process;
     const json_t *front = json_object_get(body, "frontmostPids"), *only = NULL;
@@ -154,7 +154,7 @@ static enum st image_load(struct shot *s, uint64_t index, uint64_t *load) {
         if (json_is_string(uuid)) {
             (void)parse_uuid(json_string_value(uuid), json_string_length(uuid), &image.id);
         }
-        /* "P": the process's own, not of the shared cache */
+        /* "P": the image belongs to the process, and not to the shared cache */
         image.in_app = source && strcmp(source, "P") == 0;
         report_image(s->r, &image);
     }
@@ -244,8 +244,8 @@ static enum st read_thread(struct shot *s, const json_t *object, bool main_threa
     return report_add_thread(r, &t);
 }
 
-/* Returns, of the threads that have frames, the main queue's, else the one with the smallest id;
- * NULL: no thread has frames. */
+/* Returns the thread of the main queue, else the thread with the smallest id, among those that have
+ * frames; NULL: no thread has frames. */
 static const json_t *main_thread_of(json_t *threads) {
     const json_t *first = NULL;
     const char *key;
@@ -282,7 +282,8 @@ static enum st stackshot_read_threads(struct shot *s, const json_t *process) {
     return ST_OK;
 }
 
-/* Finds the process to read: the wanted one, the one of the reason, or the one in front. */
+/* Finds the process to read: the one that the caller wants, else the one that the reason names,
+ * else the frontmost one. */
 static enum st shot_find_process(struct report *r, const json_t *body, const json_t **out) {
     const char *told = NULL;
     if (r->wanted) {

@@ -55,7 +55,7 @@ static void a_stackshot_tells_who_waits_for_whom(void **state) {
     assert_string_equal(d->threads[0].waits_for.kind, "unfair lock");
     assert_int_equal(d->threads[0].waits_for.owner, 11);
     release_converted(&c);
-    /* No owner is named in these texts. */
+    /* These texts name no owner of the lock. */
     c = convert_json_of(
         SHOT_OF("301", "",
                 ",'waitInfo':['thread 11: workloop sync wait, unknown owner','thread "
@@ -99,7 +99,7 @@ static void a_stackshot_is_of_the_process_that_its_reason_names(void **state) {
         {SHOT_WHY("also: timeout, told to terminate [7] with code 301", "301", "", ""), 1},
         {SHOT_WHY("also (pid 7) was asked by Shop:301", "301", "", ""), 1},
         {SHOT_WHY("Shop:301 waits for also:7", "7", "", ""), 2},
-        /* ids without their names, and times of day, name no process */
+        /* ids without the names of their processes, and times of day, are not processes */
         {SHOT_WHY("7 taps of 7 ms at 10:7, also 7.5 and 0x7", "301", "", ""), 2},
         {SHOT_WHY("a tap at 10:12", "301", "", ""), 2},
     };

@@ -36,7 +36,7 @@ static inline struct converted convert_text_of(const char *text) {
     return c;
 }
 
-/* Converts the report of this one of its processes. */
+/* Converts a report of several processes, and reads this one of them. */
 static inline struct converted convert_process_of(const char *text, const char *process) {
     struct converted c = {.st = ST_OK};
     c.st = report_convert_process(text, strlen(text), NULL, process, take_one, &c, &c.err);
@@ -68,7 +68,7 @@ static inline struct dump *only_dump(struct converted *c) {
     return &c->dumps[0];
 }
 
-/* Checks a stack against addresses; a 0 ends these. */
+/* Checks the addresses of a stack; want ends with a 0. */
 static inline void check_frames(const struct dump_stack *s, const uint64_t *want) {
     size_t n = 0;
     while (want[n]) {

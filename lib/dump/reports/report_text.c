@@ -1,4 +1,4 @@
-/* Reads Apple's text reports, and those of tools that write the same form. */
+/* Reads Apple's text reports, and text reports of tools that write the same form. */
 #include <string.h>
 
 #include "dump/json/scan_private.h"
@@ -55,8 +55,8 @@ static bool is_frame_line(struct span line) {
     return false;
 }
 
-/* Looks at a text's first lines that are not empty. Returns whether line n, from 0, begins so;
- * *more is set if it is not there yet. */
+/* Looks at those first lines of a text that are not empty. Does line n, counted from 0, begin with
+ * `head`? *more is set if the text does not reach to that line. */
 static bool line_begins_at(struct span text, size_t n, const char *head, bool *more) {
     const char *const heads[] = {head, NULL};
     struct span line = {text.p, text.p};
@@ -78,8 +78,8 @@ static bool is_of_tool(struct span text, bool *more) {
     return begins_with_any(text, head) && line_begins_at(text, 2, "Load Address:", more);
 }
 
-/* Does the text begin with a spindump's heaviest stack, as people paste it, and is its first row
- * there? *more is set if further bytes would decide. */
+/* Does the text begin with the heaviest stack of a spindump, as people paste it, and with at least
+ * its first row? *more is set if further bytes would decide. */
 static bool begins_with_heaviest(struct span text, bool *more) {
     static const char *const head[] = {SAMPLED_HEAVIEST, NULL};
     struct span line, rest = text;
@@ -96,7 +96,7 @@ static bool begins_with_heaviest(struct span text, bool *more) {
     return *line.p >= '1' && *line.p <= '9' && memchr(line.p, '[', (size_t)(line.end - line.p));
 }
 
-/* Does the text begin as only a report does? */
+/* Does the text begin as no other text than a report does? */
 static bool begins_surely(struct span text, bool *more) {
     static const char *const process[] = {"Process:  ", "Process:\t", NULL};
     static const char *const dashes[] = {"-------------------------------------", NULL};
@@ -104,7 +104,7 @@ static bool begins_surely(struct span text, bool *more) {
            (begins_with_any(text, dashes) && line_begins_at(text, 1, "Translated Report", more));
 }
 
-/* Is the text a report, perhaps pasted, which begins with any of the headers or with a thread?
+/* Is the text a report that begins with any of the headers or with a thread, as pasted reports may?
  * It must have a thread with a frame within REPORT_LOOK_MAX bytes. *more is set if further bytes
  * may show that: a thread has begun, two headers were seen, or fewer than two lines are there. */
 static bool begins_as_pasted(struct span text, bool *more) {
@@ -229,7 +229,7 @@ static struct span without_tools(struct span text) {
     return text;
 }
 
-/* Does the line's first word with a colon stand in it again, behind a blank? */
+/* Does the line's first word that ends with a colon occur in it again, after a blank? */
 static bool has_key_twice(struct span line) {
     const char *colon = memchr(line.p, ':', (size_t)(line.end - line.p));
     size_t len = colon ? (size_t)(colon - line.p) + 1 : 0;
@@ -241,8 +241,8 @@ static bool has_key_twice(struct span line) {
     return false;
 }
 
-/* Are these two reports side by side, as "diff -y" writes them? Then the headers stand twice on
- * their lines. */
+/* Is the text two reports side by side, as "diff -y" writes them? Then each line has its header
+ * twice. */
 static bool is_side_by_side(struct span text) {
     enum { LINES_MAX = 40, TWICE_MIN = 3 };
     struct span line;
@@ -253,7 +253,7 @@ static bool is_side_by_side(struct span text) {
     return twice >= TWICE_MIN;
 }
 
-/* Reads a text report from its lines. translated: the original, from which they were made, is cut
+/* Reads a text report from its lines. translated: the text was made from an original that is cut
  * short. */
 static enum st read_text_lines(const struct report_document *d, struct span lines, bool translated,
                                struct err *e) {

@@ -8,7 +8,7 @@
 struct tree_level {
     const json_t *nodes; /* array of the level's nodes */
     size_t next;         /* index of the next node to visit */
-    size_t path;         /* length of the path above this level */
+    size_t path;         /* length of the path to the parent of this level */
 };
 
 /* A walk over trees without recursion; its depth is bounded by the limit on the document's
@@ -29,8 +29,8 @@ static uint64_t node_count(const struct report_tree *tree, const json_t *node) {
     return report_u64(value, &count) && count <= DUMP_COUNT_MAX ? count : 0;
 }
 
-/* Returns the node's own samples. *over, if not NULL, is set if its children have more samples than
- * the node: something is wrong with the tree. */
+/* Returns the node's own samples. *over, if not NULL, is set if the tree is faulty, because the
+ * children of the node have more samples than the node. */
 static uint64_t own_count(const struct report_tree *tree, const json_t *node, bool *over) {
     const json_t *children = json_object_get(node, tree->children);
     uint64_t count = node_count(tree, node), below = 0;
@@ -142,8 +142,8 @@ enum st report_tree_samples(struct report *r, const struct report_tree *tree, co
     return st == ST_NONE ? ST_OK : st;
 }
 
-/* Returns the node with most samples, of equals the first; NULL: no node has samples, or each
- * has fewer than `ended`, the number of samples that ended at their parent. */
+/* Returns the node with most samples; if several have as many, the first. NULL: no node has
+ * samples, or each has fewer than `ended`, the number of samples that ended at their parent. */
 static const json_t *heaviest_node(const struct report_tree *tree, const json_t *nodes,
                                    uint64_t ended) {
     const json_t *best = NULL, *node;

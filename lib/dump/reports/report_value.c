@@ -145,7 +145,8 @@ const char *report_time(struct report *r, const char *s) {
 }
 
 const char *report_unix_time(struct report *r, uint64_t value) {
-    /* Limits between the units: in seconds this one is the year 5138, in milliseconds 1973. */
+    /* Values are told apart by this limit: as seconds it is in the year 5138, as milliseconds in
+     * 1973. */
     const uint64_t limit = UINT64_C(100000000000);
     uint64_t ms = value;
     if (value < limit) {

@@ -265,7 +265,7 @@ static enum st write_original(const struct report *r, struct strbuf *out) {
 static enum st write_dump(struct report *r, const struct strbuf *original, struct strbuf *out) {
     char made_up[REPORT_ID_TEXT];
     const char *id = r->id;
-    if (!id || id[strspn(id, "0-")] == 0) { /* who removes an id writes zeros in its place */
+    if (!id || id[strspn(id, "0-")] == 0) { /* people replace an id by zeros to remove it */
         report_made_up_id(strbuf_cstr(original), original->len, r->ordinal, made_up);
         id = made_up;
     }

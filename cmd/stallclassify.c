@@ -560,6 +560,7 @@ static int classify(struct classify_run *run, struct classify_settings *s,
     }
     if (run->triage) {
         cli_tell_differing(&classify_tool, triage_differing(run->triage));
+        cli_tell_contradicting(&classify_tool, triage_contradicting(run->triage));
     }
     return status;
 }

@@ -496,6 +496,10 @@ uint64_t triage_differing(const struct triage *t) {
     return t->seen.differing;
 }
 
+uint64_t triage_contradicting(const struct triage *t) {
+    return t->ledger.contradicting;
+}
+
 enum st triage_restart(struct triage **t, struct err *e) {
     struct triage *next = NULL;
     if (triage_new(&next, &(*t)->options, e) != ST_OK) {

@@ -299,6 +299,15 @@ void cli_tell_contradicting(const struct cli_tool *tool, uint64_t count) {
     }
 }
 
+void cli_tell_refused_sessions(const struct cli_tool *tool, uint64_t count) {
+    if (count > 0) {
+        cli_say(tool->name,
+                "%" PRIu64 " session record%s more time or launches than is possible, and %s not "
+                "count",
+                count, count == 1 ? " says" : "s say", count == 1 ? "does" : "do");
+    }
+}
+
 void cli_tell_unsaid(const struct cli_tool *tool, const struct where *w,
                      const struct where_seen *seen, bool exposure, const char *who) {
     const char *field;

@@ -561,6 +561,7 @@ static int classify(struct classify_run *run, struct classify_settings *s,
     if (run->triage) {
         cli_tell_differing(&classify_tool, triage_differing(run->triage));
         cli_tell_contradicting(&classify_tool, triage_contradicting(run->triage));
+        cli_tell_refused_sessions(&classify_tool, triage_refused_sessions(run->triage));
     }
     return status;
 }

@@ -496,6 +496,10 @@ uint64_t triage_differing(const struct triage *t) {
     return t->seen.differing;
 }
 
+uint64_t triage_refused_sessions(const struct triage *t) {
+    return t->usage.watch.refused_sessions;
+}
+
 uint64_t triage_contradicting(const struct triage *t) {
     return t->ledger.contradicting;
 }

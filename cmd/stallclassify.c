@@ -576,6 +576,7 @@ int main(int argc, char **argv) {
     cli_begin(&p, &classify_tool, argc, argv);
     if (classify_settings_init(&s, &run.dumps.failures) &&
         classify_read_options(&p, &s, &status) == CLI_END) {
+        cli_output_expect(s.output.path);
         status = classify(&run, &s, &p);
     }
     for (size_t i = 0; i < CLI_JOBS_MAX; i++) {

@@ -376,6 +376,8 @@ static int flame(struct flame_run *run, const struct cli_parser *p) {
     if (!classify_rules_load(&run->rules)) {
         return CLI_FAILED;
     }
+    cli_output_expect(run->output);
+    cli_output_expect(run->diff.summary);
     int status = flame_read_inputs(run, p);
     if (status != CLI_OK) {
         return status;

@@ -290,6 +290,24 @@ void cli_tell_differing(const struct cli_tool *tool, uint64_t count) {
     }
 }
 
+void cli_tell_contradicting(const struct cli_tool *tool, uint64_t count) {
+    if (count > 0) {
+        cli_say(tool->name,
+                "%" PRIu64 " stall%s, yet one of the dumps says that it is the whole stall: if "
+                "several stalls have one id, they count as one",
+                count, count == 1 ? " has several dumps" : "s have several dumps each");
+    }
+}
+
+void cli_tell_refused_sessions(const struct cli_tool *tool, uint64_t count) {
+    if (count > 0) {
+        cli_say(tool->name,
+                "%" PRIu64 " session record%s more time or launches than is possible, and %s not "
+                "count",
+                count, count == 1 ? " says" : "s say", count == 1 ? "does" : "do");
+    }
+}
+
 void cli_tell_unsaid(const struct cli_tool *tool, const struct where *w,
                      const struct where_seen *seen, bool exposure, const char *who) {
     const char *field;

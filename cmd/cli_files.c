@@ -17,11 +17,12 @@
 #include "base/vec.h"
 #include "cli_archives.h"
 
-enum { FOLDER_DEPTH_MAX = 64, TEMPORARIES_MAX = 100, OUTPUT_LINKS_MAX = 40 };
+enum { FOLDER_DEPTH_MAX = 64, TEMPORARIES_MAX = 100, OUTPUT_LINKS_MAX = 40, REPLACED_MAX = 4 };
 
 /* ---- inputs ---- */
 
 struct input_walk {
+    const struct cli_tool *tool;
     cli_on_input on_input;
     cli_on_failure on_failure;
     void *ctx;
@@ -61,9 +62,36 @@ static void pass_input(struct input_walk *w, int fd, const char *name, bool foun
     }
 }
 
-/* State of the file that the output will replace, which a folder of inputs may hold from an
- * earlier run; st_nlink 0 = there is none. */
-static struct stat replaced;
+/* The files that outputs will replace, which a folder of inputs may hold from an earlier run: the
+ * path without links at its end, and its state. */
+static struct {
+    char *path;
+    struct stat st;
+} replaced[REPLACED_MAX];
+static size_t replaced_count;
+
+static const char *entry_of(const char *path, size_t *len, struct stat *folder);
+
+/* Is the path this entry of a folder, whose file it has? */
+static bool is_entry(const char *path, const char *of) {
+    struct stat folder, of_folder;
+    size_t len, of_len;
+    const char *name = entry_of(path, &len, &folder), *of_name = entry_of(of, &of_len, &of_folder);
+    return !name || !of_name ||
+           (cli_is_same_file(&folder, &of_folder) && len == of_len &&
+            memcmp(name, of_name, len) == 0);
+}
+
+/* Is this entry of a folder a file that an output will replace, or a link to it? Another hard link
+ * keeps what is in the file. */
+static bool is_replaced(const char *path, const struct stat *st, bool link) {
+    for (size_t i = 0; i < replaced_count; i++) {
+        if (cli_is_same_file(st, &replaced[i].st) && (link || is_entry(path, replaced[i].path))) {
+            return true;
+        }
+    }
+    return false;
+}
 
 static int cli_compare_names(const void *a, const void *b) {
     return strcmp(*(char *const *)a, *(char *const *)b);
@@ -114,13 +142,15 @@ static void walk_input(struct input_walk *w, const char *path, int depth, bool n
         fail_path(w, path, errno);
         return;
     }
-    if (!named && S_ISLNK(st.st_mode) && (stat(path, &st) != 0 || S_ISDIR(st.st_mode))) {
+    bool link = S_ISLNK(st.st_mode);
+    if (!named && link && (stat(path, &st) != 0 || S_ISDIR(st.st_mode))) {
         return; /* dangling links and links to folders are skipped in a folder */
     }
     if (!named && !S_ISDIR(st.st_mode) && !S_ISREG(st.st_mode)) {
         return;
     }
-    if (!named && replaced.st_nlink > 0 && cli_is_same_file(&st, &replaced)) {
+    if (!named && is_replaced(path, &st, link)) {
+        cli_say(w->tool->name, "%s: not read, as the output replaces it", path);
         return;
     }
     if (depth > FOLDER_DEPTH_MAX) {
@@ -149,7 +179,7 @@ const char *cli_file_of(const char *value) {
 
 int cli_for_each_input(const struct cli_tool *tool, char **operands, size_t count,
                        cli_on_input on_input, cli_on_failure on_failure, void *ctx) {
-    struct input_walk w = {on_input, on_failure, ctx, 0};
+    struct input_walk w = {tool, on_input, on_failure, ctx, 0};
     if (count == 0 && isatty(STDIN_FILENO) == 1) {
         return cli_usage_error(tool,
                                "nothing to read: name a file or a folder, or pipe something in");
@@ -417,6 +447,23 @@ static enum st follow_output(struct strbuf *target, struct stat *there, struct e
     return err_set(e, ERR_IO, "%s", strerror(ELOOP));
 }
 
+void cli_output_expect(const char *path) {
+    struct strbuf target = {0};
+    struct stat there;
+    struct err e = {0};
+    if (!path || strcmp(path, "-") == 0 || replaced_count == REPLACED_MAX) {
+        return;
+    }
+    strbuf_addstr(&target, path);
+    if (follow_output(&target, &there, &e) == ST_OK && S_ISREG(there.st_mode) &&
+        already_open(&there) < 0) {
+        replaced[replaced_count].st = there;
+        replaced[replaced_count].path = strbuf_take(&target);
+        replaced_count += replaced[replaced_count].path != NULL;
+    }
+    strbuf_release(&target);
+}
+
 /* Opens a temporary file that replaces the one at o->path, or behind its links, when complete; what
  * is no regular file is written in place. Returns the descriptor. -1: error, in e or errno.
  * behind: state of the file that open(2) would open; NULL: there is none. */
@@ -431,7 +478,6 @@ static int cli_open_file(struct cli_output *o, const struct stat *behind, struct
     } else if (st == ST_OK && behind && there.st_mode == 0) {
         errno = ENOENT; /* a file without a name, behind a link of /proc */
     } else if (st == ST_OK) {
-        replaced = behind ? *behind : (struct stat){0};
         o->replaces = there.st_mode != 0;
         o->mode = there.st_mode & (S_IRWXU | S_IRWXG | S_IRWXO);
         o->owner = there.st_uid;

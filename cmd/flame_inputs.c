@@ -80,6 +80,7 @@ static enum st inputs_work(void *ctx, struct dump *d, void *result, unsigned wor
 static enum st fold_dump(struct flame_inputs *run, const struct dump *d,
                          const struct flame_result *r, const struct stall_count *c, struct err *e) {
     const struct fold_share share = {.ms = c->ms,
+                                     .stall = c->hash,
                                      .whole = c->whole,
                                      .counted = c->counted,
                                      .labels = r->label.texts,

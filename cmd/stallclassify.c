@@ -560,6 +560,8 @@ static int classify(struct classify_run *run, struct classify_settings *s,
     }
     if (run->triage) {
         cli_tell_differing(&classify_tool, triage_differing(run->triage));
+        cli_tell_contradicting(&classify_tool, triage_contradicting(run->triage));
+        cli_tell_refused_sessions(&classify_tool, triage_refused_sessions(run->triage));
     }
     return status;
 }
@@ -574,6 +576,7 @@ int main(int argc, char **argv) {
     cli_begin(&p, &classify_tool, argc, argv);
     if (classify_settings_init(&s, &run.dumps.failures) &&
         classify_read_options(&p, &s, &status) == CLI_END) {
+        cli_output_expect(s.output.path);
         status = classify(&run, &s, &p);
     }
     for (size_t i = 0; i < CLI_JOBS_MAX; i++) {

@@ -376,12 +376,16 @@ static int flame(struct flame_run *run, const struct cli_parser *p) {
     if (!classify_rules_load(&run->rules)) {
         return CLI_FAILED;
     }
+    cli_output_expect(run->output);
+    cli_output_expect(run->diff.summary);
     int status = flame_read_inputs(run, p);
     if (status != CLI_OK) {
         return status;
     }
     flame_tell_unsaid(run);
     cli_tell_differing(&tool, run->inputs.seen.differing + run->diff.base.seen.differing);
+    cli_tell_contradicting(&tool, run->inputs.ledger.contradicting +
+                                      run->diff.base.ledger.contradicting);
     bool any = has_output(run), passed = false;
     if (any) {
         flame_write(run);

@@ -211,6 +211,8 @@ static void write_missing(struct sym_run *run, const char *path) {
 
 static int sym_process(struct sym_run *run, char **operands, size_t count) {
     const struct sym_settings *set = &run->set;
+    cli_output_expect(set->output);
+    cli_output_expect(set->missing);
     if (!cli_output_open(&run->output, set->output, &run->dumps.failures)) {
         return CLI_FAILED;
     }

@@ -148,12 +148,28 @@ void xml_text_add_short(struct strbuf *out, const char *text, size_t len, size_t
 
 /* ---- CSV ---- */
 
+/* Would a spreadsheet take the text for a formula? Some pass over blanks in front, and those of East
+ * Asia take the wide forms of the characters, too. */
+static bool begins_formula(const char *s, size_t len) {
+    uint32_t c;
+    for (size_t i = 0; i < len;) {
+        i += text_next_shown(s + i, len - i, &c);
+        bool blank = c == ' ' || c == 0xa0 || c == 0x1680 || (c >= 0x2000 && c <= 0x200a) ||
+                     c == 0x202f || c == 0x205f || c == 0x3000;
+        if (!blank) {
+            return c == '=' || c == '+' || c == '-' || c == '@' || c == 0xff1d || c == 0xff0b ||
+                   c == 0xff0d || c == 0xff20;
+        }
+    }
+    return false;
+}
+
 void csv_put_field(struct sink *out, const char *s, bool plain) {
     uint32_t c;
     size_t len = strlen(s);
     bool quoted = strpbrk(s, ",\"") != NULL;
     sink_str(out, quoted ? "\"" : "");
-    sink_str(out, *s && strchr("=+-@", *s) && !plain ? "'" : "");
+    sink_str(out, !plain && begins_formula(s, len) ? "'" : "");
     for (size_t i = 0, n; i < len; i += n) {
         n = text_next_shown(s + i, len - i, &c);
         sink_str(out, c == '"' ? "\"" : "");

@@ -63,6 +63,12 @@ static void cells_are_no_formulas_and_end_no_row(void **state) {
     assert_bytes(put_cell, "=cmd|' /C calc'!A0", "'=cmd|' /C calc'!A0");
     assert_bytes(put_cell, "@SUM(1,1)", "\"'@SUM(1,1)\"");
     assert_bytes(put_cell, "a-b", "a-b");
+    assert_bytes(put_cell, " =1+1", "' =1+1");
+    assert_bytes(put_cell, "\xc2\xa0\xe3\x80\x80=1+1", "'\xc2\xa0\xe3\x80\x80=1+1");
+    assert_bytes(put_cell, "\xef\xbc\x9d\x31+1", "'\xef\xbc\x9d\x31+1");
+    assert_bytes(put_cell, "\xef\xbc\x8d[x y]", "'\xef\xbc\x8d[x y]");
+    assert_bytes(put_cell, " a=1", " a=1");
+    assert_bytes(put_cell, "  ", "  ");
     assert_bytes(put_cell, "a\r\nb\x1b\t\xc2\x9b",
                  "a\xef\xbf\xbd\xef\xbf\xbd"
                  "b\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd");

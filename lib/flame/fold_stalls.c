@@ -14,12 +14,12 @@ static bool is_before(int64_t seq, const struct strbuf *stacks, const struct fol
     return order ? order < 0 : stacks->len < known->stacks.len;
 }
 
-enum st fold_stalls_offer(struct fold_stalls *s, const char *id, int64_t seq,
+enum st fold_stalls_offer(struct fold_stalls *s, uint64_t stall, int64_t seq,
                           const struct strbuf *stacks, bool *added, struct err *e) {
     if (!VEC_RESERVE(&s->firsts, 1)) {
         return err_nomem(e);
     }
-    const struct map_entry *entry = map_put(&s->by_id, id, strlen(id), s->firsts.len, added);
+    const struct map_entry *entry = map_put(&s->by_number, &stall, sizeof stall, s->firsts.len, added);
     if (!entry) {
         return err_nomem(e);
     }
@@ -56,5 +56,5 @@ void fold_stalls_release(struct fold_stalls *s) {
         strbuf_release(&s->firsts.data[i].stacks);
     }
     VEC_RELEASE(&s->firsts);
-    map_release(&s->by_id);
+    map_release(&s->by_number);
 }

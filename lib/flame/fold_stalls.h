@@ -19,15 +19,15 @@ struct fold_first {
 };
 /* The stalls collected so far. Zero-initialised = empty. */
 struct fold_stalls {
-    struct map by_id;
-    VEC(struct fold_first) firsts; /* the stalls, each at the index that by_id gives */
+    struct map by_number;
+    VEC(struct fold_first) firsts; /* the stalls, each at the index that by_number gives */
 };
 
-/* Offers a dump: the seq-th of the stall of this id, with these stacks (in the form of fold_first).
+/* Offers a dump: the seq-th of the stall of this number, with these stacks (in the form of fold_first).
  * The stacks are copied if the dump is the first of those offered; among dumps of the same seq it
  * is the one whose stacks sort first, so the order of offers does not matter. *added: no dump of
  * this stall was offered before. ST_ERR: ERR_NOMEM. */
-enum st fold_stalls_offer(struct fold_stalls *s, const char *id, int64_t seq,
+enum st fold_stalls_offer(struct fold_stalls *s, uint64_t stall, int64_t seq,
                           const struct strbuf *stacks, bool *added, struct err *e) BASE_MUST_USE;
 /* Adds the stacks of each stall's first dump to the tree, with weight 1. Errors are those of
  * stack_tree_add. */

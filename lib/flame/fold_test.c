@@ -1,5 +1,6 @@
 #include "flame/fold.h"
 
+#include "base/hash.h"
 #include "flame/flame_support_test.h"
 
 static struct strbuf dump_text(const char *stall, const char *members) {
@@ -11,7 +12,10 @@ static struct strbuf dump_text(const char *stall, const char *members) {
 /* Returns a share of the dump's whole span; it is a whole stall if the dump has no stall id. */
 static struct fold_share share_of(const struct dump *d) {
     int64_t span = dump_span_ms(d);
-    return (struct fold_share){.ms = span > 0 ? (uint64_t)span : 0, .whole = !d->stall.id};
+    const char *id = d->stall.id ? d->stall.id : "";
+    return (struct fold_share){.ms = span > 0 ? (uint64_t)span : 0,
+                               .stall = hash_bytes(id, strlen(id)),
+                               .whole = !*id};
 }
 
 static void fold_text(struct fold *f, const char *stall, const char *members) {

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/escape.h"
+
 enum { LISTED_MAX = 20 };
 
 static const char *or_dash(const char *text) {
@@ -36,11 +38,9 @@ static void note_image(struct image_verdicts *v, const struct dump_image *image,
     v->failed = v->failed || !entry;
 }
 
-/* Appends a column; control characters, as the separators of columns and lines, become '?'. */
+/* Appends a column; the separators of columns and lines become '?', as all that is not shown. */
 static void add_column(struct strbuf *line, const char *text) {
-    for (const char *c = or_dash(text); *c; c++) {
-        strbuf_addc(line, (unsigned char)*c < ' ' || *c == 0x7f ? '?' : *c);
-    }
+    text_add_shown(line, or_dash(text), strlen(or_dash(text)));
     strbuf_addc(line, '\t');
 }
 

@@ -2,6 +2,7 @@
  * with integers only. */
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/jsonw.h"
@@ -208,6 +209,29 @@ static void triage_json_put_set(struct jsonw *w, const struct triage *t, const c
     jsonw_end_array(w);
 }
 
+static void triage_json_put_thresholds(struct jsonw *w, const struct triage *t) {
+    struct kind_threshold *all = triage_thresholds(t);
+    if (!all) {
+        err_nomem(&w->sink->err);
+        return;
+    }
+    jsonw_member_object(w, "thresholds");
+    for (size_t i = 0; i < t->thresholds.len; i++) {
+        if (all[i].ms >= 0) {
+            jsonw_member_i64(w, all[i].kind, all[i].ms);
+        }
+    }
+    jsonw_end_object(w);
+    jsonw_member_array(w, "no_threshold");
+    for (size_t i = 0; i < t->thresholds.len; i++) {
+        if (all[i].unsaid) {
+            jsonw_cstr(w, all[i].kind);
+        }
+    }
+    jsonw_end_array(w);
+    free(all);
+}
+
 /* Begins the document's object with the members that all reports have: the rules, the cap, the
  * number of dumps read, the thresholds, and the dumps set apart. */
 static void triage_json_put_head(struct jsonw *w, const struct triage *t, const char *format) {
@@ -227,21 +251,7 @@ static void triage_json_put_head(struct jsonw *w, const struct triage *t, const 
     if (t->threshold_ms >= 0) {
         jsonw_member_u64(w, "threshold_ms", (uint64_t)t->threshold_ms);
     }
-    jsonw_member_object(w, "thresholds");
-    for (size_t i = 0; i < t->thresholds.len; i++) {
-        if (t->thresholds.data[i].ms >= 0) {
-            jsonw_member_i64(w, map_string(&t->strings, t->thresholds.data[i].kind),
-                             t->thresholds.data[i].ms);
-        }
-    }
-    jsonw_end_object(w);
-    jsonw_member_array(w, "no_threshold");
-    for (size_t i = 0; i < t->thresholds.len; i++) {
-        if (t->thresholds.data[i].unsaid) {
-            jsonw_cstr(w, map_string(&t->strings, t->thresholds.data[i].kind));
-        }
-    }
-    jsonw_end_array(w);
+    triage_json_put_thresholds(w, t);
     jsonw_member_object(w, "apart");
     for (int a = APART_CRASH; a < APART_COUNT; a++) {
         jsonw_member_u64(w, triage_apart_text((enum triage_apart)a), t->apart[a]);

@@ -128,22 +128,33 @@ void text_add_totals(struct strbuf *b, const struct triage *t) {
 }
 
 void text_add_threshold(struct strbuf *b, const struct triage *t) {
+    enum { KINDS_TOLD = 16 }; /* our recorder has fewer, but each dump may name its own */
     char ms[NUMBER_SIZE];
-    size_t told = 0;
+    size_t told = 0, left = 0;
     bool unsaid = false;
-    for (size_t i = 0; i < t->thresholds.len; i++) {
-        const struct threshold *known = &t->thresholds.data[i];
-        const char *kind = map_string(&t->strings, known->kind);
+    struct kind_threshold *all = triage_thresholds(t);
+    b->failed = b->failed || !all;
+    for (size_t i = 0; all && i < t->thresholds.len; i++) {
+        const struct kind_threshold *known = &all[i];
         if (known->ms <= 0) {
             continue;
         }
+        unsaid = unsaid || known->unsaid;
+        if (told == KINDS_TOLD) {
+            left++;
+            continue;
+        }
         strbuf_addf(b, "%s%s", told++ ? ", " : "", text_ms((uint64_t)known->ms, ms));
-        if (t->thresholds.len > 1 || strcmp(kind, "hang") != 0) {
+        if (t->thresholds.len > 1 || strcmp(known->kind, "hang") != 0) {
             strbuf_addstr(b, " for ");
-            text_add_clean(b, kind);
+            text_add_clean(b, known->kind);
         }
         strbuf_addstr(b, known->unsaid ? " where it is told" : "");
-        unsaid = unsaid || known->unsaid;
+    }
+    free(all);
+    if (left) {
+        strbuf_addstr(b, " and others for ");
+        text_add_counted(b, left, "kind more", "kinds more");
     }
     if (told) {
         strbuf_addf(b, ", shorter stalls were not seen%s", unsaid ? " there" : "");

@@ -107,6 +107,7 @@ static void put_watched(struct jsonw *w, const struct triage *t) {
     jsonw_member_u64(w, "below_900_permille", watch->little);
     jsonw_member_u64(w, "unknown_sessions", watch->unknown_sessions);
     jsonw_member_u64(w, "unknown_foreground_ms", watch->unknown_ms);
+    jsonw_member_u64(w, "refused_sessions", watch->refused_sessions);
     jsonw_end_object(w);
 }
 

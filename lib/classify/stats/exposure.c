@@ -14,6 +14,11 @@
 
 enum { SESSION_MAX = 1 << 24 /* bytes of a session record */, SESSION_DEPTH = 64 };
 
+/* The most that a session record can say: of each launch a year, of at most so many launches; its
+ * times may differ by rounding. */
+#define SESSION_MS_MAX ((uint64_t)366 * 24 * 3600 * 1000)
+enum { SESSION_LAUNCHES_MAX = 1000, SESSION_ROUNDING_MS = 1000 };
+
 static uint64_t exposure_member_number(const json_t *o, const char *name, uint64_t otherwise) {
     const json_t *v = json_object_get(o, name);
     return json_is_integer(v) && json_integer_value(v) >= 0 ? (uint64_t)json_integer_value(v)
@@ -124,6 +129,35 @@ static bool count_watched(struct triage *t, const json_t *o, uint64_t *foregroun
     return true;
 }
 
+/* Does a session record say more than is possible? One such record would outweigh all others: most
+ * of the exposure would be that of one user, or most of the time not watched. */
+static bool is_impossible(const json_t *o) {
+    static const char *const times[] = {"length_ms", "wall_ms", "watched_ms", "foreground_ms"};
+    uint64_t launches = exposure_member_number(o, "launches", 1), most = SESSION_MS_MAX;
+    uint64_t length = exposure_member_number(o, "length_ms", 0);
+    uint64_t wall = exposure_member_number(o, "wall_ms", length);
+    if (launches > SESSION_LAUNCHES_MAX) {
+        return true;
+    }
+    most *= launches > 1 ? launches : 1;
+    for (size_t i = 0; i < sizeof times / sizeof *times; i++) {
+        if (exposure_member_number(o, times[i], 0) > most) {
+            return true;
+        }
+    }
+    const char *name;
+    json_t *tier;
+    json_object_foreach(json_object_get(o, "tiers"), name, tier) {
+        if (exposure_member_number(tier, "stalled_ms", 0) > most ||
+            exposure_member_number(tier, "stalls", 0) > most) {
+            return true;
+        }
+    }
+    length = length > wall ? length : wall;
+    return length > 0 &&
+           exposure_member_number(o, "foreground_ms", 0) > length + SESSION_ROUNDING_MS;
+}
+
 /* Adds the counts of stalls and dumps that the recorder itself gives in the record. */
 static void count_told(struct app_usage *u, const json_t *o) {
     const json_t *dumps = json_object_get(o, "dumps");
@@ -153,6 +187,10 @@ static bool count_user_day(struct triage *t, const char *user, const char *time)
 
 static bool count_session(struct triage *t, struct session *s) {
     const json_t *o = s->o;
+    if (is_impossible(o)) {
+        sum_add(&t->usage.watch.refused_sessions, 1);
+        return true;
+    }
     const char *id = json_string_value(json_object_get(o, "id"));
     const char *user = json_string_value(json_object_get(o, "user"));
     const json_t *cpus = json_object_get(json_object_get(o, "device"), "cpus");

@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -146,12 +147,51 @@ static void what_json_cannot_hold_is_repaired_as_in_dumps(void **state) {
 
 static void sums_stop_at_what_a_partial_holds(void **state) {
     (void)state;
-    static const char text[] = SESSION "\"foreground_ms\":9223372036854775807,"
-                                       "\"launches\":9223372036854775807}";
+    enum { ROWS = 1 << 14 }; /* of 2^50 each */
+    static const char text[] = "user,sessions,foreground_ms\n"
+                               "u,1125899906842624,1125899906842624\n";
     struct triage *t = new_triage();
-    assert_int_equal(add_session(t, &everybody, text), ST_OK);
-    assert_int_equal(add_session(t, &everybody, text), ST_OK);
+    for (int i = 0; i < ROWS; i++) {
+        assert_int_equal(add_table(t, &everybody, text), ST_OK);
+    }
     assert_sums(t, INT64_MAX, INT64_MAX);
+    triage_free(t);
+}
+
+/* A record of more than is possible is counted as refused, and adds nothing. */
+static void a_session_longer_than_possible_does_not_count(void **state) {
+    (void)state;
+    static const char *const impossible[] = {
+        "\"wall_ms\":9007199254740991,\"watched_ms\":0,\"foreground_ms\":0}",
+        "\"length_ms\":31622400001}",
+        "\"foreground_ms\":31622400001}",
+        "\"wall_ms\":5000,\"watched_ms\":31622400001}",
+        "\"launches\":2,\"foreground_ms\":63244800001}",
+        "\"launches\":1001}",
+        "\"length_ms\":60000,\"foreground_ms\":61001}",
+        "\"length_ms\":60000,\"tiers\":{\"hang\":{\"stalls\":1,\"stalled_ms\":9007199254740991}}}",
+        "\"length_ms\":60000,\"tiers\":{\"hang\":{\"stalls\":9007199254740991,\"stalled_ms\":1}}}"};
+    static const char *const possible[] = {
+        "\"length_ms\":31622400000,\"foreground_ms\":1}",
+        "\"launches\":2,\"foreground_ms\":63244800000}",
+        "\"wall_ms\":70000,\"length_ms\":60000,\"foreground_ms\":70000}",
+        "\"launches\":1000}"};
+    struct triage *t = new_triage();
+    char text[200];
+    size_t refused = sizeof impossible / sizeof *impossible;
+    for (size_t i = 0; i < refused; i++) {
+        snprintf(text, sizeof text, "%s%s", SESSION, impossible[i]);
+        assert_int_equal(add_session(t, &everybody, text), ST_OK);
+        assert_int_equal(triage_refused_sessions(t), i + 1);
+    }
+    assert_sums(t, 0, 0);
+    assert_int_equal(usage_watched_permille(&t->usage.watch), -1);
+    assert_int_equal(t->usage.told_ms, 0);
+    for (size_t i = 0; i < sizeof possible / sizeof *possible; i++) {
+        snprintf(text, sizeof text, "%s%s", SESSION, possible[i]);
+        assert_int_equal(add_session(t, &everybody, text), ST_OK);
+    }
+    assert_int_equal(triage_refused_sessions(t), refused);
     triage_free(t);
 }
 
@@ -308,6 +348,7 @@ int main(void) {
         cmocka_unit_test(members_of_another_type_are_absent),
         cmocka_unit_test(what_json_cannot_hold_is_repaired_as_in_dumps),
         cmocka_unit_test(sums_stop_at_what_a_partial_holds),
+        cmocka_unit_test(a_session_longer_than_possible_does_not_count),
         cmocka_unit_test(only_sessions_of_those_asked_for_count),
         cmocka_unit_test(a_row_counts_for_its_user),
         cmocka_unit_test(a_row_without_a_user_is_of_many),

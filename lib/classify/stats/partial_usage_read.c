@@ -81,8 +81,10 @@ static void read_user_sample(struct partial_line *l, const struct tape_value *us
 
 void partial_read_usage(struct partial_line *l, const struct tape_value *usage) {
     for (size_t i = 0; i < USAGE_COUNTERS; i++) {
-        *usage_counter(&l->r->t->usage, i) =
-            partial_number(l, partial_member(l, usage, usage_counter_name(i)), SUM_MAX, "usage");
+        const struct tape_value *v = partial_member(l, usage, usage_counter_name(i));
+        if (i < USAGE_COUNTERS_EARLY || v) {
+            *usage_counter(&l->r->t->usage, i) = partial_number(l, v, SUM_MAX, "usage");
+        }
     }
     read_reasons(l, usage);
     read_user_sample(l, usage);

@@ -152,7 +152,10 @@ void partial_put_usage(struct jsonw *w, const struct triage *t, const struct usa
     const struct app_usage *u = &t->usage;
     jsonw_member_object(w, "usage");
     for (size_t i = 0; i < USAGE_COUNTERS; i++) {
-        jsonw_member_u64(w, usage_counter_name(i), usage_counter_value(u, i));
+        uint64_t value = usage_counter_value(u, i);
+        if (i < USAGE_COUNTERS_EARLY || value > 0) {
+            jsonw_member_u64(w, usage_counter_name(i), value);
+        }
     }
     put_usage_reasons(w, t, o);
     put_sample(w, &u->users);

@@ -426,25 +426,32 @@ static void put_folded(struct jsonw *w, const struct triage *t) {
     jsonw_end_object(w);
 }
 
-static void put_thresholds(struct jsonw *w, const struct triage *t) {
+/* False: out of memory. */
+static bool put_thresholds(struct jsonw *w, const struct triage *t) {
+    struct kind_threshold *all = triage_thresholds(t);
+    if (!all) {
+        return false;
+    }
     if (t->threshold_ms >= 0) {
         jsonw_member_u64(w, "threshold_ms", (uint64_t)t->threshold_ms);
     }
     jsonw_member_array(w, "thresholds");
     for (size_t i = 0; i < t->thresholds.len; i++) {
-        if (t->thresholds.data[i].ms >= 0) {
-            jsonw_cstr(w, map_string(&t->strings, t->thresholds.data[i].kind));
-            jsonw_i64(w, t->thresholds.data[i].ms);
+        if (all[i].ms >= 0) {
+            jsonw_cstr(w, all[i].kind);
+            jsonw_i64(w, all[i].ms);
         }
     }
     jsonw_end_array(w);
     jsonw_member_array(w, "no_threshold");
     for (size_t i = 0; i < t->thresholds.len; i++) {
-        if (t->thresholds.data[i].unsaid) {
-            jsonw_cstr(w, map_string(&t->strings, t->thresholds.data[i].kind));
+        if (all[i].unsaid) {
+            jsonw_cstr(w, all[i].kind);
         }
     }
     jsonw_end_array(w);
+    free(all);
+    return true;
 }
 
 static bool partial_out_put_head(struct partial_writer *writer) {
@@ -468,7 +475,7 @@ static bool partial_out_put_head(struct partial_writer *writer) {
     put_folded(w, t);
     jsonw_member_u64(w, "dumps_read", t->dumps_read);
     jsonw_member_u64(w, "unresolved", t->unresolved);
-    put_thresholds(w, t);
+    bool ok = put_thresholds(w, t);
     jsonw_member_object(w, "apart");
     for (int a = APART_NONE + 1; a < APART_COUNT; a++) {
         jsonw_member_u64(w, triage_apart_text((enum triage_apart)a), t->apart[a]);
@@ -487,7 +494,7 @@ static bool partial_out_put_head(struct partial_writer *writer) {
     jsonw_member_object(w, "user_days");
     put_users(w, &t->usage.user_days);
     jsonw_end_object(w);
-    bool ok = partial_out_put_tally(writer, "total", &t->total);
+    ok = partial_out_put_tally(writer, "total", &t->total) && ok;
     jsonw_end_object(w);
     sink_char(writer->out, '\n');
     return ok;

@@ -177,12 +177,20 @@ void stall_ledger_release(struct stall_ledger *l) {
 
 /* ---- one dump ---- */
 
-/* Returns the hash of the dump's stall id; 0 = it has none. */
+/* Returns the hash of the dump's stall; 0 = it has no id, or one of zeros. The id counts together
+ * with what a stall's dumps have in common: app, device and user. Writers exist that give one id to
+ * all stalls, and those of many users must not become one. */
 static uint64_t hash_of_stall(const struct dump *d) {
-    if (!d->stall.id || !*d->stall.id) {
+    const char *const process[] = {d->app.id,       d->app.version, d->app.build,
+                                   d->device.model, d->device.os,   d->user};
+    const char *id = d->stall.id ? d->stall.id : "";
+    if (strspn(id, "0-") == strlen(id)) {
         return 0;
     }
-    uint64_t hash = hash_bytes(d->stall.id, strlen(d->stall.id));
+    uint64_t hash = hash_bytes(id, strlen(id));
+    for (size_t i = 0; i < sizeof process / sizeof *process; i++) {
+        hash = content_text(hash, process[i]);
+    }
     return hash + (hash == 0);
 }
 
@@ -218,6 +226,16 @@ uint64_t stall_count_alone(const struct dump *d, uint64_t cap_ms, uint64_t *span
     return add_span(&spans, d, *span_ms, cap_ms);
 }
 
+/* Notes whether the dump, one more of its stall if `met`, is all of it by its own members. A stall
+ * that has such a dump and another one is counted as contradicting, once. */
+static void note_whole(struct stall_ledger *l, struct stall_counted *s, bool met, bool whole) {
+    s->whole = s->whole || whole;
+    if (met && s->whole && !s->contradicting) {
+        s->contradicting = true;
+        l->contradicting++;
+    }
+}
+
 /* Does this dump, by its own members, cover its whole stall? */
 static bool is_whole(const struct dump *d, uint64_t span_ms) {
     bool last = d->stall.ended || d->stall.fatal;
@@ -243,6 +261,8 @@ bool stall_count_take(struct stall_ledger *l, const struct dump *d, enum triage_
     out->span_ms = add_span(&s->all, d, span, UINT64_MAX);
     out->ms = add_span(why == APART_NONE ? &s->ranked : &alone, d, span, cap);
     out->counted = s->counted;
-    out->whole = !out->hash || (!met && is_whole(d, span));
+    bool whole = is_whole(d, span);
+    out->whole = !out->hash || (!met && whole);
+    note_whole(l, s, met, whole);
     return true;
 }

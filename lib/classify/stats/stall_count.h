@@ -46,7 +46,7 @@ bool stall_count_judge(struct seen_set *seen, const struct dump *d, const struct
                        bool wanted, const bool open[APART_COUNT], enum triage_apart *why);
 /* The spans of a stall's dumps so far. */
 struct stall_counted {
-    uint64_t hash; /* hash of the stall's id; 0 = free slot */
+    uint64_t hash; /* hash of the stall (struct stall_count); 0 = free slot */
     /* These sums are kept for all dumps of a stall so far, and for the ranked ones: the sum of
      * their spans; for dumps without a span, the longest time from the stall's start to a dump; and
      * the ms that all of them counted together. */
@@ -54,6 +54,8 @@ struct stall_counted {
         uint64_t said_ms, longest_ms, ms;
     } all, ranked;
     bool counted; /* true: the stall was counted, so that its later dumps do not count it again */
+    bool whole;   /* a dump is all of the stall by its own members */
+    bool contradicting; /* such a dump is not the only one */
 };
 /* The stalls that were read, so that each is counted once and with at most its cap, even if its
  * dumps contradict each other. There are two generations, so that memory is bounded; the 2^17
@@ -62,6 +64,9 @@ enum { STALL_LEDGER_GENERATION = 1 << 17 };
 struct stall_ledger {
     struct stall_counted *slots[2]; /* [0] is the current generation */
     size_t slot_count[2], used;
+    /* Number of stalls with several dumps, one of which is the whole stall by its own members: the
+     * writer has given one id to several stalls, which count as one. */
+    uint64_t contradicting;
 };
 void stall_ledger_release(struct stall_ledger *l);
 /* Marks the stall of this hash as counted, if it is known; 0 = the stall has no id. */
@@ -69,7 +74,9 @@ void stall_ledger_mark(struct stall_ledger *l, uint64_t hash);
 
 /* The part of its stall's time that one dump counts. */
 struct stall_count {
-    uint64_t hash;    /* hash of the dump's stall id; 0 = the stall has no id */
+    /* Hash of the dump's stall, which is its id in one app, on one device, of one user; 0 = the
+     * stall has no id, or one of zeros. */
+    uint64_t hash;
     uint64_t span_ms; /* the dump's span in ms, before the cap; 0 = unknown */
     /* The part of the dump's span, in ms, that lies in the first cap_ms of its stall. */
     uint64_t ms;

@@ -172,6 +172,60 @@ static void only_the_first_dump_of_a_stall_is_all_of_it(void **state) {
     stall_ledger_release(&l);
 }
 
+/* An id joins dumps of one app, device and user alone; one of zeros joins nothing. */
+static void an_id_joins_the_dumps_of_one_process(void **state) {
+    (void)state;
+    static const char zeros[] = "00000000-0000-0000-0000-000000000000";
+    static const struct {
+        struct dump d;
+        bool met;
+    } rows[] = {
+        {{.stall = {.id = "s"}, .user = "u", .app = {.id = "a"}}, false},
+        {{.stall = {.id = "s"}, .user = "u", .app = {.id = "a"}}, true},
+        {{.stall = {.id = "s"}, .user = "v", .app = {.id = "a"}}, false},
+        {{.stall = {.id = "s"}, .user = "u", .app = {.id = "b"}}, false},
+        {{.stall = {.id = "s"}, .user = "u", .app = {.id = "a", .version = "2"}}, false},
+        {{.stall = {.id = "s"}, .user = "u", .app = {.id = "a", .build = "2"}}, false},
+        {{.stall = {.id = "s"}, .user = "u", .app = {.id = "a"}, .device = {.os = "17"}}, false},
+        {{.stall = {.id = "s"}, .user = "u", .app = {.id = "a"}, .device = {.model = "m"}}, false},
+        {{.stall = {.id = zeros}, .user = "u", .app = {.id = "a"}}, false},
+        {{.stall = {.id = zeros}, .user = "u", .app = {.id = "a"}}, false},
+    };
+    struct stall_ledger l = {0};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct dump d = rows[i].d;
+        struct stall_count c;
+        d.stall.seq = 1;
+        d.stall.ended = true;
+        d.stall.span_ms = d.stall.duration_ms = 2500;
+        assert_true(stall_count_take(&l, &d, APART_NONE, 30000, &c));
+        assert_int_equal(!c.whole, rows[i].met);
+    }
+    stall_ledger_release(&l);
+}
+
+/* A stall with a dump that is all of it and another dump is counted once, in any order. */
+static void a_whole_stall_with_several_dumps_is_told(void **state) {
+    (void)state;
+    const struct said whole = {1, UNSAID, 2500, 2500, false}, part = {1, UNSAID, 2500, 5000, false};
+    const struct {
+        const struct said *dumps[3];
+        uint64_t contradicting;
+    } rows[] = {{{&whole}, 0},
+                {{&part, &part, &part}, 0},
+                {{&whole, &whole, &whole}, 1},
+                {{&whole, &part, &part}, 1},
+                {{&part, &part, &whole}, 1}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct stall_ledger l = {0};
+        for (size_t k = 0; k < 3 && rows[i].dumps[k]; k++) {
+            take(&l, "s", rows[i].dumps[k], 0);
+        }
+        assert_int_equal(l.contradicting, rows[i].contradicting);
+        stall_ledger_release(&l);
+    }
+}
+
 static void stalls_are_known_for_a_generation(void **state) {
     (void)state;
     struct stall_ledger l = {0};
@@ -218,6 +272,8 @@ int main(void) {
         cmocka_unit_test(a_stall_counts_up_to_the_cap_whatever_its_dumps_say),
         cmocka_unit_test(the_sum_is_the_same_in_any_order),
         cmocka_unit_test(only_the_first_dump_of_a_stall_is_all_of_it),
+        cmocka_unit_test(an_id_joins_the_dumps_of_one_process),
+        cmocka_unit_test(a_whole_stall_with_several_dumps_is_told),
         cmocka_unit_test(stalls_are_known_for_a_generation),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

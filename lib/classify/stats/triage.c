@@ -6,6 +6,7 @@
 
 #include "base/hash.h"
 #include "base/parse.h"
+#include "base/search.h"
 #include "classify/keys/exemplar.h"
 #include "classify/stats/sum.h"
 #include "classify/stats/triage_private.h"
@@ -291,22 +292,38 @@ static bool add_aliases(struct bucket *b, const struct stall_key *key, size_t le
            add_alias_text(b, before);
 }
 
-/* Returns the threshold of a kind of stall; a new kind is added. NULL = out of memory. */
+/* Returns the threshold of a kind of stall, which is added if it is new; NULL = out of memory. The
+ * rows are in the order of the strings' numbers: each dump may name a kind of its own, whose string
+ * is new, so that its row is the last one. */
 static struct threshold *threshold_of(struct triage *t, const char *kind) {
-    size_t at = 0;
-    int order = -1;
-    while (at < t->thresholds.len &&
-           (order = strcmp(map_string(&t->strings, t->thresholds.data[at].kind), kind)) < 0) {
-        at++;
-    }
-    if (at == t->thresholds.len || order != 0) {
-        struct threshold made = {.kind = triage_string(t, kind), .ms = -1};
+    struct threshold made = {.kind = triage_string(t, kind), .ms = -1};
+    size_t at;
+    LOWER_BOUND(at, t->thresholds.len, t->thresholds.data[at].kind, made.kind);
+    if (at == t->thresholds.len || t->thresholds.data[at].kind != made.kind) {
         if (made.kind == NO_INDEX || !VEC_INSERT(&t->thresholds, at)) {
             return NULL;
         }
         t->thresholds.data[at] = made;
     }
     return &t->thresholds.data[at];
+}
+
+static int by_kind(const void *a, const void *b) {
+    return strcmp(((const struct kind_threshold *)a)->kind,
+                  ((const struct kind_threshold *)b)->kind);
+}
+
+struct kind_threshold *triage_thresholds(const struct triage *t) {
+    struct kind_threshold *all = calloc(t->thresholds.len + 1, sizeof *all);
+    for (size_t i = 0; all && i < t->thresholds.len; i++) {
+        const struct threshold *known = &t->thresholds.data[i];
+        all[i] = (struct kind_threshold){map_string(&t->strings, known->kind), known->ms,
+                                         known->unsaid};
+    }
+    if (all) {
+        qsort(all, t->thresholds.len, sizeof *all, by_kind);
+    }
+    return all;
 }
 
 static int64_t smaller_known(int64_t a, int64_t b) {
@@ -497,6 +514,14 @@ struct id_overlap triage_overlap(const struct triage *t) {
 
 uint64_t triage_differing(const struct triage *t) {
     return t->seen.differing;
+}
+
+uint64_t triage_refused_sessions(const struct triage *t) {
+    return t->usage.watch.refused_sessions;
+}
+
+uint64_t triage_contradicting(const struct triage *t) {
+    return t->ledger.contradicting;
 }
 
 enum st triage_restart(struct triage **t, struct err *e) {

@@ -144,6 +144,11 @@ struct id_overlap triage_overlap(const struct triage *t);
 /* Returns the number of duplicates in this run that would count differently from the first dump
  * with their id. (Only the first dump counts.) */
 uint64_t triage_differing(const struct triage *t);
+/* Returns how many session records do not count, as they say more than is possible. */
+uint64_t triage_refused_sessions(const struct triage *t);
+/* Returns how many stalls have several dumps, of which one is the whole stall by its own members.
+ */
+uint64_t triage_contradicting(const struct triage *t);
 /* Writes the whole state of t, not finished, as stall-partial(5). Equal states give equal bytes.
  * Errors of writing stick to the sink. ST_ERR: out of memory. */
 enum st triage_write_partial(const struct triage *t, struct sink *out, struct err *e) BASE_MUST_USE;

@@ -126,6 +126,12 @@ struct threshold {
     int64_t ms;    /* the threshold in ms; -1 = no dump gives it */
     bool unsaid;   /* a dump of this kind does not give its threshold */
 };
+/* The same with the kind's text. */
+struct kind_threshold {
+    const char *kind;
+    int64_t ms;
+    bool unsaid;
+};
 
 struct triage {
     struct triage_options options;
@@ -141,7 +147,7 @@ struct triage {
     uint64_t apart[APART_COUNT];
     uint64_t unresolved;  /* ranked dumps whose key has frames without a name */
     int64_t threshold_ms; /* smallest threshold of the ranked dumps; -1 = no dump has one */
-    /* Smallest threshold of each kind of stall, by the kind's text. */
+    /* Smallest threshold of each kind of stall, ascending by the kind's index. */
     VEC(struct threshold) thresholds;
     struct pending_table pending;
     struct seen_set seen;
@@ -208,6 +214,9 @@ const struct bucket *alias_index_find(const struct alias_index *index, const str
 /* Notes that stalls of this kind (NULL = unknown) were detected from this duration on; -1 = the
  * dump does not give a threshold. False: out of memory. */
 bool triage_note_threshold(struct triage *t, const char *kind, int64_t threshold_ms);
+/* Returns the thresholds, of which there are t->thresholds.len, in the order of their kinds' text;
+ * malloc'ed, NULL = out of memory. The kinds are strings of t. */
+struct kind_threshold *triage_thresholds(const struct triage *t);
 /* Merges the thresholds of `from` into t. False: out of memory. */
 bool triage_merge_thresholds(struct triage *t, const struct triage *from);
 /* Returns the index of a string; equal texts have the same index. NO_INDEX = out of memory. */

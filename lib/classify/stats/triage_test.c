@@ -14,7 +14,6 @@
 #include "classify/keys/fixture_dump_test.h"
 #include "classify/print/print_formats.h"
 #include "classify/print/triage_text.h"
-#include "classify/print/triage_text.h"
 #include "classify/stats/triage_private.h"
 
 /* The members of a test's dump; 0 and NULL mean that the dump lacks the member. */

@@ -28,6 +28,7 @@ static const struct {
     {"little_watched", offsetof(struct app_usage, watch.little)},
     {"unknown_sessions", offsetof(struct app_usage, watch.unknown_sessions)},
     {"unknown_ms", offsetof(struct app_usage, watch.unknown_ms)},
+    {"refused_sessions", offsetof(struct app_usage, watch.refused_sessions)},
 };
 
 const char *usage_counter_name(size_t i) {

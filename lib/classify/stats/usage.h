@@ -60,6 +60,8 @@ struct usage_watch {
     uint64_t little;
     /* The number of sessions without a watched time, and their foreground time. */
     uint64_t unknown_sessions, unknown_ms;
+    /* Number of sessions that do not count, because they say more than is possible. */
+    uint64_t refused_sessions;
     VEC(struct usage_reason) reasons; /* reasons for unwatched time, ascending by text */
 };
 
@@ -76,8 +78,9 @@ struct app_usage {
     uint64_t suppressed, over_quota, lost;
 };
 
-/* Number of counters of a usage and its watch, which are sums. */
-enum { USAGE_COUNTERS = 13 };
+/* Number of counters of a usage and its watch, which are sums. A partial may lack those from
+ * USAGE_COUNTERS_EARLY on, which are 0 then. */
+enum { USAGE_COUNTERS = 14, USAGE_COUNTERS_EARLY = 13 };
 /* Returns the name of counter i in stall-partial(5). */
 const char *usage_counter_name(size_t i);
 uint64_t *usage_counter(struct app_usage *u, size_t i);

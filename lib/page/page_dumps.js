@@ -1,4 +1,4 @@
-// Stored dumps to step through: the stacks of all threads, and those that were sampled.
+// Shows the stored dumps of a bucket one by one: the stacks of all threads, and the sampled stacks.
 
 const WHY = ['worst', 'newest', 'worst of '];
 const textOf = (i) => (i < 0 ? '' : texts[i]);
@@ -49,7 +49,7 @@ function dumpNode(dump) {
   return node;
 }
 
-// Puts buttons before a bucket's list of dumps, which show one after the other.
+// Puts buttons before a bucket's list of dumps. The buttons show the dumps one after the other.
 function showDumps(node, id) {
   const dumps = data.dumps[id];
   if (!dumps || node.firstChild.nodeName === 'NAV') { return; }

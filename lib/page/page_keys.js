@@ -1,4 +1,4 @@
-// The keyboard, its help, and the start.
+// Handles the keyboard, shows the help, and starts the page.
 
 const KEY_HELP = [['/', 'filter'], ['j, k', 'next bucket, the one before'], ['Enter', 'open or close it'], ['n, p', 'next dump of the open bucket, the one before'], ['Escape', 'close what is open, leave the filter'], ['?', 'this help']];
 const FILTER_HELP = 'Terms are separated by white space, and all of them must hold. A word alone is looked for in the titles, and is also taken for a cause, a mark or the beginning of an id. A term is a field, one of = != < <= > >= ~ !~ and a value, in double '
@@ -34,7 +34,7 @@ const ACTIONS = {
 document.addEventListener('keydown', (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey || dialog.open) { return; }
   if (event.target === filter) {
-    if (event.key === 'Escape') { // a browser would empty the box
+    if (event.key === 'Escape') { // otherwise the browser would empty the box
       filter.blur();
       event.preventDefault();
     }

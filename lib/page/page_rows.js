@@ -1,6 +1,6 @@
-// The table: sorted, filtered, and with buckets opened in it. All of it is kept in the URL's fragment.
+// Sorts and filters the table, and opens buckets in it. The order, the filter and the open bucket are kept in the URL's fragment.
 
-const FIRST_ROWS = 40, PAGE_ROWS = 100; // in the document at first, and how many more come when they are scrolled to
+const FIRST_ROWS = 40, PAGE_ROWS = 100; // rows in the document at first, and rows that are added each time the reader scrolls to the end
 const FACETS = {version: 'version', os: 'system', device: 'device', cause: 'cause', framework: 'framework', screen: 'screen', action: 'action', owner: 'owner'};
 const FACET_VALUES = 200;
 const table = document.getElementById('buckets'), body = table.tBodies[0], tools = document.getElementById('tools'), status = document.getElementById('status');
@@ -12,11 +12,11 @@ function make(tag, attributes, ...children) {
   return node;
 }
 
-const details = new Map(); // rank -> what is to be shown of a bucket
+const details = new Map(); // key: rank of a bucket; value: the element with its details
 for (const node of document.querySelectorAll('details.bucket')) { details.set(Number(node.dataset.rank), node.querySelector('div')); }
-document.getElementById('details').hidden = true; // they open in the table
+document.getElementById('details').hidden = true; // details are shown in the table instead
 
-// The rows behind the details stand as text in <noscript>: an element is made of one when it is shown.
+// The rows of the buckets without details are text in <noscript>. An element is made from a row when the row is shown.
 const maker = document.createElement('tbody'), entryOfRow = new WeakMap();
 const ENTITIES = {amp: '&', lt: '<', gt: '>', quot: '"'};
 const decodeText = (text) => text.replace(/&(?:#(\d+)|(\w+));/g, (all, code, name) => (code ? String.fromCodePoint(Number(code)) : ENTITIES[name] ?? all));
@@ -61,7 +61,7 @@ const KEYS = {
   stalls: (e) => e.row[ROW.stalls], p50: (e) => e.row[ROW.p50], p95: (e) => e.row[ROW.p95], trend: (e) => sinceOf(e.row), marks: (e) => e.row[ROW.marks],
 };
 
-const orders = new Map([['false rank', entries]]); // all entries in an order that was asked for
+const orders = new Map([['false rank', entries]]); // key: an order that was used; value: all entries in that order
 
 function inOrder() {
   const name = state.down + ' ' + state.sort, key = KEYS[state.sort], sign = state.down ? -1 : 1;
@@ -86,13 +86,13 @@ function drawMore(rows = PAGE_ROWS) {
   body.append(...next.map((e) => e.tr));
   drawn += next.length;
   more.hidden = drawn >= shown.length;
-  if (nearEnd) { // it tells of a button only when that appears: so of this one anew
+  if (nearEnd) { // the observer reports an element only when it appears, so the button is observed again
     nearEnd.unobserve(more);
     nearEnd.observe(more);
   }
 }
 
-// Rows that stay where they are are not touched, so that they need no new layout.
+// Draws the rows. Rows that keep their place are not touched, so that they need no new layout.
 function draw() {
   inside.remove();
   drawn = 0;
@@ -120,7 +120,7 @@ function say(text, bad) {
 const seconds = (ms) => (ms < 1000 ? ms + 'ms' : ms < 60000 ? (ms / 1000).toFixed(1) + 's' : ms < 3600000 ? Math.floor(ms / 60000) + 'm' + String(Math.floor(ms / 1000) % 60).padStart(2, '0') + 's'
   : Math.floor(ms / 3600000) + 'h' + String(Math.floor(ms / 60000) % 60).padStart(2, '0') + 'm');
 
-// Does the filter ask for properties of dumps, of which a bucket may have some with and some without?
+// Does the filter name a property of dumps? A bucket may have dumps with that property and dumps without it.
 const isPartial = () => Object.keys(state.facets).length > 0 || asked.some((term) => ['version', 'os', 'device', 'screen', 'action'].includes(term.field));
 
 function sayCount() {
@@ -143,7 +143,7 @@ async function apply() {
   try {
     const terms = parseTerms(state.q);
     if (terms.some((t) => t.op.endsWith('~'))) { await searchAll(terms, entries); }
-    if (mine !== run) { return; } // a later one is under way
+    if (mine !== run) { return; } // a later call of apply() is running
     asked = terms;
     const tests = terms.map(predicateOf);
     if (Object.keys(state.facets).length) { tests.push(matchesFacets); }
@@ -152,12 +152,12 @@ async function apply() {
     sayCount();
   } catch (e) {
     if (mine === run) {
-      shown = []; // no rows of another filter
+      shown = []; // the rows of the previous filter must not stay
       draw();
       say(e.message, true);
     }
   }
-  if (mine === run) { document.documentElement.dataset.applied = state.q; } // for who waits for it
+  if (mine === run) { document.documentElement.dataset.applied = state.q; } // tests wait for this attribute
 }
 
 // ---- facets ----
@@ -239,7 +239,7 @@ function typed() {
   apply();
 }
 filter.addEventListener('input', typed);
-filter.addEventListener('search', typed); // the box was emptied
+filter.addEventListener('search', typed); // the browser reports that the box was emptied
 
 // ---- buckets that are open ----
 
@@ -353,7 +353,7 @@ async function restore() {
   read();
   const entry = byId.get(state.open);
   await apply();
-  document.documentElement.dataset.ready = 'yes'; // there are rows to be scrolled to from here on
+  document.documentElement.dataset.ready = 'yes'; // the rows are in the document now, so that the page can scroll to them
   open(entry || null);
   if (entry) {
     focus(entry);

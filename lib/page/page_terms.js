@@ -1,18 +1,18 @@
 // Terms of a filter, in the syntax of stallclassify --where. A term holds for a bucket if it holds for one of the values that the bucket's
-// dumps have; one with != or !~, if it holds for all of them.
+// dumps have. A term with != or !~ must hold for all of these values.
 
 const data = JSON.parse(document.getElementById('data').textContent);
 const texts = document.getElementById('texts').content.textContent.split('\n');
-for (const list of [data.rows, data.stacks, data.frames]) { list.pop(); } // each ends in a 0
+for (const list of [data.rows, data.stacks, data.frames]) { list.pop(); } // each of these arrays ends with an unused 0
 const REGEX_MS = 200;
 
 // Members of a row, in the order in which they were written.
 const ROW = {ms: 0, users: 1, stalls: 2, p50: 3, p95: 4, dumps: 5, marks: 6, cause: 7, version: 8, os: 9, device: 10, screen: 11, action: 12, framework: 13, owner: 14};
-for (const row of data.rows) { // 0, or none at its end: no values
+for (const row of data.rows) { // a facet without values is 0, or missing at the end of the row
   for (let i = ROW.version; i <= ROW.owner; i++) { row[i] ||= []; }
 }
 const MARKS = ['new', 'worse', 'better', 'back', 'ignored', 'may be worse', 'new inside', 'worse inside']; // in the order of the bits
-// Fields of a filter: the member of a row, or 'id' and 'title', which the table has.
+// The fields that a filter can name, with the member of a row that has the value; 'id' and 'title' are in the table instead.
 const FIELDS = {
   'app.version': 'version', 'device.os': 'os', 'device.model': 'device', 'context.screen': 'screen', cause: 'cause', action: 'action', framework: 'framework',
   mark: 'marks', owner: 'owner', level1: 'id', title: 'title', stalled_ms: 'ms', users: 'users', stalls: 'stalls', dumps: 'dumps', p50_ms: 'p50', p95_ms: 'p95',
@@ -21,7 +21,7 @@ const NUMBERS = ['ms', 'users', 'stalls', 'dumps', 'p50', 'p95'];
 
 const isDigit = (c) => c >= '0' && c <= '9';
 
-// The natural order of versions: runs of digits are numbers of any length.
+// Compares versions in their natural order, in which runs of digits are numbers of any length.
 function compareVersions(a, b) {
   let i = 0, k = 0;
   while (i < a.length && k < b.length) {
@@ -51,7 +51,7 @@ function isInOrder(value, op, than) {
   return {'<': order < 0, '<=': order <= 0, '>': order > 0, '>=': order >= 0}[op];
 }
 
-// [{field, op, value}], or an Error that says what is wrong.
+// Parses a filter and returns [{field, op, value}]; throws an Error that says what is wrong with the text.
 function parseTerms(text) {
   const terms = [], word = /\s*(?:([A-Za-z_][\w.]*)\s*(!=|!~|<=|>=|<|>|=|~)("(?:\\.|[^"\\])*"|[^\s"]*)|("(?:\\.|[^"\\])*"|\S+))/gy;
   while (word.lastIndex < text.trimEnd().length) {
@@ -68,7 +68,7 @@ function parseTerms(text) {
   return terms;
 }
 
-// What the term's field has in a row, as texts.
+// Returns the values that a row has for a field, as texts.
 function valuesOf(entry, field) {
   if (field === 'id' || field === 'title') { return [entry[field]]; }
   const value = entry.row[ROW[field]];
@@ -77,7 +77,7 @@ function valuesOf(entry, field) {
   return NUMBERS.includes(field) ? [String(value)] : value.map((i) => texts[i]);
 }
 
-// What a term asks of one value of its field; of one with != or !~, what no value may be.
+// Returns the test that a term makes on one value of its field. For != and !~ it is the test that must fail on every value.
 function testOf(term) {
   const number = NUMBERS.includes(term.field) && /^(0|[1-9]\d{0,14})$/.test(term.value) ? Number(term.value) : undefined;
   switch (term.op) {
@@ -91,11 +91,11 @@ function testOf(term) {
   }
 }
 
-// Makes of a term a function that tells whether it holds for an entry. A text that many entries share is tested once.
+// Returns a function that tells whether the term holds for an entry. A text that many entries share is tested only once.
 function predicateOf(term) {
   const negative = term.op.startsWith('!'), at = ROW[term.field], test = testOf(term);
   if (term.value === '' && (term.op === '=' || term.op === '!=')) { return (e) => valuesOf(e, term.field).some((v) => v !== '') === negative; }
-  if (term.op === 'has') { // a word alone
+  if (term.op === 'has') { // the term is a word without a field
     return (e) => (e.lower ??= e.title.toLowerCase()).includes(term.value) || e.id.startsWith(term.value)
       || [...valuesOf(e, 'cause'), ...valuesOf(e, 'marks')].some((v) => v.toLowerCase() === term.value);
   }
@@ -109,12 +109,12 @@ function predicateOf(term) {
 
 // ---- regular expressions: in a worker, which is ended when it takes too long ----
 
-// Extended regular expressions of POSIX, as far as JavaScript's differ: classes in brackets.
+// Converts POSIX's extended regular expressions to JavaScript's. Only character classes in brackets differ.
 const CLASSES = {alpha: 'A-Za-z', digit: '0-9', alnum: 'A-Za-z0-9', upper: 'A-Z', lower: 'a-z', space: '\\s', punct: '!-\\/:-@\\[-`{-~', xdigit: '0-9A-Fa-f', blank: ' \\t'};
 const fromPosix = (pattern) => pattern.replace(/\[:(\w+):\]/g, (whole, name) => CLASSES[name] || whole);
 
 const WORKER = 'postMessage(null); onmessage = (m) => { const r = new RegExp(m.data[0]); postMessage(m.data[1].filter((t) => r.test(t))); };';
-const known = new Map(); // what was found before
+const known = new Map(); // results of earlier searches
 
 function findAll(pattern, values) {
   return new Promise((resolve, reject) => {
@@ -130,7 +130,7 @@ function findAll(pattern, values) {
     worker.onmessage = (m) => {
       if (m.data) {
         end(resolve, new Set(m.data));
-      } else { // it has started
+      } else { // the worker reports that it has started
         timer = setTimeout(() => end(reject, new Error('the regular expression took longer than ' + REGEX_MS + ' ms and was ended')), REGEX_MS);
         worker.postMessage([pattern, values]);
       }

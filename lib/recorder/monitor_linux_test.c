@@ -1,4 +1,5 @@
-/* Tests starts and stops of the monitor on Linux, and what is left of it after a fork. */
+/* Tests starts and stops of the monitor on Linux, and the state of the monitor in a forked
+ * child. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -77,7 +77,7 @@ struct stallrec {
     int32_t cpu_permille;
     uint64_t written, earlier;   /* as in struct monitor_totals */
     bool untidy;                 /* files were written since the folder's limits were enforced */
-    struct monitor_totals gone;  /* sums of the counts of threads that are over */
+    struct monitor_totals gone;  /* sums of the counts of threads whose watching is over */
     pthread_mutex_t totals_lock; /* never taken by a watched thread */
     struct monitor_totals totals;
 };

@@ -62,7 +62,7 @@ static void a_start_waits_for_no_disk(void **state) {
     start_and_stop(f);
 }
 
-/* Another process holds the folder's lock and does not go on. */
+/* Another process holds the folder's lock and does not release it. */
 static void a_first_start_does_not_wait_long_for_others(void **state) {
     const struct folder *f = *state;
     struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};

@@ -1,4 +1,4 @@
-/* What the picture knows: its frames, as arrays in pre-order (a frame, then all that stands on it).
+/* The data of the picture: its frames, as arrays in pre-order (a frame, then all frames above it).
  *
  * The files flame_*.js become one function in the SVG, in the order of svg.c. Everything is read from
  * the drawn frames: a rectangle's y is the depth, data-w the exact weight, <title> the full text. Names
@@ -7,7 +7,7 @@ const SVG = 'http://www.w3.org/2000/svg';
 const HTML = 'http://www.w3.org/1999/xhtml';
 const script = document.currentScript;
 const svg = (script && script.ownerSVGElement) || document.documentElement;
-const whole = svg === document.documentElement; // not a part of a page
+const whole = svg === document.documentElement; // the picture is a document, not a part of a page
 const find = (id) => svg.querySelector('#' + id);
 const setting = (key) => Number(svg.dataset[key]);
 const group = find('frames');
@@ -20,8 +20,8 @@ const elements = Array.from(group.children);
 const rects = elements.map((g) => g.querySelector('rect'));
 const labels = elements.map((g) => g.querySelector('text'));
 
-/* The lines of a frame's <title>: the name, "in MODULE" and how it is marked, the amount, notes. They
- * are read when first asked for: most frames have no room for a name. */
+/* The lines of a frame's <title>: the name, "in MODULE" with marks such as inlined, the amount, notes.
+ * They are read when they are first needed, because most frames have no room for a name. */
 const titles = new Array(elements.length);
 function linesOf(id) {
   if (!titles[id]) {
@@ -32,14 +32,15 @@ function linesOf(id) {
 const isRest = (id) => elements[id].classList.contains('rest');
 const nameOf = (id) => linesOf(id)[0];
 const labelOf = (id) => (isRest(id) ? '…' : linesOf(id)[0]);
-// "in libc.so · inlined", or ''.
+// Returns the module and the marks of a frame, such as "in libc.so · inlined"; '' = it has none.
 const placeOf = (id) => (linesOf(id).length > 2 && !/ · [\d.]+ %| under 0/.test(linesOf(id)[1]) ? linesOf(id)[1] : '');
 const moduleOf = (id) => (placeOf(id).startsWith('in ') ? placeOf(id).slice(3).split(' · ')[0] : '');
-// Equal for frames of one function.
+// Returns a text that is equal for all frames of one function.
 const keyOf = (id) => nameOf(id) + (placeOf(id) && '\n' + placeOf(id));
 const notesOf = (id) => linesOf(id).slice(placeOf(id) ? 3 : 2);
 
-/* A model says where frames are: ids are indexes of elements, all else is by the model's own index. */
+/* A model has the places of frames. ids are indexes of elements; the other arrays have the model's own
+ * index. */
 function newModel(count) {
   return {
     ids: new Int32Array(count), indexOf: new Int32Array(elements.length).fill(-1), count: 0, rows: 0,
@@ -61,7 +62,7 @@ function addToModel(m, id, weight, start, depth, parent) {
   return i;
 }
 
-/* The picture as it was drawn. */
+/* Returns the model of the picture as it was drawn. */
 function readModel() {
   const m = newModel(elements.length);
   const icicle = svg.classList.contains('icicle'), deepest = setting('depth');
@@ -83,7 +84,8 @@ function readModel() {
   return m;
 }
 
-/* All that stands on any frame of a function, merged: equal frames on equal callers become one. */
+/* Returns a model of all frames above any frame of a function: equal frames with equal callers become
+ * one frame. */
 function mergeModel(m, wanted) {
   const key = (i) => keyOf(m.ids[i]);
   const from = [];

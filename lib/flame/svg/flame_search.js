@@ -3,13 +3,13 @@ let hits = []; // indexes of the frames that match, in the model
 let term = '';
 let badTerm = false;
 
-// How much of a name an expression searches: the time that a backtracking matcher takes grows with a power of the length, one more for
-// each choice (a repetition, or a group with branches). 0: it may grow without bound, as with choices that are repeated, references and
-// look-arounds.
+// Returns how many characters of a name an expression may search. The time that a backtracking matcher takes grows with a power of the
+// length, and each choice (a repetition, or a group with branches) raises the power by one. 0: the time may grow without bound, as with
+// repeated choices, references and look-arounds.
 function reach(text) {
   const plain = text.replace(/\\[^1-9k]/g, 'x').replace(/\[[^\]]*\]/g, 'x').replace(/\(\?:/g, '(');
   if (/[\\]|\(\?/.test(plain)) { return 0; }
-  const open = [false]; // of each open group: is there a choice inside?
+  const open = [false]; // for each open group: is there a choice inside?
   let closed = false, choices = 0;
   for (let i = 0; i < plain.length; i++) {
     const c = plain[i], before = plain[i - 1], repeats = '*+?{'.includes(c) && !(c === '?' && '*+?}'.includes(before));
@@ -26,7 +26,8 @@ function reach(text) {
   return [4096, 4096, 256, 100][choices] || 0;
 }
 
-// A regular expression, or plain text if it is not one that is soon found; capitals make it case-sensitive.
+// Returns a function that searches a text for a regular expression, or for plain text if the text is not a regular expression or its
+// search might take too long. Capitals make the search case-sensitive.
 function matcher(text) {
   const flags = text === text.toLowerCase() ? 'i' : '', most = reach(text);
   for (const unicode of most > 0 ? ['u', ''] : []) {
@@ -37,7 +38,7 @@ function matcher(text) {
         return !badTerm && r.test(s.slice(0, most));
       };
     } catch (e) {
-      // Some expressions are only one without u.
+      // Some expressions are valid only without the flag u.
     }
   }
   badTerm = true;
@@ -53,7 +54,7 @@ function search(text) {
   svg.classList.toggle('searching', text !== '');
   if (text === '') { return; }
   const matches = matcher(text);
-  const known = new Map(); // few names, many frames
+  const known = new Map(); // results by name, because many frames have the same name
   for (let i = model === drawn ? 1 : 0; i < model.count; i++) {
     const id = model.ids[i];
     if (isRest(id)) { continue; }
@@ -66,7 +67,7 @@ function search(text) {
   }
 }
 
-// The weight of the hits from index a to b; what stands on a hit is a part of it.
+// Returns the weight of the hits from index a to b. Frames above a hit are part of the hit's weight and are not counted again.
 function matchedWeight(a, b) {
   let sum = 0, covered = a;
   for (const i of hits) {
@@ -91,7 +92,7 @@ function matchedText() {
   return text;
 }
 
-// The next hit in sight after (step 1) or before (-1) a frame; -1 = none.
+// Returns the next visible hit after (step 1) or before (step -1) a frame; -1 = there is none.
 function hitAfter(at, step) {
   const shown = hits.filter((i) => i >= view.top && i < model.end[view.top]);
   if (!shown.length) { return -1; }
@@ -121,7 +122,7 @@ function saveState(asStep) {
   try {
     if (asStep) { history.pushState(null, '', url); } else { history.replaceState(null, '', url); }
   } catch (e) {
-    // A frame without an address of its own: there is nothing to keep the state in.
+    // The picture is in an HTML frame that has no URL, so the state cannot be kept.
   }
 }
 

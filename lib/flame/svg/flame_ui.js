@@ -12,7 +12,7 @@ const element = (name, className, text) => {
 const grouped = (weight) => (weight / 10 ** DECIMALS).toLocaleString('en-US', {maximumFractionDigits: 3});
 const amount = (weight) => grouped(weight) + ' ' + UNIT;
 
-// What a frame's box says, below its name.
+// Returns the lines below the name in the box with a frame's details.
 function details(i) {
   const m = model, id = m.ids[i], lines = [];
   if (placeOf(id)) { lines.push(placeOf(id)); }
@@ -32,7 +32,7 @@ function details(i) {
 const tip = document.createElementNS(SVG, 'foreignObject');
 const tipBox = element('div', 'flame-tip');
 let over = -1;        // the frame below the pointer
-let overTitle = null; // its <title>, taken out: the browser would show it on top of the box
+let overTitle = null; // its <title>, removed meanwhile, because the browser would show it on top of the box
 let at = -1;          // the frame that the keyboard is on
 
 // Shows a frame's details with a corner at a point of the window.
@@ -76,7 +76,7 @@ function indexOf(target) {
 
 // --- keyboard ----------------------------------------------------------------------------------
 
-// A screen reader says the frame that has the focus.
+// Marks a frame or removes the mark. A screen reader reads out the frame that has the focus.
 function mark(i, on) {
   const g = elements[model.ids[i]];
   g.classList.toggle('at', on);
@@ -103,7 +103,7 @@ function moveTo(i) {
   showTip(i, Math.max(8, now.left), now.bottom - 10);
 }
 
-// The neighbour in a direction: to the caller, the widest callee, or the next frame of the row.
+// Returns the neighbour of a frame in a direction: its caller, its widest callee, or the next frame of its row.
 function neighbour(i, direction) {
   const m = model;
   if (i < 0) { return view.top; }
@@ -182,12 +182,12 @@ function say(text) {
   setTimeout(() => { matched.textContent = matchedText(); }, 1600);
 }
 
-// The stack up to a frame, the innermost first, as backtraces are written.
+// Copies the stack of the chosen frame to the clipboard, with the innermost frame first, as in backtraces.
 function copyStack() {
   const lines = [];
   for (let i = chosen(); i >= 0; i = model.parent[i]) {
     const id = model.ids[i];
-    if (model === drawn && i === 0 && lines.length) { break; } // "all" is no function
+    if (model === drawn && i === 0 && lines.length) { break; } // the frame "all" is not a function
     lines.push(nameOf(id) + (moduleOf(id) ? ' (in ' + moduleOf(id) + ')' : ''));
   }
   const text = lines.join('\n') + '\n';
@@ -226,7 +226,7 @@ const KEYS = {
   ArrowLeft: () => moveTo(neighbour(at, 'left')),
   ArrowRight: () => moveTo(neighbour(at, 'right')),
   Home: () => moveTo(view.top),
-  // One thing at a time: the help, the mark, the search, the zoom, the focus.
+  // Each press ends one thing, the first that applies: the help, the mark, the search, the zoom, the focus.
   Escape: () => {
     if (!help.hidden) { KEYS['?'](); }
     else if (at >= 0) { moveTo(-1); }
@@ -317,7 +317,7 @@ function buildTip() {
   tip.setAttribute('pointer-events', 'none');
   tip.setAttribute('display', 'none');
   tip.appendChild(tipBox);
-  svg.append(head, tip); // above the frames: the head stays in sight when a deep graph scrolls
+  svg.append(head, tip); // the last elements are drawn on top: the head stays visible when a deep graph scrolls
   group.setAttribute('role', 'tree');
   group.setAttribute('tabindex', '0');
   group.setAttribute('aria-label', 'Frames, outermost first; arrow keys walk');
@@ -357,7 +357,7 @@ function scrollToRoot() {
   if (whole) { scrollTo(0, view.icicle ? 0 : document.documentElement.scrollHeight); }
 }
 
-let pointer = null; // the last move, waiting for the next picture: no work for moves in between
+let pointer = null; // the last move of the pointer, which is handled once per animation frame
 
 function onMove() {
   const event = pointer;

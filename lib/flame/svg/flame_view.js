@@ -1,15 +1,15 @@
-/* Drawing: zoom, focus, direction, dark. */
-const TEXT_LEFT = 5, LABEL_LEAST = 2, THIN = 2; // as in svg_frame.c
+/* Draws the frames, with zoom, focus, direction and dark colours. */
+const TEXT_LEFT = 5, LABEL_LEAST = 2, THIN = 2; // the same values as in svg_frame.c
 
 const view = {
   top: 0,       // the frame that fills the width
   focus: '',    // the function whose frames are shown merged; '' = the picture as it was drawn
   icicle: svg.classList.contains('icicle'),
-  dark: null,   // true, false, or null: what the reader prefers
+  dark: null,   // true, false, or null = as the reader's system prefers
 };
-let width = 0;  // of the frames, in pixels
-let cell = 7;   // of a character
-let below = 0;  // how far the toolbar pushes the frames down
+let width = 0;  // width of the frames, in pixels
+let cell = 7;   // width of a character, in pixels
+let below = 0;  // pixels by which the toolbar moves the frames down
 
 const px = (v) => String(Math.round(v * 100) / 100);
 
@@ -54,7 +54,7 @@ function lastCells(text, cells) {
   return out;
 }
 
-// Where the last part of a name begins: behind the last scope that is in no brackets.
+// Returns the index at which the last part of a name begins: after the last scope that is outside of all brackets.
 function lastPart(s) {
   if (/^[-+]\[./.test(s)) { return s.indexOf(' ') + 1; }
   let part = 0, depth = 0;
@@ -93,7 +93,7 @@ function shorten(name, cells) {
 // --- drawing ---------------------------------------------------------------------------------
 
 const hidden = new Uint8Array(elements.length);
-// Where each was drawn last: what a zoom only hides needs no more than to be shown again.
+// The place at which each frame was drawn last. A frame that a zoom has only hidden need not be drawn again to be shown.
 const rows = new Int32Array(elements.length).fill(-1);
 const lefts = new Float64Array(elements.length).fill(-1), widths = new Float64Array(elements.length).fill(-1);
 
@@ -140,7 +140,7 @@ function draw() {
   for (let i = 0; i < m.count; i++) {
     const id = m.ids[i];
     const inside = i >= top && i < m.end[top];
-    const above = i < top && m.end[i] > top; // a caller
+    const above = i < top && m.end[i] > top; // the frame is a caller of the zoomed frame
     show(id, inside || above);
     if (!inside && !above) { continue; }
     if (above !== elements[id].classList.contains('above')) { elements[id].classList.toggle('above', above); }
@@ -166,7 +166,7 @@ function zoom(i) {
   return true;
 }
 
-// Shows all that stands on a function, wherever it was called; '' = the picture as it was drawn.
+// Shows all frames above a function, merged over all its callers; '' = the picture as it was drawn.
 function focus(key) {
   const merged = key === '' ? drawn : mergeModel(drawn, key);
   if (!merged || key === view.focus) { return false; }
@@ -186,7 +186,7 @@ function setIcicle(on) {
   draw();
 }
 
-// The rule of flame_dark.css: its condition is what changes.
+// The media rule that contains flame_dark.css. setDark changes its condition.
 const darkRule = Array.from(svg.querySelector('style').sheet.cssRules).find((r) => r.media);
 const darkByDefault = darkRule.media.mediaText;
 

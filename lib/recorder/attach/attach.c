@@ -212,8 +212,8 @@ bool attach_ended(const struct attach *a) {
     return remote_process_ended(&a->process);
 }
 
-/* Returns the ms between two steps; if threads are watched by samples, four steps must fit into the
- * threshold, so that a stall is seen. */
+/* Returns the ms between two steps. If threads are watched by samples, four steps must fit into the
+ * threshold, so that no stall is missed. */
 static uint64_t look_ms(const struct attach *a) {
     uint64_t ms = a->config.threshold_ms / 4;
     if (a->totals.by_events || ms > ATTACH_LOOK_MS) {
@@ -368,8 +368,9 @@ static bool open_process(struct attach *a, pid_t pid, struct attach_problem *pro
     }
     if (!remote_images_refresh(a->unwinder.images)) {
         snprintf(name, sizeof name, "/proc/%d/maps", (int)pid);
-        errno = errno ? errno : ESRCH; /* errno is 0 if the file is empty: a kernel thread has no
-                                          mappings, and a zombie none any more */
+        /* An empty file sets no errno: kernel threads have no mappings, and zombies no longer
+         * have any. */
+        errno = errno ? errno : ESRCH;
         return refuse(problem, name, remedy_for(errno));
     }
     if (remote_images_first(a->unwinder.images, &word) &&
@@ -394,8 +395,8 @@ static bool open_trace(struct attach *a, const char *path, struct attach_problem
 static bool open_main_loop(struct attach *a, bool samples, struct attach_problem *problem) {
     const char *what = "tracefs";
     pid_t tid = a->process.pid;
-    a->jit = jit_names_new(); /* on lack of memory it is NULL, and code made at run time stays
-                                 without names */
+    /* If memory runs out it is NULL, and code made at run time stays without names. */
+    a->jit = jit_names_new();
     a->others = (struct attach_others){.unwinder = &a->unwinder};
     a->totals.by_events = !samples && perf_tracing_find(&a->tracing);
     if (a->totals.by_events && add_loop(a, tid, &what)) {
@@ -409,8 +410,8 @@ static bool open_main_loop(struct attach *a, bool samples, struct attach_problem
     return add_loop(a, tid, &what) || refuse(problem, what, remedy_for(errno));
 }
 
-/* Watches the wanted threads. The main thread is opened in any case, to find out what the system
- * allows; if it is not wanted, it is dropped again. */
+/* Watches the wanted threads. The main thread is opened even if it is not wanted, to find out what
+ * the system allows, and is then closed again. */
 static bool open_loops(struct attach *a, bool samples, struct attach_problem *problem) {
     if (!open_main_loop(a, samples, problem)) {
         return false;

@@ -184,8 +184,8 @@ static void name_loop(struct attach_loop *l) {
     name_place(l, place, l->loop_at);
 }
 
-/* Names the function that made the longest wait of REC_UNWATCHED_UNCLEAR, while the process
- * lives. */
+/* Names the function that made the longest wait of REC_UNWATCHED_UNCLEAR. The name can be read only
+ * while the process lives. */
 static void name_unclear(struct attach_loop *l) {
     uint64_t place = rec_core_watched(l->core, stallrec_clock_ns()).unclear_at;
     if (place != l->unclear_place) {
@@ -305,8 +305,8 @@ static void count_look(struct attach_loop *l) {
 
 uint64_t attach_loop_step(struct attach_loop *l) {
     struct attach *a = l->attach;
-    /* A step that comes late on a busy machine is no gap in watching, as the process ran
-     * meanwhile, unless it was stopped. */
+    /* A late step on a busy machine is no gap in watching, because the process ran in the meantime.
+     * It is a gap only if the process was stopped. */
     if (!l->watch.stopped) {
         rec_core_wait_begin(l->core, stallrec_clock_ns());
     }
@@ -415,9 +415,9 @@ static void take_stall_back(void *ctx, bool ended, uint64_t was_ms) {
     l->attach->totals.stalls -= l->attach->totals.stalls > 0;
 }
 
-/* Opens the spool, from which dumps survive if this recorder is killed. The recorder's death makes
- * no stall of the watched process fatal, so the spool is marked as that of an app in the
- * background. */
+/* Opens the spool, from which dumps survive if this recorder is killed. If this recorder dies,
+ * stalls of the watched process must not count as fatal, so the spool is marked as that of an app
+ * in the background. */
 static void open_loop_spool(struct attach_loop *l) {
     struct attach *a = l->attach;
     struct rec_spool_header header = {.pid = (uint32_t)getpid(),

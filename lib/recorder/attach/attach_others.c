@@ -110,9 +110,10 @@ static uint32_t open_running(const struct attach_others *o, struct rec_thread *t
     return n;
 }
 
-/* Captures the stacks of the threads that run, at most ATTACH_RUNNING_MAX: the kernel copies all at
- * the same time, each after RUNNING_PERIOD_NS of the thread's own processor time. A thread that
- * takes longer than RUNNING_STEPS * RUNNING_STEP_NS for that gets no stack. */
+/* Captures the stacks of the threads that run, at most ATTACH_RUNNING_MAX. The kernel copies all of
+ * them at the same time: a thread's stack after the thread has used RUNNING_PERIOD_NS of processor
+ * time. A thread that does not use that much within RUNNING_STEPS * RUNNING_STEP_NS gets no
+ * stack. */
 static void capture_running(struct attach_others *o, struct rec_thread *threads, uint32_t count) {
     struct running_copy copies[ATTACH_RUNNING_MAX];
     uint32_t n = open_running(o, threads, count, copies), left = n;
@@ -167,7 +168,7 @@ static uint64_t used_before(const struct attach_others *o, pid_t tid, uint64_t n
     for (size_t i = 0; i < o->use_count; i++) {
         if (o->uses[i].tid == tid) {
             return o->uses[i].cpu_ns <= now ? o->uses[i].cpu_ns
-                                            : 0; /* the id belongs to another thread by now */
+                                            : 0; /* the id now belongs to another thread */
         }
     }
     return 0;

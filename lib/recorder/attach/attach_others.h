@@ -40,10 +40,10 @@ uint32_t attach_others_share(const struct attach_others *o, pid_t tid);
  * known only in a process with the GNU C library that numbers its threads as this one does. */
 struct rec_wait attach_wait(struct attach_others *o, pid_t tid, const struct proc_syscall *call);
 
-/* Fills out[0 … result) with all threads but `watched`, by rising id, with the stacks of those
- * that are blocked. Of those that run, the first ATTACH_RUNNING_MAX get the stack that the kernel
- * copies within 50 ms, where perf events are allowed. *left_out: number of threads for which there
- * was no room. */
+/* Fills out[0 … result) with all threads but `watched`, by rising id, with the stacks of those that
+ * are blocked. Where perf events are allowed, the first ATTACH_RUNNING_MAX running threads also get
+ * a stack, if the kernel copies it within 50 ms. *left_out: number of threads for which there was
+ * no room. */
 uint32_t attach_others_capture(struct attach_others *o, pid_t watched, struct rec_thread *out,
                                uint32_t max, uint32_t *left_out);
 

@@ -30,7 +30,7 @@ struct attach_loop {
     uint64_t named_place;      /* the place that loop_at names */
     char loop_at[ATTACH_TEXT]; /* "": no loop is known */
     enum finder_kind loop_kind;
-    uint64_t unclear_place;    /* the place that `unclear` names; 0 = none */
+    uint64_t unclear_place;    /* the place that the text `unclear` names; 0 = none */
     char unclear[ATTACH_TEXT]; /* as in struct attach_totals */
     char name[ATTACH_TEXT];    /* the thread's name */
     struct rec_transition edges[REC_TRANSITIONS];

@@ -22,8 +22,8 @@ enum {
     SAMPLE_AGE_MS = 75, /* an older copy is out of date, unless the thread has hardly run since */
     QUEUE_MAX = 1 << 20,
     LET_GO_TRIES = 1000,
-    QUIET_MS = 400 /* a wait that is seen by samples counts once more each time that it has lasted
-                      this long */
+    QUIET_MS = 400 /* a wait that is seen by samples counts as one more wait each time that it has
+                      lasted this long */
 };
 #define MS UINT64_C(1000000)
 
@@ -55,7 +55,7 @@ bool attach_watch_take(struct attach_watch *w, struct rec_event *out) {
 
 /* Memory to which a wait's arguments point. The bytes are those at the start of the wait as far as
  * the copy of the stack reaches, else the bytes as they are now. Stack memory beyond the copy is
- * not read unless the wait continues, as it may be another function's by now. */
+ * read only while the wait continues, because another function may use it afterwards. */
 struct wait_memory {
     const struct attach_watch *watch;
     const struct cfi_stack *stack;
@@ -74,8 +74,8 @@ static bool read_wait_memory(void *arg, uint64_t address, void *to, size_t size)
     return (m->goes_on || !on_stack) && remote_read(m->watch->thread.process, address, to, size);
 }
 
-/* Does the function wait for a condition variable? Semaphores, read-write locks and the end of
- * threads are waited for by the same system call. */
+/* Does the function wait for a condition variable? The same system call is also used to wait for
+ * semaphores, read-write locks and the end of threads. */
 static bool is_condition_function(struct attach_watch *w, uint64_t function) {
     static const char *const names[] = {"pthread_cond_wait", "pthread_cond_timedwait",
                                         "pthread_cond_clockwait", "cnd_wait", "cnd_timedwait"};
@@ -92,7 +92,7 @@ static bool is_condition_function(struct attach_watch *w, uint64_t function) {
     return known->condition;
 }
 
-/* Reports to w->edges that a wait begins at at_ns; a call that is no wait of a loop is ignored. The
+/* Reports to w->edges that a wait begins at at_ns; calls in which no loop waits are ignored. The
  * wait's place is that of its caller by call frame information; without that it is the wait
  * itself. */
 static void wait_begins(struct attach_watch *w, const struct wait_call *call,
@@ -137,14 +137,14 @@ static bool is_waiting(const struct attach_watch *w) {
            (wait_call_numbered(call.number) != NULL || call.number == SYS_restart_syscall);
 }
 
-/* Is the call the loop's last wait, which continues after a stop, or will once the stop ends? No
- * event shows that. */
+/* Is the call the loop's last wait, interrupted by a stop, which continues now or will continue
+ * when the stop ends? No event shows that it continues. */
 static bool is_wait_that_goes_on(const struct attach_watch *w, const struct proc_syscall *call) {
     return w->idle_call.pc != 0 && call->pc == w->idle_call.pc && call->sp == w->idle_call.sp &&
            (call->number == SYS_restart_syscall || w->stopped);
 }
 
-/* Counts the thread as idle from now on: it is in a wait whose begin was not seen, or, if
+/* Counts the thread as idle from now on. The start of its present wait was not seen; or, if
  * `elsewhere`, another thread waits for the loop's descriptors in its place. */
 static void rest(struct attach_watch *w, bool elsewhere, uint64_t now_ns) {
     wait_edges_rest(&w->edges, now_ns);
@@ -349,7 +349,8 @@ static void look_by_events(struct attach_watch *w, uint64_t now_ns) {
     }
 }
 
-/* Lets the thread run on if it was asked to stop for a copy and has stopped only now, too late. */
+/* Lets the thread continue, if it was asked to stop for a copy and has stopped only now, after the
+ * time for the copy was over. */
 static void let_go(struct attach_watch *w) {
     if (w->stopping && ptrace_release(w->thread.tid)) {
         w->stopping = false;
@@ -357,9 +358,9 @@ static void let_go(struct attach_watch *w) {
     }
 }
 
-/* Looks at the thread by samples. A thread that slept since the last look may have been in its
- * loop's wait, so its busy stretch ends here. A thread that did not sleep, and is in no wait now,
- * has left the wait that it was in. */
+/* Looks at the thread by samples. If the thread slept since the last look, it may have waited in
+ * its loop, so its busy stretch ends here. If it did not sleep, and is in no wait now, its earlier
+ * wait has ended. */
 static void look_by_samples(struct attach_watch *w, uint64_t now_ns) {
     let_go(w);
     uint64_t sleeps = remote_thread_sleeps(&w->thread);
@@ -446,7 +447,8 @@ static bool sample_stopped(struct attach_watch *w, struct rec_stack *out) {
     return out->count > 0;
 }
 
-/* Sets *out to the latest wait of the loop that is believed. False: none is. */
+/* Sets *out to the latest wait of the loop that the finder believes to be the thread's. False: it
+ * believes none. */
 static bool latest_loop_wait(const struct attach_watch *w, struct finder_wait *out) {
     const struct finder_candidate *loop = finder_loop(&w->edges.finder);
     if (loop) {
@@ -548,8 +550,8 @@ bool attach_watch_restart(struct attach_watch *w, const struct perf_tracing *tra
     const char *what;
     bool ok = true;
     if (w->way == ATTACH_BY_EVENTS && perf_events_gone(&w->events)) {
-        /* The new events are opened before the old ones are closed, as the kernel waits long where
-         * a tracepoint loses its last event. */
+        /* The new events are opened before the old ones are closed, because closing the last event
+         * of a tracepoint takes the kernel long. */
         ok = perf_events_open(&events, tracing, w->thread.tid, &what);
         perf_events_close(&w->events);
         w->events = events;

@@ -51,10 +51,11 @@ struct attach_watch {
     uint64_t
         /* Time at which the thread ended; 0: it has not ended, or no event has shown its end. */
         ended_ns;
-    /* The call of the last wait whose begin was seen, if that was the loop's; else pc is 0. */
+    /* The call of the last wait whose start was seen, if that wait was the loop's; else pc is 0. */
     struct proc_syscall idle_call;
     bool stopped; /* the thread is stopped, by a signal or a debugger, in no wait of its loop */
-    bool rests;   /* the thread is idle by wait_edges_rest; each look checks whether it still is */
+    bool rests; /* the thread counts as idle (wait_edges_rest); each look checks whether it still is
+                 */
     bool elsewhere; /* the thread rests because another thread waits for its loop's descriptors */
     /* Ns for which other threads waited for its loop's descriptors, and the time up to which these
      * ns are counted. */
@@ -96,8 +97,8 @@ bool attach_watch_is_loop_call(const struct proc_syscall *call);
 /* Reads the thread's events or state up to now_ns, and makes the kernel copy its stack while it is
  * busy for long. It must be called every ATTACH_LOOK_MS, and at attach_watch_due. */
 void attach_watch_look(struct attach_watch *w, uint64_t now_ns);
-/* Returns the time at which the budget wants the next look; UINT64_MAX for a thread that is watched
- * by samples. */
+/* Returns the time at which the budget wants the next look; UINT64_MAX if the thread is watched by
+ * samples. */
 uint64_t attach_watch_due(const struct attach_watch *w);
 /* Takes the next event for the core; false: there is none. */
 bool attach_watch_take(struct attach_watch *w, struct rec_event *out);

@@ -5,8 +5,8 @@ enum {
     LIMITED_MS = 2, /* ms between two looks while a limited thread is read */
     /* Number of waits after which reading the events of a limited thread pauses again. */
     LIMITED_WAITS = 8,
-    /* Time in ms: of a loop that turns often, only those calls are read that were seen in the last
-     * RECENT_MS. */
+    /* Time in ms: if a loop turns often, only calls that were seen in the last RECENT_MS are
+     * read. */
     RECENT_MS = 2000,
     /* First time for which futex(2) is not read; each later time is longer, up to the next
      * constant. */
@@ -99,8 +99,8 @@ static unsigned resume_reading(struct edge_budget *b, uint64_t now_ns) {
     return EDGE_BUDGET_RESUMED;
 }
 
-/* Decides by the number of waits since the last look. Reading pauses if they are too many, or, for
- * a limited thread, if they are enough. */
+/* Decides by the number of waits since the last look. Reading pauses if there were too many waits;
+ * for a limited thread it pauses after LIMITED_WAITS. */
 static unsigned look_at_waits(struct edge_budget *b, uint64_t now_ns) {
     uint32_t waits = b->waits + b->conditions;
     if (b->lost || waits >= (b->limited ? LIMITED_WAITS : EDGE_BUDGET_WAITS)) {

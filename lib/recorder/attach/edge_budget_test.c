@@ -1,4 +1,4 @@
-/* Tests which events are read of a thread that waits often, seldom, or for locks. */
+/* Tests which events are read for a thread that waits often, seldom, or for locks. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -24,7 +24,8 @@
 
 enum perf_event_kind {
     PERF_EVENT_NONE, /* no event that was opened here */
-    PERF_EVENT_LIFE, /* counts nothing; its records are those of an exec and of the thread's end */
+    PERF_EVENT_LIFE, /* an event that counts nothing; its records report an exec and the thread's
+                        end */
     PERF_EVENT_ENTER,
     PERF_EVENT_EXIT,
     PERF_EVENT_SLEEP,

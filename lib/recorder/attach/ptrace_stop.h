@@ -1,7 +1,7 @@
 /* Stops a running thread of another process while its registers and its stack are copied.
  * PTRACE_SEIZE needs no signal and ends with its tracer, so that the thread runs on even if this
- * process is killed (ptrace(2)). Only a running thread may be stopped, as the wait of a thread in
- * the kernel would end early. */
+ * process is killed (ptrace(2)). Only a running thread may be stopped, because stopping a thread
+ * that waits in the kernel would end its wait early. */
 #ifndef STALLREC_PTRACE_STOP_H
 #define STALLREC_PTRACE_STOP_H
 

@@ -72,7 +72,8 @@ static void take_news(struct wait_edges *e, uint64_t at_ns) {
 
 void wait_edges_enter(struct wait_edges *e, const struct finder_wait *wait, uint64_t at_ns) {
     if (e->sampled && e->blocks) {
-        finder_end(&e->finder, at_ns); /* a long wait is told again while it goes on */
+        /* A long wait is reported to the finder again and again while it lasts. */
+        finder_end(&e->finder, at_ns);
     }
     enum finder_verdict verdict = finder_begin(&e->finder, wait, at_ns);
     take_news(e, at_ns);

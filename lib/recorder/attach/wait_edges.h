@@ -47,13 +47,13 @@ void wait_edges_exit(struct wait_edges *e, uint64_t at_ns);
 void wait_edges_miss(struct wait_edges *e, uint64_t at_ns);
 /* Reports that the thread is seen again at at_ns, in no wait of its loop. */
 void wait_edges_resume(struct wait_edges *e, uint64_t at_ns);
-/* Reports that the thread is idle from at_ns on in a wait whose start was not seen: a wait that
- * continues, or another wait than its loop's. wait_edges_exit ends it. */
+/* Reports that the thread is idle from at_ns on in a wait whose start was not seen: either an
+ * earlier wait continues, or the wait is not the loop's. wait_edges_exit ends it. */
 void wait_edges_rest(struct wait_edges *e, uint64_t at_ns);
 /* Reports that nothing is seen after at_ns, so that the finder decides on the waits that it has. */
 void wait_edges_finish(struct wait_edges *e, uint64_t at_ns);
 
-/* Returns the place of the loop that is believed, or was before the loop came into doubt; 0:
+/* Returns the place of the loop that the finder believes, or believed before there was doubt; 0:
  * none. */
 uint64_t wait_edges_place(const struct wait_edges *e);
 /* Returns the kind of object on which the loop of wait_edges_place waits; FINDER_EPOLL if there is

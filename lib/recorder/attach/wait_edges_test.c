@@ -83,7 +83,8 @@ static void loop_sleeps_in_its_wait_and_wakes_behind_it(void **state) {
     assert_int_equal(wait_edges_place(&e), LOOP);
 }
 
-/* This happens after SIGSTOP, which ends a poll, and SIGCONT, after which the poll goes on. */
+/* This happens after SIGSTOP, which interrupts a poll, and SIGCONT, after which the poll
+ * continues. */
 static void wait_that_goes_on_is_idle_until_it_ends(void **state) {
     (void)state;
     learn_loop();

@@ -15,15 +15,16 @@ struct rec_about {
     uint32_t cpus;       /* number of processors; 0 = not known */
     const char *loop_at; /* the place that was found to be the program's event loop; NULL = the
                             program calls the hooks itself */
-    bool other_thread;   /* the watched thread, which is the dump's first thread, is not the main
-                            thread */
+    bool other_thread;   /* the watched thread is not the process's main thread; it is the dump's
+                            first thread all the same */
     bool sampled_edges;  /* the begin and end of a busy stretch are the times at which the recorder
                             looked at the loop, not those of the true edges */
     const char *home; /* the home folder, which is written as "~" in paths of images; NULL = none */
     uint32_t
         user_share_ppm; /* share of the users that are recorded, in millionths; 0 = not known */
-    uint32_t seq_today; /* this dump's number among the day's, from 1; 0 = not counted */
-    bool policy_known;  /* false: no policy is known, and `whitelisted` is not written */
+    /* Number of this dump among the day's dumps, counted from 1; 0 = not counted. */
+    uint32_t seq_today;
+    bool policy_known; /* false: no policy is known, and `whitelisted` is not written */
     bool whitelisted;
     bool unspooled;  /* there is no spool, so a process that is killed loses the dumps that are not
                         written yet */

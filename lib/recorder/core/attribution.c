@@ -17,8 +17,8 @@ const char *const rec_rest_names[REC_REST_UNCLEAR + 1] = {
 
 /* ---- doubt ---- */
 
-/* Counts from zero for a program that replaces another one at begin_ns, which ends a stall, too. A
- * wait that raised doubt before was the new program's. */
+/* Starts the counts at zero for a program that replaces another one at begin_ns. The replacement
+ * also ends a stall. If a wait raised doubt before this call, it was a wait of the new program. */
 static void replace_program(struct rec_core *core, uint64_t begin_ns) {
     const struct rec_track *loop = &core->tracks[REC_TRACK_LOOP];
     if (loop->running && !core->launch) {
@@ -82,7 +82,8 @@ void rec_core_attribute(struct rec_core *core, enum rec_past past, uint64_t from
     core->doubt = false;
     core->past = true;
     core->past_ns = at_ns;
-    core->input_ns -= core->new_input_ns; /* these rests are in the history, and are counted anew */
+    /* The samples of these rests are in the history, and are counted again from there. */
+    core->input_ns -= core->new_input_ns;
     core->unwatched_ns[REC_UNWATCHED_UNCLEAR] -= core->new_unclear_ns;
     core->new_input_ns = core->new_unclear_ns = 0;
     if (past == REC_PAST_GIVEN_UP) {
@@ -119,8 +120,8 @@ static void end_past_stretch(struct rec_core *core, uint64_t t) {
     rec_core_end_stretch(core, t, true);
 }
 
-/* Takes out of the loop's current stretch the rests (enum rec_rest) before until_ns that samples of
- * the history show. */
+/* Removes rests (enum rec_rest) before until_ns, as samples of the history show them, from the
+ * loop's current stretch. */
 static void take_out_rests(struct rec_core *core, uint64_t until_ns) {
     struct rec_track *loop = &core->tracks[REC_TRACK_LOOP];
     const struct rec_stack *stack;

@@ -15,7 +15,8 @@
 
 enum { REC_EXACT_MAX = 8, REC_NAME_MAX = 64, REC_IMAGE_ID_MAX = 20, REC_UUID_SIZE = 16 };
 
-/* A wait in which a thread may be idle though it is not the loop's. */
+/* The kinds of wait in which a thread counts as idle although it is not its loop's wait. Such a
+ * wait is called a rest. */
 enum rec_rest {
     REC_REST_NONE,
     REC_REST_INPUT,  /* the thread waits for input: of a terminal, of standard input, or of a client
@@ -40,8 +41,9 @@ struct rec_stack {
     bool incomplete; /* frames[count - 1] is not the thread's outermost frame, because the stack is
                         truncated or no unwind rule led further */
     bool idle;       /* the stack is the loop's own wait, which never counts as a stall */
-    enum rec_rest rest; /* anything but REC_REST_NONE never counts as a stall */
-    uint32_t pause_ns;  /* ns for which the thread was stopped for the sample */
+    enum rec_rest rest; /* the kind of rest that the stack shows; unless it is REC_REST_NONE, the
+                           sample never counts as a stall */
+    uint32_t pause_ns;  /* time in ns for which the thread was held up while the sample was taken */
 };
 
 /* A transition of the loop: its kind and its time. */

@@ -140,7 +140,7 @@ void rec_core_loop_event(struct rec_core *core, enum rec_loop_event event, uint6
             core->activity = STALLREC_ACTIVITY_AFTER_WAITING;
         }
         if (core->attributing && at_ns >= core->hold_ns) {
-            /* the stretches before hold_ns are final, and need their samples no longer */
+            /* stretches before hold_ns are final, so that their samples are no longer needed */
             rec_history_clear(&core->history);
         }
         rec_core_begin_stretch(core, at_ns);
@@ -297,9 +297,9 @@ void rec_core_count_rest(struct rec_core *core, const struct rec_stack *stack, u
     }
 }
 
-/* Ends the busy stretch where a sample that was just taken shows that the thread rests (enum
- * rec_rest), and begins another one, which the next such sample ends again. Such a wait is no edge
- * of the loop: it begins and ends between two samples, and half of the time between these counts as
+/* If the sample that was just taken shows that the thread rests (enum rec_rest), ends the busy
+ * stretch and begins another one, which the next such sample ends again. A rest is not an edge of
+ * the loop: it begins and ends between two samples, and half of the time between these counts as
  * busy. */
 static void rest_for_input(struct rec_core *core, uint64_t now) {
     struct rec_track *loop = &core->tracks[REC_TRACK_LOOP];

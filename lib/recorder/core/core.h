@@ -34,8 +34,8 @@ struct rec_core;
  * it before anything else. */
 enum stallrec_error rec_config_read(struct stallrec_config *out, const struct stallrec_config *in);
 
-/* The most dumps in memory: three open ones (one of loop or ping, one of a span, one of CPU use),
- * and closed ones that wait to be written. */
+/* Maximum number of dumps in memory: three open ones (one for the loop or a ping, one for an
+ * action, one for CPU use), and closed ones that wait to be written. */
 enum { REC_RECORDS = 6 };
 
 /* Bytes that rec_core_init needs, for a config that rec_config_read accepted. */
@@ -73,8 +73,8 @@ enum rec_past {
     REC_PAST_ANEW,      /* all time is judged again, from the start: no loop was believed before, or
                            only, for a short time, a deeper wait, such as that of a library that starts
                            up */
-    REC_PAST_CONTINUES, /* the time since the last wait of the loop that was believed is judged
-                           anew: another loop follows, or the same one continues */
+    REC_PAST_CONTINUES, /* the time since the last wait of the believed loop is judged again:
+                           another loop follows, or the same one continues */
     REC_PAST_GIVEN_UP   /* judged as REC_PAST_CONTINUES, but the place that was believed for long is
                            not the loop: the time before counts as unwatched */
 };
@@ -205,9 +205,9 @@ void rec_core_postpone(struct rec_core *core, const struct rec_dump *dump, uint6
 bool rec_core_full(const struct rec_core *core);
 
 /* Functions that are called for each change of a dump in memory, so that a copy can outlive the
- * process. slot < REC_RECORDS identifies the dump from its first `keep` to its `drop`. They are
- * called within the core's calls, before the stall is reported to the app (stall_begin), and must
- * not call the core. A NULL member is not called. */
+ * process. `slot`, a number below REC_RECORDS, identifies the dump from its first `keep` to its
+ * `drop`. They are called within the core's calls, before the stall is reported to the app
+ * (stall_begin), and must not call the core. A NULL member is not called. */
 struct rec_keeper {
     void *ctx;
     /* Called when a dump was captured, or when its other threads were. */
@@ -216,9 +216,9 @@ struct rec_keeper {
      * when the dump is closed and waits to be written, and again when its stall ends. */
     void (*grow)(void *ctx, uint32_t slot, const struct rec_dump *dump, bool closed);
     void (*drop)(void *ctx, uint32_t slot); /* the dump was released */
-    /* A stall that was reported to the app was no stall. ended: its end was reported, too, and
-     * was_ms is the stall's length; else was_ms is the age up to which closed dumps cover the
-     * stall, 0 = none is closed. */
+    /* Called when a stall that was reported to the app turns out to be no stall. ended: its end was
+     * reported, too, and was_ms is the stall's length; else was_ms is the age up to which closed
+     * dumps cover the stall, 0 = none is closed. */
     void (*take_back)(void *ctx, bool ended, uint64_t was_ms);
 };
 /* Sets the keeper, which is copied. Called before the first step. */

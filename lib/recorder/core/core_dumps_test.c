@@ -1,4 +1,4 @@
-/* Tests what the core's dumps hold, and when they are due to be written. */
+/* Tests the content of the core's dumps, and the times at which they are due to be written. */
 #include "core/core_fixture_test.h"
 
 #include "files/dumpname.h"
@@ -140,8 +140,8 @@ static void other_threads_are_captured_when_the_stall_is_old_enough(void **state
     assert_int_equal(d->threads[3].id, 102);
     assert_false(d->threads[3].main);
     assert_int_equal(d->images[d->image_count - 1].load, 0x30000);
-    /* The main thread's wait is of the moment at which the other threads were captured; its stack
-     * is still that of the detection. */
+    /* The main thread's wait was read when the other threads were captured, but its stack is still
+     * that of the detection. */
     assert_int_equal(d->threads[0].waits_for.owner, 101);
     assert_true(d->threads[0].main);
     assert_int_equal(d->threads[0].stack.count, 3);
@@ -173,8 +173,8 @@ static void a_stall_that_ends_while_threads_are_captured_keeps_its_wait(void **s
     assert_int_equal(rec_core_closed(f->core)->thread_count, 1);
 }
 
-/* Two threads that hand two locks to each other are no deadlock, although each waits in its turn.
- */
+/* Two threads that pass two locks to each other are not in a deadlock, although each waits in its
+ * turn. */
 static void a_wait_that_is_over_stays_unless_somebody_waits_for_main(void **state) {
     struct fixture *f = *state;
     f->config.max_threads = 4;

@@ -76,8 +76,8 @@ struct rec_track {
     uint64_t since_ns;
     uint64_t gap_ns; /* ns of gaps since since_ns, which do not count */
     uint64_t next_check_ns;
-    bool sampled_edge; /* begin or end of the track was told by a sample, so that it is known only
-                          to half of sample_ms */
+    bool sampled_edge; /* the begin or the end of the track was seen only by a sample, so that its
+                          time is exact to half of sample_ms */
     bool cpu_known;
     uint64_t cpu_ns; /* time at which `cpu` was read */
     struct rec_cpu cpu;
@@ -90,7 +90,7 @@ enum { REC_SPANS = 16 };
 
 struct rec_span {
     uint64_t id;
-    bool running, late; /* late: REC_TRACK_SPAN is about this action */
+    bool running, late; /* late: REC_TRACK_SPAN is the clock of this action */
     uint64_t since_ns, gap_ns, due_ns;
     bool measured; /* the threads' CPU time was read, SPAN_MEASURE_MS before due_ns */
     uint32_t limit_ms;
@@ -141,13 +141,13 @@ struct rec_core {
     bool doubt,
         /* doubt: the loop is not known; past: the events that the core gets lie in the past. */
         past;
-    uint64_t doubt_ns;         /* time since which the loop is not known */
-    uint64_t past_ns;          /* time at which rec_core_attribute was called */
-    uint64_t waits_busy_ns;    /* while the loop is in doubt: time at which the thread's last wait
-                                  ended; 0 = the thread waits */
-    uint64_t hold_ns;          /* no dump is written before this time */
-    uint64_t begin_ns;         /* start of the program's time that rec_core_watched covers */
-    uint64_t program_ns;       /* begin_ns as it was told by rec_core_doubt; 0 = not yet */
+    uint64_t doubt_ns;      /* time since which the loop is not known */
+    uint64_t past_ns;       /* time at which rec_core_attribute was called */
+    uint64_t waits_busy_ns; /* while the loop is in doubt: time at which the thread's last wait
+                               ended; 0 = the thread waits */
+    uint64_t hold_ns;       /* no dump is written before this time */
+    uint64_t begin_ns;      /* start of the program's time that rec_core_watched covers */
+    uint64_t program_ns; /* ns of gaps since since_ns, which are not counted as the stall's time */
     struct rec_watched before; /* the times of the programs that were replaced */
     uint64_t loop_ns;          /* time of the loop's first edge; 0 = there was none yet */
     uint64_t unwatched_ns[REC_UNWATCHED_REASONS];
@@ -223,8 +223,8 @@ static inline bool rec_is_hang(const struct rec_core *core, const struct rec_tra
 void rec_core_begin_stretch(struct rec_core *core, uint64_t t);
 void rec_core_end_stretch(struct rec_core *core, uint64_t t, bool ended);
 void rec_core_end_launch(struct rec_core *core, uint64_t t);
-/* Returns the greatest enum rec_rest that counts as a rest now: a program that starts up has no
- * requests yet, so that in a launch REC_REST_UNCLEAR does not. */
+/* Returns the largest enum rec_rest that counts as a rest now. In a launch REC_REST_UNCLEAR does
+ * not count, because a program that starts up has no requests yet. */
 static inline enum rec_rest rec_core_last_rest(const struct rec_core *core) {
     return core->launch ? REC_REST_INPUT : REC_REST_UNCLEAR;
 }

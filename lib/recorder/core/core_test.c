@@ -1,5 +1,5 @@
-/* Tests the core's contract with its platform: what it asks for, when, and what it keeps. What the
- * core detects is tested by traces (replay_test.c). */
+/* Tests the core's contract with its platform: the data for which it asks, the times at which it
+ * asks, and the data that it keeps. Traces test which stalls it detects (replay_test.c). */
 #include "core/core_fixture_test.h"
 
 #include <limits.h>
@@ -358,7 +358,8 @@ static void a_loop_that_is_known_at_the_end_has_its_last_stall(void **state) {
     assert_int_equal(rec_core_totals(f->core).stalls, 1);
 }
 
-/* A rest is neither a stall nor, if it is not known whether it is one, watched. */
+/* A rest does not count as a stall. If it is unclear whether a wait is a rest, the time does not
+ * count as watched either. */
 static void rests_are_no_stalls(void **state) {
     struct fixture *f = *state;
     static const enum rec_rest rests[] = {REC_REST_INPUT, REC_REST_UNCLEAR};

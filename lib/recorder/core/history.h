@@ -36,8 +36,8 @@ void rec_history_extend(struct rec_history *history, uint64_t until_ns, uint64_t
 void rec_history_recall(const struct rec_history *history, uint64_t from_ns, uint64_t to_ns,
                         struct rec_ring *ring);
 /* Returns the stack of the earliest rest that samples show after from_ns and before to_ns, valid
- * until the next sample is added; NULL: there is none, as always if to_ns is not after from_ns.
- * last: rests whose enum rec_rest is greater are passed over. *begin_ns and *end_ns become the
+ * until the next sample is added; NULL: there is none; this is always so if to_ns is not after
+ * from_ns. last: rests with a greater enum rec_rest are skipped. *begin_ns and *end_ns become the
  * times of its first and its last sample in between. */
 const struct rec_stack *rec_history_rest(const struct rec_history *history, enum rec_rest last,
                                          uint64_t from_ns, uint64_t to_ns, uint64_t *begin_ns,

@@ -11,13 +11,14 @@
 #include "support/rec_text.h"
 
 /* Number of dumps of one stall from which on dumps are spread out: a stack that differs at each
- * check (a recursion, a state machine) would give a dump at each. The later dumps are 1, 1, 2, 3,
- * 5, 8 … checks apart, up to PAUSE_MAX, so that their number grows with the logarithm of the
- * stall's length. */
+ * check (a recursion, a state machine) would otherwise give a dump at each check. The later dumps
+ * are 1, 1, 2, 3, 5, 8 … checks apart, up to PAUSE_MAX, so that their number grows with the
+ * logarithm of the stall's length. */
 enum { DUMPS_UNPAUSED = 8, PAUSE_MAX = 1 << 20 };
 
 /* Ms between two updates of an open dump's CPU use, as reading it costs a third of a sample. The
- * dump's times are updated with each sample, so that a killed process loses no more than that. */
+ * dump's times are updated with each sample, so that at most the time since the last sample is lost
+ * if the process is killed. */
 enum { CPU_MS = 200 };
 
 /* A stack of one frame, which identifies the threads of one name. */
@@ -164,8 +165,8 @@ static uint64_t name_hash(const char *name) {
 
 /* Returns the stack that identifies a detection of the track; NULL: there is none. A CPU stall
  * lasts as long as threads of one name, such as those of a pool, use the most CPU time, whatever
- * code they run. So if that name is known, the stack of a CPU stall is made of it, in *by_thread;
- * any other stack is the heaviest one. */
+ * code they run. So if that name is known, a stack of one frame is made from it, in *by_thread; in
+ * all other cases the heaviest stack is returned. */
 static const struct rec_stack *identity(const struct rec_core *core, const struct rec_track *track,
                                         const struct rec_heaviest *heaviest,
                                         struct thread_identity *by_thread) {

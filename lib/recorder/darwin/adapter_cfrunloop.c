@@ -30,8 +30,8 @@ static struct {
     CFRunLoopSourceRef source;
     uint64_t asked; /* number of the ping to answer */
     unsigned depth; /* number of nested run loops that run; 0 = none runs */
-    bool returned;  /* a run loop ended, so the mode that the recorder was given last is no longer
-                       the loop's */
+    bool returned;  /* a run loop has ended, so that the mode last reported to the recorder is no
+                       longer the loop's */
     char modes[MODES][MODE_TEXT]; /* names of the modes that were seen, which are never removed; ""
                                      = free */
 } hook;
@@ -75,8 +75,8 @@ static const char *keep_mode(CFStringRef mode) {
     return NULL;
 }
 
-/* Gives the recorder the loop's mode, which stays the same from the run loop's entry to its exit.
- */
+/* Reports the loop's mode to the recorder. The mode stays the same from the run loop's entry to its
+ * exit. */
 static void tell_mode(void) {
     CFStringRef mode = CFRunLoopCopyCurrentMode(hook.run_loop);
     stallrec_loop_mode(hook.loop, mode != NULL ? keep_mode(mode) : NULL);

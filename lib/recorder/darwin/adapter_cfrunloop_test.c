@@ -1,5 +1,6 @@
-/* Tests the CFRunLoop adapter: what the loop is told in each part of a run. On systems other than
- * Darwin the run loop is the stand-in of testdata/corefoundation, whose order is checked first. */
+/* Tests the CFRunLoop adapter: the events that it reports in each part of a run. On systems other
+ * than Darwin the run loop is the stand-in of testdata/corefoundation, whose order is checked
+ * first. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -353,8 +354,8 @@ static void perform_again(void *info) {
     }
 }
 
-/* An iteration that does not wait is no turn, as the clocks of the published systems run on over
- * it. */
+/* An iteration that does not wait is not a turn, because the clocks of the published systems
+ * continue during it. */
 static void an_iteration_without_a_wait_is_no_turn(void **state) {
     CFRunLoopSourceContext context = {.perform = perform_again};
     (void)state;
@@ -414,7 +415,7 @@ static void a_common_mode_is_watched(void **state) {
     assert_true(nested.later);
 }
 
-/* The modes that the loop was told before, in and after a nested run. */
+/* The modes that were reported to the loop before, in and after a nested run. */
 static const char *told_modes[3];
 
 static void note_modes(CFRunLoopTimerRef timer, void *info) {

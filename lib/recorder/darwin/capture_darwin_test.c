@@ -299,7 +299,8 @@ static void the_watched_thread_is_told_with_what_it_waits_for(void **state) {
 
 /* ---- start ---- */
 
-/* dyld binds a function at its first call, under a lock that a suspended thread may hold. */
+/* dyld binds a function at its first call, under a lock that a suspended thread may hold, so each
+ * function must be called before. */
 static void what_a_sample_calls_was_called_at_the_start(void **state) {
     struct standin_counts start = standin_counts(), then;
     struct rec_stack out;

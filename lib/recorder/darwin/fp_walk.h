@@ -46,9 +46,9 @@ struct fp_code {
  * frame pointers of Swift's async functions. */
 uint64_t fp_strip_async(enum unwind_cpu cpu, uint64_t value);
 
-/* Returns how far the copy has to reach: the address of the first frame record in the chain that
- * is not wholly in the copy; 0 if the chain ends, breaks, or has `max` records in the copy. With
- * it, no more of a stack is copied than the walk needs while the thread is suspended. */
+/* Returns how far the copy has to reach: the address of the first frame record in the chain that is
+ * not wholly in the copy; 0 if the chain ends, breaks, or has `max` records in the copy. While the
+ * thread is suspended, no more of its stack than the walk needs is copied. */
 uint64_t fp_reach_async(enum unwind_cpu cpu, const struct fp_stack *stack, uint64_t fp,
                         uint32_t max);
 

@@ -167,7 +167,8 @@ static void code_that_nothing_is_said_of_is_called_from_lr_unless_it_called_itse
     const uint64_t without[] = {at(0, 16), at(2, 20), at(3, 20)};
     walk(&w, at(0, 16), at(1, 20));
     expect(&w, with, 4);
-    walk(&w, at(0, 16), at(0, 12)); /* lr is of a call in the function itself */
+    /* Lr is the return address of a call that the function itself has made. */
+    walk(&w, at(0, 16), at(0, 12));
     expect(&w, without, 3);
     walk(&w, at(0, 16), at(2, 20)); /* lr is the return address in the record */
     expect(&w, without, 3);

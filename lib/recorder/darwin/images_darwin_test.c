@@ -106,7 +106,7 @@ static void an_image_that_is_unloaded_stays_known_if_a_frame_was_in_it(void **st
     images_free(images);
 }
 
-/* Another image takes the place of one; from then on the loaded one is found at its addresses. */
+/* Another image replaces one at the same addresses; from then on, the new image is found there. */
 static void an_image_in_anothers_place_is_told_from_it(void **state) {
     static const uint64_t loads[] = {WORLD_APP, ELSEWHERE};
     struct rec_image first, second;

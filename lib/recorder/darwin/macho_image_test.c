@@ -131,7 +131,7 @@ static void a_million_functions_are_not_read_from_the_front_each_time(void **sta
     fixture_close(&f);
 }
 
-/* With any byte of the headers damaged, the answer is an image inside its bounds, or none. */
+/* With any byte of the headers damaged, the result is an image inside its bounds, or no image. */
 static void a_damaged_image_is_refused_or_bounded(void **state) {
     (void)state;
     struct fixture f;
@@ -164,7 +164,7 @@ static void an_image_that_is_cut_anywhere_is_refused_or_bounded(void **state) {
     for (size_t size = 0; size < commands; size++) {
         struct macho_image image;
         f.size = size;
-        /* The last command may be one whose content is not looked at. */
+        /* The last command may be of a kind whose content is not read. */
         if (macho_image_read_async(&memory, SLIDE_TO, &image)) {
             assert_true(size > commands - 64);
         }

@@ -135,8 +135,9 @@ void rec_word_wake(uint32_t *word) {
 
 void rec_platform_enter_monitor(void) {
     pthread_setname_np("stallrec");
-    /* The quality-of-service class is that of the main thread. A main thread at 100 % then does not
-     * keep the monitor from running, as the scheduler favours a thread that mostly sleeps. */
+    /* The quality-of-service class is that of the main thread. The monitor then runs even if the
+     * main thread uses a whole processor, because the scheduler favours a thread that mostly
+     * sleeps. */
     pthread_set_qos_class_self_np(QOS_CLASS_USER_INTERACTIVE, 0);
 }
 
@@ -181,7 +182,7 @@ enum stallrec_error rec_platform_new(struct rec_platform **out,
     return STALLREC_OK;
 }
 
-/* Makes a capture for each thread, as little of its state could be shared. */
+/* Makes a complete capture for each thread, because little of its state could be shared. */
 enum stallrec_error rec_platform_new_beside(struct rec_platform **out, struct rec_platform *first,
                                             const struct stallrec_config *config,
                                             const struct stallrec_loop *loop) {
@@ -189,7 +190,7 @@ enum stallrec_error rec_platform_new_beside(struct rec_platform **out, struct re
     return rec_platform_new(out, config, loop);
 }
 
-/* Samples of waits for input are not told apart here. */
+/* Does nothing: on this system, samples do not show waits for input. */
 void rec_platform_compare(struct rec_platform *platform, const struct rec_loop_latest *latest) {
     (void)platform, (void)latest;
 }

@@ -103,9 +103,10 @@ void threads_darwin_walk_async(struct images *images, const struct task_copy *co
     struct fp_code code = {TASK_CPU, task_memory(), images, images_function_async};
     fp_walk_async(&code, &copy->registers.walk, &copy->stack, out);
     out->exact_count = 0;
-    /* A stack does not show that the loop is idle, as the run loop's adapter tells exactly when it
-     * waits: a stack in another wait of the run loop, in a mode that the adapter does not watch,
-     * looks the same, but belongs to a callback that mostly waits for an answer, and is a stall. */
+    /* A stack is never taken as evidence that the loop is idle, because the run loop's adapter
+     * reports exactly when the loop waits. A wait of the run loop in a mode that the adapter does
+     * not watch has the same stack, but belongs to a callback that waits for an answer, which is a
+     * stall. */
     out->idle = false;
     out->rest = REC_REST_NONE;
     out->pause_ns = copy->pause_ns < UINT32_MAX ? (uint32_t)copy->pause_ns : UINT32_MAX;

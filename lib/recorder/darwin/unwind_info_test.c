@@ -166,7 +166,7 @@ static void gaps_and_encodings_out_of_range_are_told_apart(void **state) {
     assert_int_equal(unwind_info_find_async(&info, 0x700000f, &got), UNWIND_INFO_NONE);
     assert_int_equal(unwind_info_find_async(&info, 0x7000200, &got), UNWIND_INFO_NONE);
     assert_int_equal(unwind_info_find_async(&info, 0x7000300, &got), UNWIND_INFO_NONE);
-    /* The third entry names the second own encoding of a page that has only one. */
+    /* The third entry refers to a second private encoding, but its page has only one. */
     assert_int_equal(unwind_info_find_async(&info, 0x7000120, &got), UNWIND_INFO_BAD);
     info.size = 0;
     assert_int_equal(unwind_info_find_async(&info, 0x7000010, &got), UNWIND_INFO_NONE);

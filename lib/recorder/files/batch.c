@@ -235,7 +235,7 @@ static enum pack pack_file(struct gather *g, const char *name) {
         if (fd >= 0) {
             close(fd);
         }
-        return PACK_DAMAGED; /* the file is not a regular one, or was removed meanwhile */
+        return PACK_DAMAGED; /* the file is not a regular file, or was removed in the meantime */
     }
     if (deflateCopy(&saved, &g->z) != Z_OK) {
         close(fd);

@@ -8,7 +8,7 @@
 #include "files/session.h"
 #include "stallrec.h"
 
-/* A writer of JSON. It buffers small pieces, so that the compressor behind it is not called for
+/* A writer of JSON. It collects small pieces in a buffer, so that the compressor is not called for
  * each comma. */
 struct json {
     struct rec_out *out;
@@ -70,7 +70,9 @@ static size_t sequence(const unsigned char *s) {
             continue;
         }
         for (size_t k = 1; k < forms[i].len;
-             k++) { /* a NUL matches no later byte, so the end of the string is not passed */
+             /* The bytes after a NUL are not read, because a NUL matches no later byte of a
+              * sequence. */
+             k++) {
             unsigned char low = k == 1 ? forms[i].low : 0x80;
             unsigned char high = k == 1 ? forms[i].high : 0xbf;
             if (s[k] < low || s[k] > high) {

@@ -60,7 +60,8 @@ static void dumps_are_numbered_from_one_each_day(void **state) {
         assert_true(rec_state_count(f->dir, &s, TODAY));
         assert_int_equal(s.dumps, i);
     }
-    assert_true(rec_state_load(f->dir, &again)); /* as another start of the recorder does */
+    /* Reads the state as another start of the recorder does. */
+    assert_true(rec_state_load(f->dir, &again));
     assert_int_equal(again.dumps, 3);
     assert_true(rec_state_count(f->dir, &again, TODAY + DAY));
     assert_int_equal(again.dumps, 1);
@@ -548,7 +549,8 @@ static void a_folder_that_was_made_anew_is_found_again(void **state) {
     assert_int_equal(fstat(fd, &found), 0);
     assert_true(sb.st_ino == found.st_ino && sb.st_dev == found.st_dev);
     int root = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC), other = fd;
-    assert_int_equal(dup2(root, other), other); /* the descriptor is another folder's now */
+    /* The number now belongs to a descriptor of another folder. */
+    assert_int_equal(dup2(root, other), other);
     fd = rec_folder_fd(&folder);
     assert_true(fd >= 0 && fd != other);
     assert_true(fcntl(other, F_GETFD) >= 0);

@@ -1,4 +1,4 @@
-/* Tests which files are kept in the recorder's folder, and the names by which that is decided. */
+/* Tests which files are kept in the recorder's folder, and that their names alone decide. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -15,7 +15,7 @@ struct rec_trace_file {
 
 /* Creates the file; false, with errno: it cannot be created. */
 bool rec_trace_file_open(struct rec_trace_file *file, const char *path);
-/* Closes the file, which may be none (REC_FD_NONE). */
+/* Closes the file; there may be none (REC_FD_NONE). */
 void rec_trace_file_close(struct rec_trace_file *file);
 
 #endif

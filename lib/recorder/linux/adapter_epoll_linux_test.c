@@ -1,5 +1,5 @@
-/* Tests the waits with hooks around them: what the loop is told, and that they are otherwise the
- * system's waits; and the descriptor of pings. */
+/* Tests the waits with hooks around them: the events that they report to the loop, and that they
+ * otherwise behave like the system's waits. Tests the descriptor of pings, too. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -311,7 +311,7 @@ static void run_dlopen(struct target *t) {
     }
 }
 
-/* Does the stack contain the expected frames in order, without a gap, and say that it is
+/* Does the stack contain the expected frames, in order and without a gap, although it is marked as
  * incomplete? */
 static bool is_right_as_far_as_it_goes(const struct target *t, const struct sample *s) {
     uint32_t at = 0;
@@ -412,8 +412,8 @@ static void running_thread_that_takes_no_signals_is_not_available(void **state) 
     struct sample s;
     uint64_t took = UINT64_MAX;
     unsigned tries = 0;
-    for (; tries < 10 && took >= 200; tries++) { /* a try may last long because this thread has no
-                                                    processor */
+    /* A try may take long because this thread has no processor. */
+    for (; tries < 10 && took >= 200; tries++) {
         uint64_t begin = now_ms();
         assert_int_equal(take(t, &s, false), REC_SAMPLE_NONE);
         took = now_ms() - begin;

@@ -68,7 +68,7 @@ void code_text_name_async(struct code_text *text, const char *bytes, size_t size
     bool placed = take_number_async(bytes, &end, &last);
     line = last;
     if (placed && take_number_async(bytes, &end, &line)) {
-        last = 0; /* the number read before this one was the column */
+        last = 0; /* the first of two numbers is the line, the second the column */
     }
     for (file = end; placed && file > 0 && bytes[file - 1] != ' ';) {
         file--;

@@ -156,7 +156,8 @@ static bool is_same_async(const struct images *t, const struct image *a, const s
 
 struct visit {
     struct images *images;
-    bool first; /* the next image is the first one, the main program, whose name is empty */
+    bool first; /* the first image, which is visited next, is the main program, whose name is empty
+                 */
 };
 
 static int image_visit_async(struct dl_phdr_info *info, size_t size, void *arg) {

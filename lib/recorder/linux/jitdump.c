@@ -99,8 +99,8 @@ static void take_load_async(struct jitdump *j, size_t had, uint64_t record) {
 }
 
 /* Applies a move record, which has the new place of code but not its name. Frames at the new place
- * get the name of a frame at the old place; if there is none they lose their names, which would be
- * wrong. */
+ * get the name of a frame at the old place; if there is none they lose their names, because these
+ * would be wrong. */
 static void take_move_async(struct jitdump *j, size_t had) {
     if (had < MOVE_SIZE) {
         return;

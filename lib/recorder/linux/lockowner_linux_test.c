@@ -1,5 +1,5 @@
-/* Tests who is reported to hold the lock for which a blocked thread waits: for each kind of lock,
- * and for waits that are for no lock. */
+/* Tests which thread is reported to hold the lock for which a blocked thread waits, for each kind
+ * of lock; and that none is reported for other waits. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -217,7 +217,7 @@ static void *watched(void *arg) {
     pthread_sigmask(SIG_SETMASK, &old, NULL);
     if (started) {
         run(s->frames, 0);
-        stop = true; /* for a leaf that returned by itself */
+        stop = true; /* stops a leaf that returned by itself */
         pthread_join(monitor, NULL);
     }
     clean_up();

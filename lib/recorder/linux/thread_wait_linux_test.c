@@ -1,5 +1,5 @@
-/* Tests what is reported of a thread that reads a terminal, its standard input, or something else.
- */
+/* Tests the wait that is reported for a thread that reads a terminal, its standard input, or
+ * something else. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -26,7 +26,7 @@
 
 static const struct lock_layout no_layout;
 
-/* Returns what a thread waits for that is in this call on the descriptor. */
+/* Returns the wait that is reported for a thread that is in this call on the descriptor. */
 static enum rec_wait_kind waited_for(int64_t number, int descriptor) {
     struct proc_syscall call = {.number = number, .args = {(uint64_t)descriptor}};
     struct rec_wait wait = thread_wait_async(&no_layout, getpid(), getpid(), &call);
@@ -102,8 +102,8 @@ static void a_file_as_standard_input_is_read_from_a_disk(void **state) {
     close(file);
 }
 
-/* Returns what a thread waits for that polls the two descriptors for input, the second one only if
- * it is not negative. */
+/* Returns the wait that is reported for a thread that polls the two descriptors for input (the
+ * second one only if it is not negative). */
 static enum rec_wait_kind polled(int first, int second, short events) {
     struct pollfd fds[2] = {{.fd = first, .events = events}, {.fd = second, .events = POLLIN}};
     struct proc_syscall call = {.number = SYS_ppoll, .args = {(uint64_t)(uintptr_t)fds, 2}};
@@ -190,7 +190,7 @@ static void check_sockets(struct sockaddr *address, socklen_t size) {
     int s[3], ends[2];
     make_sockets(address, size, s);
     assert_int_equal(pipe(ends), 0);
-    /* The loop waits for a pipe, of which it is not known what comes through it. */
+    /* The loop waits for a pipe; whether requests come through the pipe is not known. */
     assert_int_equal(rests(SYS_accept4, s[0], LOOP_DEPTH - 1, ends[0]), REC_REST_INPUT);
     assert_int_equal(rests(SYS_recvfrom, s[2], LOOP_DEPTH - 1, ends[0]), REC_REST_INPUT);
     assert_int_equal(rests(SYS_read, s[2], LOOP_DEPTH + 1, ends[0]), REC_REST_INPUT);

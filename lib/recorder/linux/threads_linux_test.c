@@ -1,5 +1,4 @@
-/* Tests captures of all threads: blocked ones, running ones, ones that end, and ones in a
- * deadlock. */
+/* Tests captures of all threads: threads that are blocked, run, end, or are in a deadlock. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -255,7 +254,7 @@ static void threads_that_have_no_processor_do_not_hold_the_capture_up(void **sta
         assert_string_equal(t->name, w[i].name);
         assert_true(t->stack.count == 0 || stack_is_right(&w[i], &t->stack));
     }
-    /* Waiting for an answer is no work. */
+    /* The capture must not spend processor time while it waits for an answer. */
     assert_true(end.tv_sec - begin.tv_sec <= 1);
 }
 
@@ -357,7 +356,7 @@ static void threads_in_a_deadlock_wait_for_each_other(void **state) {
         assert_int_equal(t[i]->waits_for.owner, w[!i].tid);
         assert_true(t[i]->waits_for.address == (uint64_t)(uintptr_t)&w[!i].mutex);
     }
-    /* The chain of owners goes round, and ends. */
+    /* The chain of owners is a circle; following it must end. */
     capture(f, w[1].tid, 8);
     assert_int_equal(f->count, 2);
 }

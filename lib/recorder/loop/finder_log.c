@@ -1,4 +1,4 @@
-/* The log of waits from which a finder tells what was idle. */
+/* The log of waits, from which a finder computes the times in which the loop was idle. */
 #include "loop/finder_log.h"
 
 #include <string.h>
@@ -46,8 +46,8 @@ void finder_log_wait(struct loop_finder *f, const struct finder_candidate *c, ui
     f->runs[f->run_count++] = (struct finder_run){number, {now_ns, now_ns}};
 }
 
-/* Is the run one of the believed loop's, or one of earlier waits that count as a modal loop's? The
- * waits for replies while a library starts are shorter in all. */
+/* Is the run one of the believed loop's, or one of earlier waits that count as a modal loop's?
+ * (Waits for replies while a library starts take less time in all.) */
 static bool is_told(const struct loop_finder *f, const struct finder_run *run, uint64_t from_ns) {
     const struct finder_candidate *loop = finder_loop(f), *c = &f->candidates[run->candidate];
     bool modal = loop != NULL && c->place == loop->place && c->depth < loop->depth && !c->refused &&

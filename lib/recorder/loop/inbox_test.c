@@ -1,5 +1,5 @@
-/* Tests the queue from the app's threads to the monitor: its order, its end of room, which event
- * wakes the reader, and many writers at once. */
+/* Tests the queue from the app's threads to the monitor: its order, a full queue, the events that
+ * wake the reader, and many writers at once. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

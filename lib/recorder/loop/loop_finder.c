@@ -27,9 +27,10 @@ enum {
 /* Time in ns after which a place that never idles replaces an absent loop on a condition
  * variable. */
 #define BUSY_NS UINT64_C(1000000000)
-/* Time in ns that the waits of a loop, which idles, take in all; waits for replies take less. */
+/* Minimum time in ns that all waits of an idle loop take together; waits for replies take less. */
 #define LOOP_WAITS_NS UINT64_C(100000000)
-/* The same for the first belief, before which nothing is judged and nothing is lost. */
+/* The same minimum for the first loop that is believed. It is smaller, because before that nothing
+ * is judged and nothing can be lost. */
 #define FIRST_WAITS_NS UINT64_C(40000000)
 /* Shortest time in ns over which a loop on a condition variable shows that it idles. */
 #define CALM_NS UINT64_C(400000000)
@@ -196,7 +197,7 @@ static void count_streak(struct finder_candidate *c, const struct finder_candida
     c->streak++;
 }
 
-/* Has c, which waits on a condition variable, replaced a loop on descriptors? */
+/* Does c, which waits on a condition variable, replace a loop on descriptors? */
 static bool has_succeeded(const struct finder_candidate *c, const struct finder_candidate *loop,
                           uint64_t now_ns) {
     return (c->streak >= DEEPER_STREAK && waits_for_replies(loop, c) &&
@@ -214,8 +215,9 @@ static bool has_outlasted(const struct finder_candidate *c, const struct finder_
            (c->streak >= DEEPER_OFTEN && now_ns - loop->latest_ns >= ABSENT_NS);
 }
 
-/* Has c, on descriptors, waited often and not much less than the believed loop, on a condition
- * variable, because both wait by turns? It is called for each wait of c, and counts it. */
+/* Does c, on descriptors, wait often, and not much less than the believed loop, on a condition
+ * variable, because the thread waits on both by turns? The function is called for each wait of c,
+ * and counts the wait. */
 static bool waits_by_turns(const struct loop_finder *f, struct finder_candidate *c) {
     const struct finder_candidate *loop = finder_loop(f);
     if (c->rival_ns != f->believed_ns) {
@@ -320,8 +322,8 @@ static void look_for_calm(struct finder_candidate *c, uint64_t now_ns) {
     }
 }
 
-/* Are c's waits enough to be believed as the first loop? Libraries that wait for replies while they
- * start up do so a few times, and not for long. */
+/* Are c's waits enough to be believed as the first loop? Libraries that start up also wait for
+ * replies, but only a few times and not for long. */
 static bool qualifies_first(const struct loop_finder *f, const struct finder_candidate *c,
                             uint64_t now_ns) {
     if (c->waits < FINDER_QUALIFIES || f->allowed != NULL) {
@@ -433,8 +435,8 @@ void finder_end(struct loop_finder *f, uint64_t now_ns) {
     f->open = 0;
 }
 
-/* Is c more likely to be the program's loop than `than`, now that no more waits come? Both must
- * have waited often enough to qualify. */
+/* Is c more likely to be the program's loop than `than`? The question is asked once no more waits
+ * come, and both must have waited often enough to qualify. */
 static bool is_better_at_end(const struct loop_finder *f, const struct finder_candidate *c,
                              const struct finder_candidate *than) {
     const struct finder_candidate *loop = finder_loop(f);

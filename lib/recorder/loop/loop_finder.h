@@ -89,8 +89,8 @@ enum finder_news {
                     */
 };
 
-/* Waits with short pauses between them, from the start of the first to the end of the last; begin =
- * end: turns that did not wait. */
+/* Waits with short pauses between them, from the start of the first to the end of the last; If
+ * begin = end, the interval stands for turns that did not wait. */
 struct finder_interval {
     uint64_t begin_ns, end_ns;
 };
@@ -168,8 +168,8 @@ void finder_end(struct loop_finder *f, uint64_t now_ns);
  * ends or is no longer watched. It may make news for finder_take_news. */
 void finder_finish(struct loop_finder *f, uint64_t now_ns);
 
-/* Forgets when the waits before now_ns were, because some may have been missed since. What is known
- * of places remains. */
+/* Forgets the times of the waits before now_ns, because some waits may have been missed since. The
+ * candidates and their places are kept. */
 void finder_miss(struct loop_finder *f, uint64_t now_ns);
 
 /* Forgets the waits for condition variables, of which some may have been missed, except those of

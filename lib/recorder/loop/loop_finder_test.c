@@ -1,4 +1,4 @@
-/* Tests which waits are taken for the event loop's, at once and in hindsight. */
+/* Tests which waits are taken for the event loop's, both when they happen and afterwards. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -48,7 +48,7 @@ static struct finder_object condition(uint64_t address) {
     return (struct finder_object){.kind = FINDER_CONDITION, .id = address};
 }
 
-/* Replaces the idle intervals, from the time on from which the finder has changed its mind. */
+/* Replaces the idle intervals from the time on since which the finder has changed its decision. */
 static void retell(struct driver *d) {
     uint64_t from;
     enum rec_past past;
@@ -153,7 +153,8 @@ static void condition_that_idles_seldom_is_no_loop(void **state) {
     assert_int_equal(place_of(&d), 0);
 }
 
-/* As a browser's renderer with a busy page: half of each stall's pause is calm. */
+/* A browser's renderer with a busy page waits so: the pauses of stalls are calm for half of the
+ * time. */
 static void busy_loop_on_a_condition_is_found_by_its_calm_times(void **state) {
     (void)state;
     struct driver d = driver();
@@ -170,7 +171,7 @@ static void busy_loop_on_a_condition_is_found_by_its_calm_times(void **state) {
     assert_int_equal(place_of(&d), LOOP);
 }
 
-/* Its share of the time counts from the first wait that is remembered. */
+/* The share of idle time counts from the first wait that the finder remembers. */
 static void condition_that_was_forgotten_is_judged_by_later_waits(void **state) {
     (void)state;
     struct driver d = driver();
@@ -391,8 +392,8 @@ static void condition_counts_only_without_descriptors(void **state) {
     assert_int_equal(place_of(&d), LOOP);
 }
 
-/* Waits as Swing's event thread does: for replies of the X server while it starts, then on a
- * condition variable. */
+/* Waits as Swing's event thread does: it waits for replies of the X server while it starts, then on
+ * a condition variable. */
 static void start_on_conditions(struct driver *d) {
     wait_for(d, 1, REPLY, DEEP, condition(0x77), 3);
     for (unsigned i = 0; i < 40; i++) {

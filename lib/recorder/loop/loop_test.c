@@ -205,7 +205,8 @@ static void an_end_that_comes_before_the_threshold_is_looked_at_is_kept(void **s
     look(f, 1100 * MS);
     rec_loop_wait(&f->poll, f->core, 1100 * MS);
     look(f, 1200 * MS);
-    rec_loop_wait(&f->poll, f->core, 1200 * MS); /* the monitor gets no processor until 1400 ms */
+    /* The monitor thread gets no processor until 1400 ms. */
+    rec_loop_wait(&f->poll, f->core, 1200 * MS);
     stopped_clock = 1328 * MS;
     stallrec_loop_sleep(&f->loop);
     stopped_clock = 1390 * MS;

@@ -46,15 +46,15 @@ void preload_resolve_exec(void) {
     preload_resolve("execve", &real.execve);
 }
 
-/* Looks the real functions up unless that is done, as the constructor of a library that is
- * initialised before this one may be the first caller. */
+/* Looks the real functions up unless that is done. The first caller may be the constructor of a
+ * library that is initialised before this one. */
 static void exec_resolve_once(void) {
     if (!real.execve) {
         preload_resolve_exec();
     }
 }
 
-/* In a child of vfork, which has its parent's memory, these do nothing. */
+/* These functions do nothing in a child of vfork, because it shares its parent's memory. */
 static void exec_begins(void) {
     if (preload_watches_process()) {
         preload_exec_begins();

@@ -151,8 +151,8 @@ static void tell_news(struct thread_watch *w, uint64_t now, bool waits) {
     }
 }
 
-/* Adds the stretch without a wait that ends at `until` to the longest ones of the process, if it is
- * one of these. */
+/* Adds the stretch without a wait that ends at `until` to the list of the process's longest ones,
+ * if it is long enough. */
 static void note_stretch(const struct thread_watch *w, uint64_t until) {
     struct preload_process *p = w->process;
     uint64_t from = w->waited_ns ? w->waited_ns : w->begin_ns;

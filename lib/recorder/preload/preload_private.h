@@ -159,7 +159,8 @@ bool preload_watches_first(void);
 /* Stops watching the calling thread for good, as its filter would kill a system call of the
  * recorder, or there is no room for it. */
 void preload_leave_thread(void);
-/* Are threads chosen by their names (--thread)? It may be called in a watched process only. */
+/* Does the user choose threads by their names (--thread)? It may be called in a watched process
+ * only. */
 bool preload_chooses_threads(void);
 /* Is the calling process watched, even if none of its threads is yet? False in the child of a
  * vfork, although it has its parent's memory. */

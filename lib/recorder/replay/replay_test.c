@@ -174,7 +174,7 @@ static void a_trace_written_of_a_replay_tells_the_same(void **state) {
     assert_int_equal(wrong, 0);
 }
 
-/* The loop goes on while the threads are captured, which a replay does not do. */
+/* The loop moves on while the threads are captured, which does not happen in a replay. */
 static void a_loop_that_goes_on_behind_a_detection_is_not_told_as_before(void **state) {
     (void)state;
     static struct text written;

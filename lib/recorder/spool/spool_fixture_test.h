@@ -152,7 +152,8 @@ static inline unsigned char *spool_bytes(const struct fixture *f) {
     return bytes;
 }
 
-/* Does what a process's death does to a spool: its mapping and its lock go, its file stays. */
+/* Leaves the spool as a process's death does: without its mapping and its lock, but with its
+ * file. */
 static inline void die(struct fixture *f) {
     rec_spool_close(&f->spool, -1);
 }

@@ -1,4 +1,5 @@
-/* Tests what the spool holds, and what damage to its file, its folder and its disk does. */
+/* Tests the content of the spool, and the effects of damage to its file, its folder and its
+ * disk. */
 #include "spool/spool_fixture_test.h"
 
 static const unsigned char *slot(const unsigned char *bytes, unsigned i) {

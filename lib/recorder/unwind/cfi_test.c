@@ -1,5 +1,5 @@
 /* Reads made-up .eh_frame sections: each instruction of call frame information, each encoding and
- * augmentation, and what is refused. */
+ * augmentation, and sections that must be refused. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -299,7 +299,7 @@ static void entries_have_many_forms(void **state) {
         for (s.form = SCANNED; s.form <= TABLE; s.form++) {
             struct cfi_row row;
             enum cfi_status st = find_row(&s, &row);
-            /* A search of all entries passes over damaged ones. */
+            /* A search through all entries skips damaged ones. */
             enum cfi_status expected =
                 forms[i].status == CFI_BAD && s.form == SCANNED ? CFI_NONE : forms[i].status;
             if (st != expected || (st == CFI_OK && (row.start != FUNCTION || row.signal_frame ||

@@ -1,4 +1,5 @@
-/* Prologues and calls of x86-64, as bytes: what is counted, and what makes the answer unknown. */
+/* Tests, on bytes of x86-64 code, which prologues and calls are counted, and which code makes the
+ * answer unknown. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -375,7 +375,7 @@ static void code_made_at_run_time_is_followed_by_its_frame_pointers(void **state
     assert_true(frames[0].pc == made && frames[0].function == 0);
     assert_true(frames[1].pc == made + 0x100);
     assert_true(frames[2].pc == s->frames[2].pc);
-    /* A chain whose return address is impossible ends there. */
+    /* A chain of frame pointers ends at an impossible return address. */
     words[3] = 0;
     assert_int_equal(unwind_async(blind, &regs, &stack, frames, 4, &end), 1);
     assert_int_equal(end, UNWIND_LOST);
@@ -406,7 +406,8 @@ static void a_word_that_no_call_can_have_left_is_no_return_address(void **state)
         cfi_set_async(&regs, CFI_FP, base + 16);
         assert_int_equal(unwind_async(unwinder, &regs, &stack, frames, 8, &end), 1);
         assert_int_equal(end, UNWIND_LOST);
-        /* The same word by rules: the pc is the first instruction of a function. */
+        /* The impossible word is reached by rules here: the pc is the first instruction of a
+         * function. */
         words[0] = impossible[i];
         cfi_set_async(&regs, CFI_PC, s->frames[2].function);
         cfi_set_async(&regs, CFI_RA, ARCH_LINKS ? impossible[i] : s->frames[2].function);

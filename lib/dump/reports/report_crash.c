@@ -235,6 +235,15 @@ static bool is_cut_address(const struct reading *t, const struct crash_frame *f)
     return last && f->digits < t->digits;
 }
 
+/* Is the row of the address of the thread's frame before it, without a name or an image's address?
+ * App Store Connect writes such rows for functions that were inlined there, and does not count
+ * them. */
+static bool is_nameless_row(const struct reading *t, const struct crash_frame *f) {
+    const size_t count = t->r->frames.len;
+    return count > t->thread.stack.first && f->has_address && f->address > 0 && !f->symbol &&
+           !f->has_base && t->r->frames.data[count - 1].address == report_strip(t->r, f->address);
+}
+
 /* Adds the frame that was read. One without an address is added as 0, to keep its place. */
 static enum st end_frame(struct reading *t) {
     struct crash_frame f;
@@ -248,6 +257,9 @@ static enum st end_frame(struct reading *t) {
     }
     if (before && f.has_address && strcmp(before, line) == 0) {
         t->twice++;
+        return ST_OK;
+    }
+    if (is_nameless_row(t, &f)) {
         return ST_OK;
     }
     if (check_order(t, f.index, &belongs) != ST_OK || !belongs) {
@@ -286,12 +298,20 @@ static enum st crash_end_thread(struct reading *t) {
     return report_add_thread(t->r, &t->thread);
 }
 
-/* Returns the name in "Dispatch queue: com.apple.main-thread", else the whole text; NULL: it is
- * empty. */
-static const char *queue_name(const char *s) {
-    static const char prefix[] = "Dispatch queue:";
+/* Returns the name in "Dispatch queue: com.apple.main-thread"; in "tid_103 Dispatch queue: …", the
+ * thread's own name; else the whole text; NULL: it is empty. */
+static const char *thread_name(struct report *r, const char *s) {
+    static const char queue[] = "Dispatch queue:";
     s = report_skip_blanks(s);
-    s = strncmp(s, prefix, sizeof prefix - 1) == 0 ? report_skip_blanks(s + sizeof prefix - 1) : s;
+    const char *at = strstr(s, queue), *end = at;
+    if (at == s) {
+        s = report_skip_blanks(s + sizeof queue - 1);
+    } else if (at && at[-1] == ' ') {
+        while (end > s && end[-1] == ' ') {
+            end--;
+        }
+        return report_text(r, s, (size_t)(end - s));
+    }
     return *s ? s : NULL;
 }
 
@@ -311,7 +331,7 @@ static enum st take_thread_line(struct reading *t, bool *taken) {
         t->last_thread = id > t->last_thread ? id : t->last_thread;
         t->numbered++;
     }
-    t->thread.name = h.name ? queue_name(h.name) : t->thread.name;
+    t->thread.name = h.name ? thread_name(t->r, h.name) : t->thread.name;
     if (h.is_name) {
         t->named = true;
         return ST_OK;

@@ -165,7 +165,8 @@ static void read_rest(struct report *r, const char *s, struct crash_frame *out) 
         out->has_base = out->base > 0 && out->base <= out->address;
         s = take_frame_offset(&rest, &offset) ? symbol_behind(r, report_skip_blanks(rest)) : NULL;
     }
-    out->symbol = s && *s ? s : NULL;
+    /* "+ -1 (:-1)", an offset without a name, is App Store Connect's for an unknown function */
+    out->symbol = s && *s && strncmp(s, "+ ", 2) != 0 ? s : NULL;
     out->joined = s && is_joined(s);
 }
 

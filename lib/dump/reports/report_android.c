@@ -38,6 +38,8 @@ struct android {
     bool headless;    /* the first process has no "----- pid" line, but other lines of a process */
     bool cut;         /* lines of another process follow before the end of the first */
     bool main_seen;   /* the thread with id 1 has begun */
+    bool mail;        /* the line before is of a mail's head */
+    bool subject;     /* a subject was read, and no empty line since */
     bool channels;    /* the lines are of "Waiting Channels", which have an end of their own */
     bool all;         /* the text says that it has all processes, whether or not they hung */
     int64_t hung;     /* id of the first process that the system dumped; 0 = not told */
@@ -421,6 +423,23 @@ static void take_xcrash_line(struct android *t) {
     }
 }
 
+/* Reads a line in front of the threads. The subject among a mail's headers is not the system's. */
+static void read_preface(struct android *t) {
+    if (android_is_mail_header(t->line)) {
+        t->r->reason = t->subject ? NULL : t->r->reason;
+        t->r->at_ms = t->subject ? -1 : t->r->at_ms;
+        t->mail = true;
+        return;
+    }
+    const bool subject = android_line_begins(t->line, "Subject:");
+    if (!*t->line) {
+        t->mail = t->subject = false;
+    } else if (!(subject && t->mail)) {
+        t->subject = t->subject || subject;
+        android_read_header(t->r, t->line, &t->arch);
+    }
+}
+
 /* Is this the first line of the thread again, before anything of it was read? The Play Console
  * writes the line twice, once without the priority. */
 static bool is_same_heading(const struct android *t, const struct android_thread_line *head) {
@@ -455,7 +474,7 @@ static enum st android_take_line(struct android *t) {
         return taken && err_is(t->r->e) ? ST_ERR : ST_OK;
     }
     if (t->r->threads.len == 0) {
-        android_read_header(t->r, t->line, &t->arch);
+        read_preface(t);
     } else {
         t->stray += android_is_frame(t->line);
     }

@@ -59,6 +59,25 @@ static bool begins_with_subject(struct span text, bool *more) {
     return false;
 }
 
+/* Does the text begin with a mail's headers, "From:" first, and behind a subject with a trace? */
+static bool begins_with_mail(struct span text, bool *more) {
+    enum { HEADERS_MAX = 8 };
+    struct span line;
+    for (size_t i = 0; i < HEADERS_MAX && line_has_head(text, i == 0 ? "From: " : ""); i++) {
+        if (line_has_head(text, "Subject: ")) {
+            return begins_with_subject(text, more);
+        }
+        if (!android_whole_line(&text, &line)) {
+            *more = true;
+            return false;
+        }
+        if (!memchr(line.p, ':', line_len(line))) {
+            return false;
+        }
+    }
+    return false;
+}
+
 /* Does the text begin with a thread's first line and, as proof, a frame or a property of the
  * thread? *more is set if further bytes would decide. */
 static bool begins_with_thread(struct span text, bool *more) {
@@ -167,6 +186,11 @@ bool android_begins(struct span text, bool *more) {
         return line_has_head(text, "Subject: ") && begins_with_subject(text, more);
     case 'I':
         return begins_with_bare_subject(text, more) || begins_with_thread(text, more);
+    case 'F':
+        if (begins_with_mail(text, more)) {
+            return true;
+        }
+        /* fall through */
     default:
         if (begins_with_thread(text, more)) {
             return true;

@@ -225,6 +225,28 @@ bool android_is_spaced(struct span text) {
 
 /* ---- headers ---- */
 
+bool android_is_mail_header(const char *line) {
+    static const char *const headers[] = {"From: ",
+                                          "To: ",
+                                          "Cc: ",
+                                          "Date: ",
+                                          "Sent: ",
+                                          "Message-ID: ",
+                                          "Reply-To: ",
+                                          "Received: ",
+                                          "MIME-Version: ",
+                                          "Content-Type: ",
+                                          "Return-Path: ",
+                                          "User-Agent: ",
+                                          "Content-Transfer-Encoding: "};
+    for (size_t i = 0; i < sizeof headers / sizeof *headers; i++) {
+        if (android_text_begins(line, headers[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
 void android_section_time(const char *line, size_t len, char out[ANDROID_TIME_MAX]) {
     static const char before[] = " at ", behind[] = " -----";
     const char *at = NULL, *end = line + len;

@@ -55,6 +55,8 @@ enum { ANDROID_TIME_MAX = 64 };
 #define ANDROID_INPUT_SUBJECT "Input dispatching timed out"
 /* The heading, in a bug report, of the stacks of all processes at one moment. */
 #define ANDROID_ALL_PROCESSES "------ VM TRACES JUST NOW "
+/* Is the line a header of a mail other than its subject? */
+bool android_is_mail_header(const char *line);
 /* Reads a line in front of the threads: what happened, the app, the system. *arch becomes the
  * architecture if the line tells it. */
 void android_read_header(struct report *r, const char *line, const char **arch);

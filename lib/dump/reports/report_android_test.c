@@ -561,6 +561,31 @@ static void frames_of_the_play_console_may_stand_apart(void **state) {
     release_converted(&c);
 }
 
+static void the_subject_of_a_mail_is_not_the_systems(void **state) {
+    static const struct {
+        const char *head, *reason;
+        int at_ms;
+    } rows[] = {
+        {"From: a@b.c\nTo: d@b.c\nSubject: crash, waited 7ms\n\n", NULL, -1},
+        {"Subject: crash\nMIME-Version: 1.0\nContent-Type: text/plain\n\n", NULL, -1},
+        {"From: a@b.c\nSubject: crash\n\nSubject: x. Waited 5001ms for y\n\n",
+         "x. Waited 5001ms for y", 5001},
+        {"Subject: x. Waited 5001ms for y\n\n", "x. Waited 5001ms for y", 5001},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct strbuf text = {0};
+        strbuf_addf(&text, "%s%s%s%s", rows[i].head, PROCESS, MAIN "  at a.B.c(B.java:1)\n", END);
+        struct converted c = convert_text_of(strbuf_cstr(&text));
+        const struct dump *d = only_dump(&c);
+        assert_int_equal(d->stall.at_ms, rows[i].at_ms);
+        assert_true(!strstr(d->text, "\"reason\":") == !rows[i].reason);
+        assert_non_null(strstr(d->text, rows[i].reason ? rows[i].reason : ""));
+        release_converted(&c);
+        strbuf_release(&text);
+    }
+}
+
 int main(void) {
     dump_library_init();
     const struct CMUnitTest tests[] = {
@@ -589,6 +614,7 @@ int main(void) {
         cmocka_unit_test(one_process_of_all_can_be_asked_for),
         cmocka_unit_test(a_thread_with_the_processs_id_is_the_main_one),
         cmocka_unit_test(frames_of_the_play_console_may_stand_apart),
+        cmocka_unit_test(the_subject_of_a_mail_is_not_the_systems),
         cmocka_unit_test(the_head_of_xcrash_is_read),
         cmocka_unit_test(the_end_of_waiting_channels_is_not_the_process_s),
     };

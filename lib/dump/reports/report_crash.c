@@ -40,6 +40,7 @@ struct reading {
     size_t digits;              /* digits of the address of the last frame */
     struct crash_images images; /* images that the frames name */
     struct report_image_lines image_lines;
+    bool other_head;   /* a second, different "Exception Type:" was read */
     bool of_exception; /* frames outside of threads are those of an exception's text */
     bool named;        /* "Thread N name:" was read, and "Thread N:" was not */
     size_t own_words;  /* lines of "Application Specific Information:" taken, plus one; 0 = not
@@ -95,6 +96,7 @@ static bool crash_read_exception(struct reading *t) {
             t->last_thread = (int64_t)thread;
         }
     } else if ((value = report_line_value(t->line, "Exception Type")) != NULL) {
+        t->other_head = t->other_head || (t->exception && strcmp(t->exception, value) != 0);
         t->exception = value;
         r->reason = r->reason ? r->reason : value;
     } else if ((value = report_line_value(t->line, "Exception Codes")) != NULL ||
@@ -488,6 +490,9 @@ static void tell_lacks(struct reading *t) {
     report_lack_count(r, t->twice, "frame whose line stands twice",
                       "frames whose lines stand twice");
     report_lack_frames(r);
+    if (t->other_head) {
+        report_lack(r, "a second \"Exception Type:\": headers may be those of another report");
+    }
     if (!t->in_images) {
         report_lack(r, "the text ends without \"Binary Images\", so images have no UUID");
     } else {

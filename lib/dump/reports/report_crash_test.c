@@ -94,6 +94,31 @@ static void a_thread_with_a_queue_keeps_its_own_name(void **state) {
     release_converted(&c);
 }
 
+/* ipsw(1) writes a colon behind the frame's number, and how far the image was moved. */
+static void frames_of_ipsw_are_read(void **state) {
+    (void)state;
+    struct converted c = convert_text_of(
+        HEAD "Thread 0 Crashed:\n  0: libx.dylib (slide=0x27010000) 0x1bc39e1e0 _send + 32\n"
+             "  1: Shop (slide=0x10000)           0x100000020 _main + 4\n");
+    const struct dump *d = only_dump(&c);
+    check_frames(&d->threads[0].stack, FRAMES(0x1bc39e1e0, 0x100000020));
+    assert_int_equal(d->image_count, 2);
+    assert_string_equal(d->images[dump_image_at(d, 0x100000020)].name, "Shop");
+    assert_non_null(strstr(d->text, "\"_send\",32"));
+    release_converted(&c);
+}
+
+static void a_second_head_is_told(void **state) {
+    (void)state;
+    struct converted c =
+        convert_text_of(HEAD "Exception Type: EXC_CRASH (SIGABRT)\n\n"
+                             "Exception Type: EXC_BAD_ACCESS (SIGSEGV)\nThread 0 Crashed:\n"
+                             "0 Shop 0x0000000100000010 f + 16\n" LISTED);
+    assert_string_equal(lack_of(only_dump(&c)),
+                        "a second \"Exception Type:\": headers may be those of another report");
+    release_converted(&c);
+}
+
 static void what_a_process_used_is_its_kind(void **state) {
     static const char *const kinds[][2] = {
         {"WAKEUPS\nException Message: (Limit 150/sec) Observed 195/sec over 300 secs", "cpu"},
@@ -423,6 +448,8 @@ int main(void) {
         cmocka_unit_test(words_before_a_crash_make_it_no_spindump),
         cmocka_unit_test(rows_without_a_name_are_no_frames),
         cmocka_unit_test(a_thread_with_a_queue_keeps_its_own_name),
+        cmocka_unit_test(frames_of_ipsw_are_read),
+        cmocka_unit_test(a_second_head_is_told),
         cmocka_unit_test(what_a_process_used_is_its_kind),
         cmocka_unit_test(frames_of_another_thread_are_left_out),
         cmocka_unit_test(images_come_from_frames_if_none_are_listed),

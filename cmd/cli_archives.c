@@ -167,6 +167,7 @@ static bool read_archive(int fd, const struct archive_reading *outer) {
                                      .take = take_member,
                                      .complain = fail_member,
                                      .wants_any = wants_any_member,
+                                     .whole = true,
                                      .left = a.left};
     enum st st = packed_read_open(fd, a.name, &spill, &v, &e);
     if (st == ST_NONE && lseek(fd, 0, SEEK_SET) == 0) {

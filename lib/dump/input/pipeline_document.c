@@ -163,6 +163,32 @@ static bool has_session_mark(const char *text, size_t len) {
     return false;
 }
 
+static enum st read_cut(struct document *doc, struct span text, unsigned nested, const char *name,
+                        struct err *e);
+
+/* Reads the reports that a JSON document has as strings, as exports of logs and trackers do: each
+ * string value, at any depth, whose text begins as a report or a dump does. ST_NONE: there is none.
+ */
+static enum st read_strings(struct document *doc, const struct document_source *s, struct err *e) {
+    enum { TEXT_MIN = 64 };
+    struct span rest = s->text;
+    struct strbuf text = {0};
+    enum st result = ST_NONE, st = ST_OK;
+    if (s->nested >= NESTED_MAX ||
+        scan_check(rest.p, (size_t)(rest.end - rest.p), 0, NULL) != ST_OK) {
+        return ST_NONE;
+    }
+    while ((st = stream_record_string(&rest, &text, e)) == ST_OK) {
+        const char *p = strbuf_cstr(&text);
+        if (text.len >= TEXT_MIN && report_is_recognised(p, text.len, doc->d->maps)) {
+            enum st one = read_cut(doc, (struct span){p, p + text.len}, s->nested + 1, "text", e);
+            result = result == ST_ERR ? ST_ERR : one;
+        }
+    }
+    strbuf_release(&text);
+    return st == ST_ERR ? ST_ERR : result;
+}
+
 /* Reads a dump, a session record or a report. */
 static enum st read_converted(struct document *doc, const struct document_source *s,
                               struct err *e) {
@@ -182,6 +208,10 @@ static enum st read_converted(struct document *doc, const struct document_source
         return st;
     }
     if (!has_session_mark(s->text.p, len)) {
+        st = read_strings(doc, s, e);
+        if (st != ST_NONE) {
+            return st;
+        }
         return err_set(e, ERR_FORMAT, "JSON, but neither a stall dump nor a report");
     }
     st = piece_take_text(&t, s->text, s->lent, e);

@@ -84,6 +84,24 @@ static enum st add_record_string(struct strbuf *out, struct span value, struct e
     return strbuf_check(out, e);
 }
 
+enum st stream_record_string(struct span *rest, struct strbuf *out, struct err *e) {
+    while (rest->p < rest->end && (rest->p = memchr(rest->p, '"', (size_t)(rest->end - rest->p)))) {
+        struct token t = {0};
+        const struct span string = *rest;
+        const char *behind = token_string(rest->p, rest->end, &t);
+        if (!behind) {
+            break;
+        }
+        rest->p = token_skip_space(behind, rest->end);
+        if (rest->p == rest->end || *rest->p != ':') { /* it is no member's name */
+            strbuf_clear(out);
+            return add_record_string(out, (struct span){string.p, behind}, e);
+        }
+    }
+    rest->p = rest->end;
+    return ST_NONE;
+}
+
 enum st stall_input_read(struct stall_input *out, struct span text, struct err *e) {
     struct span value;
     enum st st = scan_check(text.p, (size_t)(text.end - text.p), 0, e);

@@ -27,6 +27,10 @@ struct stall_input {
     struct strbuf text; /* the input, without a byte order mark */
 };
 
+/* Takes the next string value, at any depth, of JSON whose grammar was checked, and sets *out to
+ * its decoded text. ST_NONE: there is none. */
+enum st stream_record_string(struct span *rest, struct strbuf *out, struct err *e) BASE_MUST_USE;
+
 /* Reads a RECORD_INPUT; *out must be empty. "name" may be missing; "text" must be a string. What
  * JSON strings cannot hold becomes U+FFFD, as in dumps. ST_ERR: ERR_FORMAT or ERR_TRUNCATED if it
  * is not JSON or lacks a text, ERR_LIMIT, ERR_UNSUPPORTED if it is of another version, ERR_NOMEM.

@@ -46,6 +46,19 @@ static void records_are_known_by_their_format(void **state) {
     }
 }
 
+static void strings_are_taken_at_any_depth(void **state) {
+    struct span rest = span_of("{\"a\":\"x\\ny\",\"b\":[1,\"\",{\"c\" : \"z: \\\"\"}],\"d\":null}");
+    const char *const want[] = {"x\ny", "", "z: \""};
+    struct strbuf out = {0};
+    (void)state;
+    for (size_t i = 0; i < sizeof want / sizeof *want; i++) {
+        assert_int_equal(stream_record_string(&rest, &out, NULL), ST_OK);
+        assert_string_equal(strbuf_cstr(&out), want[i]);
+    }
+    assert_int_equal(stream_record_string(&rest, &out, NULL), ST_NONE);
+    strbuf_release(&out);
+}
+
 static void an_input_gives_its_text(void **state) {
     static const struct {
         const char *record, *name, *text;
@@ -108,6 +121,7 @@ static void a_refusal_is_written_and_told(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(records_are_known_by_their_format),
+        cmocka_unit_test(strings_are_taken_at_any_depth),
         cmocka_unit_test(an_input_gives_its_text),
         cmocka_unit_test(an_input_without_a_text_is_refused),
         cmocka_unit_test(a_refusal_is_written_and_told),

@@ -227,9 +227,12 @@ static size_t code_len(struct span line) {
     while (ticks < TICKS_MAX && line.p + ticks < line.end && line.p[ticks] == '`') {
         ticks++;
     }
-    struct span rest = line_trim((struct span){line.p + ticks, line.end});
-    bool words = line_len(rest) > 0 && memchr(rest.p, ' ', line_len(rest));
-    return ticks > 0 && words ? (size_t)(rest.p - line.p) : tags_len(line);
+    const struct span rest = line_trim((struct span){line.p + ticks, line.end});
+    const char *blank = rest.p;
+    while (blank < rest.end && *blank != ' ') {
+        blank++;
+    }
+    return ticks > 0 && blank < rest.end ? (size_t)(rest.p - line.p) : tags_len(line);
 }
 
 /* Cuts the tags </code> and </pre> off the end of a line. */

@@ -74,6 +74,14 @@ static void lists_tags_and_indents_are_cut_off(void **state) {
     check("- a\nb\n", "- a\nb\n", ""); /* this is no list, because the next line is not indented */
 }
 
+static void numbered_characters_of_html_are_put_back(void **state) {
+    (void)state;
+    check("a(b)::&#x27;lambda&#x27; &#39;c&apos;&#160;&#xA0;&#34;&#60;&#x3C;&#x1F600;&#9;d\n",
+          "a(b)::'lambda' 'c'  \"<<\xf0\x9f\x98\x80\td\n", "");
+    check("&#10; &#0; &#x; &#; &#xD800; &#x110000; &#12345678; &#39 &#-1; &x27;\n",
+          "&#10; &#0; &#x; &#; &#xD800; &#x110000; &#12345678; &#39 &#-1; &x27;\n", "");
+}
+
 static void characters_of_html_are_put_back(void **state) {
     (void)state;
     check("0x10 - 0x20 Shop &lt;4c4c&gt; /x\nf(a &amp;&amp; b) -&gt; c &quot;d&quot; &x;\n",
@@ -126,6 +134,7 @@ int main(void) {
         cmocka_unit_test(numbers_of_a_few_lines_are_the_texts_own),
         cmocka_unit_test(lists_tags_and_indents_are_cut_off),
         cmocka_unit_test(characters_of_html_are_put_back),
+        cmocka_unit_test(numbered_characters_of_html_are_put_back),
         cmocka_unit_test(dockers_json_may_have_blanks),
         cmocka_unit_test(what_a_logger_writes_in_front_is_cut_off),
         cmocka_unit_test(what_lines_share_by_chance_is_their_own),

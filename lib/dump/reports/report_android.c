@@ -38,16 +38,17 @@ struct android {
     bool headless;    /* the first process has no "----- pid" line, but other lines of a process */
     bool cut;         /* lines of another process follow before the end of the first */
     bool main_seen;   /* the thread with id 1 has begun */
-    bool channels; /* the current lines belong to the part "Waiting Channels", which has its own end
-                      line */
-    bool all; /* the text has the stacks of all processes, whether or not they hung, and says so */
-    int64_t hung; /* id of the first process that the system dumped; 0 = not told */
-    int64_t pid;  /* id of the first section's process; 0 = not told */
+    bool mail;        /* the line before is of a mail's head */
+    bool subject;     /* a subject was read, and no empty line since */
+    bool channels;    /* the lines are of "Waiting Channels", which have an end of their own */
+    bool all;         /* the text says that it has all processes, whether or not they hung */
+    int64_t hung;     /* id of the first process that the system dumped; 0 = not told */
+    int64_t pid;      /* id of the first section's process; 0 = not told */
     bool in_thread;
-    bool gap;     /* empty lines follow what was read of the thread */
-    bool spaced;  /* the text has empty lines within its threads */
-    bool strayed; /* after the thread's native frames came those of another thread, whose heading is
-                     missing */
+    bool parts;         /* lines of the thread follow its first one */
+    bool gap;           /* empty lines follow what was read of the thread */
+    bool spaced;        /* the text has empty lines within its threads */
+    bool strayed;       /* the thread's native frames went on with those of another thread */
     uint64_t next;      /* number that the thread's next native frame should have */
     const char *native; /* the thread's last native frame; NULL = none */
     uint64_t missing;   /* native frames that are missing, by the gaps in the frames' numbers */
@@ -117,12 +118,20 @@ static enum st android_begin_thread(struct android *t, const struct android_thre
     t->unread += head->joined;
     t->thread.stack = report_begin_stack(t->r);
     t->attached += head->tid >= 0;
-    t->gap = t->strayed = false;
+    t->gap = t->strayed = t->parts = false;
     t->next = 0;
     t->native = NULL;
     t->thread.stack.calls = true; /* frames are addresses of calls, not return addresses */
     t->in_thread = true;
     return ST_OK;
+}
+
+/* Takes a thread that is not attached to the virtual machine for the main thread if its id in the
+ * kernel, "| sysTid=4242 nice=0 …", is the process's: main() has ended, and its thread waits for
+ * others. */
+static void read_unattached(struct android *t) {
+    const int64_t systid = t->thread.id < 0 ? pid_behind(t->line, "| sysTid=") : 0;
+    t->thread.main = t->thread.main || (systid > 0 && systid == t->pid);
 }
 
 /* Reads the state, a letter as in proc(5), from "| state=S schedstat=( 151056979 25055334 199 )
@@ -308,6 +317,7 @@ static bool is_known_line(const char *line) {
 
 static enum st take_thread_part(struct android *t) {
     const bool frames = t->r->frames.len > t->thread.stack.first;
+    t->parts = true;
     t->strayed = t->strayed || (*t->line == '|' && frames); /* the properties precede the frames */
     if (android_line_begins(t->line, "at ")) {
         t->stray += t->strayed;
@@ -320,6 +330,7 @@ static enum st take_thread_part(struct android *t) {
         return ST_OK;
     }
     if (*t->line == '|') {
+        read_unattached(t);
         read_settings(t);
     }
     android_read_wait(t);
@@ -414,6 +425,31 @@ static void take_xcrash_line(struct android *t) {
     }
 }
 
+/* Reads a line in front of the threads. The subject among a mail's headers is not the system's. */
+static void read_preface(struct android *t) {
+    if (android_is_mail_header(t->line)) {
+        t->r->reason = t->subject ? NULL : t->r->reason;
+        t->r->at_ms = t->subject ? -1 : t->r->at_ms;
+        t->mail = true;
+        return;
+    }
+    const bool subject = android_line_begins(t->line, "Subject:");
+    if (!*t->line) {
+        t->mail = t->subject = false;
+    } else if (!(subject && t->mail)) {
+        t->subject = t->subject || subject;
+        android_read_header(t->r, t->line, &t->arch);
+    }
+}
+
+/* Is this the first line of the thread again, before anything of it was read? The Play Console
+ * writes the line twice, once without the priority. */
+static bool is_same_heading(const struct android *t, const struct android_thread_line *head) {
+    const char *name = t->thread.name;
+    return t->in_thread && !t->parts && head->tid >= 0 && head->tid == t->thread.id && name &&
+           strlen(name) == head->name_len && memcmp(name, head->name, head->name_len) == 0;
+}
+
 static enum st android_take_line(struct android *t) {
     struct android_thread_line head;
     bool taken;
@@ -424,6 +460,9 @@ static enum st android_take_line(struct android *t) {
         return ST_OK;
     }
     if (android_thread_line(t->line, strlen(t->line), &head)) {
+        if (is_same_heading(t, &head)) {
+            return ST_OK;
+        }
         if (head.tid == 1 && t->main_seen) { /* a process has only one thread with id 1: the head
                                                 of another process is missing */
             t->cut = true;
@@ -437,7 +476,7 @@ static enum st android_take_line(struct android *t) {
         return taken && err_is(t->r->e) ? ST_ERR : ST_OK;
     }
     if (t->r->threads.len == 0) {
-        android_read_header(t->r, t->line, &t->arch);
+        read_preface(t);
     } else {
         t->stray += android_is_frame(t->line);
     }
@@ -482,40 +521,22 @@ static void android_tell_lacks(struct android *t) {
     }
 }
 
-/* ---- the process that is wanted ---- */
+/* ---- reading ---- */
 
-/* Is the rest of the line, from byte `at` on, this word, before a blank, a colon or the end? */
-static bool is_word_at(struct span line, size_t at, const char *word) {
-    const struct span rest = {line.p + at, line.end};
-    const char *end = rest.p + strlen(word);
-    return line_has_head(rest, word) && (end == rest.end || strchr(" :\r", *end));
-}
-
-/* Cuts the text down to the section of the process with this name or id; false: the text has
- * several sections, but none of that process. */
-static bool android_find_process(struct span *text, const char *wanted) {
-    static const char begin[] = "----- pid ", command[] = "Cmd line: ";
-    struct span rest = *text, line, found = {NULL, NULL};
-    const char *at = rest.p, *section = NULL;
-    size_t sections = 0;
-    for (; line_take(&rest, &line, NULL); at = rest.p) {
-        const bool begins = line_has_head(line, begin);
-        found.end = begins && found.p && !found.end ? at : found.end;
-        sections += begins;
-        section = begins ? at : section;
-        bool fits = (begins && is_word_at(line, sizeof begin - 1, wanted)) ||
-                    (line_has_head(line, command) && section &&
-                     is_word_at(line, sizeof command - 1, wanted));
-        if (fits && !found.p) {
-            /* The subject stands before the first section, and belongs to the process of that
-             * section. */
-            found.p = sections == 1 ? text->p : section;
-        }
+/* Leaves one main thread: the one with the process's id, else the one with id 1, which another
+ * thread gets when the main thread has left the virtual machine. False: there is none. */
+static bool choose_main(struct report *r) {
+    bool found = false, left = false;
+    for (size_t i = 0; i < r->threads.len; i++) {
+        const struct report_thread *thread = &r->threads.data[i];
+        found = found || thread->main;
+        left = left || (thread->main && thread->id < 0);
     }
-    if (found.p) {
-        *text = (struct span){found.p, found.end ? found.end : text->end};
+    for (size_t i = 0; left && i < r->threads.len; i++) {
+        struct report_thread *thread = &r->threads.data[i];
+        thread->main = thread->main && thread->id < 0;
     }
-    return found.p || sections < 2;
+    return found;
 }
 
 static enum st android_fill(struct report *r, struct span text) {
@@ -547,10 +568,8 @@ static enum st android_fill(struct report *r, struct span text) {
                        "--process has to name one");
     }
     android_tell_lacks(&t);
-    for (size_t i = 0; i < r->threads.len; i++) {
-        if (r->threads.data[i].main) {
-            return ST_OK;
-        }
+    if (choose_main(r)) {
+        return ST_OK;
     }
     return t.hung > 0 && t.pid != t.hung && r->threads.len == 0
                ? err_set(r->e, ERR_UNSUPPORTED,

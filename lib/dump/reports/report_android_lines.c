@@ -1,29 +1,13 @@
-/* Recognises Android's traces, and parses their lines. */
+/* Parses the lines of Android's traces. */
 #include <string.h>
 
 #include "base/parse.h"
 #include "dump/reports/report_android_private.h"
 #include "dump/reports/report_private.h"
-
-static size_t span_len(struct span s) {
-    return (size_t)(s.end - s.p);
-}
-
-static bool span_begins(struct span s, const char *with) {
-    size_t len = strlen(with);
-    return span_len(s) >= len && memcmp(s.p, with, len) == 0;
-}
+#include "dump/reports/report_span_private.h"
 
 static bool android_text_begins(const char *s, const char *with) {
     return strncmp(s, with, strlen(with)) == 0;
-}
-
-/* Takes the line at the start of the text. False: its line feed is not in the text. */
-static bool take_line(struct span *text, struct span *line) {
-    const char *feed = text->p < text->end ? memchr(text->p, '\n', span_len(*text)) : NULL;
-    *line = (struct span){text->p, feed ? feed : text->end};
-    text->p = feed ? feed + 1 : text->end;
-    return feed != NULL;
 }
 
 /* ---- the first line of a thread ---- */
@@ -31,7 +15,7 @@ static bool take_line(struct span *text, struct span *line) {
 /* Takes one of the words KEY=digits of a thread's first line; false: another word is there. */
 static bool android_take_number(struct span *s, const char *key, uint64_t *out) {
     size_t len = strlen(key), digits = 0;
-    if (!span_begins(*s, key)) {
+    if (!line_has_head(*s, key)) {
         return false;
     }
     while (s->p + len + digits < s->end && s->p[len + digits] >= '0' && s->p[len + digits] <= '9') {
@@ -52,7 +36,7 @@ static bool crashlytics_thread_line(struct span s, struct android_thread_line *o
     static const char mark[] = "):tid=";
     const char *open = NULL;
     uint64_t number;
-    for (const char *p = s.p; span_len((struct span){p, s.end}) >= sizeof mark; p++) {
+    for (const char *p = s.p; line_len((struct span){p, s.end}) >= sizeof mark; p++) {
         if (memcmp(p, " (", 2) == 0) {
             open = p;
         }
@@ -69,7 +53,7 @@ static bool crashlytics_thread_line(struct span s, struct android_thread_line *o
             return false;
         }
         out->tid = (int64_t)number;
-        out->runs = span_begins((struct span){open, s.end}, " (runnable)");
+        out->runs = line_has_head((struct span){open, s.end}, " (runnable)");
         return android_take_number(&rest, "systid=", &number);
     }
     return false;
@@ -105,12 +89,12 @@ bool android_thread_line(const char *line, size_t len, struct android_thread_lin
         .name = line + 1, .name_len = (size_t)(quote - line - 1), .tid = -1, .systid = -1};
     s.p = quote + 1;
     span_skip_space(&s);
-    s.p += span_begins(s, "daemon ") ? 7 : 0;
+    s.p += line_has_head(s, "daemon ") ? 7 : 0;
     (void)android_take_number(&s, "prio=", &number);
     bool tid = android_take_number(&s, "tid=", &number);
     out->tid = tid ? (int64_t)number : -1;
     if (tid) {
-        out->runs = span_begins(s, "Runnable");
+        out->runs = line_has_head(s, "Runnable");
         out->joined = goes_on_behind_state(s);
         return s.p < s.end && *s.p >= 'A' && *s.p <= 'Z'; /* the state follows */
     }
@@ -118,7 +102,7 @@ bool android_thread_line(const char *line, size_t len, struct android_thread_lin
         out->systid = (int64_t)number;
         return true;
     }
-    return span_begins(s, "(not attached)");
+    return line_has_head(s, "(not attached)");
 }
 
 /* ---- a frame of native code ---- */
@@ -146,7 +130,7 @@ static bool take_group(struct span *s, struct span *group) {
 
 /* Is the text in brackets the one that ART writes for a function without a name? */
 static bool is_unnamed(struct span group) {
-    return span_len(group) == 3 && memcmp(group.p, "???", 3) == 0;
+    return line_len(group) == 3 && memcmp(group.p, "???", 3) == 0;
 }
 
 bool android_native_line(const char *line, struct android_native_line *out) {
@@ -163,23 +147,22 @@ bool android_native_line(const char *line, struct android_native_line *out) {
     s = report_skip_blanks(s + digits);
     struct span rest = {s, s + strlen(s)}, group;
     while (take_group(&rest, &group)) {
-        if (span_begins(group, "BuildId: ")) {
+        if (line_has_head(group, "BuildId: ")) {
             out->build_id = group.p + 9;
-            out->build_id_len = span_len(group) - 9;
-        } else if (span_begins(group, "offset 0x")) {
-            /* "offset 0x…" is the position of the file in its package; the frame's address is
-             * relative to the file, so the offset is not needed. */
-            continue;
-        } else if (span_begins(group, "deleted")) {
+            out->build_id_len = line_len(group) - 9;
+        } else if (line_has_head(group, "offset 0x")) {
+            continue; /* "offset" is that of the file in its package; the address is the file's own
+                       */
+        } else if (line_has_head(group, "deleted")) {
             rest.end = group.end + 1; /* Linux appends "(deleted)" to the path of a removed file */
             break;
         } else if (!out->symbol && !is_unnamed(group)) {
             out->symbol = group.p;
-            out->symbol_len = span_len(group);
+            out->symbol_len = line_len(group);
         }
     }
     out->path = rest.p;
-    out->path_len = span_len(rest);
+    out->path_len = line_len(rest);
     return true;
 }
 
@@ -205,198 +188,60 @@ bool android_is_joined(const char *line) {
     return strstr(line, " at ") || strstr(line, "native: #");
 }
 
+/* Is the line a thread's first one? */
+static bool is_thread_line(struct span line) {
+    struct android_thread_line head;
+    return line.p < line.end && android_thread_line(line.p, line_len(line), &head);
+}
+
+static bool begins_part(struct span line) {
+    return line_has_head(line, "| ") || line_has_head(line, "at ") ||
+           line_has_head(line, "native: #") || line_has_head(line, "#");
+}
+
 bool android_is_spaced(struct span text) {
-    struct android_thread_line head;
     struct span line;
-    bool whole = true;
+    size_t apart = 0, together = 0;
+    bool empty = false, thread = false, frame = false, whole = true;
     while (whole && text.p < text.end) {
-        whole = take_line(&text, &line);
-        span_skip_space(&line);
-        if (line.p < line.end && android_thread_line(line.p, span_len(line), &head)) {
-            const char *behind = text.p;
-            span_skip_space(&text);
-            bool empty = memchr(behind, '\n', (size_t)(text.p - behind)) != NULL;
-            if (empty && (span_begins(text, "| ") || span_begins(text, "at ") ||
-                          span_begins(text, "native: #") || span_begins(text, "#0"))) {
-                return true;
-            }
+        whole = android_whole_line(&text, &line);
+        line = line_trim(line);
+        if (line.p == line.end) {
+            empty = true;
+            continue;
         }
-    }
-    return false;
-}
-
-/* ---- recognition ---- */
-
-static bool is_section(struct span line) {
-    return span_begins(line, "----- pid ") || span_begins(line, "----- dumping pid");
-}
-
-/* Is the line one of those that the system writes before the first process? */
-static bool is_preface(struct span line) {
-    return span_begins(line, "RssHwmKb: ") || span_begins(line, "--- CriticalEventLog ---") ||
-           span_begins(line, ANDROID_ALL_PROCESSES);
-}
-
-/* Skips blank lines and leading blanks. */
-static void skip_blank_lines(struct span *text) {
-    span_skip_space(text);
-}
-
-/* Skips the sections on the machine's load that the system writes behind the subject since Android
- * 13: "----- Output from /proc/pressure/memory -----" up to "----- End output …". */
-static void skip_output(struct span *text) {
-    struct span line;
-    while (span_begins(*text, "----- Output from ")) {
-        bool within = true;
-        while (within && take_line(text, &line)) {
-            span_skip_space(&line); /* the whole trace may be indented, so this line may be, too */
-            within = !span_begins(line, "----- End output");
-        }
-        skip_blank_lines(text);
-    }
-}
-
-/* Does the text begin with a subject, of up to SUBJECT_LINES lines, which the rest of the preface
- * or a process follows? *more is set if further lines would decide. */
-static bool begins_with_subject(struct span text, bool *more) {
-    enum { SUBJECT_LINES = 8 };
-    struct span line;
-    for (size_t i = 0; i < SUBJECT_LINES; i++) {
-        if (!take_line(&text, &line)) {
-            *more = true;
-            return false;
-        }
-        skip_blank_lines(&text);
-        skip_output(&text);
-        if (is_preface(text) || is_section(text)) {
+        const bool part = begins_part(line);
+        if (thread && empty && part) {
             return true;
         }
-        if (text.p == text.end) {
-            *more = true;
-            return false;
-        }
+        const bool next = part && *line.p != '|';
+        apart += frame && next && empty;
+        together += frame && next && !empty;
+        thread = is_thread_line(line);
+        frame = next;
+        empty = false;
     }
-    return false;
+    return apart > together;
 }
 
-/* Does the text begin with a thread's first line and, as proof, a frame or a property of the
- * thread? *more is set if further bytes would decide. */
-static bool begins_with_thread(struct span text, bool *more) {
-    static const char *const parts[] = {
-        "| group=", "| sysTid=", "| state=", "at ",        "native: #",
-        "kernel: ", "#00 ",      "- ",       "(no managed"};
-    struct android_thread_line head;
-    struct span line;
-    if (!take_line(&text, &line)) {
-        *more = *more || (span_len(line) < 256 && *line.p == '"');
-        return false;
-    }
-    if (!android_thread_line(line.p, span_len(line), &head) || head.tid < 0) {
-        return false;
-    }
-    skip_blank_lines(&text);
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
-        if (span_begins(text, parts[i])) {
-            return true;
-        }
-    }
-    *more = *more || span_len(text) < sizeof "(no managed";
-    return false;
-}
+/* ---- headers ---- */
 
-/* Does the text begin with the subject alone, as the Play Console shows it, and a thread? */
-static bool begins_with_bare_subject(struct span text, bool *more) {
-    struct span line;
-    if (!span_begins(text, ANDROID_INPUT_SUBJECT)) {
-        return false;
-    }
-    if (!take_line(&text, &line)) {
-        *more = true;
-        return false;
-    }
-    skip_blank_lines(&text);
-    *more = *more || text.p == text.end;
-    return begins_with_thread(text, more);
-}
-
-/* Does the text begin with the comments that Crashlytics writes, and a thread? */
-static bool begins_with_crashlytics(struct span text, bool *more) {
-    enum { COMMENTS_MAX = 16 };
-    struct span line;
-    if (!span_begins(text, "# Crashlytics - ")) {
-        return false;
-    }
-    for (size_t i = 0; i < COMMENTS_MAX && text.p < text.end && *text.p == '#'; i++) {
-        if (!take_line(&text, &line)) {
-            *more = true;
-            return false;
-        }
-        skip_blank_lines(&text);
-    }
-    *more = *more || text.p == text.end;
-    return begins_with_thread(text, more);
-}
-
-/* Does the text begin with the head of xCrash's report of an ANR? xCrash's other reports are about
- * crashes. */
-static bool begins_with_xcrash(struct span text, bool *more) {
-    enum { TITLE_LINES = 3 };
-    struct span line;
-    if (span_begins(text, "*** *** ***") && !take_line(&text, &line)) {
-        *more = true;
-        return false;
-    }
-    skip_blank_lines(&text);
-    if (!span_begins(text, "Tombstone maker: '")) {
-        *more = *more || text.p == text.end;
-        return false;
-    }
-    for (size_t i = 0; i < TITLE_LINES; i++) {
-        bool whole = take_line(&text, &line);
-        if (span_begins(line, "Crash type: 'anr'")) {
-            return true;
-        }
-        *more = *more || !whole;
-        skip_blank_lines(&text);
-    }
-    return false;
-}
-
-bool android_begins(struct span text, bool *more) {
-    if (span_len(text) > REPORT_LOOK_MAX) {
-        text.end = text.p + REPORT_LOOK_MAX;
-    }
-    if (text.p == text.end) {
-        return false;
-    }
-    switch (*text.p) {
-    case '"':
-        return begins_with_thread(text, more);
-    case '#':
-        return begins_with_crashlytics(text, more);
-    case '*':
-    case 'T':
-        return begins_with_xcrash(text, more) || begins_with_thread(text, more);
-    case 'S':
-        return span_begins(text, "Subject: ") && begins_with_subject(text, more);
-    case 'I':
-        return begins_with_bare_subject(text, more) || begins_with_thread(text, more);
-    default:
-        if (begins_with_thread(text, more)) {
-            return true;
-        }
-        return is_section(text) || is_preface(text) || span_begins(text, "DALVIK THREADS");
-    }
-}
-
-/* Finds the first "----- pid" line of a report; false: it has none. */
-static bool has_section(struct span text, struct span *first) {
-    struct span line;
-    bool whole = true;
-    while (whole && text.p < text.end) {
-        whole = take_line(&text, &line);
-        if (span_begins(line, "----- pid ")) {
-            *first = line;
+bool android_is_mail_header(const char *line) {
+    static const char *const headers[] = {"From: ",
+                                          "To: ",
+                                          "Cc: ",
+                                          "Date: ",
+                                          "Sent: ",
+                                          "Message-ID: ",
+                                          "Reply-To: ",
+                                          "Received: ",
+                                          "MIME-Version: ",
+                                          "Content-Type: ",
+                                          "Return-Path: ",
+                                          "User-Agent: ",
+                                          "Content-Transfer-Encoding: "};
+    for (size_t i = 0; i < sizeof headers / sizeof *headers; i++) {
+        if (android_text_begins(line, headers[i])) {
             return true;
         }
     }
@@ -420,69 +265,6 @@ void android_section_time(const char *line, size_t len, char out[ANDROID_TIME_MA
         out[end - at] = 0;
     }
 }
-
-/* Are the times of the processes of lines a and b more than a minute apart? True, too, if a time
- * cannot be read, or if b's time is earlier. The system writes the process that hung and then
- * others, all within some seconds. */
-static bool is_other_time(struct span a, struct span b) {
-    enum { TOGETHER_MS = 60 * 1000 };
-    char first[ANDROID_TIME_MAX], second[ANDROID_TIME_MAX];
-    android_section_time(a.p, span_len(a), first);
-    android_section_time(b.p, span_len(b), second);
-    int64_t apart = report_time_between(first, second);
-    return apart < 0 || apart > TOGETHER_MS;
-}
-
-/* Returns the rank of a line, by which the parts of a process's section are ordered; 0: the line
- * has no rank. If a line's rank is not above that of the line before, another report begins. */
-static int rank_of(struct span line) {
-    struct android_thread_line head;
-    if (span_begins(line, "----- pid ")) {
-        return 1;
-    }
-    if (span_begins(line, "DALVIK THREADS")) {
-        return 2;
-    }
-    return android_thread_line(line.p, span_len(line), &head) && head.tid == 1 ? 3 : 0;
-}
-
-/* Returns the rank of the report's last line that has one; 0: none has. */
-static int last_rank(struct span report) {
-    const char *end = report.end;
-    while (end > report.p) {
-        const char *p = end - 1; /* the line feed */
-        while (p > report.p && p[-1] != '\n') {
-            p--;
-        }
-        int rank = rank_of((struct span){p, end});
-        if (rank > 0) {
-            return rank;
-        }
-        end = p;
-    }
-    return 0;
-}
-
-bool android_ends(struct span report, struct span line) {
-    struct span first;
-    struct android_thread_line head;
-    bool named = line.p < line.end && android_thread_line(line.p, span_len(line), &head);
-    if (line.p == line.end || (!named && !strchr("-RSDI", *line.p))) {
-        return false;
-    }
-    int rank = rank_of(line);
-    if (rank == 1) {
-        return has_section(report, &first) && is_other_time(first, line);
-    }
-    if (rank > 1) {
-        return last_rank(report) >= rank;
-    }
-    bool preface = span_begins(line, "Subject: ") || span_begins(line, "RssHwmKb: ") ||
-                   span_begins(line, ANDROID_INPUT_SUBJECT);
-    return preface && last_rank(report) > 0;
-}
-
-/* ---- headers ---- */
 
 /* Returns the text between the single quotes around a value, or the whole value if it has none. */
 static const char *unquoted(struct report *r, const char *value) {

@@ -7,8 +7,16 @@
 #include <stdint.h>
 
 #include "dump/json/span_private.h"
+#include "dump/reports/report_span_private.h"
 
 struct report;
+
+/* Takes the line at the start of the text. False: its line feed is not in the text. */
+static inline bool android_whole_line(struct span *text, struct span *line) {
+    bool ended = false;
+    (void)line_take(text, line, &ended);
+    return ended;
+}
 
 /* A thread's first line; name points into the line. */
 struct android_thread_line {
@@ -38,8 +46,8 @@ bool android_native_line(const char *line, struct android_native_line *out);
 bool android_is_frame(const char *line);
 bool android_is_thread_part(const char *line);
 bool android_is_joined(const char *line);
-/* Does an empty line follow the first line of a thread, with the thread's properties or frames
- * after it? Then the empty lines of the text do not end its threads. */
+/* Do empty lines stand within the threads of the text: between a thread's first line and its
+ * properties or frames, or between most frames and the next one? Then they do not end threads. */
 bool android_is_spaced(struct span text);
 
 enum { ANDROID_TIME_MAX = 64 };
@@ -47,11 +55,17 @@ enum { ANDROID_TIME_MAX = 64 };
 #define ANDROID_INPUT_SUBJECT "Input dispatching timed out"
 /* The heading, in a bug report, of a part with the stacks of all processes at one moment. */
 #define ANDROID_ALL_PROCESSES "------ VM TRACES JUST NOW "
+/* Is the line a header of a mail other than its subject? */
+bool android_is_mail_header(const char *line);
 /* Reads a line in front of the threads: what happened, the app, the system. *arch becomes the
  * architecture if the line tells it. */
 void android_read_header(struct report *r, const char *line, const char **arch);
 /* Copies the time of "----- pid 4242 at 2026-11-20 09:12:44 -----"; "" if there is none. */
 void android_section_time(const char *line, size_t len, char out[ANDROID_TIME_MAX]);
+
+/* Cuts the text down to the section of the process with this name or id; false: the text has
+ * several sections, none of which is that. */
+bool android_find_process(struct span *text, const char *wanted);
 
 /* The functions `begins` and `ends` of struct report_format. */
 bool android_begins(struct span text, bool *more);

@@ -529,6 +529,65 @@ static void the_end_of_waiting_channels_is_not_the_process_s(void **state) {
     release_converted(&c);
 }
 
+/* main() has ended, and its thread waits for others without the virtual machine. */
+static void a_thread_with_the_processs_id_is_the_main_one(void **state) {
+    (void)state;
+    struct converted c =
+        convert_text_of(PROCESS "\"binder:4242_1\" prio=5 tid=1 Native\n  | sysTid=4250 nice=0\n"
+                                "  native: #00 pc 10  /system/lib64/libc.so (ioctl+4)\n\n"
+                                "\"example.shop\" prio=10 (not attached)\n  | sysTid=4242 nice=0\n"
+                                "  native: #00 pc 20  /system/lib64/libc.so (syscall+28)\n" END);
+    const struct dump *d = only_dump(&c);
+    assert_int_equal(d->thread_count, 2);
+    assert_false(d->threads[0].main);
+    assert_true(d->threads[1].main);
+    assert_string_equal(d->threads[1].name, "example.shop");
+    release_converted(&c);
+}
+
+/* The Play Console's page gives a thread's first line twice, and an empty line behind frames. */
+static void frames_of_the_play_console_may_stand_apart(void **state) {
+    (void)state;
+    struct converted c = convert_text_of(
+        "\"main\" tid=1 Native\n\"main\" prio=5 tid=1 Native\n  | sysTid=4242 nice=0\n"
+        "  | held mutexes=\n \n  #00  pc 10  /system/lib64/libc.so (syscall+28)\n \n"
+        "  #01  pc 20  /system/lib64/libc.so (wait+4)\n \n"
+        "  at a.B.c (B.java:1)\n \n  at a.B.d (B.java:2)\n"
+        "\"work\" tid=28 Native\n\"work\" prio=5 tid=28 Native\n"
+        "  #00  pc 30  /system/lib64/libc.so (poll+4)\n");
+    const struct dump *d = only_dump(&c);
+    assert_int_equal(d->thread_count, 2);
+    assert_int_equal(d->threads[0].stack.frame_count, 4);
+    assert_int_equal(d->threads[1].stack.frame_count, 1);
+    assert_null(d->lack);
+    release_converted(&c);
+}
+
+static void the_subject_of_a_mail_is_not_the_systems(void **state) {
+    static const struct {
+        const char *head, *reason;
+        int at_ms;
+    } rows[] = {
+        {"From: a@b.c\nTo: d@b.c\nSubject: crash, waited 7ms\n\n", NULL, -1},
+        {"Subject: crash\nMIME-Version: 1.0\nContent-Type: text/plain\n\n", NULL, -1},
+        {"From: a@b.c\nSubject: crash\n\nSubject: x. Waited 5001ms for y\n\n",
+         "x. Waited 5001ms for y", 5001},
+        {"Subject: x. Waited 5001ms for y\n\n", "x. Waited 5001ms for y", 5001},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct strbuf text = {0};
+        strbuf_addf(&text, "%s%s%s%s", rows[i].head, PROCESS, MAIN "  at a.B.c(B.java:1)\n", END);
+        struct converted c = convert_text_of(strbuf_cstr(&text));
+        const struct dump *d = only_dump(&c);
+        assert_int_equal(d->stall.at_ms, rows[i].at_ms);
+        assert_true(!strstr(d->text, "\"reason\":") == !rows[i].reason);
+        assert_non_null(strstr(d->text, rows[i].reason ? rows[i].reason : ""));
+        release_converted(&c);
+        strbuf_release(&text);
+    }
+}
+
 int main(void) {
     dump_library_init();
     const struct CMUnitTest tests[] = {
@@ -555,6 +614,9 @@ int main(void) {
         cmocka_unit_test(a_native_program_is_not_what_hung),
         cmocka_unit_test(the_first_process_of_a_bug_report_is_not_what_hung),
         cmocka_unit_test(one_process_of_all_can_be_asked_for),
+        cmocka_unit_test(a_thread_with_the_processs_id_is_the_main_one),
+        cmocka_unit_test(frames_of_the_play_console_may_stand_apart),
+        cmocka_unit_test(the_subject_of_a_mail_is_not_the_systems),
         cmocka_unit_test(the_head_of_xcrash_is_read),
         cmocka_unit_test(the_end_of_waiting_channels_is_not_the_process_s),
     };

@@ -41,7 +41,8 @@ struct reading {
     size_t digits;       /* number of digits of the last frame's address */
     struct crash_images images; /* images that the frames name */
     struct report_image_lines image_lines;
-    bool of_exception; /* frames outside of threads belong to the text of an exception */
+    bool other_head;   /* a second, different "Exception Type:" was read */
+    bool of_exception; /* frames outside of threads are those of an exception's text */
     bool named;        /* "Thread N name:" was read, and "Thread N:" was not */
     size_t own_words;  /* lines of "Application Specific Information:" taken, plus one; 0 = not
                           reached */
@@ -96,6 +97,7 @@ static bool crash_read_exception(struct reading *t) {
             t->last_thread = (int64_t)thread;
         }
     } else if ((value = report_line_value(t->line, "Exception Type")) != NULL) {
+        t->other_head = t->other_head || (t->exception && strcmp(t->exception, value) != 0);
         t->exception = value;
         r->reason = r->reason ? r->reason : value;
     } else if ((value = report_line_value(t->line, "Exception Codes")) != NULL ||
@@ -237,8 +239,16 @@ static bool is_cut_address(const struct reading *t, const struct crash_frame *f)
     return last && f->digits < t->digits;
 }
 
-/* Adds the frame that was read. A frame without an address is added with address 0, so that the
- * positions of the other frames stay right. */
+/* Is the row of the address of the thread's frame before it, without a name or an image's address?
+ * App Store Connect writes such rows for functions that were inlined there, and does not count
+ * them. */
+static bool is_nameless_row(const struct reading *t, const struct crash_frame *f) {
+    const size_t count = t->r->frames.len;
+    return count > t->thread.stack.first && f->has_address && f->address > 0 && !f->symbol &&
+           !f->has_base && t->r->frames.data[count - 1].address == report_strip(t->r, f->address);
+}
+
+/* Adds the frame that was read. One without an address is added as 0, to keep its place. */
 static enum st end_frame(struct reading *t) {
     struct crash_frame f;
     bool belongs;
@@ -251,6 +261,9 @@ static enum st end_frame(struct reading *t) {
     }
     if (before && f.has_address && strcmp(before, line) == 0) {
         t->twice++;
+        return ST_OK;
+    }
+    if (is_nameless_row(t, &f)) {
         return ST_OK;
     }
     if (check_order(t, f.index, &belongs) != ST_OK || !belongs) {
@@ -289,12 +302,20 @@ static enum st crash_end_thread(struct reading *t) {
     return report_add_thread(t->r, &t->thread);
 }
 
-/* Returns the name in "Dispatch queue: com.apple.main-thread", else the whole text; NULL: it is
- * empty. */
-static const char *queue_name(const char *s) {
-    static const char prefix[] = "Dispatch queue:";
+/* Returns the name in "Dispatch queue: com.apple.main-thread"; in "tid_103 Dispatch queue: …", the
+ * thread's own name; else the whole text; NULL: it is empty. */
+static const char *thread_name(struct report *r, const char *s) {
+    static const char queue[] = "Dispatch queue:";
     s = report_skip_blanks(s);
-    s = strncmp(s, prefix, sizeof prefix - 1) == 0 ? report_skip_blanks(s + sizeof prefix - 1) : s;
+    const char *at = strstr(s, queue), *end = at;
+    if (at == s) {
+        s = report_skip_blanks(s + sizeof queue - 1);
+    } else if (at && at[-1] == ' ') {
+        while (end > s && end[-1] == ' ') {
+            end--;
+        }
+        return report_text(r, s, (size_t)(end - s));
+    }
     return *s ? s : NULL;
 }
 
@@ -314,7 +335,7 @@ static enum st take_thread_line(struct reading *t, bool *taken) {
         t->last_thread = id > t->last_thread ? id : t->last_thread;
         t->numbered++;
     }
-    t->thread.name = h.name ? queue_name(h.name) : t->thread.name;
+    t->thread.name = h.name ? thread_name(t->r, h.name) : t->thread.name;
     if (h.is_name) {
         t->named = true;
         return ST_OK;
@@ -471,6 +492,9 @@ static void tell_lacks(struct reading *t) {
     report_lack_count(r, t->twice, "frame whose line stands twice",
                       "frames whose lines stand twice");
     report_lack_frames(r);
+    if (t->other_head) {
+        report_lack(r, "a second \"Exception Type:\": headers may be those of another report");
+    }
     if (!t->in_images) {
         report_lack(r, "the text ends without \"Binary Images\", so images have no UUID");
     } else {

@@ -85,14 +85,20 @@ static bool take_address_word(const char **s, uint64_t *out) {
     return true;
 }
 
-/* Returns the image's name of this text, without blanks and the mark "(*)"; NULL: it is not
- * known. */
+/* Returns the image's name of this text, without blanks, the mark "(*)" and ipsw's
+ * "(slide=0x27010000)"; NULL: it is not known. */
 static const char *image_of_frame(struct report *r, const char *s, size_t len) {
-    static const char mark[] = "(*)";
-    const size_t size = sizeof mark - 1;
+    static const char *const marks[] = {"(*)", "(slide="};
     struct span text = line_trim((struct span){s, s + len});
-    if ((size_t)(text.end - text.p) > size && memcmp(text.end - size, mark, size) == 0) {
-        text = line_trim((struct span){text.p, text.end - size});
+    const char *open = text.end;
+    while (open > text.p && *open != '(') {
+        open--;
+    }
+    for (size_t i = 0; i < sizeof marks / sizeof *marks && open > text.p; i++) {
+        if (line_has_head((struct span){open, text.end}, marks[i]) && text.end[-1] == ')') {
+            text = line_trim((struct span){text.p, open});
+            break;
+        }
     }
     return word_is(text, "???") ? NULL : report_text(r, text.p, (size_t)(text.end - text.p));
 }
@@ -165,14 +171,25 @@ static void read_rest(struct report *r, const char *s, struct crash_frame *out) 
         out->has_base = out->base > 0 && out->base <= out->address;
         s = take_frame_offset(&rest, &offset) ? symbol_behind(r, report_skip_blanks(rest)) : NULL;
     }
-    out->symbol = s && *s ? s : NULL;
+    /* "+ -1 (:-1)", an offset without a name, is App Store Connect's for an unknown function */
+    out->symbol = s && *s && strncmp(s, "+ ", 2) != 0 ? s : NULL;
     out->joined = s && is_joined(s);
 }
 
+/* Takes a frame's number, behind which ipsw(1) writes a colon, up to the blank that follows. */
+static bool take_index(const char **s, uint64_t *out) {
+    *s = report_skip_blanks(*s);
+    if (!report_take_decimal(s, out)) {
+        return false;
+    }
+    *s += **s == ':';
+    return **s == ' ' || **s == '\t';
+}
+
 bool crash_frame_line(struct report *r, const char *line, struct crash_frame *out) {
-    const char *s = report_skip_blanks(line), *rest;
+    const char *s = line, *rest;
     *out = (struct crash_frame){0};
-    if (!report_take_decimal(&s, &out->index) || (*s != ' ' && *s != '\t')) {
+    if (!take_index(&s, &out->index)) {
         return false;
     }
     out->has_address = find_address(r, s, out, &rest);
@@ -195,9 +212,9 @@ bool crash_has_address(const char *line) {
 }
 
 bool crash_is_frame(const char *line, uint64_t next) {
-    const char *s = report_skip_blanks(line);
+    const char *s = line;
     uint64_t index;
-    if (!report_take_decimal(&s, &index) || (*s != ' ' && *s != '\t')) {
+    if (!take_index(&s, &index)) {
         return false;
     }
     if (index == next || index + 1 == next) {

@@ -62,6 +62,63 @@ static void words_before_a_crash_make_it_no_spindump(void **state) {
     }
 }
 
+/* App Store Connect writes rows without a name for functions that were inlined at the address of
+ * the row before, and does not count them. */
+static void rows_without_a_name_are_no_frames(void **state) {
+    (void)state;
+    struct converted c = convert_text_of(
+        HEAD "Thread 0:\n0 Kit 0x0000000100000010 inner() + 48 (:-1)\n"
+             "1 Kit 0x0000000100000010 outer() + 2644 (:-1)\n"
+             "2 Kit 0x0000000100000010  + -1 (:-1)\n3 Kit 0x0000000100000010  + -1 (:-1)\n"
+             "2 Shop 0x0000000100000020 save() + 16 (Save.swift:3)\n"
+             "3 Shop 0x0000000100000030  + -1 (:-1)\n"
+             "4 Shop 0x0000000100000040 main + 8 (:-1)\n" LISTED);
+    const struct dump *d = only_dump(&c);
+    check_frames(&d->threads[0].stack, FRAMES(0x100000010, 0x100000020, 0x100000030, 0x100000040));
+    assert_string_equal(lack_of(d), "");
+    assert_null(strstr(d->text, "+ -1\""));
+    assert_non_null(strstr(d->text, "\"outer()\""));
+    release_converted(&c);
+}
+
+static void a_thread_with_a_queue_keeps_its_own_name(void **state) {
+    (void)state;
+    struct converted c = convert_text_of(
+        HEAD "Thread 0 name: tid_103 Dispatch queue: com.apple.main-thread\nThread 0 Crashed:\n"
+             "0 Shop 0x0000000100000010 f + 16\n\n"
+             "Thread 1 name:   Dispatch queue: work\nThread 1:\n"
+             "0 Shop 0x0000000100000020 g + 16\n" LISTED);
+    const struct dump *d = only_dump(&c);
+    assert_string_equal(d->threads[0].name, "tid_103");
+    assert_string_equal(d->threads[1].name, "work");
+    release_converted(&c);
+}
+
+/* ipsw(1) writes a colon behind the frame's number, and how far the image was moved. */
+static void frames_of_ipsw_are_read(void **state) {
+    (void)state;
+    struct converted c = convert_text_of(
+        HEAD "Thread 0 Crashed:\n  0: libx.dylib (slide=0x27010000) 0x1bc39e1e0 _send + 32\n"
+             "  1: Shop (slide=0x10000)           0x100000020 _main + 4\n");
+    const struct dump *d = only_dump(&c);
+    check_frames(&d->threads[0].stack, FRAMES(0x1bc39e1e0, 0x100000020));
+    assert_int_equal(d->image_count, 2);
+    assert_string_equal(d->images[dump_image_at(d, 0x100000020)].name, "Shop");
+    assert_non_null(strstr(d->text, "\"_send\",32"));
+    release_converted(&c);
+}
+
+static void a_second_head_is_told(void **state) {
+    (void)state;
+    struct converted c =
+        convert_text_of(HEAD "Exception Type: EXC_CRASH (SIGABRT)\n\n"
+                             "Exception Type: EXC_BAD_ACCESS (SIGSEGV)\nThread 0 Crashed:\n"
+                             "0 Shop 0x0000000100000010 f + 16\n" LISTED);
+    assert_string_equal(lack_of(only_dump(&c)),
+                        "a second \"Exception Type:\": headers may be those of another report");
+    release_converted(&c);
+}
+
 static void what_a_process_used_is_its_kind(void **state) {
     static const char *const kinds[][2] = {
         {"WAKEUPS\nException Message: (Limit 150/sec) Observed 195/sec over 300 secs", "cpu"},
@@ -389,6 +446,10 @@ int main(void) {
         cmocka_unit_test(a_symbol_goes_on_in_the_next_line),
         cmocka_unit_test(a_thread_is_headed_by_any_word),
         cmocka_unit_test(words_before_a_crash_make_it_no_spindump),
+        cmocka_unit_test(rows_without_a_name_are_no_frames),
+        cmocka_unit_test(a_thread_with_a_queue_keeps_its_own_name),
+        cmocka_unit_test(frames_of_ipsw_are_read),
+        cmocka_unit_test(a_second_head_is_told),
         cmocka_unit_test(what_a_process_used_is_its_kind),
         cmocka_unit_test(frames_of_another_thread_are_left_out),
         cmocka_unit_test(images_come_from_frames_if_none_are_listed),

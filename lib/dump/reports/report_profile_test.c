@@ -58,7 +58,7 @@ static void a_graph_without_its_end_says_so(void **state) {
     assert_string_equal(only_dump(&c)->lack, "what follows: the text ends within its call graph");
     release_converted(&c);
     c = convert_text_of(SAMPLE "    9 Thread_12\n      9 f  (in a) + 1  [0x10]\n" SUMS);
-    assert_int_equal(only_dump(&c)->image_count, 0); /* the text was pasted without its images */
+    assert_int_equal(only_dump(&c)->image_count, 1); /* the one that its row names */
     release_converted(&c);
 }
 
@@ -241,10 +241,26 @@ static void a_graph_is_read_however_it_is_headed(void **state) {
         strbuf_addstr(&text, graph);
         struct converted c = convert_text_of(strbuf_cstr(&text));
         check_frames(&only_dump(&c)->threads[0].stack, FRAMES(0x100000100, 0x180000010));
-        assert_string_equal(c.dumps[0].lack, "images: the text ends without \"Binary Images\"");
+        assert_string_equal(c.dumps[0].lack,
+                            "the text ends without \"Binary Images\", so images have no UUID");
         release_converted(&c);
         strbuf_release(&text);
     }
+}
+
+static void images_of_a_graph_alone_are_those_of_its_rows(void **state) {
+    (void)state;
+    struct converted c = convert_text_of(
+        "Call graph:\n    9 Thread_1   DispatchQueue_1: com.apple.main-thread  (serial)\n"
+        "    + 9 ???  (in Shop)  load address 0x103515000 + 0x9772  [0x10351e772]\n"
+        "    +   9 write  (in libx.dylib) + 8  [0x180001010]\n");
+    const struct dump *d = only_dump(&c);
+    assert_int_equal(d->image_count, 2);
+    const struct dump_image *shop = &d->images[dump_image_at(d, 0x10351e772)];
+    assert_string_equal(shop->name, "Shop");
+    assert_int_equal(shop->load, 0x103515000);
+    assert_string_equal(d->images[dump_image_at(d, 0x180001010)].name, "libx.dylib");
+    release_converted(&c);
 }
 
 static void a_graph_without_its_indentation_is_refused(void **state) {
@@ -395,6 +411,7 @@ int main(void) {
         cmocka_unit_test(perf_is_known_by_a_sample_and_a_frame),
         cmocka_unit_test(stalls_of_reactors_have_their_addresses),
         cmocka_unit_test(a_graph_is_read_however_it_is_headed),
+        cmocka_unit_test(images_of_a_graph_alone_are_those_of_its_rows),
         cmocka_unit_test(a_graph_without_its_indentation_is_refused),
     };
     return cmocka_run_group_tests_name("report_profile", tests, NULL, NULL);

@@ -18,6 +18,7 @@
 
 #include "base/parse.h"
 #include "dump/dump.h"
+#include "dump/reports/report_crash_private.h"
 #include "dump/reports/report_span_private.h"
 
 enum sample_place { SAMPLE_HEAD, SAMPLE_GRAPH, SAMPLE_SUMS, SAMPLE_IMAGES };
@@ -29,7 +30,8 @@ struct sample_text {
     enum sample_place place;
     struct report_outline outline; /* call trees of the threads */
     const char *path;              /* path of the executable */
-    uint64_t unread;               /* number of lines of the graph that are not nodes */
+    uint64_t unread;               /* lines of the graph that are no node */
+    struct crash_images named;     /* images that the nodes name */
     struct report_image_lines images;
 };
 
@@ -142,6 +144,24 @@ static bool place_bare_node(struct report *r, const char *in, struct report_outl
     return true;
 }
 
+/* Notes the image of a node from "  (in Shop)  load address 0x104980000 + 0x1234", of which the
+ * load address may be missing; in: the text from there on, or the line's end. */
+static void note_image(struct sample_text *t, const char *in, uint64_t address) {
+    static const char word[] = "load address ";
+    struct crash_frame frame = {.address = address, .has_address = true};
+    const char *close = *in ? strchr(in, ')') : NULL, *load = strstr(in, word);
+    if (!close) {
+        return;
+    }
+    in += sizeof "  (in " - 1;
+    frame.image = report_text(t->r, in, (size_t)(close - in));
+    if (load) {
+        load += sizeof word - 1;
+        frame.has_base = report_take_hex(&load, &frame.base) && frame.base <= address;
+    }
+    crash_images_note(&t->named, t->r, &frame);
+}
+
 /* Takes a node "2000 -[DB write:] (in Shop) + 24 [0x104981234]" after the characters that draw the
  * tree. Of several addresses, "[0x104981234,0x104981240,…]", the first one is used. */
 static enum st sample_take_node(struct sample_text *t) {
@@ -169,9 +189,13 @@ static enum st sample_take_node(struct sample_text *t) {
     in = in ? in : s + strlen(s);
     if (!report_take_hex(&digits, &address) || (!at && *digits)) {
         t->r->frames_unread += at || !place_bare_node(t->r, in, &node);
+        if (node.name == 0) {
+            note_image(t, in, node.address);
+        }
         return report_outline_add(t->r, &t->outline, &node);
     }
     node.address = address;
+    note_image(t, in, address);
     if (at && *in) {
         node.name = sample_name(t->r, address, s, in);
     } else if (at && strncmp(s, "???", 3) != 0) { /* a row that atos wrote */
@@ -218,13 +242,16 @@ static enum st sample_fill(struct sample_text *t) {
     }
     report_lack_count(r, t->unread, "line within its call trees that could not be read",
                       "lines within its call trees that could not be read");
+    if (t->place < SAMPLE_IMAGES) {
+        (void)crash_images_add(&t->named, r, false);
+    }
     if (t->place < SAMPLE_SUMS) { /* issue trackers cut long texts */
         if (report_outline_end(r, &t->outline, false, 0) != ST_OK) {
             return ST_ERR;
         }
         report_lack(r, "what follows: the text ends within its call graph");
     } else if (t->place < SAMPLE_IMAGES) {
-        report_lack(r, "images: the text ends without \"Binary Images\"");
+        report_lack(r, "the text ends without \"Binary Images\", so images have no UUID");
     }
     return r->threads.len > 0 ? ST_OK
                               : err_set(r->e, ERR_FORMAT, "a report of samples without a stack");
@@ -241,6 +268,7 @@ static enum st sample_read(const struct report_document *d, struct err *e) {
         st = report_finish(&r, d);
     }
     report_outline_release(&t.outline);
+    crash_images_release(&t.named);
     report_release(&r);
     return st;
 }

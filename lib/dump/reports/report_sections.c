@@ -151,7 +151,7 @@ static void end_choice(struct section_choice *s) {
         is_text(name, w->name) || (shown && is_text((struct span){name.p, shown}, w->name));
     bool numbered = is_text(pid, w->pid);
     if (w->name || w->pid) {
-        bool fits = w->either ? named || numbered : named;
+        bool fits = w->either ? named || numbered : w->name ? named : numbered;
         if (fits && (!s->matched || (numbered && !s->matched_pid))) {
             s->best = s->at;
             s->matched = true;

@@ -15,6 +15,7 @@
     X(entry_pathname_utf8)                                                                         \
     X(errno)                                                                                       \
     X(error_string)                                                                                \
+    X(filter_bytes)                                                                                \
     X(filter_count)                                                                                \
     X(format)                                                                                      \
     X(read_data_block)                                                                             \

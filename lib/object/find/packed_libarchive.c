@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -228,15 +229,116 @@ static enum st packed_read_all(struct unpacking *u, struct err *e) {
     return ST_OK;
 }
 
-static bool set_up(const struct libarchive_calls *lib, struct archive *a, bool single) {
+/* Raw: a packed file is taken for one member, whatever it holds. */
+enum formats { SET_UP_ARCHIVES, SET_UP_RAW, SET_UP_BOTH };
+
+static bool set_up(const struct libarchive_calls *lib, struct archive *a, enum formats formats) {
     return lib->f_read_support_filter_gzip(a) >= ARCHIVE_WARN &&
            lib->f_read_support_filter_xz(a) >= ARCHIVE_WARN &&
            lib->f_read_support_filter_zstd(a) >= ARCHIVE_WARN &&
            lib->f_read_support_filter_bzip2(a) >= ARCHIVE_WARN &&
-           lib->f_read_support_format_tar(a) >= ARCHIVE_WARN &&
-           lib->f_read_support_format_zip(a) >= ARCHIVE_WARN &&
-           (!single || lib->f_read_support_format_raw(a) >= ARCHIVE_WARN);
+           (formats == SET_UP_RAW || (lib->f_read_support_format_tar(a) >= ARCHIVE_WARN &&
+                                      lib->f_read_support_format_zip(a) >= ARCHIVE_WARN)) &&
+           (formats == SET_UP_ARCHIVES || lib->f_read_support_format_raw(a) >= ARCHIVE_WARN);
 }
+
+/* ---- what follows the archive ---- */
+
+static enum st bytes_behind(const struct unpacking *u, struct err *e) {
+    return err_set(e, ERR_FORMAT, "bytes after the end of the archive '%s' are not read", u->path);
+}
+
+static bool is_zero(const uint8_t *bytes, size_t len) {
+    return len == 0 || (bytes[0] == 0 && memcmp(bytes, bytes + 1, len - 1) == 0);
+}
+
+/* Are all bytes of the file zero from here on, as padding is? */
+static bool rest_is_zero(int fd, int64_t from) {
+    uint8_t bytes[4096];
+    ssize_t got;
+    while ((got = pread(fd, bytes, sizeof bytes, (off_t)from)) > 0) {
+        if (!is_zero(bytes, (size_t)got)) {
+            return false;
+        }
+        from += got;
+    }
+    return true;
+}
+
+static uint32_t le_at(const uint8_t *p, size_t bytes) {
+    uint32_t value = 0;
+    while (bytes > 0) {
+        value = value << 8 | p[--bytes];
+    }
+    return value;
+}
+
+/* Does the directory at the end of a zip begin where its own offset says, and does the zip end with
+ * the file? Else another zip stands before it, or bytes behind it. Zip64 is not looked at (APPNOTE
+ * §4.3.16). */
+static bool is_one_zip(int fd, int64_t size) {
+    enum { END_SIZE = 22, TAIL_MAX = END_SIZE + 65535, MAX32 = 0xffffffff };
+    uint8_t *tail = malloc(TAIL_MAX);
+    int64_t from = size > TAIL_MAX ? size - TAIL_MAX : 0;
+    ssize_t got = tail ? pread(fd, tail, TAIL_MAX, (off_t)from) : 0;
+    bool one = true;
+    for (ssize_t i = got - END_SIZE; i >= 0; i--) {
+        const uint8_t *end = tail + i;
+        if (memcmp(end, "PK\5\6", 4) == 0) {
+            const int64_t directory = (int64_t)le_at(end + 12, 4) + le_at(end + 16, 4);
+            const bool large = i >= 20 && memcmp(end - 20, "PK\6\7", 4) == 0;
+            one = large || (directory == from + i &&
+                            rest_is_zero(fd, from + i + END_SIZE + le_at(end + 20, 2)));
+            break;
+        }
+    }
+    free(tail);
+    return one;
+}
+
+/* Unpacks a packed tar again, and finds whether more than zeros follow the tar's end, of which
+ * libarchive does not tell. */
+static enum st check_packed_end(struct unpacking *u, int fd, int64_t start, struct err *e) {
+    struct archive *a = u->lib.f_read_new();
+    struct archive_entry *entry;
+    const void *bytes;
+    size_t len;
+    int64_t at, tar = u->lib.f_filter_bytes(u->archive, 0);
+    bool zero = true;
+    enum st st = ST_OK;
+    if (!a || !set_up(&u->lib, a, SET_UP_RAW) || lseek(fd, (off_t)start, SEEK_SET) < 0) {
+        st = err_nomem(e);
+    } else if (u->lib.f_read_open_fd(a, fd, BLOCK) == ARCHIVE_OK &&
+               u->lib.f_read_next_header(a, &entry) == ARCHIVE_OK) {
+        while (zero && st == ST_OK &&
+               u->lib.f_read_data_block(a, &bytes, &len, &at) == ARCHIVE_OK) {
+            size_t skip = at >= tar ? 0 : tar - at < (int64_t)len ? (size_t)(tar - at) : len;
+            zero = is_zero((const uint8_t *)bytes + skip, len - skip);
+            st = len - skip > *u->left ? too_much(u, e) : ST_OK;
+            *u->left -= st == ST_OK ? len - skip : 0;
+        }
+        zero = zero && rest_is_zero(fd, start + u->lib.f_filter_bytes(a, -1));
+    }
+    if (a) {
+        u->lib.f_read_free(a);
+    }
+    return st == ST_OK && !zero ? bytes_behind(u, e) : st;
+}
+
+/* Checks that the archive, which was read to its end, ends with the file. */
+static enum st check_archive_end(struct unpacking *u, int fd, int64_t start, int64_t size,
+                                 struct err *e) {
+    if (u->lib.f_format(u->archive) == ARCHIVE_FORMAT_ZIP) {
+        return start > 0 || is_one_zip(fd, size) ? ST_OK : bytes_behind(u, e);
+    }
+    if (!is_no_archive(u) && u->lib.f_filter_count(u->archive) > 1) {
+        return check_packed_end(u, fd, start, e);
+    }
+    return rest_is_zero(fd, start + u->lib.f_filter_bytes(u->archive, -1)) ? ST_OK
+                                                                           : bytes_behind(u, e);
+}
+
+/* ---- opening ---- */
 
 static uint64_t budget(uint64_t file_size) {
     uint64_t total;
@@ -265,13 +367,17 @@ enum st packed_read_open(int fd, const char *path, struct spill *spill,
     if (!a) {
         return err_nomem(e);
     }
-    if (!set_up(&u.lib, a, v->single)) {
+    if (!set_up(&u.lib, a, v->single ? SET_UP_BOTH : SET_UP_ARCHIVES)) {
         u.lib.f_read_free(a);
         return err_nomem(e);
     }
     enum st st;
+    const int64_t start = v->whole ? (int64_t)lseek(fd, 0, SEEK_CUR) : -1;
     if (u.lib.f_read_open_fd(a, fd, BLOCK) == ARCHIVE_OK) {
         st = packed_read_all(&u, e);
+        if (st == ST_OK && start >= 0) {
+            st = check_archive_end(&u, fd, start, (int64_t)sb.st_size, e);
+        }
     } else {
         /* Opening fails for a single packed file, which is no archive, and for one that is damaged
          * at its beginning; lack of memory and a failed read are always errors. */

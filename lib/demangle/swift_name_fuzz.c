@@ -7,7 +7,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-enum { LONGEST_PIECE = 64 * 1024 }; /* a node's own text may pass the cap by as much */
+enum { LONGEST_PIECE = 64 * 1024 }; /* the text of one node may exceed the cap by this many bytes */
 
 static void demangle_one(const char *name, size_t len, bool simplified) {
     struct swift_scratch scratch = {0};

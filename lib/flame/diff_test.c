@@ -58,7 +58,8 @@ static void table_has_the_largest_changes(void **state) {
                               "| **\xe2\x88\x92"
                               "5** | gone | `b` | 5 | 0 | 5 | 0 |\n");
     free(text);
-    text = markdown(&pair, 10); /* what did not change has no row; a recursive frame counts once */
+    /* A function that did not change has no row; a recursive frame counts once. */
+    text = markdown(&pair, 10);
     assert_null(strstr(text, "`r`"));
     assert_non_null(strstr(text, "| **+1** | new | `` x`y `` | 0 | 1 | 0 | 1 |\n"));
     free(text);

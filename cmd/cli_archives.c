@@ -21,7 +21,7 @@ struct archive_reading {
     void *ctx;
     uint64_t *left;
     struct spill *spill;
-    size_t given; /* members that were given to on_input, or told by on_failure */
+    size_t given; /* number of members that were passed to on_input or on_failure */
     int depth;    /* number of archives around this one */
     bool single;  /* a compressed file that is no archive: its only member has no name */
 };

@@ -1,7 +1,7 @@
-/* Any bytes as .debug_info, .debug_abbrev and the sections that forms lead to. Every unit is walked
- * three times, stopping at each DIE, at code only, and at each DIE with libdwarf asked where the
- * values lie: the walks must meet the same DIEs, as far as they come, and a DIE that is read by
- * itself must have the values that it had in the walk. */
+/* Takes any bytes as .debug_info, .debug_abbrev and the sections to which forms refer. Every unit
+ * is walked three times, stopping at each DIE, at code only, and at each DIE with libdwarf asked
+ * where the values lie: the walks must meet the same DIEs, as far as they come, and a DIE that is
+ * read by itself must have the values that it had in the walk. */
 #include <dwarf.h>
 #include <stdlib.h>
 #include <string.h>

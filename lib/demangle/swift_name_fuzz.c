@@ -1,4 +1,5 @@
-/* Any bytes as a Swift name: no crash, no more text than promised, nothing left of what failed. */
+/* Demangles any bytes as a Swift name: there must be no crash, no more text than the limit, and no
+ * text if demangling failed. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

@@ -141,8 +141,8 @@ static void limits_are_measured(void **state) {
     assert_false(passes(&pair, "^a$:+10%")); /* growth that reaches the limit fails */
     assert_true(passes(&pair, "a:+9ms"));
     assert_false(passes(&pair, "a:+10"));
-    assert_false(
-        passes(&pair, "^b:+0%")); /* b shrank, which passes no matter how small the limit is */
+    assert_false(passes(&pair, "^b:+0%")); /* the weight of b shrank, so that the limit is not
+                                              exceeded, however small it is */
     assert_true(passes(
         &pair,
         "std::c:+1000%")); /* the frame is new, which fails each limit; the last ':' splits */

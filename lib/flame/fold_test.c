@@ -86,7 +86,7 @@ static void samples_and_stalls_are_other_weights(void **state) {
     assert_folded((struct fold_options){.weight = FOLD_STALLS}, stall, members, "Shop+0x4 1\n");
     assert_folded((struct fold_options){.weight = FOLD_STALLS},
                   "\"id\":\"s\",\"seq\":2,\"span_ms\":100", members,
-                  "Shop+0x4 1\n"); /* this dump is the first one that there is of its stall */
+                  "Shop+0x4 1\n"); /* this dump is the first dump of its stall that exists */
     assert_folded((struct fold_options){.weight = FOLD_SAMPLES}, stall, IMAGES "," THREAD,
                   "Shop+0x68;Shop+0x4 1\n");
     assert_string_equal(fold_weight_text(FOLD_MS), "ms");

@@ -41,8 +41,8 @@ struct android {
     bool channels; /* the current lines belong to the part "Waiting Channels", which has its own end
                       line */
     bool all; /* the text has the stacks of all processes, whether or not they hung, and says so */
-    int64_t hung; /* id of the first process that the system dumped; 0 = not told */
-    int64_t pid;  /* id of the first section's process; 0 = not told */
+    int64_t hung; /* id of the first process that the system dumped; 0 = unknown */
+    int64_t pid;  /* id of the first section's process; 0 = unknown */
     bool in_thread;
     bool gap;     /* empty lines follow what was read of the thread */
     bool spaced;  /* the text has empty lines within its threads */

@@ -48,7 +48,7 @@ struct rec_core *rec_core_init(void *memory, const struct stallrec_config *confi
                                const struct rec_capture *capture, uint64_t now_ns);
 
 enum rec_loop_event {
-    REC_LOOP_WAKE,  /* the idle loop becomes busy; no effect on a busy one */
+    REC_LOOP_WAKE,  /* the idle loop becomes busy; no effect on a busy loop */
     REC_LOOP_SLEEP, /* the busy loop becomes idle */
     REC_LOOP_TURN   /* a busy stretch ends, another begins */
 };
@@ -108,8 +108,8 @@ enum rec_unwatched {
     REC_UNWATCHED_LAUNCH,    /* the time before the first wait of the loop */
     REC_UNWATCHED_NO_LOOP,   /* no loop was found, or it was not certain which wait is the loop's */
     REC_UNWATCHED_GIVEN_UP,  /* another place had been taken for the loop */
-    REC_UNWATCHED_FORGOTTEN, /* the time was before the loop was known, and its samples were no
-                                longer kept */
+    REC_UNWATCHED_FORGOTTEN, /* the time was before the loop was known, and its samples had already
+                                been dropped */
     REC_UNWATCHED_SUSPENDED, /* the process did not run */
     REC_UNWATCHED_UNCLEAR,   /* the thread waited for data of a pipe or socket, and it is not known
                                 whether it was idle (REC_REST_UNCLEAR) */

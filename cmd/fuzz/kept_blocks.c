@@ -12,8 +12,8 @@
 #include <sys/mman.h>
 
 enum { LARGE = 64 * 1024, LARGEST = 8 * 1024 * 1024, BLOCKS_MAX = 64 };
-/* SET_MAX: blocks of at most so many bytes are cleared by memset; the pages of longer ones are given
- * back to the system instead. */
+/* SET_MAX: blocks of at most so many bytes are cleared by memset; the pages of longer ones are
+ * given back to the system instead. */
 enum { PAGE = 4096, SET_MAX = 4 * PAGE };
 
 /* AddressSanitizer has these functions; gcc has no header that declares them. */

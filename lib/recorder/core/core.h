@@ -83,7 +83,8 @@ enum rec_past {
  * rec_core_attribute are then those of all waits that may be the loop's, and only decide when the
  * thread is sampled. begin_ns: time at which the process began, for rec_core_watched. A begin_ns
  * that is later than that of the first call is the time at which another program replaced the one
- * that ran: its time is counted for itself, and what was watched before stays. */
+ * that ran: the time of the new program is counted separately, and the watched time of the program
+ * before is kept. */
 void rec_core_doubt(struct rec_core *core, uint64_t begin_ns, uint64_t at_ns);
 /* Reports, at at_ns, that the loop is known since from_ns. The caller then calls
  * rec_core_past_idle, in order, for each time since from_ns in which the loop was idle, and then

@@ -16,8 +16,8 @@
  *     REC_WAIT_STDIN      it reads or polls the pipe or socket that is the process's standard input
  *     REC_WAIT_NONE       it waits for neither, as far as is known
  *
- * REC_WAIT_NONE is also returned for files, and for other pipes and sockets, because the thread then
- * waits for another process or a server. Of a poll the first 16 descriptors are examined, of a
+ * REC_WAIT_NONE is also returned for files, and for other pipes and sockets, because the thread
+ * then waits for another process or a server. Of a poll the first 16 descriptors are examined, of a
  * select those below 64, and of an epoll instance none. A terminal is recognised by its name below
  * /dev, which the kernel gives without access to the file. The thread may meanwhile have gone on.
  * The function may be called on any thread. */

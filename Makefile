@@ -16,7 +16,8 @@ INCDIR   ?= $(PREFIX)/include
 DATADIR  ?= $(PREFIX)/share
 MANDIR   ?= $(DATADIR)/man
 PKG_CONFIG ?= pkg-config
-# Third-party samples that some tests use when they are there; none of them belongs to the project.
+# The folder of third-party samples, which some tests use if it exists. The samples are not part of
+# the project.
 REAL     ?= $(wildcard ../shared/real)
 
 .DELETE_ON_ERROR:
@@ -32,7 +33,8 @@ pkg_cflags = $(shell $(PKG_CONFIG) --cflags $(1) 2>/dev/null || echo $(2))
 pkg_libs   = $(shell $(PKG_CONFIG) --libs $(1) 2>/dev/null || echo $(2))
 
 ifeq ($(filter help clean format demo flink-demo bootstrap,$(MAKECMDGOALS)),)
-# NAME=VERSION of what is installed. $(O)/flags records it: what was built without a library, or with another version, is built again.
+# NAME=VERSION of each library that is installed. $(O)/flags records these: an object that was built
+# without a library, or with another version of it, is built again.
 looked_for := libdwarf libelf jansson libzstd zlib cmocka libarchive liblzma libdeflate libdebuginfod sqlite3 glib-2.0 gtk+-3.0 libunwind libunwind-generic
 found := $(shell for name in $(looked_for); do version=$$($(PKG_CONFIG) --modversion $$name 2>/dev/null) && echo $$name=$$version; done)
 have = $(if $(filter $(1)=%,$(found)),yes)
@@ -68,11 +70,13 @@ endif
 OPT := $(if $(filter 1,$(DEBUG)),-O0,-O2)
 SANFLAGS := $(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=all -fno-omit-frame-pointer) \
             $(if $(FUZZER),-fsanitize=fuzzer-no-link) $(if $(COVERAGE),--coverage -fprofile-update=atomic)
-# Reading debug information, writing an index and reading names is nearly all that symbolication costs; reading dumps and finding the keys of
-# their stacks, nearly all that classification does.
+# The optimisation of code that takes most of the time: symbolication mostly reads debug
+# information, writes an index and reads names; classification mostly reads dumps and finds the keys
+# of their stacks.
 HOT := $(if $(SAN)$(FUZZER)$(filter 1,$(DEBUG)),,-O3)
-# What makes a memory error of the host's side harder to use, as far as the compiler knows it; HARDEN=0 leaves it out. The recorder runs in
-# apps, whose builds choose for themselves, and its signal handlers call nothing that is not listed.
+# Options, as far as the compiler knows them, that make a memory error in the commands harder to
+# exploit; HARDEN=0 leaves them out. The recorder runs in apps, whose builds choose for themselves,
+# and its signal handlers call nothing that is not listed.
 HARDEN   ?= 1
 understands = $(shell $(CC) -Werror $(1) -E -x c /dev/null > /dev/null 2>&1 && echo '$(1)')
 ifeq ($(HARDEN)$(SAN)$(FUZZER)$(filter help clean format format-check demo bootstrap,$(MAKECMDGOALS)),1)
@@ -85,7 +89,7 @@ CFLAGS   ?=
 BASE_CFLAGS := -std=c11 -D_POSIX_C_SOURCE=200809L -D_DEFAULT_SOURCE -D_DARWIN_C_SOURCE -D_FILE_OFFSET_BITS=64 -g $(OPT) $(WARN) \
                $(SANFLAGS) -DSTALLKIT_VERSION='"$(VERSION)"'
 ALL_CFLAGS := $(BASE_CFLAGS) $(HARDEN_CFLAGS) -include lib/base/banned.h -Ilib -I$(O)/gen $(DEP_CFLAGS) $(CFLAGS)
-# The recorder is an island: it sees its own headers and nothing of the host side.
+# The recorder includes its own headers only, and none of the other modules.
 REC_CFLAGS := $(BASE_CFLAGS) -include lib/base/banned.h -fPIC -fvisibility=hidden -ffunction-sections -fdata-sections -Ilib/recorder $(CFLAGS)
 ALL_LDFLAGS := $(SANFLAGS) $(LDFLAGS)
 BIN_LDFLAGS := $(HARDEN_LDFLAGS)
@@ -98,7 +102,7 @@ absent_optional := $(if $(have_archive),%/packed_none.c,%/packed_libarchive.c %/
                    $(if $(have_debuginfod),%/symbol_server_none.c,%/symbol_server_debuginfod.c) \
                    $(if $(have_sqlite),%/sql_file_none.c,%/sql_file.c)
 lib_src := $(filter-out $(not_src) $(absent_optional),$(foreach m,$(MODULES),$(wildcard lib/$(m)/*.c lib/$(m)/*/*.c)))
-# Not those of the host for another processor.
+# When compiling for another processor, the libraries of this machine are not used.
 have_glib := $(if $(filter $(machine),$(shell uname -m)),$(call have,glib-2.0))
 cmds    := $(filter-out $(if $(linux),,stallrec),$(patsubst cmd/%.c,%,$(wildcard cmd/stall*.c)))
 # Files compiled into the library as bytes: rule files, maps of reports, and the scripts and styles of the SVG and of the page.
@@ -143,7 +147,7 @@ $(PRELOAD): $(preload_obj) $(preload_counts) | $(O)/flags
 	$(call say,LD,$@)
 	$(Q)mkdir -p $(@D) && $(CC) -shared $(ALL_LDFLAGS) $(if $(COVERAGE),-Wl$(comma)--wrap=dlsym) -o $@ $(preload_obj) $(preload_counts) -Wl,-z,relro,-z,now,-z,noexecstack $(if $(SAN),,-Wl,-z,defs) $(PRELOAD_LDFLAGS) $(REC_LIBS)
 
-# Who builds the recorder's library alone needs nothing of the host's side.
+# Building the recorder's library alone needs none of the libraries that the commands need.
 rec_needs := $(if $(filter-out %/libstallrec.a,$(or $(MAKECMDGOALS),all)),$(O)/needs)
 $(O)/obj/lib/recorder/%.o: lib/recorder/%.c $(O)/flags | $(rec_needs)
 	$(call say,CC,$<)
@@ -170,7 +174,7 @@ $(O)/gen/%.c: % scripts/embed
 	$(call say,EMBED,$<)
 	$(Q)mkdir -p $(@D) && scripts/embed $< > $@
 
-# What one command has beside its main file.
+# The objects that a command has besides its main file.
 $(O)/bin/stallrec: $(patsubst %.c,$(O)/obj/%.o,$(wildcard cmd/record/*.c))
 $(O)/bin/stalladdr: $(O)/obj/cmd/address_sections.o $(O)/obj/cmd/demangle_filter.o
 $(O)/bin/stallsym: $(patsubst %.c,$(O)/obj/%.o,$(wildcard cmd/symbolicate/*.c))
@@ -200,14 +204,16 @@ $(O)/fuzz/%: $(O)/obj/lib/%.o $(if $(FUZZER),,$(O)/obj/scripts/fuzz_replay.o) $(
 	$(call say,LD,$@)
 	$(Q)mkdir -p $(@D) && $(CC) $(ALL_LDFLAGS) $(if $(FUZZER),-fsanitize=fuzzer) -o $@ $^ $(DEP_LIBS) $(REC_LIBS) -lm -lpthread
 
-# Whole commands in one process, for fuzzers and for the sweep of cut files: their mains under other names, and all that they share.
+# The commands as functions of one process, for fuzzers and for the sweep of cut files: their main
+# functions under other names, and the objects that they share.
 command_main_obj := $(patsubst cmd/stall%.c,$(O)/obj/cmd/fuzz/stall%_main.o,$(filter-out cmd/stallrec.c,$(wildcard cmd/stall*.c)))
 commands_obj := $(command_main_obj) $(O)/obj/cmd/fuzz/command_run.o \
                 $(patsubst %.c,$(O)/obj/%.o,$(filter-out cmd/stall%.c,$(wildcard cmd/*.c)) $(filter-out cmd/fuzz/% cmd/record/%,$(wildcard cmd/*/*.c)))
 keep_blocks := $(and $(FUZZER),$(findstring address,$(SAN)))
 fuzz_shared_obj := $(patsubst %.c,$(O)/obj/%.o,cmd/fuzz/fuzz_command.c cmd/fuzz/kept_setup.c $(if $(keep_blocks),cmd/fuzz/kept_blocks.c) $(wildcard cmd/fuzz/mutate*.c))
 fuzz_kept := $(addprefix -Wl$(comma)--wrap=,classify_rules_load classify_rules_release rules_hash cli_maps_load cli_maps_release $(if $(keep_blocks),malloc calloc realloc free))
-# What libFuzzer learns from comparisons of single bytes is not worth half of the time of the loops that compare most.
+# Comparisons in these objects are not reported to libFuzzer: the loops that compare single bytes
+# would take twice as long, and what libFuzzer learns from them is not worth it.
 $(foreach d,lib/base lib/dump/json cmd/fuzz,$(O)/obj/$(d)/%.o): ALL_CFLAGS += $(if $(FUZZER),-fno-sanitize-coverage=trace-cmp)
 $(O)/obj/cmd/fuzz/%_main.o: cmd/%.c $(O)/flags | $(O)/needs
 	$(call say,CC,$<)
@@ -228,13 +234,15 @@ $(O)/apps/%: testdata/apps/%.c $(RECLIB) $(O)/flags
 	$(Q)mkdir -p $(@D) && $(CC) -std=c11 -D_GNU_SOURCE -g -O2 -Wall -Wextra $(if $(filter 1,$(WERROR)),-Werror) $(SANFLAGS) \
 	  -Ilib/recorder $(APP_CFLAGS_$*) -MMD -MP $(LDFLAGS) -o $@ $(filter %.c %.o,$^) $(RECLIB) $(APP_LIBS_$*) $(REC_LIBS) -lm -lpthread
 
-# Rebuild when the compiler, the flags or the libraries that were found change. Programs of a library that is gone must not stay.
+# Everything is built again when the compiler, the flags or the libraries that were found change.
+# Programs that need a library which is no longer installed are removed.
 recorded = $(CC) $(ALL_CFLAGS) $(REC_CFLAGS) $(ALL_LDFLAGS) $(DEP_LIBS) found: $(found)
 $(O)/flags: FORCE
 	@mkdir -p $(O); echo '$(recorded)' | cmp -s - $@ || \
 	  { rm -f $(absent_apps:testdata/apps/%.c=$(O)/apps/%); echo '$(recorded)' > $@; }
 
-# Before anything of the host's side is compiled for this machine: is everything there, or which package is missing and what installs it?
+# Checked before the commands are compiled for this machine: is every library there? If not, the
+# message names the missing package and the command that installs it.
 $(O)/needs: $(O)/flags scripts/bootstrap
 	$(Q)$(if $(filter $(machine),$(shell uname -m)),scripts/bootstrap --check --build)
 	$(Q)touch $@
@@ -267,9 +275,8 @@ flink-demo: bootstrap
 test: bootstrap
 	$(Q)$(MAKE) --no-print-directory test-run
 
-# The long ones first: run-tests runs several at once.
-long_tests := $(addprefix scripts/test/,flink guards aarch64 waits attach stallrec fetch demo out-of-memory viewers clocks filters darwin adapters \
-                threads fixtures totals detectors trace layers watch system-calls go-zdebug dependencies)
+# The long tests come first, because run-tests runs several at once.
+long_tests := $(addprefix scripts/test/,flink guards aarch64 stallrec viewers darwin demo detectors go-zdebug adapters layers dependencies)
 test-run: all $(tests) $(fuzzers) $(apps) $(if $(linux),$(O)/cut-files)
 	$(Q)O=$(O) REAL=$(abspath $(REAL)) CC='$(CC)' SAN='$(SAN)' scripts/run-tests $(long_tests) scripts/check-layers scripts/check-ios-api \
 	  $(filter-out $(long_tests),$(filter-out %.js %.xsd,$(wildcard scripts/test/*))) $(tests)
@@ -283,8 +290,10 @@ soak: all $(tests) $(apps) $(if $(linux),$(O)/cut-files)
 fuzz: $(fuzzers)
 	$(Q)O=$(O) REAL=$(abspath $(REAL)) scripts/fuzz $(fuzzers)
 
-# Which lines unit tests, cases of the commands, the replayed corpora and, of the recorder, recorded programs run. Unoptimised, so that a line
-# is a line. Some filters of scripts/test/filters refuse the calls that write the counts: of its tests four fail here.
+# Finds the lines that run in unit tests, in the cases of the commands, in the replay of the corpora
+# and, for the recorder, in recorded programs. The code is not optimised, so that each line is
+# counted by itself. Some filters of scripts/test/filters refuse the calls that write the counts:
+# four tests of that script fail here.
 coverage_of := DEBUG=1 COVERAGE=1 CC=gcc O=build/coverage
 coverage:
 	$(Q)rm -rf build/coverage/obj
@@ -294,7 +303,7 @@ recorded_tests := $(if $(linux),$(addprefix scripts/test/,stallrec attach thread
 coverage-run: all $(tests) $(fuzzers) $(apps)
 	-$(Q)GCOV_ERROR_FILE=/dev/null O=$(O) REAL=$(abspath $(REAL)) CC='$(CC)' scripts/run-tests $(recorded_tests) scripts/test/cli scripts/test/fuzz $(tests)
 
-# What the compiler is given, for clang-tidy, which does not know all warnings of gcc.
+# The compiler's options for clang-tidy, without the warnings of gcc that clang-tidy does not know.
 analyzed := $(sort $(lib_src) $(filter-out %_darwin.c,$(rec_src) $(preload_src)) $(wildcard cmd/*.c cmd/*/*.c))
 analyze:
 	$(Q)HOST_FLAGS="-std=c11 $(filter -D_%,$(BASE_CFLAGS)) $(filter -I%,$(DEP_CFLAGS)) -Ilib -include lib/base/banned.h -Icmd -Ilib/recorder -DSTALLKIT_VERSION=\"$(VERSION)\"" \
@@ -345,5 +354,6 @@ help:
 #: make clean        remove the build folder
 #: knobs: O=DIR (build folder)  V=1 (show commands)  DEBUG=1 (-O0)  HARDEN=0 (no PIE, stack protector, FORTIFY, CET)  SAN=address,undefined | thread  WERROR=1  CC=clang
 
-# Not those of other builds below $(O), which tests may be writing at the time.
+# The dependencies of other builds below $(O) are left out, because tests may be writing these files
+# at the same time.
 -include $(shell find $(O)/obj $(O)/apps -name '*.d' -type f 2>/dev/null)

@@ -32,8 +32,8 @@ struct classify_settings {
     const char *process; /* value of --process; NULL = not given */
     struct cli_list symbols;
     struct where *where;
-    struct strbuf where_text;        /* texts of all --where, for outputs */
-    const struct cli_parser *parser; /* borrowed: knows which options were given */
+    struct strbuf where_text;        /* texts of all --where options, for outputs */
+    const struct cli_parser *parser; /* borrowed; says which options were given */
     struct cli_failures *failures;
 };
 

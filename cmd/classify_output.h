@@ -11,7 +11,7 @@ enum classify_colour { COLOUR_AUTO, COLOUR_ALWAYS, COLOUR_NEVER };
 /* The words of --color, NULL after the last; for CLI_WORD. */
 extern const char *const classify_colours[];
 
-/* The kind of thing for which the output has one row each. */
+/* The things for which the output has one row each. */
 enum classify_by {
     BY_BUCKET,
     BY_HOLDER,
@@ -86,7 +86,7 @@ struct classify_page_inputs {
     /* Adds the buckets that the triage lacks to its summary; NULL = it has all. */
     enum st (*add_rows)(void *ctx, struct summary *s, struct err *e);
     /* Gets the rows of the buckets behind CLASSIFY_KEPT_DETAIL, see summary_write_rows; stays empty
-     * if a bucket has none. NULL = they are not wanted. */
+     * if a bucket has no row. NULL = rows are not wanted. */
     struct strbuf *rows;
     struct summary_gone gone; /* for `rows` */
     void *rows_ctx;           /* first argument of add_rows */

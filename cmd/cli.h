@@ -155,7 +155,7 @@ void cli_begin(struct cli_parser *p, const struct cli_tool *tool, int argc, char
 int cli_read_options(struct cli_parser *p, void *settings);
 /* Prints that memory ran out and sets p->status. Returns false. */
 bool cli_nomem(struct cli_parser *p);
-/* Is the bit of an option's id in a set of options. */
+/* Returns the bit that stands for an option's id in a set of options. */
 #define CLI_BIT(id) (UINT64_C(1) << (id))
 /* Returns the first option of the table that was given and is not in `useful`, a set of CLI_BITs;
  * NULL: there is none. Commands reject such an option, because an option without effect would be a

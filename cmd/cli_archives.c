@@ -21,7 +21,7 @@ struct archive_reading {
     void *ctx;
     uint64_t *left;
     struct spill *spill;
-    size_t given; /* members that were given to on_input, or told by on_failure */
+    size_t given; /* number of members that were passed to on_input or on_failure */
     int depth;    /* number of archives around this one */
     bool single;  /* a compressed file that is no archive: its only member has no name */
 };
@@ -129,7 +129,8 @@ static enum st take_member(void *ctx, const char *member, struct filemap *map, s
     struct strbuf name = {0};
     a->given++;
     int fd = unnamed_file(map->data, map->size);
-    spill_release(a->spill); /* frees the member, which would be kept until the archive's end */
+    /* Frees the member now; it would otherwise be kept until the archive's end. */
+    spill_release(a->spill);
     if (fd < 0) {
         return err_sys(e, errno, "cannot unpack '%s'", a->name);
     }

@@ -155,7 +155,7 @@ int cli_dumps_run(struct cli_dumps *d, unsigned jobs, char **operands, size_t co
 
 enum { MAP_FILE_MAX = 1 << 20 };
 
-/* The reading of a map, whose faults are printed. */
+/* The state of reading a map. Faults of the map are printed. */
 struct map_reading {
     struct cli_dumps *dumps;
     size_t faults;

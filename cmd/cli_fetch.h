@@ -7,8 +7,8 @@
 #include "index/store.h"
 #include "index/symbol_set.h"
 
-/* Whether the servers of DEBUGINFOD_URLS are asked. CLI_SERVERS_AUTO asks them if the variable
- * names any and CI is not set or empty, CLI_SERVERS_ON always, CLI_SERVERS_OFF never. */
+/* Says whether the servers of DEBUGINFOD_URLS are asked: with CLI_SERVERS_AUTO, if the variable
+ * names any and CI is not set or empty; with CLI_SERVERS_ON always; with CLI_SERVERS_OFF never. */
 enum cli_servers { CLI_SERVERS_AUTO, CLI_SERVERS_ON, CLI_SERVERS_OFF };
 
 struct cli_fetch_options {

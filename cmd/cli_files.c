@@ -142,9 +142,8 @@ static void walk_input(struct input_walk *w, const char *path, int depth, bool n
         fail_path(w, path, errno);
         return;
     }
-    bool link = S_ISLNK(st.st_mode);
-    if (!named && link && (stat(path, &st) != 0 || S_ISDIR(st.st_mode))) {
-        return; /* dangling links and links to folders are skipped in a folder */
+    if (!named && S_ISLNK(st.st_mode) && (stat(path, &st) != 0 || S_ISDIR(st.st_mode))) {
+        return; /* in a folder, dangling links and links to folders are skipped */
     }
     if (!named && !S_ISDIR(st.st_mode) && !S_ISREG(st.st_mode)) {
         return;
@@ -158,7 +157,7 @@ static void walk_input(struct input_walk *w, const char *path, int depth, bool n
         return;
     }
     if (!named && S_ISDIR(st.st_mode) && st.st_dev != w->device && !filemap_is_stored(path)) {
-        return; /* skips file systems such as /proc in a folder such as / */
+        return; /* in a folder such as /, file systems such as /proc are skipped */
     }
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0) {
@@ -390,10 +389,11 @@ static void add_folder_of(struct strbuf *b, const char *path) {
     strbuf_add(b, path, slash ? (size_t)(slash + 1 - path) : 0);
 }
 
-/* Checks that no other user has put the file or link where the output goes: in a folder where
- * everybody may make names, and its sticky bit keeps each one's names to himself, only the output's
- * own user and the folder's owner are believed. The kernel has the same rule for programs that
- * write in place (fs.protected_symlinks, protected_regular, protected_fifos). */
+/* Checks that no other user has put the file or link where the output goes. In a folder where
+ * everybody may make names, and whose sticky bit keeps users from removing each other's names, only
+ * files of the output's own user and of the folder's owner are accepted. The kernel has the same
+ * rule for programs that write in place (fs.protected_symlinks, protected_regular,
+ * protected_fifos). */
 static enum st check_not_planted(const char *path, const struct stat *there, struct err *e) {
     struct strbuf folder = {0};
     struct stat above;
@@ -476,7 +476,7 @@ static int cli_open_file(struct cli_output *o, const struct stat *behind, struct
     if (st == ST_OK && behind && !S_ISREG(behind->st_mode)) {
         fd = open(o->path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
     } else if (st == ST_OK && behind && there.st_mode == 0) {
-        errno = ENOENT; /* a file without a name, behind a link of /proc */
+        errno = ENOENT; /* this is a file without a name, behind a link of /proc */
     } else if (st == ST_OK) {
         o->replaces = there.st_mode != 0;
         o->mode = there.st_mode & (S_IRWXU | S_IRWXG | S_IRWXO);
@@ -520,7 +520,7 @@ bool cli_output_open(struct cli_output *o, const char *path, struct cli_failures
         path = NULL;
         o->fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
     } else if (!path[0]) {
-        errno = ENOENT; /* as open(2) sets it for an empty path */
+        errno = ENOENT; /* open(2) sets the same errno for an empty path */
     } else if ((o->path = strdup(path)) != NULL) {
         bool exists = stat(path, &st) == 0;
         int same = exists ? already_open(&st) : -1;

@@ -222,7 +222,7 @@ static void build_alone(struct indexing *run, struct index_job *job) {
     deliver(run, job);
 }
 
-/* ---- files as they come ---- */
+/* ---- indexing files in the order in which they are found ---- */
 
 static void build_held(struct indexing *run) {
     for (size_t i = 0; i < run->held.len; i++) {

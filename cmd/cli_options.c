@@ -11,14 +11,14 @@
 #include "base/strbuf.h"
 
 /* Opens /dev/null in place of a closed stdin, stdout or stderr, since the next file opened would
- * otherwise get that descriptor. It is opened so that stdin cannot be read and the others cannot
- * be written, and programs that are run do not inherit it. */
+ * otherwise get that descriptor. It is opened so that reading stdin and writing the others fail,
+ * and so that programs that are run do not inherit it. */
 static void occupy_standard_files(void) {
     for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
         if (fcntl(fd, F_GETFD) < 0 && errno == EBADF) { /* the lower ones are open */
             int mode = fd == STDOUT_FILENO ? O_RDONLY : O_WRONLY;
             int taken = open("/dev/null", mode | O_CLOEXEC);
-            (void)taken; /* taken equals fd, unless there is no /dev/null */
+            (void)taken; /* if /dev/null exists, taken equals fd */
         }
     }
 }
@@ -285,7 +285,8 @@ static int next_option(struct cli_parser *p) {
             return next_letter(p);
         }
         if (is_option || p->tool->stop_at_operand) {
-            /* This is "--", or the first operand in a command whose operands end the options. */
+            /* The argument is "--", which is skipped, or the first operand in a command whose
+             * operands end the options. */
             p->next += is_option;
             while (p->next < p->argc) {
                 p->operands[p->operand_count++] = p->argv[p->next++];

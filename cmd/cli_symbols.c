@@ -172,8 +172,9 @@ static bool learn_has_text(const char *text, size_t len, const char *what, size_
     return false;
 }
 
-/* May the document have names of its own? Most dumps have none, and need not be parsed; for reports
- * of other tools only their readers can find out, so that all reports are wanted. */
+/* May the document have names of functions? Most dumps have none, and need not be parsed. For
+ * reports of other tools only their readers can find that out, so true is returned for all
+ * reports. */
 static bool learn_wanted(void *ctx, const char *text, size_t len) {
     (void)ctx;
     return learn_has_text(text, len, "\"names",

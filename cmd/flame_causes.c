@@ -1,5 +1,5 @@
-/* Colours frames of the picture: a frame with a cause, and a mark of --by=holder, give their
- * colour to all frames that stand on them. */
+/* Colours frames of the picture. A frame with a cause gives its colour to all frames above it, and
+ * so does a mark of --by=holder. */
 #include "flame_causes.h"
 
 #include <string.h>
@@ -77,7 +77,8 @@ void flame_causes_release(struct flame_causes *c) {
 static const char holder_mark_colour[PALETTE_COLOUR_SIZE] = "r3",
                   holder_colour[PALETTE_COLOUR_SIZE] = "r1";
 
-/* Sets the colour of a frame by whether it stands on a holder's mark. Frames come in pre-order. */
+/* Sets the colour of a frame by whether it is above a mark of --by=holder. Frames come in
+ * pre-order. */
 static void mark_holder(void *ctx, const struct layout_frame *f, const struct frame_name *name,
                         char colour[PALETTE_COLOUR_SIZE], struct strbuf *note) {
     struct flame_holder_marks *h = ctx;

@@ -1,5 +1,5 @@
-/* Colours frames of the picture: for stallflame --colors=cause by the cause that they show, for
- * --by=holder the frames of the thread that holds a lock. */
+/* Colours frames of the picture: for stallflame --colors=cause by their causes; for --by=holder the
+ * frames of the thread that holds a lock. */
 #ifndef STALLKIT_CMD_FLAME_CAUSES_H
 #define STALLKIT_CMD_FLAME_CAUSES_H
 
@@ -26,7 +26,7 @@ void flame_causes_release(struct flame_causes *c);
 struct flame_holder_marks {
     struct svg_marks marks; /* for svg_options; valid as long as this struct */
     struct svg_key keys[2]; /* private, as depth */
-    uint32_t depth;         /* depth of the mark on which the last frame stands; 0 = none */
+    uint32_t depth;         /* depth of the mark that is below the last frame; 0 = there is none */
 };
 void flame_holder_marks_start(struct flame_holder_marks *h);
 

@@ -54,8 +54,8 @@ struct flame_result {
     bool wanted;
 };
 
-/* Names and classifies a dump on a worker, as this is most of the work. Keys are made before names
- * are demangled, as in stallclassify. */
+/* Names and classifies a dump on a worker thread, because these steps take most of the time. Keys
+ * are made before names are demangled, as in stallclassify. */
 static enum st inputs_work(void *ctx, struct dump *d, void *result, unsigned worker,
                            struct err *e) {
     struct flame_inputs *run = ctx;

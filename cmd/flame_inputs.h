@@ -55,8 +55,9 @@ struct flame_inputs {
     uint64_t apart[APART_COUNT]; /* numbers of dumps that do not count, by reason */
     struct where_seen said;      /* fields of `where` that the dumps have */
     uint64_t folded_stacks;      /* number of lines of folded input that were added */
-    uint64_t rounded; /* number of those lines whose counts were cut to STACK_DECIMALS_MAX places */
-    char unit[32];    /* unit of the profiles' values; if units differ, that of the last profile */
+    uint64_t rounded;            /* number of those lines of folded input whose counts were cut to
+                                    STACK_DECIMALS_MAX places */
+    char unit[32]; /* unit of the profiles' values; if units differ, that of the last profile */
 
     struct folded_reader reader;        /* private, as the members below */
     struct cli_symbols symbols;         /* closed unless debug_files or learn is given */

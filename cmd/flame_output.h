@@ -15,7 +15,7 @@ struct flame_format {
     const char *word; /* word that selects the format; NULL ends the table */
     enum st (*write)(struct flame_run *run, struct sink *out, struct err *e);
     bool diffs, only_diffs; /* diffs: can show a difference; only_diffs: can show nothing else */
-    bool samples;           /* samples and ids of images are needed, too */
+    bool samples;           /* the format needs samples and the ids of images, too */
     bool plain_names;       /* names are written without their module, unless options ask for it */
     const char *unreadable; /* if a terminal cannot show the output, its kind, such as "an image";
                                else NULL */

@@ -17,7 +17,7 @@ static bool wants_page(const struct classify_settings *s) {
     return print_formats[s->output.format].page && !s->gate.partial;
 }
 
-/* Can a page that the history keeps be printed? It has the counts alone, ranked by time. */
+/* Can a page be printed that the history keeps? Such a page has counts only, ranked by time. */
 static bool uses_kept_page(const struct classify_settings *s) {
     const struct classify_gate *g = &s->gate;
     return s->history.path && wants_page(s) && s->page.detail <= CLASSIFY_KEPT_DETAIL &&
@@ -228,7 +228,8 @@ static int classify_read_inputs(struct classify_run *run, const struct classify_
         if (run->triage) {
             triage_set_output(run->triage, &o);
         }
-        /* A --where equal to that of the partials is no mistake, as it still selects exposure. */
+        /* If the filter of --where equals that of the partials, it is no mistake, because it still
+         * selects the exposure. */
         if (status == CLI_OK &&
             !classify_check_partials(s, triage_options_of(run->triage), run->rules_hash)) {
             return CLI_USAGE;

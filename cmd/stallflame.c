@@ -116,7 +116,8 @@ static bool flame_take_where(void *settings, struct cli_parser *p) {
 
 static bool flame_take_rules(void *settings, struct cli_parser *p) {
     struct flame_run *run = settings;
-    run->inputs.labels.anew = true; /* an annotation may come from other rules */
+    /* Set, because an annotation may have been made with other rules. */
+    run->inputs.labels.anew = true;
     return classify_rules_take(&run->rules, p);
 }
 
@@ -244,7 +245,7 @@ static const struct cli_option options[] = {
     {OPT_JOBS, 'j', "jobs", "N", "threads; the output does not depend on it",
      CLI_NUMBER(struct flame_run, inputs.jobs, 1, CLI_JOBS_MAX)},
     {OPT_QUIET, 'q', "quiet", NULL, "no summary", CLI_FLAG(struct flame_run, quiet)},
-    /* These options are spelled as in flamegraph.pl. */
+    /* These options have the names that they have in flamegraph.pl. */
     {OPT_COUNT_NAME, 0, "countname", "NAME", NULL, CLI_TEXT(struct flame_run, svg.unit)},
     {OPT_MIN_WIDTH, 0, "minwidth", "PX|N%", NULL, CLI_CALL(take_min_width)},
     {OPT_FONT, 0, "fonttype", "FAMILY", NULL, CLI_TEXT(struct flame_run, svg.font)},

@@ -155,7 +155,7 @@ static const struct cli_tool tool = {
 
 struct run {
     struct recorder_settings settings;
-    /* Absolute, as the program may change its working directory. */
+    /* The paths are absolute, because the program may change its working directory. */
     char *directory_path, *trace_path;
     char **argv; /* arguments of the program, borrowed */
     char *program;
@@ -167,7 +167,7 @@ static void say(const char *what, const char *why) {
     cli_say(tool.name, "%s: %s", what, why);
 }
 
-/* ---- what the program gets ---- */
+/* ---- the environment of the program ---- */
 
 static bool set_number(const char *name, uint64_t value) {
     char text[24];

@@ -323,7 +323,7 @@ static int make_indexes(struct sym_run *run, char **paths, size_t count) {
         return cli_exit_status(failures);
     }
     if (set->add) {
-        /* If the store cannot be written, each file that is added reports it. */
+        /* The result is ignored: if the store cannot be written, adding each file reports it. */
         (void)!index_store_hold(store, false);
     }
     struct cli_index x = {.tool = tool.name,
@@ -333,7 +333,7 @@ static int make_indexes(struct sym_run *run, char **paths, size_t count) {
                           .quiet = set->quiet,
                           .failures = failures};
     cli_index_paths(&x, paths, count);
-    index_store_free(store); /* the failures of its files were printed already */
+    index_store_free(store); /* its failures were printed before */
     return cli_exit_status(failures);
 }
 

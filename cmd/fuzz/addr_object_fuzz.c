@@ -5,7 +5,7 @@
 
 MUTATE_WITH(mutate_object)
 
-/* Of a file of several architectures stalladdr asks for -arch. */
+/* For a file of several architectures, stalladdr fails unless -arch selects one. */
 static const struct command_words lookups[] = {
     {.words = {"stalladdr", "--no-index", "-j", "1", "-i", "-o", INPUT, "--offset", "0", "0x1234",
                "0x1270", "0x12c0"},

@@ -32,7 +32,7 @@ static void restore(int before, int fd) {
     close(before);
 }
 
-/* A file in memory; a later call keeps it. */
+/* Makes a file in memory, unless an earlier call has made it. */
 static void open_memory(int *memory, const char *name) {
     if (*memory < 0) {
         *memory = memfd_create(name, 0);
@@ -85,14 +85,14 @@ struct command_output command_run(int (*command)(int argc, char **argv), const c
     put_input(input, bytes, len, path);
     for (; words[argc]; argc++) {
         need(argc < WORDS_MAX);
-        /* A main permutes the list and writes no word. */
+        /* A main function reorders the list and does not write to the words. */
         argv[argc] = (char *)(uintptr_t)words[argc];
         if (strcmp(words[argc], INPUT) == 0) {
             argv[argc] = path;
         }
     }
     argv[argc] = NULL;
-    fflush(stdout); /* writes out the text that the caller has printed before */
+    fflush(stdout); /* flushes the text that the caller has printed before */
     int stdout_before = redirect(out, STDOUT_FILENO), stderr_before = redirect(err, STDERR_FILENO);
     struct command_output o = {.status = command(argc, argv)};
     fflush(stdout);

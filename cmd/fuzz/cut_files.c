@@ -69,7 +69,7 @@ static bool ends_a_record(const struct cut_reader *r, const char *bytes, size_t 
     }
 }
 
-/* Is a piece of `at` bytes one of those that are read? */
+/* Is a piece of `at` bytes one of the pieces that are read? */
 static bool is_chosen(const char *bytes, size_t len, size_t at, size_t lengths) {
     bool at_line = (at > 0 && bytes[at - 1] == '\n') || bytes[at] == '\n';
     if (lengths == 0 || len <= lengths) {

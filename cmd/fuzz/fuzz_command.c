@@ -21,7 +21,7 @@ void fuzz_insist(bool holds) {
     }
 }
 
-/* Aborts with a message unless `holds`, which says that the run ended as it must. */
+/* Aborts with a message unless `holds` is true, the condition that the run ended correctly. */
 static void expect(const char *const *words, const struct command_output *o, bool holds,
                    const char *what) {
     if (!holds) {
@@ -76,7 +76,7 @@ void fuzz_remove_store(void) {
     nftw(store, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
 }
 
-/* Is the input a gzip of so much that one run takes longer than thousands of others? */
+/* Does the input, a gzip, unpack to so much that a run takes longer than thousands of others? */
 static bool swells(const uint8_t *data, size_t size) {
     struct strbuf text = {0};
     struct err e = {0};

@@ -1,9 +1,9 @@
-/* Keeps large blocks of memory for the next input. AddressSanitizer maps each block of more than
- * 128 kB anew, and new pages cost most of a short run. The linker sends the allocations of the
- * commands, the library and the fuzzer here (--wrap), only in a build with libFuzzer. A block that
- * is not in use is poisoned, and so is what a block has behind the length that was asked for, so
- * that the sanitizer reports the same errors; of two uses after free it misses the one that comes
- * after the block has found its next user. */
+/* Keeps large blocks of memory and reuses them for later inputs, because AddressSanitizer maps each
+ * block of more than 128 kB again, and the new pages take most of the time of a short run. In a
+ * build with libFuzzer, the linker (--wrap) redirects the allocations of the commands, the library
+ * and the fuzzer to these functions. A block that is not in use is poisoned, and so are the bytes
+ * of a block behind the requested length, so that the sanitizer reports the same errors, with one
+ * exception: a use after free is missed if the block was meanwhile given out again. */
 #include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -12,9 +12,11 @@
 #include <sys/mman.h>
 
 enum { LARGE = 64 * 1024, LARGEST = 8 * 1024 * 1024, BLOCKS_MAX = 64 };
-enum { PAGE = 4096, SET_MAX = 4 * PAGE /* from here on pages are given back */ };
+/* SET_MAX: blocks of at most so many bytes are cleared by memset; the pages of longer ones are
+ * given back to the system instead. */
+enum { PAGE = 4096, SET_MAX = 4 * PAGE };
 
-/* Of AddressSanitizer; gcc has no header that declares them. */
+/* AddressSanitizer has these functions; gcc has no header that declares them. */
 void __asan_poison_memory_region(const volatile void *p, size_t len);
 void __asan_unpoison_memory_region(const volatile void *p, size_t len);
 size_t __sanitizer_get_allocated_size(const volatile void *p);
@@ -28,8 +30,8 @@ void *__wrap_calloc(size_t count, size_t size);
 void *__wrap_realloc(void *old, size_t len);
 void __wrap_free(void *p);
 
-/* The address of a block in use is stored inverted, so that the leak detection does not take the
- * table for its owner. */
+/* The address of a block in use is stored inverted, so that the leak detection does not find a
+ * reference to the block in this table. */
 struct block {
     uintptr_t address;
     size_t capacity, len;
@@ -44,11 +46,13 @@ static uintptr_t stored_address(const void *p, bool used) {
     return used ? ~(uintptr_t)p : (uintptr_t)p;
 }
 
-/* Finds the block at p; NULL: p is none of the table. A use of a free one is reported. */
+/* Finds the block at p; NULL: p is no block of the table. The sanitizer reports the use of a free
+ * block. */
 static struct block *find_used_block(void *p) {
     for (size_t i = 0; i < block_count; i++) {
         if (blocks[i].address == stored_address(p, blocks[i].used)) {
-            *(volatile char *)p; /* poisoned if it is not in use */
+            /* Reading reports an error if the block is poisoned, which means not in use. */
+            *(volatile char *)p;
             return &blocks[i];
         }
     }
@@ -77,7 +81,7 @@ static struct block *find_free_block(size_t len) {
     return best;
 }
 
-/* Returns a block of any content. NULL: it cannot be one of the table. */
+/* Returns a block of any content; NULL: the table cannot give one. */
 static void *take_block(size_t len) {
     if (len < LARGE || len > LARGEST) {
         return NULL;
@@ -96,7 +100,8 @@ static void *take_block(size_t len) {
     return p;
 }
 
-/* Makes the bytes zero; the pages within are given back, for few of them are touched. */
+/* Makes the bytes zero. Whole pages inside are given back to the system, because few of them are
+ * touched later. */
 static void clear_block(void *p, size_t len) {
     char *first = (char *)(((uintptr_t)p + PAGE - 1) / PAGE * PAGE);
     char *last = (char *)(((uintptr_t)p + len) / PAGE * PAGE), *end = (char *)p + len;

@@ -1,9 +1,9 @@
-/* Keeps what commands prepare in the same way for each input, so that a fuzzer does it once: the
- * built-in rules and the built-in maps of reports are compiled by the first run that needs them,
- * and later runs share them; the hash of the rules is computed once. The linker sends the commands'
- * calls here (--wrap); the commands and the library know nothing of it. Rule files, globs and maps
- * of a command line are read anew each time. What is kept is only read, so a run cannot change what
- * the next one sees. */
+/* Keeps results that are the same for each input, so that a fuzzer computes them once: the built-in
+ * rules and the built-in maps of reports are compiled by the first run that needs them and shared
+ * by later runs, and the hash of the rules is computed once. The linker (--wrap) redirects calls of
+ * the commands to these functions; the code of the commands and the library has no part in it.
+ * Files of rules, globs and maps on a command line are read in every run. The kept results are only
+ * read, so a run cannot change them for the next run. */
 #include <stddef.h>
 
 #include "classify_rules.h"

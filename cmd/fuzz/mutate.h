@@ -1,6 +1,6 @@
-/* Mutators that know the structure of a format, so that what a fuzzer makes gets past its syntax.
- * They are called by LLVMFuzzerCustomMutator, and use libFuzzer's own mutations for the bytes of
- * one part. */
+/* Mutators that know the structure of a format, so that a mutated input is still parsed.
+ * LLVMFuzzerCustomMutator calls them; they use libFuzzer's own mutations for the bytes of one
+ * part. */
 #ifndef STALLKIT_CMD_MUTATE_H
 #define STALLKIT_CMD_MUTATE_H
 

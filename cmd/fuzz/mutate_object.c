@@ -80,7 +80,7 @@ size_t mutate_object(uint8_t *data, size_t size, size_t most, unsigned seed) {
         return mutate_bytes(data, size, most);
     }
     size_t k = mutate_random(&random, p.count);
-    /* Only a window of the section changes, so that its tables mostly stay valid. */
+    /* Only a window of the section changes, so that most of the section's tables stay valid. */
     size_t len = p.part[k].size, from = mutate_random(&random, len);
     size_t window = len - from < 64 ? len - from : 64;
     mutate_bytes(data + p.part[k].at + from, window, window);

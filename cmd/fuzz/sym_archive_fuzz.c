@@ -8,7 +8,8 @@
 
 enum {
     TAR_BLOCK = 512,
-    TAR_SUM = 148, /* 8 bytes: six octal digits, a NUL, a space; in the sum they count as spaces */
+    TAR_SUM = 148, /* the field has 8 bytes: six octal digits, a NUL, a space; in the sum all of its
+                      bytes count as spaces */
     TAR_MAGIC = 257,
     ZIP_LOCAL = 30,
     ZIP_CENTRAL = 46

@@ -276,7 +276,9 @@ uint32_t family_living(const struct attached_family *f) {
 void family_finish_first(struct attached_family *f, int killed) {
     attach_finish(f->member[0], killed);
     if (f->follows) {
-        find_children(f); /* of a daemon's parent, which has ended before they were found */
+        /* Needed if the process was a daemon's parent, which ended before its children were
+         * found. */
+        find_children(f);
     }
 }
 

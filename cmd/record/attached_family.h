@@ -14,7 +14,7 @@ struct attach_totals;
 /* Processes of which little was watched. */
 struct family_gaps {
     uint32_t loopless; /* number of processes in which no loop was seen */
-    uint64_t ms;       /* ms for which those were recorded in all */
+    uint64_t ms;       /* number of ms for which these processes were recorded, in all */
     uint32_t partly;   /* number of processes with a loop of which less than 90 % was watched */
 };
 

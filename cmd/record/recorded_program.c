@@ -30,7 +30,7 @@ char *program_find(const char *name, int *status) {
     struct strbuf path = {0};
     bool exists = false;
     const char *list = strchr(name, '/') ? "" : getenv("PATH");
-    /* An empty name would match the folders themselves, so it is not searched for. */
+    /* An empty name would match the folders themselves, so no folder is searched for it. */
     for (const char *at = !*name ? NULL : list ? list : "/usr/bin:/bin"; at;) {
         size_t size = strcspn(at, ":");
         strbuf_clear(&path);
@@ -198,13 +198,16 @@ char *recorder_find_library(void) {
 
 bool recorder_make_folder(const char *path, uint32_t file_mode) {
     struct stat st;
-    /* Whoever may read the files may search the folder, as in folders that the recorder makes. */
+    /* Users who may read the files get the right to search the folder, as in folders that the
+     * recorder makes. */
     mode_t mode = (mode_t)(0700 | file_mode | (file_mode & 044) >> 2);
     if ((mkdir(path, mode) != 0 && errno != EEXIST) || stat(path, &st) != 0) {
         return false;
     }
     if (!S_ISDIR(st.st_mode)) {
-        errno = ENOTDIR; /* for root access(2) would grant search permission on a file, too */
+        /* Checked here, because for root access(2) may grant search permission on a plain file,
+         * too. */
+        errno = ENOTDIR;
         return false;
     }
     return access(path, W_OK | X_OK) == 0;

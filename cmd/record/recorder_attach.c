@@ -206,7 +206,7 @@ static void print_top(const struct attached_family *f) {
     if (!top.known) {
         puts("no event loop is known yet");
     } else {
-        struct strbuf names = {0}; /* the process's own, which may hold anything */
+        struct strbuf names = {0}; /* names of the process, which may contain any bytes */
         text_add_shown(&names, top.inner, strlen(top.inner));
         strbuf_addstr(&names, *top.app ? " < " : "");
         text_add_shown(&names, top.app, strlen(top.app));
@@ -312,7 +312,8 @@ int recorder_attach_process(const struct recorder_settings *set) {
         record_others(f, signals);
     }
     family_finish(f);
-    /* The summary is printed before family_close, as the kernel closes tracepoints slowly. */
+    /* The summary is printed before family_close, because the kernel takes long to close
+     * tracepoints. */
     summarise_attached(set, f, ended);
     family_close(f);
     close(signals);
@@ -395,7 +396,8 @@ int recorder_attach_program(const struct recorder_settings *set, const char *pat
     int signals = block_signals(&before), status = 0, error;
     recover_earlier(set);
     if (set->follow) {
-        prctl(PR_SET_CHILD_SUBREAPER, 1); /* processes without a parent become ours */
+        /* Makes this process the parent of orphaned descendants. */
+        prctl(PR_SET_CHILD_SUBREAPER, 1);
     }
     if (!start_child(path, argv, &before, &child)) {
         cli_say(TOOL, "%s: %s", path, strerror(errno));
@@ -423,8 +425,8 @@ int recorder_attach_program(const struct recorder_settings *set, const char *pat
     }
     if (runs) {
         summarise_attached(set, f,
-                           /* The summary comes first, because the kernel closes tracepoints slowly.
-                            */
+                           /* The summary is printed before family_close, because the kernel takes
+                            * long to close tracepoints. */
                            recorded);
     } else {
         cli_say(TOOL, "%s: %s", path, strerror(error));

@@ -1,4 +1,4 @@
-/* Prints the stalls of running programs as their recorders tell them. */
+/* Prints the news of stalls that recorders in running programs report. */
 #include <string.h>
 
 #include "cli.h"

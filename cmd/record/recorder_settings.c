@@ -150,8 +150,10 @@ const char *settings_thread_glob(const struct recorder_settings *s) {
 
 void settings_config(const struct recorder_settings *s, struct stallrec_config *out) {
     enum {
+        /* In ms; samples begin early, because a user who looks for a stall wants to know the
+         * holder of the lock. */
         THREADS_AFTER_MS = 1000
-    }; /* in ms; early, because a user who looks for a stall wants to know the holder of the lock */
+    };
     *out = values(s);
     out->directory = s->directory;
     if (strcmp(out->preset, "default") == 0) { /* other presets stay as published */

@@ -19,7 +19,7 @@ struct recorder_settings {
     uint32_t detectors;                 /* bits of detectors; 0: the preset's */
     uint32_t max_threads;  /* maximum number of threads in one dump; 0: the preset's value */
     uint32_t cpu_percent;  /* maximum percentage of one processor; 0: the preset's value */
-    struct strbuf loop_at; /* places of the loop, one on each line */
+    struct strbuf loop_at; /* the places of loops, one on each line */
     struct strbuf context; /* KEY=VALUE, one on each line */
     unsigned context_count;
     uint64_t keep_days, keep_bytes, keep_files; /* limits of stored dumps; 0 = no limit */

@@ -20,10 +20,11 @@ int raise_descriptor(int low);
 
 /* Makes zeroed shared memory, and sets *r, for which the caller calls shared_report_release.
  *
- * folder: where a file is made for the memory, through which a process can find it that has lost
- * the descriptor and may not look into /proc of stallrec (in a user namespace of its own); NULL:
- * no file is needed. If the file cannot be made, the memory has no name. Report files that killed
- * commands left in the folder are removed. False, with errno set: there is no memory. */
+ * folder: folder in which a file is made for the memory. A process finds the memory by this file if
+ * it has closed the descriptor and may not read the /proc files of stallrec, because it is in
+ * another user namespace. NULL: no file is needed. If the file cannot be made, the memory has no
+ * name. Report files that killed commands left in the folder are removed. False, with errno set:
+ * there is no memory. */
 bool shared_report_make(struct shared_report *r, const char *folder);
 
 /* Removes the memory's file. Processes that have mapped the memory keep it. */

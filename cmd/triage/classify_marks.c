@@ -1,4 +1,4 @@
-/* Implements stallclassify --marks, and filters by what people say of buckets. */
+/* Implements stallclassify --marks, and filters on the marks that users gave to buckets. */
 #include "triage/classify_marks.h"
 
 #include <string.h>

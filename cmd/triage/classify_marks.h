@@ -1,4 +1,4 @@
-/* Implements stallclassify --marks, and filters by what people say of buckets. */
+/* Implements stallclassify --marks, and filters on the marks that users gave to buckets. */
 #ifndef STALLKIT_CMD_CLASSIFY_MARKS_H
 #define STALLKIT_CMD_CLASSIFY_MARKS_H
 
@@ -6,7 +6,7 @@
 #include "triage/classify_history.h"
 
 /* Drops the buckets of a finished triage for which the filter's terms on owner and ignored do not
- * hold, and tells how many stay. False: an error was printed. */
+ * hold, and prints how many remain. False: an error was printed. */
 bool classify_keep_asked(struct classify_history *h, const struct where *where, struct triage *t,
                          const struct cli_tool *tool, struct cli_failures *failures);
 /* Runs --marks: lists the marked buckets as text or JSON, and returns the

@@ -144,7 +144,7 @@ static enum st take_session_record(struct classify_run *run, const char *text, s
                         : triage_add_session(run->triage, &filter, text, len, e);
 }
 
-/* Writes a session record behind its head. */
+/* Writes the head of a session record, then the record. */
 static enum st put_headed_session(struct classify_run *run, const char *text, size_t len,
                                   struct err *e) {
     struct strbuf line = {0};
@@ -187,8 +187,8 @@ static void classify_take_session(void *ctx, const char *where, const char *text
         classify_fail(run, where, &e);
     } else {
         run->since += run->every_ms >
-                      /* A session record, too, begins the time after which a partial is written,
-                       * but is not counted as a dump. */
+                      /* A session record, too, starts the time after which a partial is written,
+                       * but it is not counted as a dump. */
                       0;
     }
 }

@@ -128,7 +128,8 @@ bool classify_read_page(struct classify_history *h, const struct triage_options 
     struct err e = {0};
     triage_free(*t);
     *t = NULL;
-    /* The buckets must be those that were the first, none joined to another. */
+    /* The page is used only if its buckets are those that were kept, with none joined to
+     * another. */
     bool found = history_read_page(h->h, &h->span, o, t, &h->rows, &e) == ST_OK &&
                  triage_finish(*t, &e) == ST_OK && summary_rows_fit(*t, h->rows.data, h->rows.len);
     if (!found) {

@@ -1,5 +1,5 @@
-/* Any bytes as compressed data: the whole-buffer and the pull inflater agree on the bytes and on
- * the verdict, and what comes out survives compression. */
+/* Takes any bytes as compressed data: the whole-buffer and the pull inflater must give the same
+ * bytes and the same verdict, and the inflated bytes must survive compression. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

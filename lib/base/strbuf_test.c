@@ -194,7 +194,7 @@ static void room_for_much_is_taken_once(void **state) {
             strbuf_addc(&b, 'x');
         }
         assert_ptr_equal(b.data, data);
-        strbuf_addstr(&b, "yz"); /* the buffer grows as any other */
+        strbuf_addstr(&b, "yz"); /* this buffer grows as other buffers do */
         assert_false(b.failed);
         assert_int_equal(strlen(b.data), b.len);
         strbuf_release(&b);

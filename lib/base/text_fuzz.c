@@ -1,5 +1,5 @@
-/* Any bytes as a number, an image id, UTF-8 and JSON text: what is accepted prints back the same.
- */
+/* Takes any bytes as a number, an image id, UTF-8 and JSON text: text that is accepted must be the
+ * same when it is parsed and printed again. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

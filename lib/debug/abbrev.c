@@ -149,8 +149,9 @@ enum st abbrev_read(struct abbrev_cache *c, struct abbrev_table *t, uint64_t cod
     }
     c->work += reader_pos(&t->r) - before;
     if (st == ST_ERR) {
-        t->used = false; /* this caller gets the error; the next unit tries again, as memory may be
-                            free by then */
+        /* Only this caller gets the error; reading the next unit tries again, because memory may
+         * be free by then. */
+        t->used = false;
         return err_set(e, t->damage.code, "%s", t->damage.text);
     }
     return st;

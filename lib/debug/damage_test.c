@@ -44,7 +44,7 @@ static void check_functions(const struct dwarf_build *b, struct heard *h, const 
     *h = (struct heard){0};
     assert_int_equal(open_built(&d, b, &sections, (struct debug_setup){0}, h), ST_OK);
     h->dieless = debug_dieless_units(d);
-    for (int pass = 0; pass < 2; pass++) { /* the second pass complains of nothing again */
+    for (int pass = 0; pass < 2; pass++) { /* the second pass must not repeat the complaints */
         unsigned before = h->count;
         strbuf_clear(&names);
         for (size_t i = 0; i < debug_unit_count(d); i++) {

@@ -184,7 +184,7 @@ static inline bool debug_map_is_lost(const struct debug_map_files *f) {
  * was dropped. No warning is given for them. */
 size_t debug_dieless_units(const struct debug *d);
 /* Do units refer to a .debug_line that the file lacks? No warning is given for it. (For a damaged
- * .debug_line complain was called.) */
+ * .debug_line, the callback `complain` was called.) */
 bool debug_is_lineless(const struct debug *d);
 /* debug_find_known_units writes the units that claim an address, the narrowest claim first, to
  * units[0] … units[n - 1], at most max of them, and returns n. It uses only the known ranges;
@@ -197,9 +197,10 @@ struct debug_claim {
     struct debug_range range;
     size_t unit;
 };
-/* Gives all claims, for a caller that reads the whole file: debug_find_known_units takes those
- * around an address from the last in this order to the first. Units without known ranges are read
- * for them. *out is malloc'ed (never NULL). Never ST_NONE. */
+/* Gives the claims of all units, for a caller that reads the whole file, in reverse order of
+ * precedence: for an address, debug_find_known_units takes the last claim in this array first. To
+ * find claims, units whose ranges are not known are read. *out is malloc'ed (never NULL). Never
+ * ST_NONE. */
 enum st debug_claims(struct debug *d, struct debug_claim **out, size_t *count,
                      struct err *e) BASE_MUST_USE;
 /* Returns the bytes of the unit in .debug_info, or for an object file of a debug map the bytes of

@@ -1,5 +1,5 @@
-/* Any bytes as an object file, or else as bare DWARF sections: every unit is read, and addresses
- * are looked for. What a unit returns must be in order, as debug.h promises. */
+/* Takes any bytes as an object file, or else as bare DWARF sections: every unit is read, and
+ * addresses are looked up. What a unit returns must be in order, as debug.h promises. */
 #include <stdlib.h>
 #include <string.h>
 

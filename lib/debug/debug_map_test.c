@@ -72,7 +72,7 @@ static void stabs_in_disorder_cost_their_function(void **state) {
         {"/c/x.o", STAB_OBJECT_FILE, 0, 1, 7},
         {"_three", STAB_FUNCTION, 1, 0, 0x1180},
         {"", STAB_FUNCTION, 0, 0, 4},
-        {"/b/x.o", STAB_OBJECT_FILE, 0, 1, 7}, /* the same object file again */
+        {"/b/x.o", STAB_OBJECT_FILE, 0, 1, 7}, /* the stabs name the same object file again */
         {"four", STAB_FUNCTION, 1, 0, 0x1100},
         {"", STAB_FUNCTION, 0, 0, 4},
         {"", STAB_OBJECT_FILE, 0, 1, 7},

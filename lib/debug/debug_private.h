@@ -161,13 +161,13 @@ void debug_begin_file(struct debug *d, struct debug_file *f, const struct sectio
                       bool planless);
 /* Calls d->complain for a damaged unit, once per unit. */
 void debug_blame(struct debug *d, struct unit_entry *u, const struct err *why);
-/* Returns the lowest address that stands for stripped code: -2, above which is -1 (lld, DWARF issue
- * 200609.1). */
+/* Returns the lower of the two addresses that stand for stripped code: -2; the other one is -1
+ * (lld, DWARF issue 200609.1). */
 static inline uint64_t debug_tombstones(const struct debug *d) {
     return (d->address_size == 4 ? UINT32_MAX : UINT64_MAX) - 1;
 }
-/* May a function begin at the address? Not at 0, -1, -2 and elsewhere outside of code: such a
- * function was stripped (stallkit-design(7), ADDRESS RULES, 4). */
+/* May a function begin at the address? False for 0, -1, -2 and every address outside of code: a
+ * function there was stripped (stallkit-design(7), ADDRESS RULES, 4). */
 bool debug_is_code(const void *d, uint64_t address);
 /* unit_read.c: sets the reach of the inlined subroutines of one caller, which are sorted by lowest
  * address and have ranges. */

@@ -9,11 +9,12 @@
 /* A unit: its header, and those attributes of its own DIE that are needed to read its other DIEs.
  */
 struct die_unit {
-    /* offsets in .debug_info of its header, its first DIE, the byte after it */
+    /* offsets in .debug_info: of the unit's header, of its first DIE, and of the byte after the
+     * unit */
     uint64_t offset, die, end;
     uint64_t abbrev_offset;
     uint64_t split_id;     /* id of a skeleton or split unit of DWARF 5; 0 = none */
-    uint16_t version, tag; /* tag: of the unit's own DIE */
+    uint16_t version, tag; /* version: of DWARF; tag: of the unit's own DIE */
     uint8_t address_size, offset_size;
     uint64_t str_offsets_base; /* 0 = the default */
     uint64_t addr_base;

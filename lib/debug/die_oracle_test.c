@@ -1,5 +1,5 @@
-/* Compares the walk over DIEs, with plans and without, with libdwarf, which only sees sound files
- * here (20210528 comes back from damaged ones late, or never): every DIE of every unit of every
+/* Compares the walk over DIEs, with plans and without, with libdwarf, on undamaged files only
+ * (libdwarf 20210528 returns late from damaged ones, or never): every DIE of every unit of every
  * file at hand. Without plans it asks libdwarf where values lie. */
 #include "debug/every_slice_test.h"
 
@@ -67,7 +67,8 @@ static bool take_address(const struct take *t, uint64_t *out) {
     return true;
 }
 
-/* 20210528 does not check what it reads of .debug_str_offsets, but the files here are sound. */
+/* libdwarf 20210528 does not check what it reads of .debug_str_offsets, but the files here are
+ * sound. */
 static void take_string(const struct take *t, const char **out) {
     Dwarf_Error why = NULL;
     char *text = NULL;
@@ -358,10 +359,11 @@ static uint64_t compare_sections(const struct sections *s) {
 enum { AS_ULEB = 100, AS_SLEB, AS_TEXT, AS_OFFSET, AS_ADDRESS, AS_BLOCK, AS_REF_ADDR };
 struct sample {
     uint16_t attribute, form;
-    unsigned first, width; /* first version with it; size in bytes, or AS_… */
+    /* First: DWARF version that introduced the form; width: size in bytes, or AS_…. */
+    unsigned first, width;
     uint64_t value;
 };
-enum { NOBODYS = 0x2fff }; /* an attribute that is passed over */
+enum { NOBODYS = 0x2fff }; /* an attribute that the reader skips */
 
 static const struct sample samples[] = {
 #if LIBDWARF_NEW_API /* 20210528 reads strx3 as strx4 */

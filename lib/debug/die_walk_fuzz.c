@@ -1,7 +1,7 @@
-/* Any bytes as .debug_info, .debug_abbrev and the sections that forms lead to. Every unit is walked
- * three times, stopping at each DIE, at code only, and at each DIE with libdwarf asked where the
- * values lie: the walks must meet the same DIEs, as far as they come, and a DIE read by itself must
- * say what it said in the walk. */
+/* Takes any bytes as .debug_info, .debug_abbrev and the sections to which forms refer. Every unit
+ * is walked three times, stopping at each DIE, at code only, and at each DIE with libdwarf asked
+ * where the values lie: the walks must meet the same DIEs, as far as they come, and a DIE that is
+ * read by itself must have the values that it had in the walk. */
 #include <dwarf.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,8 +34,8 @@ static void check_strings(const struct die_attrs *a) {
     insist(!a->comp_dir || strlen(a->comp_dir) > 0);
 }
 
-/* By depth: the last DIE there if it is a function that is not inlined; tag 0: it is another DIE,
- * or none was met. */
+/* of[d]: the last DIE that was met at depth d, if it is a function that is not inlined; tag 0: it
+ * is another DIE, or none was met */
 struct around {
     struct die_entry of[DIE_DEPTH_MAX];
 };
@@ -109,7 +109,8 @@ static void walk_unit(struct die_reader *d, const struct die_unit *unit) {
     die_walk_close(&all);
 }
 
-/* libdwarf refuses more than we do, and stops there. */
+/* Compares the walk with one that asks libdwarf where values lie. libdwarf refuses some DIEs that
+ * our reader accepts; the comparison ends at the first of them. */
 static void walk_by_libdwarf(struct die_reader *d, struct die_reader *planless,
                              const struct die_unit *unit) {
     struct die_walk ours, theirs;

@@ -32,7 +32,8 @@ static inline bool form_sizes_equal(struct form_sizes a, struct form_sizes b) {
 bool form_fixed_size(struct form_sizes sizes, uint64_t form, uint32_t *size);
 /* Skips a value; an unknown form fails the reader. */
 void form_skip(struct reader *r, struct form_sizes sizes, uint64_t form);
-/* Can form_skip skip the form? Not DW_FORM_indirect, nor forms of later versions. */
+/* Can form_skip skip the form? False for DW_FORM_indirect and for forms of DWARF versions after
+ * 5. */
 bool form_known(uint64_t form);
 
 /* An attribute's value, which begins at r. */
@@ -48,8 +49,8 @@ struct form_value {
 
 /* Reads a constant that is not negative, an offset in a section, or a list's index. */
 bool form_u64(const struct form_value *v, uint64_t *out);
-/* Does the form give an address? DW_FORM_exprloc does too, as clang writes it with
- * -minimize-addr-in-v5=Expressions. */
+/* Does the form give an address? DW_FORM_exprloc counts, because clang writes addresses with it
+ * under -minimize-addr-in-v5=Expressions. */
 bool form_is_address(uint64_t form);
 bool form_address(const struct form_value *v, const struct sections *s, uint64_t *out);
 /* Reads a reference to a DIE; one to a type by its signature gives offset 0. */

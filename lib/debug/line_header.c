@@ -62,8 +62,8 @@ struct entry_format {
     struct entry_value values[UINT8_MAX]; /* the first `count` values are filled */
 };
 
-/* May a list have the form (§6.2.4.1)? Each of these takes bytes, so that a list ends with its
- * section. */
+/* May a list have the form (§6.2.4.1)? A value of each of these forms takes at least a byte, so a
+ * damaged count cannot make a list longer than its section. */
 static bool is_list_form(uint64_t form) {
     static const uint8_t forms[] = {
         DW_FORM_string, DW_FORM_line_strp, DW_FORM_strp,  DW_FORM_strp_sup, DW_FORM_udata,

@@ -228,7 +228,7 @@ static void take_rows(Dwarf_Line_Context context, struct line_rows *rows) {
     }
 }
 
-/* Compares base names only, because how paths are joined is no matter of the line table. */
+/* Compares base names only, because the line table does not decide how paths are joined. */
 static void compare_files(Dwarf_Line_Context context, struct line_files *files,
                           struct arena *arena) {
     Dwarf_Error why = NULL;

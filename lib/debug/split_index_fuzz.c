@@ -1,4 +1,4 @@
-/* Any bytes as the index of a package of split DWARF, after an id and a byte order. */
+/* Takes an id, a byte order, and any bytes as the index of a package of split DWARF. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
-/* Tests of units with forms for which there is no plan: libdwarf takes them over, the answers are
- * the same, and libdwarf is shown nothing else. */
+/* Tests of units with forms that our reader cannot skip by itself: libdwarf reads the DIEs, the
+ * answers are the same as with other forms, and libdwarf is given no other bytes. */
 #include "debug/every_slice_test.h"
 
 /* ---- every file, with libdwarf under each DIE ---- */
@@ -305,7 +305,7 @@ static void damage_is_not_for_libdwarf(void **state) {
     debug_close(o.d);
 }
 
-/* Takes turns between two units: each turn opens libdwarf anew. */
+/* Reads two units by turns: libdwarf is opened again at each turn. */
 static void turns_without_end_are_given_up(void **state) {
     static struct dwarf_build b;
     struct opened o;

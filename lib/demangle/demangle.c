@@ -51,8 +51,9 @@ enum demangle_scheme demangle_scheme_of(const char *name, size_t len) {
 }
 
 /* Finds the mangled function name in the name of a block's code, such as
- * ___ZN1A1fEv_block_invoke_2, which Clang makes (with one underscore less here, as Mach-O's own is
- * dropped). Returns its length, with its start in *inner; 0 if the name is no such name. */
+ * ___ZN1A1fEv_block_invoke_2, which Clang makes (here without Mach-O's additional underscore, which
+ * the caller dropped). Returns its length, with its start in *inner; 0 if the name is no such
+ * name. */
 static size_t block_inner(const char *name, size_t len, const char **inner) {
     size_t skip = 0;
     while (skip < len && name[skip] == '_') {

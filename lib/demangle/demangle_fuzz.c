@@ -1,4 +1,4 @@
-/* Any bytes as a name: no crash, no more text than promised. */
+/* Demangles any bytes as a name, without a crash and with no more text than the limit. */
 #include <stdint.h>
 #include <stdlib.h>
 

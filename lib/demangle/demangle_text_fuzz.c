@@ -1,4 +1,5 @@
-/* Any bytes as text: no crash, an answer always, and the same one in two pieces as in one. */
+/* Demangles any bytes as text: there must be no crash, always an answer, and the same answer
+ * whether the text comes in one piece or in two. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

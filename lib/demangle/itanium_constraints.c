@@ -4,8 +4,9 @@
  * A constraint, which compilers since clang 18 put into names, is left out, as most demanglers do
  * not print it either. A marker in front of a template argument (Tk and a concept, Tn and a type)
  * and the head of a lambda (UlTyT_E_) name nothing that a later substitution can refer to, so the
- * rest stays as it is. A requires-clause (Q) does: the name ends in front of it, and where that is
- * among template arguments, those after it and the parameters are not shown. */
+ * rest stays as it is. A requires-clause (Q) may contain a part that a later substitution refers
+ * to, so the name is cut in front of the clause; if the clause is among template arguments, the
+ * arguments after it and the parameters are not shown. */
 #include <string.h>
 
 #include "demangle/scheme_private.h"
@@ -92,7 +93,8 @@ static size_t lambda_head(const struct constrained *c) {
     }
 }
 
-/* Returns the length of the text that is left out at the current position; 0: none is. */
+/* Returns the length of the text that is left out at the current position; 0: nothing is left
+ * out. */
 static size_t left_out(struct constrained *c) {
     const char *s = c->s + c->at;
     if (s[0] == 'T' && s[1] == 'k') {

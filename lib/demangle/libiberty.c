@@ -123,8 +123,9 @@ static bool has_long_punycode(const char *name) {
 }
 
 /* Demangles a Rust name. libiberty decodes Punycode in malloc'ed memory, which a longjmp would
- * leak; it frees it right after printing the identifier, which is never ASCII, while the text
- * between two identifiers always is. So the fence leaves libiberty only at ASCII text. */
+ * leak, and frees that memory right after it has printed the identifier. Such an identifier is
+ * never ASCII, and the text between two identifiers always is. So the callback leaves libiberty
+ * only at ASCII text. */
 enum st demangle_rust(const char *name, struct strbuf *out, struct err *e) {
     if (name[1] == 'R' && has_long_punycode(name)) {
         return ST_NONE;

@@ -1,4 +1,5 @@
-/* Any bytes as a Swift name: no crash, no more text than promised, nothing left of what failed. */
+/* Demangles any bytes as a Swift name: there must be no crash, no more text than the limit, and no
+ * text if demangling failed. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,7 +8,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-enum { LONGEST_PIECE = 64 * 1024 }; /* a node's own text may pass the cap by as much */
+enum { LONGEST_PIECE = 64 * 1024 }; /* the text of one node may exceed the cap by this many bytes */
 
 static void demangle_one(const char *name, size_t len, bool simplified) {
     struct swift_scratch scratch = {0};

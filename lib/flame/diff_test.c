@@ -58,7 +58,8 @@ static void table_has_the_largest_changes(void **state) {
                               "| **\xe2\x88\x92"
                               "5** | gone | `b` | 5 | 0 | 5 | 0 |\n");
     free(text);
-    text = markdown(&pair, 10); /* what did not change has no row; a recursive frame counts once */
+    /* A function that did not change has no row; a recursive frame counts once. */
+    text = markdown(&pair, 10);
     assert_null(strstr(text, "`r`"));
     assert_non_null(strstr(text, "| **+1** | new | `` x`y `` | 0 | 1 | 0 | 1 |\n"));
     free(text);
@@ -140,8 +141,8 @@ static void limits_are_measured(void **state) {
     assert_false(passes(&pair, "^a$:+10%")); /* growth that reaches the limit fails */
     assert_true(passes(&pair, "a:+9ms"));
     assert_false(passes(&pair, "a:+10"));
-    assert_false(
-        passes(&pair, "^b:+0%")); /* b shrank, which passes no matter how small the limit is */
+    assert_false(passes(&pair, "^b:+0%")); /* the weight of b shrank, so that the limit is not
+                                              exceeded, however small it is */
     assert_true(passes(
         &pair,
         "std::c:+1000%")); /* the frame is new, which fails each limit; the last ':' splits */

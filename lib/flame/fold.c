@@ -87,7 +87,7 @@ static void fold_add_location(struct fold *f, const struct dump *d, const struct
 }
 
 /* Appends a frame of a dump that was not symbolicated, by its own address, even if that is a return
- * address. The dump may have a name for it. */
+ * address. If the dump has a name for the address, the frame has that name. */
 static void fold_add_address(struct fold *f, const struct fold_target *a, uint64_t frame) {
     const struct dump *d = a->dump;
     uint64_t address = address_strip(&a->addresses, frame);
@@ -212,8 +212,8 @@ static enum st count_votes(struct fold *f, const struct dump *d, uint64_t *sum, 
     return ST_OK;
 }
 
-/* Returns the stack that the dump is about, which is that of the thread that worked most if it is
- * about threads; NULL: it has none. */
+/* Returns the stack that the dump is about: for a dump about threads, the stack of the thread that
+ * worked most. NULL: the dump has none. */
 static const struct dump_stack *subject_of(const struct fold *f, const struct dump *d) {
     const struct dump_vote *best = NULL;
     for (size_t i = 0; dump_is_about_threads(d) && i < f->votes.len; i++) {
@@ -360,8 +360,8 @@ static void choose_weights(const struct fold *f, struct fold_weights *w) {
         w->main = w->other = 1;
         break;
     case FOLD_USERS:
-        /* A dump that counts no ms (its stall has no duration, or earlier dumps used up the cap)
-         * counts as 1 ms, so that its user counts. */
+        /* A dump that counts no ms (its stall has no duration, or earlier dumps of the stall used
+         * up the cap) is given 1 ms here, because its user counts nevertheless. */
         w->main = w->other = w->ms > 0 ? w->ms : 1;
         break;
     }

@@ -57,8 +57,8 @@ static void frames_run_from_the_outermost(void **state) {
                   "0x9;libc.so.6+0x4;Shop+0x4 70\n");
 }
 
-/* Checks that arm64's tags are no part of an address, and that a name is found by the frame as the
- * device wrote it. */
+/* Checks that tags of arm64 are not part of an address, while the table of names is searched by the
+ * address with its tags. */
 static void tags_do_not_change_a_frame(void **state) {
     (void)state;
     assert_folded((struct fold_options){0}, "\"seq\":1,\"span_ms\":70",
@@ -89,7 +89,7 @@ static void samples_and_stalls_are_other_weights(void **state) {
     assert_folded((struct fold_options){.weight = FOLD_STALLS}, stall, members, "Shop+0x4 1\n");
     assert_folded((struct fold_options){.weight = FOLD_STALLS},
                   "\"id\":\"s\",\"seq\":2,\"span_ms\":100", members,
-                  "Shop+0x4 1\n"); /* this dump is the first one that there is of its stall */
+                  "Shop+0x4 1\n"); /* this dump is the first dump of its stall that exists */
     assert_folded((struct fold_options){.weight = FOLD_SAMPLES}, stall, IMAGES "," THREAD,
                   "Shop+0x68;Shop+0x4 1\n");
     assert_string_equal(fold_weight_text(FOLD_MS), "ms");

@@ -33,7 +33,8 @@ enum st history_drop_before(struct history *h, int32_t day, uint64_t *cells, str
     char text[HISTORY_DAY_SIZE];
     *cells = 0;
     if (h->ids_from != HISTORY_NO_DAY && day <= h->ids_from) {
-        return ST_OK; /* these days were dropped before; new dumps of them are refused already */
+        /* These days were removed before; new dumps of these days are refused already. */
+        return ST_OK;
     }
     enum st st = sql_begin(h->file, e);
     for (size_t i = 0; st == ST_OK && i < sizeof steps / sizeof *steps; i++) {

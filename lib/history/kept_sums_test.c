@@ -19,7 +19,7 @@ struct mixer {
     struct fixture_history *f;
     uint64_t state; /* state of xorshift64 */
     unsigned sums;  /* number of reads after which the file had a kept sum */
-    unsigned pages; /* number of pages that were made from kept ones */
+    unsigned pages; /* number of pages that were made from kept sums */
 };
 
 static unsigned below(struct mixer *m, unsigned most) {

@@ -80,7 +80,7 @@ bool added_stores_reread(struct added_stores *v, struct added_store *a) {
     }
     enum st st = catalog_read(&fresh, a->path, &why);
     if (why.code == ERR_NOMEM) {
-        return false; /* out of memory; the next call tries again */
+        return false; /* out of memory; the next call of this function tries again */
     }
     a->state = now;
     if (st == ST_OK) {

@@ -1,5 +1,6 @@
-/* Any bytes as the catalog of a store: refused, or printed as a catalog that is read and printed
- * the same again, with keys that stay in the store's folder. */
+/* Takes any bytes as the catalog of a store. They must be refused, or be printed as a catalog that
+ * gives the same text when it is read and printed again, with keys that stay in the store's
+ * folder. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

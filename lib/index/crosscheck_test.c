@@ -167,8 +167,8 @@ static enum difference compare_none(const json_t *frames) {
     if (!name[0] && !text(only, "file")[0]) {
         return SAME;
     }
-    /* Only one side has a name: that is a gap if it is a symbol without a line or a line without a
-     * function. */
+    /* Only one side has a name: this is a gap if the one name is that of a symbol without a line or
+     * a line without a function. */
     return !name[0] || number(only, "line") == 0 ? GAP : WRONG;
 }
 

@@ -1,6 +1,6 @@
-/* Any bytes as a linked Mach-O file, and any as the object file of its debug map, behind a length
- * of four bytes: every kind of address is looked up, and answers must keep the promises of
- * lookup.h. */
+/* Takes any bytes as a linked Mach-O file, and others as the object file of its debug map; a length
+ * of four bytes comes first. Every kind of address is looked up, and answers must keep the promises
+ * of lookup.h. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -41,7 +41,7 @@ void flat_scratch_release(struct flat_scratch *s);
 
 /* The records of a unit. Zero-initialised = empty. */
 struct flat_records {
-    struct flat_unit *unit;      /* owns the memory after functions and paths */
+    struct flat_unit *unit;      /* owns the memory of the functions and paths */
     struct flat_record *records; /* one per element of unit->ranges, in that order */
     size_t record_count, record_cap;
     struct flat_node *nodes;

@@ -6,8 +6,8 @@
 
 enum { BASE = 0x10000, MANY = 900 };
 
-/* Writes a function of `ranges` ranges, with one inlined call of the same ranges, and in that
- * `calls` more, each as long as the whole. */
+/* Writes a function of `ranges` ranges, an inlined call with the same ranges, and inside that call
+ * `calls` more calls, each as long as the function. */
 static void put_crossed(struct dwarf_build *b, unsigned ranges, unsigned calls) {
     abbrev(b, 1, DW_TAG_compile_unit, true, DW_AT_name, DW_FORM_string, 0);
     abbrev(b, 2, DW_TAG_subprogram, true, DW_AT_ranges, DW_FORM_sec_offset, 0);
@@ -43,7 +43,7 @@ static enum st flatten(const struct dwarf_build *b, size_t *records, size_t *ste
     }
     enum st st = ST_OK;
     for (int again = 0; again < 2 && st == ST_OK;
-         again++) { /* the second time with the memory of the first time */
+         again++) { /* the second round reuses the memory of the first */
         st = flat_records_read(&f, d, 0, &none, &scratch, e);
         *records = f.record_count;
         *steps = f.step_count;

@@ -159,9 +159,9 @@ static void a_function_of_many_ranges_begins_where_its_symbol_does(void **state)
                                                    {BASE + 5 * SIZE, SIZE, "joined"}};
     assert_int_equal(entry_of("work", symbols, 4), BASE);
     assert_int_equal(entry_of("joined", symbols, 4),
-                     BASE + 5 * SIZE); /* by now the entry is inside a range */
-    /* The function has no symbol of its own, or one outside its ranges: the entry is that of the
-     * first range listed. */
+                     BASE + 5 * SIZE); /* this entry is inside a range */
+    /* The function has no symbol, or only one outside its ranges: the entry is the start of the
+     * range that is listed first. */
     assert_int_equal(entry_of("wor", symbols, 4), BASE + 2 * SIZE);
     assert_int_equal(entry_of("inner", symbols, 4), BASE + 2 * SIZE);
     assert_int_equal(entry_of("work", symbols, 0), BASE + 2 * SIZE);
@@ -261,8 +261,8 @@ static void a_row_gives_no_line_to_the_functions_behind_its_own(void **state) {
     assert_rows(DW_LANG_C99, functions, rows, 1);
 }
 
-/* In assembler a function without a row takes the line in front of it, as functions made by one
- * macro do. */
+/* In assembler a function without a row has the line of the row in front of it, because one macro's
+ * line may make several functions. */
 static void it_does_in_assembler(void **state) {
     static const uint32_t functions[] = {10, 11};
     static const uint64_t rows[] = {BASE + 2 * SIZE, BASE + 3 * SIZE};

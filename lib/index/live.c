@@ -108,9 +108,10 @@ static enum st lookup_nameless(const struct live *l, uint64_t address, struct lo
     return ST_OK;
 }
 
-/* Answers from the symbol table, or without a symbol (or if its name is longer than
- * OBJECT_NAME_MAX) with the range of a nameless function (ST_NONE: there is none). Units of
- * assembler have lines but no functions: the place of the address in the units counts. */
+/* Answers from the symbol table. Without a symbol, or if the symbol's name is longer than
+ * OBJECT_NAME_MAX, the answer is the range of a function without a name (ST_NONE: there is none).
+ * Units of assembler have lines but no functions; the address then has the line that these units
+ * give. */
 static enum st lookup_symbol(struct live *l, const size_t *units, size_t unit_count,
                              uint64_t address, struct lookup_hit *hit, struct err *e) {
     const struct object_symbol *s = own_symbols_find(&l->symbols, address);
@@ -165,8 +166,9 @@ static void live_close(struct lookup_source *source) {
 
 static const struct lookup_ops live_ops = {.lookup = live_lookup, .close = live_close};
 
-/* Opens DWARF, symbols, or both. If there are symbols, damage in the DWARF is reported to complain;
- * if not, it is the error, so that damaged DWARF does not count as absent. */
+/* Opens DWARF, symbols, or both. Damage in the DWARF is reported to `complain` if there are
+ * symbols; without symbols it is returned as the error, so that damaged DWARF is not taken for
+ * absent DWARF. */
 static enum st open_parts(struct live *l, const struct object_slice *s,
                           const struct object_slice *paired, const struct debug_others *others,
                           lookup_complain complain, void *ctx, struct err *e) {

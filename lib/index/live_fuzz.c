@@ -1,5 +1,5 @@
-/* Any bytes as an object file: every kind of address is looked up in every slice, and answers must
- * keep the promises of lookup.h. */
+/* Takes any bytes as an object file: every kind of address is looked up in every slice, and answers
+ * must keep the promises of lookup.h. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
-/* Tests of live look-ups: what comes from where, what bounds it, and how long it lives.
- * crosscheck_test.c checks most of the answers against llvm's. */
+/* Tests of live look-ups: which answers come from DWARF and which from symbols, which limits hold,
+ * and how long answers live. crosscheck_test.c compares most of the answers with llvm's. */
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -190,8 +190,8 @@ static void the_paired_files_function_starts_bound_symbols(void **state) {
     object_close(o);
 }
 
-/* Compares the starts of functions in a stripped file with those in the file with all names, except
- * for what the dynamic symbols name. */
+/* Compares the starts of functions in a stripped file with those in the file with all names; the
+ * dynamic symbols, which both files have, are left out. */
 static void a_stripped_file_tells_where_functions_start(void **state) {
     static struct lookup_hit named;
     struct fixture f, stripped;
@@ -249,7 +249,7 @@ static void strings_outlive_the_unit_they_came_from(void **state) {
     assert_int_equal(live_units_held(f.source), 1); /* the unit used last is kept */
     assert_string_equal(file, "/Shop/image.c");
     assert_string_equal(name, "image_decode");
-    /* The unit that was given up is read again. */
+    /* The unit that was dropped from memory is read again. */
     assert_int_equal(ask(&f, first->address), ST_OK);
     assert_int_equal(live_units_held(f.source), 1);
     assert_ptr_equal(hit.frames[0].file, file);
@@ -308,7 +308,7 @@ struct questions {
     uint64_t *addresses;
     struct strbuf *answers;
     size_t count;
-    bool crowded; /* all ask in the same order, so that they want the same unit at once */
+    bool crowded; /* all threads ask in the same order, so that they want the same unit at once */
 };
 
 struct asker {
@@ -373,7 +373,7 @@ static void ask_by_threads(const char *path, size_t byte_limit) {
     let_threads_ask(&q);
     q.crowded = true;
     let_threads_ask(&q);
-    if (byte_limit > 0) { /* units were given up and read again */
+    if (byte_limit > 0) { /* units were dropped from memory and read again */
         assert_int_equal(live_units_held(shared.source), live_units_held(alone.source) > 0);
         assert_true(live_units_held(alone.source) < 2 ||
                     live_bytes_read(shared.source) > live_bytes(shared.source));

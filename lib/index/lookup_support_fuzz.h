@@ -1,4 +1,5 @@
-/* What the fuzzers of look-ups share: what holds for every answer, whatever the input. */
+/* Functions that the fuzzers of look-ups share: they check rules that hold for every answer,
+ * whatever the input. */
 #ifndef STALLKIT_INDEX_LOOKUP_SUPPORT_FUZZ_H
 #define STALLKIT_INDEX_LOOKUP_SUPPORT_FUZZ_H
 

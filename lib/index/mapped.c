@@ -74,8 +74,8 @@ static enum st mapped_lookup(struct lookup_source *source, uint64_t address, str
     if (m->piece_count == 0) {
         return ST_NONE;
     }
-    /* If these two blocks are undamaged, the address is certainly between these pieces, even if the
-     * search has read damaged blocks. */
+    /* If these two blocks are undamaged, the address is certainly between these two pieces, even if
+     * the binary search has read damaged blocks on the way. */
     size_t first = after > 0 ? after - 1 : 0, end = after + (after < m->piece_count);
     if (mapped_trust(m, INDEX_ADDR, first * 4, end * 4, e) != ST_OK) {
         return ST_ERR;
@@ -200,7 +200,7 @@ enum st mapped_open_bytes(struct lookup_source **out, const char *name, const ui
     return open_bytes(out, name, NULL, data, len, e);
 }
 
-/* Is the padding after a section all zeros? It has no checksum. */
+/* Is the padding after a section all zeros? The padding has no checksum. */
 static bool padding_holds(const struct mapped *m, const struct index_extent *x) {
     for (uint64_t at = x->offset + x->size; at % INDEX_ALIGN != 0 && at < m->len; at++) {
         if (m->data[at] != 0) {

@@ -1,5 +1,5 @@
-/* Any bytes as a symbol index. They are also taken for the sections of one whose header is right,
- * so that look-ups get to see them: the first bytes say how they are shared out. */
+/* Takes any bytes as a symbol index; and again as the sections of an index whose header is valid,
+ * so that look-ups read them. The first bytes say how the others are divided among the sections. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -38,7 +38,8 @@ static void ask_all(const uint8_t *data, size_t size) {
     lookup_close(source);
 }
 
-/* Completes the sections to an index, by their checksums and the header, and asks it. */
+/* Makes an index of the sections by adding their checksums and a header, and looks addresses up in
+ * it. */
 static void ask_summed(struct index_header *h, const uint8_t *sections, size_t end) {
     struct strbuf borrowed[INDEX_SUMS], sums = {0};
     const struct strbuf *all[INDEX_SUMS];
@@ -64,8 +65,8 @@ static void ask_summed(struct index_header *h, const uint8_t *sections, size_t e
     strbuf_release(&sums);
 }
 
-/* Makes the six sections of an index from the data, whose first six bytes tell how the rest is
- * shared out, and asks the index. */
+/* Makes the six sections of an index from the data, whose first six bytes say how the rest is
+ * divided among them, and looks addresses up in it. */
 static void ask_sections(uint32_t format, const uint8_t *data, size_t size) {
     enum { SHARES = INDEX_SUMS };
     struct index_header h = {.format = format, .builder = INDEX_BUILDER, .quantum = 4};

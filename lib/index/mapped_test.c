@@ -63,8 +63,8 @@ static void open_pair(struct pair *p, const struct object_slice *s,
     assert_int_equal(
         mapped_open_bytes(&p->mapped, "index", (const uint8_t *)p->bytes.data, p->bytes.len, &e),
         ST_OK);
-    /* Units without ranges are read for an address that no unit claims; after that, live look-ups
-     * know what a reader of the whole file knows. */
+    /* Live look-ups read units without ranges when no unit claims an address; after that, they know
+     * all ranges, as the builder of an index does. */
     assert_int_equal(lookup_address(p->live, UINT64_MAX, &live_hit, &e), ST_NONE);
 }
 
@@ -106,7 +106,7 @@ static void show(const char *what, enum st st, const struct lookup_hit *h) {
     }
 }
 
-/* Makes an answer one that format 2 can give: without a place if its line is 0. */
+/* Changes an answer to one that format 2 can give: no place if its line is 0. */
 static void cut_to_format_2(struct lookup_hit *h) {
     for (size_t i = 0; i < h->frame_count; i++) {
         struct lookup_frame *f = &h->frames[i];
@@ -309,11 +309,11 @@ static void its_header_tells_what_it_was_made_of(void **state) {
 
 #define GOLDEN(format) "testdata/index/format-" format ".index"
 
-/* Compares an index of an earlier time with the one that is built now, and its answers with those
- * of live look-ups. `stallsym --index --store DIR testdata/objects/macho-arm64/Shop.dSYM` made it,
- * and leaves another one where the bytes are meant to change: that takes a new INDEX_BUILDER, or,
- * if a reader of before would be wrong about them, a new INDEX_FORMAT, and the file stays to be
- * read. */
+/* Compares an index file that was made earlier with one that is built now, and its answers with
+ * those of live look-ups. The file was made by `stallsym --index --store DIR
+ * testdata/objects/macho-arm64/Shop.dSYM`. If the bytes are changed on purpose, add a new file made
+ * by this command and keep the old one to be read. Such a change needs a new INDEX_BUILDER or, if
+ * older readers would misread the bytes, a new INDEX_FORMAT. */
 static void check_golden(const char *path) {
     struct object *o;
     struct err e = {0};
@@ -409,7 +409,7 @@ static void a_damaged_header_is_refused(void **state) {
     object_close(o);
 }
 
-/* Asks at the pieces and near their ends, as often as there are hits. */
+/* Looks up addresses at pieces and near their ends, as many as there are hits. */
 enum { ASKED = 60 };
 static void ask_some(struct lookup_source *source, enum st st[ASKED], struct lookup_hit *hits,
                      const uint64_t at[ASKED]) {

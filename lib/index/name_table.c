@@ -8,11 +8,13 @@
 #include "base/hash.h"
 #include "index/format/format.h"
 
-/* Bytes of a string on average, with paths; C++ has longer ones, and the table then grows once. */
+/* Average number of bytes of a string, paths included; for C++, whose strings are longer, the table
+ * has to grow once. */
 enum { STRING_BYTES = 48 };
 
-/* Limits on strings: they may have STRINGS_RATIO times the bytes of the file, plus STRINGS_FREE;
- * all that are looked up, repeats too, LOOKED_AT_RATIO times as many. */
+/* Limits on strings: together they may have STRINGS_RATIO times the bytes of the file, plus
+ * STRINGS_FREE; the strings that are looked up, repeats included, may have LOOKED_AT_RATIO times as
+ * many. */
 enum { STRINGS_RATIO = 8, STRINGS_FREE = 16 << 20, LOOKED_AT_RATIO = 16 };
 
 /* ---- entries of a buffer ---- */
@@ -52,7 +54,7 @@ static bool grow_slots_to(struct interned *t, size_t cap) {
     return true;
 }
 
-/* Reserves memory for `count` entries, if there is enough. */
+/* Reserves memory for `count` entries; does nothing if memory is short. */
 static void expect_strings(struct interned *t, size_t count) {
     size_t cap = SLOTS_FIRST;
     while (cap / 2 < count && cap <= SIZE_MAX / 2) {
@@ -184,9 +186,10 @@ uint32_t names_file(struct name_table *t, const char *path) {
 
 /* ---- names ---- */
 
-/* Returns the offset of a name, found among those with one linkage name, of which few have two, or
- * appended. The slot of the linkage name was read just before, so the search saves the cache miss
- * that reading a slot of the table of names would cost. 0: failed. */
+/* Returns the offset of the name with this linkage name; it is appended if it is new. The names
+ * with one linkage name are searched, of which there are rarely two. The slot of the linkage name
+ * was read just before, so this search avoids the cache miss that reading a slot of the table of
+ * names would cost. 0: failed. */
 static uint32_t intern_linked(struct name_table *t, struct interned_slot *linkage,
                               const char *bytes, size_t len) {
     size_t steps = 0;

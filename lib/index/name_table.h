@@ -30,9 +30,10 @@ struct name_table {
     VEC(struct name_link) links;
     struct interned string_at, name_at; /* name_at: names without a linkage name */
     struct number_map file_at;          /* key: offset of a path in strings; value: its number */
-    uint64_t room;                      /* most bytes of strings; 0: no limit but that of offsets */
-    uint64_t looked_at;                 /* bytes of strings that were looked up */
-    bool excess;                        /* the strings had more bytes than `room` allows */
+    uint64_t room; /* maximum number of bytes of all strings; 0: only the size of an offset limits
+                      them */
+    uint64_t looked_at; /* bytes of strings that were looked up */
+    bool excess;        /* the strings had more bytes than `room` allows */
     bool failed;
 };
 
@@ -44,13 +45,13 @@ struct function_names {
     uint32_t line;
 };
 
-/* Begins the tables; expected: about the number of names; size: bytes of the file and of the debug
- * info that the names are from, which limits their bytes, as names may share those of the file; 0:
- * no limit. */
+/* Begins the tables; expected: approximate number of names; size: bytes of the file and of the
+ * debug info that the names are from; 0: no limit. The size limits the bytes of the names: several
+ * names may share bytes of the file, so that a small file could otherwise make a huge index. */
 void names_begin(struct name_table *t, size_t expected, uint64_t size);
 void names_release(struct name_table *t);
-/* Tells whether a call failed: out of memory, or more bytes than 32-bit offsets or the limit reach
- * (ERR_UNSUPPORTED). */
+/* Returns ST_ERR if a call failed: out of memory, or the names have more bytes than a 32-bit offset
+ * or the limit allows (ERR_UNSUPPORTED). */
 enum st names_check(const struct name_table *t, struct err *e) BASE_MUST_USE;
 
 /* Returns the offset of a string in STRS; 0 for NULL and "". */

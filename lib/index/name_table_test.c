@@ -57,8 +57,8 @@ static void names_of_one_linkage_name_lie_there_once(void **state) {
             assert_int_equal(names_function(&t, &f), name[i - back]);
         }
     }
-    /* The names of another function, without a linkage name, and of a symbol alone are kept apart.
-     */
+    /* A name of another function, one without a linkage name, and one of a symbol only: each is
+     * kept separately. */
     struct function_names other = {.function = "g", .linkage = "_Z1fv", .line = LINES - 1};
     struct function_names none = {.function = "f", .line = LINES - 1};
     uint32_t a = names_function(&t, &other), b = names_function(&t, &none);
@@ -89,8 +89,9 @@ static void a_path_is_looked_for_once(void **state) {
     names_release(&t);
 }
 
-/* Makes a string that takes 16 bytes with its NUL and has the hash of all others made so: its
- * second half takes back what the first one changed. False: a NUL would also stand elsewhere. */
+/* Makes a string that takes 16 bytes with its NUL and has the same hash as all other strings made
+ * by this function: its second half cancels the change that the first half makes to the hash.
+ * False: a NUL would also stand elsewhere. */
 static bool colliding(uint64_t first, char out[16]) {
     uint64_t h = (16 ^ first) * UINT64_C(0x9e3779b97f4a7c15);
     uint64_t second = UINT64_C(0x123456789abcdef1) ^ h ^ h >> 32;
@@ -118,7 +119,8 @@ static void strings_made_to_collide_are_kept_all_the_same(void **state) {
     }
     struct err e = {0};
     assert_int_equal(names_check(&t, &e), ST_OK);
-    assert_true(t.string_at.count < MANY); /* the search for the others was given up */
+    /* The search for the other strings ended at PROBES_MAX slots. */
+    assert_true(t.string_at.count < MANY);
     names_release(&t);
 }
 
@@ -133,7 +135,9 @@ static void names_have_a_limit_in_proportion_to_the_file(void **state) {
     memset(text, 'a', SIZE - 1);
     text[SIZE - 1] = '\0';
     for (int one = 0; one < 2;
-         one++) { /* first different names, which are kept; then one name, which is only read */
+         /* The first half of the names differ and are kept; the other half are one name, which
+          * is only read. */
+         one++) {
         struct name_table t = {0};
         names_begin(&t, 0, SIZE);
         for (int i = 0; i < 300; i++) {

@@ -19,7 +19,7 @@ static bool is_plain_file(const char *path) {
 }
 
 /* Looks up the entry of a path, and adds it if it is new. ST_NONE: it is new. ST_OK with *out =
- * NULL: it could not be opened before. */
+ * NULL: an earlier attempt to open it failed. */
 static enum st recall(struct open_files *f, const char *path, struct map_entry **entry,
                       struct object **out, struct err *e) {
     bool added = false;
@@ -491,7 +491,8 @@ static enum st object_state(void *ctx, const struct object_slice *s,
     return st;
 }
 
-/* Opens an archive member once. ST_NONE: it is no object file, or could not be opened before. */
+/* Opens an archive member once. ST_NONE: it is no object file, or an earlier attempt to open it
+ * failed. */
 static enum st open_member(struct split_files *f, const char *path, const struct archive_member *m,
                            struct object **out, struct err *e) {
     struct map_entry *entry;

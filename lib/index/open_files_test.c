@@ -85,7 +85,7 @@ static enum symbol_verdict verdict(uint64_t address, size_t *frames) {
     return file.verdict;
 }
 
-enum { CLANG_CALL = 0x1e2a /* address at which page_checksum is inlined into image_checksum */ };
+enum { CLANG_CALL = 0x1e2a /* an address at which page_checksum is inlined into image_checksum */ };
 
 static void files_beside_the_library_are_read(void **state) {
     (void)state;
@@ -131,7 +131,7 @@ static void some_of_them_are_not_all(void **state) {
     assert_int_equal(complaints, 1);
 }
 
-/* Cuts a package at many places: it is read as far as it goes, or not at all. */
+/* Cuts a package at many places: the part before the cut is read, or nothing. */
 static void a_cut_package_is_survived(void **state) {
     (void)state;
     size_t frames;
@@ -151,7 +151,7 @@ static void a_cut_package_is_survived(void **state) {
     assert_int_equal(truncate(path, 0), 0);
     assert_int_equal(verdict(CLANG_CALL, &frames), SYMBOLS_SPLIT);
     assert_int_equal(complaints, 2);
-    copy_units("elf-dwo"); /* the files of single units serve without the package */
+    copy_units("elf-dwo"); /* without the package, the files of single units are used */
     assert_int_equal(verdict(CLANG_CALL, &frames), SYMBOLS_OK);
     assert_int_equal(complaints, 1);
     assert_non_null(strstr(complaint, "is no package of split DWARF"));

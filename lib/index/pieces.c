@@ -15,7 +15,8 @@ struct cutting {
     const struct unit_code *units;
     size_t claimants[LIVE_CLAIMS_MAX]; /* units that claim the current stretch, in their order */
     size_t claimant_count;
-    /* The last piece: its end, the end of its record's code, and its owner. */
+    /* The last piece: `end` of the piece, `reach` = end of the code of its record, and its
+     * owner. */
     uint64_t end, reach;
     uint32_t record;                      /* record of a function; 0 = none */
     const struct object_symbol *symbol;   /* symbol without a line; NULL = none */
@@ -240,7 +241,7 @@ static bool same_claimants(const struct stretch *a, const struct stretch *b) {
 static void sweep_claims(struct cutting *k, const struct debug_claim *claims, size_t n,
                          const uint64_t *ends, size_t end_count, size_t *next) {
     struct active active = {.next = next};
-    struct stretch last = {0}; /* from 0 on no unit claims */
+    struct stretch last = {0}; /* from address 0 to the first claim no unit claims anything */
     size_t i = 0;
     for (size_t at = 0; at < end_count && !k->failed; at++) {
         for (; i < n && claims[i].range.low == ends[at]; i++) {

@@ -140,7 +140,7 @@ void index_store_path(const struct index_store *s, const char *key, struct strbu
     add_key_path(s, key, ".index", out);
 }
 
-/* ---- who may have written ---- */
+/* ---- which users may have written the files ---- */
 
 enum st index_store_check(const struct index_store *s, struct err *e) {
     return owned_folder_check(s->path, e);
@@ -249,7 +249,8 @@ enum st store_replace_file(const char *path, const struct strbuf *text, struct e
     strbuf_addf(&temporary, "%s.new", path);
     enum st st = strbuf_check(&temporary, e);
     if (st == ST_OK) {
-        (void)unlink(strbuf_cstr(&temporary)); /* what a killed writer left, or a planted link */
+        /* A temporary file that a killed writer left, or a link that an attacker made. */
+        (void)unlink(strbuf_cstr(&temporary));
         int fd = open(strbuf_cstr(&temporary), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
         bool written = fd >= 0 && store_write_synced(fd, text);
         written = fd >= 0 && close(fd) == 0 && written;
@@ -395,8 +396,8 @@ static enum st open_temporary(struct writer *w, bool wait) {
     return locked == 0 && !still ? ST_NONE : ST_ERR;
 }
 
-/* Opens the index of the key at the path if it is undamaged, has this fingerprint and was made
- * by this version of the builder or a later one; NULL: there is none such. */
+/* Opens the index of the key at the path if it is undamaged, has this fingerprint and was made by
+ * this version of the builder or a later one; NULL: there is no such index. */
 static struct lookup_source *open_usable(const struct index_store *s, const char *key,
                                          const char *path, uint64_t fingerprint) {
     struct lookup_source *source = NULL;

@@ -78,14 +78,15 @@ enum st index_store_open(struct index_store *s, const char *key, uint64_t finger
  * that lacks files of the source (object files of a debug map, .dwo files) is built again, and kept
  * only if the new one has less debug info. wait: wait for another process that is building it.
  * ST_NONE: another process is building it, the source cannot be indexed, or the store cannot be
- * written (index_store_trouble tells). *why (may be NULL) tells why the source cannot be indexed;
- * ERR_UNREAD: it has nothing for an index. */
+ * written (index_store_trouble returns the reason). *why (may be NULL) becomes the reason why the
+ * source cannot be indexed; ERR_UNREAD: it has nothing for an index. */
 enum st index_store_add(struct index_store *s, const struct index_source *source, const char *key,
                         bool wait, struct err *why, struct err *e) BASE_MUST_USE;
-/* Takes the lock of a permanent store, until s is freed: together with others who add to it, or
- * alone, to remove from it. Waits for those who hold it otherwise; makes the folder if need be.
- * ST_NONE: the store cannot be written (index_store_trouble returns the reason), or is another
- * user's. */
+/* Takes the lock of a permanent store and holds it until s is freed. With `alone`, no other process
+ * may hold the lock, as files are removed from the store; without, processes that add to the store
+ * may share it. Waits for processes with which the lock cannot be shared. Makes the folder if it
+ * does not exist. ST_NONE: the store cannot be written (index_store_trouble returns the reason), or
+ * is another user's. */
 enum st index_store_hold(struct index_store *s, bool alone) BASE_MUST_USE;
 /* Waits until all indexes that were added are on the disk. Never ST_NONE. */
 enum st index_store_flush(const struct index_store *s, struct err *e) BASE_MUST_USE;

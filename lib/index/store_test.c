@@ -1,4 +1,5 @@
-/* Tests of the store: who builds, what is kept, and what happens where it cannot work. */
+/* Tests of the store: which process builds an index, which files are kept, and what happens where
+ * the store cannot be used. */
 #include <fcntl.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -164,7 +165,7 @@ static void adding_replaces_an_index_that_is_not_as_it_was_written(void **state)
     end(&f);
 }
 
-/* Builds an index, opens it and asks, in a folder that is empty each time. */
+/* Builds an index, opens it and looks addresses up; the folder is empty each time. */
 static void store_and_ask(void *ctx, bool refused) {
     struct fixture *f = ctx;
     struct lookup_source *source = NULL;
@@ -189,7 +190,7 @@ static void store_and_ask(void *ctx, bool refused) {
         assert_int_equal(st == ST_ERR, err_is(&e));
         lookup_close(source);
     }
-    /* A step that only tidies up may fail without an error. */
+    /* The store's clean-up may fail without an error. */
     assert_true(st == ST_OK || (refused && (e.code == ERR_NOMEM || st == ST_NONE)));
     index_store_free(store);
     strbuf_release(&key);

@@ -17,8 +17,9 @@
  * read as much debug info as the file has (each run also counts a sixteenth of it for opening): the
  * cost is at most doubled, and a single dump never pays for a whole file.
  *
- * An index that lacks files of the source is passed over, as they may be there now; one of a debug
- * map answers if none of the map's object files can be used. */
+ * An index that was built while files of the source were missing is not used, because these files
+ * may exist now; but an index of a debug map is used if none of the map's object files can be
+ * used. */
 enum st stored_open(struct lookup_source **out, struct index_store *store,
                     const struct index_source *source, pthread_mutex_t *lock,
                     lookup_complain complain, void *ctx, struct err *e) BASE_MUST_USE;

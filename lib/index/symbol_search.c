@@ -431,8 +431,8 @@ static enum st judge_by_name(struct symbol_set *s, const struct symbol_request *
     return ST_OK;
 }
 
-/* Is it worth fetching a debug file? Not if a permanent store gave symbols: a user added them
- * because there is no debug info, as for a system that publishes none. */
+/* Is it worth fetching a debug file? Not if a permanent store has symbols for it: a user added
+ * these because there is no debug info, for instance for a system whose vendor publishes none. */
 static bool is_worth_a_fetch(const struct symbol_set *s, const struct symbol_request *r,
                              const struct symbol_file *best, bool from_store) {
     return s->fetch && !image_id_is_zero(&r->id) && symbol_search_rank(best) < RANK_DEBUG_INFO &&

@@ -106,7 +106,7 @@ enum st symbol_set_use_host(struct symbol_set *s, struct err *e) {
     return ST_OK;
 }
 
-/* Gives the notices about the file that answers, not about those that were skipped. */
+/* Reports the notices about the file that answers, not those about files that were skipped. */
 static void tell_notices(struct symbol_set *s, const struct symbol_file *answer) {
     struct err notices[LOOKUP_NOTICES] = {0};
     size_t count = answer->source ? lookup_notices(answer->source, notices) : 0;
@@ -115,7 +115,7 @@ static void tell_notices(struct symbol_set *s, const struct symbol_file *answer)
     }
 }
 
-/* Writes a key that has all members of the request. */
+/* Writes a key that consists of all members of the request. */
 static void request_key(const struct symbol_request *r, struct strbuf *key) {
     const char *parts[] = {r->name, r->path, r->arch};
     strbuf_addc(key, (char)r->id.kind);
@@ -210,7 +210,8 @@ static enum st give(struct symbol_set *s, const struct find_candidate *c, symbol
         slice = nameless ? object_slice_by_arch(o, c->arch) : object_slice_by_id(o, &c->id);
     }
     if (!slice || (!c->dwarf && !object_has_symbols(slice))) {
-        /* ST_NONE: the candidate is skipped, as an image of a dyld cache without code symbols */
+        /* ST_NONE, for instance for an image of a dyld cache without code symbols: the candidate is
+         * skipped */
         return st == ST_ERR ? ST_ERR : ST_OK;
     }
     const struct object_slice *paired;

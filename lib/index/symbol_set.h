@@ -103,9 +103,9 @@ enum st symbol_set_find(struct symbol_set *s, const struct symbol_request *r,
 
 /* symbol_set_each calls each for every file that was added and has debug info or symbols; of the
  * files of one id only for the best. source->fingerprint is 0. The files that source needs are in
- * *files, which is closed when each returns; each may move it out, to close it when it is done with
- * source. Supplementary files, which many share, and `from` live as long as the set. It stops at
- * the first ST_ERR and returns it. */
+ * *files, which is closed when each returns; `each` may move *files to a place of its own and close
+ * it when it no longer needs source. Supplementary files, which several sources share, and `from`
+ * live as long as the set. The function stops at the first ST_ERR of `each` and returns it. */
 typedef enum st (*symbol_each)(void *ctx, const struct index_source *source,
                                const struct find_candidate *from, struct open_files *files,
                                struct err *e);

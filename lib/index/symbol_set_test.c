@@ -189,7 +189,7 @@ static void of_two_files_of_an_id_the_one_with_lines_answers(void **state) {
         assert_int_equal(symbol_set_each(s, expect_lines, &calls, NULL), ST_OK);
         assert_int_equal(calls, 1);
         assert_int_equal(complaints,
-                         0); /* the other file lacks lines, which is not complained of */
+                         0); /* the other file lacks lines, for which there is no complaint */
         symbol_set_free(s);
     }
 }
@@ -232,7 +232,7 @@ static void units_that_cannot_be_read_are_no_dwarf(void **state) {
     symbol_set_free(s);
 }
 
-/* If there are symbols, they serve, and the verdict says so. */
+/* If the file has symbols, they are used, and the verdict says so. */
 static void dwarf_that_cannot_be_read_is_no_dwarf(void **state) {
     (void)state;
     char folder[] = "/tmp/symbol-set-test-XXXXXX", path[64];

@@ -1,7 +1,7 @@
-/* Keeps units in memory. Reading a unit changes the struct debug that reads it, so threads that
- * read at the same time have one each: as many are opened as ever read at once. The first one also
- * finds the units that claim an address, which does not change it; only debug_scan_units needs it
- * unused. */
+/* Keeps units in memory. Reading a unit changes the struct debug that reads it, so each thread
+ * needs one of its own while it reads: as many are opened as there were threads reading at the same
+ * time. The first one is also used to find the units that claim an address, which does not change
+ * it; only during debug_scan_units no other thread may use it. */
 #include "index/unit_cache.h"
 
 #include <pthread.h>
@@ -56,7 +56,7 @@ _Static_assert(LOOKUP_NO_UNIT == DEBUG_NO_UNIT, "complaints are handed on as the
 static void tell_once(void *ctx, const char *file, uint64_t unit_offset, const struct err *why) {
     struct unit_cache *c = ctx;
     struct strbuf key = {0};
-    bool added = true; /* if memory runs out, the complaint may be passed on again */
+    bool added = true; /* if memory runs out, the same complaint may be made again */
     strbuf_addu64(&key, unit_offset);
     strbuf_addf(&key, " %s\n%s", file, why->text);
     pthread_mutex_lock(&c->talk);
@@ -218,7 +218,7 @@ enum st unit_cache_get(struct unit_cache *c, size_t index, struct flat_unit **ou
 }
 
 /* Ends the use of a unit, and drops old units if the cache is crowded. Either this thread sees that
- * the cache is crowded, or the thread that set crowded sees that the user has left. */
+ * the cache is crowded, or the thread that set crowded sees that this user has left. */
 void unit_cache_put(struct unit_cache *c, struct flat_unit *u) {
     atomic_fetch_sub(&u->users, 1); /* from here on another thread may free the unit */
     if (atomic_load(&c->crowded)) {

@@ -120,7 +120,7 @@ static bool scan_round(struct cxx_scan *sc) {
     }
     char next = sc->at + 1 < sc->len ? sc->s[sc->at + 1] : 0;
     if (next == '*' || next == '&' || next == '^') {
-        /* A function that returns a pointer to a function: int (*name(args))(args). */
+        /* This is a function that returns a pointer to a function: int (*name(args))(args). */
         sc->at += 2;
         skip_qualifiers(sc);
         sc->word = sc->out->len;

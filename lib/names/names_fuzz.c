@@ -1,5 +1,5 @@
-/* Any bytes as a name and as an image: the result is not empty and not much longer than the input.
- */
+/* Takes any bytes as a name and as the name of an image: the result must not be empty and not be
+ * much longer than the input. */
 #include <stdint.h>
 #include <stdlib.h>
 

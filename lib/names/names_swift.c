@@ -4,9 +4,10 @@
  * specialisation wrappers, closure numbers and private discriminators. The forms are those of
  * Swift's own demangler (swift: lib/Demangling/NodePrinter.cpp).
  *
- * A path begins with a module only in a full name, and only a type after the path (" -> ", " : ")
- * tells that a name is full. Of names without such a type, `Shop.Cart.deinit` and `type metadata
- * for Shop.Cart`, only the last part of `Shop.Cart` is kept, which both forms have. */
+ * A path begins with a module only in a full name, and a name is known to be full only if a type
+ * follows the path (" -> ", " : "). In names without such a type, such as `Shop.Cart.deinit` and
+ * `type metadata for Shop.Cart`, only the last part of `Shop.Cart` is kept, which both forms
+ * have. */
 #include "names/names_private.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* Any bytes as a .bcsymbolmap file and as the plist that says the original UUID. */
+/* Takes any bytes as a .bcsymbolmap file, and as the plist with the original UUID. */
 #include <stdio.h>
 #include <stdlib.h>
 

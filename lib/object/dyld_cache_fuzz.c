@@ -32,7 +32,7 @@ static enum st read_from_input(void *ctx, const char *path, struct filemap *out,
         const uint8_t *own = reader_bytes(&r, suffix_len);
         uint32_t size = reader_u32(&r);
         if (size > reader_left(&r)) {
-            size = (uint32_t)reader_left(&r); /* the last one may be cut */
+            size = (uint32_t)reader_left(&r); /* the last file may be cut */
         }
         const uint8_t *bytes = reader_bytes(&r, size);
         if (reader_failed(&r) || strlen(suffix) != suffix_len ||

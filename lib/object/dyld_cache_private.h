@@ -97,8 +97,8 @@ typedef enum st (*export_each)(void *ctx, const char *name, size_t len, uint64_t
  * ST_ERR: the trie is damaged. Never ST_NONE. */
 enum st exports_each(struct reader trie, export_each each, void *ctx, struct err *e);
 
-/* What symbols_file_write needs: the symbols of a slice, for a Mach-O file without code whose base
- * is 0. */
+/* The input of symbols_file_write: the symbols of a slice, for a Mach-O file without code whose
+ * base is 0. */
 struct symbols_file {
     const struct object_slice *slice;
     uint32_t cpu_type, cpu_subtype;

@@ -123,7 +123,7 @@ static struct dyld_cache *open_whole(struct files *f) {
     return c;
 }
 
-/* ---- what the generator says is in the caches ---- */
+/* ---- the expected content of the caches, as the generator lists it ---- */
 
 struct expected_function {
     uint64_t low, high;
@@ -384,8 +384,8 @@ static void a_part_by_itself_says_what_it_is(void **state) {
 
 /* ---- damage ---- */
 
-/* Opens a damaged cache: what is found must have been there before the damage, except for what the
- * damage itself made up, which only has to keep the promises of object.h. */
+/* Opens a damaged cache. Everything that is found must also be in the undamaged cache; images that
+ * only the damage makes need not be there, but must keep the rules of object.h. */
 static void ask_all(struct files *f, const struct expected_image *images, size_t count) {
     struct dyld_cache *c = NULL;
     struct err e = {0};
@@ -431,8 +431,8 @@ static void cut_anywhere_a_cache_tells_nothing_wrong(void **state) {
     }
 }
 
-/* Puts very large numbers into the headers, the tables in front and those at the end, one at a
- * time. */
+/* Puts very large numbers into the headers and into the tables at the start and end of each file,
+ * one at a time. */
 static void any_number_may_be_senseless(void **state) {
     static const uint8_t all[] = {0xff, 0xff, 0xff, 0xff}, most[] = {0xf0, 0xff, 0xff, 0x7f};
     static struct files f;

@@ -283,7 +283,7 @@ enum st elffile_open(struct object *o, struct err *e) {
     if (elf_version(EV_CURRENT) == EV_NONE) {
         return elffile_error(o, "format version", e);
     }
-    /* elf_memory does not write to the bytes unless it is asked to update the file. */
+    /* elf_memory does not write to the bytes, because nothing asks it to update the file. */
     o->elf = elf_memory((char *)(uintptr_t)o->bytes, o->size);
     if (!o->elf || elf_kind(o->elf) != ELF_K_ELF) {
         return elffile_error(o, "ELF header", e);

@@ -46,7 +46,8 @@ enum {
     TAG_CPU_RAW_NAME = 4,
     TAG_CPU_NAME = 5,
     TAG_CPU_ARCH = 6,
-    TAG_COMPATIBILITY = 32, /* tags above this one: odd ones are strings, even ones numbers */
+    /* Of the tags above this one, odd ones have strings and even ones numbers as values. */
+    TAG_COMPATIBILITY = 32,
 };
 
 /* Reads an attribute's value and returns its number; 0 for a string, which is skipped. */

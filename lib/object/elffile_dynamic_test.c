@@ -78,8 +78,8 @@ static void tables_outside_of_the_segments_are_errors(void **state) {
     struct copy c = without_sections();
     size_t at = dynamic_at(&c), errors = 0, entries = 0;
     (void)state;
-    /* Each entry of the dynamic section in turn gets a senseless value: those of the tables must be
-     * refused. */
+    /* Each entry of the dynamic section in turn gets a senseless value: if the entry locates a
+     * table, the file must be refused. */
     for (; c.bytes[at] != 0; at += 16, entries++) {
         struct object *o;
         const struct object_symbol *symbols;
@@ -96,8 +96,8 @@ static void tables_outside_of_the_segments_are_errors(void **state) {
         memcpy(c.bytes + at + 8, kept, sizeof kept);
     }
     assert_true(entries > 5);
-    assert_in_range(errors, 3,
-                    5); /* those of symbols, strings, hash tables and the size of an entry */
+    /* The entries for symbols, strings, two hash tables and the size of an entry. */
+    assert_in_range(errors, 3, 5);
     free(c.bytes);
 }
 

@@ -41,7 +41,8 @@ struct section_made {
     pthread_mutex_t lock;
     uint8_t *bytes; /* malloc'ed; NULL = not made yet */
     size_t len;
-    struct err err; /* the error of the first try, so that a damaged section is not made again */
+    /* Error of the first attempt, kept so that a damaged section is not unpacked again. */
+    struct err err;
     struct relocation_failures failures;
 };
 

@@ -27,7 +27,7 @@ struct relocation {
 /* Relocations that could not be applied. Zero-initialised = none. */
 struct relocation_failures {
     VEC(uint64_t) offsets; /* offsets in the section; UINT64_MAX = outside of it */
-    struct err first;      /* error of the first one */
+    struct err first;      /* error of the first field that could not be relocated */
 };
 
 /* A section to which relocations are being applied. */

@@ -42,7 +42,8 @@ struct rec_loop_latest;
 
 /* Numbers of samples, by the way in which they were taken, since the start. */
 struct capture_counts {
-    uint64_t reused;      /* the thread had not run since the last sample, which was used again */
+    /* The thread had not run since the last sample, which was therefore used again. */
+    uint64_t reused;
     uint64_t blocked;     /* samples read from outside, without disturbing the thread */
     uint64_t signalled;   /* the thread ran, and was interrupted for the sample */
     uint64_t unavailable; /* no sample could be taken */

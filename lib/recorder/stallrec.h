@@ -49,7 +49,8 @@ enum stallrec_error {
     STALLREC_ERR_THREAD,      /* the monitor thread cannot be started (see errno) */
     STALLREC_ERR_UNSUPPORTED, /* this platform or processor has no capture, or it refused to work */
     STALLREC_ERR_WRITE,       /* a file could not be written (see errno) */
-    STALLREC_ERR_NOT_SAMPLED, /* this user is not in the share that is recorded: nothing runs */
+    STALLREC_ERR_NOT_SAMPLED, /* this user is not in the share of users that is recorded: nothing
+                                 runs */
     STALLREC_ERR_CONTEXT,     /* a context key that is not allowed, or no slot is free */
     STALLREC_ERR_NOTHING      /* there is nothing to send */
 };

@@ -15,7 +15,7 @@
 
 enum { ADDRESSES = 3000, THREADS = 4, ROUNDS = 2, PLENTY = 64 * 1024 * 1024 };
 
-/* A source that names every address below ADDRESSES after itself. */
+/* A source with a function at every address below ADDRESSES, whose name is made of the address. */
 struct fake {
     struct lookup_source source;
     atomic_uint asked;

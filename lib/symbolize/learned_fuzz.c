@@ -1,5 +1,6 @@
-/* Any bytes as a store's learned names of an image: refused, or read, joined and printed the same
- * again, with names that stay within their functions. */
+/* Takes any bytes as a store's learned names of an image. They must be refused, or give the same
+ * text when they are read, joined and printed again, with names that stay within their
+ * functions. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

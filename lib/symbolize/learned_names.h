@@ -12,8 +12,8 @@
 #include "base/parse.h"
 
 enum {
-    /* Bytes; a name further from its symbol is probably only the nearest symbol of a file with few
-     * symbols, and not the function. */
+    /* Maximum distance in bytes of a name from its symbol; a name that is farther away is probably
+     * only the nearest symbol of a file with few symbols, and not the function. */
     LEARNED_OFFSET_MAX = 16 * 1024,
     LEARNED_NAME_MAX = 16 * 1024 /* bytes */
 };

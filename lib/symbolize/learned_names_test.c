@@ -150,9 +150,9 @@ static void a_function_ends_at_the_next_known_start(void **state) {
     struct learned_sources *s = sources_of(n);
     assert_string_equal(name_at(s, 0x13f), "a");
     assert_null(name_at(s, 0x140)); /* this function's start is known, its name is not */
-    assert_null(
-        name_at(s, 0x188)); /* two facts disagree about this name, and it is not a's either */
-    assert_null(name_at(s, 0x1c0)); /* this name was never seen at a byte of the function */
+    assert_null(name_at(s, 0x188)); /* two facts disagree about this function's name; the address
+                                       does not belong to a either */
+    assert_null(name_at(s, 0x1c0)); /* this function's name was never seen for any of its bytes */
     assert_int_equal(learned_sources_conflicts(s), 1);
     struct lookup_source *source = NULL;
     assert_int_equal(learned_sources_find(s, id_of(UUID), &source, NULL), ST_OK);
@@ -272,7 +272,7 @@ static void a_name_reaches_to_the_byte_that_is_looked_up(void **state) {
 static void a_name_far_from_its_symbol_tells_the_start_only(void **state) {
     (void)state;
     assert_learned(DUMP("\"66304\":[\"far\",16385]"),
-                   NULL); /* the symbol would begin before the image */
+                   NULL); /* with this offset the symbol would begin before the image */
     assert_learned("{\"format\":\"stall-dump/1\",\"images\":[{\"uuid\":\"" UUID
                    "\",\"name\":\"System\",\"load\":65536,\"size\":65536}],\"threads\":[{\"id\":1,"
                    "\"frames\":[98304,98303]}],"

@@ -313,8 +313,8 @@ void symbolize_report(const struct dump *d, struct sink *out) {
     }
     bool sampled = heaviest && (!main_thread || heaviest != &main_thread->stack);
     if (sampled) {
-        /* The device adds up samples with the same innermost function; their outer frames may
-         * differ. */
+        /* The device counts samples with the same innermost function together, although their outer
+         * frames may differ. */
         uint64_t of = samples_taken(d);
         uint64_t top = d->heaviest_repeats > 0 ? (uint64_t)d->heaviest_repeats : heaviest->count;
         sink_printf(out, "  heaviest stack, its top function in %" PRIu64 " of %" PRIu64 " samples",

@@ -72,7 +72,8 @@ struct line_search {
     const struct retrace_map *map;
     const struct retrace_class *c; /* the class whose entries are searched */
     uint32_t line;
-    size_t work; /* what may still be done, so that no mapping makes a look-up slow */
+    /* Number of steps that may still be done, so that no mapping makes a look-up slow. */
+    size_t work;
     /* Takes an entry whose lines contain `line`. */
     void (*take)(struct line_search *s, const struct retrace_method *method);
     struct retrace_line *out; /* of retrace_map_find */
@@ -129,7 +130,7 @@ static void take_retraced_method(struct line_search *s, const struct retrace_met
 static bool find_by_line(struct line_search *s, const struct retrace_class *c,
                          struct retrace_text name) {
     search_class(s, c, name);
-    if (s->count == RETRACE_LINES_MAX) { /* the last one stands for those that are cut */
+    if (s->count == RETRACE_LINES_MAX) { /* this last line stands for the lines that are cut */
         put_retraced_line(s->map, c, s->outermost, source_line(s->outermost, s->line),
                           &s->out[RETRACE_LINES_MAX - 1]);
     }
@@ -139,8 +140,8 @@ static bool find_by_line(struct line_search *s, const struct retrace_class *c,
     return s->count > 0;
 }
 
-/* Finds the method of the class that has the short name, inlined ones of other classes left out.
- * False: none, or methods of different names. */
+/* Finds the method of the class that has the short name; methods of other classes that were inlined
+ * are ignored. False: there is none, or there are several with different names. */
 static bool find_by_name(const struct retrace_map *m, const struct retrace_class *c,
                          struct retrace_text name, uint32_t line, struct retrace_line *out) {
     const struct retrace_group *g = group_of_name(m, c, name);
@@ -154,8 +155,8 @@ static bool find_by_name(const struct retrace_map *m, const struct retrace_class
     return true;
 }
 
-/* Returns the first class with the short name of a symbol "a.b.c", whose method's name *name
- * becomes; NULL: the mapping lacks it. */
+/* Splits a symbol "a.b.c" into a class and a method. Returns the first class with this short name,
+ * and sets *name to the method's name; NULL: the mapping lacks the class. */
 static const struct retrace_class *class_of(const struct retrace_map *m, const char *symbol,
                                             struct retrace_text *name) {
     const char *dot = strrchr(symbol, '.');

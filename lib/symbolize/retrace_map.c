@@ -190,7 +190,7 @@ static struct retrace_text retrace_after(struct retrace_text line, const char *w
     return (struct retrace_text){0};
 }
 
-/* Reads what a comment tells of the method above it. */
+/* Reads what a comment says about the method above it. */
 static void take_method_comment(struct retrace_text line, struct retrace_method *m) {
     const struct retrace_text made = retrace_after(line, "com.android.tools.r8.synthesized");
     const struct retrace_text kind = retrace_after(line, "com.android.tools.r8.outline");
@@ -221,7 +221,7 @@ static enum st add_class(struct retrace_map *m, struct retrace_text line, struct
         return err_nomem(e);
     }
     size_t at = m->classes.len - 1;
-    if (entry->value != at) { /* R8 may name a class twice, with other methods */
+    if (entry->value != at) { /* R8 may list a class twice, each time with other methods */
         struct retrace_class *same = &m->classes.data[entry->value];
         m->classes.data[same->last > 0 ? same->last : entry->value].next = at;
         same->last = at;

@@ -33,18 +33,18 @@ void retrace_map_close(struct retrace_map *m);
 /* Is m the mapping with this id, or is the id in the file of m the beginning of this id? False if
  * id is NULL. */
 bool retrace_map_is_named(const struct retrace_map *m, const char *id);
-/* Writes the methods of the source for symbol "a.b.c" at this line (0 = unknown), innermost
- * inline first, to out[RETRACE_LINES_MAX]; returns how many. 0: the mapping lacks the class. A
- * method that is ambiguous or not in the mapping keeps its short name, in the source's class. A
- * method that R8 made is left out where others are inlined in it. A look-up searches as many
- * entries as a mapping of R8 can need; what a mapping hides behind more of them is not found. */
+/* Writes the methods of the source for symbol "a.b.c" at this line (0 = unknown), innermost inline
+ * first, to out[RETRACE_LINES_MAX]; returns how many. 0: the mapping lacks the class. A method that
+ * is ambiguous or not in the mapping keeps its short name, in the source's class. A method that R8
+ * made is left out where others are inlined in it. A look-up searches a limited number of entries,
+ * enough for any mapping that R8 writes. */
 size_t retrace_map_find(const struct retrace_map *m, const char *symbol, uint32_t line,
                         struct retrace_line *out);
 
-/* Gives the line for a frame of `symbol` that called an outline, a method into which R8 moved code
- * of several methods: `line` is the line of the call, outline_line the line in the outline at which
- * the frame that it called is. Returns the line of the short method `symbol` from which that code
- * came; 0: `outline` is no outline, or the mapping has no such line. */
+/* Finds the place from which R8 moved code into an outline, a method made of code of several
+ * methods. The frame of `symbol` called the method `outline` at `line`; the outline was at
+ * outline_line. Returns the line of the short method `symbol` from which that code came; 0:
+ * `outline` is no outline, or the mapping has no such line. */
 uint32_t retrace_map_callsite(const struct retrace_map *m, const char *symbol, uint32_t line,
                               const char *outline, uint32_t outline_line);
 

@@ -1,4 +1,4 @@
-/* Any bytes as a mapping, in which fixed symbols and lines are looked up. */
+/* Takes any bytes as a mapping, and looks fixed symbols and lines up in it. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -22,11 +22,11 @@ struct retrace_method {
     uint32_t tree_from, tree_to; /* least `from` and largest `to` of the subtree of which it is the
                                     root (find_entries of retrace_find.c) */
     size_t order;                /* index in the file's order */
-    bool ranged;                 /* from and to were told */
-    bool sourced;                /* source_from was told; else lines are the source's own */
-    bool synthesized;            /* R8 made the method, it is not in the source */
-    bool outline;                /* R8 moved its code out of other methods */
-    struct retrace_text positions; /* of a call of an outline: the members of "positions" */
+    bool ranged;                 /* the mapping gives from and to */
+    bool sourced;     /* the mapping gives source_from; else lines are the source's own */
+    bool synthesized; /* R8 made the method, it is not in the source */
+    bool outline;     /* R8 moved its code out of other methods */
+    struct retrace_text positions; /* for a call of an outline: the members of "positions" */
 };
 
 /* The entries of a class that have one short name. */

@@ -23,9 +23,10 @@ const char *retrace_id_of(const struct dump *d);
  * lacks it, or the dump has no id. */
 const struct retrace_map *retrace_set_find(const struct retrace_set *set, const struct dump *d);
 /* Makes the lines of the source behind a name of the dump, in the arena: innermost inline first.
- * callee: the name of the frame that it called; NULL = none, or not told. If that is an outline,
- * the lines are those that R8 moved there. A line has a file only if it has a number and the
- * mapping has the file of its class. ST_NONE: the mapping lacks the name's class. */
+ * callee: the name of the frame that the frame with this name called; NULL = none, or unknown. If
+ * the callee is an outline, the lines are those of the code that R8 moved to the outline. A line
+ * has a file only if it has a number and the mapping has the file of its class. ST_NONE: the
+ * mapping lacks the name's class. */
 enum st retrace_lines(const struct retrace_map *m, const struct dump_name *name,
                       const struct dump_name *callee, struct arena *arena, struct dump_line **lines,
                       size_t *count, struct err *e) BASE_MUST_USE;

@@ -48,8 +48,8 @@ struct symbolize_work {
     uint64_t *frames;                     /* [frame_count]: addresses as they stand in the dump */
     const struct dump_location **earlier; /* [frame_count]: from earlier_location(); NULL = none */
     bool *innermost;                      /* [frame_count]: the frame is its stack's first */
-    const struct dump_name *callee; /* what the frames of the place that is being resolved called;
-                                       NULL = not the same in all */
+    const struct dump_name *callee; /* the name that all frames of the current place called; NULL =
+                                       they called different ones */
 };
 
 enum st symbolizer_new(struct symbolizer **out, symbolize_find find, void *ctx,
@@ -445,8 +445,8 @@ static const struct dump_name *own_name(const struct symbolize_work *w,
     return name && symbolize_is_name(name->symbol) ? name : NULL;
 }
 
-/* Returns the name of what all these frames called; NULL: not the same, or not told. Only mappings
- * ask for it. */
+/* Returns the name that all these frames called; NULL: they called different ones, or it is
+ * unknown. Only mappings need this name. */
 static const struct dump_name *callee_of(const struct symbolize_work *w,
                                          const struct symbolize_place *places, size_t count) {
     const struct dump_name *callee = NULL;
@@ -462,9 +462,9 @@ static const struct dump_name *callee_of(const struct symbolize_work *w,
     return callee;
 }
 
-/* Resolves the place at index `from`, and counts the frames that share it. Its own name is that of
- * the first of these frames that has one; without a name, an earlier answer is that of the first
- * frame that has one. */
+/* Resolves the place at index `from`, and counts the frames that share it. The place's own name is
+ * the name of the first of these frames that has one. If none has one, the earlier answer is used
+ * of the first frame that has such an answer. */
 static enum st resolve_run(struct symbolize_work *w, size_t from, struct dump_location *out,
                            size_t *frames, struct err *e) {
     const struct symbolize_place *p = &w->places[from], *named = p;

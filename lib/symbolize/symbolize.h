@@ -16,7 +16,7 @@
 #include "symbolize/retrace_set.h"
 
 /* Callback that finds the file and source of an image, called under the symbolizer's lock;
- * symbol_set_find has this shape, and tests bring fakes. */
+ * symbol_set_find is such a callback, and tests have fake ones. */
 typedef enum st (*symbolize_find)(void *ctx, const struct symbol_request *r,
                                   struct symbol_file *out, struct err *e);
 
@@ -24,8 +24,8 @@ typedef enum st (*symbolize_find)(void *ctx, const struct symbol_request *r,
  * answers, new ones are resolved each time. */
 struct symbolizer;
 
-/* The form of written names: simplified for people, in full with everything that the mangled name
- * has, or mangled. */
+/* The form in which names are written: simplified for people; in full, with all parts of the
+ * mangled name; or mangled. */
 enum symbolize_names { SYMBOLIZE_SIMPLIFIED, SYMBOLIZE_FULL, SYMBOLIZE_LINKAGE };
 /* Returns the style for two options of a command; --linkage-names wins over the other. */
 static inline enum symbolize_names symbolize_names_of(bool linkage, bool full) {

@@ -237,7 +237,8 @@ static void names_from_the_device_serve_images_without_a_file_only(void **state)
     stop(&f);
 }
 
-/* Offsets in an image whose load address is not known are not those of its file. */
+/* Checks that offsets in an image whose load address is unknown are not looked up in the image's
+ * file. */
 static void no_file_answers_for_an_image_without_a_place(void **state) {
     static const char json[] =
         "{\"format\":\"stall-dump/"

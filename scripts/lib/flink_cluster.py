@@ -17,7 +17,7 @@ FILTERS = ("stallsym", "stallclassify")
 
 
 def ready(everything=False):
-    """Is Flink there (everything: with Kafka, PostgreSQL's driver and S3)?"""
+    """Is Flink installed (everything: together with Kafka, PostgreSQL's driver and S3)?"""
     check = [os.path.join(SCRIPTS, "get-flink"), "--check", *(["--all"] if everything else [])]
     return subprocess.run(check, check=False).returncode == 0
 
@@ -27,7 +27,8 @@ def build_job():
 
 
 def until(seconds, condition, step=0.2):
-    """The first true value of condition() in so many seconds, else None."""
+    """Calls condition() until its value is true, and returns that value; None if it was never true
+    within so many seconds."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         value = condition()
@@ -38,25 +39,26 @@ def until(seconds, condition, step=0.2):
 
 
 def processor_seconds(pid, with_children=False):
-    """What a process has used; with_children: and those of its children that have ended."""
+    """The processor time that a process has used; with_children: together with its children that
+    have ended."""
     with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as f:
         fields = f.read().rpartition(")")[2].split()
     return sum(map(int, fields[11:15 if with_children else 13])) / os.sysconf("SC_CLK_TCK")
 
 
 def processor_seconds_of_all(pid):
-    """What a process and all that come from it have used."""
+    """The processor time that a process and all of its descendants have used."""
     running = 0.0
     for child, _ in descendants(pid):
         try:
             running += processor_seconds(child, True)
         except OSError:
-            pass # it has ended since, and is in what its parent says
+            pass # the process has ended meanwhile; its time is in that of its parent
     return running + processor_seconds(pid, True)
 
 
 def children(pid):
-    """Processes that run now and were started by this one: id and name."""
+    """The running children of the process `pid`: id and name."""
     found = []
     for entry in os.listdir("/proc"):
         if entry.isdigit():
@@ -71,7 +73,7 @@ def children(pid):
 
 
 def descendants(pid):
-    """Processes that run now and come from this one, as (id, start time)."""
+    """The running descendants of the process `pid`, as (id, start time)."""
     found = []
     for child, _ in children(pid):
         found += [(child, started(child)), *descendants(child)]
@@ -101,7 +103,7 @@ class Cluster:
     def __enter__(self):
         try:
             self.start()
-        except BaseException: # an end by a signal, too
+        except BaseException: # also when a signal ends this script
             self.stop()
             raise
         return self
@@ -110,13 +112,14 @@ class Cluster:
         self.stop()
 
     def start(self):
-        """Also starts a task manager again that is gone."""
+        """Starts the cluster, and task managers that have ended."""
         done = self._cluster("start", str(self.managers))
         if done.returncode != 0:
             raise RuntimeError(f"no cluster: {done.stderr.strip()}")
 
     def stop(self):
-        """Also ends what the task managers had started and left; self.left counts that."""
+        """Stops the cluster, and ends processes that task managers started and left behind;
+        self.left counts these."""
         filters = [process for manager in self.task_managers() for process in descendants(manager)]
         self._cluster("stop")
         left = [(pid, start) for pid, start in filters if not until(10, lambda p=pid, t=start: started(p) != t)]
@@ -146,7 +149,8 @@ class Cluster:
             pass
 
     def submit(self, out, parallelism=2, **options):
-        """Starts the job; options are its own, without the dashes, True = without a value."""
+        """Starts the job. options: those of the job, without the dashes; True = an option without a
+        value."""
         arguments = []
         for name, value in {"bin": BIN, "out": out, **options}.items():
             arguments += [f"--{name.replace('_', '-')}"] + ([] if value is True else [str(value)])
@@ -165,7 +169,8 @@ class Job:
         return self.cluster.ask(f"/jobs/{self.name}")["state"]
 
     def wait(self, seconds=900):
-        """The state at its end; 'RUNNING' or so if it has not ended in that time."""
+        """Returns the job's state at its end; if the job has not ended in that time, its present
+        state, such as 'RUNNING'."""
         until(seconds, lambda: self.state() in ("FINISHED", "FAILED", "CANCELED"))
         return self.state()
 
@@ -182,7 +187,8 @@ class Job:
         return self.cluster.ask(f"/jobs/{self.name}/checkpoints")
 
     def drain(self):
-        """Ends a job that follows its input: what is held is passed on, and all files are complete. Returns the state."""
+        """Ends a job that follows its input. Records that the job holds back are passed on, and all
+        files are completed. Returns the state."""
         self.cluster.post(f"/jobs/{self.name}/stop", {"drain": True, "targetDirectory": f"file://{self.cluster.run}/savepoints"})
         return self.wait()
 
@@ -201,7 +207,7 @@ class Job:
         self.wait(60)
 
     def files(self, kind):
-        """Complete files of an output; those in progress begin with a dot."""
+        """The complete files of an output; names of files in progress begin with a dot."""
         found = []
         for folder, _, names in os.walk(os.path.join(self.out, kind)):
             found += [os.path.join(folder, name) for name in names if not name.startswith(".")]

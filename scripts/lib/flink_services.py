@@ -78,7 +78,8 @@ group.initial.rebalance.delay.ms=0
 
 
 class S3:
-    """moto as an object store, of the version that get-flink --all fetches: not every one answers as S3 does."""
+    """The object store: moto, in the version that get-flink --all fetches, because other versions
+    do not answer as S3 does."""
 
     def __init__(self, folder, port):
         self.folder, self.port, self.process = folder, port, None
@@ -118,7 +119,7 @@ class S3:
                 self.request(f"/stalls/{prefix}/{name}", "PUT", f.read())
 
     def get_folder(self, prefix, folder):
-        """Copies the objects below a prefix, but those in progress, to a folder."""
+        """Copies the objects below a prefix to a folder, except those in progress."""
         listed = self.request(f"/stalls?list-type=2&max-keys=1000&prefix={prefix}/").decode()
         for key in re.findall("<Key>([^<]*)</Key>", listed):
             path = os.path.join(folder, key[len(prefix) + 1:])

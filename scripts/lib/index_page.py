@@ -1,4 +1,5 @@
-"""A reader of symbol indexes written from stall-index(5) alone: what it needs to know it takes from the page, so that the page is tested."""
+"""A reader of symbol indexes written from stall-index(5) alone: it takes the layout from the tables
+of that page, so that a test with it also tests the page."""
 import os
 import re
 import struct

@@ -1,5 +1,5 @@
-"""The large debug files that benchmarks and tests use. Each is made or found at first use, in the build folder; what cannot be had raises
-Missing, which says why."""
+"""The large debug files that benchmarks and tests use. Each is made or found at first use, in the
+build folder. If that is not possible, Missing is raised with the reason."""
 import os
 import re
 import shutil
@@ -33,7 +33,7 @@ def cxx(units):
 
 
 def get_large(name):
-    """What scripts/gen/large makes."""
+    """The files that scripts/gen/large makes."""
     folder = os.path.join(BUILD, "large")
     made = subprocess.run([os.path.join(TOP, "scripts/gen/large"), folder], capture_output=True, text=True, check=False)
     path = os.path.join(folder, name)

@@ -1,4 +1,5 @@
-"""What the scripts of bench/ for symbols share: commands run by turns, and one line for each figure with its goal."""
+"""Functions that the scripts of bench/ for symbols share: they run commands by turns, and print a
+line for each figure with its goal."""
 import os
 import shutil
 import statistics
@@ -17,7 +18,7 @@ def tool(name):
 
 def child(command, stdin=None):
     """Wall time in s, peak resident set in MB (at least the 14 of Python, which the system counts before the command is executed), processor
-    time in s. What fails is said, for its time would be a lie."""
+    time in s. A command that fails is reported, because its time means nothing."""
     run = subprocess.run([sys.executable, "-c", CHILD, *command], stdin=stdin, capture_output=True, text=True, check=False)
     seconds, memory, processor, status = run.stdout.split()
     if status != "0":
@@ -26,7 +27,7 @@ def child(command, stdin=None):
 
 
 def remove_files(folder):
-    """All files below it; the folders stay."""
+    """Removes all files below the folder; the folders stay."""
     for at, _, names in os.walk(folder):
         for name in names:
             os.remove(os.path.join(at, name))
@@ -34,8 +35,9 @@ def remove_files(folder):
 
 def by_turns(runs, commands, path=None, without=None):
     """Each command's results, with the file as its standard input. With `without`, a folder: the files below it are removed before each
-    run, and each command runs twice and the second run counts. For work of milliseconds matters what the other command left in the
-    caches of the machine: a tenth of the time."""
+    run, and each command runs twice and the second run counts. This matters for work of
+    milliseconds: what the other command left in the caches of the machine changes the time by a
+    tenth."""
     results = [[] for _ in commands]
     for _ in range(runs):
         for which, command in enumerate(commands):

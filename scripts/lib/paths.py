@@ -1,4 +1,5 @@
-"""Where things are, as absolute paths: the top of the tree, the build folder (O) with the commands, the fixtures, third-party samples (REAL, or empty)."""
+"""Absolute paths: the top of the tree, the build folder (O) with the commands, the fixtures,
+third-party samples (REAL, or empty)."""
 import os
 
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))

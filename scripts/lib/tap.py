@@ -5,7 +5,7 @@
     tap.skip("name", "why")
     sys.exit(tap.end())                   prints the plan if none was given
 """
-DETAILS, COLUMNS = 10, 700  # what is shown of a failure at most
+DETAILS, COLUMNS = 10, 700  # limits on the details of a failure
 
 
 class Tap:
@@ -34,7 +34,7 @@ class Tap:
         print(f"ok {self.number} - {name} # SKIP {why}")
 
     def skip_all(self, names, why):
-        """Skips these, the last tests of the script. The exit status."""
+        """Skips the last tests of the script, which have these names. Returns the exit status."""
         for name in names:
             self.skip(name, why)
         return self.end()

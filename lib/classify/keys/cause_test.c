@@ -216,7 +216,7 @@ static void the_time_of_the_thread_counts_where_it_is_known(void **state) {
     struct dump_thread *main = THREAD(&b, 1, "ui", "sort", "show", "main");
     b.f.d.stall.cpu_permille = 1900; /* two threads of the process were busy, … */
     main->state = "running";
-    main->cpu_ms = 100; /* … and the main thread was not one of them */
+    main->cpu_ms = 100; /* … and the main thread was not one of the busy threads */
     expect(&b, CAUSE_STARVED, 700, "on a processor for 10% of the stall in sort");
     b.f.d.stall.seq = 2; /* cpu_ms covers the whole stall, but this dump's span does not */
     expect(&b, CAUSE_COMPUTE, 600,
@@ -452,8 +452,7 @@ static void a_key_remembers_the_ids_that_the_raw_dump_has(void **state) {
         key_text(keys[i], &text);
         assert_true(was[i] != 0);
         assert_true(was[i] == key_number("12a"[i], text.data, text.len));
-        assert_int_equal(b.key.was[KEY_NAMELESS][i],
-                         0); /* without names the dump has no other id */
+        assert_int_equal(b.key.was[KEY_NAMELESS][i], 0); /* without names, no other id is kept */
         strbuf_release(&text);
     }
     teardown(&b);

@@ -284,7 +284,7 @@ static bool may_let_go_on(const struct judge *j, bool own, const struct judged_s
 struct standstill {
     size_t waiters; /* number of waiting threads, the chosen one included; 0: a thread is at work */
     bool convoy;    /* all these threads wait in the same way as the chosen one */
-    const struct dump_thread *other; /* the last other one */
+    const struct dump_thread *other; /* the last of the other threads */
     bool same_type; /* a thread waits in a method of the same type as the chosen one */
 };
 

@@ -56,7 +56,7 @@ enum { USAGE_WATCHED_PERMILLE = 900 };
 struct usage_watch {
     /* Sums over sessions whose records have the watched time. */
     uint64_t sessions, watched_ms, wall_ms;
-    /* Number of those sessions of which less than 90 % was watched. */
+    /* Number of sessions with a watched time of which less than 90 % was watched. */
     uint64_t little;
     /* The number of sessions without a watched time, and their foreground time. */
     uint64_t unknown_sessions, unknown_ms;

@@ -111,7 +111,7 @@ struct summary {
     /* Sentences about the two runs, and about the limits of their comparison. */
     VEC(struct summary_sentence) gate;
     VEC(struct summary_told) told;      /* at most SUMMARY_TOLD_MOST rows, the failing ones first */
-    size_t told_more;                   /* number of further ones */
+    size_t told_more;                   /* number of further rows that are not listed */
     VEC(struct summary_bucket) buckets; /* buckets of level 1, in the order of output */
     VEC(struct summary_bucket) gone;    /* buckets that only the baseline has: id, title, change */
     struct summary_values causes, versions, days; /* stalled time by cause, version and day */

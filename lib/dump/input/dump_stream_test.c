@@ -50,7 +50,7 @@ static struct strbuf transcript(int fd, bool lines) {
     size_t len;
     uint64_t line;
     assert_int_equal(dump_stream_next(s, &text, &len, &line, NULL),
-                     ST_NONE); /* asking after the end gives the end again */
+                     ST_NONE); /* a read after the end reports the end again */
     dump_stream_close(s);
     return out;
 }

@@ -13,8 +13,8 @@
 
 struct report_format;
 
-/* Returns the format of the text report that starts with these bytes; NULL: they start none. *more
- * is set if they are too few for an answer. */
+/* Returns the format of the text report that starts with these bytes; NULL: no text report starts
+ * with them. *more is set if they are too few for an answer. */
 const struct report_format *report_text_format_of(const char *bytes, size_t len, bool *more);
 
 /* A report format in words, for listings. */

@@ -38,12 +38,11 @@ struct android {
     bool headless;    /* the first process has no "----- pid" line, but other lines of a process */
     bool cut;         /* lines of another process follow before the end of the first */
     bool main_seen;   /* the thread with id 1 has begun */
-    bool mail;        /* the line before is of a mail's head */
-    bool subject;     /* a subject was read, and no empty line since */
-    bool channels;    /* the lines are of "Waiting Channels", which have an end of their own */
-    bool all;         /* the text says that it has all processes, whether or not they hung */
-    int64_t hung;     /* id of the first process that the system dumped; 0 = not told */
-    int64_t pid;      /* id of the first section's process; 0 = not told */
+    bool channels; /* the current lines belong to the part "Waiting Channels", which has its own end
+                      line */
+    bool all; /* the text has the stacks of all processes, whether or not they hung, and says so */
+    int64_t hung; /* id of the first process that the system dumped; 0 = unknown */
+    int64_t pid;  /* id of the first section's process; 0 = unknown */
     bool in_thread;
     bool parts;         /* lines of the thread follow its first one */
     bool gap;           /* empty lines follow what was read of the thread */

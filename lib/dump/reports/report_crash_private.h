@@ -31,7 +31,7 @@ struct crash_frame {
     uint64_t address, base; /* base: the image's load address; meaningful if the flags are set */
     bool has_address, has_base;
     bool joined;        /* another frame follows in the line, which lost its line feed */
-    const char *image;  /* NULL = not told, or "???" */
+    const char *image;  /* NULL = the report does not give it, or gives "???" */
     const char *symbol; /* "NAME + 24", "NAME (File.m:12)" or "NAME"; NULL = none */
     size_t digits;      /* digits of the address */
 };

@@ -15,7 +15,7 @@ struct hang_sums {
     uint64_t count, ms;
 };
 
-/* What a metric payload tells. */
+/* The facts that a metric payload gives. */
 struct metrics {
     struct report r;
     int64_t foreground_ms; /* -1 = not given */

@@ -46,7 +46,7 @@ struct perf_comm_file {
 /* A process of the recording, which becomes a dump. */
 struct perf_process {
     struct report report;
-    int64_t pid;        /* -1 = not given: then all threads belong to one process */
+    int64_t pid;        /* -1 = unknown: then all threads belong to one process */
     struct strbuf text; /* text of its samples, copied from the recording */
     struct map stacks;  /* frames of a stack -> index into the report's samples */
     struct map pairs;   /* thread id and stack -> index into counts */

@@ -13,8 +13,8 @@ struct perf_sample_line {
     const char *comm, *event;
     size_t comm_len, event_len;
     int64_t pid, tid;  /* pid -1 = not given */
-    bool timed;        /* the line tells a time */
-    uint64_t time_ns;  /* that time in seconds */
+    bool timed;        /* the line gives a time */
+    uint64_t time_ns;  /* that time, in seconds */
     struct span frame; /* the only frame of a sample without a stack; empty = frames follow */
 };
 /* Parses a sample's first line; false: it is another line. */

@@ -38,7 +38,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     }
     require(speedscope_write(&t, &(struct speedscope_options){0}, &nowhere, NULL) == ST_OK);
     require(sink_close(&nowhere, NULL) == ST_OK);
-    /* What was written once comes back as it was: names are then as this reader makes them. */
+    /* Written a second time, the tree gives the same text, because names now have the form that
+     * this reader makes. */
     struct strbuf first = folded_text(&again), second = {0};
     strbuf_clear(&packed);
     strbuf_clear(&plain);

@@ -19,7 +19,8 @@ enum { GZIP_LEVEL = 6, VALUES_MAX = 2 };
 
 struct pprof_writer {
     const struct pprof_options *options;
-    const struct stack_pair *pair;            /* tree and `samples` side by side; NULL: one value */
+    /* The tree and `samples`, side by side; NULL: stacks have one value only. */
+    const struct stack_pair *pair;
     struct weigh_running columns[VALUES_MAX]; /* rounding of each value to integers */
     unsigned column_count;
     struct strbuf out;       /* the Profile message */

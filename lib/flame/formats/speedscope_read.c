@@ -127,7 +127,8 @@ static enum st speedscope_add_stack(struct speedscope_file *f, uint64_t weight, 
             return ST_ERR;
         }
     }
-    if (check_text(f, e) != ST_OK) { /* the label alone may exceed the budget */
+    if (check_text(f, e) != ST_OK) { /* the name of the profile, which is the outermost frame, may
+                                        exceed the budget by itself */
         return ST_ERR;
     }
     f->text_left -= f->line.len;

@@ -49,7 +49,7 @@ struct folded_stats {
 struct folded_reader {
     struct stack_tree *tree; /* borrowed */
     struct folded_stats stats;
-    struct line_cutter lines; /* private, as the next one */
+    struct line_cutter lines; /* private, as the next member is */
     struct strbuf canonical;  /* scratch */
     /* Set by the caller for a file that was found in a folder rather than named: if its first line
      * that is no comment is bad, it is some other text, and none of it is added. */

@@ -4,15 +4,15 @@
  *     a;b;d;e 4      ──►      total 12       └─ "d;e"  self 4
  *     a;b 5                       self 5 at "a;b"
  *
- * An edge is text: as many frames as its stacks have in common, so a stack that shares nothing
- * keeps its tail as the bytes it came with. A frame is looked at only where stacks part, which is
- * why 47 MB of distinct stacks fold in a fraction of a second where a node per frame takes seconds.
+ * An edge is a text: all frames that its stacks have in common, so the part of a stack that no
+ * other stack shares is one text. Single frames are examined only where stacks differ. Therefore
+ * 47 MB of distinct stacks are folded in a fraction of a second; a node for each frame would take
+ * seconds.
  *
- * The tree is what every part of the module meets at: readers (folded.h, fold.h) fill one,
- * stack_filter.h makes another of it, layout.h and the writers read it. A tree with `ordered` set
- * keeps the order in which stacks were added, for charts of time: stacks merge with the one before
- * them only, as far as both are the same.
- * Not thread safe. */
+ * All parts of lib/flame use this tree: readers (folded.h, fold.h) fill one, stack_filter.h makes a
+ * changed copy of one, layout.h and the writers read one. A tree with `ordered` set keeps the order
+ * in which stacks were added, for charts of time: a stack merges only with the stack before it, as
+ * far as both are the same. Not thread safe. */
 #ifndef STALLKIT_FLAME_STACK_TREE_H
 #define STALLKIT_FLAME_STACK_TREE_H
 

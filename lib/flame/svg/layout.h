@@ -1,10 +1,11 @@
 /* Computes the places of a tree's frames in a picture: nested intervals, in units of the tree's
  * weights. A frame spans [x, x + w). Its children stand at its left end without gaps, in
- * stack_node_order; the space at its right end is its self weight. Children too narrow to draw
- * become one rest after the others, so that the widths of the children and the self weight always
- * add up to w. In an ordered tree children stand at their times, and the self weight is in the gaps
- * between them. There each run of neighbours too narrow to draw becomes a rest; equally narrow gaps
- * in it move past it. */
+ * stack_node_order; the space at its right end is its self weight. Children that are too narrow to
+ * draw are merged into one frame, called a rest, behind the other children, so that the widths of
+ * the children and the self weight always add up to w. In an ordered tree children stand at their
+ * times, and the self weight is in the gaps between them. There each run of neighbours that are too
+ * narrow to draw becomes a rest; gaps inside the run that are as narrow are moved to the end of the
+ * rest. */
 #ifndef STALLKIT_FLAME_LAYOUT_H
 #define STALLKIT_FLAME_LAYOUT_H
 

@@ -1,4 +1,5 @@
-/* Tests of permanent stores: their list, what is damaged, and what is removed when. */
+/* Tests of permanent stores: the list of their indexes, damaged indexes, and which indexes are
+ * removed when. */
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -145,7 +145,7 @@ static enum st try_roots(struct finder *f, const struct image_id *id, struct err
 
 /* ---- choosing ---- */
 
-/* Does the candidate have both DWARF and lines, so that the roots need not be searched? */
+/* Does the candidate have both DWARF and lines? If so, the roots need not be searched. */
 static bool is_whole(const struct find_candidate *c) {
     return c->dwarf && c->lines;
 }
@@ -302,8 +302,8 @@ static bool same_file(const struct finder *f, size_t a, size_t b) {
     return strcmp(f->files.data[a]->path, f->files.data[b]->path) == 0;
 }
 
-/* Is each candidate a slice of the file of candidate `of`, or equal by id to one of that file's
- * slices, as a binary is to its dSYM? */
+/* Is each candidate a slice of the file of candidate `of`, or has it the id of one of that file's
+ * slices, as a binary and its dSYM have one id? */
 static bool is_all_there_is(const struct finder *f, size_t of) {
     size_t first = of, end = of + 1;
     while (first > 0 && same_file(f, first - 1, of)) {

@@ -47,9 +47,10 @@ void finder_on_progress(struct finder *f, find_progress tell, void *ctx);
 /* Gives the slices of an open file the names that Apple's bitcode compiler hid, each slice from its
  * map, UUID.bcsymbolmap. UUID is the original one from the plist of the slice's dSYM, else the
  * slice's own. The map is one that finder f has (f may be NULL), or lies beside the file or its
- * bundle, or in folder BCSymbolMaps there or one folder above (App.xcarchive/dSYMs/App.app.dSYM). A
- * map that cannot be read goes to complain (may be NULL). Must be called before symbols or DWARF
- * are read; a second call does nothing. ST_ERR: out of memory. Never ST_NONE. */
+ * bundle, or in a folder BCSymbolMaps beside these or one folder above
+ * (App.xcarchive/dSYMs/App.app.dSYM). A map that cannot be read goes to complain (may be NULL).
+ * Must be called before symbols or DWARF are read; a second call does nothing. ST_ERR: out of
+ * memory. Never ST_NONE. */
 enum st finder_give_names(const struct finder *f, const struct object *o, find_complain complain,
                           void *ctx, struct err *e) BASE_MUST_USE;
 
@@ -87,8 +88,9 @@ enum st finder_find(struct finder *f, const struct image_id *id, const struct fi
  * memory runs out. */
 void finder_find_all(struct finder *f, const struct image_id *id, const struct find_candidate **out,
                      size_t max, size_t *count);
-/* Returns, for a verdict, a candidate of the same name (case-sensitive base name; names that differ
- * by an extension count less), preferring the same arch, whatever its id. NULL: none. */
+/* Returns a candidate of the same name, to explain why no file was found. Names are compared as
+ * case-sensitive base names; a name that differs only by an extension is a worse match. Among equal
+ * matches one of the same arch is preferred. Ids do not matter. NULL: none. */
 const struct find_candidate *finder_nearest(const struct finder *f, const char *name,
                                             const char *arch);
 size_t finder_count(const struct finder *f);

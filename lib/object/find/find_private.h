@@ -64,7 +64,8 @@ struct finder {
     VEC(struct filemap *) members; /* maps of archive members; the structs are in the arena */
     VEC(struct found_names) names;
     VEC(struct found_original) originals;
-    bool archives_told; /* it was reported that archives cannot be read, which happens once */
+    bool archives_told; /* it was reported that archives cannot be read; this is reported only once
+                         */
     VEC(struct dyld_cache *) caches;
     size_t entries;
     find_progress progress; /* NULL = not called */
@@ -76,9 +77,9 @@ enum { FIND_ID_KEY_SIZE = 1 + IMAGE_ID_MAX };
 /* Writes the key of an id in by_id and tried, its kind and bytes; returns the key's length. */
 size_t find_id_key(const struct image_id *id, uint8_t key[FIND_ID_KEY_SIZE]);
 
-/* Opens path and adds the slices or images that match: wanted = only this id (NULL: any); in_folder
- * = not those of object files that are parts to be linked. ST_NONE: no object file or dyld cache.
- */
+/* Opens path and adds the slices or images that match. wanted: only those with this id (NULL: any).
+ * in_folder: object files that are unlinked parts of a program are left out. ST_NONE: no object
+ * file or dyld cache. */
 enum st finder_add_file(struct finder *f, const char *path, const struct image_id *wanted,
                         bool in_folder, find_complain complain, void *ctx, struct err *e);
 

@@ -1,4 +1,5 @@
-/* Any bytes as an archive. What comes out is whole object files, and not more than is allowed. */
+/* Takes any bytes as an archive. The results must be whole object files, and not exceed the limit
+ * on their bytes. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>

@@ -93,8 +93,8 @@ static bool is_condition_function(struct attach_watch *w, uint64_t function) {
 }
 
 /* Reports to w->edges that a wait begins at at_ns; calls in which no loop waits are ignored. The
- * wait's place is that of its caller by call frame information; without that it is the wait
- * itself. */
+ * wait's place is the address in the caller of the waiting function, found by call frame
+ * information; if the caller cannot be found, it is the program counter of the wait. */
 static void wait_begins(struct attach_watch *w, const struct wait_call *call,
                         const uint64_t args[6], const struct cfi_registers *regs,
                         const struct cfi_stack *stack, bool goes_on, uint64_t at_ns) {

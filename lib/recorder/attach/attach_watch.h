@@ -30,7 +30,7 @@ enum { ATTACH_LOOK_MS = EDGE_BUDGET_LOOK_MS /* ms from one look at the thread to
 
 struct attach_watch {
     enum attach_way way;
-    struct remote_unwinder *unwinder; /* borrowed, as `others` is */
+    struct remote_unwinder *unwinder; /* borrowed, as `others` is borrowed */
     struct attach_others *others;
     struct remote_thread thread;
     struct perf_events events;

@@ -79,7 +79,8 @@ const struct perf_event_source *perf_events_source(const struct perf_events *eve
  * at the start of a sleep. */
 void perf_events_switch(struct perf_events *events, const struct wait_call *call, bool on);
 
-/* Makes the kernel copy the stack each time that the thread has run for period_ns; 0: no longer. */
+/* Makes the kernel copy the stack each time that the thread has run for period_ns; 0: the kernel
+ * stops copying. */
 void perf_events_sample(struct perf_events *events, uint64_t period_ns);
 
 /* Has the kernel removed the events? It does so when the thread ends, or begins a program with

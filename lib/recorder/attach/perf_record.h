@@ -1,6 +1,6 @@
 /* Decodes the records of a perf ring (perf_event_open(2), MMAP layout; linux/perf_event.h) from
- * bytes. Pure: every length is checked, because a ring that wraps while it is read may hold any
- * bytes. */
+ * bytes. The functions access no other memory, and check every length, because a ring that wraps
+ * while it is read may hold any bytes. */
 #ifndef STALLREC_PERF_RECORD_H
 #define STALLREC_PERF_RECORD_H
 

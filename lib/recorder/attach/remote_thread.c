@@ -165,7 +165,8 @@ uint64_t remote_thread_program(const struct remote_thread *t) {
     char text[1024];
     uint64_t value;
     remote_text(t->stat_fd, text, sizeof text);
-    const char *at = strrchr(text, ')'); /* the last ')' ends the name, which may hold others */
+    /* The last ')' ends the name, because the name may contain further brackets. */
+    const char *at = strrchr(text, ')');
     at = at ? strchr(at, ' ') : NULL;
     for (int i = 0; at && i < FIELDS_BETWEEN; i++) {
         at = strchr(at + 1, ' ');

@@ -40,8 +40,8 @@ const struct wait_call *wait_call_numbered(int64_t number);
 /* Reads memory of the waiting thread; false: it cannot be read. */
 typedef bool wait_read_fn(void *arg, uint64_t address, void *to, size_t size);
 
-/* Does a call with these arguments wait at all? It does not if its timeout is 0; a timeout that
- * cannot be read is taken for another value. */
+/* Does a call with these arguments wait at all? False if its timeout is 0. A timeout that cannot be
+ * read counts as not 0. */
 bool wait_call_blocks(const struct wait_call *call, const uint64_t args[6], wait_read_fn *read,
                       void *arg);
 /* Returns the filter of the tracepoint sys_enter_NAME that passes only the calls for which

@@ -48,7 +48,7 @@ struct rec_core *rec_core_init(void *memory, const struct stallrec_config *confi
                                const struct rec_capture *capture, uint64_t now_ns);
 
 enum rec_loop_event {
-    REC_LOOP_WAKE,  /* the idle loop becomes busy; no effect on a busy one */
+    REC_LOOP_WAKE,  /* the idle loop becomes busy; no effect on a busy loop */
     REC_LOOP_SLEEP, /* the busy loop becomes idle */
     REC_LOOP_TURN   /* a busy stretch ends, another begins */
 };
@@ -83,7 +83,8 @@ enum rec_past {
  * rec_core_attribute are then those of all waits that may be the loop's, and only decide when the
  * thread is sampled. begin_ns: time at which the process began, for rec_core_watched. A begin_ns
  * that is later than that of the first call is the time at which another program replaced the one
- * that ran: its time is counted for itself, and what was watched before stays. */
+ * that ran: the time of the new program is counted separately, and the watched time of the program
+ * before is kept. */
 void rec_core_doubt(struct rec_core *core, uint64_t begin_ns, uint64_t at_ns);
 /* Reports, at at_ns, that the loop is known since from_ns. The caller then calls
  * rec_core_past_idle, in order, for each time since from_ns in which the loop was idle, and then
@@ -108,8 +109,8 @@ enum rec_unwatched {
     REC_UNWATCHED_LAUNCH,    /* the time before the first wait of the loop */
     REC_UNWATCHED_NO_LOOP,   /* no loop was found, or it was not certain which wait is the loop's */
     REC_UNWATCHED_GIVEN_UP,  /* another place had been taken for the loop */
-    REC_UNWATCHED_FORGOTTEN, /* the time was before the loop was known, and its samples were no
-                                longer kept */
+    REC_UNWATCHED_FORGOTTEN, /* the time was before the loop was known, and its samples had already
+                                been dropped */
     REC_UNWATCHED_SUSPENDED, /* the process did not run */
     REC_UNWATCHED_UNCLEAR,   /* the thread waited for data of a pipe or socket, and it is not known
                                 whether it was idle (REC_REST_UNCLEAR) */

@@ -178,7 +178,7 @@ static bool post(void *ctx, uint64_t number) {
     return !f->refuses_posts;
 }
 
-/* Starts a core with these detectors, which can post pings. */
+/* Starts a core with these detectors; the core can post pings. */
 static void start_with(struct fixture *f, uint32_t detectors) {
     start(f);
     struct rec_capture capture = fake_capture(&f->fake);

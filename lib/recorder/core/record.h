@@ -48,7 +48,7 @@ struct rec_stall {
     int32_t cpu_permille; /* CPU use of the process, in thousandths of one processor, from the
                              stall's start to the dump's close; -1 = not known */
     bool ended, fatal;
-    bool sampled_edges;        /* the begin or the end of the stall was told by a sample */
+    bool sampled_edges;        /* a sample showed the begin or the end of the stall */
     const char *detector;      /* name of the detector: "runloop" … */
     const char *kind;          /* kind of the stall: "hang" … */
     uint64_t number;           /* the stall's number in this process, from 1 */

@@ -103,7 +103,9 @@ void rec_sampler_refresh(struct rec_core *core, uint64_t now) {
         rec_ring_clear(&core->ring);
     }
     if (core->asked_ns == now && core->gone) {
-        return; /* this step's sample was taken after the stretch, and another one would be, too */
+        /* This step's sample was taken after the stretch, and a further sample would be after
+         * it, too. */
+        return;
     }
     if (core->ring.count == 0 || now - core->sampled_ns >= rec_ms(core->config.sample_ms)) {
         sampler_take(core, now);

@@ -7,8 +7,8 @@
 
 enum {
 #if defined(__arm64__)
-    STEP = 16384, /* an arm64 page: a copy ends at a page's end, and so does not fail at the stack's
-                     end */
+    STEP = 16384, /* size of a page on arm64: a copy is cut at a page's end, so that it does not
+                     fail at the end of the stack */
 #else
     STEP = 4096,
 #endif

@@ -111,8 +111,8 @@ static void what_is_older_than_the_days_goes(void **state) {
     struct folder *f = *state;
     char young[REC_FILE_NAME], old[REC_FILE_NAME], future[REC_FILE_NAME];
     put_dump(f, 7 * DAY, 1, 1, 10, young);
-    put_dump(f, 7 * DAY + 1, 2, 2, 10, old); /* this one goes, although it is the only one of its
-                                                bucket */
+    /* This dump is removed, although it is the only one of its bucket. */
+    put_dump(f, 7 * DAY + 1, 2, 2, 10, old);
     put_dump(f, -400 * DAY, 3, 3, 10, future);
     folder_put(f, "session-20200101T000000.000Z-0a1b2c3d.json", "{}\n", 3);
     folder_put(f, "notes-20200101.json", "mine", 4);
@@ -133,8 +133,8 @@ static void the_oldest_of_the_fullest_bucket_goes_first(void **state) {
     for (unsigned i = 0; i < 5; i++) {
         put_dump(f, (50 - i) * 1000, 0xf, i, 100, full[i]);
     }
-    put_dump(f, 90000, 0x2, 10, 100, small[0]); /* this one is older than all dumps of the fullest
-                                                   bucket */
+    /* This dump is older than all dumps of the fullest bucket. */
+    put_dump(f, 90000, 0x2, 10, 100, small[0]);
     put_dump(f, 80000, 0x2, 11, 100, small[1]);
     put_dump(f, 99000, 0x1, 12, 100, single);
     struct rec_retained left = apply(f, (struct rec_retention){.files = 6}, TODAY);

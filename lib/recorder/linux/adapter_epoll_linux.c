@@ -34,8 +34,7 @@ REC_WAITS int stallrec_epoll_pwait(struct stallrec_loop *loop, int fd, struct ep
 
 /* ---- pings ---- */
 
-/* State of the pings. The recorder is one per process, and so is the descriptor to which it
- * posts. */
+/* State of the pings. A process has one recorder, and one descriptor to which it posts. */
 static struct {
     /* Guards answering a ping against the detach, as another thread may run a GMainContext. The
      * monitor never takes it. */

@@ -1,4 +1,4 @@
-/* Tests the GLib adapter: what the loop is told by real contexts. */
+/* Tests the GLib adapter: which events real contexts report to the loop. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>

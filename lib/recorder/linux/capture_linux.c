@@ -87,7 +87,7 @@ static bool capture_take_async(void *arg, bool held, struct copy *copy) {
 
 static enum rec_rest rest_async(const struct capture_linux *c) {
     struct finder_wait loop;
-    if (!c->latest) { /* the app has told which loop is watched */
+    if (!c->latest) { /* the app has said which loop is watched */
         bool input = thread_input_async(c->source.pid, &c->call) != REC_WAIT_NONE;
         return input ? REC_REST_INPUT : REC_REST_NONE;
     }

@@ -11,7 +11,7 @@
  * guaranteed. All false: only owners of mutexes with priority inheritance, whose layout the kernel
  * defines, are reported. */
 struct lock_layout {
-    bool mutex;          /* pthread_mutex_t tells its owner */
+    bool mutex;          /* pthread_mutex_t contains its owner */
     bool rwlock;         /* pthread_rwlock_t holds the id of the writer that owns it */
     bool self;           /* a thread's descriptor holds the descriptor's address */
     bool join;           /* the descriptor holds the thread's id, at tid_offset */

@@ -363,12 +363,12 @@ static void look_alikes_have_no_owner(void **state) {
         {2, 0, 0, 1, 0},          /* nobody holds it */
         {2, 0, 0x7fffffff, 1, 0}, /* there is no such thread */
         {2, 0, me | 1u << 31, 1, 0},
-        {2, 0, me, 0, 0},                 /* it has no users */
-        {2, 0, me, UINT32_MAX, 0},        /* it has too many users */
+        {2, 0, me, 0, 0},                 /* the lock has no users */
+        {2, 0, me, UINT32_MAX, 0},        /* the lock has too many users */
         {2, 0, me, 1, 0x40},              /* priority protection has another protocol */
         {2, 0, me, 1, 0x5555},            /* there is no such kind */
         {2, 0, me, 1, 0x10},              /* a robust mutex never has the value 2 */
-        {me | 1u << 31, 0, me + 1, 1, 16} /* it names two owners */
+        {me | 1u << 31, 0, me + 1, 1, 16} /* the lock names two owners */
     };
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         memcpy(word, wrong[i], sizeof wrong[i]);

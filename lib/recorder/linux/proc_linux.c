@@ -70,7 +70,8 @@ bool proc_parse_syscall_async(const char *text, size_t size, struct proc_syscall
  * none. */
 static size_t behind_name_async(const char *text, size_t size) {
     size_t at = size;
-    while (at > 0 && text[at - 1] != ')') { /* the last ')' ends the name, which may hold others */
+    /* The last ')' ends the name, because the name may contain further brackets. */
+    while (at > 0 && text[at - 1] != ')') {
         at--;
     }
     return at == 0 || size - at < 2 || text[at] != ' ' ? size : at;

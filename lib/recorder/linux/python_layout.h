@@ -13,7 +13,7 @@ enum python_frames {
     PYTHON_FRAME_OBJECTS, /* up to 3.10: a linked list of objects, one for each call of the
                              interpreter's loop */
     PYTHON_FRAMES_OF_C,   /* 3.11, 3.12: the loop has a struct on the C stack that points to them */
-    PYTHON_FRAMES         /* since 3.13: the thread state points to the innermost one */
+    PYTHON_FRAMES         /* since 3.13: the thread state points to the innermost frame */
 };
 
 enum python_lines {
@@ -52,8 +52,8 @@ struct python_layout {
             bytes; /* bytes: offset of the bytecode itself, or of a pointer to it */
     } code;
     uint16_t text; /* size of PyASCIIObject, after which the characters of an ASCII str are */
-    uint16_t
-        wide; /* size of PyCompactUnicodeObject, after which the characters of other strs are */
+    uint16_t wide; /* size of PyCompactUnicodeObject; the characters of strs that are not ASCII
+                      follow it */
 };
 
 enum {

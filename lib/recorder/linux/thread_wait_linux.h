@@ -9,34 +9,39 @@
 #include "linux/proc_linux.h"
 #include "loop/loop_finder.h"
 
-/* Returns which input a thread of the process `pid` waits for that is blocked in `call`:
+/* Returns the input for which a thread of the process `pid` waits. The thread is blocked in the
+ * system call `call`:
  *
- *     REC_WAIT_TERMINAL   it reads or polls a terminal
+ *     REC_WAIT_TERMINAL   the thread reads or polls a terminal
  *     REC_WAIT_STDIN      it reads or polls the pipe or socket that is the process's standard input
  *     REC_WAIT_NONE       it waits for neither, as far as is known
  *
- * Other pipes and sockets are REC_WAIT_NONE, as another process or a server is then waited for, and
- * so are files. Of a poll the first 16 descriptors are looked at, of a select those below 64; an
- * epoll instance is not looked into. A terminal is told by its name below /dev, which the kernel
- * knows without asking the file. The answer is that of the moment. It may be called on any
- * thread. */
+ * REC_WAIT_NONE is also returned for files, and for other pipes and sockets, because the thread
+ * then waits for another process or a server. Of a poll the first 16 descriptors are examined, of a
+ * select those below 64, and of an epoll instance none. A terminal is recognised by its name below
+ * /dev, which the kernel gives without access to the file. The thread may meanwhile have gone on.
+ * The function may be called on any thread. */
 enum rec_wait_kind thread_input_async(pid_t pid, const struct proc_syscall *call);
 
-/* Returns whether a thread of the process `pid` rests that is blocked in `call`: whether it waits
- * for someone who comes to it, or is held up by someone whom it asked. Which of both is told by
- * what comes through the descriptor that it reads or accepts from:
+/* Returns whether a thread of the process `pid`, which is blocked in the system call `call`, rests:
+ * it rests if it waits for requests that others make, and does not if it waits for the answer to a
+ * request of its own. The kind of the descriptor from which the call reads or accepts decides:
  *
  *     requests   input (thread_input_async), clients of a listening or accepted socket, a FIFO that
  *                has a name, signals, changes of files
  *     unclear    data of any other pipe or socket, messages of a queue
  *
- * REC_REST_INPUT is a wait for requests, REC_REST_UNCLEAR one for unclear data at a place that is
- * shallower than that of `loop`, the latest wait of the thread's loop. `loop` NULL: no loop is
- * known, and each wait for unclear data is REC_REST_UNCLEAR. It is REC_REST_NONE where the loop
- * itself waits for requests, since the wait is then within one of its turns, but for input; where
- * the loop waits for the same descriptor, as the call then only continues what the loop began; and
- * for calls of any other kind. Of the loop's descriptors the first 32 are looked at, and 1 MB of
- * each list of sockets. It may be called on any thread. */
+ * REC_REST_INPUT: the thread waits for requests. REC_REST_UNCLEAR: it waits for unclear data, at a
+ * place on the stack that is shallower than that of `loop`, the latest wait of the thread's loop;
+ * if `loop` is NULL, no loop is known, and the place does not matter. REC_REST_NONE in these cases:
+ *
+ *     - the loop itself waits for requests, and the call is not for input: the call is then part of
+ *       a turn of the loop
+ *     - the loop waits for the same descriptor: the call then continues what the loop began
+ *     - the call is of another kind
+ *
+ * Of the loop's descriptors the first 32 are examined, and of each list of sockets 1 MB. The
+ * function may be called on any thread. */
 enum rec_rest thread_rest_async(pid_t pid, const struct proc_syscall *call,
                                 const struct finder_wait *loop);
 

@@ -31,8 +31,8 @@
 
 enum {
     DEPTH = 12,
-    PATIENCE_MS = 20000 /* ms that a loaded machine may need for work that takes an idle one no
-                           time */
+    PATIENCE_MS = 20000 /* number of ms that a loaded machine may need for work that an idle machine
+                           does at once */
 };
 
 struct worker {

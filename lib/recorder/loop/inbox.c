@@ -28,7 +28,8 @@ static bool half_full(const struct rec_inbox *inbox, uint64_t place) {
     return place >= head && place - head >= REC_INBOX_CELLS / 2;
 }
 
-/* Must the reader be woken for an event due at due_ns, and is this writer the one to wake it? */
+/* Must the reader be woken for an event that is due at due_ns, and is it this writer that has to
+ * wake the reader? */
 static bool claim_wake(struct rec_inbox *inbox, uint64_t place, uint64_t due_ns) {
     uint64_t asleep = atomic_load(&inbox->asleep_ns);
     return asleep != 0 && (due_ns < asleep || half_full(inbox, place)) &&

@@ -527,8 +527,8 @@ static void old_belief_is_not_judged_from_the_start(void **state) {
         wait_for(&d, 1, LOOP, DEEP, epoll_object(3), 1000);
     }
     uint64_t last = d.now;
-    waits(&d, 3, START, SHALLOW, epoll_object(5)); /* these waits are as short as waits for
-                                                      replies */
+    /* These waits are as short as waits for replies are. */
+    waits(&d, 3, START, SHALLOW, epoll_object(5));
     assert_int_equal(d.finder.doubt, true);
     wait_for(&d, 1, START, SHALLOW, epoll_object(5), 100);
     wait_for(&d, 1, START, SHALLOW, epoll_object(5), 100);

@@ -117,11 +117,11 @@ struct thread_watch {
     const struct preload_config *config;
     const char *program; /* path of the program */
     struct preload_process *process;
-    char loop_at[2][PRELOAD_TEXT]; /* the loop's name, in turns, as the monitor may still read the
-                                      previous one */
+    char loop_at[2][PRELOAD_TEXT]; /* the loop's name; both buffers are used by turns, because the
+                                      monitor may still read the previous name */
     unsigned named;
-    uint64_t places[PRELOAD_LOOPS]; /* places of loops that followed one another; the last one is
-                                       believed */
+    uint64_t places[PRELOAD_LOOPS]; /* places of loops that followed one another; the last place is
+                                       the current loop's */
     unsigned place_count;
     struct finder_interval intervals[PRELOAD_INTERVALS]; /* buffers of tell_found */
     struct rec_event events[PRELOAD_INTERVALS + 3];

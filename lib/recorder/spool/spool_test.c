@@ -144,8 +144,8 @@ static void a_head_that_is_half_written_leaves_the_state_of_before(void **state)
     assert_true(after.duration_ms > before.duration_ms);
     unsigned char torn[2 * REC_SPOOL_HEAD];
     size_t at = rec_slot_head_at(before.sequence + 1);
-    for (size_t len = 0; len <= REC_SPOOL_HEAD; len++) { /* writes the first `len` bytes of the next
-                                                            head, or the last ones */
+    /* Writes the first `len` bytes of the next head, or the last `len` bytes. */
+    for (size_t len = 0; len <= REC_SPOOL_HEAD; len++) {
         struct rec_slot_head next = before;
         unsigned char bytes[REC_SPOOL_HEAD];
         next.sequence++;

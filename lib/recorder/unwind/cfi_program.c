@@ -138,7 +138,8 @@ static bool run_cfa_async(struct cfi_machine *m, uint8_t op) {
         reg = cfi_uleb_async(&m->code);
         set_cfa_async(m, reg, scaled_operand_async(m));
         return true;
-    case DW_CFA_def_cfa_register: /* changes half of a rule, so that there must be one */
+    case DW_CFA_def_cfa_register: /* changes half of a rule, so that the register must have a rule
+                                   */
         m->bad |= !plain;
         set_cfa_async(m, cfi_uleb_async(&m->code), m->now.cfa.value);
         return true;

@@ -30,8 +30,8 @@ struct prologue_way {
  * is a return, a jump by x16 or x17, or a jump to a function with rules. The number of bytes that
  * the code still adds to sp is the number that the function has subtracted so far, by whichever
  * path it came to `pc`. False: no end is found within 1024 instructions and 16 jumps, the code
- * jumps by another register, or sp changes by amounts that are not constant, or falls
- * altogether. */
+ * jumps by another register, or sp changes by amounts that are not constant, or is lower at the end
+ * than at `pc`. */
 bool prologue_way_out_async(const struct cfi_module *module, uint64_t pc, struct prologue_way *way);
 
 #endif

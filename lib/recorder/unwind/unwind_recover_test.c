@@ -82,8 +82,8 @@ static void return_address_left_over_from_an_earlier_call_is_not_believed(void *
     free(s);
 }
 
-/* Did the stack end at a caller without a frame pointer? That is right where a frame record may be
- * anywhere in its frame, as sp is then not known above it. */
+/* Did the stack end at a caller without a frame pointer? On processors whose frame records may lie
+ * anywhere in a frame this is right, because sp above such a caller is then unknown. */
 static bool callers_keep_no_pointer(const struct situation *s) {
     return !ARCH_FP_IS_TOP && s->end == UNWIND_REGISTER;
 }

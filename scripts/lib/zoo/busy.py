@@ -1,4 +1,4 @@
-"""Drivers of servers that a client stalls: request to answer is the stall."""
+"""Drivers of servers that a client stalls: a stall lasts from the request to the answer."""
 import http.client
 import os
 import shutil
@@ -167,7 +167,8 @@ look();
 
 
 def somebody(run):
-    """What to put before a command, so that an ordinary user runs it in the run's folder: a sandbox is not for root."""
+    """The words to put before a command, so that an ordinary user runs it in the run's folder,
+    because its sandbox does not work for root."""
     if os.geteuid() != 0:
         return []
     if not shutil.which("setpriv"):

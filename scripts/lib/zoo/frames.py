@@ -1,4 +1,5 @@
-"""The stacks of stalls beside those that perf took of the same process at the same time: which share of perf's frames stallrec has, too.
+"""The stacks of stalls beside those that perf took of the same process at the same time: the share
+of perf's frames that stallrec's stacks have, too.
 
 perf sees a thread that runs only, so that stalls that sleep are compared with nothing. Its innermost frame, which changes from sample to
 sample, does not count, nor do the kernel's.
@@ -15,7 +16,7 @@ import struct
 import subprocess
 
 RATE_HZ = 29
-SCRIPT_S = 40  # perf takes long to unwind what is large: it is then not compared
+SCRIPT_S = 40  # seconds that perf script may take: for large programs it takes longer, and they are then not compared
 ENDS_S = 20
 
 
@@ -96,7 +97,8 @@ def stacks_of(stall):
 
 
 def shared(stalls, samples):
-    """The share of perf's frames, in %, that the most similar stack of the stall has, over all samples during stalls; -1: there is none."""
+    """Over all samples of perf during stalls, the share of their frames, in %, that the most
+    similar stack of the stall has; -1: there are no samples."""
     seen = total = 0
     for stall in stalls:
         thread, sets = stacks_of(stall)

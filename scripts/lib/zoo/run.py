@@ -24,19 +24,19 @@ from paths import BIN, SYM  # pylint: disable=wrong-import-position
 from zoo import frames  # pylint: disable=wrong-import-position
 
 MODES = ("inject", "attach", "pid", "samples")
-BESIDE = ("pid", "samples")  # a recorder is started beside the program
+BESIDE = ("pid", "samples")  # the modes in which a recorder is started beside the program
 THRESHOLD_MS = 300
-MARGIN_MS = 50  # a stall that is longer than the threshold by less may be missed: where it ends depends on whose clock is read
-TOLERANCE_MS = 20
-SAMPLED_MS = 75  # of edges that are sampled: one period of 50 ms, and we come late on a loaded machine
-LIMIT_S = 75  # of one run
+MARGIN_MS = 50  # a stall may be missed if it exceeds the threshold by less than this, because the two clocks are read at different moments
+TOLERANCE_MS = 20  # largest difference of the lengths of a stall, in the other modes
+SAMPLED_MS = 75  # tolerance in mode samples, where ends of stalls are sampled: one period of 50 ms, and a delay on a loaded machine
+LIMIT_S = 75  # limit in seconds of one run
 ATTACH_S = 1.5  # until a recorder that was started beside a program has found its loop
 PR_SET_CHILD_SUBREAPER = 36
 PATIENCE_S = 20
 
 
 class Skip(Exception):
-    """The program is not installed, or the mode is not for it."""
+    """Raised if the program is not installed, or cannot run in the mode."""
 
 
 @dataclasses.dataclass
@@ -52,7 +52,7 @@ class Known:
 
 @dataclasses.dataclass
 class Recorded:
-    """A stall that stallrec told of: CLOCK_MONOTONIC in ns, and the dumps' files."""
+    """A stall that stallrec reported: CLOCK_MONOTONIC in ns, and the dumps' files."""
     begin: int
     ms: int
     files: list
@@ -69,7 +69,7 @@ class Score:
     known: int = 0
     found: int = 0
     false: int = 0
-    early: int = 0  # began before the driver knew that the program was ready: it cannot say whether they are true
+    early: int = 0  # stalls that began before the driver knew that the program was ready, so that it cannot judge them
     off_ms: float = 0.0  # the largest error of a length
     watched: int = -1  # % of the time; -1: not said
     named: int = 0  # found stalls in whose dump the function that the driver called has its name
@@ -79,17 +79,18 @@ class Score:
 
 
 def monotonic_of_wall():
-    """What to add to CLOCK_REALTIME to have CLOCK_MONOTONIC, in ns."""
+    """The difference between CLOCK_MONOTONIC and CLOCK_REALTIME, in ns."""
     return time.monotonic_ns() - time.time_ns()
 
 
 def be_reaper():
-    """Processes that lose their parent become ours, so that none is left behind."""
+    """Makes processes that lose their parent children of this process, so that none is left
+    behind."""
     ctypes.CDLL(None, use_errno=True).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
 def children_of(pid):
-    """Of all its threads."""
+    """Returns the ids of the children of all threads of the process."""
     found = []
     with contextlib.suppress(OSError):
         for thread in os.listdir(f"/proc/{pid}/task"):
@@ -161,7 +162,7 @@ class Run:
         return [os.path.join(BIN, "stallrec"), *options, *arguments]
 
     def less_rights(self):
-        """What to put before stallrec, so that it may not use perf events."""
+        """The words to put before stallrec, so that it may not use perf events."""
         if self.mode != "samples":
             return []
         with open("/proc/sys/kernel/perf_event_paranoid", encoding="ascii") as text:
@@ -213,7 +214,8 @@ class Run:
         self.until(answers, f"port {port} answers")
 
     def ready(self, pid=None):
-        """The program is in its loop. Now a recorder that is started beside it begins; `pid`: the process to record, if not the first."""
+        """Called when the program is in its loop: a recorder that runs beside it is started now.
+        `pid`: the process to record, if it is not the first."""
         if self.mode in BESIDE:
             self.recorder = self.spawn([*self.less_rights(), *self.recording("-p", str(pid or self.target()))], self.said)
         if not self.follow or pid:
@@ -224,7 +226,7 @@ class Run:
 
     @contextlib.contextmanager
     def stall(self):
-        """What runs inside is one stall of the program, from request to answer."""
+        """A context for one stall of the program: the stall lasts from its begin to its end."""
         begin = time.monotonic_ns()
         yield
         self.known.append(Known(begin, time.monotonic_ns()))
@@ -246,7 +248,7 @@ class Run:
         if self.mode in BESIDE:
             os.kill(self.recorder.pid, signal.SIGINT)
         else:
-            with contextlib.suppress(OSError, RuntimeError):  # it may have ended with its terminal
+            with contextlib.suppress(OSError, RuntimeError):  # the process may have ended with its terminal
                 os.kill(self.target(), sent)
         try:
             self.recorder.wait(PATIENCE_S)
@@ -257,7 +259,8 @@ class Run:
                 self.reference.end()
 
     def close(self):
-        """Kills what is left, by group and as the one to whom orphans fall."""
+        """Kills the processes that are left: the group, and orphans, whose parent this process has
+        become."""
         for process in self.helpers:
             with contextlib.suppress(OSError):
                 os.killpg(process.pid, signal.SIGKILL)
@@ -327,7 +330,8 @@ def overlap(known, stall):
 
 
 def match(known, stalls, began, tolerance_ms):
-    """The score: each known stall is to be found once, by one that has its length."""
+    """Returns the score: each known stall must be found once, by a recorded stall of the same
+    length."""
     score, left = Score(), list(stalls)
     for one in known:
         told = [stall for stall in left if overlap(one, stall)]

@@ -51,8 +51,8 @@ struct packed_visitor {
     /* It is an error if a packed file is damaged before anything can be unpacked, so that it may
      * hold anything; else that is ST_NONE. */
     bool strict;
-    /* It is an error, after all members were handed on, if more than zeros follow the archive's end:
-     * another archive, say. Each accepted member has to be wanted whole. */
+    /* It is an error, after all members were handed on, if more than zeros follow the archive's
+     * end: another archive, say. Each accepted member has to be wanted whole. */
     bool whole;
     uint64_t *left; /* bytes that may still be unpacked; NULL: the caps apply */
 };

@@ -120,6 +120,7 @@ bool stream_mend_json(struct dump_stream *s, size_t len) {
         s->text.len -= end - s->pos - out.len;
         s->looked = 0;
         s->mended++;
+        s->in_text = s->in_prose = true; /* what follows is of the same log or mail */
     }
     strbuf_release(&out);
     return mended;

@@ -261,7 +261,12 @@ static void a_containers_log_is_unwrapped(void **state) {
           "{\"log\":\"\\t0x4e0d6e2\\n\",\"stream\":\"stderr\"}\n"
           "{\"log\":\"INFO\\n\",\"stream\":\"stderr\"}\n",
           "Reactor stalled for 32 ms on shard 1.\nBacktrace:\n\t0x4e0d6e2\nINFO\n|", 0, 1);
-    /* JSON with a member "log" and other members is returned unchanged */
+    /* an empty line of the log behind JSON */
+    check("{\"log\":\"{\\\"format\\\":\\\"stall-dump/1\\\",\\n\",\"stream\":\"stderr\"}\n"
+          "{\"log\":\"\\\"id\\\":1}\\n\",\"stream\":\"stderr\"}\n"
+          "{\"log\":\"\\n\",\"stream\":\"stderr\"}\n",
+          "{\"format\":\"stall-dump/1\",\n\"id\":1}|", 1, 1);
+    /* JSON with such a member among others is handed out as it is */
     check("{\"log\":\"a\",\"other\":1}\n", "{\"log\":\"a\",\"other\":1}|", 0, 0);
 }
 

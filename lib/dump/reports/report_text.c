@@ -43,7 +43,9 @@ static bool is_frame_line(struct span line) {
     while (p < line.end && *p >= '0' && *p <= '9') {
         p++;
     }
-    if (p == line.p || p == line.end || (*p != ' ' && *p != '\t')) {
+    const bool number = p > line.p;
+    p += number && p < line.end && *p == ':'; /* as ipsw(1) writes it */
+    if (!number || p == line.end || (*p != ' ' && *p != '\t')) {
         return false;
     }
     for (; line.end - p > 3; p++) {

@@ -142,7 +142,8 @@ static void walk_input(struct input_walk *w, const char *path, int depth, bool n
         fail_path(w, path, errno);
         return;
     }
-    if (!named && S_ISLNK(st.st_mode) && (stat(path, &st) != 0 || S_ISDIR(st.st_mode))) {
+    bool link = S_ISLNK(st.st_mode);
+    if (!named && link && (stat(path, &st) != 0 || S_ISDIR(st.st_mode))) {
         return; /* in a folder, dangling links and links to folders are skipped */
     }
     if (!named && !S_ISDIR(st.st_mode) && !S_ISREG(st.st_mode)) {

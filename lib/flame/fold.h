@@ -65,9 +65,10 @@ struct fold_link {
 
 /* What one dump contributes. */
 struct fold_share {
-    uint64_t ms;  /* stalled time that the dump counts, in ms */
-    bool whole;   /* the dump is the only one of its stall */
-    bool counted; /* another dump of the stall, with `whole` set, has counted the stall */
+    uint64_t ms;    /* stalled time that the dump counts, in ms */
+    uint64_t stall; /* number of the stall, equal in its dumps alone; not read if whole */
+    bool whole;     /* the dump is the only one of its stall */
+    bool counted;   /* another dump of the stall, with `whole` set, has counted the stall */
     const char *const *labels;     /* outermost frames to add, ended by NULL; NULL = none */
     const struct dump_stack *only; /* add this stack of the main thread alone, with links above it;
                                       NULL = all the dump's stacks */

@@ -54,6 +54,8 @@ struct stall_counted {
         uint64_t said_ms, longest_ms, ms;
     } all, ranked;
     bool counted; /* true: the stall was counted, and its later dumps must not count it again */
+    bool whole;   /* a dump is all of the stall by its own members */
+    bool contradicting; /* such a dump is not the only one */
 };
 /* The stalls that were read, so that each is counted once and with at most its cap, even if its
  * dumps contradict each other. There are two generations, so that memory is bounded; the 2^17

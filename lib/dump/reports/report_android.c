@@ -38,11 +38,12 @@ struct android {
     bool headless;    /* the first process has no "----- pid" line, but other lines of a process */
     bool cut;         /* lines of another process follow before the end of the first */
     bool main_seen;   /* the thread with id 1 has begun */
-    bool channels; /* the current lines belong to the part "Waiting Channels", which has its own end
-                      line */
-    bool all; /* the text has the stacks of all processes, whether or not they hung, and says so */
-    int64_t hung; /* id of the first process that the system dumped; 0 = unknown */
-    int64_t pid;  /* id of the first section's process; 0 = unknown */
+    bool mail;        /* the line before is of a mail's head */
+    bool subject;     /* a subject was read, and no empty line since */
+    bool channels;    /* the lines are of "Waiting Channels", a part with an end line of its own */
+    bool all;         /* the text says that it has all processes, whether or not they hung */
+    int64_t hung;     /* id of the first process that the system dumped; 0 = unknown */
+    int64_t pid;      /* id of the first section's process; 0 = unknown */
     bool in_thread;
     bool parts;         /* lines of the thread follow its first one */
     bool gap;           /* empty lines follow what was read of the thread */
@@ -75,8 +76,7 @@ static int64_t pid_behind(const char *line, const char *words) {
 }
 
 /* Notes which process the system dumps first: that one hung. The system logs this line before it
- * asks the process for its stacks, so that the line is there even if the process does not
- * answer. */
+ * asks the process for its stacks, which may never answer. */
 static void note_dumped(struct android *t) {
     const int64_t pid = pid_behind(t->line, "----- dumping pid: ");
     t->hung = t->hung > 0 ? t->hung : pid;

@@ -259,8 +259,8 @@ struct cli_output {
     uid_t owner;
     gid_t group;
 };
-/* Notes before the inputs are read that an output will replace the file at path: it is then no input
- * of a folder, which is told. NULL and "-" are ignored. */
+/* Notes before the inputs are read that an output will replace the file at path: it is then no
+ * input of a folder, which is told. NULL and "-" are ignored. */
 void cli_output_expect(const char *path);
 /* Opens an output; path NULL or "-": stdout. A file that is not regular (a pipe, a device), and one
  * to which stdout or stderr goes already (/dev/stdout), is written in place; else the file behind

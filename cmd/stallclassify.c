@@ -97,6 +97,15 @@ static void tell_unsaid(const struct classify_run *run) {
     }
 }
 
+/* Prints what the input contradicted itself in; t may be NULL. */
+static void tell_doubts(const struct triage *t) {
+    if (t) {
+        cli_tell_differing(&classify_tool, triage_differing(t));
+        cli_tell_contradicting(&classify_tool, triage_contradicting(t));
+        cli_tell_refused_sessions(&classify_tool, triage_refused_sessions(t));
+    }
+}
+
 /* Runs --annotate, which counts nothing. Returns the exit status. */
 static int pass_through(struct classify_run *run, const struct classify_settings *s,
                         const struct cli_parser *p) {
@@ -558,11 +567,7 @@ static int classify(struct classify_run *run, struct classify_settings *s,
     if (!run->history) {
         tell_unsaid(run);
     }
-    if (run->triage) {
-        cli_tell_differing(&classify_tool, triage_differing(run->triage));
-        cli_tell_contradicting(&classify_tool, triage_contradicting(run->triage));
-        cli_tell_refused_sessions(&classify_tool, triage_refused_sessions(run->triage));
-    }
+    tell_doubts(run->triage);
     return status;
 }
 

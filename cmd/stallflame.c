@@ -384,8 +384,8 @@ static int flame(struct flame_run *run, const struct cli_parser *p) {
     }
     flame_tell_unsaid(run);
     cli_tell_differing(&tool, run->inputs.seen.differing + run->diff.base.seen.differing);
-    cli_tell_contradicting(&tool, run->inputs.ledger.contradicting +
-                                      run->diff.base.ledger.contradicting);
+    cli_tell_contradicting(&tool,
+                           run->inputs.ledger.contradicting + run->diff.base.ledger.contradicting);
     bool any = has_output(run), passed = false;
     if (any) {
         flame_write(run);

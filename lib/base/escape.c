@@ -148,8 +148,8 @@ void xml_text_add_short(struct strbuf *out, const char *text, size_t len, size_t
 
 /* ---- CSV ---- */
 
-/* Would a spreadsheet take the text for a formula? Some pass over blanks in front, and those of East
- * Asia take the wide forms of the characters, too. */
+/* Would a spreadsheet take the text for a formula? Some pass over blanks in front, and those of
+ * East Asia take the wide forms of the characters, too. */
 static bool begins_formula(const char *s, size_t len) {
     uint32_t c;
     for (size_t i = 0; i < len;) {

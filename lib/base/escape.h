@@ -48,7 +48,8 @@ size_t xml_text_next(const char *text, size_t len, size_t *cells);
 
 /* Writes a field of CSV by RFC 4180, in double quotes if it needs them. One that begins with = + -
  * or @ or a wide form of these, behind blanks or none, gets an apostrophe in front, because
- * spreadsheets would run it as a formula; with `plain` it gets none. Write errors stick to the sink. */
+ * spreadsheets would run it as a formula; with `plain` it gets none. Write errors stick to the
+ * sink. */
 void csv_put_field(struct sink *out, const char *s, bool plain);
 
 /* Writes text with the characters escaped that are markup of Markdown or HTML within a line, with

@@ -403,8 +403,8 @@ static enum st fold_add_part(struct fold *f, struct fold_target *a, const struct
     if (a->deferred && fold_add_threads(f, a, w, e) != ST_OK) {
         return ST_ERR;
     }
-    if (fold_stalls_offer(&f->stalls, a->share->stall, d->stall.seq, &f->stacks,
-                          &added, e) != ST_OK) {
+    if (fold_stalls_offer(&f->stalls, a->share->stall, d->stall.seq, &f->stacks, &added, e) !=
+        ST_OK) {
         return ST_ERR;
     }
     f->stats.stalls += added;

@@ -67,8 +67,8 @@ struct fold_link {
 struct fold_share {
     uint64_t ms;    /* stalled time that the dump counts, in ms */
     uint64_t stall; /* number of the stall, equal in its dumps alone; not read if whole */
-    bool whole;   /* the dump is the only one of its stall */
-    bool counted; /* the stall is already counted by another dump, one that was whole */
+    bool whole;     /* the dump is the only one of its stall */
+    bool counted;   /* the stall is already counted by another dump, one that was whole */
     const char *const *labels;     /* outermost frames to add, ended by NULL; NULL = none */
     const struct dump_stack *only; /* add this stack of the main thread alone, with links above it;
                                       NULL = all the dump's stacks */

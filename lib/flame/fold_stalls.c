@@ -19,7 +19,8 @@ enum st fold_stalls_offer(struct fold_stalls *s, uint64_t stall, int64_t seq,
     if (!VEC_RESERVE(&s->firsts, 1)) {
         return err_nomem(e);
     }
-    const struct map_entry *entry = map_put(&s->by_number, &stall, sizeof stall, s->firsts.len, added);
+    const struct map_entry *entry =
+        map_put(&s->by_number, &stall, sizeof stall, s->firsts.len, added);
     if (!entry) {
         return err_nomem(e);
     }

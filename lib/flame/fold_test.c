@@ -13,9 +13,8 @@ static struct strbuf dump_text(const char *stall, const char *members) {
 static struct fold_share share_of(const struct dump *d) {
     int64_t span = dump_span_ms(d);
     const char *id = d->stall.id ? d->stall.id : "";
-    return (struct fold_share){.ms = span > 0 ? (uint64_t)span : 0,
-                               .stall = hash_bytes(id, strlen(id)),
-                               .whole = !*id};
+    return (struct fold_share){
+        .ms = span > 0 ? (uint64_t)span : 0, .stall = hash_bytes(id, strlen(id)), .whole = !*id};
 }
 
 static void fold_text(struct fold *f, const char *stall, const char *members) {

@@ -174,8 +174,7 @@ static void a_session_longer_than_possible_does_not_count(void **state) {
     static const char *const possible[] = {
         "\"length_ms\":31622400000,\"foreground_ms\":1}",
         "\"launches\":2,\"foreground_ms\":63244800000}",
-        "\"wall_ms\":70000,\"length_ms\":60000,\"foreground_ms\":70000}",
-        "\"launches\":1000}"};
+        "\"wall_ms\":70000,\"length_ms\":60000,\"foreground_ms\":70000}", "\"launches\":1000}"};
     struct triage *t = new_triage();
     char text[200];
     size_t refused = sizeof impossible / sizeof *impossible;

@@ -314,8 +314,8 @@ struct kind_threshold *triage_thresholds(const struct triage *t) {
     struct kind_threshold *all = calloc(t->thresholds.len + 1, sizeof *all);
     for (size_t i = 0; all && i < t->thresholds.len; i++) {
         const struct threshold *known = &t->thresholds.data[i];
-        all[i] = (struct kind_threshold){map_string(&t->strings, known->kind), known->ms,
-                                         known->unsaid};
+        all[i] =
+            (struct kind_threshold){map_string(&t->strings, known->kind), known->ms, known->unsaid};
     }
     if (all) {
         qsort(all, t->thresholds.len, sizeof *all, by_kind);

@@ -103,6 +103,9 @@ static void tell_doubts(const struct triage *t) {
         cli_tell_differing(&classify_tool, triage_differing(t));
         cli_tell_contradicting(&classify_tool, triage_contradicting(t));
         cli_tell_refused_sessions(&classify_tool, triage_refused_sessions(t));
+        if (triage_is_full(t)) {
+            cli_say(classify_tool.name, "the stalled time passes 2^63 - 1 ms, and is told as that");
+        }
     }
 }
 

@@ -97,18 +97,6 @@ static void tell_unsaid(const struct classify_run *run) {
     }
 }
 
-/* Prints what the input contradicted itself in; t may be NULL. */
-static void tell_doubts(const struct triage *t) {
-    if (t) {
-        cli_tell_differing(&classify_tool, triage_differing(t));
-        cli_tell_contradicting(&classify_tool, triage_contradicting(t));
-        cli_tell_refused_sessions(&classify_tool, triage_refused_sessions(t));
-        if (triage_is_full(t)) {
-            cli_say(classify_tool.name, "the stalled time passes 2^63 - 1 ms, and is told as that");
-        }
-    }
-}
-
 /* Runs --annotate, which counts nothing. Returns the exit status. */
 static int pass_through(struct classify_run *run, const struct classify_settings *s,
                         const struct cli_parser *p) {
@@ -570,7 +558,7 @@ static int classify(struct classify_run *run, struct classify_settings *s,
     if (!run->history) {
         tell_unsaid(run);
     }
-    tell_doubts(run->triage);
+    classify_tell_doubts(&classify_tool, run->triage);
     return status;
 }
 

@@ -254,3 +254,14 @@ const struct dump_pipeline_ops classify_dumps_ops = {.result_size = sizeof(struc
                                                      .refuse = classify_refuse,
                                                      .pass_refused = classify_pass_refused,
                                                      .answered = classify_answered};
+
+void classify_tell_doubts(const struct cli_tool *tool, const struct triage *t) {
+    if (t) {
+        cli_tell_differing(tool, triage_differing(t));
+        cli_tell_contradicting(tool, triage_contradicting(t));
+        cli_tell_refused_sessions(tool, triage_refused_sessions(t));
+        if (triage_is_full(t)) {
+            cli_say(tool->name, "the stalled time passes 2^63 - 1 ms, and is told as that");
+        }
+    }
+}

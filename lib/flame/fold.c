@@ -333,16 +333,17 @@ static enum st fold_add_other_threads(struct fold *f, struct fold_target *a, uin
     return ST_OK;
 }
 
-/* Checks that the sums will still fit 64 bits with this dump. ST_ERR: ERR_LIMIT. */
+/* Checks that the sums will still fit 63 bits with this dump, which pprof and other readers take.
+ * ST_ERR: ERR_LIMIT. */
 static enum st fold_check_sums(const struct fold *f, const struct dump *d,
                                const struct fold_weights *w, struct err *e) {
     const struct stack_tree *t = f->options.weight == FOLD_USERS ? &f->by_user : f->tree;
-    uint64_t others, sum;
-    if (!checked_add_u64(f->stats.total_ms, w->ms, &sum) ||
+    uint64_t ms, others, sum;
+    if (!checked_add_u64(f->stats.total_ms, w->ms, &ms) || ms > INT64_MAX ||
         !checked_mul_u64(count_other_threads(f, d), w->other, &others) ||
         !checked_add_u64(w->main, others, &sum) ||
-        !checked_add_u64(stack_tree_total(t), sum, &sum)) {
-        return err_set(e, ERR_LIMIT, "the sum of all weights passes 64 bits");
+        !checked_add_u64(stack_tree_total(t), sum, &sum) || sum > INT64_MAX) {
+        return err_set(e, ERR_LIMIT, "the sum of all weights passes 63 bits");
     }
     return ST_OK;
 }

@@ -94,7 +94,7 @@ struct fold {
 /* Adds a dump of any kind, symbolicated or not; the caller decides which dumps count. An unresolved
  * frame is IMAGE+0xOFFSET (with the function's start if that is known), or 0xADDRESS without an
  * image. Inlined functions are frames of their own, marked _[i]. ST_ERR: ERR_LIMIT if counts pass
- * 64 bits (nothing was added), ERR_NOMEM. */
+ * 63 bits (nothing was added), ERR_NOMEM. */
 enum st fold_add(struct fold *f, const struct dump *d, const struct fold_share *share,
                  struct err *e) BASE_MUST_USE;
 /* Adds the stacks whose weights depend on all dumps to the tree: those of FOLD_USERS, and those of

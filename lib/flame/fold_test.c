@@ -253,12 +253,11 @@ static void sums_past_64_bits_are_refused(void **state) {
     assert_int_equal(dump_parse(&d, text.data, text.len, NULL), ST_OK);
     struct fold_share share = {.ms = INT64_MAX, .whole = true};
     assert_int_equal(fold_add(&f, &d, &share, NULL), ST_OK);
-    assert_int_equal(fold_add(&f, &d, &share, NULL), ST_OK);
-    share.ms = 2;
+    share.ms = 1;
     assert_int_equal(fold_add(&f, &d, &share, &e), ST_ERR);
     assert_int_equal(e.code, ERR_LIMIT);
-    assert_int_equal(f.stats.dumps, 2);
-    assert_written(&t, "[unavailable] 18446744073709551614\n");
+    assert_int_equal(f.stats.dumps, 1);
+    assert_written(&t, "[unavailable] 9223372036854775807\n");
     dump_release(&d);
     strbuf_release(&text);
     fold_release(&f);

@@ -40,14 +40,17 @@ function compareVersions(a, b) {
       k++;
     }
   }
-  return (a.length - i) - (b.length - k) || (a < b ? -1 : Number(a > b));
+  return (a.length - i) - (b.length - k);
 }
+
+// The same as a total order, to sort by.
+const compareVersions = (a, b) => versionOrder(a, b) || (a < b ? -1 : Number(a > b));
 
 const beforeDigits = (s) => /^[^0-9]*/.exec(s)[0];
 
 function isInOrder(value, op, than) {
   if (beforeDigits(value) !== beforeDigits(than)) { return false; }
-  const order = compareVersions(value, than);
+  const order = versionOrder(value, than);
   return {'<': order < 0, '<=': order <= 0, '>': order > 0, '>=': order >= 0}[op];
 }
 

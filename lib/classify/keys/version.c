@@ -12,7 +12,7 @@ static size_t skip_zeros(const char **digits, size_t n) {
     return n;
 }
 
-int version_compare(const char *a, const char *b) {
+int version_order(const char *a, const char *b) {
     const char *x = a, *y = b;
     while (*x && *y) {
         size_t n = strspn(x, "0123456789"), m = strspn(y, "0123456789");
@@ -31,6 +31,10 @@ int version_compare(const char *a, const char *b) {
             x++, y++;
         }
     }
-    int c = (*x != 0) - (*y != 0);
+    return (*x != 0) - (*y != 0);
+}
+
+int version_compare(const char *a, const char *b) {
+    int c = version_order(a, b);
     return c ? c : strcmp(a, b);
 }

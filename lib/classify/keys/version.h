@@ -3,8 +3,11 @@
 #define STALLKIT_CLASSIFY_VERSION_H
 
 /* Compares in natural order: runs of digits as numbers of any length, all else as bytes. Returns
- * a negative value, 0 or a positive one. The order is total: texts with equal numbers but other
- * digits ("5.01", "5.1") still differ. */
+ * a negative value, 0 or a positive one; 0 for texts with equal numbers but other digits ("5.01",
+ * "5.1"). */
+int version_order(const char *a, const char *b);
+/* Compares in the same order, made total to sort by: texts of equal numbers are ordered by their
+ * bytes. */
 int version_compare(const char *a, const char *b);
 
 #endif

@@ -288,7 +288,7 @@ static enum st where_compare(const char *a, const char *b, int *order) {
         i++;
     }
     bool digits = a[i] >= '0' && a[i] <= '9' && b[i] >= '0' && b[i] <= '9';
-    *order = version_compare(a, b);
+    *order = version_order(a, b);
     return digits || !a[i] || !b[i] ? ST_OK : ST_NONE;
 }
 

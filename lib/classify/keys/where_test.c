@@ -66,6 +66,10 @@ static void terms_hold_or_do_not(void **state) {
         {"app.version>=5.3", true}, /* the version is 5.10.1, and 10 is more than 3 */
         {"app.version>=5.10.1", true},
         {"app.version>5.10.1", false},
+        {"app.version<5.010.1", false}, /* the numbers are equal, the texts are not */
+        {"app.version<=05.10.1", true},
+        {"app.version>=5.10.01", true},
+        {"app.version=05.10.1", false},
         {"app.version<5.11", true},
         {"app.version<=5.9", false},
         {"app.version=5.10.1", true},

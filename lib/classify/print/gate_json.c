@@ -89,6 +89,11 @@ void gate_print_json(const struct gate *g, struct sink *out) {
                 (uint64_t)g->watched_permille[run]);
         }
     }
+    if (g->unexposed[RATES_BASE] || g->unexposed[RATES_NOW]) {
+        jsonw_member_u64(w, "baseline_unexposed", g->unexposed[RATES_BASE]);
+        jsonw_member_u64(w, "now_unexposed", g->unexposed[RATES_NOW]);
+        jsonw_member_bool(w, "compared_together", g->together);
+    }
     if (g->seen_ratio > 0) {
         jsonw_member_u64(w, "seen_permille", g->seen_permille);
         put_ppm(w, "seen_ppm", g->seen_ratio);

@@ -15,7 +15,8 @@ static double unit(const struct gate *g, size_t run, size_t m) {
     }
     double exposure = g->exposure[run];
     if (g->sessions) {
-        return m == RATES_COUNT ? exposure / 1000 : exposure / 1000 * 1000;
+        /* makes rates of stalls, and of stalled seconds, in 1,000 sessions */
+        return m == RATES_COUNT ? exposure / 1000 : exposure;
     }
     return m == RATES_COUNT
                ? exposure / 3.6e9

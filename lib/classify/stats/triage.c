@@ -516,6 +516,10 @@ uint64_t triage_differing(const struct triage *t) {
     return t->seen.differing;
 }
 
+bool triage_is_full(const struct triage *t) {
+    return t->total.ms == SUM_MAX;
+}
+
 uint64_t triage_refused_sessions(const struct triage *t) {
     return t->usage.watch.refused_sessions;
 }

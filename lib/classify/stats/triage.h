@@ -144,6 +144,8 @@ struct id_overlap triage_overlap(const struct triage *t);
 /* Returns the number of duplicates in this run that would count differently from the first dump
  * with their id. (Only the first dump counts.) */
 uint64_t triage_differing(const struct triage *t);
+/* Is the sum of the stalled time the most that is counted, so that there may be more? */
+bool triage_is_full(const struct triage *t);
 /* Returns how many session records do not count, as they say more than is possible. */
 uint64_t triage_refused_sessions(const struct triage *t);
 /* Returns how many stalls have several dumps, of which one is the whole stall by its own members.

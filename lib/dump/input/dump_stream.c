@@ -95,12 +95,28 @@ static bool is_remains(const char *p, size_t len) {
     return closes || (indent > 0 && !stream_begins_dump(p + indent, len - indent));
 }
 
+static bool is_blank_or_feed(char c) {
+    return c == '\n' || c == ' ' || c == '\t' || c == '\r';
+}
+
+/* Moves behind the blank lines that are in the buffer: one megabyte of gzip may hold a thousand
+ * megabytes of them. */
+static void pass_blank_lines(struct dump_stream *s) {
+    for (size_t at = s->pos; at < s->text.len && is_blank_or_feed(s->text.data[at]); at++) {
+        if (s->text.data[at] == '\n') {
+            stream_pass_line(s, at - s->pos, true);
+            s->first = s->fenced = false;
+        }
+    }
+}
+
 /* Moves to the line at which the next document begins, and skips blank lines, lines of a log and
  * the rest of a broken document. */
 static enum st find_start(struct dump_stream *s, struct err *e) {
     for (;;) {
         size_t len;
         bool ended;
+        pass_blank_lines(s);
         stream_drop_consumed(s);
         enum st st = stream_whole_line(s, &len, &ended, e);
         if (st != ST_OK) {

@@ -5,6 +5,7 @@
 #include <cmocka.h>
 #include <fcntl.h>
 #include <stdlib.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/failmalloc.h"
@@ -428,6 +429,42 @@ static void reports_in_a_log_are_found(void **state) {
     check("INFO a\nINFO b\n" D("b") "\n", "1:INFOa|2:INFOb|3:" D("b") "|");
 }
 
+enum { BLANKS = 1 << 24 };
+
+/* Returns the processor time of the faster one of three readings of so many bytes of one kind and a
+ * document behind them, whose line must be right. */
+static clock_t time_of_blanks(char blank) {
+    static const char document[] = "\n{\"format\":\"stall-dump/1\"}\n";
+    struct strbuf in = {0};
+    clock_t best = 0;
+    char *room = strbuf_room(&in, BLANKS);
+    assert_non_null(room);
+    memset(room, blank, BLANKS);
+    strbuf_took(&in, BLANKS);
+    strbuf_addstr(&in, document);
+    for (int i = 0; i < 3; i++) {
+        struct dump_stream *s;
+        const char *text;
+        size_t len;
+        uint64_t line;
+        clock_t start = clock();
+        assert_int_equal(dump_stream_open(&s, file_of(in.data, in.len), "in", NULL), ST_OK);
+        assert_int_equal(dump_stream_next(s, &text, &len, &line, NULL), ST_OK);
+        assert_int_equal(line, blank == '\n' ? BLANKS + 2 : 2);
+        dump_stream_close(s);
+        clock_t took = clock() - start;
+        best = i == 0 || took < best ? took : best;
+    }
+    strbuf_release(&in);
+    return best;
+}
+
+/* Each empty line took as long as sixteen blanks, so that a small gzip held a command for long. */
+static void empty_lines_cost_no_more_than_blanks(void **state) {
+    (void)state;
+    assert_true(time_of_blanks('\n') < 4 * time_of_blanks(' '));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reports_in_a_log_are_found),
@@ -448,6 +485,7 @@ int main(void) {
         cmocka_unit_test(many_documents_on_one_line_take_linear_time),
         cmocka_unit_test(a_return_at_the_end_of_what_was_read_ends_its_line),
         cmocka_unit_test(no_memory_is_an_error),
+        cmocka_unit_test(empty_lines_cost_no_more_than_blanks),
     };
     return cmocka_run_group_tests_name("dump_stream", tests, NULL, NULL);
 }

@@ -376,8 +376,9 @@ static void an_iteration_without_a_wait_is_no_turn(void **state) {
 
 struct nested {
     CFRunLoopMode mode;
-    bool busy_after, later; /* after the nested run, in the callback that ran it, the loop is busy;
-                               it is so in a later stretch than before */
+    bool busy_after,
+        later; /* busy_after: the loop is busy after the nested run, still in the callback that ran
+                  it; later: this busy stretch is not the one before the nested run */
     struct seen inside;
 };
 

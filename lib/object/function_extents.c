@@ -206,7 +206,7 @@ static enum st eh_frame_functions(const struct object_slice *s, extent_vec *out,
     return ST_OK;
 }
 
-/* ---- all of them ---- */
+/* ---- the extents of all tables ---- */
 
 /* Orders extents by start, and those with one start from the longest on. */
 static int by_start(const void *a, const void *b) {

@@ -403,7 +403,7 @@ static void put_dumps(struct page_writer *p, const struct summary_bucket *b, siz
     page_add_dumps(p, b);
 }
 
-/* ---- what to do ---- */
+/* ---- commands to run next ---- */
 
 static void put_command(struct page_writer *p, const char *before, const char *id,
                         const char *behind) {

@@ -370,7 +370,7 @@ static void say_next(const char *directory) {
     strbuf_release(&line);
 }
 
-/* ---- what went wrong ---- */
+/* ---- errors of a run ---- */
 
 static const char *signal_name(int number) {
     static const struct {

@@ -160,7 +160,7 @@ enum st split_read(struct debug *d, struct unit_entry *skeleton, struct debug_fi
     return ST_OK;
 }
 
-/* ---- finding them ---- */
+/* ---- finding split units ---- */
 
 /* Makes a reader over the package's index of units. ST_NONE: there is no package, or it has no
  * index that can be read. ST_ERR: out of memory. */

@@ -108,7 +108,7 @@ static void every_function_of_real_files_is_the_same_through_libdwarf(void **sta
     assert_true(every_real_slice(compare_slice) > 0);
 }
 
-/* ---- units that need it ---- */
+/* ---- units that need libdwarf ---- */
 
 struct opened {
     struct sections sections;
@@ -220,7 +220,7 @@ static void nobody_knows_the_form(void **state) {
     debug_close(o.d);
 }
 
-/* ---- what libdwarf is not shown ---- */
+/* ---- bytes that libdwarf must not get ---- */
 
 static void expect_refused(struct dwarf_build *b, const char *why) {
     struct opened o;

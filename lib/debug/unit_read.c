@@ -92,7 +92,7 @@ static enum st read_lines(struct unit_build *b, struct err *e) {
     return st;
 }
 
-/* ---- what names may cost ---- */
+/* ---- limits on the cost of names ---- */
 
 /* Limit on the bytes of names per byte of a unit: all its functions may share one long name, which
  * callers read again for each, and all files of another unit a long path, which is copied for each.

@@ -263,8 +263,7 @@ static void running_out_of_memory_is_an_error(void **state) {
     strbuf_release(&name);
 }
 
-/* --- third-party names, where they are ----------------------------------------------------------
- */
+/* ---- third-party names, if they are installed ---- */
 
 struct tally {
     size_t total;

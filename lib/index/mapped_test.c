@@ -25,7 +25,7 @@ static struct lookup_hit live_hit, mapped_hit;
 
 enum { RANDOM_ADDRESSES = 20000 };
 
-/* ---- one slice, both ways ---- */
+/* ---- one slice, read live and from an index ---- */
 
 struct pair {
     struct lookup_source *live, *mapped;

@@ -530,7 +530,7 @@ static enum st open_map_object(void *ctx, const struct object_slice *s,
     return st;
 }
 
-/* ---- all of them ---- */
+/* ---- all files of split DWARF and debug maps ---- */
 
 void split_files_init(struct split_files *f) {
     *f =

@@ -87,7 +87,7 @@ static void put_nameless(struct cutting *k, uint64_t low, uint64_t high,
     k->nameless = x;
 }
 
-/* ---- who answers ---- */
+/* ---- the record that answers for a stretch of code ---- */
 
 /* Assigns [low, high) to the symbol, each part with the line of the first claimant, from `rank` on,
  * that has one. */

@@ -268,7 +268,7 @@ static void each_layout_tells_its_images_and_their_symbols(void **state) {
     }
 }
 
-/* ---- files that are not there, or not the right ones ---- */
+/* ---- missing and wrong files ---- */
 
 static struct part *part_of(struct files *f, const char *suffix) {
     size_t len = strlen(f->main);

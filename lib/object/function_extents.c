@@ -206,7 +206,7 @@ static enum st eh_frame_functions(const struct object_slice *s, extent_vec *out,
     return ST_OK;
 }
 
-/* ---- all of them ---- */
+/* ---- the extents of all tables ---- */
 
 /* Orders extents by start, and those with one start from the longest on. */
 static int by_start(const void *a, const void *b) {
@@ -235,8 +235,8 @@ static bool is_linkage_table(const struct object_slice *s, const struct section 
 enum { PLT_ENTRY_MIN = 8, PLT_ENTRY_MAX = 16 }; /* bytes, on x86 */
 
 /* Returns the bytes of an entry of a linkage table, 0 = unknown: its sh_entsize, or its alignment
- * where sh_entsize is the size of a word (i386). Only x86's tables consist of such entries from
- * their first byte on; those of other processors begin with a header of another size. */
+ * where sh_entsize is the size of a word (i386). Only for x86 processors the table consists of such
+ * entries from its first byte on; for other processors it begins with a header of another size. */
 static uint64_t linkage_entry_size(const struct object_slice *s, const struct section *sec) {
     uint64_t size = sec->entry_size >= PLT_ENTRY_MIN ? sec->entry_size : sec->alignment;
     bool x86 = s->machine == EM_386 || s->machine == EM_X86_64;

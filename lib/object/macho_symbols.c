@@ -92,8 +92,8 @@ static uint64_t code_address(const struct object_slice *s, uint64_t value) {
     return s->arm32 ? value & ~(uint64_t)1 : value;
 }
 
-/* Notes the size of a function that stabs hold: ld64 writes a pair of N_FUN stabs per function:
- * (name, section, address), ("", NO_SECT, size). False: out of memory. */
+/* Notes the size of a function that has a pair of stabs N_FUN, as ld64 writes for each function:
+ * (name, section, address), then ("", NO_SECT, size). False: out of memory. */
 static bool note_stab(struct nlist_walk *w, const struct nlist_entry *n) {
     if (n->type != N_FUN) {
         return true;
@@ -175,7 +175,7 @@ enum st macho_read_entries(const struct object_slice *s, struct reader table, ui
     struct nlist_walk w = {.slice = s, .table = table, .names = *names, .out = out};
     bool is_64 = s->address_size == 8;
     enum st st = ST_OK;
-    if (!VEC_RESERVE_LARGE(out, count)) { /* bounded: the mapped file holds as many entries */
+    if (!VEC_RESERVE_LARGE(out, count)) { /* bounded: `count` entries exist in the mapped file */
         return err_nomem(e);
     }
     for (; w.index < count && st == ST_OK; w.index++) {

@@ -364,7 +364,8 @@ static void zdebug_sections_are_inflated_once(void **state) {
 /* Checks sections that are each small enough but together too large: which of them are refused does
  * not depend on the order of asking. */
 static void sections_are_too_large_in_the_order_of_the_file(void **state) {
-    enum { SECTIONS = 20, FIT = 16 /* of 16 MB each: the floor of what a file may hold */ };
+    /* FIT: number of sections of 16 MB each that the limit allows. */
+    enum { SECTIONS = 20, FIT = 16 };
     static struct build b, packed;
     struct macho_build_section sections[SECTIONS];
     char names[SECTIONS][17];

@@ -1,5 +1,5 @@
-/* Opens the input as a binary and asks everything that can be asked. What comes back must keep the
- * promises of object.h; a broken one ends in abort. */
+/* Opens the input as a binary and calls all functions of object.h. The results must be as object.h
+ * promises; if not, the fuzzer aborts. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,7 +13,7 @@ static void require(bool kept) {
     }
 }
 
-/* Touches every byte, so that a sanitizer sees what is not ours. */
+/* Reads every byte, so that a sanitizer reports memory that does not belong to the object. */
 static unsigned touch(const uint8_t *bytes, size_t len) {
     unsigned sum = 0;
     for (size_t i = 0; i < len; i++) {

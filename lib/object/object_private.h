@@ -59,7 +59,10 @@ struct section {
     enum section_packing packing;
     uint32_t type, link, info; /* ELF: sh_type, sh_link, sh_info */
     uint64_t alignment;        /* ELF: sh_addralign */
-    uint64_t entry_size;       /* ELF: sh_entsize */
+    uint64_t entry_size; /* ELF, not linked: 1 + the number of another section, 0 = none. For a
+                            section: its first table of relocations. For a table of relocations: the
+                            next table for the same section. For a symbol table: its table of wide
+                            section indexes. */
     /* ELF, not linked: 1 + the number of another section, 0 = none. Of a section it is its first
      * table of relocations, of such a table the next one for the same section, of a symbol table
      * its table of wide section indexes. */

@@ -6,15 +6,15 @@
 #include "base/checked.h"
 
 enum {
-    /* maximum number of relocations for each byte of a section; RISC-V adds to a field, subtracts
-     * from it and marks it by a relocation each */
+    /* maximum number of relocations for each byte of a section; on RISC-V one byte may have three:
+     * one that adds, one that subtracts, and a mark */
     BUDGET_PER_BYTE = 4,
     BUDGET_FREE = 64,
     FAILURES_MAX = 1 << 16,
     ULEB128_MAX = 10 /* bytes */
 };
-/* Address that linkers write for stripped code where -1 would have a meaning of its own
- * (.debug_ranges). */
+/* The address that linkers write for stripped code in .debug_ranges, where -1 has another
+ * meaning. */
 #define STRIPPED (UINT64_MAX - 1)
 
 uint64_t relocation_budget(size_t len) {

@@ -46,8 +46,8 @@ uint64_t relocation_budget(size_t len);
 /* Applies one relocation, or notes in r->failures that it cannot be applied. ST_ERR: out of memory,
  * or the budget is used up or there are more than 65,536 failures (ERR_LIMIT). Never ST_NONE. */
 enum st relocation_apply(struct relocating *r, const struct relocation *rel, struct err *e);
-/* Why a relocation is not applied, which relocation_fail notes in r->failures. It has the statuses
- * of relocation_apply. */
+/* Why a relocation is not applied, which relocation_fail notes in r->failures. relocation_fail has
+ * the statuses of relocation_apply. */
 enum relocation_trouble {
     RELOCATION_UNKNOWN_TYPE,
     RELOCATION_NO_SYMBOL,

@@ -130,8 +130,9 @@ static bool is_likely(const struct packed *p) {
     return p->len <= SIZE_MAX && (p->len <= most || p->len <= OBJECT_INFLATE_SMALL);
 }
 
-/* Is the file's limit on inflated bytes kept by all packed sections up to this one, in the order of
- * the file? The order of requests does not matter: all threads get the same answer. */
+/* Do all packed sections up to this one, in the order of the file, stay within the file's limit on
+ * inflated bytes? The answer does not depend on the order of requests, so that all threads get the
+ * same one. */
 static bool is_within_total(const struct object_slice *last, const struct section *sec) {
     const struct object *o = last->object;
     uint64_t left = o->inflate_cap;

@@ -10,8 +10,8 @@
 #include "object/object_private.h"
 
 /* Orders symbols by address. Of those at one address the first is kept: the largest, then a global
- * one, then the later in the file. This is llvm-symbolizer's choice, and it prefers `malloc` to
- * `__libc_malloc`. */
+ * one, then the later in the file. llvm-symbolizer chooses in the same way; so `malloc` is
+ * preferred to `__libc_malloc`. */
 static int compare_symbols(const void *a, const void *b) {
     const struct raw_symbol *x = a, *y = b;
     int order = COMPARE(x->address, y->address);

@@ -143,7 +143,7 @@ static void put_row_numbers(struct page_writer *p, const struct summary_bucket *
     const struct summary_values owners = {&own, owner != NULL};
     size_t count = sizeof facets / sizeof *facets;
     while (count && !owner && !b->by[facets[count - 1]].count) {
-        count--; /* the script takes what is missing for no values */
+        count--; /* the script takes missing numbers at the end of a list for no values */
     }
     for (size_t i = 0; i < count; i++) {
         put_row_values(p, &b->by[facets[i]]);

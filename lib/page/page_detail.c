@@ -61,7 +61,8 @@ static void put_durations(struct page_writer *p, const struct summary_bucket *b)
     }
 }
 
-/* Writes the address that people noted, as a link if no browser can take it for a script. */
+/* Writes the address that a user has noted for the bucket, as a link unless a browser could take it
+ * for a script. */
 static void put_noted_link(struct page_writer *p, const char *link) {
     bool links = strncmp(link, "https://", 8) == 0 || strncmp(link, "http://", 7) == 0;
     put_term(p, "link");
@@ -74,7 +75,8 @@ static void put_noted_link(struct page_writer *p, const char *link) {
     page_markup(p, links ? "</a>" : "");
 }
 
-/* Writes the facts about the bucket that the history has, with people's marks. */
+/* Writes the facts that the history has about the bucket, together with the marks that users
+ * gave. */
 static void put_history(struct page_writer *p, const struct summary_bucket *b) {
     struct bucket_note note = p->notes[b - p->s->buckets.data];
     struct strbuf text = {0};
@@ -401,7 +403,7 @@ static void put_dumps(struct page_writer *p, const struct summary_bucket *b, siz
     page_add_dumps(p, b);
 }
 
-/* ---- what to do ---- */
+/* ---- commands to run next ---- */
 
 static void put_command(struct page_writer *p, const char *before, const char *id,
                         const char *behind) {

@@ -65,8 +65,9 @@ static void put_rows(struct page_writer *p, size_t from, size_t to) {
     }
 }
 
-/* Where scripts run, what stands in <noscript> is one text for the parser; the script makes of it
- * the rows that it shows. Without scripts it is a second table. */
+/* In a browser that runs scripts, the content of <noscript> is one text to the HTML parser; the
+ * script makes rows from it when they are shown. In a browser without scripts it is a second
+ * table. */
 void page_put_table(struct page_writer *p) {
     const size_t parsed = p->details < p->rows ? p->details : p->rows;
     static const char *const columns[][3] = {

@@ -1,4 +1,5 @@
-/* Unit tests of the page: what it asks for, what it escapes, what it does without memory. */
+/* Unit tests of the page: the data that it contains, the texts that it escapes, and its behaviour
+ * without memory. */
 #include "page/page.h"
 
 #include <stdarg.h>

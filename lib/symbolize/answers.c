@@ -11,7 +11,7 @@
 #include "base/strbuf.h"
 #include "symbolize/symbolize.h"
 
-/* ENTRY_BYTES: about the overhead in bytes of a string in the map. */
+/* ENTRY_BYTES: approximate number of bytes that the map needs for a string besides the string. */
 enum { STRIPES = 64, FIRST_SLOTS = 64, ENTRY_BYTES = 64 };
 
 struct answer_node {

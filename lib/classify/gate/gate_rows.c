@@ -148,9 +148,9 @@ double gate_row_error(const struct gate_row *row) {
     return stalls < users ? stalls : users;
 }
 
-/* Does a row of this size have less than an 80 % chance to exclude a rise by regressed_percent,
- * where there is none? The size is that of both runs together, so that a rise does not influence
- * it. */
+/* Is the row so small that, when there is no rise, its confidence interval excludes a rise by
+ * regressed_percent with a chance of less than 80 %? The size is that of both runs together, so
+ * that a rise does not influence it. */
 static bool is_small(const struct gate *g, const struct gate_row *row) {
     const double sure = 1.645, mostly = 0.842; /* normal deviates of 95 % and 80 % */
     return (sure + mostly) * gate_row_error(row) > log1p(g->options.regressed_percent / 100.0);

@@ -46,7 +46,7 @@ enum {
     CPU_HALF = 500
 };
 
-/* ---- what is known ---- */
+/* ---- facts that a stack shows ---- */
 
 static enum rule_cause told_cause(const struct judged_stack *s) {
     return s->told ? s->told->cause : CAUSE_NONE;

@@ -40,7 +40,7 @@ struct corpus {
     size_t stacks, wrong;
 };
 
-/* ---- what comes out ---- */
+/* ---- printing the results ---- */
 
 static void add_word(struct strbuf *b, const char *format, const char *word) {
     strbuf_addstr(b, b->len ? ", " : "");

@@ -177,7 +177,7 @@ struct bucket *bucket_put(struct bucket_set *set, const char *text, size_t len, 
     return b;
 }
 
-/* ---- what a bucket holds ---- */
+/* ---- the content of a bucket ---- */
 
 bool bucket_add_action(struct bucket *b, uint32_t action, uint64_t ms) {
     size_t low;

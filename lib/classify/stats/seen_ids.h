@@ -24,8 +24,8 @@ struct seen_set {
     uint64_t differing; /* number of times that an id came again with different content */
 };
 
-/* Adds the hash of an id that comes with this content, as a hash; *seen tells whether the set had
- * the id. False: out of memory. */
+/* Adds an id and the content with which it came, both given as hashes. *seen becomes true if the
+ * set had the id already. False: out of memory. */
 bool seen_before(struct seen_set *s, uint64_t hash, uint64_t content, bool *seen);
 void seen_release(struct seen_set *s);
 

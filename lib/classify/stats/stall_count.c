@@ -97,7 +97,7 @@ bool stall_count_judge(struct seen_set *seen, const struct dump *d, const struct
     return true;
 }
 
-/* ---- what was counted of stalls ---- */
+/* ---- stalls that were counted before ---- */
 
 static struct stall_counted *find_counted(struct stall_counted *slots, size_t count,
                                           uint64_t hash) {

@@ -136,7 +136,7 @@ struct summary_frame {
     uint32_t line;
     bool in_app, inlined;
     bool key;  /* the frame is part of the bucket's key */
-    bool told; /* the frame tells the cause */
+    bool told; /* the frame shows the cause */
 };
 /* The heaviest stack of a bucket. Zero-initialised = empty. */
 struct summary_stack {

@@ -20,7 +20,7 @@ static bool is_blank_line(struct span line) {
     return line.p == line.end;
 }
 
-/* ---- where it begins ---- */
+/* ---- the beginning of a report ---- */
 
 /* Recognises the format of a text whose lines have to be mended. First only a short part is mended;
  * if that is not enough for an answer, the first REPORT_LOOK_MAX bytes are. */
@@ -65,7 +65,7 @@ const struct report_format *text_report_begins(struct span text, bool whole, str
     return format;
 }
 
-/* ---- where it ends ---- */
+/* ---- the end of a report ---- */
 
 /* May a report that was pasted without its beginning start with this line? */
 static bool begins_pasted(struct span line) {

@@ -38,8 +38,8 @@ struct folded_stats {
     uint64_t first_bad; /* number of the first bad line, from 1 */
     /* Reason why the first bad line is bad, as static text; NULL = no line was bad. */
     const char *reason;
-    uint64_t rounded; /* number of the lines added whose counts have more than STACK_DECIMALS_MAX
-                         decimal places but for zeros at the end */
+    uint64_t rounded; /* number of added lines whose counts have more than STACK_DECIMALS_MAX
+                         decimal places, not counting zeros at the end */
     bool unended;     /* the last line has no '\n', so that its count may lack digits */
     bool foreign; /* the input is suspicious and its first line that is no comment was bad: nothing
                      was added */

@@ -63,7 +63,7 @@ void svg_add_px(struct strbuf *out, uint64_t hundredths) {
     }
 }
 
-/* ---- what a frame says ---- */
+/* ---- the texts of a frame ---- */
 
 /* Puts the name to draw in a frame into r->name, and returns its parts. */
 static struct frame_name frame_text(struct svg_run *r, const struct layout_frame *f) {

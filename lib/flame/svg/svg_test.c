@@ -67,8 +67,8 @@ static const char *skip_raw(const char *at, const char *end) {
     return found;
 }
 
-/* Reads the document to its end; fails the test on anything that is not well-formed or not in the
- * lists. */
+/* Reads the document to its end. Fails the test if the document is not well-formed XML, or has an
+ * element or attribute that is not in `elements` or `attributes`. */
 static struct seen check_xml(const struct strbuf *b) {
     struct seen seen = {0};
     size_t open[16], depth = 0; /* indexes into `elements` */

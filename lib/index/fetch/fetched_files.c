@@ -30,7 +30,7 @@ static void add_stem(const char *store, const struct image_id *id, struct strbuf
     add_lower_hex(id, out);
 }
 
-/* ---- what is there ---- */
+/* ---- files in the store ---- */
 
 /* Is STORE/ab a folder that only this user and root may write to? */
 static bool id_folder_is_own(const char *store, const struct image_id *id) {

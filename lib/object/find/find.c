@@ -280,7 +280,7 @@ const struct find_candidate *finder_candidate(const struct finder *f, size_t i) 
     return i < f->files.len ? f->files.data[i] : NULL;
 }
 
-/* ---- the only one ---- */
+/* ---- the only object file at a path ---- */
 
 /* Is the bundle named for the file: "…/Shop.app.dSYM" or "…/Shop.dSYM" for "Shop"? */
 static bool is_named_for(const char *bundle, const char *file) {

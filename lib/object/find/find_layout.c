@@ -78,7 +78,7 @@ static bool is_id_bundle(const char *name) {
     return is_hex_name(digits, DIGITS);
 }
 
-/* ---- what is a layout ---- */
+/* ---- recognising layouts ---- */
 
 /* Appends the first name in the folder, if all names there have that many hexadecimal digits.
  * False: another name or none is there. */

@@ -34,7 +34,7 @@ enum st find_check_id(const char *path, const struct image_id *id, struct err *e
         object_close(o);
         return st;
     }
-    /* A damaged file counts as absent. */
+    /* A damaged file counts as absent; only lack of memory is an error. */
     return why.code == ERR_NOMEM ? err_nomem(e) : ST_NONE;
 }
 

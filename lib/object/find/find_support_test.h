@@ -23,7 +23,7 @@
 enum { PATH_SIZE = 1024 };
 static const char FIXTURES[] = "testdata/objects";
 
-/* ---- a folder of the test's own, and what it puts there ---- */
+/* ---- a folder of the test, and its files ---- */
 
 struct scratch {
     char root[PATH_SIZE];
@@ -119,7 +119,7 @@ static inline struct image_id id_of_file(const char *fixture) {
     return id;
 }
 
-/* ---- a finder and what it complained of ---- */
+/* ---- a finder and its complaints ---- */
 
 struct complaints {
     size_t count;

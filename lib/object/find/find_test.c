@@ -59,7 +59,7 @@ static void what_is_no_object_file_is_skipped_in_a_folder_and_refused_when_named
     assert_int_equal(finder_add(f, in(t, "no such", path), NULL, NULL, NULL), ST_NONE);
     add_quietly(
         f, in(t, "d/._App",
-              path)); /* a file that is named itself is added even if its name begins with "._" */
+              path)); /* a file that the user names is added even if its name begins with "._" */
     assert_int_equal(finder_count(f), 1);
     finder_free(f);
 }

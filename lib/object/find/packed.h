@@ -29,7 +29,7 @@ enum packed_kind packed_kind_of(const uint8_t *head, size_t len);
 /* Does the file's name end as those of packed tars do ("x.tar.gz", "x.tgz")? */
 bool packed_is_tar_name(const char *path);
 
-/* Can archives be read? Not if the build has no libarchive, or it cannot be loaded. */
+/* Can archives be read? False if the build has no libarchive, or libarchive cannot be loaded. */
 bool packed_supported(void);
 
 /* Callbacks for an archive's members. Names are the archive's, valid during the call. */
@@ -40,7 +40,7 @@ struct packed_visitor {
     /* Does the visitor want a member that `wants` accepted even if it is no object file, or is
      * empty? NULL: it does not. */
     bool (*wants_any)(void *ctx, const char *name);
-    /* Takes the whole bytes of a member that was accepted; it may take the map over by clearing
+    /* Takes the whole bytes of a member that was accepted; it may keep the map, and then clears
      * *map. An error ends the reading. */
     enum st (*take)(void *ctx, const char *name, struct filemap *map, struct err *e);
     /* Receives the error of a member that cannot be read or is encrypted; reading continues. */
@@ -48,8 +48,8 @@ struct packed_visitor {
     /* Also reads a packed file that is no archive, as one member that is called like the file
      * without its last extension ("loop.ko" of "loop.ko.xz"). */
     bool single;
-    /* It is an error if a packed file is damaged before anything can be unpacked, so that it may
-     * hold anything; else that is ST_NONE. */
+    /* It is an error if a packed file is damaged so early that nothing can be unpacked, because its
+     * content is then unknown. If false, ST_NONE is returned for such a file. */
     bool strict;
     /* It is an error, after all members were handed on, if more than zeros follow the archive's
      * end: another archive, say. Each accepted member has to be wanted whole. */

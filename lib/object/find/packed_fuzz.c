@@ -50,7 +50,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     }
     (void)snprintf(path, sizeof path, "/dev/fd/%d", fileno(file));
     enum st st = packed_read(path, &spill, &visitor, &e);
-    /* ERR_NOMEM: a member may ask liblzma for a dictionary of gigabytes. */
+    /* ERR_NOMEM is allowed, because a member may make liblzma ask for gigabytes of memory. */
     insist(st != ST_ERR || (err_is(&e) && e.code != ERR_INTERNAL));
     insist(st != ST_NONE || asked == 0);
     spill_release(&spill);

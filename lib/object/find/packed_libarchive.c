@@ -105,7 +105,7 @@ static enum st keep_block(struct unpacking *u, const void *bytes, size_t len, ui
     return spill_write(u->spill, offset, bytes, len, e);
 }
 
-/* Is it a packed file that is no archive, but one member for libarchive? */
+/* Is the file packed, but no archive, so that libarchive gives it as one member? */
 static bool is_no_archive(const struct unpacking *u) {
     return u->lib.f_format(u->archive) == ARCHIVE_FORMAT_RAW;
 }
@@ -135,7 +135,9 @@ static enum st packed_read_member(struct unpacking *u, enum keeping keeping, uin
         }
         first = false;
         if (!keep && (zip || is_no_archive(u))) {
-            return ST_OK; /* libarchive skips the rest of the member, or there is no other member */
+            /* Libarchive skips the rest of this member; in a packed file that is no archive
+             * there is no other member. */
+            return ST_OK;
         }
         if (keep && keep_block(u, bytes, len, offset, size, e) != ST_OK) {
             return ST_ERR;
@@ -379,8 +381,9 @@ enum st packed_read_open(int fd, const char *path, struct spill *spill,
             st = check_archive_end(&u, fd, start, (int64_t)sb.st_size, e);
         }
     } else {
-        /* Opening fails for a single packed file, which is no archive, and for one that is damaged
-         * at its beginning; lack of memory and a failed read are always errors. */
+        /* Opening fails for a single packed file that is no archive, and for a file that is damaged
+         * at its beginning; neither is an error here. Lack of memory and a failed read are always
+         * errors. */
         int code = u.lib.f_errno(a);
         bool failed = code == ENOMEM || code == EIO || (v->strict && code != UNKNOWN_FORMAT);
         st = failed ? packed_damaged(&u, e) : ST_NONE;

@@ -80,7 +80,7 @@ static void what_cannot_be_unpacked_is_told(void **state) {
     }
 }
 
-/* Cuts packed files in their first block: what is left may hold anything. */
+/* Cuts packed files in their first block: what the rest contains is then unknown. */
 static void one_that_is_cut_at_its_beginning_is_damaged_if_it_was_named(void **state) {
     static const char *const commands[] = {
         "xz -c testdata/objects/elf-dwarf5/libshop.so | head -c 900",
@@ -104,8 +104,8 @@ static void one_that_is_cut_at_its_beginning_is_damaged_if_it_was_named(void **s
         tried++;
         assert_int_equal(candidates(path, &complaints, &e), -1);
         assert_non_null(strstr(e.text, "cannot unpack"));
-        assert_int_equal(candidates(folder, &complaints, NULL),
-                         0); /* in a folder the file may be no debug file, so nothing is said */
+        /* In a folder such a file may be no debug file, so nothing is reported. */
+        assert_int_equal(candidates(folder, &complaints, NULL), 0);
         assert_int_equal(complaints, 0);
     }
     (void)unlink(path);

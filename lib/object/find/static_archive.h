@@ -16,8 +16,8 @@ struct archive_member {
     uint64_t time; /* time of modification, in seconds since 1970 */
     const uint8_t *bytes;
     size_t len;
-    /* It has no bytes in a thin archive: its name is the path of its file, from the archive's
-     * folder on if it is relative. */
+    /* true: the member's bytes are not in the archive, which is a thin one. The member's name is
+     * then the path of its file; if it is relative, it counts from the archive's folder. */
     bool apart;
 };
 

@@ -15,7 +15,7 @@
 #define MS UINT64_C(1000000)
 enum { LIST_MS = 100 /* ms between two searches for new threads */, NAME_MS = 1000 };
 
-/* ---- what is counted ---- */
+/* ---- counting stalls and dumps ---- */
 
 static void on_attached_stall(void *user, const struct stallrec_stall *stall) {
     struct attach *a = user;
@@ -45,7 +45,7 @@ static void count_lost(void *user, const char *path, enum stallrec_error why) {
     a->totals.lost++;
 }
 
-/* ---- what is not allowed ---- */
+/* ---- refusals ---- */
 
 static bool refuse(struct attach_problem *problem, const char *what, const char *remedy) {
     problem->error = errno;

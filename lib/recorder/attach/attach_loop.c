@@ -14,7 +14,7 @@
 
 #define MS UINT64_C(1000000)
 
-/* ---- what the core asks ---- */
+/* ---- functions that the core calls ---- */
 
 static enum rec_sample sample_watched(void *ctx, bool may_repeat, struct rec_stack *out) {
     struct attach_loop *l = ctx;
@@ -194,7 +194,7 @@ static void name_unclear(struct attach_loop *l) {
     }
 }
 
-/* ---- what the core is told ---- */
+/* ---- events that are reported to the core ---- */
 
 /* Adds the current busy stretch, up to at_ns, to the sums for attach_loop_top. */
 static void count_stretch(struct attach_loop *l, uint64_t at_ns) {

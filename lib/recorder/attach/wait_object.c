@@ -1,5 +1,5 @@
-/* Reads the object on which a wait waits: an epoll instance, sets of descriptors, a condition
- * variable. */
+/* Reads the object for which a blocked call waits: an epoll instance, sets of descriptors, or a
+ * condition variable. */
 #include "attach/wait_object.h"
 
 #include <poll.h>

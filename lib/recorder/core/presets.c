@@ -258,7 +258,7 @@ static const struct preset *const presets[] = {&preset_default, &preset_wechat, 
 
 enum { PRESETS = sizeof presets / sizeof *presets };
 
-/* ---- setting them ---- */
+/* ---- setting values ---- */
 
 static void apply(struct stallrec_config *config, const struct preset *preset) {
     const size_t size = config->size < sizeof *config ? config->size : sizeof *config;
@@ -318,7 +318,7 @@ void stallrec_config_qilagmonitor(struct stallrec_config *config) {
     apply(config, &preset_qilagmonitor);
 }
 
-/* ---- telling about them ---- */
+/* ---- describing presets and detectors ---- */
 
 const struct rec_detector_info *rec_detector_at(size_t i) {
     return i < sizeof detectors / sizeof *detectors ? &detectors[i] : NULL;

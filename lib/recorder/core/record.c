@@ -346,7 +346,7 @@ static void fill_meter(struct rec_core *core, struct rec_dump *dump) {
     meter->pause_p50_us = (median + 999) / 1000;
 }
 
-/* ---- what the loop did ---- */
+/* ---- the loop's transitions ---- */
 
 /* Copies a text, or "" for NULL, cut to `room` bytes with its NUL. */
 static void copy_record_text(char *to, size_t room, const char *text) {

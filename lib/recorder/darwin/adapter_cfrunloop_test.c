@@ -214,7 +214,7 @@ static void a_run_ends_when_stopped_or_without_anything_to_wait_for(void **state
     assert_int_equal(CFRunLoopRunInMode(CFSTR("empty"), 100, false), kCFRunLoopRunFinished);
 }
 
-/* ---- what the loop is told ---- */
+/* ---- the events that are reported to the loop ---- */
 
 struct seen {
     unsigned calls;
@@ -376,8 +376,9 @@ static void an_iteration_without_a_wait_is_no_turn(void **state) {
 
 struct nested {
     CFRunLoopMode mode;
-    bool busy_after, later; /* after the nested run, in the callback that ran it, the loop is busy;
-                               it is so in a later stretch than before */
+    /* busy_after: the loop is busy after the nested run, still in the callback that ran it;
+     * later: this busy stretch is not the one before the nested run. */
+    bool busy_after, later;
     struct seen inside;
 };
 

@@ -107,7 +107,7 @@ static void what_is_called_while_a_thread_is_held_was_called_before(void **state
     world_expect_clean();
 }
 
-/* ---- what the kernel tells ---- */
+/* ---- what the kernel says about a thread ---- */
 
 static void a_thread_is_described(void **state) {
     struct rec_thread out = {0};

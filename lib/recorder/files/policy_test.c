@@ -186,7 +186,7 @@ static void a_state_that_is_a_link_is_not_followed(void **state) {
     assert_string_equal(text, "precious");
 }
 
-/* ---- who ---- */
+/* ---- which users are recorded ---- */
 
 static uint64_t now_ns;
 static uint64_t clock_ns(void) {

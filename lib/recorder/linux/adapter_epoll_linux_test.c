@@ -15,7 +15,7 @@
 #include "loop/fake_loop_test.h"
 #include "stallrec_poll.h"
 
-/* ---- every wait, under one signature ---- */
+/* ---- all kinds of wait, with one signature ---- */
 
 static int epoll_fd, pipe_fds[2];
 

@@ -53,7 +53,7 @@ void rec_word_wake(uint32_t *word) {
     pthread_mutex_unlock(&word_lock);
 }
 
-/* ---- a recorder around it ---- */
+/* ---- a recorder around the loop ---- */
 
 struct fixture {
     struct fake fake;
@@ -137,7 +137,7 @@ static uint64_t look(struct fixture *f, uint64_t now) {
     return rec_core_step(f->core, now);
 }
 
-/* ---- one thread: what is told ---- */
+/* ---- one thread: the edges that are reported ---- */
 
 static void edges_are_told_once_with_their_times(void **state) {
     struct fixture *f = *state;

@@ -30,7 +30,7 @@ static struct {
     const struct preload_config *config;
 } state;
 
-/* ---- what was recorded ---- */
+/* ---- the entry of a process in the report ---- */
 
 static void copy_name(char to[PRELOAD_NAME], const char *program) {
     const char *slash = strrchr(program, '/');
@@ -55,9 +55,9 @@ static struct preload_process *find_earlier(struct preload_report *report) {
     return NULL;
 }
 
-/* Returns the report's entry of this process, which takes the next one if it has none; if the
- * report is full, an entry that nobody reads. After an exec the new program uses the old one's
- * entry. */
+/* Returns the report's entry of this process. A process without an entry takes the next free one;
+ * if the report is full, it gets an entry that nobody reads. After an exec the new program uses the
+ * entry of the program before. */
 static struct preload_process *find_process(void) {
     struct preload_report *report = state.config->report;
     struct preload_process *earlier = find_earlier(report);

@@ -1,4 +1,5 @@
-"""Settings of the Superset that `scripts/flink/superset/front` starts: on the loopback, and with no word to the outside."""
+"""Settings of the Superset that `scripts/flink/superset/front` starts: on the loopback, without any
+connection to other hosts."""
 import os
 
 from flask import Blueprint, abort, redirect, send_file
@@ -13,7 +14,8 @@ with open(os.path.join(HOME, "secret"), encoding="ascii") as f:
 SQLALCHEMY_DATABASE_URI = f"sqlite:///{HOME}/superset.db?check_same_thread=false"
 TALISMAN_ENABLED = True
 TALISMAN_CONFIG = {
-    # The browser may ask this server alone: Superset's own page has a pixel of another host, which this stops.
+    # The browser may load from this server only. This stops a pixel of another host on Superset's
+    # own page.
     "content_security_policy": {
         "base-uri": ["'self'"],
         "default-src": ["'self'"],
@@ -46,6 +48,7 @@ def page():
     return send_file(PAGE, mimetype="text/html", max_age=0)
 
 
-# The page has a policy of its own, by which it may ask for nothing; Superset's would stop its script.
+# The page has its own policy, by which it may load nothing; Superset's policy would stop its
+# script.
 page.talisman_view_options = {"content_security_policy": None}
 BLUEPRINTS = [stalls]

@@ -77,8 +77,8 @@ void cli_maps_release(struct cli_dumps *d);
  * the exit status. */
 int cli_maps_lint(struct cli_dumps *d, char **files, size_t count);
 
-/* The row of the option --process, for every command that reads dumps; its value goes to
- * pipeline.process. */
+/* The row of the option --process, for every command that reads dumps. The command passes the
+ * value of `member` on as pipeline.process. */
 #define CLI_PROCESS_OPTION(id, type, member)                                                       \
     {                                                                                              \
         (id), 0, "process", "NAME|PID",                                                            \

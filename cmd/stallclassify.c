@@ -475,8 +475,8 @@ static int classify_watch_folder(struct classify_run *run, struct classify_setti
     return classify_watch(&s->watch, &ops, &run->dumps.failures);
 }
 
-/* Opens the history, if there is one, and makes outputs and the gate use it. Returns CLI_OK or
- * CLI_FAILED. */
+/* Opens the history, if --history names one, and makes outputs and the gate use it. Returns CLI_OK
+ * or CLI_FAILED. */
 static int open_history(struct classify_run *run, struct classify_settings *s,
                         const struct cli_parser *p) {
     struct classify_history *h = &s->history;

@@ -223,8 +223,8 @@ static const struct dump_stack *subject_of(const struct fold *f, const struct du
     return best ? best->stack : dump_heaviest(d);
 }
 
-/* Returns the dump's user; a dump without one counts as a user of its own, by the id of its
- * stall. */
+/* Returns the dump's user. Without one, each stall counts as a user of its own, by its id, or, if
+ * that is absent, too, each dump by its id. All dumps without any of these are one user, "". */
 static const char *user_of(const struct dump *d) {
     const char *const ids[] = {d->user, d->stall.id, d->id};
     for (size_t i = 0; i < sizeof ids / sizeof *ids; i++) {

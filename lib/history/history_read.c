@@ -173,7 +173,7 @@ static enum st take_part(struct history_reader *r, struct history_part_row *p, s
     sum->dumps += p->dumps;
     if (!sum->t) {
         sum->t = t;
-        return ST_OK; /* a kept sum contains the part already */
+        return ST_OK; /* the first part is the sum: nothing was merged, and `read` counts what is */
     }
     sum->read += p->bytes;
     st = triage_merge(sum->t, t, e);

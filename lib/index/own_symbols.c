@@ -1,4 +1,5 @@
-/* Finds names and functions in symbol tables. */
+/* Finds the names and bounds of functions that have no DWARF: in the slice's own symbol table, in
+ * .eh_frame and in LC_FUNCTION_STARTS. */
 #include "index/own_symbols.h"
 
 #include <string.h>

@@ -52,8 +52,8 @@ rec_fast := hooks inbox loop loop_finder finder_log signal_linux copy_linux unwi
 $(foreach f,$(filter-out $(rec_fast),$(notdir $(basename $(filter-out $(not_src),$(wildcard lib/recorder/*.c lib/recorder/*/*.c))))),$(eval REC_CFLAGS_$(f) += $(if $(filter 1,$(DEBUG)),,-Os)))
 # The functions in which a thread waits save its frame pointer in a frame that can be found from sp
 # (adapter_wait.h). Without optimisation, or with a sanitizer, the compiler uses that register
-# itself.
-$(foreach f,$(if $(SAN)$(filter 1,$(DEBUG)),,adapter_poll adapter_epoll_linux adapter_glib_linux preload_waits),\
+# itself. On other processors functions save it by default.
+$(foreach f,$(if $(SAN)$(filter 1,$(DEBUG))$(filter-out x86_64,$(machine)),,adapter_poll adapter_epoll_linux adapter_glib_linux preload_waits),\
   $(eval REC_CFLAGS_$(f) += -fomit-frame-pointer -DREC_SAVES_FRAME_POINTER))
 # Tests of the unwinder need frames whose size is known only at run time.
 REC_CFLAGS_unwind_test += -Wno-alloca

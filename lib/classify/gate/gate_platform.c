@@ -4,8 +4,8 @@
 #include "classify/gate/gate_private.h"
 
 /* Returns the length of the part of a facet's value that names the platform: a system's name and
- * major version ("iOS 18" of "iOS 18.7"), a model's family ("iPhone13" of "iPhone13,3"), as in
- * cluster_stratum. */
+ * major version ("iOS 18" of "iOS 18.7"), a model's family ("iPhone13" of "iPhone13,3"; a model
+ * without a comma is a family of its own). */
 size_t gate_platform_len(enum tally_facet f, const char *value) {
     if (f != FACET_OS) {
         return strcspn(value, ",");

@@ -161,7 +161,7 @@ static void add_waiter(const struct judge *j, const struct dump_thread *t,
     cause_add_in(j, s);
 }
 
-/* Did the app's own code take the lock that the stack waits for? Then only a thread that has the
+/* Did the app's own code ask for the lock that the stack waits for? Then only a thread that has the
  * app on its stack can hold it. */
 static bool lock_is_the_apps(const struct keyer *k, const struct judged_stack *s) {
     for (size_t i = 0; i < s->cut; i++) {
@@ -263,9 +263,10 @@ static bool waits_inside(const struct keyer *k, const struct judged_stack *s,
     return false;
 }
 
-/* May a thread at work end the chosen thread's wait? If the app took the lock, a thread with the
- * app on its stack may. If another lock is waited for, any thread may. If a condition is waited
- * for, a thread inside of a framework in which the chosen thread waits may. */
+/* May a thread at work end the chosen thread's wait? If the app's own code asked for the lock or
+ * the condition, only a thread with the app on its stack may. Otherwise any thread may release a
+ * lock, and a thread inside of a framework in which the chosen thread waits may signal a
+ * condition. */
 static bool may_let_go_on(const struct judge *j, bool own, const struct judged_stack *s) {
     if (own || waits_for_holder(j->k, j->chosen)) {
         return !own || has_app(j->k, s);
@@ -317,9 +318,10 @@ static enum st add_waiters(const struct judge *j, struct standstill *out, struct
 }
 
 /* Is it certain that the wait never ends, because all threads wait? For a lock: if other threads
- * wait, too, and not all in the same way; if no other thread waits, only if the app took the lock.
- * For a condition, which no thread holds: if a thread that may signal it waits in a method of the
- * same type. */
+ * wait, too, and not all in the same way as the chosen one; if no other thread waits, only if the
+ * app's own code asked for the lock. For a condition, which no thread holds: if another thread
+ * waits for a lock in a method of a class in whose methods the chosen thread waits, as such a
+ * thread probably is the one that would signal it. */
 static bool never_goes_on(const struct judge *j, const struct standstill *s) {
     if (!waits_for_holder(j->k, j->chosen)) {
         return s->waiters > 1 && s->same_type;

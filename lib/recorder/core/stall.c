@@ -1,4 +1,5 @@
-/* Stalls: annealing, and the dumps that share a stall's time.
+/* Stalls: reports a stall whose stack stays the same less and less often (annealing, anneal.h), and
+ * divides the time of one stall among its dumps.
  *
  *     since      at(1)             at(2)          end
  *       |----------|-----------------|-------------|
@@ -10,10 +11,10 @@
 
 #include "support/rec_text.h"
 
-/* Number of dumps of one stall from which on dumps are spread out: a stack that differs at each
- * check (a recursion, a state machine) would otherwise give a dump at each check. The later dumps
- * are 1, 1, 2, 3, 5, 8 … checks apart, up to PAUSE_MAX, so that their number grows with the
- * logarithm of the stall's length. */
+/* Number of dumps of one stall from which on STALLREC_BACKOFF_DUMPS spreads dumps out: a stack that
+ * differs at each check (a recursion, a state machine) would otherwise give a dump at each check.
+ * The later dumps are 1, 1, 2, 3, 5, 8 … checks apart, up to PAUSE_MAX, so that their number grows
+ * with the logarithm of the stall's length. */
 enum { DUMPS_UNPAUSED = 8, PAUSE_MAX = 1 << 20 };
 
 /* Ms between two updates of an open dump's CPU use, as reading it costs a third of a sample. The

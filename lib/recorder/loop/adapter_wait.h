@@ -19,7 +19,7 @@
 
 /* Makes the function into which this one is inlined save its caller's frame pointer. From outside,
  * only sp and pc of a thread that sleeps in a system call can be read, and outer callers may be
- * found by the frame pointer. On AArch64 functions always save it. */
+ * found by the frame pointer. On AArch64 compilers save it by default. */
 static inline __attribute__((always_inline)) void rec_wait_saves_frame_pointer(void) {
 #if defined(__x86_64__) && defined(REC_SAVES_FRAME_POINTER)
     __asm__ __volatile__("" ::: "rbp");

@@ -189,7 +189,8 @@ static int folder_descriptor(const char *text) {
     return fd > 2 && fstat(fd, &sb) == 0 && S_ISDIR(sb.st_mode) ? fd : -1;
 }
 
-/* Maps the report by its path, and closes the descriptor, which the mapping does not need. */
+/* Maps the report, the memory shared with the command, by its path, and closes the descriptor,
+ * which the mapping does not need. */
 static void find_report(const char *path, struct preload_report **report) {
     int fd = path ? open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOCTTY) : -1;
     if (fd >= 0) {

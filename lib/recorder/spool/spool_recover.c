@@ -182,8 +182,9 @@ static bool process_lives(const struct rec_recovery *how, const struct rec_spool
     return !is_own(how, header) && start != 0 && start == header->process_start;
 }
 
-/* Is the spool's process dead? Takes the spool's lock, and checks that the name still refers to
- * the same file. */
+/* Takes the spool's lock, which is kept until fd is closed. False: a living process holds it, or
+ * the name refers to another file now. On a file system without locks it is always taken, and
+ * process_lives decides there. */
 static bool is_dead(const struct rec_recovery *how, const char *name, int fd) {
     struct stat named, opened;
     return rec_spool_lock(fd) && fstat(fd, &opened) == 0 && S_ISREG(opened.st_mode) &&

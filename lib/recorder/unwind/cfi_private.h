@@ -6,8 +6,8 @@
 #include "unwind/cfi.h"
 
 /* A cursor over bytes of a module. After a read beyond its end, or of a pointer that is not
- * supported, it has failed, stays failed and yields zeroes, so that a caller checks only once per
- * record. */
+ * supported, it has failed and stays failed: its numbers are then 0 and its pointers meaningless,
+ * so that a caller checks only once per record. */
 struct cfi_cursor {
     const uint8_t *bytes;
     uint64_t left;

@@ -87,7 +87,7 @@ int main(void) {
     compute(100); /* no stall yet */
     stalled = true;
     compute(STALL_MS / 2);
-    sleep_ms(STALL_MS / 2); /* another stack, sampled in another way */
+    sleep_ms(STALL_MS / 2); /* another stack, so that it is sampled in another way */
     stalled = false;
     over = true;
     pthread_mutex_unlock(&held);

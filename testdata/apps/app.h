@@ -1,4 +1,4 @@
-/* What the demo programs share. */
+/* Functions and macros that the demo programs share. */
 #ifndef DEMO_APP_H
 #define DEMO_APP_H
 
@@ -9,14 +9,15 @@
 #include <stdlib.h>
 #include <time.h>
 
-/* Functions that a stall's stack is to show: never inlined, merged or cloned. */
+/* Marks functions that must be in the stack of a stall: they are never inlined, merged or
+ * cloned. */
 #ifdef __clang__
 #define OWN_FRAME __attribute__((noinline))
 #else
 #define OWN_FRAME __attribute__((noinline, noipa))
 #endif
-/* At the end of such a function: keeps its last call from becoming a jump, which leaves no frame.
- */
+/* Stands at the end of such a function, so that its last call does not become a jump, which would
+ * leave no frame. */
 #define KEEP_FRAME() __asm__ volatile("" ::: "memory")
 
 static inline void die(const char *what) {

@@ -39,7 +39,8 @@ static void on_source(void *info) {
     stall_in_source();
 }
 
-/* As Core Animation does: before the loop waits, after most others. */
+/* An observer as Core Animation has one: it is called before the loop waits, after most other
+ * observers. */
 static void on_before_waiting(CFRunLoopObserverRef observer, CFRunLoopActivity activity,
                               void *info) {
     (void)observer, (void)activity, (void)info;
@@ -95,7 +96,7 @@ static void step_track(void) {
     CFRunLoopRunInMode(CFSTR("UITrackingRunLoopMode"), 2.0 * THRESHOLD_MS / 1000, false);
 }
 
-/* The run loop of another thread may take its time. */
+/* A timer on the run loop of another thread, which may take its time. */
 static void on_worker(CFRunLoopTimerRef timer, void *info) {
     (void)timer, (void)info;
     sleep_ms(2 * THRESHOLD_MS);
@@ -140,7 +141,8 @@ static void next_step(CFRunLoopTimerRef timer, void *info) {
         return;
     }
     (*(*step)++)();
-    after(STALL_MS + STEP_MS, next_step, info); /* whatever the step began has ended by then */
+    /* By then everything that the step began has ended. */
+    after(STALL_MS + STEP_MS, next_step, info);
 }
 
 int main(int argc, char **argv) {

@@ -171,7 +171,7 @@ static void run_asleep(void) {
     loop_wakes();
     sleep_ms(50);
     loop_sleeps();
-    sleep_ms(500); /* what the monitor does after an edge is done */
+    sleep_ms(500); /* time for the work of the monitor after an edge */
     begin();
     sleep_ms(RUN_MS);
     end();
@@ -305,7 +305,7 @@ static void leaf_stall(void) {
 
 static void run_memory(const char *directory) {
     start_threads(63, FRAMES);
-    say_memory("warm"); /* what the first look costs */
+    say_memory("warm"); /* the cost of the first reading is not counted */
     say_memory("before");
     if (directory) {
         start_recorder(directory);
@@ -350,7 +350,7 @@ static void wait_in_loop(int epoll, int timer) {
     }
 }
 
-/* Says the processor time of a turn each second, for ever. */
+/* Prints the processor time of a turn each second, for ever. */
 static void run_rate(long rate) {
     struct itimerspec each = {.it_interval.tv_nsec = 1000000000 / rate,
                               .it_value.tv_nsec = 1000000000 / rate};
@@ -369,7 +369,7 @@ static void run_rate(long rate) {
     }
 }
 
-/* Has a loop first, so that it is found, and then a stall that does not end. */
+/* Runs a loop first, so that the recorder finds it, and then a stall that does not end. */
 static void leaf_for_ever(void) {
     int epoll = epoll_create1(0);
     struct epoll_event event;

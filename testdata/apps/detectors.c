@@ -17,16 +17,17 @@ enum {
     HEALTHY_MS = 300,
     LAUNCH_TAKES_MS = 900,
     HANG_MS = 900,
-    FREEZE_MS = 2500, /* a whole second of the frame-rate detector is in it */
+    FREEZE_MS = 2500, /* long enough to contain a whole second of the frame-rate detector */
     TASK_LATE_MS = 1500,
     ACTION_TAKES_MS = 1200,
     BURN_MS = 3000,
-    BURNERS = 3 /* together they have the limit's share of a processor beside other work, too */
+    BURNERS = 3 /* enough threads to use more than the limit's share of a processor, also beside
+                   other work */
 };
 
 static struct stallrec *rec;
 static struct stallrec_loop *watched;
-static char **action; /* the next; NULL behind the last */
+static char **action; /* the next action; NULL behind the last one */
 static int64_t next_ms, tasks_late_until_ms;
 static atomic_uint_fast64_t posted; /* the task that waits to be run; 0 = none */
 
@@ -63,7 +64,7 @@ static void start_thread(void *(*run)(void *), void *arg, const char *name) {
     pthread_detach(thread);
 }
 
-/* Returns how long it goes on behind the loop's back. */
+/* Begins an action; returns the ms for which it continues after this function has returned. */
 static int64_t begin_action(const char *name) {
     if (strcmp(name, "hang") == 0) {
         load_page_on_main_thread(HANG_MS);
@@ -87,7 +88,7 @@ static int64_t begin_action(const char *name) {
 
 /* ---- the loop ---- */
 
-/* On the monitor thread: an eventfd wakes the loop. */
+/* Called on the monitor thread: wakes the loop by an eventfd. */
 static int post(void *ctx, uint64_t number) {
     atomic_store(&posted, number);
     loop_post(ctx);

@@ -11,7 +11,7 @@ STALL(stall_in_request)
 STALL(stall_after_reply)
 
 static bool stopped;
-static int64_t spin_until; /* the loop asks without waiting until then */
+static int64_t spin_until; /* until this time the loop polls without waiting */
 
 static void handle(char request) {
     switch (request) {

@@ -43,7 +43,7 @@ static int count_module(struct dl_phdr_info *info, size_t size, void *count) {
     return 0;
 }
 
-/* What needs the locks of the C library and of the dynamic linker. */
+/* Does work that needs the locks of the C library and of the dynamic linker. */
 static void be_a_child(void) {
     unsigned modules = 0;
     alarm(CHILD_PATIENCE_S);
@@ -111,7 +111,7 @@ static void prefork(void) {
     await(worker[1]);
 }
 
-/* A child that the C library does not know of, as a sandbox makes it. */
+/* Makes a child past the C library, as a sandbox does, and stalls. */
 static void clone_and_stall(void) {
     turns(TURNS);
     pid_t child = (pid_t)syscall(SYS_clone, (unsigned long)SIGCHLD, NULL, NULL, NULL, NULL);
@@ -122,7 +122,7 @@ static void clone_and_stall(void) {
     await(child);
 }
 
-/* As daemon(3), and closes all that it has not opened. */
+/* Does what daemon(3) does, and closes all descriptors that it has not opened. */
 static void become_daemon(void) {
     int ends[2];
     if (pipe(ends) != 0) {
@@ -148,7 +148,7 @@ static void become_daemon(void) {
 
 /* ---- other programs ---- */
 
-/* An environment without anything of the recorder's. */
+/* An environment without the recorder's variables. */
 static char *bare[] = {"PATH=/usr/bin:/bin", NULL};
 
 static void exec_in_a_stall(void) {
@@ -223,7 +223,8 @@ static void start_by(const char *how) {
     turns(TURNS);
 }
 
-/* An exec that fails, in a child of vfork, which shares our memory, leaves all as it was. */
+/* Checks that an exec that fails in a child of vfork, which shares our memory, changes nothing
+ * here. */
 static void vfork_often(void) {
     char *argv[] = {"nothing", NULL};
     turns(TURNS);

@@ -21,13 +21,14 @@ static void add(struct program *p, struct sock_filter instruction) {
     p->code[p->length++] = instruction;
 }
 
-/* Appends what takes this action if the number of the call, which was loaded, is this one. */
+/* Appends instructions that take this action if the number of the call, which was loaded before, is
+ * this one. */
 static void answer(struct program *p, long number, uint32_t action) {
     add(p, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)number, 0, 1));
     add(p, (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, action));
 }
 
-/* Appends what loads the word of the call at this offset of struct seccomp_data. */
+/* Appends an instruction that loads the word at this offset of struct seccomp_data. */
 static void load(struct program *p, size_t offset) {
     add(p, (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, (uint32_t)offset));
 }

@@ -64,7 +64,8 @@ static void refuse_as_a_container(struct program *p) {
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
         answer(p, refused[i], SECCOMP_RET_ERRNO | EPERM);
     }
-    answer(p, SYS_clone3, SECCOMP_RET_ERRNO | ENOSYS); /* whose flags a filter cannot read */
+    /* The call clone3 is refused, because a filter cannot read its flags. */
+    answer(p, SYS_clone3, SECCOMP_RET_ERRNO | ENOSYS);
     add(p, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clone, 0, 3));
     load(p, offsetof(struct seccomp_data, args));
     add(p, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, NAMESPACES, 0, 1));
@@ -105,7 +106,7 @@ static long number_of(const char *name) {
     exit(2);
 }
 
-/* prctl(PR_SET_SECCOMP, …), without the C library. */
+/* Sets a filter by the system call prctl(PR_SET_SECCOMP, …), without the C library. */
 static long set_filter_unseen(const struct sock_fprog *program) {
 #if defined(__x86_64__)
     long got = SYS_prctl;
@@ -189,5 +190,6 @@ int main(int argc, char **argv) {
     if (strcmp(call, "acct") == 0) {
         syscall(SYS_acct, NULL);
     }
-    return write(STDOUT_FILENO, "ended\n", 6) != 6; /* stdio would make calls of its own */
+    /* This calls write, because stdio would make other system calls. */
+    return write(STDOUT_FILENO, "ended\n", 6) != 6;
 }

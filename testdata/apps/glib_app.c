@@ -93,7 +93,7 @@ static void step_idle_handlers(void) {
     g_idle_add(keep_busy, &end);
 }
 
-/* Another thread with a context of its own may take its time. */
+/* A source of another thread's context, which may take its time. */
 static gboolean on_worker(gpointer loop) {
     sleep_ms(2 * THRESHOLD_MS);
     g_main_loop_quit(loop);
@@ -142,7 +142,7 @@ static gboolean next_step(gpointer data) {
     }
     (*(*step)++)();
     g_timeout_add(STALL_MS + STEP_MS, next_step,
-                  data); /* whatever the step began has ended by then */
+                  data); /* by then everything that the step began has ended */
     return G_SOURCE_REMOVE;
 }
 

@@ -6,7 +6,7 @@
 #include "recorded.h"
 #include "stallrec_glib.h"
 
-enum { OPEN_MS = 1000, MANY_MS = 1500 /* a stall that no slow start of GTK is taken for */ };
+enum { OPEN_MS = 1000, MANY_MS = 1500 /* long enough not to be taken for a slow start of GTK */ };
 
 OWN_FRAME static void apply_settings(void) {
     sleep_ms(MANY_MS);
@@ -29,7 +29,7 @@ static gboolean close_dialog(gpointer dialog) {
     return G_SOURCE_REMOVE;
 }
 
-/* As a clock or a cursor that blinks. */
+/* A timer such as a clock or a blinking cursor has. */
 static gboolean tick(gpointer data) {
     (void)data;
     return G_SOURCE_CONTINUE;

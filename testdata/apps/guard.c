@@ -118,7 +118,7 @@ static void stop_while_short(void) { /* 150 ms of work, and a stop in the middle
     say_stall(from, to);
 }
 
-static void forever(void) { /* for a debugger to be attached to */
+static void forever(void) { /* loops for ever, so that a debugger can be attached */
     puts("up");
     fflush(stdout);
     for (int64_t until = now_ms() + 30000; access("/proc/self/fd/0", F_OK) == 0;) {
@@ -287,7 +287,7 @@ static void alternate_stack(void) {
     stall_on_alternate_stack(STACK);
 }
 
-/* Room for one signal, and hardly more. */
+/* An alternate stack with room for one signal, and hardly more. */
 static void small_alternate_stack(void) {
     size_t frame = getauxval(51 /* AT_MINSIGSTKSZ, Linux 5.14 */);
     stall_on_alternate_stack((frame > 2048 ? frame : 2048) + 4096);
@@ -500,7 +500,8 @@ static void no_memory(void) {
     stall(STALL_MS);
 }
 
-/* Those that the recorder holds in us are out of the way, few, and gone after an exec. */
+/* Checks the descriptors that the recorder holds in this process: they have high numbers, are few,
+ * and are closed by an exec. */
 static void descriptors(void) {
     enum { MAX = 1024 };
     bool inherited[MAX];

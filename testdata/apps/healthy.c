@@ -1,4 +1,4 @@
-/* A program that is busy and never stalls: `healthy [SECONDS]`. The recorder must write nothing. */
+/* A program that is busy and never stalls: `healthy [SECONDS]`. The recorder must write no dump. */
 #include "loop.h"
 
 enum { TICK_MS = 20, WORK_MS = 8 };

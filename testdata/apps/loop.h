@@ -42,7 +42,7 @@ static void loop_open(struct loop *loop, long tick_ms) {
     loop_watch(loop, loop->event);
 }
 
-/* Has on_event called by the loop. Any thread. */
+/* Makes the loop call on_event. May be called on any thread. */
 static inline void loop_post(struct loop *loop) {
     uint64_t one = 1;
     if (write(loop->event, &one, sizeof one) != sizeof one) {

@@ -27,7 +27,7 @@ static int64_t now_ms(void) {
     return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
-/* Waits often enough, at one place, to be known as an event loop. */
+/* Waits so often at one place that the recorder takes the place for an event loop. */
 __attribute__((noinline)) static void turn(void) {
     int ends[2];
     if (pipe(ends) != 0) {
@@ -62,7 +62,8 @@ static void main_ends(void) {
     syscall(SYS_exit, 3);
 }
 
-/* Runs and sleeps by turns: a recorder copies stacks in two ways. */
+/* Runs and sleeps by turns, because a recorder copies the stacks of running and of sleeping threads
+ * in two ways. */
 static void be_busy(void) {
     int64_t until = now_ms() + BUSY_MS;
     for (int64_t now; (now = now_ms()) < until;) {

@@ -66,7 +66,7 @@ static void stall(const char *what, void (*work)(int), int ms) {
     fflush(stdout);
 }
 
-/* What a turn has to do beside its wait. */
+/* Does the work of a turn, without its wait. */
 NOINLINE void outside_turn(int turn, int every) {
     if (turn % every == 10) {
         stall("compute", outside_computes, COMPUTE_MS);

@@ -13,10 +13,10 @@
 enum {
     THRESHOLD_MS = 400,
     STALL_MS = 1000,
-    STEP_MS = 100 /* from the end of one thing to the next */
+    STEP_MS = 100 /* ms from the end of one action to the next */
 };
 
-/* Exits if it cannot. "ping": the ping detector, and no other. */
+/* Starts the recorder; exits if that fails. "ping": with the ping detector only. */
 static struct stallrec *start_recorder(const char *directory, const char *what) {
     struct stallrec_config config;
     struct stallrec *rec = NULL;

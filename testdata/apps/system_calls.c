@@ -29,7 +29,7 @@
 enum {
     CANNOT_TRY = 77,
     STALL_MS = 400,
-    STOP_MS = 5000 /* the longest that the recorder may take to stop */
+    STOP_MS = 5000 /* longest time that the recorder may take to stop */
 };
 
 /* ---- filters ---- */
@@ -96,8 +96,8 @@ static struct {
     struct stallrec *rec;
     enum stallrec_error started;
     int task;    /* eventfd: a ping for the loop */
-    int stop[2]; /* pipe: the watched thread has done all */
-    int hold[2]; /* pipe: the other thread is to hold the lock */
+    int stop[2]; /* pipe: the watched thread has done all of its work */
+    int hold[2]; /* pipe: tells the other thread to take the lock */
     atomic_bool holds;
     atomic_uint stalls, written, lost;
     pthread_mutex_t lock;
@@ -212,7 +212,8 @@ static void *hold_lock(void *arg) {
 static void say(const char *name, unsigned long long value) {
     char line[64];
     int n = snprintf(line, sizeof line, "%s %llu\n", name, value);
-    (void)!write(STDOUT_FILENO, line, (size_t)n); /* stdio would make calls of its own */
+    /* This calls write, because stdio would make other system calls. */
+    (void)!write(STDOUT_FILENO, line, (size_t)n);
 }
 
 /* Stops the recorder, and ends the process. */

@@ -8,7 +8,8 @@
 
 #include "app.h"
 
-enum { TURN_MS = 20, TURNS = 6 /* enough, at one place, to be known as an event loop */ };
+/* TURNS: number of turns at one place after which the recorder knows it as an event loop. */
+enum { TURN_MS = 20, TURNS = 6 };
 
 static volatile uint64_t sink;
 
@@ -26,7 +27,7 @@ OWN_FRAME static void turns(int n) {
     close(ends[1]);
 }
 
-/* Works until so much time has passed. */
+/* Computes for this time. */
 OWN_FRAME static void compute(int64_t ms) {
     int64_t until = now_ms() + ms;
     while (now_ms() < until) {

@@ -12,10 +12,11 @@ enum { PROGRAM_CANNOT_RUN = 126, PROGRAM_NOT_FOUND = 127 };
  * *status is then PROGRAM_CANNOT_RUN or PROGRAM_NOT_FOUND. */
 char *program_find(const char *name, int *status);
 
-/* Can a preloaded library record the program? It must be an ELF file for this machine with a
- * dynamic linker, or a script with such an interpreter, and must not gain rights when it is run
- * (set-user-id, set-group-id, capabilities). A file that cannot be read is accepted. False: an
- * error was printed. */
+/* Can a preloaded library record the program? An ELF file is refused if it is for another
+ * machine, is linked statically, or is linked for musl while this build is for glibc; a script, if
+ * its interpreter is; and each, if it gains rights when it is run (set-user-id, set-group-id,
+ * capabilities). Any other file is accepted, as is one that cannot be read. False: an error was
+ * printed. */
 bool program_check(const char *path);
 
 /* ---- files that recording needs: paths are absolute, and the caller frees them ---- */

@@ -139,9 +139,9 @@ struct recorder_sums {
     const struct preload_process *main;  /* the program itself; NULL: it never waited */
 };
 
-/* NO_LOOP: index of "no certain loop" in reasons[]; UNCLEAR: index of the reason that
- * recorder_add_input prints instead. reasons[] is in the order of enum rec_unwatched, kinds[] in
- * that of enum finder_kind. */
+/* reasons[] is in the order of enum rec_unwatched, as unwatched_ms[] is; NO_LOOP and UNCLEAR are
+ * indexes into both. The reason UNCLEAR has no text here, as recorder_add_input prints it. kinds[]
+ * is in the order of enum finder_kind. */
 enum { NO_LOOP = 1, UNCLEAR = 5 };
 static const char *const reasons[PRELOAD_UNWATCHED] = {
     "launch", "no certain loop", "another place taken for the loop", "forgotten", "suspended"};

@@ -18,10 +18,12 @@
 struct symbol_set;
 
 enum symbol_verdict {
-    SYMBOLS_OK = 1,  /* the file has DWARF */
-    SYMBOLS_SPLIT,   /* some DWARF is in files that were not found: names are those of symbols */
-    SYMBOLS_ONLY,    /* a symbol table, no DWARF */
-    SYMBOLS_MISSING, /* no file has this id or this name */
+    SYMBOLS_OK = 1, /* the file has DWARF */
+    /* The DWARF of some units is in files that were not found or are of another build: names in
+     * these units are those of symbols. */
+    SYMBOLS_SPLIT,
+    SYMBOLS_ONLY,          /* a symbol table, no DWARF */
+    SYMBOLS_MISSING,       /* no file has this id or this name */
     SYMBOLS_ID_MISMATCH,   /* a file of this name has another id */
     SYMBOLS_ARCH_MISMATCH, /* a file of this name lacks the architecture */
     SYMBOLS_NO_DEBUG_INFO, /* the file has neither DWARF nor symbols */

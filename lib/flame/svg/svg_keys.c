@@ -11,8 +11,8 @@
 
 enum {
     MODULES_MAX = 8,
-    TEXT_CELLS = 32, /* maximum number of characters of a key's text */
-    CELL = 7,        /* average width of a character, in pixels */
+    TEXT_CELLS = 32, /* maximum width of a key's text, in cells; wide characters take two */
+    CELL = 7,        /* average width of a cell, in pixels */
     SQUARE = 12,
     GAP = 14 /* pixels between two keys */
 };

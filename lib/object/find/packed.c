@@ -1,4 +1,5 @@
-/* Recognises archives by their first bytes. */
+/* Recognises archives, and packed files that may be archives, by their first bytes, and packed tars
+ * by their names. */
 #include "object/find/packed.h"
 
 #include <string.h>

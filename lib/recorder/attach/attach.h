@@ -110,8 +110,9 @@ struct attach_totals {
 };
 struct attach_totals attach_totals(struct attach *a);
 
-/* The busy times of the first watched thread's loop since the last call of attach_look_at_top, for
- * `stallrec --top`. */
+/* What the first watched thread's loop did since the last call of attach_look_at_top, for
+ * `stallrec --top`. Of a busy stretch that began before that call, busy_permille counts the part
+ * since the call, and longest_ms the whole length. */
 struct attach_top {
     bool known; /* the loop is known, and the other members are set */
     uint32_t busy_permille;

@@ -235,6 +235,9 @@ void history_close(struct history *h) {
     strbuf_release(&h->text);
     strbuf_release(&h->zip);
     strbuf_release(&h->said_rules);
+    history_drop_shared(h);
+    VEC_RELEASE(&h->shared);
+    packer_free(h->packer);
     free(h->path);
     free(h);
 }

@@ -86,7 +86,8 @@ struct history {
     uint64_t uncommitted;
     struct history_counts counts; /* includes what is not committed */
     struct strbuf scratch, text, zip;
-    struct strbuf said_rules;          /* rules that history_options returns */
+    struct strbuf said_rules; /* rules that history_options returns */
+    bool sound; /* a run that only reads has found the structure of the file to be sound */
     struct packer *packer;             /* NULL = not made yet */
     VEC(struct history_shared) shared; /* those of the table that were needed so far */
     uint64_t parts_read; /* history_parts_hash of what history_read read last; 0 = nothing */

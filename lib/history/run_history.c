@@ -131,7 +131,11 @@ static enum st fill_file(const char *path, struct err *e) {
     }
     /* The log comes last: a commit without it is in the file, or fails, while the close that would
      * copy a log to the file does not tell of a full disk. */
-    enum st st = sql_run(file, "PRAGMA auto_vacuum = INCREMENTAL; PRAGMA synchronous = FULL", e);
+    /* A kept dump has some 2 kB: a page of 4 KiB holds one, a page of 8 KiB three. */
+    enum st st = sql_run(file,
+                         "PRAGMA page_size = 8192; PRAGMA auto_vacuum = INCREMENTAL;"
+                         " PRAGMA synchronous = FULL",
+                         e);
     st = st == ST_OK ? sql_begin(file, e) : st;
     st = st == ST_OK ? make_tables(file, e) : st;
     st = st == ST_OK ? sql_commit(file, e) : st;
